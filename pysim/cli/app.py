@@ -147,6 +147,7 @@ def check(
     strict: bool = False,
     tree: bool = False,
     meshes: bool = False,
+    ranges: bool = False,
     json: bool = False,
     fix: Output = None,
 ) -> int:
@@ -170,14 +171,18 @@ def check(
         Draw the tree of bodies.
     meshes
         Compare stated inertias with those of the meshes.
+    ranges
+        Move the joints through their ranges and report links whose collision shapes overlap.
     json
         Print one JSON object instead of text.
     fix
-        Write a copy whose inconsistent inertias are the nearest consistent ones, and print the difference.
+        Write a copy in which mistakes that have one remedy are corrected, and print the difference.
     """
     from pysim.cli.check import CheckOptions, check_scene  # noqa: PLC0415
 
-    options = CheckOptions(set_, unset, package_dir, allow_code, strict, tree, meshes, json, fix)
+    options = CheckOptions(
+        set_, unset, package_dir, allow_code, strict, tree, meshes, ranges, json, fix
+    )
     return check_scene(existing(scene, package_dir), options)
 
 

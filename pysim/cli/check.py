@@ -6,7 +6,7 @@ import math
 import warnings
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -17,17 +17,20 @@ from pysim.cli.doctor import (
     print_findings,
     print_report,
     print_tree,
-    write_fixed,
 )
+from pysim.cli.fix import write_fixed
 from pysim.cli.messages import print_columns, print_line
+from pysim.cli.ranges import overlap_findings, print_ranges
 from pysim.cli.run import parse_overrides
 from pysim.cli.step_advice import print_step
 from pysim.contact import restitution_of
-from pysim.errors import PysimError, PysimWarning
+from pysim.errors import ModelError, PysimError, PysimWarning
 from pysim.joints import find_joint
 from pysim.mechanism.compile import start_state
 from pysim.mechanism.signal_compiler import acting_limits
+from pysim.scene.doctor import Finding
 from pysim.simulation import load_scene
+from pysim.simulation.ranges_of_motion import ranges_of_motion
 from pysim.simulation.scene_warnings import warn_of_scene
 from pysim.simulation.stability import step_bounds
 from pysim.simulation.start_checks import mobility_at_start
@@ -40,6 +43,7 @@ if TYPE_CHECKING:
     from pysim.mechanism.model import Model
     from pysim.scene.spec import ActuatorSpec, BlockSpec, ContactsSpec, JointSpec
     from pysim.simulation.loading import Scene
+    from pysim.simulation.ranges_of_motion import RangesOfMotion
     from pysim.simulation.stability import StepBounds
 
 FRAMES_SHOWN = 12
@@ -63,6 +67,7 @@ class CheckOptions:
     strict: bool = False
     tree: bool = False
     meshes: bool = False
+    ranges: bool = False
     json: bool = False
     fix: Path | None = None
 
@@ -71,8 +76,7 @@ def check_scene(path: Path, options: CheckOptions | None = None) -> int:
     """Read a file, print its content and what looks wrong, without running it, and return the exit status."""
     options = options or CheckOptions()
     if options.fix is not None:
-        write_fixed(path, options.fix, options.package_dirs, allow_code=options.allow_code)
-        return 0
+        return write_fixed(path, options.fix, options.package_dirs, allow_code=options.allow_code)
     is_scene = path.suffix.lower() == ".toml"
     if not is_scene and (options.overrides or options.unset):
         option = "--set" if options.overrides else "--unset"
@@ -88,12 +92,15 @@ def check_scene(path: Path, options: CheckOptions | None = None) -> int:
         print_connections(model)
         print_omitted(model.spec.omitted)
     found = find_faults(model.spec, warned, meshes=options.meshes)
-    found += find_unused(path, options.package_dirs) if scene else []
+    found += find_unused(path, scene, options.package_dirs) if scene else []
+    ranges = _ranges(scene, model, found) if options.ranges else None
     if options.json:
-        print_report(path, model, found, scene, mobility, bounds)
+        print_report(path, model, found, scene, mobility, bounds, ranges)
     else:
         if options.tree:
             print_tree(model.spec)
+        if ranges is not None:
+            print_ranges(ranges)
         print_findings(found[len(warned) :])
     doubtful = any(finding.severity == "warning" for finding in found)
     return DOUBTFUL if options.strict and doubtful else 0
@@ -117,6 +124,18 @@ def _loaded(path: Path, options: CheckOptions) -> tuple[Scene | None, Model]:
     return None, model
 
 
+def _ranges(scene: Scene | None, model: Model, found: list[Finding]) -> RangesOfMotion | None:
+    """Return the ranges of motion, and append the links that overlap in them, or why there are none, to `found`."""
+    start = (start_state(model) if scene is None else scene.state).q
+    try:
+        ranges = ranges_of_motion(model, start)
+    except ModelError as error:
+        found.append(Finding("note", error.where, error.problem))
+        return None
+    found += overlap_findings(ranges)
+    return ranges
+
+
 def _judged(scene: Scene | None, *, shown: bool) -> tuple[Mobility | None, StepBounds | None]:
     """Return the mobility and step bounds of a scene, printed if `shown`, and warn of them."""
     if scene is None:
@@ -136,19 +155,20 @@ def _judged(scene: Scene | None, *, shown: bool) -> tuple[Mobility | None, StepB
 @contextmanager
 def recorded_warnings(found: list[str], *, shown: bool) -> Iterator[None]:
     """Append the texts of pysim's warnings, each once; they are printed as well if `shown`."""
-    before = warnings.showwarning
-
-    def show(message: Warning | str, category: type[Warning], *rest: Any) -> None:  # noqa: ANN401
-        if issubclass(category, PysimWarning):
-            found.extend([str(message)] if str(message) not in found else [])
-        if shown or not issubclass(category, PysimWarning):
-            before(message, category, *rest)
-
-    warnings.showwarning = show  # type: ignore[assignment]
+    caught: list[warnings.WarningMessage] = []
     try:
-        yield
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always", PysimWarning)
+            yield
     finally:
-        warnings.showwarning = before
+        for warning in caught:
+            text, is_own = str(warning.message), issubclass(warning.category, PysimWarning)
+            is_new = not is_own or text not in found
+            found.extend([text] if is_own and is_new else [])
+            if is_new and (shown or not is_own):
+                warnings.warn_explicit(
+                    warning.message, warning.category, warning.filename, warning.lineno
+                )
 
 
 def print_model(model: Model) -> None:

@@ -1,32 +1,28 @@
-"""Parts of `pysim check` that judge a model: its tree, doubtful numbers, a report in JSON, and a repaired copy."""
+"""Parts of `pysim check` that judge a model: its tree, doubtful numbers, and a report in JSON."""
 
 from __future__ import annotations
 
-import difflib
 import json
 import sys
-import warnings
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from pysim.cli.messages import print_line
-from pysim.errors import PysimError, PysimWarning
-from pysim.identify.file_changes import Changes
-from pysim.inertia import theta_from_com, unphysical_reason
-from pysim.scene import read_model
 from pysim.scene.doctor import Finding, examine, examine_meshes
-from pysim.scene.inertia_text import nearest_printable
+from pysim.scene.toml.includes import read_with_includes
+from pysim.scene.toml.quantities import TABLE, unused_parameters
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
     from pathlib import Path
 
     from pysim.loops import Mobility
     from pysim.mechanism.model import Model
     from pysim.scene.spec import JointSpec, ModelSpec
     from pysim.simulation.loading import Scene
+    from pysim.simulation.ranges_of_motion import RangesOfMotion
     from pysim.simulation.stability import StepBounds
 
 DOUBTFUL = 3  # exit status of --strict where there are warnings
@@ -41,11 +37,10 @@ def find_faults(spec: ModelSpec, warned: Sequence[str], *, meshes: bool) -> list
     return found + [f for f in own if not (known and INCONSISTENT in f.text)]
 
 
-def find_unused(path: Path, package_dirs: tuple[Path, ...]) -> list[Finding]:
-    """Return the parameters of a scene file that no expression uses."""
-    from pysim.scene.toml.includes import read_with_includes  # noqa: PLC0415, pydantic loads when used
-    from pysim.scene.toml.quantities import TABLE, unused_parameters  # noqa: PLC0415
-
+def find_unused(path: Path, scene: Scene, package_dirs: tuple[Path, ...]) -> list[Finding]:
+    """Return the parameters of a scene file that no expression uses; without any, the file is not read again."""
+    if TABLE not in scene.spec.text:
+        return []
     source = read_with_includes(path, package_dirs)
     return [
         Finding(
@@ -93,8 +88,9 @@ def print_report(
     scene: Scene | None = None,
     mobility: Mobility | None = None,
     bounds: StepBounds | None = None,
+    ranges: RangesOfMotion | None = None,
 ) -> None:
-    """Print a model, its findings, and the run of a scene as JSON."""
+    """Print a model, its findings, its ranges of motion, and the run of a scene as JSON."""
     spec = model.spec
     report: dict[str, Any] = {
         "file": str(path),
@@ -130,79 +126,11 @@ def print_report(
         }
     if bounds is not None:
         report["step"] = {"stable": _finite(bounds.stable), "accurate": _finite(bounds.accurate)}
+    if ranges is not None:
+        report["ranges"] = asdict(ranges)
     sys.stdout.write(json.dumps(report, indent=2, ensure_ascii=False) + "\n")
 
 
 def _finite(value: float) -> float | None:
     """Return a number that JSON holds, None for an infinite one."""
     return value if np.isfinite(value) else None
-
-
-def write_fixed(
-    path: Path, target: Path, package_dirs: tuple[Path, ...], *, allow_code: bool
-) -> None:
-    """Write a copy of a file whose inconsistent inertias are the nearest consistent ones, and print the difference.
-
-    Raises:
-        PysimError: the file is neither a scene nor a URDF file, or the target exists or has another suffix.
-    """
-    suffix = path.suffix.lower()
-    if suffix not in {".toml", ".urdf"} or target.suffix.lower() != suffix:
-        problem = f"must end in {path.suffix} like {path}; scenes and URDF files are repaired"
-        raise PysimError(str(target), problem)
-    if target.exists():
-        raise PysimError(str(target), "exists; name another file")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", PysimWarning)
-        policy: Any = "check" if suffix == ".urdf" else "nearest"
-        spec = read_model(path, package_dirs=package_dirs, inertia=policy, allow_code=allow_code)
-    if suffix == ".urdf":
-        from pysim.identify.writing_urdf import changed_urdf  # noqa: PLC0415
-
-        faulty = {body.name: body.theta for body in spec.bodies if _is_faulty(body.theta)}
-        new = changed_urdf(path.read_bytes(), _repairs(faulty)).decode()
-    else:
-        from pysim.identify.writing_scene import changed_scene  # noqa: PLC0415
-
-        new = changed_scene(path.read_text("utf-8"), _repairs(_faulty_tables(path)), spec)
-    old = path.read_text("utf-8")
-    rows = difflib.unified_diff(
-        old.splitlines(), new.splitlines(), str(path), str(target), lineterm="", n=1
-    )
-    difference = list(rows)
-    if not difference:
-        print_line("  nothing to repair")
-        return
-    target.write_text(new, "utf-8")
-    for row in difference:
-        print_line(row)
-    print_line(f"  written     {target}")
-
-
-def _is_faulty(theta: Any) -> bool:  # noqa: ANN401, an array
-    return bool(theta[0] > 0) and unphysical_reason(theta) is not None
-
-
-def _repairs(faulty: Mapping[str, Any]) -> Changes:
-    return Changes({name: nearest_printable(theta) for name, theta in faulty.items()})
-
-
-def _faulty_tables(path: Path) -> dict[str, Any]:
-    """Return θ (10,) of the bodies of a scene file whose numbers are inconsistent."""
-    from pysim.scene.toml.source import read_source  # noqa: PLC0415, pydantic loads when used
-
-    found = {}
-    for body in read_source(path).values.get("body", []):
-        inertia = body.get("inertia")
-        numbers = [body.get("mass"), *body.get("com", []), *(inertia or {}).values()]
-        if inertia is None or not all(isinstance(value, int | float) for value in numbers):
-            continue
-        entry = {
-            name: float(inertia.get(name, 0.0)) for name in ("xx", "yy", "zz", "xy", "yz", "xz")
-        }
-        xx, yy, zz, xy, yz, xz = entry.values()
-        tensor = [[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]
-        theta = theta_from_com(float(body["mass"]), body.get("com", [0, 0, 0]), tensor)
-        if _is_faulty(theta):
-            found[str(body.get("name"))] = theta
-    return found

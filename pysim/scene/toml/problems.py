@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any, get_args, get_origin
 
 from pysim.errors import JointError, SceneError, did_you_mean
 from pysim.scene.toml.alternatives import KINDS, choose
@@ -144,7 +144,8 @@ def _problem(
         name = next((str(step) for step in reversed(path) if isinstance(step, str)), "")
         if isinstance(got, list) and got and all(isinstance(item, dict) for item in got):
             return f"must be one table, not a list of tables; write [{name}]"
-        remedy = _corrected(name, inner, got)
+        table_text = corrected(inner, got)
+        remedy = f"; write {name} = {table_text}" if table_text else ""
         return f"must be a table, {_outlined(inner)}, got {shown(got)}{remedy}"
     problem = f"must {_demand(kind, context)}{unit}, got {_got(kind, got, context)}"
     return problem + _quotes(table, path, got)
@@ -159,18 +160,18 @@ def _quotes(table: type[Table], path: tuple[int | str, ...], got: object) -> str
     return f'; a name with a dot needs quotes: "{name}" = {shown(next(iter(got.values())))}'
 
 
-def _corrected(name: str, table: type[Table], got: object) -> str:
-    """Return the table that a list of numbers was probably meant to be."""
+def corrected(table: type[Table], got: object) -> str:
+    """Return the table that a list of numbers was probably meant to be, "" if there is none."""
     if not isinstance(got, list) or not all(type(item) in {int, float} for item in got):
         return ""
     fields = table.model_fields
     keys = {3: ("xx", "yy", "zz"), 2: ("lower", "upper")}.get(len(got), ())
     if len(got) == 3 and "xyz" in fields:
-        return f"; write {name} = {{ xyz = {shown(got)} }}"
+        return f"{{ xyz = {shown(got)} }}"
     if not keys or not set(keys) <= set(fields):
         return ""
     pairs = ", ".join(f"{key} = {shown(item)}" for key, item in zip(keys, got, strict=True))
-    return f"; write {name} = {{ {pairs} }}"
+    return f"{{ {pairs} }}"
 
 
 def _outlined(table: type[Table]) -> str:
@@ -221,12 +222,17 @@ def field_at(
     for step in path:
         if owner is not None and step in owner.model_fields:
             info = owner.model_fields[str(step)]
-            owner = _table_in(info.annotation)
+            owner = table_in(info.annotation)
     return owner, info
 
 
-def _table_in(annotation: object) -> type[Table] | None:
+def is_list_of_tables(info: FieldInfo) -> bool:
+    """Return whether a key is written as [[name]]."""
+    return get_origin(info.annotation) is list and table_in(info.annotation) is not None
+
+
+def table_in(annotation: object) -> type[Table] | None:
     """Return the table in list[Table], Table | None and the like."""
     if isinstance(annotation, type) and issubclass(annotation, Table):
         return annotation
-    return next((t for a in get_args(annotation) if (t := _table_in(a)) is not None), None)
+    return next((t for a in get_args(annotation) if (t := table_in(a)) is not None), None)

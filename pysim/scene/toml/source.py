@@ -116,6 +116,14 @@ class Source:
         others = {found.name: found.text for found, _ in self.included.values()}
         return self.text + "".join(f"\n# included: {name}\n{text}" for name, text in others.items())
 
+    def raw(self, path: Iterable[Step]) -> str:
+        """Return a value of this file as it is written, "" if it is not written in one piece."""
+        node: Any = self.nodes
+        for step in self.steps(path):
+            node = _below(node, step)
+        raw = node.get("value_raw") if _is_located(node) else ""
+        return raw if isinstance(raw, str) else ""
+
     def position(self, path: Iterable[Step], *, of_key: bool = False) -> tuple[int, int, int]:
         """Return file number, line and column of a value (or its key), or of the table it is missing from."""
         source, inside = self.origin(self.steps(path))
