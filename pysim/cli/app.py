@@ -399,6 +399,7 @@ def plot(
     output: Output = None,
     against: str | None = None,
     spectrum: bool = False,
+    energy: bool = False,
     names: bool = False,
 ) -> None:
     """Plot recorded quantities of a trajectory over time, or of several to compare them; or the results of a sweep.
@@ -415,12 +416,14 @@ def plot(
         Quantity on the horizontal axis instead of the time, as q.hinge.
     spectrum
         Plot amplitudes over the frequency.
+    energy
+        Plot the energies, their balance, and the work of every element.
     names
         Print the names of the quantities instead.
     """
     from pysim.cli.show import plot_files  # noqa: PLC0415
 
-    plot_files(words, output, against=against, spectrum=spectrum, list_names=names)
+    plot_files(words, output, against=against, spectrum=spectrum, energy=energy, list_names=names)
 
 
 @app.command

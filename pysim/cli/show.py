@@ -158,6 +158,7 @@ def plot_files(
     *,
     against: str | None = None,
     spectrum: bool = False,
+    energy: bool = False,
     list_names: bool = False,
 ) -> None:
     """Plot quantities of trajectories: the words that are files come first, patterns of quantities follow."""
@@ -177,7 +178,10 @@ def plot_files(
         print_columns(("quantity", "unit"), [(x.name, x.unit) for x in known])
         return
     from pysim import render  # noqa: PLC0415
+    from pysim.render.quantities import energy_patterns  # noqa: PLC0415
 
+    if energy:
+        patterns = [*energy_patterns(runs[0]), *patterns]
     render.plot(runs, output, patterns, against=against, spectrum=spectrum)
     if output is not None:
         print_line(f"  plot        {output}")

@@ -11,7 +11,7 @@ from pysim.cli.messages import print_line
 if TYPE_CHECKING:
     from pysim.simulation import RunSummary
     from pysim.simulation.loading import Scene
-    from pysim.simulation.summary import EventSummary, LoopSummary
+    from pysim.simulation.summary import EventSummary, LoopSummary, WorkSummary
 
 
 def print_summary(scene: Scene, summary: RunSummary) -> None:
@@ -30,6 +30,8 @@ def print_summary(scene: Scene, summary: RunSummary) -> None:
             f"  callbacks   {share:.0%} of the time in joints that Python computes; trace them if you can"
         )
     print_line(f"  energy      {energy_line(summary)}")
+    if summary.work is not None:
+        print_line(f"  work        {work_line(summary.work)}")
     if summary.loops is not None:
         print_line(f"  loops       {loops_line(summary.loops)}")
         if summary.loops.strongest:
@@ -50,8 +52,22 @@ def energy_line(summary: RunSummary) -> str:
         share = f"{summary.relative_drift:.1e} of the largest kinetic energy"
         return f"drift {summary.energy_drift:.1e} J, {share}"
     first, last = summary.energy
-    work = "work of actuators, dampers and joint forces, and integration errors"
-    return f"{first:.4g} J at the start, {last:.4g} J at the end ({work})"
+    change = f"{first:.4g} J at the start, {last:.4g} J at the end"
+    if summary.work is not None:
+        return change
+    return f"{change} (work of actuators, dampers and joint forces, and integration errors)"
+
+
+MOST_ELEMENTS = 3  # named in a summary
+
+
+def work_line(work: WorkSummary) -> str:
+    """Return what was injected and dissipated, the elements with the most work, and how far the balance closes."""
+    most = sorted(work.elements.items(), key=lambda item: -abs(item[1]))
+    named = ", ".join(f"{name} {joules:.4g}" for name, joules in most[:MOST_ELEMENTS])
+    more = f", and {len(most) - MOST_ELEMENTS} more" if len(most) > MOST_ELEMENTS else ""
+    sums = f"injected {work.injected:.4g} J, dissipated {work.dissipated:.4g} J"
+    return f"{sums} ({named}{more}); the balance closes to {work.drift:.1e} J"
 
 
 def event_line(event: EventSummary) -> str:

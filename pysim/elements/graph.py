@@ -24,7 +24,15 @@ from pysim._engine import (
     SignalSource,
 )
 from pysim.elements.channels import Channel
-from pysim.elements.graph_types import CompiledSignals, CoordinatePlace, GraphBlock, RecordedSignal
+from pysim.elements.force import method_of
+from pysim.elements.graph_types import (
+    CompiledSignals,
+    CoordinatePlace,
+    GraphBlock,
+    RecordedSignal,
+    WorkTerm,
+)
+from pysim.elements.powers import MeasuredElements, Powers
 from pysim.elements.quantities import Twist, Wrench
 from pysim.elements.signal_derivatives import SignalDerivatives
 from pysim.elements.signal_inputs import SignalInputs, is_path
@@ -40,6 +48,7 @@ if TYPE_CHECKING:
     from pysim._engine import PortDescription
     from pysim.elements.block import Block
     from pysim.elements.channels import Channels
+    from pysim.elements.force import Method
 
     _Sampled = tuple["GraphBlock", list[int], list[int]]  # nodes that it stores, and where
 
@@ -71,6 +80,7 @@ class GraphBuilder:
         groups: groups of the user's coordinates, (group, first in q, first in v).
         nv: number of velocities.
         gravity: of the world [m/s²].
+        measured: elements outside the graph whose power is measured, or whose work is integrated.
     """
 
     def __init__(
@@ -81,6 +91,7 @@ class GraphBuilder:
         groups: Sequence[tuple[Group, int, int]],
         nv: int,
         gravity: Sequence[float],
+        measured: MeasuredElements | None = None,
     ) -> None:
         self.blocks = {block.name: block for block in blocks}
         self.ports, self.driven, self.groups, self.nv = ports, driven, groups, nv
@@ -92,16 +103,22 @@ class GraphBuilder:
         self._state_places: dict[tuple[str, str], list[int]] = {}
         self._start: list[float] = []
         self._efforts: dict[int, list[int]] = {}  # of driven ports
+        self._efforts_of: dict[str, list[int]] = {}  # of blocks, by name
         self._driven: dict[int, _DrivenCoordinate] = {}
+        measured = measured or MeasuredElements()
+        self._ledger = dict(measured.ledger or {})
+        self._powers = Powers(self, measured)
         self._states = self._allot()
+        self._coupled = self._states - len(self._ledger)
 
     # ------------------------------------------------------------------------------------------ places in the state
 
     def _allot(self) -> int:
-        """Give every state, then every held number, its place; return the number of states."""
+        """Give every state, integral, then held number its place; return the number of states and integrals."""
         for block in self.blocks.values():
             if block.kind in ("controller", "actuator", "force", "sensor") and block.period is None:
                 self._allot_channels(block, _states_of(block.plugin))
+        self._take(len(self._ledger))
         states = len(self._start)
         for block in self.blocks.values():
             if block.period is not None:
@@ -393,6 +410,8 @@ class GraphBuilder:
             return Dynamics(self)
         if name == "gravity":
             return np.array(self.gravity, float)
+        if name in ("power", "energy"):
+            return self._of_element(block, name)
         if name in ("q", "v", "a"):
             return self._coordinates(block, name, method)
         if name == "wrench":
@@ -415,6 +434,15 @@ class GraphBuilder:
             return Twist(x[:3], x[3:])
         x = self.symbols.numbers(SignalSource.port_acceleration, 6 * block.port, 6)
         return Twist(x[:3], x[3:])
+
+    def _of_element(self, block: GraphBlock, name: str) -> Any:
+        """Return the power or the energy of the element that a sensor measures."""
+        if block.element is None:
+            raise _needs(block, "element", name)
+        self._powers.check(block.element, block)
+        if name == "power":
+            return self._powers.power(block.element, block)
+        return self._powers.energy(block.element, block)
 
     def _coordinates(self, block: GraphBlock, name: str, method: str) -> Any:
         if not block.coordinates:
@@ -510,29 +538,37 @@ class GraphBuilder:
     def add_forces(self) -> None:
         """Call the actuators, and the forces that depend on time or signals."""
         for block in self.blocks.values():
-            if block.kind == "actuator":
-                method = "tension" if block.is_path else "force"
-                own = type(block.plugin)
-                if block.is_path and own.tension is _base_tension():
-                    method = "force"
-                given = self.arguments(block, method)
-                nodes = self.nodes(block, method, self.call(block, method, given))
-                self._check_count(
-                    block, method, nodes, 1 if block.is_path else len(block.coordinates)
-                )
-                if block.is_path:
-                    self._push(block, nodes)
-                    continue
-                for coordinate, node in zip(block.coordinates, nodes, strict=True):
-                    self._pull(coordinate, node)
-            elif block.kind == "force":
-                self._add_force(block)
+            if block.kind not in ("actuator", "force"):
+                continue
+            nodes = self.efforts(block)
+            if block.port is not None:
+                self._push(block, nodes)
+                continue
+            is_limited = block.kind == "actuator"
+            for coordinate, node in zip(block.coordinates, nodes, strict=True):
+                self._pull(coordinate, node, is_limited=is_limited)
 
-    def _add_force(self, block: GraphBlock) -> None:
-        from pysim.elements.force import method_of  # noqa: PLC0415
+    def efforts(self, block: GraphBlock) -> list[int]:
+        """Return the nodes of what an actuator or force exerts: a wrench, a tension, or forces on coordinates."""
+        if block.name not in self._efforts_of:
+            self._efforts_of[block.name] = self._exerted(block)
+        return self._efforts_of[block.name]
 
-        method = method_of(type(block.plugin))
-        given = self.arguments(block, method.name)
+    def _exerted(self, block: GraphBlock) -> list[int]:
+        if block.kind == "force":
+            method = method_of(type(block.plugin))
+            return self.efforts_of_force(block, method, self.arguments(block, method.name))
+        own = type(block.plugin)
+        has_tension = block.is_path and own.tension is not _base_tension()
+        name = "tension" if has_tension else "force"
+        nodes = self.nodes(block, name, self.call(block, name, self.arguments(block, name)))
+        self._check_count(block, name, nodes, 1 if block.is_path else len(block.coordinates))
+        return nodes
+
+    def efforts_of_force(
+        self, block: GraphBlock, method: Method, given: Mapping[str, Any]
+    ) -> list[int]:
+        """Return the nodes of what a force exerts for given arguments of its method."""
         result = self.call(block, method.name, given)
         if method.acts == "frames":
             if not isinstance(result, Wrench):
@@ -540,13 +576,24 @@ class GraphBuilder:
                 raise JointError(where, f"must return a Wrench, got a {type(result).__name__}")
             result = [*result.force, *result.torque]
         nodes = self.nodes(block, method.name, result)
-        if method.acts == "coordinates":
-            self._check_count(block, method.name, nodes, len(block.coordinates))
-            for coordinate, node in zip(block.coordinates, nodes, strict=True):
-                self._pull(coordinate, node, is_limited=False)
-            return
-        self._check_count(block, method.name, nodes, 6 if method.acts == "frames" else 1)
-        self._push(block, nodes)
+        count = {"frames": 6, "path": 1}.get(method.acts, len(block.coordinates))
+        self._check_count(block, method.name, nodes, count)
+        return nodes
+
+    def limited_share(self, place: CoordinatePlace) -> Any:
+        """Return the share of the actuators' forces on a coordinate that its limits leave."""
+        if place.effort_limit is None and place.velocity_limit is None:
+            return 1.0
+        nodes = [
+            node
+            for block in self.blocks.values()
+            if block.kind == "actuator" and block.port is None
+            for own, node in zip(block.coordinates, self.efforts(block), strict=True)
+            if own.v == place.v
+        ]
+        total = self._sum(nodes)
+        acts = total != 0
+        return np.where(acts, self._within_limits(place, total) / np.where(acts, total, 1.0), 1.0)
 
     def _check_count(
         self, block: GraphBlock, method: str, nodes: Sequence[int], count: int
@@ -621,21 +668,24 @@ class GraphBuilder:
             for port in range(self.driven)
             for node in self._efforts.get(port, self._no_effort(port))
         ]
-        rows = [*forces.values(), *efforts, *rates]
-        self._check_stages(rows)
+        coupled = [*forces.values(), *efforts, *rates]
+        self._check_stages(coupled)
         readings, recorded = self._readings()
-        slopes, places = SignalDerivatives(self.symbols, self.groups, self._states).of(rows)
+        work = self._work_terms(readings)
+        rows = [*coupled, *(node for _, node in work)]
+        slopes, places = SignalDerivatives(self.symbols, self.groups, self._coupled).of(coupled)
         description = SignalsDescription(
             states=self._states,
             held=len(self._start) - self._states,
             forces=self.symbols.program(rows) if rows else None,
-            slopes=self.symbols.program([*efforts, *slopes]) if rows else None,
+            slopes=self.symbols.program([*efforts, *slopes]) if coupled else None,
             readings=self.symbols.program(readings) if readings else None,
             coordinates=list(forces),
             slope_places=places,
             ports=list(self.ports),
             driven=self.driven,
             blocks=[self.symbols.program(nodes, to) for _, nodes, to in blocks],
+            integrals=len(work),
         )
         order = [block for block, _, _ in blocks[len(begins) :]]
         start = [*self._start, *([0.0] * (2 * self._states))]
@@ -652,23 +702,24 @@ class GraphBuilder:
                 if block.kind == "signal" and block.plugin is None
             ),
             self._state_names(),
+            tuple(term for term, _ in work),
         )
 
     def _no_effort(self, port: int) -> list[int]:
         return [self.tape.const(0)] * (1 if is_path(self.ports[port]) else 6)
 
     def _state_names(self) -> tuple[str, ...]:
-        names = [""] * self._states
+        names = [""] * self._coupled
         for (block, channel), places in self._state_places.items():
             for k, place in enumerate(places):
-                if place < self._states:
+                if place < self._coupled:
                     many = f"[{k}]" if len(places) > 1 else ""
                     names[place] = f"{block}.{channel}{many}"
         return tuple(names)
 
     def _rates(self) -> list[int]:
         """Return the rate of every state of a continuous block."""
-        rates = [0] * self._states
+        rates = [0] * self._coupled
         for block in self.blocks.values():
             states = _states_of(block.plugin)
             if block.period is not None or not states:
@@ -680,6 +731,18 @@ class GraphBuilder:
                 ):
                     rates[place] = node
         return rates
+
+    def _work_terms(self, readings: list[int]) -> list[tuple[WorkTerm, int]]:
+        """Return the places of the elements' work, and the nodes of their power; adds energies to the readings."""
+        terms = []
+        for place, (name, injects) in enumerate(self._ledger.items(), self._coupled):
+            power, energy = self._powers.exchange(name)
+            at = None
+            if energy is not None:
+                at = len(readings)
+                readings.append(energy.index)
+            terms.append((WorkTerm(name, place, at, injects=injects), power.index))
+        return terms
 
     def _rate_nodes(self, block: GraphBlock, method: str = "state_rate") -> dict[str, list[int]]:
         """Return the nodes of what `state_rate` or `update` returns, by state or memory."""
@@ -899,7 +962,10 @@ class Dynamics:
 
 _OFFERED = {
     "signal": (),
-    "sensor": ("inputs", "q", "v", "a", "pose", "twist", "acceleration", "length", "rate", "wrench", "gravity"),
+    "sensor": (
+        "inputs", "q", "v", "a", "pose", "twist", "acceleration", "length", "rate", "wrench", "gravity", "power",
+        "energy",
+    ),
     "controller": ("inputs", "dynamics", "gravity"),
     "actuator": ("command", "inputs", "q", "v", "length", "rate"),
     "force": ("pose", "twist", "length", "rate", "q", "v", "inputs"),

@@ -40,6 +40,7 @@ class GraphBlock:
     port: int | None = None
     is_path: bool = False
     joint: int | None = None  # whose wrench a sensor reads
+    element: str | None = None  # whose power or energy a sensor reads
     signals: Mapping[str, str] = field(default_factory=dict)  # fields of type Signal
     where: str = ""
 
@@ -60,6 +61,16 @@ class RecordedSignal:
 
 
 @dataclass(frozen=True)
+class WorkTerm:
+    """Work of an element [J]: the integral at its place in the state, and a reading that adds to it."""
+
+    name: str
+    place: int
+    energy: int | None
+    injects: bool  # whether it depends on time or signals
+
+
+@dataclass(frozen=True)
 class CompiledSignals:
     """Programs of a signal graph, and what is known of them."""
 
@@ -73,3 +84,4 @@ class CompiledSignals:
         tuple[str, int], ...
     ]  # signals given from outside, with the place of each in the state
     state_names: tuple[str, ...]  # of the states of elements
+    work: tuple[WorkTerm, ...] = ()

@@ -141,6 +141,26 @@ class WeightedSum(Sensor):
         )
 
 
+@sensor("power")
+class Power(Sensor):
+    """Power of a force, an actuator or the passive force of a joint into the mechanism."""
+
+    outputs = signal("power", unit="W")
+
+    def measure(self, power: Any) -> Any:
+        return power
+
+
+@sensor("energy")
+class StoredEnergy(Sensor):
+    """Energy that a force, or the springs and stops of a joint, store."""
+
+    outputs = signal("energy", unit="J")
+
+    def measure(self, energy: Any) -> Any:
+        return energy
+
+
 @sensor("distance")
 class Distance(Sensor):
     """Length of a path and its rate."""

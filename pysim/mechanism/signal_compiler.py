@@ -16,6 +16,7 @@ from pysim.elements.graph_types import CoordinatePlace, GraphBlock
 from pysim.errors import JointError, ModelError, PysimError, SceneError
 from pysim.joints import find_joint
 from pysim.mechanism.constraint_compiler import Coordinates
+from pysim.mechanism.passive_elements import PassiveElements
 from pysim.plugins.fields import build
 from pysim.scene.spec import BlockSpec
 from pysim.scene.tree import WORLD
@@ -28,10 +29,13 @@ if TYPE_CHECKING:
     from pysim.scene.spec import ActuatorSpec, ForceSpec, JointSpec, SceneSpec
 
 
-def compile_signals(model: Model, spec: SceneSpec) -> CompiledSignals | None:
+def compile_signals(
+    model: Model, spec: SceneSpec, *, ledger: bool = False
+) -> CompiledSignals | None:
     """Return the programs of a scene's signals, None if it has none.
 
-    Forces that depend on time or signals are among them, and prescribed forces that limits bound.
+    Forces that depend on time or signals are among them, and prescribed forces that limits bound. With a `ledger`, the
+    work of every element that exchanges energy is integrated.
 
     Raises:
         SceneError: a loop of signals, an unknown signal, a wrong unit or size.
@@ -41,21 +45,35 @@ def compile_signals(model: Model, spec: SceneSpec) -> CompiledSignals | None:
     forces = [force for force in spec.model.forces if depends_on_signals(force.type)]
     limited = limited_actuators(spec)
     specs: list[BlockSpec | ForceSpec] = [*spec.blocks, *forces]
-    if not (specs or limited):
-        return None
     places = _Places(model)
+    names = {own.name for own in specs} | {force.name for force in spec.model.forces}
+    bounded: list[GraphBlock] = []
+    for drive in limited:
+        bounded.append(_prescribed(drive, places, names))
+        names.add(bounded[-1].name)
+    elements = PassiveElements(model, spec, limited, names)
+    chosen = elements.chosen(ledger=ledger)
+    if not (specs or limited or chosen):
+        return None
     ordered = sorted(specs, key=lambda own: not _drives_port(own))  # driven ports first
+    ordered += [force for force in elements.forces if force.name in chosen]
     ports = [places.port(own) for own in ordered]
     numbers = {own.name: places.number(port) for own, port in zip(ordered, ports, strict=True)}
     driven = sum(_drives_port(own) for own in specs)
     blocks = [_block(own, places, numbers[own.name]) for own in spec.blocks]
     blocks += [_force_block(own, places, numbers[own.name]) for own in forces]
-    for drive in limited:
-        blocks.append(_prescribed(drive, places, {block.name for block in blocks}))
+    blocks += bounded
     for block in blocks:
         _check_domain(block, spec.settings.duration)
+    passive = [
+        _force_block(own, places, numbers[own.name])
+        for own in elements.forces
+        if own.name in chosen
+    ]
+    acting = [block.name for block in blocks if block.kind in ("actuator", "force")]
+    measured = elements.measured(chosen, passive, acting if ledger else None)
     graph = GraphBuilder(
-        blocks, places.ports, driven, _groups(model), model.nv, model.gravity.tolist()
+        blocks, places.ports, driven, _groups(model), model.nv, model.gravity.tolist(), measured
     )
     return graph.compile()
 
@@ -229,6 +247,7 @@ def _block(spec: BlockSpec, places: _Places, port: int | None) -> GraphBlock:
         port=port,
         is_path=bool(spec.points),
         joint=places.joint(spec),
+        element=spec.element,
         signals=signals,
         where=spec.where,
     )

@@ -1,7 +1,9 @@
-"""Recorded quantities of a trajectory by name, for plots: states, energies, positions, forces of loops and contacts.
+"""Recorded quantities of a trajectory by name, for plots: states, energies, work, signals, positions, forces.
 
     q.JOINT  v.JOINT  a.JOINT               coordinates, velocities and accelerations
-    energy.kinetic .potential .elastic .total
+    energy.kinetic .potential .elastic .total .balance
+    work.ELEMENT  work.dissipated  work.injected    of the energy ledger
+    signals.NAME
     position.FRAME.x .y .z                  of bodies and frames, in the world
     loops.NAME.force .moment                strength of a loop's force and moment
     couplings.NAME.force
@@ -66,6 +68,11 @@ def quantities_of(trajectory: Trajectory) -> dict[str, Quantity]:
     for part in ("kinetic", "potential", "elastic"):
         add(f"energy.{part}", "J", "energy", partial(getattr, trajectory, part))
     add("energy.total", "J", "energy", lambda: trajectory.energy)
+    if trajectory.work:
+        add("energy.balance", "J", "energy", lambda: trajectory.energy_balance)
+    for label, values in trajectory.work.items():
+        add(f"work.{label}", "J", "work", partial(np.asarray, values))
+    _add_signals(trajectory, add)
     for k, label in enumerate(names["loops"]):
         for i, (part, unit) in enumerate((("force", "N"), ("moment", "N·m"))):
             kind = f"loop's {part}"
@@ -80,6 +87,18 @@ def quantities_of(trajectory: Trajectory) -> dict[str, Quantity]:
             place = lambda label=label, i=i: trajectory.path_of(label)[:, i]  # noqa: E731
             add(f"position.{label}.{axis}", "m", "position in the world", place)
     return found
+
+
+def _add_signals(
+    trajectory: Trajectory, add: Callable[[str, str, str, Callable[[], Array]], None]
+) -> None:
+    for label, unit in zip(trajectory.names["signals"], trajectory.units["signals"], strict=True):
+        values = trajectory.signals[label]
+        if values.ndim == 1:
+            add(f"signals.{label}", unit, "signal", partial(np.asarray, values))
+            continue
+        for k in range(values.shape[1]):
+            add(f"signals.{label}[{k}]", unit, "signal", partial(_column, values, k))
 
 
 def _add_contacts(
@@ -125,6 +144,13 @@ def default_patterns(trajectory: Trajectory) -> list[str]:
     own = {pattern for pattern in patterns if _matches(pattern, quantities_of(trajectory))}
     kept = [pattern for pattern in patterns if pattern in own]
     return [*kept, "energy.kinetic", "energy.potential", *elastic, "energy.total"]
+
+
+def energy_patterns(trajectory: Trajectory) -> list[str]:
+    """Return what is plotted of energies: their parts, their balance, and the work of every element."""
+    elastic = ["energy.elastic"] if trajectory.elastic.any() else []
+    own = ["energy.balance", "work"] if trajectory.work else []
+    return ["energy.kinetic", "energy.potential", *elastic, "energy.total", *own]
 
 
 def _matches(pattern: str, known: dict[str, Quantity]) -> list[str]:

@@ -251,6 +251,7 @@ class BlockSpec:
     relative_at: Array = field(default_factory=lambda: np.eye(4))  # (4, 4) in that one
     points: tuple[tuple[str, Array], ...] = ()  # of a path: bodies with a point (3,) [m] each
     joint: str | None = None  # whose wrench a sensor measures
+    element: str | None = None  # whose power or energy a sensor measures
     parameters: Mapping[str, Any] = field(default_factory=dict)  # keys of the plugin
     where: str = ""
 
@@ -373,6 +374,7 @@ class Settings:
         default_factory=lambda: {"": 1e-10}
     )  # [m, rad and per second]
     parameters: Mapping[str, Any] = field(default_factory=dict)  # keys of the integrator
+    work: bool = True  # whether runs record the work of elements
 
 
 @dataclass(frozen=True)

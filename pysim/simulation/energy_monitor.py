@@ -7,7 +7,8 @@ cubics; their difference from the trapezoidal rule estimates the error of the in
 error is compared with the errors of the scheme (scheme_errors.py), estimated at outputs and, in the intervals with the
 largest imbalance, at every step.
 
-Intervals in which a joint may touch a stop are excluded: a bounce is shorter than the output interval.
+Intervals in which a joint may touch a stop are excluded: a bounce is shorter than the output interval. Runs with
+signals are judged by their energy ledger (ledger_monitor.py).
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from pysim.integrators import find_integrator
 from pysim.joints import find_joint
 from pysim.loops import constraints
 from pysim.mechanism.actuation import actuator_forces
+from pysim.simulation.ledger_monitor import balance_change
 from pysim.simulation.scheme_errors import Motion, rerun_interval, resolves, scheme_errors
 from pysim.simulation.start_checks import light_bodies
 
@@ -141,14 +143,25 @@ def warn_of_imbalance(
         return
     columns = (trajectory.t, trajectory.q, trajectory.v, trajectory.energy, trajectory.kinetic)
     motion = Motion(scene, *columns, steps)
-    found = imbalance(motion)
+    found = imbalance(motion) if is_monitored(scene) else _imbalance_of_ledger(motion, trajectory)
     if found is not None:
         text = f"{scene.spec.path}: {describe(motion, found)}"
         warnings.warn(text, PysimWarning, stacklevel=stacklevel + 1)
 
 
+def _imbalance_of_ledger(motion: Motion, trajectory: Trajectory) -> Imbalance | None:
+    """Return the imbalance by the ledger of a run, which contains the work of all forces."""
+    if not trajectory.work:
+        return None
+    found = balance_change(motion.scene, trajectory, motion.steps)
+    if found is None:
+        return None
+    before, after = (float(motion.t[found.row + k]) for k in (0, 1))
+    return Imbalance(before, after, found.size, found.scale, found.row)
+
+
 def is_monitored(scene: Scene) -> bool:
-    """Return whether the work of all forces can be computed.
+    """Return whether the work of all forces can be computed from the outputs of a run.
 
     It cannot if springs and stops act beside the force of a joint plugin, a force that has no energy acts at rest, or
     signals command actuators.

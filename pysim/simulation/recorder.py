@@ -22,6 +22,7 @@ from pysim.algorithms import (
 )
 from pysim.errors import PysimError, SimulationError
 from pysim.loops.constraints import constrained_motion
+from pysim.mechanism.passive_elements import TOTALS
 from pysim.simulation.contact_report import (
     contact_wrenches,
     pair_sums,
@@ -29,6 +30,7 @@ from pysim.simulation.contact_report import (
     reported_points,
 )
 from pysim.simulation.diagnosis import plugin_fault
+from pysim.simulation.ledger import work_of
 from pysim.simulation.signal_runs import forces_of_actuators
 from pysim.spatial.arrays import map_rows
 from pysim.trajectory import Events, TrajectoryHeader, TrajectoryWriter
@@ -38,11 +40,13 @@ from pysim.trajectory.from_states import model_header
 from pysim.trajectory.record import trajectory_of
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from os import PathLike
     from types import TracebackType
 
     from numpy.typing import NDArray
 
+    from pysim.elements.graph_types import WorkTerm
     from pysim.simulation.loading import Scene
     from pysim.trajectory import Trajectory
 
@@ -241,14 +245,24 @@ def complete_rows(
 
 
 def readings(scene: Scene, t: Array, q: Array, v: Array, a: Array, signals: Array) -> list[Array]:
-    """Return every signal (n,) or (n, size) of n states at t (n,) [s], in the order of the header."""
+    """Return signals (n,) or (n, size), and work (n,), of n states at t (n,) [s], in the order of the header."""
     if scene.signals is None:
         return []
-    rows = _engine.read_signals(scene.model, t, q, v, a, signals)
-    return [
+    rows = np.asarray(_engine.read_signals(scene.model, t, q, v, a, signals))
+    found = [
         rows[:, s.first] if s.is_single else rows[:, s.first : s.first + s.size]
         for s in scene.signals.recorded
     ]
+    return [*found, *(_works(scene.signals.work, signals, rows) if scene.signals.work else ())]
+
+
+def _works(terms: Sequence[WorkTerm], signals: Array, rows: Array) -> list[Array]:
+    """Return the work (n,) [J] of every element, then what was dissipated and injected."""
+    each = [work_of(term, signals, rows) for term in terms]
+    none = np.zeros(len(signals))
+    passive = [x for x, term in zip(each, terms, strict=True) if not term.injects]
+    active = [x for x, term in zip(each, terms, strict=True) if term.injects]
+    return [*each, none - sum(passive, none), sum(active, none)]
 
 
 def accelerations_and_forces(
@@ -294,4 +308,10 @@ def header_of(scene: Scene) -> TrajectoryHeader:
         signal_names=tuple(s.name for s in recorded),
         signal_units=tuple(s.unit for s in recorded),
         signal_sizes=tuple(0 if s.is_single else s.size for s in recorded),
+        work_names=_work_names(scene),
     )
+
+
+def _work_names(scene: Scene) -> tuple[str, ...]:
+    terms = () if scene.signals is None else scene.signals.work
+    return (*(term.name for term in terms), *TOTALS) if terms else ()

@@ -26,6 +26,7 @@ from pysim.simulation.external_forces import ExternalForces
 from pysim.simulation.fixed_steps import run_fixed
 from pysim.simulation.implicit_state import SolverState
 from pysim.simulation.interrupt import interrupts_held_back
+from pysim.simulation.ledger import begin_work, with_ledger
 from pysim.simulation.loading import Scene
 from pysim.simulation.python_stepping import builtin_in_python
 from pysim.simulation.recorder import Recorder
@@ -92,12 +93,13 @@ def simulate(
     """
     _check_scene(scene)
     warn_of_scene(scene)
+    recorded = with_ledger(scene)
     with (
         interrupts_held_back() as check_interrupts,
-        Recorder(scene, output, overwrite=overwrite) as recorder,
+        Recorder(recorded, output, overwrite=overwrite) as recorder,
     ):
         clock = Clock(scene.settings.duration, progress, check_interrupts)
-        for _ in recorded_segments(scene, recorder, clock):
+        for _ in recorded_segments(recorded, recorder, clock):
             pass
         recorder.finish()
     trajectory = recorder.trajectory()
@@ -128,6 +130,7 @@ def recorded_segments(
     """Run a scene, and yield every segment after it is recorded."""
     times = output_times(scene.settings.duration, scene.settings.every)
     signals = begin_signals(scene, 0.0)
+    begin_work(scene, signals)
     start = None if signals is None else signals.numbers.copy()
     recorder.add_state(0.0, scene.state.q, scene.state.v, scene.state.loop_q, start)
     last = 0.0  # [s] recorded

@@ -57,6 +57,16 @@ class LoopSummary:
 
 
 @dataclass(frozen=True)
+class WorkSummary:
+    """Energy ledger at the end of a run [J]."""
+
+    injected: float
+    dissipated: float
+    elements: dict[str, float]  # work of each into the mechanism
+    drift: float  # largest change of energy + dissipated − injected
+
+
+@dataclass(frozen=True)
 class RunSummary:
     """Numbers that `pysim scene.toml` prints at the end."""
 
@@ -76,6 +86,7 @@ class RunSummary:
     loops: LoopSummary | None = None
     iterations: int = 0  # of Newton's method, in implicit schemes
     rejected: int = 0  # steps of an implicit scheme that were made again in shorter ones
+    work: WorkSummary | None = None  # None if nothing exchanges energy, or it was not recorded
 
     @property
     def steps_per_second(self) -> float:
@@ -114,7 +125,17 @@ def summarize(scene: Scene, trajectory: Trajectory, last: Update) -> RunSummary:
         loops=summarize_loops(scene, trajectory) if scene.model.rows else None,
         iterations=last.iterations,
         rejected=last.rejected,
+        work=_work_summary(trajectory),
     )
+
+
+def _work_summary(trajectory: Trajectory) -> WorkSummary | None:
+    if not trajectory.work:
+        return None
+    work = {name: float(values[-1]) for name, values in trajectory.work.items()}
+    injected, dissipated = work.pop("injected"), work.pop("dissipated")
+    balance = trajectory.energy_balance
+    return WorkSummary(injected, dissipated, work, float(np.abs(balance - balance[0]).max()))
 
 
 def summarize_loops(scene: Scene, trajectory: Trajectory) -> LoopSummary:

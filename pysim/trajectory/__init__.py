@@ -30,6 +30,9 @@ Layout, version 1; n output instants, every number a double, every dataset of nu
 | `names/contacts` | text | pairs of links, "world, foot" |
 | `signals/NAME` | (n,) or (n, size) | every signal of the scene, in its unit |
 | `names/signals` `units/signals` | text | names and units of the signals, if the scene has any |
+| `work/NAME` | (n,) | work of every element since the start that is not taken from its stored energy [J] |
+| `work/dissipated` `work/injected` | (n,) | sums: energy + dissipated − injected is constant [J] |
+| `names/work` | text | names of the datasets of work, if there are any |
 | `names/joints` `bodies` `frames` `coordinates` `velocities` | text | columns of q, v, poses |
 | `units/coordinates` `velocities` | text | units of the columns of q, v |
 | `frames/body` `frames/pose` | (m,) (m, 4, 4) | body (-1: the world) and pose in it [m] |

@@ -43,6 +43,7 @@ UNITS = {
     "time": "s",
     "energy": "J",
     "poses": "m (x y z), quaternion (x y z w)",
+    "work": "J",
     "loops": "N (x y z), N·m (x y z)",
     "couplings": "N or N·m",
     "contacts/pairs/force": "N",
@@ -93,6 +94,7 @@ def _named_texts(header: TrajectoryHeader) -> dict[str, str | tuple[str, ...]]:
         "names/contacts": header.contact_names,
         "names/signals": header.signal_names,
         "units/signals": header.signal_units,
+        "names/work": header.work_names,
     }
     return {
         "names/joints": header.joint_names,
@@ -174,6 +176,7 @@ def read_header(file: h5py.File) -> TrajectoryHeader:
         signal_names=signals,
         signal_units=texts(file, "units/signals") if signals else (),
         signal_sizes=tuple(_size(file, SIGNALS + name) for name in signals),
+        work_names=texts(file, "names/work") if has(file, "names/work") else (),
     )
 
 

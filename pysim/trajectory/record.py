@@ -29,6 +29,7 @@ LOOP_WRENCHES, COUPLING_FORCES = "loops/wrenches", "couplings/forces"  # dataset
 PAIR_FORCES, PAIR_IMPULSES = "contacts/pairs/force", "contacts/pairs/impulse"
 FORCES = (LOOP_WRENCHES, COUPLING_FORCES, PAIR_FORCES, PAIR_IMPULSES)
 SIGNALS = "signals/"  # prefix of the datasets of signals
+WORK = "work/"  # prefix of the datasets of the energy ledger
 FINITE = ("time", "q", "v", "poses")  # in every row; the others may overflow, and none may be NaN
 
 
@@ -71,6 +72,7 @@ class TrajectoryHeader:
     signal_names: tuple[str, ...] = ()
     signal_units: tuple[str, ...] = ()
     signal_sizes: tuple[int, ...] = ()  # numbers of each; 0 for a signal that is one number
+    work_names: tuple[str, ...] = ()  # of the energy ledger: elements, "dissipated", "injected"
 
     def __post_init__(self) -> None:
         pairs = (
@@ -118,6 +120,7 @@ class TrajectoryHeader:
             shapes[PAIR_FORCES] = shapes[PAIR_IMPULSES] = (len(self.contact_names), 3)
         for name, size in zip(self.signal_names, self.signal_sizes, strict=True):
             shapes[SIGNALS + name] = (size,) if size else ()
+        shapes |= {WORK + name: () for name in self.work_names}
         return shapes
 
 
@@ -144,6 +147,7 @@ class Trajectory:
     constraint_forces: Mapping[str, Array] = field(default_factory=dict)  # by their datasets
     contacts: ContactPoints = field(default_factory=no_points)
     signals: Mapping[str, Array] = field(default_factory=dict)  # by name, (n,) or (n, size)
+    work: Mapping[str, Array] = field(default_factory=dict)  # (n,) [J], see `energy_balance`
 
     def __len__(self) -> int:
         return len(self.t)
@@ -160,6 +164,18 @@ class Trajectory:
     def energy(self) -> Array:
         """Total energy (n,) [J], the sum of kinetic, potential and elastic energy."""
         return self.kinetic + self.potential + self.elastic
+
+    @property
+    def energy_balance(self) -> Array:
+        """Energy plus what was dissipated less what was injected (n,) [J]: constant but for errors of the scheme.
+
+        `work` holds the work of every element into the mechanism that is not taken from its stored energy, its sum
+        over joints and passive forces, "dissipated" with the opposite sign, and over actuators and forces that depend
+        on time or signals, "injected". It is empty if nothing exchanges energy, or if the run did not record it.
+        """
+        if not self.work:
+            return self.energy
+        return self.energy + self.work["dissipated"] - self.work["injected"]
 
     @property
     def loop_wrenches(self) -> Array:
@@ -195,11 +211,12 @@ class Trajectory:
         given = self.constraint_forces
         forces = (given[key] for key in FORCES if key in given)
         signals = (self.signals[name] for name in self.header.signal_names)
-        return self.t, self.q, self.v, self.a, *energies, self.poses, *forces, *signals
+        work = (self.work[name] for name in self.header.work_names)
+        return self.t, self.q, self.v, self.a, *energies, self.poses, *forces, *signals, *work
 
     @property
     def names(self) -> dict[str, tuple[str, ...]]:
-        """Names of joints, bodies, frames, coordinates (q), velocities (v, a), loops, couplings, contacts, signals."""
+        """Names of joints, bodies, frames, coordinates (q), velocities (v, a), loops, …, signals, and of work."""
         header = self.header
         return {
             "joints": header.joint_names,
@@ -211,6 +228,7 @@ class Trajectory:
             "couplings": header.coupling_names,
             "contacts": header.contact_names,
             "signals": header.signal_names,
+            "work": header.work_names,
         }
 
     @property
@@ -341,6 +359,20 @@ def trajectory_of(
     forces = {key: columns[key] for key in FORCES if key in columns}
     energies = kinetic, potential, elastic
     signals = {name: columns[SIGNALS + name] for name in header.signal_names}
+    work = {name: columns[WORK + name] for name in header.work_names}
     return Trajectory(
-        header, t, q, v, a, *energies, poses, complete, source, events, forces, contacts, signals
+        header,
+        t,
+        q,
+        v,
+        a,
+        *energies,
+        poses,
+        complete,
+        source,
+        events,
+        forces,
+        contacts,
+        signals,
+        work,
     )

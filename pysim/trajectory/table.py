@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def table_of(trajectory: Trajectory) -> dict[str, tuple[str, Array]]:
-    """Return unit and values (n,) of every column: t, q, v, a, energies and signals."""
+    """Return unit and values (n,) of every column: t, q, v, a, energies, signals and work."""
     names, units = trajectory.names, trajectory.units
     found: dict[str, tuple[str, Array]] = {"t": ("s", trajectory.t)}
     for key, kind in (("q", "coordinates"), ("v", "velocities"), ("a", "velocities")):
@@ -35,6 +35,7 @@ def table_of(trajectory: Trajectory) -> dict[str, tuple[str, Array]]:
             found[name] = unit, values
         else:
             found |= {f"{name}[{k}]": (unit, column) for k, column in enumerate(values.T)}
+    found |= {f"work.{name}": ("J", values) for name, values in trajectory.work.items()}
     return found
 
 

@@ -39,6 +39,9 @@ class Sensor(Table, json_schema_extra=_opened("sensor")):
     relative_to: Name = key("world", "", '"world", a body or a frame that it measures against')
     path: list[PathPoint] = key([], "", "points of a path whose length it measures")
     joint: Name | None = key(None, "", "the joint whose wrench it measures")
+    element: Name | None = key(
+        None, "", "the force, actuator or joint whose power or energy it measures"
+    )
     inputs: list[Name] = key([], "", "signals that it reads, in the order of its inputs")
     parameters: dict[str, Any] = key({}, "", "keys of a plugin; written beside the others")
 

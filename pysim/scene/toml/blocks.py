@@ -82,6 +82,7 @@ class BlockReader:
             relative_to=table.relative_to,
             points=self._path(table.path, path),
             joint=table.joint,
+            element=table.element,
         )
 
     def _controller(self, table: Controller, path: Steps) -> BlockSpec | None:

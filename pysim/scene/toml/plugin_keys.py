@@ -24,7 +24,18 @@ PARAMETERS = "parameters"
 BLOCK_TABLES = {  # keys that all plugins of a table share
     "signal": frozenset({"name", "type", "unit"}),
     "sensor": frozenset(
-        {"name", "type", "coordinates", "frame", "at", "relative_to", "path", "joint", "inputs"}
+        {
+            "name",
+            "type",
+            "coordinates",
+            "frame",
+            "at",
+            "relative_to",
+            "path",
+            "joint",
+            "element",
+            "inputs",
+        }
     ),
     "controller": frozenset({"name", "type", "inputs", "period"}),
     "actuator": frozenset(

@@ -109,6 +109,8 @@ class SpecTables:
         if isinstance(spec, SceneSpec):
             found["simulation"] = _simulation(spec)
             found["output"] = {"every": spec.settings.every}
+            if not spec.settings.work:
+                found["output"]["work"] = False
             found["render"] = _render(spec.render)
         return {key: value for key, value in found.items() if value not in ([], {})}
 
@@ -122,6 +124,7 @@ class SpecTables:
             "frame": block.frame,
             "relative_to": block.relative_to if block.relative_to != WORLD else None,
             "joint": block.joint,
+            "element": block.element,
             "coordinates": list(block.coordinates),
             "command" if block.kind == "actuator" else "inputs": list(block.inputs),
             "path": [{"body": body, "point": at.tolist()} for body, at in block.points],

@@ -414,6 +414,7 @@ class Output(Table):
     """Settings of the output."""
 
     every: Positive | None = key(None, "s", "time between outputs; about duration/1000 by default")
+    work: bool = key(default=True, unit="", doc="record the work of forces, actuators and joints")
 
 
 class Render(Table):

@@ -1,0 +1,317 @@
+"""Power and stored energy of the elements of a scene, as numbers of its signal graph.
+
+    P = F · V,  −T L̇,  Σ f v         power of a force between frames, along a path, on coordinates
+    W = P + Ė                         power that is not taken from the stored energy E
+
+A force that stores energy has F(x, 0) = −∂E/∂x, so W is the power of F(x, v) − F(x, 0). A force with corners, such as
+a stop or a rope, which may let go before its stored energy is spent, has ∫ W dt = ∫ P dt + E instead: P is as smooth as
+the motion. That of joints is
+
+    W = −Σ (d v + f tanh(v / w)) v + τ(q, v) · v
+
+with damping d, friction f and the force τ of a plugin, and P and E of their stops.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pysim._engine import SignalSource
+from pysim.elements.force import Force, method_of
+from pysim.elements.quantities import Twist
+from pysim.elements.signal_inputs import is_path
+from pysim.errors import SceneError, did_you_mean
+from pysim.tracing.author_code import call, method_place
+from pysim.tracing.expression import Scalar
+from pysim.tracing.tape import PIECEWISE
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from pysim.elements.graph import GraphBuilder
+    from pysim.elements.graph_types import GraphBlock
+    from pysim.joints.plugin import Joint
+
+
+@dataclass(frozen=True)
+class JointCoordinate:
+    """Plain coordinate, or velocity of a rotation (q = −1), of a joint, with its passive force.
+
+    A joint that follows another has the coordinate ratio · q + offset of its leader.
+    """
+
+    q: int
+    v: int
+    ratio: float = 1.0
+    offset: float = 0.0
+    damping: float = 0.0
+    friction: float = 0.0
+    friction_width: float = 1.0
+    stiffness: float = 0.0
+    rest: float = 0.0
+    lower: float = -np.inf
+    upper: float = np.inf
+    stop_stiffness: float = 0.0
+    stop_damping: float = 0.0
+
+    @property
+    def has_stop(self) -> bool:
+        """Whether there is a limit."""
+        return bool(np.isfinite(self.lower) or np.isfinite(self.upper))
+
+    @property
+    def brakes_at_stop(self) -> bool:
+        """Whether a stop dissipates energy."""
+        return self.has_stop and self.stop_damping != 0
+
+
+@dataclass(frozen=True)
+class PassiveJoint:
+    """Joint with a passive force."""
+
+    name: str
+    coordinates: tuple[JointCoordinate, ...]
+    first_q: int  # in the user's q
+    plugin: Joint | None = None  # whose force acts
+    turns_on_spring: bool = False  # a spring acts on a rotation
+
+
+@dataclass(frozen=True)
+class MeasuredElements:
+    """Elements outside the signal graph whose power it computes.
+
+    Attributes:
+        forces: forces and springs that depend on positions and velocities alone.
+        drives: prescribed forces.
+        joints: joints with passive forces.
+        ledger: names of the elements whose work is integrated, and whether they inject it, or dissipate.
+    """
+
+    forces: tuple[GraphBlock, ...] = ()
+    drives: tuple[GraphBlock, ...] = ()
+    joints: tuple[PassiveJoint, ...] = ()
+    ledger: Mapping[str, bool] | None = None
+
+
+class Powers:
+    """Powers of elements on the tape of a graph."""
+
+    def __init__(self, graph: GraphBuilder, measured: MeasuredElements) -> None:
+        self._graph, self._tape = graph, graph.tape
+        acting = {b.name: b for b in graph.blocks.values() if b.kind in ("actuator", "force")}
+        outside = {block.name: block for block in (*measured.forces, *measured.drives)}
+        self._blocks = acting | outside
+        self._outside = outside
+        self._joints = {joint.name: joint for joint in measured.joints}
+
+    def check(self, name: str, block: GraphBlock) -> None:
+        """Reject the name of an element that does not exist.
+
+        Raises:
+            SceneError: there is none.
+        """
+        known = [*self._blocks, *self._joints]
+        if name not in known:
+            problem = f"{block.label}: unknown element {name!r}{did_you_mean(name, known)}"
+            raise SceneError(block.where, problem)
+
+    def power(self, name: str, sensor: GraphBlock) -> Any:
+        """Return the power [W] of an element into the mechanism.
+
+        Raises:
+            SceneError: a spring on a rotation, which is not measured.
+        """
+        if name in self._blocks:
+            block = self._blocks[name]
+            return self._product(block, self._efforts(block))
+        joint = self._joints[name]
+        if joint.turns_on_spring:
+            problem = f"{sensor.label}: the spring of joint {name!r} acts on a rotation"
+            raise SceneError(sensor.where, f"{problem}; use a bushing, whose power is measured")
+        return self._joint_exchange(joint) - self._joint_stored_rate(joint)
+
+    def exchange(self, name: str) -> tuple[Any, Any]:
+        """Return a power [W] and an energy [J]: the work of an element is the integral of one plus the other.
+
+        The work is that which is not taken from the stored energy of the element; the energy is None if it is 0.
+        """
+        if name in self._joints:
+            joint = self._joints[name]
+            return self._joint_exchange(joint), self._stop_energy(joint)
+        block = self._blocks[name]
+        efforts = self._efforts(block)
+        if not (block.kind == "force" and name in self._outside and _stores(block)):
+            return self._product(block, efforts), None
+        if any(self._tape.nodes[k].op in PIECEWISE for k in self._tape.needed(efforts)):
+            return self._product(block, efforts), self._stored(block)
+        still = self._of_force(block, still=True)
+        parts = [self._tape.node("sub", a, b) for a, b in zip(efforts, still, strict=True)]
+        return self._product(block, parts), None
+
+    def energy(self, name: str, sensor: GraphBlock) -> Any:
+        """Return the stored energy [J] of an element.
+
+        Raises:
+            SceneError: it stores none.
+        """
+        if name in self._blocks:
+            block = self._blocks[name]
+            if name in self._outside and block.kind == "force" and _stores(block):
+                return self._stored(block)
+        elif not self._joints[name].turns_on_spring:
+            return self._joint_energy(self._joints[name])
+        problem = f"{sensor.label}: {name!r} has no energy that a sensor measures"
+        raise SceneError(sensor.where, f"{problem}; measure its power")
+
+    # ------------------------------------------------------------------------------------------ forces
+
+    def _stored(self, block: GraphBlock) -> Any:
+        given = self._graph.arguments(block, "energy")
+        nodes = self._graph.nodes(block, "energy", self._graph.call(block, "energy", given))
+        return Scalar(self._tape, nodes[0])
+
+    def _efforts(self, block: GraphBlock) -> list[int]:
+        """Return the efforts of a block: a wrench, a tension, or forces on its coordinates within their limits."""
+        if block.kind == "force" and block.name in self._outside:
+            return self._of_force(block, still=False)
+        nodes = self._graph.efforts(block)
+        if block.name in self._outside or block.kind != "actuator" or block.port is not None:
+            return nodes
+        shares = (self._graph.limited_share(place) for place in block.coordinates)
+        return [
+            (Scalar(self._tape, k) * share).index for k, share in zip(nodes, shares, strict=True)
+        ]
+
+    def _of_force(self, block: GraphBlock, *, still: bool) -> list[int]:
+        """Return the efforts of a force; `still` without velocities."""
+        method = method_of(type(block.plugin))
+        given = self._graph.arguments(block, method.name)
+        if still:
+            zero = Scalar(self._tape, self._tape.const(0))
+            at_rest = {
+                "twist": Twist([zero] * 3, [zero] * 3),
+                "rate": zero,
+                "v": (zero,) * len(block.coordinates),
+            }
+            given |= {name: at_rest[name] for name in given if name in at_rest}
+        return self._graph.efforts_of_force(block, method, given)
+
+    def _product(self, block: GraphBlock, efforts: Sequence[int]) -> Any:
+        total: Any = Scalar(self._tape, self._tape.const(0))
+        sign = 1.0
+        if block.port is None:
+            rates = [self._number(SignalSource.v, place.v) for place in block.coordinates]
+        else:
+            first = self._graph.symbols.port_at[block.port]
+            path = is_path(self._graph.ports[block.port])
+            sign = -1.0 if path else 1.0
+            at = [first + 1] if path else range(first + 12, first + 18)
+            rates = [self._number(SignalSource.port, k) for k in at]
+        for effort, rate in zip(efforts, rates, strict=True):
+            total = total + Scalar(self._tape, effort) * rate
+        return total if sign > 0 else -total
+
+    # ------------------------------------------------------------------------------------------ joints
+
+    def _number(self, source: SignalSource, index: int) -> Any:
+        return self._graph.symbols.number(source, index)
+
+    def _places(self, own: JointCoordinate) -> tuple[Any, Any]:
+        """Return position (None of a rotation) and velocity of a coordinate."""
+        q = None if own.q < 0 else self._number(SignalSource.q, own.q) * own.ratio + own.offset
+        return q, self._number(SignalSource.v, own.v) * own.ratio
+
+    def _joint_exchange(self, joint: PassiveJoint) -> Any:
+        total: Any = Scalar(self._tape, self._tape.const(0))
+        for own in joint.coordinates:
+            q, v = self._places(own)
+            force: Any = own.damping * v
+            if own.friction:
+                rubbing: Any = np.tanh(v / own.friction_width)
+                force = force + own.friction * rubbing
+            if own.brakes_at_stop:
+                force = force + _stop(own, q, v)
+            total = total - force * v
+        if joint.plugin is not None:
+            total = total + self._plugin_power(joint)
+        return total
+
+    def _plugin_power(self, joint: PassiveJoint) -> Any:
+        plugin = joint.plugin
+        assert plugin is not None
+        coordinates = plugin.coordinates
+        first = joint.coordinates[0]
+        if first.ratio == 1 and first.offset == 0:
+            q = [self._number(SignalSource.q, joint.first_q + i) for i in range(coordinates.nq)]
+        else:  # a joint that follows another has one coordinate
+            q = [self._places(first)[0]]
+        v = [self._places(own)[1] for own in joint.coordinates]
+        with self._tape.recording(lambda: method_place(plugin, "force")):
+            given = call(plugin, "force", coordinates.named(q), coordinates.named_velocities(v))
+        forces = list(given) if isinstance(given, (list, tuple, np.ndarray)) else [given]
+        return sum((f * rate for f, rate in zip(forces, v, strict=True)), 0.0 * v[0])
+
+    def _stop_energy(self, joint: PassiveJoint) -> Any:
+        """Return the energy in the stops that dissipate energy, None without any."""
+        total: Any = None
+        for own in joint.coordinates:
+            if own.brakes_at_stop:
+                depth = _depth(own, self._places(own)[0])
+                part = 0.5 * own.stop_stiffness * depth * depth
+                total = part if total is None else total + part
+        return total
+
+    def _joint_stored_rate(self, joint: PassiveJoint) -> Any:
+        """Return the rate of the stored energy of a joint."""
+        total: Any = Scalar(self._tape, self._tape.const(0))
+        for own in joint.coordinates:
+            q, v = self._places(own)
+            if q is not None:
+                total = total + _static(own, q) * v
+        return total  # without the stops that dissipate energy, whose power is whole already
+
+    def _joint_energy(self, joint: PassiveJoint) -> Any:
+        total: Any = Scalar(self._tape, self._tape.const(0))
+        for own in joint.coordinates:
+            q, _ = self._places(own)
+            if q is None:
+                continue
+            away, depth = q - own.rest, _depth(own, q)
+            total = total + 0.5 * own.stiffness * away * away
+            if own.has_stop:
+                total = total + 0.5 * own.stop_stiffness * depth * depth
+        return total
+
+
+def _depth(own: JointCoordinate, q: Any) -> Any:
+    """Return how far a coordinate is beyond its limits, negative below them."""
+    depth: Any = 0.0
+    if np.isfinite(own.upper):
+        depth = depth + np.maximum(q - own.upper, 0.0)
+    if np.isfinite(own.lower):
+        depth = depth + np.minimum(q - own.lower, 0.0)
+    return depth
+
+
+def _static(own: JointCoordinate, q: Any) -> Any:
+    """Return the slope of the stored energy of a coordinate, without stops that dissipate energy."""
+    slope = own.stiffness * (q - own.rest)
+    if not own.has_stop or own.brakes_at_stop:
+        return slope
+    return slope + own.stop_stiffness * _depth(own, q)
+
+
+def _stop(own: JointCoordinate, q: Any, v: Any) -> Any:
+    """Return the force of a stop against the coordinate; a stop does not pull back."""
+    depth = _depth(own, q)
+    whole = own.stop_stiffness * depth + own.stop_damping * v
+    inner = np.where(depth < 0, np.minimum(whole, 0.0), 0.0)
+    return np.where(depth > 0, np.maximum(whole, 0.0), inner)
+
+
+def _stores(block: GraphBlock) -> bool:
+    """Return whether a force has a stored energy."""
+    return isinstance(block.plugin, Force) and type(block.plugin).energy is not Force.energy

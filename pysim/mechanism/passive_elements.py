@@ -1,0 +1,198 @@
+"""Elements outside a scene's signal graph: forces of the model, springs, joints with passive forces, prescribed forces.
+
+Sensors measure their power, and the energy ledger integrates it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pysim.elements.actuators import Prescribed
+from pysim.elements.force import depends_on_signals
+from pysim.elements.graph_types import CoordinatePlace, GraphBlock
+from pysim.elements.powers import JointCoordinate, MeasuredElements, PassiveJoint
+from pysim.joints import find_joint
+from pysim.plugins.fields import build
+from pysim.scene.spec import ForceSpec
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+    from pysim.mechanism.model import Model
+    from pysim.scene.spec import ActuatorSpec, JointSpec, SceneSpec, SpringSpec
+
+
+class PassiveElements:
+    """Elements outside the signal graph of a scene, each under a name that no other has.
+
+    Args:
+        model: the mechanism.
+        spec: the scene.
+        bounded: prescribed forces that are part of the graph.
+        names: names of the graph's blocks and of forces.
+
+    Attributes:
+        forces: forces that depend on positions and velocities alone, and springs.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        spec: SceneSpec,
+        bounded: Collection[ActuatorSpec],
+        names: Collection[str],
+    ) -> None:
+        self._model, self._spec = model, spec
+        self._names = set(names)
+        own = [force for force in spec.model.forces if not depends_on_signals(force.type)]
+        springs = [_as_force(spring) for spring in spec.model.springs]
+        self.forces: tuple[ForceSpec, ...] = (
+            *own,
+            *(replace(spring, name=self._unique(spring.name, "force")) for spring in springs),
+        )
+        self._dissipates = set(model.connections.nonconservative) | {
+            force.name for force, spring in self._springs() if spring.damping
+        }
+        self._drives = {
+            self._unique(drive.name, "actuator"): drive
+            for drive in spec.actuators
+            if drive not in bounded
+        }
+        self._joints = {
+            self._unique(joint.name, "joint"): (joint, k)
+            for k, joint in enumerate(model.joints)
+            if _has_force(joint)
+        }
+
+    def _springs(self) -> list[tuple[ForceSpec, SpringSpec]]:
+        springs = self._spec.model.springs
+        return list(zip(self.forces[len(self.forces) - len(springs) :], springs, strict=True))
+
+    def _unique(self, name: str, kind: str) -> str:
+        """Return a name that is not taken, and take it."""
+        found, count = name, 1
+        while found in self._names or found in TOTALS:
+            found = f"{name} ({kind})" if count == 1 else f"{name} ({kind} {count})"
+            count += 1
+        self._names.add(found)
+        return found
+
+    def chosen(self, *, ledger: bool) -> list[str]:
+        """Return the elements that sensors measure, and with a ledger those that exchange energy."""
+        known = [*(force.name for force in self.forces), *self._drives, *self._joints]
+        wanted = {block.element for block in self._spec.blocks}
+        if ledger:
+            wanted |= {*self._dissipates, *self._drives}
+            wanted |= {name for name, (joint, _) in self._joints.items() if _dissipates(joint)}
+        return [name for name in known if name in wanted]
+
+    def measured(
+        self, chosen: Collection[str], forces: Sequence[GraphBlock], acting: Sequence[str] | None
+    ) -> MeasuredElements:
+        """Return the chosen elements.
+
+        Args:
+            chosen: their names.
+            forces: blocks of the forces among them.
+            acting: names of the actuators and forces of the graph, None without a ledger.
+        """
+        drives = {name: drive for name, drive in self._drives.items() if name in chosen}
+        joints = {name: own for name, own in self._joints.items() if name in chosen}
+        entries: dict[str, bool] | None = None
+        if acting is not None:
+            entries = {force.name: False for force in forces if force.name in self._dissipates}
+            entries |= dict.fromkeys(acting, True)
+            entries |= dict.fromkeys(drives, True)
+            entries |= {name: False for name, (joint, _) in joints.items() if _dissipates(joint)}
+        return MeasuredElements(
+            tuple(forces),
+            tuple(self._drive(name, drive) for name, drive in drives.items()),
+            tuple(self._joint(name, *own) for name, own in joints.items()),
+            entries,
+        )
+
+    def _drive(self, name: str, drive: ActuatorSpec) -> GraphBlock:
+        at = self._model.joint_names.index(drive.joint)
+        v = self._model.v_offsets[at] + drive.coordinate
+        place = CoordinatePlace(name, -1, v, "", self._model.velocity_units[v])
+        plugin = Prescribed(drive.offset, drive.amplitude, drive.frequency, drive.phase)
+        return GraphBlock("actuator", name, plugin, coordinates=(place,), where=drive.where)
+
+    def _joint(self, name: str, joint: JointSpec, at: int) -> PassiveJoint:
+        kind, model = find_joint(joint.type), self._model
+        first_q, first_v = model.q_offsets[at], model.v_offsets[at]
+        ratio, offset = 1.0, 0.0
+        leader = joint
+        while first_v < 0 and leader.mimic is not None:
+            offset += ratio * leader.mimic.offset
+            ratio *= leader.mimic.ratio
+            index = model.joint_names.index(leader.mimic.joint)
+            leader = model.joints[index]
+            first_q, first_v = model.q_offsets[index], model.v_offsets[index]
+        plain = dict(
+            zip(
+                *(k.tolist() for k in map(np.asarray, reversed(kind.real_coordinates))), strict=True
+            )
+        )
+        coordinates = []
+        for k in range(kind.nv):
+            is_plain = k in plain
+            coordinates.append(
+                JointCoordinate(
+                    first_q + plain[k] if is_plain else -1,
+                    first_v + k,
+                    ratio,
+                    offset,
+                    float(joint.damping[k]),
+                    float(joint.friction[k]),
+                    float(joint.friction_width[k]),
+                    float(joint.stiffness[k]) if is_plain else 0.0,
+                    float(joint.rest[plain[k]]) if is_plain else 0.0,
+                    float(joint.lower[k]),
+                    float(joint.upper[k]),
+                    float(joint.stop_stiffness[k]),
+                    float(joint.stop_damping[k]),
+                )
+            )
+        turned = [k for k in range(kind.nv) if k not in plain]
+        plugin: Any = None
+        if kind.has_force and kind.plugin is not None:
+            plugin = build(kind.plugin, joint.parameters, joint.where)
+        return PassiveJoint(
+            name, tuple(coordinates), first_q, plugin, bool(joint.stiffness[turned].any())
+        )
+
+
+TOTALS = ("dissipated", "injected")  # names of the sums beside those of elements
+
+
+def _as_force(spring: SpringSpec) -> ForceSpec:
+    keys = {
+        "stiffness": float(spring.stiffness),
+        "rest_length": float(spring.length),
+        "damping": float(spring.damping),
+    }
+    path = ((spring.a, spring.at_a), (spring.b, spring.at_b))
+    return ForceSpec(spring.name, "path_spring", path=path, parameters=keys, where=spring.where)
+
+
+def _has_force(joint: JointSpec) -> bool:
+    return bool(joint.stiffness.any()) or _has_stop(joint) or _dissipates(joint)
+
+
+def _has_stop(joint: JointSpec) -> bool:
+    return bool(np.isfinite(joint.lower).any() or np.isfinite(joint.upper).any())
+
+
+def _dissipates(joint: JointSpec) -> bool:
+    """Return whether a joint exchanges energy that it does not store."""
+    stops = np.isfinite(joint.lower) | np.isfinite(joint.upper)
+    return bool(
+        joint.damping.any()
+        or joint.friction.any()
+        or joint.stop_damping[stops].any()
+        or find_joint(joint.type).has_force
+    )

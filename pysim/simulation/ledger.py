@@ -1,0 +1,60 @@
+"""Energy ledger of a run: the work of every element, integrated by the scheme itself.
+
+Integrals are carried beside q and v and change neither, so the balance of energies and work closes to the scheme's
+order (pysim/elements/powers.py has the powers).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pysim import _engine
+from pysim.integrators import find_integrator
+from pysim.mechanism.signal_compiler import compile_signals, with_signals
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from pysim.elements.graph_types import WorkTerm
+    from pysim.simulation.loading import Scene
+    from pysim.simulation.signal_runs import SignalRun
+
+    Array = NDArray[np.float64]
+
+
+def with_ledger(scene: Scene) -> Scene:
+    """Return the scene with the work of its elements integrated.
+
+    It is the scene itself if nothing exchanges energy, if `output.work` is false, or if the scheme carries no states:
+    that of a plugin, one with contacts, and one in which Python computes joints.
+    """
+    kind = find_integrator(scene.settings.integrator)
+    carries = kind.plugin is None and not kind.contacts and not scene.model.callback_numbers
+    if not (scene.settings.work and carries):
+        return scene
+    compiled = compile_signals(scene.model, scene.spec, ledger=True)
+    if compiled is None or not compiled.work:
+        return scene
+    return replace(scene, model=with_signals(scene.model, compiled), signals=compiled)
+
+
+def work_of(term: WorkTerm, numbers: Array, readings: Array) -> Array:
+    """Return the work (…,) [J] of an element, from numbers (…, signal_numbers) of the state and from the readings."""
+    work: Array = numbers[..., term.place]
+    return work if term.energy is None else work + readings[..., term.energy]
+
+
+def begin_work(scene: Scene, signals: SignalRun | None) -> None:
+    """Let the work of every element begin with 0 at the scene's start."""
+    if signals is None or scene.signals is None or not scene.signals.work:
+        return
+    state, numbers = scene.state, signals.numbers
+    rest = np.zeros(scene.model.nv)
+    rows = _engine.read_signals(scene.model, np.zeros(1), state.q, state.v, rest, numbers)
+    readings = np.asarray(rows).reshape(-1)
+    for term in scene.signals.work:
+        if term.energy is not None:
+            numbers[term.place] = -readings[term.energy]
