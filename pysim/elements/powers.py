@@ -88,12 +88,14 @@ class MeasuredElements:
         drives: prescribed forces.
         joints: joints with passive forces.
         ledger: names of the elements whose work is integrated, and whether they inject it, or dissipate.
+        names: names of all elements outside the graph, measured or not.
     """
 
     forces: tuple[GraphBlock, ...] = ()
     drives: tuple[GraphBlock, ...] = ()
     joints: tuple[PassiveJoint, ...] = ()
     ledger: Mapping[str, bool] | None = None
+    names: tuple[str, ...] = ()
 
 
 class Powers:
@@ -106,6 +108,7 @@ class Powers:
         self._blocks = acting | outside
         self._outside = outside
         self._joints = {joint.name: joint for joint in measured.joints}
+        self._names = measured.names
 
     def check(self, name: str, block: GraphBlock) -> None:
         """Reject the name of an element that does not exist.
@@ -113,7 +116,7 @@ class Powers:
         Raises:
             SceneError: there is none.
         """
-        known = [*self._blocks, *self._joints]
+        known = [*self._blocks, *self._joints, *self._names]
         if name not in known:
             problem = f"{block.label}: unknown element {name!r}{did_you_mean(name, known)}"
             raise SceneError(block.where, problem)

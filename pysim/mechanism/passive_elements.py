@@ -82,12 +82,14 @@ class PassiveElements:
 
     def chosen(self, *, ledger: bool) -> list[str]:
         """Return the elements that sensors measure, and with a ledger those that exchange energy."""
-        known = [*(force.name for force in self.forces), *self._drives, *self._joints]
         wanted = {block.element for block in self._spec.blocks}
         if ledger:
             wanted |= {*self._dissipates, *self._drives}
             wanted |= {name for name, (joint, _) in self._joints.items() if _dissipates(joint)}
-        return [name for name in known if name in wanted]
+        return [name for name in self._all_names() if name in wanted]
+
+    def _all_names(self) -> tuple[str, ...]:
+        return (*(force.name for force in self.forces), *self._drives, *self._joints)
 
     def measured(
         self, chosen: Collection[str], forces: Sequence[GraphBlock], acting: Sequence[str] | None
@@ -112,6 +114,7 @@ class PassiveElements:
             tuple(self._drive(name, drive) for name, drive in drives.items()),
             tuple(self._joint(name, *own) for name, own in joints.items()),
             entries,
+            self._all_names(),
         )
 
     def _drive(self, name: str, drive: ActuatorSpec) -> GraphBlock:

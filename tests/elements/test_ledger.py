@@ -28,7 +28,7 @@ from tests.elements.blocks import (
     simulation,
     table,
 )
-from tests.elements.cases import Case
+from tests.elements.reference_cases import Case
 
 ORDERS = {
     "semi_implicit": 1,
