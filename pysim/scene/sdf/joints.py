@@ -119,13 +119,13 @@ def _joint(item: JointItem, kind: str, tag: str, frame: Array) -> JointSpec:
         return joint if axis is None else _with_damping(joint, axis)
     if axis is None:
         item.element.fail(f"a {kind} joint needs an <{tag}>")
-    joint = replace(joint, axis=_axis(item, axis, frame))
+    joint = replace(joint, axis=axis_in(item, axis, frame))
     if ours == "helical":
         joint = replace(joint, parameters={"pitch": _pitch(item.element)})
     return _with_mimic(item, _with_limits(_with_damping(joint, axis), axis, kind), axis)
 
 
-def _axis(item: JointItem, axis: Element, frame: Array) -> tuple[float, float, float]:
+def axis_in(item: JointItem, axis: Element, frame: Array) -> tuple[float, float, float]:
     """Return the unit axis in `frame`."""
     xyz = axis.child("xyz")
     given = np.array((0.0, 0.0, 1.0) if xyz is None else numbers(xyz, 3))

@@ -21,12 +21,13 @@ from pysim.scene.materials import Materials, with_contacts
 from pysim.scene.mimic import leading
 from pysim.scene.poses import relative_pose
 from pysim.scene.sdf.frames import WORLD, Scope
+from pysim.scene.sdf.gearboxes import coupling_of
 from pysim.scene.sdf.includes import expand_includes
-from pysim.scene.sdf.joints import JointItem, ends_of, loop_of, tree_joints
+from pysim.scene.sdf.joints import JointItem, axis_in, ends_of, loop_of, tree_joints
 from pysim.scene.sdf.links import LinkReader
 from pysim.scene.sdf.surfaces import DEFAULT, grounds_of
 from pysim.scene.sdf.values import numbers
-from pysim.scene.spec import BodySpec, FrameSpec, JointSpec, LoopSpec, ModelSpec
+from pysim.scene.spec import BodySpec, CouplingSpec, FrameSpec, JointSpec, LoopSpec, ModelSpec
 from pysim.scene.stop_defaults import with_stops
 from pysim.scene.tree import check_connections
 from pysim.scene.urdf.joints import plain_joint
@@ -77,6 +78,7 @@ def read_sdf(path: str | PathLike[str], options: ImportOptions) -> ModelSpec:
         sdf.fail("needs a <link> in a <model>")
     for scope in scopes:
         builder.add_joints(scope)
+    builder.add_gearboxes()
     builder.add_roots()
     bodies, contacts = with_contacts(
         builder.bodies.values(), builder.material_of, materials, tuple(builder.grounds)
@@ -89,6 +91,7 @@ def read_sdf(path: str | PathLike[str], options: ImportOptions) -> ModelSpec:
         frames=tuple(frame for scope in scopes for frame in _frames(scope)),
         where=sdf.where,
         loops=tuple(builder.loops),
+        couplings=tuple(builder.couplings),
         contacts=contacts,
     )
     check_connections(spec)
@@ -181,7 +184,7 @@ def _list_others(holder: Element, omissions: Omissions) -> None:
 
 
 class _Builder:
-    """Builder of the mechanism: bodies, joints of the tree, and loops."""
+    """Builder of the mechanism: bodies, joints of the tree, loops and couplings."""
 
     def __init__(self, links: LinkReader, materials: Materials, omissions: Omissions) -> None:
         self.links, self.materials, self.omissions = links, materials, omissions
@@ -190,6 +193,9 @@ class _Builder:
         self.placed: dict[str, tuple[Array, str, bool]] = {}  # pose in the world, place, static
         self.joints: list[JointSpec] = []
         self.loops: list[LoopSpec] = []
+        self.couplings: list[CouplingSpec] = []
+        self.gearboxes: list[JointItem] = []
+        self.hinges: dict[tuple[str, str], tuple[str, Array]] = {}  # name and axis in the world
         self.parents: dict[str, str] = {}
 
     def add_links(self, scope: Scope) -> None:
@@ -213,16 +219,25 @@ class _Builder:
     def add_joints(self, scope: Scope) -> None:
         """Add the joints of a model: to the tree if their child has no joint yet, else as loops."""
         for name, element in scope.joints.items():
-            if element.attributes.get("type") == "gearbox":
-                what = f"joint {scope.label(name)!r}"
-                reason = "is left out: the ratio of a gearbox is not enforced; write a [[coupling]] in a scene"
-                self.omissions.add("gearboxes", what, element.where, reason)
-                continue
             item = ends_of(name, element, scope)
             item = replace(item, parent=self._label(item.parent), child=self._label(item.child))
             if item.child == WORLD:
                 element.fail("has the world as its child; swap parent and child")
-            self._add(item)
+            if element.attributes.get("type") == "gearbox":
+                self.gearboxes.append(item)
+            else:
+                self._add(item)
+
+    def add_gearboxes(self) -> None:
+        """Add the couplings of gearboxes."""
+        for item in self.gearboxes:
+            coupling = coupling_of(item, self.hinges)
+            if isinstance(coupling, str):
+                reason = f"is left out: {coupling}"
+                what, where = f"joint {item.name!r}", item.element.where
+                self.omissions.add("gearboxes", what, where, reason)
+            else:
+                self.couplings.append(coupling)
 
     def _label(self, name: str) -> str:
         """Return the name of a body; a link called "world" is one of its own."""
@@ -239,6 +254,10 @@ class _Builder:
         ):
             self.loops.append(loop_of(item))
             return
+        axis = item.element.child("axis")
+        if item.kind in {"revolute", "continuous"} and axis is not None:
+            direction = np.array(axis_in(item, axis, np.eye(4)))
+            self.hinges[item.parent, item.child] = (item.name, direction)
         between, joints = tree_joints(item)
         self.bodies |= {body.name: body for body in between}
         self.joints += joints

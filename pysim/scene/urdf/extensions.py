@@ -1,4 +1,4 @@
-"""List of the elements of a URDF file that have no effect on its mechanism: transmissions, sensors, extensions."""
+"""List of the elements of a URDF file that have no effect on its mechanism: sensors and extensions."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ if TYPE_CHECKING:
     from pysim.scene.urdf.xml import Element
 
 _REASONS = {
-    "transmission": "is not read: joint forces act at the joint, without a transmission",
     "gazebo": "is read for its friction alone: an extension for Gazebo",
     "sensor": "is not read: a sensor for other programs",
     "safety_controller": "is not read: a controller for other programs",

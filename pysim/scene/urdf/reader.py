@@ -2,8 +2,8 @@
 
 It reads links with mass properties, shapes and colours, and joints with limits, damping, friction and mimic. It rejects
 faults that change the motion, such as misspelt URDF names. It warns of what it leaves out, such as a missing mesh, and
-lists transmissions and extensions of other programs. The contents of meshes are read when first used. A revolute joint
-without a range is continuous.
+lists the reductions of transmissions and extensions of other programs. The contents of meshes are read when first used.
+A revolute joint without a range is continuous.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from pysim.scene.urdf.links import Links
 from pysim.scene.urdf.names import check_spelling
 from pysim.scene.urdf.srdf import read_srdf
 from pysim.scene.urdf.surfaces import read_contacts
+from pysim.scene.urdf.transmissions import read_transmissions
 from pysim.scene.urdf.xacro import expand_xacro, is_xacro
 from pysim.scene.urdf.xml import read_xml
 
@@ -105,6 +106,7 @@ def read_urdf(
     )
     check_connections(spec)
     joints = list(resolve_mimics(joints, _by_name(elements, robot)))
+    joints = read_transmissions(robot, joints, omissions)
     spec = replace(spec, joints=tuple(joints))
     if fix_massless and (has_mass(spec) or not _masses(robot)):
         spec = fix_massless_joints(spec, omissions)
