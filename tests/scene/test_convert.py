@@ -1,11 +1,12 @@
 """Conversion of files. The oracle is the mechanism of the source: mass matrix, inverse dynamics, passive forces, poses.
 
-Twenty models go from their format to the other and back, with the same dynamics to 1e-13.
+Ten robots go from URDF to a scene and back, eleven models of MuJoCo become scenes, with the same dynamics to 1e-13.
 """
 
 from __future__ import annotations
 
 import warnings
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,6 +20,9 @@ from pysim.errors import PysimWarning, SceneError
 from pysim.scene.convert import ConvertOptions, convert
 from pysim.scene.packages import robots_folder
 from pysim.scene.poses import from_rpy, rotation, rpy_of
+from pysim.scene.toml.reader import read_built
+from pysim.simulation.loading import compile_scene
+from pysim.simulation.signal_runs import forces_of_actuators
 
 if TYPE_CHECKING:
     from pysim.simulation.loading import Scene
@@ -50,6 +54,19 @@ OWN = (
     "screw_spline",
     "stewart_platform",
     "timed_pendulum",
+)
+GYMNASIUM = (
+    "ant",
+    "half_cheetah",
+    "hopper",
+    "humanoid",
+    "humanoidstandup",
+    "inverted_double_pendulum",
+    "inverted_pendulum",
+    "pusher_v5",
+    "reacher",
+    "swimmer",
+    "walker2d_v5",
 )
 NEAREST = ConvertOptions(inertia="nearest")
 HINGE = """[[body]]
@@ -167,6 +184,37 @@ def test_a_model_of_mujoco_becomes_a_scene_that_starts_at_a_keyframe(tmp_path: P
         convert(tmp_path / "m.xml", tmp_path / "n.toml", ConvertOptions(keyframe="hom"))
     expected = "--keyframe hom: the file has no such keyframe; did you mean 'home'?"
     assert str(caught.value) == expected
+
+
+@pytest.mark.parametrize("name", GYMNASIUM)
+def test_a_model_of_gymnasium_becomes_a_scene(tmp_path: Path, name: str) -> None:
+    """The scene has the same dynamics, and its actuators the same forces at random commands."""
+    package = find_spec("gymnasium")
+    assert package is not None
+    path = Path(str(package.origin)).parent / f"envs/mujoco/assets/{name}.xml"
+    target = tmp_path / "written.toml"
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PysimWarning)
+        convert(path, target)
+        model = pysim.load_model(path)
+        rng = np.random.default_rng(26)
+        sources = [block.name for block in model.spec.blocks if block.kind == "signal"]
+        values = {source: float(rng.uniform(-2, 2)) for source in sources}
+        commands = [f'"{key.removesuffix("/command")}" = {x!r}' for key, x in values.items()]
+        text = f'[[model]]\nfile = "{path.name}"\n[model.command]\n' + "\n".join(commands)
+        one = compile_scene(read_built(text, path.parent))
+        other = pysim.load_scene(target, {f"signal.{key}.value": x for key, x in values.items()})
+    same_dynamics(model, other.model)
+    assert_same_run(one, other)
+    q, v = model.random_configuration(rng)[None], rng.normal(size=(1, model.nv))
+    forces = []
+    for scene in (one, other):
+        assert scene.signals is not None
+        start = np.array(scene.signals.start)[None]
+        forces.append(forces_of_actuators(scene, np.zeros(1), q, v, start))
+    scale = np.abs(forces[0]).max()
+    assert scale > 0.01
+    np.testing.assert_allclose(forces[1], forces[0], rtol=0, atol=1e-13 * scale)
 
 
 def test_contacts_and_materials_are_written(tmp_path: Path) -> None:
