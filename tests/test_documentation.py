@@ -8,6 +8,7 @@ and commands that are only shown are `text` blocks.
 
 from __future__ import annotations
 
+import importlib
 import os
 import re
 import shlex
@@ -112,6 +113,19 @@ def test_the_scene_reference_has_every_table() -> None:
     shown = set(re.findall(r"\{scene-table\} (\w+)", page))
     in_words = {"Box", "Configuration", "Ellipsoid", "Round", "Sphere", "Visual"}
     assert shown | in_words == {"Scene", *scene_schema()["$defs"]}
+
+
+def test_the_scene_reference_states_a_type_for_every_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(ROOT / "docs" / "_ext"))
+    reference = importlib.import_module("scene_reference")
+    kinds = {
+        f"{table}.{key}": kind
+        for table in reference.tables()
+        if "properties" in reference.tables()[table]
+        for key, kind, *_ in reference.rows(table)
+    }
+    assert kinds["Joint.axis"] == "list of 3 numbers"
+    assert [key for key, kind in kinds.items() if kind == "any value"] == []
 
 
 def test_every_public_name_is_in_the_python_reference() -> None:

@@ -35,7 +35,11 @@ def tables() -> dict[str, dict[str, Any]]:
 def rows(name: str) -> Iterator[tuple[str, str, str, str, str]]:
     """Yield key, type, unit, default and meaning of every key of a table."""
     table = tables()[name]
-    for key, field in table["properties"].items():
+    without_plugin = table.get("then", {}).get(
+        "properties", {}
+    )  # types of keys that plugins may redefine
+    for key, described in table["properties"].items():
+        field = without_plugin.get(key, {}) | described
         if "description" not in field:
             continue
         if key in table.get("required", ()):

@@ -228,8 +228,8 @@ class Mimic(Table):
     """A mimic joint: q = ratio · q of the leading joint + offset."""
 
     joint: Name = key(..., "", "the leading joint")
-    ratio: float = key(1.0, "", "ratio")
-    offset: float = key(0.0, "m or rad", "offset")
+    ratio: float = key(1.0, "", "factor of the leading joint's coordinate")
+    offset: float = key(0.0, "m or rad", "constant that is added")
 
 
 class Joint(Passive, json_schema_extra=with_plugin_keys("type", JOINTS, SCENE_KEYS)):
