@@ -131,7 +131,7 @@ class Scope:
         if name in self.models or name == "__model__":
             scope = self.models.get(name, self)
             if not scope.links:
-                user.fail(f"model {name!r} has no link to attach to")
+                user.fail(f"model {name!r} has no link to attach to; name a link")
             canonical = scope.element.attributes.get("canonical_link") or next(iter(scope.links))
             return scope.body(canonical, user)
         element = self._element(name, user)

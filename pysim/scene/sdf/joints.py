@@ -95,7 +95,9 @@ def loop_of(item: JointItem) -> LoopSpec:
     """Return the loop that a joint closes."""
     kind = TYPES[item.kind]
     if kind == "universal":
-        item.element.fail(f"a {item.kind} joint cannot close a loop; let another joint of it do so")
+        item.element.fail(
+            f"a {item.kind} joint cannot close a loop; let another joint of the loop close it"
+        )
     joint = _joint(item, item.kind, "axis", item.X_joint)
     return LoopSpec(
         item.name,
@@ -149,7 +151,7 @@ def _pitch(joint: Element) -> float:
         return number(joint, "screw_thread_pitch", 1.0) / (2 * math.pi)
     turns = number(joint, "thread_pitch", 1.0)
     if turns == 0:
-        joint.fail("<thread_pitch> must not be 0 [rad/m]")
+        joint.fail("<thread_pitch> must not be 0 [rad/m]; write <screw_thread_pitch>")
     return -1.0 / turns
 
 

@@ -96,7 +96,7 @@ class LinkReader:
         scale = element.child("scale")
         x, y, z = (1.0, 1.0, 1.0) if scale is None else numbers(scale, 3)
         if 0 in {x, y, z}:
-            element.fail("<scale> of <mesh> must not be zero")
+            element.fail("<scale> of <mesh> must not be zero; remove it for the file's own size")
         return Shape("mesh", (), file, (x, y, z))
 
     def theta(self, link: Element) -> Array:

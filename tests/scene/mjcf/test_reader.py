@@ -242,6 +242,38 @@ def test_parts_that_are_left_out_are_named(write: Write) -> None:
     assert spec.contacts.excluded == (("a", "b"),)
 
 
+CHAIN = (
+    '<worldbody><body name="a"><joint name="j"/><geom size="0.1"/><site name="s1"/>'
+    '<body name="b"><joint name="k"/><geom size="0.1"/><site name="s2" pos="1 0 0"/></body></body></worldbody>'
+)
+SINGLE = '<worldbody><body name="a"><joint name="f" {}/><geom size="0.1"/></body></worldbody>'
+PATH = '<spatial name="{}"><site site="s1"/><site site="s2"/></spatial>'
+ONE_BY_ONE = {
+    "equality 'e' is left out: it couples spatial tendons": (
+        f"{CHAIN}<tendon>{PATH.format('t')}{PATH.format('u')}</tendon>"
+        '<equality><tendon name="e" tendon1="t" tendon2="u"/></equality>'
+    ),
+    "joint 'f' has a spring of 3 N/m and N·m/rad, which is left out": SINGLE.format(
+        'type="free" stiffness="3"'
+    ),
+    "joint 'f' has an armature, which acts in the axes of the body instead of the world": (
+        SINGLE.format('type="free" armature="3"')
+    ),
+    "joint 'f' has a limit of 0.5 rad, which is left out": SINGLE.format(
+        'type="ball" range="0 0.5" limited="true"'
+    ),
+    "tendon 't' has friction, which is left out": (
+        f'{CHAIN}<tendon><fixed name="t" frictionloss="1"><joint joint="j" coef="1"/></fixed></tendon>'
+    ),
+}
+
+
+@pytest.mark.parametrize("text", ONE_BY_ONE)
+def test_a_part_without_an_equivalent_is_left_out_with_a_warning(write: Write, text: str) -> None:
+    _, texts = warnings_of(write(f'<compiler angle="radian"/>{ONE_BY_ONE[text]}'))
+    assert [found.partition(": ")[2] for found in texts] == [text]
+
+
 def test_omissions_of_an_included_file_have_no_lines(write: Write, tmp_path: Path) -> None:
     """MuJoCo gives elements of included files the line 0."""
     actuators = "".join(f'<muscle name="{name}" joint="j" lengthrange="0 1"/>' for name in "mno")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import shutil
 import warnings
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,7 @@ import pysim
 from pysim.errors import PysimError, PysimWarning
 from pysim.scene import read_model
 from pysim.scene.poses import from_axis_angle, from_rpy, pose
+from tests.scene_runs import SCENES
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -290,6 +292,7 @@ def test_parts_that_are_left_out_are_named(write: Write) -> None:
     assert any(line.endswith("<plugin> 'p' is not read") for line in spec.omitted)
 
 
+UPRIGHT = "<axis><xyz>0 0 1</xyz></axis>"
 HINGE = joint("j", "revolute", "world", "a", "{}")
 REFUSED = {
     "": "m.sdf:1:1: needs a <model>",
@@ -331,6 +334,31 @@ REFUSED = {
     model(link("a") + joint("j", "fixed", "a", "a")): (
         "m.sdf:1:{}: joint 'j': joins link 'a' to itself; name another parent"
     ),
+    model(
+        link("a") + joint("j", "screw", "world", "a", f"{UPRIGHT}<thread_pitch>0</thread_pitch>")
+    ): "m.sdf:1:{}: joint 'j': <thread_pitch> must not be 0 [rad/m]; write <screw_thread_pitch>",
+    model(link("a") + joint("j", "fixed", "n::x", "a")): (
+        "m.sdf:1:{}: joint 'j': there is no nested model 'n'"
+    ),
+    model(link("a") + '<frame name="f" attached_to="f"/>' + joint("j", "fixed", "f", "a")): (
+        "m.sdf:1:{}: joint 'j': frame 'f' is attached to itself; name a link"
+    ),
+    model(link("a") + model("", "n") + joint("j", "fixed", "n", "a")): (
+        "m.sdf:1:{}: joint 'j': model 'n' has no link to attach to; name a link"
+    ),
+    model(
+        link("a")
+        + joint("f", "fixed", "world", "a")
+        + joint("u", "universal", "world", "a", f"{UPRIGHT}<axis2><xyz>1 0 0</xyz></axis2>")
+    ): (
+        "m.sdf:1:{}: joint 'u': a universal joint cannot close a loop; let another joint of the loop close it"
+    ),
+    f'<world name="a">{model(link("a"))}</world><world name="b"/>': (
+        "m.sdf:1:{}: world 'b': second <world>; keep one"
+    ),
+    model(link("a") + joint("j", "fixed", " ", "a")): (
+        "m.sdf:1:{}: joint 'j': <parent> is empty; write a name"
+    ),
 }
 
 
@@ -346,6 +374,34 @@ def test_invalid_elements_are_reported_with_their_place(write: Write, text: str)
 def test_a_newer_version_is_rejected(write: Write) -> None:
     text = "m.sdf:1:1: version 2.0 of SDF is newer than 1.12; convert it with `gz sdf`"
     assert refusal(write(model(link("a")), "2.0")) == text
+
+
+def test_a_version_that_is_no_number_is_rejected(write: Write) -> None:
+    text = "m.sdf:1:1: 'version' of <sdf> must be a number such as 1.9, got 'new'"
+    assert refusal(write(model(link("a")), "new")) == text
+
+
+def test_the_ratio_of_a_gearbox_is_left_out(write: Write) -> None:
+    _, texts = warnings_of(write(model(link("a") + link("b") + joint("g", "gearbox", "a", "b"))))
+    expected = "joint 'g' is left out: the ratio of a gearbox is not enforced; write a [[coupling]] in a scene"
+    assert [text.split(": ", 1)[1] for text in texts] == [expected]
+
+
+MESH = "<geometry><mesh><uri>box.obj</uri>{}</mesh></geometry>"
+
+
+def test_meshes_of_no_size_and_no_mass_are_reported(write: Write, tmp_path: Path) -> None:
+    shutil.copy(SCENES / "meshes" / "box.obj", tmp_path)
+    flat = f'<visual name="v">{MESH.format("<scale>1 0 1</scale>")}</visual>'
+    _, texts = warnings_of(write(model(link("a", content=INERTIAL + flat))))
+    assert [text.split(": ", 1)[1] for text in texts] == [
+        "link 'a': visual 'v' is left out: <scale> of <mesh> must not be zero; remove it for the file's own size"
+    ]
+    collision = f'<collision name="c">{MESH.format("")}</collision>'
+    path = write(model(link("a", content=f'<inertial auto="true"/>{collision}')))
+    assert refusal(path).endswith(
+        ": link 'a': inertia of a mesh is not computed; give <mass> and <inertia>"
+    )
 
 
 def test_a_free_base_is_a_matter_of_the_file(write: Write) -> None:
