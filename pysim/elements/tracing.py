@@ -26,7 +26,7 @@ from pysim.tracing.program import emit
 from pysim.tracing.tape import Tape
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -80,6 +80,13 @@ def trace_force(plugin: Force, count: int = 0) -> TracedForce:
         energy is not None and max(read, default=0) < inputs.positions,
         energy is None and _acts_at_rest(inputs, outputs),
     )
+
+
+def force_function(plugin: Force, count: int = 0) -> Callable[[Array], Array]:
+    """Return the force as a function of its inputs (inputs, n), with the outputs (outputs, n) of n states."""
+    inputs = _Inputs(method_of(type(plugin)), count)
+    outputs = _outputs(plugin, inputs)
+    return lambda numbers: evaluate(inputs.tape, numbers, outputs)
 
 
 class _Inputs:

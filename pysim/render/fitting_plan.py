@@ -48,6 +48,7 @@ class Line:
     rest: float = 0.0  # [m] length without force
     strongest: float = 0.0  # [N] of the run
     slack: bool = False  # whether it never pushes
+    name: str = ""  # of its recorded tension
 
 
 @dataclass(frozen=True)
@@ -159,10 +160,15 @@ class Planner:
             "rod": 0.010 * self._size,
             "rope": 0.006 * self._size,
         }[kind]
+        name = f"{entry.get('name', '')}.tension"
+        if name in self._trajectory.header.force_names:
+            loads = self._trajectory.element_forces[
+                :, self._trajectory.header.force_names.index(name)
+            ]
         strongest = float(np.abs(loads).max(initial=0.0))
         slack = entry["type"] == "rope"
         self.plan.lines.append(
-            Line(kind, points, natural, radius, stiffness, rest, strongest, slack)
+            Line(kind, points, natural, radius, stiffness, rest, strongest, slack, name)
         )
         for (body, _), place in zip(points, places, strict=True):
             if body < 0:

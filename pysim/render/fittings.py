@@ -10,7 +10,7 @@ from pysim.render import fitting_shapes as shapes
 from pysim.render.fitting_plan import placed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from numpy.typing import NDArray
 
@@ -39,12 +39,12 @@ class Fittings:
         """Parts of the world."""
         return [actor for part, actor in self._fixed if part.body < 0]
 
-    def show(self, matrices: Array) -> None:
-        """Move everything to the bodies at the poses (nbodies + 1, 4, 4)."""
+    def show(self, matrices: Array, tensions: Mapping[str, float]) -> None:
+        """Move everything to the bodies at the poses (nbodies + 1, 4, 4); recorded `tensions` [N] colour the lines."""
         for part, actor in self._fixed:
             actor.user_matrix = matrices[part.body] @ part.pose
         for line in self._lines:
-            line.show(matrices)
+            line.show(matrices, tensions.get(line.line.name))
 
 
 def _fixed_actor(plotter: Plotter, part: Fixed) -> Any:  # noqa: ANN401, VTK has no types
@@ -78,7 +78,7 @@ class _LineActors:
     def _end(self) -> float:
         return self.line.radius * (1.9 if self.line.kind == "rod" else 1.0)
 
-    def show(self, matrices: Array) -> None:
+    def show(self, matrices: Array, tension: float | None) -> None:
         line = self.line
         places = [matrices[b, :3, :3] @ point + matrices[b, :3, 3] for b, point in line.points]
         if line.kind == "damper":
@@ -96,7 +96,9 @@ class _LineActors:
             for ball, place in zip(self._joints, places, strict=True):
                 ball.user_matrix = placed(place)
         if line.strongest > 0:
-            load = line.stiffness * (total - line.rest) / line.strongest
+            if tension is None:
+                tension = line.stiffness * (total - line.rest)
+            load = tension / line.strongest
             color = shapes.of_load(max(load, 0.0) if line.slack else load)
             for actor in self.actors:
                 actor.prop.color = color

@@ -75,6 +75,7 @@ class Player:
         self.follows = self.extent.follows
         self._start = self._middle(self._matrices(self.time))
         self._others = others
+        self.tensions: dict[str, float] = {}  # [N]
         self._build()
         self.show(self.time)
 
@@ -82,6 +83,7 @@ class Player:
         """Move everything to its place at `time` [s]."""
         self.time = float(np.clip(time, self.trajectory.t[0], self.trajectory.t[-1]))
         matrices = self._matrices(self.time)
+        self.tensions = self._tensions()
         self.pose(matrices)
         for trail in self._trails:
             trail.show(self.time, matrices)
@@ -109,7 +111,7 @@ class Player:
             actor.user_matrix = matrices[body]
         if self._ground:
             self._ground.show(matrices)
-        self.fittings.show(matrices)
+        self.fittings.show(matrices, self.tensions)
         self.annotations.show(self.time, matrices)
         for triad in self._triads:
             triad.show(matrices)
@@ -119,6 +121,16 @@ class Player:
             self.aim()
             if self._ground:
                 self._ground.move(middle)
+
+    def _tensions(self) -> dict[str, float]:
+        """Return the recorded numbers of springs and forces, interpolated."""
+        run = self.trajectory
+        names, t = run.header.force_names, run.t
+        return {
+            name: float(np.interp(self.time, t, run.element_forces[:, k]))
+            for k, name in enumerate(names)
+            if name.endswith(".tension")
+        }
 
     def _matrices(self, time: float) -> Array:
         """Return poses (nbodies + 1, 4, 4) at `time` [s]; the last, index −1, is the world's."""

@@ -7,6 +7,8 @@
     position.FRAME.x .y .z                  of bodies and frames, in the world
     loops.NAME.force .moment                strength of a loop's force and moment
     couplings.NAME.force
+    forces.NAME.tension .fx …               of springs, and of forces of plugins
+    signals.NAME                            of sensors, controllers and actuators
     contacts.PAIR.force .impulse .x .y .z   strength and components of a contact's force, pairs as "world, foot"
 
 A pattern is a name, a part of names before a dot (`q`, `energy`), or has wildcards (`v.*`, `contacts.*.force`).
@@ -81,6 +83,16 @@ def quantities_of(trajectory: Trajectory) -> dict[str, Quantity]:
     for k, label in enumerate(names["couplings"]):
         force = lambda k=k: trajectory.coupling_forces[:, k]  # noqa: E731
         add(f"couplings.{label}.force", "N, N·m", "coupling", force)
+    for k, label in enumerate(names["forces"]):
+        column = partial(_column, trajectory.element_forces, k)
+        add(f"forces.{label}", units["forces"][k], "force of elements", column)
+    for label, unit in zip(names["signals"], units["signals"], strict=True):
+        values = trajectory.signals[label]
+        if values.ndim == 1:
+            add(f"signals.{label}", unit, "signal", partial(np.asarray, values))
+            continue
+        for k in range(values.shape[1]):
+            add(f"signals.{label}[{k}]", unit, "signal", partial(_column, values, k))
     _add_contacts(trajectory, add)
     for label in dict.fromkeys((*names["bodies"], *names["frames"])):
         for i, axis in enumerate("xyz"):
@@ -139,6 +151,7 @@ def default_patterns(trajectory: Trajectory) -> list[str]:
     if trajectory.loop_loads[..., 1].any():
         patterns.append("loops.*.moment")
     patterns += ["couplings"] if names["couplings"] else []
+    patterns += ["forces.*.tension"]
     patterns += ["contacts.*.force"] if names["contacts"] else []
     elastic = ["energy.elastic"] if trajectory.elastic.any() else []
     own = {pattern for pattern in patterns if _matches(pattern, quantities_of(trajectory))}
@@ -159,6 +172,8 @@ def _matches(pattern: str, known: dict[str, Quantity]) -> list[str]:
     matched = [name for name in known if name.startswith(f"{pattern}.")]
     if not matched and any(sign in pattern for sign in WILD):
         matched = [name for name in known if fnmatchcase(name, pattern)]
+        tails = (name for name in known if fnmatchcase(name.partition(".")[2], pattern))
+        matched = matched or list(tails)  # "strut.*" for forces.strut.tension
     return matched
 
 

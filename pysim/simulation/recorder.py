@@ -30,6 +30,7 @@ from pysim.simulation.contact_report import (
     reported_points,
 )
 from pysim.simulation.diagnosis import plugin_fault
+from pysim.simulation.force_records import ForceRecords
 from pysim.simulation.ledger import work_of
 from pysim.simulation.signal_runs import forces_of_actuators
 from pysim.spatial.arrays import map_rows
@@ -63,7 +64,8 @@ class Recorder:
         self, scene: Scene, output: str | PathLike[str] | None = None, *, overwrite: bool = False
     ) -> None:
         self.scene = scene
-        self.header = header_of(scene)
+        self._records = ForceRecords(scene.model)
+        self.header = header_of(scene, self._records)
         self.complete = False
         self._signals = np.array(() if scene.signals is None else scene.signals.start)
         self._waiting: list[tuple[Array, ...]] = []
@@ -164,7 +166,7 @@ class Recorder:
         """Complete and record the waiting states, which remain waiting if that fails."""
         if self._waiting:
             waiting = self._all_waiting()
-            self._keep(complete_rows(self.scene, *waiting), waiting[-1])
+            self._keep(complete_rows(self.scene, self._records, *waiting), waiting[-1])
             self._waiting = []
         self._flushed = time.monotonic()
 
@@ -188,7 +190,7 @@ class Recorder:
         for k in range(len(columns[0])):
             try:
                 row = [x[k : k + 1] for x in columns]
-                self._keep(complete_rows(self.scene, *row), row[-1])
+                self._keep(complete_rows(self.scene, self._records, *row), row[-1])
             except PysimError:
                 return
 
@@ -218,6 +220,7 @@ def _reason(error: BaseException) -> str:
 
 def complete_rows(
     scene: Scene,
+    records: ForceRecords,
     t: Array,
     q: Array,
     v: Array,
@@ -240,6 +243,7 @@ def complete_rows(
         np.asarray(elastic_energy(model, q)),
         map_rows("position_and_quaternion", forward_kinematics(model, q), 2, (7,)),
         *forces,
+        *([records.values(q, v)] if records.columns else []),
         *readings(scene, t, q, v, a, signals),
     )
 
@@ -289,7 +293,7 @@ def accelerations_and_forces(
     return moved.a, [*forces, *pairs]
 
 
-def header_of(scene: Scene) -> TrajectoryHeader:
+def header_of(scene: Scene, records: ForceRecords) -> TrajectoryHeader:
     """Return the header: names, units and everything else that is known before the first row."""
     model, spec = scene.model, scene.spec
     recorded = () if scene.signals is None else scene.signals.recorded
@@ -305,6 +309,8 @@ def header_of(scene: Scene) -> TrajectoryHeader:
         loop_names=model.loop_names,
         coupling_names=model.coupling_names,
         contact_names=() if scene.contacts is None else tuple(p.name for p in scene.contacts.pairs),
+        force_names=tuple(column.name for column in records.columns),
+        force_units=tuple(column.unit for column in records.columns),
         signal_names=tuple(s.name for s in recorded),
         signal_units=tuple(s.unit for s in recorded),
         signal_sizes=tuple(0 if s.is_single else s.size for s in recorded),

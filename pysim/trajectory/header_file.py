@@ -26,6 +26,7 @@ from pysim.trajectory.parts import (
 )
 from pysim.trajectory.record import (
     COUPLING_FORCES,
+    ELEMENTS,
     LOOP_WRENCHES,
     PAIR_FORCES,
     SIGNALS,
@@ -48,6 +49,7 @@ UNITS = {
     "couplings": "N or N·m",
     "contacts/pairs/force": "N",
     "contacts/pairs/impulse": "N·s",
+    "forces": "see units/forces",
 }
 
 
@@ -92,6 +94,8 @@ def _named_texts(header: TrajectoryHeader) -> dict[str, str | tuple[str, ...]]:
         "names/loops": header.loop_names,
         "names/couplings": header.coupling_names,
         "names/contacts": header.contact_names,
+        "names/forces": header.force_names,
+        "units/forces": header.force_units,
         "names/signals": header.signal_names,
         "units/signals": header.signal_units,
         "names/work": header.work_names,
@@ -147,6 +151,7 @@ def read_header(file: h5py.File) -> TrajectoryHeader:
     x, y, z = real_numbers(file, "gravity", (3,))
     (step,) = real_numbers(file, "step", ())
     bodies, frames = texts(file, "names/bodies"), texts(file, "names/frames")
+    forces = _names_of(file, "names/forces", ELEMENTS)
     signals = texts(file, "names/signals") if has(file, "names/signals") else ()
     return TrajectoryHeader(
         joint_names=texts(file, "names/joints"),
@@ -173,6 +178,8 @@ def read_header(file: h5py.File) -> TrajectoryHeader:
         loop_names=_names_of(file, "names/loops", LOOP_WRENCHES),
         coupling_names=_names_of(file, "names/couplings", COUPLING_FORCES),
         contact_names=_names_of(file, "names/contacts", PAIR_FORCES),
+        force_names=forces,
+        force_units=texts(file, "units/forces") if forces else (),
         signal_names=signals,
         signal_units=texts(file, "units/signals") if signals else (),
         signal_sizes=tuple(_size(file, SIGNALS + name) for name in signals),

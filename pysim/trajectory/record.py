@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 
 LOOP_WRENCHES, COUPLING_FORCES = "loops/wrenches", "couplings/forces"  # datasets of the file
 PAIR_FORCES, PAIR_IMPULSES = "contacts/pairs/force", "contacts/pairs/impulse"
-FORCES = (LOOP_WRENCHES, COUPLING_FORCES, PAIR_FORCES, PAIR_IMPULSES)
+ELEMENTS = "forces"  # of springs and force plugins
+FORCES = (LOOP_WRENCHES, COUPLING_FORCES, PAIR_FORCES, PAIR_IMPULSES, ELEMENTS)
 SIGNALS = "signals/"  # prefix of the datasets of signals
 WORK = "work/"  # prefix of the datasets of the energy ledger
 FINITE = ("time", "q", "v", "poses")  # in every row; the others may overflow, and none may be NaN
@@ -69,6 +70,8 @@ class TrajectoryHeader:
     contact_names: tuple[str, ...] = ()  # pairs of links, "world, foot"
     connections: Sequence[Mapping[str, Any]] = ()  # joints, loops, forces, for pictures
     imported: bool = False  # whether a body comes from a file of another program
+    force_names: tuple[str, ...] = ()  # numbers of springs and force plugins, "strut.tension"
+    force_units: tuple[str, ...] = ()
     signal_names: tuple[str, ...] = ()
     signal_units: tuple[str, ...] = ()
     signal_sizes: tuple[int, ...] = ()  # numbers of each; 0 for a signal that is one number
@@ -80,6 +83,7 @@ class TrajectoryHeader:
             ("velocity_units", self.velocity_units, self.velocity_names),
             ("frame_bodies", self.frame_bodies, self.frame_names),
             ("frame_poses", self.frame_poses, self.frame_names),
+            ("force_units", self.force_units, self.force_names),
             ("signal_units", self.signal_units, self.signal_names),
             ("signal_sizes", self.signal_sizes, self.signal_names),
         )
@@ -118,6 +122,8 @@ class TrajectoryHeader:
             shapes[COUPLING_FORCES] = (len(self.coupling_names),)
         if self.contact_names:
             shapes[PAIR_FORCES] = shapes[PAIR_IMPULSES] = (len(self.contact_names), 3)
+        if self.force_names:
+            shapes[ELEMENTS] = (len(self.force_names),)
         for name, size in zip(self.signal_names, self.signal_sizes, strict=True):
             shapes[SIGNALS + name] = (size,) if size else ()
         shapes |= {WORK + name: () for name in self.work_names}
@@ -195,6 +201,11 @@ class Trajectory:
         return self.constraint_forces.get(COUPLING_FORCES, np.zeros((len(self), 0)))
 
     @property
+    def element_forces(self) -> Array:
+        """Numbers (n, k) [N or N·m] of springs and force plugins; `header.force_names` names the columns."""
+        return self.constraint_forces.get(ELEMENTS, np.zeros((len(self), 0)))
+
+    @property
     def contact_forces(self) -> Array:
         """Force (n, pairs, 3) [N] of every pair of links on its second one, in world axes, at the outputs."""
         return self.constraint_forces.get(PAIR_FORCES, np.zeros((len(self), 0, 3)))
@@ -216,7 +227,7 @@ class Trajectory:
 
     @property
     def names(self) -> dict[str, tuple[str, ...]]:
-        """Names of joints, bodies, frames, coordinates (q), velocities (v, a), loops, …, signals, and of work."""
+        """Names of joints, bodies, frames, coordinates (q), velocities (v, a), and of all that is recorded besides."""
         header = self.header
         return {
             "joints": header.joint_names,
@@ -227,13 +238,14 @@ class Trajectory:
             "loops": header.loop_names,
             "couplings": header.coupling_names,
             "contacts": header.contact_names,
+            "forces": header.force_names,
             "signals": header.signal_names,
             "work": header.work_names,
         }
 
     @property
     def units(self) -> dict[str, tuple[str, ...]]:
-        """Units of the columns of t, q, v, a and energy, and of the signals."""
+        """Units of the columns of t, q, v, a, energy and forces, and of the signals."""
         velocity = self.header.velocity_units
         return {
             "t": ("s",),
@@ -241,6 +253,7 @@ class Trajectory:
             "v": velocity,
             "a": tuple(unit + "²" if unit.endswith("/s") else unit + "/s" for unit in velocity),
             "energy": ("J",),
+            "forces": self.header.force_units,
             "signals": self.header.signal_units,
         }
 
