@@ -25,6 +25,7 @@ from pysim.simulation.energy_monitor import warn_of_imbalance
 from pysim.simulation.external_forces import ExternalForces
 from pysim.simulation.fixed_steps import steps_between
 from pysim.simulation.interrupt import interrupts_held_back
+from pysim.simulation.ledger import with_ledger
 from pysim.simulation.recorder import Recorder
 from pysim.simulation.run import Clock, recorded_segments
 from pysim.simulation.scene_warnings import warn_of_friction, warn_of_scene
@@ -70,7 +71,8 @@ class LiveRun:
         self.done = False
         self._none = np.zeros(scene.model.nv)
         self._progress = progress
-        self._recorder = Recorder(scene, output, overwrite=overwrite)
+        self._recorded = with_ledger(scene)
+        self._recorder = Recorder(self._recorded, output, overwrite=overwrite)
         self._stack = ExitStack()
 
     def advance(self) -> bool:
@@ -130,7 +132,7 @@ class LiveRun:
             steps = max(1, int(LONGEST * interval / settings.every))
         external = ExternalForces(self._compute, steps, self._none)
         self._segments: Iterator[Segment] = recorded_segments(
-            self.scene, self._recorder, self._clock, external
+            self._recorded, self._recorder, self._clock, external
         )
         return self
 
