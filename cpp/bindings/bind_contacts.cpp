@@ -113,6 +113,7 @@ ModelContacts::ModelContacts(const Model& model,
     pairs_.push_back(pair);
   }
   read_joints();
+  read_levers();
 }
 
 void ModelContacts::read_shapes(const std::vector<int>& bodies,
@@ -239,6 +240,92 @@ void ModelContacts::read_joints() {
   }
 }
 
+/// Levers of the bodies with shapes of pairs, and whether pairs are of one tree.
+void ModelContacts::read_levers() {
+  const auto view = model_->view<double>();
+  const auto root = [&](int b) {
+    while (b >= 0 && view.joint[b].parent >= 0) b = view.joint[b].parent;
+    return b;
+  };
+  std::vector<double> extents(static_cast<std::size_t>(view.bodies), -1);
+  const auto reach = [&](int body, const Shape& own) {
+    if (body < 0) return;
+    const double* p = own.placement + 9;
+    double& extent = extents[static_cast<std::size_t>(body)];
+    extent = std::max(extent, std::hypot(p[0], p[1], p[2]) + own.radius);
+  };
+  for (Pair& pair : pairs_) {
+    pair.one_tree = pair.a >= 0 && root(pair.a) == root(pair.b);
+    reach(pair.b, pair.shape_b);
+    if (pair.a >= 0) reach(pair.a, pair.shape_a);
+  }
+  bounded_ = view.rows == 0 && !view.mimic;  // projections move coordinates by more than their velocities
+  for (int b = 0; b < view.bodies && bounded_; ++b) {
+    const double extent = extents[static_cast<std::size_t>(b)];
+    if (extent >= 0) bounded_ = add_levers(b, extent);
+  }
+}
+
+/// Adds the levers of a body whose shapes reach as far as `extent` from its origin; false if a joint's motion
+/// has no bound of this form.
+bool ModelContacts::add_levers(int body, double extent) {
+  const auto view = model_->view<double>();
+  stepping::Levers own = {static_cast<int>(lever_.size()), 0, 0};
+  bool slides = false;  // below the joint in question, so that levers grow
+  const auto add = [&](int v, int count, double length) {
+    const auto same = [&](const stepping::Rate& rate) { return rate.v == v; };
+    const auto at = std::find_if(rates_.begin(), rates_.end(), same);
+    const int index = static_cast<int>(at - rates_.begin());
+    if (at == rates_.end()) rates_.push_back({v, count});
+    lever_.push_back({index, length});
+  };
+  for (int b = body; b >= 0; b = view.joint[b].parent) {
+    const tree::Joint& joint = view.joint[b];
+    const bool is_root = joint.parent < 0 && joint.shape == tree::Shape::free;
+    if (is_root) own.root = static_cast<int>(lever_.size());
+    switch (joint.shape) {
+      case tree::Shape::prismatic:
+        add(joint.v, 1, 1);
+        slides = true;
+        break;
+      case tree::Shape::translation:
+        add(joint.v, 3, 1);
+        slides = true;
+        break;
+      case tree::Shape::revolute:
+        if (slides) return false;
+        add(joint.v, 1, extent);
+        break;
+      case tree::Shape::universal:
+        if (slides) return false;
+        add(joint.v, 1, extent);
+        add(joint.v + 1, 1, extent);
+        break;
+      case tree::Shape::ball:
+        if (slides) return false;
+        add(joint.v, 3, extent);
+        break;
+      case tree::Shape::free: {
+        if (slides || !is_root) return false;
+        const double* inertia = view.constants[b].inertia;  // a single body rotates about its centre of mass
+        const double c = inertia[0] > 0 ? std::hypot(inertia[1], inertia[2], inertia[3]) / inertia[0] : 0;
+        add(joint.v, 3, 1);
+        add(joint.v + 3, 3, extent + 2 * c);
+        break;
+      }
+      default:
+        return false;
+    }
+    const double* at = view.constants[b].placement + 9;
+    extent += std::hypot(at[0], at[1], at[2]);
+    if (joint.parent < 0 && !is_root) own.root = static_cast<int>(lever_.size());
+  }
+  own.end = static_cast<int>(lever_.size());
+  carriers_.push_back(body);
+  levers_.push_back(own);
+  return true;
+}
+
 stepping::Contacts<double> ModelContacts::view() const {
   static_assert(sizeof(bool) == 1);
   return {static_cast<int>(pairs_.size()),
@@ -249,7 +336,14 @@ stepping::Contacts<double> ModelContacts::view() const {
           coordinates_.data(),
           smooth_.data(),
           diagonal_.data(),
-          reinterpret_cast<const bool*>(single_.data())};
+          reinterpret_cast<const bool*>(single_.data()),
+          bounded_,
+          static_cast<int>(rates_.size()),
+          static_cast<int>(carriers_.size()),
+          rates_.data(),
+          carriers_.data(),
+          levers_.data(),
+          lever_.data()};
 }
 
 namespace {
@@ -307,7 +401,8 @@ py::tuple advance_contacts(const ModelContacts& contacts,
   check_controls(controls, {worlds, control_steps, model.nv()});
   py::array_t<double> q_at({rows, worlds, py::ssize_t{model.nq()}}),
       v_at({rows, worlds, py::ssize_t{model.nv()}});
-  py::array_t<double> report_at({rows, worlds, points, numbers});
+  const py::object zeros = py::module_::import("numpy").attr("zeros");  // memory is taken where it is written
+  py::array_t<double> report_at = zeros(py::make_tuple(rows, worlds, points, numbers));
   LoopCoordinates<double> loop_coordinates(loop_q, call.loop_start());
   py::array_t<double> loops_at({rows, worlds, py::ssize_t{model.loop_nq()}});
   Counts done({rows, worlds});
@@ -449,7 +544,8 @@ void bind_contacts(py::module_& m) {
           [](const ModelContacts& contacts) { return contacts.memory().numbers(); },
           "Numbers that a state keeps from step to step: Newton iterations, steps made again in halves, the "
           "point that "
-          "converged worst, 1 where the last step failed, and what contacts remember.");
+          "converged worst, 1 where the last step failed, 0 where nothing touches, and what contacts "
+          "remember.");
   m.def("advance_contacts",
         &advance_contacts,
         "contacts"_a,

@@ -45,6 +45,8 @@ class ModelContacts {
                    const std::vector<Numbers>& vertices);
   void read_pair(int first, int second, const std::vector<int>& bodies, Pair& pair) const;
   void read_joints();
+  void read_levers();
+  bool add_levers(int body, double extent);
 
   const Model* model_;
   int points_ = 0, moving_pairs_ = 0;
@@ -55,6 +57,11 @@ class ModelContacts {
   std::vector<tree::Passive<double>> smooth_;
   std::vector<double> diagonal_;
   std::vector<unsigned char> single_;
+  bool bounded_ = true;
+  std::vector<stepping::Rate> rates_;
+  std::vector<int> carriers_;
+  std::vector<stepping::Levers> levers_;
+  std::vector<stepping::Lever<double>> lever_;
 };
 
 }  // namespace pysim::bindings

@@ -240,8 +240,9 @@ struct BoxAxis {
   }
 };
 
+/// A gap of `reach` or more in all worlds may be smaller than the greatest one.
 template <class S>
-BoxAxis<S> box_axis(const PlacedShape<S>& A, const PlacedShape<S>& B) {
+BoxAxis<S> box_axis(const PlacedShape<S>& A, const PlacedShape<S>& B, S reach) {
   using Real = typename S::Real;
   const S o = all<S>(0);
   const Vec3<S> z = spatial::zero3<S>();
@@ -252,6 +253,7 @@ BoxAxis<S> box_axis(const PlacedShape<S>& A, const PlacedShape<S>& B) {
   const Core<S, 3> a = A.box(), b = B.box();
   for (int i = 0; i < 3; ++i) best.offer_face(A, B, a.axis[i], false, tie);
   for (int i = 0; i < 3; ++i) best.offer_face(A, B, b.axis[i], true, tie);
+  if (none(best.gap < reach)) return best;
   for (int i = 0; i < 3; ++i) {
     for (int j = 0; j < 3; ++j) best.offer_edges(a, b, A, B, i, j, tie);
   }
@@ -338,9 +340,13 @@ void face_points(const Face<S>& base, const Face<S>& face, S number, ManifoldPoi
 }
 
 template <class S>
-void box_box_manifold(const PlacedShape<S>& A, const PlacedShape<S>& B, Manifold<S>& M) {
+void box_box_manifold(const PlacedShape<S>& A, const PlacedShape<S>& B, S reach, Manifold<S>& M) {
   using Real = typename S::Real;
-  const auto axis = box_axis(A, B);
+  const auto axis = box_axis(A, B, reach);
+  if (none(axis.gap < reach)) {
+    for (ManifoldPoint<S>& point : M.point) point = {A.X.p, axis.gap, all<S>(0)};
+    return;
+  }
   const auto choose = [](simd::Mask<S> mask, const PlacedShape<S>& a, const PlacedShape<S>& b) {
     return PlacedShape<S>{
         select(mask, a.size, b.size),
@@ -370,9 +376,10 @@ void box_box_manifold(const PlacedShape<S>& A, const PlacedShape<S>& B, Manifold
   }
 }
 
-/// Points of a pair, A of the kind that `pair` names first.
+/// Points of a pair, A of the kind that `pair` names first; or only a lower bound of their gaps where that is
+/// `reach` or more in all worlds.
 template <class S>
-void manifold(DistancePair pair, const PlacedShape<S>& A, const PlacedShape<S>& B, Manifold<S>& M) {
+void manifold(DistancePair pair, const PlacedShape<S>& A, const PlacedShape<S>& B, S reach, Manifold<S>& M) {
   const S e = all<S>(1), o = all<S>(0);
   const auto single = [&](const Distance<S>& D) {
     M.n = D.n;
@@ -392,7 +399,7 @@ void manifold(DistancePair pair, const PlacedShape<S>& A, const PlacedShape<S>& 
     case DistancePair::box_capsule:
       return box_capsule_manifold(A, B, M);
     case DistancePair::box_box:
-      return box_box_manifold(A, B, M);
+      return box_box_manifold(A, B, reach, M);
     default:
       M.n = spatial::zero3<S>();
       M.point[0] = {spatial::zero3<S>(), all<S>(__builtin_inf()), o};

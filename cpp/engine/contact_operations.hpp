@@ -15,29 +15,20 @@ struct AdvanceContacts {
     const auto& batch = at.batch;
     const auto& call = static_cast<const ContactBatch&>(batch).contacts;
     const int nq = at.model.reduced_nq, nv = at.model.reduced_nv, loop_nq = at.model.loop_nq();
-    const int kept = stepping::ContactMemory{call.contacts.points, call.contacts.coordinates}.numbers();
-    const int reported = stepping::ContactReport::numbers * call.contacts.points;
     const stepping::ContactMemory places = {call.contacts.points, call.contacts.coordinates};
-    bool* const live = take<bool>(at.w, call.contacts.points);
+    stepping::LivePoints<S> live(places, at.w);
     const stepping::ContactState<S> state = {
-        at.copy_q(), at.copy_v(), at.loop_q(), at.load(call.memory, kept), take<S>(at.w, reported), live};
-    const stepping::ContactState<S> trial = {take<S>(at.w, nq),
-                                             take<S>(at.w, nv),
-                                             take<S>(at.w, loop_nq),
-                                             take<S>(at.w, kept),
-                                             take<S>(at.w, reported),
-                                             live};
-    for (int i = 0; i < reported; ++i) state.report[i] = trial.report[i] = all<S>(0);
-    simd::copy_each<S>(state.memory, kept, trial.memory);
-    for (int i = 0; i < call.contacts.points; ++i) {
-      live[i] = any(state.memory[places.point(i) + stepping::ContactMemory::feature] > all<S>(0));
-    }
+        at.copy_q(), at.copy_v(), at.loop_q(), live.memory[0], live.report[0], &live};
+    const stepping::ContactState<S> trial = {
+        take<S>(at.w, nq), take<S>(at.w, nv), take<S>(at.w, loop_nq), live.memory[1], live.report[1], &live};
+    load_memory(at, state);
     const auto signals = at.signals();
     stepping::System<S> system = {at.model, *batch.actuation, at.w, nullptr};
     system.signals = signals;
     S* const control = call.controls == nullptr ? nullptr : take<S>(system.workspace, nv);
     system.control = control;
-    const stepping::ConvexRun<S> run = {call.contacts, call.passes};
+    stepping::PairSchedule<S> schedule(call.contacts, at.model.bodies, system.workspace);
+    const stepping::ConvexRun<S> run = {call.contacts, call.passes, schedule};
     auto alive = simd::everywhere<S>();
     S done = all<S>(0);
     for (std::ptrdiff_t n = 0; n < batch.steps && any(alive); ++n) {
@@ -52,11 +43,60 @@ struct AdvanceContacts {
     at.save(state.q, batch.out, nq);
     at.save(state.v, batch.out_v, nv);
     at.save(state.loop_q, batch.out_loop_q, loop_nq);
-    at.save(state.memory, call.memory, kept);
-    if (call.report != nullptr) at.save(state.report, call.report, reported);
+    save_memory(at, state);
     for (int i = 0; i < S::width; ++i) {
       batch.done[at.first + i] = static_cast<std::ptrdiff_t>(simd::lane(done, i));
     }
+  }
+
+ private:
+  using Memory = stepping::ContactMemory;
+
+  /// Points without a feature have zeros in memory.
+  template <class S>
+  static void load_memory(const States<S>& at, const stepping::ContactState<S>& state) {
+    const auto& call = static_cast<const ContactBatch&>(at.batch).contacts;
+    const Memory& places = state.live->places;
+    const int row = places.numbers();
+    const double* const from = call.memory + at.first * row;
+    const auto load = [&](int place, int count) {
+      simd::load_rows(from + place, count, row, state.memory + place);
+    };
+    load(0, Memory::counts);
+    load(places.coordinate(0), places.coordinates);
+    if (none(state.memory[Memory::touches] > all<S>(0))) return;
+    for (int i = 0; i < places.points; ++i) {
+      const S feature = gather<S>(from + places.point(i) + Memory::feature, row);
+      if (none(feature > all<S>(0))) continue;
+      state.live->add(i);
+      load(places.point(i), Memory::per_point);
+    }
+  }
+
+  template <class S>
+  static void save_memory(const States<S>& at, const stepping::ContactState<S>& state) {
+    const auto& call = static_cast<const ContactBatch&>(at.batch).contacts;
+    const stepping::LivePoints<S>& live = *state.live;
+    const Memory& places = live.places;
+    const int row = places.numbers();
+    double* const to = call.memory + at.first * row;
+    const auto save = [&](int place, int count) {
+      simd::store_rows(state.memory + place, count, to + place, row);
+    };
+    S& touches = state.memory[Memory::touches];
+    touches = all<S>(0);
+    for (int n = 0; n < live.count; ++n) {
+      const int i = live.index[n], place = places.point(i);
+      touches = max(touches, state.memory[place + Memory::feature]);
+      save(place, Memory::per_point);
+      if (call.report == nullptr) continue;
+      constexpr int numbers = stepping::ContactReport::numbers;
+      const std::ptrdiff_t reports = std::ptrdiff_t{numbers} * places.points;
+      simd::store_rows(
+          state.report + numbers * i, numbers, call.report + at.first * reports + numbers * i, reports);
+    }
+    save(0, Memory::counts);
+    save(places.coordinate(0), places.coordinates);
   }
 };
 

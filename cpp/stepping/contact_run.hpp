@@ -20,6 +20,7 @@ struct ContactPair {
   int a, b;                      ///< bodies; a is −1 for the world. Forces and normals are those on b
   int first, points;             ///< its contact points among all
   bool plane;                    ///< the surface of a is a plane
+  bool one_tree;                 ///< both bodies move with the same root
   bool swapped;                  ///< `kind` names the shape of b first
   collision::DistancePair kind;  ///< of two shapes
   PairShape<Real> shape_a, shape_b;
@@ -27,6 +28,23 @@ struct ContactPair {
   Real offset;      ///< normal · x on the plane [m]
   Real surface[3];  ///< velocity of the surface of a, on the axes of a [m/s]
   constraints::ContactLaw<Real> law;
+};
+
+/// Size of a velocity: |v_i|, or the norm of some components.
+struct Rate {
+  int v, count;
+};
+
+/// Shapes of a body move by `length` [m] at most per unit of a rate.
+template <class Real>
+struct Lever {
+  int rate;
+  Real length;
+};
+
+/// Levers of a body: [first, root) of its joints, [root, end) of a root that moves freely.
+struct Levers {
+  int first, root, end;
 };
 
 template <class Real>
@@ -38,12 +56,19 @@ struct Contacts {
   const tree::Passive<Real>* smooth;  ///< [nv] the joints' own forces without friction and stops
   const Real* diagonal;               ///< [nv] stiffness of the joints' springs, of plain coordinates
   const bool* single;                 ///< [bodies] a body that moves freely, alone in its tree
+  bool bounded;                       ///< levers bound the motion of all shapes
+  int rates, carriers;
+  const Rate* rate;
+  const int* carrier;    ///< bodies with shapes of pairs
+  const Levers* levers;  ///< [carriers]
+  const Lever<Real>* lever;
 };
 
 /// Numbers a world that a step leaves to the next one.
 struct ContactMemory {
-  enum Count : int { iterations, halved, worst, failed };  ///< as stepping::SolverState counts
-  static constexpr int counts = 4;
+  /// As stepping::SolverState counts; and whether a point touches.
+  enum Count : int { iterations, halved, worst, failed, touches };
+  static constexpr int counts = 5;
   /// Of a point: deflection on the world's axes (3) [m], 1 where it slid, and its feature, 0 for none.
   static constexpr int per_point = 5, slid = 3, feature = 4;
 

@@ -15,6 +15,7 @@
 #include "dynamics/passive.hpp"
 #include "stepping/advance.hpp"
 #include "stepping/convex_problem.hpp"
+#include "stepping/pair_schedule.hpp"
 #include "stepping/system.hpp"
 
 namespace pysim::stepping {
@@ -27,16 +28,61 @@ template <class S>
 struct ConvexRun {
   const Contacts<typename S::Parameter>& contacts;
   int passes;
+  PairSchedule<S>& schedule;
+};
+
+/// Contact points that have touched in some world. Memory and report of the others are zero, and not stored.
+template <class S>
+struct LivePoints {
+  ContactMemory places;
+  S *memory[2], *report[2];  ///< of a step's start, and of its trial
+  const S* blank;            ///< [ContactMemory::per_point] zeros
+  bool* is_live;             ///< [points]
+  int* index;                ///< [count]
+  int count = 0;
+
+  LivePoints(const ContactMemory& p, Workspace<S>& w)
+      : places(p), blank(zeros(w)), is_live(take<bool>(w, p.points)), index(take<int>(w, p.points)) {
+    for (int k = 0; k < 2; ++k) {
+      memory[k] = take<S>(w, p.numbers());
+      report[k] = take<S>(w, std::ptrdiff_t{ContactReport::numbers} * p.points);
+    }
+    for (int i = 0; i < p.points; ++i) is_live[i] = false;
+  }
+
+  void add(int point) {
+    if (is_live[point]) return;
+    is_live[point] = true;
+    index[count++] = point;
+    for (int k = 0; k < 2; ++k) {
+      for (int i = 0; i < ContactMemory::per_point; ++i) memory[k][places.point(point) + i] = all<S>(0);
+      for (int i = 0; i < ContactReport::numbers; ++i) {
+        report[k][ContactReport::numbers * point + i] = all<S>(0);
+      }
+    }
+  }
+
+ private:
+  static const S* zeros(Workspace<S>& w) {
+    S* const found = take<S>(w, ContactMemory::per_point);
+    for (int i = 0; i < ContactMemory::per_point; ++i) found[i] = all<S>(0);
+    return found;
+  }
 };
 
 /// A world's state, what its next step begins with, and what is reported of its last step.
 template <class S>
 struct ContactState {
   S *q, *v;
-  S* loop_q;   ///< coordinates of the loops' joints
-  S* memory;   ///< [ContactMemory::numbers]
-  S* report;   ///< [points · ContactReport::numbers]
-  bool* live;  ///< [points] that have touched in some world; others have zeros in memory and report
+  S* loop_q;  ///< coordinates of the loops' joints
+  S* memory;  ///< [ContactMemory::numbers]
+  S* report;  ///< [points · ContactReport::numbers]
+  LivePoints<S>* live;
+
+  /// What a point remembers.
+  const S* kept(int point) const {
+    return live->is_live[point] ? memory + live->places.point(point) : live->blank;
+  }
 };
 
 /// Copies a state by copy(from, count, to), of contact points those that are live.
@@ -51,8 +97,8 @@ void copy_state(const ModelOf<S>& model,
   copy(from.loop_q, model.loop_nq(), to.loop_q);
   copy(from.memory, ContactMemory::counts, to.memory);
   copy(from.memory + places.coordinate(0), places.coordinates, to.memory + places.coordinate(0));
-  for (int i = 0; i < places.points; ++i) {
-    if (!from.live[i]) continue;
+  for (int n = 0; n < from.live->count; ++n) {
+    const int i = from.live->index[n];
     copy(from.memory + places.point(i), ContactMemory::per_point, to.memory + places.point(i));
     const int at = ContactReport::numbers * i;
     copy(from.report + at, ContactReport::numbers, to.report + at);
@@ -95,12 +141,13 @@ class ConvexStep {
     factor_.move(q, v, w_);
     for (int b = 0; b < model_.bodies; ++b) start_[b] = factor_.body[b].V;
     free_velocity(time, q, v, state);
-    place_points(state);
+    place_points(wanted, state);
     place_coordinates(q, v, state);
-    auto good = problem_.solve(
-        wanted & problem_.touched(), run_.passes, base_, delta_, state.memory[ContactMemory::iterations]);
+    const auto touched = wanted & problem_.touched();
+    auto good = problem_.solve(touched, run_.passes, base_, delta_, state.memory[ContactMemory::iterations]);
     state.memory[ContactMemory::worst] = select(good, state.memory[ContactMemory::worst], problem_.worst());
     for (int i = 0; i < model_.nv; ++i) free_[i] += delta_[i];
+    run_.schedule.end_step(any(touched) ? free_ : nullptr, h_);
     add_impulses();
     move(q, v);
     remember(state);
@@ -221,14 +268,27 @@ class ConvexStep {
     store(omega, at + 3);
   }
 
-  void place_points(const ContactState<S>& state) {
-    for (int k = 0; k < contacts_.pairs; ++k) {
+  void place_points(Mask<S> wanted, const ContactState<S>& state) {
+    PairSchedule<S>& schedule = run_.schedule;
+    const int count = schedule.begin_step(wanted, static_cast<const S*>(free_), h_);
+    for (int n = 0; n < count; ++n) {
+      const int k = schedule.due(n);
       const auto& pair = contacts_.pair[k];
-      const S reach = reach_of(pair);
-      const auto close = gap_of_balls(pair) < reach;
-      const bool near = any(close) && (pair.plane ? place_on_plane(k, close, state)
-                                                  : place_manifold(k, close, reach, state));
-      if (!near) forget(pair, 0, state);
+      const S least = least_reach(pair);
+      S gap = gap_of_balls(pair);
+      auto close = gap < least + schedule.approach(k);
+      if (any(close)) {
+        const S reach = least + approach(pair);
+        close &= gap < reach;
+        if (any(close))
+          gap = pair.plane ? place_on_plane(k, close, reach, state) : place_manifold(k, close, reach, state);
+        if (any(close)) {
+          schedule.stay(k);
+          continue;
+        }
+      }
+      schedule.leave(k, gap - least);
+      forget(pair, 0, state);
     }
     problem_.trees.arrange(w_);
   }
@@ -254,44 +314,52 @@ class ConvexStep {
     return sqrt(dot(r, r)) - all<S>(pair.shape_a.radius) - all<S>(pair.shape_b.radius);
   }
 
-  /// How far two shapes can approach each other in four steps, and a tenth of the smaller one's radius [m].
-  S reach_of(const ContactPair<Parameter>& pair) const {
-    const auto size = [](const Vec3<S>& a) { return sqrt(dot(a, a)); };
-    const auto approach = [&](const Motion<S>* V) {
-      Vec3<S> u = V[pair.b].v + cross(V[pair.b].w, spatial::all3<S>(pair.shape_b.placement + 9));
-      S spin = all<S>(pair.shape_b.radius) * size(V[pair.b].w);
-      if (pair.a >= 0) {
-        const Vec3<S> arm = spatial::all3<S>(pair.shape_a.placement + 9);
-        const Vec3<S> u_A = factor_.X_WB[pair.a].R * (V[pair.a].v + cross(V[pair.a].w, arm));
-        u = factor_.X_WB[pair.b].R * u - u_A;
-        spin = fma(all<S>(pair.shape_a.radius), size(V[pair.a].w), spin);
-      }
-      return size(u) + spin;
-    };
-    const S speed = max(approach(start_), approach(twist_));
-    const Real radius = pair.plane ? Real(pair.shape_b.radius)
-                                   : Real(pair.shape_a.radius < pair.shape_b.radius ? pair.shape_a.radius
-                                                                                    : pair.shape_b.radius);
-    return fma(all<S>(Real(4)) * h_, speed, all<S>(Real(0.1) * radius));
+  /// A fiftieth of the smaller shape's radius [m], by which shapes are in reach at any speed.
+  S least_reach(const ContactPair<Parameter>& pair) const {
+    const Real a = Real(pair.shape_a.radius), b = Real(pair.shape_b.radius);
+    return all<S>(Real(0.02) * (pair.plane || b < a ? b : a));
   }
 
-  /// Places the points of a pair on a plane; true.
-  bool place_on_plane(int k, Mask<S> close, const ContactState<S>& state) {
+  /// How far two shapes can approach each other in four steps at v* [m].
+  S approach(const ContactPair<Parameter>& pair) const {
+    const auto size = [](const Vec3<S>& a) { return sqrt(dot(a, a)); };
+    const Motion<S>* const V = twist_;
+    Vec3<S> u = V[pair.b].v + cross(V[pair.b].w, spatial::all3<S>(pair.shape_b.placement + 9));
+    S spin = all<S>(pair.shape_b.radius) * size(V[pair.b].w);
+    if (pair.a >= 0) {
+      const Vec3<S> arm = spatial::all3<S>(pair.shape_a.placement + 9);
+      const Vec3<S> u_A = factor_.X_WB[pair.a].R * (V[pair.a].v + cross(V[pair.a].w, arm));
+      u = factor_.X_WB[pair.b].R * u - u_A;
+      spin = fma(all<S>(pair.shape_a.radius), size(V[pair.a].w), spin);
+    }
+    return all<S>(Real(4)) * h_ * (size(u) + spin);
+  }
+
+  /// Places the points of a pair on a plane in the worlds where they are `close`, which those are that
+  /// remain. Returns the least gap.
+  S place_on_plane(int k, Mask<S>& close, S reach, const ContactState<S>& state) {
     const auto& pair = contacts_.pair[k];
-    problem_.include(k, pair.points, close);
     const Pose<S>& X_WB = factor_.X_WB[pair.b];
     const Pose<S> X_BS = {spatial::all33<S>(pair.shape_b.placement),
                           spatial::all3<S>(pair.shape_b.placement + 9)};
     const Pose<S> X_WS = X_WB * X_BS;
     const Vec3<S> n_W = spatial::all3<S>(pair.normal), n = transpose_times(X_WB.R, n_W);
-    problem_.R_AB[k] = X_WB.R;
     Vec3<S> lowest[collision::max_plane_points];
+    S gaps[collision::max_plane_points], least = all<S>(__builtin_inf());
     collision::points_to_plane<S>(
         pair.shape_b.shape, transpose_times(X_WS.R, n_W), lowest, apart_ + pair.first);
     for (int i = 0; i < pair.points; ++i) {
+      gaps[i] = dot(n_W, X_WS * lowest[i]) - all<S>(pair.offset);
+      least = min(least, gaps[i]);
+    }
+    close &= least < reach;
+    if (none(close)) return least;
+    problem_.include(k, pair.points, close);
+    problem_.R_AB[k] = X_WB.R;
+    for (int i = 0; i < pair.points; ++i) {
       PointIterate<S>& P = problem_.point[pair.first + i];
-      const S gap = dot(n_W, X_WS * lowest[i]) - all<S>(pair.offset);
-      const S* const kept = state.memory + places_.point(pair.first + i);
+      const S gap = gaps[i];
+      const S* const kept = state.kept(pair.first + i);
       P.at.n = n;
       P.at.p = fnma(all<S>(Real(0.5)) * gap, n, X_BS * lowest[i]);
       P.at.x = select(apart_[pair.first + i] & close, -gap, all<S>(Real(-1e30)));
@@ -300,23 +368,23 @@ class ConvexStep {
       P.at.s = fnma(dot(n, s), n, s);
       place_velocities(k, P, kept[3] > all<S>(0));
     }
-    return true;
+    return least;
   }
 
-  /// Places the points of two shapes; false if they are not near after all.
-  bool place_manifold(int k, Mask<S> close, S reach, const ContactState<S>& state) {
+  /// The same of two shapes.
+  S place_manifold(int k, Mask<S>& close, S reach, const ContactState<S>& state) {
     const auto& pair = contacts_.pair[k];
     const collision::PlacedShape<S> A = {spatial::all3<S>(pair.shape_a.shape.size),
                                          in_world(pair.a, pair.shape_a)};
     const collision::PlacedShape<S> B = {spatial::all3<S>(pair.shape_b.shape.size),
                                          in_world(pair.b, pair.shape_b)};
     collision::Manifold<S> M;
-    collision::manifold(pair.kind, pair.swapped ? B : A, pair.swapped ? A : B, M);
+    collision::manifold(pair.kind, pair.swapped ? B : A, pair.swapped ? A : B, reach, M);
     if (pair.swapped) M.n = -M.n;
     S least = M.point[0].gap;
     for (int i = 1; i < pair.points; ++i) least = min(least, M.point[i].gap);
     close &= least < reach;
-    if (none(close)) return false;
+    if (none(close)) return least;
     int used = 0;
     for (int i = 0; i < pair.points; ++i) {
       if (any(close & (M.point[i].feature > all<S>(0)))) used = i + 1;
@@ -337,7 +405,7 @@ class ConvexStep {
       P.feature = M.point[i].feature;
     }
     recall(k, X, state);
-    return true;
+    return least;
   }
 
   /// Deflections of a pair's points: of the same features in the last step. Those of features that are gone
@@ -353,7 +421,7 @@ class ConvexStep {
     Vec3<S> lost = spatial::zero3<S>();
     auto some_slid = simd::nowhere<S>();
     for (int j = 0; j < pair.points; ++j) {
-      const S* const kept = state.memory + places_.point(pair.first + j);
+      const S* const kept = state.kept(pair.first + j);
       const S feature = kept[ContactMemory::feature];
       auto found = !(feature > o);
       for (int i = 0; i < problem_.used[k]; ++i) {
@@ -480,7 +548,7 @@ class ConvexStep {
   /// Clears what points of a pair that do not touch remember and report, but for the impulse.
   void forget(const ContactPair<Parameter>& pair, int used, const ContactState<S>& state) const {
     for (int i = pair.first + used; i < pair.first + pair.points; ++i) {
-      if (!state.live[i]) continue;
+      if (!state.live->is_live[i]) continue;
       S* const kept = state.memory + places_.point(i);
       S* const report = state.report + ContactReport::numbers * i;
       for (int j = 0; j < ContactMemory::per_point; ++j) kept[j] = all<S>(0);
@@ -498,8 +566,8 @@ class ConvexStep {
         const PointIterate<S>& P = problem_.point[i];
         S* const kept = state.memory + places_.point(i);
         const auto touches = dot(P.at.n, P.made) > all<S>(0);
-        if (!state.live[i] && none(touches)) continue;
-        state.live[i] = true;
+        if (!state.live->is_live[i] && none(touches)) continue;
+        state.live->add(i);
         const Vec3<S> s = X_WB.R * next_deflection(pair.law, P.at, h_, P.now, P.impulse);
         const Vec3<S> turned = pair.a < 0 ? s : turn * s;
         store(collision::select(touches, turned, spatial::zero3<S>()), kept);
@@ -570,6 +638,7 @@ Mask<S> convex_step(const System<S>& system,
   auto left = wanted, solved = simd::nowhere<S>();
   for (int level = 0; level <= levels && any(left); ++level) {
     const int parts = 1 << level;
+    if (level > 0) run.schedule.restart();
     copy_state<S>(system.model, places, state, trial, simd::copy_each<S>);
     const S part = h / all<S>(Real(parts));
     auto good = left;
