@@ -1,0 +1,121 @@
+"""Schedule of the pairs that a step tests: results do not depend on it.
+
+Oracle: the same steps in calls of their own, each of which tests all pairs, bit for bit.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import pysim
+from pysim import _engine
+from tests.contact.scenes import case
+from tests.contact.test_convex_steps import anymal
+from tests.contact.worlds import GROUND, free, world
+
+STEPS = 400
+
+
+def advanced(
+    scene: pysim.Scene, q: np.ndarray, v: np.ndarray, calls: int
+) -> tuple[np.ndarray, np.ndarray, float]:
+    """q, v and the sum of impulses after equal steps in as many calls."""
+    assert scene.contacts is not None
+    memory = np.zeros((len(q), scene.contacts.engine.memory_numbers))
+    pushed, count = 0.0, STEPS // calls
+    for k in range(calls):
+        found = _engine.advance_contacts(
+            scene.contacts.engine,
+            q,
+            v,
+            np.array([k * count * 1e-3]),
+            np.array([1e-3]),
+            np.array([count]),
+            scene.actuation,
+            memory=memory,
+        )
+        q, v = found[0][0], found[1][0]
+        pushed += float(np.abs(found[2][0][:, :, 9:12]).sum())
+    return q, v, pushed
+
+
+def spinning_bodies() -> str:
+    """Rods and balls that meet at high speed and with a fast spin."""
+    rod = "{ capsule = { radius = 0.02, length = 0.6 } }"
+    return (
+        free("rod", rod, 0.5, "{ xyz = [0, 0, 1.5], v = [0, 0, -3, 0, 60, 5] }")
+        + free(
+            "ball",
+            "{ sphere = { radius = 0.1 } }",
+            1.0,
+            "{ xyz = [4, 0, 1.2], v = [-20, 0, 2, 9, 0, 0] }",
+        )
+        + free(
+            "box",
+            "{ box = [0.3, 0.2, 0.1] }",
+            1.0,
+            "{ xyz = [0, 0, 0.4], v = [0, 0, 0, 20, -9, 4] }",
+        )
+        + GROUND
+    )
+
+
+def swinging_links() -> str:
+    """A cart, a ball joint and hinges whose links hit each other and the ground."""
+    text = ""
+    for k, (kind, parent, at) in enumerate(
+        (
+            ("prismatic", "world", 0.9),
+            ("ball", "link 0", 0.0),
+            ("revolute", "link 1", -0.5),
+            ("universal", "link 2", -0.5),
+        )
+    ):
+        axis = "axis = [1, 0, 0]" if kind == "prismatic" else ""
+        axis = "axis = [0, 1, 0]" if kind == "revolute" else axis
+        start = "start = { rpy = [0.3, 1.8, 0] }" if kind == "ball" else ""
+        text += f"""
+[[body]]
+name = "link {k}"
+shape = {{ capsule = {{ radius = 0.04, length = 0.4 }}, at = {{ xyz = [0, 0, -0.25] }} }}
+mass = 1.0
+collision = true
+[[joint]]
+name = "joint {k}"
+type = "{kind}"
+parent = "{parent}"
+child = "link {k}"
+at = {{ xyz = [0, 0, {at}] }}
+{axis}
+{start}
+"""
+    return text + GROUND
+
+
+@pytest.mark.parametrize("bodies", [spinning_bodies, swinging_links])
+def test_steps_do_not_depend_on_the_pairs_that_are_left_out(
+    tmp_path: Path, rng: np.random.Generator, bodies
+) -> None:
+    scene = world(
+        tmp_path, bodies(), surface="friction = 0.4\nrestitution = { value = 0.5, at = 1 }"
+    )
+    q, v = np.tile(scene.state.q, (5, 1)), np.tile(scene.state.v, (5, 1))
+    v += rng.normal(size=v.shape)
+    whole, apart = advanced(scene, q, v, 1), advanced(scene, q, v, STEPS)
+    assert whole[2] > 1
+    np.testing.assert_array_equal(whole[0], apart[0])
+    np.testing.assert_array_equal(whole[1], apart[1])
+
+
+def test_a_robots_own_links_are_tested_in_time(tmp_path: Path, rng: np.random.Generator) -> None:
+    setup, _ = case("anymal_stand")
+    scene = anymal(tmp_path, setup | {"kp": 0.0, "kd": 0.0}, 0.8)
+    q, v = np.tile(scene.state.q, (9, 1)), np.tile(scene.state.v, (9, 1))
+    v[:, 3:] += 8 * rng.normal(size=(9, v.shape[1] - 3))
+    whole, apart = advanced(scene, q, v, 1), advanced(scene, q, v, STEPS)
+    assert whole[2] > 10
+    np.testing.assert_array_equal(whole[0], apart[0])
+    np.testing.assert_array_equal(whole[1], apart[1])
