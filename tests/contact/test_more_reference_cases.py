@@ -7,6 +7,7 @@ that hold for impacts as events are compared where their notes let a compliant c
 from __future__ import annotations
 
 import math
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ import pytest
 import pysim
 from tests.contact.scenes import G, at, case, free_body, ran, within
 from tests.contact.worlds import world
+from tests.robots import robot_path
 
 
 def test_ball_bounces_at_the_times_of_newtons_restitution(tmp_path: Path) -> None:
@@ -219,3 +221,27 @@ stiffness = {setup["stiffness_N_m_rad"]}
     rest = "time when its speed is least after that (it just touches rest)"
     late = t > 0.5
     assert within(expect[rest], t[late][np.argmin(np.abs(v[late]))])
+
+
+def test_anymal_pushed_up_keeps_its_energy_while_it_falls(tmp_path: Path) -> None:
+    setup, expect = case("anymal_energy")
+    path = tmp_path / "anymal.toml"
+    path.write_text(
+        f'gravity = [0, 0, {-setup["gravity"]}]\n[[model]]\nfile = "{robot_path("anymal")}"\nfree_base = true\n'
+        "limits = false\nfriction = false\ndamping = false\ncollision = 'none'\n"
+        f"start.root_joint = {{ xyz = [0, 0, {setup['H_m']}] }}\n[simulation]\nduration = 1\nstep = 1e-3\n"
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", pysim.PysimWarning)  # a weightless link
+        scene = pysim.load_scene(path)
+    model, step = scene.model, 1e-3
+    rises, falls = round(setup["T1_s"] / step), round(setup["T2_s"] / step)
+    controls = np.zeros((rises + falls, model.nv))
+    controls[:rises, 2] = 1.5 * model.total_mass * setup["gravity"]
+    q, v = pysim.rollout(
+        model, scene.state.q, scene.state.v, controls, step, "rk4", every=rises // 10
+    )
+    energy = pysim.kinetic_energy(model, q, v) + pysim.potential_energy(model, q)
+    drift = np.ptp(energy[10:]) / (model.total_mass * setup["gravity"])
+    assert energy[10] > energy[0] + 10
+    assert within(expect["energy drift during the fall over m g 1 m"], drift)
