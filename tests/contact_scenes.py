@@ -106,6 +106,20 @@ def anymal_pushed(run: Run) -> None:
     np.testing.assert_allclose(weight, 1, rtol=1e-3)
 
 
+def humanoid_fall(run: Run) -> None:
+    trajectory = run.trajectory
+    names = trajectory.names["contacts"]
+    ground = [k for k, name in enumerate(names) if name.startswith("world")]
+    weight = run.model.total_mass * G
+    assert trajectory.q[row_at(run, 0.4), 2] < 0.8  # its knees give way
+    assert trajectory.q[-1, 2] < 0.2  # it lies
+    assert np.abs(trajectory.v[-1]).max() < 1e-2
+    carried = trajectory.contact_forces[-1, ground, 2].sum()
+    np.testing.assert_allclose(carried, weight, rtol=1e-4)
+    late = trajectory.contacts.offsets[row_at(run, 2.0)]
+    assert trajectory.contacts.penetration[late:].max() < 1e-3
+
+
 CLAIMS: dict[str, Callable[[Run], None]] = {
     "anymal_pushed": anymal_pushed,
     "billiards": billiards,
@@ -113,6 +127,7 @@ CLAIMS: dict[str, Callable[[Run], None]] = {
     "conveyor": conveyor,
     "euler_disk": euler_disk,
     "gripper": gripper,
+    "humanoid_fall": humanoid_fall,
     "quadruped": quadruped,
     "wrecking_ball": wrecking_ball,
 }
