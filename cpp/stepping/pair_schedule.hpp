@@ -1,4 +1,4 @@
-// Schedule of the pairs of shapes that a step has to test, by conservative advancement [Mirtich 1996].
+// Schedule of the pairs of shapes that a step has to test, by conservative advancement [Mirtich, Canny 1995].
 //
 //     a_b += h Σ L |q̇|        the path of body b's shapes is no longer than that, whatever its joints do
 //     gap(t) ≥ gap(t₀) − (a_A(t) + a_B(t)) + (a_A(t₀) + a_B(t₀))

@@ -66,6 +66,42 @@ def ours(folder: Path, text: str, **run: Any) -> tuple[pysim.Trajectory, float]:
     return trajectory, time.process_time() - began
 
 
+def held_box(folder: Path) -> tuple[float, float]:
+    """Return the speeds [m/s] at which a box of 0.5 kg sinks between two pads that press with 10 N, μ = 0.5."""
+    pads, xml = "", ""
+    for name, sign in (("left", -1), ("right", 1)):
+        pads += f"""
+[[body]]
+name = "{name}"
+shape = {{ box = [0.02, 0.04, 0.04] }}
+mass = 0.5
+collision = true
+[[joint]]
+name = "{name} slides"
+type = "prismatic"
+axis = [1, 0, 0]
+child = "{name}"
+at = {{ xyz = [{0.04 * sign}, 0, 0] }}
+[[actuator]]
+joint = "{name} slides"
+offset = {-10.0 * sign}
+"""
+        xml += f"""<body pos="{0.04 * sign} 0 0"><joint name="{name}" type="slide" axis="1 0 0"/>
+<geom type="box" size=".01 .02 .02" mass="0.5" friction="0.5 0 0"/></body>"""
+    t, _ = ours(
+        folder,
+        free("box", "{ box = [0.06, 0.06, 0.06] }", 0.5, "{ xyz = [0, 0, 0] }") + pads,
+        surface="friction = 0.5",
+        duration=10.0,
+        every=1.0,
+    )
+    xml += geom("box", ".03 .03 .03", 0.5, "0 0 0", 0.5)
+    model, data, steps = run_mujoco(xml, (0.0, 0.0, -G), 1e-3, 10)
+    data.qfrc_applied[:2] = 10.0, -10.0
+    q, _, _, _ = trace(model, data, steps)
+    return (t.q[1, 2] - t.q[-1, 2]) / 9, (q[999, 4] - q[-1, 4]) / 9
+
+
 def main() -> None:
     """Print the table."""
     warnings.simplefilter("ignore")
@@ -132,6 +168,9 @@ def main() -> None:
             f"{1e6 * other / 5000:.0f} μs",
         )
     )
+
+    rows.append(("creep of a box that a gripper holds for 10 s",
+                 *(f"{abs(c):.1e} m/s" for c in held_box(folder))))  # fmt: skip
 
     start = "{ xyz = [0, 0, 0.6] }"
     surface = "friction = 0\nstiffness = 2e5\nrestitution = { value = 0.8, at = 3.13 }"
