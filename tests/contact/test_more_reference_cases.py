@@ -241,7 +241,7 @@ def test_anymal_pushed_up_keeps_its_energy_while_it_falls(tmp_path: Path) -> Non
     q, v = pysim.rollout(
         model, scene.state.q, scene.state.v, controls, step, "rk4", every=rises // 10
     )
-    energy = pysim.kinetic_energy(model, q, v) + pysim.potential_energy(model, q)
+    energy = np.asarray(pysim.kinetic_energy(model, q, v) + pysim.potential_energy(model, q))
     drift = np.ptp(energy[10:]) / (model.total_mass * setup["gravity"])
     assert energy[10] > energy[0] + 10
     assert within(expect["energy drift during the fall over m g 1 m"], drift)

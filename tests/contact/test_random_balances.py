@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import pysim
+from pysim.simulation.scene_rollouts import Rollout
 from pysim.trajectory.interpolation import rotation_matrices
 from tests.contact.scenes import G, free_body
 
@@ -36,7 +37,7 @@ def surface(rng: np.random.Generator) -> str:
 
 def thrown(
     tmp_path: Path, rng: np.random.Generator, shape: str, count: int, steps: int, every: int
-) -> tuple[pysim.Scene, pysim.Rollout]:
+) -> tuple[pysim.Scene, Rollout]:
     """A scene with a random law, and its rollout from random starts."""
     scene = free_body(
         tmp_path,
