@@ -154,7 +154,7 @@ def _imbalance_of_ledger(motion: Motion, trajectory: Trajectory) -> Imbalance | 
     if not trajectory.work:
         return None
     found = balance_change(motion.scene, trajectory, motion.steps)
-    if found is None:
+    if found is None or not resolves(motion, found.row):
         return None
     before, after = (float(motion.t[found.row + k]) for k in (0, 1))
     return Imbalance(before, after, found.size, found.scale, found.row)

@@ -2,7 +2,8 @@
 
     M δv̇ = −K δq − D δv        s of [[0, 1], [−M⁻¹K, −M⁻¹D]]
 
-K and D are central differences of the acceleration, so they include actuators, gravity, springs, friction and plugins.
+K and D are central differences of the acceleration, so they include actuators, continuous controllers, gravity,
+springs, friction and plugins. States of elements count with the modes that they have alone.
 With loops or couplings, δq = N x with J N = 0, and every state is projected onto the constraints. A scheme is stable if
 h s lies in its region; each s is tested along its own ray, so a decay is bounded by the negative real axis, an
 oscillation by the imaginary axis [Hairer, Wanner 1996, IV.2].
@@ -16,10 +17,12 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from pysim import _engine
 from pysim.algorithms import aba, aba_derivatives, crba, minverse
 from pysim.integrators import find_integrator
 from pysim.loops import allowed_motions, constrained_aba, constrained_aba_derivatives, project
 from pysim.mechanism.actuation import actuator_forces
+from pysim.simulation.signal_runs import begin_signals, forces_of_actuators
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -47,7 +50,7 @@ _sliding: WeakKeyDictionary[Model, tuple[NDArray[np.intp], Array, Array]] = Weak
 
 @dataclass(frozen=True)
 class Mode:
-    """Mode e^(s t), and the joint with the largest part of it."""
+    """Mode e^(s t), and the joint, or the state of an element, with the largest part of it."""
 
     s: complex  # [1/s]
     joint: str
@@ -91,6 +94,8 @@ def step_bounds(scene: Scene) -> StepBounds:
     lasting = [
         complex(min(mode.s.real, 0.0), mode.s.imag) for mode in modes
     ]  # growing modes do not limit the step
+    modes += state_modes(scene)
+    lasting += [complex(min(mode.s.real, 0.0), mode.s.imag) for mode in modes[len(lasting) :]]
     bounds = [
         (stable_step(s, scene.settings.integrator), k) for k, s in enumerate(lasting) if s != 0
     ]
@@ -228,7 +233,7 @@ def _without_rounding(A: Array, scale: Array, acceleration: float) -> Array:
 def _acceleration(scene: Scene) -> Array:
     """Return the acceleration (nv,) at the start."""
     model, state = scene.model, scene.state
-    tau = actuator_forces(scene.actuation, 0.0)
+    tau = _actuators(scene, state.q, state.v)
     if model.rows:
         loop_q = state.loop_q
         a = constrained_aba(model, state.q, state.v, tau, loop_q=loop_q, passive=True)
@@ -306,15 +311,53 @@ def _rates(scene: Scene, dq: Array, dv: Array) -> Array:
     by_q, by_v = np.hstack([dq, -dq]).T, np.hstack([dv, -dv]).T
     many = len(by_q)
     q, v = model.integrate(np.tile(state.q, (many, 1)), by_q), state.v + by_v
-    tau = actuator_forces(scene.actuation, np.zeros(many))
     if model.rows:
         there = project(model, q, v, loop_q=np.tile(state.loop_q, (many, 1)))
-        v = there.v
+        v, tau = there.v, _actuators(scene, there.q, there.v)
         a = constrained_aba(model, there.q, v, tau, loop_q=there.loop_q, passive=True)
     else:
-        a = np.asarray(aba(model, q, v, tau, passive=True))
+        a = np.asarray(aba(model, q, v, _actuators(scene, q, v), passive=True))
     ahead, behind = np.split(np.stack([v, a], axis=1), 2)
     return np.asarray(ahead - behind)
+
+
+def _actuators(scene: Scene, q: Array, v: Array) -> Array:
+    """Return the forces (…, nv) of actuators at the start time, with the states and held numbers of the start."""
+    if scene.signals is None:
+        return np.asarray(actuator_forces(scene.actuation, np.zeros(q.shape[:-1])))
+    run = begin_signals(scene, 0.0)
+    assert run is not None
+    rows = np.atleast_2d(q)
+    numbers = np.tile(run.numbers, (len(rows), 1))
+    tau = forces_of_actuators(scene, np.zeros(len(rows)), rows, np.atleast_2d(v), numbers)
+    return np.asarray(tau.reshape(v.shape))
+
+
+def state_modes(scene: Scene) -> list[Mode]:
+    """Return the modes of the states of elements alone, at the start, each with the name of its largest state."""
+    names = () if scene.signals is None else scene.signals.state_names
+    run = begin_signals(scene, 0.0) if 0 < len(names) <= MOST_MOTIONS else None
+    if run is None:
+        return []
+    count, state = len(names), scene.state
+    step = DIFFERENCE * (1 + np.abs(run.numbers[:count]))
+    numbers = np.tile(run.numbers, (2 * count, 1))
+    at = np.arange(count)
+    numbers[at, at] += step
+    numbers[count + at, at] -= step
+    rows = (np.tile(x, (2 * count, 1)) for x in (state.q, state.v))
+    rates = _engine.signal_forces(scene.model, np.zeros(2 * count), *rows, numbers)[1]
+    rates = np.asarray(rates).reshape(2 * count, -1)[:, :count]
+    slopes = ((rates[:count] - rates[count:]) / (2 * step[:, None])).T
+    if not np.isfinite(slopes).all():
+        return []
+    values, vectors = np.linalg.eig(slopes)
+    largest = np.abs(vectors).argmax(axis=0)
+    return [
+        Mode(complex(s), names[k])
+        for s, k in zip(values, largest, strict=True)
+        if abs(s) > STILL and s.imag >= 0
+    ]
 
 
 def _carriers(scene: Scene, M: Array, motions: Roots) -> list[str]:

@@ -35,6 +35,7 @@ REST_ROWS = 64  # outputs near rest whose friction is checked
 REST_ROWS_OF_LOOPS = 16  # the same with loops, whose motions take longer
 STIFF = 20  # steps of the scene in a stable one, beyond which an implicit scheme is advised
 STIFF_SCHEME = "generalized_alpha"
+SAME_PERIOD = 1e-9  # relative difference of a period and a step that are meant to be equal
 SPIN_ANGLE = 0.3  # [rad] a step up to which generalized_alpha keeps the energy of a spin
 
 
@@ -48,6 +49,7 @@ def long_steps(scene: Scene, bounds: StepBounds | None = None) -> Iterator[str]:
     if stop is not None and settings.step > bounce:
         yield _bounce(scene, stop, bounce)
     yield from _fast_spins(scene)
+    yield from short_periods(scene)
     if settings.integrator not in GROWTH or find_integrator(settings.integrator).adaptive:
         return
     bounds = bounds or step_bounds(scene)
@@ -55,10 +57,10 @@ def long_steps(scene: Scene, bounds: StepBounds | None = None) -> Iterator[str]:
         take = f"{0.8 * bounds.stable:.2g} or less"
         if is_stiff(scene, bounds):
             take = f'integrator = "{STIFF_SCHEME}", which is stable at this step, or {take}'
+        cause, remedy = _cause_of_bound(scene, bounds.limiting)
         yield (
             f"simulation.step is {settings.step:g} [s], beyond the {bounds.stable:.3g} [s] for which "
-            f"{settings.integrator} is stable at the start, because of joint {bounds.limiting.joint!r}; "
-            f"take {take}, or a softer spring, damper or friction there"
+            f"{settings.integrator} is stable at the start, because of {cause}; take {take}, or {remedy}"
         )
         return
     slide, longest = bounds.slide, bounds.sticks
@@ -68,6 +70,41 @@ def long_steps(scene: Scene, bounds: StepBounds | None = None) -> Iterator[str]:
         yield (
             f"simulation.step is {settings.step:g} [s], more than a tenth of the shortest period, which "
             f"{settings.integrator} damps or misses; take {bounds.accurate:.1g} or less, or an implicit scheme"
+        )
+
+
+def _cause_of_bound(scene: Scene, limiting: Mode) -> tuple[str, str]:
+    """Return what bounds the step, and the remedy: a joint, its actuators, or a state of an element."""
+    name = limiting.joint
+    if scene.signals is None:
+        return f"joint {name!r}", "a softer spring, damper or friction there"
+    if name in scene.signals.state_names:
+        return f"the state {name!r}", "a slower one"
+    alone = step_bounds(replace(scene, signals=None))
+    if scene.settings.step > alone.stable:
+        return f"joint {name!r}", "a softer spring, damper or friction there"
+    acting = [
+        block.name
+        for block in scene.spec.blocks
+        if block.kind == "actuator"
+        and any(at == name or at.startswith(f"{name}.") for at in block.coordinates)
+    ]
+    by = f" by {', '.join(map(repr, acting))}" if acting else ""
+    return f"the control of joint {name!r}{by}", "smaller gains"
+
+
+def short_periods(scene: Scene) -> Iterator[str]:
+    """Describe sampled blocks whose period is shorter than a fixed step, which is cut at their instants."""
+    settings = scene.settings
+    if scene.signals is None or find_integrator(settings.integrator).adaptive:
+        return
+    periods = zip(scene.signals.sampled, scene.signals.periods, strict=True)
+    short = {name: period for name, period in periods if period < settings.step * (1 - SAME_PERIOD)}
+    if short:
+        name = min(short, key=lambda key: short[key])
+        yield (
+            f"the period of {name!r}, {short[name]:g} [s], is shorter than simulation.step, {settings.step:g} [s]: "
+            f"every step is cut at its instants; take a step of {short[name]:g} or less, or a longer period"
         )
 
 

@@ -1,0 +1,83 @@
+"""Warnings about steps that controllers make too long, before a run.
+
+Oracles: the real stability interval of rk4 (2.785/|s|), and runs with the step that the warning names.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import warnings
+
+import numpy as np
+import pytest
+
+import pysim
+from pysim.simulation.stability import step_bounds
+from tests.elements.blocks import constant, disc, motor, scene_of, simulation, table
+
+RK4 = 2.785293563405282  # largest stable decay times step
+
+
+def pd(**keys):
+    inputs = ["target", "angle.q", "angle.v"]
+    control = table("controller", name="pd", type="pd", inputs=inputs, **keys)
+    return constant("target", 0.8, "rad") + control + motor("pd")
+
+
+def warnings_of(scene):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        with contextlib.suppress(pysim.SimulationError):
+            pysim.simulate(scene)
+    return [str(found.message) for found in caught]
+
+
+def test_a_gain_that_makes_the_step_unstable_is_reported_with_the_step_that_would_do(tmp_path):
+    """kd/I = 5000 1/s: rk4 is stable up to 2.785/5000 s."""
+    scene = scene_of(tmp_path, disc(0.1) + pd(kp=1.0, kd=500.0) + simulation("rk4"))
+    (text,) = [x for x in warnings_of(scene) if "stable" in x]
+    assert text == (
+        "simulation.step is 0.001 [s], beyond the 0.000557 [s] for which rk4 is stable at the start, because of the "
+        "control of joint 'hinge' by 'motor'; take 0.00045 or less, or smaller gains"
+    )
+    wanted = float(re.search(r"take (\S+) or less", text)[1])
+    run = simulation("rk4", step=wanted)
+    quiet = scene_of(tmp_path, disc(0.1) + pd(kp=1.0, kd=500.0) + run)
+    assert warnings_of(quiet) == []
+    np.testing.assert_allclose(step_bounds(scene).stable, RK4 / 5000, rtol=1e-3)
+
+
+def test_a_joint_that_is_stiff_without_control_is_named_alone(tmp_path):
+    text = disc(0.1, damping=500.0) + pd(kp=1.0, kd=1.0) + simulation("rk4")
+    (found,) = [x for x in warnings_of(scene_of(tmp_path, text)) if "stable" in x]
+    assert "because of joint 'hinge'; take" in found
+
+
+def test_a_fast_state_of_an_element_is_named(tmp_path):
+    """The winding decays with R/L = 1e5 1/s."""
+    keys = {"resistance": 1.0, "inductance": 1e-5, "constant": 0.05, "command": "volts"}
+    text = disc(0.1) + constant("volts", 5.0, "V")
+    text += table("actuator", name="drive", type="dc_motor", joint="hinge", **keys)
+    scene = scene_of(tmp_path, text + simulation("rk4"))
+    (found,) = [x for x in warnings_of(scene) if "stable" in x]
+    assert "because of the state 'drive.current'; take" in found
+    np.testing.assert_allclose(step_bounds(scene).stable, RK4 / 1e5, rtol=1e-6)
+    implicit = simulation("generalized_alpha", spectral_radius=0.5)
+    assert warnings_of(scene_of(tmp_path, text + implicit)) == []
+
+
+def test_a_period_shorter_than_the_step_is_reported(tmp_path):
+    text = disc(0.1) + pd(kp=1.0, kd=0.1, period=5e-4)
+    (found,) = warnings_of(scene_of(tmp_path, text + simulation("rk4")))
+    assert found == (
+        "the period of 'pd', 0.0005 [s], is shorter than simulation.step, 0.001 [s]: every step is cut at its "
+        "instants; take a step of 0.0005 or less, or a longer period"
+    )
+
+
+@pytest.mark.parametrize("period", [1e-3, 2e-3])
+def test_periods_of_a_step_or_more_are_not_reported(tmp_path, period):
+    text = disc(0.1) + pd(kp=1.0, kd=0.1, period=period)
+    assert warnings_of(scene_of(tmp_path, text + simulation("rk4"))) == []
+    assert warnings_of(scene_of(tmp_path, text + simulation())) == []
