@@ -345,9 +345,9 @@ def state_modes(scene: Scene) -> list[Mode]:
     at = np.arange(count)
     numbers[at, at] += step
     numbers[count + at, at] -= step
-    rows = (np.tile(x, (2 * count, 1)) for x in (state.q, state.v))
-    rates = _engine.signal_forces(scene.model, np.zeros(2 * count), *rows, numbers)[1]
-    rates = np.asarray(rates).reshape(2 * count, -1)[:, :count]
+    q, v = (np.tile(x, (2 * count, 1)) for x in (state.q, state.v))
+    _, rates = _engine.signal_forces(scene.model, np.zeros(2 * count), q, v, numbers)
+    rates = rates.reshape(2 * count, -1)[:, :count]  # without integrals of a ledger
     slopes = ((rates[:count] - rates[count:]) / (2 * step[:, None])).T
     if not np.isfinite(slopes).all():
         return []
