@@ -29,7 +29,7 @@ _REMEDIES = (
     ("duplicate key", "", "write a key once, and the keys of one table under one [heading]"),
     ("invalid mantissa", "", "write digits on both sides of the point, as in 0.5"),
     ("invalid fraction", "", "write digits on both sides of the point, as in 1.0"),
-    ("invalid float", "", "write the number alone, without its unit"),
+    ("invalid float", "", 'put a number with its unit in quotes, as in "30 deg"'),
     ("unclosed array table", "", "write [[name]]"),
     ("unclosed table", "", "write [name]"),
     (

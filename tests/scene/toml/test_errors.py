@@ -526,7 +526,8 @@ NOT_TOML = [
     ("m = 1.", "write digits on both sides of the point, as in 1.0"),
     ("m = 1,5", "write one key = value on a line; numbers have a decimal point"),
     ("m = 1 // kg", "write one key = value on a line; a comment begins with #"),
-    ("m = 1.5kg", "write the number alone, without its unit"),
+    ("m = 1.5kg", 'put a number with its unit in quotes, as in "30 deg"'),
+    ("start = 30deg", 'put a number with its unit in quotes, as in "30 deg"'),
     ("b = True", "write true or false"),
     ("[[body]", "write [[name]]"),
     ("name: x", "write key = value"),
@@ -779,6 +780,16 @@ def test_counts_that_no_double_holds_are_rejected(lines: str, expected: str) -> 
 def test_runs_of_days_and_years_are_announced(step: str, count: str, long: str) -> None:
     Path("s.toml").write_text(f"{SLIDER}[simulation]\nstep = {step}\nduration = 10.0\n", "utf-8")
     expected = f"s.toml:9:8: simulation.step: {step} [s] makes {count} steps of the duration 10 [s], about {long} at a microsecond each; take longer ones"
+    with pytest.warns(PysimWarning, match=f"^{re.escape(expected)}$"):
+        read_scene("s.toml")
+
+
+def test_a_duration_that_takes_decades_is_announced() -> None:
+    Path("s.toml").write_text(f"{SLIDER}[simulation]\nduration = 1e12\n", "utf-8")
+    expected = (
+        "s.toml:9:1: simulation.step: 0.001 [s] makes 1e+15 steps of the duration 1e+12 [s], about 32 years at a "
+        "microsecond each; take longer ones"
+    )
     with pytest.warns(PysimWarning, match=f"^{re.escape(expected)}$"):
         read_scene("s.toml")
 
