@@ -87,10 +87,11 @@ def convert(
 
 def _read(start: Path, options: ConvertOptions) -> ModelSpec | SceneSpec:
     if start.suffix.lower() == ".toml":
+        overrides: dict[str, str] = {}
+        if options.inertia != "check":
+            overrides["inertia"] = options.inertia
         if options.keyframe is not None:
-            problem = "is for files of other programs; give the joints of the scene a start"
-            raise SceneError("--keyframe", problem)
-        overrides = {} if options.inertia == "check" else {"inertia": options.inertia}
+            overrides["keyframe"] = options.keyframe
         folders = options.package_dirs
         return read_scene(start, overrides, options.allow_code, package_dirs=folders)
     spec = read_model(

@@ -43,6 +43,8 @@ _ORDER = (
     "coupling",
     "force",
     "frame",
+    "keyframe",
+    "keyframes",
     "assembly",
     "signal",
     "sensor",
@@ -130,6 +132,11 @@ class SceneBuilder:
     def frame(self, name: str, body: str, at: Mapping[str, Any] | None = None) -> str:
         """Add a named frame to a body, and return its name; `at` has xyz [m] and a rotation."""
         return self._add("frame", {"name": name, "body": body, **({"at": at} if at else {})})
+
+    def keyframe(self, name: str, **keys: Any) -> str:  # noqa: ANN401, as a table
+        """Add a named state, and return its name; keys as in `[keyframes.NAME]`: start, start_v."""
+        self._tables.setdefault("keyframes", {})[name] = _plain(keys)
+        return name
 
     def signal(self, name: str, type: str, **keys: Any) -> str:  # noqa: A002, ANN401, as a table
         """Add a source of a signal, and return its name; keys as in `[[signal]]`."""

@@ -492,6 +492,54 @@ def test_a_type_or_shape_without_a_counterpart_is_refused(
     assert FAULTS[text].split(": ", 1)[1] in str(caught.value)
 
 
+def test_limits_that_bound_no_actuator_are_written(tmp_path: Path) -> None:
+    limits = "effort_limit = 2.0\nvelocity_limit = 3.0\nenforce_limits = false\n"
+    (tmp_path / "s.toml").write_text(HINGE + limits, "utf-8")
+    convert(tmp_path / "s.toml", tmp_path / "t.toml")
+    (joint,) = pysim.load_scene(tmp_path / "t.toml").spec.model.joints
+    assert (joint.effort_limit, joint.velocity_limit, joint.enforce_limits) == (2.0, 3.0, False)
+
+
+SLIPPERY = {
+    "m.xml": """<mujoco><worldbody>
+<geom type="plane" size="1 1 1" friction="0.9" solref="0.01 0.5"/>
+<body name="b" pos="0 0 1"><freejoint/><geom type="box" size="0.1 0.1 0.1" friction="0.3"/></body>
+</worldbody></mujoco>
+""",
+    "m.sdf": """<sdf version="1.8"><world name="w">
+<model name="floor"><static>true</static><link name="l"><collision name="p"><geometry><plane><normal>0 0 1</normal>
+<size>1 1</size></plane></geometry></collision></link></model>
+<model name="m"><pose>0 0 1 0 0 0</pose><link name="b"><inertial><mass>1</mass></inertial>
+<collision name="c"><geometry><box><size>0.2 0.2 0.2</size></box></geometry>
+<surface><friction><ode><mu>0.3</mu></ode></friction>
+<bounce><restitution_coefficient>0.4</restitution_coefficient></bounce></surface></collision></link></model>
+</world></sdf>
+""",
+}
+
+
+@pytest.mark.parametrize("name", SLIPPERY)
+@pytest.mark.filterwarnings("ignore::pysim.PysimWarning")
+def test_friction_of_other_programs_survives_conversion(tmp_path: Path, name: str) -> None:
+    """The contacts of the new scenes are those of one that attaches the file."""
+    (tmp_path / name).write_text(SLIPPERY[name], "utf-8")
+    run = '[simulation]\nintegrator = "convex"\n'
+    (tmp_path / "s.toml").write_text(f'[[model]]\nfile = "{name}"\n{run}', "utf-8")
+    convert(tmp_path / "s.toml", tmp_path / "t.toml")
+    convert(tmp_path / name, tmp_path / "u.toml")
+    one, *others = (
+        pysim.load_scene(tmp_path / f"{file}.toml", {"simulation.integrator": "convex"})
+        for file in "stu"
+    )
+    assert one.contacts is not None
+    laws = [vars(shape.law) for shape in one.contacts.shapes]
+    assert laws
+    assert all(law["static_friction"] != 0.8 for law in laws)  # that of surfaces that state none
+    for other in others:
+        assert other.contacts is not None
+        assert [vars(shape.law) for shape in other.contacts.shapes] == laws
+
+
 def test_an_inconsistent_inertia_of_a_robot_is_refused_unless_replaced(tmp_path: Path) -> None:
     robot = tmp_path / "r.urdf"
     robot.write_text(
@@ -527,7 +575,7 @@ def test_the_command_converts_and_refuses_to_replace_a_file(
         (["s.toml", "n.toml", "--inertia", "nearst"], "--inertia nearst: unknown policy; did you mean 'nearest'?"),
         (
             ["s.toml", "n.toml", "--keyframe", "home"],
-            "--keyframe: is for files of other programs; give the joints of the scene a start",
+            "--set keyframe: unknown keyframe 'home'; write [keyframes.NAME], or remove the key",
         ),
     ):  # fmt: skip
         assert main(["convert", *words]) == 2

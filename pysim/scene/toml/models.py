@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     SceneReader = Callable[[Model, Path, Steps], SceneSpec]
 
 MOST_BODIES = 100_000  # of the copies of one model
-_OF_IMPORTS = {"free_base", "srdf", "keyframe"}
+_OF_IMPORTS = {"free_base", "srdf"}
 
 
 @dataclass

@@ -41,6 +41,7 @@ from pysim.scene.toml.includes import (
     with_includes,
 )
 from pysim.scene.toml.joints import JointReader, resolve_mimics
+from pysim.scene.toml.keyframes import read_keyframes, started
 from pysim.scene.toml.models import ModelReader, joined
 from pysim.scene.toml.names import check_names
 from pysim.scene.toml.overrides import apply_overrides, checked_overrides
@@ -181,7 +182,10 @@ def read_tables(
         for k, table in enumerate(scene.actuator)
         if table.type is None
     )
-    blocks = BlockReader(problems, model).read(scene, parts.blocks)
+    blocks = (*BlockReader(problems, model).read(scene, parts.blocks), *parts.blocks)
+    model = replace(model, keyframes=read_keyframes(scene, model, problems))
+    if scene.keyframe is not None:
+        model, blocks = started(model, blocks, scene.keyframe, problems)
     settings, render = Settings(), RenderSpec()
     events: tuple[EventSpec, ...] = ()
     if not reading.chain:  # those of an attached scene have no effect
@@ -200,7 +204,7 @@ def read_tables(
         overrides=dict(overrides),
         events=events,
         hold=(*hold, *parts.hold),
-        blocks=(*blocks, *parts.blocks),
+        blocks=blocks,
     )
     return ReadScene(spec, bare, scene, values, source, package_dirs)
 

@@ -45,6 +45,7 @@ if TYPE_CHECKING:
         ForceSpec,
         FrameSpec,
         JointSpec,
+        KeyframeSpec,
         LoopSpec,
         ModelSpec,
         SpringSpec,
@@ -98,6 +99,7 @@ class SpecTables:
         found["force"] = [_spring(spring) for spring in model.springs]
         found["force"] += [_force(force) for force in model.forces]
         found["frame"] = [_frame(frame) for frame in model.frames]
+        found["keyframes"] = {keyframe.name: _keyframe(keyframe) for keyframe in model.keyframes}
         for kind in ("signal", "sensor", "controller", "actuator"):
             blocks = [block for block in spec.blocks if block.kind == kind]
             found[kind] = [self._block(block) for block in blocks]
@@ -358,6 +360,8 @@ def _joint(joint: JointSpec) -> Tables:
     for name in ("effort_limit", "velocity_limit"):
         if getattr(joint, name) is not None:
             table[name] = getattr(joint, name)
+    if not joint.enforce_limits:
+        table["enforce_limits"] = False
     if joint.mimic is not None:
         m = joint.mimic
         table["mimic"] = {"joint": m.joint, "ratio": m.ratio, "offset": m.offset}
@@ -374,6 +378,17 @@ def _start(joint: JointSpec) -> Tables:
     if joint.start_v.any():
         start["v"] = joint.start_v.tolist()
     return {"start": start} if start else {}
+
+
+def _keyframe(keyframe: KeyframeSpec) -> Tables:
+    """Return the table of a keyframe, with the joints that have coordinates."""
+    start: Tables = {name: {"q": q.tolist()} for name, q in keyframe.q.items() if len(q)}
+    for name in start:
+        if keyframe.v[name].any():
+            start[name]["v"] = keyframe.v[name].tolist()
+    table = {"start": start, "commands": dict(keyframe.commands)}
+    table["activations"] = dict(keyframe.activations)
+    return {key: values for key, values in table.items() if values}
 
 
 def _loop(loop: LoopSpec) -> Tables:

@@ -448,6 +448,15 @@ class Render(Table):
     )
 
 
+class Keyframe(Table):
+    """A named state; joints that it does not name have the start of their own tables."""
+
+    start: dict[str, AnyStart] = key({}, "", "by joint: a number, a list, or { q, v, xyz, rpy … }")
+    start_v: dict[str, Numbers] = key({}, "m/s or rad/s", "by joint: a number or a list")
+    commands: dict[str, float] = key({}, "", "values of constant signals, by name")
+    activations: dict[str, float] = key({}, "", "activations of actuators, by name")
+
+
 class Scene(Table):
     """A scene file."""
 
@@ -467,6 +476,8 @@ class Scene(Table):
     loop: list[Loop] = key([], "", "joints that close loops")
     coupling: list[Coupling] = key([], "", "gears, differentials and cams")
     force: list[Force] = key([], "", "springs and other forces")
+    keyframes: dict[str, Keyframe] = key({}, "", "by name: states at which a run may start")
+    keyframe: Name | None = key(None, "", "the keyframe at which the run starts")
     assembly: Assembly = key(Assembly(), "", "assembly of the start, so that loops close")
     frame: list[Frame] = key([], "", "named frames")
     signal: list[Signal] = key([], "", "sources of signals: tables, sines, waypoints and others")

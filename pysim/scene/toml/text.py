@@ -33,8 +33,8 @@ def scene_text(tables: Mapping[str, Any], comment: str = "") -> str:
 
 
 def _table(header: str, name: str, table: Mapping[str, Any]) -> Iterator[list[str]]:
-    """Yield the lines of a table; those of materials are tables of their own."""
-    if name == "materials":
+    """Yield the lines of a table; those of materials and keyframes are tables of their own."""
+    if name in {"materials", "keyframes"}:
         for key, value in table.items():
             yield [f"[{name}.{_key(key)}]", *_lines(value)]
     else:

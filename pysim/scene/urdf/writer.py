@@ -92,6 +92,7 @@ class UrdfWriter:
             ("loop", spec.loops),
             ("coupling", spec.couplings),
             ("force", [*spec.springs, *spec.forces]),
+            ("keyframe", spec.keyframes),
         ]
         for word, items in parts:
             for item in items:

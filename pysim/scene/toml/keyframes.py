@@ -1,0 +1,87 @@
+"""Reader of keyframes: named states of a scene, one of which may be its start."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pysim.errors import did_you_mean
+from pysim.joints import find_joint
+from pysim.scene.commands import at_keyframe
+from pysim.scene.spec import KeyframeSpec
+from pysim.scene.toml.joints import JointReader
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pysim.scene.spec import BlockSpec, JointSpec, ModelSpec
+    from pysim.scene.toml.problems import Problems
+    from pysim.scene.toml.source import Steps
+    from pysim.scene.toml.tables import Keyframe, Scene
+
+
+def read_keyframes(scene: Scene, model: ModelSpec, problems: Problems) -> tuple[KeyframeSpec, ...]:
+    """Return the keyframes of a scene's tables."""
+    joints = {joint.name: joint for joint in model.joints}
+    reader = JointReader(problems)
+    return tuple(
+        _keyframe(name, table, joints, reader, ("keyframes", name))
+        for name, table in scene.keyframes.items()
+    )
+
+
+def _keyframe(
+    name: str, table: Keyframe, joints: Mapping[str, JointSpec], reader: JointReader, path: Steps
+) -> KeyframeSpec:
+    found: dict[str, JointSpec] = {}
+    for joint, start in table.start.items():
+        at = (*path, "start", joint)
+        if _starts(joint, joints, reader.problems, at):
+            own = joints[joint]
+            own = replace(own, start_v=np.zeros_like(own.start_v))
+            own = replace(own, start_q=reader.q(start, find_joint(own.type), at))
+            found[joint] = reader.with_v(own, start.v, (*at, "v"))
+    for joint, v in table.start_v.items():
+        at = (*path, "start_v", joint)
+        if _starts(joint, joints, reader.problems, at):
+            found[joint] = reader.with_v(found.get(joint, joints[joint]), v, at)
+    q = {joint: own.start_q for joint, own in found.items()}
+    v_of = {joint: own.start_v for joint, own in found.items()}
+    where = reader.problems.source.where(path)
+    return KeyframeSpec(name, q, v_of, table.commands, table.activations, where)
+
+
+def _starts(name: str, joints: Mapping[str, JointSpec], problems: Problems, at: Steps) -> bool:
+    """Return whether a joint has a start of its own."""
+    joint = joints.get(name)
+    if joint is None:
+        problems.add(at, f"unknown joint {name!r}{did_you_mean(name, joints)}", of_key=True)
+    elif joint.mimic is not None:
+        problem = f"follows joint {joint.mimic.joint!r}; give the start to that joint"
+        problems.add(at, problem, of_key=True)
+    elif not find_joint(joint.type).nv:
+        problems.add(at, f"a {joint.type} joint has no start; remove it", of_key=True)
+    else:
+        return True
+    return False
+
+
+def started(
+    model: ModelSpec, blocks: tuple[BlockSpec, ...], name: str, problems: Problems
+) -> tuple[ModelSpec, tuple[BlockSpec, ...]]:
+    """Return a mechanism and the blocks of its signals, which start at a keyframe."""
+    known = {keyframe.name: keyframe for keyframe in model.keyframes}
+    if name not in known:
+        remedy = did_you_mean(name, known) or "; write [keyframes.NAME], or remove the key"
+        problems.add(("keyframe",), f"unknown keyframe {name!r}{remedy}")
+        return model, blocks
+    keyframe = known[name]
+    joints = tuple(
+        replace(joint, start_q=keyframe.q[joint.name], start_v=keyframe.v[joint.name])
+        if joint.name in keyframe.q
+        else joint
+        for joint in model.joints
+    )
+    return replace(model, joints=joints), at_keyframe(blocks, keyframe)
