@@ -1,4 +1,4 @@
-"""Reader of keyframes: named states of a scene, one of which may be its start."""
+"""Reader of keyframes: named states of a scene; a run may start at one."""
 
 from __future__ import annotations
 
