@@ -166,7 +166,7 @@ class Powers:
                 return self._stored(block)
         elif not self._joints[name].turns_on_spring:
             return self._joint_energy(self._joints[name])
-        problem = f"{sensor.label}: {name!r} has no energy that a sensor measures"
+        problem = f"{sensor.label}: {name!r} stores no energy that a sensor can measure"
         raise SceneError(sensor.where, f"{problem}; measure its power")
 
     # ------------------------------------------------------------------------------------------ forces

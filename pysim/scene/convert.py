@@ -17,7 +17,7 @@ from pysim.elements.block import KINDS
 from pysim.errors import SceneError, did_you_mean
 from pysim.plugins.registry import kind_called
 from pysim.scene import read_model, read_scene
-from pysim.scene.commands import at_keyframe
+from pysim.scene.actuator_commands import at_keyframe
 from pysim.scene.conversion_limits import Refusals
 from pysim.scene.packages import ROBOTS, folders_around, resolve_uri, robots_folder
 from pysim.scene.spec import SceneSpec

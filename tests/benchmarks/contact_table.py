@@ -19,7 +19,7 @@ import mujoco
 import numpy as np
 
 import pysim
-from tests.contact.worlds import GROUND, free, world
+from tests.contact.body_scenes import GROUND, free, world
 
 G = 9.81
 

@@ -169,6 +169,19 @@ ERRORS = [
         "plot other.h5 q.slid -o a.png",
         "other.h5: unknown quantity 'q.slid'; did you mean 'q.slide'?",
     ),
+    ("export other.h5", "export: no format is given; write --csv"),
+    (
+        "view stone.toml other.h5",
+        "stone.toml: is posed alone; leave out the other files, or give trajectories to compare",
+    ),
+    (
+        "stone.toml --set simulation.step=1e-4 --unset simulation.step",
+        "--unset: 'simulation.step' is set by --set as well; leave one of them out",
+    ),
+    (
+        "check robot.urdf --set simulation.step=1e-4",
+        "robot.urdf: --set is for scenes; a robot file has no such keys",
+    ),
     ("joints helicl", "joints: unknown joint type 'helicl'; did you mean 'helical'?"),
     (
         "bad.toml",

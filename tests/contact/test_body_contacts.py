@@ -16,9 +16,9 @@ from scipy.integrate import solve_ivp
 from scipy.optimize import brentq
 
 import pysim
+from tests.contact.body_scenes import GROUND, free, speeds, world
 from tests.contact.scenes import G, at, case, ran, within
 from tests.contact.test_convex_steps import robots, steps
-from tests.contact.worlds import GROUND, free, speeds, world
 
 SHAPES = {
     "sphere": "{ sphere = { radius = 0.1 } }",

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import pysim
+from tests.contact.body_scenes import GROUND, free, world
 from tests.contact.scenes import G, ran
-from tests.contact.worlds import GROUND, free, world
 
 SCENES = Path(__file__).parents[2] / "scenes"
 FRICTION = "friction = 0.5\nsink = 1e-4"

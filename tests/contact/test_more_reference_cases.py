@@ -15,8 +15,8 @@ import numpy as np
 import pytest
 
 import pysim
+from tests.contact.body_scenes import world
 from tests.contact.scenes import G, at, case, free_body, ran, within
-from tests.contact.worlds import world
 from tests.robots import robot_path
 
 

@@ -12,9 +12,9 @@ import pytest
 
 import pysim
 from pysim import _engine
+from tests.contact.body_scenes import GROUND, free, world
 from tests.contact.scenes import case
 from tests.contact.test_convex_steps import anymal
-from tests.contact.worlds import GROUND, free, world
 
 STEPS = 400
 

@@ -10,9 +10,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.contact.body_scenes import GROUND, free, world
 from tests.contact.scenes import at, case, free_body, on_slope, ran
 from tests.contact.test_body_contacts import gripper
-from tests.contact.worlds import GROUND, free, world
 
 STEPS = [5e-4, 1e-3, 5e-3]  # [s]
 TABLE = """

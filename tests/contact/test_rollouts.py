@@ -14,9 +14,9 @@ import pytest
 
 import pysim
 from pysim.errors import PysimWarning, SimulationError
+from tests.contact.body_scenes import GROUND, free, world
 from tests.contact.scenes import free_body
 from tests.contact.test_convex_steps import steps
-from tests.contact.worlds import GROUND, free, world
 
 G = 9.81
 BODIES = (

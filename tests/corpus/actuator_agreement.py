@@ -9,7 +9,7 @@ from pathlib import Path
 import mujoco
 import numpy as np
 
-from pysim.scene.commands import followed
+from pysim.scene.actuator_commands import followed
 from pysim.scene.mjcf.model import MujocoModel
 from pysim.scene.toml.models import parts_of
 from pysim.scene.toml.reader import read_built

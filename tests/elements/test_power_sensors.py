@@ -117,7 +117,7 @@ def test_power_is_a_signal_that_sampled_controllers_read(tmp_path):
         ),
         (
             table("actuator", name="push", joint="x", offset=1.0) + sensor("energy", "push"),
-            "sensor 'energy': 'push' has no energy that a sensor measures; measure its power",
+            "sensor 'energy': 'push' stores no energy that a sensor can measure; measure its power",
         ),
     ],
 )

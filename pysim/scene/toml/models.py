@@ -11,14 +11,14 @@ import numpy as np
 
 from pysim.errors import PysimError, PysimWarning, SceneError, did_you_mean
 from pysim.joints import find_joint
-from pysim.scene.attachment import Attachment, Parts
-from pysim.scene.commands import (
+from pysim.scene.actuator_commands import (
     at_keyframe,
     followed,
     with_signal,
     with_value,
     without_actuators,
 )
+from pysim.scene.attachment import Attachment, Parts
 from pysim.scene.importer import ImportOptions, find_importer
 from pysim.scene.packages import resolve_uri
 from pysim.scene.spec import CollisionSpec
