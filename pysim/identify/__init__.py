@@ -10,7 +10,7 @@ Columns of the equations are in `unknowns`, their compression in `regression`, t
 
 from __future__ import annotations
 
-from pysim.identify.base import BaseParameters, base_parameters
+from pysim.identify.base_parameters import BaseParameters, base_parameters
 from pysim.identify.differentiation import differentiated
 from pysim.identify.excitation import Excitation, exciting_trajectory
 from pysim.identify.identification import Identification, identify, predicted_torque

@@ -21,7 +21,7 @@ import numpy as np
 
 from pysim.algorithms import joint_torque_regressor
 from pysim.errors import IdentificationError
-from pysim.identify.base import base_parameters
+from pysim.identify.base_parameters import base_parameters
 from pysim.identify.closed_mechanisms import has_constraints
 from pysim.identify.regression import one_thread
 from pysim.identify.unknowns import Unknowns

@@ -11,7 +11,12 @@ import numpy as np
 from pysim.algorithms import passive_forces, rnea
 from pysim.deprecation import accepts_former_keyword
 from pysim.errors import IdentificationError, did_you_mean
-from pysim.identify.base import BaseParameters, base_parameters, column_scale, identifiable_part
+from pysim.identify.base_parameters import (
+    BaseParameters,
+    base_parameters,
+    column_scale,
+    identifiable_part,
+)
 from pysim.identify.closed_mechanisms import (
     AllowedMotions,
     closed_samples,

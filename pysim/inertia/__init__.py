@@ -66,7 +66,7 @@ from pysim.inertia.physical import (
     physical_margin,
     unphysical_reason,
 )
-from pysim.inertia.pseudo import from_pseudo_inertia, pseudo_inertia
+from pysim.inertia.pseudo_inertia import from_pseudo_inertia, pseudo_inertia
 
 __all__ = [
     "Factor",

@@ -19,7 +19,7 @@ import numpy as np
 
 from pysim.errors import PysimError
 from pysim.inertia.parameter_requirements import require_solid
-from pysim.inertia.pseudo import matrix_of, theta_of
+from pysim.inertia.pseudo_inertia import matrix_of, theta_of
 from pysim.spatial.arrays import checked_double
 
 if TYPE_CHECKING:

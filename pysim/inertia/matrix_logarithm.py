@@ -16,7 +16,7 @@ import numpy as np
 
 from pysim.inertia.log_cholesky import in_range, log_cholesky_factor
 from pysim.inertia.parameter_requirements import require_solid
-from pysim.inertia.pseudo import matrix_of, theta_of
+from pysim.inertia.pseudo_inertia import matrix_of, theta_of
 from pysim.spatial.arrays import checked_double, leading
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pysim.errors import PysimError
-from pysim.inertia.pseudo import matrix_of
+from pysim.inertia.pseudo_inertia import matrix_of
 from pysim.spatial.arrays import checked_double
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pysim.inertia.parameter_requirements import require_positive_mass
-from pysim.inertia.pseudo import matrix_of, theta_of
+from pysim.inertia.pseudo_inertia import matrix_of, theta_of
 from pysim.spatial.arrays import checked_double, checked_number, shaped
 
 if TYPE_CHECKING:

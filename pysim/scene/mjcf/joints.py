@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pysim.scene.mjcf.joint_armature import reflected
 from pysim.scene.mjcf.model import BALL, FREE, HINGE, SLIDE, xyzw
-from pysim.scene.mjcf.reflected import reflected
 from pysim.scene.poses import from_axis_angle, rotation
 from pysim.scene.spec import BodySpec, JointSpec
 from pysim.scene.urdf.joints import plain_joint

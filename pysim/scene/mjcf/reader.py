@@ -21,13 +21,13 @@ from pysim.scene.mjcf.actuators import ActuatorReader
 from pysim.scene.mjcf.constraints import ConstraintReader
 from pysim.scene.mjcf.contacts import ContactReader
 from pysim.scene.mjcf.files import check_files
+from pysim.scene.mjcf.gravity_compensation import compensating_forces
 from pysim.scene.mjcf.joints import JointReader
 from pysim.scene.mjcf.model import BALL, FREE, WORLD, MujocoModel, Names, wxyz_pose, xyzw
 from pysim.scene.mjcf.sensors import SensorReader
 from pysim.scene.mjcf.shapes import ShapeReader
 from pysim.scene.mjcf.tendons import TendonReader
 from pysim.scene.mjcf.unsupported import reject_deformable, report_unsupported
-from pysim.scene.mjcf.weights import compensating_forces
 from pysim.scene.poses import rotation
 from pysim.scene.spec import BodySpec, FrameSpec, KeyframeSpec, ModelSpec
 from pysim.scene.stop_defaults import with_stops
