@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class ExternalForces:
-    """Forces computed before every call of the engine, of which a call makes at most `steps` fixed steps."""
+    """Forces computed before every call of the engine; a call makes at most `steps` fixed steps."""
 
     compute: Callable[[float, Array, Array], Array]  # t [s], q (nq,), v (nv,) → (nv,) [N or N·m]
     steps: int

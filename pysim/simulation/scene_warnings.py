@@ -57,7 +57,7 @@ def warn_of_start(scene: Scene, found: Mobility | None = None, *, stacklevel: in
     if known is not None:
         return known
     light = light_bodies(scene)
-    singular = None  # beside light bodies the rank that would tell is rounding
+    singular = None  # beside light bodies the rank of the rows is rounding
     if light is None:
         singular = singular_start(scene.model, scene.state, found or mobility_at_start(scene))
     for text in (*starts_beyond_limits(scene), *contact_warnings(scene), singular, light):

@@ -1,6 +1,6 @@
 """Schedule of the pairs that a step tests: results do not depend on it.
 
-Oracle: the same steps in calls of their own, each of which tests all pairs, bit for bit.
+Oracle: the same steps in calls of their own, where each tests all pairs, bit for bit.
 """
 
 from __future__ import annotations

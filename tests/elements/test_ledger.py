@@ -315,7 +315,7 @@ def test_work_of_actuators_beyond_a_limit_is_what_they_do(tmp_path):
     np.testing.assert_allclose(both, run.work["injected"], rtol=1e-14)
 
 
-def test_joints_and_elements_of_one_name_are_told_apart(tmp_path):
+def test_joints_and_elements_of_one_name_are_distinguished(tmp_path):
     text = disc(damping=0.3, v=2.0) + table("actuator", name="hinge", joint="hinge", offset=1.0)
     run = pysim.simulate(scene_of(tmp_path, text + simulation("rk4")))
     assert list(run.work) == ["hinge", "hinge (joint)", "dissipated", "injected"]

@@ -376,7 +376,7 @@ def test_a_newer_version_is_rejected(write: Write) -> None:
     assert refusal(write(model(link("a")), "2.0")) == text
 
 
-def test_a_version_that_is_no_number_is_rejected(write: Write) -> None:
+def test_a_version_that_is_not_a_number_is_rejected(write: Write) -> None:
     text = "m.sdf:1:1: 'version' of <sdf> must be a number such as 1.9, got 'new'"
     assert refusal(write(model(link("a")), "new")) == text
 
