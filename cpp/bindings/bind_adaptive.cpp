@@ -2,7 +2,7 @@
 #include <pybind11/native_enum.h>
 
 #include "bindings/events.hpp"
-#include "bindings/record.hpp"
+#include "bindings/immutable_record.hpp"
 #include "bindings/released_gil.hpp"
 #include "bindings/stepping_arguments.hpp"
 

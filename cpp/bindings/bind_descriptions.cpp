@@ -6,8 +6,8 @@
 #include <tuple>
 #include <utility>
 
-#include "bindings/given_numbers.hpp"
-#include "bindings/record.hpp"
+#include "bindings/fixed_shape_arrays.hpp"
+#include "bindings/immutable_record.hpp"
 #include "tree/model.hpp"
 
 namespace pysim::bindings {

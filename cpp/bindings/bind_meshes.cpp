@@ -9,8 +9,8 @@
 #include "bindings/released_gil.hpp"
 #include "engine/crossings.hpp"
 #include "engine/dispatch.hpp"
+#include "engine/mesh_faults.hpp"
 #include "engine/shells.hpp"
-#include "engine/surface.hpp"
 
 namespace pysim::bindings {
 

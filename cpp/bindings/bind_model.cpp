@@ -4,8 +4,8 @@
 #include <utility>
 #include <vector>
 
-#include "bindings/functions.hpp"
-#include "bindings/given_numbers.hpp"
+#include "bindings/fixed_shape_arrays.hpp"
+#include "bindings/model_functions.hpp"
 #include "tree/model.hpp"
 
 namespace pysim::bindings {

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <chrono>
 
-#include "bindings/functions.hpp"
 #include "bindings/integrators.hpp"
+#include "bindings/model_functions.hpp"
 #include "bindings/stepping_arguments.hpp"
 
 namespace pysim::bindings {

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "bindings/calls.hpp"
-#include "bindings/given_numbers.hpp"
+#include "bindings/algorithm_call.hpp"
+#include "bindings/fixed_shape_arrays.hpp"
 #include "stepping/contact_run.hpp"
 
 namespace pysim::bindings {

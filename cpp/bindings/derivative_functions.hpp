@@ -1,7 +1,7 @@
 // Arguments of functions that return derivatives: several output arrays, and rejection of callback joints.
 #pragma once
 
-#include "bindings/functions.hpp"
+#include "bindings/model_functions.hpp"
 
 namespace pysim::bindings {
 

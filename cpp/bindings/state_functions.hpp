@@ -1,7 +1,7 @@
 // Functions of a model, a state (q, v, a, f_ext) and optionally a frame: one common path to a kernel.
 #pragma once
 
-#include "bindings/functions.hpp"
+#include "bindings/model_functions.hpp"
 
 namespace pysim::bindings {
 

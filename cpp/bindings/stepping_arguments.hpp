@@ -5,8 +5,8 @@
 
 #include <algorithm>
 
-#include "bindings/functions.hpp"
-#include "bindings/given_numbers.hpp"
+#include "bindings/fixed_shape_arrays.hpp"
+#include "bindings/model_functions.hpp"
 #include "engine/batch.hpp"
 
 namespace pysim::bindings {

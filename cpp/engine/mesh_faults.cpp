@@ -1,5 +1,5 @@
 // Faults of a list of triangles: edges compared by hashes, repeated faces found in a hash table.
-#include "engine/surface.hpp"
+#include "engine/mesh_faults.hpp"
 
 #include <algorithm>
 #include <array>

@@ -12,7 +12,7 @@
 #include <cstring>
 #include <string_view>
 
-#include "bindings/calls.hpp"
+#include "bindings/algorithm_call.hpp"
 
 namespace pysim::bindings {
 
