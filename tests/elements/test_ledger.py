@@ -14,7 +14,12 @@ import numpy as np
 import pytest
 
 import pysim
+from pysim.cli.summary import work_line
 from pysim.joints import Joint, Pose, joint, real
+from pysim.render.plot import panels_of
+from pysim.render.quantities import energy_patterns
+from pysim.scene.convert import convert
+from pysim.simulation import Update, summarize
 from pysim.simulation.ledger_monitor import balance_change
 from tests.elements.blocks import (
     FIXED,
@@ -393,3 +398,32 @@ def test_a_rollout_has_no_ledger(tmp_path):
     scene = scene_of(tmp_path, SYSTEMS["motor"] + simulation("rk4", duration=0.05, interval=0.01))
     alone = pysim.simulate(replace(scene, settings=replace(scene.settings, work=False)))
     np.testing.assert_array_equal(pysim.rollout(scene).q, alone.q)
+
+
+def test_the_summary_of_a_run_names_injected_and_dissipated_energy(tmp_path):
+    scene = scene_of(tmp_path, SYSTEMS["spring-damper"] + simulation("rk4", duration=2.0))
+    summary = summarize(scene, pysim.simulate(scene), Update(2.0, 2.0, 1.0, 2000))
+    line = work_line(summary.work)
+    assert line.startswith(
+        "injected -0.332 J, dissipated 0.8025 J (spring -0.8025, push -0.332); the balance closes to "
+    )
+
+
+def test_a_plot_of_energy_has_the_balance_and_the_work(tmp_path):
+    run = pysim.simulate(scene_of(tmp_path, SYSTEMS["motor"] + simulation("rk4")))
+    assert energy_patterns(run) == [
+        "energy.kinetic", "energy.potential", "energy.total", "energy.balance", "work",
+    ]  # fmt: skip
+    panels, _ = panels_of([run], energy_patterns(run))
+    assert [panel.title for panel in panels] == ["energy [J]", "work [J]"]
+    assert [line.label for line in panels[1].lines] == ["motor", "hinge", "dissipated", "injected"]
+
+
+def test_converted_scenes_keep_the_elements_of_sensors_and_the_choice_of_a_ledger(tmp_path):
+    text = SYSTEMS["spring-damper"] + table("sensor", name="power", type="power", element="spring")
+    scene = scene_of(tmp_path, text + simulation("rk4") + "work = false\n")
+    copy = tmp_path / "copy.toml"
+    convert(tmp_path / "scene.toml", copy)
+    other = pysim.load_scene(copy)
+    assert not other.settings.work
+    assert other.spec.blocks[-1].element == scene.spec.blocks[-1].element == "spring"
