@@ -275,6 +275,7 @@ def view(
     *others: Path,
     movie: Picture = None,
     still: Picture = None,
+    plot: Names = (),
     package_dir: Folders = (),
     allow_code: bool = False,
 ) -> None:
@@ -290,6 +291,8 @@ def view(
         Make a movie of a trajectory instead of opening a window, .mp4 or .gif.
     still
         Write a picture of the final state instead of opening a window, .png.
+    plot
+        Quantity whose curve is drawn beside the scene, as "v.*" or energy; may be repeated.
     package_dir
         Folder with packages, or a package: the file may read meshes in it; may be repeated.
     allow_code
@@ -304,6 +307,7 @@ def view(
         still=still,
         package_dirs=package_dir,
         allow_code=allow_code,
+        plots=plot,
     )
 
 

@@ -72,6 +72,7 @@ def view_file(
     still: Path | None = None,
     package_dirs: tuple[Path, ...] = (),
     allow_code: bool = False,
+    plots: tuple[str, ...] = (),
 ) -> None:
     """Open a window on a trajectory, or on a scene or robot to pose it; or make the pictures requested."""
     is_run = path.suffix.lower() in TRAJECTORIES
@@ -89,7 +90,7 @@ def view_file(
     if still is None and movie is None:
         from pysim import render  # noqa: PLC0415, VTK costs a second
 
-        render.view(trajectory, others=rest)
+        render.view(trajectory, others=rest, plots=plots)
 
 
 def _pose(path: Path, package_dirs: tuple[Path, ...], *, allow_code: bool) -> None:

@@ -1,4 +1,4 @@
-"""Encoder of movies by the ffmpeg of imageio-ffmpeg: mp4 (H.264), or gif with its own palette."""
+"""Encoder of movies by the ffmpeg of imageio-ffmpeg: mp4 (H.264), webm (VP9), or gif with its own palette."""
 
 from __future__ import annotations
 
@@ -27,10 +27,11 @@ RECIPES = {
         "-crf",
         "18",
         "-preset",
-        "medium",
+        "faster",
         "-movflags",
         "+faststart",
     ],
+    ".webm": ["-c:v", "libvpx-vp9", "-crf", "24", "-b:v", "0", "-row-mt", "1", "-cpu-used", "4"],
     ".gif": ["-filter_complex", PALETTE, "-loop", "0"],
 }
 
@@ -42,9 +43,13 @@ class Encoder:
         from imageio_ffmpeg import get_ffmpeg_exe  # type: ignore[import-untyped]  # noqa: PLC0415
 
         width, height = options.size
-        raw = f"-f rawvideo -pix_fmt rgb24 -s {width}x{height} -r {options.fps:.6f} -i -"
+        pixels = "rgba" if options.transparent else "rgb24"
+        raw = f"-f rawvideo -pix_fmt {pixels} -s {width}x{height} -r {options.fps:.6f} -i -"
         command = [get_ffmpeg_exe(), "-y", "-loglevel", "error", *raw.split()]
-        command += ["-an", *RECIPES[path.suffix.lower()], str(path)]
+        recipe = [*RECIPES[path.suffix.lower()]]
+        if path.suffix.lower() == ".webm":
+            recipe += ["-pix_fmt", "yuva420p" if options.transparent else "yuv420p"]
+        command += ["-an", *recipe, str(path)]
         self.path = path
         self._said = tempfile.TemporaryFile()  # noqa: SIM115, closed in __exit__
         self._ffmpeg = subprocess.Popen(

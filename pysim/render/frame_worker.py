@@ -99,7 +99,8 @@ class _Worker:
 
     def __init__(self, job: Job, *, speaks: bool) -> None:
         self._speaks = speaks
-        self._size = job.options.size
+        width, height = job.options.size
+        self._shape = (height, width, 4 if job.options.transparent else 3)
         self._count = len(job.times)
         self._frames: queue.Queue[bytes | None] = queue.Queue(AHEAD)
         self._stopped = threading.Event()
@@ -134,8 +135,7 @@ class _Worker:
         data = self._frames.get()
         if data is None:
             raise self._failure()
-        width, height = self._size
-        return np.frombuffer(data, np.uint8).reshape(height, width, 3)
+        return np.frombuffer(data, np.uint8).reshape(self._shape)
 
     def _failure(self) -> PysimError:
         """Return why the process ended, by the last line that it printed."""
@@ -167,8 +167,8 @@ class _Worker:
         with suppress(OSError):
             pickle.dump(job, target, protocol=pickle.HIGHEST_PROTOCOL)
             target.close()
-        width, height = self._size
-        lengths = [int.from_bytes(source.read(8), "little"), *[width * height * 3] * self._count]
+        frames = [int(np.prod(self._shape))] * self._count
+        lengths = [int.from_bytes(source.read(8), "little"), *frames]
         for length in lengths:
             data = source.read(length) if length else b""
             if not data or len(data) < length:

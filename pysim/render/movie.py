@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-MOVIES = (".mp4", ".gif")
+MOVIES = (".mp4", ".gif", ".webm")
 GIF_FASTEST = 50  # [1/s] browsers slow down faster gifs
 
 
@@ -40,7 +40,7 @@ def movie(
     others: Sequence[Trajectory] = (),
     **options: Any,  # noqa: ANN401, see RenderOptions
 ) -> None:
-    """Draw the whole trajectory as `path` (.mp4 or .gif).
+    """Draw the whole trajectory as `path` (.mp4, .gif or .webm).
 
     Options are those of `RenderOptions`, above all `fps` [1/s], `speed` and `size` [pixel]
     (made even, as video needs). `progress` is called with frames done and frames in all. The frames of longer movies
@@ -50,6 +50,9 @@ def movie(
     if Path(path).suffix.lower() == ".gif" and chosen.fps > GIF_FASTEST:
         problem = f"a gif shows at most {GIF_FASTEST} frames a second, got {chosen.fps:g}"
         raise PysimError(str(path), f"{problem}; set fps")
+    if Path(path).suffix.lower() != ".webm" and chosen.transparent:
+        problem = f"a {Path(path).suffix} movie cannot be transparent; use .webm"
+        raise PysimError(str(path), problem)
     if len(trajectory) == 0:
         problem = "has no rows to draw; the run stopped before its first"
         raise TrajectoryError(trajectory.source, problem)

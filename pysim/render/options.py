@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 from pysim.errors import TrajectoryError, did_you_mean
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from pysim.trajectory import Trajectory
 
 
@@ -36,6 +38,13 @@ class RenderOptions:
     fittings: bool = True  # springs, dampers, rods and ropes
     joints: bool | None = None  # pins, guides and supports; None: unless a robot is imported
     collision: bool = False  # draw collision shapes instead of visual ones
+    title: str | None = None  # in place of the name of the run
+    camera_path: tuple[Mapping[str, Any], ...] = ()  # {t, azimuth, elevation, zoom}
+    views: tuple[
+        str, ...
+    ] = ()  # further views in the picture: front, back, left, right, top, corner
+    plots: tuple[str, ...] = ()  # quantities whose curves are drawn beside the scene
+    transparent: bool = False  # no background and no ground
     mesh_dirs: tuple[str, ...] = ()  # folders that are searched for moved meshes
 
     def __post_init__(self) -> None:

@@ -95,6 +95,7 @@ class PlaybackWindow(InteractiveWindow):
         return f"{self.speed:.3g} ×" if self.speed >= 1 else f"1/{1 / self.speed:.3g} ×"
 
     def layout(self, width: int, height: int) -> None:
+        width = self.player.pane_size(width, height)[0]
         y, lines = BAR / 2, self.help.count("\n") + 1
         self._button.place(MARGIN + 16, y, 16)
         self._rate.place(width - MARGIN, y - 6, 18)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,6 +12,7 @@ from pysim.errors import PysimWarning, TrajectoryError
 from pysim.render import colors
 from pysim.render.annotations import Annotations
 from pysim.render.camera import framing_camera, upright
+from pysim.render.camera_path import CameraPath
 from pysim.render.captions import Captions
 from pysim.render.extent import hull, measure, moved_points
 from pysim.render.fitting_plan import Planner
@@ -19,7 +21,9 @@ from pysim.render.ghosts import Ghost, ghost_color
 from pysim.render.ground import Ground
 from pysim.render.meshes import body_meshes, decimated
 from pysim.render.orbit import Orbit
+from pysim.render.panes import SideViews, make_transparent, pane_size, rectangles
 from pysim.render.plot import run_labels
+from pysim.render.plot_strip import PlotStrip
 from pysim.render.scenery import style_stage
 from pysim.render.static_layer import StaticLayer
 from pysim.render.trails import Trail, centres
@@ -84,6 +88,12 @@ class Player:
         self.time = float(np.clip(time, self.trajectory.t[0], self.trajectory.t[-1]))
         matrices = self._matrices(self.time)
         self.tensions = self._tensions()
+        if self._path is not None:
+            whole = float(np.linalg.norm(self._camera.position - self._camera.focus))
+            self._path.place(self.orbit, self.time, whole * self.options.zoom)
+            self.aim()
+        if self.strip is not None:
+            self.strip.show(self.time)
         self.pose(matrices)
         for trail in self._trails:
             trail.show(self.time, matrices)
@@ -139,6 +149,7 @@ class Player:
     def aim(self) -> None:
         """Place the camera where its orbit is, moved along with the mechanism if it follows."""
         self.orbit.aim(self.plotter, self._shift)
+        self._sides.aim(self._shift)
 
     def set_detail(self, *, fine: bool) -> None:
         """Draw all triangles of the bodies, or those that moving pictures keep."""
@@ -168,7 +179,12 @@ class Player:
     def _build(self) -> None:
         plotter, extent, options = self.plotter, self.extent, self.options
         style_stage(plotter, self.stage, extent.points.mean(axis=0), extent.size)
-        self._ground = Ground(plotter, extent, self.stage) if options.ground else None
+        self._pane = rectangles(options)[0]
+        plotter.renderer.SetViewport(*self._pane)
+        if options.transparent:
+            make_transparent(plotter)
+        drawn = options.ground and not options.transparent
+        self._ground = Ground(plotter, extent, self.stage) if drawn else None
         if self._ground and options.shadows:
             self._ground.cast_shadows(plotter, self._coarse)
         self.actors = {body: self._add(mesh) for body, mesh in self._coarse.items()}
@@ -181,14 +197,36 @@ class Player:
         self._triads = [Triad(plotter, self.trajectory, name, length) for name in options.frames]
         self._trails = [self._make_trail(k) for k in range(len(options.trails))]
         spacing = self._ground.spacing if self._ground else None
-        name = self.trajectory.header.name
+        name = self.trajectory.header.name if options.title is None else options.title
         legend = list(zip(run_labels([self.trajectory, *self._others]), self._hues(), strict=True))
         self.captions = (
             Captions(plotter, name, spacing, legend[1:] and legend) if options.label else None
         )
-        self._camera = framing_camera(extent.points, self.stage, options)
+        if self.captions is not None:
+            self.captions.place(*self.pane_size(*plotter.window_size))
+        size = self.pane_size(*options.size)
+        self._camera = framing_camera(extent.points, self.stage, replace(options, size=size))
         self.orbit, self._shift = Orbit(self._camera, self.stage), np.zeros(3)
+        self._path = self._make_path()
+        runs = [self.trajectory, *self._others]
+        self.strip = PlotStrip(plotter, runs, options.plots) if options.plots else None
+        self._sides = SideViews(plotter, extent.points, self.stage, options)
+        self._sides.share()
         self.aim()
+
+    def pane_size(self, width: float, height: float) -> tuple[int, int]:
+        """Return the size [pixel] of the main view in a picture of a size."""
+        return pane_size(self._pane, width, height)
+
+    def _make_path(self) -> CameraPath | None:
+        if not self.options.camera_path:
+            return None
+        first = {
+            "azimuth": float(np.degrees(self.orbit.azimuth)),
+            "elevation": float(np.degrees(self.orbit.elevation)),
+            "zoom": self.options.zoom,
+        }
+        return CameraPath(self.options.camera_path, first)
 
     def _add(self, mesh: Mesh) -> Actor:
         look = {"ambient": 0.36, "diffuse": 0.82, "specular": 0.2, "specular_power": 28}

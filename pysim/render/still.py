@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pysim.errors import TrajectoryError
+from pysim.errors import PysimError, TrajectoryError
 from pysim.render.options import render_options
 from pysim.render.output import replacing
 from pysim.render.player import Player
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from pysim.render.pyvista_types import Plotter
     from pysim.trajectory import Trajectory
 
+OPAQUE = (".jpg", ".jpeg", ".bmp")
 IMAGES = (".png", ".jpg", ".jpeg", ".webp", ".bmp", ".tif", ".tiff")
 
 
@@ -59,6 +60,10 @@ def draw(
     others: Sequence[Trajectory] = (),
 ) -> NDArray[np.uint8]:
     """Draw one instant [s] (None: the end), and what `caption` adds to it."""
+    suffix = "" if path is None else Path(path).suffix.lower()
+    if options.transparent and suffix in OPAQUE:
+        problem = f"a {suffix} picture cannot be transparent; use .png or .webp"
+        raise PysimError(str(path), problem)
     with replacing(path, IMAGES) as draft, offscreen(options) as plotter:
         player = Player(plotter, trajectory, options, others=others)
         player.show(trajectory.t[-1] if time is None else time)

@@ -29,9 +29,10 @@ from pysim.render.playback import BAR, MARGIN, PlaybackWindow
 from pysim.render.player import Player
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from pysim.render.options import RenderOptions
+    from pysim.render.plot_strip import PlotStrip
     from pysim.render.pyvista_types import Plotter
     from pysim.trajectory import Trajectory
 
@@ -60,6 +61,8 @@ s  save a picture     v  print the view     h  hide this     Escape  close"""
         ends = (self.begin, max(self.end, self.begin + 1e-9))
         self.slider = Slider(plotter, ends, self.begin, self.player.show)
         self.controls.append(self.slider)
+        if self.player.strip is not None:
+            self.controls.append(_CurveControl(self.player.strip, self.seek))
         self.keys |= {
             "Right": lambda: self.step(1),
             "Left": lambda: self.step(-1),
@@ -118,7 +121,7 @@ s  save a picture     v  print the view     h  hide this     Escape  close"""
 
     def advance(self, seconds: float) -> None:
         """Advance by `seconds` of wall time; stop at the end, or begin again."""
-        if not self.playing or self._pressed is self.slider:
+        if not self.playing or self._pressed is not None:
             return
         self.seek(self.time + seconds * self.speed)
         if self.time >= self.end:
@@ -144,11 +147,33 @@ s  save a picture     v  print the view     h  hide this     Escape  close"""
 
     def layout(self, width: int, height: int) -> None:
         super().layout(width, height)
+        if self.player.strip is not None:
+            self.player.strip.place(width, height)
+        width = self.player.pane_size(width, height)[0]
         self.slider.place(MARGIN + 60, width - MARGIN - 90, BAR / 2)
 
     def _toggle_ghosts(self) -> None:
         for ghost in self.player.ghosts:
             ghost.toggle()
+
+
+class _CurveControl:
+    """Plots as a control: a press or a drag chooses the time."""
+
+    def __init__(self, strip: PlotStrip, seek: Callable[[float], None]) -> None:
+        self._strip, self._seek = strip, seek
+
+    def contains(self, x: float, y: float) -> bool:
+        return self._strip.contains(x, y)
+
+    def press(self, x: float, _y: float) -> None:
+        self._seek(self._strip.time_at(x))
+
+    def drag(self, x: float, _y: float) -> None:
+        self._seek(self._strip.time_at(x))
+
+    def release(self) -> None:
+        """Ignore the release."""
 
 
 def view(
@@ -163,7 +188,8 @@ def view(
     """
     check_display()
 
-    chosen = render_options(trajectory, **{**options, "supersample": 1})
+    own = {"supersample": 1, "views": (), "camera_path": (), "transparent": False}
+    chosen = render_options(trajectory, **{**options, **own})
     plotter = open_plotter(chosen.size)
     viewer = Viewer(plotter, trajectory, chosen, others)
     viewer.toggle()

@@ -67,7 +67,7 @@ def offscreen(options: RenderOptions) -> Iterator[Plotter]:
 def capture(
     plotter: Plotter, options: RenderOptions, draw: Callable[[], None] | None = None
 ) -> Pixels:
-    """Draw, by `draw` or as a whole, and return the picture (height, width, 3)."""
+    """Draw, by `draw` or as a whole, and return the picture (height, width, 3), or 4 if it is transparent."""
     from PIL.Image import frombuffer  # noqa: PLC0415, heavy
     from vtkmodules.vtkCommonCore import vtkUnsignedCharArray  # noqa: PLC0415
 
@@ -77,9 +77,12 @@ def capture(
         width, height = window.GetSize()
         pixels = vtkUnsignedCharArray()
         window.GetRGBACharPixelData(0, 0, width - 1, height - 1, 1, pixels)
-    drawn = frombuffer("RGBX", (width, height), np.asarray(pixels), "raw", "RGBX", 0, 1)
-    kept = np.asarray(downsampled(drawn, options.supersample))
-    return np.ascontiguousarray(kept[::-1, :, :3])
+    mode = "RGBa" if options.transparent else "RGBX"  # colours are multiplied by their opacity
+    drawn = frombuffer(mode, (width, height), np.asarray(pixels), "raw", mode, 0, 1)
+    kept = downsampled(drawn, options.supersample)
+    if options.transparent:
+        return np.ascontiguousarray(np.asarray(kept.convert("RGBA"))[::-1])
+    return np.ascontiguousarray(np.asarray(kept)[::-1, :, :3])
 
 
 def downsampled(image: Image, factor: int) -> Image:
