@@ -117,7 +117,7 @@ class Tape:
         if count > LONG:
             seconds = f"{count * SECONDS_A_NODE:.0f} s"
             text = f"records {count} operations; preparing them takes about {seconds}, and every step runs all of them"
-            remedy = "take fewer, a spline through a table of values, or a CallbackJoint"
+            remedy = "use fewer, a spline through a table of values, or a CallbackJoint"
             warnings.warn(f"{place()}: {text}; {remedy}", PysimWarning, stacklevel=4)
 
     def copy(self) -> Tape:
