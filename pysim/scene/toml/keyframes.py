@@ -9,7 +9,7 @@ import numpy as np
 
 from pysim.errors import did_you_mean
 from pysim.joints import find_joint
-from pysim.scene.commands import at_keyframe
+from pysim.scene.actuator_commands import at_keyframe
 from pysim.scene.spec import KeyframeSpec
 from pysim.scene.toml.joints import JointReader
 
