@@ -86,7 +86,7 @@ def _direction(model: Model, b: int) -> Array:
     length = float(np.linalg.norm(joint.at[:3, 3]))
     if length == 0:
         problem = (
-            f"sits at the origin of {joint.parent!r}, its link has no length to grow along; "
+            f"is at the origin of {joint.parent!r}, so the link between them has no length to vary; "
             "use placement_derivatives"
         )
         raise ModelError(f"joint {joint.name!r}", problem)

@@ -58,12 +58,12 @@ class RenderOptions:
             ("elevation", self.elevation, -89 <= self.elevation <= 89),
         )
         ranges = {
-            "size": "[pixel] each must lie between 16 and 8192",
+            "size": "width and height must lie between 16 and 8192 [pixel]",
             "supersample": "must lie between 1 and 4",
-            "fps": "[1/s] must be above 0 and at most 240",
+            "fps": "must be above 0 and at most 240 [1/s]",
             "speed": "must be positive and finite",
             "zoom": "must be positive and finite",
-            "elevation": "[deg] must lie between -89 and 89",
+            "elevation": "must lie between -89 and 89 [deg]",
         }
         for name, value, good in checks:
             if not good:

@@ -70,7 +70,7 @@ def test_a_joint_at_its_parents_origin_and_an_unknown_one_are_rejected(rng):
     with pytest.raises(pysim.ModelError) as caught:
         pysim.link_length_derivatives(model, x, x, x, ["joint0"])
     assert str(caught.value) == (
-        "joint 'joint0': sits at the origin of 'world', its link has no length to grow along; "
+        "joint 'joint0': is at the origin of 'world', so the link between them has no length to vary; "
         "use placement_derivatives"
     )
     with pytest.raises(

@@ -152,7 +152,7 @@ ERRORS = [
     ),
     (
         "movie other.h5 --size 0x720",
-        "render: size: [pixel] each must lie between 16 and 8192, got (0, 720)",
+        "render: size: width and height must lie between 16 and 8192 [pixel], got (0, 720)",
     ),
     (
         "movie other.h5 --set azimuth",

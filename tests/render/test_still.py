@@ -194,7 +194,7 @@ def test_a_name_with_markup_is_drawn_as_it_is() -> None:
         ),
         (
             {"size": (100000, 10000)},
-            "render: size: [pixel] each must lie between 16 and 8192, got (100000, 10000)",
+            "render: size: width and height must lie between 16 and 8192 [pixel], got (100000, 10000)",
         ),
     ],
 )
@@ -250,8 +250,11 @@ def test_a_picture_that_cannot_be_written_is_named(tmp_path: Path, name: str, pr
     ("wish", "problem"),
     [
         ({"trials": ()}, r"render: trials: unknown option; did you mean 'trails'\?"),
-        ({"size": (0, 10)}, r"render: size: \[pixel\] each must lie between 16 and 8192"),
-        ({"fps": 0.0}, r"render: fps: \[1/s\] must be above 0 and at most 240, got 0"),
+        (
+            {"size": (0, 10)},
+            r"render: size: width and height must lie between 16 and 8192 \[pixel\]",
+        ),
+        ({"fps": 0.0}, r"render: fps: must be above 0 and at most 240 \[1/s\], got 0"),
         ({"trails": ("carr",)}, r"unknown frame 'carr'; did you mean 'cart'\?"),
     ],
 )
