@@ -5,6 +5,7 @@ Exit status: 0 done, 1 internal error of pysim, 2 bad input, 130 interrupted.
 
 from __future__ import annotations
 
+import json
 import sys
 import traceback
 from pathlib import Path
@@ -261,9 +262,7 @@ def format_(*files: Path, check: bool = False) -> int:
 @app.command
 def schema() -> None:
     """Print the JSON Schema of scene files, for completion and checks in editors."""
-    import json  # noqa: PLC0415, each command loads its own
-
-    from pysim.scene import scene_schema  # noqa: PLC0415
+    from pysim.scene import scene_schema  # noqa: PLC0415, each command loads its own
 
     sys.stdout.write(json.dumps(scene_schema(), indent=2) + "\n")
 

@@ -30,6 +30,7 @@ from pysim.mechanism.compile import start_state
 from pysim.mechanism.signal_compiler import acting_limits
 from pysim.scene.doctor import Finding
 from pysim.simulation import load_scene
+from pysim.simulation.loading import load_model
 from pysim.simulation.ranges_of_motion import ranges_of_motion
 from pysim.simulation.scene_warnings import warn_of_scene
 from pysim.simulation.stability import step_bounds
@@ -113,8 +114,6 @@ def _loaded(path: Path, options: CheckOptions) -> tuple[Scene | None, Model]:
         folders = options.package_dirs
         scene = load_scene(path, changes, allow_code=options.allow_code, package_dirs=folders)
         return scene, scene.model
-    from pysim.simulation.loading import load_model  # noqa: PLC0415, a scene needs it not
-
     model = load_model(
         path,
         package_dirs=options.package_dirs,

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 from rich.progress import BarColumn, Progress, TextColumn
 
 from pysim.cli.messages import console, visible
 from pysim.simulation import Update
-
-if TYPE_CHECKING:
-    from types import TracebackType
 
 
 def bar_on_terminal(*, shown: bool) -> Progress:
@@ -24,31 +21,33 @@ def bar_on_terminal(*, shown: bool) -> Progress:
     return Progress(*columns, console=err, disable=not (shown and err.is_terminal), transient=True)
 
 
-class ProgressBar:
-    """`Progress` of `simulate` that draws a bar and stores the last update."""
+class TaskBar:
+    """Bar of one task, drawn within a `with` statement."""
 
     def __init__(self, name: str, *, shown: bool = True) -> None:
-        self.last = Update(0.0, 0.0, 0.0, 0)
         self._bar = bar_on_terminal(shown=shown)
         self._task = self._bar.add_task(visible(name), total=None, state="")
 
-    def __call__(self, update: Update) -> None:
-        self.last = update
-        self._bar.update(
-            self._task, completed=update.time, total=update.duration, state=state_of(update)
-        )
+    def draw(self, completed: float, total: float, state: str) -> None:
+        """Draw the part that is completed, and a text."""
+        self._bar.update(self._task, completed=completed, total=total, state=state)
 
     def __enter__(self) -> Self:
         self._bar.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self._bar.stop()
+
+
+class ProgressBar(TaskBar):
+    """`Progress` of `simulate` that draws a bar and stores the last update."""
+
+    last = Update(0.0, 0.0, 0.0, 0)
+
+    def __call__(self, update: Update) -> None:
+        self.last = update
+        self.draw(update.time, update.duration, state_of(update))
 
 
 def state_of(update: Update) -> str:

@@ -5,19 +5,17 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
 from pysim.cli import INTERRUPTED
-from pysim.cli.messages import print_line, print_message, visible
-from pysim.cli.progress import bar_on_terminal
+from pysim.cli.messages import print_line, print_message
+from pysim.cli.progress import TaskBar
 from pysim.cli.run import parse_overrides
 from pysim.errors import PysimError
 from pysim.sweeps import run_sweep
 from pysim.sweeps.sweep import PIECE
 
 if TYPE_CHECKING:
-    from types import TracebackType
-
     from pysim.sweeps import SweepUpdate
 
 DATASETS = (".nc", ".h5")
@@ -96,27 +94,12 @@ def _print_summary(
     print_line(f"  dataset     {output}; open it with pysim.load_sweep")
 
 
-class _Bar:
-    """Progress of a sweep, shown on terminals only, with the rate and the time left."""
+class _Bar(TaskBar):
+    """Progress of a sweep, with the rate and the time left."""
 
-    def __init__(self, name: str, *, shown: bool) -> None:
-        self.last: SweepUpdate | None = None
-        self._bar = bar_on_terminal(shown=shown)
-        self._task = self._bar.add_task(visible(name), total=None, state="")
+    last: SweepUpdate | None = None
 
     def __call__(self, update: SweepUpdate) -> None:
         self.last = update
         state = f"{update.done} of {update.worlds} worlds, {update.rate:.3g} a second, {update.left:.0f} s left"
-        self._bar.update(self._task, completed=update.done, total=update.worlds, state=state)
-
-    def __enter__(self) -> Self:
-        self._bar.start()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self._bar.stop()
+        self.draw(update.done, update.worlds, state)

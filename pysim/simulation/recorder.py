@@ -43,7 +43,6 @@ from pysim.trajectory.record import trajectory_of
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from os import PathLike
-    from types import TracebackType
 
     from numpy.typing import NDArray
 
@@ -145,12 +144,7 @@ class Recorder:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
         if error is not None:
             self._rescue(error)
             return

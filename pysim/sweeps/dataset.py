@@ -23,8 +23,6 @@ from pysim.errors import SimulationError
 from pysim.sweeps.quantities import STATISTICS
 
 if TYPE_CHECKING:
-    from types import TracebackType
-
     import h5py
     import xarray
     from numpy.typing import NDArray
@@ -53,12 +51,7 @@ class SweepFile:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self._file.close()
 
     @property

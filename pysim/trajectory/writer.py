@@ -37,7 +37,6 @@ from pysim.trajectory.record import FINITE, valid_rows
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from os import PathLike
-    from types import TracebackType
 
     import h5py
     from numpy.typing import ArrayLike, NDArray
@@ -180,12 +179,7 @@ class TrajectoryWriter:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
     def _opened(self) -> h5py.File:

@@ -53,7 +53,7 @@ from pysim.scene.toml.plugin_keys import (
     gather_parameters,
     load_plugins,
 )
-from pysim.scene.toml.problems import Problems
+from pysim.scene.toml.problems import Problems, is_list_of_tables
 from pysim.scene.toml.quantities import replace_texts
 from pysim.scene.toml.settings import read_settings, without_unsupported_contacts
 from pysim.scene.toml.source import source_of
@@ -72,23 +72,7 @@ if TYPE_CHECKING:
 
 BUILT = "SceneBuilder"  # place of the tables of a scene made in Python
 MOST_NESTED = 20  # scenes that attach one another
-_ARRAYS = (
-    "body",
-    "joint",
-    "loop",
-    "coupling",
-    "force",
-    "frame",
-    "signal",
-    "sensor",
-    "controller",
-    "actuator",
-    "event",
-    "ground",
-    "contact",
-    "exclude",
-    "model",
-)
+_ARRAYS = [name for name, info in Scene.model_fields.items() if is_list_of_tables(info)]
 
 
 def read_toml(
