@@ -58,6 +58,7 @@ class World:
     actuation: _engine.Actuation
     spec: Any
     events: None = None
+    signals: None = None
 
 
 def world_of(model: Model, integrator: str, step: float, parameters: dict[str, Any]) -> World:
