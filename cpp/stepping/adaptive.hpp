@@ -84,12 +84,11 @@ S first_step(const System<S>& system,
   return min(all<S>(100) * h0, h1);
 }
 
-/// States of elements within a step; null if there are none.
+/// States x of elements within a step.
 template <class S>
-const S* states_within(const System<S>& system, S h, S theta, const Stages<S>& stages, Workspace<S>& w) {
+void states_within(const System<S>& system, S h, S theta, const Stages<S>& stages, S* x) {
   using Tableau = DormandPrince<typename S::Isa>;
   const int states = system.states();
-  S* const x = take<S>(w, states);
   simd::copy_each<S>(stages.x0, states, x);
   for (int s = 0; s < Tableau::stages && states > 0; ++s) {
     const double* d = Tableau::dense[s];
@@ -98,7 +97,6 @@ const S* states_within(const System<S>& system, S h, S theta, const Stages<S>& s
     const S weight = h * theta * fma(theta, inner, all<S>(d[0]));
     for (int i = 0; i < states; ++i) x[i] = fma(weight, stages.x[s * states + i], x[i]);
   }
-  return x;
 }
 
 /// The error of a step, or that of the states of elements where it is larger; integrals do not count.
@@ -136,6 +134,7 @@ void hand_out(const System<S>& system,
   Workspace<S> w = system.workspace;
   S* const q = take<S>(w, system.model.reduced_nq);
   S* const v = take<S>(w, system.model.reduced_nv);
+  S* const x = take<S>(w, system.states());
   const System<S> inner = {system.model, system.actuation, w, system.loop_q};
   for (;;) {
     S next = all<S>(__builtin_inf());
@@ -147,7 +146,7 @@ void hand_out(const System<S>& system,
     if (none(due)) return;
     const S theta = select(due, (next - state.time) / state.h, all<S>(0));
     state_within(inner, state.h, theta, state.q, state.v, stages, q, v);
-    const S* const x = states_within(system, state.h, theta, stages, w);
+    states_within(system, state.h, theta, stages, x);
     for (int k = 0; k < S::width; ++k) {
       if (lane(due, k)) sink(k, static_cast<std::ptrdiff_t>(simd::lane(record->reached, k)), q, v, x);
     }
@@ -205,7 +204,8 @@ void hand_out_event(const System<S>& system,
   record->event = select(met, first.index, record->event);
   record->status = select(met, all<S>(static_cast<int>(AdaptiveStatus::event)), record->status);
   Workspace<S> w = system.workspace;
-  const S* const x = states_within(system, state.h, first.theta, stages, w);
+  S* const x = take<S>(w, system.states());
+  states_within(system, state.h, first.theta, stages, x);
   for (int k = 0; k < S::width; ++k) {
     if (lane(met, k)) sink.event(k, first.q, first.v, x);
   }

@@ -150,7 +150,8 @@ void disarm(const Guard& guard) {
 void guard_array(const void* array, void* end) {
   Operation& running = operation();
   const Guard guard = {static_cast<const char*>(array), static_cast<char*>(end)};
-  for (; !running.guards.empty() && running.guards.back().end >= guard.array; running.guards.pop_back()) {
+  for (; !running.guards.empty() && running.guards.back().end + guard_bytes > guard.array;
+       running.guards.pop_back()) {
     disarm(running.guards.back());
   }
   const std::ptrdiff_t left = reservation().end() - guard.array;

@@ -28,7 +28,8 @@ PYSIM_INLINE void guard_array(const void*, void*) {}
 
 constexpr std::ptrdiff_t guard_bytes = 64;
 
-/// Guards the bytes from `end` on, and no longer those behind arrays from `array` on: these are free again.
+/// Guards the bytes from `end` on, and no longer those behind earlier arrays that reach beyond `array`: they
+/// are free.
 void guard_array(const void* array, void* end);
 
 void begin_operation(const char* name);

@@ -51,8 +51,9 @@ def outcome(program: Path, mistake: str, address_limit: int | None = None) -> tu
     return done.returncode, done.stdout, done.stderr
 
 
-def test_arrays_that_are_used_as_long_as_they_were_taken_pass(program: Path) -> None:
-    assert outcome(program, "many") == (0, "done\n", "")
+@pytest.mark.parametrize("use", ["many", "between"])
+def test_arrays_that_are_used_as_long_as_they_were_taken_pass(program: Path, use: str) -> None:
+    assert outcome(program, use) == (0, "done\n", "")
 
 
 @pytest.mark.parametrize(("mistake", "size"), [("array", 48), ("inner", 32)])

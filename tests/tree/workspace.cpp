@@ -1,6 +1,7 @@
 // An operation that overruns its workspace as its argument says: "array" writes behind an array, "inner"
 // behind one that is free again, "memory" takes more than there is, "behind" writes behind all that there is,
-// "many" takes many arrays and stays inside.
+// "many" takes many arrays and stays inside, "between" takes one where the bytes behind a free one were
+// guarded.
 #include <cstdio>
 #include <string>
 
@@ -29,6 +30,12 @@ struct Overrun {
       int* const numbers = take<int>(inner, n);
       for (int i = 0; i < n; ++i) numbers[i] = i;
       take<S>(at.w, n)[n / 2] = first[2];
+    }
+    Workspace<S> outer = at.w;
+    for (int n = 0; mistake == "between" && n < 2; ++n) {
+      Workspace<S> inner = at.w;
+      take<S>(inner, 3)[2] = first[2];
+      take<S>(outer, 1)[0] = first[2];
     }
   }
 };
