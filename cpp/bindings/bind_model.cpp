@@ -26,7 +26,10 @@ Model make_model(const std::vector<tree::JointDescription>& joints,
   double g[3];
   copy_numbers(gravity, "gravity", {3}, g);
   std::vector<tree::PackedInertia> packed(joints.size());
-  copy_numbers(inertias, "inertias", {static_cast<py::ssize_t>(joints.size()), 10}, packed.data()->data());
+  copy_numbers(inertias,
+               "inertias",
+               {static_cast<py::ssize_t>(joints.size()), 10},
+               packed.empty() ? nullptr : packed.front().data());
   return Model(
       joints,
       packed,
