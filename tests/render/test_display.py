@@ -13,10 +13,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from pysim.errors import PysimWarning
+from pysim.trajectory import load_trajectory
 from tests.render.scenes import cart, red
 
 ROOT = Path(__file__).parents[2]
-PATIENCE = 30.0  # [s] until a slow machine has drawn
+PATIENCE = 60.0  # [s] until a slow machine has drawn
 CODE = "import sys; from pysim.cli import main; sys.exit(main(sys.argv[1:]))"
 pytestmark = [
     pytest.mark.render,
@@ -132,3 +134,88 @@ def test_a_display_that_cannot_be_reached_is_named(tmp_path: Path) -> None:
 
 def is_blue(pixel: np.ndarray) -> bool:
     return bool(int(pixel[2]) > int(pixel[0]) + 60)
+
+
+SLED = """
+name = "sled"
+gravity = [0, 0, 0]
+
+[[body]]
+name = "box"
+shape = { box = { x = 0.4, y = 0.3, z = 0.3 }, density = 100, color = [0.9, 0.1, 0.1] }
+
+[[joint]]
+name = "slide"
+type = "prismatic"
+parent = "world"
+child = "box"
+axis = [1, 0, 0]
+damping = 1.0
+
+[simulation]
+duration = 1000.0
+step = 0.01
+
+[output]
+every = 0.02
+
+[render]
+azimuth = -90.0
+size = [640, 360]
+"""
+
+
+def test_a_scene_is_watched_while_it_runs_and_a_body_is_pulled(
+    screen: Screen, tmp_path: Path
+) -> None:
+    (tmp_path / "sled.toml").write_text(SLED, "utf-8")
+    command = [sys.executable, "-c", CODE, "sled.toml", "--live", "--quiet"]
+    with subprocess.Popen(
+        command, env=screen.environment, cwd=tmp_path, stderr=subprocess.PIPE
+    ) as program:
+        try:
+            screen.wait(
+                lambda: bool(screen.do("search", "--onlyvisible", "--name", "^pysim")), "no window"
+            )
+            window = screen.do("search", "--onlyvisible", "--name", "^pysim").split()[0]
+            screen.wait(lambda: screen.red() > 0, "no box")
+            screen.do("windowfocus", window)
+            first, row = np.argwhere(red(screen.picture())).mean(axis=0)[::-1].astype(int)
+            screen.do("mousemove", "--window", window, first, row, "mousedown", 1)
+            screen.do("mousemove", "--window", window, first + 40, row)
+            screen.do("mousemove", "--window", window, first + 80, row)
+            screen.wait(lambda: screen.red() > first + 50, "the box is not pulled")
+            screen.do("mouseup", 1)
+            screen.do("key", "--window", window, "Escape")
+            assert program.wait(PATIENCE) == 130
+            assert program.stderr is not None
+            ended = program.stderr.read().decode()
+            assert ended.startswith("interrupted: at t = ")
+            assert ended.endswith("; sled.h5 holds the run so far, marked incomplete\n")
+        finally:
+            program.kill()
+    with pytest.warns(PysimWarning, match="incomplete"):
+        run = load_trajectory(tmp_path / "sled.h5")
+    assert run.q.max() > 0.1
+    assert run.a.max() > 1.0
+
+
+def test_a_live_run_without_a_display_is_rejected_before_anything_is_written(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "sled.toml").write_text(SLED, "utf-8")
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    environment.pop("DISPLAY", None)
+    run = subprocess.run(
+        [sys.executable, "-c", CODE, "sled.toml", "--live"],
+        env=environment,
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=2 * PATIENCE,
+        check=False,
+    )
+    remedy = "make a picture with pysim still, or a movie with pysim movie, which need none"
+    assert (run.returncode, run.stdout) == (2, "")
+    assert run.stderr == f"error: view: there is no display to open a window on; {remedy}\n"
+    assert [path.name for path in tmp_path.iterdir()] == ["sled.toml"]
