@@ -36,14 +36,23 @@ class SignalDerivatives:
     def of(self, rows: Sequence[int]) -> tuple[list[int], list[tuple[int, SignalMotion, int]]]:
         """Return the derivatives of rows along every motion of the inputs, and the row and motion of each."""
         nodes, places = [], []
+        read = [self._numbers_of(node) for node in rows]
         for motion, index, rates in self._motions(rows):
             derivative = Derivative(self.inputs.tape, rates)
             for row, node in enumerate(rows):
+                if read[row].isdisjoint(rates):
+                    continue
                 slope = derivative.of(node)
                 if not self.inputs.tape.is_value(slope, 0):
                     nodes.append(slope)
                     places.append((row, motion, index))
         return nodes, places
+
+    def _numbers_of(self, node: int) -> set[int]:
+        """Return the numbers of the inputs of the tape that a node depends on."""
+        tape = self.inputs.tape
+        needed = (tape.nodes[k] for k in tape.needed([node]))
+        return {own.data[0] for own in needed if own.op == "input"}
 
     def _motions(self, rows: Sequence[int]) -> list[tuple[SignalMotion, int, dict[int, int]]]:
         """Return the motions of the inputs of rows: (kind, index, rates of inputs)."""

@@ -417,9 +417,25 @@ def test_loading_is_linear_in_the_number_of_links(write: Write) -> None:
     assert durations[1] < 5 * durations[0], durations
 
 
+@pytest.mark.slow
+def test_loading_a_scene_is_linear_in_the_number_of_servos(write: Write, tmp_path: Path) -> None:
+    scene = tmp_path / "s.toml"
+    scene.write_text('[[model]]\nfile = "m.xml"\n', "utf-8")
+    durations = []
+    for links in (75, 300):
+        servos = "".join(f'<position joint="j{k}" kp="1" kv="1"/>' for k in range(links))
+        named = chain(links)
+        for k in range(links):
+            named = named.replace("<joint axis", f'<joint name="j{k}" axis', 1)
+        write(f"{named}<actuator>{servos}</actuator>")
+        pysim.load_scene(scene)
+        durations.append(min(_load_time(scene) for _ in range(3)))
+    assert durations[1] < 8 * durations[0], durations
+
+
 def _load_time(path: Path) -> float:
     begin = time.process_time()
-    pysim.load_model(path)
+    pysim.load_scene(path) if path.suffix == ".toml" else pysim.load_model(path)
     return time.process_time() - begin
 
 
