@@ -3,7 +3,8 @@
     M δv̇ = −K δq − D δv        s of [[0, 1], [−M⁻¹K, −M⁻¹D]]
 
 K and D are central differences of the acceleration, so they include actuators, continuous controllers, gravity,
-springs, friction and plugins. States of elements count with the modes that they have alone.
+springs, friction and plugins. States of elements count with the modes that they have alone. The convex scheme is
+implicit in all but the actuators, whose K and D alone bound its step.
 With loops or couplings, δq = N x with J N = 0, and every state is projected onto the constraints. A scheme is stable if
 h s lies in its region; each s is tested along its own ray, so a decay is bounded by the negative real axis, an
 oscillation by the imaginary axis [Hairer, Wanner 1996, IV.2].
@@ -91,21 +92,22 @@ def step_bounds(scene: Scene) -> StepBounds:
     turning = [mode for mode in modes if mode.frequency > 0]
     dying = [mode for mode in modes if mode.decay > 0]
     fastest = max(turning, key=lambda mode: mode.frequency, default=None)
+    scheme, stepped = scene.settings.integrator, [*modes, *state_modes(scene)]
+    if scheme == "convex":
+        driven = scene.signals is not None
+        stepped = _modes_along(scene, motions, linearised_actuators) if driven else []
+        scheme = "semi_implicit"
     lasting = [
-        complex(min(mode.s.real, 0.0), mode.s.imag) for mode in modes
+        complex(min(mode.s.real, 0.0), mode.s.imag) for mode in stepped
     ]  # growing modes do not limit the step
-    modes += state_modes(scene)
-    lasting += [complex(min(mode.s.real, 0.0), mode.s.imag) for mode in modes[len(lasting) :]]
-    bounds = [
-        (stable_step(s, scene.settings.integrator), k) for k, s in enumerate(lasting) if s != 0
-    ]
+    bounds = [(stable_step(s, scheme), k) for k, s in enumerate(lasting) if s != 0]
     stable, which = min(bounds, default=(np.inf, -1))
     stop, bounce = bounce_bound(scene)
     return StepBounds(
         fastest,
         max(dying, key=lambda mode: mode.decay, default=None),
         stable,
-        modes[which] if np.isfinite(stable) else None,
+        stepped[which] if np.isfinite(stable) else None,
         2 * np.pi / fastest.frequency / STEPS_A_PERIOD if fastest is not None else np.inf,
         stop,
         bounce,
@@ -319,6 +321,22 @@ def _rates(scene: Scene, dq: Array, dv: Array) -> Array:
         a = np.asarray(aba(model, q, v, _actuators(scene, q, v), passive=True))
     ahead, behind = np.split(np.stack([v, a], axis=1), 2)
     return np.asarray(ahead - behind)
+
+
+def linearised_actuators(scene: Scene, N: Array) -> Array:
+    """Return `linearised` with the forces of actuators alone."""
+    model, state, n = scene.model, scene.state, N.shape[1]
+    both = np.hstack([N, -N]).T
+    there, still = np.tile(state.q, (2 * n, 1)), np.tile(state.v, (2 * n, 1))
+    by_q = _actuators(scene, model.integrate(there, DIFFERENCE * both), still)
+    by_v = _actuators(scene, there, still + RATE_DIFFERENCE * both)
+    slopes = [
+        (rows[:n] - rows[n:]).T / (2 * size)
+        for rows, size in ((by_q, DIFFERENCE), (by_v, RATE_DIFFERENCE))
+    ]
+    M = N.T @ np.asarray(crba(model, state.q)) @ N
+    parts = np.linalg.solve(M, N.T @ np.hstack(slopes))
+    return np.block([[np.zeros((n, n)), np.eye(n)], [parts]])
 
 
 def _actuators(scene: Scene, q: Array, v: Array) -> Array:

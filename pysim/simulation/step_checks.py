@@ -50,6 +50,8 @@ def long_steps(scene: Scene, bounds: StepBounds | None = None) -> Iterator[str]:
         yield _bounce(scene, stop, bounce)
     yield from _fast_spins(scene)
     yield from short_periods(scene)
+    if settings.integrator == "convex" and scene.signals is not None:
+        yield from _fast_servo(scene, bounds or step_bounds(scene))
     if settings.integrator not in GROWTH or find_integrator(settings.integrator).adaptive:
         return
     bounds = bounds or step_bounds(scene)
@@ -70,6 +72,16 @@ def long_steps(scene: Scene, bounds: StepBounds | None = None) -> Iterator[str]:
         yield (
             f"simulation.step is {settings.step:g} [s], more than a tenth of the shortest period, which "
             f"{settings.integrator} damps or misses; take {bounds.accurate:.1g} or less, or an implicit scheme"
+        )
+
+
+def _fast_servo(scene: Scene, bounds: StepBounds) -> Iterator[str]:
+    """Describe actuators that are too fast for a step of the convex scheme, which is explicit in them alone."""
+    step = scene.settings.step
+    if step > bounds.stable and bounds.limiting is not None:
+        yield (
+            f"simulation.step is {step:g} [s], but convex needs at most {bounds.stable:.3g} [s] for the actuators of "
+            f"joint {bounds.limiting.joint!r}; take {0.8 * bounds.stable:.2g} [s] or less, or smaller gains there"
         )
 
 

@@ -11,6 +11,7 @@ import numpy as np
 import pysim
 from pysim.scene.mjcf.model import MujocoModel
 from pysim.scene.mjcf.reader import state_by_joint
+from pysim.scene.mjcf.tendons import course_of
 from pysim.simulation.loading import compile_model
 
 FREE_VELOCITIES = 6
@@ -29,12 +30,9 @@ class Pair:
         off = bits.mjDSBL_CONTACT | bits.mjDSBL_CONSTRAINT | bits.mjDSBL_ACTUATION
         self.m.opt.disableflags |= int(off | bits.mjDSBL_EULERDAMP)
         self.m.opt.density = self.m.opt.viscosity = 0.0  # media are left out, by name
-        read = {force.name for force in self.model.spec.forces}
+        self.m.jnt_actgravcomp[:] = False  # compensated weights act in any case
         for k in range(self.m.ntendon):
-            name = self.reference.name("TENDON", k).replace("#", "")
-            if (
-                name not in read and f"tendon{k + 1}" not in read
-            ):  # around obstacles: left out, by name
+            if course_of(self.reference, k).obstacle:  # left out, by name
                 self.m.tendon_stiffness[k] = self.m.tendon_damping[k] = 0.0
         self.data = mujoco.MjData(self.m)
         names = self.model.joint_names

@@ -17,6 +17,7 @@ from pysim.cli import main
 from pysim.errors import PysimWarning, SimulationError
 from pysim.simulation import stability
 from pysim.simulation.stability import MOST_MOTIONS, modes_of, stable_step, step_bounds
+from pysim.simulation.step_checks import long_steps
 
 SCENES = Path(__file__).parents[2] / "scenes"
 SLIDERS = """
@@ -67,6 +68,50 @@ def test_a_mass_on_spring_and_damper_has_the_closed_forms_root(tmp_path: Path) -
     assert mode.joint == "slide0"
     bounds = step_bounds(pysim.load_scene(path))
     assert bounds.accurate == pytest.approx(2 * np.pi / np.sqrt(97.75) / 20, rel=1e-8)
+
+
+SERVO = """[[signal]]
+name = "target"
+type = "constant"
+value = 0.0
+[[actuator]]
+name = "servo"
+type = "affine"
+joint = "slide0"
+command = "target"
+gain = [{kp}]
+bias = [0.0, -{kp}, -{kv}]
+"""
+
+
+def test_a_servo_has_the_roots_of_a_spring_and_a_damper(tmp_path: Path) -> None:
+    bodies = slider("", 2.0) + SERVO.format(kp=200.0, kv=6.0)
+    (mode,) = modes_of(pysim.load_scene(scene_file(tmp_path, bodies)))
+    assert mode.s == pytest.approx(complex(-1.5, np.sqrt(100 - 2.25)), rel=1e-7)
+
+
+@pytest.mark.parametrize(("scheme", "largest"), [("rk4", 2.785293563405289), ("convex", 2.0)])
+def test_a_servo_bounds_the_step(tmp_path: Path, scheme: str, largest: float) -> None:
+    """The convex scheme is implicit in the joint's damper, but not in the servo, whose decay is kv / m."""
+    bodies = slider("damping = 1e6" if scheme == "convex" else "", 2.0)
+    bodies += SERVO.format(kp=0.0, kv=4000.0)
+    scene = pysim.load_scene(scene_file(tmp_path, bodies, step=1e-4, integrator=scheme))
+    bounds = step_bounds(scene)
+    assert bounds.stable == pytest.approx(largest / 2000, rel=1e-6)
+    assert bounds.limiting is not None
+    assert bounds.limiting.joint == "slide0"
+
+
+def test_a_servo_too_fast_for_the_convex_scheme_is_warned_of(tmp_path: Path) -> None:
+    bodies = slider("", 2.0) + SERVO.format(kp=0.0, kv=4000.0)
+    slow = scene_file(tmp_path, bodies, step=0.9e-3, integrator="convex")
+    assert list(long_steps(pysim.load_scene(slow))) == []
+    fast = scene_file(tmp_path, bodies, step=2e-3, integrator="convex")
+    (text,) = long_steps(pysim.load_scene(fast))
+    assert text == (
+        "simulation.step is 0.002 [s], but convex needs at most 0.001 [s] for the actuators of "
+        "joint 'slide0'; take 0.0008 [s] or less, or smaller gains there"
+    )
 
 
 def test_two_masses_in_a_row_have_the_chains_frequencies(tmp_path: Path) -> None:
