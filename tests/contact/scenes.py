@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 import pysim
+from tests.contact.body_scenes import GROUND, world
 from tests.robots import REFERENCE
 
 G = 9.81  # [m/s²]
@@ -45,32 +46,42 @@ def free_body(
 ) -> pysim.Scene:
     """One body on a free joint above the plane z = 0; `surface` is the material of both."""
     text = f"""
-        gravity = {[float(g) for g in gravity]}
-        [materials.default]
-        {surface}
-        [[body]]
-        name = "body"
-        shape = {shape}
-        mass = {mass}
-        {body}
-        [[joint]]
-        name = "free"
-        type = "free"
-        child = "body"
-        start = {start}
-        [[ground]]
-        plane = {{ normal = [0, 0, 1], offset = 0.0 }}
-        {extra}
-        [simulation]
-        duration = {duration}
-        step = {step}
-        {run}
-        [output]
-        every = {every or step}
-    """
-    path = tmp_path / "scene.toml"
-    path.write_text("\n".join(line.strip() for line in text.splitlines()), "utf-8")
-    return pysim.load_scene(path)
+[[body]]
+name = "body"
+shape = {shape}
+mass = {mass}
+{body}
+[[joint]]
+name = "free"
+type = "free"
+child = "body"
+start = {start}
+{GROUND}
+{extra}
+"""
+    return world(
+        tmp_path,
+        text,
+        surface=surface,
+        gravity=gravity,
+        duration=duration,
+        step=step,
+        every=every,
+        run=run,
+    )
+
+
+def ball(tmp_path: Path, setup: dict[str, Any], velocity: str = "", **changes: Any) -> pysim.Scene:
+    """The ball of a case on the plane, near the rigid limit."""
+    r = setup["radius_m"]
+    return free_body(
+        tmp_path,
+        shape=f"{{ sphere = {{ radius = {r} }} }}",
+        mass=setup["mass_kg"],
+        start=f"{{ xyz = [0, 0, {r}]{velocity} }}",
+        surface=f"friction = {setup['mu']}\n{STIFF}",
+        **changes,
+    )
 
 
 def ran(scene: pysim.Scene) -> pysim.Trajectory:

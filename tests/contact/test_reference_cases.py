@@ -13,7 +13,18 @@ import numpy as np
 import pytest
 
 import pysim
-from tests.contact.scenes import STIFF, G, at, case, free_body, on_slope, ran, velocity, within
+from tests.contact.scenes import (
+    STIFF,
+    G,
+    at,
+    ball,
+    case,
+    free_body,
+    on_slope,
+    ran,
+    velocity,
+    within,
+)
 
 BOX = "{{ box = [{}, {}, {}] }}"
 
@@ -111,16 +122,8 @@ def test_friction_opposes_a_push_in_an_oblique_direction(tmp_path: Path) -> None
 @pytest.mark.parametrize("name", ["sphere_slip_roll", "sphere_backspin"])
 def test_slipping_sphere_ends_in_rolling(tmp_path: Path, name: str) -> None:
     setup, expect = case(name)
-    r = setup["radius_m"]
-    scene = free_body(
-        tmp_path,
-        shape=f"{{ sphere = {{ radius = {r} }} }}",
-        mass=setup["mass_kg"],
-        start=f"{{ xyz = [0, 0, {r}], v = [{setup['speed_m_s']}, 0, 0, 0, {setup['spin_rad_s']}, 0] }}",
-        surface=f"friction = {setup['mu']}\n{STIFF}",
-        duration=3.0,
-    )
-    trajectory = ran(scene)
+    thrown = f", v = [{setup['speed_m_s']}, 0, 0, 0, {setup['spin_rad_s']}, 0]"
+    trajectory = ran(ball(tmp_path, setup, thrown, duration=3.0))
     rolls = int(np.argmax(trajectory.contacts.slip_speed < 1e-3))
     speed = velocity(trajectory)[:, 0]
     assert within(expect["time when slipping ends"], trajectory.t[rolls])
@@ -132,16 +135,7 @@ def test_slipping_sphere_ends_in_rolling(tmp_path: Path, name: str) -> None:
 @pytest.mark.parametrize("name", ["sphere_on_slope", "sphere_slips_on_slope"])
 def test_sphere_let_go_on_a_slope(tmp_path: Path, name: str) -> None:
     setup, expect = case(name)
-    r = setup["radius_m"]
-    scene = free_body(
-        tmp_path,
-        shape=f"{{ sphere = {{ radius = {r} }} }}",
-        mass=setup["mass_kg"],
-        start=f"{{ xyz = [0, 0, {r}] }}",
-        surface=f"friction = {setup['mu']}\n{STIFF}",
-        gravity=on_slope(setup["angle_rad"]),
-    )
-    trajectory = ran(scene)
+    trajectory = ran(ball(tmp_path, setup, gravity=on_slope(setup["angle_rad"])))
     speed = velocity(trajectory)[:, 0]
     assert within(expect["acceleration"], (speed[-2] - speed[200]) / (trajectory.t[-2] - 0.2))
     spin = np.linalg.norm(trajectory.v[:, 3:], axis=1)
