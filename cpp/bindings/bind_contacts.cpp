@@ -254,8 +254,10 @@ void ModelContacts::read_levers() {
     double& extent = extents[static_cast<std::size_t>(body)];
     extent = std::max(extent, std::hypot(p[0], p[1], p[2]) + own.radius);
   };
-  for (Pair& pair : pairs_) {
-    pair.one_tree = pair.a >= 0 && root(pair.a) == root(pair.b);
+  for (const Pair& pair : pairs_) {
+    const bool one_tree = pair.a >= 0 && root(pair.a) == root(pair.b);
+    pair_bodies_.push_back({pair.a, pair.b, -1, -1, one_tree});
+    own_pairs_ += one_tree ? 1 : 0;
     reach(pair.b, pair.shape_b);
     if (pair.a >= 0) reach(pair.a, pair.shape_a);
   }
@@ -263,6 +265,14 @@ void ModelContacts::read_levers() {
   for (int b = 0; b < view.bodies && bounded_; ++b) {
     const double extent = extents[static_cast<std::size_t>(b)];
     if (extent >= 0) bounded_ = add_levers(b, extent);
+  }
+  const auto carrier = [&](int b) {
+    const auto at = std::find(carriers_.begin(), carriers_.end(), b);
+    return at == carriers_.end() ? -1 : static_cast<int>(at - carriers_.begin());
+  };
+  for (stepping::PairBodies& pair : pair_bodies_) {
+    pair.carrier_a = carrier(pair.a);
+    pair.carrier_b = carrier(pair.b);
   }
 }
 
@@ -342,6 +352,8 @@ stepping::Contacts<double> ModelContacts::view() const {
           static_cast<int>(carriers_.size()),
           rates_.data(),
           carriers_.data(),
+          pair_bodies_.data(),
+          own_pairs_,
           levers_.data(),
           lever_.data()};
 }

@@ -60,6 +60,8 @@ class ModelContacts {
   bool bounded_ = true;
   std::vector<stepping::Rate> rates_;
   std::vector<int> carriers_;
+  std::vector<stepping::PairBodies> pair_bodies_;
+  int own_pairs_ = 0;
   std::vector<stepping::Levers> levers_;
   std::vector<stepping::Lever<double>> lever_;
 };

@@ -20,7 +20,6 @@ struct ContactPair {
   int a, b;                      ///< bodies; a is −1 for the world. Forces and normals are those on b
   int first, points;             ///< its contact points among all
   bool plane;                    ///< the surface of a is a plane
-  bool one_tree;                 ///< both bodies move with the same root
   bool swapped;                  ///< `kind` names the shape of b first
   collision::DistancePair kind;  ///< of two shapes
   PairShape<Real> shape_a, shape_b;
@@ -42,6 +41,13 @@ struct Lever {
   Real length;
 };
 
+/// Bodies of a pair, also by their numbers among the carriers, and whether they move with the same root.
+struct PairBodies {
+  int a, b;
+  int carrier_a, carrier_b;
+  bool one_tree;
+};
+
 /// Levers of a body: [first, root) of its joints, [root, end) of a root that moves freely.
 struct Levers {
   int first, root, end;
@@ -59,8 +65,10 @@ struct Contacts {
   bool bounded;                       ///< levers bound the motion of all shapes
   int rates, carriers;
   const Rate* rate;
-  const int* carrier;    ///< bodies with shapes of pairs
-  const Levers* levers;  ///< [carriers]
+  const int* carrier;        ///< bodies with shapes of pairs
+  const PairBodies* bodies;  ///< [pairs] as of `pair`, close together in memory
+  int own_pairs;             ///< pairs of one tree
+  const Levers* levers;      ///< [carriers]
   const Lever<Real>* lever;
 };
 

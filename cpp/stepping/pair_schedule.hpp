@@ -10,8 +10,11 @@
 //
 //     L     lever of a joint: the distance from it that shapes of the body can have [m]
 //
-// Pairs within their reach are tested in every step. Of the others, those that could be due soon are watched:
-// their paths are compared in every step; for the rest, twice the longest path of any body suffices.
+// Paths are compared every few steps, or as soon as a rate has grown by a quarter; in between, only those of
+// pairs that could be due by then.
+//
+// Pairs within their reach are tested in every step. Of the others, those that could be due soon are watched;
+// for the rest, twice the longest path of any body suffices.
 #pragma once
 
 #include "stepping/contact_run.hpp"
@@ -28,23 +31,30 @@ class PairSchedule {
   PairSchedule(const Contacts<Parameter>& contacts, int bodies, tree::Workspace<S>& w)
       : contacts_(contacts),
         rate_(tree::take<S>(w, contacts.rates)),
-        own_(tree::take<Path>(w, bodies)),
-        whole_(tree::take<Path>(w, bodies)),
+        bound_(tree::take<S>(w, contacts.rates)),
+        moved_(tree::take<S>(w, contacts.rates)),
+        soon_(tree::take<S>(w, contacts.rates)),
+        own_(tree::take<Path>(w, bodies + 1) + 1),
+        whole_(tree::take<Path>(w, bodies + 1) + 1),
         end_(tree::take<S>(w, contacts.pairs)),
         near_(tree::take<bool>(w, contacts.pairs)),
-        watched_(tree::take<int>(w, contacts.pairs)),
+        close_(tree::take<bool>(w, contacts.pairs)),
+        watched_(tree::take<Watched>(w, contacts.pairs)),
         due_(tree::take<int>(w, contacts.pairs)) {
     const S o = simd::all<S>(0);
+    own_[-1] = whole_[-1] = {o, o, o, o, o};
     for (int n = 0; n < contacts.carriers; ++n) {
-      own_[contacts.carrier[n]] = whole_[contacts.carrier[n]] = {o, o, o, o};
+      own_[contacts.carrier[n]] = whole_[contacts.carrier[n]] = {o, o, o, o, o};
     }
+    for (int i = 0; i < contacts.rates; ++i) moved_[i] = o;
     restart();
   }
 
   /// Makes all pairs due.
   void restart() {
-    for (int k = 0; k < contacts_.pairs; ++k) near_[k] = true;
+    for (int k = 0; k < contacts_.pairs; ++k) near_[k] = close_[k] = true;
     scans_ = 2;
+    left_ = 0;
   }
 
   /// Takes the velocities (nv) of a step of length h. Returns how many pairs are due in some of these worlds.
@@ -55,24 +65,25 @@ class PairSchedule {
       return due_count_;
     }
     measure(v, h);
-    const S four = simd::all<S>(Real(4)), two = simd::all<S>(Real(2));
-    S own_most = simd::all<S>(0), whole_most = simd::all<S>(0);
-    for (int n = 0; n < contacts_.carriers; ++n) {
-      Path &own = own_[contacts_.carrier[n]], &whole = whole_[contacts_.carrier[n]];
-      own.ahead = fma(four, own.step, own.length);
-      whole.ahead = fma(four, whole.step, whole.length);
-      own_most = max(own_most, own.ahead - own.seen);
-      whole_most = max(whole_most, whole.ahead - whole.seen);
-    }
-    const auto covered = (two * own_most < own_slack_) & (two * whole_most < whole_slack_);
-    if (scans_ > 0 || any(worlds & !covered)) {
-      scan(worlds);
+    if (left_ > 0 && none(worlds & faster())) {
+      --left_;
+      choose(worlds);
       return due_count_;
     }
-    for (int n = 0; n < watched_count_; ++n) {
-      const int k = watched_[n];
-      if (near_[k] || any(worlds & !(ahead(k) < end_[k]))) due_[due_count_++] = k;
+    left_ = window;
+    look_ahead();
+    const S two = simd::all<S>(Real(2));
+    auto covered = two * longest(whole_) < whole_slack_;
+    if (contacts_.own_pairs > 0) covered &= two * longest(own_) < own_slack_;
+    if (scans_ > 0 || any(worlds & !covered)) {
+      scan(worlds);
+    } else {
+      for (int n = 0; n < watched_count_; ++n) {
+        const Watched& watched = watched_[n];
+        close_[watched.pair] = any(worlds & !(watched.a->ahead + watched.b->ahead < end_[watched.pair]));
+      }
     }
+    choose(worlds);
     return due_count_;
   }
 
@@ -82,21 +93,19 @@ class PairSchedule {
   /// No less than the shapes of a pair can approach each other in four steps; infinite if that is unknown.
   S approach(int k) const {
     if (!contacts_.bounded) return simd::all<S>(__builtin_inf());
-    const auto& pair = contacts_.pair[k];
-    const Path* const path = pair.one_tree ? own_ : whole_;
-    const S steps = path[pair.b].step;
-    return simd::all<S>(Real(4)) * (pair.a < 0 ? steps : steps + path[pair.a].step);
+    const PairBodies& pair = contacts_.bodies[k];
+    const Path* const path = paths(pair);
+    return simd::all<S>(Real(4)) * (path[pair.b].step + path[pair.a].step);
   }
 
-  /// Pair k is farther apart than its reach by `room` [m], which may be less but for its motion.
+  /// Pair k is farther apart than its least reach by `room` [m].
   void leave(int k, S room) {
-    const auto& pair = contacts_.pair[k];
-    const Path* const path = pair.one_tree ? own_ : whole_;
-    S length = path[pair.b].length;
-    if (pair.a >= 0) length += path[pair.a].length;
+    if (!contacts_.bounded) return;
+    const S length = length_of(k);
     constexpr Real rounding = sizeof(Real) == 8 ? Real(1e-9) : Real(1e-3);
     end_[k] = fnma(simd::all<S>(rounding), abs(room) + length, length + room);
     near_[k] = false;
+    close_[k] = true;
   }
 
   void stay(int k) { near_[k] = true; }
@@ -104,28 +113,99 @@ class PairSchedule {
   /// Ends a step whose velocities (nv) were these at its end; null if they are those of its begin.
   void end_step(const S* v, S h) {
     if (!contacts_.bounded) return;
-    if (v != nullptr) measure(v, h);
-    for (int n = 0; n < contacts_.carriers; ++n) {
-      Path &own = own_[contacts_.carrier[n]], &whole = whole_[contacts_.carrier[n]];
-      own.length += own.step;
-      whole.length += whole.step;
+    if (v != nullptr) {
+      measure(v, h);
+      if (any(faster())) left_ = 0;
     }
+    for (int i = 0; i < contacts_.rates; ++i) moved_[i] += rate_[i];
   }
 
  private:
+  static constexpr int window = 4;  ///< steps for which paths are looked ahead, if no rate grows by a quarter
+
   /// Lengths of the path of a body's shapes [m].
   struct Path {
-    S length, step;  ///< so far, and in a step
-    S ahead, seen;   ///< with four more steps, and that at the last scan
+    S length, step;  ///< so far, and at most in a step
+    S ahead, seen;   ///< with the steps of a window ahead, and that at the last scan
+    S now;           ///< with four more steps
   };
 
-  S ahead(int k) const {
-    const auto& pair = contacts_.pair[k];
-    const Path* const path = pair.one_tree ? own_ : whole_;
-    return pair.a < 0 ? path[pair.b].ahead : path[pair.b].ahead + path[pair.a].ahead;
+  /// A pair whose paths are compared in every step: their lengths ahead.
+  struct Watched {
+    int pair;
+    const Path *a, *b;
+  };
+
+  /// Length of the paths of a pair so far.
+  S length_of(int k) const {
+    const PairBodies& pair = contacts_.bodies[k];
+    S length = simd::all<S>(0);
+    const int carriers[] = {pair.carrier_a, pair.carrier_b};
+    for (const int n : carriers) {
+      if (n < 0) continue;
+      const Levers& levers = contacts_.levers[n];
+      length = sum(levers.first, pair.one_tree ? levers.root : levers.end, moved_, length);
+    }
+    return length;
   }
 
-  /// Lengths of a step's paths.
+  /// Paths of all bodies with four more steps like this one.
+  void look_near() {
+    const S four = simd::all<S>(Real(4));
+    for (int i = 0; i < contacts_.rates; ++i) soon_[i] = fma(four, rate_[i], moved_[i]);
+    for (int n = 0; n < contacts_.carriers; ++n) {
+      const auto& levers = contacts_.levers[n];
+      Path &own = own_[contacts_.carrier[n]], &whole = whole_[contacts_.carrier[n]];
+      own.now = sum(levers.first, levers.root, soon_, simd::all<S>(0));
+      whole.now = sum(levers.root, levers.end, soon_, own.now);
+    }
+  }
+
+  /// Adds the watched pairs that are near, or due by the paths of this step.
+  void choose(simd::Mask<S> worlds) {
+    bool looked = false;
+    for (int n = 0; n < watched_count_; ++n) {
+      const Watched& watched = watched_[n];
+      const int k = watched.pair;
+      if (!near_[k] && !close_[k]) continue;
+      if (!near_[k]) {
+        if (!looked) look_near();
+        looked = true;
+        if (none(worlds & !(watched.a->now + watched.b->now < end_[k]))) continue;
+      }
+      due_[due_count_++] = k;
+    }
+  }
+
+  /// Σ length · rate over levers.
+  S sum(int first, int end, const S* rate, S from) const {
+    for (int i = first; i < end; ++i) {
+      from = fma(simd::all<S>(contacts_.lever[i].length), rate[contacts_.lever[i].rate], from);
+    }
+    return from;
+  }
+
+  /// Paths of bodies; the world's has no length.
+  const Path* paths(const PairBodies& pair) const { return pair.one_tree ? own_ : whole_; }
+
+  /// Longest path since the last scan.
+  S longest(const Path* path) const {
+    S most = simd::all<S>(0);
+    for (int n = 0; n < contacts_.carriers; ++n) {
+      const Path& own = path[contacts_.carrier[n]];
+      most = max(most, own.ahead - own.seen);
+    }
+    return most;
+  }
+
+  /// Worlds where a rate exceeds its bound.
+  simd::Mask<S> faster() const {
+    auto found = simd::nowhere<S>();
+    for (int i = 0; i < contacts_.rates; ++i) found |= !(rate_[i] <= bound_[i]);
+    return found;
+  }
+
+  /// Rates of a step, times its length.
   void measure(const S* v, S h) {
     for (int i = 0; i < contacts_.rates; ++i) {
       const Rate& rate = contacts_.rate[i];
@@ -137,23 +217,33 @@ class PairSchedule {
       }
       rate_[i] = h * size;
     }
+  }
+
+  /// Bounds the rates of the next steps by those of this one and somewhat more, and the paths of bodies by
+  /// them: until the window ends, and for four steps more.
+  void look_ahead() {
+    const S most = simd::all<S>(Real(1.25)), steps = simd::all<S>(Real(window + 5));
+    S fastest = simd::all<S>(0);
+    for (int i = 0; i < contacts_.rates; ++i) fastest = max(fastest, rate_[i]);
+    for (int i = 0; i < contacts_.rates; ++i) {
+      bound_[i] = fma(most, rate_[i], simd::all<S>(Real(0.05)) * fastest);
+    }
     for (int n = 0; n < contacts_.carriers; ++n) {
       const auto& levers = contacts_.levers[n];
-      const auto sum = [&](int first, int end, S from) {
-        for (int i = first; i < end; ++i) {
-          from = fma(simd::all<S>(contacts_.lever[i].length), rate_[contacts_.lever[i].rate], from);
-        }
-        return from;
-      };
-      const int b = contacts_.carrier[n];
-      own_[b].step = sum(levers.first, levers.root, simd::all<S>(0));
-      whole_[b].step = sum(levers.root, levers.end, own_[b].step);
+      const S none = simd::all<S>(0);
+      Path &own = own_[contacts_.carrier[n]], &whole = whole_[contacts_.carrier[n]];
+      own.length = sum(levers.first, levers.root, moved_, none);
+      own.step = sum(levers.first, levers.root, bound_, none);
+      own.ahead = fma(steps, own.step, own.length);
+      whole.length = sum(levers.root, levers.end, moved_, own.length);
+      whole.step = sum(levers.root, levers.end, bound_, own.step);
+      whole.ahead = fma(steps, whole.step, whole.length);
     }
   }
 
   /// Compares all pairs: those that could be due within some steps are watched in each.
   void scan(simd::Mask<S> worlds) {
-    constexpr Real horizon = 24;  // steps
+    constexpr Real horizon = 20;  // steps
     if (scans_ > 0) --scans_;
     watched_count_ = 0;
     S own_fastest = simd::all<S>(0), whole_fastest = simd::all<S>(0);
@@ -168,14 +258,15 @@ class PairSchedule {
     const S own_limit = far * own_fastest, whole_limit = far * whole_fastest;
     own_slack_ = whole_slack_ = inf;
     for (int k = 0; k < contacts_.pairs; ++k) {
-      const bool own = contacts_.pair[k].one_tree;
-      const S room = near_[k] ? simd::all<S>(0) : end_[k] - ahead(k);
-      if (any(worlds & !(room > simd::all<S>(0)))) {
-        due_[due_count_++] = watched_[watched_count_++] = k;
-      } else if (any(worlds & !(room > (own ? own_limit : whole_limit)))) {
-        watched_[watched_count_++] = k;
+      const PairBodies& pair = contacts_.bodies[k];
+      const Path* const path = paths(pair);
+      const S ahead = path[pair.b].ahead + path[pair.a].ahead;
+      const S room = near_[k] ? simd::all<S>(0) : end_[k] - ahead;
+      if (any(worlds & !(room > (pair.one_tree ? own_limit : whole_limit)))) {
+        watched_[watched_count_++] = {k, &path[pair.b], &path[pair.a]};
+        close_[k] = any(worlds & !(room > simd::all<S>(0)));
       } else {
-        S& slack = own ? own_slack_ : whole_slack_;
+        S& slack = pair.one_tree ? own_slack_ : whole_slack_;
         slack = min(slack, room);
       }
     }
@@ -183,13 +274,16 @@ class PairSchedule {
   }
 
   const Contacts<Parameter>& contacts_;
-  S* rate_;             ///< [rates]
-  Path *own_, *whole_;  ///< [bodies] relative to the tree's root, and in the world
-  S* end_;              ///< [pairs] sum of the paths at which a pair is due
-  bool* near_;          ///< [pairs] within their reach
-  int *watched_, *due_;
+  S *rate_, *bound_, *moved_,
+      *soon_;            ///< [rates] times a step, their bounds, their sums so far, and with four more steps
+  Path *own_, *whole_;   ///< [−1, bodies) relative to the tree's root, and in the world
+  S* end_;               ///< [pairs] sum of the paths at which a pair is due
+  bool *near_, *close_;  ///< [pairs] within their reach, and those that can come so near within a window
+  Watched* watched_;
+  int* due_;
   int watched_count_ = 0, due_count_ = 0;
-  int scans_ = 2;  ///< still to make in the next steps
+  int scans_ = 2;  ///< still to make
+  int left_ = 0;   ///< steps of the window
   S own_slack_, whole_slack_;
 };
 
