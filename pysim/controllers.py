@@ -21,8 +21,18 @@ held between them.
 
 from __future__ import annotations
 
-from pysim.elements.block import Controller, Source, controller, source
+from pysim.elements.block import CallbackController, Controller, Source, controller, source
 from pysim.elements.channels import Signal, real, signal
 from pysim.tracing.spline import spline
 
-__all__ = ["Controller", "Signal", "Source", "controller", "real", "signal", "source", "spline"]
+__all__ = [
+    "CallbackController",
+    "Controller",
+    "Signal",
+    "Source",
+    "controller",
+    "real",
+    "signal",
+    "source",
+    "spline",
+]

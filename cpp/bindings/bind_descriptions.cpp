@@ -2,7 +2,9 @@
 #include <pybind11/native_enum.h>
 #include <pybind11/stl.h>
 
+#include <array>
 #include <iterator>
+#include <limits>
 #include <tuple>
 #include <utility>
 
@@ -71,6 +73,12 @@ void bind_enums(py::module_& m) {
       .value("line", LoopKind::line)
       .value("distance", LoopKind::distance)
       .value("wheel", LoopKind::wheel)
+      .finalize();
+  py::native_enum<tree::PathKind>(m, "PathKind", "enum.Enum", "Part of a path: a point, or an obstacle.")
+      .value("point", tree::PathKind::point)
+      .value("conditional", tree::PathKind::conditional)
+      .value("sphere", tree::PathKind::sphere)
+      .value("cylinder", tree::PathKind::cylinder)
       .finalize();
   py::native_enum<ElementKind>(m,
                                "ElementKind",
@@ -472,18 +480,54 @@ ElementDescription make_element(std::string name,
   return element;
 }
 
-PathPoint make_path_point(int body, const Numbers& at) {
-  PathPoint point = {body, {}};
-  copy_numbers(at, "at", {3}, point.at);
+PathPoint make_path_point(int body,
+                          const Numbers& at,
+                          tree::PathKind kind,
+                          double radius,
+                          const Numbers& side,
+                          int q,
+                          double lower,
+                          double upper) {
+  PathPoint point = {body, kind, q, {}, {}, radius, {}, lower, upper};
+  double pose[12];
+  pack_pose(at, "at", pose);
+  std::copy(pose, pose + 9, point.axes);
+  std::copy(pose + 9, pose + 12, point.at);
+  copy_numbers(side, "side", {3}, point.side);
   return point;
 }
 
+Numbers path_pose(const PathPoint& point) {
+  double pose[12];
+  std::copy(point.axes, point.axes + 9, pose);
+  std::copy(point.at, point.at + 3, pose + 9);
+  return pose_matrix(pose);
+}
+
 void bind_element(py::module_& m) {
-  py::class_<PathPoint> point(m, "PathPoint", "A point of a path, on a body (-1 is the world).");
-  point.def(py::init(&make_path_point), "body"_a, "at"_a)
+  py::class_<PathPoint> point(m,
+                              "PathPoint",
+                              "A point of a path, on a body (-1 is the world), a point within a range of "
+                              "coordinate q, or an obstacle; at is its frame in the body.");
+  point
+      .def(py::init(&make_path_point),
+           "body"_a,
+           "at"_a,
+           "kind"_a = tree::PathKind::point,
+           "radius"_a = 0.0,
+           "side"_a = Numbers(3, std::array<double, 3>{}.data()),
+           "q"_a = -1,
+           "lower"_a = -std::numeric_limits<double>::infinity(),
+           "upper"_a = std::numeric_limits<double>::infinity())
       .def_readonly("body", &PathPoint::body)
-      .def_property_readonly("at", [](const PathPoint& p) { return Numbers(3, p.at); });
-  define_record(point, "body", "at");
+      .def_property_readonly("at", &path_pose)
+      .def_readonly("kind", &PathPoint::kind)
+      .def_readonly("radius", &PathPoint::radius)
+      .def_property_readonly("side", [](const PathPoint& p) { return Numbers(3, p.side); })
+      .def_readonly("q", &PathPoint::q)
+      .def_readonly("lower", &PathPoint::lower)
+      .def_readonly("upper", &PathPoint::upper);
+  define_record(point, "body", "at", "kind", "radius", "side", "q", "lower", "upper");
 
   py::class_<ElementCoordinate> coordinate(
       m, "ElementCoordinate", "A coordinate by its place in q (-1 if it is no plain number) and in v.");

@@ -146,6 +146,53 @@ void add_frame_derivatives(const ModelOf<S>& model,
 
 // ------------------------------------------------------------------------------------------ paths
 
+/// f_k·∂x/∂q of the motion x of an end of a path against an obstacle, for every coordinate of the tree.
+template <class S>
+void relative_levers(const ModelOf<S>& model,
+                     const SegmentDerivatives<S>& d,
+                     const PathEnd<S>& end,
+                     int obstacle,
+                     const Vec3<S>& f,
+                     S* levers) {
+  const S one = all<S>(1);
+  for (int k = 0; k < model.nv; ++k) d.D[k] = zero3<S>();
+  spread_levers(model, d, end.body, end.at, one);
+  if (obstacle >= 0) {
+    const Vec3<S> p = end_motion(d.body, end).p;
+    const Pose<S>& X_WO = d.body[obstacle].X_WB;
+    spread_levers(model, d, obstacle, transpose_times(X_WO.R, p - X_WO.p), -one);
+  }
+  for (int k = 0; k < model.nv; ++k) levers[k] = dot(f, d.D[k]);
+}
+
+/// Adds what obstacles and conditional points change of −T ∂²L/∂q²; visit(k, 0, x) for what they add to
+/// ∂L̇/∂q_k.
+template <class S, class Visit>
+void add_path_curvature(const ModelOf<S>& model,
+                        const SegmentDerivatives<S>& d,
+                        const S* v,
+                        const Element<typename S::Parameter>& element,
+                        S tension,
+                        const Visit& visit,
+                        Workspace<S> w) {
+  S *const by_a = take<S>(w, model.nv), *const by_b = take<S>(w, model.nv);
+  visit_curvature_terms(
+      model, d.body, d.q, element, [&](const auto& from, int obstacle, const auto& to, const auto& term) {
+        relative_levers<S>(model, d, from, obstacle, term.f, by_a);
+        relative_levers<S>(model, d, to, obstacle, term.g, by_b);
+        for (int k = 0; k < model.nv; ++k) {
+          const S a = fma(term.p, by_a[k], term.q * by_b[k]), b = fma(term.q, by_a[k], term.s * by_b[k]);
+          S rate = all<S>(0);
+          for (int i = 0; i < model.nv; ++i) {
+            const S both = fma(a, by_a[i], b * by_b[i]);
+            rate = fma(both, v[i], rate);
+            add_entry(model, i, k, -(d.sign * tension) * both, d.by_q);
+          }
+          visit(k, all<S>(0), rate);
+        }
+      });
+}
+
 /// visit(k, ∂L/∂q_k, ∂L̇/∂q_k) for every segment of a path and coordinate k; adds −T ∂²L/∂q² to ∂τ/∂q.
 template <class S, class Visit>
 void visit_path_slopes(const ModelOf<S>& model,
@@ -153,11 +200,12 @@ void visit_path_slopes(const ModelOf<S>& model,
                        const S* v,
                        const Element<typename S::Parameter>& element,
                        S tension,
-                       const Visit& visit) {
+                       const Visit& visit,
+                       Workspace<S> w) {
   const S one = all<S>(1);
-  visit_segments(model, d.body, element, [&](const auto& from, const auto& to, const Segment<S>& s) {
+  visit_segments(model, d.body, d.q, element, [&](const auto& from, const auto& to, const Segment<S>& s) {
     if (from.body == to.body) return;
-    const Vec3<S> at_a = spatial::all3<S>(from.at), at_b = spatial::all3<S>(to.at);
+    const Vec3<S>&at_a = from.at, &at_b = to.at;
     for (int k = 0; k < model.nv; ++k) d.D[k] = d.rate[k] = zero3<S>();
     spread_levers(model, d, from.body, at_a, -one);
     spread_curvature(model, d, v, from.body, at_a, -one, tension * s.n);
@@ -171,6 +219,7 @@ void visit_path_slopes(const ModelOf<S>& model,
       for (int i = 0; i < model.nv; ++i) add_entry(model, i, k, -dot(d.D[i], df), d.by_q);
     }
   });
+  add_path_curvature<S>(model, d, v, element, tension, visit, w);
 }
 
 template <class S>
@@ -181,16 +230,17 @@ void add_path_derivatives(const ModelOf<S>& model,
                           Workspace<S> w) {
   const auto& program = model.program[element.derivative];
   S* const registers = take<S>(w, program.registers);
-  load_path(model, d.body, element, registers);
+  load_path(model, d.body, d.q, element, registers);
   run_program(program, 2, registers);
   const S tension = registers[program.outputs[0]], by_length = registers[program.outputs[1]],
           by_rate = registers[program.outputs[2]];
   S *const J = take<S>(w, model.nv), *const J_rate = take<S>(w, model.nv);  // ∂L/∂q and ∂L̇/∂q
   for (int k = 0; k < model.nv; ++k) J[k] = J_rate[k] = all<S>(0);
-  visit_path_slopes<S>(model, d, v, element, tension, [&](int k, S stretch, S stretch_rate) {
+  const auto add = [&](int k, S stretch, S stretch_rate) {
     J[k] += stretch;
     J_rate[k] += stretch_rate;
-  });
+  };
+  visit_path_slopes<S>(model, d, v, element, tension, add, w);
   for (int k = 0; k < model.nv; ++k) {
     const S by_q = d.sign * fma(by_length, J[k], by_rate * J_rate[k]), by_v = d.sign * by_rate * J[k];
     for (int i = 0; i < model.nv; ++i) {

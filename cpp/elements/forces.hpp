@@ -9,6 +9,7 @@
 #pragma once
 
 #include "elements/placed_bodies.hpp"
+#include "elements/wrapping.hpp"
 #include "tree/program.hpp"
 
 namespace pysim::elements {
@@ -16,7 +17,6 @@ namespace pysim::elements {
 using tree::Element;
 using tree::ElementCoordinate;
 using tree::ElementKind;
-using tree::PathPoint;
 using tree::ProgramView;
 
 /// Runs a program whose inputs are the first registers; its outputs remain in them.
@@ -123,23 +123,99 @@ Segment<S> segment(const PointMotion<S>& A, const PointMotion<S>& B) {
   return {inverse_length * d, B.v - A.v, length, inverse_length};
 }
 
+/// End of a straight part of a path: a point fixed on a body, in its frame.
 template <class S>
-PointMotion<S> path_point(const PlacedBody<S>* body, const PathPoint<typename S::Parameter>& point) {
-  return point_motion(body, point.body, spatial::all3<S>(point.at));
+struct PathEnd {
+  int body;
+  Vec3<S> at;
+};
+
+template <class S>
+PathEnd<S> path_end(const PathPoint<typename S::Parameter>& point) {
+  return {point.body, spatial::all3<S>(point.at)};
 }
 
-/// f(from, to, segment) for every segment of a path.
+template <class S>
+PointMotion<S> end_motion(const PlacedBody<S>* body, const PathEnd<S>& end) {
+  return point_motion(body, end.body, end.at);
+}
+
+/// Frame of an obstacle, or of a conditional point, in the world.
+template <class S>
+Pose<S> obstacle_pose(const PlacedBody<S>* body, const PathPoint<typename S::Parameter>& point) {
+  const Pose<S> X = {spatial::all33<S>(point.axes), spatial::all3<S>(point.at)};
+  return point.body < 0 ? X : body[point.body].X_WB * X;
+}
+
+/// Path over an obstacle, or through a conditional point, between two points of the world, in the obstacle's
+/// frame.
+template <class S>
+Wrap<S> wrap(const PathPoint<typename S::Parameter>& point,
+             const Pose<S>& X_WO,
+             const S* q,
+             const Vec3<S>& from,
+             const Vec3<S>& to) {
+  const Vec3<S> a = transpose_times(X_WO.R, from - X_WO.p), b = transpose_times(X_WO.R, to - X_WO.p);
+  const S r = all<S>(point.radius);
+  const Vec3<S> side = spatial::all3<S>(point.side);
+  if (point.kind == PathKind::sphere) return over_sphere<S>(a, b, r, side);
+  if (point.kind == PathKind::cylinder) return over_cylinder<S>(a, b, r, side);
+  const S x = q[point.q];
+  return through_point<S>(a, b, (x >= all<S>(point.lower)) & (x <= all<S>(point.upper)));
+}
+
+/// f(from, to, segment) for every straight part of a path; the length of an arc counts with the part after
+/// it.
 template <class S, class Visit>
 void visit_segments(const ModelOf<S>& model,
                     const PlacedBody<S>* body,
+                    const S* q,
                     const Element<typename S::Parameter>& element,
                     const Visit& visit) {
   const auto* const point = model.path_point + element.first;
-  PointMotion<S> A = path_point(body, point[0]);
+  PathEnd<S> from = path_end<S>(point[0]);
+  PointMotion<S> A = end_motion(body, from);
   for (int k = 1; k < element.count; ++k) {
-    const PointMotion<S> B = path_point(body, point[k]);
-    visit(point[k - 1], point[k], segment(A, B));
+    const auto& next = point[k];
+    const bool is_point = next.kind == PathKind::point;
+    const PathEnd<S> to = path_end<S>(is_point ? next : point[++k]);
+    const PointMotion<S> B = end_motion(body, to);
+    if (is_point) {
+      visit(from, to, segment(A, B));
+    } else {
+      const Wrap<S> over = wrap<S>(next, obstacle_pose(body, next), q, A.p, B.p);
+      const Pose<S> X_BO = {spatial::all33<S>(next.axes), spatial::all3<S>(next.at)};
+      const PathEnd<S> P = {next.body, X_BO * over.P}, Q = {next.body, X_BO * over.Q};
+      visit(from, P, segment(A, end_motion(body, P)));
+      Segment<S> last = segment(end_motion(body, Q), B);
+      last.length += over.arc;
+      visit(Q, to, last);
+    }
+    from = to;
     A = B;
+  }
+}
+
+/// f(from, obstacle, to, term) for the terms that the second derivatives of a path's length have besides
+/// those of its straight parts; their directions are in the world.
+template <class S, class Visit>
+void visit_curvature_terms(const ModelOf<S>& model,
+                           const PlacedBody<S>* body,
+                           const S* q,
+                           const Element<typename S::Parameter>& element,
+                           const Visit& visit) {
+  const auto* const point = model.path_point + element.first;
+  for (int k = 1; k + 1 < element.count; ++k) {
+    if (point[k].kind == PathKind::point) continue;
+    const PathEnd<S> from = path_end<S>(point[k - 1]), to = path_end<S>(point[k + 1]);
+    const Pose<S> X_WO = obstacle_pose(body, point[k]);
+    const Wrap<S> over = wrap<S>(point[k], X_WO, q, end_motion(body, from).p, end_motion(body, to).p);
+    for (const CurvatureTerm<S>& term : over.term) {
+      visit(from,
+            point[k].body,
+            to,
+            CurvatureTerm<S>{X_WO.R * term.f, X_WO.R * term.g, term.p, term.q, term.s});
+    }
   }
 }
 
@@ -147,10 +223,11 @@ void visit_segments(const ModelOf<S>& model,
 template <class S>
 void load_path(const ModelOf<S>& model,
                const PlacedBody<S>* body,
+               const S* q,
                const Element<typename S::Parameter>& element,
                S* registers) {
   S length = all<S>(0), rate = all<S>(0);
-  visit_segments(model, body, element, [&](const auto&, const auto&, const Segment<S>& s) {
+  visit_segments(model, body, q, element, [&](const auto&, const auto&, const Segment<S>& s) {
     length += s.length;
     rate += dot(s.n, s.d_rate);
   });
@@ -163,14 +240,15 @@ template <class S>
 void push_path(const ModelOf<S>& model,
                const PlacedBody<S>* body,
                const Motion<S>* columns,
+               const S* q,
                const Element<typename S::Parameter>& element,
                S tension,
                S* tau) {
-  visit_segments(model, body, element, [&](const auto& from, const auto& to, const Segment<S>& s) {
+  visit_segments(model, body, q, element, [&](const auto& from, const auto& to, const Segment<S>& s) {
     if (from.body == to.body) return;
     const Vec3<S> f = tension * s.n;
-    push_point(model, body, columns, from.body, spatial::all3<S>(from.at), f, tau);
-    push_point(model, body, columns, to.body, spatial::all3<S>(to.at), -f, tau);
+    push_point(model, body, columns, from.body, from.at, f, tau);
+    push_point(model, body, columns, to.body, to.at, -f, tau);
   });
 }
 
@@ -178,14 +256,15 @@ template <class S>
 void add_path_force(const ModelOf<S>& model,
                     const PlacedBody<S>* body,
                     const Motion<S>* columns,
+                    const S* q,
                     const Element<typename S::Parameter>& element,
                     S* tau,
                     Workspace<S> w) {
   const auto& program = model.program[element.program];
   S* const registers = take<S>(w, program.registers);
-  load_path(model, body, element, registers);
+  load_path(model, body, q, element, registers);
   run_program(program, 2, registers);
-  push_path<S>(model, body, columns, element, registers[program.outputs[0]], tau);
+  push_path<S>(model, body, columns, q, element, registers[program.outputs[0]], tau);
 }
 
 /// Writes q and v of the element's coordinates to the first registers; v may be null (zero).
@@ -230,7 +309,7 @@ void add_element_forces(const ModelOf<S>& model, const S* q, const S* v, S* tau,
         add_frame_force<S>(model, body, columns, element, tau, w);
         break;
       case ElementKind::path:
-        add_path_force<S>(model, body, columns, element, tau, w);
+        add_path_force<S>(model, body, columns, q, element, tau, w);
         break;
       case ElementKind::coordinates:
         add_coordinate_force<S>(model, q, v, element, tau, w);
@@ -257,7 +336,7 @@ S element_energy(const ModelOf<S>& model, const S* q, Workspace<S> w) {
       load_frames(body, element, registers);
       inputs = frame_inputs;
     } else if (element.kind == ElementKind::path) {
-      load_path(model, body, element, registers);
+      load_path(model, body, q, element, registers);
     } else {
       load_coordinates<S>(model, q, nullptr, element, registers);
       inputs = 2 * element.count;

@@ -58,11 +58,13 @@ void path_rows(const ModelOf<S>& model,
                const S* v,
                const Element<typename S::Parameter>& port,
                S tension,
-               const PortRows<S>& rows) {
-  visit_path_slopes<S>(model, d, v, port, tension, [&](int k, S stretch, S stretch_rate) {
+               const PortRows<S>& rows,
+               Workspace<S> w) {
+  const auto add = [&](int k, S stretch, S stretch_rate) {
     add_to_row(model, k, stretch, rows.J);
     add_to_row(model, k, stretch_rate, rows.rate);
-  });
+  };
+  visit_path_slopes<S>(model, d, v, port, tension, add, w);
 }
 
 /// Rows of the ports that slopes depend on, at the tree's q and v, whose efforts are `effort(i)`; adds what
@@ -86,7 +88,7 @@ PortRows<S> port_rows(const ModelOf<S>& model,
     const bool driven = k < model.signals->driven;
     const auto own = [&](int n) { return driven ? effort(i + n) : all<S>(0); };
     if (port.kind == ElementKind::path) {
-      path_rows<S>(model, d, v, port, own(0), at);
+      path_rows<S>(model, d, v, port, own(0), at, w);
     } else {
       const Force<S> F = {{own(0), own(1), own(2)}, {own(3), own(4), own(5)}};
       frame_rows<S>(model, d, v, port, F, at, w);

@@ -22,6 +22,7 @@ template <class S>
 struct SegmentDerivatives {
   const PlacedBody<S>* body;
   const Motion<S>* columns;
+  const S* q;        ///< of the tree
   Motion<S>* slope;  ///< ∂S_i/∂q_k of joints whose S depends on q
   Lever<S>* lever;   ///< of one end
   Vec3<S>*D, *rate;  ///< of both ends: D, and ∂ḋ/∂q
@@ -106,6 +107,7 @@ SegmentDerivatives<S> take_segment_derivatives(
   }
   return {body,
           columns,
+          q,
           slope,
           take<Lever<S>>(w, model.nv),
           take<Vec3<S>>(w, model.nv),

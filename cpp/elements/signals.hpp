@@ -34,21 +34,23 @@ struct PlacedPorts {
   PlacedBody<S>* body;
   Motion<S>* columns;
   S* numbers;
+  const S* q;  ///< of the tree
 };
 
 /// Places the ports at the tree's q and v; none if there are no ports.
 template <class S>
 PlacedPorts<S> place_ports(const ModelOf<S>& model, const S* q, const S* v, Workspace<S>& w) {
-  if (model.ports == 0) return {nullptr, nullptr, nullptr};
+  if (model.ports == 0) return {nullptr, nullptr, nullptr, q};
   PlacedPorts<S> ports = {take<PlacedBody<S>>(w, model.bodies),
                           take<Motion<S>>(w, model.stored_columns),
-                          take<S>(w, std::ptrdiff_t{model.ports} * frame_inputs)};
+                          take<S>(w, std::ptrdiff_t{model.ports} * frame_inputs),
+                          q};
   place_bodies(model, q, v, ports.body, ports.columns);
   S* to = ports.numbers;
   for (int k = 0; k < model.ports; ++k) {
     const auto& port = model.port[k];
     if (port.kind == ElementKind::path) {
-      load_path<S>(model, ports.body, port, to);
+      load_path<S>(model, ports.body, q, port, to);
     } else {
       load_frames<S>(ports.body, port, to);
     }
@@ -121,7 +123,7 @@ void push_ports(const ModelOf<S>& model, const PlacedPorts<S>& ports, const Effo
   for (int k = 0, i = 0; k < model.signals->driven; ++k) {
     const auto& port = model.port[k];
     if (port.kind == ElementKind::path) {
-      push_path<S>(model, ports.body, ports.columns, port, effort(i), tau);
+      push_path<S>(model, ports.body, ports.columns, ports.q, port, effort(i), tau);
     } else {
       const auto three = [at](int n) { return Vec3<S>{at[n], at[n + 1], at[n + 2]}; };
       const Pose<S> X_AB = {{three(0), three(3), three(6)}, three(9)};

@@ -232,11 +232,29 @@ void Model::add_path(const std::string& name,
   if (points.size() < 2) throw std::invalid_argument("force '" + name + "': a path needs two points");
   element.first = static_cast<int>(double_.path_points.size());
   element.count = static_cast<int>(points.size());
+  for (std::size_t k = 0; k < points.size(); ++k) {
+    const bool between = k > 0 && k + 1 < points.size() && points[k - 1].kind == PathKind::point &&
+                         points[k + 1].kind == PathKind::point;
+    if (points[k].kind != PathKind::point && !between) {
+      throw std::invalid_argument("force '" + name + "': an obstacle is not between two points");
+    }
+  }
   for (PathPoint<double> point : points) {
     if (point.body < -1 || point.body >= nbodies()) {
       throw std::invalid_argument("force '" + name + "': no such body");
     }
-    to_engine_point(point.body, point.at);
+    double pose[12];
+    std::copy(point.axes, point.axes + 9, pose);
+    std::copy(point.at, point.at + 3, pose + 9);
+    to_engine_frame(point.body, pose);
+    std::copy(pose, pose + 9, point.axes);
+    std::copy(pose + 9, pose + 12, point.at);
+    if (point.kind == PathKind::conditional) {
+      if (point.q < 0 || point.q >= reduced_nq_) {
+        throw std::invalid_argument("force '" + name + "': no such coordinate");
+      }
+      point.q = leading({point.q, -1}).q;
+    }
     double_.path_points.push_back(point);
   }
 }

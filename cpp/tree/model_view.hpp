@@ -321,15 +321,26 @@ struct Element {
   }
 };
 
-/// A point of a path.
+/// Part of a path: a point, a point that counts within a range of a coordinate, or an obstacle between two
+/// points.
+enum class PathKind : int { point, conditional, sphere, cylinder };
+
+/// A point of a path, or an obstacle that it wraps over (elements/wrapping.hpp).
 template <class Real>
 struct PathPoint {
   int body;  ///< −1 for the world
-  Real at[3];
+  PathKind kind;
+  int q;              ///< coordinate of the tree that a conditional point depends on, else −1
+  Real at[3];         ///< point, or centre of the obstacle
+  Real axes[9];       ///< of the obstacle, column-major; z is the axis of a cylinder
+  Real radius;        ///< [m] of the obstacle
+  Real side[3];       ///< direction in its axes in which the path passes; 0 for the shorter side
+  Real lower, upper;  ///< range of the coordinate
 
   template <class F, class... Records>
   static constexpr void visit(F&& f, Records&... r) {
-    f(r.body...), f(r.at...);
+    f(r.body...), f(r.kind...), f(r.q...), f(r.at...), f(r.axes...), f(r.radius...), f(r.side...),
+        f(r.lower...), f(r.upper...);
   }
 };
 

@@ -7,6 +7,7 @@
 
 #include "simd/lookup.hpp"
 #include "simd/math.hpp"
+#include "simd/random.hpp"
 #include "tree/model_view.hpp"
 
 namespace pysim::tree {
@@ -132,6 +133,9 @@ void run(const ProgramView<typename S::Parameter>& program, int begin, int end, 
         break;
       case Op::fnma:
         out = simd::fnma(a, r[in.b], r[in.c]);
+        break;
+      case Op::random:
+        out = simd::random(a, r[in.b], r[in.c]);
         break;
     }
   }

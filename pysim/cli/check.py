@@ -364,7 +364,7 @@ def print_blocks(blocks: Iterable[BlockSpec]) -> None:
     """Print signals, sensors, controllers and actuators."""
     for block in blocks:
         reads = f" of {', '.join(block.inputs)}" if block.inputs else ""
-        drives = ", ".join((*block.coordinates, *(body for body, _ in block.points)))
+        drives = ", ".join((*block.coordinates, *(part.body for part in block.points)))
         on = f" on {drives}" if drives else ""
         sampled = f", every {block.period:g} s" if block.period is not None else ""
         print_line(f"  {block.kind:<10}  {block.name}: {block.type}{reads}{on}{sampled}")

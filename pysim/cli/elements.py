@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pysim.elements.block_library
-import pysim.elements.library  # noqa: F401, the same
+import pysim.elements.library
+import pysim.trajectory.source  # noqa: F401, all register their types
 from pysim.cli.messages import print_columns, print_line
 from pysim.elements.block import KINDS
 from pysim.elements.force import FORCES

@@ -63,6 +63,18 @@ class Controller(Block):
         raise _no_method(self, "output")
 
 
+class CallbackController(Controller):
+    """Base class of controllers that are called in Python at their instants, with the arrays of all worlds.
+
+    `output(self, t, inputs)` receives the time [s] and arrays `inputs.NAME` (worlds, size), and returns an array
+    (worlds, size) for each output. It is not recorded, so that it may use any library; its table needs a `period`.
+    A rollout that runs world by world calls it for one world at a time.
+    """
+
+    def begin(self, worlds: int) -> None:
+        """Prepare for a run of this many worlds; the base class does nothing."""
+
+
 class Sensor(Block):
     """Base class of sensors: `measure` names what it reads.
 

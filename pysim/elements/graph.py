@@ -23,15 +23,20 @@ from pysim._engine import (
     SignalsDescription,
     SignalSource,
 )
+from pysim.elements.block import CallbackController
 from pysim.elements.channels import Channel
 from pysim.elements.force import method_of
 from pysim.elements.graph_types import (
+    Callback,
     CompiledSignals,
     CoordinatePlace,
     GraphBlock,
+    NoiseKey,
     RecordedSignal,
+    SceneInput,
     WorkTerm,
 )
+from pysim.elements.noise import Noise
 from pysim.elements.powers import MeasuredElements, Powers
 from pysim.elements.quantities import Twist, Wrench
 from pysim.elements.signal_derivatives import SignalDerivatives
@@ -41,9 +46,10 @@ from pysim.joints.displacement import Pose
 from pysim.tracing.author_code import author_error, definition_place, method_place
 from pysim.tracing.derivative import Derivative
 from pysim.tracing.expression import Scalar
+from pysim.tracing.random_numbers import world_key
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from pysim._engine import PortDescription
     from pysim.elements.block import Block
@@ -81,6 +87,7 @@ class GraphBuilder:
         nv: number of velocities.
         gravity: of the world [m/s²].
         measured: elements outside the graph whose power is measured, or whose work is integrated.
+        seed: of the random numbers.
     """
 
     def __init__(
@@ -92,10 +99,11 @@ class GraphBuilder:
         nv: int,
         gravity: Sequence[float],
         measured: MeasuredElements | None = None,
+        seed: int = 0,
     ) -> None:
         self.blocks = {block.name: block for block in blocks}
         self.ports, self.driven, self.groups, self.nv = ports, driven, groups, nv
-        self.gravity = gravity
+        self.gravity, self.seed = gravity, seed
         self.symbols = SignalInputs(ports, nv)
         self.tape = self.symbols.tape
         self._values: dict[str, _Values] = {}
@@ -108,6 +116,10 @@ class GraphBuilder:
         measured = measured or MeasuredElements()
         self._ledger = dict(measured.ledger or {})
         self._powers = Powers(self, measured)
+        self._gates: dict[
+            int, list[int]
+        ] = {}  # places, by the number of the event that closes them
+        self._key: int | None = None  # place of the key of random numbers
         self._states = self._allot()
         self._coupled = self._states - len(self._ledger)
 
@@ -124,7 +136,9 @@ class GraphBuilder:
             if block.period is not None:
                 self._allot_channels(block, [*_states_of(block.plugin), *_memory_of(block.plugin)])
             if block.kind == "signal" and block.plugin is None:  # given from outside
-                self._state_places[block.name, "value"] = self._take(block.size)
+                places = self._state_places[block.name, "value"] = self._take(block.size)
+                for place, value in zip(places, block.start or (0.0,) * block.size, strict=True):
+                    self._start[place] = value
         return states
 
     def _take(self, count: int) -> list[int]:
@@ -160,8 +174,8 @@ class GraphBuilder:
             return channel.size
         if other.plugin is None:
             return other.size
-        if other.kind == "sensor":
-            return max(1, len(other.coordinates))
+        if other.kind == "sensor" and other.coordinates:
+            return len(other.coordinates)
         if other.inputs:
             return self._size_of_inputs(other)
         return len(
@@ -173,6 +187,13 @@ class GraphBuilder:
     def held(self, places: Sequence[int]) -> list[int]:
         """Return the nodes of numbers of the state."""
         return [self.symbols.number(SignalSource.state, place).index for place in places]
+
+    def random_key(self) -> Scalar:
+        """Return the key of the world's random numbers, which is a number of its state."""
+        if self._key is None:
+            self._key = self._take(1)[0]
+            self._start[self._key] = float(world_key(self.seed, 0))
+        return self.symbols.number(SignalSource.state, self._key)
 
     # ------------------------------------------------------------------------------------------ values of signals
 
@@ -203,7 +224,7 @@ class GraphBuilder:
         _check_inputs(block)
         if block.period is not None:
             return self._held_outputs(block)
-        method = {"sensor": "measure", "signal": "output", "controller": "output"}[block.kind]
+        method = _output_method(block)
         available = self.arguments(block, method)
         try:
             return self._outputs(block, method, available)
@@ -231,7 +252,13 @@ class GraphBuilder:
         for declared, name in zip(type(block.plugin).inputs, block.inputs, strict=False):
             if declared.size == channel.size:
                 return self._size_of_signal(block, name)
-        outputs = self._outputs(block, "output", self.arguments(block, "output"))
+        if isinstance(block.plugin, CallbackController):
+            problem = (
+                f"the output {channel.name!r} has the size {channel.size!r}, which no input has"
+            )
+            raise JointError(method_place(block.plugin, "output"), f"{problem}; give a number")
+        method = _output_method(block)
+        outputs = self._outputs(block, method, self.arguments(block, method))
         return len(outputs.numbers[channel.name])
 
     def _units(self, block: GraphBlock) -> dict[str, str]:
@@ -246,11 +273,14 @@ class GraphBuilder:
                         "q": _common(c.q_unit for c in block.coordinates),
                         "v": _common(c.v_unit for c in block.coordinates),
                     }
+                    | self._units_of_inputs(block)
                 )
             )
-        names = [c.name for c in type(plugin).inputs][: len(block.inputs)]
-        given = {k: self._unit_of(block, name) for k, name in zip(names, block.inputs, strict=True)}
-        return own | dict(plugin.units(given))
+        return own | dict(plugin.units(self._units_of_inputs(block)))
+
+    def _units_of_inputs(self, block: GraphBlock) -> dict[str, str]:
+        names = [c.name for c in type(block.plugin).inputs][: len(block.inputs)]
+        return {k: self._unit_of(block, name) for k, name in zip(names, block.inputs, strict=True)}
 
     def _unit_of(self, block: GraphBlock, name: str) -> str:
         other, channel = self._find(block, name)
@@ -408,6 +438,8 @@ class GraphBuilder:
             return getattr(self._inputs(block)[0], name)
         if name == "dynamics":
             return Dynamics(self)
+        if name == "noise":
+            return Noise(block, method, self.symbols, self.random_key)
         if name == "gravity":
             return np.array(self.gravity, float)
         if name in ("power", "energy"):
@@ -557,13 +589,14 @@ class GraphBuilder:
     def _exerted(self, block: GraphBlock) -> list[int]:
         if block.kind == "force":
             method = method_of(type(block.plugin))
-            return self.efforts_of_force(block, method, self.arguments(block, method.name))
+            nodes = self.efforts_of_force(block, method, self.arguments(block, method.name))
+            return self._until_release(block, nodes)
         own = type(block.plugin)
         has_tension = block.is_path and own.tension is not _base_tension()
         name = "tension" if has_tension else "force"
         nodes = self.nodes(block, name, self.call(block, name, self.arguments(block, name)))
         self._check_count(block, name, nodes, 1 if block.is_path else len(block.coordinates))
-        return nodes
+        return self._until_release(block, nodes)
 
     def efforts_of_force(
         self, block: GraphBlock, method: Method, given: Mapping[str, Any]
@@ -594,6 +627,16 @@ class GraphBuilder:
         total = self._sum(nodes)
         acts = total != 0
         return np.where(acts, self._within_limits(place, total) / np.where(acts, total, 1.0), 1.0)
+
+    def _until_release(self, block: GraphBlock, nodes: list[int]) -> list[int]:
+        """Return the nodes times a number that is 1 until an event, and 0 from it on."""
+        for event in block.released_by:
+            place = self._take(1)[0]
+            self._start[place] = 1.0
+            self._gates.setdefault(event, []).append(place)
+            gate = self.symbols.number(SignalSource.state, place).index
+            nodes = [self.tape.node("mul", gate, node) for node in nodes]
+        return nodes
 
     def _check_count(
         self, block: GraphBlock, method: str, nodes: Sequence[int], count: int
@@ -697,13 +740,51 @@ class GraphBuilder:
             tuple(block.name for block in order),
             len(begins),
             tuple(
-                (block.name, self._state_places[block.name, "value"][0])
+                SceneInput(block.name, tuple(self._state_places[block.name, "value"]))
                 for block in self.blocks.values()
                 if block.kind == "signal" and block.plugin is None
             ),
             self._state_names(),
             tuple(term for term, _ in work),
+            None if self._key is None else NoiseKey(self._key, self.seed),
+            self._callbacks([block.name for block, _, _ in blocks]),
+            tuple(tuple(self._gates.get(k, ())) for k in range(max(self._gates, default=-1) + 1)),
         )
+
+    def _callbacks(self, order: Sequence[str]) -> tuple[Callback, ...]:
+        """Return the controllers that are called in Python; `order` names the sampled programs bit by bit."""
+        last = {name: bit for bit, name in enumerate(order)}
+        return tuple(
+            Callback(
+                name,
+                self.blocks[name].plugin,
+                bit,
+                tuple(self._places_of(name, type(self.blocks[name].plugin).inputs, INPUT)),
+                tuple(self._places_of(name, type(self.blocks[name].plugin).outputs, "")),
+            )
+            for name, bit in last.items()
+            if isinstance(self.blocks[name].plugin, CallbackController)
+        )
+
+    def _places_of(
+        self, block: str, channels: Channels, prefix: str
+    ) -> Iterator[tuple[str, tuple[int, ...]]]:
+        for channel in channels:
+            yield channel.name, tuple(self._state_places[block, prefix + channel.name])
+
+    def _gathered_inputs(self, block: GraphBlock) -> tuple[list[int], list[int]]:
+        """Return the nodes of the inputs of a controller that is called in Python, and the places that hold them."""
+        nodes: list[int] = []
+        places: list[int] = []
+        given = self._inputs(block)[0]
+        for channel in type(block.plugin).inputs:
+            values = self.nodes(block, "output", getattr(given, channel.name))
+            key = block.name, INPUT + channel.name
+            if key not in self._state_places:
+                self._state_places[key] = self._take(len(values))
+            nodes += values
+            places += self._state_places[key]
+        return nodes, places
 
     def _no_effort(self, port: int) -> list[int]:
         return [self.tape.const(0)] * (1 if is_path(self.ports[port]) else 6)
@@ -804,14 +885,18 @@ class GraphBuilder:
         for block in self.blocks.values():
             if block.period is None:
                 continue
-            outputs = self._outputs(block, "output", self.arguments(block, "output"))
+            if isinstance(block.plugin, CallbackController):
+                found[block.name] = (block, *self._gathered_inputs(block))
+                continue
+            method = _output_method(block)
+            outputs = self._outputs(block, method, self.arguments(block, method))
             nodes: list[int] = []
             places: list[int] = []
             for name, values in outputs.numbers.items():
                 own = self._state_places[block.name, name]
                 if len(own) != len(values):
                     problem = f"must return {_numbers(len(own))} for {name!r}, got {len(values)}"
-                    raise JointError(method_place(block.plugin, "output"), problem)
+                    raise JointError(method_place(block.plugin, method), problem)
                 nodes += values
                 places += own
             for channel, values in self._stepped(block):
@@ -848,6 +933,10 @@ class GraphBuilder:
     def _in_order(self, found: Mapping[str, _Sampled]) -> list[_Sampled]:
         """Sort sampled blocks: one that reads another runs after it; loops keep the order of the scene."""
         owner = {place: name for name, (_, _, places) in found.items() for place in places}
+        called = [name for name in found if isinstance(found[name][0].plugin, CallbackController)]
+        for name in called:
+            for _, own in self._places_of(name, type(found[name][0].plugin).outputs, ""):
+                owner |= dict.fromkeys(own, name)
         reads = {
             name: {
                 owner[index]
@@ -872,6 +961,10 @@ class GraphBuilder:
 
         for name in found:
             visit(name)
+        later = set(called)  # what depends on Python runs after what does not
+        for _ in found:
+            later |= {name for name in found if reads[name] & later}
+        order.sort(key=lambda name: name in later)
         return [found[name] for name in order]
 
     def _check_stages(self, rows: Sequence[int]) -> None:
@@ -936,6 +1029,9 @@ class GraphBuilder:
 MOST_SAMPLED = 64  # blocks; the engine has a bit for each
 TIME_DERIVATIVES = ("rate", "acceleration")  # outputs of every source besides its value
 LIMIT_WIDTH = 1e-6  # share of a velocity limit within which the drive falls to 0
+INPUT = (
+    "input "  # prefix of the places that hold the inputs of controllers that are called in Python
+)
 EFFORT = "effort"  # prefix of the recorded sums of actuator forces
 
 
@@ -964,12 +1060,17 @@ _OFFERED = {
     "signal": (),
     "sensor": (
         "inputs", "q", "v", "a", "pose", "twist", "acceleration", "length", "rate", "wrench", "gravity", "power",
-        "energy",
+        "energy", "noise",
     ),
-    "controller": ("inputs", "dynamics", "gravity"),
+    "controller": ("inputs", "dynamics", "gravity", "noise"),
     "actuator": ("command", "inputs", "q", "v", "length", "rate"),
     "force": ("pose", "twist", "length", "rate", "q", "v", "inputs"),
 }  # fmt: skip
+
+
+def _output_method(block: GraphBlock) -> str:
+    """Return the method that computes the outputs of a block."""
+    return "measure" if block.kind == "sensor" else "output"
 
 
 def _states_of(plugin: Any) -> list[Channel]:

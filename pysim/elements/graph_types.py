@@ -33,7 +33,7 @@ class GraphBlock:
     plugin: Any
     inputs: tuple[str, ...] = ()
     period: float | None = None  # [s]
-    start: tuple[float, ...] | None = None  # value of acceleration-level inputs at t = 0
+    start: tuple[float, ...] | None = None  # values of an input of the scene
     unit: str = ""  # of a signal
     size: int = 1  # of an input of the scene
     coordinates: tuple[CoordinatePlace, ...] = ()
@@ -42,6 +42,7 @@ class GraphBlock:
     joint: int | None = None  # whose wrench a sensor reads
     element: str | None = None  # whose power or energy a sensor reads
     signals: Mapping[str, str] = field(default_factory=dict)  # fields of type Signal
+    released_by: tuple[int, ...] = ()  # numbers of the events until which a force or actuator acts
     where: str = ""
 
     @property
@@ -71,6 +72,33 @@ class WorkTerm:
 
 
 @dataclass(frozen=True)
+class NoiseKey:
+    """Place of the key of a world's random numbers in the state, and the seed of the scene."""
+
+    place: int
+    seed: int
+
+
+@dataclass(frozen=True)
+class SceneInput:
+    """A signal that is given from outside, and its places in the state."""
+
+    name: str
+    places: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Callback:
+    """A controller that is called in Python: its bit among the due blocks, and places of its numbers in the state."""
+
+    name: str
+    plugin: Any
+    bit: int
+    inputs: tuple[tuple[str, tuple[int, ...]], ...]  # by name
+    outputs: tuple[tuple[str, tuple[int, ...]], ...]
+
+
+@dataclass(frozen=True)
 class CompiledSignals:
     """Programs of a signal graph, and what is known of them."""
 
@@ -80,8 +108,9 @@ class CompiledSignals:
     periods: tuple[float, ...]  # [s] of the sampled blocks, in their order
     sampled: tuple[str, ...]  # names of the sampled blocks
     begins: int  # blocks before these, which run at the start alone
-    inputs: tuple[
-        tuple[str, int], ...
-    ]  # signals given from outside, with the place of each in the state
+    inputs: tuple[SceneInput, ...]  # signals given from outside
     state_names: tuple[str, ...]  # of the states of elements
     work: tuple[WorkTerm, ...] = ()
+    noise: NoiseKey | None = None  # without one, nothing is random
+    callbacks: tuple[Callback, ...] = ()  # in the order of their bits
+    releases: tuple[tuple[int, ...], ...] = ()  # of every event: places of the gates that it closes

@@ -101,10 +101,21 @@ def minimum_jerk(t: Array, x: Array, *, stops: bool) -> Array:
     ends = np.zeros((n, 2))  # speed and acceleration at every waypoint
     if not stops:
         ends = _smooth_ends(t, x, inverses)
+    return _quintic_pieces(x, ends, inverses)
+
+
+def hermite(t: Array, x: Array, v: Array, a: Array) -> Array:
+    """Return the quintic pieces (n − 1, 6) with the value x, the rate v and the acceleration a at each time t (n,)."""
+    inverses = [np.asarray(np.linalg.inv(_end_conditions(h)), float) for h in np.diff(t)]
+    return _quintic_pieces(x, np.column_stack([v, a]), inverses)
+
+
+def _quintic_pieces(x: Array, ends: Array, inverses: list[Array]) -> Array:
+    """Return the pieces with values x (n,) and rates and accelerations `ends` (n, 2)."""
     return np.array(
         [
-            (inverses[i] @ np.array([x[i], *ends[i], x[i + 1], *ends[i + 1]]))[::-1]
-            for i in range(n - 1)
+            (inverse @ np.array([x[i], *ends[i], x[i + 1], *ends[i + 1]]))[::-1]
+            for i, inverse in enumerate(inverses)
         ]
     )
 

@@ -13,6 +13,7 @@ from pysim.errors import PysimError, did_you_mean
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from pysim.elements.noise import Noise
     from pysim.elements.quantities import Twist, Wrench
     from pysim.joints.displacement import Pose
 
@@ -87,8 +88,8 @@ class Acceleration(Sensor):
 class InertialMeasurementUnit(Sensor):
     """Accelerometer, gyroscope and orientation (x, y, z, w, from the sensor's axes to the world's).
 
-    The accelerometer reads Rᵀ(a − g), +9.81 m/s² upwards at rest. Readings are step · round((value + bias)/step) with a
-    step, value + bias without.
+    The accelerometer reads Rᵀ(a − g), +9.81 m/s² upwards at rest. Readings are step · round(x/step) of x = value + bias
+    + noise with a step, x without. Noise, which needs a `period`, is normal and independent from instant to instant.
     """
 
     outputs = (
@@ -98,18 +99,21 @@ class InertialMeasurementUnit(Sensor):
     )
     acceleration_bias: tuple[float, float, float] = (0.0, 0.0, 0.0)  # [m/s²]
     rate_bias: tuple[float, float, float] = (0.0, 0.0, 0.0)  # [rad/s]
+    acceleration_noise: float = 0.0  # [m/s²], standard deviation
+    rate_noise: float = 0.0  # [rad/s], standard deviation
     acceleration_step: float = 0.0  # [m/s²], of quantisation
     rate_step: float = 0.0  # [rad/s], of quantisation
 
-    def measure(self, pose: Pose, twist: Twist, acceleration: Twist, gravity: Any) -> Any:
+    def measure(
+        self, pose: Pose, twist: Twist, acceleration: Twist, gravity: Any, noise: Noise
+    ) -> Any:
         R = np.array(pose.rotation, object)
         force = acceleration.v + np.cross(twist.w, twist.v) - R.T @ gravity
+        force = force + np.array(self.acceleration_bias)
+        rate = twist.w + np.array(self.rate_bias)
         return (
-            [
-                _quantised(x, self.acceleration_step)
-                for x in force + np.array(self.acceleration_bias)
-            ],
-            [_quantised(x, self.rate_step) for x in twist.w + np.array(self.rate_bias)],
+            [_disturbed(x, self.acceleration_noise, self.acceleration_step, noise) for x in force],
+            [_disturbed(x, self.rate_noise, self.rate_step, noise) for x in rate],
             quaternion(R),
         )
 
@@ -169,6 +173,29 @@ class Distance(Sensor):
 
     def measure(self, length: Any, rate: Any) -> Any:
         return length, rate
+
+
+@sensor("noisy")
+class Noisy(Sensor):
+    """A signal with a bias, normal noise that is independent from instant to instant, and quantisation."""
+
+    inputs = signal("value", unit="", size="n")
+    outputs = signal("value", unit="", size="n")
+    deviation: float  # standard deviation, in the signal's unit
+    bias: float = 0.0  # in the signal's unit
+    step: float = 0.0  # of quantisation, in the signal's unit
+
+    def measure(self, inputs: Any, noise: Noise) -> Any:
+        values = np.atleast_1d(np.asarray(inputs.value, object))
+        return [_disturbed(x + self.bias, self.deviation, self.step, noise) for x in values]
+
+    def units(self, inputs: Mapping[str, str]) -> Mapping[str, str]:
+        return {"value": inputs["value"]}
+
+
+def _disturbed(x: Any, deviation: float, step: float, noise: Noise) -> Any:
+    """Return x with noise of a standard deviation, to the nearest multiple of a step if there is one."""
+    return _quantised(x + deviation * noise.normal() if deviation else x, step)
 
 
 def _quantised(x: Any, step: float) -> Any:

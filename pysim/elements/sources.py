@@ -35,6 +35,31 @@ class Constant(Source):
         return self.value
 
 
+@source("input")
+class Input(Source):
+    """Numbers given from outside, in `rollout` by `controls`; elsewhere their value."""
+
+    size: int = 1
+    value: float | tuple[float, ...] = 0.0  # in the signal's unit
+
+    def __post_init__(self) -> None:
+        if self.size < 1:
+            problem = f"size must be 1 or more, got {self.size}"
+            raise PysimError(owner(type(self)), f"{problem}; give the number of values")
+        count = len(self.value) if isinstance(self.value, tuple) else self.size
+        if count != self.size:
+            problem = f"value has {count} numbers, and size is {self.size}"
+            raise PysimError(owner(type(self)), f"{problem}; give as many")
+
+    @property
+    def values(self) -> tuple[float, ...]:
+        """The value of each number (size,)."""
+        return self.value if isinstance(self.value, tuple) else (self.value,) * self.size
+
+    def output(self) -> Any:
+        return self.value
+
+
 @source("step")
 class Step(Source):
     """One value before an instant, and another from then on."""
@@ -76,12 +101,12 @@ class Table(Source):
     outside: str = "error"  # error, hold or periodic
 
     def __post_init__(self) -> None:
-        _check_choice(self, "interpolation", KINDS)
-        _check_choice(self, "outside", OUTSIDE)
+        check_choice(self, "interpolation", KINDS)
+        check_choice(self, "outside", OUTSIDE)
 
     def output(self, t: Any) -> Any:
         times, rows = self._points()
-        x = _inside(t, times, self.outside)
+        x = inside(t, times, self.outside)
         if self.interpolation == "previous":  # the last value holds from its time on
             times, rows = np.append(times, times[-1] + 1), np.vstack([rows, rows[-1:]])
         columns = [piecewise(x, times, pieces(times, y, self.interpolation)) for y in rows.T]
@@ -90,7 +115,7 @@ class Table(Source):
     def domain(self) -> tuple[float, float]:
         """Return the times [s] between which the signal is defined."""
         times = self._points()[0]
-        return _domain(times, self.outside)
+        return domain_of(times, self.outside)
 
     def _points(self) -> tuple[Array, Array]:
         if self.file:
@@ -115,20 +140,21 @@ class Waypoints(Source):
 
     def output(self, t: Any) -> Any:
         times, rows = _checked_points(self, np.array(self.t, float), np.array(self.values, float))
-        x = _inside(t, times, "hold")
+        x = inside(t, times, "hold")
         columns = [piecewise(x, times, minimum_jerk(times, y, stops=self.stop)) for y in rows.T]
         return columns[0] if len(columns) == 1 else columns
 
 
-def _check_choice(plugin: Any, key: str, known: tuple[str, ...]) -> None:
+def check_choice(plugin: Any, key: str, known: tuple[str, ...]) -> None:
+    """Require one of the known values of a key."""
     given = getattr(plugin, key)
     if given not in known:
         problem = f"unknown {key} {given!r}{did_you_mean(given, known)}"
         raise PysimError(owner(type(plugin)), problem)
 
 
-def _inside(t: Any, times: Array, outside: str) -> Any:
-    """Return the time at which a table is read."""
+def inside(t: Any, times: Array, outside: str) -> Any:
+    """Return the time [s] at which a table with these times is read, by what it does outside them."""
     first, last = float(times[0]), float(times[-1])
     if outside == "hold":
         return np.minimum(np.maximum(t, first), last)
@@ -143,7 +169,8 @@ def _whole(t: Any, first: float, period: float) -> Any:
     return record("floor", (t - first) / period)
 
 
-def _domain(times: Array, outside: str) -> tuple[float, float]:
+def domain_of(times: Array, outside: str) -> tuple[float, float]:
+    """Return the times [s] between which a table is defined."""
     if outside == "error":
         return float(times[0]), float(times[-1])
     return -math.inf, math.inf

@@ -47,7 +47,9 @@ def compile_connections(
     coordinates = Coordinates(joints)
     forces = ForceCompiler(placed, coordinates, cache)
     elements = [
-        forces.element(force) for force in spec.forces if not depends_on_signals(force.type)
+        forces.element(force)
+        for force in spec.forces
+        if not (force.is_released or depends_on_signals(force.type))
     ]
     return Connections(
         [_loop(loop, placed, cache) for loop in spec.loops],

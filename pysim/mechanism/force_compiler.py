@@ -6,10 +6,11 @@ import pickle
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from pysim._engine import ElementCoordinate, ElementDescription, ElementKind, PathPoint
+from pysim._engine import ElementCoordinate, ElementDescription, ElementKind
 from pysim.elements.force import Force, find_force
 from pysim.elements.tracing import trace_force
 from pysim.errors import JointError, ModelError, PysimError
+from pysim.mechanism.path_compiler import compile_path
 from pysim.plugins.fields import build
 
 if TYPE_CHECKING:
@@ -83,12 +84,15 @@ class ForceCompiler:
         return self.cache.forces[key]
 
     def _along_path(self, description: ElementDescription, force: ForceSpec) -> ElementDescription:
-        points = []
-        for name, at in force.path:
+        def place(name: str) -> tuple[int, Array]:
             body, pose = self.placed[name]
-            points.append(PathPoint(body.index, pose[:3, :3] @ at + pose[:3, 3]))
+            return body.index, pose
+
+        points = compile_path(force.path, place, self.coordinates, force.where)
         if len({point.body for point in points}) == 1:
-            names = " and ".join(repr(name) for name in dict.fromkeys(n for n, _ in force.path))
+            names = " and ".join(
+                repr(name) for name in dict.fromkeys(part.body for part in force.path)
+            )
             problem = f"force {force.name!r} acts along a path on {names}, which are one rigid body"
             remedy = "name bodies that move against each other, or remove the force"
             raise ModelError(force.where, f"{problem}; {remedy}")

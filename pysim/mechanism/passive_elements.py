@@ -16,7 +16,7 @@ from pysim.elements.graph_types import CoordinatePlace, GraphBlock
 from pysim.elements.powers import JointCoordinate, MeasuredElements, PassiveJoint
 from pysim.joints import find_joint
 from pysim.plugins.fields import build
-from pysim.scene.spec import ForceSpec
+from pysim.scene.spec import ForceSpec, PathPart
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -47,7 +47,11 @@ class PassiveElements:
     ) -> None:
         self._model, self._spec = model, spec
         self._names = set(names)
-        own = [force for force in spec.model.forces if not depends_on_signals(force.type)]
+        own = [
+            force
+            for force in spec.model.forces
+            if not (force.is_released or depends_on_signals(force.type))
+        ]
         springs = [_as_force(spring) for spring in spec.model.springs]
         self.forces: tuple[ForceSpec, ...] = (
             *own,
@@ -178,7 +182,7 @@ def _as_force(spring: SpringSpec) -> ForceSpec:
         "rest_length": float(spring.length),
         "damping": float(spring.damping),
     }
-    path = ((spring.a, spring.at_a), (spring.b, spring.at_b))
+    path = (PathPart(spring.a, spring.at_a), PathPart(spring.b, spring.at_b))
     return ForceSpec(spring.name, "path_spring", path=path, parameters=keys, where=spring.where)
 
 

@@ -7,16 +7,24 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pysim._engine import ElementKind, Group, PathPoint, PortDescription
+from pysim._engine import ElementKind, Group, PortDescription
 from pysim.elements.actuators import Prescribed
-from pysim.elements.block import KINDS, find_block, signal_fields, signal_fields_of
+from pysim.elements.block import (
+    KINDS,
+    CallbackController,
+    find_block,
+    signal_fields,
+    signal_fields_of,
+)
 from pysim.elements.force import depends_on_signals, find_force
 from pysim.elements.graph import GraphBuilder
 from pysim.elements.graph_types import CoordinatePlace, GraphBlock
+from pysim.elements.sources import Input
 from pysim.errors import JointError, ModelError, PysimError, SceneError
 from pysim.joints import find_joint
 from pysim.mechanism.constraint_compiler import Coordinates
 from pysim.mechanism.passive_elements import PassiveElements
+from pysim.mechanism.path_compiler import compile_path
 from pysim.plugins.fields import build
 from pysim.scene.spec import BlockSpec
 from pysim.scene.tree import WORLD
@@ -42,7 +50,7 @@ def compile_signals(
         ModelError: a block measures or drives what is not there.
         JointError: an author's method cannot be recorded; the error names its line.
     """
-    forces = [force for force in spec.model.forces if depends_on_signals(force.type)]
+    forces = [force for force in spec.model.forces if acts_in_scene(force)]
     limited = limited_actuators(spec)
     specs: list[BlockSpec | ForceSpec] = [*spec.blocks, *forces]
     places = _Places(model)
@@ -63,6 +71,11 @@ def compile_signals(
     blocks = [_block(own, places, numbers[own.name]) for own in spec.blocks]
     blocks += [_force_block(own, places, numbers[own.name]) for own in forces]
     blocks += bounded
+    events = {name: k for k, event in enumerate(spec.events) for name in event.release}
+    blocks = [
+        replace(block, released_by=(events[block.name],)) if block.name in events else block
+        for block in blocks
+    ]
     for block in blocks:
         _check_domain(block, spec.settings.duration)
     passive = [
@@ -73,9 +86,21 @@ def compile_signals(
     acting = [block.name for block in blocks if block.kind in ("actuator", "force")]
     measured = elements.measured(chosen, passive, acting if ledger else None)
     graph = GraphBuilder(
-        blocks, places.ports, driven, _groups(model), model.nv, model.gravity.tolist(), measured
+        blocks,
+        places.ports,
+        driven,
+        _groups(model),
+        model.nv,
+        model.gravity.tolist(),
+        measured,
+        spec.settings.seed,
     )
     return graph.compile()
+
+
+def acts_in_scene(force: ForceSpec) -> bool:
+    """Return whether a force acts in runs of its scene alone: it depends on time, signals or events."""
+    return force.is_released or depends_on_signals(force.type)
 
 
 def with_signals(model: Model, compiled: CompiledSignals | None) -> Model:
@@ -160,10 +185,7 @@ class _Places:
         if not isinstance(spec, BlockSpec):
             return self._port_of_force(spec)
         if spec.points:
-            points = []
-            for name, at in spec.points:
-                body, pose = self._frame(name)
-                points.append(PathPoint(body, pose[:3, :3] @ at + pose[:3, 3]))
+            points = compile_path(spec.points, self._frame, self._coordinates, spec.where)
             return PortDescription(spec.name, ElementKind.path, points=points)
         if spec.frame is None:
             return None
@@ -181,10 +203,7 @@ class _Places:
         if force.coordinates:
             return None
         if force.path:
-            points = []
-            for name, at in force.path:
-                body, pose = self._frame(name)
-                points.append(PathPoint(body, pose[:3, :3] @ at + pose[:3, 3]))
+            points = compile_path(force.path, self._frame, self._coordinates, force.where)
             return PortDescription(force.name, ElementKind.path, points=points)
         (a, pose_a), (b, pose_b) = self._frame(force.a), self._frame(force.b)
         at_a, at_b = pose_a @ force.at_a, pose_b @ force.at_b
@@ -233,16 +252,21 @@ def _block(spec: BlockSpec, places: _Places, port: int | None) -> GraphBlock:
             problem = f"{error.problem} ({spec.where}: {spec.kind} {spec.name!r})"
             raise JointError(error.where, problem) from error
         signals = {name: getattr(plugin, name) for name in signal_fields(spec.kind, spec.type)}
-    if spec.period is not None and spec.kind == "controller" and spec.period <= 0:
-        raise SceneError(spec.where, f"period must be positive [s], got {spec.period}")
+    if isinstance(plugin, CallbackController) and spec.period is None:
+        problem = f"{spec.kind} {spec.name!r}: is called in Python, which is possible at instants"
+        raise SceneError(spec.where, f"{problem}; give it a period [s]")
+    start = None
+    if isinstance(plugin, Input):
+        plugin, start = None, plugin.values
     return GraphBlock(
         spec.kind,
         spec.name,
         plugin,
         spec.inputs,
         spec.period,
+        start=start,
         unit=spec.unit,
-        size=spec.size,
+        size=1 if start is None else len(start),
         coordinates=tuple(places.coordinate(name, spec.where) for name in spec.coordinates),
         port=port,
         is_path=bool(spec.points),

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
         FrameSpec,
         GroundSpec,
         JointSpec,
+        PathPart,
         SpringSpec,
         SurfaceSpec,
     )
@@ -127,11 +128,19 @@ def placed(parts: Parts, place: Place) -> Parts:
         forces=tuple(
             replace(
                 _placed_ends(force, place),
-                path=tuple(_placed_point(body, point, place) for body, point in force.path),
+                path=tuple(_placed_part(part, place) for part in force.path),
             )
             for force in parts.forces
         ),
         blocks=tuple(_placed_block(block, place) for block in parts.blocks),
+    )
+
+
+def _named_path(path: tuple[PathPart, ...], prefix: str) -> tuple[PathPart, ...]:
+    """Return a path with the prefix on the coordinates of its conditional points."""
+    return tuple(
+        replace(part, coordinate=prefix + part.coordinate) if part.coordinate else part
+        for part in path
     )
 
 
@@ -143,6 +152,7 @@ def _named_block(block: BlockSpec, prefix: str) -> BlockSpec:
         name=prefix + block.name,
         inputs=tuple(prefix + name for name in block.inputs),
         coordinates=tuple(prefix + name for name in block.coordinates),
+        points=_named_path(block.points, prefix),
         joint=None if block.joint is None else prefix + block.joint,
         parameters={
             key: prefix + value if key in fields else value
@@ -163,6 +173,7 @@ def _named_force(force: ForceSpec, prefix: str) -> ForceSpec:
         force,
         name=prefix + force.name,
         coordinates=tuple(prefix + name for name in force.coordinates),
+        path=_named_path(force.path, prefix),
         parameters=parameters,
     )
 
@@ -173,7 +184,7 @@ def _placed_block(block: BlockSpec, place: Place) -> BlockSpec:
         block,
         relative_to=base,
         relative_at=X @ block.relative_at,
-        points=tuple(_placed_point(body, point, place) for body, point in block.points),
+        points=tuple(_placed_part(part, place) for part in block.points),
     )
     if block.frame is None:
         return own
@@ -205,6 +216,11 @@ def _placed_points(spring: SpringSpec, place: Place) -> SpringSpec:
 def _placed_point(body: str, point: Array, place: Place) -> tuple[str, Array]:
     name, X = place(body)
     return name, np.asarray(X[:3, :3] @ point + X[:3, 3])
+
+
+def _placed_part(part: PathPart, place: Place) -> PathPart:
+    body, X = place(part.body)
+    return replace(part, body=body, at=X @ part.at)
 
 
 def _named_joint(joint: JointSpec, prefix: str) -> JointSpec:

@@ -184,6 +184,31 @@ class SpringSpec:
 
 
 @dataclass(frozen=True)
+class PathPart:
+    """Part of a path: a point, a point within a range of a coordinate, or an obstacle that it wraps over."""
+
+    body: str
+    at: Array  # point (3,) [m] or frame (4, 4) in the body; the axis of a cylinder is its z
+    kind: str = "point"  # point, conditional, sphere or cylinder
+    radius: float = 0.0  # [m] of an obstacle
+    side: tuple[float, float, float] = (0.0, 0.0, 0.0)  # in its axes; 0 for the shorter side
+    coordinate: str = ""  # joint, or "joint.coordinate", of a conditional point
+    above: float = -math.inf  # [m or rad], ends of its range
+    below: float = math.inf
+
+    def __post_init__(self) -> None:
+        if self.at.shape == (3,):
+            pose = np.eye(4)
+            pose[:3, 3] = self.at
+            object.__setattr__(self, "at", pose)
+
+    @property
+    def point(self) -> Array:
+        """Point, or centre of the obstacle, in the body (3,) [m]."""
+        return np.asarray(self.at[:3, 3])
+
+
+@dataclass(frozen=True)
 class ForceSpec:
     """Force of a plugin: between frames a and b, along a path, or on coordinates."""
 
@@ -193,16 +218,17 @@ class ForceSpec:
     b: str = "world"
     at_a: Array = field(default_factory=lambda: np.eye(4))  # frame in body a (4, 4)
     at_b: Array = field(default_factory=lambda: np.eye(4))  # frame in body b (4, 4)
-    path: tuple[tuple[str, Array], ...] = ()  # bodies with a point (3,) [m] each
+    path: tuple[PathPart, ...] = ()
     coordinates: tuple[str, ...] = ()  # joints, or "joint.coordinate"
     parameters: Mapping[str, Any] = field(default_factory=dict)  # keys of the plugin
     where: str = ""
+    is_released: bool = False  # by an event of the scene
 
     @property
     def bodies(self) -> tuple[str, ...]:
         """The bodies between which it acts; none for a force on coordinates."""
         if self.path:
-            return tuple(body for body, _ in self.path)
+            return tuple(part.body for part in self.path)
         return () if self.coordinates else (self.a, self.b)
 
 
@@ -249,7 +275,7 @@ class BlockSpec:
     at: Array = field(default_factory=lambda: np.eye(4))  # (4, 4) in that frame
     relative_to: str = "world"  # body or frame against which it measures
     relative_at: Array = field(default_factory=lambda: np.eye(4))  # (4, 4) in that one
-    points: tuple[tuple[str, Array], ...] = ()  # of a path: bodies with a point (3,) [m] each
+    points: tuple[PathPart, ...] = ()  # of a path
     joint: str | None = None  # whose wrench a sensor measures
     element: str | None = None  # whose power or energy a sensor measures
     parameters: Mapping[str, Any] = field(default_factory=dict)  # keys of the plugin
@@ -272,6 +298,7 @@ class EventSpec:
     type: str = ""
     parameters: Mapping[str, Any] = field(default_factory=dict)
     where: str = ""
+    release: tuple[str, ...] = ()  # names of forces and actuators that act until it
 
 
 @dataclass(frozen=True)
@@ -375,6 +402,7 @@ class Settings:
     )  # [m, rad and per second]
     parameters: Mapping[str, Any] = field(default_factory=dict)  # keys of the integrator
     work: bool = True  # whether runs record the work of elements
+    seed: int = 0  # of random numbers
 
 
 @dataclass(frozen=True)

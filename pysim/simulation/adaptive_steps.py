@@ -13,6 +13,7 @@ from pysim.errors import SimulationError
 from pysim.loops.redundant_rows import redundant_opening
 from pysim.mechanism.model import State
 from pysim.simulation.diagnosis import fastest, near_singular, plugin_fault
+from pysim.simulation.element_faults import element_fault
 from pysim.simulation.external_forces import ExternalForces, tau_of_rows
 from pysim.simulation.segment import EventOccurrence, Segment
 from pysim.simulation.signal_runs import Instants, with_instants
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 
 OUTPUTS_A_CALL = 256
 FINEST = 1e-15  # smallest rtol that rounding permits for every coordinate
+AHEAD = 1e-6  # [s] in which a value that is NaN is looked for where the step shrank to nothing
 ATTEMPTS_A_CALL = 4096  # so that an interrupt is answered soon
 
 
@@ -122,8 +124,15 @@ def run_adaptive(
         )
         if event is not None and scene.spec.events[event.index].stop:
             return
+        if event is not None and signals is not None and signals.release(event.index):
+            q, v, limit_state = event.q.copy(), event.v.copy(), event.signals
+            assert limit_state is not None
+            states = len(run.event_signals)
+            signals.numbers[:states] = limit_state[:states]
+            state = AdaptiveState(events=len(scene.spec.events), time=event.t)
         if status is AdaptiveStatus.underflow:
-            raise _too_short(scene, q, v, state, model.velocity_names[record.worst])
+            worst = model.velocity_names[record.worst]
+            raise _too_short(scene, State(q, v, loop_q), numbers, state, worst)
         if status is AdaptiveStatus.blurred:
             raise _too_fine(scene, state, rtol, atol, record.worst)
         stall.after_call(
@@ -181,12 +190,16 @@ def per_coordinate(model: Model, tolerance: Mapping[str, float]) -> Array:
 
 
 def _too_short(
-    scene: Scene, q: Array, v: Array, state: AdaptiveState, worst: str
+    scene: Scene, at: State, numbers: Array | None, state: AdaptiveState, worst: str
 ) -> SimulationError:
+    q, v = at.q, at.v
     time, step = state.time.item(), state.step.item()
     fault = plugin_fault(scene.model, q, v, step)
     if fault is not None:
         return SimulationError(str(scene.spec.path), f"at t = {time:.9g} s {fault}")
+    fault = element_fault(scene, at, numbers, time, max(step, AHEAD))
+    if fault is not None:
+        return SimulationError(str(scene.spec.path), fault)
     opening = redundant_opening(scene.model, q) if scene.model.rows else None
     near = near_singular(scene.model, q)
     if opening is not None:

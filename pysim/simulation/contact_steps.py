@@ -49,7 +49,8 @@ def run_convex(
     contacts = scene.contacts
     assert contacts is not None
     q, v, loop_q = scene.state.q, scene.state.v, scene.state.loop_q.copy()
-    passes, pace = int(scene.settings.parameters["passes"]), pace_of(scene, external)
+    passes = int(scene.settings.parameters["passes"])
+    pace = pace_of(scene, signals, external)
     impulse = np.zeros((contacts.engine.points, 3))  # of an interval so far [N·s]
     instants = Instants() if signals is None else signals.instants
     if instants.periods:

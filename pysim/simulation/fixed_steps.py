@@ -23,6 +23,7 @@ from pysim.loops.redundant_rows import redundant_opening
 from pysim.mechanism.actuation import actuator_forces
 from pysim.mechanism.model import State
 from pysim.simulation.diagnosis import ASTRAY, plugin_fault
+from pysim.simulation.element_faults import element_fault
 from pysim.simulation.external_forces import ExternalForces, tau_of_rows
 from pysim.simulation.implicit_state import unsolved
 from pysim.simulation.python_stepping import (
@@ -86,7 +87,7 @@ def run_fixed(
     check_count(scene)
     q, v, loop_q = scene.state.q, scene.state.v, scene.state.loop_q.copy()
     advance_intervals = _advance_function(scene, loop_q, memory, signals, external)
-    pace = pace_of(scene, external)
+    pace = pace_of(scene, signals, external)
     instants = Instants() if signals is None else signals.instants
     calls = split_into_calls(times, scene.settings.step, pace, instants)
     for intervals, ends, is_output, due in calls:
@@ -110,7 +111,9 @@ def run_fixed(
             )
         if made < len(ends):
             state, step = State(q_t[made], v_t[made], loop_q_t[made]), float(intervals.step[made])
-            raise _stopped(scene, state, memory, float(intervals.time[made]) + done * step, step)
+            last = float(intervals.time[made]) + done * step
+            own = None if signals is None else signals_t[-1]
+            raise _stopped(scene, state, memory, last, step, own)
         q, v = q_t[-1], v_t[-1]
 
 
@@ -142,11 +145,13 @@ class Pace:
         self.outputs = max(1, min(self.most, 2 * self.outputs, fitting))
 
 
-def pace_of(scene: Scene, external: ExternalForces | None = None) -> Pace:
-    """Return one output for each call in Python, so that an error in an author's code loses no earlier output."""
+def pace_of(
+    scene: Scene, signals: SignalRun | None, external: ExternalForces | None = None
+) -> Pace:
+    """Return one output for each call where Python runs in or between them, so that its errors lose no output."""
     if external is not None:
         return Pace(1, steps=external.steps)
-    if _runs_in_python(scene):
+    if _runs_in_python(scene) or (signals is not None and signals.calls_python):
         return Pace(1)
     settings = scene.settings
     return Pace(max(1, STEPS_A_CALL // steps_between(0.0, settings.every, settings.step)))
@@ -262,6 +267,7 @@ def _engine_function(
             return _engine.advance_intervals(
                 model, q, v, *intervals, name, drive, loop_q=loop_q, memory=memory.numbers, **keys
             )
+        calls_python = signals.calls_python
         advanced = _engine.advance_intervals(
             model,
             q,
@@ -272,11 +278,16 @@ def _engine_function(
             loop_q=loop_q,
             memory=memory.numbers,
             signals=signals.numbers,
-            due=due,
+            due=np.zeros_like(due) if calls_python else due,
             jumped=signals.jumped,
             **keys,
         )
         signals.jumped = bool(due[-1])
+        if calls_python and advanced[4] and due[-1]:  # one interval a call, see pace_of
+            q_t, v_t, loop_q_t, _, made, done = advanced
+            end = float(intervals.time[-1] + intervals.steps[-1] * intervals.step[-1])
+            signals.update(end, int(due[-1]), q_t[-1], v_t[-1], loop_q)
+            return q_t, v_t, loop_q_t, signals.numbers[np.newaxis].copy(), made, done
         return advanced
 
     return advance_intervals
@@ -294,10 +305,19 @@ def _check_states(scene: Scene) -> None:
 
 
 def _stopped(
-    scene: Scene, state: State, memory: SolverState, last: float, step: float
+    scene: Scene,
+    state: State,
+    memory: SolverState,
+    last: float,
+    step: float,
+    signals: Array | None,
 ) -> SimulationError:
     """Return the error that ended a run after the last valid state, at `last` [s]."""
     fault = plugin_fault(scene.model, state.q, state.v, step)
+    if fault is None:
+        fault = element_fault(scene, state, signals, last, step)
+        if fault is not None:
+            return SimulationError(str(scene.spec.path), fault)
     if fault is not None:
         return SimulationError(str(scene.spec.path), f"at t = {last:g} s {fault}")
     if memory.lost:

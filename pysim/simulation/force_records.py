@@ -51,6 +51,13 @@ def _spring_law(spring: SpringSpec, x: Array) -> Array:
     return np.asarray(tension)[None]
 
 
+def _is_recorded(force: ForceSpec) -> bool:
+    """Return whether a force depends on the state alone, and on straight parts of a path if it has one."""
+    if force.is_released or depends_on_signals(force.type):
+        return False
+    return all(part.kind == "point" for part in force.path)
+
+
 class ForceRecords:
     """Springs and forces of a model; `values` computes their numbers."""
 
@@ -59,7 +66,7 @@ class ForceRecords:
         self.columns: list[Column] = []
         self._parts: list[Callable[[_Motion], Array]] = []
         spec = model.spec
-        forces = [f for f in spec.forces if not depends_on_signals(f.type)]
+        forces = [f for f in spec.forces if _is_recorded(f)]
         if len(spec.springs) + len(forces) > MOST:
             return
         for spring in spec.springs:
@@ -70,7 +77,7 @@ class ForceRecords:
             made = build(plugin, force.parameters, force.where)
             law = force_function(made, len(force.coordinates))
             if force.path:
-                self._along(force.name, force.path, law)
+                self._along(force.name, [(part.body, part.point) for part in force.path], law)
             elif force.coordinates:
                 if set(force.coordinates) <= set(model.velocity_names):
                     self._on_coordinates(force, law)

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import pysim.trajectory.source  # noqa: F401, registers the source of recorded runs
 from pysim import _engine
 from pysim.contact import compile_contacts
 from pysim.errors import PysimError, SceneError

@@ -64,7 +64,7 @@ def rollout(
     model: Scene | Sequence[Scene],
     q0: ArrayLike | None = None,
     v0: ArrayLike | None = None,
-    controls: None = None,
+    controls: ArrayLike | None = None,
     step: float | None = None,
     integrator: str | None = None,
     threads: int = 1,
@@ -75,6 +75,7 @@ def rollout(
     signals: Sequence[str] = (),
     state: RolloutState | None = None,
     contacts: bool = False,
+    worlds: Sequence[int] | None = None,
 ) -> Rollout: ...
 def rollout(
     model: Any,
@@ -93,6 +94,7 @@ def rollout(
     signals: Sequence[str] = (),
     state: RolloutState | None = None,
     contacts: bool = False,
+    worlds: Sequence[int] | None = None,
 ) -> tuple[Array, Array] | Rollout:
     """Return the trajectories of many worlds: (q, v) of models under given forces, or a `Rollout` of scenes.
 
@@ -115,6 +117,8 @@ def rollout(
         q0: start configurations (batch, nq) or (nq,); float32 arrays select single precision.
         v0: start velocities (batch, nv) or (nv,).
         controls: generalised forces (batch, steps, nv) [N or N·m], or (steps, nv) if q0 is one state; None for zero.
+            Of scenes: values of their inputs, the signals of type `input` in their order, (batch, rows − 1, inputs) or
+            (rows − 1, inputs), held from each row to the next; None for the values of the scene.
             With a batch of controls or of models, one start (nq,), (nv,) applies to every world; with a batch of
             models, so do controls (steps, nv).
         step: step size [s].
@@ -130,6 +134,8 @@ def rollout(
         signals: names of the signals of scenes to record.
         contacts: whether to record the contact forces and impulses of scenes, `Rollout.contacts`.
         state: `Rollout.state` of a rollout of scenes that this one continues; pass its last rows as q0 and v0.
+        worlds: numbers (batch,) of the worlds, which select their noise besides the scene's `simulation.seed`;
+            0, 1, … by default.
 
     Returns:
         q (batch, 1 + steps / every, nq) and v (batch, 1 + steps / every, nv), without the first axis for one world.
@@ -140,7 +146,7 @@ def rollout(
         SimulationError: a rollout cannot run the integrator, or a start violates its loops.
     """
     if _are_scenes(model):
-        _check_of_scenes(controls, loop_q, out)
+        _check_of_scenes(loop_q, out)
         request = Request(
             None if q0 is None else _numbers(q0, "q0"),
             None if v0 is None else _numbers(v0, "v0"),
@@ -153,47 +159,55 @@ def rollout(
             state,
             tuple(signals),
             contacts,
+            None if worlds is None else _world_numbers(worlds),
+            None if controls is None else _numbers(controls, "controls"),
         )
         return scene_rollout(model, request)
-    if signals or state is not None or contacts:
-        name = "signals" if signals else "contacts" if contacts else "state"
+    given = {
+        "signals": signals or None,
+        "state": state,
+        "contacts": contacts or None,
+        "worlds": worlds,
+    }
+    if any(value is not None for value in given.values()):
+        name = next(name for name, value in given.items() if value is not None)
         raise SimulationError(name, "applies to scenes only; pass the scene instead of its model")
     integrator = "rk4" if integrator is None else integrator
     every = 1 if every is None else every
     spectral_radius = 0.9 if spectral_radius is None else spectral_radius
     if not hasattr(model, "__iter__"):
         _engine.check_model(model)
-    worlds: list[Any] = [model] if isinstance(model, _engine.Model) else list(model)
-    _check_alike(worlds)
-    _check_scheme(worlds, integrator)
+    models: list[Any] = [model] if isinstance(model, _engine.Model) else list(model)
+    _check_alike(models)
+    _check_scheme(models, integrator)
     q0, v0 = (_numbers(_given(x, name), name) for x, name in ((q0, "q0"), (v0, "v0")))
     controls = None if controls is None else _numbers(controls, "controls")
     steps = _number_of_steps(controls, None if steps is None else _whole(steps, "steps", 2**53))
     every, threads = _whole(every, "every"), _whole(threads, "threads", 2**31 - 1)
     step = checked_number(_given(step, "step"), "step", "s")
-    given: object = spectral_radius
-    if not isinstance(given, float):  # its range is checked by the engine
+    radius: object = spectral_radius
+    if not isinstance(radius, float):  # its range is checked by the engine
         spectral_radius = checked_number(spectral_radius, "spectral_radius")
     if not isinstance(model, _engine.Model):
-        q0, v0 = (_of_every_world(x, len(worlds), 1) for x in (q0, v0))
-        if len(q0) != len(worlds):
-            problem = f"there are {len(worlds)} models for {len(q0)} worlds"
+        q0, v0 = (_of_every_world(x, len(models), 1) for x in (q0, v0))
+        if len(q0) != len(models):
+            problem = f"there are {len(models)} models for {len(q0)} worlds"
             raise ValueError(f"{problem}; pass one model for all, or a list with one for each")
-        controls = None if controls is None else _of_every_world(controls, len(worlds), 2)
+        controls = None if controls is None else _of_every_world(controls, len(models), 2)
     elif controls is not None and controls.ndim == 3:
         q0, v0 = (_of_every_world(x, controls.shape[0], 1) for x in (q0, v0))
-    if loop_q is not None and worlds:
-        expected = (*np.shape(q0)[:-1], worlds[0].loop_nq)
+    if loop_q is not None and models:
+        expected = (*np.shape(q0)[:-1], models[0].loop_nq)
         if np.shape(loop_q) != expected:
             raise ValueError(f"loop_q must have shape {expected}, got {np.shape(loop_q)}")
-    _check_closed(worlds, q0, v0, loop_q)
+    _check_closed(models, q0, v0, loop_q)
     if find_integrator(integrator).contacts:
         run = ModelRollout(step, steps, every, threads)
-        q, v = rollout_models(worlds, q0, v0, controls, run, loop_q, out)
+        q, v = rollout_models(models, q0, v0, controls, run, loop_q, out)
     else:
         out_q, out_v = (None, None) if out is None else out
         q, v = _engine.rollout(
-            worlds,
+            models,
             q0,
             v0,
             controls,
@@ -210,7 +224,7 @@ def rollout(
     t = np.asarray(every * step * np.arange(v.shape[-2]), float)
     warn_of_lost(v, t)
     if v.dtype == np.float64 and v.size and steps and not find_integrator(integrator).contacts:
-        _monitor(worlds, integrator, step, spectral_radius, t, q, v, controls)
+        _monitor(models, integrator, step, spectral_radius, t, q, v, controls)
     return q, v
 
 
@@ -220,11 +234,8 @@ def _are_scenes(model: object) -> bool:
     )
 
 
-def _check_of_scenes(controls: object, loop_q: object, out: object) -> None:
+def _check_of_scenes(loop_q: object, out: object) -> None:
     """Reject arguments that belong to rollouts of models."""
-    if controls is not None:
-        problem = "are a scene's inputs, and this one has none; give generalised forces to a rollout of its model"
-        raise SimulationError("controls", problem)
     for name, value in (("loop_q", loop_q), ("out", out)):
         if value is not None:
             raise SimulationError(
@@ -284,6 +295,14 @@ def _numbers(x: ArrayLike, name: str) -> NDArray[Any]:
     numbers = np.asarray(x)
     if numbers.dtype.kind in "SU":
         raise ValueError(f"{name} must hold real numbers, got dtype {numbers.dtype}")
+    return numbers
+
+
+def _world_numbers(worlds: Sequence[int]) -> tuple[int, ...]:
+    """Return the numbers of worlds, whole and not negative."""
+    numbers = tuple(_whole(number, "worlds", 2**53 - 1) for number in worlds)
+    if min(numbers, default=0) < 0:
+        raise ValueError(f"worlds must not be negative, got {min(numbers)}")
     return numbers
 
 

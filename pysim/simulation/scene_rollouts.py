@@ -45,6 +45,7 @@ from pysim.simulation.signal_runs import (
     SignalRun,
     begin_signals,
     signals_of_states,
+    start_numbers,
     with_instants,
 )
 from pysim.trajectory import Events
@@ -114,6 +115,8 @@ class Request:
     state: RolloutState | None
     signals: tuple[str, ...] = ()  # to record
     contacts: bool = False  # whether to record them
+    worlds: tuple[int, ...] | None = None  # numbers of the worlds; 0, 1, … by default
+    controls: Array | None = None  # (…, rows − 1, inputs) of the scene
 
 
 @dataclass(frozen=True)
@@ -128,8 +131,10 @@ class _Worlds:
     signals: Array | None
     start: float  # [s]
     threads: int
-    recorded: tuple[str, ...] = ()  # names of signals
-    contacts: bool = False  # recorded
+    recorded: tuple[str, ...]  # names of signals
+    contacts: bool  # recorded
+    numbers: NDArray[np.intp]  # of the worlds
+    controls: Array | None = None  # (worlds, rows − 1, inputs) of the scene
 
     @property
     def settings(self) -> Any:  # noqa: ANN401
@@ -160,6 +165,7 @@ def scene_rollout(scenes: Scene | Sequence[Scene], request: Request) -> Rollout:
         models = [scene.model for scene in worlds.scenes]
         check_starts(models, worlds.q0, worlds.v0, worlds.loop_q, stacklevel=4)
     blocks = _blocks(worlds, request)
+    worlds = replace(worlds, controls=_controls(worlds, request, sum(b.rows for b in blocks)))
     run, steps = (_in_packs if _runs_in_packs(worlds) else _one_by_one)(worlds, blocks)
     warn_of_friction_of_worlds(worlds.scenes, run.t, run.q, run.v, stacklevel=4)
     if worlds.scenes[0].contacts is None:
@@ -224,7 +230,7 @@ def _worlds(scenes: list[Scene], request: Request) -> _Worlds:
         raise ValueError(f"{problem}; pass one scene for all, without a list, or one for each")
     count, near = len(q0), [scene.state.loop_q for scene in scenes]
     loop_q = np.array(near if len(near) == count else near * count, q0.dtype)
-    state = request.state
+    state, own = request.state, _world_numbers(request, count)
     if state is None:
         return _Worlds(
             scenes,
@@ -237,6 +243,7 @@ def _worlds(scenes: list[Scene], request: Request) -> _Worlds:
             request.threads,
             request.signals,
             request.contacts,
+            own,
         )
     loop_q = np.array(np.atleast_2d(state.loop_q), q0.dtype)
     scheme = np.array(np.atleast_2d(state.scheme), q0.dtype)
@@ -256,7 +263,37 @@ def _worlds(scenes: list[Scene], request: Request) -> _Worlds:
         request.threads,
         request.signals,
         request.contacts,
+        own,
     )
+
+
+def _controls(worlds: _Worlds, request: Request, rows: int) -> Array | None:
+    """Return the inputs of every world (worlds, rows, inputs), held from each row to the next."""
+    given = request.controls
+    if given is None:
+        return None
+    signals, count = worlds.scenes[0].signals, len(worlds.q0)
+    size = 0 if signals is None else sum(len(own.places) for own in signals.inputs)
+    if not size:
+        problem = "are values of a scene's inputs, and this one has none"
+        remedy = 'add a [[signal]] with type = "input", or give forces to a rollout of its model'
+        raise SimulationError("controls", f"{problem}; {remedy}")
+    if given.shape not in ((rows, size), (count, rows, size)):
+        problem = f"controls must have shape ({count}, {rows}, {size}) or ({rows}, {size})"
+        raise ValueError(f"{problem}, got {given.shape}")
+    if not np.isfinite(given).all():
+        raise ValueError("controls must be finite, got nan or inf")
+    return np.broadcast_to(np.asarray(given, float), (count, rows, size))
+
+
+def _world_numbers(request: Request, count: int) -> NDArray[np.intp]:
+    """Return the numbers of the worlds, by which their random numbers differ."""
+    if request.worlds is None:
+        return np.arange(count)
+    if len(request.worlds) != count:
+        problem = f"worlds has {len(request.worlds)} numbers for {count} worlds"
+        raise ValueError(f"{problem}; pass one for each")
+    return np.array(request.worlds, np.intp)
 
 
 def _starts(given: Array | None, own: list[Array], name: str) -> Array:
@@ -391,6 +428,8 @@ def _in_packs(worlds: _Worlds, blocks: list[_Block]) -> tuple[Rollout, int]:
             alive &= np.asarray(done) == steps
             if signals is not None:
                 signals.jumped = False
+                if worlds.controls is not None and until == end and row < len(t) - 1:
+                    signals.set_inputs(worlds.controls[:, row])
                 signals.update(until, due, q, v, loop_q, threads=worlds.threads)
         rows_q.append(np.where(alive[:, None], q, np.nan))
         rows_v.append(np.where(alive[:, None], v, np.nan))
@@ -435,8 +474,13 @@ def _begin_signals(worlds: _Worlds, loop_q: Array) -> SignalRun | None:
     if scene.signals is None:
         return None
     if worlds.signals is not None:
-        return SignalRun(scene, worlds.signals.copy())
-    run = SignalRun(scene, np.tile(np.array(scene.signals.start), (len(worlds.q0), 1)))
+        run = SignalRun(scene, worlds.signals.copy())
+        if worlds.controls is not None:
+            run.set_inputs(worlds.controls[:, 0])
+        return run
+    run = SignalRun(scene, start_numbers(scene.signals, worlds.numbers))
+    if worlds.controls is not None:
+        run.set_inputs(worlds.controls[:, 0])
     run.begin(worlds.start, worlds.q0, worlds.v0, loop_q, worlds.threads)
     return run
 
@@ -612,16 +656,20 @@ def _one_by_one(worlds: _Worlds, blocks: list[_Block]) -> tuple[Rollout, int]:
     def run(k: int) -> Iterator[None]:
         """Run a world, yielding after each segment."""
         scene, row, passed = worlds.scene(k, float(t[-1])), 1, []
-        signals = begin_signals(scene, worlds.start)
+        inputs = None if worlds.controls is None else worlds.controls[k, 0]
+        signals = begin_signals(scene, worlds.start, int(worlds.numbers[k]), inputs)
         if signals is not None and worlds.signals is not None:
             signals.numbers[:] = worlds.signals[k]
+            if inputs is not None:
+                signals.set_inputs(inputs)
         recorder.record_world(
             k, 0, t[:1], worlds.q0[k : k + 1], worlds.v0[k : k + 1], scene, signals
         )
         if worlds.scheme is not None:
             memories[k].numbers[:] = worlds.scheme[k]
         try:
-            for part in _parts(scene, t, memories[k], signals):
+            own = None if worlds.controls is None else worlds.controls[k]
+            for part in _parts(scene, t, memories[k], signals, own):
                 n = len(part.t)
                 q[k, row : row + n], v[k, row : row + n] = part.q, part.v
                 recorder.record_world(k, row, part.t, part.q, part.v, scene, signals, part.signals)
@@ -652,9 +700,46 @@ def _one_by_one(worlds: _Worlds, blocks: list[_Block]) -> tuple[Rollout, int]:
 
 
 def _parts(
+    scene: Scene,
+    t: Array,
+    memory: SolverState,
+    signals: SignalRun | None,
+    controls: Array | None = None,
+) -> Iterator[Segment]:
+    """Yield the segments of a world through its output times; with controls, each interval by itself."""
+    if controls is None:
+        yield from _run_parts(scene, t, memory, signals)
+        return
+    assert signals is not None
+    for row in range(len(controls)):
+        if row:  # those of the first row are set at the start
+            signals.set_inputs(controls[row])
+        signals.inputs_until = float(t[row + 1])
+        signals.next_inputs = controls[min(row + 1, len(controls) - 1)]
+        part = None
+        for part in _run_parts(scene, t[row : row + 2], memory, signals):
+            yield _with_next_inputs(part, signals)
+            at = part.event
+            if at is not None and scene.spec.events[at.index].stop:
+                return
+        assert part is not None
+        scene = replace(scene, state=State(part.q[-1], part.v[-1], part.loop_q[-1]))
+
+
+def _with_next_inputs(part: Segment, signals: SignalRun) -> Segment:
+    """Return outputs of which one at the end of an interval has the inputs of the next one."""
+    if part.signals is None or not part.t.size or part.t[-1] < signals.inputs_until:
+        return part
+    assert signals.next_inputs is not None
+    rows = part.signals.copy()
+    rows[-1, signals.input_places] = signals.next_inputs
+    return replace(part, signals=rows)
+
+
+def _run_parts(
     scene: Scene, t: Array, memory: SolverState, signals: SignalRun | None
 ) -> Iterator[Segment]:
-    """Return the segments of a world through its output times."""
+    """Return the segments of a world through output times, from the first."""
     if find_integrator(scene.settings.integrator).adaptive:
         if scene.model.callback_numbers:
             builtin_in_python(scene.settings.integrator, str(scene.spec.path))  # rejects it
@@ -667,7 +752,9 @@ def _parts(
 def _runs_python(worlds: _Worlds) -> bool:
     """Return whether steps call Python, so that threads cannot share the work."""
     plugin = find_integrator(worlds.settings.integrator).plugin
-    return plugin is not None or bool(worlds.scenes[0].model.callback_numbers)
+    signals = worlds.scenes[0].signals
+    called = signals is not None and bool(signals.callbacks)
+    return plugin is not None or bool(worlds.scenes[0].model.callback_numbers) or called
 
 
 def _on_threads(run: Callable[[int], Iterator[None]], count: int, threads: int) -> None:

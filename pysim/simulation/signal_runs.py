@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from pysim import _engine
 from pysim.algorithms import aba
+from pysim.errors import JointError, PysimError
 from pysim.loops.constraints import constrained_motion
 from pysim.mechanism.actuation import actuator_forces
+from pysim.tracing.author_code import author_error, method_place
+from pysim.tracing.random_numbers import world_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
+    from pysim.elements.graph_types import Callback, CompiledSignals
     from pysim.mechanism.model import Model
     from pysim.simulation.loading import Scene
 
@@ -40,6 +46,8 @@ class SignalRun:
     scene: Scene
     numbers: Array
     jumped: bool = False  # held numbers have changed since the last step
+    inputs_until: float = math.inf  # [s], end of the interval in which the inputs are held
+    next_inputs: Array | None = None  # (…, inputs) from then on
 
     @property
     def periods(self) -> tuple[float, ...]:
@@ -47,14 +55,43 @@ class SignalRun:
         return () if self.scene.signals is None else self.scene.signals.periods
 
     @property
+    def calls_python(self) -> bool:
+        """Whether the blocks that are due run between calls of the engine."""
+        if self.next_inputs is not None:
+            return True
+        return self.scene.signals is not None and bool(self.scene.signals.callbacks)
+
+    def set_inputs(self, values: Array) -> None:
+        """Set the inputs of the scene (…, inputs)."""
+        self.numbers[..., self.input_places] = values
+        self.jumped = True
+
+    @property
+    def input_places(self) -> list[int]:
+        """Places of the scene's inputs among the numbers."""
+        assert self.scene.signals is not None
+        return [place for own in self.scene.signals.inputs for place in own.places]
+
+    @property
     def instants(self) -> Instants:
         """When the sampled blocks run."""
         first = 0 if self.scene.signals is None else self.scene.signals.begins
         return Instants(self.periods, first)
 
+    def release(self, event: int) -> bool:
+        """End the action of the forces that an event releases; return whether one acted until now."""
+        assert self.scene.signals is not None
+        releases = self.scene.signals.releases
+        places = list(releases[event]) if event < len(releases) else []
+        acted = bool(places) and bool(self.numbers[places].any())
+        self.numbers[places] = 0.0
+        return acted
+
     def begin(self, t: float, q: Array, v: Array, loop_q: Array, threads: int = 1) -> None:
         """Set the states that depend on the start, and run all sampled blocks, at t [s]."""
         assert self.scene.signals is not None
+        for callback in self.scene.signals.callbacks:
+            callback.plugin.begin(len(np.atleast_2d(self.numbers)))
         count = self.scene.signals.begins + len(self.periods)
         self._run(t, (1 << count) - 1, q, v, loop_q, first=True, threads=threads)
         self.jumped = False
@@ -62,11 +99,67 @@ class SignalRun:
     def update(
         self, t: float, due: int, q: Array, v: Array, loop_q: Array, threads: int = 1
     ) -> None:
-        """Run the sampled blocks that are due at t [s] (see `with_instants`)."""
+        """Run the sampled blocks that are due at t [s] (see `with_instants`); they read the inputs from t on."""
+        if self.next_inputs is not None and t >= self.inputs_until:
+            self.set_inputs(self.next_inputs)
         if due:
             self._run(t, due, q, v, loop_q, first=False, threads=threads)
 
     def _run(
+        self,
+        t: float,
+        due: int,
+        q: Array,
+        v: Array,
+        loop_q: Array,
+        *,
+        first: bool,
+        threads: int,
+    ) -> None:
+        """Run the due blocks: the engine's up to one that is called in Python, that one, and so on."""
+        callbacks = () if self.scene.signals is None else self.scene.signals.callbacks
+        for callback in callbacks:
+            if not due >> callback.bit & 1:
+                continue
+            before = due & ((2 << callback.bit) - 1)
+            self._run_engine(t, before, q, v, loop_q, first=first, threads=threads)
+            self._call(callback, t)
+            due &= ~before
+        if due:
+            self._run_engine(t, due, q, v, loop_q, first=first, threads=threads)
+        self.jumped = True
+
+    def _call(self, callback: Callback, t: float) -> None:
+        """Call a controller in Python for all worlds, and hold what it returns.
+
+        Raises:
+            JointError: its code raises, or returns arrays of other shapes; the error names the author's line.
+        """
+        numbers = np.atleast_2d(self.numbers)
+        inputs = SimpleNamespace(
+            **{name: numbers[:, list(places)].copy() for name, places in callback.inputs}
+        )
+        output = callback.plugin.output
+        available = {"t": t, "inputs": inputs}
+        names = [name for name in inspect.signature(output).parameters if name in available]
+        try:
+            result = output(**{name: available[name] for name in names})
+        except PysimError:
+            raise
+        except Exception as error:
+            owner = f"{type(callback.plugin).__qualname__}.output"
+            raise author_error(error, output, owner) from error
+        parts = (result,) if len(callback.outputs) == 1 else tuple(result)
+        for (name, places), part in zip(callback.outputs, parts, strict=True):
+            values = np.asarray(part, float)
+            wanted = (len(numbers), len(places))
+            if values.shape != wanted and values.shape != wanted[: 1 if wanted[1] == 1 else 2]:
+                problem = f"must return an array {wanted} for {name!r}, got {values.shape}"
+                place = method_place(callback.plugin, "output")
+                raise JointError(place, f"{problem}; give a row for each world")
+            numbers[:, list(places)] = values.reshape(wanted)
+
+    def _run_engine(
         self,
         t: float,
         due: int,
@@ -89,17 +182,32 @@ class SignalRun:
             first=first,
             threads=threads,
         )
-        self.jumped = True
 
 
-def begin_signals(scene: Scene, t: float) -> SignalRun | None:
-    """Return the signals of a run that begins with the scene's state at t [s]; None if it has none."""
+def begin_signals(
+    scene: Scene, t: float, world: int = 0, inputs: Array | None = None
+) -> SignalRun | None:
+    """Return the signals of a run that begins with the scene's state at t [s]; None if it has none.
+
+    `world` is the number of the world, which selects its random numbers; `inputs` (inputs,) are those at the start.
+    """
     if scene.signals is None:
         return None
-    run = SignalRun(scene, np.array(scene.signals.start))
+    run = SignalRun(scene, start_numbers(scene.signals, world))
+    if inputs is not None:
+        run.set_inputs(inputs)
     state = scene.state
     run.begin(t, state.q, state.v, state.loop_q)
     return run
+
+
+def start_numbers(signals: CompiledSignals, worlds: ArrayLike) -> Array:
+    """Return the numbers of the state before the start, (…, numbers) for numbers of worlds (…)."""
+    which = np.asarray(worlds)
+    numbers = np.tile(np.array(signals.start, float), (*which.shape, 1))
+    if signals.noise is not None:
+        numbers[..., signals.noise.place] = world_key(signals.noise.seed, which)
+    return numbers
 
 
 def with_instants(times: Iterator[float], instants: Instants) -> Iterator[tuple[float, bool, int]]:

@@ -92,7 +92,7 @@ def compute_pieces(
 ) -> tuple[float, Results]:
     """Run some pieces one after the other, and return the time that they took [s] with the results."""
     begin = time.perf_counter()
-    results = [(worlds, runner.run(values)) for worlds, values in pieces]
+    results = [(worlds, runner.run(values, worlds.start)) for worlds, values in pieces]
     return time.perf_counter() - begin, results
 
 

@@ -45,19 +45,19 @@ class PieceRunner:
     threads: int
     allow_code: bool
 
-    def run(self, values: Mapping[str, Array]) -> PieceResult:
-        """Run the worlds with these values of the parameters, (worlds,) each."""
+    def run(self, values: Mapping[str, Array], first: int = 0) -> PieceResult:
+        """Run the worlds with these values of the parameters, (worlds,) each; the number of the first is given."""
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", PysimWarning)
-            summary, series, failures = self._run(values)
+            summary, series, failures = self._run(values, first)
         texts = [str(w.message) for w in caught if issubclass(w.category, PysimWarning)]
         return PieceResult(summary, series, failures, texts)
 
-    def _run(self, values: Mapping[str, Array]) -> tuple[Array, Array, list[str]]:
+    def _run(self, values: Mapping[str, Array], first: int) -> tuple[Array, Array, list[str]]:
         scenes, failures = self._load(values)
         runs: dict[int, tuple[Scene, Array, Array]] = {}
         loaded = {k: scene for k, scene in enumerate(scenes) if scene is not None}
-        for numbers, run in self._runs(loaded):
+        for numbers, run in self._runs(loaded, first):
             for row, k in enumerate(numbers):
                 runs[k] = loaded[k], run.q[row], run.v[row]
                 failures[k] = run.failures[row]
@@ -92,12 +92,16 @@ class PieceRunner:
                 failures.append(str(error))
         return found, failures
 
-    def _runs(self, scenes: dict[int, Scene]) -> list[tuple[list[int], Rollout]]:
+    def _runs(self, scenes: dict[int, Scene], first: int) -> list[tuple[list[int], Rollout]]:
         """Run scenes together, or each alone if they differ in structure."""
         numbers = list(scenes)
         if not numbers:
             return []
+        worlds = [first + k for k in numbers]
         try:
-            return [(numbers, rollout(list(scenes.values()), threads=self.threads))]
+            return [(numbers, rollout(list(scenes.values()), threads=self.threads, worlds=worlds))]
         except ModelError:
-            return [([k], rollout([scene], threads=1)) for k, scene in scenes.items()]
+            return [
+                ([k], rollout([scene], threads=1, worlds=[first + k]))
+                for k, scene in scenes.items()
+            ]

@@ -251,7 +251,8 @@ def _on_one_machine(
 ) -> Iterator[tuple[slice, PieceResult]]:
     """Yield the worlds and results of pieces, one after the other."""
     for worlds in pieces:
-        yield worlds, runner.run({key: column[worlds] for key, column in values.items()})
+        own = {key: column[worlds] for key, column in values.items()}
+        yield worlds, runner.run(own, worlds.start)
 
 
 class _Clock:

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pysim.tracing.random_numbers import uniform
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
@@ -110,4 +112,5 @@ _OPERATIONS: dict[str, Callable[..., Any]] = {
     "equal": lambda a, b: (a.real == b.real).astype(float),
     "select": lambda a, b, c: np.where(a.real != 0, b, c),
     "sign": lambda a: np.sign(a.real),
+    "random": lambda index, key, stream: uniform(index.real, key.real, stream.real),
 }

@@ -17,6 +17,7 @@ import numpy as np
 
 from pysim.errors import JointError, PysimWarning
 from pysim.tracing.author_code import author_line
+from pysim.tracing.random_numbers import uniform
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -64,6 +65,7 @@ EVALUATE: dict[str, Callable[..., float]] = {
     "equal": lambda a, b: float(a == b),
     "select": lambda a, b, c: b if a != 0 else c,
     "sign": lambda a: float((a > 0) - (a < 0)),
+    "random": lambda index, key, stream: float(uniform(index, key, stream)),
 }
 PIECEWISE = frozenset(
     {

@@ -48,7 +48,7 @@ def connections_of(model: Model) -> list[Entry]:
     for force in spec.forces:
         entry: Entry = {"role": "force", "name": force.name, "type": force.type}
         if force.path:
-            entry["points"] = placed.points(force.path)
+            entry["points"] = placed.points([(part.body, part.point) for part in force.path])
         elif force.coordinates:
             entry["coordinates"] = list(force.coordinates)
         else:

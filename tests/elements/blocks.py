@@ -122,13 +122,14 @@ def load(torque: float, joint: str = "hinge") -> str:
 def simulation(
     integrator: str = "dopri5",
     *,
-    step: float = 1e-3,
+    step: float | None = None,
     duration: float = 1.0,
     interval: float = 0.1,
     **keys: Any,
 ) -> str:
-    """Return the tables of a run; adaptive steps have a tolerance of 1e-12."""
-    own = {"rtol": 1e-12, "atol": 1e-13} if integrator == "dopri5" else {"step": step}
+    """Return the tables of a run; adaptive steps have a tolerance of 1e-12, fixed ones are 1 ms by default."""
+    own = {"rtol": 1e-12, "atol": 1e-13} if integrator == "dopri5" else {"step": 1e-3}
+    own |= {} if step is None else {"step": step}
     run = table("simulation", duration=duration, integrator=integrator, **(own | keys))
     return run.replace("[[", "[", 1).replace("]]", "]", 1) + f"[output]\nevery = {interval!r}\n"
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pysim.joints import find_joint
-from pysim.scene.spec import ForceSpec
+from pysim.scene.spec import ForceSpec, PathPart
 from tests.oracles.mechanisms import MOVING, random_pose, random_tree
 
 if TYPE_CHECKING:
@@ -26,12 +26,24 @@ def elastic(spec: ModelSpec, rng: np.random.Generator) -> ModelSpec:
     names = [spec.bodies[k].name for k in (0, len(spec.bodies) // 2, -1)]
     real = [j.name for j in spec.joints if j.mimic is None and find_joint(j.type).nv == 1]
     through = ("world", names[0], names[0], names[2], "world", names[1])
-    path = tuple((name, rng.normal(size=3)) for name in through)
+    path = tuple(PathPart(name, rng.normal(size=3)) for name in through)
+    over = (
+        PathPart("world", 3.0 * rng.normal(size=3)),
+        PathPart(names[1], random_pose(rng), "cylinder", 0.35),
+        PathPart(names[0], 3.0 * rng.normal(size=3)),
+        PathPart(names[2], random_pose(rng), "sphere", 0.5, side=(1.0, 0.2, -0.3)),
+        PathPart(names[2], 3.0 * rng.normal(size=3)),
+        PathPart(names[1], rng.normal(size=3), "conditional", coordinate=real[0], above=0.0),
+        PathPart("world", 3.0 * rng.normal(size=3)),
+    )
     table = {"stretch": (-2.0, -0.5, 0.1, 1.5), "pull": (-9.0, -1.0, 0.5, 6.0)}
     frames = {"at_a": random_pose(rng), "at_b": random_pose(rng)}
     forces = (
         ForceSpec(
             "path", "path_spring", path=path, parameters={"stiffness": 4.0, "rest_length": 3.0}
+        ),
+        ForceSpec(
+            "over", "path_spring", path=over, parameters={"stiffness": 3.0, "rest_length": 5.0}
         ),
         ForceSpec(
             "pair", "coordinate_spring", coordinates=tuple(real[:2]), parameters={"stiffness": 5.0}
@@ -67,6 +79,7 @@ def damped(spec: ModelSpec, rng: np.random.Generator) -> ModelSpec:
     friction = {"kinetic": 1.0, "static": 1.5, "stribeck_speed": 2.0, "rounding_speed": 1.0}
     dampers: dict[str, dict[str, object]] = {
         "path": {"damping": 0.7},
+        "over": {"damping": 0.5},
         "pair": {"damping": 0.4},
         "between": {"damping": symmetric(rng, 0.3)},
     }

@@ -9,7 +9,7 @@ import pytest
 
 import pysim
 from pysim.integrators import BUILTIN
-from pysim.scene.spec import CouplingSpec, ForceSpec, SpringSpec
+from pysim.scene.spec import CouplingSpec, ForceSpec, PathPart, SpringSpec
 from pysim.simulation.loading import compile_model
 from tests.elements.forces import mechanism
 from tests.loops.mechanisms import four_bar
@@ -25,7 +25,7 @@ def both(spec, a, b):
     at = np.array([[0.3, 0.1, 0.2], [-0.2, 0.4, 0.1]])
     own = SpringSpec("s", a, b, *at, 30.0, 0.5, 0.7)
     keys = NUMBERS | {"rest_length": 0.7}
-    path = ((a, at[0]), (b, at[1]))
+    path = (PathPart(a, at[0]), PathPart(b, at[1]))
     plugin = ForceSpec("s", "path_spring", path=path, parameters=keys)
     return compile_model(replace(spec, springs=(own,))), compile_model(
         replace(spec, forces=(plugin,))

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import pysim
-from tests.elements.blocks import disc, scene_of, simulation, table
+from pysim.errors import PysimError, SceneError
+from tests.elements.blocks import disc, mass, scene_of, simulation, table
 from tests.elements.reference_cases import Case
 
 
@@ -102,3 +103,48 @@ def test_a_hole_in_a_csv_file_is_reported_with_its_line(tmp_path):
         values(tmp_path, np.array([0.5]), type="table", file="climb.csv", column="height")
     text = f"{file}:3: column 'height' must hold a number, it is empty; fill it or remove the line"
     assert text in str(error.value)
+
+
+def recorded(tmp_path):
+    """Write the run of a driven mass, with a sensor of its place."""
+    text = mass(2.0, 0.1, -0.3) + table(
+        "actuator", name="wave", joint="x", amplitude=4.0, frequency=3.0
+    )
+    scene = scene_of(tmp_path, text + simulation(duration=2.0, interval=0.02))
+    return pysim.simulate(scene, tmp_path / "run.h5")
+
+
+@pytest.mark.parametrize(
+    ("column", "power", "unit"), [("x", 0, "m"), ("v.x", 1, "m/s"), ("place.q", 0, "m")]
+)
+def test_a_recorded_run_drives_a_signal(tmp_path, column, power, unit):
+    run = recorded(tmp_path)
+    text = disc() + table(
+        "signal", name="past", type="trajectory", file="run.h5", column=column, unit=unit
+    )
+    again = pysim.simulate(
+        scene_of(tmp_path, text + simulation("rk4", duration=2.0, interval=0.005))
+    )
+    w, force = 3.0, 4.0 / 2.0
+    v0 = -0.3 + force / w
+    exact = (
+        0.1 + v0 * again.t - force / w**2 * np.sin(w * again.t),
+        v0 - force / w * np.cos(w * again.t),
+    )[power]
+    tolerance = 1e-9 if column == "x" else 2e-4
+    np.testing.assert_allclose(again.signals["past"], exact, atol=tolerance)
+    rows = np.isin(again.t.round(9), run.t.round(9))
+    np.testing.assert_allclose(again.signals["past"][rows], exact[rows], atol=1e-9)
+
+
+def test_a_recorded_run_does_not_reach_beyond_its_end(tmp_path):
+    recorded(tmp_path)
+    text = disc() + table(
+        "signal", name="past", type="trajectory", file="run.h5", column="x", unit="m"
+    )
+    with pytest.raises(SceneError) as caught:
+        scene_of(tmp_path, text + simulation("rk4", duration=3.0))
+    assert "signal 'past' is given from t = 0 to 2 s, the run is from 0 to 3 s" in str(caught.value)
+    wrong = text.replace('column = "x"', 'column = "y"')
+    with pytest.raises(PysimError, match=r"run.h5: has no coordinate, velocity or signal 'y'"):
+        scene_of(tmp_path, wrong + simulation("rk4", duration=1.0))

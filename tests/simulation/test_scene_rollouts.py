@@ -183,7 +183,10 @@ def test_single_precision_is_of_models() -> None:
     [
         (
             {"controls": np.zeros((10, 1))},
-            "controls: are a scene's inputs, and this one has none; give generalised forces to a rollout of its model",
+            (
+                "controls: are values of a scene's inputs, and this one has none; "
+                'add a [[signal]] with type = "input", or give forces to a rollout of its model'
+            ),
         ),
         ({"signals": ["angle"]}, "signals: 'angle': the scene has no signals; leave it out"),
         (

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from pysim.scene.import_omissions import Omissions
     from pysim.scene.mjcf.model import MujocoModel, Names
+    from pysim.scene.spec import PathPart
 
     Array = NDArray[np.float64]
 
@@ -47,7 +48,7 @@ class Transmission:
 
     gear: tuple[float, ...]
     coordinates: tuple[str, ...] = ()
-    points: tuple[tuple[str, Array], ...] = ()
+    points: tuple[PathPart, ...] = ()
     site: int | None = None
     has_length: bool = True
 

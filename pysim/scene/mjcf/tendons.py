@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pysim.scene.mjcf.joints import stop_gains
-from pysim.scene.spec import ForceSpec
+from pysim.scene.spec import ForceSpec, PathPart
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from pysim.scene.mjcf.model import MujocoModel
 
     Array = NDArray[np.float64]
-    Path = tuple[tuple[str, Array], ...]
 
 KIND = "tendons"
 
@@ -32,7 +31,7 @@ class Course:
     """
 
     weights: tuple[tuple[str, float], ...] = ()  # by coordinate
-    points: Path = ()
+    points: tuple[PathPart, ...] = ()
     obstacle: str = ""
     is_rigid: bool = False
 
@@ -69,7 +68,7 @@ def course_of(model: MujocoModel, k: int) -> Course:
     sites = [int(m.wrap_objid[w]) for w in wraps]
     if len({int(m.body_weldid[m.site_bodyid[site]]) for site in sites}) < 2:
         return Course(is_rigid=True)
-    points = ((model.bodies[m.site_bodyid[s]], m.site_pos[s].copy()) for s in sites)
+    points = (PathPart(model.bodies[m.site_bodyid[s]], m.site_pos[s].copy()) for s in sites)
     return Course(points=tuple(points))
 
 

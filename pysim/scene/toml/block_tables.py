@@ -43,6 +43,7 @@ class Sensor(Table, json_schema_extra=_opened("sensor")):
         None, "", "the force, actuator or joint whose power or energy it measures"
     )
     inputs: list[Name] = key([], "", "signals that it reads, in the order of its inputs")
+    period: Positive | None = key(None, "s", "of a sampled sensor, whose outputs are held")
     parameters: dict[str, Any] = key({}, "", "keys of a plugin; written beside the others")
 
 

@@ -15,12 +15,13 @@ from pysim.plugins.fields import build, fields_of
 from pysim.scene.packages import folders_around
 from pysim.scene.spec import BlockSpec
 from pysim.scene.toml.coordinates import place_of
+from pysim.scene.toml.paths import check_parts, read_part
 from pysim.scene.tree import WORLD
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from pysim.scene.spec import JointSpec, ModelSpec
+    from pysim.scene.spec import JointSpec, ModelSpec, PathPart
     from pysim.scene.toml.block_tables import Controller, Sensor, Signal
     from pysim.scene.toml.constraint_tables import PathPoint
     from pysim.scene.toml.problems import Problems
@@ -83,6 +84,7 @@ class BlockReader:
             points=self._path(table.path, path),
             joint=table.joint,
             element=table.element,
+            period=table.period,
         )
 
     def _controller(self, table: Controller, path: Steps) -> BlockSpec | None:
@@ -177,10 +179,8 @@ class BlockReader:
         if name is not None and name not in known:
             self.problems.add(path, f"unknown body or frame {name!r}{did_you_mean(name, known)}")
 
-    def _path(self, points: Sequence[PathPoint], path: Steps) -> tuple[tuple[str, Any], ...]:
-        if len(points) == 1:
-            problem = "has one point; a path needs two or more"
-            self.problems.add((*path, "path"), problem)
+    def _path(self, points: Sequence[PathPoint], path: Steps) -> tuple[PathPart, ...]:
+        check_parts(points, path, self.problems)
         for k, point in enumerate(points):
             self._check_body(point.body, (*path, "path", k, "body"))
-        return tuple((point.body, np.array(point.point, float)) for point in points)
+        return tuple(read_part(point, point.body, np.eye(4)) for point in points)

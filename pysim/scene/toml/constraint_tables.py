@@ -73,11 +73,53 @@ PointOrPose = Annotated[
 ]
 
 
+class PathRange(Table):
+    """A range of a coordinate, within which a path passes through a point."""
+
+    coordinate: Name = key(..., "", "a joint, or joint.coordinate")
+    above: float | None = key(None, "m or rad", "lower end of the range")
+    below: float | None = key(None, "m or rad", "upper end of the range")
+
+    @model_validator(mode="after")
+    def _is_range(self) -> PathRange:
+        if self.above is None and self.below is None:
+            raise error_text("has no range; give above, below or both")
+        if self.above is not None and self.below is not None and self.above >= self.below:
+            raise error_text(
+                f"above = {self.above} is not less than below = {self.below}; swap them"
+            )
+        return self
+
+
 class PathPoint(Table):
-    """A point through which a path passes."""
+    """A point through which a path passes, or a sphere or cylinder that it wraps over between two points."""
 
     body: Name = key(..., "", '"world", a body or a frame')
     point: Vector3 = key([0.0, 0.0, 0.0], "m", "point in the body or frame")
+    when: PathRange | None = key(None, "", "range of a coordinate within which the point counts")
+    sphere: Positive | None = key(None, "m", "radius of a sphere to wrap over")
+    cylinder: Positive | None = key(None, "m", "radius of an infinitely long cylinder to wrap over")
+    at: PointOrPose = key(Pose(), "m", "centre or frame of the sphere or cylinder, whose axis is z")
+    side: Vector3 | None = key(
+        None,
+        "",
+        "direction in the obstacle's frame in which the path passes; the shorter by default",
+    )
+
+    @model_validator(mode="after")
+    def _is_one(self) -> PathPoint:
+        given = [name for name in ("point", "sphere", "cylinder") if name in self.model_fields_set]
+        if len(given) > 1:
+            raise error_text(f"has {' and '.join(given)}; keep one of them")
+        is_obstacle = bool({"sphere", "cylinder"} & set(given))
+        for name in ("at", "side"):
+            if name in self.model_fields_set and not is_obstacle:
+                raise error_text(
+                    f"has {name}, which belongs to a sphere or cylinder; give its radius"
+                )
+        if self.when is not None and is_obstacle:
+            raise error_text("has when, which belongs to a point; remove it")
+        return self
 
 
 class Force(Table, json_schema_extra=with_plugin_keys("type", FORCES.builtin, FORCE_KEYS)):

@@ -52,6 +52,9 @@ class Event(Table, json_schema_extra=with_plugin_keys("type")):
         "both", "", "sign change to detect: rising, falling or both"
     )
     stop: bool = key(default=False, unit="", doc="end the run at the event")
+    release: list[Name] = key(
+        [], "", "forces, and actuators with a type, that act until the event and no longer"
+    )
 
     @model_validator(mode="after")
     def _one_kind(self) -> Event:

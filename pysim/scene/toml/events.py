@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,7 +17,9 @@ from pysim.scene.toml.plugin_keys import PARAMETERS
 from pysim.scene.tree import WORLD, order_from_world
 
 if TYPE_CHECKING:
-    from pysim.scene.spec import JointSpec, ModelSpec, Settings
+    from collections.abc import Sequence
+
+    from pysim.scene.spec import BlockSpec, JointSpec, ModelSpec, Settings
     from pysim.scene.toml.event_table import Event
     from pysim.scene.toml.problems import Problems
     from pysim.scene.toml.source import Steps
@@ -81,6 +84,32 @@ def _event(table: Event, path: Steps, model: ModelSpec, problems: Problems) -> E
         table.type or "",
         table.parameters,
         problems.source.where(path),
+        tuple(table.release),
+    )
+
+
+def release_forces(
+    model: ModelSpec, events: Sequence[EventSpec], blocks: Sequence[BlockSpec], problems: Problems
+) -> ModelSpec:
+    """Return the model with the forces marked that an event releases; unknown names are added to `problems`."""
+    forces = {force.name for force in model.forces}
+    known = [*forces, *(block.name for block in blocks if block.kind == "actuator")]
+    springs = {spring.name for spring in model.springs}
+    for k, event in enumerate(events):
+        for i, name in enumerate(event.release):
+            path: Steps = ("event", k, "release", i)
+            if name in springs:
+                problem = f'{name!r} is a spring, which acts always; give it type = "path_spring"'
+                problems.add(path, problem)
+            elif name not in known:
+                problem = f"unknown force or actuator {name!r}{did_you_mean(name, known)}"
+                problems.add(path, problem)
+    released = {name for event in events for name in event.release} & forces
+    if not released:
+        return model
+    return replace(
+        model,
+        forces=tuple(replace(force, is_released=force.name in released) for force in model.forces),
     )
 
 

@@ -9,6 +9,7 @@ from pysim.elements.force import FORCES, find_force, method_of
 from pysim.errors import JointError, PysimError
 from pysim.plugins.fields import build, fields_of
 from pysim.scene.spec import ForceSpec, SpringSpec
+from pysim.scene.toml.paths import check_parts, read_part
 from pysim.scene.tree import WORLD
 
 if TYPE_CHECKING:
@@ -89,7 +90,7 @@ class ForceReader:
             b=ties.body(table.b),
             at_a=ties.pose(table.a) @ table.at_a.matrix,
             at_b=ties.pose(table.b) @ table.at_b.matrix,
-            path=tuple((ties.body(p.body), ties.point(p.body, p.point)) for p in table.path),
+            path=tuple(read_part(p, ties.body(p.body), ties.pose(p.body)) for p in table.path),
             coordinates=tuple(table.coordinates),
             parameters=self._parameters(table, path),
             where=ties.problems.source.where(path),
@@ -102,9 +103,7 @@ class ForceReader:
                 self.ties.problems.add((*path, name), problem, of_key=True)
 
     def _check_path(self, table: Force, path: Steps) -> None:
-        if len(table.path) == 1:
-            problem = "has one point; a path needs two or more"
-            self.ties.problems.add((*path, "path"), problem)
+        check_parts(table.path, path, self.ties.problems)
         for k, point in enumerate(table.path):
             self.ties.check_body(point.body, (*path, "path", k, "body"))
         bodies = {self.ties.body(point.body) for point in table.path}

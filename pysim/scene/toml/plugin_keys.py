@@ -35,6 +35,7 @@ BLOCK_TABLES = {  # keys that all plugins of a table share
             "joint",
             "element",
             "inputs",
+            "period",
         }
     ),
     "controller": frozenset({"name", "type", "inputs", "period"}),

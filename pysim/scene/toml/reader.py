@@ -32,7 +32,7 @@ from pysim.scene.toml.constraint_tables import Loop
 from pysim.scene.toml.constraints import ConstraintReader
 from pysim.scene.toml.contacts import ContactReader
 from pysim.scene.toml.coordinates import place_of
-from pysim.scene.toml.events import read_events
+from pysim.scene.toml.events import read_events, release_forces
 from pysim.scene.toml.forces import ForceReader
 from pysim.scene.toml.includes import (
     INCLUDE,
@@ -175,6 +175,7 @@ def read_tables(
     if not reading.chain:  # those of an attached scene have no effect
         settings, render = read_settings(scene, model, problems), _render(scene, model, problems)
         events = read_events(scene, model, settings, problems)
+        model = release_forces(model, events, (*blocks, *parts.blocks), problems)
     hold = _held(scene, model, problems)
     problems.check()
     spec = SceneSpec(

@@ -52,6 +52,7 @@ def read_settings(scene: Scene, model: ModelSpec, problems: Problems) -> Setting
         _tolerance(scene, "atol", ATOL, kind, model, problems),
         _parameters(scene, kind, problems),
         scene.output.work,
+        table.seed,
     )
 
 

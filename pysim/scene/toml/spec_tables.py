@@ -48,6 +48,7 @@ if TYPE_CHECKING:
         KeyframeSpec,
         LoopSpec,
         ModelSpec,
+        PathPart,
         SpringSpec,
         SurfaceSpec,
     )
@@ -129,7 +130,7 @@ class SpecTables:
             "element": block.element,
             "coordinates": list(block.coordinates),
             "command" if block.kind == "actuator" else "inputs": list(block.inputs),
-            "path": [{"body": body, "point": at.tolist()} for body, at in block.points],
+            "path": [_path_part(part) for part in block.points],
         }
         table |= {key: value for key, value in given.items() if value not in (None, [])}
         table |= _at(block.at)
@@ -424,11 +425,24 @@ def _spring(spring: SpringSpec) -> Tables:
 FORCES_SPRING = next(iter(FORCES.builtin))
 
 
+def _path_part(part: PathPart) -> Tables:
+    table: Tables = {"body": part.body}
+    if part.kind in ("sphere", "cylinder"):
+        table[part.kind] = part.radius
+        side = {"side": list(part.side)} if any(part.side) else {}
+        return table | _at(part.at) | side
+    table["point"] = part.point.tolist()
+    if part.kind == "conditional":
+        ends = {"above": part.above, "below": part.below}
+        finite = {key: value for key, value in ends.items() if math.isfinite(value)}
+        table["when"] = {"coordinate": part.coordinate, **finite}
+    return table
+
+
 def _force(force: ForceSpec) -> Tables:
     table: Tables = {"name": force.name, "type": force.type}
     if force.path:
-        points = [{"body": body, "point": at.tolist()} for body, at in force.path]
-        table["path"] = points
+        table["path"] = [_path_part(part) for part in force.path]
     elif force.coordinates:
         table["coordinates"] = list(force.coordinates)
     else:
@@ -460,7 +474,8 @@ def _event(event: EventSpec) -> Tables:
     else:
         table |= {"type": event.type}
         table |= {name: _plain(value) for name, value in event.parameters.items()}
-    return table | {"direction": event.direction, "stop": event.stop}
+    released = {"release": list(event.release)} if event.release else {}
+    return table | {"direction": event.direction, "stop": event.stop} | released
 
 
 def _surface(surface: SurfaceSpec) -> Tables:
@@ -494,6 +509,8 @@ def _simulation(spec: SceneSpec) -> Tables:
     if math.isfinite(settings.step):
         table["step"] = settings.step
     table["integrator"] = settings.integrator
+    if settings.seed:
+        table["seed"] = settings.seed
     if kind.adaptive:
         for name in ("rtol", "atol"):
             given = dict(getattr(settings, name))

@@ -405,6 +405,9 @@ class Simulation(Table, json_schema_extra=with_plugin_keys("integrator", INTEGRA
         "m, rad, m/s or rad/s",
         "dopri5: absolute error of a step, 1e-10 by default; or by joint",
     )
+    seed: Annotated[int, Field(ge=0, lt=2**53)] = key(
+        0, "", "seed of the noise of sampled elements"
+    )
     parameters: dict[str, Any] = key(
         {}, "", "keys of an integrator plugin; written beside the others"
     )

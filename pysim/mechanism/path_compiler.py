@@ -1,0 +1,58 @@
+"""Compilation of paths: points, conditional points and obstacles in the frames of the engine's bodies."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pysim._engine import PathKind, PathPoint
+from pysim.errors import ModelError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from pysim.mechanism.constraint_compiler import Coordinates
+    from pysim.scene.spec import PathPart
+
+    Array = NDArray[np.float64]
+    Place = Callable[[str], tuple[int, Array]]
+
+
+def compile_path(
+    path: Sequence[PathPart], place: Place, coordinates: Coordinates, where: str
+) -> list[PathPoint]:
+    """Return the parts of a path for the engine.
+
+    Args:
+        path: parts, in order.
+        place: number of a body and pose in it, of a link or frame.
+        coordinates: of the model, for conditional points.
+        where: place of the path in its file, for errors.
+
+    Raises:
+        ModelError: a conditional point depends on a coordinate that is not there, or is no plain number.
+    """
+    found = []
+    for part in path:
+        body, pose = place(part.body)
+        q = -1
+        if part.kind == "conditional":
+            q = coordinates.place(part.coordinate, where)[0]
+            if q < 0:
+                problem = f"{part.coordinate!r} is a velocity, whose position is no single number"
+                raise ModelError(where, f"{problem}; name another coordinate for the point")
+        found.append(
+            PathPoint(
+                body,
+                pose @ part.at,
+                PathKind[part.kind],
+                part.radius,
+                part.side,
+                q,
+                part.above,
+                part.below,
+            )
+        )
+    return found

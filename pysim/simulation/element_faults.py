@@ -1,0 +1,108 @@
+"""Diagnosis of elements: the force, sensor, controller or actuator whose value is NaN or infinite where a run ended."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pysim import _engine
+from pysim.algorithms import passive_forces
+from pysim.elements.block import find_block
+from pysim.elements.force import find_force, method_of
+from pysim.elements.graph import EFFORT
+from pysim.plugins.fields import build
+from pysim.simulation.diagnosis import ASTRAY, WITHIN
+from pysim.tracing.author_code import method_place
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from pysim.mechanism.model import State
+    from pysim.scene.spec import BlockSpec, ForceSpec
+    from pysim.simulation.loading import Scene
+
+    Array = NDArray[np.float64]
+
+
+def element_fault(
+    scene: Scene, state: State, numbers: Array | None, t: float, step: float
+) -> str | None:
+    """Describe the first element whose value is NaN or infinite within `step` [s] after a state at t [s].
+
+    None if there is none, or if the run had diverged before. `numbers` are those of the scene's signals.
+    """
+    q, v = state.q, state.v
+    if max(np.abs(q).max(initial=0), np.abs(v).max(initial=0)) > ASTRAY:
+        return None
+    times = t + step * np.array(WITHIN)
+    with np.errstate(all="ignore"):
+        reached = scene.model.integrate(np.tile(q, (len(WITHIN), 1)), np.outer(WITHIN, step * v))
+        rates = np.tile(v, (len(WITHIN), 1))
+        found = _force_fault(scene, reached, rates, times)
+        if found is None and numbers is not None:
+            found = _signal_fault(scene, reached, rates, numbers, times)
+    return found
+
+
+def _force_fault(scene: Scene, q: Array, v: Array, times: Array) -> str | None:
+    model = scene.model
+    forces = {force.name: force for force in model.spec.forces}
+    for element in model.connections.elements:
+        own = model.with_connections(replace(model.connections, elements=[element], signals=None))
+        row = _first_bad(passive_forces(own, q, v))
+        if row is not None and element.name in forces:
+            return _of_force(forces[element.name], float(times[row]))
+    return None
+
+
+def _signal_fault(scene: Scene, q: Array, v: Array, numbers: Array, times: Array) -> str | None:
+    assert scene.signals is not None
+    held = np.tile(numbers, (len(q), 1))
+    readings = np.asarray(_engine.read_signals(scene.model, times, q, v, 0 * v, held))
+    blocks = {block.name: block for block in scene.spec.blocks}
+    for signal in scene.signals.recorded:
+        name = signal.name if signal.name in blocks else signal.name.rpartition(".")[0]
+        row = _first_bad(readings[:, signal.first : signal.first + signal.size])
+        if row is not None and name in blocks:
+            return _of_block(blocks[name], signal.name, float(times[row]))
+    row = _first_bad(_engine.signal_forces(scene.model, times, q, v, held)[0])
+    if row is None:
+        return None
+    bad = {
+        own.name.removeprefix(f"{EFFORT}.")
+        for own in scene.signals.recorded
+        if own.name.startswith(f"{EFFORT}.") and _first_bad(readings[:, [own.first]]) is not None
+    }
+    for block in scene.spec.blocks:
+        if block.kind == "actuator" and (bad & {*block.coordinates} or not bad):
+            return _of_block(block, block.name, float(times[row]))
+    return next(
+        (
+            _of_force(force, float(times[row]))
+            for force in scene.model.spec.forces
+            if force.is_released
+        ),
+        None,
+    )
+
+
+def _first_bad(rows: Array) -> int | None:
+    """Return the first row with NaN or infinity."""
+    bad = ~np.isfinite(rows).all(axis=tuple(range(1, rows.ndim)))
+    return int(np.argmax(bad)) if bad.any() else None
+
+
+def _of_force(force: ForceSpec, t: float) -> str:
+    kind: Any = find_force(force.type)
+    place = method_place(build(kind, force.parameters, force.where), method_of(kind).name)
+    return f"force {force.name!r} is NaN or infinite at t = {t:.6g} s; fix {place}"
+
+
+def _of_block(block: BlockSpec, signal: str, t: float) -> str:
+    plugin: Any = build(find_block(block.kind, block.type), block.parameters, block.where)
+    method = {"sensor": "measure", "actuator": "force"}.get(block.kind, "output")
+    place = method_place(plugin, method)
+    what = f"{block.kind} {block.name!r}" + (f" ({signal})" if signal != block.name else "")
+    return f"{what} is NaN or infinite at t = {t:.6g} s; fix {place}"

@@ -1,0 +1,102 @@
+"""Events that release forces and actuators. Oracle: closed forms before and after the event."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+import pysim
+from pysim.errors import SceneError
+from tests.elements.blocks import mass, scene_of, simulation, table
+
+
+def spring(kind="path_spring", name="spring"):
+    path = [{"body": "world", "point": [-1.0, 0.0, 0.0]}, {"body": "mass"}]
+    return table("force", name=name, type=kind, path=path, stiffness=50.0, rest_length=1.2)
+
+
+def release(at=0.15, names=("spring",), **keys):
+    given = {"joint": "x", "at": at, "direction": "rising", "release": list(names)}
+    return table("event", name="release", **(given | keys))
+
+
+def wanted(t):
+    """Return place and speed of a mass of 2 kg that a spring at 0.2 m pulls until it passes 0.15 m."""
+    w = 5.0
+    end = np.arccos(0.05 / 0.2) / w
+    x, v = 0.2 - 0.2 * np.cos(w * t), 0.2 * w * np.sin(w * t)
+    free = t > end
+    speed = 0.2 * w * np.sin(w * end)
+    return end, np.where(free, 0.15 + speed * (t - end), x), np.where(free, speed, v)
+
+
+def test_a_released_spring_acts_until_the_event(tmp_path):
+    text = mass(2.0) + spring() + release()
+    run = pysim.simulate(scene_of(tmp_path, text + simulation(duration=1.0, interval=0.05)))
+    end, x, v = wanted(run.t)
+    assert_allclose(run.events.t, [end], rtol=1e-10)
+    assert_allclose(run.q[:, 0], x, atol=1e-10)
+    assert_allclose(run.v[:, 0], v, atol=1e-10)
+
+
+def test_a_released_actuator_acts_until_the_event(tmp_path):
+    text = mass(2.0) + table("signal", name="push", type="constant", value=3.0, unit="N")
+    text += table("actuator", name="motor", type="force", joint="x", command="push")
+    text += release(0.75, ["motor"])
+    run = pysim.simulate(scene_of(tmp_path, text + simulation(duration=2.0)))
+    x = np.where(run.t > 1, 0.75 + 1.5 * (run.t - 1), 0.75 * run.t**2)
+    assert_allclose(run.q[:, 0], x, atol=1e-9)
+    assert_allclose(run.events.t, [1.0], rtol=1e-10)
+
+
+def test_every_world_releases_at_its_own_event(tmp_path):
+    text = mass(2.0) + spring() + release()
+    scene = scene_of(tmp_path, text + simulation(duration=1.0, interval=0.05))
+    q0 = np.array([[0.0], [-0.1], [0.3]])
+    run = pysim.rollout(scene, q0, 0 * q0, threads=2)
+    assert_allclose(run.q[0, :, 0], wanted(run.t)[1], atol=1e-10)
+    late = run.t > 0.8
+    assert_allclose(np.diff(run.v[1][late], axis=0), 0, atol=1e-12)
+    assert [len(events.t) for events in run.events] == [1, 1, 0 if len(run.events[2].t) == 0 else 1]
+
+
+def test_signals_and_sampled_blocks_go_on_after_a_release(tmp_path):
+    text = mass(2.0) + spring() + release()
+    text += table(
+        "sensor", name="seen", type="noisy", inputs=["place.q"], deviation=0.0, period=0.05
+    )
+    text += table("signal", name="time", type="table", t=[0.0, 1.0], values=[0.0, 1.0])
+    run = pysim.simulate(scene_of(tmp_path, text + simulation(duration=1.0, interval=0.05)))
+    assert_allclose(run.q[:, 0], wanted(run.t)[1], atol=1e-10)
+    assert_allclose(run.signals["seen"], run.q[:, 0], atol=1e-14)
+    assert_allclose(run.signals["time"], run.t, atol=1e-14)
+
+
+ERRORS = [
+    (
+        mass(2.0) + spring() + release(names=["sprng"]),
+        "event[0].release[0]: unknown force or actuator 'sprng'; did you mean 'spring'?",
+    ),
+    (
+        mass(2.0)
+        + table("force", name="spring", type="spring", b="mass", stiffness=1.0)
+        + release(),
+        "event[0].release[0]: 'spring' is a spring, which acts always; give it type = \"path_spring\"",
+    ),
+]
+
+
+@pytest.mark.parametrize(("text", "problem"), ERRORS)
+def test_wrong_names_are_reported(tmp_path, text, problem):
+    with pytest.raises(SceneError) as caught:
+        scene_of(tmp_path, text + simulation())
+    assert str(caught.value).endswith(problem)
+
+
+def test_schemes_of_fixed_step_reject_events(tmp_path):
+    text = mass(2.0) + spring() + release() + simulation("rk4")
+    with pytest.raises(SceneError) as caught:
+        scene_of(tmp_path, text)
+    assert "'rk4' takes steps of one size and does not locate events" in str(caught.value)
+    assert 'set simulation.integrator = "dopri5"' in str(caught.value)

@@ -1,0 +1,217 @@
+"""Paths over obstacles and through conditional points.
+
+Oracles: the reference cases `wrap_cylinder`, `wrap_sphere` and `wrap_on_off_motion`, and tests/oracles/wrapping.py.
+Derivatives are those of test_every_algorithm.py, whose mechanisms have such paths.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import pysim
+from pysim.errors import SceneError
+from pysim.forces import Force, force
+from tests.elements.blocks import run_at, scene_of, simulation, table
+from tests.elements.reference_cases import Case, axis_angle, rotation
+from tests.oracles import wrapping
+
+ORACLES = {"cylinder": wrapping.over_cylinder, "sphere": wrapping.over_sphere}
+
+
+@force("spring_that_pulls")
+class SpringThatPulls(Force):
+    """Spring and damper whose tension is cut at zero, whatever the length."""
+
+    stiffness: float
+    damping: float
+    rest_length: float
+
+    def tension(self, length, rate):
+        return np.maximum(self.stiffness * (length - self.rest_length) + self.damping * rate, 0.0)
+
+
+def link(axis, start=(0.0, 0.0), inertia=0.02):
+    """Return a link hinged to the world at the origin."""
+    body = {"xx": inertia, "yy": inertia, "zz": inertia}
+    q, v = start
+    return (
+        "gravity = [0, 0, 0]\n"
+        + table("body", name="link", mass=1, inertia=body)
+        + table(
+            "joint", name="hinge", type="revolute", axis=axis, child="link", start={"q": q, "v": v}
+        )
+    )
+
+
+def distance(path, name="rope"):
+    return table("sensor", name=name, type="distance", path=path)
+
+
+def lengths_and_slopes(tmp_path, text, angles):
+    """Return the length of the path `rope` and its derivative by the angle, at given angles."""
+    scene = scene_of(tmp_path, text + simulation("rk4", duration=1e-6, interval=1e-6, step=1e-6))
+    q = np.array(angles)[:, None]
+    run = pysim.rollout(scene, q, np.ones_like(q), steps=0, signals=("rope.length", "rope.rate"))
+    return run.signals["rope.length"][:, 0], run.signals["rope.rate"][:, 0]
+
+
+@pytest.mark.parametrize("kind", ["cylinder", "sphere"])
+def test_lengths_and_moment_arms_over_an_obstacle_in_the_world(tmp_path, kind):
+    case = Case(f"wrap_{kind}")
+    s = case.setup
+    turn = axis_angle(s["orientation_rotation_vector_rad"])
+    path = [
+        {"body": "world", "point": s["A_m"]},
+        {"body": "world", kind: s["radius_m"], "at": {"xyz": s["centre_m"], "axis_angle": turn}},
+        {"body": "link", "point": s["B_in_link_m"]},
+    ]
+    angles = case.at("length")
+    length, slope = lengths_and_slopes(tmp_path, link(s["hinge_axis"]) + distance(path), angles)
+    case.agrees("length", length)
+    case.agrees("∂L/∂q", slope)
+    axis, B = np.array(s["hinge_axis"]), np.array(s["B_in_link_m"])
+    ends = np.array([rotation(angle * axis) @ B for angle in angles])
+    straight = np.linalg.norm(ends - s["A_m"], axis=1)
+    case.agrees("wraps", np.where(length > straight * (1 + 1e-12), 1.0, 0.0))
+
+
+def test_a_rope_comes_off_a_cylinder_and_back(tmp_path):
+    case = Case("wrap_on_off_motion")
+    s = case.setup
+    at = {"xyz": s["centre_m"], "rpy": [np.pi / 2, 0, 0]}
+    path = [
+        {"body": "world", "point": s["A_m"]},
+        {"body": "world", "cylinder": s["radius_m"], "at": at},
+        {"body": "link", "point": s["B_in_link_m"]},
+    ]
+    text = link([0, 1, 0], (s["start_q_rad"], s["start_v_rad_s"]), s["inertia_about_axis_kg_m2"])
+    text += distance(path) + table(
+        "force",
+        name="spring",
+        type="spring_that_pulls",
+        path=path,
+        stiffness=s["stiffness_N_m"],
+        damping=s["damping_N_s_m"],
+        rest_length=s["rest_length_m"],
+    )
+    whole, rows = run_at(tmp_path, text, case.at("q, v"), step=2e-3)  # which skip no pull
+    case.agrees("q, v", np.column_stack([whole.q, whole.v])[rows])
+    case.agrees("length", whole.signals["rope.length"][rows])
+
+
+@pytest.mark.parametrize("side", [None, [0.0, 0.0, 1.0], [0.3, 1.0, -0.4], [-1.0, -0.2, 0.1]])
+@pytest.mark.parametrize("kind", ["cylinder", "sphere"])
+def test_lengths_over_a_moving_obstacle_are_those_of_the_oracle(tmp_path, kind, side):
+    rng = np.random.default_rng(5)
+    radius, turn, at = 0.3, [0.4, -0.2, 0.7], [0.1, 0.2, -0.1]
+    count = 0
+    for _ in range(6):
+        a, b = rng.normal(size=(2, 3)) * 1.5
+        obstacle = {"body": "link", kind: radius, "at": {"xyz": at, "rpy": turn}}
+        if side is not None:
+            obstacle["side"] = side
+        path = [
+            {"body": "world", "point": a.tolist()},
+            obstacle,
+            {"body": "world", "point": b.tolist()},
+        ]
+        angles = rng.uniform(-3, 3, 12)
+        length, slope = lengths_and_slopes(tmp_path, link([0, 0.6, 0.8]) + distance(path), angles)
+        X = rotations_of(turn)
+        for k, angle in enumerate(angles):
+            step = 1e-6
+            wanted = []
+            for q in (angle, angle - step, angle + step):
+                R = rotation(q * np.array([0, 0.6, 0.8]))
+                ends = [X.T @ (R.T @ p - np.array(at)) for p in (a, b)]
+                low = min(np.linalg.norm(p[:2] if kind == "cylinder" else p) for p in ends)
+                named = None if side is None else np.array(side)
+                wanted.append(
+                    ORACLES[kind](*ends, radius, named) if low > 1.05 * radius else np.nan
+                )
+            if np.isfinite(wanted).all() and abs(wanted[2] - wanted[1]) < 0.1:
+                np.testing.assert_allclose(length[k], wanted[0], rtol=1e-12)
+                difference = (wanted[2] - wanted[1]) / (2 * step)
+                np.testing.assert_allclose(slope[k], difference, atol=1e-7)
+                count += 1
+    assert count > 40
+
+
+def rotations_of(rpy):
+    """Return the rotation matrix of roll, pitch and yaw."""
+    x, y, z = (rotation(angle * axis) for angle, axis in zip(rpy, np.eye(3), strict=True))
+    return z @ y @ x
+
+
+def test_a_conditional_point_counts_within_its_range(tmp_path):
+    when = {"coordinate": "hinge", "above": -0.5, "below": 1.0}
+    path = [
+        {"body": "world", "point": [-1.0, 0.0, 0.0]},
+        {"body": "link", "point": [0.2, 0.0, 0.3], "when": when},
+        {"body": "link", "point": [1.0, 0.0, 0.0]},
+    ]
+    angles = np.array([-0.7, -0.5, 0.0, 0.9, 1.0, 1.1])
+    length, slope = lengths_and_slopes(tmp_path, link([0, 1, 0]) + distance(path), angles)
+    for k, angle in enumerate(angles):
+        A = np.array([-1.0, 0, 0])
+        R = rotation(angle * np.array([0, 1, 0]))
+        points = [np.array([0.2, 0, 0.3]), np.array([1.0, 0, 0])]
+        first = points[0 if -0.5 <= angle <= 1.0 else 1]
+        d = R @ first - A
+        wanted = np.linalg.norm(d) + np.linalg.norm(points[1] - first)
+        np.testing.assert_allclose(length[k], wanted, rtol=1e-14)
+        rate = d @ np.cross([0, 1, 0], R @ first) / np.linalg.norm(d)
+        np.testing.assert_allclose(slope[k], rate, rtol=1e-13, atol=1e-14)
+
+
+def test_a_spring_over_a_moving_sphere_keeps_energy(tmp_path):
+    path = [
+        {"body": "world", "point": [-0.6, 0.1, 0.1]},
+        {"body": "link", "sphere": 0.2, "at": [0.1, 0.0, 0.05]},
+        {"body": "world", "point": [0.7, -0.1, 0.1]},
+    ]
+    text = link([0, 0.6, 0.8], (0.2, 1.0)) + table(
+        "force", name="spring", type="path_spring", path=path, stiffness=40.0, rest_length=1.0
+    )
+    run = pysim.simulate(
+        scene_of(tmp_path, text + simulation("dopri5", duration=2.0, interval=0.1))
+    )
+    assert np.ptp(run.elastic) > 0.05
+    np.testing.assert_allclose(run.energy, run.energy[0], rtol=1e-7)
+
+
+OBSTACLE = '{ body = "link", sphere = 0.1 }'
+POINT = '{ body = "world" }'
+
+
+@pytest.mark.parametrize(
+    ("path", "problem"),
+    [
+        (
+            f"[{OBSTACLE}, {POINT}]",
+            "has an obstacle, but is not between two points without one; put a point before and after it",
+        ),
+        (
+            f"[{POINT}, {OBSTACLE}, {OBSTACLE}, {POINT}]",
+            "has an obstacle, but is not between two points without one; put a point before and after it",
+        ),
+        (
+            f'[{POINT}, {{ body = "link", sphere = 0.1, cylinder = 0.1 }}, {POINT}]',
+            "has sphere and cylinder; keep one of them",
+        ),
+        (
+            f'[{POINT}, {{ body = "link", side = [0, 0, 1] }}]',
+            "has side, which belongs to a sphere or cylinder; give its radius",
+        ),
+        (
+            f'[{POINT}, {{ body = "link", when = {{ coordinate = "hinge" }} }}, {POINT}]',
+            "has no range; give above, below or both",
+        ),
+    ],
+)
+def test_wrong_parts_of_a_path_are_reported(tmp_path, path, problem):
+    text = link([0, 1, 0]) + f'[[sensor]]\nname = "rope"\ntype = "distance"\npath = {path}\n'
+    with pytest.raises(SceneError) as caught:
+        scene_of(tmp_path, text)
+    assert problem in str(caught.value)
