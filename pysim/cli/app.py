@@ -643,6 +643,22 @@ def export(
     export_csv(existing(trajectory), output, overwrite=overwrite)
 
 
+@app.command
+def new(kind: str, name: str, /) -> None:
+    """Write a plugin to start from, NAME.py, and its test, test_NAME.py.
+
+    Parameters
+    ----------
+    kind
+        What it is: joint, force, controller or sensor.
+    name
+        Its type in scenes, such as `cross_wind`.
+    """
+    from pysim.cli.new_element import write_plugin  # noqa: PLC0415
+
+    write_plugin(kind, name)
+
+
 @app.command(name="new-joint")
 def new_joint(name: str, /) -> None:
     """Write a joint plugin to start from, NAME.py, and its test, test_NAME.py.

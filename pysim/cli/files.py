@@ -19,6 +19,7 @@ COMMANDS = (
     "identify",
     "joints",
     "movie",
+    "new",
     "new-joint",
     "plot",
     "schema",

@@ -1,0 +1,91 @@
+"""`pysim new KIND NAME`, as a user sees it. Oracles: text, files, and the tests that it writes."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import pysim
+from pysim.cli import main
+
+ROOT = str(Path(pysim.__file__).parents[1])
+KINDS = ("force", "controller", "sensor")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_new_plugin_is_explained_and_its_test_passes_as_written(
+    tmp_path, monkeypatch, capsys, kind
+):
+    monkeypatch.chdir(tmp_path)
+    name = f"fresh_{kind}"
+    assert main(["new", kind, name]) == 0
+    assert capsys.readouterr().out == (
+        f"  wrote       {name}.py\n"
+        f"  wrote       test_{name}.py\n"
+        f"  try         python -m pytest test_{name}.py    (pip install pytest)\n"
+        f"              pysim elements {name} --plugin {name}.py\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", f"test_{name}.py"],
+        check=False,
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        env={"PYTHONPATH": ROOT, "PATH": "/usr/bin:/bin"},
+    )
+    assert done.returncode == 0, done.stdout
+    assert "2 passed" in done.stdout
+    assert main(["elements", name, "--plugin", f"{name}.py"]) == 0
+    assert capsys.readouterr().out.startswith(f'[[{kind}]] type = "{name}"\n')
+    assert main(["new", kind, name]) == 2
+    assert "exists" in capsys.readouterr().err
+    code = Path(f"{name}.py").read_text("utf-8").split("\n@", 1)[1]
+    assert len([line for line in code.splitlines() if line.strip()]) <= 16
+    text = Path(f"{name}.py").read_text("utf-8") + Path(f"test_{name}.py").read_text("utf-8")
+    assert max(map(len, text.splitlines())) <= 120
+    assert "{{" not in text
+
+
+def test_a_new_joint_is_the_same_as_by_new_joint(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert main(["new", "joint", "cam_slot"]) == 0
+    first = Path("cam_slot.py").read_bytes()
+    Path("cam_slot.py").unlink()
+    Path("test_cam_slot.py").unlink()
+    assert main(["new-joint", "cam_slot"]) == 0
+    assert Path("cam_slot.py").read_bytes() == first
+
+
+ERRORS = [
+    (
+        "fore mine",
+        "new: unknown kind 'fore'; did you mean 'force'?; choose one of joint, force, controller, sensor",
+    ),
+    (
+        "force My-Force",
+        "new: 'My-Force' is not a valid name for a force; use small letters, digits and _, such as cross_wind",
+    ),
+    (
+        "sensor lambda",
+        "new: 'lambda' is not a valid name for a sensor; use small letters, digits and _, such as cross_wind",
+    ),
+    ("force rope", "new: force type 'rope' exists; choose another name"),
+    ("force spring", "new: force type 'spring' exists; choose another name"),
+    ("controller pid", "new: controller type 'pid' exists; choose another name"),
+    ("sensor imu", "new: sensor type 'imu' exists; choose another name"),
+    ("force mine", "mine.py: exists and is not overwritten; choose another name"),
+    ("sensor old", "test_old.py: exists and is not overwritten; choose another name"),
+]
+
+
+@pytest.mark.parametrize(("line", "message"), ERRORS)
+def test_bad_input_is_one_line_and_writes_nothing(tmp_path, monkeypatch, capsys, line, message):
+    monkeypatch.chdir(tmp_path)
+    Path("mine.py").write_text("", "utf-8")
+    Path("test_old.py").write_text("", "utf-8")
+    assert main(["new", *line.split()]) == 2
+    assert capsys.readouterr().err == f"error: {message}\n"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["mine.py", "test_old.py"]
