@@ -6,7 +6,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from tests.scene_runs import G, Run
+import pysim
+from tests.scene_runs import G, Run, constant
 
 
 def servo_pid(run: Run) -> None:
@@ -43,9 +44,69 @@ def instrumented_top(run: Run) -> None:
     assert np.linalg.norm(signals["imu.acceleration"], axis=1).min() > G
 
 
+def rope_and_pulley(run: Run) -> None:
+    t, q = run.trajectory.t, run.trajectory.q
+    fall = 0.5 * G / 5 * t**2
+    np.testing.assert_allclose(q, np.column_stack([-fall, fall]), atol=1e-9)
+    constant(run.trajectory.energy, 1e-8)
+    length = run.trajectory.signals["rope length.length"]
+    np.testing.assert_allclose(length, 1.8 + 0.15 * np.pi, rtol=1e-12)
+
+
+def catapult(run: Run) -> None:
+    events, t = run.trajectory.events, run.trajectory.t
+    assert events.names[0] == "release"
+    flies = t > events.t[0]
+    ball, since = run.trajectory.q[flies, 1:4], t[flies, None] - events.t[0]
+    first = events.q[0, 1:4]
+    path = (
+        first
+        + np.linalg.lstsq(since, ball - first + 0.5 * G * since**2 * [0, 0, 1], rcond=None)[0]
+        * since
+    )
+    np.testing.assert_allclose(ball, path - 0.5 * G * since**2 * [0, 0, 1], atol=1e-8)
+    assert ball[-1, 0] < -2.0 or ball[-1, 0] > 2.0
+    np.testing.assert_allclose(run.trajectory.q[flies, 0][0], np.pi / 4, atol=0.2)
+
+
+def anymal_in_the_air(run: Run) -> None:
+    stance, signals = run.trajectory.signals["stance"], run.trajectory.signals
+    late = run.trajectory.t > 4.5
+    q, v = run.trajectory.q, run.trajectory.v
+    assert np.abs(v[late]).max() < 1e-3
+    gravity = pysim.generalized_gravity(run.model, q[late])
+    order = [run.model.velocity_names.index(name) for name in LEGS]
+    np.testing.assert_allclose(signals["pd"][late], gravity[:, order], atol=2e-3)
+    np.testing.assert_allclose(
+        stance[late] - q[late][:, order], gravity[:, order] / 85.0, atol=3e-5
+    )
+
+
+def cable_robot(run: Run) -> None:
+    t, signals = run.trajectory.t, run.trajectory.signals
+    poses = {0.0: [0.0, 0.0, 1.0], 8.0: [0.0, -0.3, 1.2]}
+    for time, wanted in poses.items():
+        row = int(np.argmin(np.abs(t - time)))
+        np.testing.assert_allclose(run.trajectory.q[row, :3], wanted, atol=1e-4)
+        np.testing.assert_allclose(run.trajectory.q[row, 3:6], 0, atol=1e-4)
+    for time, wanted in {2.0: [0.5, 0.3, 1.3], 4.0: [-0.5, 0.2, 0.8]}.items():
+        row = int(np.argmin(np.abs(t - time)))
+        np.testing.assert_allclose(run.trajectory.q[row, :3], wanted, atol=2e-3)
+    for k in range(8):
+        assert (signals[f"rope {k + 1}.length"] > signals["lengths"][:, k]).all()
+
+
+LEGS = tuple(
+    f"{leg}_{joint}" for leg in ("LF", "LH", "RF", "RH") for joint in ("HAA", "HFE", "KFE")
+)
+
 CLAIMS: dict[str, Callable[[Run], None]] = {
     "servo_pid": servo_pid,
     "motor_run_up": motor_run_up,
     "tracking_arm": tracking_arm,
     "instrumented_top": instrumented_top,
+    "rope_and_pulley": rope_and_pulley,
+    "catapult": catapult,
+    "anymal_in_the_air": anymal_in_the_air,
+    "cable_robot": cable_robot,
 }
