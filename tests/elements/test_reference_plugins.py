@@ -5,8 +5,6 @@ Oracles: `transfer_function`, `state_space`, `propeller_lift`, `series_elastic` 
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 import pysim
@@ -15,7 +13,7 @@ from pysim.forces import Force, Signal, Wrench, force
 from tests.elements.blocks import mass, run_at, scene_of, simulation, states, table
 from tests.elements.reference_cases import Case
 
-SPEED: Any = Signal["rad/s"]
+SPEED = Signal["rad/s"]
 
 
 @controller("reference_transfer_function")
@@ -65,7 +63,7 @@ class Propeller(Force):
 
     thrust: float  # [N/(rad/s)²]
     torque: float  # [N·m/(rad/s)²]
-    speed: SPEED
+    speed: SPEED  # type: ignore[valid-type]
 
     def wrench(self):
         square = self.speed * abs(self.speed)
