@@ -62,7 +62,8 @@ int side(const Point& a, const Point& b, const Point& c, const Point& d) {
     det += u[i] * (vw - wv);
     size += std::abs(u[i]) * (std::abs(vw) + std::abs(wv));
   }
-  return det > bound * size ? 1 : (det < -bound * size ? -1 : 0);
+  if (det > bound * size) return 1;
+  return det < -bound * size ? -1 : 0;
 }
 
 enum class Passage { none, inside, rim };
@@ -120,7 +121,7 @@ bool edge_pierces(const Face& one, const Face& other, std::vector<RimPassage>& r
 bool share_an_edge(const Face& one, const Face& other) {
   int common = 0;
   for (const Point& p : one.corner) {
-    common += p == other.corner[0] || p == other.corner[1] || p == other.corner[2];
+    if (p == other.corner[0] || p == other.corner[1] || p == other.corner[2]) ++common;
   }
   return common >= 2;
 }
@@ -226,7 +227,9 @@ class Tree {
       const Face &one = faces_[i], &other = faces_[j];
       if (!boxes_[i].meets(boxes_[j]) || share_an_edge(one, other)) continue;
       const std::size_t known = rims_.size();
-      const bool inside = edge_pierces(one, other, rims_) | edge_pierces(other, one, rims_);
+      const bool forth = edge_pierces(one, other, rims_);
+      const bool back = edge_pierces(other, one, rims_);
+      const bool inside = forth || back;
       if (inside) note(std::minmax({one.index, other.index}));
       for (std::size_t k = known; k < rims_.size(); ++k) rims_[k].counted = inside;
     }

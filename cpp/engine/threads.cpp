@@ -24,7 +24,7 @@ class Pool {
 
   void submit(std::function<void()> task, std::size_t wanted) {
     {
-      const std::lock_guard<std::mutex> lock(mutex_);
+      const std::scoped_lock lock(mutex_);
       while (threads_.size() < wanted) threads_.emplace_back([this] { work(); });
       tasks_.push_back(std::move(task));
     }
@@ -82,7 +82,7 @@ class Runs {
       } catch (...) {
         caught = std::current_exception();
       }
-      const std::lock_guard<std::mutex> lock(mutex_);
+      const std::scoped_lock lock(mutex_);
       if (caught && !error_) error_ = caught;
       if (--left_ == 0) done_.notify_all();
     }

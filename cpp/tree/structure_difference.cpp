@@ -127,7 +127,7 @@ std::string Model::spring_difference(const Model& other) const {
 
 std::string Model::element_difference(const Model& other) const {
   const auto &ours = double_.elements, &theirs = other.double_.elements;
-  const std::string count = counted("forces", ours.size(), theirs.size());
+  std::string count = counted("forces", ours.size(), theirs.size());
   if (!count.empty()) return count;
   const auto points = [](const Model& m, std::size_t k) {
     return m.double_.path_points.data() + m.double_.elements[k].first;
@@ -153,7 +153,7 @@ std::string Model::element_difference(const Model& other) const {
 }
 
 std::string Model::signal_difference(const Model& other) const {
-  const std::string differs = "it has other controllers, actuators, sensors or signals";
+  std::string differs = "it has other controllers, actuators, sensors or signals";
   if ((signals_ == nullptr) != (other.signals_ == nullptr)) return differs;
   if (signals_ == nullptr) return "";
   const SignalTables &here = *signals_, &there = *other.signals_;

@@ -80,7 +80,7 @@ class alignas(64) Reservation {
 };
 
 pthread_key_t make_key() {
-  pthread_key_t key;
+  pthread_key_t key = 0;
   if (::pthread_key_create(&key, Reservation::free) != 0) throw std::bad_alloc();
   return key;
 }
