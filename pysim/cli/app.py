@@ -108,7 +108,7 @@ def run(
     output
         Trajectory file to write; by default the scene's name with .h5, in the working directory.
     movie
-        Also write a movie of the run, .mp4 or .gif.
+        Also write a movie of the run, .mp4, .webm or .gif.
     still
         Also write a picture of the final state, .png.
     duration
@@ -287,7 +287,7 @@ def view(
     others
         Further trajectories, drawn translucent to compare.
     movie
-        Make a movie of a trajectory instead of opening a window, .mp4 or .gif.
+        Make a movie of a trajectory instead of opening a window, .mp4, .webm or .gif.
     still
         Write a picture of the final state instead of opening a window, .png.
     plot
@@ -330,7 +330,7 @@ def movie(
     trajectory
         Trajectory file (.h5).
     output
-        Movie to write, .mp4 or .gif; otherwise the trajectory's name with .mp4, here.
+        Movie to write, .mp4, .webm or .gif; otherwise the trajectory's name with .mp4, here.
     size
         Width and height [pixel], as 1280x720.
     fps

@@ -136,7 +136,7 @@ ERRORS = [
     ),
     (
         "stone.toml --movie a.avi",
-        "a.avi: unknown kind of picture '.avi'; use one of .mp4, .gif",
+        "a.avi: unknown kind of picture '.avi'; use one of .mp4, .gif, .webm",
     ),
     ("other.h5", "other.h5: is a trajectory; open it with pysim view"),
     (
@@ -145,7 +145,10 @@ ERRORS = [
     ),
     ("view note.h5", "note.h5: is not an HDF5 file; give a trajectory that pysim wrote"),
     ("movie stone.toml", "stone.toml: is not an HDF5 file; give a trajectory that pysim wrote"),
-    ("movie other.h5 -o a.png", "a.png: unknown kind of picture '.png'; use one of .mp4, .gif"),
+    (
+        "movie other.h5 -o a.png",
+        "a.png: unknown kind of picture '.png'; use one of .mp4, .gif, .webm",
+    ),
     (
         "movie other.h5 --size big",
         "--size: needs width x height [pixel], got 'big'; write for example 1280x720",
