@@ -727,7 +727,7 @@ def _parts(
 
 
 def _with_next_inputs(part: Segment, signals: SignalRun) -> Segment:
-    """Return outputs of which one at the end of an interval has the inputs of the next one."""
+    """Return outputs; one at the end of an interval has the inputs of the next one."""
     if part.signals is None or not part.t.size or part.t[-1] < signals.inputs_until:
         return part
     assert signals.next_inputs is not None
