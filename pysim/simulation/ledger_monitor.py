@@ -81,6 +81,8 @@ def balance_change(scene: Scene, trajectory: Trajectory, steps: int) -> BalanceC
 
 def _largest_change(scene: Scene, t: Array) -> float | None:
     """Return the largest change (J) of the balance at times t (n,) with steps of half the size; None if it fails."""
+    if scene.signals is not None and scene.signals.callbacks:
+        return None  # a run in between would change what controllers in Python remember
     settings = replace(scene.settings, step=0.5 * scene.settings.step)
     finer = with_ledger(replace(scene, settings=settings))
     signals = begin_signals(finer, 0.0)

@@ -48,6 +48,7 @@ class SignalRun:
     jumped: bool = False  # held numbers have changed since the last step
     inputs_until: float = math.inf  # [s], end of the interval in which the inputs are held
     next_inputs: Array | None = None  # (…, inputs) from then on
+    calls: bool = True  # whether controllers in Python are called
 
     @property
     def periods(self) -> tuple[float, ...]:
@@ -90,7 +91,7 @@ class SignalRun:
     def begin(self, t: float, q: Array, v: Array, loop_q: Array, threads: int = 1) -> None:
         """Set the states that depend on the start, and run all sampled blocks, at t [s]."""
         assert self.scene.signals is not None
-        for callback in self.scene.signals.callbacks:
+        for callback in self.scene.signals.callbacks if self.calls else ():
             callback.plugin.begin(len(np.atleast_2d(self.numbers)))
         count = self.scene.signals.begins + len(self.periods)
         self._run(t, (1 << count) - 1, q, v, loop_q, first=True, threads=threads)
@@ -123,7 +124,8 @@ class SignalRun:
                 continue
             before = due & ((2 << callback.bit) - 1)
             self._run_engine(t, before, q, v, loop_q, first=first, threads=threads)
-            self._call(callback, t)
+            if self.calls:
+                self._call(callback, t)
             due &= ~before
         if due:
             self._run_engine(t, due, q, v, loop_q, first=first, threads=threads)
@@ -185,15 +187,16 @@ class SignalRun:
 
 
 def begin_signals(
-    scene: Scene, t: float, world: int = 0, inputs: Array | None = None
+    scene: Scene, t: float, world: int = 0, inputs: Array | None = None, *, calls: bool = True
 ) -> SignalRun | None:
     """Return the signals of a run that begins with the scene's state at t [s]; None if it has none.
 
     `world` is the number of the world, which selects its random numbers; `inputs` (inputs,) are those at the start.
+    Without `calls`, controllers in Python are not called, and their outputs are 0.
     """
     if scene.signals is None:
         return None
-    run = SignalRun(scene, start_numbers(scene.signals, world))
+    run = SignalRun(scene, start_numbers(scene.signals, world), calls=calls)
     if inputs is not None:
         run.set_inputs(inputs)
     state = scene.state

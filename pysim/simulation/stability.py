@@ -343,7 +343,7 @@ def _actuators(scene: Scene, q: Array, v: Array) -> Array:
     """Return the forces (…, nv) of actuators at the start time, with the states and held numbers of the start."""
     if scene.signals is None:
         return np.asarray(actuator_forces(scene.actuation, np.zeros(q.shape[:-1])))
-    run = begin_signals(scene, 0.0)
+    run = begin_signals(scene, 0.0, calls=False)
     assert run is not None
     rows = np.atleast_2d(q)
     numbers = np.tile(run.numbers, (len(rows), 1))
@@ -354,7 +354,7 @@ def _actuators(scene: Scene, q: Array, v: Array) -> Array:
 def state_modes(scene: Scene) -> list[Mode]:
     """Return the modes of the states of elements alone, at the start, each with the name of its largest state."""
     names = () if scene.signals is None else scene.signals.state_names
-    run = begin_signals(scene, 0.0) if 0 < len(names) <= MOST_MOTIONS else None
+    run = begin_signals(scene, 0.0, calls=False) if 0 < len(names) <= MOST_MOTIONS else None
     if run is None:
         return []
     count, state = len(names), scene.state
