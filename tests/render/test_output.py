@@ -12,7 +12,10 @@ from pathlib import Path
 
 import pytest
 
+from pysim.errors import PysimError
+from pysim.render.options import RenderOptions
 from pysim.render.output import replacing
+from pysim.render.window import offscreen
 
 ROOT = Path(__file__).parents[2]
 
@@ -88,3 +91,14 @@ def test_a_picture_that_breaks_off_leaves_nothing(
     with pytest.raises(error), replacing(tmp_path / "end.png", [".png"]):
         raise error
     assert list(tmp_path.iterdir()) == []
+
+
+def test_without_display_and_libraries_the_remedy_names_packages(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("pysim.render.window.has_display", lambda: False)
+    monkeypatch.setattr("pysim.render.window._loads", lambda _: False)
+    with pytest.raises(PysimError) as caught, offscreen(RenderOptions()):
+        pass
+    text = "no display, and neither libEGL nor libOSMesa to draw without one; install libegl1 and libgl1"
+    assert str(caught.value) == f"render: {text}"

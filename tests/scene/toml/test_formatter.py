@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from pysim.cli import main
-from pysim.errors import SceneError
+from pysim.errors import PysimError, SceneError
 from pysim.scene.toml.formatter import format_toml
 
 SCENES = sorted((Path(__file__).parents[3] / "scenes").glob("*.toml"))
@@ -113,3 +113,13 @@ def test_the_command_formats_in_place_or_checks(
     assert capsys.readouterr().out == "  nothing to change\n"
     assert main(["format"]) == 2
     assert "needs a file; name one, as in pysim format scene.toml" in capsys.readouterr().err
+
+
+def test_a_layout_that_would_change_values_is_a_fault_of_pysim(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("pysim.scene.toml.formatter._spaced", lambda _: ["a = 2"])
+    with pytest.raises(PysimError) as caught:
+        format_toml("s.toml", "a = 1\n")
+    text = "the layout would change its values, which is a fault of pysim; report it"
+    assert str(caught.value) == f"s.toml: {text}"
