@@ -281,6 +281,8 @@ def linearised(scene: Scene, N: Array) -> Array:
     n = N.shape[1]
     by_q, by_v = _rates(scene, DIFFERENCE * N, 0 * N), _rates(scene, 0 * N, RATE_DIFFERENCE * N)
     slopes = np.vstack([by_q / (2 * DIFFERENCE), by_v / (2 * RATE_DIFFERENCE)])  # (2 n, 2, nv)
+    if not np.isfinite(slopes).all():
+        return np.full((2 * n, 2 * n), np.nan)
     M = np.asarray(crba(scene.model, scene.state.q))
     forces = N.T @ M @ slopes.reshape(4 * n, -1).T
     parts = np.asarray(np.linalg.solve(N.T @ M @ N, forces), float)
@@ -316,9 +318,14 @@ def _rates(scene: Scene, dq: Array, dv: Array) -> Array:
     if model.rows:
         there = project(model, q, v, loop_q=np.tile(state.loop_q, (many, 1)))
         v, tau = there.v, _actuators(scene, there.q, there.v)
+        if not np.isfinite(tau).all():  # an element is NaN beside the start
+            return np.full((many // 2, 2, model.nv), np.nan)
         a = constrained_aba(model, there.q, v, tau, loop_q=there.loop_q, passive=True)
     else:
-        a = np.asarray(aba(model, q, v, _actuators(scene, q, v), passive=True))
+        tau = _actuators(scene, q, v)
+        if not np.isfinite(tau).all():
+            return np.full((many // 2, 2, model.nv), np.nan)
+        a = np.asarray(aba(model, q, v, tau, passive=True))
     ahead, behind = np.split(np.stack([v, a], axis=1), 2)
     return np.asarray(ahead - behind)
 
