@@ -301,7 +301,7 @@ WRONG: list[tuple[type[Controller], str]] = [
     (NotFinite, "NotFinite.output: returns nan; return a finite number"),
     (
         Misspelt,
-        "Misspelt.output: has the unknown argument 'inptus'; choose among t, inputs, dynamics, gravity",
+        "Misspelt.output: has the unknown argument 'inptus'; choose among t, inputs, dynamics, gravity, noise",
     ),
     (Lazy, "Lazy: has x, but no state_rate; write `def state_rate(self, t, inputs, x)`"),
     (TwoStates, "TwoStates.state_rate: must return 2 values, one for each of x, y"),

@@ -381,12 +381,6 @@ def test_a_version_that_is_not_a_number_is_rejected(write: Write) -> None:
     assert refusal(write(model(link("a")), "new")) == text
 
 
-def test_the_ratio_of_a_gearbox_is_left_out(write: Write) -> None:
-    _, texts = warnings_of(write(model(link("a") + link("b") + joint("g", "gearbox", "a", "b"))))
-    expected = "joint 'g' is left out: the ratio of a gearbox is not enforced; write a [[coupling]] in a scene"
-    assert [text.split(": ", 1)[1] for text in texts] == [expected]
-
-
 MESH = "<geometry><mesh><uri>box.obj</uri>{}</mesh></geometry>"
 
 
