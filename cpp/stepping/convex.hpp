@@ -566,7 +566,8 @@ class ConvexStep {
         const PointIterate<S>& P = problem_.point[i];
         S* const kept = state.memory + places_.point(i);
         const auto touches = dot(P.at.n, P.made) > all<S>(0);
-        if (!state.live->is_live[i] && none(touches)) continue;
+        const auto pushes = dot(P.made, P.made) > all<S>(0);  // lagged friction may outlast the normal force
+        if (!state.live->is_live[i] && none(pushes)) continue;
         state.live->add(i);
         const Vec3<S> s = X_WB.R * next_deflection(pair.law, P.at, h_, P.now, P.impulse);
         const Vec3<S> turned = pair.a < 0 ? s : turn * s;
