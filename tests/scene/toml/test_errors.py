@@ -787,7 +787,7 @@ def test_runs_of_days_and_years_are_announced(step: str, count: str, long: str) 
 def test_a_duration_that_takes_decades_is_announced() -> None:
     Path("s.toml").write_text(f"{SLIDER}[simulation]\nduration = 1e12\n", "utf-8")
     expected = (
-        "s.toml:9:1: simulation.step: 0.001 [s] makes 1e+15 steps of the duration 1e+12 [s], about 32 years at a "
+        "s.toml:8:1: simulation.step: 0.001 [s] makes 1e+15 steps of the duration 1e+12 [s], about 32 years at a "
         "microsecond each; take longer ones"
     )
     with pytest.warns(PysimWarning, match=f"^{re.escape(expected)}$"):
