@@ -87,15 +87,22 @@ class IntegratorType:
     keys: tuple[str, ...] = ()  # keys of the [simulation] table for this scheme
     by_position: bool = False  # enforces positions of constraints, so that wheels would slip
     contacts: bool = False  # steps with contacts, and dry friction that sticks
+    smooth: bool = False  # integrates contacts as smooth forces
     plugin: type[Integrator] | None = None
 
 
 BUILTIN = {
     kind.name: kind
     for kind in (
-        IntegratorType("semi_implicit", "symplectic Euler, order 1", order=1, bounce=0.28),
-        IntegratorType("rk2", "explicit midpoint, Munthe-Kaas, order 2", order=2, bounce=0.22),
-        IntegratorType("rk4", "classical Runge-Kutta, Munthe-Kaas, order 4", order=4, bounce=0.44),
+        IntegratorType(
+            "semi_implicit", "symplectic Euler, order 1", order=1, bounce=0.28, smooth=True
+        ),
+        IntegratorType(
+            "rk2", "explicit midpoint, Munthe-Kaas, order 2", order=2, bounce=0.22, smooth=True
+        ),
+        IntegratorType(
+            "rk4", "classical Runge-Kutta, Munthe-Kaas, order 4", order=4, bounce=0.44, smooth=True
+        ),
         IntegratorType(
             "variational",
             "symplectic, keeps momenta to rounding, order 2, implicit",
@@ -118,6 +125,7 @@ BUILTIN = {
             order=2,
             bounce=0.28,
             implicit=True,
+            smooth=True,
         ),
         IntegratorType(
             "generalized_alpha",
@@ -126,12 +134,14 @@ BUILTIN = {
             bounce=0.28,
             implicit=True,
             keys=("spectral_radius",),
+            smooth=True,
         ),
         IntegratorType(
             "dopri5",
             "Dormand-Prince, Munthe-Kaas, order 5, adapts its steps",
             order=5,
             adaptive=True,
+            smooth=True,
         ),
         IntegratorType(
             "convex",
@@ -173,7 +183,7 @@ def find_integrator(name: str) -> IntegratorType:
     if name in BUILTIN:
         return BUILTIN[name]
     plugin = INTEGRATORS.find(name)
-    return IntegratorType(name, (plugin.__doc__ or "").strip(), plugin=plugin)
+    return IntegratorType(name, (plugin.__doc__ or "").strip(), smooth=True, plugin=plugin)
 
 
 def check_wheels(kind: IntegratorType, wheels: Sequence[str]) -> None:

@@ -1,6 +1,7 @@
 // Adaptive steps and their events on the Python side.
 #include <pybind11/native_enum.h>
 
+#include "bindings/contacts.hpp"
 #include "bindings/events.hpp"
 #include "bindings/immutable_record.hpp"
 #include "bindings/released_gil.hpp"
@@ -103,6 +104,7 @@ AdaptiveRun advance_adaptive(const Model& model,
                              py::ssize_t attempts,
                              py::handle loop_q,
                              const std::optional<SignalNumbers::Array>& signals,
+                             const ModelContacts* contacts,
                              int threads) {
   if (model.callback_numbers() > 0) {
     throw std::invalid_argument("a model with callback joints takes steps of fixed size only");
@@ -150,6 +152,8 @@ AdaptiveRun advance_adaptive(const Model& model,
   batch.adaptive = &adaptive;
   SignalNumbers signal_numbers(signals, model, worlds);
   batch.signals = signal_numbers.data();
+  const SmoothLaw smooth(contacts);
+  batch.contact_forces = smooth.forces();
   if (signals) {
     run.signals_at = make({times.size(), model.signals()->states});
     adaptive.signals_at = numbers<double>(run.signals_at);
@@ -300,6 +304,7 @@ void bind_adaptive(py::module_& m) {
         "attempts"_a = 10000,
         "loop_q"_a = py::none(),
         "signals"_a.noconvert() = py::none(),
+        "contacts"_a = nullptr,
         "threads"_a = 1,
         "Advance q and v through the times by adaptive steps of Dormand and Prince.");
 }

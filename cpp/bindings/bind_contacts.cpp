@@ -86,8 +86,12 @@ ModelContacts::ModelContacts(const Model& model,
                              const std::vector<std::pair<int, int>>& pairs,
                              const Numbers& planes,
                              const Numbers& surfaces,
-                             const Numbers& laws)
-    : model_(&model) {
+                             const Numbers& laws,
+                             double slip_speed)
+    : model_(&model), slip_speed_(slip_speed) {
+  if (!(slip_speed > 0)) {
+    throw std::invalid_argument("slip_speed must be positive [m/s], got " + std::to_string(slip_speed));
+  }
   check_model();
   read_shapes(bodies, kinds, sizes, placements, vertices);
   const std::size_t n = pairs.size();
@@ -187,7 +191,7 @@ void ModelContacts::check_model() const {
   for (int k = 0; k < view.loops; ++k) wheels = wheels || view.loop[k].kind == tree::LoopKind::wheel;
   const char* what = wheels ? "wheels" : view.callback_numbers > 0 ? "joints that Python computes" : nullptr;
   if (what == nullptr) return;
-  throw std::invalid_argument(std::string("convex steps do not support ") + what + " yet");
+  throw std::invalid_argument(std::string("contacts do not support ") + what + " yet");
 }
 
 /// Laws of coordinates with limits or friction, and the joints' other forces.
@@ -441,7 +445,7 @@ py::tuple advance_contacts(const ModelContacts& contacts,
       batch.time = times.data()[k];
       batch.step = sizes.data()[k];
       batch.steps = steps.data()[k];
-      engine::run_contacts(model, batch, threads);
+      engine::run_contacts(&engine::ContactKernels::advance, model, batch, threads);
       std::copy_n(
           batch.out_loop_q, worlds * model.loop_nq(), loops_at.mutable_data() + k * worlds * model.loop_nq());
       const auto* row = batch.done;
@@ -460,6 +464,23 @@ py::tuple advance_contacts(const ModelContacts& contacts,
 }
 
 }  // namespace
+
+/// Contact points of the smooth law at states (…, points, 15).
+static py::array contact_points(const ModelContacts& contacts, py::handle q, py::handle v, int threads) {
+  Call<double> call(contacts.model(), q);
+  call.set_v(v);
+  check_threads(threads);
+  const SmoothLaw smooth(&contacts);
+  py::array report =
+      make_output<double>(call.leading(), {contacts.points(), stepping::ContactReport::numbers});
+  engine::ContactBatch batch = {call.batch(), {}, &smooth.law()};
+  batch.contacts.report = numbers<double>(report);
+  {
+    const ReleasedGil nogil;
+    engine::run_contacts(&engine::ContactKernels::report, contacts.model(), batch, threads);
+  }
+  return report;
+}
 
 /// Signed distances of shapes of two kinds, row by row.
 static py::array_t<double> distances(const std::string& kind_a,
@@ -517,7 +538,9 @@ void bind_contacts(py::module_& m) {
       "a plane that is fixed to the world. A row of each array for every pair: `planes` (m, 4) are "
       "normal and offset, `surfaces` (m, 3) velocities of the first surface in its body's frame [m/s], and "
       "`laws` (m, 7) stiffness [N/m or N/m^1.5], exponent, dissipation [s/m], static and dynamic friction, "
-      "tangential stiffness [N/m] and relaxation time [s].")
+      "tangential stiffness [N/m] and relaxation time [s]. slip_speed [m/s] regularises the friction of "
+      "schemes "
+      "that integrate contacts as smooth forces.")
       .def(py::init<const Model&,
                     const std::vector<int>&,
                     const std::vector<std::string>&,
@@ -527,7 +550,8 @@ void bind_contacts(py::module_& m) {
                     const std::vector<std::pair<int, int>>&,
                     const Numbers&,
                     const Numbers&,
-                    const Numbers&>(),
+                    const Numbers&,
+                    double>(),
            py::keep_alive<1, 2>(),
            "model"_a,
            "bodies"_a,
@@ -538,7 +562,8 @@ void bind_contacts(py::module_& m) {
            "pairs"_a,
            "planes"_a,
            "surfaces"_a,
-           "laws"_a)
+           "laws"_a,
+           "slip_speed"_a = 0.01)
       .def_property_readonly("points", &ModelContacts::points, "Contact points of all pairs.")
       .def_property_readonly(
           "pair_of_point",
@@ -558,6 +583,15 @@ void bind_contacts(py::module_& m) {
           "point that "
           "converged worst, 1 where the last step failed, 0 where nothing touches, and what contacts "
           "remember.");
+  m.def("contact_points",
+        &contact_points,
+        "contacts"_a,
+        "q"_a,
+        "v"_a,
+        py::kw_only(),
+        "threads"_a = 1,
+        "Returns the reports of contact points (…, points, 15) at states under the smooth law, as those of "
+        "advance_contacts but without impulses; a point sticks if it slips slower than slip_speed.");
   m.def("advance_contacts",
         &advance_contacts,
         "contacts"_a,

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "bindings/contacts.hpp"
 #include "bindings/integrators.hpp"
 #include "bindings/released_gil.hpp"
 #include "bindings/stepping_arguments.hpp"
@@ -40,6 +41,7 @@ class FixedRun {
            py::handle loop_q,
            std::optional<SchemeMemory::Array>& memory,
            const std::optional<SignalNumbers::Array>& signals,
+           const ModelContacts* contacts,
            double spectral_radius)
       : model_(stepped_here(model)),
         call_(model, q),
@@ -48,7 +50,8 @@ class FixedRun {
         integrator_(integrator_named(integrator)),
         memory_(memory,
                 call_.leading().states * engine::solver_numbers(integrator_, model.nv(), model.rows())),
-        signals_(signals, model, call_.leading().states) {
+        signals_(signals, model, call_.leading().states),
+        contacts_(contacts) {
     call_.set_v(v);
     engine::Batch<double>& batch = call_.batch();
     batch.loop_q = batch.out_loop_q = loop_q_.data();
@@ -56,6 +59,7 @@ class FixedRun {
     batch.integrator = integrator_;
     batch.memory = memory_.data();
     batch.signals = signals_.data();
+    batch.contact_forces = contacts_.forces();
     batch.spectral_radius = checked_radius(spectral_radius);
   }
 
@@ -103,6 +107,7 @@ class FixedRun {
   engine::Integrator integrator_;
   SchemeMemory memory_;
   SignalNumbers signals_;
+  SmoothLaw contacts_;
 };
 
 /// Functions of the signals at states (states, …) with times of their own.
@@ -135,12 +140,13 @@ py::tuple advance(const Model& model,
                   std::optional<SchemeMemory::Array> memory,
                   const std::optional<SignalNumbers::Array>& signals,
                   bool jumped,
+                  const ModelContacts* contacts,
                   double spectral_radius,
                   int threads) {
   const Interval interval(time, step, steps);
   if (threads < 0)
     throw std::invalid_argument("threads must be 0 (all) or more, got " + std::to_string(threads));
-  FixedRun run(model, q, v, integrator, actuation, loop_q, memory, signals, spectral_radius);
+  FixedRun run(model, q, v, integrator, actuation, loop_q, memory, signals, contacts, spectral_radius);
   if (jumped) run.jump();
   auto q1 = make_output<double>(run.leading(), {model.nq()});
   auto v1 = make_output<double>(run.leading(), {model.nv()});
@@ -166,6 +172,7 @@ py::tuple advance_intervals(const Model& model,
                             std::optional<SignalNumbers::Array> signals,
                             const std::optional<Instants>& due,
                             bool jumped,
+                            const ModelContacts* contacts,
                             double spectral_radius) {
   std::vector<Interval> intervals;
   if (times.ndim() != 1 || sizes.size() != times.size() || steps.size() != times.size()) {
@@ -174,7 +181,7 @@ py::tuple advance_intervals(const Model& model,
   for (py::ssize_t k = 0; k < times.size(); ++k) {
     intervals.emplace_back(times.data()[k], sizes.data()[k], steps.data()[k]);
   }
-  FixedRun run(model, q, v, integrator, actuation, loop_q, memory, signals, spectral_radius);
+  FixedRun run(model, q, v, integrator, actuation, loop_q, memory, signals, contacts, spectral_radius);
   if (run.leading().batched) throw std::invalid_argument("q must be one state");
   if (due && due->size() != times.size()) throw std::invalid_argument("due must have shape (count,)");
   if (jumped) run.jump();
@@ -235,6 +242,7 @@ void bind_stepping(py::module_& m) {
       "memory"_a.noconvert() = py::none(),
       "signals"_a.noconvert() = py::none(),
       "jumped"_a = false,
+      "contacts"_a = nullptr,
       "spectral_radius"_a = 0.9,
       "threads"_a = 1,
       "Makes equal steps and returns (q, v, done). done counts the steps whose state is finite and "
@@ -243,7 +251,7 @@ void bind_stepping(py::module_& m) {
       "anew. memory, (states, memory_numbers), is the state that an implicit scheme carries from call to "
       "call, updated in place; it starts with zeros. signals, (states, signal_numbers), is the state of the "
       "model's signals, updated in place; without it they do not act. jumped: their held numbers have "
-      "changed since the last step.");
+      "changed since the last step. contacts act as smooth forces.");
   m.def(
       "advance_intervals",
       &advance_intervals,
@@ -261,6 +269,7 @@ void bind_stepping(py::module_& m) {
       "signals"_a.noconvert() = py::none(),
       "due"_a = py::none(),
       "jumped"_a = false,
+      "contacts"_a = nullptr,
       "spectral_radius"_a = 0.9,
       "As `advance` for one state, interval after interval: each has a start, a step size and a number of "
       "steps, (count,). due (count,) has bit k for the sampled block k of the signals that is due at the end "
@@ -278,9 +287,10 @@ void bind_stepping(py::module_& m) {
          const Actuation& actuation,
          py::handle loop_q,
          bool first,
+         const ModelContacts* contacts,
          int threads) {
         std::optional<SchemeMemory::Array> none;
-        FixedRun run(model, q, v, "semi_implicit", actuation, loop_q, none, signals, 0.9);
+        FixedRun run(model, q, v, "semi_implicit", actuation, loop_q, none, signals, contacts, 0.9);
         const ReleasedGil nogil;
         run.update(time, due, first, threads);
       },
@@ -294,6 +304,7 @@ void bind_stepping(py::module_& m) {
       py::kw_only(),
       "loop_q"_a = py::none(),
       "first"_a = false,
+      "contacts"_a = nullptr,
       "threads"_a = 1,
       "Runs the sampled blocks of the model's signals that are due at a time (bit k: block k) on states "
       "(nq,) or (states, nq); signals (states, signal_numbers) is updated in place. At the first instant "

@@ -8,7 +8,7 @@
 
 #include "bindings/algorithm_call.hpp"
 #include "bindings/fixed_shape_arrays.hpp"
-#include "stepping/contact_run.hpp"
+#include "engine/contact_dispatch.hpp"
 
 namespace pysim::bindings {
 
@@ -26,13 +26,15 @@ class ModelContacts {
                 const std::vector<std::pair<int, int>>& pairs,
                 const Numbers& planes,
                 const Numbers& surfaces,
-                const Numbers& laws);
+                const Numbers& laws,
+                double slip_speed);
 
   const Model& model() const { return *model_; }
   int points() const { return points_; }
   stepping::Contacts<double> view() const;
   stepping::ContactMemory memory() const { return {points_, static_cast<int>(coordinates_.size())}; }
   const std::vector<Pair>& pairs() const { return pairs_; }
+  double slip_speed() const { return slip_speed_; }
 
  private:
   using Shape = stepping::PairShape<double>;
@@ -49,6 +51,7 @@ class ModelContacts {
   bool add_levers(int body, double extent);
 
   const Model* model_;
+  double slip_speed_;
   int points_ = 0, moving_pairs_ = 0;
   std::vector<Shape> shapes_;
   std::vector<Pair> pairs_;
@@ -64,6 +67,29 @@ class ModelContacts {
   int own_pairs_ = 0;
   std::vector<stepping::Levers> levers_;
   std::vector<stepping::Lever<double>> lever_;
+};
+
+/// The smooth law of contacts during a call; none where Python gives none.
+class SmoothLaw {
+ public:
+  explicit SmoothLaw(const ModelContacts* contacts) {
+    if (contacts == nullptr) return;
+    law_ = {contacts->view(), contacts->slip_speed()};
+    for (const auto& pair : contacts->pairs()) bodies_.push_back({pair.a, pair.b});
+    forces_ = engine::contact_forces(law_, bodies_);
+    given_ = true;
+  }
+  SmoothLaw(const SmoothLaw&) = delete;  // forces refer to the law
+  SmoothLaw& operator=(const SmoothLaw&) = delete;
+
+  const stepping::SmoothContacts& law() const { return law_; }
+  const tree::ContactForces* forces() const { return given_ ? &forces_ : nullptr; }
+
+ private:
+  bool given_ = false;
+  stepping::SmoothContacts law_ = {};
+  std::vector<tree::ContactForces::Bodies> bodies_;
+  tree::ContactForces forces_ = {};
 };
 
 }  // namespace pysim::bindings

@@ -10,6 +10,7 @@
 
 #include "dynamics/retract.hpp"
 #include "dynamics/springs.hpp"
+#include "elements/contact_forces.hpp"
 #include "elements/forces.hpp"
 #include "simd/math.hpp"
 #include "tree/program.hpp"
@@ -151,6 +152,7 @@ void passive_forces(const ModelOf<S>& model, const S* q, const S* v, S* tau, tre
   passive_joint_forces(model, q, v, tau, w);
   if (model.springs > 0) add_spring_forces(model, q, v, tau, w);
   if (model.elements > 0) elements::add_element_forces(model, q, v, tau, w);
+  if (model.contacts != nullptr) elements::add_contact_forces(model, q, v, tau, w);
 }
 
 /// Energy stored in the joints' springs and stops [J].

@@ -9,7 +9,7 @@
 #pragma once
 
 #include "dynamics/springs.hpp"
-#include "elements/derivatives.hpp"
+#include "elements/contact_derivatives.hpp"
 
 namespace pysim::dynamics {
 
@@ -57,12 +57,13 @@ void add_spring_derivatives(
   for (int k = 0; k < model.springs; ++k) add_spring(model, d, model.spring[k], v);
 }
 
-/// The same of springs and elements between bodies.
+/// The same of springs, elements and contacts between bodies.
 template <class S>
 void add_derivatives_between_bodies(
     const ModelOf<S>& model, const S* q, const S* v, S sign, S* by_q, S* by_v, Workspace<S> w) {
   add_spring_derivatives(model, q, v, sign, by_q, by_v, w);
   if (model.elements > 0) elements::add_element_derivatives(model, q, v, sign, by_q, by_v, w);
+  if (model.contacts != nullptr) elements::add_contact_derivatives(model, q, v, sign, by_q, by_v, w);
 }
 
 }  // namespace pysim::dynamics

@@ -38,17 +38,18 @@ struct RelativeMotion {
   Motion<S>* V_rate;  ///< [nv] ∂V_AB/∂q_k
 };
 
-/// The joints from b and from a up to where their paths to the world meet.
+/// The joints from b and from a up to where their paths to the world meet; `X_BW` is the inverse of frame B's
+/// pose.
 template <class S>
 RelativeMotion<S> relative_motion(const ModelOf<S>& model,
                                   const PlacedBody<S>* body,
                                   const Motion<S>* columns,
-                                  const Element<typename S::Parameter>& element,
+                                  int a,
+                                  int b,
+                                  const Pose<S>& X_BW,
                                   Workspace<S>& w) {
   RelativeMotion<S> relative = {
       0, take<RelativeJoint<S>>(w, model.bodies), take<Motion<S>>(w, model.nv), take<Motion<S>>(w, model.nv)};
-  const Pose<S> X_BW = inverse(moving_frame(body, element.b, element.at_b).X_W);
-  int a = element.a, b = element.b;
   while (a != b) {
     const bool moves_b = b > a;
     const int next = moves_b ? b : a;
@@ -62,6 +63,17 @@ RelativeMotion<S> relative_motion(const ModelOf<S>& model,
     (moves_b ? b : a) = joint.parent;
   }
   return relative;
+}
+
+/// The same for the frames of an element.
+template <class S>
+RelativeMotion<S> relative_motion(const ModelOf<S>& model,
+                                  const PlacedBody<S>* body,
+                                  const Motion<S>* columns,
+                                  const Element<typename S::Parameter>& element,
+                                  Workspace<S>& w) {
+  const Pose<S> X_BW = inverse(moving_frame(body, element.b, element.at_b).X_W);
+  return relative_motion(model, body, columns, element.a, element.b, X_BW, w);
 }
 
 /// visit(i, k, H_ik) for all H that are not zero.
@@ -106,20 +118,16 @@ Force<S> matrix_times(const int* outputs, const S* registers, const Motion<S>& x
   return F;
 }
 
-template <class S>
-void add_frame_derivatives(const ModelOf<S>& model,
-                           const SegmentDerivatives<S>& d,
-                           const S* v,
-                           const Element<typename S::Parameter>& element,
-                           Workspace<S> w) {
-  const auto& program = model.program[element.derivative];
-  S* const registers = take<S>(w, program.registers);
-  load_frames(d.body, element, registers);
-  run_program(program, frame_inputs, registers);
-  const Force<S> F = output_wrench(program.outputs, static_cast<const S*>(registers));
-  const int *const by_motion = program.outputs + 6, *const by_twist = program.outputs + 42;
-
-  const RelativeMotion<S> relative = relative_motion<S>(model, d.body, d.columns, element, w);
+/// Adds the derivatives of a wrench F on frame B, in B: by_motion(J) and by_twist(J) are its changes along a
+/// motion of B and with V_AB.
+template <class S, class ByMotion, class ByTwist>
+void add_wrench_derivatives(const ModelOf<S>& model,
+                            const SegmentDerivatives<S>& d,
+                            const S* v,
+                            const RelativeMotion<S>& relative,
+                            const Force<S>& F,
+                            const ByMotion& by_motion,
+                            const ByTwist& by_twist) {
   visit_curvature<S>(model, relative, d.slope, [&](int i, int k, const Motion<S>& H) {
     relative.V_rate[k] = fma(v[i], H, relative.V_rate[k]);
     add_entry(model, i, k, d.sign * dot(H, F), d.by_q);
@@ -128,10 +136,7 @@ void add_frame_derivatives(const ModelOf<S>& model,
     const Joint& along = model.joint[relative.joint[n].body];
     for (int k = along.v; k < along.v + along.nv; ++k) {
       const Motion<S> J = relative.joint[n].moves_b ? relative.s[k] : -relative.s[k];
-      const S* const entries = registers;
-      const Force<S> F_q =
-          matrix_times(by_motion, entries, J) + matrix_times(by_twist, entries, relative.V_rate[k]);
-      const Force<S> F_v = matrix_times(by_twist, entries, J);
+      const Force<S> F_q = by_motion(J) + by_twist(relative.V_rate[k]), F_v = by_twist(J);
       for (int m = 0; m < relative.joints; ++m) {
         const Joint& own = model.joint[relative.joint[m].body];
         const S sign = relative.joint[m].moves_b ? d.sign : -d.sign;
@@ -142,6 +147,25 @@ void add_frame_derivatives(const ModelOf<S>& model,
       }
     }
   }
+}
+
+template <class S>
+void add_frame_derivatives(const ModelOf<S>& model,
+                           const SegmentDerivatives<S>& d,
+                           const S* v,
+                           const Element<typename S::Parameter>& element,
+                           Workspace<S> w) {
+  const auto& program = model.program[element.derivative];
+  S* const registers = take<S>(w, program.registers);
+  load_frames(d.body, element, registers);
+  run_program(program, frame_inputs, registers);
+  const S* const entries = registers;
+  const Force<S> F = output_wrench(program.outputs, entries);
+  const auto slope = [&](int first) {
+    return [=, &program](const Motion<S>& J) { return matrix_times(program.outputs + first, entries, J); };
+  };
+  const RelativeMotion<S> relative = relative_motion<S>(model, d.body, d.columns, element, w);
+  add_wrench_derivatives(model, d, v, relative, F, slope(6), slope(42));
 }
 
 // ------------------------------------------------------------------------------------------ paths

@@ -131,6 +131,7 @@ struct Batch {
   bool jumped;        ///< held numbers have changed since the last step
   bool first;         ///< nothing was accelerated before: sampled blocks read accelerations of 0
   std::uint64_t due;  ///< bit k: the sampled block k is due
+  const tree::ContactForces* contact_forces;  ///< of the smooth law; null for none
 };
 
 /// A pose as a 4×4 matrix, row-major.

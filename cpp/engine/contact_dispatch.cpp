@@ -38,20 +38,29 @@ const Tables& tables() {
 
 }  // namespace
 
-void run_contacts(const tree::Model& model, const ContactBatch& batch, int threads) {
+void run_contacts(ContactKernel ContactKernels::* kernel,
+                  const tree::Model& model,
+                  const ContactBatch& batch,
+                  int threads) {
   const auto view = model.view<double>();
   const ContactSteps& steps = *tables().steps;
   const auto run = [&](std::ptrdiff_t begin, std::ptrdiff_t end) {
     void* const scratch = tree::workspace_memory();
     const std::ptrdiff_t whole = end - (end - begin) % steps.width;
-    if (begin < whole) steps.pack(view, batch, begin, whole, scratch);
-    if (whole < end) steps.single(view, batch, whole, end, scratch);
+    if (begin < whole) (steps.pack.*kernel)(view, batch, begin, whole, scratch);
+    if (whole < end) (steps.single.*kernel)(view, batch, whole, end, scratch);
   };
   if (threads == 1 || batch.states <= steps.width) {
     run(0, batch.states);
   } else {
     parallel_for(batch.states, steps.width, threads, run);
   }
+}
+
+tree::ContactForces contact_forces(const stepping::SmoothContacts& law,
+                                   const std::vector<tree::ContactForces::Bodies>& bodies) {
+  const ContactSteps& steps = *tables().steps;
+  return {law.contacts.pairs, bodies.data(), &law, steps.pack.wrench, steps.single.wrench};
 }
 
 const DistanceMap& distance_map() {

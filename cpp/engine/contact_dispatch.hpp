@@ -1,13 +1,23 @@
 // Batches of steps with contacts, and distances of shapes, on the instruction set in use.
 #pragma once
 
+#include <vector>
+
 #include "engine/contact_kernels.hpp"
 #include "tree/model.hpp"
 
 namespace pysim::engine {
 
-/// Makes a batch's steps on `threads` threads (0: one a processor). Any split gives the same bits.
-void run_contacts(const tree::Model& model, const ContactBatch& batch, int threads);
+/// Runs a kernel on a batch's states, on `threads` threads (0: one a processor). Any split gives the same
+/// bits.
+void run_contacts(ContactKernel ContactKernels::* kernel,
+                  const tree::Model& model,
+                  const ContactBatch& batch,
+                  int threads);
+
+/// The smooth law of the instruction set in use; `law` and `bodies` [pairs] are referred to.
+tree::ContactForces contact_forces(const stepping::SmoothContacts& law,
+                                   const std::vector<tree::ContactForces::Bodies>& bodies);
 
 /// Distances of the instruction set in use.
 const DistanceMap& distance_map();

@@ -3,13 +3,14 @@
 #pragma once
 
 #include "engine/batch.hpp"
-#include "stepping/contact_run.hpp"
+#include "stepping/smooth_contact.hpp"
 
 namespace pysim::engine {
 
 /// A batch of steps with contacts. The operation's batch is always one of these.
 struct ContactBatch : Batch<double> {
   stepping::ContactCall<double> contacts;
+  const stepping::SmoothContacts* smooth = nullptr;  ///< of reports of the smooth law
 };
 
 /// Runs states [begin, end), a whole number of packs.
@@ -19,9 +20,16 @@ using ContactKernel = void (*)(const tree::ModelView<double>& model,
                                std::ptrdiff_t end,
                                void* scratch);
 
+/// Kernels of one number type.
+struct ContactKernels {
+  ContactKernel advance;  ///< convex steps
+  ContactKernel report;   ///< contact points of the smooth law
+  tree::ContactForces::Wrench wrench;
+};
+
 struct ContactSteps {
   int width;  ///< states of a pack
-  ContactKernel pack, single;
+  ContactKernels pack, single;
 };
 
 /// Signed distances of pairs of shapes (collision/distance.hpp).

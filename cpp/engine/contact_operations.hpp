@@ -100,4 +100,25 @@ struct AdvanceContacts {
   }
 };
 
+/// Contact points of the smooth law at states.
+struct ReportContacts {
+  template <class S>
+  static void at(States<S> at) {
+    const auto& batch = static_cast<const ContactBatch&>(at.batch);
+    const int numbers = stepping::ContactReport::numbers * batch.smooth->contacts.points;
+    S* const report = take<S>(at.w, numbers);
+    const S *const q = at.full_q(), *const v = at.full_v();
+    stepping::report_smooth_points<S>(at.model, *batch.smooth, q, v, report, at.w);
+    at.save(report, batch.contacts.report, numbers);
+  }
+};
+
+/// The smooth law behind a table, see tree::ContactForces.
+template <class S>
+bool contact_wrench(const void* law, int pair, const void* motion, void* wrench, void* slope) {
+  const auto& smooth = *static_cast<const stepping::SmoothContacts*>(law);
+  return stepping::smooth_wrench<S>(
+      smooth, pair, static_cast<const S*>(motion), static_cast<S*>(wrench), static_cast<S*>(slope));
+}
+
 }  // namespace pysim::engine

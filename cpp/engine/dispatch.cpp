@@ -178,7 +178,8 @@ void run_batch(Kernel<Real> StateKernels<Real>::* kernel,
                const tree::Model& model,
                const Batch<Real>& batch,
                int threads) {
-  const auto view = model.view<Real>();
+  auto view = model.view<Real>();
+  view.contacts = batch.contact_forces;
   const int width = precision<Real>().width;
   const int widest = batch.rollout != nullptr && takes_two(view) ? 2 * width : width;
   split(batch, width, widest, threads, [&](std::ptrdiff_t begin, std::ptrdiff_t end) {

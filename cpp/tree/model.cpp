@@ -231,6 +231,7 @@ ModelView<Real> Model::view() const {
   view.path_point = n.path_points.data();
   view.element_coordinate = element_coordinates_.data();
   view.signals = signals();
+  view.contacts = nullptr;
   view.ports = static_cast<int>(n.ports.size());
   view.port = n.ports.data();
   if (closure_) view.closure = &closure_->view<Real>();

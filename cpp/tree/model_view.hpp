@@ -459,6 +459,22 @@ struct Signals {
   int coupled() const { return states - integrals; }
 };
 
+/// Contacts as forces that depend on the state alone, see elements/contact_forces.hpp. The layers above
+/// compute them, behind a table, so that kernels without contacts are not compiled with their geometry.
+struct ContactForces {
+  struct Bodies {
+    int a, b;  ///< a is −1 for the world
+  };
+  /// Wrench (6) on body b of a pair for X_AB and V_AB (18), and its slopes (72) where they are not null;
+  /// false where it is zero in every world. All are packs of the caller's number type.
+  using Wrench = bool (*)(const void* law, int pair, const void* motion, void* wrench, void* slopes);
+
+  int pairs;
+  const Bodies* pair;
+  const void* law;
+  Wrench pack, single;
+};
+
 /// Structure of a mechanism: its joints, loops, couplings, springs and elements, and the numbers of
 /// everything.
 struct Structure {
@@ -492,11 +508,12 @@ struct Structure {
   const ElementCoordinate* element_coordinate;
   const Signals* signals;  ///< of a scene; null for none
   int ports;
+  const ContactForces* contacts;  ///< of a run; null for none
 };
 
-/// Whether springs or elements act.
+/// Whether springs, elements or contacts act.
 inline __attribute__((always_inline)) bool has_forces_between_bodies(const Structure& model) {
-  return model.springs > 0 || model.elements > 0;
+  return model.springs > 0 || model.elements > 0 || model.contacts != nullptr;
 }
 
 /// Whether any forces besides inertia, gravity and constraints act.

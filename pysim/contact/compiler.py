@@ -85,8 +85,12 @@ class CompiledContacts:
     ]  # shapes without contact points in closed form
 
 
-def compile_contacts(model: Model) -> CompiledContacts:
+def compile_contacts(model: Model, slip_speed: float = 0.01) -> CompiledContacts:
     """Return the contacts of a model, none if nothing in its scene can touch.
+
+    Args:
+        model: of the scene.
+        slip_speed: of friction that is a smooth force [m/s].
 
     Raises:
         ModelError: a mesh is not convex, or two materials have no common law.
@@ -114,6 +118,7 @@ def compile_contacts(model: Model) -> CompiledContacts:
         np.array([_plane(s.ground) for s in shapes]).reshape(-1, 4),
         np.array([s.surface_velocity for s in shapes]).reshape(-1, 3),
         np.array([s.law.numbers for s in shapes]).reshape(-1, 7),
+        slip_speed,
     )
     shape_of_point = np.array(engine.pair_of_point, int)
     of_shape = np.array([s.pair for s in shapes], int)

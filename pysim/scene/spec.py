@@ -403,6 +403,7 @@ class Settings:
     parameters: Mapping[str, Any] = field(default_factory=dict)  # keys of the integrator
     work: bool = True  # whether runs record the work of elements
     seed: int = 0  # of random numbers
+    slip_speed: float = 0.01  # of smooth friction [m/s]
 
 
 @dataclass(frozen=True)

@@ -81,6 +81,7 @@ def run_adaptive(
             longest=settings.step,
             limit=limit,
             signals=numbers,
+            contacts=scene.smooth_contacts,
             attempts=ATTEMPTS_A_CALL,
             loop_q=loop_q,
         )

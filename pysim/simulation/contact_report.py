@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pysim import _engine
 from pysim.algorithms import forward_kinematics
 from pysim.trajectory.contacts import ContactPoints, contact_points, no_points
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
     from pysim.contact import CompiledContacts
     from pysim.mechanism.model import Model
+    from pysim.simulation.loading import Scene
 
     Array = NDArray[np.float64]
 
@@ -26,9 +28,17 @@ FORCE, POINT, PENETRATION, SLIP, STICKS = slice(0, 3), slice(3, 6), 6, 7, 8
 IMPULSE, NORMAL = slice(9, 12), slice(12, 15)
 
 
-def report_shape(contacts: CompiledContacts | None) -> tuple[int, int]:
-    """Return the shape of one state's report."""
-    return (0 if contacts is None else contacts.engine.points), NUMBERS
+def start_report(scene: Scene, q: Array, v: Array) -> Array:
+    """Return the reports (n, points, 15) of states that no convex step has led to: of smooth forces, else zeros.
+
+    Smooth forces are not integrated separately, so their impulses are NaN.
+    """
+    if scene.smooth_contacts is None:
+        points = 0 if scene.contacts is None else scene.contacts.engine.points
+        return np.zeros((len(q), points, NUMBERS))
+    report: Array = _engine.contact_points(scene.smooth_contacts, q, v)
+    report[..., IMPULSE] = np.nan
+    return report
 
 
 def reported_points(contacts: CompiledContacts | None, report: Array) -> ContactPoints:

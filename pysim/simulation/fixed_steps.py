@@ -221,7 +221,7 @@ def _advance_function(
         builtin_in_python(name, str(scene.spec.path)) if scheme is None else make(scheme, own_keys)
     )
     _check_states(scene)
-    system = ModelSystem(model, drive, loop_q, signals)
+    system = ModelSystem(model, drive, loop_q, signals, scene.contacts)
 
     def advance_intervals(
         q: Array, v: Array, intervals: IntervalPlan, due: NDArray[np.uint64]
@@ -255,7 +255,7 @@ def _engine_function(
 ) -> Advance:
     """Return the engine's function, which updates the state of the signals in place as well."""
     name, model, own_drive = scene.settings.integrator, scene.model, scene.actuation
-    keys = scene.settings.parameters
+    keys = {**scene.settings.parameters, "contacts": scene.smooth_contacts}
 
     def advance_intervals(
         q: Array, v: Array, intervals: IntervalPlan, due: NDArray[np.uint64]
@@ -352,7 +352,7 @@ def _plugin_scheme_fault(scene: Scene, state: State, last: float, step: float) -
     plugin = find_integrator(scene.settings.integrator).plugin
     if plugin is None:
         return None
-    system = ModelSystem(scene.model, scene.actuation, state.loop_q.copy())
+    system = ModelSystem(scene.model, scene.actuation, state.loop_q.copy(), None, scene.contacts)
     return scheme_fault(make(plugin, scene.settings.parameters), system, state, last, step)
 
 

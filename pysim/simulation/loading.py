@@ -52,8 +52,15 @@ class Scene:
     spec: SceneSpec
     actuation: _engine.Actuation
     events: _engine.Events | None = None  # those of spec.events, in their order
-    contacts: CompiledContacts | None = None  # of the scheme with contacts
+    contacts: CompiledContacts | None = None  # that the scheme computes
     signals: CompiledSignals | None = None  # of the scene's blocks
+
+    @property
+    def smooth_contacts(self) -> _engine.Contacts | None:
+        """Contacts that the scheme integrates as smooth forces."""
+        if self.contacts is None or find_integrator(self.settings.integrator).contacts:
+            return None
+        return self.contacts.engine
 
     def __repr__(self) -> str:
         run = self.settings
@@ -171,7 +178,9 @@ class SceneCompiler:
 
 def _contacts(model: Model, settings: Settings) -> CompiledContacts | None:
     """Return the contacts that the scheme of a run needs."""
-    return compile_contacts(model) if find_integrator(settings.integrator).contacts else None
+    kind = find_integrator(settings.integrator)
+    needed = kind.contacts or (kind.smooth and model.spec.contacts is not None)
+    return compile_contacts(model, settings.slip_speed) if needed else None
 
 
 def _restored(

@@ -18,12 +18,14 @@ from pysim.joints import find_joint
 from pysim.loops import constrained_aba, project
 from pysim.loops.closure_solver import REQUIRED
 from pysim.mechanism.actuation import actuator_forces
+from pysim.simulation.contact_report import contact_wrenches
 from pysim.spatial import right_jacobian_inverse
 from pysim.tracing.author_code import author_error, breaking_line, method_place
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from pysim.contact import CompiledContacts
     from pysim.integrators import System
     from pysim.mechanism.model import Model, State
     from pysim.simulation.signal_runs import SignalRun
@@ -49,6 +51,7 @@ class ModelSystem:
         default_factory=lambda: np.zeros(0)
     )  # coordinates of joints that close loops, updated in place
     signals: SignalRun | None = None  # of its scene
+    contacts: CompiledContacts | None = None  # of its scene, as smooth forces
 
     def acceleration(self, t: float, q: Array, v: Array) -> Array:
         _check_finite(q, v)
@@ -56,9 +59,13 @@ class ModelSystem:
         if self.signals is not None:
             forces = _engine.signal_forces(self.model, np.array([t]), q, v, self.signals.numbers)
             tau = tau + forces[0]
+        f_ext = None
+        if self.contacts is not None:
+            report = _engine.contact_points(self.contacts.engine, q[np.newaxis], v[np.newaxis])
+            f_ext = contact_wrenches(self.contacts, self.model, q[np.newaxis], report)[0]
         if self.model.rows:
-            return constrained_aba(self.model, q, v, tau, loop_q=self.loop_q, passive=True)
-        return aba(self.model, q, v, tau, passive=True)
+            return constrained_aba(self.model, q, v, tau, f_ext, loop_q=self.loop_q, passive=True)
+        return aba(self.model, q, v, tau, f_ext, passive=True)
 
     def close(self, q: Array, v: Array) -> tuple[Array, Array]:
         """Project a state onto the constraints; NaN is returned if that fails."""

@@ -26,8 +26,8 @@ from pysim.mechanism.passive_elements import TOTALS
 from pysim.simulation.contact_report import (
     contact_wrenches,
     pair_sums,
-    report_shape,
     reported_points,
+    start_report,
 )
 from pysim.simulation.diagnosis import plugin_fault
 from pysim.simulation.force_records import ForceRecords
@@ -92,7 +92,7 @@ class Recorder:
         are generalised forces from outside the scene [N or N·m].
         """
         if report is None:
-            report = np.zeros((len(t), *report_shape(self.scene.contacts)))
+            report = start_report(self.scene, q, v)
         if signals is None:
             signals = np.tile(self._signals, (len(t), 1))
         if external is None:

@@ -27,6 +27,7 @@ from pysim.integrators import check_wheels, find_integrator
 from pysim.mechanism.model import State
 from pysim.simulation.adaptive_steps import run_adaptive
 from pysim.simulation.contact_report import pair_sums
+from pysim.simulation.contact_report import start_report
 from pysim.simulation.contact_steps import run_convex, stop_error
 from pysim.simulation.failed_worlds import warn_of_lost
 from pysim.simulation.fixed_steps import run_fixed, steps_between
@@ -194,15 +195,17 @@ def _adjusted(scene: Scene, request: Request) -> Scene:
     if kind.adaptive and not find_integrator(settings.integrator).adaptive:
         problem = f"{kind.name!r} needs tolerances; set simulation.integrator and simulation.rtol in the scene"
         raise SimulationError("integrator", problem)
-    if kind.contacts != (scene.contacts is not None):
-        own = settings.integrator
-        able = kind.name if kind.contacts else own
-        problem = f"{kind.name!r} cannot replace {own!r}, because only {able!r} handles contacts"
+    if scene.contacts is not None and not (kind.contacts or kind.smooth):
+        problem = f"{kind.name!r} computes no contacts, and the scene has some"
+        raise SimulationError("integrator", f"{problem}; leave integrator out")
+    if kind.contacts and scene.contacts is None:
+        problem = f"{kind.name!r} replaces {settings.integrator!r}, and the scene has no contacts"
         raise SimulationError("integrator", f"{problem}; leave integrator out")
     check_wheels(kind, scene.model.spec.wheels)
     changes: dict[str, Any] = {"integrator": kind.name}
     if kind.name != settings.integrator:
-        changes["parameters"] = {"spectral_radius": 0.9} if kind.keys else {}
+        default = {"spectral_radius": 0.9, "passes": 2}
+        changes["parameters"] = {key: default[key] for key in kind.keys}
     if request.spectral_radius is not None and "spectral_radius" in kind.keys:
         changes["parameters"] = {"spectral_radius": request.spectral_radius}
     if request.step is not None:
@@ -364,7 +367,8 @@ def _runs_in_packs(worlds: _Worlds) -> bool:
         return False
     if worlds.q0.dtype != np.float64:
         return False
-    if len(worlds.scenes) > 1 and worlds.scenes[0].signals is not None:
+    first = worlds.scenes[0]
+    if len(worlds.scenes) > 1 and (first.signals is not None or first.contacts is not None):
         return False
     return len(worlds.scenes) == 1 or (
         not kind.contacts
@@ -407,7 +411,7 @@ def _in_packs(worlds: _Worlds, blocks: list[_Block]) -> tuple[Rollout, int]:
                 continue
             numbers = None if signals is None else signals.numbers
             jumped = signals is not None and signals.jumped
-            if scene.contacts is not None:
+            if scene.contacts is not None and scene.smooth_contacts is None:
                 now = np.array([begin]), np.array([step]), np.array([steps])
                 found_q, found_v, report, _, made, _ = _engine.advance_contacts(
                     scene.contacts.engine, q, v, *now, scene.actuation, loop_q=loop_q,
@@ -423,8 +427,11 @@ def _in_packs(worlds: _Worlds, blocks: list[_Block]) -> tuple[Rollout, int]:
                 q, v, done = _engine.advance(
                     model, q, v, begin, step, steps, settings.integrator, scene.actuation,
                     loop_q=loop_q, memory=scheme, threads=worlds.threads,
-                    signals=numbers, jumped=jumped, **settings.parameters,
+                    signals=numbers, jumped=jumped, contacts=scene.smooth_contacts,
+                    **settings.parameters,
                 )  # fmt: skip
+                if worlds.contacts:
+                    forces.add(row, start_report(scene, q, v), alive & (np.asarray(done) == steps))
             alive &= np.asarray(done) == steps
             if signals is not None:
                 signals.jumped = False
@@ -673,7 +680,10 @@ def _one_by_one(worlds: _Worlds, blocks: list[_Block]) -> tuple[Rollout, int]:
                 n = len(part.t)
                 q[k, row : row + n], v[k, row : row + n] = part.q, part.v
                 recorder.record_world(k, row, part.t, part.q, part.v, scene, signals, part.signals)
-                forces.record_world(k, row, part.report)
+                report = part.report
+                if report is None and worlds.contacts:
+                    report = start_report(scene, part.q, part.v)
+                forces.record_world(k, row, report)
                 if signals is not None:
                     numbers[k] = signals.numbers
                 loop_q[k] = part.loop_q[-1] if n else loop_q[k]
@@ -744,7 +754,7 @@ def _run_parts(
         if scene.model.callback_numbers:
             builtin_in_python(scene.settings.integrator, str(scene.spec.path))  # rejects it
         return run_adaptive(scene, iter(t[1:].tolist()), start=float(t[0]), signals=signals)
-    if scene.contacts is not None:
+    if find_integrator(scene.settings.integrator).contacts:
         return run_convex(scene, iter(t.tolist()), memory, signals)
     return run_fixed(scene, iter(t.tolist()), memory, signals)
 

@@ -182,6 +182,7 @@ class SignalRun:
             self.scene.actuation,
             loop_q=loop_q.copy(),
             first=first,
+            contacts=self.scene.smooth_contacts,
             threads=threads,
         )
 

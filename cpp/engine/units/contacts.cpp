@@ -1,11 +1,15 @@
-// Steps with contacts in double precision.
+// Contacts in double precision: convex steps, and the smooth law of other schemes.
 #include "engine/contact_kernels.hpp"
 #include "engine/contact_operations.hpp"
 #include "engine/units/unit.hpp"
 
 namespace pysim::engine::PYSIM_ISA {
 
-const ContactSteps contact_steps = {
-    PYSIM_WIDTH, &run<AdvanceContacts, Doubles>, &run<AdvanceContacts, OneDouble>};
+template <class S>
+constexpr ContactKernels make_kernels() {
+  return {&run<AdvanceContacts, S>, &run<ReportContacts, S>, &contact_wrench<S>};
+}
+
+const ContactSteps contact_steps = {PYSIM_WIDTH, make_kernels<Doubles>(), make_kernels<OneDouble>()};
 
 }  // namespace pysim::engine::PYSIM_ISA

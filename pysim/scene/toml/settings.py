@@ -30,6 +30,7 @@ ATOL = 1e-10  # [m, rad and per second]
 OUTPUTS = 1000
 SPECTRAL_RADIUS = 0.9
 PASSES = 2
+SLIP_SPEED = 0.01  # [m/s]
 
 
 def read_settings(scene: Scene, model: ModelSpec, problems: Problems) -> Settings:
@@ -53,6 +54,7 @@ def read_settings(scene: Scene, model: ModelSpec, problems: Problems) -> Setting
         _parameters(scene, kind, problems),
         scene.output.work,
         table.seed,
+        _slip_speed(scene, kind, model, problems),
     )
 
 
@@ -75,7 +77,7 @@ def check_contacts(kind: IntegratorType, model: ModelSpec) -> None:
     Raises:
         PysimError: the scene has contacts and the scheme has none.
     """
-    if kind.contacts or model.contacts is None:
+    if kind.contacts or kind.smooth or model.contacts is None:
         return
     what, cause = "the scene has a ground", "the ground"
     if not model.contacts.grounds:
@@ -140,6 +142,22 @@ def _parameters(scene: Scene, kind: IntegratorType, problems: Problems) -> dict[
     default = SPECTRAL_RADIUS if radius is None else radius
     own = {"spectral_radius": default, "passes": table.passes or PASSES}
     return {name: own[name] for name in kind.keys}
+
+
+def _slip_speed(scene: Scene, kind: IntegratorType, model: ModelSpec, problems: Problems) -> float:
+    """Return the slip speed of smooth friction [m/s]."""
+    given = scene.simulation.slip_speed
+    if given is None:
+        return SLIP_SPEED
+    problem = None
+    if not kind.smooth:
+        problem = f"{kind.name!r} regularises no friction of contacts"
+    elif model.contacts is None:
+        problem = "nothing in the scene touches"
+    if problem is not None:
+        remedy = f"remove slip_speed{problems.unset('simulation', 'slip_speed')}"
+        problems.add(("simulation", "slip_speed"), f"{problem}; {remedy}", of_key=True)
+    return given
 
 
 def _plugin_parameters(

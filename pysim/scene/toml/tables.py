@@ -392,6 +392,12 @@ class Simulation(Table, json_schema_extra=with_plugin_keys("integrator", INTEGRA
         "",
         "convex: number of times the normal force that limits friction is computed; 2 by default",
     )
+    slip_speed: Positive | None = key(
+        None,
+        "m/s",
+        "schemes that integrate contacts as smooth forces, which all but convex and variational ones do: slip speed "
+        "at which friction has 71 % of its greatest force; 0.01 by default",
+    )
     spectral_radius: float | None = key(
         None,
         "",

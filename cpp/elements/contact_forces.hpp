@@ -1,0 +1,72 @@
+// Contacts as forces between bodies: wrenches F(X_AB, V_AB) on body B, and their generalised forces.
+//
+//     τ = J_ABᵀ F        F about the origin of B and in B; the opposite wrench acts on A at the same place
+//
+// X_AB is the pose of body B in body A or in the world, V_AB the twist of B relative to A, in B. The law is
+// that of stepping/smooth_contact.hpp.
+#pragma once
+
+#include "elements/placed_bodies.hpp"
+
+namespace pysim::elements {
+
+/// Relative motion of the bodies of a pair, its wrench, and the derivatives of the wrench: 6 columns by
+/// motions of B and 6 by V_AB.
+template <class S>
+struct ContactWrench {
+  static constexpr int motion_numbers = 18, wrench_numbers = 6, slope_numbers = 72;
+
+  S motion[motion_numbers], wrench[wrench_numbers], slope[slope_numbers];
+  Pose<S> X_AB;
+
+  Force<S> force() const { return force_at(wrench); }
+
+  /// P J for `first` 0, W J for 36.
+  Force<S> slope_times(int first, const Motion<S>& J) const {
+    const S number[6] = {J.v.x, J.v.y, J.v.z, J.w.x, J.w.y, J.w.z};
+    Force<S> F = spatial::zero_force<S>();
+    for (int k = 0; k < 6; ++k) F = fma(number[k], force_at(slope + first + 6 * k), F);
+    return F;
+  }
+
+ private:
+  static Force<S> force_at(const S* x) { return {{x[0], x[1], x[2]}, {x[3], x[4], x[5]}}; }
+};
+
+/// Evaluates a pair; false where its bodies are apart in every world.
+template <class S>
+bool evaluate_contact(
+    const ModelOf<S>& model, const PlacedBody<S>* body, int pair, bool with_slopes, ContactWrench<S>& C) {
+  const auto& contacts = *model.contacts;
+  const auto& own = contacts.pair[pair];
+  const PlacedBody<S>& B = body[own.b];
+  const Pose<S> X_AB = own.a < 0 ? B.X_WB : inverse(body[own.a].X_WB) * B.X_WB;
+  const Motion<S> V = own.a < 0 ? B.V : B.V - to_child(X_AB, body[own.a].V);
+  const Vec3<S> row[] = {X_AB.R.x, X_AB.R.y, X_AB.R.z, X_AB.p, V.v, V.w};
+  for (int i = 0; i < 6; ++i) {
+    C.motion[3 * i] = row[i].x;
+    C.motion[3 * i + 1] = row[i].y;
+    C.motion[3 * i + 2] = row[i].z;
+  }
+  C.X_AB = X_AB;
+  const auto run = S::width == 1 ? contacts.single : contacts.pack;
+  return run(contacts.law, pair, C.motion, C.wrench, with_slopes ? C.slope : nullptr);
+}
+
+/// Adds the generalised forces of all contacts to τ, in tree coordinates.
+template <class S>
+void add_contact_forces(const ModelOf<S>& model, const S* q, const S* v, S* tau, Workspace<S> w) {
+  PlacedBody<S>* const body = take<PlacedBody<S>>(w, model.bodies);
+  Motion<S>* const columns = take<Motion<S>>(w, model.stored_columns);
+  ContactWrench<S>& C = *take<ContactWrench<S>>(w, 1);
+  place_bodies(model, q, v, body, columns);
+  for (int k = 0; k < model.contacts->pairs; ++k) {
+    if (!evaluate_contact<S>(model, body, k, false, C)) continue;
+    const auto& own = model.contacts->pair[k];
+    const Force<S> F = C.force();
+    push_body<S>(model, body, columns, own.b, F, tau);
+    if (own.a >= 0) push_body<S>(model, body, columns, own.a, -to_parent(C.X_AB, F), tau);
+  }
+}
+
+}  // namespace pysim::elements

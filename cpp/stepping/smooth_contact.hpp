@@ -1,0 +1,207 @@
+// Contacts as regularised forces, for schemes that integrate them like any other force.
+//
+//     f_n = K x^m (1 − d v_n)₊        f_t = −μ f_n v_t / √(v_t² + v_s²)          [Hunt, Crossley 1975]
+//
+//     x    penetration [m]                               v_n, v_t  velocity of B's point relative to A's
+//     [m/s] μ    dynamic friction                              v_s  slip speed at which friction has 71 % of
+//     μ f_n
+//
+// A pair's points are those of a convex step. Derivatives take them as fixed on B and the normal as fixed on
+// A, which leaves out terms of the order of x over the radius of curvature; Newton's method corrects that.
+#pragma once
+
+#include "collision/manifold.hpp"
+#include "collision/plane_contact.hpp"
+#include "elements/contact_forces.hpp"
+#include "stepping/contact_run.hpp"
+
+namespace pysim::stepping {
+
+using simd::all;
+using simd::fma;
+using simd::fnma;
+using simd::select;
+using spatial::Force;
+using spatial::Motion;
+using spatial::Pose;
+using spatial::Vec3;
+
+/// Law of all contacts of a run.
+struct SmoothContacts {
+  Contacts<double> contacts;
+  double slip_speed;  ///< v_s [m/s]
+};
+
+/// A point on the axes of body B.
+template <class S>
+struct SmoothPoint {
+  Vec3<S> p, n;     ///< point [m] and normal, towards B
+  Vec3<S> u, slip;  ///< velocity of B's point relative to A's, and its tangential part [m/s]
+  Vec3<S> f;        ///< force on B [N]
+  S x, v_n, f_n;    ///< penetration, opening velocity, normal force
+  S speed;          ///< √(v_t² + v_s²)
+};
+
+/// visit(i, point, touches) for the points of pair k whose shapes are near; false if they are apart in every
+/// world. `touches` holds where the point exists and pushes.
+template <class S, class Visit>
+bool visit_smooth_points(
+    const SmoothContacts& smooth, int k, const Pose<S>& X_AB, const Motion<S>& V_AB, const Visit& visit) {
+  using Real = typename S::Real;
+  const auto& pair = smooth.contacts.pair[k];
+  const S o = all<S>(0), half = all<S>(Real(0.5));
+  const auto placement = [](const PairShape<double>& shape) {
+    return Pose<S>{spatial::all33<S>(shape.placement), spatial::all3<S>(shape.placement + 9)};
+  };
+  const Pose<S> X_BS = placement(pair.shape_b), X_AS = X_AB * X_BS;
+  const Vec3<S> surface = transpose_times(X_AB.R, spatial::all3<S>(pair.surface));
+  const auto put = [&](int i, simd::Mask<S> exists, S gap, const Vec3<S>& p, const Vec3<S>& n) {
+    SmoothPoint<S> P;
+    P.p = p;
+    P.n = n;
+    P.x = -gap;
+    P.u = cross_add(V_AB.w, p, V_AB.v) - surface;
+    P.v_n = dot(n, P.u);
+    P.slip = fnma(P.v_n, n, P.u);
+    const auto touches = exists & (P.x > o);
+    P.f_n = select(touches, constraints::normal_force(pair.law, P.x, P.v_n), o);
+    const S v_s = all<S>(smooth.slip_speed);
+    P.speed = sqrt(fma(v_s, v_s, dot(P.slip, P.slip)));
+    const S mu = all<S>(pair.law.dynamic_friction);
+    P.f = P.f_n * fnma(mu / P.speed, P.slip, n);
+    visit(i, P, touches);
+  };
+  if (pair.plane) {
+    const Vec3<S> n_A = spatial::all3<S>(pair.normal), n = transpose_times(X_AB.R, n_A);
+    const S above = dot(n_A, X_AS.p) - all<S>(pair.offset);
+    if (none(above < all<S>(pair.shape_b.radius))) return false;
+    Vec3<S> lowest[collision::max_plane_points];
+    simd::Mask<S> apart[collision::max_plane_points];
+    collision::points_to_plane<S>(pair.shape_b.shape, transpose_times(X_AS.R, n_A), lowest, apart);
+    for (int i = 0; i < pair.points; ++i) {
+      const S gap = dot(n_A, X_AS * lowest[i]) - all<S>(pair.offset);
+      put(i, apart[i], gap, fnma(half * gap, n, X_BS * lowest[i]), n);
+    }
+    return true;
+  }
+  const Pose<S> X_A = placement(pair.shape_a);
+  const Vec3<S> r = X_AS.p - X_A.p;
+  const auto close = sqrt(dot(r, r)) < all<S>(pair.shape_a.radius) + all<S>(pair.shape_b.radius);
+  if (none(close)) return false;
+  const collision::PlacedShape<S> A = {spatial::all3<S>(pair.shape_a.shape.size), X_A};
+  const collision::PlacedShape<S> B = {spatial::all3<S>(pair.shape_b.shape.size), X_AS};
+  collision::Manifold<S> M;
+  collision::manifold(pair.kind, pair.swapped ? B : A, pair.swapped ? A : B, M);
+  const Vec3<S> n = transpose_times(X_AB.R, pair.swapped ? -M.n : M.n);
+  for (int i = 0; i < pair.points; ++i) {
+    const auto exists = close & (M.point[i].feature > o);
+    if (none(exists)) continue;
+    put(i, exists, M.point[i].gap, transpose_times(X_AB.R, M.point[i].p - X_AB.p), n);
+  }
+  return true;
+}
+
+/// Change of a point's force with its penetration, normal and velocity.
+template <class S>
+struct SmoothSlope {
+  const SmoothPoint<S>& P;
+  S by_x, by_v;  ///< of f_n
+  S mu;
+  Vec3<S> w;  ///< slip over speed
+
+  SmoothSlope(const constraints::ContactLaw<double>& law, const SmoothPoint<S>& point, simd::Mask<S> touches)
+      : P(point), mu(all<S>(law.dynamic_friction)), w((all<S>(1) / point.speed) * point.slip) {
+    using Real = typename S::Real;
+    const S o = all<S>(0), d = all<S>(law.dissipation), depth = max(P.x, o), K = all<S>(law.stiffness);
+    const S open = fnma(d, P.v_n, all<S>(1)), root = sqrt(depth);
+    const auto pushes = touches & (open > o);
+    const S steep = law.hertz ? all<S>(Real(1.5)) * root : all<S>(1);
+    by_x = select(pushes, K * steep * open, o);
+    by_v = select(pushes, -d * K * (law.hertz ? depth * root : depth), o);
+  }
+
+  Vec3<S> operator()(S dx, const Vec3<S>& dn, const Vec3<S>& du) const {
+    const S dv_n = dot_add(dn, P.u, dot(P.n, du)), df_n = fma(by_x, dx, by_v * dv_n);
+    const Vec3<S> d_slip = fnma(P.v_n, dn, fnma(dv_n, P.n, du));
+    const Vec3<S> dw = (all<S>(1) / P.speed) * fnma(dot(w, d_slip), w, d_slip);
+    return fma(df_n, fnma(mu, w, P.n), P.f_n * fnma(mu, dw, dn));
+  }
+};
+
+/// Wrench of pair k on B and, if `slope` is not null, its derivatives, see elements::ContactWrench.
+template <class S>
+bool smooth_wrench(const SmoothContacts& smooth, int k, const S* motion, S* wrench, S* slope) {
+  const auto vector = [motion](int i) { return Vec3<S>{motion[i], motion[i + 1], motion[i + 2]}; };
+  const Pose<S> X_AB = {{vector(0), vector(3), vector(6)}, vector(9)};
+  const Motion<S> V_AB = {vector(12), vector(15)};
+  const S o = all<S>(0), e = all<S>(1);
+  const Vec3<S> zero = spatial::zero3<S>(), axis[3] = {{e, o, o}, {o, e, o}, {o, o, e}};
+  const auto& pair = smooth.contacts.pair[k];
+  const Vec3<S> surface = transpose_times(X_AB.R, spatial::all3<S>(pair.surface));
+  for (int i = 0; i < 6; ++i) wrench[i] = o;
+  for (int i = 0; slope != nullptr && i < elements::ContactWrench<S>::slope_numbers; ++i) slope[i] = o;
+  const auto add = [](const Vec3<S>& p, const Vec3<S>& f, S* to) {
+    const Vec3<S> t = cross(p, f);
+    to[0] += f.x;
+    to[1] += f.y;
+    to[2] += f.z;
+    to[3] += t.x;
+    to[4] += t.y;
+    to[5] += t.z;
+  };
+  return visit_smooth_points<S>(
+      smooth, k, X_AB, V_AB, [&](int, const SmoothPoint<S>& P, simd::Mask<S> touches) {
+        if (none(touches)) return;
+        add(P.p, P.f, wrench);
+        if (slope == nullptr) return;
+        const SmoothSlope<S> change(pair.law, P, touches);
+        for (int c = 0; c < 6; ++c) {
+          const bool turns = c >= 3;
+          const Vec3<S> moved = turns ? cross(axis[c - 3], P.p) : axis[c];
+          const Vec3<S> dn = turns ? cross(P.n, axis[c - 3]) : zero;
+          const Vec3<S> du = turns ? cross(axis[c - 3], surface) : zero;
+          add(P.p, change(-dot(P.n, moved), dn, du), slope + 6 * c);
+          add(P.p, change(o, zero, moved), slope + 36 + 6 * c);
+        }
+      });
+}
+
+/// Contact points of all pairs at a state, as ContactReport, without impulses: nothing is integrated here. A
+/// point counts as sticking below the slip speed.
+template <class S>
+void report_smooth_points(const ModelOf<S>& model,
+                          const SmoothContacts& smooth,
+                          const S* q,
+                          const S* v,
+                          S* report,
+                          tree::Workspace<S> w) {
+  const S o = all<S>(0);
+  auto* const body = tree::take<elements::PlacedBody<S>>(w, model.bodies);
+  auto* const columns = tree::take<Motion<S>>(w, model.stored_columns);
+  elements::place_bodies(model, q, v, body, columns);
+  for (int i = 0; i < ContactReport::numbers * smooth.contacts.points; ++i) report[i] = o;
+  for (int k = 0; k < smooth.contacts.pairs; ++k) {
+    const auto& pair = smooth.contacts.pair[k];
+    const auto& B = body[pair.b];
+    const Pose<S> X_AB = pair.a < 0 ? B.X_WB : inverse(body[pair.a].X_WB) * B.X_WB;
+    const Motion<S> V_AB = pair.a < 0 ? B.V : B.V - to_child(X_AB, body[pair.a].V);
+    visit_smooth_points<S>(smooth, k, X_AB, V_AB, [&](int i, const SmoothPoint<S>& P, simd::Mask<S> touches) {
+      touches &= P.f_n > o;
+      S* const to = report + ContactReport::numbers * (pair.first + i);
+      const auto put = [&](int place, const Vec3<S>& x) {
+        to[place] = select(touches, x.x, o);
+        to[place + 1] = select(touches, x.y, o);
+        to[place + 2] = select(touches, x.z, o);
+      };
+      const S slip = sqrt(dot(P.slip, P.slip));
+      put(ContactReport::force, B.X_WB.R * P.f);
+      put(ContactReport::position, B.X_WB * P.p);
+      put(ContactReport::normal, B.X_WB.R * P.n);
+      to[ContactReport::penetration] = select(touches, P.x, o);
+      to[ContactReport::slip] = select(touches, slip, o);
+      to[ContactReport::sticks] = number(touches & (slip < all<S>(smooth.slip_speed)));
+    });
+  }
+}
+
+}  // namespace pysim::stepping
