@@ -841,6 +841,7 @@ def advance_adaptive(
     attempts: int = 10000,
     loop_q: Array | None = None,
     signals: Array | None = None,
+    contacts: Contacts | None = None,
     threads: int = 1,
 ) -> AdaptiveRun: ...
 def advance(
@@ -857,6 +858,7 @@ def advance(
     memory: Array | None = None,
     signals: Array | None = None,
     jumped: bool = False,
+    contacts: Contacts | None = None,
     spectral_radius: float = 0.9,
     threads: int = 1,
 ) -> tuple[Array, Array, Any]: ...
@@ -875,6 +877,7 @@ def advance_intervals(
     signals: Array | None = None,
     due: NDArray[np.uint64] | None = None,
     jumped: bool = False,
+    contacts: Contacts | None = None,
     spectral_radius: float = 0.9,
 ) -> tuple[Array, Array, Array, Array, int, int]: ...
 def update_signals(
@@ -888,6 +891,7 @@ def update_signals(
     *,
     loop_q: Array | None = None,
     first: bool = False,
+    contacts: Contacts | None = None,
     threads: int = 1,
 ) -> None: ...
 def read_signals(
@@ -917,6 +921,7 @@ class Contacts:
         planes: ArrayLike,
         surfaces: ArrayLike,
         laws: ArrayLike,
+        slip_speed: float = 0.01,
     ) -> None: ...
     @property
     def points(self) -> int: ...
@@ -925,6 +930,12 @@ class Contacts:
     @property
     def memory_numbers(self) -> int: ...
 
+def contact_forces(
+    contacts: Contacts, q: ArrayLike, v: ArrayLike
+) -> tuple[Array, Array, Array]: ...
+def contact_points(
+    contacts: Contacts, q: ArrayLike, v: ArrayLike, *, threads: int = 1
+) -> Array: ...
 def advance_contacts(
     contacts: Contacts,
     q: ArrayLike,
@@ -937,6 +948,8 @@ def advance_contacts(
     loop_q: Array | None = None,
     memory: Array,
     passes: int = 2,
+    accuracy: float = 0.0,
+    least_step: float = 0.0,
     signals: Array | None = None,
     controls: Array | None = None,
     reports: bool = True,

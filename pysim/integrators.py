@@ -147,7 +147,7 @@ BUILTIN = {
             "convex",
             "implicit Euler with contacts and dry friction that sticks, order 1",
             order=1,
-            keys=("passes",),
+            keys=("passes", "accuracy", "least_step"),
             contacts=True,
         ),
     )

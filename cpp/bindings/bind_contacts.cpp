@@ -392,6 +392,8 @@ py::tuple advance_contacts(const ModelContacts& contacts,
                            py::handle loop_q,
                            Memory memory,
                            int passes,
+                           double accuracy,
+                           double least_step,
                            const std::optional<SignalNumbers::Array>& signals,
                            const std::optional<Numbers>& controls,
                            bool reports,
@@ -402,6 +404,11 @@ py::tuple advance_contacts(const ModelContacts& contacts,
   check_threads(threads);
   if (times.ndim() != 1 || sizes.size() != times.size() || steps.size() != times.size()) {
     throw std::invalid_argument("times, sizes and steps must have shape (count,)");
+  }
+  if (accuracy > 0 && controls)
+    throw std::invalid_argument("controls of every step need steps of one size; leave accuracy out");
+  if (!(accuracy >= 0) || !(least_step >= 0)) {
+    throw std::invalid_argument("accuracy [m or rad] and least_step [s] must be 0 or more");
   }
   if (passes < 1) throw std::invalid_argument("passes must be 1 or more, got " + std::to_string(passes));
   for (py::ssize_t k = 0; k < sizes.size(); ++k) {
@@ -427,6 +434,8 @@ py::tuple advance_contacts(const ModelContacts& contacts,
   stepping::ContactCall<double>& own = batch.contacts;
   own = {contacts.view(),
          passes,
+         accuracy,
+         least_step,
          memory.mutable_data(),
          reports ? report_at.mutable_data() : nullptr,
          controls ? controls->data() : nullptr,
@@ -480,6 +489,24 @@ static py::array contact_points(const ModelContacts& contacts, py::handle q, py:
     engine::run_contacts(&engine::ContactKernels::report, contacts.model(), batch, threads);
   }
   return report;
+}
+
+/// Generalised forces of the smooth law at states (…, nv), and their derivatives by q and v (…, nv, nv).
+static py::tuple contact_forces(const ModelContacts& contacts, py::handle q, py::handle v) {
+  const Model& model = contacts.model();
+  Call<double> call(model, q);
+  call.set_v(v);
+  const SmoothLaw smooth(&contacts);
+  py::array tau = make_output<double>(call.leading(), {model.nv()}),
+            by_q = make_output<double>(call.leading(), {model.nv(), model.nv()}),
+            by_v = make_output<double>(call.leading(), {model.nv(), model.nv()});
+  engine::ContactBatch batch = {call.batch(), {}};
+  batch.contact_forces = smooth.forces();
+  batch.out = numbers<double>(tau);
+  batch.derivative[0] = numbers<double>(by_q);
+  batch.derivative[1] = numbers<double>(by_v);
+  engine::run_contacts(&engine::ContactKernels::slopes, model, batch, 1);
+  return py::make_tuple(tau, by_q, by_v);
 }
 
 /// Signed distances of shapes of two kinds, row by row.
@@ -583,6 +610,14 @@ void bind_contacts(py::module_& m) {
           "point that "
           "converged worst, 1 where the last step failed, 0 where nothing touches, and what contacts "
           "remember.");
+  m.def(
+      "contact_forces",
+      &contact_forces,
+      "contacts"_a,
+      "q"_a,
+      "v"_a,
+      "Returns the generalised forces (…, nv) of the smooth law at states, and their derivatives by q and v "
+      "(…, nv, nv), with contact points fixed on the second body and normals on the first.");
   m.def("contact_points",
         &contact_points,
         "contacts"_a,
@@ -605,12 +640,16 @@ void bind_contacts(py::module_& m) {
         "loop_q"_a = py::none(),
         "memory"_a.noconvert(),
         "passes"_a = 2,
+        "accuracy"_a = 0.0,
+        "least_step"_a = 0.0,
         "signals"_a.noconvert() = py::none(),
         "controls"_a = py::none(),
         "reports"_a = true,
         "threads"_a = 1,
         "Makes convex steps, interval after interval (count,): from when, size of a step and how many steps, "
         "under controls (states, steps of all intervals, nv) beside the actuation. "
+        "With an accuracy [m or rad] steps have order 2 and are as long as their error allows, at most that "
+        "size; from least_step [s] down they have order 1. "
         "Returns q (count, states, nq), v, the contact points' reports (count, states, points, 15), how many "
         "intervals were made, the good steps of every state in each, and the coordinates of loops (count, "
         "states, loop_nq). A report is force on the body (3) [N], point (3) [m], "

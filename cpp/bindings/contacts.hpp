@@ -32,7 +32,9 @@ class ModelContacts {
   const Model& model() const { return *model_; }
   int points() const { return points_; }
   stepping::Contacts<double> view() const;
-  stepping::ContactMemory memory() const { return {points_, static_cast<int>(coordinates_.size())}; }
+  stepping::ContactMemory memory() const {
+    return {points_, static_cast<int>(coordinates_.size()), model_->view<double>().nv};
+  }
   const std::vector<Pair>& pairs() const { return pairs_; }
   double slip_speed() const { return slip_speed_; }
 

@@ -42,7 +42,8 @@ void run_contacts(ContactKernel ContactKernels::* kernel,
                   const tree::Model& model,
                   const ContactBatch& batch,
                   int threads) {
-  const auto view = model.view<double>();
+  auto view = model.view<double>();
+  view.contacts = batch.contact_forces;
   const ContactSteps& steps = *tables().steps;
   const auto run = [&](std::ptrdiff_t begin, std::ptrdiff_t end) {
     void* const scratch = tree::workspace_memory();

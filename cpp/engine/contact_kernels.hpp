@@ -24,6 +24,7 @@ using ContactKernel = void (*)(const tree::ModelView<double>& model,
 struct ContactKernels {
   ContactKernel advance;  ///< convex steps
   ContactKernel report;   ///< contact points of the smooth law
+  ContactKernel slopes;   ///< its generalised forces and their derivatives
   tree::ContactForces::Wrench wrench;
 };
 

@@ -1,10 +1,11 @@
 // Steps with contacts as an operation on states.
 #pragma once
 
+#include "elements/contact_derivatives.hpp"
 #include "engine/contact_kernels.hpp"
 #include "simd/finite.hpp"
 #include "stepping/advance.hpp"
-#include "stepping/convex.hpp"
+#include "stepping/sdirk.hpp"
 
 namespace pysim::engine {
 
@@ -15,7 +16,7 @@ struct AdvanceContacts {
     const auto& batch = at.batch;
     const auto& call = static_cast<const ContactBatch&>(batch).contacts;
     const int nq = at.model.reduced_nq, nv = at.model.reduced_nv, loop_nq = at.model.loop_nq();
-    const stepping::ContactMemory places = {call.contacts.points, call.contacts.coordinates};
+    const stepping::ContactMemory places = {call.contacts.points, call.contacts.coordinates, at.model.nv};
     stepping::LivePoints<S> live(places, at.w);
     const stepping::ContactState<S> state = {
         at.copy_q(), at.copy_v(), at.loop_q(), live.memory[0], live.report[0], &live};
@@ -31,6 +32,14 @@ struct AdvanceContacts {
     const stepping::ConvexRun<S> run = {call.contacts, call.passes, schedule};
     auto alive = simd::everywhere<S>();
     S done = all<S>(0);
+    if (call.accuracy > 0) {
+      const stepping::AccuracyBounds bounds = {call.accuracy, batch.step, call.least_step};
+      const S begin = all<S>(batch.time),
+              end = all<S>(batch.time + static_cast<double>(batch.steps) * batch.step);
+      alive = stepping::advance_accurately(system, run, bounds, alive, begin, end, state, trial);
+      done = select(alive, all<S>(static_cast<double>(batch.steps)), done);
+      alive = simd::nowhere<S>();
+    }
     for (std::ptrdiff_t n = 0; n < batch.steps && any(alive); ++n) {
       const S time = all<S>(batch.time + static_cast<double>(n) * batch.step);
       if (control != nullptr) {
@@ -63,7 +72,7 @@ struct AdvanceContacts {
       simd::load_rows(from + place, count, row, state.memory + place);
     };
     load(0, Memory::counts);
-    load(places.coordinate(0), places.coordinates);
+    load(places.coordinate(0), row - places.coordinate(0));
     if (none(state.memory[Memory::touches] > all<S>(0))) return;
     for (int i = 0; i < places.points; ++i) {
       const S feature = gather<S>(from + places.point(i) + Memory::feature, row);
@@ -96,7 +105,7 @@ struct AdvanceContacts {
           state.report + numbers * i, numbers, call.report + at.first * reports + numbers * i, reports);
     }
     save(0, Memory::counts);
-    save(places.coordinate(0), places.coordinates);
+    save(places.coordinate(0), row - places.coordinate(0));
   }
 };
 
@@ -110,6 +119,25 @@ struct ReportContacts {
     const S *const q = at.full_q(), *const v = at.full_v();
     stepping::report_smooth_points<S>(at.model, *batch.smooth, q, v, report, at.w);
     at.save(report, batch.contacts.report, numbers);
+  }
+};
+
+/// Generalised forces of the smooth law at states, and their derivatives by q and v.
+struct ContactSlopes {
+  template <class S>
+  static void at(States<S> at) {
+    const auto& batch = at.batch;
+    const int n = at.model.reduced_nv;
+    const S *const q = at.full_q(), *const v = at.full_v();
+    S *const tau = take<S>(at.w, at.model.nv), *const by_q = take<S>(at.w, n * n),
+             *const by_v = take<S>(at.w, n * n);
+    for (int i = 0; i < at.model.nv; ++i) tau[i] = all<S>(0);
+    for (int i = 0; i < n * n; ++i) by_q[i] = by_v[i] = all<S>(0);
+    elements::add_contact_forces(at.model, q, v, tau, at.w);
+    elements::add_contact_derivatives(at.model, q, v, all<S>(1), by_q, by_v, at.w);
+    at.save_forces(tau);
+    at.save(by_q, batch.derivative[0], n * n);
+    at.save(by_v, batch.derivative[1], n * n);
   }
 };
 

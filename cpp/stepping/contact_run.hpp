@@ -81,10 +81,15 @@ struct ContactMemory {
   static constexpr int per_point = 5, slid = 3, feature = 4;
 
   int points, coordinates;
+  int speeds = 0;  ///< the tree's nv
 
-  int numbers() const { return counts + per_point * points + coordinates; }
+  int numbers() const { return rates() + speeds; }
   int point(int k) const { return counts + per_point * k; }
   int coordinate(int k) const { return counts + per_point * points + k; }
+  /// Of steps under error control: the next step [s], 0 for none yet; stages solved; and rates of velocities.
+  int next_step() const { return coordinate(coordinates); }
+  int stages() const { return next_step() + 1; }
+  int rates() const { return next_step() + 2; }
 };
 
 /// Numbers of a contact point that a run reports, of the last step but for the impulse.
@@ -106,7 +111,8 @@ template <class Real>
 struct ContactCall {
   Contacts<Real> contacts;
   int passes;
-  Real* memory;  ///< (worlds, ContactMemory::numbers), in and out
+  Real accuracy, least_step;  ///< of steps under error control [m or rad], [s]; 0 for steps of fixed size
+  Real* memory;               ///< (worlds, ContactMemory::numbers), in and out
   Real* report;  ///< (worlds, points, ContactReport::numbers); impulses of all the call's steps; may be null
   const Real* controls;          ///< (worlds, control_steps, nv) from the call's first step on; null for none
   std::ptrdiff_t control_steps;  ///< between the controls of two worlds

@@ -105,15 +105,30 @@ void copy_state(const ModelOf<S>& model,
   }
 }
 
-/// One step of length h in one pack of worlds.
+/// A stage of an implicit scheme of order 2 that a convex step of the stage's length h solves, see sdirk.hpp:
+///
+///     M(q) (v − v_a) = h f(q, v) + Σ Jᵀγ        q = q_a ⊕ h v, linear about a prediction (q̂, v̂)
+template <class S>
+struct ConvexStage {
+  const S* v;                ///< [nv] v_a of the tree's coordinates
+  const Force<S>* momentum;  ///< [bodies] P and L at v_a of single bodies, in the world
+  S carry;                   ///< deflections go on to s_a + carry (s₁ − s_a), and impulses count so often
+};
+
+/// One step of length h in one pack of worlds, or a stage of that length.
 template <class S>
 class ConvexStep {
  public:
   using Real = typename S::Real;
   using Parameter = typename S::Parameter;
 
-  ConvexStep(const System<S>& system, const ConvexRun<S>& run, S h, Workspace<S>& w)
-      : system_(system),
+  ConvexStep(const System<S>& system,
+             const ConvexRun<S>& run,
+             S h,
+             Workspace<S>& w,
+             const ConvexStage<S>* stage = nullptr)
+      : stage_(stage),
+        system_(system),
         model_(system.model),
         run_(run),
         contacts_(run.contacts),
@@ -138,17 +153,7 @@ class ConvexStep {
       simd::copy_each<S>(tree::full_q(model_, static_cast<const S*>(state.q), w_), model_.nq, q);
       simd::copy_each<S>(tree::full_v(model_, static_cast<const S*>(state.v), w_), model_.nv, v);
     }
-    factor_.move(q, v, w_);
-    for (int b = 0; b < model_.bodies; ++b) start_[b] = factor_.body[b].V;
-    free_velocity(time, q, v, state);
-    place_points(wanted, state);
-    place_coordinates(q, v, state);
-    const auto touched = wanted & problem_.touched();
-    auto good = problem_.solve(touched, run_.passes, base_, delta_, state.memory[ContactMemory::iterations]);
-    state.memory[ContactMemory::worst] = select(good, state.memory[ContactMemory::worst], problem_.worst());
-    for (int i = 0; i < model_.nv; ++i) free_[i] += delta_[i];
-    run_.schedule.end_step(any(touched) ? free_ : nullptr, h_);
-    add_impulses();
+    auto good = solve(wanted, fma(all<S>(Real(0.5)), h_, time), q, v, state);
     move(q, v);
     remember(state);
     if (model_.mimic) rows_.reduce(q, v, state.q, state.v);
@@ -159,6 +164,54 @@ class ConvexStep {
     }
     return good;
   }
+
+  /// Velocity at the end, of the tree's coordinates at q and v, and the momenta of single bodies.
+  Mask<S> solve(Mask<S> wanted, S time, const S* q, const S* v, const ContactState<S>& state) {
+    factor_.move(q, v, w_);
+    for (int b = 0; b < model_.bodies; ++b) start_[b] = factor_.body[b].V;
+    free_velocity(time, q, v, state);
+    place_points(wanted, state);
+    place_coordinates(q, v, state);
+    const auto touched = wanted & problem_.touched();
+    const auto good =
+        problem_.solve(touched, run_.passes, base_, delta_, state.memory[ContactMemory::iterations]);
+    state.memory[ContactMemory::worst] = select(good, state.memory[ContactMemory::worst], problem_.worst());
+    for (int i = 0; i < model_.nv; ++i) free_[i] += delta_[i];
+    run_.schedule.end_step(any(touched) ? free_ : nullptr, h_);
+    add_impulses();
+    return good;
+  }
+
+  /// Result of a solved stage, on the axes of the prediction.
+  const S* velocity() const { return free_; }
+
+  /// P and L of a single body after a stage, in the world.
+  Force<S> momentum(int b) const {
+    const Mat3<S>& R = factor_.X_WB[b].R;
+    return {R * momentum_[b].f, R * momentum_[b].t};
+  }
+
+  /// The largest angular velocity of a body at the prediction.
+  S fastest_turn() const {
+    S square = all<S>(0);
+    for (int b = 0; b < model_.bodies; ++b) square = max(square, dot(start_[b].w, start_[b].w));
+    return sqrt(square);
+  }
+
+  /// The user's coordinates among the tree's, of a mechanism with mimic joints.
+  void reduce(const S* q, const S* v, S* reduced_q, S* reduced_v) const {
+    rows_.reduce(q, v, reduced_q, reduced_v);
+  }
+
+  /// Inverse of a symmetric matrix.
+  static spatial::Sym3<S> inverse(const spatial::Sym3<S>& A) {
+    const Vec3<S> x = {A.xx, A.xy, A.zx}, y = {A.xy, A.yy, A.yz}, z = {A.zx, A.yz, A.zz};
+    const Vec3<S> yz = cross(y, z), zx = cross(z, x), xy = cross(x, y);
+    const S r = all<S>(1) / dot(x, yz);
+    return {r * yz.x, r * zx.y, r * xy.z, r * yz.y, r * zx.z, r * yz.z};
+  }
+
+  static Vec3<S> centre(const spatial::Inertia<S>& M) { return (all<S>(1) / M.m) * M.mc; }
 
  private:
   /// Room for the tree's coordinates, or the user's where they are the same.
@@ -172,7 +225,7 @@ class ConvexStep {
     const int nv = model_.nv;
     S *const tau = take<S>(w, nv), *const a = take<S>(w, nv);
     Motion<S>* const drift = take<Motion<S>>(w, model_.bodies);
-    actuate(fma(all<S>(Real(0.5)), h_, time), q, v, tau, w);
+    actuate(time, q, v, tau, w);
     add_joint_forces(q, v, tau, w);
     if (model_.elements > 0) elements::add_element_forces<S>(model_, q, v, tau, w);
     for (int b = 0; b < model_.bodies; ++b) {
@@ -184,13 +237,14 @@ class ConvexStep {
     for (int b = 0; b < model_.bodies; ++b) factor_.pA[b] = factor_.body[b].pA;
     factor_.factor(base_);
     factor_.solve(tau, dynamics::minus_gravity<S>(model_), drift, a);
-    for (int i = 0; i < nv; ++i) free_[i] = fma(h_, a[i], v[i]);
+    const S* const from = stage_ == nullptr ? v : stage_->v;
+    for (int i = 0; i < nv; ++i) free_[i] = fma(h_, a[i], from[i]);
     for (int b = 0; b < model_.bodies; ++b) {
       const tree::Joint& joint = model_.joint[b];
       if (!is_free(joint)) continue;
       if (contacts_.single[b]) {
         turn_single(b, tau + joint.v);
-      } else {
+      } else if (stage_ == nullptr) {
         const S* const at = v + joint.v;
         store(fma(h_, cross(load3(at + 3), load3(at)), load3(free_ + joint.v)), free_ + joint.v);
       }
@@ -234,31 +288,22 @@ class ConvexStep {
     for (int i = 0; i < model_.nv; ++i) {
       const S hK = h_ * all<S>(contacts_.diagonal[i]);
       base_[i] = h_ * (all<S>(smooth.passive[i].damping) + hK);
-      tau[i] += fnma(hK, v[i], passive[i]);
+      tau[i] += stage_ == nullptr ? fnma(hK, v[i], passive[i])
+                                  : fma(base_[i] / h_, v[i] - stage_->v[i], passive[i]);
     }
   }
 
-  /// Inverse of a symmetric matrix.
-  static spatial::Sym3<S> inverse(const spatial::Sym3<S>& A) {
-    const Vec3<S> x = {A.xx, A.xy, A.zx}, y = {A.xy, A.yy, A.yz}, z = {A.zx, A.yz, A.zz};
-    const Vec3<S> yz = cross(y, z), zx = cross(z, x), xy = cross(x, y);
-    const S r = all<S>(1) / dot(x, yz);
-    return {r * yz.x, r * zx.y, r * xy.z, r * yz.y, r * zx.z, r * yz.z};
-  }
-
-  static Vec3<S> centre(const spatial::Inertia<S>& M) { return (all<S>(1) / M.m) * M.mc; }
-
-  /// v* of a single body from its momenta on the axes of the start.
+  /// v* of a single body from its momenta on the axes of the start, or of a stage's prediction.
   void turn_single(int b, const S* tau) {
-    constexpr int rounds = 4;
+    const int rounds = stage_ == nullptr ? 4 : 0;
     const auto M = dynamics::body_inertia<S>(model_, b);
     const Vec3<S> c = centre(M);
     const auto inverse_I = inverse(translate(-c, M).I);
-    const Force<S> p = M * factor_.body[b].V;
+    const Force<S> p = momentum_before(b, M, c);
     const Force<S> F = Force<S>{load3(tau), load3(tau + 3)} - factor_.body[b].pA;
     const Vec3<S> g = transpose_times(factor_.X_WB[b].R, spatial::all3<S>(model_.gravity));
     const Vec3<S> P = fma(h_, fma(M.m, g, F.f), p.f);
-    const Vec3<S> L = fma(h_, F.t - cross(c, F.f), p.t - cross(c, p.f));
+    const Vec3<S> L = fma(h_, F.t - cross(c, F.f), p.t);
     const S half = all<S>(Real(0.5)) * h_;
     Vec3<S> omega = inverse_I * L;
     for (int n = 0; n < rounds; ++n) omega = inverse_I * transpose_times(spatial::exp(half * omega), L);
@@ -266,6 +311,16 @@ class ConvexStep {
     S* const at = free_ + model_.joint[b].v;
     store((all<S>(1) / M.m) * P - cross(omega, c), at);
     store(omega, at + 3);
+  }
+
+  /// P and L about the centre of mass c at the start, on the body's axes.
+  Force<S> momentum_before(int b, const spatial::Inertia<S>& M, const Vec3<S>& c) const {
+    if (stage_ != nullptr) {
+      const Mat3<S>& R = factor_.X_WB[b].R;
+      return {transpose_times(R, stage_->momentum[b].f), transpose_times(R, stage_->momentum[b].t)};
+    }
+    const Force<S> p = M * factor_.body[b].V;
+    return {p.f, p.t - cross(c, p.f)};
   }
 
   void place_points(Mask<S> wanted, const ContactState<S>& state) {
@@ -361,7 +416,7 @@ class ConvexStep {
       const S gap = gaps[i];
       const S* const kept = state.kept(pair.first + i);
       P.at.n = n;
-      P.at.p = fnma(all<S>(Real(0.5)) * gap, n, X_BS * lowest[i]);
+      P.at.p = X_BS * lowest[i];
       P.at.x = select(apart_[pair.first + i] & close, -gap, all<S>(Real(-1e30)));
       P.feature = all<S>(1);
       const Vec3<S> s = transpose_times(X_WB.R, load3(kept));
@@ -473,6 +528,7 @@ class ConvexStep {
     P.speed = sqrt(max(fastest, dot(P.free, P.free)));
     P.at.mu = select(slid, all<S>(pair.law.dynamic_friction), all<S>(pair.law.static_friction));
     P.at.limit = P.at.mu * h_ * constraints::normal_force(pair.law, P.at.x, dot(P.at.n, P.start));
+    if (stage_ != nullptr) P.at.x = fma(h_, dot(P.at.n, P.start), P.at.x);  // at q_a
   }
 
   void place_coordinates(const S* q, const S* v, const ContactState<S>& state) {
@@ -484,6 +540,10 @@ class ConvexStep {
       if (law.q >= 0) {
         C.at.below = all<S>(law.lower) - q[law.q];
         C.at.above = q[law.q] - all<S>(law.upper);
+        if (stage_ != nullptr) {
+          C.at.below = fma(h_, v[law.v], C.at.below);
+          C.at.above = fnma(h_, v[law.v], C.at.above);
+        }
       }
       C.start = v[law.v];
       C.free = free_[law.v];
@@ -557,6 +617,12 @@ class ConvexStep {
     }
   }
 
+  /// Deflection that the next step or stage begins with.
+  Vec3<S> carried(const Vec3<S>& s, const Vec3<S>& next) const {
+    return stage_ == nullptr ? next : fma(stage_->carry, next - s, s);
+  }
+
+ public:
   /// Leaves deflections for the next step, and the report.
   void remember(const ContactState<S>& state) const {
     problem_.each_pair([&](int k, const ContactPair<Parameter>& pair) {
@@ -569,7 +635,7 @@ class ConvexStep {
         const auto pushes = dot(P.made, P.made) > all<S>(0);  // lagged friction may outlast the normal force
         if (!state.live->is_live[i] && none(pushes)) continue;
         state.live->add(i);
-        const Vec3<S> s = X_WB.R * next_deflection(pair.law, P.at, h_, P.now, P.impulse);
+        const Vec3<S> s = X_WB.R * carried(P.at.s, next_deflection(pair.law, P.at, h_, P.now, P.impulse));
         const Vec3<S> turned = pair.a < 0 ? s : turn * s;
         store(collision::select(touches, turned, spatial::zero3<S>()), kept);
         kept[ContactMemory::slid] = number(touches & !P.impulse.sticks);
@@ -580,15 +646,19 @@ class ConvexStep {
     });
     for (int k = 0; k < contacts_.coordinates; ++k) {
       const auto& C = problem_.coordinate[k];
-      state.memory[places_.coordinate(k)] = next_deflection(contacts_.coordinate[k], C.at, h_, C.now);
+      const S next = next_deflection(contacts_.coordinate[k], C.at, h_, C.now);
+      state.memory[places_.coordinate(k)] =
+          stage_ == nullptr ? next : fma(stage_->carry, next - C.at.s, C.at.s);
     }
   }
 
+ private:
   /// How two bodies turn in a step, on average.
   Mat3<S> mean_rotation(const ContactPair<Parameter>& pair) const {
     if (pair.a < 0) return spatial::identity3<S>();
     const auto spin = [&](int b) { return factor_.X_WB[b].R * start_[b].w; };
-    const S half = all<S>(Real(0.5)) * h_;
+    S half = all<S>(Real(0.5)) * h_;
+    if (stage_ != nullptr) half *= stage_->carry;
     return spatial::exp(half * (spin(pair.a) + spin(pair.b)));
   }
 
@@ -602,10 +672,12 @@ class ConvexStep {
     report[ContactReport::penetration] = select(touches, fnma(h_, v_n, P.at.x), o);
     report[ContactReport::slip] = select(touches, sqrt(dot(slip, slip)), o);
     report[ContactReport::sticks] = number(touches & P.impulse.sticks);
-    store(load3(report + ContactReport::impulse) + impulse, report + ContactReport::impulse);
+    const Vec3<S> counted = stage_ == nullptr ? impulse : stage_->carry * impulse;
+    store(load3(report + ContactReport::impulse) + counted, report + ContactReport::impulse);
     store(collision::select(touches, X_WB.R * P.at.n, none), report + ContactReport::normal);
   }
 
+  const ConvexStage<S>* const stage_;  ///< null for a step
   const System<S>& system_;
   const ModelOf<S>& model_;
   const ConvexRun<S>& run_;

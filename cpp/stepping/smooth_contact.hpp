@@ -47,9 +47,8 @@ struct SmoothPoint {
 template <class S, class Visit>
 bool visit_smooth_points(
     const SmoothContacts& smooth, int k, const Pose<S>& X_AB, const Motion<S>& V_AB, const Visit& visit) {
-  using Real = typename S::Real;
   const auto& pair = smooth.contacts.pair[k];
-  const S o = all<S>(0), half = all<S>(Real(0.5));
+  const S o = all<S>(0);
   const auto placement = [](const PairShape<double>& shape) {
     return Pose<S>{spatial::all33<S>(shape.placement), spatial::all3<S>(shape.placement + 9)};
   };
@@ -80,7 +79,7 @@ bool visit_smooth_points(
     collision::points_to_plane<S>(pair.shape_b.shape, transpose_times(X_AS.R, n_A), lowest, apart);
     for (int i = 0; i < pair.points; ++i) {
       const S gap = dot(n_A, X_AS * lowest[i]) - all<S>(pair.offset);
-      put(i, apart[i], gap, fnma(half * gap, n, X_BS * lowest[i]), n);
+      put(i, apart[i], gap, X_BS * lowest[i], n);
     }
     return true;
   }
@@ -91,7 +90,7 @@ bool visit_smooth_points(
   const collision::PlacedShape<S> A = {spatial::all3<S>(pair.shape_a.shape.size), X_A};
   const collision::PlacedShape<S> B = {spatial::all3<S>(pair.shape_b.shape.size), X_AS};
   collision::Manifold<S> M;
-  collision::manifold(pair.kind, pair.swapped ? B : A, pair.swapped ? A : B, M);
+  collision::manifold(pair.kind, pair.swapped ? B : A, pair.swapped ? A : B, o, M);
   const Vec3<S> n = transpose_times(X_AB.R, pair.swapped ? -M.n : M.n);
   for (int i = 0; i < pair.points; ++i) {
     const auto exists = close & (M.point[i].feature > o);

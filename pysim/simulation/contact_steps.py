@@ -49,8 +49,9 @@ def run_convex(
     contacts = scene.contacts
     assert contacts is not None
     q, v, loop_q = scene.state.q, scene.state.v, scene.state.loop_q.copy()
-    passes = int(scene.settings.parameters["passes"])
-    pace = pace_of(scene, signals, external)
+    keys = scene.settings.parameters
+    passes, pace = int(keys["passes"]), pace_of(scene, signals, external)
+    control = {name: keys[name] for name in ("accuracy", "least_step") if name in keys}
     impulse = np.zeros((contacts.engine.points, 3))  # of an interval so far [N·s]
     instants = Instants() if signals is None else signals.instants
     if instants.periods:
@@ -71,6 +72,7 @@ def run_convex(
             loop_q=loop_q,
             memory=memory.numbers,
             passes=passes,
+            **control,
             signals=numbers,
         )
         q_t, v_t, report, loops_t = q_t[:, 0], v_t[:, 0], report[:, 0], loops_t[:, 0]

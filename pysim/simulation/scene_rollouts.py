@@ -26,8 +26,7 @@ from pysim.errors import ModelError, PysimWarning, SimulationError, did_you_mean
 from pysim.integrators import check_wheels, find_integrator
 from pysim.mechanism.model import State
 from pysim.simulation.adaptive_steps import run_adaptive
-from pysim.simulation.contact_report import pair_sums
-from pysim.simulation.contact_report import start_report
+from pysim.simulation.contact_report import pair_sums, start_report
 from pysim.simulation.contact_steps import run_convex, stop_error
 from pysim.simulation.failed_worlds import warn_of_lost
 from pysim.simulation.fixed_steps import run_fixed, steps_between
@@ -199,13 +198,16 @@ def _adjusted(scene: Scene, request: Request) -> Scene:
         problem = f"{kind.name!r} computes no contacts, and the scene has some"
         raise SimulationError("integrator", f"{problem}; leave integrator out")
     if kind.contacts and scene.contacts is None:
-        problem = f"{kind.name!r} replaces {settings.integrator!r}, and the scene has no contacts"
+        own = settings.integrator
+        problem = (
+            f"{kind.name!r} cannot replace {own!r}, because only {kind.name!r} handles contacts"
+        )
         raise SimulationError("integrator", f"{problem}; leave integrator out")
     check_wheels(kind, scene.model.spec.wheels)
     changes: dict[str, Any] = {"integrator": kind.name}
     if kind.name != settings.integrator:
         default = {"spectral_radius": 0.9, "passes": 2}
-        changes["parameters"] = {key: default[key] for key in kind.keys}
+        changes["parameters"] = {key: default[key] for key in kind.keys if key in default}
     if request.spectral_radius is not None and "spectral_radius" in kind.keys:
         changes["parameters"] = {"spectral_radius": request.spectral_radius}
     if request.step is not None:

@@ -11,7 +11,7 @@ import numpy as np
 
 import pysim
 from tests.contact.body_scenes import GROUND, world
-from tests.robots import REFERENCE
+from tests.robots import REFERENCE, robot_path
 
 G = 9.81  # [m/s²]
 STIFF = "stiffness = 2e7"  # near the rigid limit: a body of 1 kg sinks by less than 1 μm
@@ -84,6 +84,20 @@ def ball(tmp_path: Path, setup: dict[str, Any], velocity: str = "", **changes: A
     )
 
 
+def impact(tmp_path: Path, setup: dict[str, Any], run: str, **changes: Any) -> pysim.Scene:
+    """A ball that strikes the floor with Hunt and Crossley's law, as a reference case describes it."""
+    return free_body(
+        tmp_path,
+        shape=f"{{ sphere = {{ radius = {setup['radius_m']} }} }}",
+        mass=setup["mass_kg"],
+        start=f"{{ xyz = [0, 0, {setup['radius_m']}], v = [0, 0, {-setup['speed_m_s']}, 0, 0, 0] }}",
+        gravity=(0, 0, 0),
+        surface=f"friction = 0\nstiffness = {2 * setup['K']}\ndissipation = {setup['d_s_per_m']}",
+        **({"duration": 0.05, "every": 0.05} | changes),
+        run=run,
+    )
+
+
 def ran(scene: pysim.Scene) -> pysim.Trajectory:
     """The trajectory of a scene, its warnings left aside."""
     with warnings.catch_warnings():
@@ -105,3 +119,62 @@ def velocity(trajectory: pysim.Trajectory) -> np.ndarray:
     """Velocity (n, 3) of the body's origin in the world, by central differences."""
     found: np.ndarray = np.gradient(trajectory.q[:, :3], trajectory.t, axis=0)
     return found
+
+
+def lowest_foot(scene: pysim.Scene) -> float:
+    """Height of the base [m] at which the lowest foot touches the ground."""
+    assert scene.contacts is not None
+    poses = pysim.forward_kinematics(scene.model, scene.state.q)
+    feet = [
+        s for s in scene.contacts.shapes if scene.contacts.pairs[s.pair].second.endswith("FOOT")
+    ]
+    heights = [(poses[s.body] @ s.pose)[2, 3] - s.shape.size[0] for s in feet]
+    return float(scene.state.q[2] - min(heights))
+
+
+def anymal(
+    tmp_path: Path,
+    setup: dict[str, Any],
+    height: float,
+    run: tuple[str, ...] = ("duration = 10", "step = 1e-3"),
+) -> pysim.Scene:
+    """ANYmal on springs in its joints, with the settings of a run."""
+    share = robots()
+    lines, start = [], []
+    for leg in ("LF", "LH", "RF", "RH"):
+        front, left = (1 if leg[1] == "F" else -1), (1 if leg[0] == "L" else -1)
+        for joint, angle in (("HAA", -0.1 * left), ("HFE", 0.7 * front), ("KFE", -1.0 * front)):
+            start.append(f"start.{leg}_{joint} = {angle}")
+            lines += [
+                f"[model.joint.{leg}_{joint}]",
+                f"stiffness = {setup['kp']}",
+                f"damping = {setup['kd']}",
+                f"rest = {angle}",
+            ]
+    path = tmp_path / "anymal.toml"
+    text = [
+        "[materials.default]",
+        f"friction = {setup['mu']}",
+        "sink = 1e-4",
+        "[[ground]]",
+        "plane = { offset = 0.0 }",
+        "[[model]]",
+        f'file = "{share}/example-robot-data/robots/anymal_b_simple_description/robots/anymal.urdf"',
+        "free_base = true",
+        f"start.root_joint = {{ xyz = [0, 0, {height}] }}",
+        *start,
+        *lines,
+        "[simulation]",
+        *run,
+        "[output]",
+        "every = 0.02",
+    ]
+    path.write_text("\n".join(text), "utf-8")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", pysim.PysimWarning)  # a weightless link
+        return pysim.load_scene(path, package_dirs=[share])
+
+
+def robots() -> Path:
+    """Folder of the robots of example-robot-data."""
+    return robot_path("anymal").parents[4]

@@ -17,8 +17,8 @@ from scipy.optimize import brentq
 
 import pysim
 from tests.contact.body_scenes import GROUND, free, speeds, world
-from tests.contact.scenes import G, at, case, ran, within
-from tests.contact.test_convex_steps import robots, steps
+from tests.contact.scenes import G, at, case, ran, robots, within
+from tests.contact.test_convex_steps import steps
 
 SHAPES = {
     "sphere": "{ sphere = { radius = 0.1 } }",

@@ -6,7 +6,6 @@ tests/data/reference/contact.
 
 from __future__ import annotations
 
-import warnings
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +15,19 @@ import pytest
 import pysim
 from pysim import _engine
 from pysim.simulation.implicit_state import SolverState
-from tests.contact.scenes import STIFF, G, at, case, free_body, on_slope, ran, within
-from tests.robots import robot_path
+from tests.contact.scenes import (
+    STIFF,
+    G,
+    anymal,
+    at,
+    case,
+    free_body,
+    lowest_foot,
+    on_slope,
+    ran,
+    robots,
+    within,
+)
 
 SHAPES = {
     "sphere": "{ sphere = { radius = 0.1 } }",
@@ -222,60 +232,6 @@ def test_anymal_stands(tmp_path: Path) -> None:
     assert within(expect["base speed at 10 s"], np.abs(trajectory.v[-1, :6]).max())
     depth = trajectory.contacts.penetration.max()
     assert within(expect["deepest penetration"], depth)
-
-
-def lowest_foot(scene: pysim.Scene) -> float:
-    """Height of the base [m] at which the lowest foot touches the ground."""
-    assert scene.contacts is not None
-    poses = pysim.forward_kinematics(scene.model, scene.state.q)
-    feet = [
-        s for s in scene.contacts.shapes if scene.contacts.pairs[s.pair].second.endswith("FOOT")
-    ]
-    heights = [(poses[s.body] @ s.pose)[2, 3] - s.shape.size[0] for s in feet]
-    return float(scene.state.q[2] - min(heights))
-
-
-def anymal(tmp_path: Path, setup: dict[str, Any], height: float) -> pysim.Scene:
-    share = robots()
-    lines, start = [], []
-    for leg in ("LF", "LH", "RF", "RH"):
-        front, left = (1 if leg[1] == "F" else -1), (1 if leg[0] == "L" else -1)
-        for joint, angle in (("HAA", -0.1 * left), ("HFE", 0.7 * front), ("KFE", -1.0 * front)):
-            start.append(f"start.{leg}_{joint} = {angle}")
-            lines += [
-                f"[model.joint.{leg}_{joint}]",
-                f"stiffness = {setup['kp']}",
-                f"damping = {setup['kd']}",
-                f"rest = {angle}",
-            ]
-    path = tmp_path / "anymal.toml"
-    text = [
-        "[materials.default]",
-        f"friction = {setup['mu']}",
-        "sink = 1e-4",
-        "[[ground]]",
-        "plane = { offset = 0.0 }",
-        "[[model]]",
-        f'file = "{share}/example-robot-data/robots/anymal_b_simple_description/robots/anymal.urdf"',
-        "free_base = true",
-        f"start.root_joint = {{ xyz = [0, 0, {height}] }}",
-        *start,
-        *lines,
-        "[simulation]",
-        "duration = 10",
-        "step = 1e-3",
-        "[output]",
-        "every = 0.02",
-    ]
-    path.write_text("\n".join(text), "utf-8")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", pysim.PysimWarning)  # a weightless link
-        return pysim.load_scene(path, package_dirs=[share])
-
-
-def robots() -> Path:
-    """Folder of the robots of example-robot-data."""
-    return robot_path("anymal").parents[4]
 
 
 @pytest.mark.slow

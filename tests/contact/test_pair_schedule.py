@@ -13,8 +13,7 @@ import pytest
 import pysim
 from pysim import _engine
 from tests.contact.body_scenes import GROUND, free, world
-from tests.contact.scenes import case
-from tests.contact.test_convex_steps import anymal
+from tests.contact.scenes import anymal, case
 
 STEPS = 400
 

@@ -95,10 +95,30 @@ def error_of(tmp_path: Path, text: str) -> str:
         ),
         (
             "duration = 0.1",
-            'duration = 0.1\nintegrator = "rk4"',
+            "duration = 0.1\nslip_speed = 0.1",
+            "s.toml:19:1: simulation.slip_speed: 'convex' regularises no friction of contacts; remove slip_speed",
+        ),
+        (
+            "duration = 0.1",
+            "duration = 0.1\nleast_step = 1e-6",
             (
-                "s.toml:19:14: simulation.integrator: 'rk4' computes no contacts, and the scene has a ground; "
-                'take "convex", or remove the ground'
+                "s.toml:19:1: simulation.least_step: bounds steps under error control; add accuracy [m or rad], or "
+                "remove it"
+            ),
+        ),
+        (
+            "duration = 0.1",
+            "duration = 0.1\nstep = 1e-3\naccuracy = 1e-4\nleast_step = 2e-3",
+            (
+                "s.toml:21:14: simulation.least_step: 0.002 [s] is longer than the longest step, 0.001 [s]; take a "
+                "shorter one"
+            ),
+        ),
+        (
+            "duration = 0.1",
+            'duration = 0.1\nintegrator = "rk4"\naccuracy = 1e-4',
+            (
+                "s.toml:20:1: simulation.accuracy: 'rk4' has none; remove accuracy or take integrator = \"convex\""
             ),
         ),
         (
@@ -156,6 +176,14 @@ def test_passes_belong_to_convex(tmp_path: Path) -> None:
     )
 
 
+def test_slip_speed_needs_contacts(tmp_path: Path) -> None:
+    text = SCENE[: SCENE.index("[[ground]]")].replace("collision = true", "")
+    text += '[simulation]\nintegrator = "rk4"\nslip_speed = 0.1\n'
+    assert error_of(tmp_path, text) == (
+        "s.toml:17:1: simulation.slip_speed: nothing in the scene touches; remove slip_speed"
+    )
+
+
 def test_an_overlap_at_the_start_is_reported_by_name(tmp_path: Path) -> None:
     text = SCENE.replace("xyz = [0, 0, 0.2]", "xyz = [0, 0, 0.06]")
     with pytest.warns(pysim.PysimWarning) as caught:
@@ -199,9 +227,9 @@ def test_bodies_that_collide_need_no_ground(tmp_path: Path) -> None:
     text = text.replace("[[ground]]\nplane = { normal = [0, 0, 1], offset = 0.0 }", "")
     scene = pysim.load_scene(write(tmp_path, text))
     assert scene.settings.integrator == "convex"
-    assert error_of(tmp_path, text + 'integrator = "rk4"\n').endswith(
-        "simulation.integrator: 'rk4' computes no contacts, and bodies of the scene collide; take \"convex\", or "
-        "remove collision from the bodies"
+    assert error_of(tmp_path, text + 'integrator = "variational"\n').endswith(
+        "simulation.integrator: 'variational' computes no contacts, and bodies of the scene collide; take "
+        '"convex", or remove collision from the bodies'
     )
 
 

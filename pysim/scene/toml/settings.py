@@ -31,13 +31,16 @@ OUTPUTS = 1000
 SPECTRAL_RADIUS = 0.9
 PASSES = 2
 SLIP_SPEED = 0.01  # [m/s]
+LONGEST_STEP = 0.01  # [s] of steps under error control
+LEAST_STEP = 1e-4  # of the longest one
 
 
 def read_settings(scene: Scene, model: ModelSpec, problems: Problems) -> Settings:
     """Return the settings of a run; problems are added to `problems`."""
     table = scene.simulation
     kind = _integrator(scene, model, problems)
-    step = table.step or (math.inf if kind.adaptive else STEP)
+    is_controlled = "accuracy" in kind.keys and table.accuracy is not None
+    step = table.step or (math.inf if kind.adaptive else LONGEST_STEP if is_controlled else STEP)
     _check_count(table.duration, step, ("simulation", "step"), "steps", problems)
     if table.step is not None and step > table.duration:
         problem = (
@@ -48,10 +51,10 @@ def read_settings(scene: Scene, model: ModelSpec, problems: Problems) -> Setting
         table.duration,
         step,
         kind.name,
-        _every(scene, 0.0 if kind.adaptive else step, problems),
+        _every(scene, 0.0 if kind.adaptive or is_controlled else step, problems),
         _tolerance(scene, "rtol", RTOL, kind, model, problems),
         _tolerance(scene, "atol", ATOL, kind, model, problems),
-        _parameters(scene, kind, problems),
+        _parameters(scene, kind, step, problems),
         scene.output.work,
         table.seed,
         _slip_speed(scene, kind, model, problems),
@@ -115,8 +118,10 @@ def without_unsupported_contacts(scene: Scene, model: ModelSpec, problems: Probl
     return model
 
 
-def _parameters(scene: Scene, kind: IntegratorType, problems: Problems) -> dict[str, Any]:
-    """Return the keys of the integrator."""
+def _parameters(
+    scene: Scene, kind: IntegratorType, step: float, problems: Problems
+) -> dict[str, Any]:
+    """Return the keys of the integrator, whose longest step is `step` [s]."""
     table = scene.simulation
     radius = table.spectral_radius
     if radius is not None and "spectral_radius" not in kind.keys:
@@ -129,9 +134,10 @@ def _parameters(scene: Scene, kind: IntegratorType, problems: Problems) -> dict[
     elif radius is not None and not 0 <= radius <= 1:
         problem = f"must be from 0 (most damping) to 1 (no damping), got {radius:g}"
         problems.add(("simulation", "spectral_radius"), problem)
-    if table.passes is not None and "passes" not in kind.keys:
-        problem = f'{kind.name!r} has none; remove passes or take integrator = "convex"'
-        problems.add(("simulation", "passes"), problem, of_key=True)
+    for name in ("passes", "accuracy", "least_step"):
+        if getattr(table, name) is not None and name not in kind.keys:
+            problem = f'{kind.name!r} has none; remove {name} or take integrator = "convex"'
+            problems.add(("simulation", name), problem, of_key=True)
     if kind.plugin is not None:
         return _plugin_parameters(table, kind.plugin, problems)
     if table.parameters and table.integrator == kind.name:  # written in the file itself
@@ -141,7 +147,27 @@ def _parameters(scene: Scene, kind: IntegratorType, problems: Problems) -> dict[
         problems.add(("simulation", PARAMETERS), problem, of_key=True)
     default = SPECTRAL_RADIUS if radius is None else radius
     own = {"spectral_radius": default, "passes": table.passes or PASSES}
-    return {name: own[name] for name in kind.keys}
+    return {name: own[name] for name in kind.keys if name in own} | _control(
+        table, kind, step, problems
+    )
+
+
+def _control(
+    table: Simulation, kind: IntegratorType, step: float, problems: Problems
+) -> dict[str, Any]:
+    """Return the keys of convex steps under error control; none where their size is fixed."""
+    least = table.least_step
+    if "accuracy" not in kind.keys:
+        return {}
+    if table.accuracy is None:
+        if least is not None:
+            problem = "bounds steps under error control; add accuracy [m or rad], or remove it"
+            problems.add(("simulation", "least_step"), problem, of_key=True)
+        return {}
+    if least is not None and least > step:
+        problem = f"{least:g} [s] is longer than the longest step, {step:g} [s]; take a shorter one"
+        problems.add(("simulation", "least_step"), problem)
+    return {"accuracy": table.accuracy, "least_step": least or LEAST_STEP * step}
 
 
 def _slip_speed(scene: Scene, kind: IntegratorType, model: ModelSpec, problems: Problems) -> float:

@@ -380,7 +380,9 @@ class Simulation(Table, json_schema_extra=with_plugin_keys("integrator", INTEGRA
 
     duration: Positive = key(10.0, "s", "simulated time")
     step: Positive | None = key(
-        None, "s", "time step; 1e-3 by default. For dopri5 the longest step, unbounded by default"
+        None,
+        "s",
+        "time step; 1e-3 by default. The longest step of dopri5, unbounded by default, or of accuracy, 0.01 by default",
     )
     integrator: Name = key(
         "rk4",
@@ -391,6 +393,14 @@ class Simulation(Table, json_schema_extra=with_plugin_keys("integrator", INTEGRA
         None,
         "",
         "convex: number of times the normal force that limits friction is computed; 2 by default",
+    )
+    accuracy: Positive | None = key(
+        None,
+        "m or rad",
+        "convex: error of a step in q, and in v times the step, which controls the steps; without it they are equal",
+    )
+    least_step: Positive | None = key(
+        None, "s", "convex with accuracy: shortest step; 1e-4 of the longest by default"
     )
     slip_speed: Positive | None = key(
         None,

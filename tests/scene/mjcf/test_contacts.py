@@ -239,24 +239,24 @@ def test_a_scene_redefines_a_material_of_the_file(write: Write, tmp_path: Path) 
 
 def test_a_scene_without_contacts_says_why(write: Write, tmp_path: Path) -> None:
     write(BALL.format(numbers=""))
-    scene, texts = warnings_of(lambda: scene_of(tmp_path, "", 'integrator = "rk4"'))
+    scene, texts = warnings_of(lambda: scene_of(tmp_path, "", 'integrator = "variational"'))
     assert scene.contacts is None
     assert texts == [
         (
-            f"{tmp_path}/s.toml:1:1: model[0]: the contacts of 'm.xml' are left out: 'rk4' computes no contacts, and "
-            'the scene has a ground; write collision = "none" if that is meant'
+            f"{tmp_path}/s.toml:1:1: model[0]: the contacts of 'm.xml' are left out: 'variational' computes no "
+            'contacts, and the scene has a ground; write collision = "none" if that is meant'
         )
     ]
     scene, texts = warnings_of(
-        lambda: scene_of(tmp_path, 'collision = "none"', 'integrator = "rk4"')
+        lambda: scene_of(tmp_path, 'collision = "none"', 'integrator = "variational"')
     )
     assert scene.contacts is None
     assert texts == []
     with pytest.raises(PysimError) as caught:
-        scene_of(tmp_path, 'collision = "file"', 'integrator = "rk4"')
+        scene_of(tmp_path, 'collision = "file"', 'integrator = "variational"')
     assert str(caught.value) == (
-        f"{tmp_path}/s.toml:5:14: simulation.integrator: 'rk4' computes no contacts, and the scene has a ground; "
-        'take "convex", or remove the ground'
+        f"{tmp_path}/s.toml:5:14: simulation.integrator: 'variational' computes no contacts, and the scene has a "
+        'ground; take "convex", or remove the ground'
     )
 
 
