@@ -5,15 +5,15 @@
 //
 //     Z = G⁺ J M⁻¹        N = M⁻¹ − M⁻¹ Jᵀ Z = ∂v̇/∂τ        ∂λ/∂τ = −Z
 //
-// D and G contain v̇ and λ; the loops' wrenches in D follow their frames, see loop_slopes.hpp. Dependent rows
-// are left out of G⁺, as in v̇ itself: this is exact if their dependence persists, see singular.
+// D and G contain v̇ and λ; the loops' wrenches in D follow their frames, see loop_derivatives.hpp. Dependent
+// rows are left out of G⁺, as in v̇ itself: this is exact if their dependence persists, see singular.
 #pragma once
 
-#include "constraints/constrained.hpp"
+#include "constraints/constrained_dynamics.hpp"
 #include "constraints/coupling_derivatives.hpp"
 #include "constraints/dense_product.hpp"
 #include "constraints/inverse_inertia.hpp"
-#include "constraints/loop_slopes.hpp"
+#include "constraints/loop_derivatives.hpp"
 #include "constraints/torque_derivatives.hpp"
 
 namespace pysim::constraints {

@@ -6,7 +6,7 @@
 #pragma once
 
 #include "constraints/couplings.hpp"
-#include "constraints/row_slopes.hpp"
+#include "constraints/row_derivatives.hpp"
 
 namespace pysim::constraints {
 

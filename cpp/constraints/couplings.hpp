@@ -5,7 +5,7 @@
 // A function's program maps x and ẋ to f, every ∂f/∂x, and ẋᵀ f″ ẋ.
 #pragma once
 
-#include "constraints/rows.hpp"
+#include "constraints/constraint_rows.hpp"
 
 namespace pysim::constraints {
 

@@ -5,7 +5,7 @@
 // inertia Λ of the rows.
 #pragma once
 
-#include "constraints/rows.hpp"
+#include "constraints/constraint_rows.hpp"
 #include "constraints/semidefinite.hpp"
 #include "constraints/singular/dependence.hpp"
 

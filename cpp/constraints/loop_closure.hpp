@@ -11,7 +11,7 @@
 
 #include "constraints/loop_fit.hpp"
 #include "constraints/rolling.hpp"
-#include "constraints/row_numbers.hpp"
+#include "constraints/row_list.hpp"
 
 namespace pysim::constraints {
 

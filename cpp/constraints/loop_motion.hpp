@@ -1,7 +1,7 @@
 // Motion of a loop's frame B and of its two bodies, in the form that differential dynamics of the tree uses.
 #pragma once
 
-#include "constraints/rows.hpp"
+#include "constraints/constraint_rows.hpp"
 #include "dynamics/rnea_derivatives.hpp"
 
 namespace pysim::constraints {

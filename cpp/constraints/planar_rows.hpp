@@ -7,7 +7,7 @@
 
 #include "constraints/loop_fit.hpp"
 #include "constraints/mechanism_factor.hpp"
-#include "constraints/row_numbers.hpp"
+#include "constraints/row_list.hpp"
 
 namespace pysim::constraints {
 

@@ -7,7 +7,7 @@
 // 2011].
 #pragma once
 
-#include "constraints/constrained.hpp"
+#include "constraints/constrained_dynamics.hpp"
 
 namespace pysim::constraints {
 

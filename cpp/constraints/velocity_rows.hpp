@@ -9,8 +9,8 @@
 // H is whatever `solve` applies the inverse of. Rows may be redundant.
 #pragma once
 
+#include "constraints/constraint_rows.hpp"
 #include "constraints/couplings.hpp"
-#include "constraints/rows.hpp"
 #include "constraints/semidefinite.hpp"
 
 namespace pysim::constraints {

@@ -17,7 +17,7 @@
 
 #include "dynamics/pivot.hpp"
 #include "dynamics/planar_aba.hpp"
-#include "spatial/hinged.hpp"
+#include "spatial/hinge_elimination.hpp"
 
 namespace pysim::dynamics {
 

@@ -9,7 +9,7 @@
 #include "dynamics/composite.hpp"
 #include "dynamics/energy.hpp"
 #include "dynamics/jacobian.hpp"
-#include "dynamics/named_motion.hpp"
+#include "dynamics/user_frame_motion.hpp"
 
 namespace pysim::dynamics {
 

@@ -11,7 +11,7 @@
 // achieve.
 #pragma once
 
-#include "dynamics/small_steps.hpp"
+#include "dynamics/body_displacements.hpp"
 
 namespace pysim::dynamics {
 

@@ -6,7 +6,7 @@
 // Rotors (armature) are not part of θ. A momentum about the centre of mass would not be linear in θ.
 #pragma once
 
-#include "dynamics/named_motion.hpp"
+#include "dynamics/user_frame_motion.hpp"
 
 namespace pysim::dynamics {
 

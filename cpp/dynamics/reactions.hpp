@@ -8,7 +8,7 @@
 // metres. A column that vanishes, as at the top of a cam, does no work and does not contribute.
 #pragma once
 
-#include "dynamics/named_motion.hpp"
+#include "dynamics/user_frame_motion.hpp"
 #include "spatial/semidefinite_solve.hpp"
 
 namespace pysim::dynamics {

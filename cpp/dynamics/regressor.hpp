@@ -13,7 +13,7 @@
 //                                             (halved for i = j)
 #pragma once
 
-#include "dynamics/named_motion.hpp"
+#include "dynamics/user_frame_motion.hpp"
 
 namespace pysim::dynamics {
 

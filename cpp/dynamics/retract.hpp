@@ -8,7 +8,7 @@
 // Coordinates here are the user's: a mimic joint has none.
 #pragma once
 
-#include "simd/wide.hpp"
+#include "simd/full_register.hpp"
 #include "spatial/se3.hpp"
 #include "tree/model_view.hpp"
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "dynamics/frame_motion.hpp"
-#include "dynamics/influence.hpp"
+#include "dynamics/influence_coefficients.hpp"
 #include "dynamics/jacobian.hpp"
 #include "engine/batch.hpp"
 

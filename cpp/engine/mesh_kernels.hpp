@@ -5,8 +5,8 @@
 #pragma once
 
 #include "engine/map_tables.hpp"
-#include "simd/sum.hpp"
-#include "spatial/sheet.hpp"
+#include "simd/compensated_sum.hpp"
+#include "spatial/thin_sheet.hpp"
 
 namespace pysim::engine {
 

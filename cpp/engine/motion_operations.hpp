@@ -6,13 +6,13 @@
 #include "stepping/advance.hpp"
 #include "stepping/composition.hpp"
 #include "stepping/generalized_alpha.hpp"
-#include "stepping/halving.hpp"
 #include "stepping/implicit_midpoint.hpp"
 #include "stepping/rattle.hpp"
 #include "stepping/rollout.hpp"
 #include "stepping/runge_kutta.hpp"
 #include "stepping/sampled_signals.hpp"
 #include "stepping/semi_implicit.hpp"
+#include "stepping/step_halving.hpp"
 #include "stepping/variational.hpp"
 
 namespace pysim::engine {

@@ -7,8 +7,8 @@
 #pragma once
 
 #include "engine/map_tables.hpp"
-#include "spatial/factor.hpp"
 #include "spatial/inertia.hpp"
+#include "spatial/inertia_square_root.hpp"
 
 namespace pysim::engine {
 

@@ -1,7 +1,7 @@
 // Test for NaN and infinite values in an array.
 #pragma once
 
-#include "simd/part.hpp"
+#include "simd/partial_load.hpp"
 
 namespace pysim::simd {
 

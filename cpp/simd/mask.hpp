@@ -1,7 +1,7 @@
 // Truth values of a pack of worlds, one per lane: results of comparisons and conditions of selections.
 #pragma once
 
-#include "simd/twin.hpp"
+#include "simd/double_register.hpp"
 
 namespace pysim::simd {
 

@@ -4,7 +4,7 @@
 // whole. Blocks of 1, 2, 4, … lanes are exchanged between packs at the same distance: log₂ W rounds.
 #pragma once
 
-#include "simd/part.hpp"
+#include "simd/partial_load.hpp"
 
 namespace pysim::simd {
 

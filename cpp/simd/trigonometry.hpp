@@ -5,7 +5,7 @@
 #pragma once
 
 #include "simd/bits.hpp"
-#include "simd/sum.hpp"
+#include "simd/compensated_sum.hpp"
 
 namespace pysim::simd {
 

@@ -10,7 +10,7 @@
 #include "simd/math.hpp"
 #include "stepping/crossing.hpp"
 #include "stepping/dopri5.hpp"
-#include "stepping/error.hpp"
+#include "stepping/error_norm.hpp"
 #include "stepping/singular_step.hpp"
 
 namespace pysim::stepping {

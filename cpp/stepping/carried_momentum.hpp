@@ -13,8 +13,8 @@
 // tests/integrators/test_carried_momentum.py fails.
 #pragma once
 
+#include "dynamics/body_displacements.hpp"
 #include "dynamics/retract.hpp"
-#include "dynamics/small_steps.hpp"
 
 namespace pysim::stepping {
 

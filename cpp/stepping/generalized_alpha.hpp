@@ -11,8 +11,8 @@
 // [Jay and Negrut 2008]:  a₀ ← w₀ + (h / h₀) (a₀ − w₀).
 #pragma once
 
+#include "stepping/acceleration_prediction.hpp"
 #include "stepping/newton.hpp"
-#include "stepping/prediction.hpp"
 
 namespace pysim::stepping {
 

@@ -8,8 +8,8 @@
 // trend if the motion oscillates; if it rotates steadily, a trend of order 2, as the map is not symplectic.
 #pragma once
 
+#include "stepping/acceleration_prediction.hpp"
 #include "stepping/newton.hpp"
-#include "stepping/prediction.hpp"
 
 namespace pysim::stepping {
 

@@ -9,8 +9,8 @@
 #include "constraints/constrained_derivatives.hpp"
 #include "constraints/torque_derivatives.hpp"
 #include "dynamics/tree_elimination.hpp"
+#include "stepping/implicit_equation.hpp"
 #include "stepping/signal_derivatives.hpp"
-#include "stepping/stage.hpp"
 
 namespace pysim::stepping {
 

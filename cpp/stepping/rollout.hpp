@@ -7,7 +7,7 @@
 #pragma once
 
 #include "stepping/advance.hpp"
-#include "stepping/jump.hpp"
+#include "stepping/force_jump.hpp"
 
 namespace pysim::stepping {
 

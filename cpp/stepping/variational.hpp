@@ -13,8 +13,8 @@
 #include "constraints/mechanism_factor.hpp"
 #include "dynamics/discrete.hpp"
 #include "stepping/carried_momentum.hpp"
-#include "stepping/contraction.hpp"
 #include "stepping/solver_state.hpp"
+#include "stepping/stopping_criterion.hpp"
 
 namespace pysim::stepping {
 

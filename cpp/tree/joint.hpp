@@ -5,8 +5,8 @@
 //   c(q, v)     bias  Ṡ v
 //
 // A shape is a case of `evaluate` and, if its columns change in the body frame, of `bias`, subspace_rate.hpp
-// and subspace_derivative.hpp. Further cases are in dynamics/small_steps.hpp (universal, planar: exact small
-// steps) and constraints/loop_fit.hpp (hinges fit a loop in closed form, screws count their turns).
+// and subspace_derivative.hpp. Further cases are in dynamics/body_displacements.hpp (universal, planar: exact
+// small steps) and constraints/loop_fit.hpp (hinges fit a loop in closed form, screws count their turns).
 #pragma once
 
 #include "simd/math.hpp"

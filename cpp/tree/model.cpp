@@ -7,7 +7,7 @@
 
 #include "tree/axis_alignment.hpp"
 #include "tree/closure.hpp"
-#include "tree/rounding.hpp"
+#include "tree/single_precision.hpp"
 
 namespace pysim::tree {
 namespace {

@@ -9,7 +9,7 @@
 
 #include <cstddef>
 
-#include "tree/op.hpp"
+#include "tree/program_operations.hpp"
 
 namespace pysim::tree {
 

@@ -5,8 +5,8 @@
 // that are not angles. Every lane does the same arithmetic as the scalar code and gives the same bits.
 #pragma once
 
+#include "simd/full_register.hpp"
 #include "simd/math.hpp"
-#include "simd/wide.hpp"
 #include "tree/model_view.hpp"
 #include "tree/workspace.hpp"
 

@@ -8,7 +8,7 @@
 // everywhere remain dependent there.
 #pragma once
 
-#include "constraints/constrained.hpp"
+#include "constraints/constrained_dynamics.hpp"
 
 namespace pysim::constraints {
 

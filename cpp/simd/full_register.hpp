@@ -4,7 +4,7 @@
 // lane does the arithmetic of the scalar code and gives the same bits.
 #pragma once
 
-#include "simd/part.hpp"
+#include "simd/partial_load.hpp"
 
 namespace pysim::simd {
 

@@ -9,13 +9,14 @@
 //     dA_AB = ± ((A_k − (V_A + V_B) × Ψ_k + S_k × A_A − V_B × (S_k × V_A)) dq_k
 //                + (A'_k − (V_A + V_B) × S_k) dv_k)
 //
-// so that with dg̈ of loop_change.hpp a row reads three wrenches along the support path of its loop,
+// so that with dg̈ of loop_frame_derivatives.hpp a row reads three wrenches along the support path of its
+// loop,
 //
 //     ∂g̈/∂q_k = ± (W·A_k + Y·Ψ_k + Z·S_k)    ∂g̈/∂v_k = ± (W·A'_k + Y·S_k)
 //     Y = R + (V_A + V_B) ×* W      Z = P + A_A ×* W + V_A ×* (V_B ×* W + R)
 #pragma once
 
-#include "constraints/loop_change.hpp"
+#include "constraints/loop_frame_derivatives.hpp"
 #include "constraints/loop_motion.hpp"
 
 namespace pysim::constraints {

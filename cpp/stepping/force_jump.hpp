@@ -7,7 +7,7 @@
 #pragma once
 
 #include "stepping/generalized_alpha.hpp"
-#include "stepping/halving.hpp"
+#include "stepping/step_halving.hpp"
 
 namespace pysim::stepping {
 

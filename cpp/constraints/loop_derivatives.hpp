@@ -2,10 +2,10 @@
 // frames.
 //
 // Inverse dynamics treats the wrenches F on b and −X_AB* F on a as fixed in these bodies. For X_AB e^[ξ]
-// they change there by dF and −X_AB* (dF + ξ ×* F), dF = T ξ of loop_change.hpp.
+// they change there by dF and −X_AB* (dF + ξ ×* F), dF = T ξ of loop_frame_derivatives.hpp.
 #pragma once
 
-#include "constraints/row_slopes.hpp"
+#include "constraints/row_derivatives.hpp"
 
 namespace pysim::constraints {
 
