@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 SCENES = sorted((Path(__file__).parents[2] / "scenes").glob("*.toml"))
 TABLES = (
-    "body", "joint", "actuator", "loop", "coupling", "force", "gravity", "parameters", "model",
+    "body", "joint", "actuator", "loop", "coupling", "force", "gravity", "parameters", "model", "controller",
 )  # fmt: skip
 SPRING = next(path for path in SCENES if path.name == "spring.toml")
 PENDULUM = next(path for path in SCENES if path.name == "double_pendulum.toml")

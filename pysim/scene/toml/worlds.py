@@ -351,6 +351,10 @@ class _FirstWorld:
             )
             with_own("springs", reader.springs(forces))
             with_own("forces", reader.forces(forces))
+            released = {force.name for force in self.read.spec.model.forces if force.is_released}
+            found["forces"] = tuple(
+                replace(force, is_released=force.name in released) for force in found["forces"]
+            )
         return found
 
     def _gravity(self, gravity: Array, place: Steps, numbers: Numbers) -> Array:
