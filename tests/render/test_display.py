@@ -65,6 +65,19 @@ class Screen:
         found = np.argwhere(red(self.picture()))
         return float(found[:, 1].mean()) if len(found) > 100 else float("nan")
 
+    def place_of_red(self, what: str) -> tuple[int, int]:
+        """Wait for the red box, and return its column and row; a window that is being drawn may be empty."""
+        found = np.empty((0, 2))
+
+        def is_shown() -> bool:
+            nonlocal found
+            found = np.argwhere(red(self.picture()))
+            return len(found) > 100
+
+        self.wait(is_shown, what)
+        row, column = found.mean(axis=0).astype(int)
+        return int(column), int(row)
+
 
 @pytest.fixture
 def screen() -> Iterator[Screen]:
@@ -178,9 +191,8 @@ def test_a_scene_is_watched_while_it_runs_and_a_body_is_pulled(
                 lambda: bool(screen.do("search", "--onlyvisible", "--name", "^pysim")), "no window"
             )
             window = screen.do("search", "--onlyvisible", "--name", "^pysim").split()[0]
-            screen.wait(lambda: screen.red() > 0, "no box")
             screen.do("windowfocus", window)
-            first, row = np.argwhere(red(screen.picture())).mean(axis=0)[::-1].astype(int)
+            first, row = screen.place_of_red("no box")
             screen.do("mousemove", "--window", window, first, row, "mousedown", 1)
             screen.do("mousemove", "--window", window, first + 40, row)
             screen.do("mousemove", "--window", window, first + 80, row)

@@ -69,7 +69,7 @@ def on_engine(op: Op, q: np.ndarray) -> np.ndarray:
 def by_tracer(op: Op, q: np.ndarray) -> list[float]:
     if op in ALONE:
         return [ALONE[op](*row) for row in q]
-    operands = 1 if op.name in UNARY else 3 if op is Op.select else 2
+    operands = 1 if op.name in UNARY else 3 if op in (Op.select, Op.random) else 2
     return [EVALUATE[op.name](*row[:operands]) for row in q.tolist()]
 
 
