@@ -67,7 +67,7 @@ class Screen:
 
     def place_of_red(self, what: str) -> tuple[int, int]:
         """Wait for the red box, and return its column and row; a window that is being drawn may be empty."""
-        found = np.empty((0, 2))
+        found = np.argwhere(np.zeros((0, 2)))
 
         def is_shown() -> bool:
             nonlocal found
