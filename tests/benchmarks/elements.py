@@ -17,7 +17,7 @@ import numpy as np
 import pysim
 from pysim.forces import Force, force
 from pysim.simulation.loading import Scene
-from tests.benchmarks.peers import urdf
+from tests.benchmarks.peers import urdf_without_shapes
 from tests.benchmarks.report import cpu_name, heading, print_line, row
 from tests.benchmarks.timing import take_turns
 from tests.robots import robot_path
@@ -60,7 +60,7 @@ def panda_scene(folder: Path, *, controlled: bool) -> Scene:
 
 def mujoco_panda(*, controlled: bool) -> Any:
     """Return MuJoCo's model of the Panda, with position actuators of the same gains."""
-    spec = mujoco.MjSpec.from_string(urdf("panda"))
+    spec = mujoco.MjSpec.from_string(urdf_without_shapes("panda"))
     spec.option.timestep = STEP
     spec.option.integrator = mujoco.mjtIntegrator.mjINT_EULER
     if controlled:

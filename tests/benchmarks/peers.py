@@ -80,12 +80,17 @@ class Pair:
         np.testing.assert_allclose(mine, theirs, rtol=1e-8, atol=1e-8 * np.abs(theirs).max())
 
 
+def urdf_without_shapes(name: str) -> str:
+    """Return a robot's URDF without what is drawn or collides."""
+    return re.sub(r"<(visual|collision)\b.*?</\1>", "", urdf(name), flags=re.DOTALL)
+
+
 def mujoco_robot(name: str, step: float) -> tuple[mujoco.MjModel, mujoco.MjData]:
     """The robot without meshes, contacts and limits, its joints' damping kept; on a free base as in pysim.
 
     Damping enters Euler's scheme explicitly, as in pysim: the cheaper of MuJoCo's two forms.
     """
-    text = re.sub(r"<(visual|collision)\b.*?</\1>", "", urdf(name), flags=re.DOTALL)
+    text = urdf_without_shapes(name)
     free = name in ("anymal", "simple_humanoid")
     at = text.index(">", text.index("<robot")) + 1
     fuse = "" if free else 'fusestatic="true"'
