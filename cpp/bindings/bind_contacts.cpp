@@ -97,7 +97,7 @@ ModelContacts::ModelContacts(const Model& model,
   const std::size_t n = pairs.size();
   const double* plane = rows_of(planes, "planes", n, {4});
   const double* surface = rows_of(surfaces, "surfaces", n, {3});
-  const double* law = rows_of(laws, "laws", n, {7});
+  const double* law = rows_of(laws, "laws", n, {9});
   for (std::size_t k = 0; k < n; ++k) {
     Pair pair = {};
     read_pair(pairs[k].first, pairs[k].second, bodies, pair);
@@ -107,12 +107,16 @@ ModelContacts::ModelContacts(const Model& model,
     double moved[12] = {1, 0, 0, 0, 1, 0, 0, 0, 1, pair.surface[0], pair.surface[1], pair.surface[2]};
     model.to_engine_frame(pair.a, moved);
     std::copy_n(moved + 9, 3, pair.surface);
-    const double* own = law + 7 * k;
-    pair.law = {own[0], own[1] != 1, own[2], own[3], own[4], own[5], own[6]};
+    const double* own = law + 9 * k;
+    pair.law = {own[0], own[1] != 1, own[2], own[3], own[4], own[5], own[6], own[7], own[8], 0};
+    const double size_a = pair.shape_a.radius, size_b = pair.shape_b.radius;
+    pair.law.lever = pair.plane || size_b < size_a ? size_b : size_a;
     pair.first = points_;
     pair.points = pair.plane ? collision::plane_points[static_cast<int>(pair.shape_b.shape.kind)]
                              : collision::manifold_points(pair.kind);
     points_ += pair.points;
+    pair.turning = pair.law.resists_turning() ? turning_points_ : -1;
+    if (pair.turning >= 0) turning_points_ += pair.points;
     moving_pairs_ += pair.a >= 0 ? 1 : 0;
     pairs_.push_back(pair);
   }
@@ -345,6 +349,7 @@ stepping::Contacts<double> ModelContacts::view() const {
   return {static_cast<int>(pairs_.size()),
           points_,
           static_cast<int>(coordinates_.size()),
+          turning_points_,
           moving_pairs_,
           pairs_.data(),
           coordinates_.data(),
@@ -474,7 +479,7 @@ py::tuple advance_contacts(const ModelContacts& contacts,
 
 }  // namespace
 
-/// Contact points of the smooth law at states (…, points, 15).
+/// Contact points of the smooth law at states (…, points, 18).
 static py::array contact_points(const ModelContacts& contacts, py::handle q, py::handle v, int threads) {
   Call<double> call(contacts.model(), q);
   call.set_v(v);
@@ -564,8 +569,9 @@ void bind_contacts(py::module_& m) {
       "for "
       "a plane that is fixed to the world. A row of each array for every pair: `planes` (m, 4) are "
       "normal and offset, `surfaces` (m, 3) velocities of the first surface in its body's frame [m/s], and "
-      "`laws` (m, 7) stiffness [N/m or N/m^1.5], exponent, dissipation [s/m], static and dynamic friction, "
-      "tangential stiffness [N/m] and relaxation time [s]. slip_speed [m/s] regularises the friction of "
+      "`laws` (m, 9) stiffness [N/m or N/m^1.5], exponent, dissipation [s/m], static and dynamic friction, "
+      "tangential stiffness [N/m], relaxation time [s], and lengths of rolling and spinning friction [m]. "
+      "slip_speed [m/s] regularises the friction of "
       "schemes "
       "that integrate contacts as smooth forces.")
       .def(py::init<const Model&,
@@ -625,7 +631,7 @@ void bind_contacts(py::module_& m) {
         "v"_a,
         py::kw_only(),
         "threads"_a = 1,
-        "Returns the reports of contact points (…, points, 15) at states under the smooth law, as those of "
+        "Returns the reports of contact points (…, points, 18) at states under the smooth law, as those of "
         "advance_contacts but without impulses; a point sticks if it slips slower than slip_speed.");
   m.def("advance_contacts",
         &advance_contacts,
@@ -650,12 +656,13 @@ void bind_contacts(py::module_& m) {
         "under controls (states, steps of all intervals, nv) beside the actuation. "
         "With an accuracy [m or rad] steps have order 2 and are as long as their error allows, at most that "
         "size; from least_step [s] down they have order 1. "
-        "Returns q (count, states, nq), v, the contact points' reports (count, states, points, 15), how many "
+        "Returns q (count, states, nq), v, the contact points' reports (count, states, points, 18), how many "
         "intervals were made, the good steps of every state in each, and the coordinates of loops (count, "
         "states, loop_nq). A report is force on the body (3) [N], point (3) [m], "
         "penetration "
-        "[m], slip speed [m/s], 1 where it sticks, impulse of the interval (3) [N·s], and normal (3) towards "
-        "the second body; of the last step but for the impulse; empty without `reports`.");
+        "[m], slip speed [m/s], 1 where it sticks, impulse of the interval (3) [N·s], normal (3) towards "
+        "the second body, and moment on it (3) [N·m]; of the last step but for the impulse; empty without "
+        "`reports`.");
 }
 
 }  // namespace pysim::bindings

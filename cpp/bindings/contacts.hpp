@@ -32,9 +32,7 @@ class ModelContacts {
   const Model& model() const { return *model_; }
   int points() const { return points_; }
   stepping::Contacts<double> view() const;
-  stepping::ContactMemory memory() const {
-    return {points_, static_cast<int>(coordinates_.size()), model_->view<double>().nv};
-  }
+  stepping::ContactMemory memory() const { return stepping::memory_of(view(), model_->view<double>().nv); }
   const std::vector<Pair>& pairs() const { return pairs_; }
   double slip_speed() const { return slip_speed_; }
 
@@ -54,7 +52,7 @@ class ModelContacts {
 
   const Model* model_;
   double slip_speed_;
-  int points_ = 0, moving_pairs_ = 0;
+  int points_ = 0, turning_points_ = 0, moving_pairs_ = 0;
   std::vector<Shape> shapes_;
   std::vector<Pair> pairs_;
   std::vector<std::vector<double>> vertices_;

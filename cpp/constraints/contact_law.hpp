@@ -1,12 +1,19 @@
 // Law of one contact point in a convex step: impulse and its slope, from the velocity at the end of the step.
 //
 //     γ_n = h K (x₀ − h v_n)₊^m (1 − d v_n)₊                                        [Hunt, Crossley 1975]
-//     γ_t = −P(y),  y = h k_t (s₀ + (h + τ) v_t),  P onto the disc of radius μ γ_n    [Castro et al. 2023:
-//     lagged]
+//     γ_t = −P(y),  y = h k_t (s₀ + (h + τ) v_t),  P onto the disc of radius μ γ_n, lagged
+//                                                                                   [Castro et al. 2023]
+//     x₀      penetration where the step begins [m]
+//     s₀      tangential deflection carried along [m]
+//     d       dissipation [s/m]
+//     k_t, τ  tangential stiffness [N/m] and its relaxation time [s]
+//     G       −∂γ/∂v = g_n n nᵀ + g_t (1 − n nᵀ) − g_s t tᵀ, positive semidefinite
 //
-//     x₀   penetration where the step begins [m]          d    dissipation [s/m]
-//     s₀   tangential deflection carried along [m]        k_t  tangential stiffness [N/m],  τ its relaxation
-//     time G    −∂γ/∂v = g_n n nᵀ + g_t (1 − n nᵀ) − g_s t tᵀ, positive semidefinite
+// Rolling and spinning friction are such laws of the angular velocity ω, with lengths ρ of their own and the
+// angular stiffness k_t L² [Iwashita, Oda 1998], L the radius of the smaller shape:
+//
+//     γ_r = −P(y_r),  y_r = h k_t L² (θ₀ + (h + τ) ω)_t,  P onto the disc of radius ρ_r μ γ_n
+//     γ_s = −P(y_s),  y_s = h k_t L² (θ₀ + (h + τ) ω)_n,  P onto ±ρ_s μ γ_n
 //
 // γ is minus the gradient of a convex potential of v, for the radius is given (lagged): a step minimises a
 // convex function. The deflection makes sticking exact [Cundall, Strack 1979; Simo, Hughes 1998, chapter 2].
@@ -25,13 +32,17 @@ using spatial::Vec3;
 /// Parameters of a pair of surfaces.
 template <class Real>
 struct ContactLaw {
-  Real stiffness;         ///< K [N/m] or [N/m^1.5]
-  bool hertz;             ///< m = 3/2, else 1
-  Real dissipation;       ///< d [s/m]
-  Real static_friction;   ///< μ where the point stuck in the last step
-  Real dynamic_friction;  ///< μ where it slid
-  Real tangential;        ///< k_t [N/m]
-  Real relaxation;        ///< τ [s]
+  Real stiffness;          ///< K [N/m] or [N/m^1.5]
+  bool hertz;              ///< m = 3/2, else 1
+  Real dissipation;        ///< d [s/m]
+  Real static_friction;    ///< μ where the point stuck in the last step
+  Real dynamic_friction;   ///< μ where it slid
+  Real tangential;         ///< k_t [N/m]
+  Real relaxation;         ///< τ [s]
+  Real rolling, spinning;  ///< ρ_r and ρ_s [m]
+  Real lever;              ///< L [m]
+
+  bool resists_turning() const { return rolling > 0 || spinning > 0; }
 };
 
 /// A contact point in one step, on the axes of its body.
@@ -125,6 +136,60 @@ ContactImpulse<S> contact_impulse(const ContactLaw<typename S::Parameter>& law,
   I.t = inverse * y;
   I.gamma = fma(gamma_n, at.n, -scale * y);
   return I;
+}
+
+/// h k_t L².
+template <class S>
+PYSIM_INLINE S angular_stiffness(const ContactLaw<typename S::Parameter>& law, S h) {
+  const S lever = all<S>(law.lever);
+  return h * all<S>(law.tangential) * (lever * lever);
+}
+
+/// Rolling and spinning friction at the angular velocity w, with the radius of sliding friction; s is the
+/// angular deflection θ₀.
+template <class S>
+ContactImpulse<S> turning_impulse(const ContactLaw<typename S::Parameter>& law,
+                                  const Vec3<S>& n,
+                                  const Vec3<S>& s,
+                                  S limit,
+                                  S h,
+                                  const Vec3<S>& w) {
+  const S o = all<S>(0), e = all<S>(1), span = h + all<S>(law.relaxation), hk = angular_stiffness(law, h);
+  const S roll = law.rolling > 0 ? hk : o, spin = law.spinning > 0 ? hk : o;
+  ContactImpulse<S> I;
+  const Vec3<S> theta = fma(span, w, s);
+  const S along = dot(n, theta);
+  const Vec3<S> y = roll * fnma(along, n, theta);
+  const S size = sqrt(dot(y, y)), most = all<S>(law.rolling) * limit;
+  I.sticks = size <= most;
+  const S inverse = e / select(I.sticks, e, size);
+  const S scale = select(I.sticks, e, most * inverse);
+  I.slope = scale * roll * span;
+  I.slide_slope = select(I.sticks, o, I.slope);
+  I.t = inverse * y;
+  const S y_n = spin * along, most_n = all<S>(law.spinning) * limit;
+  I.normal_slope = select(abs(y_n) <= most_n, spin * span, o);
+  I.gamma = fma(-max(min(y_n, most_n), -most_n), n, -scale * y);
+  return I;
+}
+
+/// The angular deflection that the next step begins with; zero across or along n where nothing resists it.
+template <class S>
+Vec3<S> next_turning(const ContactLaw<typename S::Parameter>& law,
+                     const Vec3<S>& n,
+                     const Vec3<S>& s,
+                     S h,
+                     const Vec3<S>& w,
+                     const ContactImpulse<S>& I) {
+  const S o = all<S>(0), inverse = all<S>(-1) / angular_stiffness(law, h);
+  const Vec3<S> stuck = fma(h, w, s);
+  const S along = dot(n, stuck), friction_n = dot(n, I.gamma);
+  const Vec3<S> slid = inverse * fnma(friction_n, n, I.gamma), rolled = fnma(along, n, stuck);
+  const S spun = select(I.normal_slope > o, along, inverse * friction_n);
+  const auto sticks = I.sticks & (I.slope > o);
+  return {fma(spun, n.x, select(sticks, rolled.x, slid.x)),
+          fma(spun, n.y, select(sticks, rolled.y, slid.y)),
+          fma(spun, n.z, select(sticks, rolled.z, slid.z))};
 }
 
 /// The deflection that the next step begins with.

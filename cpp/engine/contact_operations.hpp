@@ -16,7 +16,7 @@ struct AdvanceContacts {
     const auto& batch = at.batch;
     const auto& call = static_cast<const ContactBatch&>(batch).contacts;
     const int nq = at.model.reduced_nq, nv = at.model.reduced_nv, loop_nq = at.model.loop_nq();
-    const stepping::ContactMemory places = {call.contacts.points, call.contacts.coordinates, at.model.nv};
+    const stepping::ContactMemory places = stepping::memory_of(call.contacts, at.model.nv);
     stepping::LivePoints<S> live(places, at.w);
     const stepping::ContactState<S> state = {
         at.copy_q(), at.copy_v(), at.loop_q(), live.memory[0], live.report[0], &live};

@@ -19,6 +19,7 @@ template <class Real>
 struct ContactPair {
   int a, b;                      ///< bodies; a is −1 for the world. Forces and normals are those on b
   int first, points;             ///< its contact points among all
+  int turning;                   ///< the first of them among those that resist turning; −1 if none do
   bool plane;                    ///< the surface of a is a plane
   bool swapped;                  ///< `kind` names the shape of b first
   collision::DistancePair kind;  ///< of two shapes
@@ -56,7 +57,8 @@ struct Levers {
 template <class Real>
 struct Contacts {
   int pairs, points, coordinates;
-  int moving_pairs;  ///< pairs of two bodies
+  int turning_points;  ///< with rolling or spinning friction
+  int moving_pairs;    ///< pairs of two bodies
   const ContactPair<Real>* pair;
   const constraints::CoordinateLaw<Real>* coordinate;
   const tree::Passive<Real>* smooth;  ///< [nv] the joints' own forces without friction and stops
@@ -80,17 +82,27 @@ struct ContactMemory {
   /// Of a point: deflection on the world's axes (3) [m], 1 where it slid, and its feature, 0 for none.
   static constexpr int per_point = 5, slid = 3, feature = 4;
 
-  int points, coordinates;
+  /// Of a point that resists turning: angular deflection on the world's axes [rad].
+  static constexpr int per_turning = 3;
+
+  int points, coordinates, turning_points;
   int speeds = 0;  ///< the tree's nv
 
   int numbers() const { return rates() + speeds; }
   int point(int k) const { return counts + per_point * k; }
   int coordinate(int k) const { return counts + per_point * points + k; }
+  int turning(int k) const { return coordinate(coordinates) + per_turning * k; }
   /// Of steps under error control: the next step [s], 0 for none yet; stages solved; and rates of velocities.
-  int next_step() const { return coordinate(coordinates); }
+  int next_step() const { return turning(turning_points); }
   int stages() const { return next_step() + 1; }
   int rates() const { return next_step() + 2; }
 };
+
+/// Places of the numbers of a world.
+template <class Real>
+ContactMemory memory_of(const Contacts<Real>& contacts, int speeds = 0) {
+  return {contacts.points, contacts.coordinates, contacts.turning_points, speeds};
+}
 
 /// Numbers of a contact point that a run reports, of the last step but for the impulse.
 struct ContactReport {
@@ -101,9 +113,10 @@ struct ContactReport {
     slip = 7,
     sticks = 8,
     impulse = 9,
-    normal = 12
+    normal = 12,
+    moment = 15  ///< of rolling and spinning friction, on body b
   };
-  static constexpr int numbers = 15;
+  static constexpr int numbers = 18;
 };
 
 /// What a call reads and writes beside q and v.

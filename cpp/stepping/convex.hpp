@@ -96,7 +96,8 @@ void copy_state(const ModelOf<S>& model,
   copy(from.v, model.reduced_nv, to.v);
   copy(from.loop_q, model.loop_nq(), to.loop_q);
   copy(from.memory, ContactMemory::counts, to.memory);
-  copy(from.memory + places.coordinate(0), places.coordinates, to.memory + places.coordinate(0));
+  const int rest = places.next_step() - places.coordinate(0);  // coordinates and angular deflections
+  copy(from.memory + places.coordinate(0), rest, to.memory + places.coordinate(0));
   for (int n = 0; n < from.live->count; ++n) {
     const int i = from.live->index[n];
     copy(from.memory + places.point(i), ContactMemory::per_point, to.memory + places.point(i));
@@ -132,7 +133,7 @@ class ConvexStep {
         model_(system.model),
         run_(run),
         contacts_(run.contacts),
-        places_{run.contacts.points, run.contacts.coordinates},
+        places_(memory_of(run.contacts)),
         h_(h),
         factor_(model_, w),
         rows_(model_, w),
@@ -422,6 +423,9 @@ class ConvexStep {
       const Vec3<S> s = transpose_times(X_WB.R, load3(kept));
       P.at.s = fnma(dot(n, s), n, s);
       place_velocities(k, P, kept[3] > all<S>(0));
+      if (pair.turning >= 0) {
+        place_turning(k, i, load3(state.memory + places_.turning(pair.turning + i)));
+      }
     }
     return least;
   }
@@ -473,21 +477,27 @@ class ConvexStep {
       problem_.point[pair.first + i].at.s = spatial::zero3<S>();
       known[i] = slid[i] = simd::nowhere<S>();
     }
-    Vec3<S> lost = spatial::zero3<S>();
+    Vec3<S> lost = spatial::zero3<S>(), lost_turning = spatial::zero3<S>();
+    Vec3<S> turned[collision::max_manifold_points];
+    for (int i = 0; i < problem_.used[k]; ++i) turned[i] = spatial::zero3<S>();
     auto some_slid = simd::nowhere<S>();
     for (int j = 0; j < pair.points; ++j) {
       const S* const kept = state.kept(pair.first + j);
       const S feature = kept[ContactMemory::feature];
+      const Vec3<S> turning =
+          pair.turning < 0 ? spatial::zero3<S>() : load3(state.memory + places_.turning(pair.turning + j));
       auto found = !(feature > o);
       for (int i = 0; i < problem_.used[k]; ++i) {
         PointIterate<S>& P = problem_.point[pair.first + i];
         const auto same = (feature > o) & (P.feature == feature) & (P.at.x > o);
         P.at.s = collision::select(same, load3(kept), P.at.s);
+        turned[i] = collision::select(same, turning, turned[i]);
         slid[i] |= same & (kept[ContactMemory::slid] > o);
         known[i] |= same;
         found |= same;
       }
       lost += collision::select(found, spatial::zero3<S>(), load3(kept));
+      lost_turning += collision::select(found, spatial::zero3<S>(), turning);
       some_slid |= (!found) & (kept[ContactMemory::slid] > o);
     }
     S fresh = o, present = o;
@@ -501,13 +511,35 @@ class ConvexStep {
     for (int i = 0; i < problem_.used[k]; ++i) {
       PointIterate<S>& P = problem_.point[pair.first + i];
       const auto takes = (P.at.x > o) & (all_share | !known[i]);
-      P.at.s += select(takes, share, o) * lost;
+      const S taken = select(takes, share, o);
+      P.at.s += taken * lost;
       const Vec3<S> s = transpose_times(X_WB.R, P.at.s);
       const Vec3<S> flat = fnma(dot(P.at.n, s), P.at.n, s);
       const S square = dot(flat, flat), tiny = all<S>(Real(1e-300));
       P.at.s = sqrt(dot(s, s) / max(square, tiny)) * flat;  // turned with the normal
       place_velocities(k, P, slid[i] | (takes & !known[i] & some_slid));
+      if (pair.turning >= 0) place_turning(k, i, fma(taken, lost_turning, turned[i]));
     }
+  }
+
+  /// Angular velocities of a point's bodies, relative to each other, and its angular deflection, given in the
+  /// world.
+  void place_turning(int k, int i, const Vec3<S>& deflection) {
+    const auto& pair = contacts_.pair[k];
+    TurningIterate<S>& T = problem_.turning[pair.turning + i];
+    S fastest = all<S>(0);
+    const auto spin = [&](const Motion<S>* V) {
+      const Vec3<S>& w = V[pair.b].w;
+      fastest = max(fastest, dot(w, w));
+      if (pair.a < 0) return w;
+      const Vec3<S>& w_A = V[pair.a].w;
+      fastest = max(fastest, dot(w_A, w_A));
+      return w - transpose_times(problem_.R_AB[k], w_A);
+    };
+    T.start = spin(start_);
+    T.free = spin(twist_);
+    T.speed = max(sqrt(fastest), problem_.point[pair.first + i].speed / all<S>(pair.law.lever));
+    T.s = transpose_times(factor_.X_WB[pair.b].R, deflection);
   }
 
   /// Velocities of a point at the start and without contacts, and its friction.
@@ -596,6 +628,13 @@ class ConvexStep {
         add_impulse(pair.b, P.at.p, P.made);
         if (pair.a >= 0) add_impulse(pair.a, P.p_A, -(problem_.R_AB[k] * P.made));
       }
+      for (int i = 0; pair.turning >= 0 && i < problem_.used[k]; ++i) {
+        const Vec3<S>& made = problem_.turning[pair.turning + i].made;
+        if (contacts_.single[pair.b]) momentum_[pair.b].t += made;
+        if (pair.a >= 0 && contacts_.single[pair.a]) {
+          momentum_[pair.a].t = momentum_[pair.a].t - problem_.R_AB[k] * made;
+        }
+      }
     });
   }
 
@@ -614,6 +653,10 @@ class ConvexStep {
       for (int j = 0; j < ContactMemory::per_point; ++j) kept[j] = all<S>(0);
       for (int j = 0; j < ContactReport::impulse; ++j) report[j] = all<S>(0);
       store(spatial::zero3<S>(), report + ContactReport::normal);
+      store(spatial::zero3<S>(), report + ContactReport::moment);
+      if (pair.turning >= 0) {
+        store(spatial::zero3<S>(), state.memory + places_.turning(pair.turning + i - pair.first));
+      }
     }
   }
 
@@ -641,6 +684,7 @@ class ConvexStep {
         kept[ContactMemory::slid] = number(touches & !P.impulse.sticks);
         kept[ContactMemory::feature] = select(touches, P.feature, all<S>(0));
         report_point(X_WB, P, touches, state.report + ContactReport::numbers * i);
+        if (pair.turning >= 0) remember_turning(pair, i - pair.first, turn, touches, state);
       }
       forget(pair, problem_.used[k], state);
     });
@@ -653,6 +697,22 @@ class ConvexStep {
   }
 
  private:
+  void remember_turning(const ContactPair<Parameter>& pair,
+                        int i,
+                        const Mat3<S>& turn,
+                        Mask<S> touches,
+                        const ContactState<S>& state) const {
+    const Vec3<S> none = spatial::zero3<S>();
+    const TurningIterate<S>& T = problem_.turning[pair.turning + i];
+    const Vec3<S>& n = problem_.point[pair.first + i].at.n;
+    const Mat3<S>& R = factor_.X_WB[pair.b].R;
+    const Vec3<S> s = R * carried(T.s, next_turning(pair.law, n, T.s, h_, T.now, T.impulse));
+    store(collision::select(touches, pair.a < 0 ? s : turn * s, none),
+          state.memory + places_.turning(pair.turning + i));
+    store((all<S>(1) / h_) * (R * T.made),
+          state.report + ContactReport::numbers * (pair.first + i) + ContactReport::moment);
+  }
+
   /// How two bodies turn in a step, on average.
   Mat3<S> mean_rotation(const ContactPair<Parameter>& pair) const {
     if (pair.a < 0) return spatial::identity3<S>();
@@ -707,7 +767,7 @@ Mask<S> convex_step(const System<S>& system,
                     const ContactState<S>& trial) {
   using Real = typename S::Real;
   constexpr int levels = 6;
-  const ContactMemory places = {run.contacts.points, run.contacts.coordinates};
+  const ContactMemory places = memory_of(run.contacts);
   auto left = wanted, solved = simd::nowhere<S>();
   for (int level = 0; level <= levels && any(left); ++level) {
     const int parts = 1 << level;

@@ -30,6 +30,7 @@ using constraints::ContactImpulse;
 using constraints::ContactPoint;
 using constraints::CoordinateImpulse;
 using constraints::CoordinateState;
+using constraints::turning_impulse;
 using simd::all;
 using simd::fma;
 using simd::fnma;
@@ -64,6 +65,14 @@ struct PointIterate : Iterate<Vec3<S>> {
   S feature;                  ///< see collision/manifold.hpp
 };
 
+/// Rolling and spinning friction of a point, in angular velocities.
+template <class S>
+struct TurningIterate : Iterate<Vec3<S>> {
+  Vec3<S> s;                  ///< θ₀
+  ContactImpulse<S> impulse;  ///< at ω
+  S speed;  ///< of either body at ω or ω*, and the point's over L: rounding is relative to it
+};
+
 template <class S>
 struct CoordinateIterate : Iterate<S> {
   CoordinateState<S> at;
@@ -82,6 +91,7 @@ class ConvexProblem {
                 S h,
                 Workspace<S>& w)
       : point(take<PointIterate<S>>(w, contacts.points)),
+        turning(take<TurningIterate<S>>(w, contacts.turning_points)),
         coordinate(take<CoordinateIterate<S>>(w, contacts.coordinates)),
         R_AB(take<Mat3<S>>(w, contacts.pairs)),
         used(take<int>(w, contacts.pairs)),
@@ -96,6 +106,7 @@ class ConvexProblem {
         diagonal_(take<S>(w, factor.model.nv)) {}
 
   PointIterate<S>* const point;            ///< [points], of pairs that may touch
+  TurningIterate<S>* const turning;        ///< [turning points], of pairs that may touch
   CoordinateIterate<S>* const coordinate;  ///< [coordinates]
   Mat3<S>* const R_AB;                     ///< [pairs] that may touch, axes of b in a, or in the world
   int* const used;                         ///< [pairs] that may touch: points that some world has
@@ -181,6 +192,10 @@ class ConvexProblem {
       P.now = P.start;
       P.made = spatial::zero3<S>();
     });
+    each_turning([](TurningIterate<S>& T, const PointIterate<S>&, const ContactPair<Parameter>&) {
+      T.now = T.start;
+      T.made = spatial::zero3<S>();
+    });
     for (int k = 0; k < contacts_.coordinates; ++k) {
       coordinate[k].now = coordinate[k].start;
       coordinate[k].made = all<S>(0);
@@ -191,6 +206,9 @@ class ConvexProblem {
   void evaluate() {
     each_point([&](PointIterate<S>& P, const ContactPair<Parameter>& pair) {
       P.impulse = contact_impulse(pair.law, P.at, h_, P.now);
+    });
+    each_turning([&](TurningIterate<S>& T, const PointIterate<S>& P, const ContactPair<Parameter>& pair) {
+      T.impulse = turning_impulse(pair.law, P.at.n, T.s, P.at.limit, h_, T.now);
     });
     for (int k = 0; k < contacts_.coordinates; ++k) {
       auto& C = coordinate[k];
@@ -239,6 +257,13 @@ class ConvexProblem {
         P.next = (whole ? P.free : P.now) + change;
         P.aimed = P.impulse.gamma + P.impulse.slope_times(P.at.n, P.now - P.next);
       }
+      for (int i = 0; pair.turning >= 0 && i < used[k]; ++i) {
+        TurningIterate<S>& T = turning[pair.turning + i];
+        Vec3<S> change = V.w;
+        if (pair.a >= 0) change = change - transpose_times(R_AB[k], factor_.acceleration[pair.a].w);
+        T.next = (whole ? T.free : T.now) + change;
+        T.aimed = T.impulse.gamma + T.impulse.slope_times(point[pair.first + i].at.n, T.now - T.next);
+      }
     });
     for (int k = 0; k < contacts_.coordinates; ++k) {
       auto& C = coordinate[k];
@@ -278,6 +303,19 @@ class ConvexProblem {
       put(pair.b, P.at.p, push, G);
       if (pair.a >= 0) put(pair.a, P.p_A, -(R_AB[k] * push), rotate(R_AB[k], G));
     }
+    const auto twist = [&](int body, const Vec3<S>& t, const spatial::Sym3<S>& G) {
+      factor_.pA[body].t = factor_.pA[body].t - t;
+      factor_.IA[body].I = factor_.IA[body].I + G;
+    };
+    for (int i = 0; pair.turning >= 0 && i < used[k]; ++i) {
+      const TurningIterate<S>& T = turning[pair.turning + i];
+      const Vec3<S>& n = point[pair.first + i].at.n;
+      const Vec3<S> push =
+          whole ? T.impulse.gamma + T.impulse.slope_times(n, T.now - T.free) : T.impulse.gamma - T.made;
+      const auto G = T.impulse.matrix(n);
+      twist(pair.b, push, G);
+      if (pair.a >= 0) twist(pair.a, -(R_AB[k] * push), rotate(R_AB[k], G));
+    }
   }
 
   /// −[1 | −p_A×]ᵀ R_AB G [1 | −p_B×], summed over the points of a pair.
@@ -295,6 +333,10 @@ class ConvexProblem {
         K.column[c] = K.column[c] - Force<S>{f, cross(P.p_A, f)};
       }
     }
+    for (int i = 0; pair.turning >= 0 && i < used[k]; ++i) {
+      const auto G = turning[pair.turning + i].impulse.matrix(point[pair.first + i].at.n);
+      for (int c = 3; c < 6; ++c) K.column[c].t = K.column[c].t - R_AB[k] * (G * *axes[c - 3]);
+    }
     return K;
   }
 
@@ -306,6 +348,12 @@ class ConvexProblem {
       const auto I = contact_impulse(pair.law, P.at, h_, fma(alpha, du, P.now));
       sum = dot_add(du, fma(alpha, P.aimed - P.made, P.made) - I.gamma, sum);
     });
+    each_turning(
+        [&](const TurningIterate<S>& T, const PointIterate<S>& P, const ContactPair<Parameter>& pair) {
+          const Vec3<S> du = T.next - T.now;
+          const auto I = turning_impulse(pair.law, P.at.n, T.s, P.at.limit, h_, fma(alpha, du, T.now));
+          sum = dot_add(du, fma(alpha, T.aimed - T.made, T.made) - I.gamma, sum);
+        });
     for (int k = 0; k < contacts_.coordinates; ++k) {
       const auto& C = coordinate[k];
       const S du = C.next - C.now;
@@ -354,6 +402,10 @@ class ConvexProblem {
       P.now = mix3(P.now, P.next);
       P.made = mix3(P.made, P.aimed);
     });
+    each_turning([&](TurningIterate<S>& T, const PointIterate<S>&, const ContactPair<Parameter>&) {
+      T.now = mix3(T.now, T.next);
+      T.made = mix3(T.made, T.aimed);
+    });
     for (int k = 0; k < contacts_.coordinates; ++k) {
       auto& C = coordinate[k];
       C.now = mix(C.now, C.next);
@@ -378,6 +430,13 @@ class ConvexProblem {
       const S blurred = all<S>(rounding) * (P.impulse.normal_slope + P.impulse.slope) * speed;
       good &= sqrt(dot(off, off)) <= allowed + blurred;
     });
+    each_turning([&](const TurningIterate<S>& T, const PointIterate<S>&, const ContactPair<Parameter>& pair) {
+      const Vec3<S> off = T.impulse.gamma - T.made;
+      const S speed = max(sqrt(dot(T.now, T.now)), T.speed);
+      const S blurred = all<S>(rounding) * (T.impulse.normal_slope + T.impulse.slope) * speed;
+      const Parameter length = pair.law.rolling > pair.law.spinning ? pair.law.rolling : pair.law.spinning;
+      good &= sqrt(dot(off, off)) <= fma(all<S>(length), allowed, blurred);
+    });
     for (int k = 0; k < contacts_.coordinates; ++k) {
       const auto& C = coordinate[k];
       const S blurred = all<S>(rounding) * C.impulse.slope * max(abs(C.now), abs(C.free));
@@ -397,11 +456,24 @@ class ConvexProblem {
       const auto slides = (!P.impulse.sticks) | (dot(friction, friction) > limit * limit);
       changed |= differs & slides;
     });
+    each_turning(
+        [&](const TurningIterate<S>& T, const PointIterate<S>& P, const ContactPair<Parameter>& pair) {
+          const S limit = P.at.mu * max(dot(P.at.n, P.made), all<S>(0));
+          const auto differs = abs(limit - P.at.limit) > all<S>(same) * max(limit, P.at.limit);
+          const S spun = dot(P.at.n, T.made);
+          const Vec3<S> rolled = fnma(spun, P.at.n, T.made);
+          const S least = min(limit, P.at.limit) * all<S>(Real(1 - same));
+          const S roll = all<S>(pair.law.rolling) * least, spin = all<S>(pair.law.spinning) * least;
+          changed |= differs & ((dot(rolled, rolled) > roll * roll) | (abs(spun) > spin));
+        });
     changed &= worlds;
     each_point([&](PointIterate<S>& P, const ContactPair<Parameter>& pair) {
       const S limit = P.at.mu * max(dot(P.at.n, P.made), all<S>(0));
       P.at.limit = select(changed, limit, P.at.limit);
       P.impulse = contact_impulse(pair.law, P.at, h_, P.now);
+    });
+    each_turning([&](TurningIterate<S>& T, const PointIterate<S>& P, const ContactPair<Parameter>& pair) {
+      T.impulse = turning_impulse(pair.law, P.at.n, T.s, P.at.limit, h_, T.now);
     });
     return changed;
   }
@@ -410,6 +482,17 @@ class ConvexProblem {
   void each_point(const Visit& visit) const {
     each_pair([&](int k, const ContactPair<Parameter>& pair) {
       for (int i = pair.first; i < pair.first + used[k]; ++i) visit(point[i], pair);
+    });
+  }
+
+  /// visit(turning, point, pair) for the points of pairs with rolling or spinning friction.
+  template <class Visit>
+  void each_turning(const Visit& visit) const {
+    if (contacts_.turning_points == 0) return;
+    each_pair([&](int k, const ContactPair<Parameter>& pair) {
+      for (int i = 0; pair.turning >= 0 && i < used[k]; ++i) {
+        visit(turning[pair.turning + i], point[pair.first + i], pair);
+      }
     });
   }
 

@@ -255,7 +255,7 @@ Mask<S> advance_accurately(const System<S>& system,
                            const ContactState<S>& state,
                            const ContactState<S>& trial) {
   const ModelOf<S>& model = system.model;
-  const ContactMemory places = {run.contacts.points, run.contacts.coordinates, model.nv};
+  const ContactMemory places = memory_of(run.contacts, model.nv);
   const S least = all<S>(bounds.least), longest = all<S>(bounds.longest), accuracy = all<S>(bounds.accuracy);
   const S o = all<S>(0), e = all<S>(1), tiny = all<S>(1e-300);
   const auto number = [](double x) { return all<S>(x); };

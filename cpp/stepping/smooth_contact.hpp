@@ -2,9 +2,13 @@
 //
 //     f_n = K x^m (1 − d v_n)₊        f_t = −μ f_n v_t / √(v_t² + v_s²)          [Hunt, Crossley 1975]
 //
-//     x    penetration [m]                               v_n, v_t  velocity of B's point relative to A's
-//     [m/s] μ    dynamic friction                              v_s  slip speed at which friction has 71 % of
-//     μ f_n
+//     moments    −ρ μ f_n L ω/√(L² ω² + v_s²)  of rolling and spinning friction, ω across or along n
+//
+//     x         penetration [m]
+//     μ         dynamic friction
+//     v_n, v_t  velocity of B's point relative to A's [m/s]
+//     v_s       slip speed at which friction has 71 % of μ f_n [m/s]
+//     ρ, L      length of rolling or spinning friction, and radius of the smaller shape [m]
 //
 // A pair's points are those of a convex step. Derivatives take them as fixed on B and the normal as fixed on
 // A, which leaves out terms of the order of x over the radius of curvature; Newton's method corrects that.
@@ -35,11 +39,14 @@ struct SmoothContacts {
 /// A point on the axes of body B.
 template <class S>
 struct SmoothPoint {
-  Vec3<S> p, n;     ///< point [m] and normal, towards B
-  Vec3<S> u, slip;  ///< velocity of B's point relative to A's, and its tangential part [m/s]
-  Vec3<S> f;        ///< force on B [N]
-  S x, v_n, f_n;    ///< penetration, opening velocity, normal force
-  S speed;          ///< √(v_t² + v_s²)
+  Vec3<S> p, n;                     ///< point [m] and normal, towards B
+  Vec3<S> u, slip;                  ///< velocity of B's point relative to A's, and its tangential part [m/s]
+  Vec3<S> f, t;                     ///< force on B [N], and moment of rolling and spinning friction [N·m]
+  Vec3<S> rolled;                   ///< L ω_t / √(L² ω_t² + v_s²) of rolling
+  S spun;                           ///< the same of spinning, along n
+  S rolling_speed, spinning_speed;  ///< these roots
+  S x, v_n, f_n;                    ///< penetration, opening velocity, normal force
+  S speed;                          ///< √(v_t² + v_s²)
 };
 
 /// visit(i, point, touches) for the points of pair k whose shapes are near; false if they are apart in every
@@ -68,6 +75,17 @@ bool visit_smooth_points(
     P.speed = sqrt(fma(v_s, v_s, dot(P.slip, P.slip)));
     const S mu = all<S>(pair.law.dynamic_friction);
     P.f = P.f_n * fnma(mu / P.speed, P.slip, n);
+    P.t = spatial::zero3<S>();
+    if (pair.law.resists_turning()) {
+      const S rolling = all<S>(pair.law.rolling), spinning = all<S>(pair.law.spinning);
+      const S lever = all<S>(pair.law.lever), w_n = dot(n, V_AB.w), spun = lever * w_n;
+      const Vec3<S> rolled = lever * fnma(w_n, n, V_AB.w);
+      P.rolling_speed = sqrt(fma(v_s, v_s, dot(rolled, rolled)));
+      P.spinning_speed = sqrt(fma(v_s, v_s, spun * spun));
+      P.rolled = (all<S>(1) / P.rolling_speed) * rolled;
+      P.spun = spun / P.spinning_speed;
+      P.t = -(mu * P.f_n) * fma(spinning * P.spun, n, rolling * P.rolled);
+    }
     visit(i, P, touches);
   };
   if (pair.plane) {
@@ -119,8 +137,30 @@ struct SmoothSlope {
     by_v = select(pushes, -d * K * (law.hertz ? depth * root : depth), o);
   }
 
+  /// Change of f_n.
+  S normal(S dx, const Vec3<S>& dn, const Vec3<S>& du) const {
+    return fma(by_x, dx, by_v * dot_add(dn, P.u, dot(P.n, du)));
+  }
+
+  /// Change of the moment of rolling and spinning friction, `omega` the angular velocity.
+  Vec3<S> moment(const constraints::ContactLaw<double>& law,
+                 const Vec3<S>& omega,
+                 S df_n,
+                 const Vec3<S>& dn,
+                 const Vec3<S>& d_omega) const {
+    const S rolling = all<S>(law.rolling), spinning = all<S>(law.spinning);
+    const S lever = all<S>(law.lever), e = all<S>(1);
+    const S w_n = dot(P.n, omega), dw_n = dot_add(dn, omega, dot(P.n, d_omega));
+    const Vec3<S> turned = lever * fnma(w_n, dn, fnma(dw_n, P.n, d_omega));
+    const Vec3<S> rolled = (e / P.rolling_speed) * fnma(dot(P.rolled, turned), P.rolled, turned);
+    const S spun = lever * dw_n * fnma(P.spun, P.spun, e) / P.spinning_speed;
+    const Vec3<S> now = fma(spinning * P.spun, P.n, rolling * P.rolled);
+    const Vec3<S> change = fma(spinning * P.spun, dn, fma(spinning * spun, P.n, rolling * rolled));
+    return -mu * fma(df_n, now, P.f_n * change);
+  }
+
   Vec3<S> operator()(S dx, const Vec3<S>& dn, const Vec3<S>& du) const {
-    const S dv_n = dot_add(dn, P.u, dot(P.n, du)), df_n = fma(by_x, dx, by_v * dv_n);
+    const S dv_n = dot_add(dn, P.u, dot(P.n, du)), df_n = normal(dx, dn, du);
     const Vec3<S> d_slip = fnma(P.v_n, dn, fnma(dv_n, P.n, du));
     const Vec3<S> dw = (all<S>(1) / P.speed) * fnma(dot(w, d_slip), w, d_slip);
     return fma(df_n, fnma(mu, w, P.n), P.f_n * fnma(mu, dw, dn));
@@ -139,8 +179,8 @@ bool smooth_wrench(const SmoothContacts& smooth, int k, const S* motion, S* wren
   const Vec3<S> surface = transpose_times(X_AB.R, spatial::all3<S>(pair.surface));
   for (int i = 0; i < 6; ++i) wrench[i] = o;
   for (int i = 0; slope != nullptr && i < elements::ContactWrench<S>::slope_numbers; ++i) slope[i] = o;
-  const auto add = [](const Vec3<S>& p, const Vec3<S>& f, S* to) {
-    const Vec3<S> t = cross(p, f);
+  const auto add = [](const Vec3<S>& p, const Vec3<S>& f, const Vec3<S>& moment, S* to) {
+    const Vec3<S> t = cross(p, f) + moment;
     to[0] += f.x;
     to[1] += f.y;
     to[2] += f.z;
@@ -151,7 +191,7 @@ bool smooth_wrench(const SmoothContacts& smooth, int k, const S* motion, S* wren
   return visit_smooth_points<S>(
       smooth, k, X_AB, V_AB, [&](int, const SmoothPoint<S>& P, simd::Mask<S> touches) {
         if (none(touches)) return;
-        add(P.p, P.f, wrench);
+        add(P.p, P.f, P.t, wrench);
         if (slope == nullptr) return;
         const SmoothSlope<S> change(pair.law, P, touches);
         for (int c = 0; c < 6; ++c) {
@@ -159,8 +199,15 @@ bool smooth_wrench(const SmoothContacts& smooth, int k, const S* motion, S* wren
           const Vec3<S> moved = turns ? cross(axis[c - 3], P.p) : axis[c];
           const Vec3<S> dn = turns ? cross(P.n, axis[c - 3]) : zero;
           const Vec3<S> du = turns ? cross(axis[c - 3], surface) : zero;
-          add(P.p, change(-dot(P.n, moved), dn, du), slope + 6 * c);
-          add(P.p, change(o, zero, moved), slope + 36 + 6 * c);
+          const S dx = -dot(P.n, moved);
+          Vec3<S> by_motion = zero, by_twist = zero;
+          if (pair.law.resists_turning()) {
+            const Vec3<S>& d_omega = turns ? axis[c - 3] : zero;
+            by_motion = change.moment(pair.law, V_AB.w, change.normal(dx, dn, du), dn, zero);
+            by_twist = change.moment(pair.law, V_AB.w, change.normal(o, zero, moved), zero, d_omega);
+          }
+          add(P.p, change(dx, dn, du), by_motion, slope + 6 * c);
+          add(P.p, change(o, zero, moved), by_twist, slope + 36 + 6 * c);
         }
       });
 }
@@ -194,6 +241,7 @@ void report_smooth_points(const ModelOf<S>& model,
       };
       const S slip = sqrt(dot(P.slip, P.slip));
       put(ContactReport::force, B.X_WB.R * P.f);
+      put(ContactReport::moment, B.X_WB.R * P.t);
       put(ContactReport::position, B.X_WB * P.p);
       put(ContactReport::normal, B.X_WB.R * P.n);
       to[ContactReport::penetration] = select(touches, P.x, o);

@@ -117,7 +117,7 @@ def compile_contacts(model: Model, slip_speed: float = 0.01) -> CompiledContacts
         [(-1 if s.other is None else index[id(s.other)], index[id(s.own)]) for s in shapes],
         np.array([_plane(s.ground) for s in shapes]).reshape(-1, 4),
         np.array([s.surface_velocity for s in shapes]).reshape(-1, 3),
-        np.array([s.law.numbers for s in shapes]).reshape(-1, 7),
+        np.array([s.law.numbers for s in shapes]).reshape(-1, 9),
         slip_speed,
     )
     shape_of_point = np.array(engine.pair_of_point, int)

@@ -2,9 +2,9 @@
 
     f_n = K x^m (1 − d v_n)₊        m = 1, or 3/2 with K = 4/3 E* √R        [Hunt, Crossley 1975]
 
-Two surfaces combine as μ = √(μ₁ μ₂), 1/K = 1/K₁ + 1/K₂, d = (d₁/K₁ + d₂/K₂)/(1/K₁ + 1/K₂), and the longer relaxation
-time. Hertz's law holds if both have elastic constants and the shape is curved; otherwise the linear spring of the other
-one holds.
+Two surfaces combine as μ = √(μ₁ μ₂), 1/K = 1/K₁ + 1/K₂, d = (d₁/K₁ + d₂/K₂)/(1/K₁ + 1/K₂), the longer relaxation
+time, and the larger lengths of rolling and spinning friction. Hertz's law holds if both have elastic constants and the
+shape is curved; otherwise the linear spring of the other one holds.
 """
 
 from __future__ import annotations
@@ -49,12 +49,14 @@ class PairLaw:
     dynamic_friction: float
     tangential_stiffness: float  # [N/m]
     relaxation_time: float  # [s]
+    rolling: float  # length of rolling friction [m]
+    spinning: float  # the same about the normal [m]
     sink: float  # depth under the weight [m]
     half_period: float  # of the weight on the contact, undamped [s]
 
     @property
     def numbers(self) -> tuple[float, ...]:
-        """The seven numbers of the engine."""
+        """The nine numbers of the engine."""
         return (
             self.stiffness,
             self.exponent,
@@ -63,6 +65,8 @@ class PairLaw:
             self.dynamic_friction,
             self.tangential_stiffness,
             self.relaxation_time,
+            self.rolling,
+            self.spinning,
         )
 
 
@@ -139,6 +143,8 @@ def pair_law(
         _given(changes, "dynamic_friction", _friction(surfaces, "dynamic_friction")),
         tangential,
         _given(changes, "relaxation_time", max(times) if times else period),
+        _given(changes, "rolling", max(s.rolling or 0.0 for s in surfaces)),
+        _given(changes, "spinning", max(s.spinning or 0.0 for s in surfaces)),
         sink,
         math.pi * math.sqrt(load.weight / load.gravity / slope),
     )

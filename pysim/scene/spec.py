@@ -327,6 +327,8 @@ class SurfaceSpec:
     dissipation: float | None = None  # [s/m]
     tangential_stiffness: float | None = None  # [N/m]
     relaxation_time: float | None = None  # [s]
+    rolling: float | None = None  # [m]
+    spinning: float | None = None  # [m]
     where: str = ""
 
 

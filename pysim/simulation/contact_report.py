@@ -1,7 +1,8 @@
 """Reports of contact points from the engine: forces of pairs, wrenches on bodies, and points that touch.
 
-A report (n, points, 15) is force on the second body (3) [N], point (3) [m], penetration [m], slip speed [m/s], 1 where
-it sticks, impulse (3) [N·s] since the output before, and the normal (3) towards the second body.
+A report (n, points, 18) is force on the second body (3) [N], point (3) [m], penetration [m], slip speed [m/s], 1 where
+it sticks, impulse (3) [N·s] since the output before, the normal (3) towards the second body, and the moment (3)
+[N·m] of rolling and spinning friction on it.
 """
 
 from __future__ import annotations
@@ -23,13 +24,13 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-NUMBERS = 15
+NUMBERS = 18
 FORCE, POINT, PENETRATION, SLIP, STICKS = slice(0, 3), slice(3, 6), 6, 7, 8
-IMPULSE, NORMAL = slice(9, 12), slice(12, 15)
+IMPULSE, NORMAL, MOMENT = slice(9, 12), slice(12, 15), slice(15, 18)
 
 
 def start_report(scene: Scene, q: Array, v: Array) -> Array:
-    """Return the reports (n, points, 15) of states that no convex step has led to: of smooth forces, else zeros.
+    """Return the reports (n, points, 18) of states that no convex step has led to: of smooth forces, else zeros.
 
     Smooth forces are not integrated separately, so their impulses are NaN.
     """
@@ -87,6 +88,7 @@ def contact_wrenches(contacts: CompiledContacts, model: Model, q: Array, report:
             R, origin = poses[:, body, :3, :3], poses[:, body, :3, 3]
             force = sign * points[..., FORCE]
             moment = np.cross(points[..., POINT] - origin[:, np.newaxis], force).sum(axis=1)
+            moment = moment + sign * points[..., MOMENT].sum(axis=1)
             wrenches[:, body, :3] += np.einsum("nji,nj->ni", R, force.sum(axis=1))
             wrenches[:, body, 3:] += np.einsum("nji,nj->ni", R, moment)
     return wrenches

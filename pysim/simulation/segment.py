@@ -35,6 +35,6 @@ class Segment:
     end: float  # time that the run has reached [s]
     steps: int  # accepted
     event: EventOccurrence | None = None
-    report: Array | None = None  # (n, points, 15) of contacts, see _engine.advance_contacts
+    report: Array | None = None  # (n, points, 18) of contacts, see _engine.advance_contacts
     signals: Array | None = None  # (n, signal_numbers) at the outputs, in scenes with signals
     external: Array | None = None  # (n, nv) generalised forces from outside the scene [N or N·m]

@@ -105,6 +105,12 @@ class Surface(Table):
         "s",
         "damping of a sticking point divided by its tangential stiffness; by default 1/ω of the contact",
     )
+    rolling: NotNegative | None = key(
+        None, "m", "length ρ of rolling friction, whose greatest moment is ρ μ f_n; 0 by default"
+    )
+    spinning: NotNegative | None = key(
+        None, "m", "the same of spinning friction, about the normal; 0 by default"
+    )
 
     @model_validator(mode="after")
     def _alternatives(self) -> Surface:

@@ -201,5 +201,7 @@ def _surface(table: Surface, where: str) -> SurfaceSpec:
         dissipation=table.dissipation,
         tangential_stiffness=table.tangential_stiffness,
         relaxation_time=table.relaxation_time,
+        rolling=table.rolling,
+        spinning=table.spinning,
         where=where,
     )

@@ -65,7 +65,9 @@ WRITTEN_OF_SCENE = {
     "name", "model", "actuators", "settings", "render", "text", "path", "overrides", "events", "hold", "blocks",
 }  # fmt: skip
 SAME = 1e-13  # relative difference of mass properties that are rounding
-_SURFACE = ("sink", "dissipation", "tangential_stiffness", "relaxation_time")
+_SURFACE = (
+    "sink", "dissipation", "tangential_stiffness", "relaxation_time", "rolling", "spinning",
+)  # fmt: skip
 
 
 @dataclass
