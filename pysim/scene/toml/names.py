@@ -37,15 +37,17 @@ def check_names(
     bodies = {body.name for body in scene.body}
     for model in taken:
         bodies |= {body.name for body in model.bodies}
+    frames = {frame.name for frame in scene.frame}
+    frames |= {frame.name for model in taken for frame in model.frames}
+    carriers = {WORLD, *bodies}
     known_as = {
         "child": bodies,
         "leader": {j.name for j in joints} | {j.name for j in scene.joint},
+        "carrier": carriers,
+        "parent": carriers | frames,
     }
-    known_as["carrier"] = {WORLD, *bodies}
-    frames = {frame.name for frame in scene.frame}
-    frames |= {frame.name for model in taken for frame in model.frames}
     for path, what, name in _used(scene):
-        known = known_as.get(what, known_as["carrier"] | frames)
+        known = known_as[what]
         if what == "child" and name == WORLD:
             problems.add(path, "the world cannot be moved; swap parent and child")
         elif name not in known:
