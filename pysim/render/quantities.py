@@ -86,13 +86,6 @@ def quantities_of(trajectory: Trajectory) -> dict[str, Quantity]:
     for k, label in enumerate(names["forces"]):
         column = partial(_column, trajectory.element_forces, k)
         add(f"forces.{label}", units["forces"][k], "force of elements", column)
-    for label, unit in zip(names["signals"], units["signals"], strict=True):
-        values = trajectory.signals[label]
-        if values.ndim == 1:
-            add(f"signals.{label}", unit, "signal", partial(np.asarray, values))
-            continue
-        for k in range(values.shape[1]):
-            add(f"signals.{label}[{k}]", unit, "signal", partial(_column, values, k))
     _add_contacts(trajectory, add)
     for label in dict.fromkeys((*names["bodies"], *names["frames"])):
         for i, axis in enumerate("xyz"):
