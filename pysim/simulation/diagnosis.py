@@ -21,9 +21,21 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-ASTRAY = 1e12  # magnitude of a coordinate or velocity beyond which the run diverged before the plugin failed
+_DIVERGED = 1e12  # a coordinate or velocity beyond it: the run diverged before a plugin failed
 SINGULAR = (1e-11, 1e-4)  # [rad] least angle between rows: of rounding, and that steps can resolve
-WITHIN = (0.0, 0.25, 0.5, 0.75, 1.0)  # fractions of a step at which a scheme may evaluate a state
+STEP_FRACTIONS = np.array([0.0, 0.25, 0.5, 0.75, 1.0])  # at which a scheme may evaluate a state
+
+
+def has_diverged(q: Array, v: Array) -> bool:
+    """Return whether a run had diverged at q (nq,), v (nv,), so that no plugin is the cause."""
+    return bool(max(np.abs(q).max(initial=0), np.abs(v).max(initial=0)) > _DIVERGED)
+
+
+def states_within_step(model: Model, q: Array, v: Array, step: float) -> tuple[Array, Array]:
+    """Return q (5, nq) and v (5, nv) at STEP_FRACTIONS of `step` [s] at constant velocity."""
+    count = len(STEP_FRACTIONS)
+    reached = model.integrate(np.tile(q, (count, 1)), np.outer(STEP_FRACTIONS, step * v))
+    return reached, np.tile(v, (count, 1))
 
 
 def plugin_fault(model: Model, q: Array, v: Array, step: float) -> str | None:
@@ -31,9 +43,9 @@ def plugin_fault(model: Model, q: Array, v: Array, step: float) -> str | None:
 
     None if there is none, or if the run had diverged before.
     """
-    if max(np.abs(q).max(initial=0), np.abs(v).max(initial=0)) > ASTRAY:
+    if has_diverged(q, v):
         return None
-    reached = model.integrate(np.tile(q, (len(WITHIN), 1)), np.outer(WITHIN, step * v))
+    reached, rates = states_within_step(model, q, v, step)
     for joint, at, at_v in zip(model.joints, model.q_offsets, model.v_offsets, strict=True):
         kind = find_joint(joint.type).plugin
         if kind is None or at < 0:
@@ -41,7 +53,7 @@ def plugin_fault(model: Model, q: Array, v: Array, step: float) -> str | None:
         plugin = build(kind, joint.parameters, joint.where)
         numbers = numbers_of(plugin, None if isinstance(plugin, CallbackJoint) else trace(plugin))
         own_q = reached[:, at : at + plugin.coordinates.nq]
-        own_v = np.tile(v[at_v : at_v + plugin.coordinates.nv], (len(WITHIN), 1))
+        own_v = rates[:, at_v : at_v + plugin.coordinates.nv]
         fault = not_finite(numbers, own_q, own_v)
         if fault is not None:
             text = f"joint {joint.name!r} of type {joint.type!r}: {fault.problem}"

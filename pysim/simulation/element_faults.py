@@ -13,7 +13,7 @@ from pysim.elements.block import find_block
 from pysim.elements.force import find_force, method_of
 from pysim.elements.graph import EFFORT
 from pysim.plugins.fields import build
-from pysim.simulation.diagnosis import ASTRAY, WITHIN
+from pysim.simulation.diagnosis import STEP_FRACTIONS, has_diverged, states_within_step
 from pysim.tracing.author_code import method_place
 
 if TYPE_CHECKING:
@@ -34,12 +34,11 @@ def element_fault(
     None if there is none, or if the run had diverged before. `numbers` are those of the scene's signals.
     """
     q, v = state.q, state.v
-    if max(np.abs(q).max(initial=0), np.abs(v).max(initial=0)) > ASTRAY:
+    if has_diverged(q, v):
         return None
-    times = t + step * np.array(WITHIN)
+    times = t + step * STEP_FRACTIONS
     with np.errstate(all="ignore"):
-        reached = scene.model.integrate(np.tile(q, (len(WITHIN), 1)), np.outer(WITHIN, step * v))
-        rates = np.tile(v, (len(WITHIN), 1))
+        reached, rates = states_within_step(scene.model, q, v, step)
         found = _force_fault(scene, reached, rates, times)
         if found is None and numbers is not None:
             found = _signal_fault(scene, reached, rates, numbers, times)

@@ -22,7 +22,7 @@ from pysim.loops import constraints, mobility
 from pysim.loops.redundant_rows import redundant_opening
 from pysim.mechanism.actuation import actuator_forces
 from pysim.mechanism.model import State
-from pysim.simulation.diagnosis import ASTRAY, plugin_fault
+from pysim.simulation.diagnosis import has_diverged, plugin_fault
 from pysim.simulation.element_faults import element_fault
 from pysim.simulation.external_forces import ExternalForces, tau_of_rows
 from pysim.simulation.implicit_state import unsolved
@@ -374,7 +374,7 @@ def divergence(
         f" {last:g} s, has max |q| = {np.abs(q).max():.3g} and max |v| = {np.abs(v).max():.3g};"
         f" {implicit}reduce simulation.step, now {scene.settings.step:g} [s]"
     )
-    if own_fault is not None and max(np.abs(q).max(), np.abs(v).max()) < ASTRAY:
+    if own_fault is not None and not has_diverged(q, v):
         problem += f", or fix {own_fault}"
     return SimulationError(str(scene.spec.path), problem)
 
