@@ -19,7 +19,7 @@ from pysim.scene.tree import WORLD, order_from_world
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pysim.scene.spec import BlockSpec, JointSpec, ModelSpec, Settings
+    from pysim.scene.spec import BlockSpec, ForceSpec, JointSpec, ModelSpec, Settings
     from pysim.scene.toml.event_table import Event
     from pysim.scene.toml.problems import Problems
     from pysim.scene.toml.source import Steps
@@ -104,13 +104,17 @@ def release_forces(
             elif name not in known:
                 problem = f"unknown force or actuator {name!r}{did_you_mean(name, known)}"
                 problems.add(path, problem)
-    released = {name for event in events for name in event.release} & forces
-    if not released:
+    if not any(event.release for event in events):
         return model
-    return replace(
-        model,
-        forces=tuple(replace(force, is_released=force.name in released) for force in model.forces),
-    )
+    return replace(model, forces=mark_released(model.forces, events))
+
+
+def mark_released(
+    forces: Sequence[ForceSpec], events: Sequence[EventSpec]
+) -> tuple[ForceSpec, ...]:
+    """Return the forces with those marked that an event releases."""
+    released = {name for event in events for name in event.release}
+    return tuple(replace(force, is_released=force.name in released) for force in forces)
 
 
 def _check_body(name: str, path: Steps, model: ModelSpec, problems: Problems) -> None:

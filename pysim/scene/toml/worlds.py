@@ -25,6 +25,7 @@ from pysim.scene.stop_defaults import with_stops
 from pysim.scene.toml.bodies import BodyReader
 from pysim.scene.toml.constraint_tables import Coupling, Force, Loop
 from pysim.scene.toml.constraints import ConstraintReader
+from pysim.scene.toml.events import mark_released
 from pysim.scene.toml.forces import ForceReader
 from pysim.scene.toml.includes import read_with_includes
 from pysim.scene.toml.joints import JointReader
@@ -351,10 +352,7 @@ class _FirstWorld:
             )
             with_own("springs", reader.springs(forces))
             with_own("forces", reader.forces(forces))
-            released = {force.name for force in self.read.spec.model.forces if force.is_released}
-            found["forces"] = tuple(
-                replace(force, is_released=force.name in released) for force in found["forces"]
-            )
+            found["forces"] = mark_released(found["forces"], self.read.spec.events)
         return found
 
     def _gravity(self, gravity: Array, place: Steps, numbers: Numbers) -> Array:
