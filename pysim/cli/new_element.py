@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import keyword
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pysim.cli.messages import print_line
 from pysim.cli.new_joint import write_joint
+from pysim.cli.plugin_files import check_type_name, write_files
 from pysim.elements.block import CONTROLLERS, SENSORS, find_block
 from pysim.elements.force import FORCES, find_force
 from pysim.errors import PysimError, did_you_mean
@@ -255,25 +254,10 @@ def write_plugin(kind: str, name: str) -> None:
     if kind not in TEMPLATES:
         problem = f"unknown kind {kind!r}{did_you_mean(kind, KINDS)}"
         raise PysimError("new", f"{problem}; choose one of {', '.join(KINDS)}")
-    if not name.isidentifier() or keyword.iskeyword(name) or name != name.lower():
-        problem = f"{name!r} is not a valid name for a {kind}; use small letters, digits and _, such as cross_wind"
-        raise PysimError("new", problem)
-    if _is_taken(kind, name):
-        raise PysimError("new", f"{kind} type {name!r} exists; choose another name")
+    check_type_name("new", kind, name, "cross_wind", lambda: _is_taken(kind, name))
     own = TEMPLATES[kind]
     use = USE.replace("KIND", kind).replace("KEYS", own.show)
-    texts = {
-        Path(f"{name}.py"): own.plugin.replace("USE\n", use),
-        Path(f"test_{name}.py"): own.test,
-    }
-    for path in texts:
-        if path.exists():
-            raise PysimError(str(path), "exists and is not overwritten; choose another name")
-    cls = "".join(word.capitalize() for word in name.split("_"))
-    for path, text in texts.items():
-        path.write_text(text.format(name=name, cls=cls), "utf-8")
-        print_line(f"  wrote       {path}")
-    print_line(f"  try         python -m pytest test_{name}.py    (pip install pytest)")
+    write_files(name, own.plugin.replace("USE\n", use), own.test)
     print_line(f"              pysim elements {name} --plugin {name}.py")
 
 

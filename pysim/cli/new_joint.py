@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import keyword
-from pathlib import Path
-
 from pysim.cli.messages import print_line
-from pysim.errors import PysimError
+from pysim.cli.plugin_files import check_type_name, write_files
 from pysim.joints import joint_types
 
 PLUGIN = '''"""The joint type `{name}`. A scene beside this file uses it so:
@@ -93,20 +90,8 @@ def write_joint(name: str) -> None:
     Raises:
         PysimError: the name cannot be a module's, is taken, or a file of that name exists.
     """
-    if not name.isidentifier() or keyword.iskeyword(name) or name != name.lower():
-        problem = f"{name!r} is not a valid name for a joint; use small letters, digits and _, such as screw_slot"
-        raise PysimError("new-joint", problem)
-    if name in joint_types():
-        raise PysimError("new-joint", f"joint type {name!r} exists; choose another name")
-    texts = {Path(f"{name}.py"): PLUGIN, Path(f"test_{name}.py"): TEST}
-    for path in texts:
-        if path.exists():
-            raise PysimError(str(path), "exists and is not overwritten; choose another name")
-    cls = "".join(word.capitalize() for word in name.split("_"))
-    for path, text in texts.items():
-        path.write_text(text.format(name=name, cls=cls), "utf-8")
-        print_line(f"  wrote       {path}")
-    print_line(f"  try         python -m pytest test_{name}.py    (pip install pytest)")
+    check_type_name("new-joint", "joint", name, "screw_slot", lambda: name in joint_types())
+    write_files(name, PLUGIN, TEST)
     print_line(
         f"              pysim joints {name} --plugin {name}.py --set lift=0.1 --still {name}.png"
     )
