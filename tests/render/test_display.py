@@ -108,11 +108,16 @@ def test_a_window_is_clicked_dragged_resized_and_closed(screen: Screen, tmp_path
             screen.do("key", "--window", window, "space")
             first = screen.red()
 
-            screen.do("mousemove", "--window", window, 200, 332, "mousedown", 1)
-            screen.do("mousemove", "--window", window, 400, 332)
-            screen.do("mousemove", "--window", window, 505, 332)
-            screen.wait(lambda: screen.red() > first + 60, "a drag on the track does not scrub")
-            screen.do("mouseup", 1)
+            def drags_the_track() -> bool:  # again if a window that just opened missed the mouse
+                screen.do("mousemove", "--window", window, 200, 332, "mousedown", 1)
+                screen.do("mousemove", "--window", window, 400, 332)
+                screen.do("mousemove", "--window", window, 505, 332)
+                time.sleep(1.0)
+                moved = screen.red() > first + 60
+                screen.do("mouseup", 1)
+                return moved
+
+            screen.wait(drags_the_track, "a drag on the track does not scrub")
 
             before = screen.picture()[:360, :640]
             screen.do("key", "--window", window, "w")
