@@ -184,6 +184,14 @@ def test_slip_speed_needs_contacts(tmp_path: Path) -> None:
     )
 
 
+def test_a_ground_with_which_no_body_collides_is_reported(tmp_path: Path) -> None:
+    with pytest.warns(pysim.PysimWarning) as caught:
+        pysim.load_scene(write(tmp_path, SCENE.replace("collision = true\n", "")))
+    assert [str(warning.message).replace(str(tmp_path) + "/", "") for warning in caught] == [
+        "s.toml:14:1: ground[0]: no body collides with it; write collision = true in a [[body]], or remove it"
+    ]
+
+
 def test_an_overlap_at_the_start_is_reported_by_name(tmp_path: Path) -> None:
     text = SCENE.replace("xyz = [0, 0, 0.2]", "xyz = [0, 0, 0.06]")
     with pytest.warns(pysim.PysimWarning) as caught:

@@ -478,6 +478,7 @@ FAULTS = {
 }
 
 
+@pytest.mark.filterwarnings("ignore:.*no body collides with it")
 @pytest.mark.parametrize("text", FAULTS)
 def test_a_type_or_shape_without_a_counterpart_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
+import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pysim.errors import did_you_mean
+from pysim.errors import PysimWarning, did_you_mean
 from pysim.scene.spec import ContactSpec, ContactsSpec, GroundSpec, SurfaceSpec
 from pysim.scene.tree import WORLD
 
@@ -72,7 +73,10 @@ class ContactReader:
         if not grounds and not self._has_pairs(colliding):
             self._check_touched()
             return None
-        return ContactsSpec(materials, grounds, pairs, excluded) if colliding else None
+        if not colliding:
+            self._warn_of_ground()
+            return None
+        return ContactsSpec(materials, grounds, pairs, excluded)
 
     def _materials(self) -> dict[str, SurfaceSpec]:
         where = self.problems.source.where
@@ -153,6 +157,15 @@ class ContactReader:
         lists = any(isinstance(model.collision, list) for model in self.scene.model)
         own = sum(bool(body.collision) for body in self.scene.body)
         return len(colliding) > 1 and (own > 1 or lists or bool(chosen - {None, "none"}))
+
+    def _warn_of_ground(self) -> None:
+        """Warn of grounds in a scene where no body is to collide."""
+        if any(body.collision or body.material for body in self.scene.body):
+            return  # what such a body lacks is reported
+        for k, _ in enumerate(self.scene.ground):
+            place = self.problems.source.where(("ground", k))
+            text = "no body collides with it; write collision = true in a [[body]], or remove it"
+            warnings.warn(f"{place}: {text}", PysimWarning, stacklevel=2)
 
     def _check_touched(self) -> None:
         """Report shapes that collide, and pairs, where there is nothing to touch."""
