@@ -16,15 +16,15 @@
 
 A plugin has one of the methods `wrench(self, pose, twist)`, `tension(self, length, rate)` and `force(self, q, v)`, and
 `energy` if it stores energy. Each is called once with symbolic numbers; the recorded formulas run in the engine, which
-differentiates them.
+differentiates them. `states = real("name")` with a method `state_rate` adds states, which an integrator carries along.
 """
 
 from __future__ import annotations
 
-from pysim.elements.channels import Signal
+from pysim.elements.channels import Signal, real
 from pysim.elements.force import Force, find_force, force
 from pysim.elements.quantities import Twist, Wrench
 from pysim.joints.displacement import Pose
 from pysim.tracing.spline import spline
 
-__all__ = ["Force", "Pose", "Signal", "Twist", "Wrench", "find_force", "force", "spline"]
+__all__ = ["Force", "Pose", "Signal", "Twist", "Wrench", "find_force", "force", "real", "spline"]

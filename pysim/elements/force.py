@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
-from typing import TYPE_CHECKING, Any, TypeVar, dataclass_transform
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, dataclass_transform
 
-from pysim.elements.channels import is_signal
+from pysim.elements.channels import NONE, Channels, is_signal
 from pysim.errors import JointError, PysimError
 from pysim.plugins.fields import field_type, fields_of
 from pysim.plugins.registry import PluginKind
@@ -27,8 +27,11 @@ class Force:
     """Base class of force plugins: annotated fields are keys of the scene's [[force]] table.
 
     A plugin has one of the methods `wrench`, `tension` and `force`, which is called once with symbolic numbers. It may
-    leave out arguments that it does not use.
+    leave out arguments that it does not use. `states`, whose rates the method `state_rate` returns, are further
+    arguments of both; an integrator carries them along with the motion.
     """
+
+    states: ClassVar[Channels] = NONE
 
     def __init_subclass__(cls, **options: object) -> None:
         super().__init_subclass__(**options)
@@ -104,6 +107,11 @@ def _check_force(plugin: type[Force], where: str) -> None:
             problem = f"the field {field.name!r} is a key that every force has"
             raise PysimError(where, f"{problem}; choose another name")
         field_type(plugin, field)
+    if len(plugin.states) and not hasattr(plugin, "state_rate"):
+        names = ", ".join(plugin.states.names)
+        arguments = ", ".join(method_of(plugin).arguments)
+        problem = f"has the states {names}, but no state_rate"
+        raise PysimError(where, f"{problem}; write `def state_rate(self, {arguments}, {names})`")
 
 
 Plugin = TypeVar("Plugin", bound=type[Force])
@@ -127,13 +135,20 @@ def force(name: str) -> Callable[[Plugin], Plugin]:
 
 
 def depends_on_signals(name: str) -> bool:
-    """Return whether a force depends on time or signals, so that it acts in runs of a scene alone."""
+    """Return whether a force depends on time, signals or its states, so that it acts in runs of a scene alone."""
     if name in FORCES.builtin:
         return False
     plugin: Any = find_force(name)
-    method = getattr(plugin, method_of(plugin).name)
+    return bool(len(plugin.states)) or is_driven(plugin)
+
+
+def is_driven(plugin: type[Force]) -> bool:
+    """Return whether a force depends on time or signals, by which it may put energy into a mechanism."""
+    methods = [getattr(plugin, method_of(plugin).name), getattr(plugin, "state_rate", None)]
     fields = (field_type(plugin, field) for field in fields_of(plugin).values())
-    return "t" in inspect.signature(method).parameters or any(map(is_signal, fields))
+    return any(map(is_signal, fields)) or any(
+        "t" in inspect.signature(method).parameters for method in methods if method is not None
+    )
 
 
 def find_force(name: str) -> type[Force]:
@@ -142,6 +157,6 @@ def find_force(name: str) -> type[Force]:
     Raises:
         PysimError: there is none; the text suggests one.
     """
-    from pysim.elements import library, tendons, thruster  # noqa: F401, PLC0415, they register pysim's own
+    from pysim.elements import friction, library, tendons, thruster  # noqa: F401, PLC0415, they register pysim's own
 
     return FORCES.find(name)

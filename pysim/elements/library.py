@@ -63,12 +63,12 @@ class Rope(Force):
 # ---------------------------------------------------------------------------------- on coordinates
 
 
-def _difference(numbers: Sequence[Any]) -> Any:
+def difference(numbers: Sequence[Any]) -> Any:
     """Return the coordinate, or the second of two less the first."""
     return numbers[0] if len(numbers) == 1 else numbers[1] - numbers[0]
 
 
-def _against(numbers: Sequence[Any], pull: Any) -> list[Any]:
+def against(numbers: Sequence[Any], pull: Any) -> list[Any]:
     """Return a force against the difference, and its opposite on the first of two coordinates."""
     if len(numbers) > 2:
         problem = f"acts on one coordinate or between two, got {len(numbers)}"
@@ -85,11 +85,11 @@ class CoordinateSpring(Force):
     rest: float = 0.0  # [m or rad], coordinate or difference at rest
 
     def force(self, q: Sequence[Any], v: Sequence[Any]) -> list[Any]:
-        stretch = _difference(q) - self.rest
-        return _against(q, self.stiffness * stretch + self.damping * _difference(v))
+        stretch = difference(q) - self.rest
+        return against(q, self.stiffness * stretch + self.damping * difference(v))
 
     def energy(self, q: Sequence[Any]) -> Any:
-        return 0.5 * self.stiffness * (_difference(q) - self.rest) ** 2
+        return 0.5 * self.stiffness * (difference(q) - self.rest) ** 2
 
 
 @force("table_spring")
@@ -114,14 +114,14 @@ class TableSpring(Force):
         return slopes
 
     def force(self, q: Sequence[Any], v: Sequence[Any]) -> list[Any]:
-        x, slopes = _difference(q), self._slopes()
+        x, slopes = difference(q), self._slopes()
         pull: Any = self.pull[0] + slopes[0] * (x - self.stretch[0])
         for knot, bend in zip(self.stretch[1:-1], np.diff(slopes).tolist(), strict=True):
             pull = pull + bend * np.maximum(x - knot, 0.0)
-        return _against(q, pull + self.damping * _difference(v))
+        return against(q, pull + self.damping * difference(v))
 
     def energy(self, q: Sequence[Any]) -> Any:
-        x, slopes = _difference(q), self._slopes()
+        x, slopes = difference(q), self._slopes()
         away: Any = x - self.stretch[0]
         energy = self.pull[0] * away + 0.5 * slopes[0] * away * away
         for knot, bend in zip(self.stretch[1:-1], np.diff(slopes).tolist(), strict=True):
@@ -153,14 +153,14 @@ class StribeckFriction(Force):
     viscous: float = 0.0  # [N·s/m or N·m·s/rad], b
 
     def force(self, v: Sequence[Any]) -> list[Any]:
-        rate = _difference(v)
+        rate = difference(v)
         smooth: Any = np.sqrt(rate * rate + self.rounding_speed**2)
         # |v|^δ has no slope at 0 where δ < 1, and its product with v has
         moving = np.where(rate == 0, 1.0, rate)
         ratio: Any = np.abs(moving) / self.stribeck_speed
         fall = np.where(rate == 0, 1.0, np.exp(-(ratio**self.exponent)))
         dry = (self.kinetic + (self.static - self.kinetic) * fall) * rate / smooth
-        return _against(v, dry + self.viscous * rate)
+        return against(v, dry + self.viscous * rate)
 
 
 @force("gas_spring")

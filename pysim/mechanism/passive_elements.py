@@ -19,7 +19,7 @@ from pysim.plugins.fields import build
 from pysim.scene.spec import ForceSpec, PathPart
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from pysim.mechanism.model import Model
     from pysim.scene.spec import ActuatorSpec, JointSpec, SceneSpec, SpringSpec
@@ -96,21 +96,24 @@ class PassiveElements:
         return (*(force.name for force in self.forces), *self._drives, *self._joints)
 
     def measured(
-        self, chosen: Collection[str], forces: Sequence[GraphBlock], acting: Sequence[str] | None
+        self,
+        chosen: Collection[str],
+        forces: Sequence[GraphBlock],
+        acting: Mapping[str, bool] | None,
     ) -> MeasuredElements:
         """Return the chosen elements.
 
         Args:
             chosen: their names.
             forces: blocks of the forces among them.
-            acting: names of the actuators and forces of the graph, None without a ledger.
+            acting: actuators and forces of the graph, and whether they inject energy; None without a ledger.
         """
         drives = {name: drive for name, drive in self._drives.items() if name in chosen}
         joints = {name: own for name, own in self._joints.items() if name in chosen}
         entries: dict[str, bool] | None = None
         if acting is not None:
             entries = {force.name: False for force in forces if force.name in self._dissipates}
-            entries |= dict.fromkeys(acting, True)
+            entries |= acting
             entries |= dict.fromkeys(drives, True)
             entries |= {name: False for name, (joint, _) in joints.items() if _dissipates(joint)}
         return MeasuredElements(

@@ -16,7 +16,7 @@ from pysim.elements.block import (
     signal_fields,
     signal_fields_of,
 )
-from pysim.elements.force import depends_on_signals, find_force
+from pysim.elements.force import depends_on_signals, find_force, is_driven
 from pysim.elements.graph import GraphBuilder
 from pysim.elements.graph_types import CoordinatePlace, GraphBlock
 from pysim.elements.sources import Input
@@ -83,7 +83,7 @@ def compile_signals(
         for own in elements.forces
         if own.name in chosen
     ]
-    acting = [block.name for block in blocks if block.kind in ("actuator", "force")]
+    acting = {b.name: _injects(b) for b in blocks if b.kind in ("actuator", "force")}
     measured = elements.measured(chosen, passive, acting if ledger else None)
     graph = GraphBuilder(
         blocks,
@@ -96,6 +96,11 @@ def compile_signals(
         spec.settings.seed,
     )
     return graph.compile()
+
+
+def _injects(block: GraphBlock) -> bool:
+    """Return whether the work of an actuator or force counts as injected, and not as dissipated."""
+    return block.kind == "actuator" or bool(block.released_by) or is_driven(type(block.plugin))
 
 
 def acts_in_scene(force: ForceSpec) -> bool:

@@ -1,0 +1,42 @@
+"""Friction with a state: the LuGre model, whose bristles bend before they slide."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pysim.elements.channels import real
+from pysim.elements.force import Force, force
+from pysim.elements.library import against, difference
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+@force("lugre_friction")
+class LuGreFriction(Force):
+    """Dry friction of elastic bristles on a coordinate, or between two: it sticks, creeps before it slides, and slips.
+
+    F = σ0 z + σ1 z′ + σ2 v,  z′ = v − σ0 |v| z/g(v),  g = Fc + (Fs − Fc) exp(−(v/vs)²), with the deflection z of the
+    bristles [Canudas de Wit, Olsson, Åström and Lischinsky 1995]. z settles within g/(σ0 |v|), which steps of explicit
+    schemes must not exceed.
+    """
+
+    states = real("bristle")  # [m or rad], z
+    kinetic: float  # [N or N·m], Fc
+    static: float  # [N or N·m], Fs
+    stribeck_speed: float  # [m/s or rad/s], vs
+    bristle_stiffness: float  # [N/m or N·m/rad], σ0
+    bristle_damping: float = 0.0  # [N·s/m or N·m·s/rad], σ1
+    viscous: float = 0.0  # [N·s/m or N·m·s/rad], σ2
+
+    def state_rate(self, v: Sequence[Any], bristle: Any) -> Any:
+        rate = difference(v)
+        sliding: Any = np.exp(-((rate / self.stribeck_speed) ** 2))
+        most = self.kinetic + (self.static - self.kinetic) * sliding
+        return rate - self.bristle_stiffness * np.abs(rate) * bristle / most
+
+    def force(self, v: Sequence[Any], bristle: Any) -> list[Any]:
+        damping = self.bristle_damping * self.state_rate(v, bristle)
+        return against(v, self.bristle_stiffness * bristle + damping + self.viscous * difference(v))
