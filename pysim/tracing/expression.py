@@ -20,7 +20,7 @@ Number = Union["Scalar", float, int]
 def _refuse(what: str, remedy: str) -> JointError:
     text = author_text()
     return JointError(
-        author_line(), f"{what} while the joint is traced{text and f', in {text}'}; {remedy}"
+        author_line(), f"{what} while the formula is traced{text and f', in {text}'}; {remedy}"
     )
 
 
@@ -119,7 +119,7 @@ class Scalar:
 
     def __bool__(self) -> bool:
         what = "a branch depends on a symbolic number"
-        raise _refuse(what, "write np.where(condition, a, b)")
+        raise _refuse(what, "write np.where(condition, a, b), number by number for arrays")
 
     def __float__(self) -> float:
         what = "a symbolic number is converted to a float"
@@ -131,7 +131,7 @@ class Scalar:
         raise _refuse(what, f"{remedy}, plain numbers for a count")
 
     def _rounded(self, *_: Any) -> Any:
-        remedy = "joint motions must be smooth; remove the rounding"
+        remedy = "formulas must be smooth; remove the rounding"
         raise _refuse("a symbolic number is rounded", remedy)
 
     __int__ = __round__ = __trunc__ = __floor__ = __ceil__ = _rounded

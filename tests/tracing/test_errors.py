@@ -146,7 +146,7 @@ def symbolic_knots(q):
     return spline(q.a, [0, q.b], [0, 1])
 
 
-WHERE = "write np.where(condition, a, b)"
+WHERE = "write np.where(condition, a, b), number by number for arrays"
 BRANCH = "a branch depends on a symbolic number"
 FLOAT = "a symbolic number is converted to a float"
 MATH = "use NumPy's functions instead of math's, and keep the number symbolic"
@@ -162,7 +162,7 @@ PLACES = (
     "use spline(x, knots, values) for a table, np.where for a choice, plain numbers for a count"
 )
 WHOLE = "a symbolic number is rounded"
-SMOOTH = "joint motions must be smooth; remove the rounding"
+SMOOTH = "formulas must be smooth; remove the rounding"
 ELSE = "use numbers, NumPy functions of them and arrays of them"
 
 REFUSED = [
@@ -222,7 +222,7 @@ def test_code_that_cannot_be_traced_is_reported_with_its_line_and_a_remedy(formu
     where, line = place(formula, word)
     with pytest.raises(pysim.JointError) as caught:
         trace(joint_of(formula))
-    expected = f"{where}: {what} while the joint is traced, in `{line}`; {remedy}"
+    expected = f"{where}: {what} while the formula is traced, in `{line}`; {remedy}"
     assert str(caught.value) == expected
 
 
@@ -266,7 +266,9 @@ def test_the_line_in_a_helper_of_the_author_is_the_one_named():
     where, line = place(helper)
     with pytest.raises(pysim.JointError) as caught:
         trace(joint_of(lambda q: helper(q.a)))
-    assert str(caught.value) == f"{where}: {BRANCH} while the joint is traced, in `{line}`; {WHERE}"
+    assert (
+        str(caught.value) == f"{where}: {BRANCH} while the formula is traced, in `{line}`; {WHERE}"
+    )
 
 
 def test_numpy_arrays_sums_and_products_of_symbolic_numbers_are_traced(rng):
