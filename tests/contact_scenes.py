@@ -106,6 +106,23 @@ def anymal_pushed(run: Run) -> None:
     np.testing.assert_allclose(weight, 1, rtol=1e-3)
 
 
+def standing_up(run: Run) -> None:
+    trajectory = run.trajectory
+    height, lying = trajectory.q[:, 2], row_at(run, 1.0)
+    assert height[lying] < 0.2
+    assert np.abs(trajectory.v[lying]).max() < 1e-2  # it settled
+    assert height[-1] > 0.4
+    assert np.abs(trajectory.v[row_at(run, 4.5) :]).max() < 1e-4  # the sampled torques settle
+    names = trajectory.names["contacts"]
+    feet = [k for k, name in enumerate(names) if name.startswith("world") and "FOOT" in name]
+    carried = trajectory.contact_forces[-1][:, 2]
+    np.testing.assert_allclose(carried[feet].sum() / run.model.total_mass / G, 1, rtol=1e-4)
+    assert (carried[feet] > 0.2 * run.model.total_mass * G).all()
+    assert (
+        np.abs(np.delete(trajectory.contact_forces[-1], feet, axis=0)).max() == 0.0
+    )  # nothing else touches
+
+
 def humanoid_fall(run: Run) -> None:
     trajectory = run.trajectory
     names = trajectory.names["contacts"]
@@ -129,5 +146,6 @@ CLAIMS: dict[str, Callable[[Run], None]] = {
     "gripper": gripper,
     "humanoid_fall": humanoid_fall,
     "quadruped": quadruped,
+    "standing_up": standing_up,
     "wrecking_ball": wrecking_ball,
 }
