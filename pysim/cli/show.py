@@ -13,7 +13,8 @@ from pysim.cli.messages import print_columns, print_line, visible
 from pysim.cli.progress import bar_on_terminal
 from pysim.errors import PysimError
 from pysim.sweeps.results import is_sweep, load_results
-from pysim.trajectory import Trajectory, load_trajectory
+from pysim.trajectory import Trajectory
+from pysim.trajectory.reader import load_for_pictures
 
 if TYPE_CHECKING:
     from pysim.mechanism.model import Model, State
@@ -37,7 +38,7 @@ class PictureOptions:
         """Return the options of the renderer."""
         found = {"size": _size(self.size), "fps": self.fps, "speed": self.speed}
         chosen = {key: value for key, value in found.items() if value is not None}
-        others = [load_trajectory(path) for path in self.others]
+        others = [load_for_pictures(path) for path in self.others]
         return {**dict(_setting(text) for text in self.settings), **chosen, "others": others}
 
 
@@ -82,7 +83,7 @@ def view_file(
     if not is_run and movie is None and still is None:
         _pose(path, package_dirs, allow_code=allow_code)
         return
-    trajectory, *rest = (load_trajectory(name) for name in (path, *others))
+    trajectory, *rest = (load_for_pictures(name) for name in (path, *others))
     if still is not None:
         make_still(trajectory, still, others=rest)
     if movie is not None:
@@ -127,7 +128,7 @@ def movie_of_file(path: Path, options: PictureOptions) -> None:
     output = options.output or Path(path.stem + ".mp4")
     check_picture(output, MOVIES)
     wishes = options.wishes()
-    make_movie(load_trajectory(path), output, quiet=options.quiet, **wishes)
+    make_movie(load_for_pictures(path), output, quiet=options.quiet, **wishes)
 
 
 def still_of_file(
@@ -146,7 +147,7 @@ def still_of_file(
     check_picture(output, IMAGES)
     wishes = options.wishes()
     if path.suffix.lower() in TRAJECTORIES:
-        trajectory = load_trajectory(path)
+        trajectory = load_for_pictures(path)
     else:
         model, state, render = _read_start(path, package_dirs, allow_code=allow_code)
         trajectory = Trajectory.of(model, [0.0], state.q[None], render=render)
@@ -171,7 +172,7 @@ def plot_files(
     if is_sweep(paths[0]):
         _plot_sweep(paths[0], output, patterns, list_names=list_names)
         return
-    runs = [load_trajectory(path) for path in paths]
+    runs = [load_for_pictures(path) for path in paths]
     if list_names:
         from pysim.render.quantities import quantities_of, select  # noqa: PLC0415
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from pysim.render import colors, fitting_shapes as shapes
 from pysim.render.triads import Triad
+from pysim.trajectory.stored_rows import by_blocks
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -161,6 +162,6 @@ def ellipsoid(theta: Array) -> tuple[Array, Array]:
 
 def _strongest(trajectory: Trajectory) -> float:
     """Return the strongest force [N] of contacts and loops in the run."""
-    points = np.linalg.norm(trajectory.contacts.force, axis=-1)
+    points = by_blocks(lambda force: np.linalg.norm(force, axis=-1), trajectory.contacts.force)
     loops = trajectory.loop_loads[..., 0]
     return float(max(points.max(initial=0.0), loops.max(initial=0.0)))

@@ -66,7 +66,9 @@ def measure(
     follows = options.follow
     if follows is None:
         follows = travel > FOLLOW_BEYOND * max(own, SMALLEST)
-    marks = [trajectory.path_of(name)[picked, None] for name in (*options.frames, *options.trails)]
+    marks = [
+        trajectory.path_of(name, picked)[:, None] for name in (*options.frames, *options.trails)
+    ]
     seen = np.concatenate([moving, *marks], axis=1)
     if follows:
         seen = seen - (middle - middle[0])[:, None]

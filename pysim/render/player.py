@@ -135,10 +135,14 @@ class Player:
     def _tensions(self) -> dict[str, float]:
         """Return the recorded numbers of springs and forces, interpolated."""
         run = self.trajectory
-        names, t = run.header.force_names, run.t
+        if not run.header.force_names:
+            return {}
+        after = int(np.clip(np.searchsorted(run.t, self.time), 0, len(run) - 1))
+        near = slice(max(after - 1, 0), after + 1)
+        t, forces = run.t[near], run.element_forces[near]
         return {
-            name: float(np.interp(self.time, t, run.element_forces[:, k]))
-            for k, name in enumerate(names)
+            name: float(np.interp(self.time, t, forces[:, k]))
+            for k, name in enumerate(run.header.force_names)
             if name.endswith(".tension")
         }
 

@@ -32,6 +32,8 @@ NAMED = 16  # number of lines that a legend can distinguish; more are drawn thin
 MOST_POINTS = (
     4000  # points of one line; longer ones are subsampled to the extremes of each interval
 )
+MOST_OF_PHASES = 50_000  # points over another quantity; of more rows some are drawn as dots
+CHUNK = 5000  # points drawn together, which bounds the memory for lines that cross themselves
 MOST_RUNS = 8
 DASHES = ("-", "--", ":", "-.", (0, (5, 1, 1, 1, 1, 1)), (0, (7, 2)), (0, (1, 2)), (0, (3, 3)))
 SHORTEST = 8  # rows of a spectrum
@@ -47,6 +49,7 @@ class Line:
     run: int
     color: str | None = None
     width: float = 1.4
+    dotted: bool = False  # dots, which no line joins
 
 
 @dataclass
@@ -92,7 +95,8 @@ def plot(
         figure = Figure(layout="constrained", dpi=144)
         FigureCanvasAgg(figure)
         draw(runs, panels, x_title, figure)
-        with rc_context({"svg.fonttype": "none", "pdf.fonttype": 42}):  # text remains text
+        text_remains_text: Any = {"svg.fonttype": "none", "pdf.fonttype": 42}
+        with rc_context({**text_remains_text, "agg.path.chunksize": CHUNK}):
             figure.savefig(draft, facecolor="white")
 
 
@@ -130,9 +134,9 @@ def panels_of(
         x = run.t
         if against is not None:
             (other,) = _single(select(run, [against]), against, run)
-            x, x_title = other.values(), f"{other.name}{_bracket(other.unit)}"
+            x, x_title = np.asarray(other.values()), f"{other.name}{_bracket(other.unit)}"
         for quantity in select(run, patterns):
-            line = _line(run, quantity, x, k, labels[k], spectrum=spectrum)
+            line = _line(run, quantity, x, k, labels[k], spectrum=spectrum, phase=bool(against))
             kind = "amplitude" if spectrum else quantity.kind
             title = f"{kind}{_bracket(quantity.unit)}"
             if quantity.kind == "position" and quantity.unit in {"", "1"}:
@@ -142,16 +146,28 @@ def panels_of(
 
 
 def _line(
-    run: Trajectory, quantity: Quantity, x: Array, k: int, label: str, *, spectrum: bool
+    run: Trajectory,
+    quantity: Quantity,
+    x: Array,
+    k: int,
+    label: str,
+    *,
+    spectrum: bool,
+    phase: bool,
 ) -> Line:
     y = np.asarray(quantity.values(), float)
     if spectrum:
         x, y = amplitudes(run, y)
+    stride = -(-len(x) // MOST_OF_PHASES) if phase else 1
+    if phase:
+        x, y = x[::stride], y[::stride]
+    else:
+        x, y = subsampled(x, y)
     head, _, tail = quantity.name.partition(".")
     own = tail.removesuffix(".force").removesuffix(".moment") if head != "position" else tail
     whole = f"{label}: {own}" if label else own
     total = quantity.name == "energy.total"
-    return Line(whole, x, y, k, colors.TEXT if total else None, 2.0 if total else 1.4)
+    return Line(whole, x, y, k, colors.TEXT if total else None, 2.0 if total else 1.4, stride > 1)
 
 
 def _single(found: list[Quantity], name: str, run: Trajectory) -> list[Quantity]:
@@ -211,14 +227,17 @@ def _draw_panel(axis: Axes, panel: Panel, *, over_time: bool, runs: int) -> None
     many = len(panel.lines) > NAMED
     each = -(-len(panel.lines) // runs)
     for k, line in enumerate(panel.lines):
-        x, y = subsampled(line.x, line.y) if over_time else (line.x, line.y)
         number = k % each if runs > 1 else k
         color = line.color or colors.PALETTE[number % len(colors.PALETTE)]
         dashes: Any = DASHES[line.run] if runs > 1 else "-"
         if runs == 1 and k >= len(colors.PALETTE) and not many:
             dashes = "--"
         width, alpha = (0.8, 0.6) if many else (line.width, 1.0)
-        axis.plot(x, y, linestyle=dashes, color=color, linewidth=width, alpha=alpha)
+        dots: Any = {"marker": ".", "markersize": 1.0} if line.dotted else {}
+        dashes = "" if line.dotted else dashes
+        axis.plot(
+            line.x, line.y, linestyle=dashes, color=color, linewidth=width, alpha=alpha, **dots
+        )
     axis.set_ylabel(panel.title, color=colors.TEXT, parse_math=False)
     axis.grid(visible=True, color="#e3e8ee", linewidth=0.8)
     axis.tick_params(colors=colors.TEXT, length=0)

@@ -3,7 +3,6 @@
     q.JOINT  v.JOINT  a.JOINT               coordinates, velocities and accelerations
     energy.kinetic .potential .elastic .total .balance
     work.ELEMENT  work.dissipated  work.injected    of the energy ledger
-    signals.NAME
     position.FRAME.x .y .z                  of bodies and frames, in the world
     loops.NAME.force .moment                strength of a loop's force and moment
     couplings.NAME.force
@@ -41,6 +40,10 @@ def _column(columns: Array, k: int) -> Array:
     return columns[:, k]
 
 
+def _strength(forces: Array, k: int) -> Array:
+    return np.asarray(np.linalg.norm(forces[:, k], axis=-1))
+
+
 @dataclass(frozen=True)
 class Quantity:
     """Values (n,) of one recorded quantity, computed when they are needed."""
@@ -68,7 +71,7 @@ def quantities_of(trajectory: Trajectory) -> dict[str, Quantity]:
         for k, label in enumerate(labels):
             add(f"{key}.{label}", units[key][k], kind, partial(_column, columns, k))
     for part in ("kinetic", "potential", "elastic"):
-        add(f"energy.{part}", "J", "energy", partial(getattr, trajectory, part))
+        add(f"energy.{part}", "J", "energy", partial(np.asarray, getattr(trajectory, part)))
     add("energy.total", "J", "energy", lambda: trajectory.energy)
     if trajectory.work:
         add("energy.balance", "J", "energy", lambda: trajectory.energy_balance)
@@ -110,9 +113,9 @@ def _add_contacts(
     trajectory: Trajectory, add: Callable[[str, str, str, Callable[[], Array]], None]
 ) -> None:
     for k, label in enumerate(trajectory.names["contacts"]):
-        strength = lambda k=k: np.linalg.norm(trajectory.contact_forces[:, k], axis=-1)  # noqa: E731
+        strength = lambda k=k: _strength(trajectory.contact_forces, k)  # noqa: E731
         add(f"contacts.{label}.force", "N", "contact force", strength)
-        impulse = lambda k=k: np.linalg.norm(trajectory.contact_impulses[:, k], axis=-1)  # noqa: E731
+        impulse = lambda k=k: _strength(trajectory.contact_impulses, k)  # noqa: E731
         add(f"contacts.{label}.impulse", "N·s", "contact impulse", impulse)
         for i, axis in enumerate("xyz"):
             part = lambda k=k, i=i: trajectory.contact_forces[:, k, i]  # noqa: E731
@@ -146,7 +149,7 @@ def default_patterns(trajectory: Trajectory) -> list[str]:
     patterns += ["couplings"] if names["couplings"] else []
     patterns += ["forces.*.tension"]
     patterns += ["contacts.*.force"] if names["contacts"] else []
-    elastic = ["energy.elastic"] if trajectory.elastic.any() else []
+    elastic = ["energy.elastic"] if np.any(trajectory.elastic) else []
     own = {pattern for pattern in patterns if _matches(pattern, quantities_of(trajectory))}
     kept = [pattern for pattern in patterns if pattern in own]
     return [*kept, "energy.kinetic", "energy.potential", *elastic, "energy.total"]
@@ -154,7 +157,7 @@ def default_patterns(trajectory: Trajectory) -> list[str]:
 
 def energy_patterns(trajectory: Trajectory) -> list[str]:
     """Return what is plotted of energies: their parts, their balance, and the work of every element."""
-    elastic = ["energy.elastic"] if trajectory.elastic.any() else []
+    elastic = ["energy.elastic"] if np.any(trajectory.elastic) else []
     own = ["energy.balance", "work"] if trajectory.work else []
     return ["energy.kinetic", "energy.potential", *elastic, "energy.total", *own]
 

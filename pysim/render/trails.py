@@ -46,7 +46,7 @@ class Trail:
         stride = -(-len(trajectory) // MOST_POINTS)
         self._t = trajectory.t[::stride]
         self._body, self._point, self._length = body, point, length
-        self._path = trajectory.carried_point(body, point)[::stride]
+        self._path = trajectory.carried_point(body, point, slice(None, None, stride))
         points = np.concatenate([self._path, self._path[-1:]])
         self._line: Mesh = pv.PolyData(points, lines=np.r_[len(points), np.arange(len(points))])
         self._rgba = np.zeros((len(points), 4), np.uint8)

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from pysim.trajectory.parts import create_rows, has, numbers
+from pysim.trajectory.stored_rows import StoredRows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import h5py
     from numpy.typing import NDArray
+
+    from pysim.trajectory.stored_rows import StoredFile
 
     Array = NDArray[np.float64]
 
@@ -28,6 +31,7 @@ SHAPES: dict[str, tuple[int, ...]] = {
     "slip_speed": (),
     "stuck": (),
 }
+KINDS: dict[str, type] = {"pair": int, "stuck": bool}
 UNITS = {
     "point": "m",
     "force": "N",
@@ -75,13 +79,7 @@ def contact_points(counts: NDArray[np.intp], columns: dict[str, Array]) -> Conta
     offsets = np.concatenate([[0], np.cumsum(counts)]).astype(int)
     return ContactPoints(
         offsets,
-        own["pair"].astype(int),
-        own["point"],
-        own["normal"],
-        own["force"],
-        own["penetration"],
-        own["slip_speed"],
-        own["stuck"].astype(bool),
+        **{name: values.astype(KINDS.get(name, float), copy=False) for name, values in own.items()},
     )
 
 
@@ -94,6 +92,10 @@ def joined_points(parts: Sequence[ContactPoints]) -> ContactPoints:
     return contact_points(
         counts, {name: np.concatenate([getattr(part, name) for part in parts]) for name in names}
     )
+
+
+def _are_finite(values: Array) -> bool:
+    return bool(np.isfinite(values).all())
 
 
 def create_points(file: h5py.File) -> None:
@@ -116,8 +118,8 @@ def append_points(file: h5py.File, points: ContactPoints) -> None:
     group["offsets"][rows:] = first + points.offsets[1:]
 
 
-def read_points(file: h5py.File, rows: int) -> ContactPoints:
-    """Return the contact points of the first rows; none of a file without them.
+def read_points(file: h5py.File, rows: int, stored: StoredFile | None = None) -> ContactPoints:
+    """Return the contact points of the first rows; none of a file without them. They stay in a `stored` file.
 
     Raises:
         ValueError: a part is missing or invalid, or has fewer points than the rows.
@@ -129,6 +131,13 @@ def read_points(file: h5py.File, rows: int) -> ContactPoints:
         raise ValueError(f"'{GROUP}/offsets' must have {rows + 1} numbers that do not decrease")
     counts = np.diff(offsets[: rows + 1]).astype(int)
     total = int(counts.sum())
+    if stored is not None:
+        points: dict[str, Any] = {
+            name: StoredRows(stored, f"{GROUP}/{name}", total, _are_finite, KINDS.get(name, float))
+            for name, shape in SHAPES.items()
+            if numbers(file, f"{GROUP}/{name}", (None, *shape)) is not None
+        }
+        return ContactPoints(np.concatenate([[0], np.cumsum(counts)]).astype(int), **points)
     columns = {
         name: np.asarray(numbers(file, f"{GROUP}/{name}", (None, *shape))[:total], float)
         for name, shape in SHAPES.items()

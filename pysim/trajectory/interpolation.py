@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def interpolated_poses(t: Array, poses: Array, times: Array) -> Array:
     """Return poses (k, nbodies, 7) at `times` (k,), interpolated from `poses` (n, nbodies, 7) at `t` (n,) [s]."""
     if len(t) == 1:
-        return np.repeat(poses, len(times), axis=0)
+        return np.repeat(np.asarray(poses), len(times), axis=0)
     after = np.clip(np.searchsorted(t, times, side="right"), 1, len(t) - 1)
     before = after - 1
     s = np.clip((times - t[before]) / (t[after] - t[before]), 0.0, 1.0)[:, None, None]

@@ -12,8 +12,9 @@ import fcntl
 import os
 import warnings
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -32,6 +33,7 @@ from pysim.trajectory.parts import (
     whole_number,
 )
 from pysim.trajectory.record import FINITE, Trajectory, trajectory_of, valid_rows
+from pysim.trajectory.stored_rows import StoredFile, StoredRows, by_blocks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -43,16 +45,22 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 Found = TypeVar("Found")
+STREAMED = 1 << 28  # bytes of a file beyond which pictures read it as a stream
 
 
-def load_trajectory(path: str | PathLike[str]) -> Trajectory:
+def load_trajectory(path: str | PathLike[str], *, stream: bool = False) -> Trajectory:
     """Read a trajectory file; one that was cut short is read as far as it goes, with a warning.
+
+    Args:
+        path: the file.
+        stream: leave the rows in the file, except for their times, and read them when the arrays are indexed or used
+            with NumPy, so that memory does not grow with the file. A file that another program wrote is read whole.
 
     Raises:
         TrajectoryError: the file is not a trajectory, is in use or is damaged.
     """
     path = Path(path)
-    trajectory, reason = _read_from(path, read_whole, "whole")
+    trajectory, reason = _read_from(path, read_whole, "whole", stream=stream)
     if not trajectory.complete:
         end = f"its last time is {trajectory.t[-1]:g} s" if len(trajectory) else "it has no rows"
         why = f", {reason}" if reason else ""
@@ -82,7 +90,19 @@ def name_in(path: Path) -> str | None:
         return None
 
 
-def _read_from(path: Path, read: Callable[[Path, h5py.File], Found], what: str) -> Found:
+def load_for_pictures(path: str | PathLike[str]) -> Trajectory:
+    """Read a trajectory file as `load_trajectory` does, a large one as a stream."""
+    path = Path(path)
+    return load_trajectory(path, stream=path.is_file() and path.stat().st_size > STREAMED)
+
+
+def _read_from(
+    path: Path,
+    read: Callable[[Path, h5py.File, StoredFile | None], Found],
+    what: str,
+    *,
+    stream: bool = False,
+) -> Found:
     """Open a file, check its pages and let `read` read it, here or in a child process."""
     if not path.exists():
         raise TrajectoryError(str(path), "does not exist; a run with -o writes it")
@@ -105,8 +125,11 @@ def _read_from(path: Path, read: Callable[[Path, h5py.File], Found], what: str) 
 
         import h5py  # noqa: PLC0415, costs 0.1 s
 
+        if stream:
+            stored = StoredFile(path, os.dup(descriptor), commit)
+            return read(path, stored.file, stored)
         with h5py.File(commit.opened(descriptor), "r") as file:
-            return read(path, file)
+            return read(path, file, None)
 
 
 @contextmanager
@@ -177,14 +200,16 @@ def _in_use(error: BaseException) -> bool:
     return isinstance(error, BlockingIOError) or "unable to lock file" in str(error)
 
 
-def read_name(path: Path, file: h5py.File) -> str:
+def read_name(path: Path, file: h5py.File, _stored: StoredFile | None = None) -> str:
     """Return the name of the scene in a trajectory of any version."""
     _check_format(path, file)
     return text_attribute(file, "name") if has_attribute(file, "name") else ""
 
 
-def read_whole(path: Path, file: h5py.File) -> tuple[Trajectory, str]:
-    """Return everything in a file, and why the run ended early if the file says it."""
+def read_whole(
+    path: Path, file: h5py.File, stored: StoredFile | None = None
+) -> tuple[Trajectory, str]:
+    """Return everything in a file, and why the run ended early if the file says it; rows stay in a `stored` file."""
     _check_format(path, file)
     version = whole_number(file, "format_version")
     if version != FORMAT_VERSION:
@@ -194,7 +219,7 @@ def read_whole(path: Path, file: h5py.File) -> tuple[Trajectory, str]:
             str(path), f"{problem}; use pysim {made or 'unknown'}, which wrote it"
         )
     reason = text_attribute(file, "reason") if has_attribute(file, "reason") else ""
-    return _read(path, file), reason
+    return _read(path, file, stored), reason
 
 
 def _check_format(path: Path, file: h5py.File) -> None:
@@ -203,7 +228,7 @@ def _check_format(path: Path, file: h5py.File) -> None:
         raise TrajectoryError(str(path), problem)
 
 
-def _read(path: Path, file: h5py.File) -> Trajectory:
+def _read(path: Path, file: h5py.File, stored: StoredFile | None) -> Trajectory:
     header = read_header(file)
     complete = flag(file, "complete")
     parts = {key: numbers(file, key, (None, *row)) for key, row in header.row_shapes.items()}
@@ -215,26 +240,50 @@ def _read(path: Path, file: h5py.File) -> Trajectory:
             raise ValueError(f"{key!r} has {rows} rows, but {stored_rows(part)} are stored")
     if not complete:
         rows = min(stored_rows(part) for part in parts.values())
-    columns = {key: np.asarray(part[:rows], float) for key, part in parts.items()}
-    good = _good_rows(columns)
+    columns = {
+        key: np.asarray(part[:rows], float)
+        if stored is None or key == "time"
+        else _rows(stored, key, rows)
+        for key, part in parts.items()
+    }
+    good = _good_rows(columns, checked_later=complete and stored is not None)
     if complete and good < rows:
         raise ValueError(_fault_of_row(columns, good))
-    columns = {key: values[:good] for key, values in columns.items()}
+    columns = {
+        key: values[:good]
+        if isinstance(values, np.ndarray)
+        else _rows(stored, key, good, partial(_are_valid, key))
+        for key, values in columns.items()
+    }
     events = read_events(file, *header.row_shapes["q"], *header.row_shapes["v"], complete=complete)
-    contacts = read_points(file, len(columns["time"]))
+    contacts = read_points(file, len(columns["time"]), stored)
     return trajectory_of(
         header, columns, complete=complete, source=str(path), events=events, contacts=contacts
     )
 
 
-def _good_rows(columns: dict[str, Array]) -> int:
+def _rows(
+    stored: StoredFile | None, key: str, rows: int, check: Callable[[Array], bool] = lambda _: True
+) -> Any:  # noqa: ANN401, used as an array
+    """Return a dataset as an array that is read when it is indexed."""
+    assert stored is not None
+    return StoredRows(stored, key, rows, check)
+
+
+def _are_valid(key: str, values: Array) -> bool:
+    return bool(valid_rows(key, values).all())
+
+
+def _good_rows(columns: dict[str, Any], *, checked_later: bool) -> int:
     """Count the leading rows without a fault, each later than the one before.
 
-    In a run that was cut short these reached the disk in full; the rest still holds the fill, NaN.
+    In a run that was cut short these reached the disk in full; the rest still holds the fill, NaN. Stored rows of
+    complete runs are checked as they are read.
     """
     good = np.diff(columns["time"], prepend=-np.inf) > 0
     for key, values in columns.items():
-        good &= valid_rows(key, values)
+        if not (checked_later and isinstance(values, StoredRows)):
+            good &= by_blocks(partial(valid_rows, key), values)
     return len(good) if good.all() else int(np.argmin(good))
 
 

@@ -13,6 +13,7 @@ from pysim.errors import TrajectoryError, did_you_mean
 from pysim.trajectory.contacts import ContactPoints, no_points
 from pysim.trajectory.events import Events, no_events
 from pysim.trajectory.interpolation import interpolated_poses, rotation_matrices
+from pysim.trajectory.stored_rows import by_blocks
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from pysim.mechanism.model import Model
 
     Array = NDArray[np.float64]
+    Rows = slice | NDArray[np.intp]
 
 
 LOOP_WRENCHES, COUPLING_FORCES = "loops/wrenches", "couplings/forces"  # datasets of the file
@@ -31,6 +33,7 @@ ELEMENTS = "forces"  # of springs and force plugins
 FORCES = (LOOP_WRENCHES, COUPLING_FORCES, PAIR_FORCES, PAIR_IMPULSES, ELEMENTS)
 SIGNALS = "signals/"  # prefix of the datasets of signals
 WORK = "work/"  # prefix of the datasets of the energy ledger
+EVERY = slice(None)
 FINITE = ("time", "q", "v", "poses")  # in every row; the others may overflow, and none may be NaN
 
 
@@ -135,7 +138,8 @@ class Trajectory:
     """Result of a run: n output instants of a mechanism, in SI units.
 
     `poses` holds body frames in the world: position [m], then quaternion (x, y, z, w). `complete`
-    is false when the run was cut short. `source` is the file it was read from.
+    is false when the run was cut short. `source` is the file it was read from. Of a file that is opened as a stream
+    the arrays are `StoredRows`, which read what they are indexed with.
     """
 
     header: TrajectoryHeader
@@ -169,7 +173,7 @@ class Trajectory:
     @property
     def energy(self) -> Array:
         """Total energy (n,) [J], the sum of kinetic, potential and elastic energy."""
-        return self.kinetic + self.potential + self.elastic
+        return np.asarray(self.kinetic + self.potential + self.elastic)
 
     @property
     def energy_balance(self) -> Array:
@@ -181,7 +185,7 @@ class Trajectory:
         """
         if not self.work:
             return self.energy
-        return self.energy + self.work["dissipated"] - self.work["injected"]
+        return np.asarray(self.energy + self.work["dissipated"] - self.work["injected"])
 
     @property
     def loop_wrenches(self) -> Array:
@@ -191,9 +195,12 @@ class Trajectory:
     @property
     def loop_loads(self) -> Array:
         """Strength (n, loops, 2) of every loop's force [N], and of its moment [N·m] about the origin of frame B."""
-        wrenches = self.loop_wrenches
-        halves = (wrenches[..., :3], wrenches[..., 3:])
-        return np.stack([np.linalg.norm(half, axis=-1) for half in halves], axis=-1)
+
+        def loads(wrenches: Array) -> Array:
+            halves = (wrenches[..., :3], wrenches[..., 3:])
+            return np.stack([np.linalg.norm(half, axis=-1) for half in halves], axis=-1)
+
+        return by_blocks(loads, self.loop_wrenches)
 
     @property
     def coupling_forces(self) -> Array:
@@ -327,10 +334,10 @@ class Trajectory:
             raise TrajectoryError(self.source, "has no rows; the run stopped before its first")
         return interpolated_poses(self.t, self.poses, np.atleast_1d(np.asarray(times, float)))
 
-    def path_of(self, frame: str) -> Array:
-        """Return the positions (n, 3) [m] of a frame, or of a body's origin, in the world."""
+    def path_of(self, frame: str, rows: Rows = EVERY) -> Array:
+        """Return the positions (n, 3) [m] of a frame, or of a body's origin, in the world, at all or some rows."""
         body, offset = self.carrier_of(frame)
-        return self.carried_point(body, offset[:3, 3])
+        return self.carried_point(body, offset[:3, 3], rows)
 
     def carrier_of(self, frame: str) -> tuple[int, Array]:
         """Return the body (-1: world) that carries a frame, and the frame's pose (4, 4) [m] in that body."""
@@ -343,13 +350,17 @@ class Trajectory:
         hint = did_you_mean(frame, (*header.frame_names, *header.body_names))
         raise TrajectoryError(self.source, f"unknown frame {frame!r}{hint}")
 
-    def carried_point(self, body: int, point: ArrayLike) -> Array:
+    def carried_point(self, body: int, point: ArrayLike, rows: Rows = EVERY) -> Array:
         """Return the positions (n, 3) [m] in the world of a `point` (3,) [m] fixed to a body (-1: world)."""
+        place = np.asarray(point, float)
         if body < 0:
-            return np.tile(np.asarray(point, float), (len(self), 1))
-        poses = self.poses[:, body]
-        moved: Array = poses[:, :3] + rotation_matrices(poses[:, 3:]) @ np.asarray(point, float)
-        return moved
+            return np.tile(place, (len(self.t[rows]), 1))
+
+        def moved(poses: Array) -> Array:
+            own = poses[:, body]
+            return np.asarray(own[:, :3] + rotation_matrices(own[:, 3:]) @ place)
+
+        return by_blocks(moved, self.poses if rows is EVERY else self.poses[rows])
 
 
 def valid_rows(key: str, values: Array) -> NDArray[np.bool_]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pysim.errors import TrajectoryError
+from pysim.trajectory.record import EVERY
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -18,37 +19,40 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
+ROWS = 4096  # of a CSV file that are read together
 
-def table_of(trajectory: Trajectory) -> dict[str, tuple[str, Array]]:
-    """Return unit and values (n,) of every column: t, q, v, a, energies, signals and work."""
+
+def table_of(trajectory: Trajectory, rows: slice = EVERY) -> dict[str, tuple[str, Array]]:
+    """Return unit and values (n,) of every column at all or some rows: t, q, v, a, energies, signals and work."""
     names, units = trajectory.names, trajectory.units
-    found: dict[str, tuple[str, Array]] = {"t": ("s", trajectory.t)}
+    found: dict[str, tuple[str, Array]] = {"t": ("s", trajectory.t[rows])}
     for key, kind in (("q", "coordinates"), ("v", "velocities"), ("a", "velocities")):
-        values: Array = getattr(trajectory, key)
+        values: Array = getattr(trajectory, key)[rows]
         for k, (name, unit) in enumerate(zip(names[kind], units[key], strict=True)):
             found[f"{key}.{name}"] = unit, values[:, k]
     for part in ("kinetic", "potential", "elastic"):
-        found[f"energy.{part}"] = "J", getattr(trajectory, part)
+        found[f"energy.{part}"] = "J", getattr(trajectory, part)[rows]
     for name, unit in zip(names["signals"], units["signals"], strict=True):
-        values = trajectory.signals[name]
+        values = trajectory.signals[name][rows]
         if values.ndim == 1:
             found[name] = unit, values
         else:
             found |= {f"{name}[{k}]": (unit, column) for k, column in enumerate(values.T)}
-    found |= {f"work.{name}": ("J", values) for name, values in trajectory.work.items()}
+    found |= {f"work.{name}": ("J", values[rows]) for name, values in trajectory.work.items()}
     return found
 
 
 def write_csv(trajectory: Trajectory, path: Path) -> None:
     """Write the table to a CSV file whose first line has the names of its columns; numbers keep all digits."""
-    columns = table_of(trajectory)
     with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file)
-        writer.writerow(columns)
-        writer.writerows(
-            [repr(float(x)) for x in row]
-            for row in zip(*(values for _, values in columns.values()), strict=True)
-        )
+        writer.writerow(table_of(trajectory, slice(0, 0)))
+        for first in range(0, len(trajectory), ROWS):
+            columns = table_of(trajectory, slice(first, first + ROWS))
+            writer.writerows(
+                [repr(float(x)) for x in row]
+                for row in zip(*(values for _, values in columns.values()), strict=True)
+            )
 
 
 def to_pandas(trajectory: Trajectory) -> Any:  # noqa: ANN401, a pandas.DataFrame

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -165,6 +166,16 @@ def test_a_quantity_is_drawn_against_another() -> None:
         drawn(cart(), names=["q"], against="energy")
     problem = "'energy' on the horizontal axis matches 4 quantities; name one, as 'energy.kinetic'"
     assert str(caught.value) == f"trajectory: {problem}"
+
+
+def test_rows_are_left_out_of_a_long_phase_plot_and_not_joined(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(sys.modules["pysim.render.plot"], "MOST_OF_PHASES", 10)
+    figure = drawn(moving(np.zeros((100, 3))), names=["v"], against="q.slide")
+    (line,) = figure.axes[0].lines
+    shown = len(np.asarray(line.get_xdata())), line.get_linestyle(), line.get_marker()
+    assert shown == (10, "None", ".")
 
 
 def test_a_spectrum_has_the_amplitude_at_the_frequency() -> None:
