@@ -176,7 +176,7 @@ def split_into_calls(
             np.array([is_output for _, is_output, _ in part]),
             np.array([due for _, _, due in part], np.uint64),
         )
-        if len(ends) == 1:
+        if len(ends) == 1 and steps[0] > pace.steps:
             yield from _parts(call, pace.steps)
         else:
             yield call

@@ -68,6 +68,7 @@ class Recorder:
         self.complete = False
         self._signals = np.array(() if scene.signals is None else scene.signals.start)
         self._waiting: list[tuple[Array, ...]] = []
+        self._rows = 0  # of the waiting segments
         self._chunks: list[tuple[Array, ...]] = []
         self._events: list[Events] = []
         self._contacts: list[ContactPoints] = []
@@ -91,15 +92,16 @@ class Recorder:
         `signals` (n, signal_numbers) are the states of the signals; by default those of their start. `external` (n, nv)
         are generalised forces from outside the scene [N or N·m].
         """
-        if report is None:
-            report = start_report(self.scene, q, v)
-        if signals is None:
-            signals = np.tile(self._signals, (len(t), 1))
-        if external is None:
-            external = np.zeros((len(t), self.scene.model.nv))
-        self._waiting.append((t, q, v, loop_q, signals, external, report))
-        late = time.monotonic() - self._flushed > CHUNK_INTERVAL
-        if late or sum(len(states[0]) for states in self._waiting) >= ROWS_A_CHUNK:
+        if len(t):
+            if report is None:
+                report = start_report(self.scene, q, v)
+            if signals is None:
+                signals = np.tile(self._signals, (len(t), 1))
+            if external is None:
+                external = np.zeros((len(t), self.scene.model.nv))
+            self._waiting.append((t, q, v, loop_q, signals, external, report))
+            self._rows += len(t)
+        if self._rows >= ROWS_A_CHUNK or time.monotonic() - self._flushed > CHUNK_INTERVAL:
             self._flush()
 
     def add_state(
@@ -161,7 +163,7 @@ class Recorder:
         if self._waiting:
             waiting = self._all_waiting()
             self._keep(complete_rows(self.scene, self._records, *waiting), waiting[-1])
-            self._waiting = []
+            self._waiting, self._rows = [], 0
         self._flushed = time.monotonic()
 
     def _rescue(self, error: BaseException) -> None:
@@ -180,7 +182,8 @@ class Recorder:
         """Record the waiting states before the first one that cannot be completed, which stopped the run."""
         if not self._waiting:
             return
-        columns, self._waiting = self._all_waiting(), []
+        columns = self._all_waiting()
+        self._waiting, self._rows = [], 0
         for k in range(len(columns[0])):
             try:
                 row = [x[k : k + 1] for x in columns]
