@@ -901,6 +901,7 @@ def read_signals(
     v: ArrayLike,
     a: ArrayLike,
     signals: Array,
+    f_ext: ArrayLike | None = None,
     *,
     threads: int = 1,
 ) -> Array: ...

@@ -317,9 +317,11 @@ void bind_stepping(py::module_& m) {
          py::handle v,
          py::handle a,
          SignalNumbers::Array signals,
+         py::handle f_ext,
          int threads) {
         SignalCall run(model, times, q, v, signals);
         run.call.set_x(a, "a", model.nv());
+        if (!f_ext.is_none()) run.call.set_f_ext(f_ext);
         return run.call.run(&StateKernels<double>::read_signals, {run.signals().reading_count}, threads);
       },
       "model"_a,
@@ -328,10 +330,11 @@ void bind_stepping(py::module_& m) {
       "v"_a,
       "a"_a,
       "signals"_a,
+      "f_ext"_a = py::none(),
       py::kw_only(),
       "threads"_a = 1,
       "Returns every signal (states, readings) at times (states,) [s], states and accelerations (states, "
-      "nv).");
+      "nv). f_ext (states, nbodies, 6) are wrenches of loops and contacts on the bodies.");
   m.def(
       "signal_forces",
       [](const Model& model,

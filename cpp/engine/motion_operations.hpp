@@ -171,8 +171,9 @@ struct ReadSignals {
     const S time = simd::gather<S>(batch.times + at.first, 1);
     const S *const q = at.reduced_q(), *const v = at.reduced_v(), *const a = at.reduced_x();
     const auto signals = at.signals();
+    const auto* const f_ext = at.f_ext();
     S* const readings = take<S>(at.w, count);
-    stepping::read_signals<S>(at.model, time, q, v, a, signals.numbers, readings, at.w);
+    stepping::read_signals<S>(at.model, time, q, v, a, f_ext, signals.numbers, readings, at.w);
     at.save(readings, batch.out, count);
   }
 };

@@ -5,7 +5,7 @@
 #pragma once
 
 #include "dynamics/reactions.hpp"
-#include "stepping/system.hpp"
+#include "stepping/acting_wrenches.hpp"
 
 namespace pysim::stepping {
 
@@ -15,8 +15,21 @@ struct AfterDynamics {
   S *port, *reaction;
 };
 
+/// Whether a program reads wrenches of joints.
+inline bool reads_reactions(const tree::Signals& signals, const SignalProgram& own) {
+  for (int i = own.first_input; i < own.first_input + own.inputs; ++i) {
+    if (signals.input[i].source == tree::SignalSource::reaction) return true;
+  }
+  return false;
+}
+
+/// Computes the accelerations, and under the wrenches `acting` on the bodies those of the joints; null if no
+/// program reads these.
 template <class S>
-AfterDynamics<S> after_dynamics(const SignalPoint<S>& at, const S* reduced_a, Workspace<S>& w) {
+AfterDynamics<S> after_dynamics(const SignalPoint<S>& at,
+                                const S* reduced_a,
+                                const spatial::Force<S>* acting,
+                                Workspace<S>& w) {
   const auto& model = at.model;
   const AfterDynamics<S> found = {take<S>(w, std::ptrdiff_t{6} * model.ports),
                                   take<S>(w, std::ptrdiff_t{6} * model.bodies)};
@@ -36,15 +49,23 @@ AfterDynamics<S> after_dynamics(const SignalPoint<S>& at, const S* reduced_a, Wo
     elements::put3(A.v, found.port + 6 * k);
     elements::put3(A.w, found.port + 6 * k + 3);
   }
+  if (acting == nullptr) return found;
   auto* const F = take<spatial::Force<S>>(scratch, model.bodies);
   auto* const W = take<spatial::Force<S>>(scratch, model.bodies);
-  const spatial::Force<S>* const none = nullptr;
-  dynamics::joint_reactions<S>(model, at.full_q, at.full_v, a, none, F, W, scratch);
+  dynamics::joint_reactions<S>(model, at.full_q, at.full_v, a, acting, F, W, scratch);
   for (int b = 0; b < model.bodies; ++b) {
     elements::put3(F[b].f, found.reaction + 6 * b);
     elements::put3(F[b].t, found.reaction + 6 * b + 3);
   }
   return found;
+}
+
+/// Wrenches of 0 on every body.
+template <class S>
+spatial::Force<S>* take_wrenches(const ModelOf<S>& model, Workspace<S>& w) {
+  auto* const wrench = take<spatial::Force<S>>(w, model.bodies);
+  for (int b = 0; b < model.bodies; ++b) wrench[b] = spatial::zero_force<S>();
+  return wrench;
 }
 
 /// Runs the blocks of `due` (bit k: block k) at a time, and changes the numbers of the signals. Before the
@@ -57,16 +78,25 @@ void update_signals(const System<S>& system, S time, const S* q, const S* v, std
   Workspace<S> w = system.workspace;
   S* const numbers = system.signals.numbers;
   SignalPoint<S> at(model, time, q, v, numbers, w);
-  bool measures = false;
+  bool measures = false, weighs = false;
   for (int k = 0; k < signals.blocks; ++k) {
-    measures = measures || (is_due(k) && signals.block[k].program.after_dynamics);
+    if (!is_due(k) || !signals.block[k].program.after_dynamics) continue;
+    measures = true;
+    weighs = weighs || reads_reactions(signals, signals.block[k].program);
   }
   if (measures) {
     S* const a = take<S>(w, model.reduced_nv);
     System<S> inner = system;
     inner.workspace = w;
     inner.acceleration(time, q, v, a);
-    auto found = after_dynamics(at, static_cast<const S*>(a), w);
+    spatial::Force<S>* acting = nullptr;
+    if (weighs) {
+      acting = take_wrenches(model, w);
+      add_acting_wrenches(at, acting, w);
+      inner.workspace = w;
+      add_loop_wrenches<S>(inner, time, q, v, acting);
+    }
+    auto found = after_dynamics<S>(at, a, acting, w);
     if (first) {
       for (int i = 0; i < model.reduced_nv; ++i) a[i] = all<S>(0);
       for (int i = 0; i < 6 * model.ports; ++i) found.port[i] = all<S>(0);
@@ -88,13 +118,15 @@ void update_signals(const System<S>& system, S time, const S* q, const S* v, std
   }
 }
 
-/// Every signal at the acceleration a.
+/// Every signal at the acceleration a; `f_ext` are wrenches of loops and contacts on the bodies, null for
+/// none.
 template <class S>
 void read_signals(const ModelOf<S>& model,
                   S time,
                   const S* q,
                   const S* v,
                   const S* a,
+                  const spatial::Force<S>* f_ext,
                   const S* numbers,
                   S* readings,
                   Workspace<S> w) {
@@ -102,7 +134,13 @@ void read_signals(const ModelOf<S>& model,
   if (signals.readings.program < 0) return;
   SignalPoint<S> at(model, time, q, v, numbers, w);
   if (signals.readings.after_dynamics) {
-    const auto found = after_dynamics(at, a, w);
+    spatial::Force<S>* acting = nullptr;
+    if (reads_reactions(signals, signals.readings)) {
+      acting = take_wrenches(model, w);
+      for (int b = 0; f_ext != nullptr && b < model.bodies; ++b) acting[b] = f_ext[b];
+      add_acting_wrenches(at, acting, w);
+    }
+    const auto found = after_dynamics<S>(at, a, acting, w);
     at.values.acceleration = a;
     at.values.port_acceleration = found.port;
     at.values.reaction = found.reaction;

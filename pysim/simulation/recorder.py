@@ -32,6 +32,7 @@ from pysim.simulation.contact_report import (
 from pysim.simulation.diagnosis import plugin_fault
 from pysim.simulation.force_records import ForceRecords
 from pysim.simulation.ledger import work_of
+from pysim.simulation.loop_loads import with_loops
 from pysim.simulation.signal_runs import forces_of_actuators
 from pysim.spatial.arrays import map_rows
 from pysim.trajectory import Events, TrajectoryHeader, TrajectoryWriter
@@ -229,7 +230,7 @@ def complete_rows(
     """Return the rows of n states at t (n,) [s], one array for each of a header's `row_shapes`."""
     model = scene.model
     tau = forces_of_actuators(scene, t, q, v, signals) + external
-    a, forces = accelerations_and_forces(scene, tau, q, v, loop_q, report)
+    a, forces, f_ext = accelerations_and_forces(scene, tau, q, v, loop_q, report)
     return (
         t,
         q,
@@ -241,15 +242,17 @@ def complete_rows(
         map_rows("position_and_quaternion", forward_kinematics(model, q), 2, (7,)),
         *forces,
         *([records.values(q, v)] if records.columns else []),
-        *readings(scene, t, q, v, a, signals),
+        *readings(scene, t, q, v, a, signals, f_ext),
     )
 
 
-def readings(scene: Scene, t: Array, q: Array, v: Array, a: Array, signals: Array) -> list[Array]:
+def readings(
+    scene: Scene, t: Array, q: Array, v: Array, a: Array, signals: Array, f_ext: Array | None
+) -> list[Array]:
     """Return signals (n,) or (n, size), and work (n,), of n states at t (n,) [s], in the order of the header."""
     if scene.signals is None:
         return []
-    rows = np.asarray(_engine.read_signals(scene.model, t, q, v, a, signals))
+    rows = np.asarray(_engine.read_signals(scene.model, t, q, v, a, signals, f_ext))
     found = [
         rows[:, s.first] if s.is_single else rows[:, s.first : s.first + s.size]
         for s in scene.signals.recorded
@@ -268,11 +271,12 @@ def _works(terms: Sequence[WorkTerm], signals: Array, rows: Array) -> list[Array
 
 def accelerations_and_forces(
     scene: Scene, tau: Array, q: Array, v: Array, loop_q: Array, report: Array
-) -> tuple[Array, list[Array]]:
+) -> tuple[Array, list[Array], Array | None]:
     """Return v̇ (n, nv) of n states under forces tau (n, nv), passive and contact forces, and constraint forces.
 
     These are wrenches of the loops (n, loops, 6), forces of the couplings (n, couplings), and forces and impulses of
-    pairs of links that touch (n, pairs, 3), if there are any.
+    pairs of links that touch (n, pairs, 3), if there are any; then the wrenches of contacts and loops on bodies
+    (n, nbodies, 6), None without any.
     """
     model = scene.model
     f_ext, pairs = None, []
@@ -280,14 +284,14 @@ def accelerations_and_forces(
         f_ext = contact_wrenches(scene.contacts, model, q, report)
         pairs = list(pair_sums(scene.contacts, report))
     if not (model.loop_names or model.coupling_names):
-        return aba(model, q, v, tau, f_ext, passive=True), pairs
+        return aba(model, q, v, tau, f_ext, passive=True), pairs, f_ext
     moved = constrained_motion(model, q, v, tau, f_ext, loop_q=loop_q, passive=True)
     forces = []
     if model.loop_names:
         forces.append(moved.loop_wrenches)
     if model.coupling_names:
         forces.append(moved.coupling_forces)
-    return moved.a, [*forces, *pairs]
+    return moved.a, [*forces, *pairs], with_loops(scene, q, moved.loop_wrenches, f_ext)
 
 
 def header_of(scene: Scene, records: ForceRecords) -> TrajectoryHeader:

@@ -15,6 +15,8 @@ from pysim.algorithms import aba
 from pysim.errors import JointError, PysimError
 from pysim.loops.constraints import constrained_motion
 from pysim.mechanism.actuation import actuator_forces
+from pysim.simulation.contact_report import contact_wrenches, start_report
+from pysim.simulation.loop_loads import with_loops
 from pysim.tracing.author_code import author_error, method_place
 from pysim.tracing.random_numbers import world_key
 
@@ -24,7 +26,6 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from pysim.elements.graph_types import Callback, CompiledSignals
-    from pysim.mechanism.model import Model
     from pysim.simulation.loading import Scene
 
     Array = NDArray[np.float64]
@@ -254,11 +255,12 @@ def signals_of_states(scene: Scene, t: Array, q: Array, v: Array, signals: Array
     """Return the readings (n, readings) of all signals of n states at t (n,) [s]."""
     model = scene.model
     tau = forces_of_actuators(scene, t, q, v, signals)
+    f_ext = None
+    if scene.contacts is not None and scene.smooth_contacts is not None:
+        f_ext = contact_wrenches(scene.contacts, model, q, start_report(scene, q, v))
     if not model.rows:
-        return _readings(model, t, q, v, aba(model, q, v, tau, passive=True), signals)
-    a = constrained_motion(model, q, v, tau, passive=True).a
-    return _readings(model, t, q, v, a, signals)
-
-
-def _readings(model: Model, t: Array, q: Array, v: Array, a: Array, signals: Array) -> Array:
-    return np.asarray(_engine.read_signals(model, t, q, v, a, signals))
+        a = aba(model, q, v, tau, f_ext, passive=True)
+    else:
+        moved = constrained_motion(model, q, v, tau, f_ext, passive=True)
+        a, f_ext = moved.a, with_loops(scene, q, moved.loop_wrenches, f_ext)
+    return np.asarray(_engine.read_signals(model, t, q, v, a, signals, f_ext))

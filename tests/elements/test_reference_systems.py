@@ -194,7 +194,7 @@ def test_the_drive_of_a_crank_carries_inertia_gravity_and_load(tmp_path):
     case = Case("crank_prescribed")
     s = case.setup
     model = scene_of(tmp_path, crank(s) + simulation("rk4", duration=1e-3, interval=1e-3)).model
-    torques, slides = [], []
+    torques, slides, forces = [], [], []
     for t in case.at("torque").tolist():
         q, rate = 20 * t + 0.2 * np.sin(7 * t), 20 + 1.4 * np.cos(7 * t)
         far = s["crank_m"] * np.cos(q) + np.sqrt(s["rod_m"] ** 2 - (s["crank_m"] * np.sin(q)) ** 2)
@@ -207,8 +207,18 @@ def test_the_drive_of_a_crank_carries_inertia_gravity_and_load(tmp_path):
         torque = driven.equivalent_torque(v, a)[0] - driven.velocity([1.0]) @ passive
         torques.append(torque)
         slides.append([closed[2], v[2]])
+        forces.append(guide_force(tmp_path, s, closed, v, torque))
     case.agrees("torque", torques)
     case.agrees("slider", slides)
+    case.agrees("vertical", forces)
+
+
+def guide_force(folder, s, q, v, torque):
+    """Return the vertical force of the guide at a state, under the torque of the drive."""
+    own = crank(s).replace('unit = "N·m"', f'unit = "N·m"\nvalue = {float(torque)!r}')
+    scene = scene_of(folder, own + simulation("rk4", duration=1e-3, interval=1e-3))
+    run = pysim.rollout(scene, q[None], v[None], steps=0, signals=["guided.force"])
+    return run.signals["guided.force"][0, 0, 2]
 
 
 # ---------------------------------------------------------------------------------- quadrotor

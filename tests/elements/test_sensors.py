@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 import pysim
 from tests.elements.blocks import arm, disc, run_at, scene_of, simulation, table
@@ -85,6 +86,99 @@ def test_force_torque_sensors_at_the_joints_of_an_arm(tmp_path):
     case.agrees("wrench", found)
 
 
+POINT = [0.1, -0.05, 0.2]
+PATH = [{"body": "world", "point": [1.0, 0.4, 0.8]}, {"body": "box", "point": POINT}]
+LOADS: dict[str, dict[str, object]] = {
+    "spring": {"type": "spring", "b": "box", "at_b": POINT, "stiffness": 30.0, "length": 0.2},
+    "path": {"type": "path_spring", "path": PATH, "stiffness": 20.0, "rest_length": 0.1},
+    "frames": {"type": "quadratic_drag", "density": 1.2, "drag_coefficient": 1, "area": 4.0},
+    "signal": {"type": "thruster", "command": "thrust", "torque_axis": [0.1, 0.2, 0.3]},
+}
+LOADS["frames"] |= {"b": "box", "at_b": POINT}
+LOADS["signal"] |= {"b": "box", "at_b": POINT}
+
+
+def loaded_box(loads):
+    """Return a body on a free joint under loads, with its joint's wrench measured at any time and every 10 ms."""
+    start = {"xyz": [0, 0, 0.5], "v": [0.3, -0.2, 0.4, 1.0, 2.0, -1.5]}
+    text = "gravity = [0, 0, -9.81]\n" + table(
+        "body",
+        name="box",
+        mass=2.0,
+        com=[0.02, 0.01, 0],
+        inertia={"xx": 0.02, "yy": 0.03, "zz": 0.04},
+    )
+    text += table("joint", name="space", type="free", child="box", start=start)
+    text += table("signal", name="thrust", type="sine", amplitude=8.0, frequency=5.0, unit="N")
+    text += table("actuator", name="winch", type="winch", path=PATH, command="thrust")
+    for name in loads:
+        text += table("force", name=name, **LOADS[name])
+    text += table("sensor", name="carried", type="force_torque", joint="space")
+    return text + table("sensor", name="held", type="force_torque", joint="space", period=0.01)
+
+
+@pytest.mark.parametrize("loads", [[name] for name in LOADS] + [list(LOADS)])
+def test_a_joint_that_moves_freely_carries_no_load(tmp_path, loads):
+    """All forces on the body act on it from elsewhere, whatever they are."""
+    run = pysim.simulate(scene_of(tmp_path, loaded_box(loads) + simulation("rk4", interval=0.01)))
+    assert np.abs(run.a).max() > 5
+    for sensor in ("carried", "held"):
+        for reading in ("force", "torque"):
+            np.testing.assert_allclose(run.signals[f"{sensor}.{reading}"], 0, atol=1e-10)
+
+
+def test_a_joint_that_moves_freely_carries_no_load_in_a_rollout(tmp_path):
+    scene = scene_of(tmp_path, loaded_box(LOADS) + simulation("rk4", interval=0.01))
+    names = ["carried.force", "held.torque"]
+    run = pysim.rollout(scene, signals=names)
+    for name in names:
+        np.testing.assert_allclose(run.signals[name], 0, atol=1e-10)
+
+
+def closed_chain(axis, sensor):
+    """Return a four-bar linkage in space, whose joints turn about an axis, with the wrench of its last hinge."""
+    text = "gravity = [0, 0, -9.81]\n"
+    keys = {"type": "revolute", "axis": axis}
+    ends = {"one": [0.4, 0, 0], "two": [0.9, 0, 0]}
+    for k, name in enumerate(("one", "two", "three")):
+        inertia = {"xx": 0.02, "yy": 0.03, "zz": 0.04}
+        text += table("body", name=name, mass=1.0 + k, com=[0.2, 0, 0], inertia=inertia)
+    text += table("joint", name="a", child="one", start={"q": 1.1, "v": 2.0}, **keys)
+    text += table("joint", name="b", parent="one", child="two", at={"xyz": ends["one"]}, **keys)
+    text += table(
+        "joint", name="c", child="three", at={"xyz": [0.8, 0, 0]}, start={"q": 1.3}, **keys
+    )
+    far = {"at_a": {"xyz": ends["two"]}, "at_b": {"xyz": [0.6, 0, 0]}}
+    text += table("loop", name="pin", a="two", b="three", **keys, **far)
+    return text + "[assembly]\nhold = ['a']\n" + sensor
+
+
+def hinge_sensor(**keys):
+    return table("sensor", name="hinge", type="force_torque", joint="c", **keys)
+
+
+def test_a_joint_of_a_closed_loop_carries_the_force_of_the_loop(tmp_path):
+    """The wrenches of a body's joint, its loop and gravity are the rate of its momentum about its joint."""
+    text = closed_chain([0.0, 0.6, 0.8], hinge_sensor())
+    scene = scene_of(tmp_path, text + simulation("rk4", step=1e-4, interval=0.1))
+    run = pysim.simulate(scene)
+    alone = closed_chain([0.0, 0.6, 0.8], hinge_sensor(period=1e-3))
+    held = pysim.simulate(scene_of(tmp_path, alone + simulation("rk4", step=1e-4, interval=0.1)))
+    torque = run.signals["hinge.torque"]
+    np.testing.assert_allclose(torque @ [0.0, 0.6, 0.8], 0, atol=1e-9)  # it turns freely
+    for reading in ("force", "torque"):
+        name = f"hinge.{reading}"
+        np.testing.assert_allclose(held.signals[name][1:], run.signals[name][1:], atol=1e-9)
+    model, b = scene.model, scene.model.body_names.index("three")
+    loops = pysim.loops.loop_wrenches(model, run.q, run.v, np.zeros_like(run.v))[:, 0]
+    f_ext = np.zeros((len(run.t), model.nbodies, 6))
+    f_ext[:, b] = loops
+    f_ext[:, b, 3:] += np.cross([0.6, 0, 0], loops[:, :3])
+    wanted = pysim.joint_reactions(model, run.q, run.v, run.a, f_ext).total[:, b]
+    both = np.hstack([run.signals["hinge.force"], torque])
+    np.testing.assert_allclose(both, wanted, atol=1e-9)
+
+
 def test_poses_and_twists_are_those_of_the_algorithms(tmp_path):
     text = disc(q=0.3, v=2.0).replace("gravity = [0, 0, 0]", "gravity = [0, 0, -9.81]")
     at = {"xyz": [0.1, 0.2, 0.3], "rpy": [0.4, -0.2, 0.1]}
@@ -104,3 +198,36 @@ def test_poses_and_twists_are_those_of_the_algorithms(tmp_path):
     np.testing.assert_allclose(twist, V, atol=1e-13)
     both = np.hstack([run.signals["acceleration.linear"], run.signals["acceleration.angular"]])
     np.testing.assert_allclose(both, A, atol=1e-12)
+
+
+BALL = """
+gravity = [0, 0, -9.81]
+[[body]]
+name = "ball"
+mass = 2.0
+inertia = { xx = 0.02, yy = 0.02, zz = 0.02 }
+collision = { sphere = { radius = 0.1 } }
+[[joint]]
+name = "space"
+type = "free"
+child = "ball"
+start = { xyz = [0, 0, 0.1], v = [0.3, 0, 0, 0, 0, 1.0] }
+[[ground]]
+plane = { normal = [0, 0, 1], offset = 0 }
+"""
+
+
+@pytest.mark.parametrize("integrator", ["rk4", "dopri5"])
+def test_contacts_count_in_what_a_joint_carries_and_an_imu_reads(tmp_path, integrator):
+    text = BALL
+    for name, keys in (("", {}), ("held ", {"period": 0.01})):
+        text += table("sensor", name=f"{name}joint", type="force_torque", joint="space", **keys)
+        text += table("sensor", name=f"{name}imu", type="imu", frame="ball", **keys)
+    scene = scene_of(tmp_path, text + simulation(integrator, duration=2.0))
+    signals = ["joint.force", "held joint.force", "imu.acceleration", "held imu.acceleration"]
+    for run in (pysim.simulate(scene), pysim.rollout(scene, signals=signals)):
+        for name in signals[:2]:
+            np.testing.assert_allclose(run.signals[name], 0, atol=1e-10)
+        for name in signals[2:]:
+            upwards = np.linalg.norm(run.signals[name][-1])
+            np.testing.assert_allclose(upwards, 9.81, atol=0.05)
