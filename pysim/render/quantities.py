@@ -115,8 +115,9 @@ def _add_contacts(
     for k, label in enumerate(trajectory.names["contacts"]):
         strength = lambda k=k: _strength(trajectory.contact_forces, k)  # noqa: E731
         add(f"contacts.{label}.force", "N", "contact force", strength)
-        impulse = lambda k=k: _strength(trajectory.contact_impulses, k)  # noqa: E731
-        add(f"contacts.{label}.impulse", "N·s", "contact impulse", impulse)
+        if not np.isnan(trajectory.contact_impulses[:1, k]).any():  # of smooth contacts
+            impulse = lambda k=k: _strength(trajectory.contact_impulses, k)  # noqa: E731
+            add(f"contacts.{label}.impulse", "N·s", "contact impulse", impulse)
         for i, axis in enumerate("xyz"):
             part = lambda k=k, i=i: trajectory.contact_forces[:, k, i]  # noqa: E731
             add(f"contacts.{label}.{axis}", "N", "contact force", part)

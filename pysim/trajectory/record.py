@@ -365,6 +365,8 @@ class Trajectory:
 
 def valid_rows(key: str, values: Array) -> NDArray[np.bool_]:
     """Return which rows (n,) of a dataset hold numbers that it may hold."""
+    if key == PAIR_IMPULSES:  # NaN where contacts are smooth forces
+        return np.ones(len(values), bool)
     good = np.isfinite(values) if key in FINITE else ~np.isnan(values)
     return np.asarray(good.all(axis=tuple(range(1, values.ndim))))
 

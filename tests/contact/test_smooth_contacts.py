@@ -16,6 +16,7 @@ import pytest
 import pysim
 from pysim import _engine
 from pysim.integrators import INTEGRATORS, Integrator, System, integrator
+from pysim.render.quantities import quantities_of
 from pysim.simulation.python_stepping import IN_PYTHON
 from tests.contact.body_scenes import free, world
 from tests.contact.scenes import (
@@ -245,6 +246,21 @@ def test_a_world_has_the_same_bits_alone_and_in_a_batch(
             dataclasses.replace(scene, state=dataclasses.replace(scene.state, q=q0[3], v=v0[3]))
         )
         np.testing.assert_array_equal(run.q, together.q[3])
+
+
+@pytest.mark.parametrize("scheme", ["rk4", "dopri5", "generalized_alpha"])
+def test_a_run_is_stored_and_read_with_its_contacts(tmp_path: Path, scheme: str) -> None:
+    scene = slider(tmp_path, f'integrator = "{scheme}"', step=1e-3, every=0.01)
+    run = pysim.simulate(scene, tmp_path / "run.h5")
+    stored = pysim.load_trajectory(tmp_path / "run.h5")
+    assert stored.complete
+    assert np.linalg.norm(run.contact_forces[-1]) > 0
+    np.testing.assert_array_equal(stored.contact_forces, run.contact_forces)
+    np.testing.assert_array_equal(stored.contacts.force, run.contacts.force)
+    assert np.isnan(stored.contact_impulses).all()  # no scheme integrates them
+    names = list(quantities_of(stored))
+    assert "contacts.world, body.force" in names
+    assert not [name for name in names if name.endswith(".impulse")]
 
 
 def test_schemes_in_python_see_the_forces_of_the_engine(tmp_path: Path) -> None:
