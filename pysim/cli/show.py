@@ -13,11 +13,12 @@ from pysim.cli.messages import print_columns, print_line, visible
 from pysim.cli.progress import bar_on_terminal
 from pysim.errors import PysimError
 from pysim.sweeps.results import is_sweep, load_results
-from pysim.trajectory import Trajectory
 from pysim.trajectory.reader import load_for_pictures
 
 if TYPE_CHECKING:
     from pysim.mechanism.model import Model, State
+    from pysim.scene.spec import BlockSpec
+    from pysim.trajectory import Trajectory
 
 TRAJECTORIES = (".h5", ".hdf5")
 
@@ -100,24 +101,31 @@ def _pose(path: Path, package_dirs: tuple[Path, ...], *, allow_code: bool) -> No
     from pysim.render.posing import pose  # noqa: PLC0415
 
     check_display()
-    model, state, render = _read_start(path, package_dirs, allow_code=allow_code)
-    pose(model, state, render=render)
+    found = _read_start(path, package_dirs, allow_code=allow_code)
+    pose(found.model, found.state, render=found.render, blocks=found.blocks)
 
 
-def _read_start(
-    path: Path, package_dirs: tuple[Path, ...], *, allow_code: bool
-) -> tuple[Model, State, dict[str, Any]]:
-    """Return the model of a scene or robot, its start, and the scene's `[render]` table."""
+@dataclass(frozen=True)
+class Start:
+    """Model of a scene or robot at its start, and what a scene says of pictures and actuators."""
+
+    model: Model
+    state: State
+    render: dict[str, Any]
+    blocks: tuple[BlockSpec, ...] = ()
+
+
+def _read_start(path: Path, package_dirs: tuple[Path, ...], *, allow_code: bool) -> Start:
     if path.suffix.lower() == ".toml":
         from pysim.simulation import load_scene  # noqa: PLC0415
 
         scene = load_scene(path, allow_code=allow_code, package_dirs=package_dirs)
-        return scene.model, scene.state, asdict(scene.spec.render)
+        return Start(scene.model, scene.state, asdict(scene.spec.render), scene.spec.blocks)
     from pysim.mechanism.compile import start_state  # noqa: PLC0415
     from pysim.simulation.loading import load_model  # noqa: PLC0415
 
     model = load_model(path, package_dirs=package_dirs, allow_code=allow_code)
-    return model, start_state(model), {}
+    return Start(model, start_state(model), {})
 
 
 def movie_of_file(path: Path, options: PictureOptions) -> None:
@@ -149,8 +157,12 @@ def still_of_file(
     if path.suffix.lower() in TRAJECTORIES:
         trajectory = load_for_pictures(path)
     else:
-        model, state, render = _read_start(path, package_dirs, allow_code=allow_code)
-        trajectory = Trajectory.of(model, [0.0], state.q[None], render=render)
+        from pysim.trajectory.from_states import trajectory_of_states  # noqa: PLC0415
+
+        found = _read_start(path, package_dirs, allow_code=allow_code)
+        trajectory = trajectory_of_states(
+            found.model, [0.0], found.state.q[None], render=found.render, blocks=found.blocks
+        )
     make_still(trajectory, output, at, quiet=options.quiet, **wishes)
 
 

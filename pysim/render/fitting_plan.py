@@ -9,13 +9,13 @@ left out unless `joints` is set.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from pysim.render import colors, fitting_shapes as shapes
 from pysim.render.extent import LEVEL
+from pysim.render.rope_path import RopePoint, rope_places, rope_points
 from pysim.trajectory.interpolation import pose_matrices
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from pysim.trajectory import Trajectory
 
     Array = NDArray[np.float64]
-    Points = list[tuple[int, Array]]
+    Points = list[RopePoint]
 
 SAMPLES = 100  # instants at which lengths are measured
 THINNEST, THICKEST = 0.006, 0.035  # of the mechanism's size: thickness of a joint
@@ -96,7 +96,7 @@ class Planner:
         imported = self._trajectory.header.imported
         draw_joints = not imported if shown is None else shown
         for entry in self._trajectory.header.connections:
-            if entry["role"] in {"spring", "force"}:
+            if entry["role"] in {"spring", "force", "actuator"}:
                 if "points" in entry and self._options.fittings:
                     self._line(entry)
             elif entry["role"] == "loop" and entry["type"] == "distance":
@@ -128,11 +128,11 @@ class Planner:
 
     def _rod(self, entry: Mapping[str, Any]) -> None:
         """Draw the rod of a distance between the origins of two frames."""
-        points = [(int(body), np.array(pose)[:3, 3]) for body, pose in entry["frames"]]
+        points = [RopePoint(int(body), np.array(pose, float)) for body, pose in entry["frames"]]
         self._add_line("rod", points, entry)
 
     def _line(self, entry: Mapping[str, Any]) -> None:
-        points = [(int(body), np.array(point, float)) for body, point in entry["points"]]
+        points = rope_points(entry)
         if entry["role"] == "spring":
             if entry["stiffness"]:
                 self._add_line("coil", points, entry)
@@ -140,16 +140,14 @@ class Planner:
                 self._add_line("damper", points, entry)
         elif entry["type"] == "path_spring" and len(points) == 2:
             self._add_line("coil", points, entry)
-        elif entry["type"] in ALONG_PATH or len(points) > 2:
+        elif entry["role"] == "actuator" or entry["type"] in ALONG_PATH or len(points) > 2:
             self._add_line("rope", points, entry)
         elif entry["type"] == "bushing":
-            body, point = points[1]
-            self._add_fixed(body, placed(point), "ball", (1.4 * self._thickness(points),))
+            end = points[1]
+            self._add_fixed(end.body, end.pose, "ball", (1.4 * self._thickness(points),))
 
     def _add_line(self, kind: str, points: Points, entry: Mapping[str, Any]) -> None:
-        places = [self._path(body, point) for body, point in points]
-        length = sum(np.linalg.norm(b - a, axis=1) for a, b in pairwise(places))
-        lengths = np.asarray(length, float)
+        lengths = np.array([rope_places(points, poses, {})[1] for poses in self._poses])
         stiffness, rest = float(entry.get("stiffness", 0)), float(entry.get("length", 0))
         loads = stiffness * (lengths - rest)
         natural = rest if rest > 0 and kind != "rope" else float(lengths.mean())
@@ -170,9 +168,25 @@ class Planner:
         self.plan.lines.append(
             Line(kind, points, natural, radius, stiffness, rest, strongest, slack, name)
         )
-        for (body, _), place in zip(points, places, strict=True):
-            if body < 0:
-                self.plan.reach.append(place[0])
+        for point in points:
+            if point.kind == "sphere":
+                self._add_fixed(point.body, point.pose, "ball", (point.radius,))
+            elif point.kind == "cylinder":
+                half = max(self._reach_along(point, points), 0.2 * point.radius)
+                self._add_fixed(point.body, point.pose, "pulley", (point.radius, half))
+            if point.body < 0:
+                around = np.concatenate([np.eye(3), -np.eye(3)]) * point.radius
+                self.plan.reach += list(point.pose[:3, 3] + around)
+
+    def _reach_along(self, cylinder: RopePoint, points: Points) -> float:
+        """Return how far from the middle of a cylinder, along its axis, the points beside it lie on average."""
+        k = next(j for j, point in enumerate(points) if point is cylinder)
+        reach = 0.0
+        for poses in self._poses:
+            frame = cylinder.place(poses)
+            beside = [points[j].place(poses)[:3, 3] for j in (k - 1, k + 1)]
+            reach = max(reach, abs(float((np.mean(beside, axis=0) - frame[:3, 3]) @ frame[:3, 2])))
+        return 1.3 * reach
 
     # ----------------------------------------------------------------- joints
 
@@ -182,7 +196,7 @@ class Planner:
         bodies = [body for body in (a, b) if body >= 0]
         if any(self._is_mesh(body) for body in bodies) and self._options.joints is not True:
             return
-        thickness = self._thickness([(a, at_a[:3, 3]), (b, at_b[:3, 3])])
+        thickness = self._thickness([RopePoint(a, at_a), RopePoint(b, at_b)])
         along = at_a.copy()
         along[:3, :3] = at_a[:3, :3] @ shapes.frame_along(axis)
         if kind in TURNING:
@@ -210,10 +224,15 @@ class Planner:
             half = 0.5 * self._extent(b, at_b, direction)
             length = max(1.3 * travel + half, 0.1 * self._size)
             side = -1.0 if at_a[:3, :3] @ direction @ self._up >= -1e-9 else 1.0
-            point = rest[k] * direction + side * length * direction
-            anchor = at_a[:3, :3] @ point + at_a[:3, 3]
+            middle = at_a[:3, 3] + rest[k] * (at_a[:3, :3] @ direction)
+            reach = length * (at_a[:3, :3] @ direction)
+            if a < 0 and (middle + side * reach) @ self._up < self._floor():
+                side = -side
+            anchor = middle + side * reach
+            end = at_b.copy()
+            end[:3, 3] += self._nearest_end(b, at_b, direction, side) * (at_b[:3, :3] @ direction)
             own = {"stiffness": entry["stiffness"][k], "length": length, "type": "spring"}
-            self._add_line("coil", [(a, anchor), (b, at_b[:3, 3])], own)
+            self._add_line("coil", [RopePoint(a, placed(anchor)), RopePoint(b, end)], own)
             pose = np.eye(4)
             pose[:3, :3] = shapes.frame_along(-side * (at_a[:3, :3] @ direction))
             pose[:3, 3] = anchor
@@ -286,9 +305,9 @@ class Planner:
     def _thickness(self, points: Points) -> float:
         """Return the thickness of the thinnest body, within shares of the mechanism's size."""
         found = [
-            float(np.ptp(self._hulls[body], axis=0).min())
-            for body, _ in points
-            if body >= 0 and body in self._hulls
+            float(np.ptp(self._hulls[point.body], axis=0).min())
+            for point in points
+            if point.body >= 0 and point.body in self._hulls
         ]
         lower, upper = THINNEST * self._size, THICKEST * self._size
         return float(np.clip(min(found, default=0.5 * (lower + upper)), lower, upper))
@@ -298,6 +317,23 @@ class Planner:
         if body not in self._hulls:
             return 0.0
         return float(np.ptp(self._hulls[body] @ (at[:3, :3] @ direction)))
+
+    def _nearest_end(self, body: int, at: Array, direction: Array, side: float) -> float:
+        """Return where along a direction a spring from one side meets a body.
+
+        It is the origin of the body's frame, 0, if that is in the body, and otherwise the end on that side.
+        """
+        if body not in self._hulls:
+            return 0.0
+        heights = (self._hulls[body] - at[:3, 3]) @ (at[:3, :3] @ direction)
+        low, high = float(heights.min()), float(heights.max())
+        return 0.0 if low <= 0.0 <= high else (high if side > 0 else low)
+
+    def _floor(self) -> float:
+        """Return the height of the scene's ground [m], −∞ if it has none."""
+        grounds = (e for e in self._trajectory.header.connections if e["role"] == "ground")
+        level = [float(e["offset"]) for e in grounds if np.dot(e["normal"], self._up) > LEVEL]
+        return max(level, default=-np.inf)
 
     def _span(
         self, a: int, along: Array, b: int, at_b: Array, axis: Array, thickness: float

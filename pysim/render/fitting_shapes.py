@@ -109,6 +109,23 @@ def pin(radius: float, low: float, high: float) -> Mesh:
     return merged.compute_normals(split_vertices=True, feature_angle=40)
 
 
+def pulley(radius: float, half: float) -> Mesh:
+    """Return a cylinder about z with a rim at each end, `half` [m] from the origin."""
+    import pyvista as pv
+
+    rim = 0.15 * radius
+    parts = [
+        pv.Cylinder(center=(0, 0, z), direction=(0, 0, 1), radius=r, height=h, resolution=48)
+        for r, z, h in (
+            (0.985 * radius, 0.0, 2 * half),
+            (1.1 * radius, half + 0.5 * rim, rim),
+            (1.1 * radius, -half - 0.5 * rim, rim),
+        )
+    ]
+    merged = parts[0].merge(parts[1:])
+    return merged.compute_normals(split_vertices=True, feature_angle=40)
+
+
 def pedestal(width: float, height: float, depth: float) -> Mesh:
     """Return a prism with a rounded top about the y axis at the origin, and its base at z = −height."""
     import pyvista as pv

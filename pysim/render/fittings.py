@@ -8,6 +8,7 @@ import numpy as np
 
 from pysim.render import fitting_shapes as shapes
 from pysim.render.fitting_plan import placed
+from pysim.render.rope_path import count_places, rope_places
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -39,12 +40,15 @@ class Fittings:
         """Parts of the world."""
         return [actor for part, actor in self._fixed if part.body < 0]
 
-    def show(self, matrices: Array, tensions: Mapping[str, float]) -> None:
-        """Move everything to the bodies at the poses (nbodies + 1, 4, 4); recorded `tensions` [N] colour the lines."""
+    def show(self, matrices: Array, values: Mapping[str, float]) -> None:
+        """Move everything to the bodies at the poses (nbodies + 1, 4, 4).
+
+        `values` are recorded tensions [N], which colour the lines, and the coordinates of conditional points.
+        """
         for part, actor in self._fixed:
             actor.user_matrix = matrices[part.body] @ part.pose
         for line in self._lines:
-            line.show(matrices, tensions.get(line.line.name))
+            line.show(matrices, values)
 
 
 def _fixed_actor(plotter: Plotter, part: Fixed) -> Any:  # noqa: ANN401, VTK has no types
@@ -53,6 +57,7 @@ def _fixed_actor(plotter: Plotter, part: Fixed) -> Any:  # noqa: ANN401, VTK has
         "ball": shapes.ball,
         "plate": shapes.plate,
         "pedestal": shapes.pedestal,
+        "pulley": shapes.pulley,
     }
     return shapes.add(plotter, make[part.kind](*part.sizes), part.color)
 
@@ -62,7 +67,7 @@ class _LineActors:
 
     def __init__(self, plotter: Plotter, line: Line) -> None:
         self.line = line
-        count = len(line.points) - 1
+        count = count_places(line.points) - 1
         if line.kind == "coil":
             self.actors = [shapes.add(plotter, shapes.coil(line.length, line.radius))]
         elif line.kind == "damper":
@@ -72,15 +77,18 @@ class _LineActors:
             ]
         else:
             self.actors = [shapes.add(plotter, shapes.rod(line.radius)) for _ in range(count)]
-            self._joints = [shapes.add(plotter, shapes.ball(self._end())) for _ in line.points]
+            starts = [count_places(line.points[:k]) for k in range(len(line.points))]
+            pairs = zip(starts, line.points, strict=True)
+            self._ends = [start for start, point in pairs if not point.is_obstacle]
+            self._joints = [shapes.add(plotter, shapes.ball(self._end())) for _ in self._ends]
             self.actors += self._joints
 
     def _end(self) -> float:
         return self.line.radius * (1.9 if self.line.kind == "rod" else 1.0)
 
-    def show(self, matrices: Array, tension: float | None) -> None:
-        line = self.line
-        places = [matrices[b, :3, :3] @ point + matrices[b, :3, 3] for b, point in line.points]
+    def show(self, matrices: Array, values: Mapping[str, float]) -> None:
+        line, tension = self.line, values.get(self.line.name)
+        places, total = rope_places(line.points, matrices, values)
         if line.kind == "damper":
             whole = places[1] - places[0]
             length = max(float(np.linalg.norm(whole)), 1e-9)
@@ -88,13 +96,11 @@ class _LineActors:
             self.actors[0].user_matrix = shapes.between(places[0], end)
             self.actors[1].user_matrix = shapes.between(places[0], places[1])
             return
-        total = 0.0
         for actor, first, last in zip(self.actors, places, places[1:], strict=False):
             actor.user_matrix = shapes.between(first, last)
-            total += float(np.linalg.norm(last - first))
         if line.kind in {"rod", "rope"}:
-            for ball, place in zip(self._joints, places, strict=True):
-                ball.user_matrix = placed(place)
+            for ball, k in zip(self._joints, self._ends, strict=True):
+                ball.user_matrix = placed(places[k])
         if line.strongest > 0:
             if tension is None:
                 tension = line.stiffness * (total - line.rest)

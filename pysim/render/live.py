@@ -123,7 +123,7 @@ f  frames     x  joint axes     m  centres of mass     i  inertias     j  spring
         return np.concatenate([poses, np.eye(4)[None]])
 
     def _show(self) -> None:
-        self.player.tensions = {}
+        self.player.values = self.player.coordinates(self.simulation.q)
         self.player.pose(self._poses())
         run, spring = self.simulation, self._spring
         if self.player.captions is not None:

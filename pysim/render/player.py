@@ -72,6 +72,9 @@ class Player:
             _warn_of_nothing(trajectory)
         up = self.stage[:, 2]
         self._plan = Planner(trajectory, self._hulls, up, options).make()
+        points = (point for line in self._plan.lines for point in line.points)
+        known = set(trajectory.header.coordinate_names)
+        self._conditions = {p.coordinate for p in points} & known
         for other in others:
             self._plan.reach += list(other.poses[:: -(-len(other) // SEEN), :, :3].reshape(-1, 3))
         anchors = np.array(self._plan.reach).reshape(-1, 3)
@@ -79,7 +82,9 @@ class Player:
         self.follows = self.extent.follows
         self._start = self._middle(self._matrices(self.time))
         self._others = others
-        self.tensions: dict[str, float] = {}  # [N]
+        self.values: dict[
+            str, float
+        ] = {}  # recorded tensions [N], coordinates of conditional points
         self._build()
         self.show(self.time)
 
@@ -87,7 +92,7 @@ class Player:
         """Move everything to its place at `time` [s]."""
         self.time = float(np.clip(time, self.trajectory.t[0], self.trajectory.t[-1]))
         matrices = self._matrices(self.time)
-        self.tensions = self._tensions()
+        self.values = self._tensions() | self._present_coordinates()
         if self._path is not None:
             whole = float(np.linalg.norm(self._camera.position - self._camera.focus))
             self._path.place(self.orbit, self.time, whole * self.options.zoom)
@@ -121,7 +126,7 @@ class Player:
             actor.user_matrix = matrices[body]
         if self._ground:
             self._ground.show(matrices)
-        self.fittings.show(matrices, self.tensions)
+        self.fittings.show(matrices, self.values)
         self.annotations.show(self.time, matrices)
         for triad in self._triads:
             triad.show(matrices)
@@ -145,6 +150,16 @@ class Player:
             for k, name in enumerate(run.header.force_names)
             if name.endswith(".tension")
         }
+
+    def coordinates(self, q: Array) -> dict[str, float]:
+        """Return those coordinates of q (nq,) on which points of ropes depend."""
+        known = self.trajectory.header.coordinate_names
+        return {f"q.{name}": float(q[known.index(name)]) for name in self._conditions}
+
+    def _present_coordinates(self) -> dict[str, float]:
+        run = self.trajectory
+        row = max(int(np.searchsorted(run.t, self.time + 1e-9, side="right")) - 1, 0)
+        return self.coordinates(run.q[row]) if self._conditions else {}
 
     def _matrices(self, time: float) -> Array:
         """Return poses (nbodies + 1, 4, 4) at `time` [s]; the last, index −1, is the world's."""

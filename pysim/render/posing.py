@@ -25,13 +25,14 @@ from pysim.render.player import Player
 from pysim.trajectory.from_states import trajectory_of_states
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
     from pysim.mechanism.model import Model, State
     from pysim.render.options import RenderOptions
     from pysim.render.pyvista_types import Plotter
+    from pysim.scene.spec import BlockSpec
 
     Array = NDArray[np.float64]
 
@@ -82,11 +83,16 @@ class Poser(InteractiveWindow):
     """Mechanism whose coordinates are moved by sliders."""
 
     def __init__(
-        self, plotter: Plotter, model: Model, options: RenderOptions, start: State | None = None
+        self,
+        plotter: Plotter,
+        model: Model,
+        options: RenderOptions,
+        start: State | None = None,
+        blocks: Sequence[BlockSpec] = (),
     ) -> None:
         self.model = model
         self.start = start_state(model) if start is None else start
-        first = trajectory_of_states(model, [0.0], self.start.q[None])
+        first = trajectory_of_states(model, [0.0], self.start.q[None], blocks=blocks)
         super().__init__(plotter, Player(plotter, first, options, left_out=OF_WINDOWS))
         self.q, self._loop_q = self.start.q.copy(), self.start.loop_q.copy()
         self.coordinates = coordinates_of(model, self.start.q)
@@ -155,6 +161,7 @@ class Poser(InteractiveWindow):
         for row in self.rows:
             row.show(row.coordinate.start + float(self.values[row.coordinate.index]))
         poses = np.asarray(forward_kinematics(self.model, self.q))
+        self.player.values = self.player.coordinates(self.q)
         self.player.pose(np.concatenate([poses, np.eye(4)[None]]))
         self.changed()
 
@@ -215,12 +222,13 @@ def pose(
     model: Model,
     start: State | None = None,
     render: Mapping[str, Any] | None = None,
+    blocks: Sequence[BlockSpec] = (),
     **options: Any,  # noqa: ANN401, see RenderOptions
 ) -> None:
-    """Open a window in which sliders pose a model; options are those of `RenderOptions`."""
+    """Open a window in which sliders pose a model; options are those of `RenderOptions`, actuators are in `blocks`."""
     check_display()
 
     first = trajectory_of_states(model, [0.0], model.neutral()[None], render=render)
     chosen = render_options(first, **{"zoom": ZOOM, **options, "supersample": 1})
     plotter = open_plotter(chosen.size)
-    Poser(plotter, model, chosen, start).run(f"pysim: {model.name}")
+    Poser(plotter, model, chosen, start, blocks).run(f"pysim: {model.name}")

@@ -300,6 +300,7 @@ def header_of(scene: Scene, records: ForceRecords) -> TrajectoryHeader:
     recorded = () if scene.signals is None else scene.signals.recorded
     return model_header(
         model,
+        spec.blocks,
         integrator=scene.settings.integrator,
         step=scene.settings.step,
         name=spec.name,

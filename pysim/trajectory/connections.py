@@ -1,10 +1,12 @@
 """Description of what acts between bodies, for pictures, as JSON in the trajectory's header.
 
-One entry for each joint, loop, spring, force of a plugin, moving body, and ground:
+One entry for each joint, loop, spring, force of a plugin, actuator along a path, moving body, and ground:
 
     {"role": "spring", "name": "strut", "type": "spring", "points": [[body, [x, y, z]], …], "stiffness": 800.0, …}
 
-`points` lists bodies (-1: the world) with a point [m] in their frames, from one end to the other. Joints and loops have
+`points` lists bodies (-1: the world) with a point [m] in their frames, from one end to the other. If some of them are
+obstacles or conditional points, `parts` has an entry for each: null for a plain point, else its `kind`, and the
+`radius`, `side` and `pose` in the body, or the `coordinate` and the `ends` of its range. Joints and loops have
 `frames` instead, two bodies with a pose (4, 4) [m] each, and an `axis` in the first one. The other keys are numbers of
 the specification: the stiffness, the damping and the natural length of a spring, `normal` and `offset` of a ground,
 `theta` (10,) of a moving body.
@@ -17,12 +19,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
     from pysim.mechanism.model import Model
-    from pysim.scene.spec import JointSpec, LoopSpec
+    from pysim.scene.spec import BlockSpec, JointSpec, LoopSpec, PathPart
 
     Array = NDArray[np.float64]
 
@@ -31,8 +33,8 @@ PARAMETERS = {"stiffness": "stiffness", "damping": "damping", "length": "rest_le
 Entry = dict[str, Any]
 
 
-def connections_of(model: Model) -> list[Entry]:
-    """Describe the joints, loops, springs, forces and grounds of a model."""
+def connections_of(model: Model, blocks: Sequence[BlockSpec] = ()) -> list[Entry]:
+    """Describe the joints, loops, springs, forces and grounds of a model, and the actuators among `blocks`."""
     placed = _Placed(model.frames)
     spec = model.spec
     entries = [placed.joint(joint) for joint in spec.joints if joint.type != "fixed"]
@@ -48,7 +50,7 @@ def connections_of(model: Model) -> list[Entry]:
     for force in spec.forces:
         entry: Entry = {"role": "force", "name": force.name, "type": force.type}
         if force.path:
-            entry["points"] = placed.points([(part.body, part.point) for part in force.path])
+            entry |= placed.path(force.path)
         elif force.coordinates:
             entry["coordinates"] = list(force.coordinates)
         else:
@@ -59,6 +61,10 @@ def connections_of(model: Model) -> list[Entry]:
             if isinstance(value, int | float):
                 entry[key] = float(value)
         entries.append(entry)
+    for block in blocks:
+        if block.kind == "actuator" and block.points:
+            path = placed.path(block.points)
+            entries.append({"role": "actuator", "name": block.name, "type": block.type} | path)
     for k, body in enumerate(model.bodies):
         entries.append(
             {"role": "body", "name": body.name, "body": k, "theta": _numbers(body.theta)}
@@ -105,6 +111,23 @@ class _Placed:
             body, pose = self._place(link)
             found.append([body, _numbers(pose[:3, :3] @ point + pose[:3, 3])])
         return found
+
+    def path(self, parts: Sequence[PathPart]) -> Entry:
+        """Describe the points of a path, and its obstacles and conditional points if it has any."""
+        entry: Entry = {"points": self.points([(part.body, part.point) for part in parts])}
+        if any(part.kind != "point" for part in parts):
+            entry["parts"] = [self._part(part) for part in parts]
+        return entry
+
+    def _part(self, part: PathPart) -> Entry | None:
+        if part.kind == "point":
+            return None
+        if part.kind == "conditional":
+            ends = [x if np.isfinite(x) else None for x in (part.above, part.below)]
+            return {"kind": part.kind, "coordinate": part.coordinate, "ends": ends}
+        pose = (self._place(part.body)[1] @ part.at).tolist()
+        numbers = {"radius": part.radius, "side": list(part.side)}
+        return {"kind": part.kind, "pose": pose} | numbers
 
     def _frames_entry(
         self, role: str, of: JointSpec | LoopSpec, first: tuple[str, Array], last: tuple[str, Array]

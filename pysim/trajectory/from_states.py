@@ -23,20 +23,25 @@ from pysim.trajectory.record import Trajectory, TrajectoryHeader
 from pysim.trajectory.visuals import header_visuals
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
     from os import PathLike
 
     from numpy.typing import ArrayLike, NDArray
 
     from pysim.mechanism.model import Model
+    from pysim.scene.spec import BlockSpec
 
     Array = NDArray[np.float64]
 
 MOST_WORLDS = 100  # files of a batch whose worlds are not named
 
 
-def model_header(model: Model, **rest: Any) -> TrajectoryHeader:  # noqa: ANN401, header fields
-    """Return a header with everything that a model says; `rest` sets further fields."""
+def model_header(
+    model: Model,
+    blocks: Sequence[BlockSpec] = (),
+    **rest: Any,  # noqa: ANN401, header fields
+) -> TrajectoryHeader:
+    """Return a header with everything that a model and its actuators say; `rest` sets further fields."""
     bodies, poses = zip(*model.frames.values(), strict=True) if model.frames else ((), ())
     fields: dict[str, Any] = {
         "joint_names": tuple(model.joint_names),
@@ -52,7 +57,7 @@ def model_header(model: Model, **rest: Any) -> TrajectoryHeader:  # noqa: ANN401
         "name": model.name,
         "version": __version__,
         "visuals": header_visuals((b.geometries for b in model.bodies), model.world_geometries),
-        "connections": connections_of(model),
+        "connections": connections_of(model, blocks),
         "imported": is_imported(model),
     }
     return TrajectoryHeader(**(fields | rest))
@@ -66,8 +71,9 @@ def trajectory_of_states(
     *,
     name: str | None = None,
     render: Mapping[str, Any] | None = None,
+    blocks: Sequence[BlockSpec] = (),
 ) -> Trajectory:
-    """Return the trajectory of a model's states; `Trajectory.of` documents it."""
+    """Return the trajectory of a model's states; `Trajectory.of` documents it. Actuators among `blocks` are drawn."""
     times, configurations = np.array(t, float), np.array(q, float)
     rows = _rows(times)
     _check("q", configurations, (rows, model.nq))
@@ -78,7 +84,7 @@ def trajectory_of_states(
         _check("v", velocities, (rows, model.nv))
     a = np.gradient(velocities, times, axis=0) if rows > 1 else np.zeros((rows, model.nv))
     own = {} if name is None else {"name": name}
-    header = model_header(model, render=dict(render or {}), **own)
+    header = model_header(model, blocks, render=dict(render or {}), **own)
     if rows == 0:
         none = np.zeros(0)
         poses = np.zeros((0, model.nbodies, 7))

@@ -117,6 +117,14 @@ def test_the_springs_of_a_translation_end_at_the_body() -> None:
         np.testing.assert_allclose(ends(np.asarray(line.user_matrix))[1], ball, atol=1e-12)
 
 
+def test_the_spring_of_a_joint_is_drawn_above_the_ground() -> None:
+    player, _ = actors(of_scene("gripper"), 0.0)
+    (spring,) = (line for line in player._plan.lines if line.kind == "coil")
+    top, bottom = (point.pose[2, 3] for point in spring.points)
+    assert top > 0.3
+    assert bottom == pytest.approx(0.16)  # the upper face of the wrist, whose frame is below it
+
+
 def test_springs_and_pins_belong_to_the_picture_and_can_be_left_out() -> None:
     trajectory = cart(connections=[SPRING])
     wide, _ = actors(trajectory, 0.0)

@@ -1,0 +1,182 @@
+"""Path of a rope through points and over spheres and cylinders, as points of the world to be drawn.
+
+    γ   angle between a and b about the axis, in the plane of the path
+    α = acos(r/ρ_a), β = acos(r/ρ_b)        φ = γ − α − β        the path touches if φ > 0
+
+a and b are the points beside an obstacle, in its frame, and ρ their distances from its axis or centre [Garner and Pandy
+2000, obstacle set]. The engine computes the same path in cpp/elements/wrapping.hpp.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+
+ARC = 12  # straight pieces of an arc
+INLINE = 1e-12  # square of the sine of an angle between a line and one through the centre
+
+
+@dataclass(frozen=True)
+class RopePoint:
+    """Point of a path on a body (-1: the world), or an obstacle or condition there."""
+
+    body: int
+    pose: Array  # (4, 4) in the body; the axis of a cylinder is its z
+    kind: str = "point"  # point, conditional, sphere or cylinder
+    radius: float = 0.0  # [m]
+    side: tuple[float, float, float] = (0.0, 0.0, 0.0)  # in its axes; 0 for the shorter side
+    coordinate: str = ""  # of a conditional point
+    ends: tuple[float, float] = (-np.inf, np.inf)  # of its range
+
+    @property
+    def is_obstacle(self) -> bool:
+        return self.kind in {"sphere", "cylinder"}
+
+    def place(self, matrices: Array) -> Array:
+        """Return its frame (4, 4) in the world; `matrices` (bodies + 1, 4, 4) has the world last."""
+        return np.asarray(matrices[self.body] @ self.pose)
+
+    def counts(self, values: Mapping[str, float]) -> bool:
+        """Return whether the path passes through it at these coordinates; one that is not known counts."""
+        value = values.get(f"q.{self.coordinate}") if self.coordinate else None
+        return value is None or self.ends[0] <= value <= self.ends[1]
+
+
+def rope_points(entry: Mapping[str, Any]) -> list[RopePoint]:
+    """Return the points of a force or spring of a trajectory's connections."""
+    points = entry["points"]
+    parts = entry.get("parts") or [None] * len(points)
+    found = []
+    for (body, point), part in zip(points, parts, strict=True):
+        pose = np.eye(4)
+        pose[:3, 3] = point
+        if part is None:
+            found.append(RopePoint(int(body), pose))
+        elif part["kind"] == "conditional":
+            above, below = part["ends"]
+            ends = -np.inf if above is None else above, np.inf if below is None else below
+            name = part["coordinate"]
+            found.append(RopePoint(int(body), pose, "conditional", coordinate=name, ends=ends))
+        else:
+            own = np.array(part["pose"], float)
+            x, y, z = part["side"]
+            found.append(RopePoint(int(body), own, part["kind"], part["radius"], (x, y, z)))
+    return found
+
+
+def count_places(points: Sequence[RopePoint]) -> int:
+    """Return the number of places that `rope_places` returns."""
+    return sum(ARC + 1 if point.is_obstacle else 1 for point in points)
+
+
+def rope_places(
+    points: Sequence[RopePoint], matrices: Array, values: Mapping[str, float]
+) -> tuple[Array, float]:
+    """Return the places (n, 3) [m] along a path at the poses of bodies, and its length [m].
+
+    A point that does not count is on the straight line past it, so that n does not change.
+    """
+    frames = [point.place(matrices) for point in points]
+    places: list[Array] = []
+    length = 0.0
+    for k, point in enumerate(points):
+        if point.is_obstacle:
+            before, after = places[-1][-1], frames[k + 1][:3, 3]
+            arc, over = around(before, after, frames[k], point)
+            length += float(np.linalg.norm(arc[0] - before)) + over
+            places.append(arc)
+            continue
+        place = frames[k][:3, 3]
+        if not point.counts(values):
+            place = 0.5 * (places[-1][-1] + frames[k + 1][:3, 3])
+        if places:
+            length += float(np.linalg.norm(place - places[-1][-1]))
+        places.append(place[None])
+    return np.concatenate(places), length
+
+
+def around(a: Array, b: Array, frame: Array, obstacle: RopePoint) -> tuple[Array, float]:
+    """Return points (ARC + 1, 3) and the length of the arc of a path from a to b (3,) over an obstacle at `frame`."""
+    R, origin = frame[:3, :3], frame[:3, 3]
+    start, end = R.T @ (a - origin), R.T @ (b - origin)
+    over = _over_cylinder if obstacle.kind == "cylinder" else _over_sphere
+    found = over(start, end, obstacle.radius, np.array(obstacle.side))
+    if found is None:
+        return np.tile(0.5 * (a + b), (ARC + 1, 1)), 0.0
+    arc, length = found
+    return arc @ R.T + origin, length
+
+
+def _over_cylinder(a: Array, b: Array, r: float, side: Array) -> tuple[Array, float] | None:
+    round_ = _around_circle(a[:2], b[:2], r, side[:2])
+    if round_ is None:
+        return None
+    arc, angle, first, last = round_
+    planar = first + r * angle + last
+    heights = a[2] + (b[2] - a[2]) / planar * (first + r * angle * np.linspace(0, 1, ARC + 1))
+    incline = float(np.hypot(planar, b[2] - a[2])) / planar
+    return np.column_stack([arc, heights]), incline * r * angle
+
+
+def _over_sphere(a: Array, b: Array, r: float, side: Array) -> tuple[Array, float] | None:
+    x = a / max(float(np.linalg.norm(a)), 1e-300)
+    y = b - (b @ x) * x
+    if float(y @ y) <= INLINE * float(b @ b):  # every plane is as short
+        y = side - (side @ x) * x
+    if y @ y <= INLINE * max(float(side @ side), 1e-300):
+        y = np.cross(x, np.eye(3)[np.argmin(np.abs(x))])
+    plane = np.stack([x, y / np.linalg.norm(y)])
+    round_ = _around_circle(plane @ a, plane @ b, r, plane @ side)
+    if round_ is None:
+        return None
+    return round_[0] @ plane, r * round_[1]
+
+
+def _around_circle(
+    a: Array, b: Array, r: float, side: Array
+) -> tuple[Array, float, float, float] | None:
+    """Return the arc (ARC + 1, 2), its angle and the lengths before and after it; None if the path does not touch."""
+    rho_a, rho_b = float(np.linalg.norm(a)), float(np.linalg.norm(b))
+    if rho_a <= r or rho_b <= r:
+        return None
+    before, after = math.sqrt(rho_a**2 - r**2), math.sqrt(rho_b**2 - r**2)
+    alpha, beta = math.atan2(before, r), math.atan2(after, r)
+    crossed = a[0] * b[1] - a[1] * b[0]
+    shorter = math.atan2(abs(crossed), a @ b)
+    turn = -1.0 if crossed < 0 else 1.0
+    gamma = shorter
+    if side @ side > 0:
+        if shorter < alpha + beta:  # the straight line misses the circle, perhaps on the other side
+            d = b - a
+            nearest = a + float(np.clip(-(a @ d) / max(float(d @ d), 1e-300), 0, 1)) * d
+            is_far = nearest @ side < 0
+        else:
+            is_far = _tops(a, b, alpha, beta, -turn) @ side > _tops(a, b, alpha, beta, turn) @ side
+        if is_far:
+            gamma, turn = 2 * math.pi - shorter, -turn
+    angle = gamma - alpha - beta
+    if angle <= 0:
+        return None
+    first = np.arctan2(a[1], a[0]) + turn * alpha
+    bearings = first + turn * angle * np.linspace(0, 1, ARC + 1)
+    arc = r * np.column_stack([np.cos(bearings), np.sin(bearings)])
+    return arc, angle, before, after
+
+
+def _tops(a: Array, b: Array, alpha: float, beta: float, turn: float) -> Array:
+    """Return the direction (2,) between the points of tangency on one side."""
+    bearings = np.array(
+        [np.arctan2(a[1], a[0]) + turn * alpha, np.arctan2(b[1], b[0]) - turn * beta]
+    )
+    total = np.array([np.cos(bearings).sum(), np.sin(bearings).sum()])
+    return np.asarray(total / max(float(np.linalg.norm(total)), 1e-30))
