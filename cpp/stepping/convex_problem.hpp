@@ -185,6 +185,8 @@ class ConvexProblem {
  private:
   static constexpr Real tolerance = sizeof(Real) == 8 ? Real(1e-11) : Real(2e-5);
   static constexpr Real rounding = sizeof(Real) == 8 ? Real(1e-15) : Real(1e-6);
+  /// Impulses at rest decay from step to step; below this size their digits get lost.
+  static constexpr Real vanished = sizeof(Real) == 8 ? Real(1e-250) : Real(1e-25);
 
   /// Impulses at the velocities where Newton's method begins; none are made yet.
   void start() {
@@ -422,7 +424,8 @@ class ConvexProblem {
     });
     for (int k = 0; k < contacts_.coordinates; ++k)
       most_coordinate = max(most_coordinate, abs(coordinate[k].made));
-    const S allowed = all<S>(tolerance) * sqrt(most);
+    const S allowed = fma(all<S>(tolerance), sqrt(most), all<S>(vanished));
+    const S allowed_on_coordinates = fma(all<S>(tolerance), most_coordinate, all<S>(vanished));
     auto good = simd::everywhere<S>();
     each_point([&](const PointIterate<S>& P, const ContactPair<Parameter>&) {
       const Vec3<S> off = P.impulse.gamma - P.made;
@@ -440,7 +443,7 @@ class ConvexProblem {
     for (int k = 0; k < contacts_.coordinates; ++k) {
       const auto& C = coordinate[k];
       const S blurred = all<S>(rounding) * C.impulse.slope * max(abs(C.now), abs(C.free));
-      good &= abs(C.impulse.gamma - C.made) <= fma(all<S>(tolerance), most_coordinate, blurred);
+      good &= abs(C.impulse.gamma - C.made) <= allowed_on_coordinates + blurred;
     }
     return good;
   }

@@ -341,6 +341,31 @@ duration = 1.0
     assert np.abs(let_go.q[-1]).max() > 0.1
 
 
+def test_a_mass_that_dry_friction_has_stopped_stays_at_rest(tmp_path: Path) -> None:
+    """Impulses of friction at rest decay to 0 within a hundred steps; nothing else acts."""
+    path = tmp_path / "mass.toml"
+    text = """
+gravity = [0, 0, 0]
+[[body]]
+name = "mass"
+mass = 1.0
+inertia = { xx = 1, yy = 1, zz = 1 }
+[[joint]]
+name = "slide"
+type = "prismatic"
+child = "mass"
+friction = 1.0
+start = { v = 1.0 }
+[simulation]
+integrator = "convex"
+duration = 3.0
+"""
+    path.write_text(text, "utf-8")
+    run = ran(pysim.load_scene(path))
+    assert run.q[-1, 0] == pytest.approx(0.5, abs=1e-3)
+    assert abs(run.v[-1, 0]) < 1e-100
+
+
 @pytest.mark.parametrize("step", [5e-4, 1e-3, 5e-3])
 def test_no_step_lets_a_box_creep_on_a_slope(tmp_path: Path, step: float) -> None:
     scene = thrown(
