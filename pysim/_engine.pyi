@@ -929,11 +929,21 @@ class Contacts:
     @property
     def pair_of_point(self) -> list[int]: ...
     @property
+    def law_coordinates(self) -> list[int]: ...
+    @property
     def memory_numbers(self) -> int: ...
 
 def contact_forces(
     contacts: Contacts, q: ArrayLike, v: ArrayLike
 ) -> tuple[Array, Array, Array]: ...
+def actuator_damping(
+    contacts: Contacts,
+    q: ArrayLike,
+    v: ArrayLike,
+    signals: Array | None,
+    actuation: Actuation,
+    step: float,
+) -> tuple[Array, Array]: ...
 def contact_points(
     contacts: Contacts, q: ArrayLike, v: ArrayLike, *, threads: int = 1
 ) -> Array: ...
@@ -952,10 +962,11 @@ def advance_contacts(
     accuracy: float = 0.0,
     least_step: float = 0.0,
     signals: Array | None = None,
+    work: Sequence[int] = ...,
     controls: Array | None = None,
     reports: bool = True,
     threads: int = 1,
-) -> tuple[Array, Array, Array, int, NDArray[np.intp], Array]: ...
+) -> tuple[Array, Array, Array, int, NDArray[np.intp], Array, Array]: ...
 def distance_pairs() -> list[tuple[str, str]]: ...
 def distances(kind_a: str, kind_b: str, a: ArrayLike, b: ArrayLike) -> Array: ...
 def joint_torque_regressor(

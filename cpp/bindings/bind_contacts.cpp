@@ -385,6 +385,17 @@ void check_controls(const std::optional<Numbers>& controls, std::initializer_lis
                               describe(*controls));
 }
 
+void check_work(const ModelContacts& contacts, const std::vector<int>& work, bool signals) {
+  if (work.empty()) return;
+  const auto view = contacts.view();
+  const std::size_t count = static_cast<std::size_t>(view.pairs) + static_cast<std::size_t>(view.coordinates);
+  const int states = contacts.model().signals() == nullptr ? 0 : contacts.model().signals()->states;
+  const bool fits = std::all_of(work.begin(), work.end(), [=](int k) { return k >= -1 && k < states; });
+  if (signals && fits && work.size() == count) return;
+  throw std::invalid_argument("work must have " + std::to_string(count) +
+                              " places of integrals among the states of signals");
+}
+
 /// Equal steps from times [s] on, interval by interval, of a batch of states; ends early where a state has no
 /// good step.
 py::tuple advance_contacts(const ModelContacts& contacts,
@@ -400,6 +411,7 @@ py::tuple advance_contacts(const ModelContacts& contacts,
                            double accuracy,
                            double least_step,
                            const std::optional<SignalNumbers::Array>& signals,
+                           const std::vector<int>& work,
                            const std::optional<Numbers>& controls,
                            bool reports,
                            int threads) {
@@ -427,6 +439,7 @@ py::tuple advance_contacts(const ModelContacts& contacts,
   const py::ssize_t numbers = stepping::ContactReport::numbers, points = reports ? contacts.points() : 0;
   const py::ssize_t control_steps = std::accumulate(steps.data(), steps.data() + rows, py::ssize_t{0});
   check_controls(controls, {worlds, control_steps, model.nv()});
+  check_work(contacts, work, signals.has_value());
   py::array_t<double> q_at({rows, worlds, py::ssize_t{model.nq()}}),
       v_at({rows, worlds, py::ssize_t{model.nv()}});
   const py::object zeros = py::module_::import("numpy").attr("zeros");  // memory is taken where it is written
@@ -444,10 +457,13 @@ py::tuple advance_contacts(const ModelContacts& contacts,
          memory.mutable_data(),
          reports ? report_at.mutable_data() : nullptr,
          controls ? controls->data() : nullptr,
-         control_steps};
+         control_steps,
+         work.empty() ? nullptr : work.data()};
   batch.actuation = &forces;
   SignalNumbers signal_numbers(signals, model, worlds);
   batch.signals = signal_numbers.data();
+  const py::ssize_t own_signals = signals ? signals->size() / std::max<py::ssize_t>(worlds, 1) : 0;
+  py::array_t<double> signals_at({rows, worlds, own_signals});
   batch.out = q_at.mutable_data();
   batch.out_v = v_at.mutable_data();
   batch.loop_q = batch.out_loop_q = loop_coordinates.data();
@@ -462,6 +478,7 @@ py::tuple advance_contacts(const ModelContacts& contacts,
       engine::run_contacts(&engine::ContactKernels::advance, model, batch, threads);
       std::copy_n(
           batch.out_loop_q, worlds * model.loop_nq(), loops_at.mutable_data() + k * worlds * model.loop_nq());
+      std::copy_n(batch.signals, worlds * own_signals, signals_at.mutable_data() + k * worlds * own_signals);
       const auto* row = batch.done;
       if (std::any_of(row, row + worlds, [&](std::ptrdiff_t n) { return n < batch.steps; })) break;
       ++made;
@@ -474,7 +491,7 @@ py::tuple advance_contacts(const ModelContacts& contacts,
       if (controls) own.controls += batch.steps * model.nv();
     }
   }
-  return py::make_tuple(q_at, v_at, report_at, made, done, loops_at);
+  return py::make_tuple(q_at, v_at, report_at, made, done, loops_at, signals_at);
 }
 
 }  // namespace
@@ -512,6 +529,31 @@ static py::tuple contact_forces(const ModelContacts& contacts, py::handle q, py:
   batch.derivative[1] = numbers<double>(by_v);
   engine::run_contacts(&engine::ContactKernels::slopes, model, batch, 1);
   return py::make_tuple(tau, by_q, by_v);
+}
+
+/// Damping and stiffness of actuators (…, nv) that a convex step is implicit in.
+static py::tuple actuator_damping(const ModelContacts& contacts,
+                                  py::handle q,
+                                  py::handle v,
+                                  const std::optional<SignalNumbers::Array>& signals,
+                                  const Actuation& actuation,
+                                  double step) {
+  const Model& model = contacts.model();
+  Call<double> call(model, q);
+  call.set_v(v);
+  py::array d = make_output<double>(call.leading(), {model.nv()}),
+            k = make_output<double>(call.leading(), {model.nv()});
+  const stepping::Actuation forces = actuation.view(model);
+  engine::ContactBatch batch = {call.batch(), {}};
+  SignalNumbers signal_numbers(signals, model, call.leading().states);
+  batch.actuation = &forces;
+  batch.signals = signal_numbers.data();
+  batch.time = 0;
+  batch.step = step;
+  batch.derivative[0] = numbers<double>(d);
+  batch.derivative[1] = numbers<double>(k);
+  engine::run_contacts(&engine::ContactKernels::damping, model, batch, 1);
+  return py::make_tuple(d, k);
 }
 
 /// Signed distances of shapes of two kinds, row by row.
@@ -610,6 +652,15 @@ void bind_contacts(py::module_& m) {
           },
           "Index of the pair of every contact point.")
       .def_property_readonly(
+          "law_coordinates",
+          [](const ModelContacts& contacts) {
+            const auto view = contacts.view();
+            std::vector<int> found;
+            for (int k = 0; k < view.coordinates; ++k) found.push_back(view.coordinate[k].v);
+            return found;
+          },
+          "Velocities of the tree whose limits or dry friction convex steps compute.")
+      .def_property_readonly(
           "memory_numbers",
           [](const ModelContacts& contacts) { return contacts.memory().numbers(); },
           "Numbers that a state keeps from step to step: Newton iterations, steps made again in halves, the "
@@ -624,6 +675,16 @@ void bind_contacts(py::module_& m) {
       "v"_a,
       "Returns the generalised forces (…, nv) of the smooth law at states, and their derivatives by q and v "
       "(…, nv, nv), with contact points fixed on the second body and normals on the first.");
+  m.def("actuator_damping",
+        &actuator_damping,
+        "contacts"_a,
+        "q"_a,
+        "v"_a,
+        "signals"_a.noconvert(),
+        "actuation"_a,
+        "step"_a,
+        "Returns the damping and the stiffness (…, nv) of actuators on their own coordinates at states at "
+        "t = 0, in which a convex step [s] is implicit.");
   m.def("contact_points",
         &contact_points,
         "contacts"_a,
@@ -633,36 +694,40 @@ void bind_contacts(py::module_& m) {
         "threads"_a = 1,
         "Returns the reports of contact points (…, points, 18) at states under the smooth law, as those of "
         "advance_contacts but without impulses; a point sticks if it slips slower than slip_speed.");
-  m.def("advance_contacts",
-        &advance_contacts,
-        "contacts"_a,
-        "q"_a,
-        "v"_a,
-        "times"_a,
-        "sizes"_a,
-        "steps"_a,
-        "actuation"_a,
-        py::kw_only(),
-        "loop_q"_a = py::none(),
-        "memory"_a.noconvert(),
-        "passes"_a = 2,
-        "accuracy"_a = 0.0,
-        "least_step"_a = 0.0,
-        "signals"_a.noconvert() = py::none(),
-        "controls"_a = py::none(),
-        "reports"_a = true,
-        "threads"_a = 1,
-        "Makes convex steps, interval after interval (count,): from when, size of a step and how many steps, "
-        "under controls (states, steps of all intervals, nv) beside the actuation. "
-        "With an accuracy [m or rad] steps have order 2 and are as long as their error allows, at most that "
-        "size; from least_step [s] down they have order 1. "
-        "Returns q (count, states, nq), v, the contact points' reports (count, states, points, 18), how many "
-        "intervals were made, the good steps of every state in each, and the coordinates of loops (count, "
-        "states, loop_nq). A report is force on the body (3) [N], point (3) [m], "
-        "penetration "
-        "[m], slip speed [m/s], 1 where it sticks, impulse of the interval (3) [N·s], normal (3) towards "
-        "the second body, and moment on it (3) [N·m]; of the last step but for the impulse; empty without "
-        "`reports`.");
+  m.def(
+      "advance_contacts",
+      &advance_contacts,
+      "contacts"_a,
+      "q"_a,
+      "v"_a,
+      "times"_a,
+      "sizes"_a,
+      "steps"_a,
+      "actuation"_a,
+      py::kw_only(),
+      "loop_q"_a = py::none(),
+      "memory"_a.noconvert(),
+      "passes"_a = 2,
+      "accuracy"_a = 0.0,
+      "least_step"_a = 0.0,
+      "signals"_a.noconvert() = py::none(),
+      "work"_a = std::vector<int>(),
+      "controls"_a = py::none(),
+      "reports"_a = true,
+      "threads"_a = 1,
+      "Makes convex steps, interval after interval (count,): from when, size of a step and how many steps, "
+      "under controls (states, steps of all intervals, nv) beside the actuation. "
+      "With an accuracy [m or rad] steps have order 2 and are as long as their error allows, at most that "
+      "size; from least_step [s] down they have order 1. "
+      "Returns q (count, states, nq), v, the contact points' reports (count, states, points, 18), how many "
+      "intervals were made, the good steps of every state in each, the coordinates of loops (count, states, "
+      "loop_nq), and the signals (count, states, signal_numbers), which are updated in place. `work` has the "
+      "places of the work [J] of every pair of shapes and of every one of law_coordinates among their "
+      "integrals, −1 for none. A report is force on the body (3) [N], point (3) [m], "
+      "penetration "
+      "[m], slip speed [m/s], 1 where it sticks, impulse of the interval (3) [N·s], normal (3) towards "
+      "the second body, and moment on it (3) [N·m]; of the last step but for the impulse; empty without "
+      "`reports`.");
 }
 
 }  // namespace pysim::bindings

@@ -25,6 +25,7 @@ struct ContactKernels {
   ContactKernel advance;  ///< convex steps
   ContactKernel report;   ///< contact points of the smooth law
   ContactKernel slopes;   ///< its generalised forces and their derivatives
+  ContactKernel damping;  ///< of actuators in convex steps
   tree::ContactForces::Wrench wrench;
 };
 

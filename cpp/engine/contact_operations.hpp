@@ -29,7 +29,7 @@ struct AdvanceContacts {
     S* const control = call.controls == nullptr ? nullptr : take<S>(system.workspace, nv);
     system.control = control;
     stepping::PairSchedule<S> schedule(call.contacts, at.model.bodies, system.workspace);
-    const stepping::ConvexRun<S> run = {call.contacts, call.passes, schedule};
+    const stepping::ConvexRun<S> run = {call.contacts, call.passes, schedule, call.work};
     auto alive = simd::everywhere<S>();
     S done = all<S>(0);
     if (call.accuracy > 0) {
@@ -53,6 +53,7 @@ struct AdvanceContacts {
     at.save(state.v, batch.out_v, nv);
     at.save(state.loop_q, batch.out_loop_q, loop_nq);
     save_memory(at, state);
+    at.save_signals(signals.numbers);
     for (int i = 0; i < S::width; ++i) {
       batch.done[at.first + i] = static_cast<std::ptrdiff_t>(simd::lane(done, i));
     }
@@ -119,6 +120,29 @@ struct ReportContacts {
     const S *const q = at.full_q(), *const v = at.full_v();
     stepping::report_smooth_points<S>(at.model, *batch.smooth, q, v, report, at.w);
     at.save(report, batch.contacts.report, numbers);
+  }
+};
+
+/// Damping and stiffness of actuators that a convex step of size h is implicit in, at states.
+struct ActuatorSlopes {
+  template <class S>
+  static void at(States<S> at) {
+    const auto& batch = at.batch;
+    const int n = at.model.reduced_nv;
+    S *const q = at.copy_q(), *const v = at.copy_v();
+    const auto signals = at.signals();
+    stepping::System<S> system = {at.model, *batch.actuation, at.w, nullptr};
+    system.signals = signals;
+    Workspace<S>& w = system.workspace;
+    S *const d = take<S>(w, n), *const k = take<S>(w, n);
+    stepping::ActuatorDamping<S> damping(system, w);
+    const S* const states = system.copy_states(w);
+    system.signals.base = system.signals.start = states;
+    system.signals.factor = all<S>(batch.step);
+    damping.evaluate(system, all<S>(batch.time), q, v, w);
+    damping.copy(d, k);
+    at.save(d, batch.derivative[0], n);
+    at.save(k, batch.derivative[1], n);
   }
 };
 

@@ -129,6 +129,7 @@ struct ContactCall {
   Real* report;  ///< (worlds, points, ContactReport::numbers); impulses of all the call's steps; may be null
   const Real* controls;          ///< (worlds, control_steps, nv) from the call's first step on; null for none
   std::ptrdiff_t control_steps;  ///< between the controls of two worlds
+  const int* work;               ///< see ConvexRun; null for none
 };
 
 }  // namespace pysim::stepping

@@ -1,4 +1,5 @@
-// Convex step with contacts: implicit Euler in contacts, limits, dry friction, springs and dampers.
+// Convex step with contacts: implicit Euler in contacts, limits, dry friction, springs, dampers, actuators of
+// coordinates and states of elements.
 //
 //     A (v* − v₀) = h (τ − h(q₀, v₀)) − h² K v₀,  A = M + h D + h² K        the step without contact
 //     v₁ = argmin ½ |v − v*|²_A + Σ P_i(J_i v),   q₁ = q₀ ⊕ h v₁           see convex_problem.hpp
@@ -13,6 +14,7 @@
 #include "collision/plane_contact.hpp"
 #include "constraints/projection.hpp"
 #include "dynamics/passive.hpp"
+#include "stepping/actuator_damping.hpp"
 #include "stepping/advance.hpp"
 #include "stepping/convex_problem.hpp"
 #include "stepping/pair_schedule.hpp"
@@ -29,6 +31,8 @@ struct ConvexRun {
   const Contacts<typename S::Parameter>& contacts;
   int passes;
   PairSchedule<S>& schedule;
+  const int* work =
+      nullptr;  ///< [pairs + coordinates] places of their work among the states of elements, or −1
 };
 
 /// Contact points that have touched in some world. Memory and report of the others are zero, and not stored.
@@ -145,6 +149,7 @@ class ConvexStep {
         twist_(take<Motion<S>>(w, model_.bodies)),
         momentum_(take<Force<S>>(w, model_.bodies)),
         apart_(take<Mask<S>>(w, run.contacts.points)),
+        damping_(system, w),
         w_(w) {}
 
   /// Makes the step in place; returns the worlds where it was solved. The others are to be discarded.
@@ -154,7 +159,8 @@ class ConvexStep {
       simd::copy_each<S>(tree::full_q(model_, static_cast<const S*>(state.q), w_), model_.nq, q);
       simd::copy_each<S>(tree::full_v(model_, static_cast<const S*>(state.v), w_), model_.nv, v);
     }
-    auto good = solve(wanted, fma(all<S>(Real(0.5)), h_, time), q, v, state);
+    const S* const x0 = system_.copy_states(w_);
+    auto good = solve(wanted, fma(all<S>(Real(0.5)), h_, time), q, v, state, x0);
     move(q, v);
     remember(state);
     if (model_.mimic) rows_.reduce(q, v, state.q, state.v);
@@ -163,12 +169,16 @@ class ConvexStep {
       const auto projected = constraints::project(model_, state.q, state.v, state.loop_q, w_);
       good &= projected.open <= all<S>(Tolerance::required);
     }
+    if (x0 != nullptr) end_states(system_, time + h_, h_, state.q, state.v, x0, w_);
+    add_work();
     return good;
   }
 
-  /// Velocity at the end, of the tree's coordinates at q and v, and the momenta of single bodies.
-  Mask<S> solve(Mask<S> wanted, S time, const S* q, const S* v, const ContactState<S>& state) {
+  /// Velocity at the end, of the tree's coordinates at q and v, and the momenta of single bodies. `x0` are
+  /// the states of elements at the beginning, null for none; actuators see those that follow at q and v.
+  Mask<S> solve(Mask<S> wanted, S time, const S* q, const S* v, const ContactState<S>& state, const S* x0) {
     factor_.move(q, v, w_);
+    states_ = x0;
     for (int b = 0; b < model_.bodies; ++b) start_[b] = factor_.body[b].V;
     free_velocity(time, q, v, state);
     place_points(wanted, state);
@@ -190,6 +200,35 @@ class ConvexStep {
   Force<S> momentum(int b) const {
     const Mat3<S>& R = factor_.X_WB[b].R;
     return {R * momentum_[b].f, R * momentum_[b].t};
+  }
+
+  /// Adds the work of contacts, stops and dry friction to the states of elements: of a step, impulses times
+  /// the mean of the velocities before and after, which is their share of the change of kinetic energy; of a
+  /// stage, impulses times its velocity.
+  void add_work() const {
+    if (run_.work == nullptr) return;
+    S* const numbers = system_.signals.numbers;
+    const auto mean = [this](const auto& start, const auto& now) {
+      return stage_ == nullptr ? all<S>(Real(0.5)) * (start + now) : now;
+    };
+    problem_.each_pair([&](int k, const ContactPair<Parameter>& pair) {
+      if (run_.work[k] < 0) return;
+      const Vec3<S> surface = transpose_times(problem_.R_AB[k], spatial::all3<S>(pair.surface));
+      S& work = numbers[run_.work[k]];
+      for (int i = 0; i < problem_.used[k]; ++i) {
+        const PointIterate<S>& P = problem_.point[pair.first + i];
+        work = dot_add(P.made, mean(P.start, P.now) + surface, work);
+        if (pair.turning < 0) continue;
+        const TurningIterate<S>& T = problem_.turning[pair.turning + i];
+        work = dot_add(T.made, mean(T.start, T.now), work);
+      }
+    });
+    for (int k = 0; k < contacts_.coordinates; ++k) {
+      const int place = run_.work[contacts_.pairs + k];
+      if (place < 0) continue;
+      const auto& C = problem_.coordinate[k];
+      numbers[place] = fma(C.made, mean(C.start, C.now), numbers[place]);
+    }
   }
 
   /// The largest angular velocity of a body at the prediction.
@@ -228,6 +267,7 @@ class ConvexStep {
     Motion<S>* const drift = take<Motion<S>>(w, model_.bodies);
     actuate(time, q, v, tau, w);
     add_joint_forces(q, v, tau, w);
+    damping_.add(v, stage_ == nullptr ? nullptr : stage_->v, h_, base_, tau);
     if (model_.elements > 0) elements::add_element_forces<S>(model_, q, v, tau, w);
     for (int b = 0; b < model_.bodies; ++b) {
       if (contacts_.single[b]) factor_.body[b].pA = spatial::zero_force<S>();
@@ -263,9 +303,18 @@ class ConvexStep {
     }
   }
 
-  /// τ(t) on the tree's coordinates.
+  /// τ(t) on the tree's coordinates, and its derivatives that the step is implicit in.
   void actuate(S time, const S* q, const S* v, S* tau, Workspace<S> w) {
-    if (!model_.mimic) return system_.actuate(time, q, v, tau, w);
+    System<S> inner = system_;
+    if (states_ != nullptr) {
+      inner.signals.base = inner.signals.start = states_;
+      inner.signals.factor = h_;
+    }
+    if (!model_.mimic) {
+      inner.actuate(time, q, v, tau, w);
+      damping_.evaluate(inner, time, q, v, w);
+      return;
+    }
     S *const own_q = take<S>(w, model_.reduced_nq), *const own_v = take<S>(w, model_.reduced_nv),
              *const reduced = take<S>(w, model_.reduced_nv);
     for (int b = 0; b < model_.bodies; ++b) {
@@ -274,7 +323,8 @@ class ConvexStep {
       simd::copy_each<S>(q + joint.q, joint.nq, own_q + joint.reduced_q);
       simd::copy_each<S>(v + joint.v, joint.nv, own_v + joint.reduced_v);
     }
-    system_.actuate(time, own_q, own_v, reduced, w);
+    inner.actuate(time, own_q, own_v, reduced, w);
+    damping_.evaluate(inner, time, own_q, own_v, w);
     rows_.spread_forces(reduced, tau);
   }
 
@@ -751,6 +801,8 @@ class ConvexStep {
   Motion<S>*start_, *twist_;  ///< [bodies] at v₀ and v*
   Force<S>* momentum_;        ///< [bodies] P and L of single bodies without contacts
   Mask<S>* apart_;            ///< [points]
+  ActuatorDamping<S> damping_;
+  const S* states_ = nullptr;  ///< of elements at the beginning; null for none
   Workspace<S> w_;
 };
 
@@ -768,16 +820,19 @@ Mask<S> convex_step(const System<S>& system,
   using Real = typename S::Real;
   constexpr int levels = 6;
   const ContactMemory places = memory_of(run.contacts);
+  System<S> tried = system;
+  tried.signals = system.with_own_signals(tried.workspace).signals;
   auto left = wanted, solved = simd::nowhere<S>();
   for (int level = 0; level <= levels && any(left); ++level) {
     const int parts = 1 << level;
     if (level > 0) run.schedule.restart();
     copy_state<S>(system.model, places, state, trial, simd::copy_each<S>);
+    tried.keep_signals(simd::everywhere<S>(), system);
     const S part = h / all<S>(Real(parts));
     auto good = left;
     for (int n = 0; n < parts && any(good); ++n) {
-      Workspace<S> inner = system.workspace;
-      good &= ConvexStep<S>(system, run, part, inner).make(good, fma(all<S>(Real(n)), part, time), trial);
+      Workspace<S> inner = tried.workspace;
+      good &= ConvexStep<S>(tried, run, part, inner).make(good, fma(all<S>(Real(n)), part, time), trial);
     }
     trial.memory[ContactMemory::halved] += number(left & !good);
     for (int i = 0; i < ContactMemory::counts; ++i) {
@@ -785,10 +840,12 @@ Mask<S> convex_step(const System<S>& system,
     }
     for (int i = 0; i < ContactMemory::counts; ++i) trial.memory[i] = state.memory[i];
     left &= !good;
-    good &= finite(system.model, static_cast<const S*>(trial.q), static_cast<const S*>(trial.v));
+    good &= finite(system.model, static_cast<const S*>(trial.q), static_cast<const S*>(trial.v)) &
+            finite_states(tried);
     copy_state<S>(system.model, places, trial, state, [&](const S* from, int count, S* to) {
       simd::copy_where<S>(good, from, count, to);
     });
+    system.keep_signals(good, tried);
     solved |= good;
   }
   state.memory[ContactMemory::failed] = select(left, all<S>(1), state.memory[ContactMemory::failed]);

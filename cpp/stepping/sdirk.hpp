@@ -119,7 +119,7 @@ class SdirkStep {
   /// `accuracy` [m or rad] of the prediction; steps of the order's own error need no more.
   SdirkStep(const System<S>& system, const ConvexRun<S>& run, S h, S accuracy)
       : inner_(system),
-        run_{run.contacts, run.passes > least_passes ? run.passes : least_passes, run.schedule},
+        run_{run.contacts, run.passes > least_passes ? run.passes : least_passes, run.schedule, run.work},
         motion_(system.model, run.contacts),
         h_(h),
         part_(all<S>(gamma) * h),
@@ -140,9 +140,10 @@ class SdirkStep {
     simd::copy_each<S>(tree::full_q(model, static_cast<const S*>(state.q), w), nq, q0);
     simd::copy_each<S>(tree::full_v(model, static_cast<const S*>(state.v), w), nv, v0);
     motion_.read(q0, v0, y0, P0);
+    S* const x0 = inner_.copy_states(w);
 
     for (int i = 0; i < nv; ++i) y[i] = fma(part_, rate[i], y0[i]);
-    auto good = solve(wanted, time + part_, {y0, P0, factor}, q0, y, state, y1, P1);
+    auto good = solve(wanted, time + part_, {y0, P0, factor}, q0, y, state, x0, y1, P1);
 
     motion_.move(q0, h_ - part_, y1, q1, v0);
     for (int i = 0; i < nv; ++i) {
@@ -150,7 +151,11 @@ class SdirkStep {
       y[i] = from[i] + (y1[i] - y0[i]);
     }
     motion_.extrapolate(P0, P1, factor, P0);
-    good = solve(good, time + h_, {from, P0, all<S>(1)}, q1, y, state, y2, P2);
+    for (int i = 0; i < inner_.states(); ++i) {
+      x0[i] = fma(factor, inner_.signals.numbers[i] - x0[i], x0[i]);
+      inner_.signals.numbers[i] = x0[i];
+    }
+    good = solve(good, time + h_, {from, P0, all<S>(1)}, q1, y, state, x0, y2, P2);
 
     error = o;
     const S share = all<S>(1 / gamma);
@@ -169,13 +174,14 @@ class SdirkStep {
   static constexpr int predictions = 4;
   static constexpr Real share = Real(0.05);  ///< of the accuracy that the prediction may cost
 
-  /// y and the momenta of a stage from its prediction `y`, which is lost.
+  /// y and the momenta of a stage from its prediction `y`, which is lost; states of elements from `x_a`.
   Mask<S> solve(Mask<S> wanted,
                 S time,
                 const ConvexStage<S>& stage,
                 const S* q_a,
                 S* y,
                 const ContactState<S>& state,
+                const S* x_a,
                 S* found,
                 Force<S>* momentum) {
     const auto& model = inner_.model;
@@ -193,7 +199,7 @@ class SdirkStep {
       ConvexStep<S> step(system, run_, part_, room, &stage);
       if (model.mimic) step.reduce(q, v, at.q, at.v);
       const S iterations = state.memory[ContactMemory::iterations];
-      const auto good = step.solve(wanted, time, q, v, at);
+      const auto good = step.solve(wanted, time, q, v, at, x_a);
       S& counted = state.memory[ContactMemory::iterations];
       counted = select(again, counted, iterations);
       motion_.take(step, found, momentum);
@@ -203,6 +209,12 @@ class SdirkStep {
       again &= good & (part_ * off * turned > all<S>(share) * accuracy_);
       if (n + 1 == predictions || none(again)) {
         step.remember(at);
+        if (x_a != nullptr) {
+          motion_.move(q_a, part_, found, q, v);
+          if (model.mimic) step.reduce(q, v, at.q, at.v);
+          end_states<S>(system, time, part_, at.q, at.v, x_a, room);
+        }
+        step.add_work();
         return good;
       }
       for (int i = 0; i < model.nv; ++i) y[i] = select(again, found[i], y[i]);
@@ -271,17 +283,20 @@ Mask<S> advance_accurately(const System<S>& system,
     copy_state<S>(model, places, state, trial, simd::copy_each<S>);
     simd::copy_each<S>(rate, model.nv, tried);
     System<S> inner = system;
+    inner.signals = system.with_own_signals(inner.workspace).signals;
     S error;
     auto good = SdirkStep<S>(inner, run, h, accuracy).make(left, time, trial, tried, error);
     stages = select(left, stages + number(2), stages);
     keep_counts(left, trial.memory, state.memory);
-    good &= finite(model, static_cast<const S*>(trial.q), static_cast<const S*>(trial.v)) & (error * o == o);
+    good &= finite(model, static_cast<const S*>(trial.q), static_cast<const S*>(trial.v)) &
+            finite_states(inner) & (error * o == o);
     const S factor = number(0.9) * sqrt(accuracy / max(error, tiny));
     const auto accepted = left & good & (error <= accuracy), at_least = left & (!accepted) & (h <= least);
     keep_counts(left, static_cast<const S*>(state.memory), trial.memory);
     copy_state<S>(model, places, trial, state, [&](const S* from, int count, S* to) {
       simd::copy_where<S>(accepted, from, count, to);
     });
+    system.keep_signals(accepted, inner);
     for (int i = 0; i < model.nv; ++i) {
       rate[i] = select(accepted, tried[i], select(at_least, o, rate[i]));
     }

@@ -72,6 +72,14 @@ class WorkTerm:
 
 
 @dataclass(frozen=True)
+class ContactWork:
+    """Places of integrals to which convex steps add the work of their impulses."""
+
+    pairs: tuple[int, ...]  # of links
+    joints: Mapping[int, int]  # with stops or friction, by number of the joint
+
+
+@dataclass(frozen=True)
 class NoiseKey:
     """Place of the key of a world's random numbers in the state, and the seed of the scene."""
 
@@ -114,3 +122,4 @@ class CompiledSignals:
     noise: NoiseKey | None = None  # without one, nothing is random
     callbacks: tuple[Callback, ...] = ()  # in the order of their bits
     releases: tuple[tuple[int, ...], ...] = ()  # of every event: places of the gates that it closes
+    contact_work: ContactWork | None = None  # of convex steps with a ledger

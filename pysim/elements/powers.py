@@ -56,6 +56,9 @@ class JointCoordinate:
     upper: float = np.inf
     stop_stiffness: float = 0.0
     stop_damping: float = 0.0
+    impulsive: bool = (
+        False  # friction and stop act as impulses of convex steps, which integrate their work
+    )
 
     @property
     def has_stop(self) -> bool:
@@ -89,6 +92,7 @@ class MeasuredElements:
         joints: joints with passive forces.
         ledger: names of the elements whose work is integrated, and whether they inject it, or dissipate.
         names: names of all elements outside the graph, measured or not.
+        contacts: names among those of the ledger whose work convex steps integrate.
     """
 
     forces: tuple[GraphBlock, ...] = ()
@@ -96,6 +100,7 @@ class MeasuredElements:
     joints: tuple[PassiveJoint, ...] = ()
     ledger: Mapping[str, bool] | None = None
     names: tuple[str, ...] = ()
+    contacts: tuple[str, ...] = ()
 
 
 class Powers:
@@ -109,6 +114,7 @@ class Powers:
         self._outside = outside
         self._joints = {joint.name: joint for joint in measured.joints}
         self._names = measured.names
+        self._contacts = measured.contacts
 
     def check(self, name: str, block: GraphBlock) -> None:
         """Reject the name of an element that does not exist.
@@ -141,9 +147,11 @@ class Powers:
 
         The work is that which is not taken from the stored energy of the element; the energy is None if it is 0.
         """
+        if name in self._contacts:
+            return Scalar(self._tape, self._tape.const(0)), None
         if name in self._joints:
             joint = self._joints[name]
-            return self._joint_exchange(joint), self._stop_energy(joint)
+            return self._joint_exchange(joint, without_impulses=True), self._stop_energy(joint)
         block = self._blocks[name]
         efforts = self._efforts(block)
         if not (block.kind == "force" and name in self._outside and _stores(block)):
@@ -227,15 +235,16 @@ class Powers:
         q = None if own.q < 0 else self._number(SignalSource.q, own.q) * own.ratio + own.offset
         return q, self._number(SignalSource.v, own.v) * own.ratio
 
-    def _joint_exchange(self, joint: PassiveJoint) -> Any:
+    def _joint_exchange(self, joint: PassiveJoint, *, without_impulses: bool = False) -> Any:
         total: Any = Scalar(self._tape, self._tape.const(0))
         for own in joint.coordinates:
             q, v = self._places(own)
             force: Any = own.damping * v
-            if own.friction:
+            smooth = not (without_impulses and own.impulsive)
+            if own.friction and smooth:
                 rubbing: Any = np.tanh(v / own.friction_width)
                 force = force + own.friction * rubbing
-            if own.brakes_at_stop:
+            if own.brakes_at_stop and smooth:
                 force = force + _stop(own, q, v)
             total = total - force * v
         if joint.plugin is not None:
@@ -258,10 +267,10 @@ class Powers:
         return sum((f * rate for f, rate in zip(forces, v, strict=True)), 0.0 * v[0])
 
     def _stop_energy(self, joint: PassiveJoint) -> Any:
-        """Return the energy in the stops that dissipate energy, None without any."""
+        """Return the energy in the stops that dissipate energy or act as impulses, None without any."""
         total: Any = None
         for own in joint.coordinates:
-            if own.brakes_at_stop:
+            if own.brakes_at_stop or (own.has_stop and own.impulsive):
                 depth = _depth(own, self._places(own)[0])
                 part = 0.5 * own.stop_stiffness * depth * depth
                 total = part if total is None else total + part

@@ -33,9 +33,12 @@ class PassiveElements:
         spec: the scene.
         bounded: prescribed forces that are part of the graph.
         names: names of the graph's blocks and of forces.
+        contacts: pairs of links that may touch in convex steps, each with whether a surface moves, so that it injects
+            energy; None for other schemes.
 
     Attributes:
         forces: forces that depend on positions and velocities alone, and springs.
+        contacts: names of these pairs.
     """
 
     def __init__(
@@ -44,6 +47,7 @@ class PassiveElements:
         spec: SceneSpec,
         bounded: Collection[ActuatorSpec],
         names: Collection[str],
+        contacts: Sequence[tuple[str, bool]] | None = None,
     ) -> None:
         self._model, self._spec = model, spec
         self._names = set(names)
@@ -70,6 +74,9 @@ class PassiveElements:
             for k, joint in enumerate(model.joints)
             if _has_force(joint)
         }
+        self._impulsive = contacts is not None
+        self._injects = {self._unique(name, "contact"): moves for name, moves in contacts or ()}
+        self.contacts = tuple(self._injects)
 
     def _springs(self) -> list[tuple[ForceSpec, SpringSpec]]:
         springs = self._spec.model.springs
@@ -89,8 +96,20 @@ class PassiveElements:
         wanted = {block.element for block in self._spec.blocks}
         if ledger:
             wanted |= {*self._dissipates, *self._drives}
-            wanted |= {name for name, (joint, _) in self._joints.items() if _dissipates(joint)}
+            wanted |= set(self._dissipating_joints())
         return [name for name in self._all_names() if name in wanted]
+
+    def _dissipating_joints(self) -> list[str]:
+        """Return the joints that exchange energy that they do not store; stops in convex steps do."""
+        return [
+            name
+            for name, (joint, _) in self._joints.items()
+            if _dissipates(joint) or (self._impulsive and _has_stop(joint))
+        ]
+
+    def joint_places(self, places: Mapping[str, int]) -> dict[int, int]:
+        """Return the places of the work of joints, by number of the joint, from those by name."""
+        return {k: places[name] for name, (_, k) in self._joints.items() if name in places}
 
     def _all_names(self) -> tuple[str, ...]:
         return (*(force.name for force in self.forces), *self._drives, *self._joints)
@@ -115,13 +134,15 @@ class PassiveElements:
             entries = {force.name: False for force in forces if force.name in self._dissipates}
             entries |= acting
             entries |= dict.fromkeys(drives, True)
-            entries |= {name: False for name, (joint, _) in joints.items() if _dissipates(joint)}
+            entries |= {name: False for name in self._dissipating_joints() if name in joints}
+            entries |= self._injects
         return MeasuredElements(
             tuple(forces),
             tuple(self._drive(name, drive) for name, drive in drives.items()),
             tuple(self._joint(name, *own) for name, own in joints.items()),
             entries,
             self._all_names(),
+            self.contacts,
         )
 
     def _drive(self, name: str, drive: ActuatorSpec) -> GraphBlock:
@@ -165,6 +186,7 @@ class PassiveElements:
                     float(joint.upper[k]),
                     float(joint.stop_stiffness[k]),
                     float(joint.stop_damping[k]),
+                    self._impulsive,
                 )
             )
         turned = [k for k in range(kind.nv) if k not in plain]

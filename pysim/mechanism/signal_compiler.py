@@ -18,7 +18,7 @@ from pysim.elements.block import (
 )
 from pysim.elements.force import depends_on_signals, find_force, is_driven
 from pysim.elements.graph import GraphBuilder
-from pysim.elements.graph_types import CoordinatePlace, GraphBlock
+from pysim.elements.graph_types import ContactWork, CoordinatePlace, GraphBlock
 from pysim.elements.sources import Input
 from pysim.errors import JointError, ModelError, PysimError, SceneError
 from pysim.joints import find_joint
@@ -38,12 +38,17 @@ if TYPE_CHECKING:
 
 
 def compile_signals(
-    model: Model, spec: SceneSpec, *, ledger: bool = False
+    model: Model,
+    spec: SceneSpec,
+    *,
+    ledger: bool = False,
+    contacts: Sequence[tuple[str, bool]] | None = None,
 ) -> CompiledSignals | None:
     """Return the programs of a scene's signals, None if it has none.
 
     Forces that depend on time or signals are among them, and prescribed forces that limits bound. With a `ledger`, the
-    work of every element that exchanges energy is integrated.
+    work of every element that exchanges energy is integrated; `contacts` are pairs of links that may touch in convex
+    steps, each with whether a surface moves, None for other schemes.
 
     Raises:
         SceneError: a loop of signals, an unknown signal, a wrong unit or size.
@@ -59,9 +64,9 @@ def compile_signals(
     for drive in limited:
         bounded.append(_prescribed(drive, places, names))
         names.add(bounded[-1].name)
-    elements = PassiveElements(model, spec, limited, names)
+    elements = PassiveElements(model, spec, limited, names, contacts)
     chosen = elements.chosen(ledger=ledger)
-    if not (specs or limited or chosen):
+    if not (specs or limited or chosen or elements.contacts):
         return None
     ordered = sorted(specs, key=lambda own: not _drives_port(own))  # driven ports first
     ordered += [force for force in elements.forces if force.name in chosen]
@@ -95,7 +100,12 @@ def compile_signals(
         measured,
         spec.settings.seed,
     )
-    return graph.compile()
+    compiled = graph.compile()
+    if contacts is None:
+        return compiled
+    place_of = {term.name: term.place for term in compiled.work}
+    pairs = tuple(place_of[name] for name in elements.contacts)
+    return replace(compiled, contact_work=ContactWork(pairs, elements.joint_places(place_of)))
 
 
 def _injects(block: GraphBlock) -> bool:

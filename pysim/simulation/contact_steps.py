@@ -19,6 +19,7 @@ from pysim.simulation.fixed_steps import (
     pace_of,
     split_into_calls,
 )
+from pysim.simulation.ledger import contact_places
 from pysim.simulation.segment import Segment
 from pysim.simulation.signal_runs import Instants
 
@@ -57,13 +58,14 @@ def run_convex(
     if instants.periods:
         pace = Pace(1, steps=pace.steps)  # sampled blocks run between calls
     numbers = None if signals is None else signals.numbers
+    work = contact_places(scene)
     calls = split_into_calls(times, scene.settings.step, pace, instants)
     for intervals, ends, is_output, due in calls:
         began = time.perf_counter()
         drive = scene.actuation
         if external is not None:
             drive = external.before_call(drive, float(intervals.time[0]), q, v)
-        q_t, v_t, report, made, done, loops_t = _engine.advance_contacts(
+        q_t, v_t, report, made, done, loops_t, signals_t = _engine.advance_contacts(
             contacts.engine,
             q[np.newaxis],
             v[np.newaxis],
@@ -74,6 +76,7 @@ def run_convex(
             passes=passes,
             **control,
             signals=numbers,
+            work=work,
         )
         q_t, v_t, report, loops_t = q_t[:, 0], v_t[:, 0], report[:, 0], loops_t[:, 0]
         pace.keep(time.perf_counter() - began)
@@ -85,9 +88,11 @@ def run_convex(
             )
             rows = np.flatnonzero(is_output[:made])
             steps, end = int(intervals.steps[:made].sum()), float(ends[made - 1])
+            own = None
             if signals is not None:
                 signals.update(end, int(due[made - 1]), q_t[made - 1], v_t[made - 1], loop_q)
-            own = None if signals is None else np.tile(signals.numbers, (len(rows), 1))
+                signals_t[made - 1, 0] = signals.numbers
+                own = signals_t[rows, 0]
             yield Segment(
                 ends[rows],
                 q_t[rows],

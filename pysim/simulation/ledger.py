@@ -12,12 +12,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pysim import _engine
+from pysim.contact import compile_contacts
 from pysim.integrators import find_integrator
+from pysim.joints import find_joint
 from pysim.mechanism.signal_compiler import compile_signals, with_signals
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from pysim.contact import CompiledContacts
     from pysim.elements.graph_types import WorkTerm
     from pysim.simulation.loading import Scene
     from pysim.simulation.signal_runs import SignalRun
@@ -29,16 +32,42 @@ def with_ledger(scene: Scene) -> Scene:
     """Return the scene with the work of its elements integrated.
 
     It is the scene itself if nothing exchanges energy, if `output.work` is false, or if the scheme carries no states:
-    that of a plugin, one with contacts, and one in which Python computes joints.
+    that of a plugin, and one in which Python computes joints.
     """
     kind = find_integrator(scene.settings.integrator)
-    carries = kind.plugin is None and not kind.contacts and not scene.model.callback_numbers
+    carries = kind.plugin is None and not scene.model.callback_numbers
     if not (scene.settings.work and carries):
         return scene
-    compiled = compile_signals(scene.model, scene.spec, ledger=True)
+    pairs = None if scene.contacts is None or not kind.contacts else _pairs_of(scene.contacts)
+    compiled = compile_signals(scene.model, scene.spec, ledger=True, contacts=pairs)
     if compiled is None or not compiled.work:
         return scene
-    return replace(scene, model=with_signals(scene.model, compiled), signals=compiled)
+    model = with_signals(scene.model, compiled)
+    contacts = scene.contacts if pairs is None else compile_contacts(model)
+    return replace(scene, model=model, signals=compiled, contacts=contacts)
+
+
+def _pairs_of(contacts: CompiledContacts) -> list[tuple[str, bool]]:
+    """Return the names of the pairs of links that may touch, and whether a surface of each moves."""
+    moving = {shape.pair for shape in contacts.shapes if any(shape.surface_velocity)}
+    return [(pair.name, k in moving) for k, pair in enumerate(contacts.pairs)]
+
+
+def contact_places(scene: Scene) -> tuple[int, ...]:
+    """Return the places of the work of every pair of shapes, then of every coordinate with a stop or friction.
+
+    There are none without a ledger.
+    """
+    work = None if scene.signals is None else scene.signals.contact_work
+    if work is None:
+        return ()
+    contacts = scene.contacts
+    assert contacts is not None
+    joints = np.repeat(
+        np.arange(len(scene.model.joints)), [find_joint(j.type).nv for j in scene.model.joints]
+    )
+    of_coordinates = (work.joints.get(int(joints[v]), -1) for v in contacts.engine.law_coordinates)
+    return (*(work.pairs[shape.pair] for shape in contacts.shapes), *of_coordinates)
 
 
 def work_of(term: WorkTerm, numbers: Array, readings: Array) -> Array:

@@ -106,26 +106,11 @@ def _completed(spec: SceneSpec, model: Model, actuation: _engine.Actuation | Non
         state = State(closed.q, closed.v, closed.loop_q)
     model = reflected_inertia(model, spec.blocks)
     signals = compile_signals(model, spec)
-    _check_carried(spec, signals)
     model = with_signals(model, signals)
     events = compile_events(model, spec.events)
     contacts = _contacts(model, spec.settings)
     drive = compile_actuation(model, spec) if actuation is None else actuation
     return Scene(model, state, spec.settings, spec, drive, events, contacts, signals)
-
-
-def _check_carried(spec: SceneSpec, signals: CompiledSignals | None) -> None:
-    """Reject states of elements under a scheme with contacts, which carries none.
-
-    Raises:
-        SceneError: there are states.
-    """
-    name = spec.settings.integrator
-    if signals is None or not signals.state_names or not find_integrator(name).contacts:
-        return
-    problem = f"{signals.state_names[0]!r} is a state, which integrator {name!r} does not carry"
-    remedy = "give its controller a period [s], or choose another integrator, such as rk4"
-    raise SceneError(str(spec.path), f"{problem}; {remedy}")
 
 
 class SceneCompiler:

@@ -415,7 +415,7 @@ def _in_packs(worlds: _Worlds, blocks: list[_Block]) -> tuple[Rollout, int]:
             jumped = signals is not None and signals.jumped
             if scene.contacts is not None and scene.smooth_contacts is None:
                 now = np.array([begin]), np.array([step]), np.array([steps])
-                found_q, found_v, report, _, made, _ = _engine.advance_contacts(
+                found_q, found_v, report, _, made, _, _ = _engine.advance_contacts(
                     scene.contacts.engine, q, v, *now, scene.actuation, loop_q=loop_q,
                     memory=scheme, signals=numbers, reports=worlds.contacts,
                     threads=worlds.threads, **settings.parameters,

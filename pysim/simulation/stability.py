@@ -3,8 +3,11 @@
     M δv̇ = −K δq − D δv        s of [[0, 1], [−M⁻¹K, −M⁻¹D]]
 
 K and D are central differences of the acceleration, so they include actuators, continuous controllers, gravity,
-springs, friction and plugins. States of elements count with the modes that they have alone. The convex scheme is
-implicit in all but the actuators, whose K and D alone bound its step.
+springs, friction and plugins. States of elements count with the modes that they have alone.
+The convex scheme is implicit in all but the actuators, of whose K and D it takes the diagonals k and d implicitly:
+
+    (M + h d + h² k) (v₁ − v₀) = −h (K x₀ + D v₀) − h² k v₀        x₁ = x₀ + h v₁
+
 With loops or couplings, δq = N x with J N = 0, and every state is projected onto the constraints. A scheme is stable if
 h s lies in its region; each s is tested along its own ray, so a decay is bounded by the negative real axis, an
 oscillation by the imaginary axis [Hairer, Wanner 1996, IV.2].
@@ -45,6 +48,12 @@ ROUNDING = STILL**2  # of the largest entry of K or D
 DIGITS_LOST = 64  # rounding of accelerations, in the last digit of the largest
 PRECISION = 1e-12  # of a largest step
 FARTHEST = 8.0  # |h s| beyond which no explicit scheme here is stable
+LEAST_GROWN, MOST_GROWN, GROWN = (
+    0.5,
+    1e3,
+    45,
+)  # h |s| of convex steps whose growth is looked at, and their number
+AMPLIFIED = 1e-6  # growth of a convex step beyond rounding
 MOST_MOTIONS = 200  # whose modes are looked for: eigenvalues of more take over a second
 _sliding: WeakKeyDictionary[Model, tuple[NDArray[np.intp], Array, Array]] = WeakKeyDictionary()
 
@@ -94,20 +103,20 @@ def step_bounds(scene: Scene) -> StepBounds:
     fastest = max(turning, key=lambda mode: mode.frequency, default=None)
     scheme, stepped = scene.settings.integrator, [*modes, *state_modes(scene)]
     if scheme == "convex":
-        driven = scene.signals is not None
-        stepped = _modes_along(scene, motions, linearised_actuators) if driven else []
-        scheme = "semi_implicit"
-    lasting = [
-        complex(min(mode.s.real, 0.0), mode.s.imag) for mode in stepped
-    ]  # growing modes do not limit the step
-    bounds = [(stable_step(s, scheme), k) for k, s in enumerate(lasting) if s != 0]
-    stable, which = min(bounds, default=(np.inf, -1))
+        stable, limiting = _convex_bound(scene, motions)
+    else:
+        lasting = [
+            complex(min(mode.s.real, 0.0), mode.s.imag) for mode in stepped
+        ]  # growing modes do not limit the step
+        bounds = [(stable_step(s, scheme), k) for k, s in enumerate(lasting) if s != 0]
+        stable, which = min(bounds, default=(np.inf, -1))
+        limiting = stepped[which] if np.isfinite(stable) else None
     stop, bounce = bounce_bound(scene)
     return StepBounds(
         fastest,
         max(dying, key=lambda mode: mode.decay, default=None),
         stable,
-        stepped[which] if np.isfinite(stable) else None,
+        limiting,
         2 * np.pi / fastest.frequency / STEPS_A_PERIOD if fastest is not None else np.inf,
         stop,
         bounce,
@@ -328,6 +337,60 @@ def _rates(scene: Scene, dq: Array, dv: Array) -> Array:
         a = np.asarray(aba(model, q, v, tau, passive=True))
     ahead, behind = np.split(np.stack([v, a], axis=1), 2)
     return np.asarray(ahead - behind)
+
+
+def _convex_bound(scene: Scene, N: Array) -> tuple[float, Mode | None]:
+    """Return the largest step [s] of the convex scheme for the actuators at the start, and the mode that bounds it.
+
+    That is where a step amplifies some motion of N (nv, n) that the actuators alone do not; inf and None if none does.
+    """
+    n = N.shape[1]
+    if scene.signals is None or scene.contacts is None or not 0 < n <= MOST_MOTIONS:
+        return np.inf, None
+    A = linearised_actuators(scene, N)
+    if not np.isfinite(A).all() or not A[n:].any():
+        return np.inf, None
+    M = N.T @ np.asarray(crba(scene.model, scene.state.q)) @ N
+    run = begin_signals(scene, 0.0, calls=False)
+    assert run is not None
+    engine, q, v = scene.contacts.engine, scene.state.q, scene.state.v
+    rates = np.linalg.eigvals(A)
+    by_q, by_rate = M @ A[n:, :n], M @ A[n:, n:]
+    fastest, growing = float(np.abs(rates).max()), max(float(rates.real.max()), 0.0)
+
+    def implicit(h: float) -> list[Array]:
+        found = _engine.actuator_damping(engine, q, v, run.numbers, scene.actuation, h)
+        return [np.asarray(N.T @ (x.reshape(-1, 1) * N)) for x in found]
+
+    def growth(h: float) -> tuple[float, Array]:
+        """Return how much faster than the actuators alone a step of size h grows, and the motion that grows most."""
+        D, K = implicit(h)
+        rest = np.hstack([by_q, by_rate - h * K])
+        B = h * np.linalg.solve(M + h * D + h * h * K, rest)
+        by_x, by_v = B[:, :n], np.eye(n) + B[:, n:]
+        values, vectors = np.linalg.eig(np.block([[np.eye(n) + h * by_x, h * by_v], [by_x, by_v]]))
+        most = int(np.abs(values).argmax())
+        return float(np.abs(values[most])) / np.exp(h * growing) - 1, vectors[n:, most]
+
+    D, K = implicit(1 / fastest)
+    if all(
+        np.abs(own + whole).max() <= AMPLIFIED * np.abs(whole).max()
+        for own, whole in ((K, by_q), (D, by_rate))
+    ):
+        return np.inf, None  # every actuator acts on its own coordinate alone
+    sizes = np.geomspace(LEAST_GROWN / fastest, MOST_GROWN / fastest, GROWN)
+    above = next((k for k, h in enumerate(sizes) if growth(h)[0] > AMPLIFIED), None)
+    if above is None:
+        return np.inf, None
+    low, high = float(sizes[max(above - 1, 0)]), float(sizes[above])
+    while high - low > 1e-3 * high:
+        middle = (low * high) ** 0.5
+        low, high = (low, middle) if growth(middle)[0] > AMPLIFIED else (middle, high)
+    motion = growth(high)[1]
+    carrier = _carriers(
+        scene, np.asarray(crba(scene.model, scene.state.q)), (N @ motion[:, None]).astype(complex)
+    )[0]
+    return low, Mode(complex(-fastest), carrier)
 
 
 def linearised_actuators(scene: Scene, N: Array) -> Array:

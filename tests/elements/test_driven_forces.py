@@ -144,18 +144,6 @@ def test_check_names_blocks_and_the_limits_that_act(tmp_path, capsys):
     assert "limits      hinge: actuators are bounded by 1.5 N·m" in shown
 
 
-def test_states_of_elements_are_rejected_by_the_integrator_with_contacts(tmp_path):
-    keys = {"resistance": 1.0, "inductance": 1e-2, "constant": 0.05, "command": "volts"}
-    text = disc(0.1) + constant("volts", 5.0, "V")
-    text += table("actuator", name="drive", type="dc_motor", joint="hinge", **keys)
-    with pytest.raises(pysim.SceneError) as caught:
-        scene_of(tmp_path, text + simulation("convex"))
-    assert str(caught.value) == (
-        f"{tmp_path / 'scene.toml'}: 'drive.current' is a state, which integrator 'convex' does not carry; "
-        "give its controller a period [s], or choose another integrator, such as rk4"
-    )
-
-
 def test_sampled_states_act_under_the_integrator_with_contacts(tmp_path):
     """A sampled PI control reaches its target against a constant load."""
     text = disc(0.1, damping=1.0) + constant("target", 0.5, "rad") + load(0.3)

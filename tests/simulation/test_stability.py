@@ -90,27 +90,65 @@ def test_a_servo_has_the_roots_of_a_spring_and_a_damper(tmp_path: Path) -> None:
     assert mode.s == pytest.approx(complex(-1.5, np.sqrt(100 - 2.25)), rel=1e-7)
 
 
-@pytest.mark.parametrize(("scheme", "largest"), [("rk4", 2.785293563405289), ("convex", 2.0)])
-def test_a_servo_bounds_the_step(tmp_path: Path, scheme: str, largest: float) -> None:
-    """The convex scheme is implicit in the joint's damper, but not in the servo, whose decay is kv / m."""
-    bodies = slider("damping = 1e6" if scheme == "convex" else "", 2.0)
-    bodies += SERVO.format(kp=0.0, kv=4000.0)
-    scene = pysim.load_scene(scene_file(tmp_path, bodies, step=1e-4, integrator=scheme))
+def test_a_servo_bounds_the_step(tmp_path: Path) -> None:
+    bodies = slider("", 2.0) + SERVO.format(kp=0.0, kv=4000.0)
+    scene = pysim.load_scene(scene_file(tmp_path, bodies, step=1e-4, integrator="rk4"))
     bounds = step_bounds(scene)
-    assert bounds.stable == pytest.approx(largest / 2000, rel=1e-6)
+    assert bounds.stable == pytest.approx(2.785293563405289 / 2000, rel=1e-6)
     assert bounds.limiting is not None
     assert bounds.limiting.joint == "slide0"
 
 
-def test_a_servo_too_fast_for_the_convex_scheme_is_warned_of(tmp_path: Path) -> None:
-    bodies = slider("", 2.0) + SERVO.format(kp=0.0, kv=4000.0)
-    slow = scene_file(tmp_path, bodies, step=0.9e-3, integrator="convex")
-    assert list(long_steps(pysim.load_scene(slow))) == []
-    fast = scene_file(tmp_path, bodies, step=2e-3, integrator="convex")
+@pytest.mark.parametrize("gains", [{"kp": 0.0, "kv": 4000.0}, {"kp": 1e8, "kv": 1e3}])
+def test_no_servo_of_a_joint_bounds_the_convex_step(
+    tmp_path: Path, gains: dict[str, float]
+) -> None:
+    """Explicit steps would be unstable beyond 2 m / kv = 1 ms, or 2 √(m / kp); these come to rest at 10 ms."""
+    bodies = slider("", 2.0) + SERVO.format(**gains)
+    scene = pysim.load_scene(
+        scene_file(tmp_path, bodies, step=1e-2, integrator="convex", duration=2.0)
+    )
+    assert step_bounds(scene).stable == np.inf
+    assert list(long_steps(scene)) == []
+    run = pysim.simulate(scene)
+    assert np.abs(run.v[-1]).max() < 1e-6
+
+
+ACROSS = """
+[[sensor]]
+name = "other"
+type = "coordinates"
+coordinates = ["slide1"]
+[[signal]]
+name = "zero"
+type = "constant"
+value = 0.0
+unit = "m"
+[[controller]]
+name = "pd"
+type = "pd"
+inputs = ["zero", "other.q", "other.v"]
+kp = 0.0
+kd = {kd}
+[[actuator]]
+name = "push"
+type = "force"
+joint = "slide0"
+command = "pd"
+"""
+
+
+def test_gains_across_joints_bound_the_convex_step(tmp_path: Path) -> None:
+    """Two masses of 2 kg in a row; a force c v₁ on the first joint gives v̇₁ = −c v₁ / 2, stable up to h = 4 / c."""
+    bodies = slider("", 2.0) + slider("", 2.0, k=1, parent="mass0") + ACROSS.format(kd=-8000.0)
+    slow = pysim.load_scene(scene_file(tmp_path, bodies, step=0.45e-3, integrator="convex"))
+    assert step_bounds(slow).stable == pytest.approx(0.5e-3, rel=2e-3)
+    assert list(long_steps(slow)) == []
+    fast = scene_file(tmp_path, bodies, step=1e-3, integrator="convex")
     (text,) = long_steps(pysim.load_scene(fast))
     assert text == (
-        "simulation.step is 0.002 [s], but convex needs at most 0.001 [s] for the actuators of "
-        "joint 'slide0'; take 0.0008 [s] or less, or smaller gains there"
+        "simulation.step is 0.001 [s], but convex needs at most 0.0005 [s] for the actuators of "
+        "joint 'slide0'; take 0.0004 [s] or less, or smaller gains there"
     )
 
 

@@ -7,7 +7,11 @@ namespace pysim::engine::PYSIM_ISA {
 
 template <class S>
 constexpr ContactKernels make_kernels() {
-  return {&run<AdvanceContacts, S>, &run<ReportContacts, S>, &run<ContactSlopes, S>, &contact_wrench<S>};
+  return {&run<AdvanceContacts, S>,
+          &run<ReportContacts, S>,
+          &run<ContactSlopes, S>,
+          &run<ActuatorSlopes, S>,
+          &contact_wrench<S>};
 }
 
 const ContactSteps contact_steps = {PYSIM_WIDTH, make_kernels<Doubles>(), make_kernels<OneDouble>()};

@@ -1,0 +1,136 @@
+// Damping and stiffness of actuators on their own coordinates, for steps that are implicit in them.
+//
+//     d_i = max(0, −∂τ_i/∂v_i)        k_i = max(0, −∂τ_i/∂q_i)
+//
+// States of elements follow q and v within the step, so that the torque of a motor whose current settles
+// faster than the step is damped by its back-EMF. Forces of ports, and derivatives by other coordinates, are
+// left out.
+#pragma once
+
+#include "stepping/signal_derivatives.hpp"
+#include "stepping/system.hpp"
+
+namespace pysim::stepping {
+
+template <class S>
+class ActuatorDamping {
+ public:
+  ActuatorDamping(const System<S>& system, Workspace<S>& w) : model_(system.model) {
+    if (!acts(system)) return;
+    d_ = take<S>(w, model_.reduced_nv);
+    k_ = take<S>(w, model_.reduced_nv);
+  }
+
+  /// Evaluates d and k at a state of the user's q and v.
+  void evaluate(const System<S>& system, S time, const S* q, const S* v, Workspace<S> w) const {
+    if (d_ == nullptr) return;
+    const tree::Signals& signals = *model_.signals;
+    const S o = all<S>(0);
+    for (int i = 0; i < model_.reduced_nv; ++i) d_[i] = k_[i] = o;
+    const SignalPoint<S> at(model_, time, q, v, system.signals.numbers, w);
+    const S* const registers = at.run(signals.slopes, w);
+    const int* const slopes = model_.program[signals.slopes.program].outputs + elements::effort_count(model_);
+    if (signals.coupled() > 0) {
+      add_rows(system, registers, slopes, w);
+    } else {
+      for (int n = 0; n < signals.slope_count; ++n) {
+        const tree::SignalSlope& slope = signals.slope[n];
+        if (!is_own(signals, slope)) continue;
+        S* const to = slope.along == tree::SignalMotion::v ? d_ : k_;
+        to[slope.index] -= registers[slopes[n]];
+      }
+    }
+    for (int i = 0; i < signals.coordinates; ++i) {
+      const int at_v = signals.coordinate[i];
+      d_[at_v] = max(d_[at_v], o);
+      k_[at_v] = max(k_[at_v], o);
+    }
+  }
+
+  /// Copies d and k of the user's coordinates; zeros if actuators have neither.
+  void copy(S* d, S* k) const {
+    for (int i = 0; i < model_.reduced_nv; ++i) {
+      d[i] = d_ == nullptr ? all<S>(0) : d_[i];
+      k[i] = d_ == nullptr ? all<S>(0) : k_[i];
+    }
+  }
+
+  /// Adds h (d + h k) to the diagonal that A has beside M, and to τ of the tree's coordinates what their
+  /// force at the end of the step, d (v₁ − v) + k h v₁, is less than that; `from` is v_a of a stage, null for
+  /// a step.
+  void add(const S* v, const S* from, S h, S* base, S* tau) const {
+    if (d_ == nullptr) return;
+    for (int b = 0; b < model_.bodies; ++b) {
+      const tree::Joint& joint = model_.joint[b];
+      if (joint.reduced_v < 0) continue;
+      for (int i = 0; i < joint.nv; ++i) {
+        const int at = joint.v + i;
+        const S d = d_[joint.reduced_v + i], hk = h * k_[joint.reduced_v + i];
+        base[at] = fma(h, d + hk, base[at]);
+        tau[at] = from == nullptr ? fnma(hk, v[at], tau[at]) : fma(d + hk, v[at] - from[at], tau[at]);
+      }
+    }
+  }
+
+ private:
+  static bool is_own(const tree::Signals& signals, const tree::SignalSlope& slope) {
+    const bool moves = slope.along == tree::SignalMotion::v || slope.along == tree::SignalMotion::q;
+    return moves && slope.row < signals.coordinates && slope.index == signals.coordinate[slope.row];
+  }
+
+  /// Whether an actuator has a derivative by its own coordinate, or by a state.
+  static bool acts(const System<S>& system) {
+    if (system.signals.numbers == nullptr || system.model.signals == nullptr) return false;
+    const tree::Signals& signals = *system.model.signals;
+    if (signals.slopes.program < 0) return false;
+    for (int n = 0; n < signals.slope_count; ++n) {
+      const tree::SignalSlope& slope = signals.slope[n];
+      if (is_own(signals, slope)) return true;
+      if (slope.row < signals.coordinates && slope.along == tree::SignalMotion::state) return true;
+    }
+    return false;
+  }
+
+  /// d and k with states that follow.
+  void add_rows(const System<S>& system, const S* registers, const int* slopes, Workspace<S> w) const {
+    const tree::Signals& signals = *model_.signals;
+    const int n = model_.reduced_nv, states = signals.coupled(),
+              forces = signals.coordinates + elements::effort_count(model_), count = forces + states;
+    const std::ptrdiff_t size = std::ptrdiff_t{1} * count * n;
+    const SignalRows<S> rows = {
+        n, states, take<S>(w, size), take<S>(w, size), take<S>(w, std::ptrdiff_t{1} * count * states)};
+    for (std::ptrdiff_t i = 0; i < size; ++i) rows.q[i] = rows.v[i] = all<S>(0);
+    for (int i = 0; i < count * states; ++i) rows.x[i] = all<S>(0);
+    const elements::PortRows<S> none = {nullptr, nullptr};
+    for (int k = 0; k < signals.slope_count; ++k) {
+      const tree::SignalSlope& slope = signals.slope[k];
+      const bool of_port =
+          slope.along == tree::SignalMotion::port_position || slope.along == tree::SignalMotion::port_rate;
+      if (!of_port) spread_slope<S>(slope, registers[slopes[k]], none, rows);
+    }
+    follow_states(forces, system.signals.factor, rows, w);
+    for (int r = 0; r < signals.coordinates; ++r) {
+      const int i = signals.coordinate[r];
+      d_[i] -= rows.v[r * n + i];
+      k_[i] -= rows.q[r * n + i];
+    }
+  }
+
+  const ModelOf<S>& model_;
+  S *d_ = nullptr, *k_ = nullptr;  ///< [reduced_nv]
+};
+
+/// States of elements at the end of a step or stage of length h from x₀: x₁ = x₀ + h f(t, q₁, v₁, x₁).
+template <class S>
+void end_states(const System<S>& system, S time, S h, const S* q, const S* v, const S* x0, Workspace<S> w) {
+  System<S> inner = system;
+  inner.signals.base = x0;
+  inner.signals.factor = h;
+  const int coupled = system.model.signals->coupled();
+  S* const start = take<S>(w, coupled);  // those that the forces have seen
+  simd::copy_each<S>(static_cast<const S*>(inner.signals.numbers), coupled, start);
+  inner.signals.start = start;
+  inner.actuate(time, q, v, take<S>(w, system.model.reduced_nv), w);
+}
+
+}  // namespace pysim::stepping
