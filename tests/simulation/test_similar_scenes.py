@@ -116,7 +116,7 @@ def test_worlds_that_differ_in_numbers_have_the_bits_of_load_scene(path: Path) -
 
 
 def test_a_world_that_differs_in_numbers_is_not_read_or_compiled_in_full(
-    monkeypatch: pytest.MonkeyPatch,
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """So are those whose expressions differ; a number of another table makes a world be read in full."""
     counts = {"read": 0, "compiled": 0}
@@ -134,8 +134,10 @@ def test_a_world_that_differs_in_numbers_is_not_read_or_compiled_in_full(
     monkeypatch.setattr(worlds, "read_tables", counted)
     monkeypatch.setattr(SceneCompiler, "_changed", counted_scene)
     x = np.linspace(1, 1.1, 8)
+    path = tmp_path / "pendulum.toml"
+    path.write_text(f"parameters.unused = 1.0\n{PENDULUM.read_text('utf-8')}", "utf-8")
     pysim.load_scenes(
-        PENDULUM,
+        path,
         {
             "body.upper.shape.density": 2700 * x,
             "joint.elbow.start.q": x,

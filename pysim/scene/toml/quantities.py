@@ -9,12 +9,13 @@ import re
 from graphlib import CycleError, TopologicalSorter
 from typing import TYPE_CHECKING, Any
 
+from pysim.errors import SceneError, did_you_mean
 from pysim.scene.toml.expressions import CONSTANTS, FUNCTIONS, ExpressionError, evaluate
 from pysim.scene.toml.problems import field_at
 from pysim.scene.toml.units import convert, split_quantity
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from pysim.scene.toml.keys import Table
     from pysim.scene.toml.problems import Problems
@@ -42,6 +43,32 @@ def replace_texts(values: dict[str, Any], scene: type[Table], problems: Problems
             number = _converted(text, _targets(values, joints, scene, path), path, problems)
         if number is not None:
             owner[path[-1]] = _as_written(number)
+
+
+def check_new_parameters(
+    values: Mapping[str, Any], new: Mapping[Steps, str], known: Iterable[str]
+) -> None:
+    """Reject parameters that overrides add and no expression uses.
+
+    Args:
+        values: the file's, with overrides.
+        new: options by the paths that they changed.
+        known: names of the file's own parameters.
+
+    Raises:
+        SceneError: a name is misspelt.
+    """
+    names = {
+        str(path[1]): option for path, option in new.items() if path[0] == TABLE and len(path) == 2
+    }
+    added = names.keys() - set(known)
+    if not added:
+        return
+    texts = [text for _, _, text in _texts(values) if _EXPRESSION.match(text)]
+    used = {word for text in texts for word in _NAME.findall(text)}
+    for name in sorted(added - used):
+        hint = did_you_mean(name, known) or f"; define it in [{TABLE}]"
+        raise SceneError(names[name], f"no expression uses this parameter{hint}")
 
 
 class Expressions:

@@ -54,7 +54,7 @@ from pysim.scene.toml.plugin_keys import (
     load_plugins,
 )
 from pysim.scene.toml.problems import Problems, is_list_of_tables
-from pysim.scene.toml.quantities import replace_texts
+from pysim.scene.toml.quantities import TABLE as PARAMETERS, check_new_parameters, replace_texts
 from pysim.scene.toml.settings import read_settings, without_unsupported_contacts
 from pysim.scene.toml.source import source_of
 from pysim.scene.toml.table_cache import TableCache
@@ -150,7 +150,10 @@ def read_tables(
     if checked_overrides(overrides):
         for name in _ARRAYS:
             values.setdefault(name, [])
+    parameters = values.get(PARAMETERS, {})
+    known = list(parameters) if isinstance(parameters, dict) else []
     changed = apply_overrides(values, overrides, reading.option)
+    check_new_parameters(values, changed, known)
     source = replace(source, overridden=changed)
     if (INCLUDE,) in {steps[:1] for steps in changed}:
         raise SceneError(source.where((INCLUDE,)), "is read before keys are set; edit the file")

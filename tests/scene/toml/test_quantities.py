@@ -85,6 +85,19 @@ def test_parameters_are_set_on_the_command_line_and_used_in_values_from_there() 
         read_scene("s.toml", {"body.rod.mass": "= lnk"})
 
 
+def test_a_misspelt_parameter_of_an_override_is_rejected() -> None:
+    """It would change nothing. One that an expression uses may be given by an override alone."""
+    text = "--set parameters.lnik: no expression uses this parameter; did you mean 'link'?"
+    with pytest.raises(SceneError, match=f"^{re.escape(text)}$"):
+        read_scene("s.toml", {"parameters.lnik": 0.4})
+    Path("bare.toml").write_text('name = "bare"\n', "utf-8")
+    text = "--set parameters.link: no expression uses this parameter; define it in [parameters]"
+    with pytest.raises(SceneError, match=f"^{re.escape(text)}$"):
+        read_scene("bare.toml", {"parameters.link": 0.4})
+    changes = {"parameters.extra": 0.5, "body.rod.mass": "= 2 * extra"}
+    assert read_scene("s.toml", changes).model.bodies[0].theta[0] == 1.0
+
+
 MASS = '"= m * 2"'
 ERRORS = [
     (MASS, '"= m * lnk"', "8:15: body[0].mass: unknown parameter 'lnk'; did you mean 'link'?"),
