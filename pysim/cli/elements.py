@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import TYPE_CHECKING, Any
 
 import pysim.elements.block_library
-import pysim.elements.library
+import pysim.elements.force_library
 import pysim.trajectory.source  # noqa: F401, all register their types
 from pysim.cli.messages import print_columns, print_line
 from pysim.elements.block import KINDS
-from pysim.elements.force import FORCES
+from pysim.elements.force import FORCES, method_of
 from pysim.errors import PysimError, did_you_mean
 from pysim.joints.documentation import comments_of
 from pysim.plugins.fields import field_type, fields_of, spelled
@@ -37,8 +38,9 @@ def describe_elements(name: str | None, plugin: Path | None) -> None:
     if name is None or name in ALL:
         for kind in ALL if name is None else (name,):
             list_kind(kind)
-        print_line("`pysim elements NAME` explains a type.")
-        return
+        if name is None or all(name not in ALL[kind].registered for kind in ALL):
+            print_line("`pysim elements NAME` explains a type.")
+            return
     found = [(kind, ALL[kind].registered[name]) for kind in ALL if name in ALL[kind].registered]
     if not found:
         known = [*ALL, *(type_ for kind in ALL.values() for type_ in kind.registered)]
@@ -67,17 +69,50 @@ def describe(kind: str, name: str, plugin: Any) -> None:  # noqa: ANN401, a plug
         if channels is not None and len(channels):
             described = (f"{c.name} [{c.unit}]" if c.unit else c.name for c in channels)
             print_line(f"  {word:<10}  {', '.join(described)}")
+    for line in _table_keys(kind, plugin):
+        print_line(f"  {line}")
     comments = comments_of(plugin)
     rows = []
     for key, field in fields_of(plugin).items():
         unit, doc = comments.get(key, ("", ""))
+        doc = doc.removeprefix(",").strip()
         required = field.default is field.default_factory  # both missing
-        default = "required" if required else repr(field.default)
+        default = "required" if required else _shortened(repr(field.default))
         rows.append((key, spelled(field_type(plugin, field)), unit, default, doc))
     if rows:
         print_line()
         print_columns(("key", "type", "unit", "default", ""), rows)
     print_line()
+
+
+_FORCE_KEYS = {
+    "frames": "b, at_b, a and at_a: bodies or frames between which it acts; a is the world by default",
+    "path": "path: points along which it acts",
+    "coordinates": "coordinates: joints on which it acts",
+}
+_SENSOR_KEYS = {  # by arguments of `measure`
+    ("q", "v", "a"): "coordinates: joints that it measures",
+    ("pose", "twist", "acceleration"): "frame, at and relative_to: the frame that it measures",
+    ("length", "rate"): "path: points whose path it measures",
+    ("wrench",): "joint: the joint that it measures",
+    ("power", "energy"): "element: the force, actuator or joint that it measures",
+}
+
+
+def _table_keys(kind: str, plugin: Any) -> list[str]:  # noqa: ANN401, as above
+    """Return what the keys are that a type shares with others of its kind."""
+    if kind == "force":
+        return [f"place       {_FORCE_KEYS[method_of(plugin).acts]}"]
+    if kind == "actuator":
+        return ["place       joint, coordinates or path: what it drives"]
+    if kind != "sensor":
+        return []
+    named = set(inspect.signature(plugin.measure).parameters)
+    return [f"place       {keys}" for names, keys in _SENSOR_KEYS.items() if named & set(names)]
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= 40 else f"{text[:36]} …"
 
 
 def _first_line(plugin: Any) -> str:  # noqa: ANN401, as above

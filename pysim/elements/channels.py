@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from pysim.elements.units import spelled_unit
 from pysim.errors import PysimError
 from pysim.tracing.author_code import author_line
 
@@ -69,10 +70,10 @@ def signal(name: str, unit: str = "1", size: int | str = 1) -> Channels:
 
     Args:
         name: name by which methods and scenes refer to it.
-        unit: unit; "" fits every unit.
+        unit: unit; "" fits every unit. `N*m` and `m/s^2` are read as `N·m` and `m/s²`.
         size: how many numbers. A letter, such as "n", stands for any number, the same wherever the class uses it.
     """
-    return Channels((Channel(name, unit, size),))
+    return Channels((Channel(name, spelled_unit(unit), size),))
 
 
 def real(name: str, size: int | str = 1) -> Channels:
@@ -90,7 +91,7 @@ class SignalField:
         return f"Signal[{self.unit!r}]" if self.unit else "Signal"
 
     def __getitem__(self, unit: str) -> SignalField:
-        return SignalField(unit)
+        return SignalField(spelled_unit(unit))
 
 
 Signal = SignalField()

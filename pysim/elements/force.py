@@ -157,6 +157,6 @@ def find_force(name: str) -> type[Force]:
     Raises:
         PysimError: there is none; the text suggests one.
     """
-    from pysim.elements import friction, library, tendons, thruster  # noqa: F401, PLC0415, they register pysim's own
+    import pysim.elements.force_library  # noqa: F401, PLC0415, registers pysim's own
 
     return FORCES.find(name)

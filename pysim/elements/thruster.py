@@ -16,7 +16,7 @@ from pysim.elements.quantities import Wrench
 class Thruster(Force):
     """Force and torque at the origin of b, along axes of b, such as those of a propeller or a jet."""
 
-    command: Signal  # type: ignore[valid-type]
+    command: Signal  # type: ignore[valid-type]  # sets the thrust
     force_axis: tuple[float, float, float] = (0.0, 0.0, 1.0)  # force per unit of thrust
     torque_axis: tuple[float, float, float] = (0.0, 0.0, 0.0)  # [m], torque per unit of thrust
     gain: float = 1.0  # [N], thrust per command

@@ -260,4 +260,6 @@ def _nodes(plugin: Force, method: str, tape: Tape, numbers: Sequence[Any]) -> li
 
 def _kind(x: object) -> str:
     """Return the kind of a value, for errors."""
+    if isinstance(x, np.ndarray):
+        return "an array"
     return "None; end it with `return`" if x is None else f"a {type(x).__name__}"

@@ -7,10 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pysim.tracing.expression import Number, record
+from pysim.tracing.expression import Number, Scalar, record
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    Array = NDArray[Any]
 
 Entries = list[list[Any]]
 
@@ -25,6 +29,15 @@ def _dot(a: Sequence[Any], b: Sequence[Any]) -> Any:
         if not (_is_plain(x, 0) or _is_plain(y, 0)):
             total = total + x * y
     return total
+
+
+def _array(numbers: Sequence[Any]) -> Array:
+    """Return an array of numbers: of floats, unless one is symbolic."""
+    found = np.array(numbers, object)
+    if not any(isinstance(x, Scalar) for x in found.flat):
+        found = found.astype(float)
+    found.flags.writeable = False
+    return found
 
 
 def _is_plain(x: Any, value: float) -> bool:
@@ -57,14 +70,14 @@ class Pose:
         self._factors: tuple[Factor, ...] = (Factor(self._rotation, self._p),)
 
     @property
-    def rotation(self) -> tuple[tuple[Any, ...], ...]:
-        """R, row by row."""
-        return self._rotation
+    def rotation(self) -> Array:
+        """R (3, 3)."""
+        return _array(self._rotation)
 
     @property
-    def p(self) -> tuple[Any, ...]:
-        """Position of the origin of B in A [m]."""
-        return self._p
+    def p(self) -> Array:
+        """Position of the origin of B in A (3,) [m]."""
+        return _array(self._p)
 
     @property
     def factors(self) -> tuple[Factor, ...]:
@@ -74,7 +87,7 @@ class Pose:
     @classmethod
     def _turn(cls, axis: tuple[float, ...], angle: Number, rotation: Entries) -> Pose:
         made = cls(rotation, [0.0, 0.0, 0.0])
-        made._factors = (Factor(made.rotation, made.p, (axis, angle)),)
+        made._factors = (Factor(made._rotation, made._p, (axis, angle)),)
         return made
 
     @classmethod
@@ -139,15 +152,15 @@ class Pose:
     def __matmul__(self, other: Pose) -> Pose:
         if not isinstance(other, Pose):
             return NotImplemented
-        made = Pose(_product(self.rotation, other.rotation), self.act(other.p))
+        made = Pose(_product(self._rotation, other._rotation), self.act(other._p))
         made._factors = (*self.factors, *other.factors)
         return made
 
     def act(self, point: Sequence[Number]) -> list[Any]:
         """Return R point + p, the position in A of a point given in B."""
-        return [_dot(row, point) + p for row, p in zip(self.rotation, self.p, strict=True)]
+        return [_dot(row, point) + p for row, p in zip(self._rotation, self._p, strict=True)]
 
     def inverse(self) -> Pose:
         """Return the inverse displacement X_BA."""
-        transposed = [list(column) for column in zip(*self.rotation, strict=True)]
-        return Pose(transposed, [-_dot(row, self.p) for row in transposed])
+        transposed = [list(column) for column in zip(*self._rotation, strict=True)]
+        return Pose(transposed, [-_dot(row, self._p) for row in transposed])

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from pysim.joints.builtin import Key
     from pysim.joints.plugin import Joint
 
-_COMMENT = re.compile(r"#\s*(?:\[(?P<unit>[^\]]*)\])?\s*(?P<doc>.*)$")
+_COMMENT = re.compile(r"#\s*(?:type: ignore\S*\s*#?\s*)?(?:\[(?P<unit>[^\]]*)\])?\s*(?P<doc>.*)$")
 
 
 def documented(keys: tuple[Key, ...], plugin: type[Joint]) -> tuple[Key, ...]:

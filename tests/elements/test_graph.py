@@ -12,10 +12,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+import pysim
 from pysim.actuators import Actuator, actuator
 from pysim.controllers import Controller, Source, controller, real, signal, source
+from pysim.elements.units import spelled_unit
 from pysim.errors import PysimError
-from pysim.forces import Force, Wrench, force
+from pysim.forces import Force, Signal, Wrench, force
 from pysim.sensors import Sensor, sensor
 from tests.elements.blocks import constant, disc, motor, scene_of, simulation, table
 
@@ -410,3 +412,27 @@ def test_a_wrench_of_two_numbers_is_rejected() -> None:
         ValueError, match=r"^a wrench needs 3 numbers of force and 3 of torque, got 2 and 3$"
     ):
         Wrench(force=(0, 0), torque=(0, 0, 0))
+
+
+@pytest.mark.parametrize(
+    ("typed", "spelled"),
+    [
+        ("m/s^2", "m/s²"),
+        ("N*m", "N·m"),
+        ("N m/rad**2", "N·m/rad²"),
+        ("s^-1", "s⁻¹"),
+        ("kg·m²", "kg·m²"),
+    ],
+)
+def test_units_typed_in_ascii_are_those_with_raised_exponents(typed, spelled):
+    assert spelled_unit(typed) == spelled
+    assert Signal[typed].unit == spelled
+    assert signal("x", unit=typed).parts[0].unit == spelled
+
+
+def test_a_signal_with_its_unit_in_ascii_fits(tmp_path):
+    text = disc() + table("signal", name="push", type="constant", value=0.2, unit="N*m")
+    text += table("sensor", name="noisy", type="noisy", inputs=["push"], deviation=0, period=0.1)
+    run = pysim.simulate(scene_of(tmp_path, text + motor("push") + simulation("rk4")))
+    units = dict(zip(run.header.signal_names, run.header.signal_units, strict=True))
+    assert units["noisy"] == "N·m"

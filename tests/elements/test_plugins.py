@@ -166,7 +166,7 @@ def test_wrong_plugins_are_reported_with_the_author_s_line(tmp_path):
         ),
         (
             'type = "no_wrench"\nb = "mass"',
-            f"{line_of(NoWrench.wrench)}: NoWrench.wrench: must return a Wrench, got a tuple {where}",
+            f"{line_of(NoWrench.wrench)}: NoWrench.wrench: must return a Wrench, got an array {where}",
         ),
         (
             f'type = "two_numbers"\n{path}',

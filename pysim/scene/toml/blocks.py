@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pysim.elements.block import KINDS, find_block
+from pysim.elements.units import spelled_unit
 from pysim.errors import JointError, PysimError, did_you_mean
 from pysim.joints import find_joint
 from pysim.plugins.fields import build, fields_of
@@ -65,7 +66,7 @@ class BlockReader:
         return tuple(block for block in found if block is not None)
 
     def _signal(self, table: Signal, path: Steps) -> BlockSpec | None:
-        return self._block("signal", table, path, unit=table.unit)
+        return self._block("signal", table, path, unit=spelled_unit(table.unit))
 
     def _sensor(self, table: Sensor, path: Steps) -> BlockSpec | None:
         for word in ("frame", "relative_to"):
