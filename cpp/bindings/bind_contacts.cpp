@@ -121,7 +121,7 @@ ModelContacts::ModelContacts(const Model& model,
     pairs_.push_back(pair);
   }
   read_joints();
-  read_levers();
+  read_bounds();
 }
 
 void ModelContacts::read_shapes(const std::vector<int>& bodies,
@@ -248,39 +248,51 @@ void ModelContacts::read_joints() {
   }
 }
 
-/// Levers of the bodies with shapes of pairs, and whether pairs are of one tree.
-void ModelContacts::read_levers() {
+/// Index of the ball about a shape.
+int ModelContacts::add_ball(int body, const Shape& own) {
+  const double* p = own.placement + 9;
+  const auto same = [&](const stepping::Ball<double>& ball) {
+    return ball.body == body && ball.radius == own.radius && std::equal(p, p + 3, ball.centre);
+  };
+  const auto at = std::find_if(balls_.begin(), balls_.end(), same);
+  const int index = static_cast<int>(at - balls_.begin());
+  if (at == balls_.end()) balls_.push_back({body, {p[0], p[1], p[2]}, own.radius});
+  return index;
+}
+
+/// Balls about shapes, and levers of the bodies that have them.
+void ModelContacts::read_bounds() {
   const auto view = model_->view<double>();
   const auto root = [&](int b) {
     while (b >= 0 && view.joint[b].parent >= 0) b = view.joint[b].parent;
     return b;
   };
-  std::vector<double> extents(static_cast<std::size_t>(view.bodies), -1);
-  const auto reach = [&](int body, const Shape& own) {
-    if (body < 0) return;
-    const double* p = own.placement + 9;
-    double& extent = extents[static_cast<std::size_t>(body)];
-    extent = std::max(extent, std::hypot(p[0], p[1], p[2]) + own.radius);
-  };
   for (const Pair& pair : pairs_) {
-    const bool one_tree = pair.a >= 0 && root(pair.a) == root(pair.b);
-    pair_bodies_.push_back({pair.a, pair.b, -1, -1, one_tree});
+    const double radius_a = pair.shape_a.radius, radius_b = pair.shape_b.radius;
+    const int at_root = root(pair.b);
+    const bool one_tree = pair.a >= 0 && root(pair.a) == at_root;
+    const bool is_carried = one_tree && view.joint[at_root].shape == tree::Shape::free;
+    bounds_.push_back({pair.a,
+                       pair.b,
+                       pair.plane ? -1 : add_ball(pair.a, pair.shape_a),
+                       add_ball(pair.b, pair.shape_b),
+                       is_carried ? at_root : -1,
+                       one_tree,
+                       pair.plane ? radius_b : radius_a + radius_b,
+                       0.02 * (pair.plane ? radius_b : std::min(radius_a, radius_b))});
     own_pairs_ += one_tree ? 1 : 0;
-    reach(pair.b, pair.shape_b);
-    if (pair.a >= 0) reach(pair.a, pair.shape_a);
+  }
+  std::vector<double> extents(static_cast<std::size_t>(view.bodies), -1);
+  for (const stepping::Ball<double>& ball : balls_) {
+    if (ball.body < 0) continue;
+    double& extent = extents[static_cast<std::size_t>(ball.body)];
+    const double* p = ball.centre;
+    extent = std::max(extent, std::hypot(p[0], p[1], p[2]) + ball.radius);
   }
   bounded_ = view.rows == 0 && !view.mimic;  // projections move coordinates by more than their velocities
   for (int b = 0; b < view.bodies && bounded_; ++b) {
     const double extent = extents[static_cast<std::size_t>(b)];
     if (extent >= 0) bounded_ = add_levers(b, extent);
-  }
-  const auto carrier = [&](int b) {
-    const auto at = std::find(carriers_.begin(), carriers_.end(), b);
-    return at == carriers_.end() ? -1 : static_cast<int>(at - carriers_.begin());
-  };
-  for (stepping::PairBodies& pair : pair_bodies_) {
-    pair.carrier_a = carrier(pair.a);
-    pair.carrier_b = carrier(pair.b);
   }
 }
 
@@ -361,8 +373,10 @@ stepping::Contacts<double> ModelContacts::view() const {
           static_cast<int>(carriers_.size()),
           rates_.data(),
           carriers_.data(),
-          pair_bodies_.data(),
+          bounds_.data(),
           own_pairs_,
+          static_cast<int>(balls_.size()),
+          balls_.data(),
           levers_.data(),
           lever_.data()};
 }

@@ -47,7 +47,8 @@ class ModelContacts {
                    const std::vector<Numbers>& vertices);
   void read_pair(int first, int second, const std::vector<int>& bodies, Pair& pair) const;
   void read_joints();
-  void read_levers();
+  void read_bounds();
+  int add_ball(int body, const Shape& own);
   bool add_levers(int body, double extent);
 
   const Model* model_;
@@ -63,7 +64,8 @@ class ModelContacts {
   bool bounded_ = true;
   std::vector<stepping::Rate> rates_;
   std::vector<int> carriers_;
-  std::vector<stepping::PairBodies> pair_bodies_;
+  std::vector<stepping::PairBounds<double>> bounds_;
+  std::vector<stepping::Ball<double>> balls_;
   int own_pairs_ = 0;
   std::vector<stepping::Levers> levers_;
   std::vector<stepping::Lever<double>> lever_;

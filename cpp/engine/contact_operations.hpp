@@ -72,8 +72,7 @@ struct AdvanceContacts {
     const auto load = [&](int place, int count) {
       simd::load_rows(from + place, count, row, state.memory + place);
     };
-    load(0, Memory::counts);
-    load(places.coordinate(0), row - places.coordinate(0));
+    load(0, places.point(0));
     if (none(state.memory[Memory::touches] > all<S>(0))) return;
     for (int i = 0; i < places.points; ++i) {
       const S feature = gather<S>(from + places.point(i) + Memory::feature, row);
@@ -105,8 +104,7 @@ struct AdvanceContacts {
       simd::store_rows(
           state.report + numbers * i, numbers, call.report + at.first * reports + numbers * i, reports);
     }
-    save(0, Memory::counts);
-    save(places.coordinate(0), row - places.coordinate(0));
+    save(0, places.point(0));
   }
 };
 

@@ -42,11 +42,23 @@ struct Lever {
   Real length;
 };
 
-/// Bodies of a pair, also by their numbers among the carriers, and whether they move with the same root.
-struct PairBodies {
+/// A ball about the origin of a shape that holds the shape, on a body or fixed to the world.
+template <class Real>
+struct Ball {
+  int body;
+  Real centre[3];  ///< in the engine's frame of the body
+  Real radius;
+};
+
+/// Pairs by what bounds their gap: bodies, and balls that hold their shapes.
+template <class Real>
+struct PairBounds {
   int a, b;
-  int carrier_a, carrier_b;
-  bool one_tree;
+  int ball_a, ball_b;  ///< −1 for a plane
+  int root;            ///< body without parent that carries both and moves freely; −1 for none
+  bool one_tree;       ///< both bodies move with the same root
+  Real radii;          ///< sum
+  Real least_reach;    ///< a fiftieth of the smaller ball's radius [m]; shapes are in reach at any speed
 };
 
 /// Levers of a body: [first, root) of its joints, [root, end) of a root that moves freely.
@@ -67,10 +79,12 @@ struct Contacts {
   bool bounded;                       ///< levers bound the motion of all shapes
   int rates, carriers;
   const Rate* rate;
-  const int* carrier;        ///< bodies with shapes of pairs
-  const PairBodies* bodies;  ///< [pairs] as of `pair`, close together in memory
-  int own_pairs;             ///< pairs of one tree
-  const Levers* levers;      ///< [carriers]
+  const int* carrier;              ///< bodies with shapes of pairs
+  const PairBounds<Real>* bounds;  ///< [pairs]
+  int own_pairs;                   ///< pairs of one tree
+  int balls;
+  const Ball<Real>* ball;
+  const Levers* levers;  ///< [carriers]
   const Lever<Real>* lever;
 };
 
@@ -88,19 +102,20 @@ struct ContactMemory {
   int points, coordinates, turning_points;
   int speeds = 0;  ///< the tree's nv
 
-  int numbers() const { return rates() + speeds; }
-  int point(int k) const { return counts + per_point * k; }
-  int coordinate(int k) const { return counts + per_point * points + k; }
+  int numbers() const { return point(points); }
+  int coordinate(int k) const { return counts + k; }
   int turning(int k) const { return coordinate(coordinates) + per_turning * k; }
   /// Of steps under error control: the next step [s], 0 for none yet; stages solved; and rates of velocities.
   int next_step() const { return turning(turning_points); }
   int stages() const { return next_step() + 1; }
   int rates() const { return next_step() + 2; }
+  /// Points are last: a world that touches nothing reads and writes what is before them.
+  int point(int k) const { return rates() + speeds + per_point * k; }
 };
 
 /// Places of the numbers of a world.
 template <class Real>
-ContactMemory memory_of(const Contacts<Real>& contacts, int speeds = 0) {
+ContactMemory memory_of(const Contacts<Real>& contacts, int speeds) {
   return {contacts.points, contacts.coordinates, contacts.turning_points, speeds};
 }
 

@@ -137,7 +137,7 @@ class ConvexStep {
         model_(system.model),
         run_(run),
         contacts_(run.contacts),
-        places_(memory_of(run.contacts)),
+        places_(memory_of(run.contacts, system.model.nv)),
         h_(h),
         factor_(model_, w),
         rows_(model_, w),
@@ -148,6 +148,7 @@ class ConvexStep {
         start_(take<Motion<S>>(w, model_.bodies)),
         twist_(take<Motion<S>>(w, model_.bodies)),
         momentum_(take<Force<S>>(w, model_.bodies)),
+        centre_(take<Vec3<S>>(w, run.contacts.balls)),
         apart_(take<Mask<S>>(w, run.contacts.points)),
         damping_(system, w),
         w_(w) {}
@@ -181,14 +182,13 @@ class ConvexStep {
     states_ = x0;
     for (int b = 0; b < model_.bodies; ++b) start_[b] = factor_.body[b].V;
     free_velocity(time, q, v, state);
-    place_points(wanted, state);
     place_coordinates(q, v, state);
-    const auto touched = wanted & problem_.touched();
+    const auto touched = place_points(wanted, v, state);
     const auto good =
         problem_.solve(touched, run_.passes, base_, delta_, state.memory[ContactMemory::iterations]);
     state.memory[ContactMemory::worst] = select(good, state.memory[ContactMemory::worst], problem_.worst());
     for (int i = 0; i < model_.nv; ++i) free_[i] += delta_[i];
-    run_.schedule.end_step(any(touched) ? free_ : nullptr, h_);
+    run_.schedule.end_step(any(touched) ? free_ : nullptr);
     add_impulses();
     return good;
   }
@@ -254,6 +254,9 @@ class ConvexStep {
   static Vec3<S> centre(const spatial::Inertia<S>& M) { return (all<S>(1) / M.m) * M.mc; }
 
  private:
+  static constexpr int many_pairs =
+      8;  ///< to be tested in one step, by centres of balls that are placed first
+
   /// Room for the tree's coordinates, or the user's where they are the same.
   S* full(S* reduced, int numbers) { return model_.mimic ? take<S>(w_, numbers) : reduced; }
 
@@ -295,6 +298,10 @@ class ConvexStep {
       rows_.factor([&](const S* b, S* x) { factor_.apply_inverse(b, x); });
       rows_.project(free_);
     }
+  }
+
+  /// Twists of the bodies at v*.
+  void free_twists() {
     for (int b = 0; b < model_.bodies; ++b) {
       const tree::Joint& joint = model_.joint[b];
       const Motion<S> carried =
@@ -374,29 +381,53 @@ class ConvexStep {
     return {p.f, p.t - cross(c, p.f)};
   }
 
-  void place_points(Mask<S> wanted, const ContactState<S>& state) {
+  /// Places the points of pairs that may touch; returns the worlds where contacts change anything at v*.
+  Mask<S> place_points(Mask<S> wanted, const S* v, const ContactState<S>& state) {
     PairSchedule<S>& schedule = run_.schedule;
-    const int count = schedule.begin_step(wanted, static_cast<const S*>(free_), h_);
-    for (int n = 0; n < count; ++n) {
-      const int k = schedule.due(n);
-      const auto& pair = contacts_.pair[k];
-      const S least = least_reach(pair);
-      S gap = gap_of_balls(pair);
-      auto close = gap < least + schedule.approach(k);
-      if (any(close)) {
-        const S reach = least + approach(pair);
-        close &= gap < reach;
-        if (any(close))
-          gap = pair.plane ? place_on_plane(k, close, reach, state) : place_manifold(k, close, reach, state);
-        if (any(close)) {
-          schedule.stay(k);
-          continue;
-        }
+    bool has_twists = false;
+    const int due = schedule.begin_step(wanted, v, static_cast<const S*>(free_), h_);
+    if (due > many_pairs) place_balls();
+    for (int n = 0; n < due; ++n) place_pair(schedule.due(n), due > many_pairs, has_twists, state);
+    auto touched = wanted & problem_.touched();
+    if (any(touched)) {
+      const int reachable = schedule.add_reachable();
+      for (int n = due; n < reachable; ++n) place_pair(schedule.due(n), false, has_twists, state);
+      if (reachable > due) {
+        problem_.sort_pairs();
+        touched = wanted & problem_.touched();
       }
-      schedule.leave(k, gap - least);
-      forget(pair, 0, state);
     }
     problem_.trees.arrange(w_);
+    return touched;
+  }
+
+  /// Centres of all balls, for tests of many pairs.
+  void place_balls() {
+    for (int n = 0; n < contacts_.balls; ++n) {
+      const Ball<Parameter>& ball = contacts_.ball[n];
+      centre_[n] = in_world(ball.body, spatial::all3<S>(ball.centre));
+    }
+  }
+
+  /// Lets a pair touch, in the worlds where it is in reach.
+  void place_pair(int k, bool has_centres, bool& has_twists, const ContactState<S>& state) {
+    PairSchedule<S>& schedule = run_.schedule;
+    const auto& bounds = contacts_.bounds[k];
+    const S least = all<S>(bounds.least_reach);
+    S gap = gap_of_balls(k, has_centres);
+    auto close = gap < least + schedule.approach(k);
+    if (any(close)) {
+      if (!has_twists) free_twists();
+      has_twists = true;
+      const S reach = least + approach(k);
+      close &= gap < reach;
+      const auto& pair = contacts_.pair[k];
+      if (any(close))
+        gap = pair.plane ? place_on_plane(k, close, reach, state) : place_manifold(k, close, reach, state);
+      if (any(close)) return schedule.set_gap(k, gap, true);
+    }
+    schedule.set_gap(k, gap, false);
+    if (state.live->count > 0) forget(contacts_.pair[k], 0, state);
   }
 
   /// Pose of a shape, on a body or fixed to the world.
@@ -405,38 +436,52 @@ class ConvexStep {
     return body < 0 ? X : factor_.X_WB[body] * X;
   }
 
-  Vec3<S> centre_in_world(int body, const PairShape<Parameter>& shape) const {
-    const Vec3<S> p = spatial::all3<S>(shape.placement + 9);
-    return body < 0 ? p : factor_.X_WB[body] * p;
+  Vec3<S> in_world(int body, const Vec3<S>& p) const { return body < 0 ? p : factor_.X_WB[body] * p; }
+
+  Vec3<S> centre(int ball, bool is_placed) const {
+    if (is_placed) return centre_[ball];
+    return in_world(contacts_.ball[ball].body, spatial::all3<S>(contacts_.ball[ball].centre));
   }
 
   /// Distance between the balls about two shapes, or of one from a plane.
-  S gap_of_balls(const ContactPair<Parameter>& pair) const {
-    const Vec3<S> p = centre_in_world(pair.b, pair.shape_b);
-    if (pair.plane) {
-      return dot(spatial::all3<S>(pair.normal), p) - all<S>(pair.offset) - all<S>(pair.shape_b.radius);
+  S gap_of_balls(int k, bool has_centres) const {
+    const auto& bounds = contacts_.bounds[k];
+    const Vec3<S> p = centre(bounds.ball_b, has_centres);
+    if (bounds.ball_a < 0) {
+      const auto& pair = contacts_.pair[k];
+      return dot(spatial::all3<S>(pair.normal), p) - all<S>(pair.offset) - all<S>(bounds.radii);
     }
-    const Vec3<S> r = p - centre_in_world(pair.a, pair.shape_a);
-    return sqrt(dot(r, r)) - all<S>(pair.shape_a.radius) - all<S>(pair.shape_b.radius);
+    const Vec3<S> r = p - centre(bounds.ball_a, has_centres);
+    return sqrt(dot(r, r)) - all<S>(bounds.radii);
   }
 
-  /// A fiftieth of the smaller shape's radius [m], by which shapes are in reach at any speed.
-  S least_reach(const ContactPair<Parameter>& pair) const {
-    const Real a = Real(pair.shape_a.radius), b = Real(pair.shape_b.radius);
-    return all<S>(Real(0.02) * (pair.plane || b < a ? b : a));
-  }
-
-  /// How far two shapes can approach each other in four steps at v* [m].
-  S approach(const ContactPair<Parameter>& pair) const {
+  /// How far two shapes can approach each other in four steps at v* [m]; those of one tree by their motion
+  /// relative to its root.
+  S approach(int k) const {
     const auto size = [](const Vec3<S>& a) { return sqrt(dot(a, a)); };
-    const Motion<S>* const V = twist_;
-    Vec3<S> u = V[pair.b].v + cross(V[pair.b].w, spatial::all3<S>(pair.shape_b.placement + 9));
-    S spin = all<S>(pair.shape_b.radius) * size(V[pair.b].w);
-    if (pair.a >= 0) {
-      const Vec3<S> arm = spatial::all3<S>(pair.shape_a.placement + 9);
-      const Vec3<S> u_A = factor_.X_WB[pair.a].R * (V[pair.a].v + cross(V[pair.a].w, arm));
-      u = factor_.X_WB[pair.b].R * u - u_A;
-      spin = fma(all<S>(pair.shape_a.radius), size(V[pair.a].w), spin);
+    const auto& bounds = contacts_.bounds[k];
+    const auto velocity = [&](int ball) {
+      const Ball<Parameter>& own = contacts_.ball[ball];
+      if (own.body < 0) return spatial::zero_motion<S>();
+      const Motion<S>& V = twist_[own.body];
+      const Mat3<S>& R = factor_.X_WB[own.body].R;
+      const Vec3<S> arm = spatial::all3<S>(own.centre);
+      Motion<S> found = {R * cross_add(V.w, arm, V.v), R * V.w};
+      if (bounds.root < 0) return found;
+      const Pose<S>& X = factor_.X_WB[bounds.root];
+      const Motion<S>& V_root = twist_[bounds.root];
+      const Vec3<S> w = X.R * V_root.w;
+      found.v = found.v - cross_add(w, factor_.X_WB[own.body] * arm - X.p, X.R * V_root.v);
+      found.w = found.w - w;
+      return found;
+    };
+    const Motion<S> V_b = velocity(bounds.ball_b);
+    Vec3<S> u = V_b.v;
+    S spin = all<S>(contacts_.ball[bounds.ball_b].radius) * size(V_b.w);
+    if (bounds.ball_a >= 0) {
+      const Motion<S> V_a = velocity(bounds.ball_a);
+      u = u - V_a.v;
+      spin = fma(all<S>(contacts_.ball[bounds.ball_a].radius), size(V_a.w), spin);
     }
     return all<S>(Real(4)) * h_ * (size(u) + spin);
   }
@@ -800,6 +845,7 @@ class ConvexStep {
   S *base_, *free_, *delta_;
   Motion<S>*start_, *twist_;  ///< [bodies] at v₀ and v*
   Force<S>* momentum_;        ///< [bodies] P and L of single bodies without contacts
+  Vec3<S>* centre_;           ///< [balls] in the world
   Mask<S>* apart_;            ///< [points]
   ActuatorDamping<S> damping_;
   const S* states_ = nullptr;  ///< of elements at the beginning; null for none
@@ -819,7 +865,7 @@ Mask<S> convex_step(const System<S>& system,
                     const ContactState<S>& trial) {
   using Real = typename S::Real;
   constexpr int levels = 6;
-  const ContactMemory places = memory_of(run.contacts);
+  const ContactMemory places = memory_of(run.contacts, system.model.nv);
   System<S> tried = system;
   tried.signals = system.with_own_signals(tried.workspace).signals;
   auto left = wanted, solved = simd::nowhere<S>();
@@ -847,6 +893,7 @@ Mask<S> convex_step(const System<S>& system,
     });
     system.keep_signals(good, tried);
     solved |= good;
+    if (level > 0) run.schedule.restart();  // worlds that were solved before are not where the trial is
   }
   state.memory[ContactMemory::failed] = select(left, all<S>(1), state.memory[ContactMemory::failed]);
   return solved;

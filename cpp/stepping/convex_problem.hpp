@@ -120,6 +120,16 @@ class ConvexProblem {
     if (pair.a >= 0) trees.couple(pair.a, pair.b, worlds);
   }
 
+  /// Restores the order of the pairs, which decides how sums are rounded.
+  void sort_pairs() {
+    for (int n = 1; n < active_pairs_; ++n) {
+      const int k = active_[n];
+      int at = n;
+      for (; at > 0 && active_[at - 1] > k; --at) active_[at] = active_[at - 1];
+      active_[at] = k;
+    }
+  }
+
   /// visit(k, pair) for the pairs that may touch.
   template <class Visit>
   void each_pair(const Visit& visit) const {

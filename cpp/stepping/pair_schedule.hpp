@@ -3,18 +3,17 @@
 //     a_b += h Σ L |q̇|        the path of body b's shapes is no longer than that, whatever its joints do
 //     gap(t) ≥ gap(t₀) − (a_A(t) + a_B(t)) + (a_A(t₀) + a_B(t₀))
 //
-// A pair whose gap was g at t₀ is tested again where its paths may have used up g less the least reach, and
-// 4 steps' motion ahead. Pairs of one tree move relative to its root, so that a robot's flight does not count
-// for its own links. Results do not depend on the schedule: a pair that is left out is farther apart than its
-// reach.
-//
 //     L     lever of a joint: the distance from it that shapes of the body can have [m]
 //
-// Paths are compared every few steps, or as soon as a rate has grown by a quarter; in between, only those of
-// pairs that could be due by then.
+// Rates |q̇| are bounded for a window of steps, by their size and change at its begin. While no rate exceeds
+// its bound, a pair is due at a step of the window that is known beforehand, and a step in which no pair is
+// due compares rates with bounds, nothing else. Pairs that are too far apart to be due soon are not looked at
+// one by one: twice the longest path of any body is compared with the least of their gaps.
 //
-// Pairs within their reach are tested in every step. Of the others, those that could be due soon are watched;
-// for the rest, twice the longest path of any body suffices.
+// A pair is due where its gap can have closed. Where something touches, pairs in reach of each other are due,
+// too. So results do not depend on the schedule: of pairs that are left out, either none touches or all are
+// farther apart than their reach. Pairs of one tree move relative to its root, so that a robot's flight does
+// not count for its own links.
 #pragma once
 
 #include "stepping/contact_run.hpp"
@@ -30,204 +29,197 @@ class PairSchedule {
 
   PairSchedule(const Contacts<Parameter>& contacts, int bodies, tree::Workspace<S>& w)
       : contacts_(contacts),
-        rate_(tree::take<S>(w, contacts.rates)),
         bound_(tree::take<S>(w, contacts.rates)),
+        limit_(tree::take<S>(w, contacts.rates)),
         moved_(tree::take<S>(w, contacts.rates)),
-        soon_(tree::take<S>(w, contacts.rates)),
         own_(tree::take<Path>(w, bodies + 1) + 1),
         whole_(tree::take<Path>(w, bodies + 1) + 1),
         end_(tree::take<S>(w, contacts.pairs)),
-        near_(tree::take<bool>(w, contacts.pairs)),
-        close_(tree::take<bool>(w, contacts.pairs)),
-        watched_(tree::take<Watched>(w, contacts.pairs)),
+        reached_(tree::take<bool>(w, contacts.pairs)),
+        step_(tree::take<int>(w, contacts.pairs)),
+        watched_(tree::take<int>(w, contacts.pairs)),
         due_(tree::take<int>(w, contacts.pairs)) {
     const S o = simd::all<S>(0);
-    own_[-1] = whole_[-1] = {o, o, o, o, o};
-    for (int n = 0; n < contacts.carriers; ++n) {
-      own_[contacts.carrier[n]] = whole_[contacts.carrier[n]] = {o, o, o, o, o};
-    }
-    for (int i = 0; i < contacts.rates; ++i) moved_[i] = o;
-    restart();
+    own_[-1] = whole_[-1] = {o, o, o, o};
+    for (int i = 0; i < contacts.rates; ++i) moved_[i] = bound_[i] = o;
   }
 
   /// Makes all pairs due.
   void restart() {
-    for (int k = 0; k < contacts_.pairs; ++k) near_[k] = close_[k] = true;
-    scans_ = 2;
+    tests_all_ = true;
     left_ = 0;
   }
 
-  /// Takes the velocities (nv) of a step of length h. Returns how many pairs are due in some of these worlds.
-  int begin_step(simd::Mask<S> worlds, const S* v, S h) {
+  /// Takes the velocities (nv) of a step of length h at its start, and those it would have at its end without
+  /// contacts. Returns how many pairs are due in some of these worlds.
+  int begin_step(simd::Mask<S> worlds, const S* start, const S* v, S h) {
+    worlds_ = worlds;
     due_count_ = 0;
+    lists_pairs_ = false;
     if (!contacts_.bounded) {
       for (int k = 0; k < contacts_.pairs; ++k) due_[due_count_++] = k;
       return due_count_;
     }
-    measure(v, h);
-    if (left_ > 0 && none(worlds & faster())) {
-      --left_;
-      choose(worlds);
-      return due_count_;
+    if (left_ == 0 || any(worlds & !((h == h_) & within(v)))) open_window(start, v, h);
+    --left_;
+    if (tests_all_) {
+      tests_all_ = false;
+      begin_lists();
+      for (int k = 0; k < contacts_.pairs; ++k) due_[due_count_++] = k;
+    } else if (elapsed_ >= next_) {
+      choose();
     }
-    left_ = window;
-    look_ahead();
-    const S two = simd::all<S>(Real(2));
-    auto covered = two * longest(whole_) < whole_slack_;
-    if (contacts_.own_pairs > 0) covered &= two * longest(own_) < own_slack_;
-    if (scans_ > 0 || any(worlds & !covered)) {
-      scan(worlds);
-    } else {
-      for (int n = 0; n < watched_count_; ++n) {
-        const Watched& watched = watched_[n];
-        close_[watched.pair] = any(worlds & !(watched.a->ahead + watched.b->ahead < end_[watched.pair]));
-      }
-    }
-    choose(worlds);
     return due_count_;
   }
 
   /// Pair n of those that are due; their indices ascend.
   int due(int n) const { return due_[n]; }
 
+  /// Adds the pairs that can be in reach and are not due, for a step in which something touches; returns how
+  /// many are due then.
+  int add_reachable() {
+    if (!contacts_.bounded || lists_pairs_) return due_count_;
+    const int tested = due_count_;
+    const S steps = simd::all<S>(Real(elapsed_ + steps_in_reach));
+    for (int n = 0, at = 0; n < watched_count_; ++n) {
+      const int k = watched_[n];
+      while (at < tested && due_[at] < k) ++at;
+      if (at < tested && due_[at] == k) continue;
+      const S room = fnma(steps, step_of(k), end_[k] - length_of(k));
+      if (any(worlds_ & !(room > simd::all<S>(contacts_.bounds[k].least_reach)))) due_[due_count_++] = k;
+    }
+    return due_count_;
+  }
+
   /// No less than the shapes of a pair can approach each other in four steps; infinite if that is unknown.
   S approach(int k) const {
     if (!contacts_.bounded) return simd::all<S>(__builtin_inf());
-    const PairBodies& pair = contacts_.bodies[k];
-    const Path* const path = paths(pair);
-    return simd::all<S>(Real(4)) * (path[pair.b].step + path[pair.a].step);
+    return simd::all<S>(Real(steps_in_reach)) * step_of(k);
   }
 
-  /// Pair k is farther apart than its least reach by `room` [m].
-  void leave(int k, S room) {
+  /// The gap of pair k is no less than `gap` [m]; `reached`: in some world, it is within its reach.
+  void set_gap(int k, S gap, bool reached) {
     if (!contacts_.bounded) return;
-    const S length = length_of(k);
     constexpr Real rounding = sizeof(Real) == 8 ? Real(1e-9) : Real(1e-3);
-    end_[k] = fnma(simd::all<S>(rounding), abs(room) + length, length + room);
-    near_[k] = false;
-    close_[k] = true;
+    const S length = fma(simd::all<S>(Real(elapsed_)), step_of(k), length_of(k));
+    end_[k] = fnma(simd::all<S>(rounding), abs(gap) + length, length + gap);
+    reached_[k] = reached;
+    if (lists_pairs_) {
+      list(k);
+    } else {
+      set_step(k);
+    }
   }
 
-  void stay(int k) { near_[k] = true; }
-
-  /// Ends a step whose velocities (nv) were these at its end; null if they are those of its begin.
-  void end_step(const S* v, S h) {
+  /// Ends a step whose velocities (nv) were these at its end; null if they are those without contacts.
+  void end_step(const S* v) {
     if (!contacts_.bounded) return;
-    if (v != nullptr) {
-      measure(v, h);
-      if (any(faster())) left_ = 0;
+    if (v == nullptr) {
+      ++elapsed_;
+      return;
     }
-    for (int i = 0; i < contacts_.rates; ++i) moved_[i] += rate_[i];
+    for (int n = 0; n < watched_count_; ++n) {
+      if (reached_[watched_[n]]) step_[watched_[n]] = next_ = 0;  // what its points remember changes
+    }
+    if (none(worlds_ & !within(v))) {
+      ++elapsed_;
+      return;
+    }
+    add_window();
+    for (int i = 0; i < contacts_.rates; ++i) {
+      moved_[i] = fma(h_, size_of(contacts_.rate[i], [&](int j) { return v[j]; }), moved_[i]);
+    }
+    left_ = 0;
   }
 
  private:
-  static constexpr int window = 4;  ///< steps for which paths are looked ahead, if no rate grows by a quarter
+  static constexpr int window = 8;          ///< steps for which rates are bounded
+  static constexpr int steps_in_reach = 4;  ///< whose motion the reach of a pair contains
+  static constexpr int steps_ahead = 2;     ///< before its gap can have closed, a pair is due
 
   /// Lengths of the path of a body's shapes [m].
   struct Path {
-    S length, step;  ///< so far, and at most in a step
-    S ahead, seen;   ///< with the steps of a window ahead, and that at the last scan
-    S now;           ///< with four more steps
+    S length, step;  ///< at the begin of the window, and at most in a step of it
+    S ahead, seen;   ///< with all steps that decide what is due in the window, and that at the last listing
   };
 
-  /// A pair whose paths are compared in every step: their lengths ahead.
-  struct Watched {
-    int pair;
-    const Path *a, *b;
-  };
-
-  /// Length of the paths of a pair so far.
-  S length_of(int k) const {
-    const PairBodies& pair = contacts_.bodies[k];
-    S length = simd::all<S>(0);
-    const int carriers[] = {pair.carrier_a, pair.carrier_b};
-    for (const int n : carriers) {
-      if (n < 0) continue;
-      const Levers& levers = contacts_.levers[n];
-      length = sum(levers.first, pair.one_tree ? levers.root : levers.end, moved_, length);
-    }
-    return length;
+  /// Size of a rate of velocities that `at` gives.
+  template <class At>
+  static S size_of(const Rate& rate, const At& at) {
+    if (rate.count == 1) return abs(at(rate.v));
+    return sqrt(square_of(rate, at));
   }
 
-  /// Paths of all bodies with four more steps like this one.
-  void look_near() {
-    const S four = simd::all<S>(Real(4));
-    for (int i = 0; i < contacts_.rates; ++i) soon_[i] = fma(four, rate_[i], moved_[i]);
-    for (int n = 0; n < contacts_.carriers; ++n) {
-      const auto& levers = contacts_.levers[n];
-      Path &own = own_[contacts_.carrier[n]], &whole = whole_[contacts_.carrier[n]];
-      own.now = sum(levers.first, levers.root, soon_, simd::all<S>(0));
-      whole.now = sum(levers.root, levers.end, soon_, own.now);
+  template <class At>
+  static S square_of(const Rate& rate, const At& at) {
+    const S first = at(rate.v);
+    S square = first * first;
+    for (int j = 1; j < rate.count; ++j) {
+      const S next = at(rate.v + j);
+      square = fma(next, next, square);
     }
+    return square;
   }
 
-  /// Adds the watched pairs that are near, or due by the paths of this step.
-  void choose(simd::Mask<S> worlds) {
-    bool looked = false;
-    for (int n = 0; n < watched_count_; ++n) {
-      const Watched& watched = watched_[n];
-      const int k = watched.pair;
-      if (!near_[k] && !close_[k]) continue;
-      if (!near_[k]) {
-        if (!looked) look_near();
-        looked = true;
-        if (none(worlds & !(watched.a->now + watched.b->now < end_[k]))) continue;
-      }
-      due_[due_count_++] = k;
+  /// Worlds where no rate exceeds its bound.
+  simd::Mask<S> within(const S* v) const {
+    auto found = simd::everywhere<S>();
+    for (int i = 0; i < contacts_.rates; ++i) {
+      const Rate& rate = contacts_.rate[i];
+      const S size = rate.count == 1 ? abs(v[rate.v]) : square_of(rate, [&](int j) { return v[j]; });
+      found &= size <= limit_[i];
     }
-  }
-
-  /// Σ length · rate over levers.
-  S sum(int first, int end, const S* rate, S from) const {
-    for (int i = first; i < end; ++i) {
-      from = fma(simd::all<S>(contacts_.lever[i].length), rate[contacts_.lever[i].rate], from);
-    }
-    return from;
-  }
-
-  /// Paths of bodies; the world's has no length.
-  const Path* paths(const PairBodies& pair) const { return pair.one_tree ? own_ : whole_; }
-
-  /// Longest path since the last scan.
-  S longest(const Path* path) const {
-    S most = simd::all<S>(0);
-    for (int n = 0; n < contacts_.carriers; ++n) {
-      const Path& own = path[contacts_.carrier[n]];
-      most = max(most, own.ahead - own.seen);
-    }
-    return most;
-  }
-
-  /// Worlds where a rate exceeds its bound.
-  simd::Mask<S> faster() const {
-    auto found = simd::nowhere<S>();
-    for (int i = 0; i < contacts_.rates; ++i) found |= !(rate_[i] <= bound_[i]);
     return found;
   }
 
-  /// Rates of a step, times its length.
-  void measure(const S* v, S h) {
-    for (int i = 0; i < contacts_.rates; ++i) {
-      const Rate& rate = contacts_.rate[i];
-      S size = abs(v[rate.v]);
-      if (rate.count > 1) {
-        S square = v[rate.v] * v[rate.v];
-        for (int j = 1; j < rate.count; ++j) square = fma(v[rate.v + j], v[rate.v + j], square);
-        size = sqrt(square);
-      }
-      rate_[i] = h * size;
+  /// Bounds the rates of the next steps, and finds the steps at which pairs are due.
+  void open_window(const S* start, const S* v, S h) {
+    add_window();
+    h_ = h;
+    left_ = window;
+    bound_rates(start, v);
+    bound_paths();
+    if (tests_all_) return;
+    const S two = simd::all<S>(Real(2));
+    auto covered = two * longest(whole_) < whole_slack_;
+    if (contacts_.own_pairs > 0) covered &= two * longest(own_) < own_slack_;
+    next_ = window;
+    if (any(worlds_ & !covered)) {
+      begin_lists();
+      for (int k = 0; k < contacts_.pairs; ++k) list(k);
+      lists_pairs_ = false;
+    } else {
+      for (int n = 0; n < watched_count_; ++n) set_step(watched_[n]);
     }
   }
 
-  /// Bounds the rates of the next steps by those of this one and somewhat more, and the paths of bodies by
-  /// them: until the window ends, and for four steps more.
-  void look_ahead() {
-    const S most = simd::all<S>(Real(1.25)), steps = simd::all<S>(Real(window + 5));
+  /// Adds the paths of the window's steps so far.
+  void add_window() {
+    const S count = simd::all<S>(Real(elapsed_));
+    for (int i = 0; i < contacts_.rates; ++i) moved_[i] = fma(count, bound_[i], moved_[i]);
+    elapsed_ = 0;
+  }
+
+  /// Rates of the window: those at its begin, as they would grow, and somewhat more.
+  void bound_rates(const S* start, const S* v) {
+    const S most = simd::all<S>(Real(1.1)), growth = simd::all<S>(Real(window));
     S fastest = simd::all<S>(0);
-    for (int i = 0; i < contacts_.rates; ++i) fastest = max(fastest, rate_[i]);
     for (int i = 0; i < contacts_.rates; ++i) {
-      bound_[i] = fma(most, rate_[i], simd::all<S>(Real(0.05)) * fastest);
+      const S size = size_of(contacts_.rate[i], [&](int j) { return v[j]; });
+      const S change = size_of(contacts_.rate[i], [&](int j) { return v[j] - start[j]; });
+      fastest = max(fastest, size);
+      bound_[i] = fma(growth, change, most * size);
     }
+    const S least = fma(simd::all<S>(Real(0.03)), fastest, simd::all<S>(Real(1e-9)));
+    for (int i = 0; i < contacts_.rates; ++i) {
+      const S speed = bound_[i] + least;
+      limit_[i] = contacts_.rate[i].count == 1 ? speed : speed * speed;
+      bound_[i] = h_ * speed;
+    }
+  }
+
+  void bound_paths() {
+    const S steps = simd::all<S>(Real(window + steps_in_reach));
     for (int n = 0; n < contacts_.carriers; ++n) {
       const auto& levers = contacts_.levers[n];
       const S none = simd::all<S>(0);
@@ -241,11 +233,74 @@ class PairSchedule {
     }
   }
 
-  /// Compares all pairs: those that could be due within some steps are watched in each.
-  void scan(simd::Mask<S> worlds) {
-    constexpr Real horizon = 20;  // steps
-    if (scans_ > 0) --scans_;
+  /// Σ length · rate over levers.
+  S sum(int first, int end, const S* rate, S from) const {
+    for (int i = first; i < end; ++i) {
+      from = fma(simd::all<S>(contacts_.lever[i].length), rate[contacts_.lever[i].rate], from);
+    }
+    return from;
+  }
+
+  /// Paths of bodies; the world's has no length.
+  const Path* paths(int k) const { return contacts_.bounds[k].one_tree ? own_ : whole_; }
+
+  S step_of(int k) const {
+    const Path* const path = paths(k);
+    return path[contacts_.bounds[k].b].step + path[contacts_.bounds[k].a].step;
+  }
+
+  S length_of(int k) const {
+    const Path* const path = paths(k);
+    return path[contacts_.bounds[k].b].length + path[contacts_.bounds[k].a].length;
+  }
+
+  /// Longest path since the last listing.
+  S longest(const Path* path) const {
+    S most = simd::all<S>(0);
+    for (int n = 0; n < contacts_.carriers; ++n) {
+      const Path& own = path[contacts_.carrier[n]];
+      most = max(most, own.ahead - own.seen);
+    }
+    return most;
+  }
+
+  /// Finds the step of the window at which pair k is due.
+  void set_step(int k) {
+    step_[k] = step_when_due(k);
+    next_ = step_[k] < next_ ? step_[k] : next_;
+  }
+
+  /// The first step of the window, from this one on, at which the gap of pair k can have closed; no more than
+  /// twice as early.
+  int step_when_due(int k) const {
+    const S step = step_of(k), before = simd::all<S>(Real(elapsed_ + steps_ahead));
+    const S room = fnma(before, step, end_[k] - length_of(k));
+    if (any(worlds_ & !(room > simd::all<S>(0)))) return elapsed_;
+    for (int n = window; n > 0; n /= 2) {
+      if (none(worlds_ & !(room > simd::all<S>(Real(n)) * step))) return elapsed_ + n + 1;
+    }
+    return elapsed_ + 1;
+  }
+
+  /// Makes watched pairs due at their steps.
+  void choose() {
+    next_ = window;
+    for (int n = 0; n < watched_count_; ++n) {
+      const int k = watched_[n];
+      if (step_[k] <= elapsed_) {
+        due_[due_count_++] = k;
+      } else {
+        next_ = step_[k] < next_ ? step_[k] : next_;
+      }
+    }
+  }
+
+  /// Begins to list all pairs: those that can be due within some steps are watched.
+  void begin_lists() {
+    constexpr Real horizon = 2 * window;  // steps
+    lists_pairs_ = true;
     watched_count_ = 0;
+    next_ = window;
     S own_fastest = simd::all<S>(0), whole_fastest = simd::all<S>(0);
     for (int n = 0; n < contacts_.carriers; ++n) {
       Path &own = own_[contacts_.carrier[n]], &whole = whole_[contacts_.carrier[n]];
@@ -254,37 +309,37 @@ class PairSchedule {
       own_fastest = max(own_fastest, own.step);
       whole_fastest = max(whole_fastest, whole.step);
     }
-    const S far = simd::all<S>(Real(2) * horizon), inf = simd::all<S>(__builtin_inf());
-    const S own_limit = far * own_fastest, whole_limit = far * whole_fastest;
-    own_slack_ = whole_slack_ = inf;
-    for (int k = 0; k < contacts_.pairs; ++k) {
-      const PairBodies& pair = contacts_.bodies[k];
-      const Path* const path = paths(pair);
-      const S ahead = path[pair.b].ahead + path[pair.a].ahead;
-      const S room = near_[k] ? simd::all<S>(0) : end_[k] - ahead;
-      if (any(worlds & !(room > (pair.one_tree ? own_limit : whole_limit)))) {
-        watched_[watched_count_++] = {k, &path[pair.b], &path[pair.a]};
-        close_[k] = any(worlds & !(room > simd::all<S>(0)));
-      } else {
-        S& slack = pair.one_tree ? own_slack_ : whole_slack_;
-        slack = min(slack, room);
-      }
+    const S far = simd::all<S>(Real(2) * horizon);
+    own_limit_ = far * own_fastest;
+    whole_limit_ = far * whole_fastest;
+    own_slack_ = whole_slack_ = simd::all<S>(__builtin_inf());
+  }
+
+  void list(int k) {
+    const PairBounds<Parameter>& pair = contacts_.bounds[k];
+    const Path* const path = paths(k);
+    const S room = end_[k] - (path[pair.b].ahead + path[pair.a].ahead) - simd::all<S>(pair.least_reach);
+    if (any(worlds_ & !(room > (pair.one_tree ? own_limit_ : whole_limit_)))) {
+      watched_[watched_count_++] = k;
+      set_step(k);
+    } else {
+      S& slack = pair.one_tree ? own_slack_ : whole_slack_;
+      slack = min(slack, room);
     }
-    if (scans_ > 0) own_slack_ = whole_slack_ = -inf;
   }
 
   const Contacts<Parameter>& contacts_;
-  S *rate_, *bound_, *moved_,
-      *soon_;            ///< [rates] times a step, their bounds, their sums so far, and with four more steps
-  Path *own_, *whole_;   ///< [−1, bodies) relative to the tree's root, and in the world
-  S* end_;               ///< [pairs] sum of the paths at which a pair is due
-  bool *near_, *close_;  ///< [pairs] within their reach, and those that can come so near within a window
-  Watched* watched_;
-  int* due_;
+  simd::Mask<S> worlds_ = simd::nowhere<S>();
+  S *bound_, *limit_, *moved_;   ///< [rates] most in a step, most of |v| or |v|², and sums over past windows
+  Path *own_, *whole_;           ///< [−1, bodies) relative to the tree's root, and in the world
+  S* end_;                       ///< [pairs] sum of the paths at which a pair is due
+  bool* reached_;                ///< [pairs] in reach in some world when they were tested
+  int *step_, *watched_, *due_;  ///< [pairs] step of the window at which a watched pair is due
   int watched_count_ = 0, due_count_ = 0;
-  int scans_ = 2;  ///< still to make
-  int left_ = 0;   ///< steps of the window
-  S own_slack_, whole_slack_;
+  int left_ = 0, elapsed_ = 0;  ///< steps of the window
+  int next_ = 0;                ///< the first step at which some pair is due
+  bool tests_all_ = true, lists_pairs_ = false;
+  S h_, own_slack_, whole_slack_, own_limit_, whole_limit_;
 };
 
 }  // namespace pysim::stepping
