@@ -275,6 +275,8 @@ def view(
     movie: Picture = None,
     still: Picture = None,
     plot: Names = (),
+    set_: Overrides = (),
+    scene: Picture = None,
     package_dir: Folders = (),
     allow_code: bool = False,
 ) -> None:
@@ -292,6 +294,10 @@ def view(
         Write a picture of the final state instead of opening a window, .png.
     plot
         Quantity whose curve is drawn beside the scene, as "v.*" or energy; may be repeated.
+    set_
+        Set a key of [render], as azimuth=30; may be repeated.
+    scene
+        Scene file into whose [render] table the key w writes the view.
     package_dir
         Folder with packages, or a package: the file may read meshes in it; may be repeated.
     allow_code
@@ -307,6 +313,8 @@ def view(
         package_dirs=package_dir,
         allow_code=allow_code,
         plots=plot,
+        settings=set_,
+        scene=None if scene is None else existing(scene),
     )
 
 

@@ -75,34 +75,41 @@ def view_file(
     package_dirs: tuple[Path, ...] = (),
     allow_code: bool = False,
     plots: tuple[str, ...] = (),
+    settings: tuple[str, ...] = (),
+    scene: Path | None = None,
 ) -> None:
     """Open a window on a trajectory, or on a scene or robot to pose it; or make the pictures requested."""
+    wishes = dict(_setting(text) for text in settings)
     is_run = path.suffix.lower() in TRAJECTORIES
     if others and not is_run:
         problem = "is posed alone; leave out the other files, or give trajectories to compare"
         raise PysimError(str(path), problem)
     if not is_run and movie is None and still is None:
-        _pose(path, package_dirs, allow_code=allow_code)
+        _pose(path, package_dirs, allow_code=allow_code, wishes=wishes)
         return
     trajectory, *rest = (load_for_pictures(name) for name in (path, *others))
     if still is not None:
-        make_still(trajectory, still, others=rest)
+        make_still(trajectory, still, others=rest, **wishes)
     if movie is not None:
-        make_movie(trajectory, movie, others=rest)
+        make_movie(trajectory, movie, others=rest, **wishes)
     if still is None and movie is None:
         from pysim import render  # noqa: PLC0415, VTK costs a second
 
-        render.view(trajectory, others=rest, plots=plots)
+        if plots:
+            wishes["plots"] = plots
+        render.view(trajectory, others=rest, scene=scene, **wishes)
 
 
-def _pose(path: Path, package_dirs: tuple[Path, ...], *, allow_code: bool) -> None:
+def _pose(
+    path: Path, package_dirs: tuple[Path, ...], *, allow_code: bool, wishes: dict[str, Any]
+) -> None:
     """Open a window in which sliders pose a scene or a robot."""
     from pysim.render.interactive import check_display  # noqa: PLC0415, VTK costs a second
     from pysim.render.posing import pose  # noqa: PLC0415
 
     check_display()
     found = _read_start(path, package_dirs, allow_code=allow_code)
-    pose(found.model, found.state, render=found.render, blocks=found.blocks)
+    pose(found.model, found.state, render=found.render, blocks=found.blocks, **wishes)
 
 
 @dataclass(frozen=True)

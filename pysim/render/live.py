@@ -20,7 +20,7 @@ from pysim.render.fitting_plan import placed
 from pysim.render.interactive import open_plotter
 from pysim.render.meshes import OF_WINDOWS
 from pysim.render.mouse_spring import MouseSpring
-from pysim.render.options import render_options
+from pysim.render.options import OF_PICTURES, render_options
 from pysim.render.picking import body_at, point_on_plane, state_of_body
 from pysim.render.playback import PlaybackWindow
 from pysim.render.player import Player
@@ -144,7 +144,7 @@ def watch(run: LiveRun, **options: Any) -> None:  # noqa: ANN401, see RenderOpti
     Raises:
         SimulationError: the run cannot continue.
     """
-    wishes = {"zoom": ZOOM, **options, "supersample": 1, "trails": ()}
+    wishes = {"zoom": ZOOM, **options, **OF_PICTURES, "trails": (), "plots": ()}
     chosen = render_options(run.preview, **wishes)
     plotter = open_plotter(chosen.size)
     viewer = LiveViewer(plotter, run, chosen)

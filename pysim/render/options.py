@@ -16,6 +16,14 @@ if TYPE_CHECKING:
 MOST_DRAWN = 2**27  # pixels, which take about 2 GB
 
 
+OF_PICTURES: dict[str, Any] = {  # options that windows do not have
+    "supersample": 1,
+    "views": (),
+    "camera_path": (),
+    "transparent": False,
+}
+
+
 @dataclass(frozen=True)
 class RenderOptions:
     """Options with defaults that suit most scenes; None is chosen from the motion."""

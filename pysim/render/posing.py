@@ -19,7 +19,7 @@ from pysim.mechanism.compile import start_state
 from pysim.render.controls import Slider
 from pysim.render.interactive import InteractiveWindow, check_display, open_plotter
 from pysim.render.meshes import OF_WINDOWS
-from pysim.render.options import render_options
+from pysim.render.options import OF_PICTURES, render_options
 from pysim.render.overlay import SQUARE, Outline, Text
 from pysim.render.player import Player
 from pysim.trajectory.from_states import trajectory_of_states
@@ -229,6 +229,6 @@ def pose(
     check_display()
 
     first = trajectory_of_states(model, [0.0], model.neutral()[None], render=render)
-    chosen = render_options(first, **{"zoom": ZOOM, **options, "supersample": 1})
+    chosen = render_options(first, **{"zoom": ZOOM, **options, **OF_PICTURES, "plots": ()})
     plotter = open_plotter(chosen.size)
     Poser(plotter, model, chosen, start, blocks).run(f"pysim: {model.name}")

@@ -2,7 +2,7 @@
 
     ← →     one frame back or on   home end   first, last frame    l   play again and again
     t       trails on or off       g          other runs           s   save a still
-    v       print the view
+    v       print the view         w          write the view into the scene
 
 and those of `playback`. A click on a body shows its name, its place and the coordinates of its joint; a click beside it
 ends that.
@@ -19,17 +19,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pysim.errors import PysimError
 from pysim.render.camera import framing_camera
 from pysim.render.controls import Slider
 from pysim.render.interactive import check_display, open_plotter
 from pysim.render.meshes import OF_WINDOWS
-from pysim.render.options import render_options
+from pysim.render.options import OF_PICTURES, render_options
 from pysim.render.picking import state_of_body
 from pysim.render.playback import BAR, MARGIN, PlaybackWindow
 from pysim.render.player import Player
+from pysim.scene.toml.key_edit import write_keys
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from pysim.render.options import RenderOptions
     from pysim.render.plot_strip import PlotStrip
@@ -44,7 +46,8 @@ class Viewer(PlaybackWindow):
 1 3 7 5  front, right, top, corner     o  parallel     r  whole motion     c  follow
 f  frames     x  joint axes     m  centres of mass     i  inertias     k  forces
 j  springs and pins     g  other runs     t  trails
-s  save a picture     v  print the view     h  hide this     Escape  close"""
+s  save a picture     v  print the view     w  write it into the scene
+h  hide this     Escape  close"""
 
     def __init__(
         self,
@@ -52,11 +55,12 @@ s  save a picture     v  print the view     h  hide this     Escape  close"""
         trajectory: Trajectory,
         options: RenderOptions,
         others: Sequence[Trajectory] = (),
+        scene: Path | None = None,
     ) -> None:
         player = Player(plotter, trajectory, options, others=others, left_out=OF_WINDOWS)
         self.repeats = False
         super().__init__(plotter, player, options.speed)
-        self.trajectory, self.options = trajectory, options
+        self.trajectory, self.options, self.scene = trajectory, options, scene
         self.begin, self.end = float(trajectory.t[0]), float(trajectory.t[-1])
         ends = (self.begin, max(self.end, self.begin + 1e-9))
         self.slider = Slider(plotter, ends, self.begin, self.player.show)
@@ -72,7 +76,8 @@ s  save a picture     v  print the view     h  hide this     Escape  close"""
             "l": self.toggle_repeat,
             "s": self.save_still,
             "g": self._toggle_ghosts,
-            "v": lambda: sys.stdout.write(self.view_table()),
+            "v": lambda: sys.stdout.write(view_table(self.view())),
+            "w": self._write_view,
         }
         self.layout(*plotter.window_size)
 
@@ -94,19 +99,31 @@ s  save a picture     v  print the view     h  hide this     Escape  close"""
         place = run.poses_at(time)[0, body, :3] if body >= 0 else np.zeros(3)
         return state_of_body(run.header, body, place, run.q[row], run.v[row])
 
-    def view_table(self) -> str:
-        """Return the present view as a `[render]` table of a scene."""
+    def view(self) -> dict[str, Any]:
+        """Return the present view as keys of a scene's `[render]` table."""
         orbit = self.player.orbit
-        found = {
+        found: dict[str, Any] = {
             "azimuth": round(float(np.degrees(orbit.azimuth)), 1),
             "elevation": round(float(np.degrees(orbit.elevation)), 1),
             "focus": tuple(float(f"{x:.4g}") for x in orbit.focus),
         }
-        looking = replace(self.options, **{**found, "zoom": 1.0})  # type: ignore[arg-type]
+        looking = replace(self.options, **{**found, "zoom": 1.0})
         whole = framing_camera(self.player.extent.points, self.player.stage, looking)
         zoom = float(np.linalg.norm(whole.position - whole.focus)) / orbit.distance
-        lines = [f"{key} = {list(x) if isinstance(x, tuple) else x}" for key, x in found.items()]
-        return "\n".join(["[render]", *lines, f"zoom = {zoom:.4g}", ""])
+        return found | {"zoom": float(f"{zoom:.4g}")}
+
+    def _write_view(self) -> None:
+        """Write the present view into the scene, and say so below the name."""
+        if self.scene is None:
+            text = "no scene to write into: open with --scene FILE"
+        else:
+            try:
+                write_keys(self.scene, "render", self.view())
+                text = f"view written into {self.scene}"
+            except PysimError as error:
+                text = str(error)
+        if self.player.captions is not None:
+            self.player.captions.note.write(text)
 
     def toggle(self) -> None:
         """Play, from the start again if at the end; or pause."""
@@ -157,6 +174,12 @@ s  save a picture     v  print the view     h  hide this     Escape  close"""
             ghost.toggle()
 
 
+def view_table(view: Mapping[str, Any]) -> str:
+    """Return a view as a `[render]` table."""
+    lines = [f"{key} = {list(x) if isinstance(x, tuple) else x}" for key, x in view.items()]
+    return "\n".join(["[render]", *lines, ""])
+
+
 class _CurveControl:
     """Plots as a control: a press or a drag chooses the time."""
 
@@ -180,17 +203,18 @@ def view(
     trajectory: Trajectory,
     *,
     others: Sequence[Trajectory] = (),
+    scene: Path | None = None,
     **options: Any,  # noqa: ANN401, see RenderOptions
 ) -> None:
     """Open a window that plays the trajectory; options are those of `RenderOptions`.
 
-    The bodies of `others`, further runs, are drawn translucent, in a colour for each run.
+    The bodies of `others`, further runs, are drawn translucent, in a colour for each run. A key writes the view into
+    the file of a `scene`.
     """
     check_display()
 
-    own = {"supersample": 1, "views": (), "camera_path": (), "transparent": False}
-    chosen = render_options(trajectory, **{**options, **own})
+    chosen = render_options(trajectory, **{**options, **OF_PICTURES})
     plotter = open_plotter(chosen.size)
-    viewer = Viewer(plotter, trajectory, chosen, others)
+    viewer = Viewer(plotter, trajectory, chosen, others, scene)
     viewer.toggle()
     viewer.run(f"pysim: {trajectory.header.name or trajectory.source}")

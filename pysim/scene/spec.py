@@ -430,6 +430,12 @@ class RenderSpec:
     collision: bool | None = None  # draw collision shapes
     fittings: bool | None = None  # draw springs, dampers, rods and ropes
     joints: bool | None = None  # draw pins, guides and supports
+    supersample: int | None = None  # pixels drawn for one kept, along each axis
+    title: str | None = None  # in place of the scene's name
+    camera_path: tuple[Mapping[str, float], ...] | None = None  # {t, azimuth, elevation, zoom}
+    views: tuple[str, ...] | None = None  # further views in the picture
+    plots: tuple[str, ...] | None = None  # quantities whose curves are drawn beside the scene
+    transparent: bool | None = None  # no background and no ground
 
 
 @dataclass(frozen=True)

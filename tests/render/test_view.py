@@ -288,6 +288,24 @@ def test_the_view_is_printed_as_a_table_that_gives_the_same_picture(
             np.testing.assert_allclose(getattr(plotter.camera, name), shown, atol=2e-2)
 
 
+def test_the_view_is_written_into_the_scene(viewer: Viewer, tmp_path: Path) -> None:
+    captions = viewer.player.captions
+    assert captions is not None
+    viewer.key("w")
+    assert captions.note.actor.GetInput() == "no scene to write into: open with --scene FILE"
+    viewer.scene = tmp_path / "cart.toml"
+    viewer.scene.write_text("[render]\nazimuth = 1 # [deg]\n", "utf-8")
+    viewer.wheel(1)
+    viewer.key("w")
+    assert captions.note.actor.GetInput() == f"view written into {viewer.scene}"
+    text = viewer.scene.read_text("utf-8")
+    view = {**viewer.view(), "focus": list(viewer.view()["focus"])}
+    assert (tomllib.loads(text), "# [deg]" in text) == ({"render": view}, True)
+    viewer.scene.unlink()
+    viewer.key("w")
+    assert captions.note.actor.GetInput().startswith(f"{viewer.scene}: cannot be edited")
+
+
 def test_marks_are_switched_on_and_off() -> None:
     """Oracle: the box as a homogeneous solid, whose ellipsoid has semi-axes √(5/12) of its lengths."""
     m, lengths = 2.0, np.array([0.4, 0.3, 0.2])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, get_args, get_origin
+from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin
 
 from pysim.errors import JointError, SceneError, did_you_mean
 from pysim.scene.toml.keys import ALL_JOINTS, Table
@@ -137,9 +137,10 @@ def _problem(
     if kind == "value_error":
         return str(context["error"])
     if kind == "literal_error" and info is not None:
-        return f"unknown value {shown(got)}{did_you_mean(str(got), get_args(info.annotation))}"
+        return f"unknown value {shown(got)}{did_you_mean(str(got), _choices(info.annotation))}"
     if kind == "list_type" and isinstance(got, dict) and inner is not None:
-        return f"must be a list of tables; write [[{path[-1]}]]"
+        name = ".".join(step for step in path if isinstance(step, str))
+        return f"must be a list of tables; write [[{name}]]"
     if kind == "model_type" and inner is not None:
         name = next((str(step) for step in reversed(path) if isinstance(step, str)), "")
         if isinstance(got, list) and got and all(isinstance(item, dict) for item in got):
@@ -149,6 +150,13 @@ def _problem(
         return f"must be a table, {_outlined(inner)}, got {shown(got)}{remedy}"
     problem = f"must {_demand(kind, context)}{unit}, got {_got(kind, got, context)}"
     return problem + _quotes(table, path, got)
+
+
+def _choices(annotation: Any) -> list[str]:  # noqa: ANN401, a type
+    """Return the values of the literals in a type, such as a list of them."""
+    if get_origin(annotation) is Literal:
+        return [str(value) for value in get_args(annotation)]
+    return [value for part in get_args(annotation) for value in _choices(part)]
 
 
 def _quotes(table: type[Table], path: tuple[int | str, ...], got: object) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import partial, reduce
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -438,12 +439,18 @@ def _render(scene: Scene, model: ModelSpec, problems: Problems) -> RenderSpec:
         (("render", key, k), name)
         for key in ("trails", "frames")
         for k, name in enumerate(getattr(table, key) or ())
+        if (key, name) != ("frames", "*")
     ]
     if table.tool is not None:
         named.append((("render", "tool"), table.tool))
     for path, name in named:
         if name not in known:
             problems.add(path, f"unknown frame or body {name!r}{problems.hint(name, known)}")
+    times = [entry.t for entry in table.camera_path or ()]
+    for k, (before, after) in enumerate(pairwise(times)):
+        if after <= before:
+            path = ("render", "camera_path", k + 1, "t")
+            problems.add(path, f"must be later than {before:g} s, got {after:g} s")
     values: dict[str, Any] = table.model_dump(exclude_none=True)
     for key, value in values.items():
         values[key] = tuple(value) if isinstance(value, list) else value

@@ -30,7 +30,6 @@ from pysim.scene.toml.keys import (
     Numbers,
     Pose,
     Positive,
-    PositiveInteger,
     PositiveNumbers,
     Rgba,
     Table,
@@ -42,6 +41,9 @@ from pysim.scene.toml.keys import (
 )
 from pysim.scene.toml.schema import with_plugin_keys
 from pysim.scene.toml.sweep_table import Sweep
+
+Elevation = Annotated[float, Field(ge=-89, le=89)]
+PictureSide = Annotated[int, Field(ge=16, le=8192)]
 
 # Shapes and bodies -------------------------------------------------------------------------------
 
@@ -436,19 +438,32 @@ class Output(Table):
     work: bool = key(default=True, unit="", doc="record the work of forces, actuators and joints")
 
 
+class CameraKey(Table):
+    """Direction and distance of the camera at a time; what is left out is as in the entry before."""
+
+    t: float = key(..., "s", "time")
+    azimuth: float | None = key(None, "deg", "azimuth of the camera about z")
+    elevation: Elevation | None = key(
+        None, "deg", "elevation of the camera above the plane normal to gravity"
+    )
+    zoom: Positive | None = key(None, "", "magnification; more than 1 is closer")
+
+
 class Render(Table):
     """Settings of pictures; the renderer chooses the rest."""
 
     tool: Name | None = key(
         None, "", "frame whose final pose is in the summary; the last one that moves by default"
     )
-    size: Annotated[list[PositiveInteger], Field(min_length=2, max_length=2)] | None = key(
+    size: Annotated[list[PictureSide], Field(min_length=2, max_length=2)] | None = key(
         None, "pixel", "width and height"
     )
-    fps: Positive | None = key(None, "1/s", "frames per second of the movie")
+    fps: Annotated[float, Field(gt=0, le=240)] | None = key(
+        None, "1/s", "frames per second of the movie"
+    )
     speed: Positive | None = key(None, "", "simulated seconds per second of the movie")
     azimuth: float | None = key(None, "deg", "azimuth of the camera about z")
-    elevation: float | None = key(
+    elevation: Elevation | None = key(
         None, "deg", "elevation of the camera above the plane normal to gravity"
     )
     zoom: Positive | None = key(None, "", "magnification; more than 1 is closer")
@@ -456,10 +471,26 @@ class Render(Table):
     follow: bool | None = key(None, "", "let the camera follow the motion")
     ground: bool | None = key(None, "", "draw the ground")
     shadows: bool | None = key(None, "", "draw shadows")
-    label: bool | None = key(None, "", "show the time in the picture")
+    label: bool | None = key(None, "", "show name, time and scale in the picture")
+    title: str | None = key(None, "", "text in place of the scene's name")
+    camera_path: list[CameraKey] | None = key(
+        None, "", "places of the camera, between which it moves smoothly"
+    )
+    views: list[Literal["front", "back", "left", "right", "top", "corner"]] | None = key(
+        None, "", "further views in the same picture"
+    )
+    plots: list[Name] | None = key(
+        None, "", 'quantities whose curves are drawn beside the scene, as "v.*" or "energy"'
+    )
+    transparent: bool | None = key(None, "", "leave out the background and the ground")
+    supersample: Annotated[int, Field(ge=1, le=4)] | None = key(
+        None, "", "pixels drawn for one kept, along each axis"
+    )
     trails: list[Name] | None = key(None, "", "frames or bodies whose paths are drawn")
     trail_length: Positive | None = key(None, "s", "duration of the path that is shown")
-    frames: list[Name] | None = key(None, "", "frames or bodies whose axes are drawn")
+    frames: list[Name] | None = key(
+        None, "", 'frames or bodies whose axes are drawn; "*": every body'
+    )
     collision: bool | None = key(None, "", "draw collision shapes")
     fittings: bool | None = key(None, "", "draw springs, dampers, rods and ropes")
     joints: bool | None = key(

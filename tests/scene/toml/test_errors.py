@@ -725,7 +725,7 @@ def test_no_value_anywhere_makes_a_scene_fail_without_a_message() -> None:
         + '[[frame]]\nname = "f"\nbody = "c"\n[[actuator]]\njoint = "k"\ncoordinate = 2\noffset = 1\n'
         + '[[model]]\nfile = "arm.urdf"\nparent = "c"\nstart = { j1 = 1 }\njoint.j1.damping = 1\n'
         + "[simulation]\nduration = 1\n[output]\nevery = 0.1\n"
-        + '[render]\ntool = "f"\nsize = [10, 20]\ntrails = ["c"]\n'
+        + '[render]\ntool = "f"\nsize = [20, 30]\ntrails = ["c"]\n'
     )
     Path("s.toml").write_text(text, "utf-8")
     read_scene("s.toml")

@@ -99,7 +99,7 @@ CORRECTED = {
         "linear_drag, …\n"
         "s.toml:11:1: force[0].stiffnes: unknown key; did you mean 'stiffness'?"
     ),
-    "[render]\nsize = [-1, 100]": "10:9: render.size[0]: must be positive [pixel], got -1",
+    "[render]\nsize = [-1, 100]": "10:9: render.size[0]: must be at least 16 [pixel], got -1",
 }
 
 

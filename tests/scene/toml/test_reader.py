@@ -375,6 +375,49 @@ def test_frames_actuators_and_render() -> None:
     )
 
 
+def test_options_of_pictures_are_keys_of_render() -> None:
+    scene = read(
+        PENDULUM
+        + '[render]\ntitle = "A <b>rod</b>"\nviews = ["front", "top"]\nplots = ["q.*"]\ntransparent = true\n'
+        + 'supersample = 1\nframes = ["*"]\n[[render.camera_path]]\nt = 0\n[[render.camera_path]]\nt = 2\nzoom = 2'
+    )
+    assert scene.render == RenderSpec(
+        title="A <b>rod</b>",
+        views=("front", "top"),
+        plots=("q.*",),
+        transparent=True,
+        supersample=1,
+        frames=("*",),
+        camera_path=({"t": 0.0}, {"t": 2.0, "zoom": 2.0}),
+    )
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        (
+            'views = ["under"]',
+            "views[0]: unknown value 'under'; known: front, back, left, right, top, corner",
+        ),
+        ("size = [0, 480]", "size[0]: must be at least 16 [pixel], got 0"),
+        ("size = [40000, 25000]", "size[0]: must be at most 8192 [pixel], got 40000"),
+        ("elevation = 95", "elevation: must be at most 89 [deg], got 95"),
+        (
+            "camera_path = [{ t = 1 }, { t = 1 }]",
+            "camera_path[1].t: must be later than 1 s, got 1 s",
+        ),
+        (
+            "camera_path = { t = 1 }",
+            "camera_path: must be a list of tables; write [[render.camera_path]]",
+        ),
+    ],
+)
+def test_options_of_pictures_are_checked_where_they_are_written(line: str, message: str) -> None:
+    with pytest.raises(SceneError) as caught:
+        read(PENDULUM + "[render]\n" + line)
+    assert f"render.{message}" in str(caught.value)
+
+
 def test_models_are_named_attached_and_changed() -> None:
     Path("arm.urdf").write_text(ARM, "utf-8")
     scene = read(

@@ -202,7 +202,7 @@ RICH = (
     + '[[event]]\nname = "e"\njoint = "j"\nat = "lower"\n'
     + '[[event]]\nname = "g"\nbody = "b"\nplane = { normal = [0, 0, 1] }\n'
     + '[[frame]]\nname = "h"\nbody = "b"\n[[actuator]]\njoint = "j"\ncoordinate = 1\n'
-    + '[render]\nsize = [10, 20]\ntrails = ["b"]\nground = true\n[assembly]\nhold = ["j"]\n'
+    + '[render]\nsize = [20, 30]\ntrails = ["b"]\nground = true\n[assembly]\nhold = ["j"]\n'
 )
 STRANGE: list[Any] = [
     True,
