@@ -747,9 +747,16 @@ class EventDescription:
     ) -> EventDescription: ...
     @staticmethod
     def program(program: Program, direction: Direction) -> EventDescription: ...
+    @staticmethod
+    def gap(pair: int, point: int, direction: Direction) -> EventDescription: ...
 
 class Events:
-    def __init__(self, model: Model, descriptions: Sequence[EventDescription]) -> None: ...
+    def __init__(
+        self,
+        model: Model,
+        descriptions: Sequence[EventDescription],
+        contacts: Contacts | None = None,
+    ) -> None: ...
     def __len__(self) -> int: ...
 
 def integrators() -> list[str]: ...
@@ -924,6 +931,7 @@ class Contacts:
         laws: ArrayLike,
         slip_speed: float = 0.01,
     ) -> None: ...
+    def gaps(self, pair: int) -> int: ...
     @property
     def points(self) -> int: ...
     @property
@@ -945,7 +953,12 @@ def actuator_damping(
     step: float,
 ) -> tuple[Array, Array]: ...
 def contact_points(
-    contacts: Contacts, q: ArrayLike, v: ArrayLike, *, threads: int = 1
+    contacts: Contacts,
+    q: ArrayLike,
+    v: ArrayLike,
+    *,
+    reach: float | None = None,
+    threads: int = 1,
 ) -> Array: ...
 def advance_contacts(
     contacts: Contacts,

@@ -171,19 +171,23 @@ AdaptiveRun advance_adaptive(const Model& model,
 using stepping::EventKind;
 
 EventDescription coordinate_event(int index, double offset, Direction direction) {
-  return {{EventKind::coordinate, static_cast<int>(direction), index, {}, {}, offset}, {}};
+  return {{EventKind::coordinate, static_cast<int>(direction), index, 0, {}, {}, offset}, {}};
 }
 
 EventDescription plane_event(
     int body, const Numbers& point, const Numbers& normal, double offset, Direction direction) {
-  EventDescription d = {{EventKind::plane, static_cast<int>(direction), body, {}, {}, offset}, {}};
-  copy_numbers(point, "point", {3}, d.event.point);
+  EventDescription d = {{EventKind::plane, static_cast<int>(direction), body, 0, {}, {}, offset}, {}};
+  copy_numbers(point, "point", {3}, d.event.position);
   copy_numbers(normal, "normal", {3}, d.event.normal);
   return d;
 }
 
 EventDescription program_event(const tree::ProgramDescription& program, Direction direction) {
-  return {{EventKind::program, static_cast<int>(direction), 0, {}, {}, 0}, program};
+  return {{EventKind::program, static_cast<int>(direction), 0, 0, {}, {}, 0}, program};
+}
+
+EventDescription gap_event(int pair, int point, Direction direction) {
+  return {{EventKind::gap, static_cast<int>(direction), pair, point, {}, {}, 0}, {}};
 }
 
 void bind_events(py::module_& m) {
@@ -210,10 +214,23 @@ void bind_events(py::module_& m) {
                   "direction"_a,
                   "Position of a body's point (-1: the world) along the normal, minus the offset [m].")
       .def_static(
-          "program", &program_event, "program"_a, "direction"_a, "Value of a traced program at q and v.");
+          "program", &program_event, "program"_a, "direction"_a, "Value of a traced program at q and v.")
+      .def_static(
+          "gap",
+          &gap_event,
+          "pair"_a,
+          "point"_a,
+          "direction"_a,
+          "Gap of a pair of contacts [m]: of a point of its shape over a plane (of a mesh, point 0 is "
+          "the lowest vertex), or of its two shapes, point 0.");
   py::class_<Events>(
       m, "Events", "Events of one model; the first that occurs ends a call of advance_adaptive.")
-      .def(py::init<const Model&, const std::vector<EventDescription>&>(), "model"_a, "descriptions"_a)
+      .def(py::init<const Model&, const std::vector<EventDescription>&, const ModelContacts*>(),
+           py::keep_alive<1, 4>(),
+           "model"_a,
+           "descriptions"_a,
+           "contacts"_a = nullptr,
+           "The contacts are those of events of their gaps.")
       .def("__len__", &Events::size);
 }
 

@@ -510,8 +510,9 @@ py::tuple advance_contacts(const ModelContacts& contacts,
 
 }  // namespace
 
-/// Contact points of the smooth law at states (…, points, 18).
-static py::array contact_points(const ModelContacts& contacts, py::handle q, py::handle v, int threads) {
+/// Contact points of the smooth law at states (…, points, 18): those that push, or nearer than `reach` [m].
+static py::array contact_points(
+    const ModelContacts& contacts, py::handle q, py::handle v, std::optional<double> reach, int threads) {
   Call<double> call(contacts.model(), q);
   call.set_v(v);
   check_threads(threads);
@@ -520,6 +521,12 @@ static py::array contact_points(const ModelContacts& contacts, py::handle q, py:
       make_output<double>(call.leading(), {contacts.points(), stepping::ContactReport::numbers});
   engine::ContactBatch batch = {call.batch(), {}, &smooth.law()};
   batch.contacts.report = numbers<double>(report);
+  if (reach) {
+    if (!(*reach >= 0)) {
+      throw std::invalid_argument("reach must not be negative [m], got " + std::to_string(*reach));
+    }
+    batch.reach = *reach;
+  }
   {
     const ReleasedGil nogil;
     engine::run_contacts(&engine::ContactKernels::report, contacts.model(), batch, threads);
@@ -665,6 +672,10 @@ void bind_contacts(py::module_& m) {
             return pair;
           },
           "Index of the pair of every contact point.")
+      .def("gaps",
+           &ModelContacts::gaps,
+           "pair"_a,
+           "Number of gaps of a pair that are continuous functions of the state, see EventDescription.gap.")
       .def_property_readonly(
           "law_coordinates",
           [](const ModelContacts& contacts) {
@@ -705,9 +716,11 @@ void bind_contacts(py::module_& m) {
         "q"_a,
         "v"_a,
         py::kw_only(),
+        "reach"_a = py::none(),
         "threads"_a = 1,
         "Returns the reports of contact points (…, points, 18) at states under the smooth law, as those of "
-        "advance_contacts but without impulses; a point sticks if it slips slower than slip_speed.");
+        "advance_contacts but without impulses; a point sticks if it slips slower than slip_speed. With a "
+        "reach [m], points are those whose gap is not larger, whether they push or not.");
   m.def(
       "advance_contacts",
       &advance_contacts,

@@ -34,6 +34,11 @@ class ModelContacts {
   stepping::Contacts<double> view() const;
   stepping::ContactMemory memory() const { return stepping::memory_of(view(), model_->view<double>().nv); }
   const std::vector<Pair>& pairs() const { return pairs_; }
+  /// Continuous gaps of a pair, see stepping::continuous_gap.
+  int gaps(int pair) const {
+    const Pair& own = pairs_[static_cast<std::size_t>(pair)];
+    return own.plane && own.shape_b.shape.kind != collision::ShapeKind::mesh ? own.points : 1;
+  }
   double slip_speed() const { return slip_speed_; }
 
  private:
@@ -86,6 +91,7 @@ class SmoothLaw {
 
   const stepping::SmoothContacts& law() const { return law_; }
   const tree::ContactForces* forces() const { return given_ ? &forces_ : nullptr; }
+  stepping::PairGaps gaps() const { return engine::pair_gaps(law_.contacts, bodies_); }
 
  private:
   bool given_ = false;

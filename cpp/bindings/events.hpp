@@ -1,10 +1,12 @@
 // Events of one model, stored for the kernels.
 #pragma once
 
+#include <memory>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
+#include "bindings/contacts.hpp"
 #include "stepping/events.hpp"
 #include "tree/model.hpp"
 
@@ -21,7 +23,10 @@ struct EventDescription {
 
 class Events {
  public:
-  Events(const tree::Model& model, const std::vector<EventDescription>& descriptions) {
+  Events(const tree::Model& model,
+         const std::vector<EventDescription>& descriptions,
+         const ModelContacts* contacts)
+      : law_(std::make_unique<SmoothLaw>(contacts)), contacts_(contacts) {
     programs_.reserve(descriptions.size());  // views point into them
     for (const auto& d : descriptions) add(model, d);
   }
@@ -32,7 +37,10 @@ class Events {
   ~Events() = default;
 
   int size() const { return static_cast<int>(events_.size()); }
-  stepping::Events view() const { return {size(), events_.data(), views_.data()}; }
+  stepping::Events view() const {
+    return {
+        size(), events_.data(), views_.data(), contacts_ == nullptr ? stepping::PairGaps{} : law_->gaps()};
+  }
 
  private:
   void add(const tree::Model& model, const EventDescription& d) {
@@ -41,9 +49,12 @@ class Events {
       check_index(event.index, 0, model.nq());
     } else if (event.kind == stepping::EventKind::plane) {
       check_index(event.index, -1, model.nbodies());
-      double pose[12] = {1, 0, 0, 0, 1, 0, 0, 0, 1, event.point[0], event.point[1], event.point[2]};
+      double pose[12] = {1, 0, 0, 0, 1, 0, 0, 0, 1, event.position[0], event.position[1], event.position[2]};
       if (event.index >= 0) model.to_engine_frame(event.index, pose);
-      std::copy(pose + 9, pose + 12, event.point);
+      std::copy(pose + 9, pose + 12, event.position);
+    } else if (event.kind == stepping::EventKind::gap) {
+      check_index(event.index, 0, contacts_ == nullptr ? 0 : static_cast<int>(contacts_->pairs().size()));
+      check_index(event.point, 0, contacts_->gaps(event.index));
     } else {
       event.index = static_cast<int>(programs_.size());
       programs_.push_back(d.program);
@@ -70,6 +81,8 @@ class Events {
                       p.outputs.data()});
   }
 
+  std::unique_ptr<SmoothLaw> law_;
+  const ModelContacts* contacts_;
   std::vector<stepping::Event> events_;
   std::vector<tree::ProgramDescription> programs_;
   std::vector<tree::ProgramView<double>> views_;

@@ -64,6 +64,12 @@ tree::ContactForces contact_forces(const stepping::SmoothContacts& law,
   return {law.contacts.pairs, bodies.data(), &law, steps.pack.wrench, steps.single.wrench};
 }
 
+stepping::PairGaps pair_gaps(const stepping::Contacts<double>& contacts,
+                             const std::vector<tree::ContactForces::Bodies>& bodies) {
+  const ContactSteps& steps = *tables().steps;
+  return {bodies.data(), &contacts, steps.pack.gap, steps.single.gap};
+}
+
 const DistanceMap& distance_map() {
   return *tables().distances;
 }

@@ -19,6 +19,10 @@ void run_contacts(ContactKernel ContactKernels::* kernel,
 tree::ContactForces contact_forces(const stepping::SmoothContacts& law,
                                    const std::vector<tree::ContactForces::Bodies>& bodies);
 
+/// Gaps of the instruction set in use; `contacts` and `bodies` [pairs] are referred to.
+stepping::PairGaps pair_gaps(const stepping::Contacts<double>& contacts,
+                             const std::vector<tree::ContactForces::Bodies>& bodies);
+
 /// Distances of the instruction set in use.
 const DistanceMap& distance_map();
 

@@ -11,6 +11,7 @@ namespace pysim::engine {
 struct ContactBatch : Batch<double> {
   stepping::ContactCall<double> contacts;
   const stepping::SmoothContacts* smooth = nullptr;  ///< of reports of the smooth law
+  double reach = -1;  ///< gap of reported points [m]; negative for the points that push
 };
 
 /// Runs states [begin, end), a whole number of packs.
@@ -27,6 +28,7 @@ struct ContactKernels {
   ContactKernel slopes;   ///< its generalised forces and their derivatives
   ContactKernel damping;  ///< of actuators in convex steps
   tree::ContactForces::Wrench wrench;
+  stepping::PairGaps::Gap gap;
 };
 
 struct ContactSteps {

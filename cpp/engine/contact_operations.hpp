@@ -116,7 +116,7 @@ struct ReportContacts {
     const int numbers = stepping::ContactReport::numbers * batch.smooth->contacts.points;
     S* const report = take<S>(at.w, numbers);
     const S *const q = at.full_q(), *const v = at.full_v();
-    stepping::report_smooth_points<S>(at.model, *batch.smooth, q, v, report, at.w);
+    stepping::report_smooth_points<S>(at.model, *batch.smooth, batch.reach, q, v, report, at.w);
     at.save(report, batch.contacts.report, numbers);
   }
 };
@@ -169,6 +169,14 @@ bool contact_wrench(const void* law, int pair, const void* motion, void* wrench,
   const auto& smooth = *static_cast<const stepping::SmoothContacts*>(law);
   return stepping::smooth_wrench<S>(
       smooth, pair, static_cast<const S*>(motion), static_cast<S*>(wrench), static_cast<S*>(slope));
+}
+
+/// Gap of a pair behind a table, see stepping::PairGaps.
+template <class S>
+void pair_gap(const void* contacts, int pair, int point, const void* pose, void* gap) {
+  const auto& own = *static_cast<const stepping::Contacts<double>*>(contacts);
+  const auto& X_AB = *static_cast<const spatial::Pose<S>*>(pose);
+  *static_cast<S*>(gap) = stepping::continuous_gap<S>(own, pair, point, X_AB);
 }
 
 }  // namespace pysim::engine

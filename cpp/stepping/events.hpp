@@ -3,6 +3,7 @@
 //     coordinate   g = q_i − offset
 //     plane        g = n · p_W(q) − offset         p a point of a body or of the world
 //     program      g = result of a traced plugin for (q, v)
+//     gap          g = distance of a contact point, or of two shapes
 #pragma once
 
 #include "stepping/system.hpp"
@@ -16,11 +17,35 @@ S plane_distance(const System<S>& system, const Event& event, const S* reduced_q
   Workspace<S> w = system.workspace;
   const S* q = tree::full_q(model, reduced_q, w);
   auto* const columns = take<spatial::Motion<S>>(w, model.stored_columns);
-  spatial::Vec3<S> p = spatial::all3<S>(event.point);
+  spatial::Vec3<S> p = spatial::all3<S>(event.position);
   for (int b = event.index; b >= 0; b = model.joint[b].parent) {
     p = tree::evaluate(model, b, q, columns) * p;
   }
   return dot(spatial::all3<S>(event.normal), p) - all<S>(event.offset);
+}
+
+/// Pose of a body in the world; b is −1 for the world.
+template <class S>
+spatial::Pose<S> body_pose(const tree::ModelOf<S>& model, int b, const S* q, spatial::Motion<S>* columns) {
+  const S o = all<S>(0), e = all<S>(1);
+  spatial::Pose<S> X = {{{e, o, o}, {o, e, o}, {o, o, e}}, {o, o, o}};
+  for (; b >= 0; b = model.joint[b].parent) X = tree::evaluate(model, b, q, columns) * X;
+  return X;
+}
+
+template <class S>
+S gap_value(const System<S>& system, const PairGaps& gaps, const Event& event, const S* reduced_q) {
+  const auto& model = system.model;
+  Workspace<S> w = system.workspace;
+  const S* q = tree::full_q(model, reduced_q, w);
+  auto* const columns = take<spatial::Motion<S>>(w, model.stored_columns);
+  const auto& own = gaps.pair[event.index];
+  spatial::Pose<S> X = body_pose<S>(model, own.b, q, columns);
+  if (own.a >= 0) X = inverse(body_pose<S>(model, own.a, q, columns)) * X;
+  const auto run = S::width == 1 ? gaps.single : gaps.pack;
+  S gap;
+  run(gaps.contacts, event.index, event.point, &X, &gap);
+  return gap;
 }
 
 template <class S>
@@ -45,6 +70,8 @@ S event_value(const System<S>& system, const Events& events, const Event& event,
       return plane_distance(system, event, q);
     case EventKind::program:
       return program_value(system, events.program[event.index], q, v);
+    case EventKind::gap:
+      return gap_value(system, events.gaps, event, q);
   }
   __builtin_unreachable();
 }

@@ -30,21 +30,35 @@ enum class AdaptiveStatus : int {
   blurred     ///< the tolerances are finer than the numbers
 };
 
-enum class EventKind : int { coordinate, plane, program };
+enum class EventKind : int { coordinate, plane, program, gap };
 
 struct Event {
   EventKind kind;
-  int direction;     ///< 1 rising, −1 falling, 0 both
-  int index;         ///< coordinate of the user's q; body, −1 the world; or program
-  double point[3];   ///< plane: in the engine's frame of the body [m]
-  double normal[3];  ///< plane: in the world
-  double offset;     ///< [m] or [rad]
+  int direction;       ///< 1 rising, −1 falling, 0 both
+  int index;           ///< coordinate of the user's q; body, −1 the world; program; or pair of shapes
+  int point;           ///< gap: contact point of a shape with a plane, as PairGaps counts
+  double position[3];  ///< plane: in the engine's frame of the body [m]
+  double normal[3];    ///< plane: in the world
+  double offset;       ///< [m] or [rad]
+};
+
+/// Gaps of pairs of shapes, behind a table as tree::ContactForces: kernels of adaptive steps are not compiled
+/// with the geometry of contacts.
+struct PairGaps {
+  /// Gap of a point of a pair for X_AB (12, rotation and position); all are packs of the caller's number
+  /// type.
+  using Gap = void (*)(const void* contacts, int pair, int point, const void* pose, void* gap);
+
+  const tree::ContactForces::Bodies* pair;
+  const void* contacts;
+  Gap pack, single;
 };
 
 struct Events {
   int count;
   const Event* event;
   const tree::ProgramView<double>* program;  ///< inputs: the user's q, then v; one output
+  PairGaps gaps;                             ///< of events of that kind
 };
 
 }  // namespace pysim::stepping

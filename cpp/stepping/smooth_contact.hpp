@@ -49,17 +49,86 @@ struct SmoothPoint {
   S speed;                          ///< √(v_t² + v_s²)
 };
 
-/// visit(i, point, touches) for the points of pair k whose shapes are near; false if they are apart in every
-/// world. `touches` holds where the point exists and pushes.
+template <class S>
+Pose<S> placement(const PairShape<double>& shape) {
+  return {spatial::all33<S>(shape.placement), spatial::all3<S>(shape.placement + 9)};
+}
+
+/// visit(i, exists, gap, p, n) for the points of pair k, p and the normal n on B's axes; false if the shapes
+/// are farther apart than `reach` in every world.
 template <class S, class Visit>
-bool visit_smooth_points(
-    const SmoothContacts& smooth, int k, const Pose<S>& X_AB, const Motion<S>& V_AB, const Visit& visit) {
+bool visit_pair_points(
+    const Contacts<double>& contacts, int k, const Pose<S>& X_AB, double reach, const Visit& visit) {
+  const auto& pair = contacts.pair[k];
+  const S o = all<S>(0);
+  const Pose<S> X_BS = placement<S>(pair.shape_b), X_AS = X_AB * X_BS;
+  if (pair.plane) {
+    const Vec3<S> n_A = spatial::all3<S>(pair.normal), n = transpose_times(X_AB.R, n_A);
+    const S above = dot(n_A, X_AS.p) - all<S>(pair.offset);
+    if (none(above < all<S>(pair.shape_b.radius + reach))) return false;
+    Vec3<S> lowest[collision::max_plane_points];
+    simd::Mask<S> apart[collision::max_plane_points];
+    collision::points_to_plane<S>(pair.shape_b.shape, transpose_times(X_AS.R, n_A), lowest, apart);
+    for (int i = 0; i < pair.points; ++i) {
+      const S gap = dot(n_A, X_AS * lowest[i]) - all<S>(pair.offset);
+      visit(i, apart[i], gap, X_BS * lowest[i], n);
+    }
+    return true;
+  }
+  const Pose<S> X_A = placement<S>(pair.shape_a);
+  const Vec3<S> r = X_AS.p - X_A.p;
+  const auto close =
+      sqrt(dot(r, r)) < all<S>(pair.shape_a.radius) + all<S>(pair.shape_b.radius) + all<S>(reach);
+  if (none(close)) return false;
+  const collision::PlacedShape<S> A = {spatial::all3<S>(pair.shape_a.shape.size), X_A};
+  const collision::PlacedShape<S> B = {spatial::all3<S>(pair.shape_b.shape.size), X_AS};
+  collision::Manifold<S> M;
+  collision::manifold(pair.kind, pair.swapped ? B : A, pair.swapped ? A : B, all<S>(reach), M);
+  const Vec3<S> n = transpose_times(X_AB.R, pair.swapped ? -M.n : M.n);
+  for (int i = 0; i < pair.points; ++i) {
+    const auto exists = close & (M.point[i].feature > o);
+    if (none(exists)) continue;
+    visit(i, exists, M.point[i].gap, transpose_times(X_AB.R, M.point[i].p - X_AB.p), n);
+  }
+  return true;
+}
+
+/// Gap of a point of pair k that is continuous in X_AB: of a point of a shape over a plane, of a mesh's
+/// lowest vertex, else of the two shapes.
+template <class S>
+S continuous_gap(const Contacts<double>& contacts, int k, int point, const Pose<S>& X_AB) {
+  const auto& pair = contacts.pair[k];
+  const Pose<S> X_AS = X_AB * placement<S>(pair.shape_b);
+  if (!pair.plane) {
+    const collision::PlacedShape<S> A = {spatial::all3<S>(pair.shape_a.shape.size),
+                                         placement<S>(pair.shape_a)};
+    const collision::PlacedShape<S> B = {spatial::all3<S>(pair.shape_b.shape.size), X_AS};
+    return collision::distance(pair.kind, pair.swapped ? B : A, pair.swapped ? A : B).d;
+  }
+  const auto& shape = pair.shape_b.shape;
+  const Vec3<S> n_A = spatial::all3<S>(pair.normal), n = transpose_times(X_AS.R, n_A);
+  Vec3<S> lowest[collision::max_plane_points];
+  simd::Mask<S> apart[collision::max_plane_points];
+  if (shape.kind == collision::ShapeKind::mesh) {
+    S number;
+    lowest[0] = collision::support_vertex<S>(shape, -n, number);
+  } else {
+    collision::points_to_plane<S>(shape, n, lowest, apart);
+  }
+  return dot(n_A, X_AS * lowest[point]) - all<S>(pair.offset);
+}
+
+/// visit(i, point, exists) for the points of pair k whose shapes are nearer than `reach`; false if they are
+/// apart in every world. A point pushes where it exists and its penetration is positive.
+template <class S, class Visit>
+bool visit_smooth_points(const SmoothContacts& smooth,
+                         int k,
+                         const Pose<S>& X_AB,
+                         const Motion<S>& V_AB,
+                         double reach,
+                         const Visit& visit) {
   const auto& pair = smooth.contacts.pair[k];
   const S o = all<S>(0);
-  const auto placement = [](const PairShape<double>& shape) {
-    return Pose<S>{spatial::all33<S>(shape.placement), spatial::all3<S>(shape.placement + 9)};
-  };
-  const Pose<S> X_BS = placement(pair.shape_b), X_AS = X_AB * X_BS;
   const Vec3<S> surface = transpose_times(X_AB.R, spatial::all3<S>(pair.surface));
   const auto put = [&](int i, simd::Mask<S> exists, S gap, const Vec3<S>& p, const Vec3<S>& n) {
     SmoothPoint<S> P;
@@ -86,36 +155,9 @@ bool visit_smooth_points(
       P.spun = spun / P.spinning_speed;
       P.t = -(mu * P.f_n) * fma(spinning * P.spun, n, rolling * P.rolled);
     }
-    visit(i, P, touches);
+    visit(i, P, exists);
   };
-  if (pair.plane) {
-    const Vec3<S> n_A = spatial::all3<S>(pair.normal), n = transpose_times(X_AB.R, n_A);
-    const S above = dot(n_A, X_AS.p) - all<S>(pair.offset);
-    if (none(above < all<S>(pair.shape_b.radius))) return false;
-    Vec3<S> lowest[collision::max_plane_points];
-    simd::Mask<S> apart[collision::max_plane_points];
-    collision::points_to_plane<S>(pair.shape_b.shape, transpose_times(X_AS.R, n_A), lowest, apart);
-    for (int i = 0; i < pair.points; ++i) {
-      const S gap = dot(n_A, X_AS * lowest[i]) - all<S>(pair.offset);
-      put(i, apart[i], gap, X_BS * lowest[i], n);
-    }
-    return true;
-  }
-  const Pose<S> X_A = placement(pair.shape_a);
-  const Vec3<S> r = X_AS.p - X_A.p;
-  const auto close = sqrt(dot(r, r)) < all<S>(pair.shape_a.radius) + all<S>(pair.shape_b.radius);
-  if (none(close)) return false;
-  const collision::PlacedShape<S> A = {spatial::all3<S>(pair.shape_a.shape.size), X_A};
-  const collision::PlacedShape<S> B = {spatial::all3<S>(pair.shape_b.shape.size), X_AS};
-  collision::Manifold<S> M;
-  collision::manifold(pair.kind, pair.swapped ? B : A, pair.swapped ? A : B, o, M);
-  const Vec3<S> n = transpose_times(X_AB.R, pair.swapped ? -M.n : M.n);
-  for (int i = 0; i < pair.points; ++i) {
-    const auto exists = close & (M.point[i].feature > o);
-    if (none(exists)) continue;
-    put(i, exists, M.point[i].gap, transpose_times(X_AB.R, M.point[i].p - X_AB.p), n);
-  }
-  return true;
+  return visit_pair_points<S>(smooth.contacts, k, X_AB, reach, put);
 }
 
 /// Change of a point's force with its penetration, normal and velocity.
@@ -189,7 +231,8 @@ bool smooth_wrench(const SmoothContacts& smooth, int k, const S* motion, S* wren
     to[5] += t.z;
   };
   return visit_smooth_points<S>(
-      smooth, k, X_AB, V_AB, [&](int, const SmoothPoint<S>& P, simd::Mask<S> touches) {
+      smooth, k, X_AB, V_AB, 0, [&](int, const SmoothPoint<S>& P, simd::Mask<S> exists) {
+        const auto touches = exists & (P.x > o);
         if (none(touches)) return;
         add(P.p, P.f, P.t, wrench);
         if (slope == nullptr) return;
@@ -213,10 +256,12 @@ bool smooth_wrench(const SmoothContacts& smooth, int k, const S* motion, S* wren
 }
 
 /// Contact points of all pairs at a state, as ContactReport, without impulses: nothing is integrated here. A
-/// point counts as sticking below the slip speed.
+/// point counts as sticking below the slip speed. Points are those that push; with a `reach` [m] of 0 or
+/// more, those whose gap is not larger.
 template <class S>
 void report_smooth_points(const ModelOf<S>& model,
                           const SmoothContacts& smooth,
+                          double reach,
                           const S* q,
                           const S* v,
                           S* report,
@@ -231,23 +276,25 @@ void report_smooth_points(const ModelOf<S>& model,
     const auto& B = body[pair.b];
     const Pose<S> X_AB = pair.a < 0 ? B.X_WB : inverse(body[pair.a].X_WB) * B.X_WB;
     const Motion<S> V_AB = pair.a < 0 ? B.V : B.V - to_child(X_AB, body[pair.a].V);
-    visit_smooth_points<S>(smooth, k, X_AB, V_AB, [&](int i, const SmoothPoint<S>& P, simd::Mask<S> touches) {
-      touches &= P.f_n > o;
-      S* const to = report + ContactReport::numbers * (pair.first + i);
-      const auto put = [&](int place, const Vec3<S>& x) {
-        to[place] = select(touches, x.x, o);
-        to[place + 1] = select(touches, x.y, o);
-        to[place + 2] = select(touches, x.z, o);
-      };
-      const S slip = sqrt(dot(P.slip, P.slip));
-      put(ContactReport::force, B.X_WB.R * P.f);
-      put(ContactReport::moment, B.X_WB.R * P.t);
-      put(ContactReport::position, B.X_WB * P.p);
-      put(ContactReport::normal, B.X_WB.R * P.n);
-      to[ContactReport::penetration] = select(touches, P.x, o);
-      to[ContactReport::slip] = select(touches, slip, o);
-      to[ContactReport::sticks] = number(touches & (slip < all<S>(smooth.slip_speed)));
-    });
+    const double margin = reach > 0 ? reach : 0;
+    visit_smooth_points<S>(
+        smooth, k, X_AB, V_AB, margin, [&](int i, const SmoothPoint<S>& P, simd::Mask<S> exists) {
+          const auto touches = exists & (reach < 0 ? P.f_n > o : P.x >= all<S>(-reach));
+          S* const to = report + ContactReport::numbers * (pair.first + i);
+          const auto put = [&](int place, const Vec3<S>& x) {
+            to[place] = select(touches, x.x, o);
+            to[place + 1] = select(touches, x.y, o);
+            to[place + 2] = select(touches, x.z, o);
+          };
+          const S slip = sqrt(dot(P.slip, P.slip));
+          put(ContactReport::force, B.X_WB.R * P.f);
+          put(ContactReport::moment, B.X_WB.R * P.t);
+          put(ContactReport::position, B.X_WB * P.p);
+          put(ContactReport::normal, B.X_WB.R * P.n);
+          to[ContactReport::penetration] = select(touches, P.x, o);
+          to[ContactReport::slip] = select(touches, slip, o);
+          to[ContactReport::sticks] = number(touches & (slip < all<S>(smooth.slip_speed)));
+        });
   }
 }
 

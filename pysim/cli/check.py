@@ -267,8 +267,10 @@ def print_contacts(scene: Scene) -> None:
         return
     print_line()
     rows = []
+    impacts = scene.settings.contact_law == "impact"
     for shape in contacts.shapes:
         law = shape.law
+        restitution = law.restitution if impacts else restitution_of(law.dissipation, 1.0)
         unit = "N/m" if law.exponent == 1 else "N/m^1.5"
         rows.append(
             (
@@ -276,13 +278,13 @@ def print_contacts(scene: Scene) -> None:
                 shape.kinds,
                 f"{law.stiffness:.4g} {unit}",
                 f"{law.dissipation:.4g}",
-                f"{restitution_of(law.dissipation, 1.0):.3g}",
+                f"{restitution:.3g}",
                 f"{law.static_friction:.3g}, {law.dynamic_friction:.3g}",
                 f"{law.sink:.3g}",
                 f"{law.half_period / scene.settings.step:.3g}",
             )
         )
-    names = ("K", "d [s/m]", "e at 1 m/s", "μ", "sink [m]", "steps in contact")
+    names = ("K", "d [s/m]", "e" if impacts else "e at 1 m/s", "μ", "sink [m]", "steps in contact")
     print_columns(("contact", "shape", *names), rows)
     if contacts.passing:
         a, b = contacts.passing[0]

@@ -85,12 +85,15 @@ class CompiledContacts:
     ]  # shapes without contact points in closed form
 
 
-def compile_contacts(model: Model, slip_speed: float = 0.01) -> CompiledContacts:
+def compile_contacts(
+    model: Model, slip_speed: float = 0.01, *, impacts: bool = False
+) -> CompiledContacts:
     """Return the contacts of a model, none if nothing in its scene can touch.
 
     Args:
         model: of the scene.
         slip_speed: of friction that is a smooth force [m/s].
+        impacts: whether surfaces strike each other at events, so that what remains has no restitution.
 
     Raises:
         ModelError: a mesh is not convex, or two materials have no common law.
@@ -106,8 +109,28 @@ def compile_contacts(model: Model, slip_speed: float = 0.01) -> CompiledContacts
     used = {k: n for n, k in enumerate(sorted({s.pair for s in shapes}))}
     shapes = [replace(s, pair=used[s.pair]) for s in shapes]
     links = [links[k] for k in used]
+    if impacts:
+        shapes = [replace(s, law=s.law.without_restitution()) for s in shapes]
+    engine = engine_contacts(model, shapes, slip_speed)
+    shape_of_point = np.array(engine.pair_of_point, int)
+    of_shape = np.array([s.pair for s in shapes], int)
+    return CompiledContacts(
+        engine,
+        tuple(links),
+        tuple(shapes),
+        shape_of_point,
+        of_shape[shape_of_point] if shapes else shape_of_point,
+        np.array([-1.0 if _is_fixed(model, pair.second) else 1.0 for pair in links]),
+        passing,
+    )
+
+
+def engine_contacts(model: Model, shapes: list[ShapePair], slip_speed: float) -> _engine.Contacts:
+    """Return the engine's record of pairs of shapes."""
+    used = [shape for pair in shapes for shape in (pair.other, pair.own) if shape is not None]
+    placed = list({id(shape): shape for shape in used}.values())
     index = {id(shape): k for k, shape in enumerate(placed)}
-    engine = _engine.Contacts(
+    return _engine.Contacts(
         model,
         [s.body for s in placed],
         [s.shape.kind for s in placed],
@@ -119,17 +142,6 @@ def compile_contacts(model: Model, slip_speed: float = 0.01) -> CompiledContacts
         np.array([s.surface_velocity for s in shapes]).reshape(-1, 3),
         np.array([s.law.numbers for s in shapes]).reshape(-1, 9),
         slip_speed,
-    )
-    shape_of_point = np.array(engine.pair_of_point, int)
-    of_shape = np.array([s.pair for s in shapes], int)
-    return CompiledContacts(
-        engine,
-        tuple(links),
-        tuple(shapes),
-        shape_of_point,
-        of_shape[shape_of_point] if shapes else shape_of_point,
-        np.array([-1.0 if _is_fixed(model, pair.second) else 1.0 for pair in links]),
-        passing,
     )
 
 

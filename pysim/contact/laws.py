@@ -10,7 +10,7 @@ shape is curved; otherwise the linear spring of the other one holds.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from pysim.errors import ModelError
@@ -53,6 +53,12 @@ class PairLaw:
     spinning: float  # the same about the normal [m]
     sink: float  # depth under the weight [m]
     half_period: float  # of the weight on the contact, undamped [s]
+    restitution: float  # of impacts as events
+
+    def without_restitution(self) -> PairLaw:
+        """Return the law that damps rest at the depth `sink` critically."""
+        rate = math.pi / self.half_period
+        return replace(self, dissipation=2 * math.sqrt(self.exponent) / (rate * self.sink))
 
     @property
     def numbers(self) -> tuple[float, ...]:
@@ -126,8 +132,10 @@ def pair_law(
     compliant = [(s, c) for s, c in zip(surfaces, (a, b), strict=True) if c > 0]
     damped = [(c, _dissipation(s, sink * c / (a + b), load)) for s, c in compliant]
     dissipation = sum(c * d for c, d in damped) / (a + b)
+    restitution = sum(c * _restitution(s) for s, c in compliant) / (a + b)
     if changes is not None and (changes.dissipation is not None or changes.restitution is not None):
         dissipation = _dissipation(changes, sink, load)
+        restitution = _restitution(changes)
     tangential = 1 / sum(
         1 / s.tangential_stiffness if s.tangential_stiffness else c / (a + b) / slope
         for s, c in zip(surfaces, (a, b), strict=True)
@@ -147,6 +155,7 @@ def pair_law(
         _given(changes, "spinning", max(s.spinning or 0.0 for s in surfaces)),
         sink,
         math.pi * math.sqrt(load.weight / load.gravity / slope),
+        restitution,
     )
 
 
@@ -197,3 +206,10 @@ def _dissipation(surface: SurfaceSpec, sink: float, load: Load) -> float:
     value, speed = surface.restitution or (0.0, 1.0)
     critical = 2 / math.sqrt(load.gravity * sink)
     return min(critical, dissipation_of(value, speed)) if value > 0 else critical
+
+
+def _restitution(surface: SurfaceSpec) -> float:
+    """Return the coefficient of restitution of a surface, that of an impact at 1 m/s if it has a dissipation."""
+    if surface.dissipation is not None:
+        return restitution_of(surface.dissipation, 1.0)
+    return 0.0 if surface.restitution is None else surface.restitution[0]

@@ -26,9 +26,16 @@ def compile_events(model: Model, events: Sequence[EventSpec]) -> _engine.Events 
     Raises:
         JointError: the value of a plugin cannot be recorded.
     """
-    if not events:
-        return None
-    return _engine.Events(model, [_description(model, event) for event in events])
+    return _engine.Events(model, event_descriptions(model, events)) if events else None
+
+
+def event_descriptions(model: Model, events: Sequence[EventSpec]) -> list[EventDescription]:
+    """Return the engine's descriptions of events.
+
+    Raises:
+        JointError: the value of a plugin cannot be recorded.
+    """
+    return [_description(model, event) for event in events]
 
 
 def _description(model: Model, event: EventSpec) -> EventDescription:

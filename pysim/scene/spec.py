@@ -406,6 +406,8 @@ class Settings:
     work: bool = True  # whether runs record the work of elements
     seed: int = 0  # of random numbers
     slip_speed: float = 0.01  # of smooth friction [m/s]
+    contact_law: str = "compliant"  # or "impact"
+    rest_speed: float = 1e-6  # below which surfaces come to rest on each other under "impact" [m/s]
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from pysim.mechanism.model import State
 from pysim.simulation.diagnosis import fastest, near_singular, plugin_fault
 from pysim.simulation.element_faults import element_fault
 from pysim.simulation.external_forces import ExternalForces, tau_of_rows
+from pysim.simulation.impacts import ImpactRun
 from pysim.simulation.segment import EventOccurrence, Segment
 from pysim.simulation.signal_runs import Instants, with_instants
 from pysim.simulation.stall import StallDetector
@@ -52,7 +53,13 @@ def run_adaptive(
     """
     model, settings = scene.model, scene.settings
     q, v = scene.state.q, scene.state.v
-    state = AdaptiveState(events=len(scene.spec.events), time=start)
+    impacts = ImpactRun(scene) if scene.settings.contact_law == "impact" else None
+    events = scene.events if impacts is None else impacts.events
+    count = 0 if events is None else len(events)
+    state = AdaptiveState(events=count, time=start)
+    if impacts is not None:
+        v = impacts.begin(start, q, v)
+        state = AdaptiveState(events=count, time=start, step=impacts.first_step(q, v))
     loop_q, stall = scene.state.loop_q.copy(), StallDetector(scene, start)
     rtol, atol = (per_coordinate(model, t) for t in (settings.rtol, settings.atol))
     wanted, last = np.empty(0), start
@@ -67,6 +74,8 @@ def run_adaptive(
         drive = scene.actuation
         if external is not None:
             drive = external.before_call(drive, state.time.item(), q, v)
+        before = loop_q.copy(), None if numbers is None else numbers.copy()
+        forces = scene.smooth_contacts if impacts is None else impacts.forces
         run = _engine.advance_adaptive(
             model,
             q,
@@ -77,14 +86,20 @@ def run_adaptive(
             atol,
             atol,
             drive,
-            events=scene.events,
+            events=events,
             longest=settings.step,
             limit=limit,
             signals=numbers,
-            contacts=scene.smooth_contacts,
+            contacts=forces,
             attempts=ATTEMPTS_A_CALL,
             loop_q=loop_q,
         )
+        if impacts is not None and impacts.passed(run.q, run.v):  # again, with the pair at rest
+            state = AdaptiveState(events=count, time=state.time.item())
+            loop_q[:] = before[0]
+            if numbers is not None:
+                numbers[:] = before[1]
+            continue
         q, v, state, record = run.q, run.v, run.state, run.records[0]
         status, reached, accepted = record.status, record.reached, record.accepted
         event = (
@@ -103,7 +118,7 @@ def run_adaptive(
             signals.update(limit, due, run.q_at[-1], run.v_at[-1], loop_q)
             q, v = run.q_at[-1].copy(), run.v_at[-1].copy()
             signals.numbers[: run.signals_at.shape[1]] = run.signals_at[-1]
-            state = AdaptiveState(events=len(scene.spec.events), time=limit)
+            state = AdaptiveState(events=count, time=limit)
         near = np.tile(loop_q, (reached, 1))
         rows = reached - (reached == len(wanted) and not is_output)
         last = float(wanted[reached - 1]) if reached else last
@@ -112,6 +127,14 @@ def run_adaptive(
         if numbers is not None:
             own = np.array([_with_states(numbers, x) for x in run.signals_at[:rows]])
             own = own.reshape(rows, len(numbers))
+        report, at, struck = None, event, False
+        if impacts is not None:
+            report = impacts.report(run.q_at[:rows], run.v_at[:rows])
+            struck = at is not None and impacts.is_impact(at.index)
+        if impacts is not None and at is not None and struck:
+            event, restarts = impacts.at_event(at)
+        else:
+            restarts = at is not None and signals is not None and signals.release(at.index)
         yield Segment(
             wanted[:rows],
             run.q_at[:rows],
@@ -120,30 +143,40 @@ def run_adaptive(
             end,
             accepted,
             event,
-            signals=own,
+            report,
+            own,
             external=tau_of_rows(external, rows),
         )
-        if event is not None and scene.spec.events[event.index].stop:
+        if event is not None and stops(scene, event.index):
             return
-        if event is not None and signals is not None and signals.release(event.index):
-            q, v, limit_state = event.q.copy(), event.v.copy(), event.signals
-            assert limit_state is not None
-            states = len(run.event_signals)
-            signals.numbers[:states] = limit_state[:states]
-            state = AdaptiveState(events=len(scene.spec.events), time=event.t)
+        if at is not None and restarts:
+            q, v = at.q.copy(), at.v.copy()
+            if impacts is not None and struck:
+                v = impacts.velocity
+            if numbers is not None and at.signals is not None:
+                states = len(run.event_signals)
+                numbers[:states] = at.signals[:states]
+            step = 0.0 if impacts is None else impacts.first_step(q, v)
+            state = AdaptiveState(events=count, time=at.t, step=step)
         if status is AdaptiveStatus.underflow:
             worst = model.velocity_names[record.worst]
             raise _too_short(scene, State(q, v, loop_q), numbers, state, worst)
         if status is AdaptiveStatus.blurred:
             raise _too_fine(scene, state, rtol, atol, record.worst)
-        stall.after_call(
-            State(q, v, loop_q),
-            max(state.time.item(), end),
-            state.step.item(),
-            accepted + record.rejected,
-            record.worst,
-        )
+        if not struck:
+            stall.after_call(
+                State(q, v, loop_q),
+                max(state.time.item(), end),
+                state.step.item(),
+                accepted + record.rejected,
+                record.worst,
+            )
         wanted = wanted[reached:]
+
+
+def stops(scene: Scene, event: int) -> bool:
+    """Return whether an event ends a run, given its number; those of impacts follow the scene's and do not."""
+    return event < len(scene.spec.events) and scene.spec.events[event].stop
 
 
 def _up_to_instants(

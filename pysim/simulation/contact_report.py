@@ -32,13 +32,13 @@ IMPULSE, NORMAL, MOMENT = slice(9, 12), slice(12, 15), slice(15, 18)
 def start_report(scene: Scene, q: Array, v: Array) -> Array:
     """Return the reports (n, points, 18) of states that no convex step has led to: of smooth forces, else zeros.
 
-    Smooth forces are not integrated separately, so their impulses are NaN.
+    Smooth forces are not integrated separately, so their impulses are NaN; those of impacts are added to zeros.
     """
     if scene.smooth_contacts is None:
         points = 0 if scene.contacts is None else scene.contacts.engine.points
         return np.zeros((len(q), points, NUMBERS))
     report: Array = _engine.contact_points(scene.smooth_contacts, q, v)
-    report[..., IMPULSE] = np.nan
+    report[..., IMPULSE] = 0.0 if scene.settings.contact_law == "impact" else np.nan
     return report
 
 

@@ -165,7 +165,8 @@ def _contacts(model: Model, settings: Settings) -> CompiledContacts | None:
     """Return the contacts that the scheme of a run needs."""
     kind = find_integrator(settings.integrator)
     needed = kind.contacts or (kind.smooth and model.spec.contacts is not None)
-    return compile_contacts(model, settings.slip_speed) if needed else None
+    impacts = settings.contact_law == "impact"
+    return compile_contacts(model, settings.slip_speed, impacts=impacts) if needed else None
 
 
 def _restored(

@@ -114,7 +114,7 @@ class Recorder:
 
     def add_event(self, t: float, index: int, q: Array, v: Array) -> None:
         """Record an event of the scene, by its index, at `t` [s]."""
-        names = (self.scene.spec.events[index].name,)
+        names = (self.header.event_names[index],)
         event = Events(np.array([t]), names, q[np.newaxis], v[np.newaxis])
         self._events.append(event)
         if self._writer is not None:
@@ -307,7 +307,7 @@ def header_of(scene: Scene, records: ForceRecords) -> TrajectoryHeader:
         scene_text=spec.text,
         overrides=spec.overrides,
         render=asdict(spec.render),
-        event_names=tuple(event.name for event in spec.events),
+        event_names=(*(event.name for event in spec.events), *_impact_names(scene)),
         loop_names=model.loop_names,
         coupling_names=model.coupling_names,
         contact_names=() if scene.contacts is None else tuple(p.name for p in scene.contacts.pairs),
@@ -318,6 +318,13 @@ def header_of(scene: Scene, records: ForceRecords) -> TrajectoryHeader:
         signal_sizes=tuple(0 if s.is_single else s.size for s in recorded),
         work_names=_work_names(scene),
     )
+
+
+def _impact_names(scene: Scene) -> tuple[str, ...]:
+    """Return the names of the events that impacts of pairs of links are."""
+    if scene.contacts is None or scene.settings.contact_law != "impact":
+        return ()
+    return tuple(f"impact of {pair.name}" for pair in scene.contacts.pairs)
 
 
 def _work_names(scene: Scene) -> tuple[str, ...]:

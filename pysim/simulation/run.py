@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from pysim.integrators import find_integrator
-from pysim.simulation.adaptive_steps import run_adaptive
+from pysim.simulation.adaptive_steps import run_adaptive, stops
 from pysim.simulation.contact_checks import warn_of_sinking
 from pysim.simulation.contact_steps import run_convex
 from pysim.simulation.energy_monitor import warn_of_imbalance
@@ -141,7 +141,7 @@ def recorded_segments(
         event = stretch.event
         if event is not None:
             recorder.add_event(event.t, event.index, event.q, event.v)
-            if scene.spec.events[event.index].stop and event.t > last:
+            if stops(scene, event.index) and event.t > last:
                 recorder.add_state(event.t, event.q, event.v, event.loop_q, event.signals)
         clock.tick(stretch.end, stretch.steps)
         yield stretch

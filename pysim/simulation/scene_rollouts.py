@@ -203,6 +203,10 @@ def _adjusted(scene: Scene, request: Request) -> Scene:
             f"{kind.name!r} cannot replace {own!r}, because only {kind.name!r} handles contacts"
         )
         raise SimulationError("integrator", f"{problem}; leave integrator out")
+    if settings.contact_law == "impact" and scene.contacts is not None:
+        problem = "'impact' is a law of single runs, whose events change velocities"
+        remedy = 'take pysim.simulate, or "compliant"'
+        raise SimulationError("simulation.contact_law", f"{problem}; {remedy}")
     check_wheels(kind, scene.model.spec.wheels)
     changes: dict[str, Any] = {"integrator": kind.name}
     if kind.name != settings.integrator:

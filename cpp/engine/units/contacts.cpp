@@ -11,7 +11,8 @@ constexpr ContactKernels make_kernels() {
           &run<ReportContacts, S>,
           &run<ContactSlopes, S>,
           &run<ActuatorSlopes, S>,
-          &contact_wrench<S>};
+          &contact_wrench<S>,
+          &pair_gap<S>};
 }
 
 const ContactSteps contact_steps = {PYSIM_WIDTH, make_kernels<Doubles>(), make_kernels<OneDouble>()};

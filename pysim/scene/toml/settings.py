@@ -31,6 +31,7 @@ OUTPUTS = 1000
 SPECTRAL_RADIUS = 0.9
 PASSES = 2
 SLIP_SPEED = 0.01  # [m/s]
+REST_SPEED = 1e-6  # [m/s]
 LONGEST_STEP = 0.01  # [s] of steps under error control
 LEAST_STEP = 1e-4  # of the longest one
 
@@ -58,6 +59,8 @@ def read_settings(scene: Scene, model: ModelSpec, problems: Problems) -> Setting
         scene.output.work,
         table.seed,
         _slip_speed(scene, kind, model, problems),
+        table.contact_law,
+        _rest_speed(scene, kind, model, problems),
     )
 
 
@@ -184,6 +187,28 @@ def _slip_speed(scene: Scene, kind: IntegratorType, model: ModelSpec, problems: 
         remedy = f"remove slip_speed{problems.unset('simulation', 'slip_speed')}"
         problems.add(("simulation", "slip_speed"), f"{problem}; {remedy}", of_key=True)
     return given
+
+
+def _rest_speed(scene: Scene, kind: IntegratorType, model: ModelSpec, problems: Problems) -> float:
+    """Return the speed of approach below which surfaces do not strike each other [m/s]; reject misplaced impacts."""
+    table = scene.simulation
+    path: Steps = ("simulation", "contact_law")
+    if table.contact_law == "impact" and not kind.adaptive:
+        adaptive = ", ".join(f'"{other.name}"' for other in BUILTIN.values() if other.adaptive)
+        problem = f'"impact" locates events, and {kind.name!r} takes steps of one size'
+        problems.add(path, f'{problem}; take integrator = {adaptive}, or contact_law = "compliant"')
+    elif table.contact_law == "impact" and model.contacts is None:
+        remedy = f"remove contact_law{problems.unset('simulation', 'contact_law')}"
+        problems.add(path, f"nothing in the scene touches; {remedy}", of_key=True)
+    if table.rest_speed is None:
+        return REST_SPEED
+    if table.contact_law != "impact":
+        remedy = (
+            f'take contact_law = "impact", or remove it{problems.unset("simulation", "rest_speed")}'
+        )
+        problem = f"belongs to impacts; {remedy}"
+        problems.add(("simulation", "rest_speed"), problem, of_key=True)
+    return table.rest_speed
 
 
 def _plugin_parameters(

@@ -517,6 +517,10 @@ def _simulation(spec: SceneSpec) -> Tables:
         for name in ("rtol", "atol"):
             given = dict(getattr(settings, name))
             table[name] = given[ALL_JOINTS] if len(given) == 1 else given
+    if kind.smooth and spec.model.contacts is not None:
+        table["slip_speed"] = settings.slip_speed
+        if settings.contact_law == "impact":
+            table["contact_law"], table["rest_speed"] = settings.contact_law, settings.rest_speed
     return table | {name: _plain(value) for name, value in settings.parameters.items()}
 
 

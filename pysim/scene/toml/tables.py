@@ -410,6 +410,16 @@ class Simulation(Table, json_schema_extra=with_plugin_keys("integrator", INTEGRA
         "schemes that integrate contacts as smooth forces, which all but convex and variational ones do: slip speed "
         "at which friction has 71 % of its greatest force; 0.01 by default",
     )
+    contact_law: Literal["compliant", "impact"] = key(
+        "compliant",
+        "",
+        'whether surfaces yield, or strike each other at instants with Newton\'s restitution ("impact", with dopri5)',
+    )
+    rest_speed: Positive | None = key(
+        None,
+        "m/s",
+        'contact_law = "impact": surfaces that approach more slowly come to rest on each other; 1e-6 by default',
+    )
     spectral_radius: float | None = key(
         None,
         "",
