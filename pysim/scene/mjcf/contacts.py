@@ -1,7 +1,7 @@
 """Contacts of an MJCF model: planes of static bodies as grounds, geoms that collide, materials and excluded pairs.
 
-A material has the sliding friction of a geom, half the depth that it has at rest on its like, and the restitution of
-its damping ratio (`pysim.scene.mjcf.surfaces`). Where MuJoCo combines the numbers of a geom and a plane in another way
+A material has the friction of a geom, half the depth that it has at rest on its like, and the restitution of its
+damping ratio (`pysim.scene.mjcf.surfaces`). Where MuJoCo combines the numbers of a geom and a plane in another way
 than pysim, the pair of the link and the world has numbers of its own.
 """
 
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 
 SPEED = 1.0  # [m/s] of the impact whose restitution a material has
 AGREEMENT = 1e-9  # relative, of numbers that count as the same
+TURNING = ("rolling", "spinning")
 
 
 class ContactReader:
@@ -71,7 +72,7 @@ class ContactReader:
         found = [self._with_collisions(body, index.get(body.name)) for body in bodies]
         if not any(body.collisions for body in found):
             return found, None
-        self._report_rolling()
+        self._report_turning()
         pairs = tuple(self._link_pairs())
         return found, ContactsSpec(self.materials.found, tuple(grounds), pairs, self.excluded)
 
@@ -184,6 +185,8 @@ class ContactReader:
             dynamic_friction=numbers.sliding,
             sink=depth_at_rest(numbers, self.gravity, self.least_time),
             restitution=(restitution(numbers), SPEED),
+            rolling=numbers.rolling or None,
+            spinning=numbers.spinning or None,
         )
 
     def _link_pairs(self) -> Iterable[ContactSpec]:
@@ -199,9 +202,8 @@ class ContactReader:
         for body, k in sorted(differs.items()):
             name, where = self.model.bodies[body], self.model.place("geoms", k)
             if len(wanted[body]) == 1:
-                yield ContactSpec(
-                    (WORLD, name), replace(wanted[body].pop(), where=where), where=where
-                )
+                surface = _explicit(wanted[body].pop(), self._surface(of_geom(self.m, k)))
+                yield ContactSpec((WORLD, name), replace(surface, where=where), where=where)
             else:
                 reason = "combine with the ground as materials of pysim do, not as MuJoCo's"
                 self.omissions.add("surfaces", f"the surfaces of body {name!r}", where, reason)
@@ -213,6 +215,9 @@ class ContactReader:
         sink = ((first.sink or 0.0) + (second.sink or 0.0)) / 2
         bounce = first.restitution == second.restitution == surface.restitution
         near = math.isclose(friction, surface.static_friction or 0.0, rel_tol=AGREEMENT)
+        for name in TURNING:
+            largest = max(getattr(first, name) or 0.0, getattr(second, name) or 0.0)
+            near &= math.isclose(largest, getattr(surface, name) or 0.0, rel_tol=AGREEMENT)
         return bounce and near and math.isclose(sink, surface.sink or 0.0, rel_tol=AGREEMENT)
 
     def _filter(self, k: int) -> CollisionFilter:
@@ -228,15 +233,24 @@ class ContactReader:
     def _filter_name(self, k: int) -> str:
         return f"{self.model.path}:{k}"
 
-    def _report_rolling(self) -> None:
+    def _report_turning(self) -> None:
         for ground, partners in self.partners.items():
             for k in partners:
                 numbers = self._numbers(k, ground)
-                if numbers.has_rolling:
+                if numbers.turns_without_sliding:
                     _, spin, roll = numbers.friction
-                    reason = f"slides and does not resist turning: torsional friction {spin:g} m and rolling "
+                    reason = f"slides freely and does not resist turning: torsional friction {spin:g} m and rolling "
                     self._leave(k, f"{reason}friction {roll:g} m are left out", "rolling frictions")
 
     def _leave(self, k: int, reason: str, kind: str = "shapes") -> None:
         item = f"geom {self.model.label('GEOM', k)} of {self.model.bodies[self.m.geom_bodyid[k]]!r}"
         self.omissions.add(kind, item, self.model.place("geoms", k), reason)
+
+
+def _explicit(surface: SurfaceSpec, own: SurfaceSpec) -> SurfaceSpec:
+    """Return the law of a pair in which lengths of turning friction that a material has, and the pair not, are 0."""
+    if surface.rolling is None and own.rolling is not None:
+        surface = replace(surface, rolling=0.0)
+    if surface.spinning is None and own.spinning is not None:
+        surface = replace(surface, spinning=0.0)
+    return surface

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 STANDARD_GRAVITY = 9.81  # [m/s²] for depths where there is no gravity
-SLIDING = 3  # smallest contact dimension with friction
+SLIDING, SPINNING, ROLLING = 3, 4, 6  # smallest contact dimensions with friction of these kinds
 LEAST_SHARE = 1e-4
 MINIMUM = 1e-15  # below which MuJoCo takes a weight or a width as 0
 
@@ -47,9 +47,23 @@ class SurfaceNumbers:
         return self.friction[0] if self.condim >= SLIDING else 0.0
 
     @property
-    def has_rolling(self) -> bool:
-        """Whether torsional or rolling friction acts."""
-        return self.condim > SLIDING and any(self.friction[1:])
+    def spinning(self) -> float:
+        """Length of spinning friction [m]: MuJoCo bounds the moment by a length times f_n, pysim by ρ μ f_n."""
+        return self._length(SPINNING, 1)
+
+    @property
+    def rolling(self) -> float:
+        """Length of rolling friction [m], likewise."""
+        return self._length(ROLLING, 2)
+
+    @property
+    def turns_without_sliding(self) -> bool:
+        """Whether turning is resisted and sliding is not, which pysim does not have."""
+        return self.condim >= SPINNING and not self.friction[0] and any(self.friction[1:])
+
+    def _length(self, condim: int, place: int) -> float:
+        acts = self.condim >= condim and self.friction[0] > 0
+        return self.friction[place] / self.friction[0] if acts else 0.0
 
 
 def of_geom(m: Any, k: int) -> SurfaceNumbers:  # noqa: ANN401, a compiled model of MuJoCo

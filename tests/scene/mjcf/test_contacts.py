@@ -11,7 +11,7 @@ import pytest
 
 import pysim
 from pysim.cli import main
-from pysim.contact import compile_contacts
+from pysim.contact import PairLaw, compile_contacts
 from pysim.errors import PysimError, PysimWarning
 from pysim.scene import read_model
 from pysim.scene.mjcf.surfaces import depth_at_rest, impedance, mixed, of_geom, restitution
@@ -286,9 +286,9 @@ parent = "cart"
 
 
 LEFT_OUT = """<worldbody>
-  <geom name="floor" type="plane" size="1 1 1"/>
-  <body name="a"><joint name="j"/><geom name="skin" size="0.1" condim="4" margin="0.01"/>
-    <geom name="sole" size="0.1"/></body>
+  <geom name="floor" type="plane" size="1 1 1" friction="0"/>
+  <body name="a"><joint name="j"/><geom name="skin" size="0.1" condim="4" margin="0.01" friction="0"/>
+    <geom name="sole" size="0.1" friction="0"/></body>
   <body name="b"><joint name="k"/><geom name="bone" size="0.1" friction="0.4"/></body>
 </worldbody>"""
 
@@ -299,12 +299,71 @@ def test_contacts_that_pysim_cannot_represent_are_named(write: Write) -> None:
     assert [text.removeprefix(f"{path.parent}/") for text in texts] == [
         "m.xml:2: ground 'floor' has no margin: those of the geoms on it differ, up to 0.01 m",
         (
-            "m.xml:3: geom 'skin' of 'a' slides and does not resist turning: torsional friction 0.005 m and rolling "
-            "friction 0.0001 m are left out"
+            "m.xml:3: geom 'skin' of 'a' slides freely and does not resist turning: torsional friction 0.005 m and "
+            "rolling friction 0.0001 m are left out"
         ),
     ]
     with pytest.raises(PysimError, match="ground 'floor' has no margin"):
         pysim.load_model(path, strict=True)
+
+
+TURNING = """
+<option timestep="1e-3" integrator="implicitfast" cone="elliptic"/>
+<worldbody>
+  <geom name="floor" type="plane" size="5 5 1" friction="0.5 0.002 0.001"/>
+  <body name="ball" pos="0 0 0.1"><freejoint name="free"/>
+    <geom name="skin" size="0.1" mass="2" condim="{condim}" friction="0.5 0.004 0.003"/></body>
+</worldbody>
+"""
+
+
+@pytest.mark.parametrize(
+    ("condim", "velocity", "place", "rate"),
+    [
+        (6, [1.0, 0, 0, 0, 10.0, 0], 0, -5 / 7 * 0.003 * G / 0.1),
+        (4, [0, 0, 0, 0, 0, 20.0], 5, -0.004 * G / (0.4 * 0.1**2)),
+    ],
+)
+def test_ball_that_rolls_or_spins_slows_down_as_in_mujoco(
+    write: Write, condim: int, velocity: list[float], place: int, rate: float
+) -> None:
+    path = write(TURNING.format(condim=condim))
+    m = mujoco.MjModel.from_xml_path(str(path))
+    d = mujoco.MjData(m)
+    d.qvel[:] = velocity
+    for _ in range(500):
+        mujoco.mj_step(m, d)
+    scene_path = path.parent / "s.toml"
+    scene_path.write_text(
+        f'[[model]]\nfile = "m.xml"\nstart.free = {{ xyz = [0, 0, 0.1], v = {velocity} }}\n'
+        "[simulation]\nduration = 0.5\nstep = 1e-3\n"
+    )
+    scene = pysim.load_scene(scene_path)
+    trajectory = pysim.simulate(scene)
+    R = pysim.forward_kinematics(scene.model, trajectory.q[-1])[0, :3, :3]
+    v = np.concatenate([R @ trajectory.v[-1, :3], R @ trajectory.v[-1, 3:]])
+    change, theirs = v[place] - velocity[place], d.qvel[place] - velocity[place]
+    assert change == pytest.approx(0.5 * rate, rel=3e-3)  # the closed form
+    assert change == pytest.approx(theirs, rel=1e-2)
+
+
+def test_lengths_of_turning_friction_bound_mujocos_moments(write: Write) -> None:
+    surface = _surface_of(write(TURNING.format(condim=6)))
+    assert surface.rolling * surface.dynamic_friction == pytest.approx(0.003)
+    assert surface.spinning * surface.dynamic_friction == pytest.approx(0.004)
+    surface = _surface_of(write(TURNING.format(condim=4)))
+    assert surface.rolling == 0
+    assert surface.spinning * surface.dynamic_friction == pytest.approx(0.004)
+    text = TURNING.format(condim=6).replace("0.5 0.002 0.001", "1 0.01 0.001")
+    surface = _surface_of(write(text))  # a pair of its own: MuJoCo takes the larger ones
+    assert surface.dynamic_friction == 1
+    assert surface.rolling == pytest.approx(0.003)
+    assert surface.spinning == pytest.approx(0.01)
+
+
+def _surface_of(path: Path) -> PairLaw:
+    model = pysim.load_model(path)
+    return compile_contacts(model).shapes[0].law
 
 
 def test_check_prints_the_surfaces(write: Write, capsys: pytest.CaptureFixture[str]) -> None:
