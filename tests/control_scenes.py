@@ -42,6 +42,12 @@ def instrumented_top(run: Run) -> None:
     np.testing.assert_allclose(rate, rate[0], rtol=1e-5)
     np.testing.assert_allclose(signals["imu.rate"][:, 2], 235.55165123780748, rtol=1e-6)
     assert np.linalg.norm(signals["imu.acceleration"], axis=1).min() > G
+    constant(run.trajectory.energy, 1e-8)
+    momenta = run.momenta  # about the tip, in the top's axes
+    x, y, z, w = run.trajectory.q.T
+    up = np.stack([2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)], axis=1)
+    constant(momenta[:, 2], 1e-8)
+    constant(np.einsum("ni,ni->n", up, momenta), 3e-8)
 
 
 def rope_and_pulley(run: Run) -> None:
