@@ -42,6 +42,8 @@ def element_fault(
         found = _force_fault(scene, reached, rates, times)
         if found is None and numbers is not None:
             found = _signal_fault(scene, reached, rates, numbers, times)
+        if found is None and numbers is not None:
+            found = _sampled_fault(scene, state, numbers, t)
     return found
 
 
@@ -85,6 +87,32 @@ def _signal_fault(scene: Scene, q: Array, v: Array, numbers: Array, times: Array
         ),
         None,
     )
+
+
+def _sampled_fault(scene: Scene, state: State, numbers: Array, t: float) -> str | None:
+    """Return the fault of a sampled block that computes NaN or infinite values at a state; none of those in Python."""
+    signals = scene.signals
+    assert signals is not None
+    in_engine = set(range(len(signals.periods))) - {
+        c.bit - signals.begins for c in signals.callbacks
+    }
+    held = np.array(numbers, float)[None]
+    if not in_engine or not np.isfinite(held).all():
+        return None
+    due = sum(1 << (signals.begins + k) for k in in_engine)
+    q, v = state.q[None], state.v[None]
+    _engine.update_signals(
+        scene.model, q, v, t, due, held, scene.actuation, loop_q=state.loop_q[None].copy(),
+        contacts=scene.smooth_contacts,
+    )  # fmt: skip
+    readings = np.asarray(_engine.read_signals(scene.model, np.array([t]), q, v, 0 * v, held))
+    blocks = {block.name: block for block in scene.spec.blocks if block.period is not None}
+    for signal in signals.recorded:
+        name = signal.name if signal.name in blocks else signal.name.rpartition(".")[0]
+        own = readings[:, signal.first : signal.first + signal.size]
+        if name in blocks and not np.isfinite(own).all():
+            return _of_block(blocks[name], signal.name, t)
+    return None
 
 
 def _first_bad(rows: Array) -> int | None:

@@ -28,6 +28,7 @@ from pysim.mechanism.model import State
 from pysim.simulation.adaptive_steps import run_adaptive
 from pysim.simulation.contact_report import pair_sums, start_report
 from pysim.simulation.contact_steps import run_convex, stop_error
+from pysim.simulation.element_faults import element_fault
 from pysim.simulation.failed_worlds import warn_of_lost
 from pysim.simulation.fixed_steps import run_fixed, steps_between
 from pysim.simulation.implicit_state import SolverState
@@ -62,6 +63,7 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
+MOST_DIAGNOSED = 16  # worlds that end at one row
 _SAME = ("integrator", "step", "duration", "every", "parameters", "rtol", "atol")  # of all scenes
 
 
@@ -436,6 +438,14 @@ def _in_packs(worlds: _Worlds, blocks: list[_Block]) -> tuple[Rollout, int]:
                     signals=numbers, jumped=jumped, contacts=scene.smooth_contacts,
                     **settings.parameters,
                 )  # fmt: skip
+                for k in np.flatnonzero(alive & (np.asarray(done) < steps))[
+                    :MOST_DIAGNOSED
+                ].tolist():
+                    at, last = State(q[k], v[k], loop_q[k]), begin + done[k] * step
+                    held = None if numbers is None else numbers[k]
+                    fault = element_fault(scene, at, held, last, step)
+                    if fault is not None:
+                        errors[k] = f"{scene.spec.path}: {fault}"
                 if worlds.contacts:
                     forces.add(row, start_report(scene, q, v), alive & (np.asarray(done) == steps))
             alive &= np.asarray(done) == steps
@@ -449,7 +459,7 @@ def _in_packs(worlds: _Worlds, blocks: list[_Block]) -> tuple[Rollout, int]:
         recorder.record(row, end, q, v, signals, alive)
     q_t, v_t = np.stack(rows_q, axis=1), np.stack(rows_v, axis=1)
     if errors:
-        _warn_of_ends(errors, count, stacklevel=5)
+        _warn_of_ends(errors, count, int((~alive).sum()), stacklevel=5)
     else:
         warn_of_lost(v_t, t, stacklevel=5)
     failures = tuple(
@@ -473,10 +483,10 @@ def _stop_text(scene: Scene, state: State, memory: Array, last: float, step: flo
     return str(stop_error(scene, scene.contacts, state, solver, last, step))
 
 
-def _warn_of_ends(errors: Mapping[int, str], count: int, stacklevel: int) -> None:
-    """Warn of worlds that ended early, with the error of the first."""
+def _warn_of_ends(errors: Mapping[int, str], count: int, ended: int, stacklevel: int) -> None:
+    """Warn of worlds that ended early, with the error of the first that has one."""
     first = min(errors)
-    problem = f"{len(errors)} of {count} worlds ended early, world {first}: {errors[first]}"
+    problem = f"{ended} of {count} worlds ended early, world {first}: {errors[first]}"
     text = f"rollout: {problem}; their rows are NaN from there on"
     warnings.warn(text, PysimWarning, stacklevel=stacklevel + 1)
 
@@ -706,7 +716,7 @@ def _one_by_one(worlds: _Worlds, blocks: list[_Block]) -> tuple[Rollout, int]:
 
     _on_threads(run, count, 1 if _runs_python(worlds) else worlds.threads)
     if errors:
-        _warn_of_ends(errors, count, stacklevel=4)
+        _warn_of_ends(errors, count, len(errors), stacklevel=4)
     scheme = np.array([memory.numbers for memory in memories])
     own = tuple(events) if worlds.scenes[0].spec.events else ()
     failures = tuple(errors.get(k, "") for k in range(count))
