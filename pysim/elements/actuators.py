@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from pysim.elements.block import Actuator, actuator
 from pysim.elements.channels import NONE, real, signal
+from pysim.elements.units import FORCE_UNITS, check_same_unit
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 
 @actuator("force")
@@ -19,6 +23,11 @@ class ForceActuator(Actuator):
 
     def force(self, command: Any) -> Any:
         return self.gear * command
+
+    def units(self, inputs: Mapping[str, str]) -> Mapping[str, str]:
+        if self.gear == 1 and inputs["command"] in FORCE_UNITS.values() and "q" in inputs:
+            check_same_unit("command", inputs["command"], FORCE_UNITS.get(inputs["q"], ""))
+        return {}
 
 
 class Prescribed(Actuator):
@@ -70,6 +79,10 @@ class PositionServo(Actuator):
     def force(self, command: Any, q: Any, v: Any) -> Any:
         return self.kp * (command - q) - self.kd * v
 
+    def units(self, inputs: Mapping[str, str]) -> Mapping[str, str]:
+        check_same_unit("command", inputs["command"], inputs.get("q", ""))
+        return {}
+
 
 @actuator("velocity_servo")
 class VelocityServo(Actuator):
@@ -80,6 +93,10 @@ class VelocityServo(Actuator):
 
     def force(self, command: Any, v: Any) -> Any:
         return self.kd * (command - v)
+
+    def units(self, inputs: Mapping[str, str]) -> Mapping[str, str]:
+        check_same_unit("command", inputs["command"], inputs.get("v", ""))
+        return {}
 
 
 @actuator("dc_motor")

@@ -9,12 +9,12 @@ import numpy as np
 
 from pysim.elements.block import Controller, controller
 from pysim.elements.channels import real, signal
+from pysim.elements.units import FORCE_UNITS, check_tracking_units
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 Gain = float | tuple[float, ...]
-FORCE_UNITS = {"rad": "N·m", "m": "N"}
 
 
 def _gain(gain: Gain) -> Any:
@@ -40,6 +40,7 @@ class ProportionalDerivative(Controller):
         return _gain(self.kp) * error - _gain(self.kd) * inputs.v
 
     def units(self, inputs: Mapping[str, str]) -> Mapping[str, str]:
+        check_tracking_units(inputs)
         return {"force": FORCE_UNITS.get(inputs["q"], "")}
 
 
@@ -80,6 +81,7 @@ class PID(Controller):
         return error + self.back_calculation * excess, self.filter * (inputs.q - filtered)
 
     def units(self, inputs: Mapping[str, str]) -> Mapping[str, str]:
+        check_tracking_units(inputs)
         return {"force": FORCE_UNITS.get(inputs["q"], "")}
 
 
@@ -110,6 +112,7 @@ class TrajectoryFollower(Controller):
         return back + ahead + _gain(self.damping) * inputs.reference_rate
 
     def units(self, inputs: Mapping[str, str]) -> Mapping[str, str]:
+        check_tracking_units(inputs)
         return {"force": FORCE_UNITS.get(inputs["q"], "")}
 
 
@@ -146,6 +149,10 @@ class ComputedTorque(Controller):
         error, rate = inputs.reference - inputs.q, inputs.reference_rate - inputs.v
         a = inputs.reference_acceleration + _gain(self.kd) * rate + _gain(self.kp) * error
         return dynamics.inverse(a)
+
+    def units(self, inputs: Mapping[str, str]) -> Mapping[str, str]:
+        check_tracking_units(inputs)
+        return {}
 
 
 @controller("state_feedback")

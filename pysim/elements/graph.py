@@ -262,21 +262,28 @@ class GraphBuilder:
         return len(outputs.numbers[channel.name])
 
     def _units(self, block: GraphBlock) -> dict[str, str]:
+        try:
+            return self._units_of_outputs(block)
+        except PysimError as error:
+            if type(error) is not PysimError:
+                raise
+            problem = f"{block.label}: the input {error.where!r} {error.problem}"
+            raise SceneError(block.where, problem) from error
+
+    def _units_of_outputs(self, block: GraphBlock) -> dict[str, str]:
         plugin, channels = block.plugin, list(type(block.plugin).outputs)
         own = {channel.name: channel.unit for channel in channels}
         if block.kind == "signal":
             return dict.fromkeys(own, block.unit)
-        if block.kind == "sensor":
-            return own | dict(
-                plugin.units(
-                    {
-                        "q": _common(c.q_unit for c in block.coordinates),
-                        "v": _common(c.v_unit for c in block.coordinates),
-                    }
-                    | self._units_of_inputs(block)
-                )
-            )
-        return own | dict(plugin.units(self._units_of_inputs(block)))
+        given = self._units_of_inputs(block)
+        if block.coordinates:
+            given = {
+                "q": _common(c.q_unit for c in block.coordinates),
+                "v": _common(c.v_unit for c in block.coordinates),
+            } | given
+        elif block.kind == "sensor":
+            given = {"q": "", "v": ""} | given
+        return own | dict(plugin.units(given))
 
     def _units_of_inputs(self, block: GraphBlock) -> dict[str, str]:
         names = [c.name for c in type(block.plugin).inputs][: len(block.inputs)]
@@ -592,6 +599,8 @@ class GraphBuilder:
             nodes = self.efforts_of_force(block, method, self.arguments(block, method.name))
             return self._until_release(block, nodes)
         own = type(block.plugin)
+        if block.inputs:
+            self._units(block)  # rejects commands in a wrong one
         has_tension = block.is_path and own.tension is not _base_tension()
         name = "tension" if has_tension else "force"
         nodes = self.nodes(block, name, self.call(block, name, self.arguments(block, name)))

@@ -203,6 +203,9 @@ def _csv_columns(plugin: Table) -> tuple[Array, Array]:
     names = [name.strip() for name in rows[0]] if rows else []
     columns = []
     for name in (plugin.time, plugin.column or next((n for n in names if n != plugin.time), "")):
+        if len(names) == 1 and len(names[0].split(";")) > 1:
+            problem = f"separates columns by semicolons, {names[0]!r}"
+            raise PysimError(f"{path}:1", f"{problem}; write commas, and decimal points")
         if name not in names:
             problem = f"has no column {name!r}{did_you_mean(name, names)}"
             raise PysimError(f"{path}:1", problem)

@@ -3,10 +3,44 @@
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
+from pysim.errors import PysimError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+FORCE_UNITS = {"rad": "N·m", "m": "N"}  # by units of coordinates
+RATES = {"v": "/s", "reference_rate": "/s", "reference_acceleration": "/s²"}
+_OPEN = {"", "1", "1/s", "1/s²"}  # of signals whose unit is not given, and of their rates
 _DIGITS = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
 _PRODUCT = re.compile(r"\s*\*\s*|(?<=\w)\s+(?=\w)")
 _POWER = re.compile(r"(?:\^|\*\*)(-?\d+)")
+
+
+def check_same_unit(name: str, given: str, wanted: str) -> None:
+    """Reject a signal that is in another unit than it must be; signals without a unit fit.
+
+    Raises:
+        PysimError: it is, at the name of the input.
+    """
+    if given != wanted and not {given, wanted} & _OPEN:
+        problem = f"must be in [{wanted}], but its signal is in [{given}]"
+        raise PysimError(name, f"{problem}; connect a signal in [{wanted}]")
+
+
+def check_tracking_units(inputs: Mapping[str, str]) -> None:
+    """Reject a reference, or a rate, in another unit than follows from that of the coordinate q.
+
+    Raises:
+        PysimError: it is, at the name of the input.
+    """
+    q = inputs["q"]
+    if q in _OPEN:
+        return
+    for name, given in inputs.items():
+        if name in RATES or name == "reference":
+            check_same_unit(name, given, q + RATES.get(name, ""))
 
 
 def spelled_unit(unit: str) -> str:

@@ -88,6 +88,28 @@ ERRORS = [
         "controller 'pd': 'target[1]' does not exist; the last index of the signal is 0",
     ),
     (
+        target("deg") + pd(),
+        (
+            "controller 'pd': the input 'reference' must be in [rad], but its signal is in [deg]; "
+            "connect a signal in [rad]"
+        ),
+    ),
+    (
+        target() + pd(inputs=["target", "angle.q", "angle.q"]),
+        "controller 'pd': the input 'v' must be in [rad/s], but its signal is in [rad]; connect a signal in [rad/s]",
+    ),
+    (
+        target("N") + motor("target"),
+        "actuator 'motor': the input 'command' must be in [N·m], but its signal is in [N]; connect a signal in [N·m]",
+    ),
+    (
+        target("deg")
+        + table(
+            "actuator", name="servo", type="position_servo", joint="hinge", command="target", kp=1.0
+        ),
+        "actuator 'servo': the input 'command' must be in [rad], but its signal is in [deg]; connect a signal in [rad]",
+    ),
+    (
         LOOP,
         (
             "algebraic loop a → b → a: each signal depends on itself at the same instant; "
@@ -131,6 +153,10 @@ CSV = [
         "3: column 'h' must hold a number, it is empty; fill it or remove the line",
     ),
     ("t,hh\n0,1\n1,2\n", "1: has no column 'h'; did you mean 'hh'?"),
+    (
+        "t;h\n0;1\n1;2\n",
+        "1: separates columns by semicolons, 't;h'; write commas, and decimal points",
+    ),
 ]
 
 
@@ -171,6 +197,28 @@ def test_an_element_whose_value_is_nan_is_named_with_time_and_line(tmp_path, kin
     assert message.endswith(method)
     time = float(message.split("t = ")[1].split(" s", maxsplit=1)[0])
     assert 0.045 < time < 0.06  # the angle passes 0
+
+
+@pytest.mark.parametrize("scheme", ["rk4", "generalized_alpha", "dopri5"])
+@pytest.mark.parametrize("kind", [*BROKEN, "sampled controller"])
+def test_an_element_whose_value_is_nan_in_one_world_is_named(tmp_path, kind, scheme):
+    sampled = BROKEN["controller"][0].replace("[[actuator]]", "period = 0.01\n[[actuator]]")
+    text, what, method = BROKEN.get(kind, (sampled, *BROKEN["controller"][1:]))
+    scene = scene_of(tmp_path, disc() + text + simulation(scheme, duration=0.5))
+    q0, v0 = np.array([[0.3], [0.05], [0.4]]), np.array([[0.1], [-1.0], [0.2]])
+    with pytest.warns(PysimWarning, match="1 of 3 worlds ended early, world 1: ") as caught:
+        run = pysim.rollout(scene, q0, v0)
+    assert run.failures[::2] == ("", "")
+    assert what in run.failures[1]
+    assert run.failures[1].endswith(method)
+    assert run.failures[1] in str(caught[0].message)
+
+
+def test_a_sampled_controller_whose_value_is_nan_is_named(tmp_path):
+    text = BROKEN["controller"][0].replace("[[actuator]]", "period = 0.02\n[[actuator]]")
+    scene = scene_of(tmp_path, disc(q=0.05, v=-1.0) + text + simulation("rk4", duration=1.0))
+    with pytest.raises(SimulationError, match=r"controller 'c' is NaN or infinite at t = 0\.06 s"):
+        pysim.simulate(scene)
 
 
 @pytest.mark.parametrize("scheme", ["rk4", "dopri5"])
