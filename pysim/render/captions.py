@@ -12,7 +12,15 @@ if TYPE_CHECKING:
     from pysim.render.pyvista_types import Plotter
 
 LETTERS = 0.0310  # size of the letters in heights of the picture
+LEGIBLE = 0.6  # of the size of letters in a picture with one view
 EDGE = 0.028  # distance from the edges, likewise
+
+
+def letters(width: float, height: float, picture: Sequence[float] = (0.0, 0.0)) -> float:
+    """Return the size [pixel] of letters in a view of a picture; those of small views remain legible."""
+    lengths = (min(high, 0.75 * wide) for wide, high in ((width, height), picture))
+    own, whole = lengths
+    return LETTERS * max(own, LEGIBLE * whole)
 
 
 class Captions:
@@ -37,10 +45,12 @@ class Captions:
         """Show the time."""
         self._clock.write(clock)
 
-    def place(self, width: float, height: float, below: float = 0.0) -> None:
-        """Put the texts into their corners, the lower ones `below` pixels higher."""
-        length = min(height, 0.75 * width)
-        size, edge = LETTERS * length, EDGE * length
+    def place(
+        self, width: float, height: float, below: float = 0.0, picture: Sequence[float] = (0.0, 0.0)
+    ) -> None:
+        """Put the texts into the corners of a view, the lower ones `below` pixels higher; `picture` has its size."""
+        size = letters(width, height, picture)
+        edge = EDGE / LETTERS * size
         self._name.place(edge, height - edge - size, size)
         for k, label in enumerate([*self._legend, self.note]):
             label.place(edge, height - edge - (2.5 + 1.2 * k) * size, 0.8 * size)

@@ -83,7 +83,8 @@ def measure(
     heights = np.concatenate([moving.reshape(-1, 3) @ up, points @ up])
     ground = given_floor(trajectory, moving[0] @ up, up, size)
     if ground is None:
-        ground = ground_height(float(heights.min()), size)
+        lowest = float(heights.min())
+        ground = lowest if trajectory.header.imported else ground_height(lowest, size)
     if options.ground and not follows:  # the place of the shadows belongs to the picture
         points = np.concatenate([points, points - np.outer(points @ up - ground, up)])
     return Extent(points, size, ground, follows)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from pysim.errors import TrajectoryError, did_you_mean
 from pysim.render import colors
 from pysim.render.camera import framing_camera
+from pysim.render.captions import letters
 from pysim.render.orbit import PRESETS, Orbit
 from pysim.render.overlay import Text
 
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     Rectangle = tuple[float, float, float, float]
 
 STRIP = 0.4  # share of the width that plots take
-LETTERS = 0.028  # size of a view's name in heights of the picture
 
 
 class Canvas:
@@ -93,8 +93,8 @@ class SideViews:
             for light in self._main.GetLights():
                 renderer.AddLight(light)
             if options.label:
-                letters = LETTERS * height
-                Text(canvas, name).place(letters, size[1] - 2 * letters, letters)
+                high = letters(*size, (width, height))
+                Text(canvas, name).place(0.9 * high, size[1] - 1.9 * high, high)
             self._views.append((renderer, orbit))
 
     def share(self) -> None:

@@ -222,7 +222,8 @@ class Player:
             Captions(plotter, name, spacing, legend[1:] and legend) if options.label else None
         )
         if self.captions is not None:
-            self.captions.place(*self.pane_size(*plotter.window_size))
+            whole = plotter.window_size
+            self.captions.place(*self.pane_size(*whole), picture=whole)
         size = self.pane_size(*options.size)
         self._camera = framing_camera(extent.points, self.stage, replace(options, size=size))
         self.orbit, self._shift = Orbit(self._camera, self.stage), np.zeros(3)

@@ -37,6 +37,8 @@ CHUNK = 5000  # points drawn together, which bounds the memory for lines that cr
 MOST_RUNS = 8
 DASHES = ("-", "--", ":", "-.", (0, (5, 1, 1, 1, 1, 1)), (0, (7, 2)), (0, (1, 2)), (0, (3, 3)))
 SHORTEST = 8  # rows of a spectrum
+FREQUENCY = "frequency [Hz]"
+DECADES = 6  # of amplitudes that a spectrum shows
 
 
 @dataclass(frozen=True)
@@ -142,7 +144,7 @@ def panels_of(
             if quantity.kind == "position" and quantity.unit in {"", "1"}:
                 title = f"{kind}, quaternion"
             panels.setdefault(title, Panel(title, [])).lines.append(line)
-    return list(panels.values()), "frequency [Hz]" if spectrum else x_title
+    return list(panels.values()), FREQUENCY if spectrum else x_title
 
 
 def _line(
@@ -216,6 +218,8 @@ def draw(runs: Sequence[Trajectory], panels: Sequence[Panel], x_title: str, figu
     over_time = x_title == "time [s]"
     for axis, panel in zip(axes, panels, strict=True):
         _draw_panel(axis, panel, over_time=over_time, runs=len(runs))
+        if x_title == FREQUENCY:
+            _scale_spectrum(axis, panel)
     axes[-1].set_xlabel(x_title, parse_math=False)
     names = dict.fromkeys(run.header.name or run.source for run in runs)
     mark = "" if all(run.complete for run in runs) else "  (incomplete)"
@@ -255,6 +259,17 @@ def _draw_panel(axis: Axes, panel: Panel, *, over_time: bool, runs: int) -> None
         )  # fmt: skip
     else:
         _legend(axis, labels)
+
+
+def _scale_spectrum(axis: Axes, panel: Panel) -> None:
+    """Draw frequencies and amplitudes in decades, down to a millionth of the largest."""
+    most = max(float(line.y.max(initial=0.0)) for line in panel.lines)
+    first = min(float(line.x[line.x > 0].min()) for line in panel.lines)
+    axis.set_xscale("log")
+    axis.set_xlim(left=first)
+    if most > 0:
+        axis.set_yscale("log")
+        axis.set_ylim(most * 10.0**-DECADES, 2 * most)
 
 
 def _legend(axis: Axes, labels: Sequence[str]) -> None:

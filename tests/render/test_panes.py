@@ -13,6 +13,7 @@ from PIL import Image
 
 from pysim.errors import PysimError, TrajectoryError
 from pysim.render import movie, still
+from pysim.render.captions import letters
 from pysim.render.movie import frame_times
 from pysim.render.options import render_options
 from pysim.render.player import Player
@@ -58,6 +59,13 @@ def test_a_wrong_camera_path_is_rejected(entry: dict[str, Any], text: str) -> No
     with pytest.raises(TrajectoryError) as caught:
         still(cart(), camera_path=({"t": 0.5}, entry), **SMALL)
     assert str(caught.value) == text
+
+
+def test_letters_of_small_views_are_legible() -> None:
+    whole = letters(1280, 720)
+    assert whole == pytest.approx(22.32)
+    assert letters(384, 360, (1280, 720)) == pytest.approx(0.6 * whole)
+    assert letters(1000, 720, (1280, 720)) == whole
 
 
 def test_several_views_show_the_body_from_their_directions() -> None:

@@ -191,7 +191,15 @@ def test_a_spectrum_has_the_amplitude_at_the_frequency() -> None:
     assert amplitude[peak] == pytest.approx(0.3, rel=0.02)
     figure = drawn(run, names=["q"], spectrum=True)
     assert figure.axes[0].get_ylabel() == "amplitude [m]"
-    assert figure.axes[-1].get_xlabel() == "frequency [Hz]"
+    axis = figure.axes[-1]
+    assert (axis.get_xlabel(), axis.get_xscale(), axis.get_yscale()) == (
+        "frequency [Hz]",
+        "log",
+        "log",
+    )
+    assert axis.get_ylim() == pytest.approx((0.3e-6, 0.6), rel=0.02)
+    nothing = drawn(moving(np.zeros((100, 3))), names=["q"], spectrum=True)
+    assert nothing.axes[0].get_yscale() == "linear"
 
 
 def test_runs_are_compared_in_the_same_panels() -> None:
