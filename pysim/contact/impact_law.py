@@ -18,7 +18,6 @@ to the largest one that does not.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import chain, repeat
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
 
 _SWEEPS = 20  # of Gauss-Seidel before Newton's method
 _ITERATIONS = 60  # of Newton's method
-_COMPLIANCES = (1e-2, 1e-3, 1e-4, 1e-5, 1e-6)  # of proximal steps, of G's largest diagonal entry
+_COMPLIANCES = tuple(10.0**-k for k in range(2, 13))  # of proximal steps, of G's largest entry
 _ACCEPTED = 1e-4  # of the velocities, by which a solution may miss the conditions
 _EXACT = 1e-13  # of the impulses, or of the velocities: residual of a solution
 _GAIN = 1e-12  # of the energy involved: gain that rounding explains
@@ -96,12 +95,12 @@ class _Problem:
     def solve(self) -> Array | None:
         """Return the solution, None if none is found.
 
-        Proximal steps go on while each at least halves the velocity by which the conditions are missed: velocities of
-        redundant points contradict each other by rounding.
+        Proximal steps go on, with ever less compliance, while each at least halves the velocity by which the conditions
+        are missed: velocities of redundant points contradict each other by rounding.
         """
         x = self._swept(_COMPLIANCES[0])
         center, solution, least = np.zeros_like(x), None, _ACCEPTED
-        for share in chain(_COMPLIANCES, repeat(_COMPLIANCES[-1])):
+        for share in _COMPLIANCES:
             found = self._newton(x, center, share)
             if found is None:
                 return solution
@@ -110,12 +109,12 @@ class _Problem:
             x = center = found
             if missed <= least:
                 solution = found
-            elif share == _COMPLIANCES[-1]:
+            elif solution is not None:
                 return solution
             least = min(least, 0.5 * missed)
             if missed <= _EXACT:
                 return solution
-        return None
+        return solution
 
     @property
     def _size(self) -> float:

@@ -1,7 +1,7 @@
 """Impacts as events, `contact_law = "impact"`.
 
-Oracles: tests/data/reference/contact (closed forms); Newton's restitution with Coulomb friction at one point, solved
-in the plane here; balances of momentum and energy.
+Oracles: tests/data/reference/contact (closed forms, ContactBench); Newton's restitution with Coulomb friction at one
+point, solved in the plane here; balances of momentum and energy.
 """
 
 from __future__ import annotations
@@ -265,6 +265,70 @@ def test_elastic_balls_keep_their_energy(tmp_path: Path) -> None:
     strikes = trajectory.contact_impulses[:, :, 2] > 0
     wanted = expect["number of impacts of each"]["value"]
     assert (strikes.sum(axis=0)[:bodies] == wanted).all()
+
+
+def grid(setup: dict[str, Any], side: int) -> str:
+    """Balls in a cube above the floor, moved aside a little."""
+    random, gap = np.random.default_rng(3), setup["gap_m"]
+    cells = np.argwhere(np.ones((side, side, side)))
+    moved = setup["perturbation_m"] * random.uniform(-1, 1, (len(cells), 3)) * [1, 1, 0]
+    centres = gap * cells + [0, 0, setup["lowest_centre_m"]] + moved
+    return "".join(
+        ball(f"{{ xyz = {centre.tolist()} }}", setup["radius_m"], setup["mass_kg"], f"ball {k}")
+        for k, centre in enumerate(centres)
+    )
+
+
+def test_cube_of_elastic_balls_keeps_its_energy(tmp_path: Path) -> None:
+    """27 balls of the case's 216."""
+    setup, expect = case("simbench_666_elastic")
+    scene = scene_of(
+        tmp_path,
+        grid(setup, 3) + GROUND,
+        surface=restitution(setup["restitution"]),
+        duration=setup["time_s"],
+        every=0.1,
+    )
+    trajectory = pysim.simulate(scene)
+    found = energy(trajectory)
+    assert len(trajectory.events) > 300
+    assert within(expect["energy drift over the energy above the floor"], np.ptp(found) / found[0])
+    heights = trajectory.q.reshape(len(trajectory.t), -1, 7)[:, :, 2]
+    assert heights.min() > setup["radius_m"] - 1e-9  # none is lost
+
+
+def test_cube_of_balls_falls_apart_without_penetrating(tmp_path: Path) -> None:
+    """27 balls of the case's 216, with convex steps."""
+    setup, expect = case("simbench_666")
+    scene = world(
+        tmp_path,
+        grid(setup, 3) + GROUND,
+        surface=f"{restitution(setup['restitution'])}\nstiffness = 2e8",
+        duration=setup["time_s"],
+        step=2e-3,
+        every=0.02,
+    )
+    trajectory = ran(scene)
+    rows = range(len(trajectory.t))
+    deepest = [trajectory.contacts.of_row(k).penetration.max(initial=0) for k in rows]
+    assert within(expect["greatest penetration, mean over time"], float(np.mean(deepest)))
+    heights = trajectory.q.reshape(len(trajectory.t), -1, 7)[:, :, 2]
+    assert heights.min() > setup["radius_m"] - 1e-3
+
+
+@pytest.mark.parametrize("name", ["contactbench_sliding_cube", "contactbench_2cubes_t0"])
+def test_problem_of_complementarity_has_its_contact_velocities(name: str) -> None:
+    setup, expect = case(name)
+    order = np.arange(len(setup["g"])).reshape(-1, 3)[:, [2, 0, 1]].ravel()  # normal first
+    G, g = np.array(setup["G"])[np.ix_(order, order)], np.array(setup["g"])[order]
+    mu = np.array(setup["mu"])
+    impact = solve_impact(G, g.reshape(-1, 3), np.zeros(len(mu)), mu)
+    assert impact is not None
+    velocities = np.zeros(len(g))
+    velocities[order] = G @ impact.impulses.ravel() + g
+    wanted = expect["contact velocities c (lambda need not be unique)"]
+    assert np.abs(velocities - np.ravel(wanted["value"])).max() <= wanted["tolerance"]
+    assert within(expect["sum of normal impulses"], impact.impulses[:, 0].sum())
 
 
 def test_pendulum_bounces_off_a_wall(tmp_path: Path) -> None:
