@@ -187,6 +187,18 @@ def test_a_mesh_may_be_carried_by_a_plugin_joint(
 
 
 @pytest.mark.parametrize("way", WAYS)
+def test_theta_of_a_mesh_follows_its_vertices(way: str, meshes: tuple[Path, Array]) -> None:
+    mesh = pysim.mass_mesh(build(meshes[0], way), "arm")
+    expected = differences(lambda moved: mesh.moved(moved).theta(), mesh.vertices, 1e-5)
+    derivatives = mesh.theta_derivatives()
+    assert derivatives.shape == (10, 12, 3)
+    np.testing.assert_allclose(derivatives, expected, rtol=0, atol=1e-8 * np.abs(expected).max())
+    weights = np.arange(1.0, 11.0)
+    gradient = np.tensordot(weights, derivatives, 1)
+    np.testing.assert_allclose(mesh.theta_gradient(weights), gradient, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("way", WAYS)
 def test_theta_of_a_mesh_is_the_bodys(way: str, meshes: tuple[Path, Array]) -> None:
     model = build(meshes[0], way)
     mesh = pysim.mass_mesh(model, "arm")

@@ -100,6 +100,8 @@ def test_a_box_of_triangles_is_a_box() -> None:
     theta = inertia.mesh_inertia(CUBE * [0.2, 0.5, 1.1], FACES, 700.0)
     expected = inertia.Inertia.box(0.2, 0.5, 1.1, density=700.0).translated([0.1, 0.25, 0.55])
     np.testing.assert_allclose(theta, expected.theta, rtol=1e-14)
+    made = inertia.Inertia.from_mesh(CUBE * [0.2, 0.5, 1.1], FACES, 700.0)
+    np.testing.assert_array_equal(made.theta, theta)
 
 
 def test_the_integrals_are_those_of_trimesh(rng: np.random.Generator) -> None:
