@@ -6,6 +6,7 @@ Those about files are asserted beside their readers.
 from __future__ import annotations
 
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +28,7 @@ MODEL = SCENE.model
 TIMED = pysim.load_scene(SCENES / "timed_pendulum.toml")
 SWEPT = SCENES / "pendulum.toml"
 MOTION = np.zeros((3, 2, ARM.nv))
+VERTICES = len(pysim.mass_mesh(ARM, "upper_arm").vertices)
 NOTHING: Any = (0, 0)
 zeros = np.zeros
 
@@ -109,6 +111,29 @@ CALLS: dict[str, Callable[[], Any]] = {
     ),
     "matrix: must have the form [[m 1, -mc×], [mc×, I]], differs by 2": lambda: (
         pysim.inertia.Inertia.from_matrix(np.ones((6, 6)))
+    ),
+    "armature: must not be negative [kg or kg·m²], got -1.0": lambda: MODEL.with_armature([1, -1]),
+    "mesh: is on body 9 of a model of 3; take it from this model": lambda: (
+        pysim.torque_vertex_gradient(
+            ARM, *MOTION[:, 0], replace(pysim.mass_mesh(ARM, "upper_arm"), body=9), zeros(ARM.nv)
+        )
+    ),
+    "shell: must be a positive thickness [m], got -0.1": lambda: pysim.inertia.mesh_inertia(
+        np.eye(3), [[0, 1, 2]], 1.0, shell=-0.1
+    ),
+    "mesh: vertices must be real numbers [m], got dtype complex128": lambda: (
+        pysim.inertia.mesh_inertia(1j * np.eye(3), [[0, 1, 2]], 1.0)
+    ),
+    "joint.a.damping: must be a list of numbers, FIRST:LAST:COUNT or a distribution": lambda: (
+        pysim.sweep(SWEPT, {"joint.a.damping": [[1.0]]}, output="a.nc")
+    ),
+    "out: must be C-contiguous, aligned, native and writeable": lambda: (
+        pysim.torque_vertex_derivatives(
+            ARM, *MOTION[:, 0], "upper_arm", out=zeros((ARM.nv, VERTICES, 6))[..., ::2]
+        )
+    ),
+    f"{SCENES / 'double_pendulum.toml'}: step 1e-300 [s] makes more than 2**53 steps of 10 [s]; take a longer step": (
+        lambda: pysim.simulate(replace(SCENE, settings=replace(SCENE.settings, step=1e-300)))
     ),
     "module 'pysim' has no attribute 'nothing'": lambda: pysim.nothing,  # type: ignore[attr-defined]
     "module 'pysim.algorithms' has no attribute 'nothing'": lambda: pysim.algorithms.nothing,  # type: ignore[attr-defined]

@@ -296,15 +296,6 @@ class Actuator(Table, json_schema_extra=with_plugin_keys("type", (), ACTUATOR_KE
     @model_validator(mode="after")
     def _a_whole_sine(self) -> Actuator:
         if self.type is not None:
-            unfit = [
-                k
-                for k in ("offset", "amplitude", "frequency", "phase")
-                if k in self.model_fields_set
-            ]
-            if unfit:
-                raise error_text(
-                    f"has {unfit[0]}, which belongs to an actuator without a type; remove it"
-                )
             return self
         of_time = {"frequency", "phase"} & self.model_fields_set
         if of_time and "amplitude" not in self.model_fields_set:

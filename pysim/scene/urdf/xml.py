@@ -233,8 +233,7 @@ class _Reader:
             raise
         except (LookupError, ValueError) as error:
             raise SceneError(self.name, f"cannot be decoded: {error}; save it as UTF-8") from None
-        if self.root is None:  # expat reports an empty text
-            raise SceneError(self.name, "has no element; write one, as <robot>")
+        assert self.root is not None  # expat reports an empty text
         return self.root
 
     def _where(self) -> str:
