@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 DEFAULT = "default"
+DEFAULT_FRICTION = 1.0  # of SDF
 SPEED = 1.0  # [m/s] of the impact whose restitution a material has
 _FRICTIONS = (("ode", "mu", "mu2"), ("bullet", "friction", "friction2"))
 
@@ -35,15 +37,54 @@ def surface_of(collision: Element, omissions: Omissions) -> SurfaceSpec | None:
     friction = surface.child("friction") if surface is not None else None
     if friction is not None and not found:
         found = _directed(friction, collision, omissions)
+    spinning, rolling = _turning(friction, found, collision, omissions)
+    if spinning is not None and not found:
+        found = [DEFAULT_FRICTION]
     restitution = None
     bounce = surface.child("bounce") if surface is not None else None
     if bounce is not None:
         value = non_negative(bounce, "restitution_coefficient", "1", 0.0)
         restitution = (min(value, 1.0), SPEED) if value else None
-    if not found and restitution is None:
+    if not found and restitution is None and rolling is None:
         return None
     static, dynamic = (max(found), min(found)) if found else (None, None)
-    return SurfaceSpec(static_friction=static, dynamic_friction=dynamic, restitution=restitution)
+    return SurfaceSpec(
+        static_friction=static,
+        dynamic_friction=dynamic,
+        restitution=restitution,
+        rolling=rolling,
+        spinning=spinning,
+    )
+
+
+def _turning(
+    friction: Element | None, sliding: list[float], collision: Element, omissions: Omissions
+) -> tuple[float | None, float | None]:
+    """Return the lengths of spinning and rolling friction [m].
+
+    Gazebo bounds the moment about the normal by 3π/16 a μ₃ f_n on a patch of radius a, pysim by ρ μ f_n.
+    """
+    spinning, rolling = None, None
+    torsional = None if friction is None else friction.child("torsional")
+    if torsional is not None:
+        coefficient = non_negative(torsional, "coefficient", "1", 1.0)
+        radius = non_negative(torsional, "patch_radius", "m", 0.0)
+        name = collision.attributes.get("name", "")
+        item = f"{collision.owner}: the torsional friction of collision {name!r}"
+        patch = torsional.child("use_patch_radius")
+        if patch is not None and patch.content.strip() in {"0", "false"}:
+            reason = "is left out: its patch depends on the depth; give it a patch_radius"
+            omissions.add("frictions", item, collision.where, reason)
+        elif coefficient and radius and min(sliding, default=DEFAULT_FRICTION):
+            mu = min(sliding, default=DEFAULT_FRICTION)
+            spinning = 3 * math.pi / 16 * radius * coefficient / mu
+        elif coefficient and radius:
+            reason = "is left out: it slides freely"
+            omissions.add("frictions", item, collision.where, reason)
+    bullet = None if friction is None else friction.child("bullet")
+    if bullet is not None:
+        rolling = non_negative(bullet, "rolling_friction", "m", 0.0) or None
+    return spinning, rolling
 
 
 def _directed(friction: Element, collision: Element, omissions: Omissions) -> list[float]:

@@ -13,7 +13,7 @@ _REASONS = {
     "sensor": "is not read: a sensor for other programs",
     "safety_controller": "is not read: a controller for other programs",
     "calibration": "is not read: a reference position of an encoder",
-    "contact": "is read for its lateral friction alone: contact parameters of Bullet",
+    "contact": "is read for its friction alone: contact parameters of Bullet",
 }
 
 

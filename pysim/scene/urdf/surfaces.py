@@ -10,6 +10,7 @@ that of Drake, else of Gazebo. Stiffness and damping for these programs are list
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pysim.scene.materials import Materials, with_contacts
@@ -41,6 +42,7 @@ def read_contacts(
         name = link.attributes.get("name", "")
         for contact in link.all("contact"):
             _add(frictions, name, contact, ("lateral_friction",), omissions)
+            _add_turning(frictions, name, contact, omissions)
     for extension in robot.all("gazebo"):
         _add(
             frictions,
@@ -85,6 +87,20 @@ def _add(
         omissions.add("frictions", item, holder.where, reason)
         static = dynamic
     frictions[link] = SurfaceSpec(static_friction=static, dynamic_friction=dynamic)
+
+
+def _add_turning(
+    frictions: dict[str, SurfaceSpec], link: str, contact: Element, omissions: Omissions
+) -> None:
+    """Record the lengths of rolling and spinning friction [m], which Bullet multiplies by the ground's friction."""
+    for name in ("rolling", "spinning"):
+        for element in contact.all(f"{name}_friction"):
+            value = _number(element, link, omissions)
+            own = frictions.get(link, SurfaceSpec())
+            if value and name == "rolling":
+                frictions[link] = replace(own, rolling=value)
+            elif value:
+                frictions[link] = replace(own, spinning=value)
 
 
 def _number(element: Element, link: str, omissions: Omissions) -> float | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from typing import TYPE_CHECKING
 
@@ -112,3 +113,30 @@ def test_a_mistake_is_reported(tmp_path: Path, text: str, expected: str) -> None
     with pytest.raises(PysimError) as caught:
         pysim.load_model(written(tmp_path, text))
     assert caught.value.problem == expected
+
+
+TORSION = """<surface><friction><torsional><coefficient>0.8</coefficient>{}</torsional>
+<ode><mu>0.5</mu></ode><bullet><rolling_friction>0.003</rolling_friction></bullet></friction></surface>"""
+
+
+def test_torsional_friction_of_a_patch_bounds_the_moment_as_in_gazebo(tmp_path: Path) -> None:
+    surface = TORSION.format("<patch_radius>0.02</patch_radius>")
+    spec = read_model(written(tmp_path, BALL.format(SPHERE, surface)))
+    assert spec.contacts is not None
+    (material,) = spec.contacts.materials.values()
+    assert material.dynamic_friction == 0.5
+    assert material.spinning is not None
+    moment = material.spinning * 0.5  # over the normal force
+    assert moment == pytest.approx(3 * math.pi / 16 * 0.02 * 0.8, rel=1e-15)
+    assert material.rolling == 0.003
+
+
+def test_torsional_friction_of_a_depth_is_named(tmp_path: Path) -> None:
+    patch = "<use_patch_radius>false</use_patch_radius><surface_radius>0.1</surface_radius>"
+    path = written(tmp_path, BALL.format(SPHERE, TORSION.format(patch)))
+    with pytest.warns(PysimWarning) as caught:
+        read_model(path)
+    assert str(caught[0].message).endswith(
+        "link 'ball': the torsional friction of collision 'skin' is left out: its patch depends on the depth; give it "
+        "a patch_radius"
+    )

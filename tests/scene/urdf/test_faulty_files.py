@@ -229,7 +229,7 @@ def test_extensions_are_listed(write: Write, capsys: pytest.CaptureFixture[str])
     shown = capsys.readouterr().out.replace(f"{path.parent}/", "")
     assert (
         "  left out    r.urdf:2:259: <transmission> 't' is not read: it names no joint\n"
-        "  left out    r.urdf:2:158: link 'arm': <contact> is read for its lateral friction alone: contact "
+        "  left out    r.urdf:2:158: link 'arm': <contact> is read for its friction alone: contact "
         "parameters of Bullet\n"
         "  left out    r.urdf:2:283: <gazebo> 'arm' is read for its friction alone: an extension for Gazebo\n"
     ) in shown

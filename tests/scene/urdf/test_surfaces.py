@@ -73,6 +73,17 @@ def test_friction_for_gazebo_bullet_and_drake_is_that_of_materials(tmp_path: Pat
     assert texts == []
 
 
+def test_rolling_and_spinning_friction_of_bullet_are_lengths(tmp_path: Path) -> None:
+    turning = '<rolling_friction value="0.01"/><spinning_friction value="0.02"/></contact>'
+    text = ROBOT.format("").replace(BULLET, BULLET.replace("</contact>", turning))
+    assert turning in text
+    (tmp_path / "r.urdf").write_text(text, "utf-8")
+    contacts = read_model(tmp_path / "r.urdf").contacts
+    assert contacts is not None
+    found = contacts.materials["r/surface"]
+    assert (found.static_friction, found.rolling, found.spinning) == (0.6, 0.01, 0.02)
+
+
 def test_the_ground_of_a_scene_has_the_friction_of_the_links(tmp_path: Path) -> None:
     (tmp_path / "r.urdf").write_text(ROBOT.format(""), "utf-8")
     text = """[[model]]
