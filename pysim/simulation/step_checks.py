@@ -11,6 +11,7 @@ from pysim.algorithms import minverse
 from pysim.integrators import find_integrator
 from pysim.joints import find_joint
 from pysim.mechanism.model import State
+from pysim.simulation.sampled_stability import stable_share
 from pysim.simulation.stability import (
     GROWTH,
     bounce_bound,
@@ -50,6 +51,7 @@ def long_steps(scene: Scene, bounds: StepBounds | None = None) -> Iterator[str]:
         yield _bounce(scene, stop, bounce)
     yield from _fast_spins(scene)
     yield from short_periods(scene)
+    yield from _long_periods(scene)
     if settings.integrator == "convex" and scene.signals is not None:
         yield from _fast_servo(scene, bounds or step_bounds(scene))
     if settings.integrator not in GROWTH or find_integrator(settings.integrator).adaptive:
@@ -118,6 +120,23 @@ def short_periods(scene: Scene) -> Iterator[str]:
             f"the period of {name!r}, {short[name]:g} [s], is shorter than simulation.step, {settings.step:g} [s]: "
             f"every step is cut at its instants; take a step of {short[name]:g} or less, or a longer period"
         )
+
+
+def _long_periods(scene: Scene) -> Iterator[str]:
+    """Describe sampled control that is unstable at its periods, and stable with shorter ones."""
+    found = stable_share(scene)
+    if found is None or scene.signals is None:
+        return
+    share, joint = found
+    kinds = {block.name: block.kind for block in scene.spec.blocks}
+    periods = dict(zip(scene.signals.sampled, scene.signals.periods, strict=True))
+    acting = [name for name in periods if kinds.get(name) == "controller"] or list(periods)
+    longest = max(periods[name] for name in acting)
+    by = ", ".join(map(repr, acting))
+    yield (
+        f"the control of joint {joint!r} by {by} is unstable with a period of {longest:g} [s] at the start; "
+        f"take {0.8 * share * longest:.2g} or less, or smaller gains"
+    )
 
 
 def is_stiff(scene: Scene, bounds: StepBounds | None = None) -> bool:

@@ -11,8 +11,10 @@ import warnings
 
 import numpy as np
 import pytest
+from scipy.linalg import expm
 
 import pysim
+from pysim.simulation.sampled_stability import exponential, stable_share
 from pysim.simulation.stability import step_bounds
 from tests.elements.blocks import constant, disc, motor, scene_of, simulation, table
 
@@ -81,3 +83,63 @@ def test_periods_of_a_step_or_more_are_not_reported(tmp_path, period):
     text = disc(0.1) + pd(kp=1.0, kd=0.1, period=period)
     assert warnings_of(scene_of(tmp_path, text + simulation("rk4"))) == []
     assert warnings_of(scene_of(tmp_path, text + simulation())) == []
+
+
+def test_a_gain_that_a_period_makes_unstable_is_reported_with_the_period_that_would_do(tmp_path):
+    """Sampled damping is v ← (1 − kd T / I) v: stable up to T = 2 I / kd = 40 ms."""
+    text = disc(0.1) + pd(kp=0.0, kd=5.0, period=0.05)
+    scene = scene_of(tmp_path, text + simulation("rk4", duration=2.0))
+    (text,) = warnings_of(scene)
+    assert text == (
+        "the control of joint 'hinge' by 'pd' is unstable with a period of 0.05 [s] at the start; "
+        "take 0.032 or less, or smaller gains"
+    )
+    share, joint = stable_share(scene)
+    assert share * 0.05 == pytest.approx(0.04, rel=3e-3)
+    assert joint == "hinge"
+
+
+@pytest.mark.parametrize("scheme", ["rk4", "generalized_alpha", "dopri5", "convex"])
+def test_the_period_of_sampled_control_is_judged_in_every_scheme(tmp_path, scheme):
+    """q̈ = −(kp q + kd v) / I, held for T: runs at 0.98 and 1.02 of the stable period fall and grow."""
+    gains = {"kp": 50.0, "kd": 2.0}
+    scene = scene_of(tmp_path, disc(0.1) + pd(period=0.1, **gains) + simulation(scheme))
+    share, _ = stable_share(scene)
+    for factor, grows in ((0.98, False), (1.02, True)):
+        period = factor * share * 0.1
+        text = disc(0.1, v=1.0) + pd(period=period, **gains)
+        run = simulation("rk4", step=period / 4, duration=300 * period, interval=period)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", pysim.PysimWarning)
+            v = pysim.simulate(scene_of(tmp_path, text + run)).v[:, 0]
+        assert (np.abs(v[-30:]).max() > np.abs(v[60:90]).max()) == grows
+
+
+def test_control_of_several_periods_is_judged_together(tmp_path):
+    """A sensor at 10 ms delays the damping of a controller at 20 ms, which reads its held rate."""
+    text = disc(0.1) + table(
+        "sensor", name="slow", type="coordinates", coordinates=["hinge"], period=0.01
+    )
+    control = pd(kp=0.0, kd=12.0, period=0.02).replace("angle.", "slow.")
+    scene = scene_of(tmp_path, text + control + simulation("rk4", duration=0.5))
+    (found,) = warnings_of(scene)
+    assert found.startswith(
+        "the control of joint 'hinge' by 'pd' is unstable with a period of 0.02 [s]"
+    )
+    assert stable_share(scene)[0] * 0.02 == pytest.approx(2 * 0.1 / 12.0, rel=3e-3)
+
+
+def test_control_that_no_period_makes_stable_is_not_reported(tmp_path):
+    """A controller that pushes away from its target grows with every period; one without damping does, slowly."""
+    for kp in (-5.0, 5.0):
+        text = disc(0.1) + pd(kp=kp, kd=0.0, period=0.01)
+        assert stable_share(scene_of(tmp_path, text + simulation("rk4"))) is None
+
+
+def test_the_exponential_of_a_matrix_is_that_of_scipy():
+    rng = np.random.default_rng(5)
+    for size, scale in ((1, 1.0), (4, 0.01), (6, 30.0)):
+        A = scale * rng.standard_normal((size, size))
+        expected = expm(A)
+        error = np.abs(exponential(A) - expected).max()
+        assert error < 1e-11 * np.abs(expected).max()
