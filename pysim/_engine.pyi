@@ -899,6 +899,8 @@ def update_signals(
     loop_q: Array | None = None,
     first: bool = False,
     contacts: Contacts | None = None,
+    a: Array | None = None,
+    f_ext: Array | None = None,
     threads: int = 1,
 ) -> None: ...
 def read_signals(

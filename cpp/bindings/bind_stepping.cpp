@@ -85,6 +85,13 @@ class FixedRun {
   void jump() { call_.batch().jumped = true; }
 
   /// Runs the sampled blocks of `due` at the states reached.
+  /// Accelerations (states, nv) and wrenches (states, nbodies, 6) that the signals read, None for the
+  /// system's.
+  void measure(py::handle a, py::handle f_ext) {
+    if (!a.is_none()) call_.set_x(a, "a", model_.nv());
+    if (!f_ext.is_none()) call_.set_f_ext(f_ext);
+  }
+
   void update(double time, std::uint64_t due, bool first, int threads) {
     engine::Batch<double>& batch = call_.batch();
     batch.first = first;
@@ -288,9 +295,12 @@ void bind_stepping(py::module_& m) {
          py::handle loop_q,
          bool first,
          const ModelContacts* contacts,
+         py::handle a,
+         py::handle f_ext,
          int threads) {
         std::optional<SchemeMemory::Array> none;
         FixedRun run(model, q, v, "semi_implicit", actuation, loop_q, none, signals, contacts, 0.9);
+        run.measure(a, f_ext);
         const ReleasedGil nogil;
         run.update(time, due, first, threads);
       },
@@ -305,10 +315,14 @@ void bind_stepping(py::module_& m) {
       "loop_q"_a = py::none(),
       "first"_a = false,
       "contacts"_a = nullptr,
+      "a"_a = py::none(),
+      "f_ext"_a = py::none(),
       "threads"_a = 1,
       "Runs the sampled blocks of the model's signals that are due at a time (bit k: block k) on states "
       "(nq,) or (states, nq); signals (states, signal_numbers) is updated in place. At the first instant "
-      "they read accelerations of 0.");
+      "they read accelerations of 0, later those of the model's forces and its smooth contacts, or a (..., "
+      "nv) "
+      "and the wrenches f_ext (..., nbodies, 6) of loops and contacts.");
   m.def(
       "read_signals",
       [](const Model& model,

@@ -155,9 +155,10 @@ struct UpdateSignals {
     const auto signals = at.signals();
     S* const loop_q = at.loop_q();
     const S *const q = at.reduced_q(), *const v = at.reduced_v();
+    const stepping::Measured<S> measured = {batch.x == nullptr ? nullptr : at.reduced_x(), at.f_ext()};
     stepping::System<S> system = {at.model, *batch.actuation, at.w, loop_q};
     system.signals = signals;
-    stepping::update_signals<S>(system, all<S>(batch.time), q, v, batch.due, batch.first);
+    stepping::update_signals<S>(system, all<S>(batch.time), q, v, batch.due, batch.first, measured);
     at.save_signals(signals.numbers);
   }
 };

@@ -60,18 +60,31 @@ AfterDynamics<S> after_dynamics(const SignalPoint<S>& at,
   return found;
 }
 
-/// Wrenches of 0 on every body.
+/// Wrenches on every body: those of f_ext, 0 without any.
 template <class S>
-spatial::Force<S>* take_wrenches(const ModelOf<S>& model, Workspace<S>& w) {
+spatial::Force<S>* take_wrenches(const ModelOf<S>& model, Workspace<S>& w, const spatial::Force<S>* f_ext) {
   auto* const wrench = take<spatial::Force<S>>(w, model.bodies);
-  for (int b = 0; b < model.bodies; ++b) wrench[b] = spatial::zero_force<S>();
+  for (int b = 0; b < model.bodies; ++b) wrench[b] = f_ext == nullptr ? spatial::zero_force<S>() : f_ext[b];
   return wrench;
 }
 
-/// Runs the blocks of `due` (bit k: block k) at a time, and changes the numbers of the signals. Before the
-/// `first` instant nothing was accelerated.
+/// v̇ of a step with contacts, and the wrenches of loops and contacts on the bodies; null without any.
 template <class S>
-void update_signals(const System<S>& system, S time, const S* q, const S* v, std::uint64_t due, bool first) {
+struct Measured {
+  const S* a = nullptr;
+  const spatial::Force<S>* f_ext = nullptr;
+};
+
+/// Runs the blocks of `due` (bit k: block k) at a time, and changes the numbers of the signals. Before the
+/// `first` instant nothing was accelerated; without a `measured` v̇ it is that of the system.
+template <class S>
+void update_signals(const System<S>& system,
+                    S time,
+                    const S* q,
+                    const S* v,
+                    std::uint64_t due,
+                    bool first,
+                    const Measured<S>& measured) {
   const auto& model = system.model;
   const tree::Signals& signals = *model.signals;
   const auto is_due = [due](int k) { return ((due >> k) & 1) != 0; };
@@ -88,13 +101,17 @@ void update_signals(const System<S>& system, S time, const S* q, const S* v, std
     S* const a = take<S>(w, model.reduced_nv);
     System<S> inner = system;
     inner.workspace = w;
-    inner.acceleration(time, q, v, a);
+    if (measured.a == nullptr) {
+      inner.acceleration(time, q, v, a);
+    } else {
+      for (int i = 0; i < model.reduced_nv; ++i) a[i] = measured.a[i];
+    }
     spatial::Force<S>* acting = nullptr;
     if (weighs) {
-      acting = take_wrenches(model, w);
+      acting = take_wrenches(model, w, measured.f_ext);
       add_acting_wrenches(at, acting, w);
       inner.workspace = w;
-      add_loop_wrenches<S>(inner, time, q, v, acting);
+      if (measured.a == nullptr) add_loop_wrenches<S>(inner, time, q, v, acting);
     }
     auto found = after_dynamics<S>(at, a, acting, w);
     if (first) {
@@ -136,8 +153,7 @@ void read_signals(const ModelOf<S>& model,
   if (signals.readings.after_dynamics) {
     spatial::Force<S>* acting = nullptr;
     if (reads_reactions(signals, signals.readings)) {
-      acting = take_wrenches(model, w);
-      for (int b = 0; f_ext != nullptr && b < model.bodies; ++b) acting[b] = f_ext[b];
+      acting = take_wrenches(model, w, f_ext);
       add_acting_wrenches(at, acting, w);
     }
     const auto found = after_dynamics<S>(at, a, acting, w);

@@ -758,6 +758,7 @@ class GraphBuilder:
             None if self._key is None else NoiseKey(self._key, self.seed),
             self._callbacks([block.name for block, _, _ in blocks]),
             tuple(tuple(self._gates.get(k, ())) for k in range(max(self._gates, default=-1) + 1)),
+            sum(1 << k for k, (_, nodes, _) in enumerate(blocks) if self._is_measured(nodes)),
         )
 
     def _callbacks(self, order: Sequence[str]) -> tuple[Callback, ...]:
@@ -976,20 +977,21 @@ class GraphBuilder:
         order.sort(key=lambda name: name in later)
         return [found[name] for name in order]
 
-    def _check_stages(self, rows: Sequence[int]) -> None:
-        """Reject forces and rates that depend on accelerations, which exist after the dynamics only."""
+    def _is_measured(self, nodes: Sequence[int]) -> bool:
+        """Whether nodes depend on accelerations or wrenches, which exist after the dynamics only."""
         late = {SignalSource.acceleration, SignalSource.port_acceleration, SignalSource.reaction}
-        if not any(source in late for source, _ in self.symbols.read_by(rows)):
+        return any(source in late for source, _ in self.symbols.read_by(nodes))
+
+    def _check_stages(self, rows: Sequence[int]) -> None:
+        """Reject forces and rates that depend on accelerations and wrenches."""
+        if not self._is_measured(rows):
             return
         sensors = [
             block
             for block in self.blocks.values()
             if block.kind == "sensor"
-            and any(
-                source in late
-                for source, _ in self.symbols.read_by(
-                    [k for nodes in self.values(block.name).numbers.values() for k in nodes]
-                )
+            and self._is_measured(
+                [k for nodes in self.values(block.name).numbers.values() for k in nodes]
             )
         ]
         names = ", ".join(repr(block.name) for block in sensors)

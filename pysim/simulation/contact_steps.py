@@ -90,7 +90,8 @@ def run_convex(
             steps, end = int(intervals.steps[:made].sum()), float(ends[made - 1])
             own = None
             if signals is not None:
-                signals.update(end, int(due[made - 1]), q_t[made - 1], v_t[made - 1], loop_q)
+                last_q, last_v, touching = q_t[made - 1], v_t[made - 1], report[made - 1]
+                signals.update(end, int(due[made - 1]), last_q, last_v, loop_q, report=touching)
                 signals_t[made - 1, 0] = signals.numbers
                 own = signals_t[rows, 0]
             yield Segment(

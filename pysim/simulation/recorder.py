@@ -14,26 +14,21 @@ import numpy as np
 
 from pysim import _engine
 from pysim.algorithms import (
-    aba,
     elastic_energy,
     forward_kinematics,
     kinetic_energy,
     potential_energy,
 )
 from pysim.errors import PysimError, SimulationError
-from pysim.loops.constraints import constrained_motion
 from pysim.mechanism.passive_elements import TOTALS
+from pysim.simulation.accelerations import accelerations_and_forces, forces_of_actuators
 from pysim.simulation.contact_report import (
-    contact_wrenches,
-    pair_sums,
     reported_points,
     start_report,
 )
 from pysim.simulation.diagnosis import plugin_fault
 from pysim.simulation.force_records import ForceRecords
 from pysim.simulation.ledger import work_of
-from pysim.simulation.loop_loads import with_loops
-from pysim.simulation.signal_runs import forces_of_actuators
 from pysim.spatial.arrays import map_rows
 from pysim.trajectory import Events, TrajectoryHeader, TrajectoryWriter
 from pysim.trajectory.contacts import ContactPoints, joined_points
@@ -267,31 +262,6 @@ def _works(terms: Sequence[WorkTerm], signals: Array, rows: Array) -> list[Array
     passive = [x for x, term in zip(each, terms, strict=True) if not term.injects]
     active = [x for x, term in zip(each, terms, strict=True) if term.injects]
     return [*each, none - sum(passive, none), sum(active, none)]
-
-
-def accelerations_and_forces(
-    scene: Scene, tau: Array, q: Array, v: Array, loop_q: Array, report: Array
-) -> tuple[Array, list[Array], Array | None]:
-    """Return v̇ (n, nv) of n states under forces tau (n, nv), passive and contact forces, and constraint forces.
-
-    These are wrenches of the loops (n, loops, 6), forces of the couplings (n, couplings), and forces and impulses of
-    pairs of links that touch (n, pairs, 3), if there are any; then the wrenches of contacts and loops on bodies
-    (n, nbodies, 6), None without any.
-    """
-    model = scene.model
-    f_ext, pairs = None, []
-    if scene.contacts is not None and scene.contacts.pairs:
-        f_ext = contact_wrenches(scene.contacts, model, q, report)
-        pairs = list(pair_sums(scene.contacts, report))
-    if not (model.loop_names or model.coupling_names):
-        return aba(model, q, v, tau, f_ext, passive=True), pairs, f_ext
-    moved = constrained_motion(model, q, v, tau, f_ext, loop_q=loop_q, passive=True)
-    forces = []
-    if model.loop_names:
-        forces.append(moved.loop_wrenches)
-    if model.coupling_names:
-        forces.append(moved.coupling_forces)
-    return moved.a, [*forces, *pairs], with_loops(scene, q, moved.loop_wrenches, f_ext)
 
 
 def header_of(scene: Scene, records: ForceRecords) -> TrajectoryHeader:

@@ -403,7 +403,7 @@ def _in_packs(worlds: _Worlds, blocks: list[_Block]) -> tuple[Rollout, int]:
     counts = [block.every for block in blocks for _ in range(block.rows)]
     signals = _begin_signals(worlds, loop_q)
     recorder = _SignalRecorder(worlds, count, len(t))
-    recorder.record(0, t[0], q, v, signals)
+    recorder.record(0, t[0], q, v, loop_q, signals)
     forces = _ContactRecorder(worlds, count, len(t))
     total = 0
     for row, (start, end, every) in enumerate(
@@ -411,6 +411,7 @@ def _in_packs(worlds: _Worlds, blocks: list[_Block]) -> tuple[Rollout, int]:
     ):
         instants = Instants() if signals is None else signals.instants
         longest = (end - start) / every
+        touching: Array | None = None  # report of the last convex step
         for begin, until, due in _pieces(start, end, instants):
             steps = every if not instants.periods else steps_between(begin, until, longest)
             step, total = (until - begin) / steps, total + steps
@@ -420,13 +421,16 @@ def _in_packs(worlds: _Worlds, blocks: list[_Block]) -> tuple[Rollout, int]:
             numbers = None if signals is None else signals.numbers
             jumped = signals is not None and signals.jumped
             if scene.contacts is not None and scene.smooth_contacts is None:
+                reports = worlds.contacts or bool(worlds.recorded)
+                reports = reports or (signals is not None and signals.measures(due))
                 now = np.array([begin]), np.array([step]), np.array([steps])
                 found_q, found_v, report, _, made, _, _ = _engine.advance_contacts(
                     scene.contacts.engine, q, v, *now, scene.actuation, loop_q=loop_q,
-                    memory=scheme, signals=numbers, reports=worlds.contacts,
+                    memory=scheme, signals=numbers, reports=reports,
                     threads=worlds.threads, **settings.parameters,
                 )  # fmt: skip
                 q, v, done = found_q[0], found_v[0], made[0]
+                touching = report[0] if reports else None
                 forces.add(row, report[0], alive & (done == steps))
                 for k in np.flatnonzero(alive & (done < steps)).tolist():
                     at, last = State(q[k], v[k], loop_q[k]), begin + done[k] * step
@@ -453,10 +457,10 @@ def _in_packs(worlds: _Worlds, blocks: list[_Block]) -> tuple[Rollout, int]:
                 signals.jumped = False
                 if worlds.controls is not None and until == end and row < len(t) - 1:
                     signals.set_inputs(worlds.controls[:, row])
-                signals.update(until, due, q, v, loop_q, threads=worlds.threads)
+                signals.update(until, due, q, v, loop_q, worlds.threads, touching)
         rows_q.append(np.where(alive[:, None], q, np.nan))
         rows_v.append(np.where(alive[:, None], v, np.nan))
-        recorder.record(row, end, q, v, signals, alive)
+        recorder.record(row, end, q, v, loop_q, signals, alive, touching)
     q_t, v_t = np.stack(rows_q, axis=1), np.stack(rows_v, axis=1)
     if errors:
         _warn_of_ends(errors, count, int((~alive).sum()), stacklevel=5)
@@ -533,14 +537,16 @@ class _SignalRecorder:
         t: float,
         q: Array,
         v: Array,
+        loop_q: Array,
         signals: SignalRun | None,
         alive: NDArray[np.bool_] | None = None,
+        report: Array | None = None,
     ) -> None:
-        """Record one row of every world at t [s]."""
+        """Record one row of every world at t [s], after a convex step with what its contacts report."""
         if not self._wanted or signals is None:
             return
-        numbers = np.atleast_2d(signals.numbers)
-        rows = signals_of_states(self._scene, np.full(len(q), t), q, v, numbers)
+        times, numbers = np.full(len(q), t), np.atleast_2d(signals.numbers)
+        rows = signals_of_states(self._scene, times, q, v, numbers, loop_q, report)
         for s in self._wanted:
             values = rows[:, s.first] if s.is_single else rows[:, s.first : s.first + s.size]
             where = slice(None) if alive is None else alive
@@ -553,16 +559,17 @@ class _SignalRecorder:
         t: Array,
         q: Array,
         v: Array,
+        loop_q: Array,
         scene: Scene,
         signals: SignalRun | None,
         numbers: Array | None = None,
+        report: Array | None = None,
     ) -> None:
         """Record rows of world k from `row` on."""
         if not self._wanted or signals is None or not len(t):
             return
-        rows = signals_of_states(
-            scene, t, q, v, signals.numbers[None] if numbers is None else numbers
-        )
+        own = signals.numbers[None] if numbers is None else numbers
+        rows = signals_of_states(scene, t, q, v, own, loop_q, report)
         for s in self._wanted:
             values = rows[:, s.first] if s.is_single else rows[:, s.first : s.first + s.size]
             self.found[s.name][k, row : row + len(t)] = values
@@ -685,9 +692,8 @@ def _one_by_one(worlds: _Worlds, blocks: list[_Block]) -> tuple[Rollout, int]:
             signals.numbers[:] = worlds.signals[k]
             if inputs is not None:
                 signals.set_inputs(inputs)
-        recorder.record_world(
-            k, 0, t[:1], worlds.q0[k : k + 1], worlds.v0[k : k + 1], scene, signals
-        )
+        own_q, own_v, near = (x[k : k + 1] for x in (worlds.q0, worlds.v0, worlds.loop_q))
+        recorder.record_world(k, 0, t[:1], own_q, own_v, near, scene, signals)
         if worlds.scheme is not None:
             memories[k].numbers[:] = worlds.scheme[k]
         try:
@@ -695,7 +701,8 @@ def _one_by_one(worlds: _Worlds, blocks: list[_Block]) -> tuple[Rollout, int]:
             for part in _parts(scene, t, memories[k], signals, own):
                 n = len(part.t)
                 q[k, row : row + n], v[k, row : row + n] = part.q, part.v
-                recorder.record_world(k, row, part.t, part.q, part.v, scene, signals, part.signals)
+                states = part.q, part.v, part.loop_q, scene, signals, part.signals
+                recorder.record_world(k, row, part.t, *states, part.report)
                 report = part.report
                 if report is None and worlds.contacts:
                     report = start_report(scene, part.q, part.v)

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import inspect
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from pysim import _engine
-from pysim.algorithms import aba
 from pysim.errors import JointError, PysimError
-from pysim.loops.constraints import constrained_motion
-from pysim.mechanism.actuation import actuator_forces
-from pysim.simulation.contact_report import contact_wrenches, start_report
-from pysim.simulation.loop_loads import with_loops
+from pysim.simulation.accelerations import accelerations_and_forces, forces_of_actuators
+from pysim.simulation.contact_report import start_report
 from pysim.tracing.author_code import author_error, method_place
 from pysim.tracing.random_numbers import world_key
 
@@ -50,6 +47,7 @@ class SignalRun:
     inputs_until: float = math.inf  # [s], end of the interval in which the inputs are held
     next_inputs: Array | None = None  # (…, inputs) from then on
     calls: bool = True  # whether controllers in Python are called
+    _measured: dict[str, Array | None] = field(default_factory=dict)  # of the step before
 
     @property
     def periods(self) -> tuple[float, ...]:
@@ -99,13 +97,44 @@ class SignalRun:
         self.jumped = False
 
     def update(
-        self, t: float, due: int, q: Array, v: Array, loop_q: Array, threads: int = 1
+        self,
+        t: float,
+        due: int,
+        q: Array,
+        v: Array,
+        loop_q: Array,
+        threads: int = 1,
+        report: Array | None = None,
     ) -> None:
-        """Run the sampled blocks that are due at t [s] (see `with_instants`); they read the inputs from t on."""
+        """Run the sampled blocks that are due at t [s] (see `with_instants`); they read the inputs from t on.
+
+        What they read of accelerations follows the contact forces of `report` (…, points, 18) after a convex step.
+        """
         if self.next_inputs is not None and t >= self.inputs_until:
             self.set_inputs(self.next_inputs)
-        if due:
-            self._run(t, due, q, v, loop_q, first=False, threads=threads)
+        if not due:
+            return
+        self._measured = {}
+        if report is not None and self.measures(due):
+            self._measured = self._after_contacts(t, q, v, loop_q, report)
+        self._run(t, due, q, v, loop_q, first=False, threads=threads)
+
+    def measures(self, due: int) -> bool:
+        """Whether a block that is due reads accelerations or wrenches."""
+        return self.scene.signals is not None and bool(due & self.scene.signals.measuring)
+
+    def _after_contacts(
+        self, t: float, q: Array, v: Array, loop_q: Array, report: Array
+    ) -> dict[str, Array | None]:
+        """Return the accelerations and wrenches at the end of a convex step."""
+        rows = [np.atleast_2d(x) for x in (q, v, loop_q)]
+        times, numbers = np.full(len(rows[0]), t), np.atleast_2d(self.numbers)
+        report = report.reshape(-1, *report.shape[-2:])
+        tau = forces_of_actuators(self.scene, times, *rows[:2], numbers)
+        a, _, f_ext = accelerations_and_forces(self.scene, tau, *rows, report)
+        leading = q.shape[:-1]
+        wrenches = None if f_ext is None else f_ext.reshape(*leading, *f_ext.shape[1:])
+        return {"a": a.reshape(v.shape), "f_ext": wrenches}
 
     def _run(
         self,
@@ -185,6 +214,7 @@ class SignalRun:
             first=first,
             contacts=self.scene.smooth_contacts,
             threads=threads,
+            **self._measured,
         )
 
 
@@ -243,24 +273,20 @@ def with_instants(times: Iterator[float], instants: Instants) -> Iterator[tuple[
             yield first, False, due
 
 
-def forces_of_actuators(scene: Scene, t: Array, q: Array, v: Array, signals: Array) -> Array:
-    """Return the generalised forces (n, nv) of the actuators of n states at t (n,) [s]."""
-    tau = actuator_forces(scene.actuation, t)
-    if scene.signals is not None:
-        tau = tau + _engine.signal_forces(scene.model, t, q, v, signals)[0]
-    return tau
+def signals_of_states(
+    scene: Scene,
+    t: Array,
+    q: Array,
+    v: Array,
+    signals: Array,
+    loop_q: Array | None = None,
+    report: Array | None = None,
+) -> Array:
+    """Return the readings (n, readings) of all signals of n states at t (n,) [s].
 
-
-def signals_of_states(scene: Scene, t: Array, q: Array, v: Array, signals: Array) -> Array:
-    """Return the readings (n, readings) of all signals of n states at t (n,) [s]."""
-    model = scene.model
+    `report` (n, points, 18) is that of the contacts; without it they are smooth, or there are none.
+    """
     tau = forces_of_actuators(scene, t, q, v, signals)
-    f_ext = None
-    if scene.contacts is not None and scene.smooth_contacts is not None:
-        f_ext = contact_wrenches(scene.contacts, model, q, start_report(scene, q, v))
-    if not model.rows:
-        a = aba(model, q, v, tau, f_ext, passive=True)
-    else:
-        moved = constrained_motion(model, q, v, tau, f_ext, passive=True)
-        a, f_ext = moved.a, with_loops(scene, q, moved.loop_wrenches, f_ext)
-    return np.asarray(_engine.read_signals(model, t, q, v, a, signals, f_ext))
+    found = start_report(scene, q, v) if report is None else report
+    a, _, f_ext = accelerations_and_forces(scene, tau, q, v, loop_q, found)
+    return np.asarray(_engine.read_signals(scene.model, t, q, v, a, signals, f_ext))

@@ -26,7 +26,8 @@ from pysim.algorithms import aba, aba_derivatives, crba, minverse
 from pysim.integrators import find_integrator
 from pysim.loops import allowed_motions, constrained_aba, constrained_aba_derivatives, project
 from pysim.mechanism.actuation import actuator_forces
-from pysim.simulation.signal_runs import begin_signals, forces_of_actuators
+from pysim.simulation.accelerations import forces_of_actuators
+from pysim.simulation.signal_runs import begin_signals
 
 if TYPE_CHECKING:
     from collections.abc import Callable

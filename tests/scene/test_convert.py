@@ -21,8 +21,8 @@ from pysim.scene.convert import ConvertOptions, convert
 from pysim.scene.packages import robots_folder
 from pysim.scene.poses import from_rpy, rotation, rpy_of
 from pysim.scene.toml.reader import read_built
+from pysim.simulation.accelerations import forces_of_actuators
 from pysim.simulation.loading import compile_scene
-from pysim.simulation.signal_runs import forces_of_actuators
 
 if TYPE_CHECKING:
     from pysim.simulation.loading import Scene
