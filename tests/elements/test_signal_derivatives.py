@@ -1,0 +1,246 @@
+"""Derivatives of actuators, controllers, sensors and driven forces of the library, as implicit schemes use them.
+
+Oracle: complex steps of the recorded forces and rates along every motion of their inputs, to 1e-12.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from pysim.elements.block import ACTUATORS, CONTROLLERS, SENSORS, find_block
+from pysim.elements.force import FORCES, depends_on_signals, find_force
+from pysim.elements.graph import GraphBuilder
+from pysim.elements.signal_derivatives import SignalDerivatives
+from pysim.mechanism import signal_compiler
+from pysim.tracing.evaluation import evaluate, rate
+from tests.elements.blocks import constant, scene_of, simulation, table
+
+BODY = {"mass": 1.0, "com": [0.1, 0, 0.2], "inertia": {"xx": 0.2, "yy": 0.3, "zz": 0.25}}
+PATH = [{"body": "world", "point": [0.3, 0, 1.0]}, {"body": "two", "point": [0, 0.3, 0.1]}]
+OBSTACLE = {"body": "one", "cylinder": 0.1, "at": {"xyz": [0.2, 0.1, 0.4]}}
+JOINTS = ["bend", "slide"]
+
+
+def mechanism():
+    text = "".join(table("body", name=name, **BODY) for name in ("one", "three", "two"))
+    turn = {"axis": [0.6, 0, 0.8], "at": {"xyz": [0.2, 0.1, 0.3]}}
+    return (
+        text
+        + table("joint", name="free", type="free", child="one")
+        + table("joint", name="bend", type="revolute", parent="one", child="three", **turn)
+        + table(
+            "joint", name="slide", type="prismatic", parent="three", child="two", axis=[0, 0.6, 0.8]
+        )
+        + table("sensor", name="both", type="coordinates", coordinates=JOINTS)
+        + table("sensor", name="bent", type="coordinates", coordinates=["bend"])
+        + table("sensor", name="turning", type="rates", coordinates=["free.wx"])
+        + table("sensor", name="place", type="pose", frame="two", relative_to="one")
+        + table("sensor", name="motion", type="twist", frame="two", axes="base")
+        + table("sensor", name="reach", type="distance", path=[PATH[0], OBSTACLE, PATH[1]])
+        + table("sensor", name="sum", type="weighted_sum", coordinates=JOINTS, weights=[0.7, -1.3])
+    )
+
+
+def force(command, **where):
+    return table(
+        "actuator", name="motor", type="force", command=command, **(where or {"joint": "bend"})
+    )
+
+
+def affine(kind, **where):
+    """Return an affine actuator whose command depends on the state."""
+    keys = {"gain": [1.5, -0.4, 0.2], "bias": [0.3, -2.0, -0.7]}
+    keys |= (
+        {"activation_range": [-5.0, 5.0], "time_constant": 0.3} if kind == "affine_filter" else {}
+    )
+    gear = {
+        "gear": [1.4]
+        if where == {"path": PATH}
+        else [1.4, -0.6][: len(where.get("coordinates", [1]))]
+    }
+    return table("actuator", name="motor", type=kind, command="bent.q", **keys, **gear, **where)
+
+
+MOTOR = {"resistance": 1.2, "inductance": 0.01, "constant": 0.05, "gear": 20.0}
+TRACK = ["both.q", "both.v", "both.v", "both.q", "both.v"]
+SYSTEMS = {
+    "force": force("bent.q") + force("reach.length", path=PATH).replace('"motor"', '"pull"'),
+    "position_servo": table(
+        "actuator",
+        name="m",
+        type="position_servo",
+        joint="slide",
+        command="sum.length",
+        kp=3.0,
+        kd=2.0,
+    ),
+    "velocity_servo": table(
+        "actuator", name="m", type="velocity_servo", joint="slide", command="sum.rate", kd=2.0
+    ),
+    "dc_motor": table("actuator", name="m", type="dc_motor", joint="bend", command="volts", **MOTOR)
+    + constant("volts", 12.0, "V"),
+    "winch": table(
+        "actuator", name="m", type="winch", path=[PATH[0], OBSTACLE, PATH[1]], command="sum.length"
+    ),
+    "rope_winch": table(
+        "actuator",
+        name="m",
+        type="rope_winch",
+        path=PATH,
+        command="reach.length",
+        stiffness=40.0,
+        damping=3.0,
+    ),
+    "motor": table(
+        "actuator",
+        name="m",
+        type="motor",
+        coordinates=JOINTS,
+        command="bent.q",
+        gear=[2.0, -0.5],
+        gain=3.0,
+    ),
+    "affine": affine("affine", coordinates=JOINTS),
+    "affine_filter": affine("affine_filter", path=PATH),
+    "affine_integrator": affine("affine_integrator", joint="bend"),
+    "pd": table(
+        "controller",
+        name="c",
+        type="pd",
+        inputs=["both.v", "both.q", "both.v"],
+        kp=[3.0, 4.0],
+        kd=0.7,
+    ).replace('"both.v", "both.q"', '"both.q", "both.q"')
+    + force("c", coordinates=JOINTS),
+    "pid": constant("aim", 0.3, "rad")
+    + table(
+        "controller",
+        name="c",
+        type="pid",
+        inputs=["aim", "bent.q"],
+        kp=3.0,
+        ki=2.0,
+        kd=0.4,
+        limit=5.0,
+        back_calculation=0.7,
+    )
+    + force("c"),
+    "trajectory_follower": constant("aim", [0.3, -0.2])
+    + table(
+        "controller",
+        name="c",
+        type="trajectory_follower",
+        inputs=["aim", "aim.rate", "aim.acceleration", "both.q", "both.v"],
+        kp=3.0,
+        kd=0.4,
+    )
+    + force("c", coordinates=JOINTS),
+    "state_feedback": table(
+        "controller",
+        name="c",
+        type="state_feedback",
+        inputs=["both.q", "both.v"],
+        gain=[[3.0, -2.0, 0.4, 0.3]],
+    )
+    + force("c"),
+    "sensors": "".join(
+        force(name).replace('"motor"', f'"{k}"')
+        for k, name in enumerate(
+            [
+                "turning",
+                "place.position[1]",
+                "place.orientation[2]",
+                "motion.velocity[0]",
+                "motion.rate[1]",
+                "reach.rate",
+                "sum.length",
+            ]
+        )
+    ),
+    "thruster": table(
+        "force",
+        name="t",
+        type="thruster",
+        b="two",
+        command="reach.length",
+        torque_axis=[0.1, 0.2, 0.3],
+    ),
+    "lugre_friction": table(
+        "force",
+        name="f",
+        type="lugre_friction",
+        coordinates=JOINTS,
+        kinetic=1.0,
+        static=1.5,
+        stribeck_speed=0.4,
+        bristle_stiffness=30.0,
+        bristle_damping=2.0,
+        viscous=0.3,
+    ),
+}
+INVERSE_DYNAMICS = {"computed_torque", "gravity_compensation"}  # whose derivatives are left out
+READ_ALONE = {  # not by continuous forces, or nothing but what they read of others
+    "acceleration", "imu", "force_torque", "noisy", "power", "energy",
+}  # fmt: skip
+USED = {"coordinates", "rates", "pose", "twist", "distance", "weighted_sum"}
+
+
+def graph_of(tmp_path, monkeypatch, text):
+    """Return the graph of a scene."""
+    found = []
+
+    class Kept(GraphBuilder):
+        def compile(self):
+            found.append(self)
+            return super().compile()
+
+    monkeypatch.setattr(signal_compiler, "GraphBuilder", Kept)
+    scene_of(tmp_path, mechanism() + text + simulation("generalized_alpha"))
+    return found[-1]
+
+
+@pytest.mark.parametrize("name", SYSTEMS)
+def test_derivatives_along_the_motions_of_the_inputs_are_those_of_complex_steps(
+    tmp_path, monkeypatch, rng, name
+):
+    graph = graph_of(tmp_path, monkeypatch, SYSTEMS[name])
+    efforts = [node for port in range(graph.driven) for node in graph._efforts[port]]
+    rows = [*graph._forces().values(), *efforts, *graph._rates()[: graph._coupled]]
+    derivatives = SignalDerivatives(graph.symbols, graph.groups, graph._coupled)
+    motions = {(kind, index): rates for kind, index, rates in derivatives._motions(rows)}
+    nodes, places = derivatives.of(rows)
+    tape, count = graph.tape, graph.symbols._count
+    x = rng.uniform(0.2, 0.9, (count, 8))
+    listed = {
+        (row, kind, index): node for node, (row, kind, index) in zip(nodes, places, strict=True)
+    }
+    assert listed
+    for (kind, index), rates in motions.items():
+        along = np.zeros_like(x)
+        for number, node in rates.items():
+            along[number] = evaluate(tape, x, [node])[0]
+        exact = rate(tape, x, along, rows)
+        for row, wanted in enumerate(exact):
+            node = listed.get((row, kind, index))
+            given = np.zeros(8) if node is None else evaluate(tape, x, [node])[0]
+            np.testing.assert_allclose(
+                given, wanted, rtol=1e-12, atol=1e-12 * (1 + abs(wanted).max())
+            )
+
+
+def test_every_element_of_the_library_is_among_them():
+    find_block("controller", "pd")
+    find_force("rope")
+    own = {
+        name
+        for kind in (ACTUATORS, CONTROLLERS, SENSORS)
+        for name, plugin in kind.registered.items()
+        if plugin.__module__.startswith("pysim.")
+    }
+    own |= {
+        name
+        for name, plugin in FORCES.registered.items()
+        if plugin.__module__.startswith("pysim.") and depends_on_signals(name)
+    }
+    assert own == {*SYSTEMS, *INVERSE_DYNAMICS, *READ_ALONE, *USED} - {"sensors"}
