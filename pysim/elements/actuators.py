@@ -9,6 +9,7 @@ import numpy as np
 from pysim.elements.block import Actuator, actuator
 from pysim.elements.channels import NONE, real, signal
 from pysim.elements.units import FORCE_UNITS, check_same_unit
+from pysim.errors import PysimError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -120,3 +121,32 @@ class DCMotor(Actuator):
 
     def reflected_inertia(self) -> float:
         return self.gear**2 * self.rotor_inertia
+
+
+@actuator("torque_speed")
+class TorqueSpeedMotor(Actuator):
+    """Force that is commanded, within a limit that falls with the speed as a table says."""
+
+    inputs = signal("command", unit="")
+    speed: tuple[float, ...]  # [m/s or rad/s], increasing
+    limit: tuple[float, ...]  # [N or N·m] at each speed; straight between, constant beyond
+
+    def __post_init__(self) -> None:
+        if len(self.speed) != len(self.limit) or len(self.speed) < 2:
+            problem = (
+                f"needs two or more points, got {len(self.speed)} and {len(self.limit)} limits"
+            )
+            raise PysimError("speed", f"{problem}; write one limit for each speed")
+        if not (np.diff(self.speed) > 0).all():
+            raise PysimError("speed", f"must increase, got {list(self.speed)}; sort the points")
+        if min(self.limit) < 0:
+            raise PysimError("limit", f"must not be negative, got {min(self.limit):g}; change it")
+
+    def force(self, command: Any, v: Any) -> Any:
+        first, last = self.speed[0], self.speed[-1]
+        fast = np.minimum(np.maximum(np.abs(v), first), last)
+        slopes = np.diff(self.limit) / np.diff(self.speed)
+        most: Any = self.limit[0] + float(slopes[0]) * (fast - first)
+        for knot, bend in zip(self.speed[1:-1], np.diff(slopes).tolist(), strict=True):
+            most = most + bend * np.maximum(fast - knot, 0.0)
+        return np.minimum(np.maximum(command, -most), most)

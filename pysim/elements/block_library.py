@@ -6,4 +6,5 @@ import pysim.elements.actuators
 import pysim.elements.affine_actuators
 import pysim.elements.controllers
 import pysim.elements.sensors
+import pysim.elements.signal_blocks
 import pysim.elements.sources  # noqa: F401

@@ -1,4 +1,4 @@
-"""Friction with a state: the LuGre model, whose bristles bend before they slide."""
+"""Friction with a state, the LuGre model, whose bristles bend before they slide; and a clutch."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pysim.elements.channels import real
+from pysim.elements.channels import Signal, real
 from pysim.elements.force import Force, force
 from pysim.elements.library import against, difference
 
@@ -40,3 +40,19 @@ class LuGreFriction(Force):
     def force(self, v: Sequence[Any], bristle: Any) -> list[Any]:
         damping = self.bristle_damping * self.state_rate(v, bristle)
         return against(v, self.bristle_stiffness * bristle + damping + self.viscous * difference(v))
+
+
+@force("clutch")
+class Clutch(Force):
+    """Friction between two coordinates, or on one, that a signal engages: capacity · engagement · v/√(v² + vr²)."""
+
+    engagement: Signal  # type: ignore[valid-type]  # from 0, open, to 1, closed
+    capacity: float  # [N or N·m], largest force, of the closed clutch
+    rounding_speed: float = 1e-3  # [m/s or rad/s], vr, below which the clutch creeps
+
+    def force(self, v: Sequence[Any]) -> list[Any]:
+        rate = difference(v)
+        smooth: Any = np.sqrt(rate * rate + self.rounding_speed**2)
+        engagement: Any = self.engagement
+        closed = np.minimum(np.maximum(engagement, 0.0), 1.0)
+        return against(v, self.capacity * closed * rate / smooth)

@@ -108,6 +108,7 @@ class GraphBuilder:
         self.tape = self.symbols.tape
         self._values: dict[str, _Values] = {}
         self._open: list[str] = []  # blocks being evaluated
+        self._open_units: list[str] = []  # blocks whose units are being determined
         self._state_places: dict[tuple[str, str], list[int]] = {}
         self._start: list[float] = []
         self._efforts: dict[int, list[int]] = {}  # of driven ports
@@ -275,7 +276,13 @@ class GraphBuilder:
         own = {channel.name: channel.unit for channel in channels}
         if block.kind == "signal":
             return dict.fromkeys(own, block.unit)
-        given = self._units_of_inputs(block)
+        if block.name in self._open_units:  # a loop that a state breaks
+            return own
+        self._open_units.append(block.name)
+        try:
+            given = self._units_of_inputs(block)
+        finally:
+            self._open_units.pop()
         if block.coordinates:
             given = {
                 "q": _common(c.q_unit for c in block.coordinates),
@@ -1085,11 +1092,11 @@ def _output_method(block: GraphBlock) -> str:
 
 
 def _states_of(plugin: Any) -> list[Channel]:
-    return list(getattr(type(plugin), "states", ()) or ()) if plugin is not None else []
+    return list(getattr(plugin, "states", ()) or ())
 
 
 def _memory_of(plugin: Any) -> list[Channel]:
-    return list(getattr(type(plugin), "memory", ()) or ()) if plugin is not None else []
+    return list(getattr(plugin, "memory", ()) or ())
 
 
 def _kept_by(plugin: Any) -> list[Channel]:

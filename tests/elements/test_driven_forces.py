@@ -152,3 +152,14 @@ def test_sampled_states_act_under_the_integrator_with_contacts(tmp_path):
     text += motor("pi")
     run = pysim.simulate(scene_of(tmp_path, text + simulation("convex", duration=6.0)))
     np.testing.assert_allclose(run.q[-1, 0], 0.5, atol=1e-4)
+
+
+def test_a_motor_delivers_what_its_torque_speed_curve_allows(tmp_path):
+    """τ = min(5, 4 − v/3) on I = 0.1: 4 N·m below 3 rad/s, then a decay towards 12 rad/s."""
+    curve = {"speed": [3.0, 12.0], "limit": [3.0, 0.0]}
+    text = disc(0.1) + constant("full", 5.0, "N·m")
+    text += table("actuator", name="m", type="torque_speed", joint="hinge", command="full", **curve)
+    run = pysim.simulate(scene_of(tmp_path, text + simulation(duration=1.0)))
+    fast = 12.0 - 9.0 * np.exp(-(run.t - 0.1) / 0.3)
+    expected = np.where(run.t < 0.1, 30.0 * run.t, fast)
+    np.testing.assert_allclose(run.v[:, 0], expected, atol=1e-9)

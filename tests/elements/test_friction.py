@@ -133,6 +133,29 @@ def test_friction_acts_between_two_coordinates(tmp_path):
     np.testing.assert_allclose(whole.v[-1], 0.075, atol=1e-6)  # both stick
 
 
+def test_a_clutch_joins_two_discs(tmp_path):
+    """Closed at 1 s, it accelerates one disc and brakes the other by its capacity until both turn alike."""
+    text = disc(0.1, v=6.0) + table(
+        "body", name="other", mass=1, inertia=dict.fromkeys(("xx", "yy", "zz"), 0.2)
+    )
+    text += table("joint", name="output", type="revolute", child="other")
+    text += table("signal", name="pedal", type="step", time=1.0)
+    text += table(
+        "force",
+        name="clutch",
+        type="clutch",
+        coordinates=["hinge", "output"],
+        capacity=0.5,
+        engagement="pedal",
+        rounding_speed=1e-2,
+    )
+    whole = pysim.simulate(scene_of(tmp_path, text + simulation("rk4", duration=3.0)))
+    np.testing.assert_allclose(whole.v @ [0.1, 0.2], 0.6, rtol=1e-12)
+    slips = (whole.t > 1.0) & (whole.t < 1.7)  # until 0.8 s after closing
+    np.testing.assert_allclose(whole.v[slips, 1], 2.5 * (whole.t[slips] - 1.0), atol=5e-3)
+    np.testing.assert_allclose(whole.v[-1], 2.0, rtol=1e-9)
+
+
 def test_a_force_with_states_without_rates_is_rejected():
     with pytest.raises(PysimError) as caught:
 

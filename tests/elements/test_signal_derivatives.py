@@ -166,6 +166,68 @@ SYSTEMS = {
         command="reach.length",
         torque_axis=[0.1, 0.2, 0.3],
     ),
+    "torque_speed": table(
+        "actuator",
+        name="m",
+        type="torque_speed",
+        joint="bend",
+        command="sum.length",
+        speed=[0.1, 0.4, 0.9],
+        limit=[0.9, 0.5, 0.1],
+    ),
+    "clutch": table(
+        "force",
+        name="c",
+        type="clutch",
+        coordinates=JOINTS,
+        capacity=2.0,
+        engagement="bent.q",
+        rounding_speed=0.3,
+    ),
+    "low_pass": table("controller", name="c", type="low_pass", inputs=["both.q"], time_constant=0.3)
+    + force("c", coordinates=JOINTS),
+    "rate_limiter": table(
+        "controller",
+        name="c",
+        type="rate_limiter",
+        inputs=["bent.q"],
+        rising=0.3,
+        time_constant=0.5,
+    )
+    + force("c"),
+    "transfer_function": table(
+        "controller",
+        name="c",
+        type="transfer_function",
+        inputs=["bent.v"],
+        numerator=[2.0, 0.3, 1.0],
+        denominator=[0.5, 0.7, 2.0],
+    )
+    + force("c"),
+    "state_space": table(
+        "controller",
+        name="c",
+        type="state_space",
+        inputs=["both.q"],
+        A=[[-1.0, 0.4], [0.3, -2.0]],
+        B=[[1.0, 0.2], [0.0, 0.7]],
+        C=[[0.5, -0.3]],
+        D=[[0.1, 0.9]],
+    )
+    + force("c"),
+    "gain": table("controller", name="c", type="gain", inputs=["bent.q"], gain=-3.0) + force("c"),
+    "sum": table(
+        "controller", name="c", type="sum", inputs=["bent.q", "bent.v"], weights=[2.0, -0.4]
+    )
+    + force("c"),
+    "saturation": table(
+        "controller", name="c", type="saturation", inputs=["bent.q"], lower=0.3, upper=0.7
+    )
+    + force("c"),
+    "dead_zone": table(
+        "controller", name="c", type="dead_zone", inputs=["bent.q"], lower=0.3, upper=0.7
+    )
+    + force("c"),
     "lugre_friction": table(
         "force",
         name="f",
@@ -181,7 +243,7 @@ SYSTEMS = {
 }
 INVERSE_DYNAMICS = {"computed_torque", "gravity_compensation"}  # whose derivatives are left out
 READ_ALONE = {  # not by continuous forces, or nothing but what they read of others
-    "acceleration", "imu", "force_torque", "noisy", "power", "energy",
+    "acceleration", "imu", "force_torque", "noisy", "power", "energy", "relay", "delay",
 }  # fmt: skip
 USED = {"coordinates", "rates", "pose", "twist", "distance", "weighted_sum"}
 

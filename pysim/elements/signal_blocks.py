@@ -1,0 +1,305 @@
+"""Blocks between signals: arithmetic, limits, filters, delays and linear systems."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pysim.elements.block import Controller, controller
+from pysim.elements.channels import real, signal
+from pysim.errors import PysimError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+Matrix = tuple[tuple[float, ...], ...]
+
+
+class _SameUnit(Controller):
+    """Base class of blocks whose output has the size and the unit of their input."""
+
+    inputs = signal("value", unit="", size="n")
+    outputs = signal("value", unit="", size="n")
+
+    def units(self, inputs: Mapping[str, str]) -> Mapping[str, str]:
+        return {"value": inputs["value"]}
+
+
+def _each(function: Any, *values: Any) -> Any:
+    """Apply a function of numbers to one number, or to each of several."""
+    if not isinstance(values[0], np.ndarray):
+        return function(*values)
+    return [function(*numbers) for numbers in zip(*values, strict=True)]
+
+
+def _array(values: Any) -> Any:
+    """Return an array of one number, or of several."""
+    return np.atleast_1d(np.asarray(values, object))
+
+
+def _clipped(x: Any, lower: float, upper: float) -> Any:
+    return np.minimum(np.maximum(x, lower), upper)
+
+
+def _check_order(lower: float, upper: float) -> None:
+    if lower > upper:
+        raise PysimError("lower", f"{lower:g} is above upper, {upper:g}; swap them")
+
+
+def _check_positive(name: str, value: float, unit: str) -> None:
+    if not value > 0:
+        raise PysimError(name, f"must be positive [{unit}], got {value:g}; change it")
+
+
+@controller("gain")
+class Gain(Controller):
+    """Signal times a gain, plus an offset."""
+
+    inputs = signal("value", unit="", size="n")
+    outputs = signal("value", unit="", size="n")
+    gain: float
+    offset: float = 0.0
+    unit: str = ""  # of the output; "" fits every unit
+
+    def output(self, inputs: Any) -> Any:
+        return self.gain * inputs.value + self.offset
+
+    def units(self, inputs: Mapping[str, str]) -> Mapping[str, str]:  # noqa: ARG002, as of the base class
+        return {"value": self.unit}
+
+
+@controller("sum")
+class Sum(Controller):
+    """Weighted sum of two signals, number by number."""
+
+    inputs = signal("first", unit="", size="n") * signal("second", unit="", size="n")
+    outputs = signal("value", unit="", size="n")
+    weights: tuple[float, float] = (1.0, 1.0)
+
+    def output(self, inputs: Any) -> Any:
+        return self.weights[0] * inputs.first + self.weights[1] * inputs.second
+
+    def units(self, inputs: Mapping[str, str]) -> Mapping[str, str]:
+        return {"value": inputs["first"] if inputs["first"] == inputs["second"] else ""}
+
+
+@controller("saturation")
+class Saturation(_SameUnit):
+    """Signal within two limits."""
+
+    lower: float  # in the signal's unit
+    upper: float
+
+    def __post_init__(self) -> None:
+        _check_order(self.lower, self.upper)
+
+    def output(self, inputs: Any) -> Any:
+        return _each(lambda x: _clipped(x, self.lower, self.upper), inputs.value)
+
+
+@controller("dead_zone")
+class DeadZone(_SameUnit):
+    """Distance of a signal from a zone in which the output is 0."""
+
+    lower: float  # in the signal's unit
+    upper: float
+
+    def __post_init__(self) -> None:
+        _check_order(self.lower, self.upper)
+
+    def output(self, inputs: Any) -> Any:
+        return _each(
+            lambda x: np.maximum(x - self.upper, 0.0) + np.minimum(x - self.lower, 0.0),
+            inputs.value,
+        )
+
+
+@controller("low_pass")
+class LowPass(_SameUnit):
+    """Filter of first order, y′ = (x − y)/T, which starts at its input."""
+
+    states = real("filtered", size="n")
+    time_constant: float  # [s], T
+
+    def __post_init__(self) -> None:
+        _check_positive("time_constant", self.time_constant, "s")
+
+    def initial(self, inputs: Any) -> Any:
+        return inputs.value
+
+    def output(self, filtered: Any) -> Any:
+        return filtered
+
+    def state_rate(self, inputs: Any, filtered: Any) -> Any:
+        return (inputs.value - filtered) / self.time_constant
+
+
+@controller("rate_limiter")
+class RateLimiter(_SameUnit):
+    """Signal whose rate is limited: y′ = (x − y)/T within −falling and rising, which starts at its input."""
+
+    states = real("limited", size="n")
+    rising: float  # [1/s, of the signal's unit]
+    falling: float = 0.0  # [1/s, of the signal's unit]; as rising if it is 0
+    time_constant: float = 0.01  # [s], T, with which the output approaches the input
+
+    def __post_init__(self) -> None:
+        _check_positive("rising", self.rising, "1/s")
+        _check_positive("time_constant", self.time_constant, "s")
+        if self.falling < 0:
+            raise PysimError("falling", f"must not be negative, got {self.falling:g}; change it")
+
+    def initial(self, inputs: Any) -> Any:
+        return inputs.value
+
+    def output(self, limited: Any) -> Any:
+        return limited
+
+    def state_rate(self, inputs: Any, limited: Any) -> Any:
+        fall = self.falling or self.rising
+        return _each(
+            lambda x, y: _clipped((x - y) / self.time_constant, -fall, self.rising),
+            inputs.value,
+            limited,
+        )
+
+
+@controller("relay")
+class Relay(Controller):
+    """Switch with hysteresis: on above `upper`, off below `lower`, else as before; it needs a `period`."""
+
+    inputs = signal("value", unit="")
+    outputs = signal("value", unit="")
+    memory = real("switch")
+    lower: float  # in the signal's unit
+    upper: float
+    on: float = 1.0
+    off: float = 0.0
+    unit: str = "1"  # of the output
+
+    def __post_init__(self) -> None:
+        _check_order(self.lower, self.upper)
+
+    def update(self, inputs: Any, switch: Any) -> Any:
+        held = np.where(inputs.value < self.lower, 0.0, switch)
+        return np.where(inputs.value > self.upper, 1.0, held)
+
+    def output(self, inputs: Any, switch: Any) -> Any:
+        return np.where(self.update(inputs, switch) > 0.5, self.on, self.off)
+
+    def units(self, inputs: Mapping[str, str]) -> Mapping[str, str]:  # noqa: ARG002, as of the base class
+        return {"value": self.unit}
+
+
+@controller("delay")
+class Delay(Controller):
+    """Signal of a number of periods before, and at the start its first value; it needs a `period`."""
+
+    inputs = signal("value", unit="")
+    outputs = signal("value", unit="")
+    periods: int = 1
+
+    def __post_init__(self) -> None:
+        if self.periods < 1:
+            raise PysimError("periods", f"must be 1 or more, got {self.periods}; change it")
+        vars(self)["memory"] = real("past", size=self.periods)
+
+    def initial(self, inputs: Any) -> Any:
+        return inputs.value
+
+    def output(self, past: Any) -> Any:
+        return _array(past)[0]
+
+    def update(self, inputs: Any, past: Any) -> Any:
+        return [*_array(past)[1:], inputs.value]
+
+    def units(self, inputs: Mapping[str, str]) -> Mapping[str, str]:
+        return {"value": inputs["value"]}
+
+
+@controller("transfer_function")
+class TransferFunction(Controller):
+    """Transfer function b(s)/a(s) in controller canonical form; the denominator's degree is 1 or more."""
+
+    inputs = signal("value", unit="")
+    outputs = signal("value", unit="")
+    numerator: tuple[float, ...]  # b, from the highest power
+    denominator: tuple[float, ...]  # a, from the highest power
+    unit: str = ""  # of the output; "" fits every unit
+
+    def __post_init__(self) -> None:
+        a, b = self.denominator, self.numerator
+        if len(a) < 2 or a[0] == 0:
+            problem = f"must have two coefficients or more, the first not 0, got {list(a)}"
+            raise PysimError("denominator", f"{problem}; write them from the highest power")
+        if not 1 <= len(b) <= len(a):
+            problem = f"must have 1 to {len(a)} coefficients, got {len(b)}"
+            raise PysimError("numerator", f"{problem}; its degree is at most the denominator's")
+        vars(self)["states"] = real("x", size=len(a) - 1)
+        if len(b) < len(a):  # without the input, so that the block breaks an algebraic loop
+            vars(self)["output"] = self._of_states
+
+    def state_rate(self, inputs: Any, x: Any) -> Any:
+        x = _array(x)
+        feedback = sum(a * z for a, z in zip(self.denominator[:0:-1], x, strict=True))
+        return [*x[1:], (inputs.value - feedback) / self.denominator[0]]
+
+    def _of_states(self, x: Any) -> Any:
+        x = _array(x)
+        a = np.array(self.denominator[::-1]) / self.denominator[0]
+        b = np.zeros(len(a))
+        b[: len(self.numerator)] = self.numerator[::-1]
+        return sum((b[k] - b[-1] * a[k]) * z for k, z in enumerate(x))
+
+    def output(self, inputs: Any, x: Any) -> Any:
+        return self._of_states(x) + self.numerator[0] / self.denominator[0] * inputs.value
+
+    def units(self, inputs: Mapping[str, str]) -> Mapping[str, str]:  # noqa: ARG002, as of the base class
+        return {"value": self.unit}
+
+
+@controller("state_space")
+class StateSpace(Controller):
+    """Linear system x′ = A x + B u, y = C x + D u."""
+
+    inputs = signal("u", unit="", size="n")
+    outputs = signal("y", unit="", size="m")
+    A: Matrix
+    B: Matrix
+    C: Matrix
+    D: Matrix = ()  # 0 by default
+    x0: tuple[float, ...] = ()  # 0 by default
+
+    def __post_init__(self) -> None:
+        n = len(self.A)
+        shapes = {"A": (n, n), "B": (n, len(self.B[0]) if self.B else 0), "C": (len(self.C), n)}
+        shapes["D"] = (shapes["C"][0], shapes["B"][1]) if self.D else (0, 0)
+        for name, (rows, columns) in shapes.items():
+            given = getattr(self, name)
+            if (
+                len(given) != rows
+                or any(len(row) != columns for row in given)
+                or (rows == 0 and name != "D")
+            ):
+                problem = f"must have {rows} rows of {columns} numbers"
+                raise PysimError(name, f"{problem}; write the matrix row by row")
+        if self.x0 and len(self.x0) != n:
+            raise PysimError("x0", f"must have {n} numbers, got {len(self.x0)}; write as many")
+        vars(self)["states"] = real("x", size=n)
+        if not self.D:  # without the input, so that the block breaks an algebraic loop
+            vars(self)["output"] = self._of_states
+
+    def start(self) -> Mapping[str, Any]:
+        return {"x": self.x0} if self.x0 else {}
+
+    def state_rate(self, inputs: Any, x: Any) -> Any:
+        return np.array(self.A) @ _array(x) + np.array(self.B) @ _array(inputs.u)
+
+    def _of_states(self, x: Any) -> Any:
+        y = np.array(self.C) @ _array(x)
+        return y[0] if len(y) == 1 else y
+
+    def output(self, inputs: Any, x: Any) -> Any:
+        y = np.array(self.C) @ _array(x) + np.array(self.D) @ _array(inputs.u)
+        return y[0] if len(y) == 1 else y
