@@ -4,17 +4,22 @@
 //   H_ij   Σ J_aᵀ K J_b of the loads between bodies of tree i and bodies of tree j
 //   L_ij = (H_ij − Σ_k L_ik L_jkᵀ) L_jj⁻ᵀ         k < j ≤ i, over blocks that are not zero
 //
-// The trees keep their order, so a world's numbers do not depend on its neighbours in the pack: what another
-// world fills in is zero here, and adds zeros. Worlds where a tree is coupled to no other one, nor to itself,
-// keep the solution of LoadedFactor.
+// A few trees keep their order, so a world's numbers do not depend on its neighbours in the pack: what
+// another world fills in is zero here, and adds zeros. Many trees are stepped world by world, and eliminated
+// in an order of minimum degree [Tinney, Walker 1967], which fills in less. Worlds where a tree is coupled to
+// no other one, nor to itself, keep the solution of LoadedFactor.
 #pragma once
 
 #include "dynamics/loaded_factor.hpp"
+#include "simd/partial_load.hpp"
 
 namespace pysim::dynamics {
 
 using simd::Mask;
 using simd::select;
+
+/// Mechanisms with more trees than that are stepped world by world if they can touch each other.
+constexpr int most_trees_in_packs = 16;
 
 /// A linear map from the twist of body b to a wrench on body a, by columns.
 template <class S>
@@ -69,13 +74,15 @@ class CoupledTrees {
       tree_[t].member = members_;
       member_[members_++] = t;
     }
+    if (trees_ > most_trees_in_packs) order_members(w);
     const int m = members_;
     offset_ = take<std::ptrdiff_t>(w, static_cast<std::ptrdiff_t>(m) * m);
     bool* const filled = take<bool>(w, static_cast<std::ptrdiff_t>(m) * m);
     for (int k = 0; k < m * m; ++k) filled[k] = false;
     for (int k = 0; k < m; ++k) filled[k * m + k] = true;
     for (int k = 0; k < edges_; ++k) {
-      filled[tree_[edge_[k].i].member * m + tree_[edge_[k].j].member] = true;
+      const int i = tree_[edge_[k].i].member, j = tree_[edge_[k].j].member;
+      filled[i < j ? j * m + i : i * m + j] = true;
     }
     for (int j = 0; j < m; ++j) {  // a column's rows fill in the column of the first of them
       int first = j + 1;
@@ -97,6 +104,7 @@ class CoupledTrees {
       }
     }
     number_ = take<S>(w, numbers);
+    if (rows_in_registers) columns_ = take<S>(w, 2 * numbers);
     const int bodies = factor_.model.bodies;
     IA_ = take<ArticulatedInertia<S>>(w, bodies);
     push_ = take<Force<S>>(w, bodies);
@@ -162,6 +170,7 @@ class CoupledTrees {
           cholesky(block(i, i), size(i));
         } else {
           solve_right(block(i, j), size(i), block(j, j), size(j));
+          store_columns(i, j);
         }
       }
     }
@@ -226,8 +235,69 @@ class CoupledTrees {
     int i, j;  ///< trees, the later one first
   };
 
+  static constexpr int body_size = 6;    ///< coordinates of a body that moves freely
+  static constexpr int padded_size = 8;  ///< of its columns in memory
+
+  /// In a single world, a row of a block fills one register, or two.
+  static constexpr bool rows_in_registers = S::width == 1 && sizeof(Real) == 8;
+  static constexpr int row_width =
+      2 * simd::register_bytes<typename S::Isa>() >= 64 ? 8 : 2 * simd::register_bytes<typename S::Isa>() / 8;
+  using Row = simd::Pack<Real, row_width, typename S::Isa>;
+  static constexpr int row_registers = (body_size + row_width - 1) / row_width;
+
   int size(int member) const { return tree_[member_[member]].v_end - tree_[member_[member]].v; }
   S* block(int i, int j) const { return number_ + offset_[i * members_ + j]; }
+
+  /// Puts the member with the fewest neighbours first, and again when its neighbours have become neighbours
+  /// of each other; of several, the first.
+  void order_members(Workspace<S> w) {
+    using Word = unsigned long long;
+    const int m = members_, words = (m + 63) / 64;
+    Word* const neighbours = take<Word>(w, static_cast<std::ptrdiff_t>(m) * words);
+    int *const degree = take<int>(w, m), *const before = take<int>(w, m);
+    bool* const done = take<bool>(w, m);
+    const auto row = [&](int i) { return neighbours + static_cast<std::ptrdiff_t>(i) * words; };
+    const auto has = [&](int i, int j) { return (row(i)[j / 64] >> (j % 64) & 1) != 0; };
+    const auto count = [&](int i) {
+      int found = 0;
+      for (int k = 0; k < words; ++k) found += __builtin_popcountll(row(i)[k]);
+      return found;
+    };
+    const auto set = [&](int i, int j) { row(i)[j / 64] |= Word{1} << (j % 64); };
+    const auto clear = [&](int i, int j) { row(i)[j / 64] &= ~(Word{1} << (j % 64)); };
+    for (int k = 0; k < m * words; ++k) neighbours[k] = 0;
+    for (int k = 0; k < edges_; ++k) {
+      const int i = tree_[edge_[k].i].member, j = tree_[edge_[k].j].member;
+      if (i == j) continue;
+      set(i, j);
+      set(j, i);
+    }
+    for (int i = 0; i < m; ++i) {
+      before[i] = member_[i];
+      done[i] = false;
+      degree[i] = count(i);
+    }
+    for (int n = 0; n < m; ++n) {
+      int least = -1;
+      for (int i = 0; i < m; ++i) {
+        if (!done[i] && (least < 0 || degree[i] < degree[least])) least = i;
+      }
+      done[least] = true;
+      member_[n] = before[least];
+      for (int i = 0; i < m; ++i) {
+        if (!has(least, i)) continue;
+        for (int k = 0; k < words; ++k) row(i)[k] |= row(least)[k];
+        clear(i, i);
+        clear(i, least);
+        degree[i] = count(i);
+      }
+    }
+    for (int n = 0; n < m; ++n) tree_[member_[n]].member = n;
+  }
+
+  /// The columns of a block of bodies that move freely, each with numbers that fill it up; less than twice
+  /// the block's own numbers.
+  S* columns_of(int i, int j) const { return columns_ + 2 * offset_[i * members_ + j]; }
 
   /// Column of block n of row i.
   int column(int i, int n) const { return column_[i * members_ + n]; }
@@ -296,12 +366,70 @@ class CoupledTrees {
     const int rows = size(i), columns = size(j), n = size(k);
     const S *const L = block(i, k), *const R = block(j, k);
     S* const H = block(i, j);
+    if (rows == body_size && columns == body_size && n == body_size) {
+      if constexpr (rows_in_registers) {
+        return subtract_product_of_rows(H, L, columns_of(j, k));
+      } else {
+        return subtract_product_of_bodies(H, L, R);
+      }
+    }
     for (int r = 0; r < rows; ++r) {
       for (int c = 0; c < (i == j ? r + 1 : columns); ++c) {
         S sum = H[r * columns + c];
         for (int m = 0; m < n; ++m) sum = fnma(L[r * n + m], R[c * n + m], sum);
         H[r * columns + c] = sum;
       }
+    }
+  }
+
+  /// The same of bodies that move freely, a row at a time: its six sums do not wait for each other.
+  static void subtract_product_of_bodies(S* H, const S* L, const S* R) {
+    for (int r = 0; r < body_size; ++r) {
+      S sum[body_size];
+      for (int c = 0; c < body_size; ++c) sum[c] = H[body_size * r + c];
+      for (int m = 0; m < body_size; ++m) {
+        const S factor = L[body_size * r + m];
+        for (int c = 0; c < body_size; ++c) sum[c] = fnma(factor, R[body_size * c + m], sum[c]);
+      }
+      for (int c = 0; c < body_size; ++c) H[body_size * r + c] = sum[c];
+    }
+  }
+
+  /// The same in a single world, with the rows in registers; `columns` are those of R.
+  static void subtract_product_of_rows(S* H, const S* L, const S* columns) {
+    const Real* const R = numbers_of(columns);
+    Row column[body_size][row_registers];
+    for (int m = 0; m < body_size; ++m) {
+      for (int p = 0; p < row_registers; ++p)
+        column[m][p] = simd::load<Row>(R + padded_size * m + Row::width * p);
+    }
+    for (int r = 0; r < body_size; ++r) {
+      Real* const row = numbers_of(H + body_size * r);
+      const Real* const factor = numbers_of(L + body_size * r);
+      for (int p = 0; p < row_registers; ++p) {
+        const int at = Row::width * p, count = body_size - at < Row::width ? body_size - at : Row::width;
+        Row sum = count == Row::width ? simd::load<Row>(row + at) : simd::load_part<Row>(row + at, count);
+        for (int m = 0; m < body_size; ++m) sum = fnma(all<Row>(factor[m]), column[m][p], sum);
+        if (count == Row::width) {
+          simd::store(sum, row + at);
+        } else {
+          simd::store_part(sum, row + at, count);
+        }
+      }
+    }
+  }
+
+  static Real* numbers_of(S* packs) { return reinterpret_cast<Real*>(packs); }
+  static const Real* numbers_of(const S* packs) { return reinterpret_cast<const Real*>(packs); }
+
+  /// Stores the columns of a block of bodies that move freely.
+  void store_columns(int i, int j) {
+    if (!rows_in_registers || size(i) != body_size || size(j) != body_size) return;
+    const S* const L = block(i, j);
+    S* const to = columns_of(i, j);
+    for (int c = 0; c < body_size; ++c) {
+      for (int r = 0; r < body_size; ++r) to[padded_size * c + r] = L[body_size * r + c];
+      for (int r = body_size; r < padded_size; ++r) to[padded_size * c + r] = all<S>(0);
     }
   }
 
@@ -339,6 +467,7 @@ class CoupledTrees {
   int *member_ = nullptr, *rows_ = nullptr, *column_ = nullptr;  ///< blocks of every row, and their columns
   std::ptrdiff_t* offset_ = nullptr;                             ///< [members · members]
   S* number_ = nullptr;                                          ///< of the blocks, row-major
+  S* columns_ = nullptr;                                         ///< see columns_of
   ArticulatedInertia<S>* IA_ = nullptr;
   Force<S>* push_ = nullptr;
   S* y_ = nullptr;

@@ -3,6 +3,7 @@
 
 #include <string_view>
 
+#include "dynamics/coupled_trees.hpp"
 #include "engine/dispatch.hpp"
 #include "engine/threads.hpp"
 #include "tree/workspace.hpp"
@@ -45,9 +46,12 @@ void run_contacts(ContactKernel ContactKernels::* kernel,
   auto view = model.view<double>();
   view.contacts = batch.contact_forces;
   const ContactSteps& steps = *tables().steps;
+  int trees = 0;
+  for (int b = 0; b < view.bodies; ++b) trees += view.joint[b].parent < 0 ? 1 : 0;
+  const bool alone = batch.contacts.contacts.moving_pairs > 0 && trees > dynamics::most_trees_in_packs;
   const auto run = [&](std::ptrdiff_t begin, std::ptrdiff_t end) {
     void* const scratch = tree::workspace_memory();
-    const std::ptrdiff_t whole = end - (end - begin) % steps.width;
+    const std::ptrdiff_t whole = alone ? begin : end - (end - begin) % steps.width;
     if (begin < whole) (steps.pack.*kernel)(view, batch, begin, whole, scratch);
     if (whole < end) (steps.single.*kernel)(view, batch, whole, end, scratch);
   };

@@ -66,6 +66,28 @@ def test_worlds_of_a_scene_are_the_runs_of_simulate(
         np.testing.assert_array_equal(run.contacts.impulse[k], alone.contact_impulses)
 
 
+def test_worlds_of_many_bodies_are_the_runs_of_simulate(
+    tmp_path: Path, rng: np.random.Generator
+) -> None:
+    """More trees than packs hold: every world eliminates them in an order of its own."""
+    pile = "".join(
+        free(f"ball {k}", "{ sphere = { radius = 0.1 } }", 1.0,
+             f"{{ xyz = [{0.02 * (k % 3)}, {0.21 * (k % 2)}, {0.1 + 0.21 * (k // 2)}] }}")
+        for k in range(20)
+    ) + GROUND  # fmt: skip
+    scene = world(tmp_path, pile, surface="friction = 0.6", duration=0.2, every=0.05)
+    q0 = np.tile(scene.state.q, (9, 1))
+    v0 = rng.normal(size=(9, scene.model.nv))
+    run = pysim.rollout(scene, q0, v0, contacts=True)
+    assert run.contacts is not None
+    between = [k for k, name in enumerate(run.contacts.names) if not name.startswith("world")]
+    assert np.abs(run.contacts.impulse[..., between, :]).sum() > 1
+    for k in (0, 8):
+        alone = pysim.simulate(replace(scene, state=pysim.State(q0[k], v0[k], scene.state.loop_q)))
+        np.testing.assert_array_equal(run.q[k], alone.q)
+        np.testing.assert_array_equal(run.contacts.impulse[k], alone.contact_impulses)
+
+
 def test_a_rollout_of_a_scene_continues_with_the_memory_of_contacts(
     tmp_path: Path, rng: np.random.Generator
 ) -> None:
