@@ -67,6 +67,17 @@ def billiards(run: Run) -> None:
     assert height.max() < 0.0286 + 0.02
 
 
+def newtons_cradle(run: Run) -> None:
+    trajectory, events = run.trajectory, run.trajectory.events
+    energy, q = trajectory.energy, trajectory.q
+    np.testing.assert_allclose(energy, energy[0], rtol=1e-7)
+    np.testing.assert_allclose([q[:, 0].max(), q[:, 4].min()], [0.7, -0.7], atol=1e-3)
+    assert np.abs(q[:, 1:4]).max() < 1e-6  # the balls between stay
+    row = [f"impact of ball_{k}, ball_{k + 1}" for k in range(1, 5)]
+    assert list(events.names[:8]) == [*row, *reversed(row)]
+    np.testing.assert_array_equal(events.t[:4], events.t[0])
+
+
 def wrecking_ball(run: Run) -> None:
     trajectory = run.trajectory
     names = trajectory.names["contacts"]
@@ -145,6 +156,7 @@ CLAIMS: dict[str, Callable[[Run], None]] = {
     "euler_disk": euler_disk,
     "gripper": gripper,
     "humanoid_fall": humanoid_fall,
+    "newtons_cradle": newtons_cradle,
     "quadruped": quadruped,
     "standing_up": standing_up,
     "wrecking_ball": wrecking_ball,

@@ -128,11 +128,13 @@ def run_adaptive(
             own = np.array([_with_states(numbers, x) for x in run.signals_at[:rows]])
             own = own.reshape(rows, len(numbers))
         report, at, struck = None, event, False
+        following: list[EventOccurrence] = []
         if impacts is not None:
             report = impacts.report(run.q_at[:rows], run.v_at[:rows])
             struck = at is not None and impacts.is_impact(at.index)
         if impacts is not None and at is not None and struck:
-            event, restarts = impacts.at_event(at)
+            following, restarts = impacts.at_event(at)
+            event = following.pop(0) if following else None
         else:
             restarts = at is not None and signals is not None and signals.release(at.index)
         yield Segment(
@@ -146,6 +148,7 @@ def run_adaptive(
             report,
             own,
             external=tau_of_rows(external, rows),
+            following=tuple(following),
         )
         if event is not None and stops(scene, event.index):
             return

@@ -55,7 +55,10 @@ class TouchingPoints:
 
 
 class ImpactRun:
-    """Impacts of a run, and which pairs of shapes rest on each other."""
+    """Impacts of a run, and which pairs of shapes rest on each other.
+
+    Their events follow those of the scene; among the names of events, one for each pair of links follows.
+    """
 
     def __init__(self, scene: Scene) -> None:
         contacts = scene.contacts
@@ -68,16 +71,13 @@ class ImpactRun:
         self.rest_speed = scene.settings.rest_speed
         self.velocity = scene.state.v  # after the last event
         gaps = [
-            (pair, EventDescription.gap(pair, point, Direction.falling))
+            EventDescription.gap(pair, point, Direction.falling)
             for pair in range(len(contacts.shapes))
             for point in range(contacts.engine.gaps(pair))
         ]
         own = event_descriptions(scene.model, scene.spec.events)
         self._first = len(own)  # event of a gap
-        self._shape_of_event = [pair for pair, _ in gaps]
-        self.events = _engine.Events(
-            scene.model, [*own, *(gap for _, gap in gaps)], contacts.engine
-        )
+        self.events = _engine.Events(scene.model, [*own, *gaps], contacts.engine)
 
     @property
     def forces(self) -> _engine.Contacts | None:
@@ -92,26 +92,21 @@ class ImpactRun:
         """Return whether an event of the engine is one of a gap."""
         return event >= self._first
 
-    def event_of_scene(self, event: int) -> int:
-        """Return the number of an event of a gap among the names of events: that of its pair of links."""
-        return self._first + self._contacts.shapes[self._shape_of_event[event - self._first]].pair
-
     def begin(self, t: float, q: Array, v: Array) -> Array:
         """Return the velocity after the impacts of surfaces that touch at the start of a run, at t [s]."""
         return self._strike(t, q, v)[0]
 
-    def at_event(self, at: EventOccurrence) -> tuple[EventOccurrence | None, bool]:
+    def at_event(self, at: EventOccurrence) -> tuple[list[EventOccurrence], bool]:
         """Solve the impacts at an event of a gap.
 
         Returns:
-            The event with the velocity after it, None if no surface struck another one; and whether a run goes on from
-            there, with that velocity and other pairs that rest.
+            The impacts of pairs of links in their order, with the velocities after them; and whether a run goes on from
+            there, with `velocity` and other pairs that rest.
         """
         before = self._resting
         self.velocity, struck = self._strike(at.t, at.q, at.v)
-        if not struck:
-            return None, self._resting != before
-        return replace(at, index=self.event_of_scene(at.index), v=self.velocity), True
+        impacts = [replace(at, index=self._first + pair, v=v) for pair, v in struck]
+        return impacts, bool(impacts) or self._resting != before
 
     def passed(self, q: Array, v: Array) -> bool:
         """Return whether surfaces passed through each other, whose impact was too short; they rest from now on."""
@@ -144,9 +139,10 @@ class ImpactRun:
         engine = self._contacts.engine
         return np.asarray(_engine.contact_points(engine, q, v, reach=TOUCHES))
 
-    def _strike(self, t: float, q: Array, v: Array) -> tuple[Array, bool]:
+    def _strike(self, t: float, q: Array, v: Array) -> tuple[Array, list[tuple[int, Array]]]:
+        """Return the velocity after the impacts of a state, and the pairs of links with the velocity after each."""
         points = self._touching(q, v)
-        rounds = 0
+        rounds, struck = 0, []
         if len(points.index):
             W = self._mobility(q)
             while (chosen := self._chosen(points, v)).any():
@@ -154,8 +150,10 @@ class ImpactRun:
                 if rounds > ROUNDS:
                     raise self._endless(t, points, chosen)
                 v = self._solved(t, points, chosen, W, v)
+                links = np.unique(self._contacts.pair_of_point[points.index[chosen]])
+                struck += [(pair, v) for pair in links.tolist()]
         self._rest(points, v)
-        return v, rounds > 0
+        return v, struck
 
     def _chosen(self, points: TouchingPoints, v: Array) -> NDArray[np.bool_]:
         """Return which points (k,) are of bodies that approach each other."""

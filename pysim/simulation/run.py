@@ -143,6 +143,8 @@ def recorded_segments(
             recorder.add_event(event.t, event.index, event.q, event.v)
             if stops(scene, event.index) and event.t > last:
                 recorder.add_state(event.t, event.q, event.v, event.loop_q, event.signals)
+        for impact in stretch.following:
+            recorder.add_event(impact.t, impact.index, impact.q, impact.v)
         clock.tick(stretch.end, stretch.steps)
         yield stretch
     clock.report()

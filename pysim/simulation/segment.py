@@ -38,3 +38,4 @@ class Segment:
     report: Array | None = None  # (n, points, 18) of contacts, see _engine.advance_contacts
     signals: Array | None = None  # (n, signal_numbers) at the outputs, in scenes with signals
     external: Array | None = None  # (n, nv) generalised forces from outside the scene [N or N·m]
+    following: tuple[EventOccurrence, ...] = ()  # impacts at the time of the event, after it

@@ -117,7 +117,7 @@ def summarize(scene: Scene, trajectory: Trajectory, last: Update) -> RunSummary:
         energy_drift=float(np.abs(energy - energy[0]).max()),
         energy_scale=float(trajectory.kinetic.max()),
         conserves_energy=conserves_energy(scene),
-        events=tuple(_events_of(trajectory, name) for name in trajectory.header.event_names),
+        events=tuple(_events_of(trajectory, name) for name in _reported_events(scene, trajectory)),
         stopped_by=_stopped_by(scene, trajectory),
         tool=tool,
         tool_position=pose[:3, 3],
@@ -159,6 +159,12 @@ def _loads(trajectory: Trajectory) -> tuple[LoopLoad, ...]:
     most = trajectory.loop_loads.max(axis=0).tolist()
     names = trajectory.names["loops"]
     return tuple(LoopLoad(name, *load) for name, load in zip(names, most, strict=True))
+
+
+def _reported_events(scene: Scene, trajectory: Trajectory) -> list[str]:
+    """Return the names of the scene's events, and of the pairs of links that struck each other."""
+    own = [event.name for event in scene.spec.events]
+    return own + sorted(set(trajectory.events.names) - set(own))
 
 
 def _events_of(trajectory: Trajectory, name: str) -> EventSummary:

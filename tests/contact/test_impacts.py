@@ -15,6 +15,7 @@ import pytest
 
 import pysim
 from pysim.contact.impact_law import solve_impact
+from pysim.simulation import Update, summarize
 from tests.contact.body_scenes import GROUND, free, speeds, world
 from tests.contact.scenes import G, case, ran, within
 
@@ -549,6 +550,8 @@ def test_file_keeps_impacts_and_the_scene_its_law(tmp_path: Path) -> None:
     )
     ran_ = pysim.simulate(scene, tmp_path / "run.h5")
     found = pysim.load_trajectory(tmp_path / "run.h5")
+    (summary,) = summarize(scene, ran_, Update(1.0, 1.0, 1.0, 1)).events
+    assert (summary.name, summary.count) == ("impact of world, ball", len(ran_.events))
     assert found.events.names == ran_.events.names == ("impact of world, ball",) * len(ran_.events)
     np.testing.assert_array_equal(found.events.v, ran_.events.v)
     assert abs(found.events.v[-1, 2]) < 1e-3
