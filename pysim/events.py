@@ -39,7 +39,19 @@ if TYPE_CHECKING:
     from pysim.joints.builtin import JointType
 
 OWN_KEYS = frozenset(
-    {"name", "joint", "coordinate", "at", "body", "point", "plane", "type", "direction", "stop"}
+    {
+        "name",
+        "joint",
+        "coordinate",
+        "at",
+        "body",
+        "point",
+        "plane",
+        "type",
+        "direction",
+        "stop",
+        "release",
+    }
 )  # of every event (pysim/scene/toml/tables.py)
 
 
@@ -133,7 +145,15 @@ def make_event(name: str, keys: Mapping[str, Any], where: str) -> Event:
 def trace_event(
     plugin: Event, joints: Mapping[str, tuple[JointType, int, int]], nq: int, nv: int
 ) -> Program:
-    """Record an event's value as a program of (q, v).
+    """Record an event's value as a program of (q, v); arguments and errors as of `record_event`."""
+    tape, value = record_event(plugin, joints, nq, nv)
+    return emit(tape, [value], [], nq + nv)
+
+
+def record_event(
+    plugin: Event, joints: Mapping[str, tuple[JointType, int, int]], nq: int, nv: int
+) -> tuple[Tape, int]:
+    """Record an event's value as a node of a tape with the inputs (q, v).
 
     Args:
         plugin: the event.
@@ -156,7 +176,7 @@ def trace_event(
         got = type(value).__name__
         problem = f"must return a number that depends on q or v, got {got}"
         raise JointError(method_place(plugin, "value"), problem)
-    return emit(tape, [value.index], [], nq + nv)
+    return tape, value.index
 
 
 def _named(kind: JointType, numbers: list[Scalar], joint: str, symbol: str) -> Any:  # noqa: ANN401

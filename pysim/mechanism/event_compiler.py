@@ -9,15 +9,20 @@ import numpy as np
 from pysim import _engine
 from pysim._engine import Direction, EventDescription
 from pysim.errors import JointError
-from pysim.events import make_event, trace_event
+from pysim.events import make_event, record_event
 from pysim.joints import find_joint
+from pysim.tracing.program import emit
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pysim._engine import Program
+    from numpy.typing import NDArray
+
     from pysim.mechanism.model import Model
     from pysim.scene.spec import EventSpec
+    from pysim.tracing.tape import Tape
+
+    Array = NDArray[np.float64]
 
 
 def compile_events(model: Model, events: Sequence[EventSpec]) -> _engine.Events | None:
@@ -41,22 +46,37 @@ def event_descriptions(model: Model, events: Sequence[EventSpec]) -> list[EventD
 def _description(model: Model, event: EventSpec) -> EventDescription:
     direction = Direction[event.direction]
     if event.joint is not None:
-        index = [joint.name for joint in model.joints].index(event.joint)
-        at = model.q_offsets[index] + event.coordinate
-        return EventDescription.coordinate(at, event.offset, direction)
+        return EventDescription.coordinate(
+            watched_coordinate(model, event), event.offset, direction
+        )
     if event.body is not None:
-        body, pose = model.frames.get(event.body) or (model.body_names.index(event.body), np.eye(4))
-        point = pose[:3, :3] @ np.array(event.point) + pose[:3, 3]
-        return EventDescription.plane(body, point, event.normal, event.offset, direction)
-    return EventDescription.program(_program(model, event), direction)
+        return EventDescription.plane(
+            *watched_point(model, event), event.normal, event.offset, direction
+        )
+    tape, value = recorded_value(model, event)
+    return EventDescription.program(emit(tape, [value], [], model.nq + model.nv), direction)
 
 
-def _program(model: Model, event: EventSpec) -> Program:
+def watched_coordinate(model: Model, event: EventSpec) -> int:
+    """Return the place in q of the coordinate that an event watches."""
+    index = [joint.name for joint in model.joints].index(event.joint or "")
+    return model.q_offsets[index] + event.coordinate
+
+
+def watched_point(model: Model, event: EventSpec) -> tuple[int, Array]:
+    """Return the body of the watched point, and the point on it."""
+    name = event.body or ""
+    body, pose = model.frames.get(name) or (model.body_names.index(name), np.eye(4))
+    return body, np.asarray(pose[:3, :3] @ np.array(event.point) + pose[:3, 3])
+
+
+def recorded_value(model: Model, event: EventSpec) -> tuple[Tape, int]:
+    """Return a tape with the inputs (q, v), and its node that is the value of an event plugin."""
     places = zip(model.joints, model.q_offsets, model.v_offsets, strict=True)
     joints = {j.name: (find_joint(j.type), q, v) for j, q, v in places if q >= 0}
     try:
         plugin = make_event(event.type, event.parameters, event.where)
-        return trace_event(plugin, joints, model.nq, model.nv)
+        return record_event(plugin, joints, model.nq, model.nv)
     except JointError as error:
         if error.where.startswith(event.where):
             raise

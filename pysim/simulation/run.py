@@ -20,10 +20,9 @@ import numpy as np
 from pysim.integrators import find_integrator
 from pysim.simulation.adaptive_steps import run_adaptive, stops
 from pysim.simulation.contact_checks import warn_of_sinking
-from pysim.simulation.contact_steps import run_convex
 from pysim.simulation.energy_monitor import warn_of_imbalance
 from pysim.simulation.external_forces import ExternalForces
-from pysim.simulation.fixed_steps import run_fixed
+from pysim.simulation.fixed_events import run_with_fixed_steps
 from pysim.simulation.implicit_state import SolverState
 from pysim.simulation.interrupt import interrupts_held_back
 from pysim.simulation.ledger import begin_work, with_ledger
@@ -164,9 +163,7 @@ def _segments(
             )  # rejects anything else
         return run_adaptive(scene, islice(times, 1, None), signals=signals, external=external)
     clock.memory = SolverState(scene)
-    if find_integrator(scene.settings.integrator).contacts:
-        return run_convex(scene, times, clock.memory, signals, external)
-    return run_fixed(scene, times, clock.memory, signals, external)
+    return run_with_fixed_steps(scene, times, clock.memory, signals, external)
 
 
 class Clock:

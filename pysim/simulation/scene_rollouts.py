@@ -27,10 +27,11 @@ from pysim.integrators import check_wheels, find_integrator
 from pysim.mechanism.model import State
 from pysim.simulation.adaptive_steps import run_adaptive
 from pysim.simulation.contact_report import pair_sums, start_report
-from pysim.simulation.contact_steps import run_convex, stop_error
+from pysim.simulation.contact_steps import stop_error
 from pysim.simulation.element_faults import element_fault
 from pysim.simulation.failed_worlds import warn_of_lost
-from pysim.simulation.fixed_steps import run_fixed, steps_between
+from pysim.simulation.fixed_events import run_with_fixed_steps
+from pysim.simulation.fixed_steps import steps_between
 from pysim.simulation.implicit_state import SolverState
 from pysim.simulation.loading import Scene
 from pysim.simulation.python_stepping import builtin_in_python
@@ -220,7 +221,8 @@ def _adjusted(scene: Scene, request: Request) -> Scene:
         changes["step"] = request.step
     if kind.adaptive and request.steps is not None:
         raise SimulationError("steps", f"{kind.name!r} chooses its steps; leave steps out")
-    if not kind.adaptive and scene.spec.events:
+    events = scene.spec.events
+    if not kind.adaptive and events and not any(event.release for event in events):
         problem = f"{kind.name!r} has a fixed step, which detects no events; leave integrator out"
         raise SimulationError("integrator", problem)
     if not kind.adaptive and not np.isfinite(changes.get("step", settings.step)):
@@ -373,9 +375,9 @@ def _runs_in_packs(worlds: _Worlds) -> bool:
     kind, model = find_integrator(worlds.settings.integrator), worlds.scenes[0].model
     if kind.adaptive or kind.plugin is not None or model.callback_numbers:
         return False
-    if worlds.q0.dtype != np.float64:
-        return False
     first = worlds.scenes[0]
+    if worlds.q0.dtype != np.float64 or first.spec.events:
+        return False
     if len(worlds.scenes) > 1 and (first.signals is not None or first.contacts is not None):
         return False
     return len(worlds.scenes) == 1 or (
@@ -777,9 +779,7 @@ def _run_parts(
         if scene.model.callback_numbers:
             builtin_in_python(scene.settings.integrator, str(scene.spec.path))  # rejects it
         return run_adaptive(scene, iter(t[1:].tolist()), start=float(t[0]), signals=signals)
-    if find_integrator(scene.settings.integrator).contacts:
-        return run_convex(scene, iter(t.tolist()), memory, signals)
-    return run_fixed(scene, iter(t.tolist()), memory, signals)
+    return run_with_fixed_steps(scene, iter(t.tolist()), memory, signals)
 
 
 def _runs_python(worlds: _Worlds) -> bool:

@@ -7,7 +7,9 @@ import pytest
 from numpy.testing import assert_allclose
 
 import pysim
+from pysim.controllers import CallbackController, controller, signal
 from pysim.errors import SceneError
+from pysim.events import Event, event
 from tests.elements.blocks import mass, scene_of, simulation, table
 
 
@@ -94,9 +96,96 @@ def test_wrong_names_are_reported(tmp_path, text, problem):
     assert str(caught.value).endswith(problem)
 
 
-def test_schemes_of_fixed_step_reject_events(tmp_path):
-    text = mass(2.0) + spring() + release() + simulation("rk4")
-    with pytest.raises(SceneError) as caught:
-        scene_of(tmp_path, text)
-    assert "'rk4' takes steps of one size and does not locate events" in str(caught.value)
-    assert 'set simulation.integrator = "dopri5"' in str(caught.value)
+FIXED = {  # accuracy with steps of 1 ms
+    "semi_implicit": 1e-3,
+    "rk2": 2e-6,
+    "rk4": 1e-9,
+    "variational": 1e-6,
+    "implicit_midpoint": 1e-5,
+    "generalized_alpha": 1e-5,
+    "convex": 1e-3,
+}
+
+
+def under(scheme, tmp_path, text="", **keys):
+    text = mass(2.0) + spring() + release(**keys) + text
+    return scene_of(tmp_path, text + simulation(scheme, duration=1.0, step=1e-3, interval=0.05))
+
+
+@pytest.mark.parametrize("scheme", FIXED)
+def test_steps_of_fixed_size_end_at_the_event(tmp_path, scheme):
+    run = pysim.simulate(under(scheme, tmp_path))
+    end, x, v = wanted(run.t)
+    assert run.events.names == ("release",)
+    assert_allclose(run.events.t, [end], atol=FIXED[scheme])
+    assert_allclose(run.events.q[0], [0.15], atol=1e-14)
+    assert_allclose(run.q[:, 0], x, atol=2 * FIXED[scheme])
+    assert_allclose(run.v[:, 0], v, atol=5 * FIXED[scheme])
+    free = run.t > end
+    assert_allclose(run.v[free, 0], run.v[-1, 0], rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("scheme", ["rk4", "implicit_midpoint", "convex"])
+def test_a_run_of_fixed_step_stops_at_an_event(tmp_path, scheme):
+    run = pysim.simulate(under(scheme, tmp_path, stop=True))
+    assert_allclose(run.q[-1], [0.15], atol=1e-14)
+    assert run.t[-1] == run.events.t[0]
+
+
+def test_worlds_of_fixed_step_release_as_a_run_does(tmp_path):
+    scene = under("rk4", tmp_path)
+    q0 = np.array([[0.0], [-0.1]])
+    rows = pysim.rollout(scene, q0, 0 * q0, threads=2)
+    run = pysim.simulate(scene)
+    np.testing.assert_array_equal(rows.q[0], run.q)
+    assert [len(events.t) for events in rows.events] == [1, 1]
+    assert rows.events[0].t[0] == run.events.t[0]
+
+
+@pytest.mark.parametrize("scheme", ["rk4", "generalized_alpha", "convex"])
+def test_sampled_blocks_go_on_after_a_release_between_steps(tmp_path, scheme):
+    text = table(
+        "sensor", name="seen", type="noisy", inputs=["place.q"], deviation=0.0, period=0.05
+    )
+    run = pysim.simulate(under(scheme, tmp_path, text))
+    assert_allclose(run.signals["seen"], run.q[:, 0], atol=1e-14)
+
+
+def test_controllers_in_python_are_called_once_an_instant_beside_events(tmp_path):
+    calls = []
+
+    @controller("test_counting")
+    class Counting(CallbackController):
+        """Force of 0 that counts its calls."""
+
+        inputs = signal("x", unit="m")
+        outputs = signal("u", unit="N")
+
+        def output(self, t, inputs):
+            calls.append(t)
+            return 0 * inputs.x
+
+    text = table("controller", name="count", type="test_counting", inputs=["place.q"], period=0.05)
+    pysim.simulate(under("rk4", tmp_path, text))
+    assert_allclose(calls, 0.05 * np.arange(21), atol=1e-12)
+
+
+@pytest.mark.parametrize("scheme", ["rk4", "generalized_alpha"])
+def test_a_plane_and_an_event_of_a_plugin_release_at_the_same_place(tmp_path, scheme):
+    @event("test_at_place")
+    class AtPlace(Event):
+        """The mass is at x = 0.15 m."""
+
+        def value(self, q, v):
+            return q.x - 0.15
+
+    first = pysim.simulate(under(scheme, tmp_path)).q
+    for own in (
+        'type = "test_at_place"',
+        'body = "mass"\nplane = { normal = [2, 0, 0], offset = 0.15 }',
+    ):
+        text = mass(2.0) + spring()
+        text += f'[[event]]\nname = "release"\nrelease = ["spring"]\n{own}\n'
+        text += simulation(scheme, duration=1.0, step=1e-3, interval=0.05)
+        scene = scene_of(tmp_path, text)
+        assert_allclose(pysim.simulate(scene).q, first, atol=1e-13)

@@ -30,7 +30,8 @@ def read_events(
     scene: Scene, model: ModelSpec, settings: Settings, problems: Problems
 ) -> tuple[EventSpec, ...]:
     """Return the events; errors are collected in `problems`."""
-    if scene.event and not find_integrator(settings.integrator).adaptive:
+    releases = any(table.release for table in scene.event)
+    if scene.event and not releases and not find_integrator(settings.integrator).adaptive:
         adaptive = ", ".join(f'"{kind.name}"' for kind in BUILTIN.values() if kind.adaptive)
         problem = (
             f"{settings.integrator!r} takes steps of one size and does not locate events; "

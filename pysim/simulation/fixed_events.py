@@ -1,0 +1,254 @@
+"""Runs with fixed steps through the events of a scene.
+
+A step in which an event changes its sign is repeated with the length that ends at the event, to rounding; the run goes
+on from there. Sign changes are seen from step to step: two of one event within a step are missed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from pysim.integrators import find_integrator
+from pysim.mechanism.model import State
+from pysim.simulation.contact_report import IMPULSE
+from pysim.simulation.contact_steps import run_convex
+from pysim.simulation.event_functions import event_function
+from pysim.simulation.fixed_steps import run_fixed, steps_between
+from pysim.simulation.segment import EventOccurrence, Segment
+from pysim.simulation.signal_runs import Instants, with_instants
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from pysim.simulation.external_forces import ExternalForces
+    from pysim.simulation.implicit_state import SolverState
+    from pysim.simulation.loading import Scene
+    from pysim.simulation.signal_runs import SignalRun
+
+    Array = NDArray[np.float64]
+
+DIRECTIONS = {"rising": (1.0,), "falling": (-1.0,), "both": (1.0, -1.0)}
+SAME_PLACE = 1e-15  # of a step: resolution of its fraction at an event
+LEAST_PART = 1e-9  # of a step: a shorter one would be rounding
+
+
+def run_with_fixed_steps(
+    scene: Scene,
+    times: Iterator[float],
+    memory: SolverState,
+    signals: SignalRun | None = None,
+    external: ExternalForces | None = None,
+) -> Iterator[Segment]:
+    """Yield the segments of a run through output times [s], ascending, to an event that stops it.
+
+    Raises:
+        SimulationError: as of `run_fixed` and `run_convex`.
+    """
+    if scene.spec.events:
+        return _EventRun(scene, memory, signals, external).segments(times)
+    own = run_convex if find_integrator(scene.settings.integrator).contacts else run_fixed
+    return own(scene, times, memory, signals, external)
+
+
+class _Held(NamedTuple):
+    """What a step changes in place."""
+
+    memory: Array
+    signals: Array | None
+    jumped: bool
+
+
+class _Crossing(NamedTuple):
+    """Change of the sign of an event at the end of a step."""
+
+    event: int
+    sign: float
+
+
+@dataclass
+class _EventRun:
+    """Run of a scene, step by step."""
+
+    scene: Scene
+    memory: SolverState
+    signals: SignalRun | None
+    external: ExternalForces | None
+    functions: list[Callable[[Array, Array], Array]] = field(init=False)
+    state: State = field(init=False)
+    signs: Array = field(init=False)  # (events,) of the last values that were not 0
+    impulse: Array | float = 0.0  # of contacts since the last output (points, 3) [N·s]
+    steps: int = 0  # since the last segment
+
+    def __post_init__(self) -> None:
+        self.state = self.scene.state
+        model, events = self.scene.model, self.scene.spec.events
+        self.functions = [event_function(model, event) for event in events]
+        self.signs = np.sign(self._values(self.state.q[None], self.state.v[None])[0])
+
+    def segments(self, times: Iterator[float]) -> Iterator[Segment]:
+        instants = Instants() if self.signals is None else self.signals.instants
+        given = with_instants(times, instants)
+        start = next(given)[0]
+        for end, is_output, _ in given:
+            while start < end:
+                count = steps_between(start, end, self.scene.settings.step)
+                grid = np.asarray(start + (end - start) / count * np.arange(count + 1), float)
+                grid[-1] = end
+                start, last, occurrences = self._advance(grid)
+                for k, event in enumerate(occurrences):
+                    yield replace(
+                        _without_rows(last), steps=self.steps if k == 0 else 0, event=event
+                    )
+                    self.steps = 0
+                    if self.scene.spec.events[event.index].stop:
+                        return
+                    if self.signals is not None:
+                        self.signals.release(event.index)
+                        self.signals.jumped = True
+            if is_output:
+                yield self._output(last)
+
+    def _output(self, last: Segment) -> Segment:
+        """Return the output at the end of the last step, with the impulses since the output before."""
+        report = last.report
+        if report is not None:
+            report = report.copy()
+            report[0, :, IMPULSE] = self.impulse
+        steps, self.steps, self.impulse = self.steps, 0, 0.0
+        return replace(last, steps=steps, report=report)
+
+    def _advance(self, grid: Array) -> tuple[float, Segment, list[EventOccurrence]]:
+        """Advance through times [s] to the last or to an event; return when, the last step, and the events there."""
+        held, state = self._hold(), self.state
+        rows = self._try(grid, calls=False)
+        found = self._first_crossing(rows)
+        if found is None:
+            if self.signals is not None and self.signals.calls_python:
+                self._restore(held)
+                rows = self._try(grid, calls=True)
+            return float(grid[-1]), self._accept(rows), []
+        k, crossings = found
+        if k:
+            self._restore(held)
+            self._accept(self._try(grid[: k + 1], calls=False))
+            held, state = self._hold(), self.state
+        begin, length = float(grid[k]), float(grid[k + 1] - grid[k])
+        when = min(self._locate(c, held, begin, length) for c in crossings)
+        self._restore(held)
+        self.state = state
+        last = self._accept(self._try(np.array([begin, begin + when * length]), calls=False))
+        passed = [c for c in crossings if self.signs[c.event] == c.sign]
+        return begin + when * length, last, [self._occurrence(c.event, last) for c in passed]
+
+    def _locate(self, crossing: _Crossing, held: _Held, begin: float, length: float) -> float:
+        """Return the least fraction of a step, to rounding, after which an event has its new sign."""
+        from scipy.optimize import brentq  # noqa: PLC0415, loads when a run has events
+
+        start = self._values(self.state.q[None], self.state.v[None])[0, crossing.event]
+
+        def value(fraction: float) -> float:
+            when = begin + fraction * length
+            if when <= begin:
+                return float(start)
+            self._restore(held)
+            rows = self._try(np.array([begin, when]), calls=False)
+            return float(self._values(rows[-1].q[-1:], rows[-1].v[-1:])[0, crossing.event])
+
+        fraction, beyond = LEAST_PART, SAME_PLACE
+        if np.sign(start) == -crossing.sign:
+            fraction = max(brentq(value, 0.0, 1.0, xtol=SAME_PLACE), LEAST_PART)
+        while fraction < 1.0 - LEAST_PART and np.sign(value(fraction)) != crossing.sign:
+            fraction, beyond = fraction + beyond, 2 * beyond
+        return float(fraction) if fraction < 1.0 - LEAST_PART else 1.0
+
+    def _first_crossing(self, rows: Sequence[Segment]) -> tuple[int, list[_Crossing]] | None:
+        """Return the first step after which events have another sign, in a direction that counts, and these."""
+        q, v = np.concatenate([r.q for r in rows]), np.concatenate([r.v for r in rows])
+        signs = self.signs.copy()
+        for k, now in enumerate(np.sign(self._values(q, v))):
+            changed = (now != signs) & (now != 0) & (signs != 0)
+            found = [
+                _Crossing(i, now[i])
+                for i in np.flatnonzero(changed).tolist()
+                if now[i] in DIRECTIONS[self.scene.spec.events[i].direction]
+            ]
+            if found:
+                return k, found
+            signs = np.where(now == 0, signs, now)
+        return None
+
+    def _accept(self, rows: Sequence[Segment]) -> Segment:
+        """Take over the states of steps; return the last one alone."""
+        last = rows[-1]
+        self.state = State(last.q[-1], last.v[-1], last.loop_q[-1])
+        self.steps += sum(r.steps for r in rows)
+        for values in self._values(
+            np.concatenate([r.q for r in rows]), np.concatenate([r.v for r in rows])
+        ):
+            self.signs = np.where(values == 0, self.signs, np.sign(values))
+        for r in rows:
+            if r.report is not None:
+                self.impulse = self.impulse + r.report[..., IMPULSE].sum(axis=0)
+        own = slice(len(last.t) - 1, None)
+        return replace(
+            last,
+            t=last.t[own],
+            q=last.q[own],
+            v=last.v[own],
+            loop_q=last.loop_q[own],
+            report=None if last.report is None else last.report[own],
+            signals=None if last.signals is None else last.signals[own],
+            external=None if last.external is None else last.external[own],
+        )
+
+    def _try(self, grid: Array, *, calls: bool) -> list[Segment]:
+        """Return the segments of single steps through times [s] from the state; `calls`: of controllers in Python."""
+        scene = replace(self.scene, state=self.state)
+        own = run_convex if find_integrator(scene.settings.integrator).contacts else run_fixed
+        if self.signals is None:
+            return list(own(scene, iter(grid.tolist()), self.memory, None, self.external))
+        calling, self.signals.calls = self.signals.calls, self.signals.calls and calls
+        try:
+            return list(own(scene, iter(grid.tolist()), self.memory, self.signals, self.external))
+        finally:
+            self.signals.calls = calling
+
+    def _values(self, q: Array, v: Array) -> Array:
+        """Return the values (n, events) of all events at n states."""
+        return np.stack([function(q, v) for function in self.functions], axis=1)
+
+    def _hold(self) -> _Held:
+        if self.signals is None:
+            return _Held(self.memory.numbers.copy(), None, jumped=False)
+        return _Held(self.memory.numbers.copy(), self.signals.numbers.copy(), self.signals.jumped)
+
+    def _restore(self, held: _Held) -> None:
+        self.memory.numbers[:] = held.memory
+        if self.signals is not None:
+            self.signals.numbers[:] = held.signals
+            self.signals.jumped = held.jumped
+
+    def _occurrence(self, index: int, last: Segment) -> EventOccurrence:
+        own = None if last.signals is None else last.signals[-1].copy()
+        t, state = float(last.t[-1]), self.state
+        return EventOccurrence(index, t, state.q, state.v, state.loop_q, own)
+
+
+def _without_rows(segment: Segment) -> Segment:
+    """Return a segment without its outputs."""
+    none = slice(0, 0)
+    return replace(
+        segment,
+        t=segment.t[none],
+        q=segment.q[none],
+        v=segment.v[none],
+        loop_q=segment.loop_q[none],
+        report=None if segment.report is None else segment.report[none],
+        signals=None if segment.signals is None else segment.signals[none],
+        external=None if segment.external is None else segment.external[none],
+    )
