@@ -115,7 +115,12 @@ CALLS: dict[str, Callable[[], Any]] = {
     "armature: must not be negative [kg or kg·m²], got -1.0": lambda: MODEL.with_armature([1, -1]),
     "mesh: is on body 9 of a model of 3; take it from this model": lambda: (
         pysim.torque_vertex_gradient(
-            ARM, *MOTION[:, 0], replace(pysim.mass_mesh(ARM, "upper_arm"), body=9), zeros(ARM.nv)
+            ARM,
+            MOTION[0, 0],
+            MOTION[1, 0],
+            MOTION[2, 0],
+            replace(pysim.mass_mesh(ARM, "upper_arm"), body=9),
+            zeros(ARM.nv),
         )
     ),
     "shell: must be a positive thickness [m], got -0.1": lambda: pysim.inertia.mesh_inertia(
@@ -129,7 +134,12 @@ CALLS: dict[str, Callable[[], Any]] = {
     ),
     "out: must be C-contiguous, aligned, native and writeable": lambda: (
         pysim.torque_vertex_derivatives(
-            ARM, *MOTION[:, 0], "upper_arm", out=zeros((ARM.nv, VERTICES, 6))[..., ::2]
+            ARM,
+            MOTION[0, 0],
+            MOTION[1, 0],
+            MOTION[2, 0],
+            "upper_arm",
+            out=zeros((ARM.nv, VERTICES, 6))[..., ::2],
         )
     ),
     f"{SCENES / 'double_pendulum.toml'}: step 1e-300 [s] makes more than 2**53 steps of 10 [s]; take a longer step": (

@@ -22,11 +22,11 @@ from pysim.algorithms import aba, crba
 from pysim.errors import PysimError
 from pysim.loops import allowed_motions, constrained_aba, project
 from pysim.mechanism.signal_compiler import compile_signals, with_signals
+from pysim.simulation.accelerations import forces_of_actuators
 from pysim.simulation.signal_runs import (
     Instants,
     SignalRun,
     begin_signals,
-    forces_of_actuators,
     with_instants,
 )
 

@@ -127,12 +127,12 @@ class SignalRun:
         self, t: float, q: Array, v: Array, loop_q: Array, report: Array
     ) -> dict[str, Array | None]:
         """Return the accelerations and wrenches at the end of a convex step."""
-        rows = [np.atleast_2d(x) for x in (q, v, loop_q)]
-        times, numbers = np.full(len(rows[0]), t), np.atleast_2d(self.numbers)
-        report = report.reshape(-1, *report.shape[-2:])
-        tau = forces_of_actuators(self.scene, times, *rows[:2], numbers)
-        a, _, f_ext = accelerations_and_forces(self.scene, tau, *rows, report)
         leading = q.shape[:-1]
+        q, loop_q = np.atleast_2d(q), np.atleast_2d(loop_q)
+        rates, numbers = np.atleast_2d(v), np.atleast_2d(self.numbers)
+        report = report.reshape(-1, *report.shape[-2:])
+        tau = forces_of_actuators(self.scene, np.full(len(q), t), q, rates, numbers)
+        a, _, f_ext = accelerations_and_forces(self.scene, tau, q, rates, loop_q, report)
         wrenches = None if f_ext is None else f_ext.reshape(*leading, *f_ext.shape[1:])
         return {"a": a.reshape(v.shape), "f_ext": wrenches}
 

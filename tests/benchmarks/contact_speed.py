@@ -31,7 +31,7 @@ from tests.contact.scenes import anymal
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pysim.contact.compiler import Contacts
+    from pysim.contact.compiler import CompiledContacts
 
     Array = np.ndarray[Any, Any]
 
@@ -54,8 +54,8 @@ def quaternion(R: Array) -> Array:
     return found
 
 
-def contacts_of(scene: pysim.Scene) -> Contacts:
-    """Contacts of a scene that has some."""
+def contacts_of(scene: pysim.Scene) -> CompiledContacts:
+    """CompiledContacts of a scene that has some."""
     assert scene.contacts is not None
     return scene.contacts
 
