@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 OPACITY = 0.35
+BEHIND = 2e4  # offset of depths
 HUES = (3, 2, 5, 4, 6, 0)  # of the palette, for the second run and those after it
 
 
@@ -41,13 +42,19 @@ class Ghost:
                 continue
             bare = decimated(mesh, OF_MOVIES)
             bare.point_data.remove("rgba")
-            self._actors[body] = plotter.add_mesh(
+            actor = plotter.add_mesh(
                 bare,
                 color=ghost_color(number),
                 opacity=OPACITY,
                 smooth_shading=True,
                 copy_mesh=False,
             )
+            behind = (
+                0.0,
+                BEHIND * (number + 1),
+            )  # where surfaces coincide, the first run is in front
+            actor.mapper.SetRelativeCoincidentTopologyPolygonOffsetParameters(*behind)
+            self._actors[body] = actor
 
     def show(self, time: float) -> None:
         """Move to the poses at `time` [s]."""

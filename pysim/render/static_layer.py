@@ -39,7 +39,12 @@ class StaticLayer:
             window.Render()
             return
         if key != self._key:
-            _render_without(window, self._moving())
+            swaps = window.GetSwapBuffers()
+            window.SetSwapBuffers(False)  # a window does not show it
+            try:
+                _render_without(window, self._moving())
+            finally:
+                window.SetSwapBuffers(swaps)
             self._keep()
             self._key = key
         self._copy(self._store, window.GetRenderFramebuffer())

@@ -13,7 +13,7 @@ import pytest
 import trimesh  # noqa: TID253, makes the meshes
 
 from pysim.errors import PysimError
-from pysim.render import still, view
+from pysim.render import static_layer, still, view
 from pysim.render.annotations import ellipsoid
 from pysim.render.interactive import REST
 from pysim.render.options import render_options
@@ -373,6 +373,37 @@ def test_another_run_is_a_translucent_copy_with_its_name() -> None:
         assert (capture(plotter, options) != with_ghost).any()
     pictures = [still(first, others=others, azimuth=-90.0, **SMALL) for others in ((), [other])]
     assert (pictures[0] != pictures[1]).any()
+
+
+def test_a_run_in_front_of_an_equal_one_is_drawn_alone() -> None:
+    ball = drawn(Shape("sphere", (0.3,)), color=(0.9, 0.1, 0.1, 1.0))
+    run = moving(np.full((3, 3), [0.0, 0.0, 0.5]), ball)
+    quiet = {"label": False, "shadows": False, "supersample": 2}
+    alone, beside = (
+        still(run, others=others, **{**SMALL, **quiet}).astype(int) for others in ((), (run,))
+    )
+    differs = (np.abs(alone - beside).max(axis=-1) > 12) & red(alone.astype(np.uint8))
+    assert differs.mean() < 2e-3  # its outline
+
+
+def test_the_picture_of_what_rests_is_not_shown_in_a_window(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    shown = []
+    draw = static_layer._render_without
+
+    def watched(window: Any, actors: Any) -> None:
+        shown.append(bool(window.GetSwapBuffers()))
+        draw(window, actors)
+
+    monkeypatch.setattr(static_layer, "_render_without", watched)
+    options = render_options(cart(), **SMALL)
+    with offscreen(options) as plotter:
+        player = Player(plotter, cart(), options)
+        for time in (0.0, 0.1, 0.2):
+            player.show(time)
+            player.draw()
+    assert shown == [False, True, True]
 
 
 def test_a_slow_window_is_drawn_coarsely_while_it_changes_and_finely_at_rest(
