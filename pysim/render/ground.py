@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pysim.render import colors
-from pysim.render.meshes import OF_SHADOWS, decimated
+from pysim.render.meshes import shadow_mesh
 from pysim.render.scenery import SUN
 
 if TYPE_CHECKING:
@@ -41,11 +41,12 @@ class Ground:
         """Parts that no body moves; the lines of the grid are drawn over moving shadows."""
         return [self._actors[0], *(actor for body, actor in self._shadows.items() if body < 0)]
 
-    def cast_shadows(self, plotter: Plotter, meshes: Mapping[int, Mesh]) -> None:
+    def cast_shadows(
+        self, plotter: Plotter, meshes: Mapping[int, Mesh], left_out: float = 0.0
+    ) -> None:
         """Add a flat, dark copy of every body's mesh, with fewer triangles."""
         for body, mesh in meshes.items():
-            bare = decimated(mesh, OF_SHADOWS)
-            bare.clear_data()
+            bare = shadow_mesh(mesh, left_out)
             self._shadows[body] = plotter.add_mesh(
                 bare, color=colors.SHADOW, lighting=False, copy_mesh=False
             )
@@ -61,12 +62,22 @@ class Ground:
         for actor in self._actors:
             actor.user_matrix = place
 
+    def hides(self, points: Array) -> bool:
+        """Return whether one of the points (…, 3) [m] is below the disc."""
+        heights = points @ self._stage[:, 2]
+        return bool(heights.size and heights.min() < self._height)
+
+    @property
+    def _height(self) -> float:
+        """Height [m] of the disc, slightly below that of the ground."""
+        return self._extent.ground - 2e-3 * self._extent.size
+
     def _place(self, point: Array) -> Array:
         across, strong = self._stage[:, :2], 5 * self.spacing
         place = np.eye(4)
         place[:3, :3] = self._stage
         place[:3, 3] = across @ (np.round(across.T @ point / strong) * strong)
-        place[:3, 3] += self._stage[:, 2] * (self._extent.ground - 2e-3 * self._extent.size)
+        place[:3, 3] += self._stage[:, 2] * self._height
         return place
 
 

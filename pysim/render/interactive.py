@@ -136,6 +136,14 @@ class InteractiveWindow:
                 self._set_fine(fine=True)
                 self.player.draw()
 
+    def _draws_slowly(self) -> bool:
+        """Draw, and return whether it took too long for a moving picture."""
+        first = clock.monotonic()
+        self.player.draw()
+        self.plotter.render_window.WaitForCompletion()
+        self._changed = False
+        return clock.monotonic() - first > SLOW
+
     def _set_fine(self, *, fine: bool) -> None:
         if fine is not self._fine:
             self._fine = fine
@@ -156,15 +164,14 @@ class InteractiveWindow:
         window.SetWindowName(title)
         with quiet_vtk():
             interactor.Initialize()
-            self._set_fine(fine=True)
             window.Render()
         self.resize()
         failed: list[BaseException] = []
-        first = clock.monotonic()
-        self.draw()
-        window.WaitForCompletion()
+        self._slow = self._draws_slowly()
+        if not self._slow:
+            self._set_fine(fine=True)
+            self._slow = self._draws_slowly()
         last = clock.monotonic()
-        self._slow = last - first > SLOW
 
         def tick(*_: object) -> None:
             nonlocal last
@@ -245,4 +252,6 @@ def open_plotter(size: tuple[int, int]) -> Plotter:
     import pyvista as pv
 
     with quiet_vtk():
-        return pv.Plotter(off_screen=False, window_size=list(size), lighting="none")
+        plotter: Plotter = pv.Plotter(off_screen=False, window_size=list(size), lighting="none")
+        plotter.render_window.SetMultiSamples(0)
+    return plotter

@@ -36,7 +36,10 @@ FEATURE_ANGLE = 35.0  # [deg] a sharper edge is drawn sharp
 FINE = 4000  # triangles of a body that are all drawn
 OF_MOVIES = 0.6  # share of the triangles that a movie leaves out of a body with more
 OF_WINDOWS = 0.8  # the same of a window while its picture changes
-OF_SHADOWS = 0.9  # the same of shadows, after that
+OF_SHADOWS = 0.9  # the same of shadows in stills, after that
+SHADOW_CELLS = (
+    100  # along each side of a body's box, that its shadow in a moving picture distinguishes
+)
 LEAN = 0.035  # of the mechanism's size: half the thickness of a box for missing meshes
 SMALL = 0.02  # [m] the same, where all bodies are at one place
 FARTHEST = 1e-3  # of a body's size: displacement of its surface where triangles are left out
@@ -121,6 +124,27 @@ def decimated(mesh: Mesh, share: float) -> Mesh:
     reducer.SetFeatureAngle(180.0)
     reducer.Update()
     return pv.wrap(reducer.GetOutput())
+
+
+def shadow_mesh(mesh: Mesh, left_out: float) -> Mesh:
+    """Return a mesh without colours for a shadow, of which a flat outline is all that is seen.
+
+    In moving pictures, which leave out a share of the triangles, the points in each cell of a grid become one.
+    """
+    import pyvista as pv
+    from vtkmodules.vtkFiltersCore import vtkQuadricClustering  # noqa: PLC0415, heavy
+
+    if left_out > 0 and mesh.n_cells > FINE // 4:
+        clustering = vtkQuadricClustering()
+        clustering.SetInputData(mesh)
+        clustering.AutoAdjustNumberOfDivisionsOff()
+        clustering.SetNumberOfDivisions(*[round(SHADOW_CELLS * (1 - left_out))] * 3)
+        clustering.Update()
+        bare = pv.wrap(clustering.GetOutput())
+    else:
+        bare = decimated(mesh, OF_SHADOWS)
+    bare.clear_data()
+    return bare
 
 
 def primitive(kind: str, size: Sequence[float]) -> Mesh:

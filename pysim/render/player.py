@@ -65,6 +65,7 @@ class Player:
         self.time = float(trajectory.t[0])
         self.stage = upright(trajectory.header.gravity)
         self.meshes = body_meshes(trajectory, options)
+        self._left_out = left_out
         self._coarse = {body: decimated(m, left_out) for body, m in self.meshes.items()}
         self._hulls = {body: hull(mesh) for body, mesh in self.meshes.items()}
         self._moving = [(body, points) for body, points in self._hulls.items() if body >= 0]
@@ -86,6 +87,7 @@ class Player:
             str, float
         ] = {}  # recorded tensions [N], coordinates of conditional points
         self._build()
+        self._others_are_hidden = self._hides_trails_or_runs()
         self.show(self.time)
 
     def show(self, time: float) -> None:
@@ -112,8 +114,13 @@ class Player:
             self.captions.write(text)
 
     def draw(self) -> None:
-        """Draw the window; while the camera rests, only what moves."""
-        self._layer.draw()
+        """Draw the window; while the camera rests, only what moves, if the translucent ground hides none of it."""
+        if self._ground and (
+            self._others_are_hidden or self._ground.hides(self._placed_hulls(self._posed))
+        ):
+            self.plotter.render_window.Render()
+        else:
+            self._layer.draw()
 
     def refresh(self) -> None:
         """Draw anew what has been switched on or off."""
@@ -205,7 +212,7 @@ class Player:
         drawn = options.ground and not options.transparent
         self._ground = Ground(plotter, extent, self.stage) if drawn else None
         if self._ground and options.shadows:
-            self._ground.cast_shadows(plotter, self._coarse)
+            self._ground.cast_shadows(plotter, self._coarse, self._left_out)
         self.actors = {body: self._add(mesh) for body, mesh in self._coarse.items()}
         self.fittings = Fittings(plotter, self._plan)
         resting = [*self.fittings.resting, *(self._ground.resting if self._ground else ())]
@@ -266,8 +273,26 @@ class Player:
 
     def _middle(self, matrices: Array) -> Array:
         """Return mean (3,) [m] of the hull points of everything that moves."""
+        points = self._placed_hulls(matrices) if self._moving else matrices[:-1, :3, 3]
+        return np.asarray(points.mean(axis=0))
+
+    def _placed_hulls(self, matrices: Array) -> Array:
+        """Return hull points (n, 3) [m] of the moving bodies at the poses (nbodies + 1, 4, 4)."""
         hulls = [moved_points(matrices[None, body], points)[0] for body, points in self._moving]
-        return np.asarray(np.concatenate(hulls or [matrices[:-1, :3, 3]]).mean(axis=0))
+        return np.concatenate([np.zeros((0, 3)), *hulls])
+
+    def _hides_trails_or_runs(self) -> bool:
+        """Return whether the ground hides a part of a trail or of another run."""
+        ground = self._ground
+        if ground is None:
+            return False
+        places = [trail.path for trail in self._trails]
+        for run in self._others:
+            matrices = pose_matrices(run.poses[:: -(-len(run) // SEEN)])
+            count = matrices.shape[1]
+            own = [moved_points(matrices[:, b], p) for b, p in self._moving if b < count]
+            places += [part.reshape(-1, 3) for part in own]
+        return any(ground.hides(part) for part in places)
 
 
 def _warn_of_nothing(trajectory: Trajectory) -> None:

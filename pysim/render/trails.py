@@ -46,8 +46,8 @@ class Trail:
         stride = -(-len(trajectory) // MOST_POINTS)
         self._t = trajectory.t[::stride]
         self._body, self._point, self._length = body, point, length
-        self._path = trajectory.carried_point(body, point, slice(None, None, stride))
-        points = np.concatenate([self._path, self._path[-1:]])
+        self.path = trajectory.carried_point(body, point, slice(None, None, stride))
+        points = np.concatenate([self.path, self.path[-1:]])
         self._line: Mesh = pv.PolyData(points, lines=np.r_[len(points), np.arange(len(points))])
         self._rgba = np.zeros((len(points), 4), np.uint8)
         self._rgba[:, :3] = np.round(255 * np.array(color))
@@ -67,7 +67,7 @@ class Trail:
         past = int(np.searchsorted(self._t, time, side="right"))
         now = matrices[self._body, :3, :3] @ self._point + matrices[self._body, :3, 3]
         self._line.points[past:] = now  # future points are collapsed into one
-        self._line.points[:past] = self._path[:past]
+        self._line.points[:past] = self.path[:past]
         begin = self._t[0] if self._length is None else time - self._length
         span = max(time - begin, 1e-12)
         age = np.clip((self._t[:past] - begin) / span, 0, 1)

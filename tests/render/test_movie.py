@@ -7,13 +7,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import pyvista as pv  # noqa: TID253
 import trimesh  # noqa: TID253, makes the meshes
 from imageio_ffmpeg import read_frames  # type: ignore[import-untyped]
 
 from pysim.errors import PysimError, PysimWarning, TrajectoryError
 from pysim.render import movie
 from pysim.render.frame_worker import FrameWorkers, workers_for
-from pysim.render.meshes import OF_MOVIES
+from pysim.render.meshes import OF_MOVIES, OF_WINDOWS, shadow_mesh
 from pysim.render.movie import frame_times
 from pysim.render.options import RenderOptions, render_options
 from pysim.render.player import Player
@@ -157,6 +158,21 @@ def test_a_large_mesh_has_fewer_triangles_in_motion_and_looks_the_same(tmp_path:
             counts.append(player.actors[0].mapper.dataset.n_cells)
     assert counts[1] < 0.65 * counts[0]
     assert np.abs(pictures[0] - pictures[1]).mean() < 0.2
+
+
+def test_a_shadow_in_motion_has_few_triangles_and_keeps_its_outline() -> None:
+    """Oracle: the radius of a ball in every direction."""
+    ball = pv.Icosphere(nsub=5, radius=0.2)
+    ball.point_data["rgba"] = np.zeros((ball.n_points, 4), np.uint8)
+    reduced = shadow_mesh(ball, OF_WINDOWS)
+    assert reduced.n_cells < 0.3 * ball.n_cells
+    assert not reduced.point_data
+    for direction in np.random.default_rng(0).normal(size=(20, 3)):
+        along = direction / np.linalg.norm(direction)
+        assert (reduced.points @ along).max() == pytest.approx(0.2, rel=0.02)
+    cube = pv.Box()
+    cube.point_data["rgba"] = np.zeros((cube.n_points, 4), np.uint8)
+    assert shadow_mesh(cube, OF_WINDOWS).n_cells == cube.n_cells
 
 
 @pytest.mark.parametrize(

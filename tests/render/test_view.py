@@ -427,6 +427,27 @@ def test_a_slow_window_is_drawn_coarsely_while_it_changes_and_finely_at_rest(
     assert coarse < 0.4 * fine
 
 
+def test_a_body_below_the_ground_is_hidden_in_every_picture() -> None:
+    ground = {
+        "role": "ground",
+        "name": "ground",
+        "type": "plane",
+        "normal": [0, 0, 1],
+        "offset": 0.0,
+    }
+    box = drawn(Shape("box", (0.4, 0.3, 0.3)), color=(0.9, 0.1, 0.1, 1.0))
+    way = np.column_stack([np.zeros((3, 2)), [0.6, -0.5, -0.5]])
+    run = moving(way, box, connections=[ground], render={"shadows": False})
+    options = render_options(run, **SMALL)
+    with offscreen(options) as plotter:
+        player = Player(plotter, run, options)
+        for time, is_seen in ((0.0, True), (0.0, True), (0.25, False), (0.5, False)):
+            player.show(time)
+            layered = capture(plotter, options, player.draw)
+            assert red(layered).any() == is_seen
+            np.testing.assert_array_equal(layered, capture(plotter, options))
+
+
 def test_a_picture_drawn_over_what_rests_is_the_whole_picture() -> None:
     """Oracle: the picture drawn at once, bit by bit, also after the world's shape, the camera and the size change."""
     pole = drawn(Shape("cylinder", (0.1, 0.6)), place(0.5, -0.4, 0.3))
