@@ -23,7 +23,7 @@ from pysim.cli.messages import print_columns, print_line
 from pysim.cli.ranges import overlap_findings, print_ranges
 from pysim.cli.run import parse_overrides
 from pysim.cli.step_advice import print_step
-from pysim.contact import restitution_of
+from pysim.contact import creep_speed, restitution_of
 from pysim.errors import ModelError, PysimError, PysimWarning
 from pysim.joints import find_joint
 from pysim.mechanism.compile import start_state
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
     from pathlib import Path
 
+    from pysim.contact.compiler import CompiledContacts
     from pysim.loops import Mobility
     from pysim.mechanism.model import Model
     from pysim.scene.spec import ActuatorSpec, BlockSpec, ContactsSpec, JointSpec
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
     from pysim.simulation.stability import StepBounds
 
 FRAMES_SHOWN = 12
+LEVEL = 1e-6  # slopes below are level
 CHANGED = 1e-9  # [m, rad, per second] changes of a start that are printed
 RESISTANCES = (
     ("armature", "armature"),
@@ -233,6 +235,9 @@ def print_surfaces(contacts: ContactsSpec) -> None:
         if surface.restitution is not None:
             value, speed = surface.restitution
             numbers.append(f"restitution {value:.3g} at {speed:g} m/s")
+        for word, length in (("rolling", surface.rolling), ("spinning", surface.spinning)):
+            if length:
+                numbers.append(f"{word} {length:.3g} m")
         print_line(f"  material    {name}: {', '.join(numbers)}")
 
 
@@ -268,6 +273,7 @@ def print_contacts(scene: Scene) -> None:
     print_line()
     rows = []
     impacts = scene.settings.contact_law == "impact"
+    turning = any(shape.law.rolling or shape.law.spinning for shape in contacts.shapes)
     for shape in contacts.shapes:
         law = shape.law
         restitution = law.restitution if impacts else restitution_of(law.dissipation, 1.0)
@@ -282,10 +288,14 @@ def print_contacts(scene: Scene) -> None:
                 f"{law.static_friction:.3g}, {law.dynamic_friction:.3g}",
                 f"{law.sink:.3g}",
                 f"{law.half_period / scene.settings.step:.3g}",
+                *([f"{law.rolling:.3g}, {law.spinning:.3g}"] if turning else []),
             )
         )
     names = ("K", "d [s/m]", "e" if impacts else "e at 1 m/s", "μ", "sink [m]", "steps in contact")
-    print_columns(("contact", "shape", *names), rows)
+    lengths = ("rolling, spinning [m]",) if turning else ()
+    print_columns(("contact", "shape", *names, *lengths), rows)
+    if scene.smooth_contacts is not None and not impacts:
+        print_creep(scene, contacts)
     if contacts.passing:
         a, b = contacts.passing[0]
         kinds = f"{a.shape.kind} and {b.shape.kind}"
@@ -293,6 +303,29 @@ def print_contacts(scene: Scene) -> None:
             f"  {len(contacts.passing)} pairs of shapes pass through each other, such as {kinds} of"
         )
         print_line(f"{line} {a.link!r} and {b.link!r}")
+
+
+def print_creep(scene: Scene, contacts: CompiledContacts) -> None:
+    """Print the speed at which contacts slip that a scheme without stiction cannot hold."""
+    speed, gravity = scene.settings.slip_speed, np.asarray(scene.model.gravity)
+    print_line(
+        f"  creep       friction of {scene.settings.integrator} does not stick: at half its bound, contacts slip at "
+        f'{creep_speed(0.5, speed):.3g} m/s (slip_speed = {speed:g}); integrator = "convex" holds them'
+    )
+    slopes: dict[str, float] = {}
+    for shape in contacts.shapes:
+        if shape.ground is None or not shape.law.dynamic_friction:
+            continue
+        normal = np.array(shape.ground.normal)
+        press = -float(gravity @ normal)
+        along = float(np.linalg.norm(gravity + press * normal))
+        if press > 0 and along > LEVEL * press:
+            slopes[contacts.pairs[shape.pair].name] = along / (shape.law.dynamic_friction * press)
+    for name, share in slopes.items():
+        how = "slides, its slope exceeds the angle of friction"
+        if share < 1:
+            how = f"creeps down its slope at {creep_speed(share, speed):.3g} m/s"
+        print_line(f"  creep       {name}: {how}")
 
 
 def print_assembly(scene: Scene) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pysim.contact.compiler import CompiledContacts, compile_contacts
 from pysim.contact.distances import Distances, distances
-from pysim.contact.laws import PairLaw, dissipation_of, restitution_of
+from pysim.contact.laws import PairLaw, creep_speed, dissipation_of, restitution_of
 from pysim.contact.pairs import ContactPair
 
 __all__ = [
@@ -13,6 +13,7 @@ __all__ = [
     "Distances",
     "PairLaw",
     "compile_contacts",
+    "creep_speed",
     "dissipation_of",
     "distances",
     "restitution_of",

@@ -97,6 +97,11 @@ def dissipation_of(restitution: float, speed: float) -> float:
     return low / speed
 
 
+def creep_speed(share: float, slip_speed: float) -> float:
+    """Speed [m/s] at which friction that a slip speed [m/s] regularises carries a share, below 1, of its bound."""
+    return slip_speed * share / math.sqrt((1 - share) * (1 + share))
+
+
 def restitution_of(dissipation: float, speed: float) -> float:
     """Return the coefficient of restitution of an impact at `speed` [m/s] with d [s/m]."""
     x = dissipation * speed

@@ -3,8 +3,8 @@
     python -m tests.benchmarks.contact_speed [avx2 | avx512]
 
 Both programs make steps of 1 ms on one thread, with their defaults. MuJoCo's models are written from the scenes:
-the same bodies, joints, springs, shapes and friction. Worlds start with velocities of their own and settle in
-the program that is measured.
+the same bodies, joints, springs, shapes, friction and pairs that can touch. Worlds start with velocities
+of their own and settle in the program that is measured.
 """
 
 from __future__ import annotations
@@ -55,44 +55,59 @@ def quaternion(R: Array) -> Array:
 
 
 def contacts_of(scene: pysim.Scene) -> CompiledContacts:
-    """CompiledContacts of a scene that has some."""
+    """Contacts of a scene that has some."""
     assert scene.contacts is not None
     return scene.contacts
 
 
-def geoms(scene: pysim.Scene, friction: float) -> dict[int, str]:
-    """Elements of the shapes that collide, by body; −1 for the world."""
-    found: dict[int, dict[str, None]] = {}
-    for pair in contacts_of(scene).shapes:
-        for own in (pair.own, pair.other):
-            if own is None:
-                continue
-            shape = own.collision.shape
-            size = np.array(shape.size)
-            if shape.kind == "box":
-                size = size / 2
-            elif shape.kind in ("capsule", "cylinder"):
-                size = np.array([size[0], size[1] / 2])
-            pos, quat = numbers(own.pose[:3, 3]), numbers(quaternion(own.pose[:3, :3]))
-            text = (
-                f'<geom type="{shape.kind}" size="{numbers(size)}" pos="{pos}" quat="{quat}" '
-                f'friction="{friction} 0 0"/>'
-            )
-            found.setdefault(own.body, {})[text] = None
-        if pair.ground is not None:
-            normal = np.array(pair.ground.normal)
-            pos = numbers(pair.ground.offset * normal)
-            text = (
-                f'<geom type="plane" size="9 9 1" pos="{pos}" zaxis="{numbers(normal)}" '
-                f'friction="{friction} 0 0"/>'
-            )
-            found.setdefault(-1, {})[text] = None
-    return {body: "".join(texts) for body, texts in found.items()}
+class Geoms:
+    """Shapes that collide as elements, by body, −1 for the world, and the pairs of them that can touch."""
+
+    def __init__(self, scene: pysim.Scene, friction: float) -> None:
+        contacts = contacts_of(scene)
+        # pairs without contact points in closed form do not touch in pysim, so MuJoCo gets the others one by one
+        self._listed = bool(contacts.passing)
+        self._names: dict[tuple[int, str], str] = {}
+        self._friction = friction
+        self.pairs = ""
+        for pair in contacts.shapes:
+            names = []
+            for own in (pair.own, pair.other):
+                if own is None:
+                    continue
+                shape, size = own.collision.shape, np.array(own.collision.shape.size)
+                if shape.kind == "box":
+                    size = size / 2
+                elif shape.kind in ("capsule", "cylinder"):
+                    size = np.array([size[0], size[1] / 2])
+                turn = numbers(quaternion(own.pose[:3, :3]))
+                text = f'type="{shape.kind}" size="{numbers(size)}" pos="{numbers(own.pose[:3, 3])}" quat="{turn}"'
+                names.append(self._name(own.body, text))
+            if pair.ground is not None:
+                normal = np.array(pair.ground.normal)
+                at = numbers(pair.ground.offset * normal)
+                text = f'type="plane" size="9 9 1" pos="{at}" zaxis="{numbers(normal)}"'
+                names.append(self._name(-1, text))
+            if self._listed:
+                both = f'geom1="{names[0]}" geom2="{names[1]}"'
+                self.pairs += f'<pair {both} friction="{friction} {friction} 0 0 0"/>'
+
+    def _name(self, body: int, text: str) -> str:
+        return self._names.setdefault((body, text), f"g{len(self._names)}")
+
+    def of_body(self, k: int) -> str:
+        """Elements of a body."""
+        masks = 'contype="0" conaffinity="0"' if self._listed else ""
+        return "".join(
+            f'<geom name="{name}" {text} friction="{self._friction} 0 0" {masks}/>'
+            for (body, text), name in self._names.items()
+            if body == k
+        )
 
 
 def mjcf(scene: pysim.Scene, friction: float) -> str:
     """Return the scene as a model of MuJoCo: free joints, hinges and sliders with springs."""
-    model, shapes = scene.model, geoms(scene, friction)
+    model, shapes = scene.model, Geoms(scene, friction)
     X = pysim.forward_kinematics(model, model.neutral())
     joints = {joint.name: joint for joint in model.spec.joints}
 
@@ -122,14 +137,14 @@ def mjcf(scene: pysim.Scene, friction: float) -> str:
         return (
             f'<body pos="{numbers(pose[:3, 3])}" quat="{numbers(quaternion(pose[:3, :3]))}">{moves}'
             f'<inertial pos="{numbers(c)}" mass="{m:.17g}" fullinertia="{inertia}"/>'
-            f"{shapes.get(k, '')}{inside}</body>"
+            f"{shapes.of_body(k)}{inside}</body>"
         )
 
     roots = "".join(body(k) for k in range(model.nbodies) if model.parents[k] < 0)
     return (
         f'<mujoco><compiler angle="radian" balanceinertia="true"/><size memory="64M"/>'
         f'<option timestep="{STEP}" gravity="{numbers(model.gravity)}"/>'
-        f"<worldbody>{shapes.get(-1, '')}{roots}</worldbody></mujoco>"
+        f"<worldbody>{shapes.of_body(-1)}{roots}</worldbody><contact>{shapes.pairs}</contact></mujoco>"
     )
 
 

@@ -1,0 +1,78 @@
+"""Contacts in `pysim check`: creep of friction without stiction, and lengths of rolling and spinning friction.
+
+Oracle: the speed at which a box slides in a run of the same scene.
+"""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import pysim
+from pysim.cli import main
+from pysim.contact import creep_speed
+from tests.contact.body_scenes import GROUND, free, world
+
+BOX = free("box", "{ box = [0.2, 0.2, 0.02] }", 1.0, "{ xyz = [0, 0, 0.01] }") + GROUND
+G = 9.81
+
+
+def shown(path: Path, capsys: pytest.CaptureFixture[str]) -> list[str]:
+    """Lines that `check` prints about creep."""
+    assert main(["check", str(path)]) == 0
+    return [line for line in capsys.readouterr().out.splitlines() if line.startswith("  creep")]
+
+
+@pytest.mark.filterwarnings("ignore::pysim.errors.PysimWarning")
+def test_creep_on_a_slope_is_that_of_a_run(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    slope = math.atan(0.3)
+    gravity = (G * math.sin(slope), 0.0, -G * math.cos(slope))
+    surface = "friction = 0.5\nstiffness = 2e4"
+    run = 'integrator = "rk4"\nslip_speed = 0.02'
+    scene = world(tmp_path, BOX, surface=surface, gravity=gravity, duration=1.0, every=0.1, run=run)
+    speed = creep_speed(0.6, 0.02)
+    assert speed == pytest.approx(0.015, rel=1e-12)
+    trajectory = pysim.simulate(scene)
+    assert np.diff(trajectory.q[-3:, 0]) / 0.1 == pytest.approx(speed, rel=1e-3)
+    slips = "at half its bound, contacts slip at 0.0115 m/s (slip_speed = 0.02)"
+    assert shown(tmp_path / "world.toml", capsys) == [
+        f'  creep       friction of rk4 does not stick: {slips}; integrator = "convex" holds them',
+        "  creep       world, box: creeps down its slope at 0.015 m/s",
+    ]
+
+
+@pytest.mark.filterwarnings("ignore::pysim.errors.PysimWarning")
+def test_a_steep_slope_is_reported_as_sliding(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    world(
+        tmp_path,
+        BOX,
+        surface="friction = 0.2",
+        gravity=(0.5 * G, 0, -G),
+        run='integrator = "dopri5"',
+    )
+    assert shown(tmp_path / "world.toml", capsys)[1:] == [
+        "  creep       world, box: slides, its slope exceeds the angle of friction"
+    ]
+
+
+def test_the_convex_scheme_has_no_creep(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    world(tmp_path, BOX, surface="friction = 0.5")
+    assert shown(tmp_path / "world.toml", capsys) == []
+
+
+def test_lengths_of_rolling_and_spinning_are_in_the_table(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    world(tmp_path, BOX, surface="friction = 0.5\nrolling = 1e-3\nspinning = 0.02")
+    assert main(["check", str(tmp_path / "world.toml")]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    table = [line for line in lines if "steps in contact" in line or "world, box" in line]
+    assert table[0].endswith("rolling, spinning [m]")
+    assert table[1].rstrip().endswith("0.001, 0.02")
