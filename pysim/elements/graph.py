@@ -117,6 +117,7 @@ class GraphBuilder:
         measured = measured or MeasuredElements()
         self._ledger = dict(measured.ledger or {})
         self._powers = Powers(self, measured)
+        self._gates_of: dict[str, list[int]] = {}  # places, by the name of the block
         self._gates: dict[
             int, list[int]
         ] = {}  # places, by the number of the event that closes them
@@ -650,6 +651,7 @@ class GraphBuilder:
             place = self._take(1)[0]
             self._start[place] = 1.0
             self._gates.setdefault(event, []).append(place)
+            self._gates_of.setdefault(block.name, []).append(place)
             gate = self.symbols.number(SignalSource.state, place).index
             nodes = [self.tape.node("mul", gate, node) for node in nodes]
         return nodes
@@ -765,6 +767,7 @@ class GraphBuilder:
             None if self._key is None else NoiseKey(self._key, self.seed),
             self._callbacks([block.name for block, _, _ in blocks]),
             tuple(tuple(self._gates.get(k, ())) for k in range(max(self._gates, default=-1) + 1)),
+            {name: tuple(places) for name, places in self._gates_of.items()},
             sum(1 << k for k, (_, nodes, _) in enumerate(blocks) if self._is_measured(nodes)),
         )
 

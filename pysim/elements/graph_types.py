@@ -122,5 +122,8 @@ class CompiledSignals:
     noise: NoiseKey | None = None  # without one, nothing is random
     callbacks: tuple[Callback, ...] = ()  # in the order of their bits
     releases: tuple[tuple[int, ...], ...] = ()  # of every event: places of the gates that it closes
+    gates: Mapping[str, tuple[int, ...]] = field(
+        default_factory=dict
+    )  # by elements that events release
     measuring: int = 0  # bit k: the sampled block k reads accelerations or wrenches
     contact_work: ContactWork | None = None  # of convex steps with a ledger

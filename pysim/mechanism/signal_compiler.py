@@ -108,6 +108,20 @@ def compile_signals(
     return replace(compiled, contact_work=ContactWork(pairs, elements.joint_places(place_of)))
 
 
+def compile_lengths(model: Model, forces: Sequence[ForceSpec]) -> CompiledSignals:
+    """Return programs that read the lengths of the forces' paths and their rates, two readings for each force."""
+    places = _Places(model)
+    specs = [
+        BlockSpec("sensor", f"path {k}", "distance", points=force.path, where=force.where)
+        for k, force in enumerate(forces)
+    ]
+    ports = [places.port(own) for own in specs]
+    numbers = [places.number(port) for port in ports]
+    blocks = [_block(own, places, number) for own, number in zip(specs, numbers, strict=True)]
+    gravity = model.gravity.tolist()
+    return GraphBuilder(blocks, places.ports, 0, _groups(model), model.nv, gravity).compile()
+
+
 def _injects(block: GraphBlock) -> bool:
     """Return whether the work of an actuator or force counts as injected, and not as dissipated."""
     return block.kind == "actuator" or bool(block.released_by) or is_driven(type(block.plugin))

@@ -4,8 +4,8 @@
     frames         F(X_AB, V_AB)    NAME.fx … NAME.tz [N, N·m] on frame B, in B, about its origin
     coordinates    f(q, v)          NAME.COORDINATE [N or N·m]
 
-They are computed from the plugins' tapes (pysim.tracing), apart from the engine. Forces that depend on time or on
-signals are left out.
+They are computed from the plugins' tapes (pysim.tracing), apart from the engine, which gives the lengths of paths over
+obstacles. A force that an event has released is 0. Forces that depend on time or on signals are left out.
 """
 
 from __future__ import annotations
@@ -17,9 +17,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pysim import _engine
 from pysim.algorithms import frame_placement, frame_velocity
 from pysim.elements.force import depends_on_signals, find_force
 from pysim.elements.tracing import force_function
+from pysim.mechanism.signal_compiler import compile_lengths, with_signals
 from pysim.plugins.fields import build
 
 if TYPE_CHECKING:
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from pysim.elements.graph_types import CompiledSignals
     from pysim.mechanism.model import Model
     from pysim.scene.spec import ForceSpec, SpringSpec
 
@@ -51,44 +54,58 @@ def _spring_law(spring: SpringSpec, x: Array) -> Array:
     return np.asarray(tension)[None]
 
 
-def _is_recorded(force: ForceSpec) -> bool:
-    """Return whether a force depends on the state alone, and on straight parts of a path if it has one."""
-    if force.is_released or depends_on_signals(force.type):
-        return False
+def _is_straight(force: ForceSpec) -> bool:
     return all(part.kind == "point" for part in force.path)
 
 
 class ForceRecords:
     """Springs and forces of a model; `values` computes their numbers."""
 
-    def __init__(self, model: Model) -> None:
+    def __init__(self, model: Model, signals: CompiledSignals | None = None) -> None:
         self._model = model
+        self._gates = {} if signals is None else signals.gates
         self.columns: list[Column] = []
+        self._owners: list[str] = []  # names of the columns' forces
         self._parts: list[Callable[[_Motion], Array]] = []
         spec = model.spec
-        forces = [f for f in spec.forces if _is_recorded(f)]
+        forces = [f for f in spec.forces if self._is_recorded(f)]
         if len(spec.springs) + len(forces) > MOST:
             return
         for spring in spec.springs:
             path = ((spring.a, spring.at_a), (spring.b, spring.at_b))
             self._along(spring.name, path, partial(_spring_law, spring))
+            self._owners.append(spring.name)
         for force in forces:
             plugin: Any = find_force(force.type)
             made = build(plugin, force.parameters, force.where)
             law = force_function(made, len(force.coordinates))
-            if force.path:
+            if force.path and _is_straight(force):
                 self._along(force.name, [(part.body, part.point) for part in force.path], law)
+            elif force.path:
+                self._over(force, law)
             elif force.coordinates:
                 if set(force.coordinates) <= set(model.velocity_names):
                     self._on_coordinates(force, law)
             else:
                 self._between(force, law)
+            self._owners += [force.name] * (len(self.columns) - len(self._owners))
 
-    def values(self, q: Array, v: Array) -> Array:
-        """Return the numbers (n, columns) at states q (n, nq), v (n, nv)."""
+    def _is_recorded(self, force: ForceSpec) -> bool:
+        """Return whether a force depends on the state, and on its release if an event releases it."""
+        return not depends_on_signals(force.type) and (
+            not force.is_released or force.name in self._gates
+        )
+
+    def values(self, q: Array, v: Array, signals: Array | None = None) -> Array:
+        """Return the numbers (n, columns) at states q (n, nq), v (n, nv), with numbers of signals (n, numbers)."""
         motion = _Motion(self._model, q, v)
         rows = [part(motion) for part in self._parts]
-        return np.concatenate(rows).T if rows else np.zeros((len(q), 0))
+        found = np.concatenate(rows).T if rows else np.zeros((len(q), 0))
+        for k, force in enumerate(self._owners):
+            places = self._gates.get(force)
+            if places and signals is not None:
+                found[:, k] *= signals[:, list(places)].prod(axis=1)
+        return found
 
     def _along(self, name: str, path: Iterable[tuple[str, Array]], law: Law) -> None:
         points = list(path)
@@ -104,6 +121,20 @@ class ForceRecords:
             return law(np.stack([length, rate]))
 
         self.columns.append(Column(f"{name}.tension", "N"))
+        self._parts.append(tension)
+
+    def _over(self, force: ForceSpec, law: Law) -> None:
+        """Record the tension of a path over obstacles or through conditional points."""
+        compiled = compile_lengths(self._model, [force])
+        model = with_signals(self._model, compiled)
+
+        def tension(motion: _Motion) -> Array:
+            numbers = np.tile(np.array(compiled.start, float), (motion.rows, 1))
+            times, rest = np.zeros(motion.rows), np.zeros_like(motion.v)
+            found = _engine.read_signals(model, times, motion.q, motion.v, rest, numbers)
+            return law(np.asarray(found).T)
+
+        self.columns.append(Column(f"{force.name}.tension", "N"))
         self._parts.append(tension)
 
     def _between(self, force: ForceSpec, law: Law) -> None:

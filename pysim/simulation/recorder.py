@@ -59,7 +59,7 @@ class Recorder:
         self, scene: Scene, output: str | PathLike[str] | None = None, *, overwrite: bool = False
     ) -> None:
         self.scene = scene
-        self._records = ForceRecords(scene.model)
+        self._records = ForceRecords(scene.model, scene.signals)
         self.header = header_of(scene, self._records)
         self.complete = False
         self._signals = np.array(() if scene.signals is None else scene.signals.start)
@@ -236,7 +236,7 @@ def complete_rows(
         np.asarray(elastic_energy(model, q)),
         map_rows("position_and_quaternion", forward_kinematics(model, q), 2, (7,)),
         *forces,
-        *([records.values(q, v)] if records.columns else []),
+        *([records.values(q, v, signals)] if records.columns else []),
         *readings(scene, t, q, v, a, signals, f_ext),
     )
 

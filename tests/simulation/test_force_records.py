@@ -190,3 +190,81 @@ def test_a_run_and_its_file_have_the_forces(scene: pysim.Scene, tmp_path: Path) 
         (quantity,) = select(again, [pattern])
         assert (quantity.name, quantity.unit) == ("forces.strut.tension", "N")
         np.testing.assert_array_equal(quantity.values(), again.element_forces[:, 0])
+
+
+CATAPULT = """
+gravity = [0, 0, 0]
+
+[[body]]
+name = "mass"
+mass = 2.0
+inertia = { xx = 0.1, yy = 0.1, zz = 0.1 }
+
+[[joint]]
+name = "slide"
+type = "prismatic"
+axis = [1, 0, 0]
+child = "mass"
+start = { q = 1.0 }
+
+[[force]]
+name = "cord"
+type = "path_spring"
+path = [
+  { body = "mass" },
+  { body = "world", cylinder = 0.2, at = { xyz = [0, 0, 0], rpy = [1.5707963267948966, 0, 0] }, side = [0, 1, 0] },
+  { body = "world", point = [-0.2, 0, -1.0] },
+]
+stiffness = 30.0
+rest_length = 1.0
+damping = 0.2
+RELEASE
+[simulation]
+duration = 0.5
+step = 1e-3
+[output]
+every = 0.01
+"""
+RELEASED = """
+[[event]]
+name = "let go"
+joint = "slide"
+at = 0.8
+direction = "falling"
+release = ["cord"]
+"""
+
+
+def cord_length(x: np.ndarray) -> np.ndarray:
+    """Length of the cord from (x, 0), over a circle of the radius 0.2 about 0, to (−0.2, −1)."""
+    tangent = np.sqrt(x * x - 0.04)
+    return tangent + 0.2 * (np.pi - np.arccos(0.2 / x)) + 1.0
+
+
+def test_the_tension_of_a_path_over_an_obstacle_is_recorded(tmp_path: Path) -> None:
+    path = tmp_path / "cord.toml"
+    text = CATAPULT.replace("RELEASE", "").replace("duration = 0.5", "duration = 0.2")
+    path.write_text(text, "utf-8")
+    run = pysim.simulate(pysim.load_scene(path))
+    assert run.names["forces"] == ("cord.tension",)
+    x, v = run.q[:, 0], run.v[:, 0]
+    tangent = np.sqrt(x * x - 0.04)
+    expected = 30.0 * (cord_length(x) - 1.0) + 0.2 * tangent / x * v
+    np.testing.assert_allclose(run.element_forces[:, 0], expected, rtol=1e-9)
+    np.testing.assert_allclose(run.a[:, 0], -expected * tangent / x / 2.0, rtol=1e-9)
+
+
+@pytest.mark.parametrize("integrator", ["rk4", "dopri5"])
+def test_a_force_is_recorded_until_an_event_releases_it(tmp_path: Path, integrator: str) -> None:
+    path = tmp_path / "cord.toml"
+    text = CATAPULT.replace("RELEASE", RELEASED)
+    path.write_text(text.replace("step =", f'integrator = "{integrator}"\nstep ='), "utf-8")
+    run = pysim.simulate(pysim.load_scene(path))
+    tension, time = run.element_forces[:, 0], run.events.t[0]
+    held = run.t < time - 1e-9
+    assert held.any()
+    assert (~held).sum() > 5
+    x = run.q[held, 0]
+    tangent = np.sqrt(x * x - 0.04)
+    np.testing.assert_allclose(tension[held] * tangent / x, -2.0 * run.a[held, 0], rtol=1e-9)
+    np.testing.assert_array_equal(tension[run.t > time + 1e-9], 0)
