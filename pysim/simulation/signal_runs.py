@@ -130,7 +130,7 @@ class SignalRun:
         leading = q.shape[:-1]
         q, loop_q = np.atleast_2d(q), np.atleast_2d(loop_q)
         rates, numbers = np.atleast_2d(v), np.atleast_2d(self.numbers)
-        report = report.reshape(-1, *report.shape[-2:])
+        report = report.reshape(len(q), *report.shape[-2:])
         tau = forces_of_actuators(self.scene, np.full(len(q), t), q, rates, numbers)
         a, _, f_ext = accelerations_and_forces(self.scene, tau, q, rates, loop_q, report)
         wrenches = None if f_ext is None else f_ext.reshape(*leading, *f_ext.shape[1:])

@@ -108,3 +108,21 @@ def test_worlds_side_by_side_read_what_a_run_reads(scene: pysim.Scene) -> None:
         read = rollout.signals[name]
         assert read.shape == (3, 101, 3)
         np.testing.assert_allclose(read[1], run.signals[name], rtol=0, atol=1e-9)
+
+
+def test_sensors_are_read_under_convex_where_nothing_can_touch(tmp_path: Path) -> None:
+    path = tmp_path / "s.toml"
+    text = SCENE.replace("collision = true", "").split("[[body]]", 1)[1]
+    path.write_text("gravity = [0, 0, 0]\n[[body]]" + text, "utf-8")
+    scene = pysim.load_scene(path)
+    run = pysim.simulate(scene)
+    np.testing.assert_allclose(run.signals["imu.acceleration"], 0, atol=1e-12)
+    rollout = pysim.rollout(
+        scene,
+        np.tile(scene.state.q, (2, 1)),
+        np.tile(scene.state.v, (2, 1)),
+        steps=40,
+        every=4,
+        signals=["imu.acceleration"],
+    )
+    assert not rollout.signals["imu.acceleration"].any()
