@@ -247,6 +247,10 @@ CHAIN = (
     '<body name="b"><joint name="k"/><geom size="0.1"/><site name="s2" pos="1 0 0"/></body></body></worldbody>'
 )
 SINGLE = '<worldbody><body name="a"><joint name="f" {}/><geom size="0.1"/></body></worldbody>'
+RIGID = (
+    '<worldbody><body name="a"><joint/><geom size="0.1"/><body name="b"><geom size="0.1"/></body></body></worldbody>'
+    "<equality>{}</equality>"
+)
 PATH = '<spatial name="{}"><site site="s1"/><site site="s2"/></spatial>'
 ONE_BY_ONE = {
     "equality 'e' is left out: it couples spatial tendons": (
@@ -265,6 +269,24 @@ ONE_BY_ONE = {
     "tendon 't' has friction, which is left out": (
         f'{CHAIN}<tendon><fixed name="t" frictionloss="1"><joint joint="j" coef="1"/></fixed></tendon>'
     ),
+    "equality 'e' is left out: its bodies are one rigid body already": RIGID.format(
+        '<weld name="e" body1="a" body2="b"/>'
+    ),
+    "equality 'e' is left out: a polynomial of a tendon": (
+        f'{CHAIN}<tendon><fixed name="t"><joint joint="j" coef="2"/></fixed><fixed name="u"><joint joint="k" coef="2"/>'
+        '</fixed></tendon><equality><tendon name="e" tendon1="t" tendon2="u" polycoef="0 1 2 0 0"/></equality>'
+    ),
+}
+NOTES = {
+    "equality 'e' is left out: it is not active": (
+        f'{CHAIN}<equality><joint name="e" joint1="j" joint2="k" active="false"/></equality>'
+    ),
+    "sensor 's' is not read: it has a cutoff of 2": (
+        f'{CHAIN}<sensor><jointpos name="s" joint="j" cutoff="2"/></sensor>'
+    ),
+    "sensor 's' is not read: its reference is no body and no site with a name": (
+        f'{CHAIN}<sensor><framepos name="s" objtype="body" objname="b" reftype="geom" refname="g"/></sensor>'
+    ).replace('<body name="b">', '<body name="b"><geom name="g" size="0.1" pos="1 0 0"/>'),
 }
 
 
@@ -272,6 +294,24 @@ ONE_BY_ONE = {
 def test_a_part_without_an_equivalent_is_left_out_with_a_warning(write: Write, text: str) -> None:
     _, texts = warnings_of(write(f'<compiler angle="radian"/>{ONE_BY_ONE[text]}'))
     assert [found.partition(": ")[2] for found in texts] == [text]
+
+
+@pytest.mark.parametrize("text", NOTES)
+def test_a_part_that_does_not_move_anything_is_listed(write: Write, text: str) -> None:
+    spec, texts = warnings_of(write(NOTES[text]))
+    assert texts == []
+    assert text in [found.partition(": ")[2] for found in spec.omitted]
+
+
+@pytest.mark.parametrize("option", ['<option><flag gravity="disable"/></option>', ""])
+def test_gravity_compensation_acts_on_moving_bodies_under_gravity(
+    write: Write, option: str
+) -> None:
+    still = '<body name="base" gravcomp="1"><geom size="0.1"/></body>'
+    arm = CHAIN.replace('name="b"', 'name="b" gravcomp="0.5"')
+    spec, _ = warnings_of(write(option + arm.replace("<worldbody>", f"<worldbody>{still}")))
+    expected = [] if option else ["b gravcomp"]
+    assert [force.name for force in spec.forces] == expected
 
 
 def test_omissions_of_an_included_file_have_no_lines(write: Write, tmp_path: Path) -> None:
