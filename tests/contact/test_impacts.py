@@ -361,6 +361,31 @@ plane = { normal = [-1, 0, 0], offset = -0.1 }
     assert struck.v[0, 0] / struck.v[1, 0] == pytest.approx(2.0, rel=1e-6)
 
 
+def test_body_that_a_loop_holds_bounces_as_on_a_joint(tmp_path: Path) -> None:
+    bob = free(
+        "bob",
+        "{ sphere = { radius = 0.1 } }",
+        1.0,
+        f"{{ xyz = [{-np.sin(0.6)}, 0, {1 - np.cos(0.6)}], rpy = [0, 0.6, 0] }}",
+    )
+    hinge = """
+[[loop]]
+name = "hinge"
+type = "revolute"
+axis = [0, 1, 0]
+a = "world"
+b = "bob"
+at_a = { xyz = [0, 0, 1] }
+at_b = { xyz = [0, 0, 1] }
+[[ground]]
+plane = { normal = [-1, 0, 0], offset = -0.1 }
+"""
+    scene = scene_of(tmp_path, bob + hinge, surface=restitution(0.5, 0.9), duration=2.0)
+    struck = pysim.simulate(scene).events
+    assert len(struck) >= 2
+    assert struck.v[0, 4] / struck.v[1, 4] == pytest.approx(2.0, rel=1e-6)
+
+
 def test_controllers_and_stops_act_beside_impacts(tmp_path: Path) -> None:
     text = ball("{ xyz = [0, 0, 1.1] }") + GROUND
     plain = pysim.simulate(scene_of(tmp_path, text, surface=restitution(0.8), duration=2.0))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import pysim
@@ -136,6 +137,11 @@ def error_of(tmp_path: Path, text: str) -> str:
         ),
         (
             "[simulation]",
+            '[[exclude]]\nbetween = ["ball"]\n[simulation]',
+            "s.toml:18:11: exclude[0].between: must have 2 names, got 1",
+        ),
+        (
+            "[simulation]",
             '[[exclude]]\nbetween = ["ball", "ball"]\n[simulation]',
             "s.toml:18:11: exclude[0].between: 'ball' cannot touch itself; name two links",
         ),
@@ -156,16 +162,135 @@ def test_bad_input_is_reported(tmp_path: Path, old: str, new: str, message: str)
 
 
 @pytest.mark.parametrize(
-    ("key", "text"),
+    ("key", "message"),
     [
-        ("restitution = { value = 1.2, at = 1.0 }", "must be at most 1, got 1.2"),
-        ("restitution = { value = 0.5 }", "missing"),
-        ("sink = 0.0", "must be positive [m], got 0.0"),
+        (
+            "restitution = { value = 1.2, at = 1.0 }",
+            "25: materials.rubber.restitution.value: must be at most 1, got 1.2",
+        ),
+        (
+            "restitution = { value = -0.2, at = 1.0 }",
+            "25: materials.rubber.restitution.value: must not be negative, got -0.2",
+        ),
+        (
+            "restitution = { value = 0.5 }",
+            (
+                "15: materials.rubber.restitution.at: is missing; add it: speed of the impact for which value holds "
+                "[m/s]"
+            ),
+        ),
+        (
+            "restitution = { value = 0.5, at = 0 }",
+            "35: materials.rubber.restitution.at: must be positive [m/s], got 0",
+        ),
+        (
+            "restitution = 0.5",
+            "15: materials.rubber.restitution: must be a table, { value = …, at = … }, got 0.5",
+        ),
+        ("sink = 0.0", "8: materials.rubber.sink: must be positive [m], got 0.0"),
+        ("rolling = -0.1", "11: materials.rubber.rolling: must not be negative [m], got -0.1"),
+        (
+            "stiffness = { young = 1e6, poisson = 0.7 }",
+            "38: materials.rubber.stiffness.poisson: must be below 0.5, got 0.7",
+        ),
     ],
 )
-def test_bad_numbers_of_a_material_are_reported(tmp_path: Path, key: str, text: str) -> None:
+def test_bad_numbers_of_a_material_are_reported(tmp_path: Path, key: str, message: str) -> None:
     bad = SCENE.replace("stiffness = 2e5", key)
-    assert text in error_of(tmp_path, bad)
+    assert error_of(tmp_path, bad) == f"s.toml:4:{message}"
+
+
+def meshes(folder: Path) -> None:
+    """An open box, a ring and a sheet."""
+    import trimesh
+
+    box = trimesh.creation.box((0.2, 0.2, 0.2))
+    box.update_faces(np.arange(len(box.faces)) != 0)
+    box.export(folder / "open.stl")
+    trimesh.creation.annulus(0.1, 0.2, 0.1).export(folder / "ring.stl")
+    corners = [[0, 0, 0], [1, 0, 0], [0, 1, 0], [1, 1, 0]]
+    trimesh.Trimesh(corners, [[0, 1, 2], [1, 3, 2]]).export(folder / "sheet.stl")
+
+
+@pytest.mark.parametrize(
+    ("mesh", "problem"),
+    [
+        (
+            "open",
+            (
+                "cannot collide: is not watertight: 3 edges are without a triangle on each side; close it, or give the "
+                "body's mass, com and inertia as numbers; or let it collide as its hull with convex = true"
+            ),
+        ),
+        (
+            "ring",
+            (
+                "is not convex, it fills 75 % of its hull; let it collide as its hull with convex = true, or give "
+                "simpler shapes"
+            ),
+        ),
+        ("sheet", "is flat, and has no inside; give the shape a thickness"),
+    ],
+)
+def test_mesh_that_cannot_collide_is_reported(tmp_path: Path, mesh: str, problem: str) -> None:
+    meshes(tmp_path)
+    shape = f'shape = {{ mesh = "{mesh}.stl" }}\ninertia = {{ xx = 1, yy = 1, zz = 1 }}'
+    text = SCENE.replace("shape = { sphere = { radius = 0.1 } }", shape)
+    assert error_of(tmp_path, text) == f"s.toml:7:9: body[0].shape: mesh '{mesh}.stl' {problem}"
+
+
+@pytest.mark.parametrize(
+    ("shape", "message"),
+    [
+        (
+            "box = [0.1, 0.0, 0.1]",
+            "s.toml:7:17: body[0].shape.box.y: must be positive [m], got 0.0",
+        ),
+        (
+            "sphere = { radius = 0 }",
+            "s.toml:7:31: body[0].shape.sphere.radius: must be positive [m], got 0",
+        ),
+    ],
+)
+def test_shape_without_thickness_is_reported(tmp_path: Path, shape: str, message: str) -> None:
+    assert error_of(tmp_path, SCENE.replace("sphere = { radius = 0.1 }", shape)) == message
+
+
+CONTACT = '[[contact]]\nbetween = ["world", "ball"]\nfriction = 0.1\n'
+
+
+@pytest.mark.parametrize(
+    ("tables", "message"),
+    [
+        (
+            CONTACT + '[[contact]]\nbetween = ["ball", "world"]\nfriction = 0.2\n',
+            (
+                "s.toml:21:11: contact[1].between: 'ball' and 'world' have a table already, s.toml:17:1: contact[0]; "
+                "remove one of them"
+            ),
+        ),
+        (
+            CONTACT + '[[exclude]]\nbetween = ["ball", "world"]\n',
+            (
+                "s.toml:18:11: contact[0].between: 'world' and 'ball' have a table already, s.toml:20:1: exclude[0]; "
+                "remove one of them"
+            ),
+        ),
+    ],
+)
+def test_pair_with_two_tables_is_reported(tmp_path: Path, tables: str, message: str) -> None:
+    assert error_of(tmp_path, SCENE.replace("[simulation]", tables + "[simulation]")) == message
+
+
+def test_flat_surfaces_with_elastic_constants_are_reported(tmp_path: Path) -> None:
+    text = SCENE.replace("stiffness = 2e5", "stiffness = { young = 1e6, poisson = 0.3 }")
+    text = text.replace("sphere = { radius = 0.1 }", "box = [0.1, 0.1, 0.1]")
+    for line in ("[[ground]]", "collision = true"):
+        text = text.replace(line, f'{line}\nmaterial = "rubber"')
+    assert error_of(tmp_path, text) == (
+        "s.toml:3:1: materials.rubber: both surfaces have young, and Hertz's law needs a sphere or a capsule; give one "
+        "a stiffness [N/m]"
+    )
 
 
 def test_passes_belong_to_convex(tmp_path: Path) -> None:
@@ -246,9 +371,10 @@ def test_a_contact_that_sinks_is_reported_with_the_stiffness_it_needs(tmp_path: 
     scene = pysim.load_scene(write(tmp_path, text.replace("duration = 0.1", "duration = 2.0")))
     with pytest.warns(pysim.PysimWarning) as caught:
         pysim.simulate(scene)
-    text = str(caught[0].message)
-    assert text.startswith("contact world, ball: sinks by ")
-    assert "[N/m] would carry the" in text
+    assert str(caught[0].message) == (
+        "contact world, ball: sinks by 0.108 [m], first at t = 0.178 s; a stiffness of 5.4e+03 [N/m] would carry the "
+        "27.2 [N]"
+    )
 
 
 def test_a_scene_at_rest_warns_of_nothing(tmp_path: Path) -> None:

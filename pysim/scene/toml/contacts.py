@@ -64,6 +64,7 @@ class ContactReader:
             self._pair(exclude.between, ("exclude", k, "between"), bodies, colliding)
             for k, exclude in enumerate(scene.exclude)
         )
+        self._check_single()
         if self.brought is not None:
             pairs = self.brought.pairs + pairs  # later ones precede
             excluded += self.brought.excluded
@@ -136,6 +137,18 @@ class ContactReader:
                 problem = f"body {link!r} has no shape that collides; give it collision = true"
                 self.problems.add((*path, k), problem)
         return first, second
+
+    def _check_single(self) -> None:
+        """Report a pair with two tables, of which one would have no effect."""
+        seen: dict[frozenset[str], str] = {}
+        for name, tables in (("exclude", self.scene.exclude), ("contact", self.scene.contact)):
+            for k, table in enumerate(tables):
+                pair = frozenset(table.between)
+                if name == "contact" and pair in seen:
+                    both = " and ".join(map(repr, table.between))
+                    problem = f"{both} have a table already, {seen[pair]}; remove one of them"
+                    self.problems.add((name, k, "between"), problem)
+                seen.setdefault(pair, self.problems.source.where((name, k)))
 
     def _velocity(self, k: int) -> tuple[float, float, float]:
         contact = self.scene.contact[k]

@@ -148,7 +148,7 @@ def _problem(
         table_text = corrected(inner, got)
         remedy = f"; write {name} = {table_text}" if table_text else ""
         return f"must be a table, {_outlined(inner)}, got {shown(got)}{remedy}"
-    problem = f"must {_demand(kind, context)}{unit}, got {_got(kind, got, context)}"
+    problem = f"must {_demand(kind, got, context)}{unit}, got {_got(kind, got, context)}"
     return problem + _quotes(table, path, got)
 
 
@@ -192,7 +192,7 @@ def _outlined(table: type[Table]) -> str:
     return f"{{ {', '.join(f'{name} = …' for name in listed)}{more} }}"
 
 
-def _demand(kind: str, context: Mapping[str, Any]) -> str:
+def _demand(kind: str, got: object, context: Mapping[str, Any]) -> str:
     if kind in KINDS:
         return f"be {KINDS[kind]}"
     if kind == "greater_than":
@@ -203,7 +203,9 @@ def _demand(kind: str, context: Mapping[str, Any]) -> str:
         word = "below" if kind == "less_than" else "at most"
         return f"be {word} {context.get('lt', context.get('le')):g}"
     if kind in {"too_short", "too_long"}:
-        return f"have {context.get('min_length', context.get('max_length'))} numbers"
+        names = isinstance(got, list) and any(isinstance(item, str) for item in got)
+        count = context.get("min_length", context.get("max_length"))
+        return f"have {count} {'names' if names else 'numbers'}"
     if kind == "string_too_short":
         return "not be empty"
     return f"be valid ({kind.replace('_', ' ')})"
