@@ -369,6 +369,8 @@ def divergence(
     moving = np.flatnonzero((offsets >= 0) & (offsets <= np.argmax(growth)))
     joint = scene.model.joint_names[int(moving[-1])]
     implicit = f'take integrator = "{STIFF_SCHEME}", or ' if is_stiff(scene) else ""
+    if scene.smooth_contacts is not None:
+        implicit = 'take integrator = "convex", whose contacts need no short steps, or '
     problem = (
         f"joint {joint!r} reaches NaN or infinite values at t = {last + step:g} s; the last valid state, at"
         f" {last:g} s, has max |q| = {np.abs(q).max():.3g} and max |v| = {np.abs(v).max():.3g};"

@@ -373,3 +373,25 @@ def test_anymal_stands_under_dopri5(tmp_path: Path) -> None:
     assert np.abs(trajectory.v[-1, :6]).max() < 0.02
     paths = np.array([trajectory.path_of(f"{leg}_FOOT") for leg in ("LF", "RF", "LH", "RH")])
     assert np.ptp(paths[:, late], axis=1).max() < 0.2 * 0.01  # slower than the slip speed
+
+
+@pytest.mark.filterwarnings("ignore::pysim.PysimWarning")
+def test_a_run_that_its_contacts_make_diverge_says_which_scheme_needs_no_short_steps(
+    tmp_path: Path,
+) -> None:
+    scene = free_body(
+        tmp_path,
+        shape="{ box = [0.2, 0.3, 0.1] }",
+        mass=1.0,
+        start="{ xyz = [0, 0, 0.06], v = [1, 0, 0, 0, 0, 0] }",
+        surface="friction = 0.6\nstiffness = 1e6",
+        duration=2.0,
+        step=5e-3,
+        every=0.1,
+        run='integrator = "semi_implicit"',
+    )
+    with pytest.raises(pysim.SimulationError) as error:
+        pysim.simulate(scene)
+    assert str(error.value).endswith(
+        '; take integrator = "convex", whose contacts need no short steps, or reduce simulation.step, now 0.005 [s]'
+    )
