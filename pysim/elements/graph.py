@@ -440,6 +440,9 @@ class GraphBuilder:
             if name not in offered:
                 problem = f"has the unknown argument {name!r}; choose among {', '.join(offered)}"
                 raise JointError(method_place(block.plugin, method), problem)
+            if name not in found and name in {channel.name for channel in _memory_of(block.plugin)}:
+                problem = f"{block.label}: has the memory {name!r}, which changes at instants"
+                raise SceneError(block.where, f"{problem}; give it a period [s]")
             if name not in found:
                 found[name] = self._argument(block, name, method)
         return {name: found[name] for name in wanted}

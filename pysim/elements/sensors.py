@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pysim.elements.block import Sensor, sensor
-from pysim.elements.channels import signal
+from pysim.elements.channels import real, signal
 from pysim.errors import PysimError, did_you_mean
 
 if TYPE_CHECKING:
@@ -89,7 +89,8 @@ class InertialMeasurementUnit(Sensor):
     """Accelerometer, gyroscope and orientation (x, y, z, w, from the sensor's axes to the world's).
 
     The accelerometer reads Rᵀ(a − g), +9.81 m/s² upwards at rest. Readings are step · round(x/step) of x = value + bias
-    + noise with a step, x without. Noise, which needs a `period`, is normal and independent from instant to instant.
+    + drift + noise with a step, x without. Noise and drift need a `period`: noise is normal and independent from one
+    instant to the next, and the drift, 0 at the start, changes by normal numbers, a random walk.
     """
 
     outputs = (
@@ -103,14 +104,52 @@ class InertialMeasurementUnit(Sensor):
     rate_noise: float = 0.0  # [rad/s], standard deviation
     acceleration_step: float = 0.0  # [m/s²], of quantisation
     rate_step: float = 0.0  # [rad/s], of quantisation
+    acceleration_walk: float = 0.0  # [m/s²], standard deviation of the drift's change in a period
+    rate_walk: float = 0.0  # [rad/s], standard deviation of the drift's change in a period
+
+    def __post_init__(self) -> None:
+        if self.acceleration_walk or self.rate_walk:
+            drifts = real("acceleration_drift", size=3) * real("rate_drift", size=3)
+            vars(self)["memory"] = drifts
+            vars(self)["measure"] = self._drifting
+
+    def update(self, acceleration_drift: Any, rate_drift: Any, noise: Noise) -> Any:
+        return (
+            [_disturbed(x, self.acceleration_walk, 0.0, noise) for x in acceleration_drift],
+            [_disturbed(x, self.rate_walk, 0.0, noise) for x in rate_drift],
+        )
+
+    def _drifting(
+        self,
+        pose: Pose,
+        twist: Twist,
+        acceleration: Twist,
+        gravity: Any,
+        noise: Noise,
+        acceleration_drift: Any,
+        rate_drift: Any,
+    ) -> Any:
+        drifts = acceleration_drift, rate_drift
+        return self._readings(pose, twist, acceleration, gravity, noise, drifts)
 
     def measure(
         self, pose: Pose, twist: Twist, acceleration: Twist, gravity: Any, noise: Noise
     ) -> Any:
+        return self._readings(pose, twist, acceleration, gravity, noise, (0.0, 0.0))
+
+    def _readings(
+        self,
+        pose: Pose,
+        twist: Twist,
+        acceleration: Twist,
+        gravity: Any,
+        noise: Noise,
+        drifts: tuple[Any, Any],
+    ) -> Any:
         R = np.array(pose.rotation, object)
         force = acceleration.v + np.cross(twist.w, twist.v) - R.T @ gravity
-        force = force + np.array(self.acceleration_bias)
-        rate = twist.w + np.array(self.rate_bias)
+        force = force + np.array(self.acceleration_bias) + drifts[0]
+        rate = twist.w + np.array(self.rate_bias) + drifts[1]
         return (
             [_disturbed(x, self.acceleration_noise, self.acceleration_step, noise) for x in force],
             [_disturbed(x, self.rate_noise, self.rate_step, noise) for x in rate],

@@ -182,3 +182,49 @@ def test_worlds_need_a_number_each(tmp_path):
         rollout(scene, 3, worlds=[0, 1])
     with pytest.raises(ValueError, match="worlds must not be negative, got -1"):
         rollout(scene, 1, worlds=[-1])
+
+
+def drifting(**keys):
+    return table("sensor", name="imu", type="imu", frame="disc", period=PERIOD, **keys)
+
+
+def test_the_bias_of_an_imu_walks_at_random(tmp_path):
+    """Its changes are normal, white and of the stated deviation; readings are the drift, since the disc rests."""
+    scene = scene_of(
+        tmp_path,
+        disc()
+        + drifting(rate_walk=0.02, acceleration_walk=0.5)
+        + simulation("semi_implicit", step=PERIOD, duration=5.0, interval=PERIOD),
+    )
+    run = pysim.simulate(scene)
+    for reading, deviation in (("rate", 0.02), ("acceleration", 0.5)):
+        drift = run.signals[f"imu.{reading}_drift"]
+        steps = np.diff(drift, axis=0) / deviation
+        n = steps.size
+        assert abs(steps.mean()) < 4 / np.sqrt(n)
+        assert abs(steps.var() - 1) < 4 * np.sqrt(2 / n)
+        for a, b in ((steps[1:], steps[:-1]), (steps[:, 1:], steps[:, :-1])):
+            assert abs((a * b).mean()) < 4 / np.sqrt(a.size)
+        read = run.signals[f"imu.{reading}"]
+        np.testing.assert_allclose(read[1:], drift[:-1], atol=1e-12)  # updated after the reading
+    worlds = pysim.rollout(scene, np.zeros((2, 1)), np.zeros((2, 1)), signals=["imu.rate"])
+    assert_array_equal(worlds.signals["imu.rate"][0], run.signals["imu.rate"])
+    assert np.abs(worlds.signals["imu.rate"][1] - run.signals["imu.rate"]).max() > 0.1
+
+
+@pytest.mark.parametrize(
+    ("text", "memory"),
+    [
+        (drifting(rate_walk=0.1).replace(f"period = {PERIOD}\n", ""), "acceleration_drift"),
+        (
+            table("controller", name="c", type="relay", inputs=["angle.q"], lower=0.0, upper=1.0),
+            "switch",
+        ),
+        (table("controller", name="c", type="delay", inputs=["angle.q"]), "past"),
+    ],
+)
+def test_memory_without_a_period_is_rejected(tmp_path, text, memory):
+    with pytest.raises(SceneError) as caught:
+        scene_of(tmp_path, disc() + text + simulation())
+    problem = f"has the memory {memory!r}, which changes at instants; give it a period [s]"
+    assert str(caught.value).endswith(problem)
