@@ -127,7 +127,7 @@ def decimated(mesh: Mesh, share: float) -> Mesh:
 
 
 def shadow_mesh(mesh: Mesh, left_out: float) -> Mesh:
-    """Return a mesh without colours for a shadow, of which a flat outline is all that is seen.
+    """Return a mesh without colours for a shadow, which is seen as a flat outline.
 
     In moving pictures, which leave out a share of the triangles, the points in each cell of a grid become one.
     """
