@@ -322,7 +322,7 @@ def view(
 def movie(
     trajectory: Path,
     /,
-    *,
+    *others: Path,
     output: Output = None,
     size: str | None = None,
     fps: float | None = None,
@@ -337,6 +337,8 @@ def movie(
     ----------
     trajectory
         Trajectory file (.h5).
+    others
+        Further trajectories, drawn translucent to compare.
     output
         Movie to write, .mp4, .webm or .gif; otherwise the trajectory's name with .mp4, here.
     size
@@ -354,7 +356,9 @@ def movie(
     """
     from pysim.cli.show import PictureOptions, movie_of_file  # noqa: PLC0415
 
-    options = PictureOptions(output, size, fps, speed, set_, tuple(map(existing, compare)), quiet)
+    options = PictureOptions(
+        output, size, fps, speed, set_, tuple(map(existing, (*others, *compare))), quiet
+    )
     movie_of_file(existing(trajectory), options)
 
 
@@ -362,7 +366,7 @@ def movie(
 def still(
     file: str,
     /,
-    *,
+    *others: Path,
     at: Seconds = None,
     output: Output = None,
     size: str | None = None,
@@ -378,6 +382,8 @@ def still(
     ----------
     file
         Trajectory (.h5), scene (.toml) or robot (.urdf, .xml, …).
+    others
+        Further trajectories, drawn translucent to compare.
     at
         Time [s]; otherwise the end of the trajectory.
     output
@@ -398,7 +404,7 @@ def still(
     from pysim.cli.show import PictureOptions, still_of_file  # noqa: PLC0415
 
     options = PictureOptions(
-        output, size, settings=set_, others=tuple(map(existing, compare)), quiet=quiet
+        output, size, settings=set_, others=tuple(map(existing, (*others, *compare))), quiet=quiet
     )
     path = existing(file, package_dir)
     still_of_file(path, options, at, package_dirs=package_dir, allow_code=allow_code)

@@ -166,6 +166,9 @@ def still_of_file(
     else:
         from pysim.trajectory.from_states import trajectory_of_states  # noqa: PLC0415
 
+        if at:
+            problem = f"{path} has its start alone; run it, and draw the trajectory"
+            raise PysimError("--at", problem)
         found = _read_start(path, package_dirs, allow_code=allow_code)
         trajectory = trajectory_of_states(
             found.model, [0.0], found.state.q[None], render=found.render, blocks=found.blocks

@@ -480,6 +480,30 @@ def test_stills_movies_and_plots_are_commands(
     assert pictures[0] != pictures[1]
 
 
+def test_pictures_take_several_trajectories(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    body = "shape = { box = [0.2, 0.2, 0.2] }"
+    (here / "stone.toml").write_text(SCENE.replace("mass = 2.0", f"mass = 2.0\n{body}"), "utf-8")
+    for name, start in (("a", "0.0"), ("b", "0.5")):
+        assert (
+            main(
+                ["stone.toml", "--quiet", "-o", f"{name}.h5", "--set", f"joint.slide.start={start}"]
+            )
+            == 0
+        )
+    small = ["--size", "96x64", "--set", "label=false", "--quiet"]
+    assert main(["still", "a.h5", "b.h5", "-o", "both.png", *small]) == 0
+    assert main(["still", "a.h5", "--compare", "b.h5", "-o", "same.png", *small]) == 0
+    assert main(["still", "a.h5", "-o", "one.png", *small]) == 0
+    assert main(["movie", "a.h5", "b.h5", "--fps", "4", *small]) == 0
+    assert (here / "both.png").read_bytes() == (here / "same.png").read_bytes()
+    assert (here / "both.png").read_bytes() != (here / "one.png").read_bytes()
+    assert (here / "a.mp4").stat().st_size > 300
+    assert capsys.readouterr() == ("", "")
+    assert main(["still", "stone.toml", "--at", "0.25", *small]) == 2
+    problem = "stone.toml has its start alone; run it, and draw the trajectory"
+    assert capsys.readouterr().err == f"error: --at: {problem}\n"
+
+
 def test_the_state_of_a_movie_has_the_time_left() -> None:
     assert state_of_movie(30, 300, 5.0) == "30 of 300 frames, 6 a second, 45 s left"
     assert state_of_movie(0, 300, 0.0) == "0 of 300 frames, 0 a second"
