@@ -938,6 +938,7 @@ class Contacts:
     def points(self) -> int: ...
     @property
     def pair_of_point(self) -> list[int]: ...
+    def set_work(self, places: Sequence[int]) -> None: ...
     @property
     def law_coordinates(self) -> list[int]: ...
     @property
@@ -977,7 +978,6 @@ def advance_contacts(
     accuracy: float = 0.0,
     least_step: float = 0.0,
     signals: Array | None = None,
-    work: Sequence[int] = ...,
     controls: Array | None = None,
     reports: bool = True,
     threads: int = 1,

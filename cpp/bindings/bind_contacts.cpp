@@ -189,6 +189,20 @@ void ModelContacts::read_pair(int first, int second, const std::vector<int>& bod
   throw std::invalid_argument("'" + a + "' and '" + b + "' have no contact points in closed form");
 }
 
+void ModelContacts::set_work(const std::vector<int>& places) {
+  const std::size_t count = pairs_.size() + coordinates_.size();
+  const int states = model_->signals() == nullptr ? 0 : model_->signals()->states;
+  const auto pairs_end = places.begin() + static_cast<std::ptrdiff_t>(std::min(places.size(), pairs_.size()));
+  const bool fits = places.size() == count &&
+                    std::all_of(places.begin(), pairs_end, [](int k) { return k >= 0; }) &&
+                    std::all_of(places.begin(), places.end(), [=](int k) { return k >= -1 && k < states; });
+  if (!fits) {
+    throw std::invalid_argument("work must have " + std::to_string(count) + " places among the " +
+                                std::to_string(states) + " states of signals");
+  }
+  work_ = places;
+}
+
 void ModelContacts::check_model() const {
   const auto view = model_->view<double>();
   bool wheels = false;
@@ -399,17 +413,6 @@ void check_controls(const std::optional<Numbers>& controls, std::initializer_lis
                               describe(*controls));
 }
 
-void check_work(const ModelContacts& contacts, const std::vector<int>& work, bool signals) {
-  if (work.empty()) return;
-  const auto view = contacts.view();
-  const std::size_t count = static_cast<std::size_t>(view.pairs) + static_cast<std::size_t>(view.coordinates);
-  const int states = contacts.model().signals() == nullptr ? 0 : contacts.model().signals()->states;
-  const bool fits = std::all_of(work.begin(), work.end(), [=](int k) { return k >= -1 && k < states; });
-  if (signals && fits && work.size() == count) return;
-  throw std::invalid_argument("work must have " + std::to_string(count) +
-                              " places of integrals among the states of signals");
-}
-
 /// Equal steps from times [s] on, interval by interval, of a batch of states; ends early where a state has no
 /// good step.
 py::tuple advance_contacts(const ModelContacts& contacts,
@@ -425,7 +428,6 @@ py::tuple advance_contacts(const ModelContacts& contacts,
                            double accuracy,
                            double least_step,
                            const std::optional<SignalNumbers::Array>& signals,
-                           const std::vector<int>& work,
                            const std::optional<Numbers>& controls,
                            bool reports,
                            int threads) {
@@ -453,7 +455,6 @@ py::tuple advance_contacts(const ModelContacts& contacts,
   const py::ssize_t numbers = stepping::ContactReport::numbers, points = reports ? contacts.points() : 0;
   const py::ssize_t control_steps = std::accumulate(steps.data(), steps.data() + rows, py::ssize_t{0});
   check_controls(controls, {worlds, control_steps, model.nv()});
-  check_work(contacts, work, signals.has_value());
   py::array_t<double> q_at({rows, worlds, py::ssize_t{model.nq()}}),
       v_at({rows, worlds, py::ssize_t{model.nv()}});
   const py::object zeros = py::module_::import("numpy").attr("zeros");  // memory is taken where it is written
@@ -472,7 +473,7 @@ py::tuple advance_contacts(const ModelContacts& contacts,
          reports ? report_at.mutable_data() : nullptr,
          controls ? controls->data() : nullptr,
          control_steps,
-         work.empty() ? nullptr : work.data()};
+         signals ? contacts.work() : nullptr};
   batch.actuation = &forces;
   SignalNumbers signal_numbers(signals, model, worlds);
   batch.signals = signal_numbers.data();
@@ -676,6 +677,12 @@ void bind_contacts(py::module_& m) {
            &ModelContacts::gaps,
            "pair"_a,
            "Number of gaps of a pair that are continuous functions of the state, see EventDescription.gap.")
+      .def(
+          "set_work",
+          &ModelContacts::set_work,
+          "places"_a,
+          "Lets runs with signals add the work [J] of every pair of shapes to the states of signals at these "
+          "places, and then that of every one of law_coordinates in convex steps, at −1 for none.")
       .def_property_readonly(
           "law_coordinates",
           [](const ModelContacts& contacts) {
@@ -738,7 +745,6 @@ void bind_contacts(py::module_& m) {
       "accuracy"_a = 0.0,
       "least_step"_a = 0.0,
       "signals"_a.noconvert() = py::none(),
-      "work"_a = std::vector<int>(),
       "controls"_a = py::none(),
       "reports"_a = true,
       "threads"_a = 1,
@@ -748,9 +754,8 @@ void bind_contacts(py::module_& m) {
       "size; from least_step [s] down they have order 1. "
       "Returns q (count, states, nq), v, the contact points' reports (count, states, points, 18), how many "
       "intervals were made, the good steps of every state in each, the coordinates of loops (count, states, "
-      "loop_nq), and the signals (count, states, signal_numbers), which are updated in place. `work` has the "
-      "places of the work [J] of every pair of shapes and of every one of law_coordinates among their "
-      "integrals, −1 for none. A report is force on the body (3) [N], point (3) [m], "
+      "loop_nq), and the signals (count, states, signal_numbers), which are updated in place. A report is "
+      "force on the body (3) [N], point (3) [m], "
       "penetration "
       "[m], slip speed [m/s], 1 where it sticks, impulse of the interval (3) [N·s], normal (3) towards "
       "the second body, and moment on it (3) [N·m]; of the last step but for the impulse; empty without "

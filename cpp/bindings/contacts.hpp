@@ -41,6 +41,10 @@ class ModelContacts {
   }
   double slip_speed() const { return slip_speed_; }
 
+  /// Places of the work of every pair, and of every coordinate of convex steps, among the states of signals.
+  void set_work(const std::vector<int>& places);
+  const int* work() const { return work_.empty() ? nullptr : work_.data(); }
+
  private:
   using Shape = stepping::PairShape<double>;
 
@@ -58,6 +62,7 @@ class ModelContacts {
 
   const Model* model_;
   double slip_speed_;
+  std::vector<int> work_;
   int points_ = 0, turning_points_ = 0, moving_pairs_ = 0;
   std::vector<Shape> shapes_;
   std::vector<Pair> pairs_;
@@ -83,7 +88,7 @@ class SmoothLaw {
     if (contacts == nullptr) return;
     law_ = {contacts->view(), contacts->slip_speed()};
     for (const auto& pair : contacts->pairs()) bodies_.push_back({pair.a, pair.b});
-    forces_ = engine::contact_forces(law_, bodies_);
+    forces_ = engine::contact_forces(law_, bodies_, contacts->work());
     given_ = true;
   }
   SmoothLaw(const SmoothLaw&) = delete;  // forces refer to the law

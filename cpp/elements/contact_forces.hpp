@@ -2,6 +2,8 @@
 //
 //     τ = J_ABᵀ F        F about the origin of B and in B; the opposite wrench acts on A at the same place
 //
+//     P = F · V_AB       power into the mechanism
+//
 // X_AB is the pose of body B in body A or in the world, V_AB the twist of B relative to A, in B. The law is
 // that of stepping/smooth_contact.hpp.
 #pragma once
@@ -66,6 +68,19 @@ void add_contact_forces(const ModelOf<S>& model, const S* q, const S* v, S* tau,
     const Force<S> F = C.force();
     push_body<S>(model, body, columns, own.b, F, tau);
     if (own.a >= 0) push_body<S>(model, body, columns, own.a, -to_parent(C.X_AB, F), tau);
+  }
+}
+
+/// Adds the power of every pair to the rate of its work.
+template <class S>
+void add_contact_powers(const ModelOf<S>& model, const S* q, const S* v, S* rate, Workspace<S> w) {
+  PlacedBody<S>* const body = take<PlacedBody<S>>(w, model.bodies);
+  ContactWrench<S>& C = *take<ContactWrench<S>>(w, 1);
+  place_bodies(model, q, v, body, take<Motion<S>>(w, model.stored_columns));
+  for (int k = 0; k < model.contacts->pairs; ++k) {
+    if (!evaluate_contact<S>(model, body, k, false, C)) continue;
+    S& power = rate[model.contacts->work[k]];
+    for (int i = 0; i < C.wrench_numbers; ++i) power = fma(C.wrench[i], C.motion[12 + i], power);
   }
 }
 

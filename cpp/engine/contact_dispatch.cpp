@@ -63,9 +63,10 @@ void run_contacts(ContactKernel ContactKernels::* kernel,
 }
 
 tree::ContactForces contact_forces(const stepping::SmoothContacts& law,
-                                   const std::vector<tree::ContactForces::Bodies>& bodies) {
+                                   const std::vector<tree::ContactForces::Bodies>& bodies,
+                                   const int* work) {
   const ContactSteps& steps = *tables().steps;
-  return {law.contacts.pairs, bodies.data(), &law, steps.pack.wrench, steps.single.wrench};
+  return {law.contacts.pairs, bodies.data(), &law, steps.pack.wrench, steps.single.wrench, work};
 }
 
 stepping::PairGaps pair_gaps(const stepping::Contacts<double>& contacts,

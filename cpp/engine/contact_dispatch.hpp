@@ -15,9 +15,10 @@ void run_contacts(ContactKernel ContactKernels::* kernel,
                   const ContactBatch& batch,
                   int threads);
 
-/// The smooth law of the instruction set in use; `law` and `bodies` [pairs] are referred to.
+/// The smooth law of the instruction set in use; `law`, `bodies` [pairs] and `work` are referred to.
 tree::ContactForces contact_forces(const stepping::SmoothContacts& law,
-                                   const std::vector<tree::ContactForces::Bodies>& bodies);
+                                   const std::vector<tree::ContactForces::Bodies>& bodies,
+                                   const int* work);
 
 /// Gaps of the instruction set in use; `contacts` and `bodies` [pairs] are referred to.
 stepping::PairGaps pair_gaps(const stepping::Contacts<double>& contacts,

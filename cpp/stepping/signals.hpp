@@ -8,6 +8,7 @@
 #pragma once
 
 #include "dynamics/rnea.hpp"
+#include "elements/contact_forces.hpp"
 #include "elements/signals.hpp"
 #include "tree/coordinates.hpp"
 
@@ -191,6 +192,9 @@ void add_signal_forces(const ModelOf<S>& model,
   }
   if (signals.states == 0) return;
   read_rates<S>(model, registers, signals.states, state.rate);
+  if (model.contacts != nullptr && model.contacts->work != nullptr) {
+    elements::add_contact_powers<S>(model, at.full_q, at.full_v, state.rate, w);
+  }
   for (int i = signals.coupled(); is_implicit && i < signals.states; ++i) {
     state.numbers[i] = fma(state.factor, state.rate[i], state.base[i]);
   }

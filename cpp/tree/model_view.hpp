@@ -473,6 +473,7 @@ struct ContactForces {
   const Bodies* pair;
   const void* law;
   Wrench pack, single;
+  const int* work;  ///< [pairs] places of their work among the states of elements; null for none
 };
 
 /// Structure of a mechanism: its joints, loops, couplings, springs and elements, and the numbers of

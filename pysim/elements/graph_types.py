@@ -73,10 +73,10 @@ class WorkTerm:
 
 @dataclass(frozen=True)
 class ContactWork:
-    """Places of integrals to which convex steps add the work of their impulses."""
+    """Places of integrals to which the engine adds the work of contacts."""
 
     pairs: tuple[int, ...]  # of links
-    joints: Mapping[int, int]  # with stops or friction, by number of the joint
+    joints: Mapping[int, int]  # with stops or friction in convex steps, by number of the joint
 
 
 @dataclass(frozen=True)
@@ -126,4 +126,4 @@ class CompiledSignals:
         default_factory=dict
     )  # by elements that events release
     measuring: int = 0  # bit k: the sampled block k reads accelerations or wrenches
-    contact_work: ContactWork | None = None  # of convex steps with a ledger
+    contact_work: ContactWork | None = None  # of contacts, with a ledger

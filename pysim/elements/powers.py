@@ -92,7 +92,7 @@ class MeasuredElements:
         joints: joints with passive forces.
         ledger: names of the elements whose work is integrated, and whether they inject it, or dissipate.
         names: names of all elements outside the graph, measured or not.
-        contacts: names among those of the ledger whose work convex steps integrate.
+        contacts: names of the contacts in the ledger, whose work the engine integrates.
     """
 
     forces: tuple[GraphBlock, ...] = ()

@@ -33,8 +33,8 @@ class PassiveElements:
         spec: the scene.
         bounded: prescribed forces that are part of the graph.
         names: names of the graph's blocks and of forces.
-        contacts: pairs of links that may touch in convex steps, each with whether a surface moves, so that it injects
-            energy; None for other schemes.
+        contacts: pairs of links that may touch, each with whether a surface moves, so that it injects energy.
+        impulses: whether the scheme computes stops and dry friction itself, as convex steps do.
 
     Attributes:
         forces: forces that depend on positions and velocities alone, and springs.
@@ -48,6 +48,8 @@ class PassiveElements:
         bounded: Collection[ActuatorSpec],
         names: Collection[str],
         contacts: Sequence[tuple[str, bool]] | None = None,
+        *,
+        impulses: bool = False,
     ) -> None:
         self._model, self._spec = model, spec
         self._names = set(names)
@@ -74,7 +76,7 @@ class PassiveElements:
             for k, joint in enumerate(model.joints)
             if _has_force(joint)
         }
-        self._impulsive = contacts is not None
+        self._impulsive = impulses
         self._injects = {self._unique(name, "contact"): moves for name, moves in contacts or ()}
         self.contacts = tuple(self._injects)
 

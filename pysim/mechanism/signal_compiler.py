@@ -43,12 +43,13 @@ def compile_signals(
     *,
     ledger: bool = False,
     contacts: Sequence[tuple[str, bool]] | None = None,
+    impulses: bool = False,
 ) -> CompiledSignals | None:
     """Return the programs of a scene's signals, None if it has none.
 
     Forces that depend on time or signals are among them, and prescribed forces that limits bound. With a `ledger`, the
-    work of every element that exchanges energy is integrated; `contacts` are pairs of links that may touch in convex
-    steps, each with whether a surface moves, None for other schemes.
+    work of every element that exchanges energy is integrated; `contacts` are pairs of links that may touch, each with
+    whether a surface moves, and None if nothing can. With `impulses` the scheme computes stops and dry friction itself.
 
     Raises:
         SceneError: a loop of signals, an unknown signal, a wrong unit or size.
@@ -64,7 +65,7 @@ def compile_signals(
     for drive in limited:
         bounded.append(_prescribed(drive, places, names))
         names.add(bounded[-1].name)
-    elements = PassiveElements(model, spec, limited, names, contacts)
+    elements = PassiveElements(model, spec, limited, names, contacts, impulses=impulses)
     chosen = elements.chosen(ledger=ledger)
     if not (specs or limited or chosen or elements.contacts):
         return None

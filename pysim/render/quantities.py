@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 WILD = "*?["
+SUMS = ("dissipated", "injected")  # of the work of elements
 
 
 def _column(columns: Array, k: int) -> Array:
@@ -157,9 +158,12 @@ def default_patterns(trajectory: Trajectory) -> list[str]:
 
 
 def energy_patterns(trajectory: Trajectory) -> list[str]:
-    """Return what is plotted of energies: their parts, their balance, and the work of every element."""
+    """Return what is plotted of energies: their parts, their balance, and the work of elements that did some."""
     elastic = ["energy.elastic"] if np.any(trajectory.elastic) else []
-    own = ["energy.balance", "work"] if trajectory.work else []
+    own = ["energy.balance"] if trajectory.work else []
+    acting = [name for name, work in trajectory.work.items() if name in SUMS or np.any(work)]
+    all_act = len(acting) == len(trajectory.work)
+    own += (["work"] if own else []) if all_act else [f"work.{name}" for name in acting]
     return ["energy.kinetic", "energy.potential", *elastic, "energy.total", *own]
 
 

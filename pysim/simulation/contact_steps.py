@@ -19,7 +19,6 @@ from pysim.simulation.fixed_steps import (
     pace_of,
     split_into_calls,
 )
-from pysim.simulation.ledger import contact_places
 from pysim.simulation.segment import Segment
 from pysim.simulation.signal_runs import Instants
 
@@ -58,7 +57,6 @@ def run_convex(
     if instants.periods:
         pace = Pace(1, steps=pace.steps)  # sampled blocks run between calls
     numbers = None if signals is None else signals.numbers
-    work = contact_places(scene)
     calls = split_into_calls(times, scene.settings.step, pace, instants)
     for intervals, ends, is_output, due in calls:
         began = time.perf_counter()
@@ -76,7 +74,6 @@ def run_convex(
             passes=passes,
             **control,
             signals=numbers,
-            work=work,
         )
         q_t, v_t, report, loops_t = q_t[:, 0], v_t[:, 0], report[:, 0], loops_t[:, 0]
         pace.keep(time.perf_counter() - began)

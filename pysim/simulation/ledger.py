@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pysim.contact import CompiledContacts
-    from pysim.elements.graph_types import WorkTerm
+    from pysim.elements.graph_types import ContactWork, WorkTerm
+    from pysim.mechanism.model import Model
     from pysim.simulation.loading import Scene
     from pysim.simulation.signal_runs import SignalRun
 
@@ -38,12 +39,18 @@ def with_ledger(scene: Scene) -> Scene:
     carries = kind.plugin is None and not scene.model.callback_numbers
     if not (scene.settings.work and carries):
         return scene
-    pairs = None if scene.contacts is None or not kind.contacts else _pairs_of(scene.contacts)
-    compiled = compile_signals(scene.model, scene.spec, ledger=True, contacts=pairs)
+    strikes = scene.settings.contact_law == "impact"
+    pairs = None if scene.contacts is None or strikes else _pairs_of(scene.contacts)
+    compiled = compile_signals(
+        scene.model, scene.spec, ledger=True, contacts=pairs, impulses=kind.contacts
+    )
     if compiled is None or not compiled.work:
         return scene
     model = with_signals(scene.model, compiled)
-    contacts = scene.contacts if pairs is None else compile_contacts(model)
+    contacts = scene.contacts
+    if compiled.contact_work is not None:
+        contacts = compile_contacts(model, scene.settings.slip_speed)
+        contacts.engine.set_work(_places(model, contacts, compiled.contact_work))
     return replace(scene, model=model, signals=compiled, contacts=contacts)
 
 
@@ -53,21 +60,12 @@ def _pairs_of(contacts: CompiledContacts) -> list[tuple[str, bool]]:
     return [(pair.name, k in moving) for k, pair in enumerate(contacts.pairs)]
 
 
-def contact_places(scene: Scene) -> tuple[int, ...]:
-    """Return the places of the work of every pair of shapes, then of every coordinate with a stop or friction.
-
-    There are none without a ledger.
-    """
-    work = None if scene.signals is None else scene.signals.contact_work
-    if work is None:
-        return ()
-    contacts = scene.contacts
-    assert contacts is not None
-    joints = np.repeat(
-        np.arange(len(scene.model.joints)), [find_joint(j.type).nv for j in scene.model.joints]
-    )
+def _places(model: Model, contacts: CompiledContacts, work: ContactWork) -> list[int]:
+    """Return the places of the work of every pair of shapes, then of every coordinate of convex steps, -1 for none."""
+    numbers = np.arange(len(model.joints))
+    joints = np.repeat(numbers, [find_joint(joint.type).nv for joint in model.joints])
     of_coordinates = (work.joints.get(int(joints[v]), -1) for v in contacts.engine.law_coordinates)
-    return (*(work.pairs[shape.pair] for shape in contacts.shapes), *of_coordinates)
+    return [*(work.pairs[shape.pair] for shape in contacts.shapes), *of_coordinates]
 
 
 def work_of(term: WorkTerm, numbers: Array, readings: Array) -> Array:

@@ -1,4 +1,4 @@
-"""Energy ledger of convex steps: work of contacts, stops, dry friction and surfaces that move.
+"""Energy ledger of runs with contacts: work of contacts, stops, dry friction and surfaces that move.
 
 Oracles: heights and speeds before and after, and the constancy of energy + dissipated − injected.
 """
@@ -16,7 +16,7 @@ from pysim.render.plot import panels_of
 from pysim.render.quantities import energy_patterns
 from pysim.simulation import Update, summarize
 from tests.contact.body_scenes import GROUND, free, world
-from tests.contact.scenes import free_body
+from tests.contact.scenes import free_body, ran
 from tests.elements.blocks import mass, scene_of, simulation, table
 
 G = 9.81  # [m/s²]
@@ -125,6 +125,43 @@ def test_two_balls_that_meet_share_one_entry(tmp_path: Path) -> None:
     assert speed == pytest.approx(0.5, abs=0.01)
     assert run.work["a, b"][-1] == pytest.approx(speed**2 - 1.0, abs=1e-6)
     assert drift(run) < 1e-6
+
+
+def soft_ball(folder: Path, integrator: str, step: float) -> pysim.Trajectory:
+    """A ball of 1 kg that falls by 0.3 m on a contact that steps of 1 ms resolve."""
+    scene = free_body(
+        folder,
+        shape="{ sphere = { radius = 0.1 } }",
+        mass=1.0,
+        start="{ xyz = [0, 0, 0.4], v = [0.3, 0, 0, 0, 0, 0] }",
+        surface="stiffness = 1e4\ndissipation = 0.1",
+        duration=0.4,
+        step=step,
+        every=0.05,
+        run=f'integrator = "{integrator}"\nslip_speed = 0.5',
+    )
+    return ran(scene)
+
+
+@pytest.mark.parametrize(
+    ("integrator", "order"),
+    [("semi_implicit", 1), ("rk2", 2), ("rk4", 4), ("generalized_alpha", 2)],
+)
+def test_smooth_contacts_balance_to_the_order_of_the_scheme(
+    tmp_path: Path, integrator: str, order: int
+) -> None:
+    runs = [soft_ball(tmp_path, integrator, 1e-3 / 2**k) for k in range(3)]
+    assert np.log2(drift(runs[1]) / drift(runs[2])) > order - 0.3
+    lost = runs[-1].energy[0] - runs[-1].energy[-1]
+    assert runs[-1].work["dissipated"][-1] == pytest.approx(lost, abs=0.1 if order == 1 else 1e-4)
+    assert lost > 0.5
+
+
+@pytest.mark.parametrize("integrator", ["dopri5", "implicit_midpoint"])
+def test_smooth_contacts_balance_to_the_tolerance(tmp_path: Path, integrator: str) -> None:
+    run = soft_ball(tmp_path, integrator, 1e-3)
+    assert drift(run) < 1e-6
+    assert run.work["world, body"][-1] < -0.5
 
 
 def stopped(**keys: float | str) -> str:
