@@ -139,16 +139,20 @@ class ContactReader:
         return first, second
 
     def _check_single(self) -> None:
-        """Report a pair with two tables, of which one would have no effect."""
+        """Report a pair with two tables, because only one takes effect."""
+        exclude, contact = self.scene.exclude, self.scene.contact
+        named: list[tuple[str, int, list[str]]] = [
+            *(("exclude", k, table.between) for k, table in enumerate(exclude)),
+            *(("contact", k, table.between) for k, table in enumerate(contact)),
+        ]
         seen: dict[frozenset[str], str] = {}
-        for name, tables in (("exclude", self.scene.exclude), ("contact", self.scene.contact)):
-            for k, table in enumerate(tables):
-                pair = frozenset(table.between)
-                if name == "contact" and pair in seen:
-                    both = " and ".join(map(repr, table.between))
-                    problem = f"{both} have a table already, {seen[pair]}; remove one of them"
-                    self.problems.add((name, k, "between"), problem)
-                seen.setdefault(pair, self.problems.source.where((name, k)))
+        for name, k, between in named:
+            pair = frozenset(between)
+            if name == "contact" and pair in seen:
+                both = " and ".join(map(repr, between))
+                problem = f"{both} have a table already, {seen[pair]}; remove one of them"
+                self.problems.add((name, k, "between"), problem)
+            seen.setdefault(pair, self.problems.source.where((name, k)))
 
     def _velocity(self, k: int) -> tuple[float, float, float]:
         contact = self.scene.contact[k]
