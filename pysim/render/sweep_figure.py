@@ -156,7 +156,10 @@ def _indices(axis: Axes, indices: dict[str, float]) -> None:
 
 def _scatter(axis: Axes, x: Array, y: Array) -> None:
     some = np.unique(np.linspace(0, len(x) - 1, min(len(x), MOST_POINTS)).astype(int))
-    axis.scatter(x[some], y[some], s=3, alpha=0.4, lw=0, color=colors.PALETTE[0], rasterized=True)
+    size = min(16.0, max(3.0, 4000 / len(some)))
+    axis.scatter(
+        x[some], y[some], s=size, alpha=0.5, lw=0, color=colors.PALETTE[0], rasterized=True
+    )
     axis.tick_params(labelsize=7)
     axis.locator_params(nbins=4)
     _plain(axis)

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 LEAST = 20  # worlds, with fewer nothing is estimated
 _MOST_BINS = 40
+_SAMPLES_A_BIN = 5  # in wider bins the result changes too much for its mean to stand for it
 
 
 def first_order_indices(parameters: Mapping[str, Array], y: Array) -> dict[str, float]:
@@ -54,7 +55,7 @@ def first_order_index(x: Array, y: Array) -> float:
 def _bins(x: Array) -> NDArray[np.intp]:
     """Return the bin of every sample: one for each value if there are few, otherwise of equal counts."""
     values, place = np.unique(x, return_inverse=True)
-    wanted = min(_MOST_BINS, max(2, int(np.sqrt(len(x)) / 2)))
+    wanted = min(_MOST_BINS, max(2, len(x) // _SAMPLES_A_BIN))
     if len(values) <= wanted:
         return np.asarray(place)
     rank = np.empty(len(x), int)

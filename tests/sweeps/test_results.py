@@ -24,6 +24,13 @@ SPRING = SCENES / "spring.toml"
 SHORT = {"simulation.duration": 0.2, "output.every": 0.05}
 
 
+def test_a_parameter_that_determines_a_result_has_the_index_1_with_fifty_worlds(
+    rng: np.random.Generator,
+) -> None:
+    x = rng.uniform(0.1, 0.9, 50)
+    assert first_order_indices({"x": x}, np.exp(-6 * x))["x"] > 0.9
+
+
 def test_first_order_indices_of_the_ishigami_function(rng: np.random.Generator) -> None:
     """S1 = (1 + b π⁴/5)²/2 / V, S2 = a²/8 / V, S3 = 0 [Ishigami and Homma 1990]."""
     a, b = 7.0, 0.1
