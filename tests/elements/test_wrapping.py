@@ -205,6 +205,10 @@ POINT = '{ body = "world" }'
             "has side, which belongs to a sphere or cylinder; give its radius",
         ),
         (
+            f'[{POINT}, {{ body = "link", at = [0, 0, 1] }}]',
+            "has at, which belongs to a sphere or cylinder; give its radius, or write the place of a point as point",
+        ),
+        (
             f'[{POINT}, {{ body = "link", when = {{ coordinate = "hinge" }} }}, {POINT}]',
             "has no range; give above, below or both",
         ),

@@ -114,9 +114,9 @@ class PathPoint(Table):
         is_obstacle = bool({"sphere", "cylinder"} & set(given))
         for name in ("at", "side"):
             if name in self.model_fields_set and not is_obstacle:
-                raise error_text(
-                    f"has {name}, which belongs to a sphere or cylinder; give its radius"
-                )
+                problem = f"has {name}, which belongs to a sphere or cylinder; give its radius"
+                place = ", or write the place of a point as point" if name == "at" else ""
+                raise error_text(f"{problem}{place}")
         if self.when is not None and is_obstacle:
             raise error_text("has when, which belongs to a point; remove it")
         return self
