@@ -3,6 +3,7 @@
     left drag    orbit            right drag, wheel    zoom         middle drag, shift + left drag    move
     1 3 7 5      front, right, top, corner             r            the whole motion
     o            parallel or perspective               q  Escape    close
+    h            the keys
 
 VTK's own interaction, its keys included, is switched off. Events change the state; the timer draws at most once a tick,
 so that a slow drawing never lags behind the mouse.
@@ -17,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pysim.errors import PysimError
+from pysim.render.overlay import SQUARE, Outline, Text
 from pysim.render.window import has_display, quiet_vtk
 
 if TYPE_CHECKING:
@@ -34,14 +36,42 @@ SMOOTH = 4  # samples of a pixel
 SLOW = 0.03  # [s] of one drawing, above which moving pictures are drawn with one sample
 REMEDY = "make a picture with pysim still, or a movie with pysim movie, which need none"
 REST = 0.4  # [s] without a change after which the picture is drawn with all samples
+MARGIN = 28.0  # [pixel]
+LINE = 16.0  # [pixel] height of a line of the keys' description
 BUTTONS = {"Left": "turn", "Middle": "pan", "Right": "zoom"}
+
+
+class HelpBox:
+    """Description of the keys, which can be shown in the middle of the left side."""
+
+    def __init__(self, plotter: Plotter, text: str) -> None:
+        self._text, self._is_shown = text, False
+        self._lines = text.count("\n") + 1
+        self._back = Outline(plotter, SQUARE, color="#ffffff", opacity=0.75)
+        self._back.show(visible=False)
+        self._letters = Text(plotter)
+
+    def toggle(self) -> None:
+        """Show it, or hide it."""
+        self._is_shown = not self._is_shown
+        self._back.show(visible=self._is_shown)
+        self._letters.write(self._text if self._is_shown else "")
+
+    def place(self, _width: float, height: float) -> None:
+        """Put it into a window of this size [pixel]."""
+        bottom = 0.5 * (height - self._lines * LINE)
+        self._back.place(MARGIN - 12, bottom - 14, 580, self._lines * LINE + 28)
+        self._letters.place(MARGIN, bottom, 15)
 
 
 class InteractiveWindow:
     """Plotter whose events move the camera, the controls, and what a subclass adds to `keys`."""
 
+    help = ""  # description of the keys, a line for each kind
+
     def __init__(self, plotter: Plotter, player: Player) -> None:
         self.plotter, self.player = plotter, player
+        self._help = HelpBox(plotter, self.help)
         self.controls: list[Control] = []
         self.closed = False
         self._pressed: Control | None = None
@@ -56,6 +86,7 @@ class InteractiveWindow:
             "5": lambda: self._look_from("corner"),
             "o": self._toggle_parallel,
             "r": self.player.reset_camera,
+            "h": self._help.toggle,
             "q": self.close,
             "Escape": self.close,
         }
@@ -110,6 +141,7 @@ class InteractiveWindow:
 
     def layout(self, width: int, height: int) -> None:
         """Place captions and controls in a window of this size [pixel]."""
+        self._help.place(width, height)
 
     def resize(self) -> None:
         """Place everything anew in the window's present size."""

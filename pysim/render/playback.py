@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pysim.render.controls import PlayButton
-from pysim.render.interactive import InteractiveWindow
-from pysim.render.overlay import SQUARE, Outline, Text
+from pysim.render.interactive import MARGIN, InteractiveWindow
+from pysim.render.overlay import Text
 from pysim.render.picking import body_at
 
 if TYPE_CHECKING:
@@ -25,16 +25,12 @@ if TYPE_CHECKING:
 
 FASTEST, SLOWEST = 64.0, 1 / 64
 BAR = 56.0  # [pixel] height of the controls below the picture
-MARGIN = 28.0  # [pixel]
-LINE = 16.0  # [pixel] height of a line of the keys' description
 MARKS = {"f": "frames", "x": "axes", "m": "centres", "i": "inertias", "k": "forces"}
 PLAIN, PICKED = (0.36, 0.82), (0.75, 0.5)  # ambient and diffuse light of a body
 
 
 class PlaybackWindow(InteractiveWindow):
     """Window whose time advances while it plays; a subclass has the time."""
-
-    help = ""
 
     def __init__(self, plotter: Plotter, player: Player, speed: float) -> None:
         super().__init__(plotter, player)
@@ -50,13 +46,8 @@ class PlaybackWindow(InteractiveWindow):
             "minus": lambda: self.change_speed(0.5),
             "c": self.player.toggle_follow,
             "j": self._toggle_fittings,
-            "h": self._toggle_help,
         }
         self.keys |= {key: partial(self._toggle_marks, kind) for key, kind in MARKS.items()}
-        self._help_back = Outline(plotter, SQUARE, color="#ffffff", opacity=0.75)
-        self._help_back.show(visible=False)
-        self._help = Text(plotter)
-        self._help_shown = False
         self._write_rate()
 
     def toggle(self) -> None:
@@ -95,13 +86,10 @@ class PlaybackWindow(InteractiveWindow):
         return f"{self.speed:.3g} ×" if self.speed >= 1 else f"1/{1 / self.speed:.3g} ×"
 
     def layout(self, width: int, height: int) -> None:
-        width = self.player.pane_size(width, height)[0]
-        y, lines = BAR / 2, self.help.count("\n") + 1
+        super().layout(width, height)
+        width, y = self.player.pane_size(width, height)[0], BAR / 2
         self._button.place(MARGIN + 16, y, 16)
         self._rate.place(width - MARGIN, y - 6, 18)
-        bottom = 0.5 * (height - lines * LINE)
-        self._help_back.place(MARGIN - 12, bottom - 14, 580, lines * LINE + 28)
-        self._help.place(MARGIN, bottom, 15)
         if self.player.captions is not None:
             self.player.captions.place(width, height, below=BAR)
 
@@ -125,8 +113,3 @@ class PlaybackWindow(InteractiveWindow):
     def _toggle_fittings(self) -> None:
         for actor in self.player.fittings.actors:
             actor.SetVisibility(not actor.GetVisibility())
-
-    def _toggle_help(self) -> None:
-        self._help_shown = not self._help_shown
-        self._help_back.show(visible=self._help_shown)
-        self._help.write(self.help if self._help_shown else "")

@@ -82,6 +82,11 @@ def coordinates_of(model: Model, start: Array) -> list[Coordinate]:
 class Poser(InteractiveWindow):
     """Mechanism whose coordinates are moved by sliders."""
 
+    help = """drag a slider  move a coordinate     wheel over the sliders  scroll
+0  start     n  neutral     p  print the configuration
+1 3 7 5  front, right, top, corner     o  parallel     r  all of it
+h  hide this     Escape  close"""
+
     def __init__(
         self,
         plotter: Plotter,
@@ -126,6 +131,7 @@ class Poser(InteractiveWindow):
             super().wheel(notches)
 
     def layout(self, width: int, height: int) -> None:
+        super().layout(width, height)
         fitting = max(1, int((height - 2 * EDGE) // ROW))
         self._scrolled = int(np.clip(self._scrolled, 0, max(0, len(self.rows) - fitting)))
         left = width - PANEL

@@ -22,11 +22,11 @@ import numpy as np
 from pysim.errors import PysimError
 from pysim.render.camera import framing_camera
 from pysim.render.controls import Slider
-from pysim.render.interactive import check_display, open_plotter
+from pysim.render.interactive import MARGIN, check_display, open_plotter
 from pysim.render.meshes import OF_WINDOWS
 from pysim.render.options import OF_PICTURES, render_options
 from pysim.render.picking import state_of_body
-from pysim.render.playback import BAR, MARGIN, PlaybackWindow
+from pysim.render.playback import BAR, PlaybackWindow
 from pysim.render.player import Player
 from pysim.scene.toml.key_edit import write_keys
 

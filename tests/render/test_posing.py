@@ -67,6 +67,15 @@ def test_every_coordinate_has_a_slider_over_its_limits(arm: Poser) -> None:
     assert (found[1].ends, found[1].start, found[1].limited) == ((-np.pi, np.pi), 0.0, False)
 
 
+def test_the_keys_are_shown_and_hidden(arm: Poser) -> None:
+    letters = arm._help._letters.actor
+    assert letters.GetInput() == ""
+    arm.key("h")
+    assert letters.GetInput() == Poser.help
+    arm.key("h")
+    assert letters.GetInput() == ""
+
+
 def test_a_drag_of_a_slider_poses_the_joint(arm: Poser) -> None:
     left, y = 640 - PANEL, 360 - EDGE - ROW + 5
     begin, end = left + EDGE + 44, 640 - EDGE - 44
