@@ -82,6 +82,44 @@ def drop(tmp_path: Path, rng: np.random.Generator, bodies: int) -> str:
     return "sinks" if sinks else "good"
 
 
+def drop_worlds(tmp_path: Path, rng: np.random.Generator, worlds: int) -> int:
+    """Drop three random bodies in many worlds; return the number of worlds that end with an error.
+
+    110 kg at 8 m/s compress a spring of 10⁶ N/m by 0.1 m at most, so bodies sink on softer ones alone.
+    """
+    kinds, masses = rng.choice(TOUCHING, 3), 10 ** rng.uniform(-2, 2, 3)
+    masses[:2] = 1e-2, 1e2  # a ratio of 10⁴
+    text = GROUND
+    for k, (kind, mass) in enumerate(zip(kinds, masses, strict=True)):
+        start = f"{{ xyz = [0, 0, {0.8 + k}] }}"
+        text += free(f"body {k}", random_shape(rng, kind), mass, start)
+    stiffness, step = 10 ** rng.uniform(3, 9), 10 ** rng.uniform(-4, -2)
+    surface = f"stiffness = {stiffness}\nfriction = {rng.uniform(0, 1.5)}"
+    scene = world(tmp_path, text, surface=surface, step=step, every=step, duration=step)
+    q, v = np.tile(scene.state.q, (worlds, 1)), rng.normal(0, 3, (worlds, 18))
+    for k in range(3):
+        turn = rng.normal(size=(worlds, 4))
+        q[:, 7 * k + 3 : 7 * k + 7] = turn / np.linalg.norm(turn, axis=1)[:, np.newaxis]
+        q[:, 7 * k : 7 * k + 2] = rng.uniform(-0.05, 0.05, (worlds, 2))
+    steps = 10 * max(1, round(0.06 / step))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        run = pysim.rollout(scene, q, v, steps=steps, every=steps // 10)
+    failed = np.array([bool(text) for text in run.failures])
+    assert all("the contact of" in text for text in run.failures if text)
+    assert np.isfinite(run.q[~failed]).all()
+    assert np.isfinite(run.v[~failed]).all()
+    lowest = run.q[~failed].reshape(-1, run.q.shape[1], 3, 7)[..., 2].min(axis=(1, 2))
+    assert stiffness < 1e6 or lowest.min() > -0.3, (kinds, step, stiffness, lowest.min())
+    return int(failed.sum())
+
+
+@pytest.mark.slow
+def test_ten_thousand_random_drops_stay_finite(tmp_path: Path, rng: np.random.Generator) -> None:
+    """Mass ratios to 10⁴, stiffness from 10³ to 10⁹ N/m, steps from 0.1 to 10 ms."""
+    assert sum(drop_worlds(tmp_path, rng, 100) for _ in range(100)) < 100
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(("bodies", "count"), [(1, 500), (3, 250)])
 def test_random_drops_stay_finite_and_sink_only_with_a_warning(
