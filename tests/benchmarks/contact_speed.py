@@ -1,6 +1,6 @@
 """Speed of steps with contacts beside MuJoCo, and iterations of the convex solver, as Markdown tables.
 
-    python -m tests.benchmarks.contact_speed [avx2 | avx512]
+    python -m tests.benchmarks.contact_speed [avx2 | avx512 [part of the scenes' names]]
 
 Both programs make steps of 1 ms on one thread, with their defaults. MuJoCo's models are written from the scenes:
 the same bodies, joints, springs, shapes, friction and pairs that can touch. Worlds start with velocities
@@ -26,7 +26,7 @@ from pysim import _engine
 from tests.benchmarks.report import print_line
 from tests.benchmarks.timing import take_turns
 from tests.contact.body_scenes import GROUND, free, world
-from tests.contact.scenes import anymal
+from tests.contact.scenes import anymal, robots
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -328,6 +328,12 @@ def subjects(folder: Path) -> Iterator[Subject]:
     """The scenes of the table."""
     standing = anymal(folder, SERVOS, 0.54)
     yield Subject("ANYmal on four feet, 256 worlds", standing, 0.8, 1000)
+    text = (folder / "anymal.toml").read_text("utf-8")
+    feet = 'collision = ["LF_FOOT", "RF_FOOT", "LH_FOOT", "RH_FOOT"]\nfree_base = true'
+    path = folder / "feet.toml"
+    path.write_text(text.replace("free_base = true", feet), "utf-8")
+    on_feet = pysim.load_scene(path, package_dirs=[robots()])
+    yield Subject("the same, whose feet alone collide", on_feet, 0.8, 1000)
     yield Subject("humanoid lying, 256 worlds", humanoid(folder), 0.8, 2000, file=HUMANOID)
     box = world(
         folder, free("box", "{ box = [0.2, 0.25, 0.15] }", 1, "{ xyz = [0, 0, 0.0751] }") + GROUND
@@ -335,7 +341,9 @@ def subjects(folder: Path) -> Iterator[Subject]:
     yield Subject("free box on a plane, 256 worlds", box, 0.8, 500)
     held = world(folder, gripper(), surface="friction = 0.5")
     yield Subject("gripper with a box, 256 worlds", held, 0.5, 500, actuation=10.0, kick=0.0)
-    yield Subject("ANYmal, one simulation", standing, 0.8, 1000, worlds=1, steps=500)
+    yield Subject(
+        "ANYmal whose feet collide, one simulation", on_feet, 0.8, 1000, worlds=1, steps=500
+    )
     yield Subject("stack of ten boxes, one world", stack(folder), 0.6, 500, worlds=1, steps=500)
     nine = world(folder, boxes(), surface="friction = 0.6")
     yield Subject("27 boxes, one world", nine, 0.6, 500, worlds=1, steps=200)
@@ -352,11 +360,12 @@ def main() -> None:
     print_line(
         f"{_engine.isa()}\n\n| μs a step of a world | pysim | MuJoCo | ratio |\n|---|---|---|---|"
     )
-    for own in subjects(folder):
+    chosen = [own for own in subjects(folder) if len(sys.argv) < 3 or sys.argv[2] in own.name]
+    for own in chosen:
         mine, peer, points = own.times()
         print_line(f"| {own.name} | {mine:.2f} | {peer:.2f} | {peer / mine:.1f} | {points} |")
     print_line("\n| iterations a step | p50 | p90 | p99 | most | mean |\n|---|---|---|---|---|---|")
-    for own in subjects(folder):
+    for own in chosen:
         own.worlds = min(own.worlds, 16)
         found = own.iterations(1500 if own.worlds > 1 else 1000)
         at = [f"{np.percentile(found, p, method='inverted_cdf'):.0f}" for p in (50, 90, 99, 100)]
