@@ -32,15 +32,14 @@ if TYPE_CHECKING:
 def with_ledger(scene: Scene) -> Scene:
     """Return the scene with the work of its elements integrated.
 
-    It is the scene itself if nothing exchanges energy, if `output.work` is false, or if the scheme carries no states:
-    that of a plugin, and one in which Python computes joints.
+    It is the scene itself if nothing exchanges energy, if `output.work` is false, or if Python computes joints. Schemes
+    of plugins leave out contacts.
     """
     kind = find_integrator(scene.settings.integrator)
-    carries = kind.plugin is None and not scene.model.callback_numbers
-    if not (scene.settings.work and carries):
+    if not scene.settings.work or scene.model.callback_numbers:
         return scene
-    strikes = scene.settings.contact_law == "impact"
-    pairs = None if scene.contacts is None or strikes else _pairs_of(scene.contacts)
+    leaves_out = kind.plugin is not None or scene.settings.contact_law == "impact"
+    pairs = None if scene.contacts is None or leaves_out else _pairs_of(scene.contacts)
     compiled = compile_signals(
         scene.model, scene.spec, ledger=True, contacts=pairs, impulses=kind.contacts
     )

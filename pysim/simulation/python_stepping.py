@@ -169,8 +169,24 @@ def advance(
                 raise JointError(fault.where, f"at t = {t:g} s {fault.problem}") from error
         if not _are_numbers(q1, v1):
             return q, v, n
+        _add_work(system, t, step, (q, v), (q1, v1))
         q, v = q1, v1
     return q, v, steps
+
+
+def _add_work(
+    system: ModelSystem, t: float, h: float, first: tuple[Array, Array], last: tuple[Array, Array]
+) -> None:
+    """Add the work of a step from t [s] to the energy ledger, by the trapezoidal rule."""
+    run = system.signals
+    terms = () if run is None or run.scene.signals is None else run.scene.signals.work
+    if run is None or not terms:
+        return
+    numbers, times = np.tile(run.numbers, (2, 1)), np.array([t, t + h])
+    q, v = (np.stack(pair) for pair in zip(first, last, strict=True))
+    rates = np.asarray(_engine.signal_forces(system.model, times, q, v, numbers)[1])
+    places = [term.place for term in terms]
+    run.numbers[places] += 0.5 * h * rates.reshape(2, -1)[:, places].sum(axis=0)
 
 
 def scheme_fault(

@@ -15,6 +15,7 @@ import pytest
 
 import pysim
 from pysim.cli.summary import work_line
+from pysim.integrators import Integrator, integrator
 from pysim.joints import Joint, Pose, joint, real
 from pysim.render.plot import panels_of
 from pysim.render.quantities import energy_patterns
@@ -318,6 +319,33 @@ def test_work_of_actuators_beyond_a_limit_is_what_they_do(tmp_path):
     np.testing.assert_allclose(run.work["injected"][-1], total, rtol=1e-3)
     both = run.work["first"] + run.work["second"]
     np.testing.assert_allclose(both, run.work["injected"], rtol=1e-14)
+
+
+@integrator("heun_of_the_ledger")
+class Heun(Integrator):
+    """Explicit trapezoidal rule, order 2, for systems without rotations in space."""
+
+    def step(self, system, t, h, q, v):
+        a = system.acceleration(t, q, v)
+        b = system.acceleration(t + h, system.integrate(q, h * v), v + h * a)
+        return system.integrate(q, 0.5 * h * (2 * v + h * a)), v + 0.5 * h * (a + b)
+
+
+@pytest.mark.parametrize("name", ["spring-damper", "driven arm"])
+def test_the_ledger_of_an_integrator_plugin_is_a_trapezoidal_rule(tmp_path, name):
+    found = []
+    for k in range(3):
+        text = SYSTEMS[name] + simulation(
+            "heun_of_the_ledger", step=8e-3 / 2**k, duration=0.8, interval=0.16
+        )
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", pysim.PysimWarning)  # steps that are long on purpose
+            run = pysim.simulate(scene_of(tmp_path, text))
+        found.append(drift(run))
+    assert np.log2(found[1] / found[2]) == pytest.approx(2, abs=0.3)
+    exact = pysim.simulate(scene_of(tmp_path, SYSTEMS[name] + simulation(duration=0.8)))
+    for element, work in exact.work.items():
+        np.testing.assert_allclose(run.work[element][-1], work[-1], rtol=5e-3)
 
 
 def test_joints_and_elements_of_one_name_are_distinguished(tmp_path):
