@@ -231,3 +231,37 @@ def test_contacts_count_in_what_a_joint_carries_and_an_imu_reads(tmp_path, integ
         for name in signals[2:]:
             upwards = np.linalg.norm(run.signals[name][-1])
             np.testing.assert_allclose(upwards, 9.81, atol=0.05)
+
+
+def test_a_hinge_across_the_axes_carries_all_loads(tmp_path):
+    """Oracle: the algorithm `joint_reactions` under the wrench of a force, a spring, a path and a thruster."""
+    body = {"mass": 2.0, "com": [0.02, 0.01, 0], "inertia": {"xx": 0.02, "yy": 0.03, "zz": 0.04}}
+    at = {"xyz": [0.1, 0.2, 0.3], "rpy": [0.3, 0.2, 0.1]}
+    start = {"q": 0.4, "v": 1.0}
+    text = "gravity = [0, 0, -9.81]\n" + table("body", name="box", **body)
+    text += table(
+        "joint", name="hinge", type="revolute", child="box", axis=[0.6, 0, 0.8], at=at, start=start
+    )
+    pull = {"type": "constant_force", "b": "box", "at_b": POINT, "load": [3.0, -2.0, 5.0]}
+    text += table("force", name="pull", **pull)
+    for name in ("spring", "path", "signal"):
+        text += table("force", name=name, **LOADS[name])
+    text += table("signal", name="thrust", type="sine", amplitude=8.0, frequency=5.0, unit="N")
+    text += table("sensor", name="carried", type="force_torque", joint="hinge")
+    scene = scene_of(tmp_path, text + simulation("rk4", duration=0.5))
+    run, model, p = pysim.simulate(scene), scene.model, np.array(POINT)
+    X = np.asarray(pysim.forward_kinematics(model, run.q))[:, 0]
+    R = X[:, :3, :3]
+    place = X[:, :3, 3] + R @ p
+    force = np.tile([3.0, -2.0, 5.0], (len(run.t), 1))
+    for anchor, stiffness, rest in (([0, 0, 0], 30.0, 0.2), ([1.0, 0.4, 0.8], 20.0, 0.1)):
+        span = place - anchor
+        length = np.linalg.norm(span, axis=1)
+        force = force - (stiffness * (length - rest) / length)[:, None] * span
+    thrust = 8.0 * np.sin(5.0 * run.t)
+    own = np.einsum("nji,nj->ni", R, force) + np.outer(thrust, [0, 0, 1])
+    torque = np.cross(p, own) + np.outer(thrust, [0.1, 0.2, 0.3])
+    acting = np.concatenate([own, torque], axis=1)[:, None]
+    wanted = pysim.joint_reactions(model, run.q, run.v, run.a, acting).total[:, 0]
+    carried = np.hstack([run.signals["carried.force"], run.signals["carried.torque"]])
+    np.testing.assert_allclose(carried, wanted, atol=1e-12)
