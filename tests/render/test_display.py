@@ -201,7 +201,7 @@ def test_a_scene_is_watched_while_it_runs_and_a_body_is_pulled(
             screen.do("mousemove", "--window", window, first, row, "mousedown", 1)
             screen.do("mousemove", "--window", window, first + 40, row)
             screen.do("mousemove", "--window", window, first + 80, row)
-            screen.wait(lambda: screen.red() > first + 50, "the box is not pulled")
+            screen.wait(lambda: screen.red() > first + 60, "the box is not pulled")
             screen.do("mouseup", 1)
             screen.do("key", "--window", window, "Escape")
             assert program.wait(PATIENCE) == 130
