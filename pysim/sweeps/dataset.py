@@ -13,6 +13,7 @@ killed at any time leaves a readable file, and a piece without its checksum is c
 from __future__ import annotations
 
 import json
+import os
 import zlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -44,8 +45,7 @@ class SweepFile:
         try:
             self._file = h5py.File(path, mode)
         except OSError as error:
-            problem = f"cannot be opened, {error}; close it where it is open, or choose another"
-            raise SimulationError(str(path), problem) from error
+            raise _unopened(path, error) from error
         self.size = int(self._file.attrs["piece_size"])
 
     def __enter__(self) -> Self:
@@ -146,20 +146,33 @@ def described(path: Path) -> dict[str, Any]:
     """Return the description of the sweep in a file.
 
     Raises:
-        SimulationError: the file is not a sweep's.
+        SimulationError: the file cannot be opened, or is not a sweep's.
     """
     import h5py  # noqa: PLC0415
 
     try:
         with h5py.File(path, "r") as file:
             found = json.loads(file.attrs["sweep"]) if file.attrs["format"] == FORMAT else None
-    except (OSError, KeyError, ValueError):
+    except (KeyError, ValueError):
         found = None
+    except OSError as error:
+        if error.errno is not None:
+            raise _unopened(path, error) from error
+        found = None  # no HDF5
     if not isinstance(found, dict):
         raise SimulationError(
             str(path), "is not the file of a sweep; choose another, or overwrite it"
         )
     return found
+
+
+def _unopened(path: Path, error: OSError) -> SimulationError:
+    if isinstance(error, BlockingIOError):
+        problem = "is open in another program; close it there, or wait until it is done"
+    else:
+        reason = os.strerror(error.errno).lower() if error.errno is not None else str(error)
+        problem = f"cannot be opened, {reason}; choose another file"
+    return SimulationError(str(path), problem)
 
 
 def load_sweep(path: str | Path) -> xarray.Dataset:

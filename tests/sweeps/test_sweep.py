@@ -19,6 +19,7 @@ import pytest
 import pysim
 from pysim.errors import PysimWarning, SimulationError
 from pysim.sweeps import SweepUpdate
+from pysim.sweeps.quantities import statistics
 
 pytest.importorskip("xarray")
 
@@ -131,6 +132,45 @@ def test_another_sweep_is_not_continued(tmp_path: Path) -> None:
     text = f"{other}: is not the file of a sweep; choose another, or overwrite it"
     with pytest.raises(SimulationError, match=f"^{re.escape(text)}$"):
         pysim.sweep(SPRING, MASSES, 2, output=other, overrides=SHORT)
+
+
+def test_a_file_that_another_program_writes_is_not_taken_for_another(tmp_path: Path) -> None:
+    path = tmp_path / "a.nc"
+    pysim.sweep(SPRING, MASSES, 2, output=path, overrides=SHORT).close()
+    text = f"import h5py, sys; f = h5py.File({str(path)!r}, 'r+'); print(1, flush=True); sys.stdin.read()"
+    command = [sys.executable, "-c", text]
+    expected = f"{path}: is open in another program; close it there, or wait until it is done"
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        with pytest.raises(SimulationError, match=f"^{re.escape(expected)}$"):
+            pysim.sweep(SPRING, MASSES, 2, output=path, overrides=SHORT)
+        with pytest.raises(SimulationError, match=f"^{re.escape(expected)}$"):
+            pysim.load_sweep(path)
+        process.communicate()
+    pysim.load_sweep(path).close()
+    missing = tmp_path / "none.nc"
+    expected = f"{missing}: cannot be opened, no such file or directory; choose another file"
+    with pytest.raises(SimulationError, match=f"^{re.escape(expected)}$"):
+        pysim.load_sweep(missing)
+
+
+def test_signals_and_their_statistics_are_those_of_simulate(tmp_path: Path) -> None:
+    body = pysim.load_scene(SPRING).model.body_names[0]
+    names = ["kinetic", "potential", f"position.{body}.z"]
+    grid: dict[str, Any] = {"joint[0].damping": [0.3]}
+    found = pysim.sweep(SPRING, grid, output=tmp_path / "a.nc", overrides=SHORT, signals=names)
+    run = pysim.simulate(pysim.load_scene(SPRING, SHORT | {"joint[0].damping": 0.3}))
+    for k, row in enumerate((run.kinetic, run.potential, run.poses[:, 0, 2])):
+        np.testing.assert_allclose(found.series[0, k], row, rtol=1e-15, atol=1e-15)
+    assert np.isnan(statistics(np.full((3, 4), np.nan))).all()
+
+
+def test_a_piece_has_worlds(tmp_path: Path) -> None:
+    text = "piece: is 0; give the number of worlds of a piece, 1 or more"
+    with pytest.raises(SimulationError, match=f"^{re.escape(text)}$"):
+        pysim.sweep(SPRING, MASSES, 2, output=tmp_path / "a.nc", piece=0)
 
 
 def test_worlds_that_fail_say_why_and_the_others_are_computed(tmp_path: Path) -> None:
