@@ -502,6 +502,21 @@ def test_a_plugin_that_branches_is_reported_with_its_line(tmp_path):
     assert "a branch depends on a symbolic number" in str(caught.value)
 
 
+@event("test_constant")
+class Constant(Event):
+    """A value that depends on nothing."""
+
+    def value(self, q, v):
+        return 1.0
+
+
+def test_a_value_that_depends_on_nothing_is_reported(tmp_path):
+    with pytest.raises(PysimError) as caught:
+        run(tmp_path, '[[event]]\nname = "e"\ntype = "test_constant"\n')
+    text = "Constant.value: must return a number that depends on q or v, got float"
+    assert text in str(caught.value)
+
+
 def test_the_summary_lists_events_and_the_stop(tmp_path, capsys):
     path = tmp_path / "s.toml"
     path.write_text(FALL + PLANE + "stop = true\n", "utf-8")
