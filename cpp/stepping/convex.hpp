@@ -755,9 +755,13 @@ class ConvexStep {
     }
   }
 
-  /// Deflection that the next step or stage begins with.
-  Vec3<S> carried(const Vec3<S>& s, const Vec3<S>& next) const {
-    return stage_ == nullptr ? next : fma(stage_->carry, next - s, s);
+  /// Deflection that the next step or stage begins with. A stage that slides has the end of an implicit Euler
+  /// step of ṡ = −(s + f_t/k_t)/τ, which `next` is for τ = 0: friction whose direction turns has order 2,
+  /// too.
+  Vec3<S> carried(const Vec3<S>& s, const Vec3<S>& next, Mask<S> slides, Parameter relaxation) const {
+    if (stage_ == nullptr) return next;
+    const S share = select(slides, h_ / (h_ + all<S>(relaxation)), all<S>(1));
+    return fma(stage_->carry * share, next - s, s);
   }
 
  public:
@@ -773,7 +777,10 @@ class ConvexStep {
         const auto pushes = dot(P.made, P.made) > all<S>(0);  // lagged friction may outlast the normal force
         if (!state.live->is_live[i] && none(pushes)) continue;
         state.live->add(i);
-        const Vec3<S> s = X_WB.R * carried(P.at.s, next_deflection(pair.law, P.at, h_, P.now, P.impulse));
+        const Vec3<S> s = X_WB.R * carried(P.at.s,
+                                           next_deflection(pair.law, P.at, h_, P.now, P.impulse),
+                                           !P.impulse.sticks,
+                                           pair.law.relaxation);
         const Vec3<S> turned = pair.a < 0 ? s : turn * s;
         store(collision::select(touches, turned, spatial::zero3<S>()), kept);
         kept[ContactMemory::slid] = number(touches & !P.impulse.sticks);
@@ -801,7 +808,8 @@ class ConvexStep {
     const TurningIterate<S>& T = problem_.turning[pair.turning + i];
     const Vec3<S>& n = problem_.point[pair.first + i].at.n;
     const Mat3<S>& R = factor_.X_WB[pair.b].R;
-    const Vec3<S> s = R * carried(T.s, next_turning(pair.law, n, T.s, h_, T.now, T.impulse));
+    const Vec3<S> next = next_turning(pair.law, n, T.s, h_, T.now, T.impulse);
+    const Vec3<S> s = R * carried(T.s, next, simd::nowhere<S>(), pair.law.relaxation);
     store(collision::select(touches, pair.a < 0 ? s : turn * s, none),
           state.memory + places_.turning(pair.turning + i));
     store((all<S>(1) / h_) * (R * T.made),

@@ -57,8 +57,16 @@ def end(scene: pysim.Scene) -> np.ndarray:
             "duration": 0.016,
             "every": 0.016,
         },
+        {
+            "gravity": (2.0, 6.0, -9.81),  # slips along a curve
+            "start": "{ xyz = [0, 0, 0.094], v = [3.0, -2.0, -0.05, 3, 2, 1] }",
+        },
+        {
+            "gravity": (0.0, 8.0, -9.81),
+            "start": "{ xyz = [0, 0, 0.0976], v = [0.5, 0, 0, 0, 0, 0] }",
+        },
     ],
-    ids=["sliding", "sticking", "box"],
+    ids=["sliding", "sticking", "box", "turning", "turning slowly"],
 )
 def test_halving_the_step_divides_the_error_by_four(tmp_path: Path, changes: Any) -> None:
     exact = end(pressed(tmp_path, 1e-3 / 64, **changes))
