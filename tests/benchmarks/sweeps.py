@@ -117,8 +117,12 @@ def main() -> None:
     few = pendulums(worlds // 5)
     alone, two = least(lambda: few(1), lambda: few(2), clock=time.perf_counter)
     print_line(LINE.format("two threads beside one, wall time", f"{alone / two:.2f}", "1.8"))
-    (load,) = least(lambda: load_scenes(SCENES / "quarter_car.toml", worlds_of_cars(worlds)))
-    print_line(LINE.format("loading 10 000 quarter cars [s]", f"{load * 10_000 / worlds:.1f}", "5"))
+    damping = {"joint[0].damping": np.linspace(0.0, 1.0, worlds).tolist()}
+    for name, values in (("spring", damping), ("quarter_car", worlds_of_cars(worlds))):
+        path = SCENES / f"{name}.toml"
+        (load,) = least(lambda path=path, values=values: load_scenes(path, values))  # type: ignore[misc]
+        what = f"loading 10 000 worlds of {name} [s]"
+        print_line(LINE.format(what, f"{load * 10_000 / worlds:.1f}", "5"))
     share = share_of_writing(worlds)
     print_line(LINE.format("dataset's share of a sweep", f"{share:.1%}", "10 %"))
     print_line(LINE.format("import pysim [s]", f"{time_of_import():.3f}", "0.15"))
