@@ -273,6 +273,7 @@ def print_contacts(scene: Scene) -> None:
     print_line()
     rows = []
     impacts = scene.settings.contact_law == "impact"
+    adaptive = not math.isfinite(scene.settings.step)
     turning = any(shape.law.rolling or shape.law.spinning for shape in contacts.shapes)
     for shape in contacts.shapes:
         law = shape.law
@@ -287,11 +288,12 @@ def print_contacts(scene: Scene) -> None:
                 f"{restitution:.3g}",
                 f"{law.static_friction:.3g}, {law.dynamic_friction:.3g}",
                 f"{law.sink:.3g}",
-                f"{law.half_period / scene.settings.step:.3g}",
+                f"{law.half_period / (1.0 if adaptive else scene.settings.step):.3g}",
                 *([f"{law.rolling:.3g}, {law.spinning:.3g}"] if turning else []),
             )
         )
-    names = ("K", "d [s/m]", "e" if impacts else "e at 1 m/s", "μ", "sink [m]", "steps in contact")
+    lasts = "contact [s]" if adaptive else "steps in contact"
+    names = ("K", "d [s/m]", "e" if impacts else "e at 1 m/s", "μ", "sink [m]", lasts)
     lengths = ("rolling, spinning [m]",) if turning else ()
     print_columns(("contact", "shape", *names, *lengths), rows)
     if scene.smooth_contacts is not None and not impacts:

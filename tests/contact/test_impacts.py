@@ -585,3 +585,19 @@ def test_file_keeps_impacts_and_the_scene_its_law(tmp_path: Path) -> None:
     convert(scene.spec.path, tmp_path / "again.toml")
     again = pysim.load_scene(tmp_path / "again.toml").settings
     assert (again.contact_law, again.rest_speed) == ("impact", 1e-4)
+
+
+def test_check_prints_the_restitution_and_the_time_of_contact(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from pysim.cli.check import check_scene
+
+    scene = scene_of(tmp_path, ball("{ xyz = [0, 0, 0.3] }") + GROUND, surface=restitution(0.25))
+    text = Path(scene.spec.path).read_text("utf-8").replace("step = 1.0\n", "")
+    Path(scene.spec.path).write_text(text, "utf-8")
+    check_scene(Path(scene.spec.path))
+    lines = [line for line in capsys.readouterr().out.splitlines() if "world, ball" in line]
+    assert scene.contacts is not None
+    law = scene.contacts.shapes[0].law
+    assert f"  {law.restitution:.3g}  " in lines[0]
+    assert lines[0].split()[-1] == f"{law.half_period:.3g}"
