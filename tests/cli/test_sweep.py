@@ -68,7 +68,7 @@ def test_an_interrupted_sweep_says_how_to_continue(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / "a.nc"
-    words = ["sweep", SPRING, "--grid", "joint[0].damping=0:0.4:2000", "-o", str(path)]
+    words = ["sweep", SPRING, "--grid", "joint[0].damping=0:0.4:8000", "-o", str(path)]
     words += ["--set", "simulation.duration=0.2", "--threads", "1"]
     command = [sys.executable, "-m", "pysim", *words]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
@@ -82,5 +82,5 @@ def test_an_interrupted_sweep_says_how_to_continue(
     note = f"interrupted: {path} holds the finished worlds; the same command continues\n"
     assert printed == note
     assert main(words) == 0
-    assert "  worlds      2000, " in capsys.readouterr().out
+    assert "  worlds      8000, " in capsys.readouterr().out
     assert (pysim.load_sweep(path).checksum >= 0).all()
