@@ -1,0 +1,1 @@
+"""Mutation testing of the kernels: `python -m tests.mutation` (needs the `dev` extra)."""
