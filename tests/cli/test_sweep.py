@@ -64,6 +64,7 @@ def test_an_option_that_is_not_understood_is_rejected(
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("received")
 def test_an_interrupted_sweep_says_how_to_continue(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
