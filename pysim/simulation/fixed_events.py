@@ -51,6 +51,17 @@ def run_with_fixed_steps(
     """
     if scene.spec.events:
         return _EventRun(scene, memory, signals, external).segments(times)
+    return _run_through(scene, times, memory, signals, external)
+
+
+def _run_through(
+    scene: Scene,
+    times: Iterator[float],
+    memory: SolverState,
+    signals: SignalRun | None,
+    external: ExternalForces | None,
+) -> Iterator[Segment]:
+    """Yield the segments of a run without events."""
     own = run_convex if find_integrator(scene.settings.integrator).contacts else run_fixed
     return own(scene, times, memory, signals, external)
 
@@ -100,11 +111,9 @@ class _EventRun:
                 grid = np.asarray(start + (end - start) / count * np.arange(count + 1), float)
                 grid[-1] = end
                 start, last, occurrences = self._advance(grid)
-                for k, event in enumerate(occurrences):
-                    yield replace(
-                        _without_rows(last), steps=self.steps if k == 0 else 0, event=event
-                    )
-                    self.steps = 0
+                for event in occurrences:
+                    steps, self.steps = self.steps, 0
+                    yield replace(last.part(slice(0, 0)), steps=steps, event=event)
                     if self.scene.spec.events[event.index].stop:
                         return
                     if self.signals is not None:
@@ -124,7 +133,7 @@ class _EventRun:
 
     def _advance(self, grid: Array) -> tuple[float, Segment, list[EventOccurrence]]:
         """Advance through times [s] to the last or to an event; return when, the last step, and the events there."""
-        held, state = self._hold(), self.state
+        held = self._hold()
         rows = self._try(grid, calls=False)
         found = self._first_crossing(rows)
         if found is None:
@@ -136,11 +145,10 @@ class _EventRun:
         if k:
             self._restore(held)
             self._accept(self._try(grid[: k + 1], calls=False))
-            held, state = self._hold(), self.state
+            held = self._hold()
         begin, length = float(grid[k]), float(grid[k + 1] - grid[k])
         when = min(self._locate(c, held, begin, length) for c in crossings)
         self._restore(held)
-        self.state = state
         last = self._accept(self._try(np.array([begin, begin + when * length]), calls=False))
         passed = [c for c in crossings if self.signs[c.event] == c.sign]
         return begin + when * length, last, [self._occurrence(c.event, last) for c in passed]
@@ -194,29 +202,20 @@ class _EventRun:
         for r in rows:
             if r.report is not None:
                 self.impulse = self.impulse + r.report[..., IMPULSE].sum(axis=0)
-        own = slice(len(last.t) - 1, None)
-        return replace(
-            last,
-            t=last.t[own],
-            q=last.q[own],
-            v=last.v[own],
-            loop_q=last.loop_q[own],
-            report=None if last.report is None else last.report[own],
-            signals=None if last.signals is None else last.signals[own],
-            external=None if last.external is None else last.external[own],
-        )
+        return last.part(slice(len(last.t) - 1, None))
 
     def _try(self, grid: Array, *, calls: bool) -> list[Segment]:
         """Return the segments of single steps through times [s] from the state; `calls`: of controllers in Python."""
-        scene = replace(self.scene, state=self.state)
-        own = run_convex if find_integrator(scene.settings.integrator).contacts else run_fixed
-        if self.signals is None:
-            return list(own(scene, iter(grid.tolist()), self.memory, None, self.external))
-        calling, self.signals.calls = self.signals.calls, self.signals.calls and calls
+        scene, signals = replace(self.scene, state=self.state), self.signals
+        times = iter(grid.tolist())
+        calling = signals is not None and signals.calls
+        if signals is not None:
+            signals.calls = calling and calls
         try:
-            return list(own(scene, iter(grid.tolist()), self.memory, self.signals, self.external))
+            return list(_run_through(scene, times, self.memory, signals, self.external))
         finally:
-            self.signals.calls = calling
+            if signals is not None:
+                signals.calls = calling
 
     def _values(self, q: Array, v: Array) -> Array:
         """Return the values (n, events) of all events at n states."""
@@ -237,18 +236,3 @@ class _EventRun:
         own = None if last.signals is None else last.signals[-1].copy()
         t, state = float(last.t[-1]), self.state
         return EventOccurrence(index, t, state.q, state.v, state.loop_q, own)
-
-
-def _without_rows(segment: Segment) -> Segment:
-    """Return a segment without its outputs."""
-    none = slice(0, 0)
-    return replace(
-        segment,
-        t=segment.t[none],
-        q=segment.q[none],
-        v=segment.v[none],
-        loop_q=segment.loop_q[none],
-        report=None if segment.report is None else segment.report[none],
-        signals=None if segment.signals is None else segment.signals[none],
-        external=None if segment.external is None else segment.external[none],
-    )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -39,3 +39,16 @@ class Segment:
     signals: Array | None = None  # (n, signal_numbers) at the outputs, in scenes with signals
     external: Array | None = None  # (n, nv) generalised forces from outside the scene [N or N·m]
     following: tuple[EventOccurrence, ...] = ()  # impacts at the time of the event, after it
+
+    def part(self, rows: slice) -> Segment:
+        """Return the segment with some of its outputs."""
+        return replace(
+            self,
+            t=self.t[rows],
+            q=self.q[rows],
+            v=self.v[rows],
+            loop_q=self.loop_q[rows],
+            report=None if self.report is None else self.report[rows],
+            signals=None if self.signals is None else self.signals[rows],
+            external=None if self.external is None else self.external[rows],
+        )
