@@ -23,7 +23,7 @@ from pysim.scene.spec import may_touch
 from pysim.scene.tree import WORLD
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -125,7 +125,9 @@ def compile_contacts(
     )
 
 
-def engine_contacts(model: Model, shapes: list[ShapePair], slip_speed: float) -> _engine.Contacts:
+def engine_contacts(
+    model: Model, shapes: Sequence[ShapePair], slip_speed: float
+) -> _engine.Contacts:
     """Return the engine's record of pairs of shapes."""
     used = [shape for pair in shapes for shape in (pair.other, pair.own) if shape is not None]
     placed = list({id(shape): shape for shape in used}.values())

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pysim import _engine
-from pysim.contact import compile_contacts
+from pysim.contact.compiler import engine_contacts
 from pysim.integrators import find_integrator
 from pysim.joints import find_joint
 from pysim.mechanism.signal_compiler import compile_signals, with_signals
@@ -47,9 +47,10 @@ def with_ledger(scene: Scene) -> Scene:
         return scene
     model = with_signals(scene.model, compiled)
     contacts = scene.contacts
-    if compiled.contact_work is not None:
-        contacts = compile_contacts(model, scene.settings.slip_speed)
-        contacts.engine.set_work(_places(model, contacts, compiled.contact_work))
+    if contacts is not None and compiled.contact_work is not None:
+        engine = engine_contacts(model, contacts.shapes, scene.settings.slip_speed)
+        contacts = replace(contacts, engine=engine)
+        engine.set_work(_places(model, contacts, compiled.contact_work))
     return replace(scene, model=model, signals=compiled, contacts=contacts)
 
 
