@@ -22,14 +22,13 @@ import dataclasses
 import keyword
 from typing import TYPE_CHECKING, Any, TypeVar, cast, dataclass_transform
 
-import numpy as np
-
 from pysim.errors import JointError, PysimError, did_you_mean
 from pysim.plugins.fields import build
 from pysim.plugins.registry import PluginKind, require_method
 from pysim.tracing.author_code import call, definition_place, method_place
 from pysim.tracing.expression import Scalar
 from pysim.tracing.program import emit
+from pysim.tracing.symbolic_array import symbolic_array
 from pysim.tracing.tape import Tape
 
 if TYPE_CHECKING:
@@ -190,5 +189,5 @@ def _named(kind: JointType, numbers: list[Scalar], joint: str, symbol: str) -> A
     names = kind.v_names if rate else kind.q_names
     if len(names) == 1:
         return numbers[0]
-    values = dict(zip(names, np.array(numbers, object), strict=False))
+    values = dict(zip(names, symbolic_array(numbers), strict=False))
     return ByJoint(values, "coordinate", _at(symbol, joint), joint)

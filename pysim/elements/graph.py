@@ -47,6 +47,7 @@ from pysim.tracing.author_code import author_error, definition_place, method_pla
 from pysim.tracing.derivative import Derivative
 from pysim.tracing.expression import Scalar
 from pysim.tracing.random_numbers import world_key
+from pysim.tracing.symbolic_array import symbolic_array
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -421,7 +422,7 @@ class GraphBuilder:
 
     def _shaped(self, nodes: Sequence[int]) -> Any:
         numbers = [Scalar(self.tape, k) for k in nodes]
-        return numbers[0] if len(numbers) == 1 else np.array(numbers, object)
+        return numbers[0] if len(numbers) == 1 else symbolic_array(numbers)
 
     # ------------------------------------------------------------------------------------------ calls of methods
 
@@ -509,7 +510,7 @@ class GraphBuilder:
             numbers.append(self.symbols.number(source, place.q if name == "q" else place.v))
         if block.kind == "force":  # as forces without signals: a tuple
             return tuple(numbers)
-        return numbers[0] if len(numbers) == 1 else np.array(numbers, object)
+        return numbers[0] if len(numbers) == 1 else symbolic_array(numbers)
 
     def call(self, block: GraphBlock, method: str, given: Mapping[str, Any]) -> Any:
         """Call an author's method; its fields of type Signal hold the signals.
@@ -1068,7 +1069,7 @@ class Dynamics:
     @property
     def gravity(self) -> Any:
         """Forces (nv,) [N or N·m] that hold the mechanism at rest against gravity."""
-        return np.array(self._graph.symbols.add_call(SignalCallKind.gravity, []), object)
+        return symbolic_array(self._graph.symbols.add_call(SignalCallKind.gravity, []))
 
     def inverse(self, a: Sequence[Any]) -> Any:
         """Return the forces (nv,) [N or N·m] for the accelerations a (nv,) [m/s² or rad/s²]."""
@@ -1077,7 +1078,7 @@ class Dynamics:
         if len(numbers) != graph.nv:
             raise ValueError(f"dynamics.inverse needs {graph.nv} accelerations, got {len(numbers)}")
         nodes = [x.index if isinstance(x, Scalar) else graph.tape.const(float(x)) for x in numbers]
-        return np.array(graph.symbols.add_call(SignalCallKind.inverse, nodes), object)
+        return symbolic_array(graph.symbols.add_call(SignalCallKind.inverse, nodes))
 
 
 _OFFERED = {

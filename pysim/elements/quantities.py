@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
+from pysim.tracing.symbolic_array import symbolic_array
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,8 +21,8 @@ class Twist:
     __slots__ = ("v", "w")
 
     def __init__(self, v: Sequence[Any], w: Sequence[Any]) -> None:
-        self.v = np.array(v, object)
-        self.w = np.array(w, object)
+        self.v = symbolic_array(v)
+        self.w = symbolic_array(w)
 
 
 class Wrench:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pysim.tracing.expression import Number, Scalar, record
+from pysim.tracing.symbolic_array import symbolic_array
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,9 +34,9 @@ def _dot(a: Sequence[Any], b: Sequence[Any]) -> Any:
 
 def _array(numbers: Sequence[Any]) -> Array:
     """Return an array of numbers: of floats, unless one is symbolic."""
-    found = np.array(numbers, object)
+    found: Array = symbolic_array(np.array(numbers, object))
     if not any(isinstance(x, Scalar) for x in found.flat):
-        found = found.astype(float)
+        found = found.view(np.ndarray).astype(float)
     found.flags.writeable = False
     return found
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from pysim.errors import JointError
 from pysim.tracing.author_code import author_line, author_text
+from pysim.tracing.symbolic_array import by_number
 from pysim.tracing.tape import EVALUATE, Tape
 
 if TYPE_CHECKING:
@@ -52,25 +53,25 @@ class Scalar:
         raise _refuse(problem, "use numbers, NumPy functions of them and arrays of them")
 
     def __add__(self, x: Any) -> Any:
-        return _broadcast(np.add, self, x) if _is_array(x) else self.apply("add", x)
+        return by_number(np.add, self, x) if _is_array(x) else self.apply("add", x)
 
     def __radd__(self, x: Number) -> Scalar:
         return self.applied_to("add", x)
 
     def __sub__(self, x: Any) -> Any:
-        return _broadcast(np.subtract, self, x) if _is_array(x) else self.apply("sub", x)
+        return by_number(np.subtract, self, x) if _is_array(x) else self.apply("sub", x)
 
     def __rsub__(self, x: Number) -> Scalar:
         return self.applied_to("sub", x)
 
     def __mul__(self, x: Any) -> Any:
-        return _broadcast(np.multiply, self, x) if _is_array(x) else self.apply("mul", x)
+        return by_number(np.multiply, self, x) if _is_array(x) else self.apply("mul", x)
 
     def __rmul__(self, x: Number) -> Scalar:
         return self.applied_to("mul", x)
 
     def __truediv__(self, x: Any) -> Any:
-        return _broadcast(np.divide, self, x) if _is_array(x) else self.apply("div", x)
+        return by_number(np.divide, self, x) if _is_array(x) else self.apply("div", x)
 
     def __rtruediv__(self, x: Number) -> Scalar:
         return self.applied_to("div", x)
@@ -154,7 +155,7 @@ class Scalar:
             what = f"np.{ufunc.__name__} is called with {', '.join(options)}"
             raise _refuse(what, "use it without options")
         if any(_is_array(x) for x in inputs):
-            return _broadcast(ufunc, *inputs)
+            return by_number(ufunc, *inputs)
         if ufunc.__name__ not in UFUNCS:
             known = ", ".join(sorted(UFUNCS))
             raise _refuse(f"np.{ufunc.__name__} is not recorded", f"use one of {known}")
@@ -163,10 +164,9 @@ class Scalar:
     def __array_function__(self, function: Any, _types: Any, args: Any, options: Any) -> Any:
         """Record np.where, np.clip and np.polyval."""
         if function is np.where and not options:
-            return where(*args)
+            return by_number(where, *args) if any(_is_array(x) for x in args) else where(*args)
         if function is np.clip and not options:
-            x, lower, upper = args
-            return minimum(maximum(x, lower), upper)
+            return by_number(clip, *args) if any(_is_array(x) for x in args) else clip(*args)
         if function is np.polyval and not options:
             coefficients, x = args
             value: Any = 0.0
@@ -189,21 +189,6 @@ class Scalar:
 
 def _is_array(x: object) -> bool:
     return isinstance(x, np.ndarray)
-
-
-def _broadcast(ufunc: np.ufunc, *inputs: Any) -> Any:
-    """Apply a function to arrays with symbolic entries, element by element."""
-    arrays = np.broadcast_arrays(*(x if _is_array(x) else _boxed(x) for x in inputs))
-    out = np.empty(arrays[0].shape, object)
-    for index in np.ndindex(out.shape):
-        out[index] = ufunc(*(a[index] for a in arrays))
-    return out
-
-
-def _boxed(x: object) -> np.ndarray[Any, Any]:
-    box = np.empty((), object)
-    box[()] = x
-    return box
 
 
 def symbolic(*numbers: Number) -> Scalar | None:
@@ -255,6 +240,11 @@ def maximum(a: Number, b: Number) -> Any:
     return record("max", a, b)
 
 
+def clip(x: Number, lower: Number, upper: Number) -> Any:
+    """Return a number within limits."""
+    return minimum(maximum(x, lower), upper)
+
+
 def _recorded(op: str) -> Callable[..., Any]:
     return lambda *numbers: record(op, *numbers)
 
@@ -291,6 +281,7 @@ UFUNCS: dict[str, Callable[..., Any]] = {
     "fmin": minimum,
     "fmax": maximum,
     "hypot": _recorded("hypot"),
+    "clip": clip,
     "sign": _recorded("sign"),
     "less": _recorded("less"),
     "less_equal": _recorded("less_equal"),

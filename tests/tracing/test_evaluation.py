@@ -1,4 +1,4 @@
-"""Complex steps through a tape. Oracles: the same formula in NumPy and its central differences."""
+"""Tapes, and complex steps through them. Oracles: the same formula in NumPy and its central differences."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import pytest
 
 from pysim.tracing.evaluation import evaluate, rate
 from pysim.tracing.expression import Scalar
+from pysim.tracing.symbolic_array import symbolic_array
 from pysim.tracing.tape import Tape
 
 CASES = {
@@ -33,6 +34,28 @@ CASES = {
     "where": lambda x: np.where(x > 0.1, x**3, -x),
     "division": lambda x: 1 / (3 + x),
 }
+ARRAYS = {
+    "limits": lambda x: np.clip(x, -0.4, 0.3),
+    "limits of each": lambda x: np.clip(-3 * x, [-0.4, -0.1, -0.2], [0.3, 0.1, 0.2]),
+    "limits by method": lambda x: x.clip(-0.4, 0.3),
+    "one limit": lambda x: np.clip(x, None, 0.3),
+    "minimum of two": lambda x: np.minimum(x, x[::-1]),
+    "maximum of a number": lambda x: np.maximum(x[0], x),
+    "limits of a number": lambda x: np.clip(x[0], -0.4, abs(x)),
+    "choice of each": lambda x: np.where(x > 0.1, x**3, -x),
+    "choice by a number": lambda x: np.where(x[0] <= x[1], x, 2.0),
+    "choice without a symbol": lambda x: np.where([True, False, True], x, 2.0),
+    "signs": lambda x: np.sign(x) * x**2,
+    "mask": lambda x: x * (x != 0.5) * np.logical_not(x < 0),
+    "largest": lambda x: np.max(x) - x.min() * x,
+    "largest of columns": lambda x: np.outer(x, [1.0, -1.0, 2.0]).max(axis=0),
+    "any": lambda x: np.where(np.any(x > 0.6), x, 0.0),
+    "all": lambda x: np.where(np.all(x < 0.6), x, 0.0),
+    "norm": lambda x: x / np.linalg.norm(x),
+    "product": lambda x: np.maximum(np.array([[1.0, 2, 0], [0, 1, 3], [1, 0, 1]]) @ x, 0.0),
+    "sum in place": lambda x: np.add(x, 1.0, out=x.copy()) * np.cross(x, [1.0, 0.0, 0.0]),
+    "pieces": lambda x: np.maximum(np.concatenate([x[:1], -x[1:]]), 0.1),
+}
 ANGLES = {"first": (1, 1), "second": (1, -1), "third": (-1, -1), "fourth": (-1, 1)}
 
 
@@ -46,6 +69,16 @@ def test_complex_steps_are_central_differences(name, rng):
     slope = rate(tape, x[None], np.ones((1, 20)), [y.index])[0]
     difference = (CASES[name](x + h) - CASES[name](x - h)) / (2 * h)
     np.testing.assert_allclose(slope, difference, rtol=1e-7, atol=1e-8 * abs(value).max())
+
+
+@pytest.mark.parametrize("name", ARRAYS)
+def test_functions_of_arrays_are_those_of_numpy(name, rng):
+    tape = Tape()
+    found = ARRAYS[name](symbolic_array([Scalar(tape, tape.input(i)) for i in range(3)]))
+    inputs = rng.uniform(-0.9, 0.9, (20, 3))
+    nodes = [tape.const(x) if isinstance(x, float) else x.index for x in found]
+    expected = [ARRAYS[name](x) for x in inputs]
+    np.testing.assert_allclose(evaluate(tape, inputs.T, nodes).T, expected, rtol=1e-13)
 
 
 @pytest.mark.parametrize("quadrant", ANGLES)
