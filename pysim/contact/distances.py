@@ -79,3 +79,10 @@ def _rows(shape: Shape | None, pose: Array, leading: tuple[int, ...]) -> Array:
     X = np.broadcast_to(pose, (*leading, 4, 4)).reshape(-1, 4, 4)
     rotation = X[:, :3, :3].transpose(0, 2, 1).reshape(-1, 9)
     return np.hstack([np.tile(size, (len(X), 1)), rotation, X[:, :3, 3]])
+
+
+def normal_axes(normal: Array) -> Array:
+    """Return a unit normal and two tangents, as the rows of a rotation (3, 3)."""
+    across = np.cross(normal, [1.0, 0, 0] if abs(normal[0]) < 0.8 else [0, 1.0, 0])
+    across /= np.linalg.norm(across)
+    return np.array([normal, across, np.cross(normal, across)])

@@ -10,6 +10,7 @@ import numpy as np
 from pysim.algorithms import forward_kinematics
 from pysim.contact import distances
 from pysim.contact.compiler import root_bodies
+from pysim.contact.distances import normal_axes
 from pysim.errors import PysimWarning
 from pysim.scene.tree import WORLD
 
@@ -109,8 +110,6 @@ def _distance(pair: ShapePair, poses: Array) -> float:
         vertices = pair.own.vertices @ pose[:3, :3].T + pose[:3, 3]
         return float((vertices @ normal).min()) - pair.ground.offset
     ground = np.eye(4)
-    across = np.cross(normal, [1.0, 0, 0] if abs(normal[0]) < 0.8 else [0, 1.0, 0])
-    across /= np.linalg.norm(across)
-    ground[:3, :3] = np.column_stack([across, np.cross(normal, across), normal])
+    ground[:3, [2, 0, 1]] = normal_axes(normal).T
     ground[:3, 3] = pair.ground.offset * normal
     return float(distances(None, ground, pair.shape, pose).distance)

@@ -18,11 +18,13 @@ from pysim import _engine
 from pysim._engine import Direction, EventDescription
 from pysim.algorithms import forward_kinematics, jacobian, minverse
 from pysim.contact.compiler import engine_contacts
+from pysim.contact.distances import normal_axes
 from pysim.contact.impact_law import solve_impact
 from pysim.errors import PysimWarning, SimulationError
 from pysim.loops import constraint_jacobian
 from pysim.mechanism.event_compiler import event_descriptions
 from pysim.simulation.contact_report import IMPULSE, NORMAL, PENETRATION, POINT, start_report
+from pysim.spatial import skew
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -192,7 +194,7 @@ class ImpactRun:
         near, contacts, model = self._near(q, v), self._contacts, self._scene.model
         index = np.flatnonzero((near[:, NORMAL] != 0).any(axis=1))
         shape = contacts.shape_of_point[index]
-        axes = np.array([_axes(n) for n in near[index, NORMAL]]).reshape(-1, 3, 3)
+        axes = np.array([normal_axes(n) for n in near[index, NORMAL]]).reshape(-1, 3, 3)
         motion: dict[int, tuple[Array, Array]] = {}
 
         def velocity(body: int, point: Array) -> tuple[Array, Array]:
@@ -203,7 +205,7 @@ class ImpactRun:
                 name = model.body_names[body]
                 motion[body] = jacobian(model, q, name, "aligned"), poses[body]
             J, pose = motion[body]
-            return J[:3] - _cross(point - pose[:3, 3]) @ J[3:], pose[:3, :3]
+            return J[:3] - skew(point - pose[:3, 3]) @ J[3:], pose[:3, :3]
 
         poses = forward_kinematics(model, q)
         J, surface = np.zeros((3 * len(index), model.nv)), np.zeros(3 * len(index))
@@ -262,16 +264,3 @@ class ImpactRun:
             ' simulation.contact_law = "compliant", or a larger rest_speed [m/s]'
         )
         return SimulationError(str(self._scene.spec.path), problem)
-
-
-def _axes(normal: Array) -> Array:
-    """Return a normal and two tangents, as rows (3, 3)."""
-    across = np.cross(normal, [1.0, 0, 0] if abs(normal[0]) < 0.8 else [0, 1.0, 0])
-    across /= np.linalg.norm(across)
-    return np.array([normal, across, np.cross(normal, across)])
-
-
-def _cross(r: Array) -> Array:
-    """Return the matrix of r ×."""
-    x, y, z = r
-    return np.array([[0, -z, y], [z, 0, -x], [-y, x, 0]])
