@@ -8,6 +8,7 @@ import numpy as np
 
 from pysim.elements.block import Actuator, actuator
 from pysim.elements.channels import NONE, real, signal
+from pysim.elements.interpolation import polyline
 from pysim.elements.units import FORCE_UNITS, check_same_unit
 from pysim.errors import PysimError
 
@@ -144,9 +145,6 @@ class TorqueSpeedMotor(Actuator):
 
     def force(self, command: Any, v: Any) -> Any:
         first, last = self.speed[0], self.speed[-1]
-        fast = np.minimum(np.maximum(np.abs(v), first), last)
-        slopes = np.diff(self.limit) / np.diff(self.speed)
-        most: Any = self.limit[0] + float(slopes[0]) * (fast - first)
-        for knot, bend in zip(self.speed[1:-1], np.diff(slopes).tolist(), strict=True):
-            most = most + bend * np.maximum(fast - knot, 0.0)
-        return np.minimum(np.maximum(command, -most), most)
+        fast = np.clip(np.abs(v), first, last)
+        most = polyline(fast, self.speed, self.limit)
+        return np.clip(command, -most, most)

@@ -36,7 +36,7 @@ def check_range(name: str, limits: Range) -> None:
 
 def clipped(value: Any, limits: Range) -> Any:
     """Return a value within a range; the value itself without one."""
-    return np.minimum(np.maximum(value, limits[0]), limits[1]) if limits else value
+    return np.clip(value, limits[0], limits[1]) if limits else value
 
 
 def _affine(factors: Sequence[float], length: Any, rate: Any) -> Any:

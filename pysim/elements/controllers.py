@@ -73,7 +73,7 @@ class PID(Controller):
         force = self._force(inputs, integral, filtered)
         if math.isinf(self.limit):
             return force
-        return np.minimum(np.maximum(force, -self.limit), self.limit)
+        return np.clip(force, -self.limit, self.limit)
 
     def state_rate(self, inputs: Any, integral: Any, filtered: Any) -> Any:
         excess = self.output(inputs, integral, filtered) - self._force(inputs, integral, filtered)

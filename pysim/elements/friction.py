@@ -54,5 +54,5 @@ class Clutch(Force):
         rate = difference(v)
         smooth: Any = np.sqrt(rate * rate + self.rounding_speed**2)
         engagement: Any = self.engagement
-        closed = np.minimum(np.maximum(engagement, 0.0), 1.0)
+        closed = np.clip(engagement, 0.0, 1.0)
         return against(v, self.capacity * closed * rate / smooth)

@@ -701,13 +701,13 @@ class GraphBuilder:
 
     def _within_limits(self, place: CoordinatePlace, total: Any) -> Any:
         if place.effort_limit is not None:
-            total = np.minimum(np.maximum(total, -place.effort_limit), place.effort_limit)
+            total = np.clip(total, -place.effort_limit, place.effort_limit)
         if place.velocity_limit is not None:
             most = place.velocity_limit
             v = self.symbols.number(SignalSource.v, place.v)
             width = LIMIT_WIDTH * most
-            forward: Any = np.minimum(np.maximum((most - v) / width, 0.0), 1.0)
-            backward: Any = np.minimum(np.maximum((most + v) / width, 0.0), 1.0)
+            forward: Any = np.clip((most - v) / width, 0.0, 1.0)
+            backward: Any = np.clip((most + v) / width, 0.0, 1.0)
             total = np.where(total > 0, total * forward, total * backward)
         return total
 

@@ -6,11 +6,13 @@ Coefficients (n, order + 1) have the highest power first, of x less the first kn
 from __future__ import annotations
 
 from math import perm
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     Array = NDArray[np.float64]
@@ -86,6 +88,15 @@ def _cubic_pieces(x: Array, y: Array, d: Array) -> Array:
     a = (d[:-1] + d[1:] - 2 * slope) / h**2
     b = (3 * slope - 2 * d[:-1] - d[1:]) / h
     return np.column_stack([a, b, d[:-1], y[:-1]])
+
+
+def polyline(x: Any, knots: Sequence[float], values: Sequence[float]) -> Any:
+    """Return the ordinate at x of the straight lines through (knots, values), of which the outer ones go on."""
+    slopes = (np.diff(values) / np.diff(knots)).tolist()
+    y: Any = values[0] + slopes[0] * (x - knots[0])
+    for knot, bend in zip(knots[1:-1], np.diff(slopes).tolist(), strict=True):
+        y = y + bend * np.maximum(x - knot, 0.0)
+    return y
 
 
 # ------------------------------------------------------------------------------------------ minimum jerk

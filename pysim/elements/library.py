@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pysim.elements.force import Force, force
+from pysim.elements.interpolation import polyline
 from pysim.elements.quantities import Twist, Wrench
 from pysim.errors import PysimError
 from pysim.tracing.author_code import owner
@@ -114,10 +115,7 @@ class TableSpring(Force):
         return slopes
 
     def force(self, q: Sequence[Any], v: Sequence[Any]) -> list[Any]:
-        x, slopes = difference(q), self._slopes()
-        pull: Any = self.pull[0] + slopes[0] * (x - self.stretch[0])
-        for knot, bend in zip(self.stretch[1:-1], np.diff(slopes).tolist(), strict=True):
-            pull = pull + bend * np.maximum(x - knot, 0.0)
+        pull = polyline(difference(q), self.stretch, self.pull)
         return against(q, pull + self.damping * difference(v))
 
     def energy(self, q: Sequence[Any]) -> Any:
@@ -362,7 +360,7 @@ class BuoyantSphere(Force):
 
     def _depth(self, pose: Pose) -> Any:
         depth = self.radius + self.surface - pose.p[2]
-        return np.minimum(np.maximum(depth, 0.0), 2 * self.radius)
+        return np.clip(depth, 0.0, 2 * self.radius)
 
     def wrench(self, pose: Pose) -> Wrench:
         h = self._depth(pose)

@@ -38,10 +38,6 @@ def _array(values: Any) -> Any:
     return np.atleast_1d(np.asarray(values, object))
 
 
-def _clipped(x: Any, lower: float, upper: float) -> Any:
-    return np.minimum(np.maximum(x, lower), upper)
-
-
 def _check_order(lower: float, upper: float) -> None:
     if lower > upper:
         raise PysimError("lower", f"{lower:g} is above upper, {upper:g}; swap them")
@@ -95,7 +91,7 @@ class Saturation(_SameUnit):
         _check_order(self.lower, self.upper)
 
     def output(self, inputs: Any) -> Any:
-        return _each(lambda x: _clipped(x, self.lower, self.upper), inputs.value)
+        return _each(lambda x: np.clip(x, self.lower, self.upper), inputs.value)
 
 
 @controller("dead_zone")
@@ -159,7 +155,7 @@ class RateLimiter(_SameUnit):
     def state_rate(self, inputs: Any, limited: Any) -> Any:
         fall = self.falling or self.rising
         return _each(
-            lambda x, y: _clipped((x - y) / self.time_constant, -fall, self.rising),
+            lambda x, y: np.clip((x - y) / self.time_constant, -fall, self.rising),
             inputs.value,
             limited,
         )

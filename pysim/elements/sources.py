@@ -157,7 +157,7 @@ def inside(t: Any, times: Array, outside: str) -> Any:
     """Return the time [s] at which a table with these times is read, by what it does outside them."""
     first, last = float(times[0]), float(times[-1])
     if outside == "hold":
-        return np.minimum(np.maximum(t, first), last)
+        return np.clip(t, first, last)
     if outside == "periodic":
         turns = _whole(t, first, last - first)
         return t - turns * (last - first)
