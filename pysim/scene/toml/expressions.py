@@ -11,15 +11,17 @@ import ast
 import math
 import operator
 import warnings
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, cast
+from typing import NoReturn, cast
 
 from pysim.errors import did_you_mean
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+Evaluator = Callable[[Mapping[str, float]], float]
 
 LONGEST = 500  # characters
+_TOO_DEEP = "the expression is nested too deep; split it into parameters"
 CONSTANTS = {"pi": math.pi, "tau": math.tau, "e": math.e}
 FUNCTIONS: dict[
     str, tuple[Callable[..., float], int]
@@ -81,77 +83,116 @@ def evaluate(text: str, parameters: Mapping[str, float]) -> float:
     Raises:
         ExpressionError: the syntax is not arithmetic, a name is unknown, or the value is not a finite number.
     """
-    if len(text) > LONGEST:
-        problem = f"the expression has {len(text)} characters, at most {LONGEST} are allowed"
-        raise ExpressionError(f"{problem}; split it into parameters")
-    start = len(text) - len(text.lstrip())
-    try:
-        tree = _parsed(text.strip())
-    except (SyntaxError, ValueError, MemoryError, RecursionError):
-        problem = (
-            f"is not an arithmetic expression: {text.strip()!r}; write one, such as 2 * link + 0.1"
-        )
-        raise ExpressionError(problem, start) from None
-    try:
-        value = _value(tree.body, text.strip(), parameters)
-    except ExpressionError as error:
-        raise ExpressionError(error.problem, start + error.offset) from None
-    except RecursionError:
-        raise ExpressionError(
-            "the expression is nested too deep; split it into parameters"
-        ) from None
-    if not math.isfinite(value):
-        raise ExpressionError(f"{text.strip()!r} is {value}; a finite number is needed", start)
-    return value
+    return parsed(text).value(parameters)
+
+
+@dataclass(frozen=True)
+class Expression:
+    """A parsed expression, which can be evaluated with many values of its parameters."""
+
+    text: str
+    evaluator: Evaluator
+    start: int  # characters before the text
+    names: frozenset[str]  # of parameters and constants
+
+    def value(self, parameters: Mapping[str, float]) -> float:
+        """Return the value with these parameters.
+
+        Raises:
+            ExpressionError: a part is not arithmetic, a name is unknown, or the value is not a finite number.
+        """
+        try:
+            value = self.evaluator({**CONSTANTS, **parameters})
+        except ExpressionError as error:
+            raise ExpressionError(error.problem, self.start + error.offset) from None
+        except RecursionError:
+            raise ExpressionError(_TOO_DEEP) from None
+        if not math.isfinite(value):
+            problem = f"{self.text!r} is {value}; a finite number is needed"
+            raise ExpressionError(problem, self.start)
+        return value
 
 
 @lru_cache(maxsize=1024)
-def _parsed(text: str) -> ast.Expression:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", SyntaxWarning)
-        return ast.parse(text, mode="eval")
+def parsed(text: str) -> Expression:
+    """Return an expression, without its leading "=", to evaluate it many times.
+
+    Raises:
+        ExpressionError: the syntax is not that of an expression.
+    """
+    if len(text) > LONGEST:
+        problem = f"the expression has {len(text)} characters, at most {LONGEST} are allowed"
+        raise ExpressionError(f"{problem}; split it into parameters")
+    start, text = len(text) - len(text.lstrip()), text.strip()
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", SyntaxWarning)
+            tree = ast.parse(text, mode="eval")
+    except (SyntaxError, ValueError, MemoryError, RecursionError):
+        problem = f"is not an arithmetic expression: {text!r}; write one, such as 2 * link + 0.1"
+        raise ExpressionError(problem, start) from None
+    names = frozenset(node.id for node in ast.walk(tree) if isinstance(node, ast.Name))
+    try:
+        return Expression(text, _evaluator(tree.body, text), start, names)
+    except RecursionError:
+        raise ExpressionError(_TOO_DEEP) from None
 
 
-def _value(node: ast.expr, text: str, parameters: Mapping[str, float]) -> float:
-    """Return the value of a part of an expression."""
+def _evaluator(node: ast.expr, text: str) -> Evaluator:
+    """Return a function of the values of names that computes a part of an expression, or raises its error."""
     if isinstance(node, ast.Constant) and type(node.value) in (int, float):
-        return _checked(float, node, text, cast("float", node.value))
+        number = cast("float", node.value)
+        return _operation(float, node, text, lambda _: number)
     if isinstance(node, ast.Name):
-        return _named(node, text, parameters)
+        return _named(node, text)
     if isinstance(node, ast.UnaryOp) and type(node.op) in _UNARY:
-        return _UNARY[type(node.op)](_value(node.operand, text, parameters))
+        return _operation(_UNARY[type(node.op)], node, text, _evaluator(node.operand, text))
     if isinstance(node, ast.BinOp) and type(node.op) in _BINARY:
-        left, right = (_value(side, text, parameters) for side in (node.left, node.right))
-        return _checked(_BINARY[type(node.op)], node, text, left, right)
+        sides = (_evaluator(side, text) for side in (node.left, node.right))
+        return _operation(_BINARY[type(node.op)], node, text, *sides)
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and not node.keywords:
         name = node.func.id
         if name not in FUNCTIONS:
-            remedy = did_you_mean(name, FUNCTIONS)
-            raise ExpressionError(f"unknown function {name!r}{remedy}", _offset(node, text))
+            return _failure(f"unknown function {name!r}{did_you_mean(name, FUNCTIONS)}", node, text)
         function, count = FUNCTIONS[name]
         if len(node.args) != count:
             problem = f"{name} has {len(node.args)} arguments; give {count}"
-            raise ExpressionError(problem, _offset(node, text))
-        given = (_value(argument, text, parameters) for argument in node.args)
-        return _checked(function, node, text, *given)
+            return _failure(problem, node, text)
+        given = (_evaluator(argument, text) for argument in node.args)
+        return _operation(function, node, text, *given)
     problem = f"{_part(node, text)!r} is not arithmetic; use numbers, parameters, + - * / ** and functions"
-    raise ExpressionError(problem, _offset(node, text))
+    return _failure(problem, node, text)
 
 
-def _named(node: ast.Name, text: str, parameters: Mapping[str, float]) -> float:
-    known = {**CONSTANTS, **parameters}
-    if node.id not in known:
+def _named(node: ast.Name, text: str) -> Evaluator:
+    def value(known: Mapping[str, float]) -> float:
+        if node.id in known:
+            return known[node.id]
         problem = f"unknown parameter {node.id!r}{did_you_mean(node.id, known)}"
         raise ExpressionError(problem, _offset(node, text))
-    return known[node.id]
+
+    return value
 
 
-def _checked(function: Callable[..., float], node: ast.expr, text: str, *given: float) -> float:
-    try:
-        return float(function(*given))
-    except (ArithmeticError, ValueError):
-        problem = f"{_part(node, text)!r} has no finite value; change its arguments"
-        raise ExpressionError(problem, _offset(node, text)) from None
+def _operation(
+    function: Callable[..., float], node: ast.expr, text: str, *operands: Evaluator
+) -> Evaluator:
+    def value(known: Mapping[str, float]) -> float:
+        given = [operand(known) for operand in operands]
+        try:
+            return float(function(*given))
+        except (ArithmeticError, ValueError):
+            problem = f"{_part(node, text)!r} has no finite value; change its arguments"
+            raise ExpressionError(problem, _offset(node, text)) from None
+
+    return value
+
+
+def _failure(problem: str, node: ast.expr, text: str) -> Evaluator:
+    def fail(_: Mapping[str, float]) -> NoReturn:
+        raise ExpressionError(problem, _offset(node, text))
+
+    return fail
 
 
 def _part(node: ast.expr, text: str) -> str:

@@ -10,7 +10,14 @@ from graphlib import CycleError, TopologicalSorter
 from typing import TYPE_CHECKING, Any
 
 from pysim.errors import SceneError, did_you_mean
-from pysim.scene.toml.expressions import CONSTANTS, FUNCTIONS, ExpressionError, evaluate
+from pysim.scene.toml.expressions import (
+    CONSTANTS,
+    FUNCTIONS,
+    Expression,
+    ExpressionError,
+    evaluate,
+    parsed,
+)
 from pysim.scene.toml.problems import field_at
 from pysim.scene.toml.units import convert, split_quantity
 
@@ -72,24 +79,50 @@ def check_new_parameters(
 
 
 class Expressions:
-    """Expressions of a file, and its `[parameters]`, on which they depend."""
+    """Expressions of a valid file, and its `[parameters]`, on which they depend.
 
-    def __init__(self, values: Mapping[str, Any]) -> None:
+    Args:
+        values: the file's, with overrides.
+        problems: receives nothing, as the values have been read without a problem.
+    """
+
+    def __init__(self, values: Mapping[str, Any], problems: Problems) -> None:
         table = values.get(TABLE)
-        self._parameters = dict(table) if isinstance(table, dict) else {}
-        self._texts = [
-            (path, text)
+        table = dict(table) if isinstance(table, dict) else {}
+        texts = {
+            name: _expression(given)
+            for name, given in table.items()
+            if isinstance(given, str) and _EXPRESSION.match(given)
+        }
+        self._values = _parameters(table, problems)
+        self._derived = {name: texts[name] for name in self._values if name in texts}
+        self._elsewhere = [
+            (path, _expression(text))
             for path, _, text in _texts(values)
             if path[0] != TABLE and _EXPRESSION.match(text)
         ]
 
-    def evaluate(
-        self, changes: Mapping[str, float], problems: Problems
-    ) -> dict[Steps, float | int]:
-        """Return the number of every expression by its path, with other values of some parameters."""
-        known = _parameters({**self._parameters, **changes}, problems)
-        numbers = {path: _evaluated(text, known, path, problems) for path, text in self._texts}
-        return {path: _as_written(x) for path, x in numbers.items() if x is not None}
+    def evaluate(self, changes: Mapping[str, float]) -> dict[Steps, float | int]:
+        """Return the number of every expression that depends on some parameters by its path, with other values of them.
+
+        Raises:
+            ExpressionError: an expression has no finite value.
+        """
+        known = self._values | {name: float(number) for name, number in changes.items()}
+        changed = set(changes)
+        for name, expression in self._derived.items():  # each after those that it depends on
+            if name not in changes and not changed.isdisjoint(expression.names):
+                known[name] = expression.value(known)
+                changed.add(name)
+        return {
+            path: _as_written(expression.value(known))
+            for path, expression in self._elsewhere
+            if not changed.isdisjoint(expression.names)
+        }
+
+
+def _expression(text: str) -> Expression:
+    return parsed(text[text.index("=") + 1 :])
 
 
 def _parameters(table: object, problems: Problems) -> dict[str, float]:

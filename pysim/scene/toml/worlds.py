@@ -26,6 +26,7 @@ from pysim.scene.toml.bodies import BodyReader
 from pysim.scene.toml.constraint_tables import Coupling, Force, Loop
 from pysim.scene.toml.constraints import ConstraintReader
 from pysim.scene.toml.events import mark_released
+from pysim.scene.toml.expressions import ExpressionError
 from pysim.scene.toml.forces import ForceReader
 from pysim.scene.toml.includes import read_with_includes
 from pysim.scene.toml.joints import JointReader
@@ -186,7 +187,7 @@ class _FirstWorld:
             return None
         try:
             return self._spec(overrides, self._numbers(overrides))
-        except (_Unlike, PysimError, ValidationError):
+        except (_Unlike, PysimError, ExpressionError, ValidationError):
             return None
 
     @cached_property
@@ -216,7 +217,7 @@ class _FirstWorld:
     def _expressions(self) -> Expressions:
         values = pickle.loads(self.fresh)
         apply_overrides(values, self.read.spec.overrides)
-        return Expressions(values)
+        return Expressions(values, self._readers.problems)
 
     def _numbers(self, overrides: Mapping[str, object]) -> dict[Steps, Numbers]:
         """Return the numbers that differ from the first world, by their place in the tables."""
@@ -243,8 +244,7 @@ class _FirstWorld:
     def _evaluated(self, parameters: Mapping[str, Number]) -> dict[Steps, Numbers]:
         """Return the numbers that depend on expressions, with some of the `[parameters]` changed."""
         found: dict[Steps, Numbers] = {}
-        numbers = self._expressions.evaluate(parameters, self._readers.problems)
-        for path, number in numbers.items():
+        for path, number in self._expressions.evaluate(parameters).items():
             if path[0] in _TABLES:
                 found[self._place(path, number)] = number
             elif repr(_at(self.read.values, path)) != repr(number):
