@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pysim.elements.force import FORCES
-from pysim.errors import PysimError
 from pysim.inertia import center_of_mass, move_theta, theta_from_com, unphysical_reason
 from pysim.integrators import find_integrator
 from pysim.joints import find_joint
@@ -29,7 +28,7 @@ from pysim.scene.tree import WORLD
 from pysim.shapes import SIZES, primitive_theta
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -57,13 +56,6 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
     Tables = dict[str, Any]
 
-WRITTEN_OF_MODEL = {
-    "name", "gravity", "bodies", "joints", "frames", "where", "loops", "couplings", "springs", "keyframes", "omitted",
-    "forces", "contacts", "blocks",
-}  # fmt: skip
-WRITTEN_OF_SCENE = {
-    "name", "model", "actuators", "settings", "render", "text", "path", "overrides", "events", "hold", "blocks",
-}  # fmt: skip
 SAME = 1e-13  # relative difference of mass properties that are rounding
 _SURFACE = (
     "sink", "dissipation", "tangential_stiffness", "relaxation_time", "rolling", "spinning",
@@ -89,9 +81,6 @@ class SpecTables:
     def tables(self, spec: ModelSpec | SceneSpec) -> Tables:
         """Return the tables of a scene, or of a mechanism alone."""
         model = spec.model if isinstance(spec, SceneSpec) else spec
-        self._refuse_unknown(model, WRITTEN_OF_MODEL)
-        if isinstance(spec, SceneSpec):
-            self._refuse_unknown(spec, WRITTEN_OF_SCENE)
         found: Tables = {"name": model.name, "gravity": model.gravity.tolist()}
         found["plugins"] = self.plugin_names(spec)
         found["body"] = [self._body(body) for body in model.bodies]
@@ -145,13 +134,6 @@ class SpecTables:
             elif value is not None:
                 table[name] = _plain(value)
         return table
-
-    def _refuse_unknown(self, spec: ModelSpec | SceneSpec, written: Collection[str]) -> None:
-        """Refuse parts of a specification that this writer does not know, where they are not empty."""
-        where = getattr(spec, "where", "") or str(getattr(spec, "path", ""))
-        for name, value in vars(spec).items():
-            if name not in written and value not in (None, (), {}, [], ""):
-                self.refusals.reject(where, f"{name} of the scene cannot be written; remove them")
 
     def _body(self, body: BodySpec) -> Tables:
         table: Tables = {"name": body.name}
@@ -567,18 +549,12 @@ def _plain(value: Any) -> Any:  # noqa: ANN401, any field
 
 def _same_theta(body: BodySpec, sources: Sequence[Geometry]) -> bool:
     """Return whether the mass properties of a body are those of the shapes that are its source."""
-    dense = [g.mass_source is not None and g.mass_source.density is not None for g in sources]
-    if not sources or (any(dense) and not all(dense)):
-        return False
-    try:
-        total = sum((_weight(g, all(dense)) for g in sources), np.zeros(10))
-    except PysimError:
-        return False
-    if not all(dense):
-        if total[0] <= 0 or body.theta[0] <= 0:
-            return False
+    first = sources[0].mass_source  # a scene gives a density to all of them, or to none
+    dense = first is not None and first.density is not None
+    total = sum((_weight(g, dense) for g in sources), np.zeros(10))
+    if not dense:
         total = total * (body.theta[0] / total[0])
-    scale = np.abs(total).max(initial=0.0)
+    scale = np.abs(total).max()
     return bool(np.abs(total - body.theta).max() <= SAME * scale)
 
 
