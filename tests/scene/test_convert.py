@@ -6,9 +6,13 @@ Ten robots go from URDF to a scene and back, eleven models of MuJoCo become scen
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
 from importlib.util import find_spec
+from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING
+from shutil import copyfile
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -17,9 +21,11 @@ import pysim
 from pysim.algorithms import crba, frame_placement, passive_forces, rnea
 from pysim.cli import main
 from pysim.errors import PysimWarning, SceneError
+from pysim.scene import read_scene
 from pysim.scene.convert import ConvertOptions, convert
 from pysim.scene.packages import robots_folder
 from pysim.scene.poses import from_rpy, rotation, rpy_of
+from pysim.scene.spec import ModelSpec, SceneSpec
 from pysim.scene.toml.reader import read_built
 from pysim.simulation.accelerations import forces_of_actuators
 from pysim.simulation.loading import compile_scene
@@ -434,6 +440,260 @@ def test_meshes_are_copied_once_each_and_under_names_of_their_own(tmp_path: Path
     near = tmp_path / "in/t.toml"
     convert(tmp_path / "in/s.toml", near)
     assert 'mesh = "b/box.obj"' in near.read_text("utf-8")
+
+
+FALLING = """[[body]]
+name = "ball"
+{body}
+[[joint]]
+name = "free"
+type = "free"
+child = "ball"
+start = {{ xyz = [0, 0, 1] }}
+"""
+GROUND = "[[ground]]\nplane = {}\n"
+ROLLING = FALLING.format(
+    body="shape = { sphere = { radius = 0.1 }, density = 900 }\ncollision = true"
+)
+PARTS = {
+    "no work": HINGE + "[output]\nwork = false\n",
+    "seed": HINGE + "[simulation]\nseed = 7\n",
+    "tolerances by joint": HINGE
+    + '[simulation]\nintegrator = "dopri5"\nrtol = { hinge = 1e-5 }\natol = 1e-9\n',
+    "keyframe with velocity": HINGE
+    + "[keyframes.up.start]\nhinge = { q = 3.0, v = -0.5 }\n[keyframes.still.start]\nhinge = 1.0\n",
+    "initial guess of a loop": HINGE
+    + '[[loop]]\nname = "l"\ntype = "cylindrical"\nb = "rod"\nstart = [0.1, 0.2]\n',
+    "path with obstacles": HINGE
+    + """[[force]]
+name = "muscle"
+type = "path_spring"
+stiffness = 30.0
+rest_length = 0.5
+[[force.path]]
+body = "world"
+point = [0, 1, 0]
+[[force.path]]
+body = "world"
+sphere = 0.1
+at = { xyz = [0.5, 0.5, 0], rpy = [0.1, 0, 0] }
+side = [0, 1, 0]
+[[force.path]]
+body = "rod"
+point = [1, 0, 0]
+[[force.path]]
+body = "rod"
+point = [1, 0.2, 0]
+when = { coordinate = "hinge", above = -0.5 }
+[[force.path]]
+body = "rod"
+point = [1, 0.3, 0]
+[[force.path]]
+body = "rod"
+cylinder = 0.05
+[[force.path]]
+body = "rod"
+point = [1, 0, 0]
+""",
+    "force between frames": HINGE
+    + """[[force]]
+name = "bush"
+type = "bushing"
+b = "rod"
+at_a = [0.1, 0, 0]
+at_b = { rpy = [0.1, 0.2, 0.5] }
+home = [0.0, 0.0, 0.0, 0.0, 0.0, 0.5]
+stiffness = [[1, 0, 0, 0, 0, 0], [0, 2, 0, 0, 0, 0], [0, 0, 3, 0, 0, 0], [0, 0, 0, 4, 0, 0], [0, 0, 0, 0, 5, 0],
+  [0, 0, 0, 0, 0, 6]]
+""",
+    "offset of a coupling": HINGE
+    + HINGE.replace('"rod"', '"other"').replace('"hinge"', '"turn"')
+    + '[[coupling]]\nname = "gear"\njoint = "turn"\nratios = { hinge = -2.0 }\noffset = 0.25\n',
+    "point mass with a shape": FALLING.format(
+        body="mass = 2.0\ninertia = { xx = 0.0, yy = 0.0, zz = 0.0 }\n"
+        "shape = { sphere = { radius = 0.1 } }\ncollision = true"
+    )
+    + GROUND,
+    "stiffness and rolling of a surface": ROLLING.replace(
+        "collision", 'material = "soft"\ncollision'
+    )
+    + GROUND
+    + "[materials.soft]\nstiffness = 2e4\nrolling = 1e-3\n",
+    "law of impacts": ROLLING
+    + GROUND
+    + '[simulation]\nintegrator = "dopri5"\ncontact_law = "impact"\nrest_speed = 1e-4\n',
+    "bodies that collide without a ground": ROLLING
+    + ROLLING.replace('"ball"', '"bar"').replace('name = "free"', 'name = "loose"'),
+    "mesh with a density": FALLING.format(
+        body='shape = { mesh = "box.obj", density = 500 }\ncollision = [{ mesh = "box.obj", convex = true }]'
+    )
+    + GROUND,
+    "smooth friction": ROLLING + GROUND + '[simulation]\nintegrator = "rk4"\nslip_speed = 0.02\n',
+}
+
+
+def content(spec: Any) -> Any:
+    """A part of a specification as plain values, without the places in the file."""
+    if is_dataclass(spec):
+        skipped = {"where", "path", "text", "overrides"}
+        return {
+            f.name: content(getattr(spec, f.name)) for f in fields(spec) if f.name not in skipped
+        }
+    if isinstance(spec, np.ndarray):
+        return spec.round(14).tolist()  # a rotation is written as angles
+    if isinstance(spec, Mapping):
+        return {key: content(value) for key, value in spec.items()}
+    return [content(item) for item in spec] if isinstance(spec, (tuple, list)) else spec
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_a_written_scene_has_the_specification_of_its_source(tmp_path: Path, part: str) -> None:
+    """Numbers are equal to the last bit, matrices to 1e-14."""
+    (tmp_path / "s.toml").write_text(PARTS[part], "utf-8")
+    copyfile(SCENES / "meshes/box.obj", tmp_path / "box.obj")
+    convert(tmp_path / "s.toml", tmp_path / "t.toml")
+    one, other = (read_scene(tmp_path / f"{name}.toml") for name in "st")
+    assert content(other) == content(one)
+
+
+HINGES = """<mujoco><worldbody>
+<body name="a"><joint name="p"/><geom size="0.1"/></body>
+<body name="b" pos="0 0 1"><joint name="q"/><geom size="0.1"/></body>
+</worldbody>{more}</mujoco>
+"""
+WITHOUT_COUNTERPART = {
+    '<equality><joint name="e" joint1="p" polycoef="0.3 0 0 0 0"/></equality>': (
+        "coupling 'e', which holds 'p' at a value, has no place in a scene; make that joint fixed"
+    ),
+    '<tendon><fixed name="s"><joint joint="p" coef="2"/></fixed><fixed name="t"><joint joint="q" coef="1"/></fixed>'
+    '</tendon><equality><tendon name="e" tendon1="s" tendon2="t" polycoef="0 1 0.5 0 0"/></equality>': (
+        "the function of coupling 'e', divided by 2, has no place in a scene; leave it out by --partial"
+    ),
+}
+
+
+@pytest.mark.parametrize("more", WITHOUT_COUNTERPART)
+@pytest.mark.filterwarnings("ignore::pysim.PysimWarning")
+def test_constraints_without_a_counterpart_in_scenes_are_refused(tmp_path: Path, more: str) -> None:
+    source = tmp_path / "m.xml"
+    source.write_text(HINGES.format(more=more), "utf-8")
+    with pytest.raises(SceneError) as caught:
+        convert(source, tmp_path / "m.toml")
+    assert str(caught.value).endswith(f": {WITHOUT_COUNTERPART[more]}")
+
+
+def test_a_pose_against_which_a_sensor_measures_is_refused(tmp_path: Path) -> None:
+    """An attached sensor measures against the origin of its file, which is a point of another body."""
+    sensor = '[[sensor]]\nname = "seen"\ntype = "pose"\nframe = "rod"\n'
+    (tmp_path / "part.toml").write_text(HINGE + sensor, "utf-8")
+    attached = '[[model]]\nfile = "part.toml"\nat = { xyz = [0, 0, 2] }\n'
+    (tmp_path / "s.toml").write_text(attached, "utf-8")
+    with pytest.raises(SceneError) as caught:
+        convert(tmp_path / "s.toml", tmp_path / "t.toml")
+    assert str(caught.value).endswith(
+        ": the pose in 'world' against which 'seen' measures has no place in a scene; give that body a frame"
+    )
+
+
+def test_shapes_for_contact_that_touch_nothing_are_reported(tmp_path: Path) -> None:
+    """Without a ground, nothing touches the links of a robot: the first three are named, the rest counted."""
+    box = '<collision><geometry><box size="1 1 1"/></geometry></collision>'
+    names = "abcde"
+    links = "".join(
+        f'<link name="{n}"><inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/>'
+        f"</inertial>{box}</link>"
+        for n in names
+    )
+    joints = "".join(
+        f'<joint name="{b}" type="continuous"><parent link="{a}"/><child link="{b}"/></joint>'
+        for a, b in pairwise(names)
+    )
+    robot = tmp_path / "r.urdf"
+    robot.write_text(f'<robot name="r">{links}{joints}</robot>', "utf-8")
+    with pytest.warns(PysimWarning) as warned:
+        convert(robot, tmp_path / "r.toml")
+    (text,) = (str(warning.message) for warning in warned)
+    assert text.endswith(
+        "the shapes for contact of 'a', 'b', 'c' and 2 more are left out, as nothing touches them here; add a ground "
+        "to the scene first to keep them"
+    )
+
+
+def test_an_inertia_without_mass_is_refused(tmp_path: Path) -> None:
+    robot = tmp_path / "r.urdf"
+    robot.write_text(
+        '<robot name="r"><link name="a"><inertial><mass value="0"/><inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" '
+        'izz="1"/></inertial></link></robot>',
+        "utf-8",
+    )
+    with (
+        pytest.warns(PysimWarning, match="not physically consistent"),
+        pytest.raises(SceneError) as caught,
+    ):
+        convert(robot, tmp_path / "r.toml")
+    assert str(caught.value).endswith("body 'a' has an inertia and no mass; give it a mass [kg]")
+
+
+TABLE = """[[signal]]
+name = "s"
+type = "table"
+file = "{file}"
+column = "x"
+"""
+
+
+def test_a_file_of_data_is_named_relative_to_the_new_scene(tmp_path: Path) -> None:
+    (tmp_path / "in/data").mkdir(parents=True)
+    (tmp_path / "in/data/x.csv").write_text("t,x\n0,1\n1,3\n", "utf-8")
+    (tmp_path / "in/s.toml").write_text(HINGE + TABLE.format(file="data/x.csv"), "utf-8")
+    convert(tmp_path / "in/s.toml", tmp_path / "in/data/t.toml")
+    assert 'file = "x.csv"' in (tmp_path / "in/data/t.toml").read_text("utf-8")
+    with pytest.raises(SceneError) as caught:
+        convert(tmp_path / "in/s.toml", tmp_path / "far/away/down/t.toml")
+    file = str(tmp_path / "in/data/x.csv")
+    problem = f"file {file!r} is outside the folders that the new file may read"
+    remedy = "move it, or write the new file nearer to it"
+    assert str(caught.value).endswith(f": {problem}; {remedy}")
+
+
+def test_a_copy_of_a_mesh_replaces_no_file(tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    (tmp_path / "out/meshes").mkdir(parents=True)
+    box = (SCENES / "meshes/box.obj").read_text("utf-8")
+    (tmp_path / "in/box.obj").write_text(box, "utf-8")
+    taken = tmp_path / "out/meshes/box.obj"
+    taken.write_text("something else", "utf-8")
+    visual = 'visual = { mesh = "box.obj" }\n[[joint]]'
+    (tmp_path / "in/s.toml").write_text(HINGE.replace("[[joint]]", visual), "utf-8")
+    source, target = tmp_path / "in/s.toml", tmp_path / "out/s.toml"
+    with pytest.raises(SceneError) as caught:
+        convert(source, target, ConvertOptions(copy_meshes=True))
+    assert str(caught.value) == f"{taken}: exists; name another folder, or overwrite it"
+    assert taken.read_text("utf-8") == "something else"
+    convert(source, target, ConvertOptions(copy_meshes=True, overwrite=True))
+    assert taken.read_text("utf-8") == box
+
+
+def test_a_scene_writes_every_part_of_a_specification() -> None:
+    """A new part has to be added to the writer, and then to these lists."""
+    scene = "name model actuators settings render text path overrides events hold blocks"
+    model = "name gravity bodies joints frames where loops couplings springs keyframes omitted forces contacts blocks"
+    assert {f.name for f in fields(SceneSpec)} == set(scene.split())
+    assert {f.name for f in fields(ModelSpec)} == set(model.split())
+
+
+@pytest.mark.parametrize("mass", [0.0, 3.0])
+def test_a_mass_in_place_of_that_of_the_shapes_is_written_as_numbers(
+    tmp_path: Path, mass: float
+) -> None:
+    """An attached file gives its mass to a shape; the table that attaches it makes it a point mass."""
+    part = FALLING.format(body="mass = 2.0\nshape = { sphere = { radius = 0.1 } }")
+    (tmp_path / "part.toml").write_text(part, "utf-8")
+    attached = f'[[model]]\nfile = "part.toml"\nbody = {{ ball = {{ mass = {mass} }} }}\n'
+    (tmp_path / "s.toml").write_text(attached, "utf-8")
+    convert(tmp_path / "s.toml", tmp_path / "t.toml")
+    (body,) = read_scene(tmp_path / "t.toml").model.bodies
+    assert body.theta.tolist() == [mass, *([0.0] * 9)]
 
 
 REFUSED = {
