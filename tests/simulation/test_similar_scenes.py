@@ -183,6 +183,22 @@ def test_an_invalid_world_has_the_error_of_load_scene(
     assert str(together.value) == f"world {world}: {alone.value}"
 
 
+@pytest.mark.parametrize("name", ["scale", "twice"])
+def test_a_parameter_beyond_all_units_is_an_error_in_any_world(name: str, tmp_path: Path) -> None:
+    """So is one that depends on it, though the density in which it occurs is as before."""
+    text = PENDULUM.read_text("utf-8").replace(
+        "density = 2700", f'density = "= 2700 * {name} / {name}"'
+    )
+    path = tmp_path / "scaled.toml"
+    path.write_text(f"parameters = {{ scale = 1.0, twice = '= 2 * scale' }}\n{text}", "utf-8")
+    with pytest.raises(PysimError) as alone:
+        pysim.load_scene(path, {"parameters.scale": 0.9e30})
+    assert "parameters.twice: is beyond 1e+30, got 1.8e+30" in str(alone.value)
+    with pytest.raises(type(alone.value)) as together:
+        pysim.load_scenes(path, {"parameters.scale": [1.0, 2.0, 0.9e30]})
+    assert str(together.value) == f"world 2: {alone.value}"
+
+
 MASSLESS = """
 [[body]]
 name = "b"

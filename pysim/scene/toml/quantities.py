@@ -103,22 +103,23 @@ class Expressions:
         ]
 
     def evaluate(self, changes: Mapping[str, float]) -> dict[Steps, float | int]:
-        """Return the number of every expression that depends on some parameters by its path, with other values of them.
+        """Return by their paths the numbers that depend on some parameters, with other values of them.
+
+        They are the other values themselves, and every expression in which a changed number occurs.
 
         Raises:
             ExpressionError: an expression has no finite value.
         """
-        known = self._values | {name: float(number) for name, number in changes.items()}
-        changed = set(changes)
+        new = {name: float(number) for name, number in changes.items()}
+        known = self._values | new
         for name, expression in self._derived.items():  # each after those that it depends on
-            if name not in changes and not changed.isdisjoint(expression.names):
-                known[name] = expression.value(known)
-                changed.add(name)
-        return {
-            path: _as_written(expression.value(known))
-            for path, expression in self._elsewhere
-            if not changed.isdisjoint(expression.names)
-        }
+            if name not in new and not expression.names.isdisjoint(new):
+                new[name] = known[name] = expression.value(known)
+        found: dict[Steps, float] = {(TABLE, name): number for name, number in new.items()}
+        for path, expression in self._elsewhere:
+            if not expression.names.isdisjoint(new):
+                found[path] = expression.value(known)
+        return {path: _as_written(number) for path, number in found.items()}
 
 
 def _expression(text: str) -> Expression:

@@ -245,7 +245,10 @@ class _FirstWorld:
         """Return the numbers that depend on expressions, with some of the `[parameters]` changed."""
         found: dict[Steps, Numbers] = {}
         for path, number in self._expressions.evaluate(parameters).items():
-            if path[0] in _TABLES:
+            if path[0] == EXPRESSIONS:
+                if not is_plausible(path, number):
+                    raise _Unlike
+            elif path[0] in _TABLES:
                 found[self._place(path, number)] = number
             elif repr(_at(self.read.values, path)) != repr(number):
                 raise _Unlike
