@@ -147,7 +147,10 @@ def _parameters(table: object, problems: Problems) -> dict[str, float]:
             if _EXPRESSION.match(given):
                 value = _evaluated(given, known, path, problems, table)
             else:
-                value = _converted(given, [], path, problems) or given
+                value = _converted(given, [], path, problems)
+            if value is None:  # reported; expressions with it have no mistake of their own
+                known[name] = 1.0
+                continue
         if isinstance(value, (int, float)) and not isinstance(value, bool):
             known[name] = float(value)
             table[name] = _as_written(known[name])

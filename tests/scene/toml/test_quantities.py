@@ -152,6 +152,27 @@ def test_an_error_points_into_the_expression(old: str, new: str, expected: str) 
     assert f"s.toml:{expected}" in error_of(old, new).split("\n")
 
 
+def test_a_parameter_of_zero_may_have_a_unit() -> None:
+    Path("s.toml").write_text(
+        SCENE.replace('"= -half"', '"= offset"').replace("m = 2.0", 'm = 2.0\noffset = "0 mm"')
+    )
+    assert read_scene("s.toml").model.bodies[0].theta[3] == 0.0
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ('"2 kgs"', "unknown unit 'kgs'; known: "),
+        ('"two"', "must be a number, got 'two'"),
+        ('"= 2 * lnk"', "unknown parameter 'lnk'; did you mean 'link'?"),
+    ],
+)
+def test_a_parameter_that_cannot_be_read_is_the_only_error(text: str, problem: str) -> None:
+    """It was reported again by every expression with it, as one that is unknown."""
+    (line,) = error_of("m = 2.0", f"m = {text}").split("\n")
+    assert re.match(rf"s\.toml:3:\d+: parameters\.m: {re.escape(problem)}", line)
+
+
 def test_a_text_that_cannot_be_read_is_reported_once() -> None:
     assert error_of('"= m * 2"', '"= m * lnk"').count("body[0].mass") == 1
 
