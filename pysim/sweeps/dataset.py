@@ -6,22 +6,27 @@
     KEY       (world)                      value of each parameter
     checksum  (piece)                      CRC-32 of a finished piece of worlds, else -1
 
-All space is allocated when the file is made, so that later writes change no structure of the file: a process that is
-killed at any time leaves a readable file, and a piece without its checksum is computed again.
+All space is written when the file is made (`pysim.sweeps.new_dataset`). A piece then replaces bytes at known places,
+without HDF5: a process that is killed at any time leaves a readable file, and a piece without its checksum is computed
+again. Other programs may read the file meanwhile.
 """
 
 from __future__ import annotations
 
+import errno
+import fcntl
 import json
 import os
 import zlib
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from pysim.errors import SimulationError
-from pysim.sweeps.quantities import STATISTICS
+from pysim.trajectory.page_file import read_all, write_all
+from pysim.trajectory.reader import failure
 
 if TYPE_CHECKING:
     import h5py
@@ -29,117 +34,144 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Array = NDArray[np.float64]
+    Rows = NDArray[np.generic]
 
 FORMAT = 1
 FAILURE = 240  # bytes of a reason
-_SCALES = ("world", "signal", "statistic", "record", "time", "piece")
-_DONE_BY_PIECE = ("summary", "series", "failure")
+CUT = "…"  # at the end of a reason that does not fit
+DONE_BY_PIECE = ("summary", "series", "failure")
+LABELS = ("signal", "statistic", "record")
+ENCODING = "_Encoding"  # attribute of texts by which xarray decodes them
+
+
+@dataclass(frozen=True)
+class _Place:
+    """Bytes of a dataset in the file."""
+
+    offset: int
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+
+    @property
+    def row(self) -> int:
+        """Bytes of an item of the first dimension."""
+        return self.dtype.itemsize * int(np.prod(self.shape[1:], dtype=int))
 
 
 class SweepFile:
-    """A sweep's open file."""
+    """A sweep's open file; with `write`, pieces can be written, by one process at a time."""
 
-    def __init__(self, path: Path, mode: str = "r") -> None:
-        import h5py  # noqa: PLC0415, which workers of a cluster do not need
-
+    def __init__(self, path: Path, *, write: bool = False) -> None:
+        self._path = path
+        with opened(path) as file:
+            self.size = int(file.attrs["piece_size"])
+            self._places = {name: _place(path, file[name]) for name in (*DONE_BY_PIECE, "checksum")}
         try:
-            self._file = h5py.File(path, mode)
+            self._descriptor = os.open(path, os.O_RDWR if write else os.O_RDONLY)
         except OSError as error:
-            raise _unopened(path, error) from error
-        self.size = int(self._file.attrs["piece_size"])
+            raise unusable(path, error) from error
+        if write:
+            self._lock()
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *error: object) -> None:
-        self._file.close()
+        os.close(self._descriptor)
 
     @property
     def worlds(self) -> int:
         """Number of worlds of the sweep."""
-        return int(self._file["world"].shape[0])
+        return self._places["failure"].shape[0]
 
     def unfinished(self) -> list[slice]:
         """Return the worlds of the pieces that are missing or damaged."""
-        marks = self._file["checksum"][:]
-        return [
-            self._worlds(k)
-            for k, mark in enumerate(marks.tolist())
-            if mark < 0 or mark != self._checksum(self._worlds(k))
-        ]
+        marks = self._read("checksum", slice(0, self._places["checksum"].shape[0]))
+        found = []
+        for k, mark in enumerate(marks.tolist()):
+            worlds = self._worlds(k)
+            rows = (self._read(name, worlds) for name in DONE_BY_PIECE)
+            if mark < 0 or mark != checksum(rows):
+                found.append(worlds)
+        return found
 
     def write(self, worlds: slice, summary: Array, series: Array, failures: list[str]) -> None:
-        """Write a piece, and then its checksum."""
-        self._file["summary"][worlds] = summary
-        if series.size:
-            self._file["series"][worlds] = series
-        texts = [_cut(text) for text in failures]
-        self._file["failure"][worlds] = np.array(texts, f"S{FAILURE}")
-        self._file.flush()
-        self._file["checksum"][worlds.start // self.size] = self._checksum(worlds)
-        self._file.flush()
+        """Write a piece, and then its checksum.
+
+        Raises:
+            SimulationError: the system refused.
+        """
+        texts = np.array([_cut(text) for text in failures], f"S{FAILURE}")
+        rows = {"summary": summary, "series": series, "failure": texts}
+        piece = worlds.start // self.size
+        try:
+            for name, values in rows.items():
+                self._write(name, worlds.start, values)
+            self._write("checksum", piece, np.array([checksum(rows.values())]))
+        except OSError as error:
+            remedy = "; run the sweep again to continue it"
+            raise unusable(self._path, error, "cannot be written", remedy) from error
 
     def failures(self) -> list[tuple[int, str]]:
         """Return the worlds that ended early and why."""
-        texts = self._file["failure"][:]
+        texts = self._read("failure", slice(0, self.worlds))
         return [(int(k), texts[k].decode()) for k in np.flatnonzero(texts != b"")]
 
     def _worlds(self, piece: int) -> slice:
         return slice(piece * self.size, min((piece + 1) * self.size, self.worlds))
 
-    def _checksum(self, worlds: slice) -> int:
-        code = 0
-        for name in _DONE_BY_PIECE:
-            data = self._file[name]
-            if data.size:
-                code = zlib.crc32(np.ascontiguousarray(data[worlds]).tobytes(), code)
-        return code
+    def _read(self, name: str, rows: slice) -> Rows:
+        place = self._places[name]
+        shape = (rows.stop - rows.start, *place.shape[1:])
+        data = read_all(
+            self._descriptor, shape[0] * place.row, place.offset + rows.start * place.row
+        )
+        return np.frombuffer(data, place.dtype).reshape(shape)
+
+    def _write(self, name: str, first: int, values: Rows) -> None:
+        place = self._places[name]
+        data = np.ascontiguousarray(values, place.dtype).tobytes()
+        write_all(self._descriptor, data, place.offset + first * place.row)
+
+    def _lock(self) -> None:
+        """Keep other writers out: pysim's by a lock of records, HDF5's by one of the file, which lets readers in."""
+        try:
+            fcntl.flock(self._descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            fcntl.lockf(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            if error.errno not in (errno.EAGAIN, errno.EACCES):
+                return  # some file systems have no locks
+            os.close(self._descriptor)
+            raise unusable(self._path, BlockingIOError()) from error
 
 
-def create(
-    path: Path,
-    description: dict[str, Any],
-    values: dict[str, Array],
-    signals: list[str],
-    records: list[str],
-    t: Array,
-    piece_size: int,
-) -> None:
-    """Make the file of a sweep, which appears under its name when it is complete in structure."""
-    import h5py  # noqa: PLC0415
+def checksum(rows: Any) -> int:  # noqa: ANN401, an iterable of arrays
+    """Return the CRC-32 of the bytes of a piece."""
+    code = 0
+    for values in rows:
+        code = zlib.crc32(np.ascontiguousarray(values).tobytes(), code)
+    return code
 
-    draft = path.with_name(f".{path.name}.part")
-    worlds = len(next(iter(values.values())))
-    pieces = -(-worlds // piece_size)
-    with h5py.File(draft, "w") as file:
-        file.attrs["sweep"] = json.dumps(description, sort_keys=True)
-        file.attrs["format"] = FORMAT
-        file.attrs["piece_size"] = piece_size
-        axes: dict[str, Any] = {
-            "world": np.arange(worlds),
-            "signal": _texts(signals),
-            "statistic": _texts(STATISTICS),
-            "record": _texts(records) if records else np.zeros(0, "S1"),
-            "time": t,
-            "piece": np.arange(pieces),
-        }
-        for name in _SCALES:
-            file.create_dataset(name, data=axes[name]).make_scale(name)
-        for name, column in values.items():
-            _with_axes(file, file.create_dataset(name, data=column), "world")
-        sizes = {name: len(axis) for name, axis in axes.items()}
-        for name, dims, dtype, fill in (
-            ("summary", ("world", "signal", "statistic"), "f8", np.nan),
-            ("series", ("world", "record", "time"), "f8", np.nan),
-            ("failure", ("world",), f"S{FAILURE}", b""),
-            ("checksum", ("piece",), "i8", -1),
-        ):
-            space = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
-            space.set_alloc_time(h5py.h5d.ALLOC_TIME_EARLY)
-            shape = tuple(sizes[dim] for dim in dims)
-            data = file.create_dataset(name, shape, dtype, fillvalue=fill, dcpl=space)
-            _with_axes(file, data, *dims)
-    draft.replace(path)
+
+def opened(path: Path) -> h5py.File:
+    """Return the HDF5 file of a sweep, for reading.
+
+    Raises:
+        SimulationError: it cannot be opened.
+    """
+    import h5py  # noqa: PLC0415, which workers of a cluster do not need
+
+    try:
+        return h5py.File(path, "r")
+    except OSError as error:
+        raise unusable(path, error) from error
+
+
+def _place(path: Path, data: h5py.Dataset) -> _Place:
+    offset = data.id.get_offset()
+    if offset is None and data.size:
+        raise not_a_sweep(path)
+    return _Place(offset or 0, data.shape, data.dtype)
 
 
 def described(path: Path) -> dict[str, Any]:
@@ -157,21 +189,29 @@ def described(path: Path) -> dict[str, Any]:
         found = None
     except OSError as error:
         if error.errno is not None:
-            raise _unopened(path, error) from error
+            raise unusable(path, error) from error
         found = None  # no HDF5
     if not isinstance(found, dict):
-        raise SimulationError(
-            str(path), "is not the file of a sweep; choose another, or overwrite it"
-        )
+        raise not_a_sweep(path)
     return found
 
 
-def _unopened(path: Path, error: OSError) -> SimulationError:
+def not_a_sweep(path: Path) -> SimulationError:
+    """Return the error for a file of another kind."""
+    return SimulationError(str(path), "is not the file of a sweep; choose another, or overwrite it")
+
+
+def unusable(
+    path: Path,
+    error: OSError,
+    what: str = "cannot be opened",
+    remedy: str = "; choose another file",
+) -> SimulationError:
+    """Return the error for a file that the system refuses, with a remedy if the reason has none of its own."""
     if isinstance(error, BlockingIOError):
         problem = "is open in another program; close it there, or wait until it is done"
     else:
-        reason = os.strerror(error.errno).lower() if error.errno is not None else str(error)
-        problem = f"cannot be opened, {reason}; choose another file"
+        problem = failure(path, what, error, remedy).problem
     return SimulationError(str(path), problem)
 
 
@@ -185,21 +225,19 @@ def load_sweep(path: str | Path) -> xarray.Dataset:
 
     described(Path(path))
     dataset = xarray.open_dataset(path, engine="h5netcdf")
-    for name in ("failure", "signal", "statistic", "record"):
-        dataset[name] = dataset[name].dims, np.char.decode(dataset[name].values, "utf-8")
+    for name in ("failure", *LABELS):
+        texts = dataset[name].values
+        if texts.dtype.kind == "S":  # of earlier files, which have no encoding
+            texts = np.char.decode(texts, "utf-8")
+        dataset[name] = dataset[name].dims, texts.astype(str)
     names = [name for name in dataset.data_vars if dataset[name].dims == ("world",)]
     return dataset.set_coords([name for name in names if name != "failure"])
 
 
-def _with_axes(file: h5py.File, data: h5py.Dataset, *dims: str) -> None:
-    for axis, dim in enumerate(dims):
-        data.dims[axis].attach_scale(file[dim])
-
-
-def _texts(names: list[str] | tuple[str, ...]) -> NDArray[np.bytes_]:
-    return np.array([name.encode() for name in names])
-
-
 def _cut(text: str) -> bytes:
-    """Return the start of a text that fits into a field."""
-    return text.encode()[:FAILURE].decode(errors="ignore").encode()
+    """Return a text as it fits into a field."""
+    data = text.encode()
+    if len(data) <= FAILURE:
+        return data
+    end = CUT.encode()
+    return data[: FAILURE - len(end)].decode(errors="ignore").encode() + end

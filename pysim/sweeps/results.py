@@ -70,7 +70,8 @@ def load_results(path: str | PathLike[str]) -> SweepResults:
     with h5py.File(path, "r") as file:
         failure = file["failure"][:]
         summary = file["summary"][:]
-        done = np.isfinite(summary[:, :, 0]).all(axis=1)
+        finished = np.repeat(file["checksum"][:] >= 0, int(file.attrs["piece_size"]))
+        done = finished[: len(failure)] & np.isfinite(summary[:, :, 0]).all(axis=1)
         ended = done & (failure == b"")
         keys = [*description["grids"], *description["distributions"]]
         found = SweepResults(
@@ -83,7 +84,7 @@ def load_results(path: str | PathLike[str]) -> SweepResults:
             series=file["series"][:][ended],
             t=file["time"][:],
             worlds=len(failure),
-            failures=int((failure != b"").sum()),
+            failures=int((finished[: len(failure)] & (failure != b"")).sum()),
         )
     if not ended.any():
         raise SimulationError(str(path), "no world has run to its end; see the variable failure")

@@ -23,7 +23,8 @@ from pysim.errors import PysimError, PysimWarning, SimulationError
 from pysim.scene import read_sweep
 from pysim.simulation import load_scene
 from pysim.simulation.run import output_times
-from pysim.sweeps.dataset import SweepFile, create, described, load_sweep
+from pysim.sweeps.dataset import SweepFile, described, load_sweep
+from pysim.sweeps.new_dataset import create
 from pysim.sweeps.parameters import plan_of
 from pysim.sweeps.pieces import PieceRunner
 from pysim.sweeps.quantities import check_signals, default_signals
@@ -187,7 +188,7 @@ def run_sweep(
     )  # fmt: skip
     with SweepFile(path) as file:
         pieces = file.unfinished()
-    with SweepFile(path, "r+" if pieces else "r") as file:
+    with SweepFile(path, write=bool(pieces)) as file:
         clock = _Clock(file.worlds, pieces, progress)
         texts: list[str] = []
         for worlds, result in _computed(runner, values, pieces, scheduler):

@@ -35,20 +35,13 @@ CRC = struct.Struct("<I")  # of the record, behind its fields
 ENTRY = struct.Struct("<QI")  # offset and length of old bytes
 
 
-class PageFile(io.RawIOBase):
-    """The bytes of an HDF5 file, for its driver for Python's file objects.
+class MemoryFile(io.RawIOBase):
+    """The bytes of an HDF5 file in memory, for its driver for Python's file objects; what is not written takes none."""
 
-    Reads see what was written. The descriptor belongs to this object, which closes it.
-    """
-
-    def __init__(self, descriptor: int) -> None:
-        self.descriptor = descriptor
+    def __init__(self) -> None:
         self._position = 0
         self._size = 0
-        self._pages: dict[int, bytearray] = {}  # written since the last commit, by number
-        self._committed = 0  # bytes of HDF5 that are on disk
-        self._trailer = b""
-        self._checksums: list[int] = []
+        self._pages: dict[int, bytearray] = {}  # that were written, by number
 
     def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
         start = {os.SEEK_SET: 0, os.SEEK_CUR: self._position, os.SEEK_END: self._size}[whence]
@@ -60,7 +53,7 @@ class PageFile(io.RawIOBase):
         return self._size
 
     def flush(self) -> None:
-        """Do nothing: HDF5 flushes into memory, `commit()` writes."""
+        """Do nothing: HDF5 flushes into memory."""
 
     def readinto(self, buffer: Buffer) -> int:
         view = memoryview(buffer).cast("B")
@@ -81,6 +74,31 @@ class PageFile(io.RawIOBase):
         self._position += len(view)
         self._size = max(self._size, self._position)
         return len(view)
+
+    def written(self) -> Iterator[tuple[int, bytes]]:
+        """Return offsets and bytes of the pages that were written."""
+        for number, page in sorted(self._pages.items()):
+            length = min(PAGE, self._size - number * PAGE)
+            if length > 0:
+                yield number * PAGE, bytes(page[:length])
+
+    def _page(self, number: int) -> bytes | bytearray:
+        """Return the bytes of a page, with zeros where nothing was written."""
+        return self._pages.get(number, bytes(PAGE))
+
+
+class PageFile(MemoryFile):
+    """The bytes of an HDF5 file on disk.
+
+    Reads see what was written. The descriptor belongs to this object, which closes it.
+    """
+
+    def __init__(self, descriptor: int) -> None:
+        super().__init__()  # pages that were written since the last commit
+        self.descriptor = descriptor
+        self._committed = 0  # bytes of HDF5 that are on disk
+        self._trailer = b""
+        self._checksums: list[int] = []
 
     def commit(self) -> None:
         """Bring everything written so far to disk, read it back and compare.
@@ -121,7 +139,6 @@ class PageFile(io.RawIOBase):
             os.close(self.descriptor)
 
     def _page(self, number: int) -> bytes | bytearray:
-        """Return the bytes of a page, with zeros where nothing was written."""
         if number in self._pages:
             return self._pages[number]
         return self._page_on_disk(number).ljust(PAGE, b"\0")

@@ -96,6 +96,17 @@ def test_results_are_those_of_the_computed_worlds(path: Path) -> None:
     assert not is_sweep(SPRING)
 
 
+def test_worlds_of_a_piece_without_checksum_do_not_count(path: Path, tmp_path: Path) -> None:
+    """A process that was killed while it wrote a piece leaves some of its numbers."""
+    killed = tmp_path / "killed.nc"
+    killed.write_bytes(path.read_bytes())
+    with h5py.File(killed, "r+") as file:
+        file["summary"][30:] = 1.0
+        file["failure"][35] = b"no reason"
+    found = load_results(killed)
+    assert (len(found.summary), found.failures) == (30, 0)
+
+
 def test_an_unknown_quantity_is_rejected_with_the_nearest_name(path: Path) -> None:
     text = (
         f"{path}: 'enery.max': the sweep has no such signal; did you mean 'energy'?; "

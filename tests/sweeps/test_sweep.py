@@ -4,6 +4,8 @@ and the bytes of an undisturbed sweep.
 
 from __future__ import annotations
 
+import errno
+import os
 import re
 import signal
 import subprocess
@@ -18,8 +20,10 @@ import pytest
 
 import pysim
 from pysim.errors import PysimWarning, SimulationError
-from pysim.sweeps import SweepUpdate
+from pysim.sweeps import SweepUpdate, dataset
+from pysim.sweeps.dataset import SweepFile
 from pysim.sweeps.quantities import statistics
+from pysim.trajectory import page_file
 
 pytest.importorskip("xarray")
 
@@ -156,6 +160,145 @@ def test_a_file_that_another_program_writes_is_not_taken_for_another(tmp_path: P
         pysim.load_sweep(missing)
 
 
+WRITE = """
+import resource, sys, pysim
+from pysim.sweeps import sweep
+resource.setrlimit(resource.RLIMIT_FSIZE, ({limit}, {limit}))
+try:
+    pysim.sweep({scene!r}, {{"joint[0].damping": "0:0.4:300"}}, output={output!r})
+except pysim.SimulationError as error:
+    print(error)
+"""
+
+
+@pytest.mark.parametrize("limit", [100, 20_000, 100_000])
+def test_a_dataset_that_does_not_fit_is_reported_before_the_first_world(
+    tmp_path: Path, limit: int
+) -> None:
+    """A limit on the size of files stands for a full disk; libhdf5 crashes where its own writes fail."""
+    path = tmp_path / "a.nc"
+    text = WRITE.format(limit=limit, scene=str(SPRING), output=str(path))
+    run = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=False)
+    expected = f"{path}: cannot be written, file too large; raise the limit on file sizes\n"
+    assert (run.returncode, run.stdout, run.stderr) == (0, expected, "")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_output_that_cannot_be_written_is_reported(tmp_path: Path) -> None:
+    (tmp_path / "folder.nc").mkdir()
+    for path, problem in (
+        (tmp_path / "none" / "a.nc", "no such file or directory"),
+        (tmp_path / "folder.nc", "is a directory"),
+    ):
+        text = f"{path}: cannot be written, {problem}; choose another file"
+        with pytest.raises(SimulationError, match=f"^{re.escape(text)}$"):
+            pysim.sweep(SPRING, MASSES, 2, output=path, overrides=SHORT, overwrite=True)
+    assert [path.name for path in tmp_path.iterdir()] == ["folder.nc"]
+
+
+def test_a_piece_that_cannot_be_written_is_reported_and_computed_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, writes = tmp_path / "a.nc", []
+
+    def fail_late(descriptor: int, data: bytes, offset: int) -> None:
+        writes.append(offset)
+        if len(writes) > 5:
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+        page_file.write_all(descriptor, data, offset)
+
+    text = f"{path}: cannot be written, input/output error; run the sweep again to continue it"
+    with monkeypatch.context() as patch:
+        patch.setattr(dataset, "write_all", fail_late)
+        with pytest.raises(SimulationError, match=f"^{re.escape(text)}$"):
+            pysim.sweep(SPRING, MASSES, 4, output=path, overrides=SHORT, piece=4)
+    pysim.sweep(SPRING, MASSES, 4, output=path, overrides=SHORT, piece=4).close()
+    pysim.sweep(SPRING, MASSES, 4, output=tmp_path / "b.nc", overrides=SHORT, piece=4).close()
+    assert data_of(path) == data_of(tmp_path / "b.nc")
+
+
+def test_others_read_a_dataset_while_it_is_written_and_do_not_write_it(tmp_path: Path) -> None:
+    path, found = tmp_path / "a.nc", []
+    read = f"import pysim; print(int((pysim.load_sweep({str(path)!r}).checksum >= 0).sum()))"
+    write = f"""
+from pysim.errors import SimulationError
+from pysim.sweeps.dataset import SweepFile
+from pathlib import Path
+try:
+    SweepFile(Path({str(path)!r}), write=True)
+except SimulationError as error:
+    print(error)
+"""
+
+    def look(update: SweepUpdate) -> None:
+        if update.done == 8:
+            for text in (read, write):
+                command = [sys.executable, "-c", text]
+                run = subprocess.run(command, capture_output=True, text=True, check=True)
+                found.append(run.stdout)
+
+    pysim.sweep(SPRING, MASSES, 4, output=path, overrides=SHORT, piece=4, progress=look).close()
+    problem = "is open in another program; close it there, or wait until it is done"
+    assert found == ["2\n", f"{path}: {problem}\n"]
+
+
+def test_xarray_alone_reads_the_labels_as_texts(tmp_path: Path) -> None:
+    import xarray
+
+    path = tmp_path / "a.nc"
+    pysim.sweep(SPRING, MASSES, 2, output=path, overrides=SHORT, signals=["energy"]).close()
+    with xarray.open_dataset(path) as found:
+        assert found.summary.sel(signal="energy", statistic="max").shape == (6,)
+        assert found.series.sel(record="energy").shape == (6, 5)
+        assert (found.failure == "").all()
+
+
+def test_a_scene_that_was_loaded_is_swept_with_its_overrides(tmp_path: Path) -> None:
+    scene = pysim.load_scene(SPRING, SHORT)
+    pysim.sweep(scene, MASSES, 2, output=tmp_path / "a.nc").close()
+    pysim.sweep(SPRING, MASSES, 2, output=tmp_path / "b.nc", overrides=SHORT).close()
+    assert data_of(tmp_path / "a.nc") == data_of(tmp_path / "b.nc")
+
+
+@pytest.mark.parametrize(
+    ("keys", "text"),
+    [
+        ({"n": 2.5}, "n: is 2.5; give a whole number, 1 or more"),
+        ({"n": 0}, "n: is 0; give 1 or more"),
+        ({"seed": -1}, "seed: is -1; give 0 or more"),
+        ({"threads": -3}, "threads: is -3; give 0 or more"),
+        (
+            {"parameters": ["body.mass"]},
+            'parameters: must map keys to values, got list; write {"body.rod.mass": [1, 2]}',
+        ),
+        (
+            {"parameters": {"joint[0].damping": "0 N:1 N:3"}},
+            "joint[0].damping: '0 N' has a unit; give the number alone, in SI units and radians",
+        ),
+    ],
+)
+def test_an_invalid_argument_is_rejected_and_nothing_is_written(
+    tmp_path: Path, keys: dict[str, Any], text: str
+) -> None:
+    arguments = {"parameters": MASSES, "n": 2, "overrides": SHORT} | keys
+    with pytest.raises(SimulationError, match=f"^{re.escape(text)}$"):
+        pysim.sweep(SPRING, output=tmp_path / "a.nc", **arguments)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_misspelt_key_of_a_parameter_is_named_as_it_is_given(tmp_path: Path) -> None:
+    text = "joint.slid.damping: nothing is named 'slid'; did you mean 'slide'?"
+    with pytest.raises(pysim.SceneError, match=f"^{re.escape(text)}$"):
+        pysim.sweep(SPRING, {"joint.slid.damping": [1, 2]}, output=tmp_path / "a.nc")
+
+
+def test_one_signal_may_be_given_by_its_name(tmp_path: Path) -> None:
+    found = pysim.sweep(
+        SPRING, MASSES, 2, output=tmp_path / "a.nc", overrides=SHORT, signals="energy"
+    )
+    assert found.record.values.tolist() == ["energy"]
+
+
 def test_signals_and_their_statistics_are_those_of_simulate(tmp_path: Path) -> None:
     body = pysim.load_scene(SPRING).model.body_names[0]
     names = ["kinetic", "potential", f"position.{body}.z"]
@@ -187,10 +330,29 @@ def test_worlds_that_fail_say_why_and_the_others_are_computed(tmp_path: Path) ->
             overrides=keys,
         )
     texts = found.failure.values
+    assert texts[2] == "body[0].shape.density: must be positive [kg/m³], got -1.0"
     assert texts[0] == ""
     assert texts[1] == "it reached NaN or infinite values or opened its loops before t = 0.5 s"
     assert all("density" in text for text in texts[2:])
     assert np.isfinite(found.summary[0]).all()
+
+
+def test_a_world_with_several_errors_names_the_first_and_a_long_one_is_cut(tmp_path: Path) -> None:
+    masses = {"body[0].shape.density": [250.0, -1.0], "joint[0].stiffness": [-1.0, 40.0]}
+    with pytest.warns(PysimWarning, match="ended early"):
+        found = pysim.sweep(SPRING, masses, output=tmp_path / "a.nc", overrides=SHORT)
+    first = "body[0].shape.density: must be positive [kg/m³], got -1.0"
+    assert found.failure.values.tolist() == [
+        "joint[0].stiffness: must not be negative [N/m or N·m/rad], got -1.0",
+        "",
+        f"{first} (and 1 more)",
+        first,
+    ]
+    with SweepFile(tmp_path / "a.nc", write=True) as file:
+        rows = (np.zeros((4, *found.summary.shape[1:])), np.zeros((4, 0, 5)))
+        file.write(slice(0, 4), *rows, ["é" * 200, "", "x" * 240, "x" * 241])
+        texts = dict(file.failures())
+    assert texts == {0: "é" * 118 + "…", 2: "x" * 240, 3: "x" * 237 + "…"}
 
 
 def test_a_sweep_without_a_loadable_world_is_rejected(tmp_path: Path) -> None:
