@@ -52,12 +52,7 @@ class RunOptions:
 
 def run_scene(path: Path, options: RunOptions) -> int:
     """Run the scene at `path` and return the exit status."""
-    if path.suffix.lower() != ".toml":
-        suffix = path.suffix.lower()
-        other = f"unknown kind of file {path.suffix!r}; pysim runs .toml scenes"
-        if suffix in foreign_suffixes():
-            other = MODEL
-        raise PysimError(str(path), KINDS.get(suffix, other))
+    check_suffix(path)
     _check_outputs(options)
     if options.live:
         from pysim.render.interactive import check_display  # noqa: PLC0415, VTK costs a second
@@ -87,6 +82,15 @@ def run_scene(path: Path, options: RunOptions) -> int:
     if options.movie is not None:
         make_movie(trajectory, options.movie, quiet=options.quiet)
     return 0
+
+
+def check_suffix(path: Path) -> None:
+    """Reject a file that is not a scene, by its suffix."""
+    suffix = path.suffix.lower()
+    if suffix == ".toml":
+        return
+    other = f"unknown kind of file {path.suffix!r}; pysim runs .toml scenes"
+    raise PysimError(str(path), KINDS.get(suffix, MODEL if suffix in foreign_suffixes() else other))
 
 
 def _run_in_window(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING
 from pysim.cli import INTERRUPTED
 from pysim.cli.messages import print_line, print_message
 from pysim.cli.progress import TaskBar
-from pysim.cli.run import parse_overrides
+from pysim.cli.run import check_suffix, parse_overrides
 from pysim.errors import PysimError
 from pysim.sweeps import run_sweep
 from pysim.sweeps.sweep import PIECE
@@ -42,13 +41,14 @@ class SweepOptions:
 
 def sweep_scene(path: Path, options: SweepOptions) -> int:
     """Run the sweep and return the exit status."""
+    check_suffix(path)
     output = options.output or Path(path.stem + ".nc")
     if output.suffix not in DATASETS:
         problem = f"unknown kind of file {output.suffix!r}; name it {' or '.join(DATASETS)}"
         raise PysimError(str(output), problem)
-    parameters = _parameters(options.grids, "--grid", "=", "KEY=FIRST:LAST:COUNT or KEY=A,B,…")
-    parameters |= _parameters(options.samples, "--sample", "~", "KEY~normal(1,0.05)")
-    begin = time.perf_counter()
+    parameters: dict[str, str] = {}
+    _add(parameters, options.grids, "--grid", "=", "KEY=FIRST:LAST:COUNT or KEY=A,B,…")
+    _add(parameters, options.samples, "--sample", "~", "KEY~normal(1,0.05)")
     bar = _Bar(path.stem, shown=not options.quiet)
     try:
         with bar:
@@ -61,34 +61,32 @@ def sweep_scene(path: Path, options: SweepOptions) -> int:
             )  # fmt: skip
     except KeyboardInterrupt:
         note = f"{output} holds the finished worlds; the same command continues"
-        print_message("interrupted", note)
+        print_message("interrupted", note if output.exists() else "before the first world")
         return INTERRUPTED
     if not options.quiet:
-        _print_summary(output, failed, bar.last, time.perf_counter() - begin)
+        _print_summary(output, failed, bar.last)
     return 0
 
 
-def _parameters(texts: tuple[str, ...], option: str, sign: str, example: str) -> dict[str, str]:
-    """Return the values of each key as text."""
-    found: dict[str, str] = {}
+def _add(
+    found: dict[str, str], texts: tuple[str, ...], option: str, sign: str, example: str
+) -> None:
+    """Add the values of each key as text."""
     for text in texts:
         key, present, value = (part.strip() for part in text.partition(sign))
         if not (key and present and value):
             raise PysimError(f"{option} {text}", f"is not complete; write for example {example}")
+        if key in found:
+            raise PysimError(f"{option} {text}", "gives its key a second time; leave one out")
         found[key] = value
-    return found
 
 
-def _print_summary(
-    output: Path, failed: list[tuple[int, str]], last: SweepUpdate | None, wall: float
-) -> None:
+def _print_summary(output: Path, failed: list[tuple[int, str]], last: SweepUpdate | None) -> None:
     if last is None:
         print_line(f"  sweep       {output} is finished already; --overwrite computes it again")
         return
-    rate = f"{last.rate:.3g} a second" if last.rate else ""
-    print_line(
-        f"  worlds      {last.worlds}, {last.computed} of them computed in {wall:.3g} s, {rate}"
-    )
+    rate = f"{last.wall:.3g} s, {last.rate:.3g} a second"
+    print_line(f"  worlds      {last.worlds}, {last.computed} of them computed in {rate}")
     if failed:
         print_line(f"  failures    {len(failed)}, see the variable failure")
     print_line(f"  dataset     {output}; open it with pysim.load_sweep")

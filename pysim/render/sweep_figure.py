@@ -166,6 +166,7 @@ def _scatter(axis: Axes, x: Array, y: Array) -> None:
 
 
 def _plain(axis: Axes) -> None:
+    axis.set_axisbelow(True)
     axis.grid(visible=True, color="#e3e8ee", linewidth=0.8)
     axis.tick_params(colors=colors.TEXT, length=0)
     for spine in axis.spines.values():

@@ -13,6 +13,7 @@ hypercube, or of a scrambled Sobol sequence (scipy.stats.qmc).
 
 from __future__ import annotations
 
+import operator
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -166,7 +167,10 @@ def plan_of(
     if method not in METHODS:
         raise SimulationError("method", f"there is no {method!r}{did_you_mean(method, METHODS)}")
     given_kind: object = parameters
-    if not isinstance(given_kind, Mapping) or not parameters:
+    if not isinstance(given_kind, Mapping):
+        problem = f"must map keys to values, got {type(parameters).__name__}"
+        raise SimulationError("parameters", f'{problem}; write {{"body.rod.mass": [1, 2]}}')
+    if not parameters:
         raise SimulationError(
             "parameters",
             "there are none; give a value or distribution by key, or write a [sweep] table",
@@ -184,15 +188,24 @@ def plan_of(
         raise SimulationError("n", "is missing; give the number of samples of the distributions")
     if not distributions and n not in (None, 1):
         raise SimulationError("n", f"is {n}, but no key has a distribution; leave it out")
-    samples = 1 if n is None else int(n)
-    if samples < 1:
-        raise SimulationError("n", f"is {n}; give 1 or more")
-    plan = Plan(grids, distributions, samples, method, int(seed))
+    samples = 1 if n is None else whole_number("n", n, 1)
+    plan = Plan(grids, distributions, samples, method, whole_number("seed", seed, 0))
     if plan.worlds > MOST_WORLDS:
         raise SimulationError(
             "parameters", f"make {plan.worlds} worlds, more than the {MOST_WORLDS} allowed"
         )
     return plan
+
+
+def whole_number(name: str, given: object, least: int) -> int:
+    """Return a whole number that is not too small."""
+    try:
+        number = operator.index(given)  # type: ignore[arg-type]
+    except TypeError:
+        raise SimulationError(name, f"is {given!r}; give a whole number, {least} or more") from None
+    if number < least:
+        raise SimulationError(name, f"is {number}; give {least} or more")
+    return number
 
 
 def _parameter(key: str, given: ArrayLike | str) -> Array | Distribution:
@@ -223,6 +236,15 @@ def _numbers(key: str, text: str, words: list[str]) -> list[float]:
     try:
         numbers = [float(word) for word in words]
     except ValueError:
+        from pysim.scene.toml.units import read_unit, split_quantity  # noqa: PLC0415, for this text alone
+
+        for word in words:
+            found = split_quantity(word)
+            if found is not None and read_unit(found[1]) is not None:
+                problem = (
+                    f"{word.strip()!r} has a unit; give the number alone, in SI units and radians"
+                )
+                raise SimulationError(key, problem) from None
         problem = f"{text!r} is neither a grid nor a distribution; give FIRST:LAST:COUNT, A,B,… or KIND(…)"
         raise SimulationError(key, problem) from None
     if not np.isfinite(numbers).all():

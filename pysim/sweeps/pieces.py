@@ -14,7 +14,7 @@ from pysim.simulation.rollouts import rollout
 from pysim.sweeps.quantities import STATISTICS, evaluate, statistics
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from numpy.typing import NDArray
 
@@ -89,7 +89,7 @@ class PieceRunner:
                 failures.append("")
             except PysimError as error:
                 found.append(None)
-                failures.append(str(error))
+                failures.append(_first_line(with_keys_as_given(error, each)))
         return found, failures
 
     def _runs(self, scenes: dict[int, Scene], first: int) -> list[tuple[list[int], Rollout]]:
@@ -105,3 +105,18 @@ class PieceRunner:
                 ([k], rollout([scene], threads=1, worlds=[first + k]))
                 for k, scene in scenes.items()
             ]
+
+
+def with_keys_as_given(error: PysimError, keys: Iterable[str]) -> PysimError:
+    """Return an error that names parameters of a sweep as they are given, without the option of a single run."""
+    where, problem = error.where, error.problem
+    for key in keys:
+        where = where.replace(f"--set {key}", key)
+        problem = problem.replace(f"--set {key}", key)
+    return type(error)(where, problem)
+
+
+def _first_line(error: PysimError) -> str:
+    """Return the first of the errors of a file, with the number of the others."""
+    first, *others = str(error).splitlines()
+    return f"{first} (and {len(others)} more)" if others else first

@@ -21,12 +21,14 @@ import numpy as np
 
 from pysim.errors import PysimError, PysimWarning, SimulationError
 from pysim.scene import read_sweep
+from pysim.scene.toml.overrides import checked_overrides
 from pysim.simulation import load_scene
+from pysim.simulation.loading import Scene
 from pysim.simulation.run import output_times
 from pysim.sweeps.dataset import SweepFile, described, load_sweep
 from pysim.sweeps.new_dataset import create
-from pysim.sweeps.parameters import plan_of
-from pysim.sweeps.pieces import PieceRunner
+from pysim.sweeps.parameters import plan_of, whole_number
+from pysim.sweeps.pieces import PieceRunner, with_keys_as_given
 from pysim.sweeps.quantities import check_signals, default_signals
 
 if TYPE_CHECKING:
@@ -37,7 +39,6 @@ if TYPE_CHECKING:
     from distributed import Client
     from numpy.typing import ArrayLike, NDArray
 
-    from pysim.simulation.loading import Scene
     from pysim.sweeps.parameters import Distribution
     from pysim.sweeps.pieces import PieceResult
 
@@ -74,7 +75,7 @@ class SweepProgress(Protocol):
 
 
 def sweep(
-    scene: str | PathLike[str],
+    scene: str | PathLike[str] | Scene,
     parameters: Mapping[str, ArrayLike | str | Distribution] | None = None,
     n: int | None = None,
     *,
@@ -93,7 +94,7 @@ def sweep(
     """Run a scene with many values of its parameters and return the labelled dataset, which is read lazily.
 
     Args:
-        scene: the `.toml` file.
+        scene: the `.toml` file, or a scene that was loaded from one, whose overrides hold in all worlds.
         parameters: by the path of a key, a grid (a list, an array, "FIRST:LAST:COUNT" or "A,B,C") or a distribution
             ("normal(mean, deviation)", "uniform(lower, upper)", "loguniform(lower, upper)", "triangular(lower, mode,
             upper)"). The worlds are all combinations of grid values, each with the same `n` samples. None for those
@@ -137,7 +138,7 @@ def sweep(
 
 
 def run_sweep(
-    scene: str | PathLike[str],
+    scene: str | PathLike[str] | Scene,
     parameters: Mapping[str, ArrayLike | str | Distribution] | None,
     n: int | None,
     *,
@@ -154,13 +155,15 @@ def run_sweep(
     scheduler: str | Client | None = None,
 ) -> list[tuple[int, str]]:
     """Run a sweep as `sweep` does, and return the worlds that ended early and why."""
-    same = dict(overrides or {})
+    scene, same = _source(scene, overrides)
     table = read_sweep(scene, same)
     if parameters is None:
         parameters = {**table.grid, **table.sample}
         n = table.samples if n is None else n
     method, seed = method or table.method, table.seed if seed is None else seed
-    signals = list(table.signals if signals is None else signals)
+    signals = table.signals if signals is None else signals
+    signals = [signals] if isinstance(signals, str) else list(signals)
+    threads = whole_number("threads", threads, 0)
     plan = plan_of(parameters, n, method, seed)
     if piece < 1:
         raise SimulationError(
@@ -200,6 +203,19 @@ def run_sweep(
     return failed
 
 
+def _source(
+    scene: str | PathLike[str] | Scene, overrides: Mapping[str, Any] | None
+) -> tuple[str | PathLike[str], dict[str, Any]]:
+    """Return the file of a scene, and the keys that are changed in all worlds."""
+    same = dict(checked_overrides(overrides or {}))
+    if isinstance(scene, Scene):
+        if not scene.spec.path.is_file():
+            problem = "was not read from a file; save it, and pass the file"
+            raise SimulationError("scene", problem)
+        return scene.spec.path, {**scene.spec.overrides, **same}
+    return scene, same
+
+
 def _first_scene(
     path: str | PathLike[str], same: dict[str, Any], values: dict[str, Array], *, allow_code: bool
 ) -> Scene:
@@ -219,7 +235,7 @@ def _first_scene(
         except PysimError as error:
             first = first or error
     assert first is not None
-    raise first
+    raise with_keys_as_given(first, values) from None
 
 
 def _check_same(path: Path, description: dict[str, Any]) -> None:

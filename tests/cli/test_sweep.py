@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import pysim
-from pysim.cli import main
+from pysim.cli import main, sweep
 
 pytest.importorskip("xarray")
 SPRING = str(Path(__file__).parents[2] / "scenes" / "spring.toml")
@@ -54,6 +54,14 @@ def test_the_command_writes_the_dataset_of_the_function(
             ["--grid", "joint[0].damping=1,2", "-o", "a.zip"],
             "error: a.zip: unknown kind of file '.zip'; name it .nc or .h5\n",
         ),
+        (
+            ["--grid", "joint[0].damping=1,2", "--grid", "joint[0].damping=3"],
+            "error: --grid joint[0].damping=3: gives its key a second time; leave one out\n",
+        ),
+        (
+            ["--grid", "joint[0].damping=1", "--sample", "joint[0].damping~normal(1,0.1)"],
+            "error: --sample joint[0].damping~normal(1,0.1): gives its key a second time; leave one out\n",
+        ),
     ],
 )
 def test_an_option_that_is_not_understood_is_rejected(
@@ -61,6 +69,25 @@ def test_an_option_that_is_not_understood_is_rejected(
 ) -> None:
     assert main(["sweep", SPRING, *words]) == 2
     assert capsys.readouterr().err == text
+
+
+def test_only_scenes_are_swept(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    run = tmp_path / "a.h5"
+    run.touch()
+    assert main(["sweep", str(run), "--grid", "joint[0].damping=1,2"]) == 2
+    expected = f"error: {run}: is a trajectory; open it with pysim view\n"
+    assert capsys.readouterr().err == expected
+
+
+def test_an_interrupt_before_the_first_world_says_so(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupt(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(sweep, "run_sweep", interrupt)
+    assert main(["sweep", SPRING, *WORDS, "-o", str(tmp_path / "a.nc")]) == 130
+    assert capsys.readouterr().err == "interrupted: before the first world\n"
 
 
 @pytest.mark.slow
