@@ -165,7 +165,7 @@ class StateFeedback(Controller):
     target: tuple[float, ...] = ()  # of q, then v; 0 by default
 
     def output(self, inputs: Any) -> Any:
-        x = np.array([*np.atleast_1d(inputs.q), *np.atleast_1d(inputs.v)], object)
+        x = np.hstack([np.asarray(values, object) for values in (inputs.q, inputs.v)])
         if self.target:
             x = x - np.array(self.target, float)
         force = -(np.array(self.gain, float) @ x)

@@ -279,3 +279,20 @@ def test_state_feedback_holds_a_pole_upright(tmp_path, period):
     )
     whole, rows = run_at(tmp_path, text + motor("lqr", "x"), case.at(quantity))
     case.agrees(quantity, states(whole, rows))
+
+
+def test_state_feedback_of_one_coordinate_is_a_pd_controller(tmp_path):
+    start = disc(0.1, 0.02, 0.4, -1.0) + simulation(duration=0.2, step=1e-3)
+    keys = {"pd": {"inputs": ["home", "angle.q", "angle.v"], "kp": 3.0, "kd": 0.2}}
+    keys["state_feedback"] = {
+        "inputs": ["angle.q", "angle.v"],
+        "gain": [[3.0, 0.2]],
+        "target": [0.1, 0],
+    }
+    ends = []
+    for kind, own in keys.items():
+        controller = table("controller", name="hold", type=kind, **own)
+        text = start + constant("home", 0.1, "rad") + controller + motor("hold")
+        run = pysim.simulate(scene_of(tmp_path, text))
+        ends.append(np.column_stack([run.q, run.v]))
+    np.testing.assert_allclose(ends[0], ends[1], atol=1e-13)
