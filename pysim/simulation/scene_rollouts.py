@@ -595,9 +595,12 @@ class _ContactRecorder:
                 problem = "has other pairs that touch than scene[0]"
                 raise SimulationError(f"scene[{k}]", f"{problem}; record it in a call of its own")
         empty = np.full((2, count, rows, len(names), 3), np.nan)
-        empty[:, :, 0] = 0
         self._contacts = first
         self.found = PairForces(names, *empty)
+        for k, scene in enumerate(worlds.scenes):
+            own = slice(None) if len(worlds.scenes) == 1 else slice(k, k + 1)
+            start = start_report(scene, worlds.q0[own], worlds.v0[own])
+            self.found.force[own, 0], self.found.impulse[own, 0] = pair_sums(first, start)
 
     def add(self, row: int, report: Array, worlds: NDArray[np.bool_]) -> None:
         """Record the forces at a row, and add the impulses before it, of the worlds that are chosen."""

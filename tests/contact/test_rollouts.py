@@ -66,6 +66,25 @@ def test_worlds_of_a_scene_are_the_runs_of_simulate(
         np.testing.assert_array_equal(run.contacts.impulse[k], alone.contact_impulses)
 
 
+@pytest.mark.parametrize("integrator", ["rk4", "dopri5"])
+def test_smooth_contacts_act_from_the_first_row_on(tmp_path: Path, integrator: str) -> None:
+    """Under smooth forces, unlike convex steps, a body that starts in the ground has a force at once."""
+    ball = free("ball", "{ sphere = { radius = 0.1 } }", 0.5, "{ xyz = [0, 0, 0.0999] }") + GROUND
+    scene = world(
+        tmp_path,
+        ball,
+        surface="friction = 0.6\nstiffness = 1e4",
+        duration=0.02,
+        every=0.01,
+        run=f'integrator = "{integrator}"',
+    )
+    run, alone = pysim.rollout(scene, contacts=True), pysim.simulate(scene)
+    assert run.contacts is not None
+    np.testing.assert_allclose(alone.contact_forces[0], [[0, 0, 0.5]], rtol=1e-9)
+    np.testing.assert_array_equal(run.contacts.force, alone.contact_forces)
+    np.testing.assert_array_equal(run.contacts.impulse, alone.contact_impulses)
+
+
 def test_worlds_of_many_bodies_are_the_runs_of_simulate(
     tmp_path: Path, rng: np.random.Generator
 ) -> None:
