@@ -358,6 +358,10 @@ def _convex_bound(scene: Scene, N: Array) -> tuple[float, Mode | None]:
     rates = np.linalg.eigvals(A)
     by_q, by_rate = M @ A[n:, :n], M @ A[n:, n:]
     fastest, growing = float(np.abs(rates).max()), max(float(rates.real.max()), 0.0)
+    if (
+        fastest == 0
+    ):  # the forces change with the state, but no motion grows, decays or swings by them
+        return np.inf, None
 
     def implicit(h: float) -> list[Array]:
         found = _engine.actuator_damping(engine, q, v, run.numbers, scene.actuation, h)

@@ -213,3 +213,22 @@ def test_servos_of_a_robot_act_as_springs_and_dampers_of_its_joints(tmp_path: Pa
     assert run.contact_forces[-1].any()
     each = [name for name in run.work if name.endswith("servo")]
     assert len(each) == 12
+
+
+def test_a_force_without_stiffness_and_damping_does_not_limit_the_step(tmp_path: Path) -> None:
+    """A push that an event releases at 0.05 m; closed form: t = √(2 h/(F/m − g)), and free flight after it."""
+    text = (
+        table("body", name="ball", mass=2.0, inertia={"xx": 0.01, "yy": 0.02, "zz": 0.03})
+        + table("joint", name="free", type="free", parent="world", child="ball")
+        + table("force", name="push", type="constant_force", b="ball", load=[0.0, 0.0, 40.0])
+        + table("event", name="up", joint="free", coordinate="z", at=0.05, release=["push"])
+    )
+    scene = scene_of(tmp_path, text + simulation("convex", duration=0.2, step=1e-3))
+    assert step_bounds(scene).stable == np.inf
+    run = pysim.simulate(scene)
+    up = 40.0 / 2.0 - G
+    t = np.sqrt(2 * 0.05 / up)
+    np.testing.assert_allclose(run.events.t, [t], atol=1e-3)
+    rest = run.t[-1] - t
+    expected = 0.05 + up * t * rest - G * rest**2 / 2
+    np.testing.assert_allclose(run.q[-1, 2], expected, atol=2e-3)
