@@ -196,11 +196,19 @@ def _csv_columns(plugin: Table) -> tuple[Array, Array]:
     path = Path(plugin.file)
     try:
         lines = path.read_text("utf-8-sig").splitlines()
+        rows = [row for row in csv.reader(lines) if row]
     except OSError as error:
         problem = f"cannot be read, {(error.strerror or str(error)).lower()}"
         raise PysimError(str(path), f"{problem}; paths are relative to the scene") from error
-    rows = [row for row in csv.reader(lines) if row]
+    except UnicodeDecodeError as error:
+        problem = f"is not UTF-8 text at byte {error.start}"
+        raise PysimError(str(path), f"{problem}; save it as UTF-8") from error
+    except csv.Error as error:
+        problem = f"is not a table of comma-separated values, {error}"
+        raise PysimError(str(path), f"{problem}; export it again") from error
     names = [name.strip() for name in rows[0]] if rows else []
+    if not names:
+        raise PysimError(f"{path}:1", "is empty; write the names of the columns in the first line")
     columns = []
     for name in (plugin.time, plugin.column or next((n for n in names if n != plugin.time), "")):
         if len(names) == 1 and len(names[0].split(";")) > 1:

@@ -153,6 +153,7 @@ CSV = [
         "3: column 'h' must hold a number, it is empty; fill it or remove the line",
     ),
     ("t,hh\n0,1\n1,2\n", "1: has no column 'h'; did you mean 'hh'?"),
+    ("", "1: is empty; write the names of the columns in the first line"),
     (
         "t;h\n0;1\n1;2\n",
         "1: separates columns by semicolons, 't;h'; write commas, and decimal points",
@@ -168,6 +169,27 @@ def test_a_hole_in_a_file_is_reported_with_its_line(tmp_path, text, problem):
         scene_of(tmp_path, scene + simulation(duration=1.0))
     assert f"data.csv:{problem} (" in str(caught.value)
     assert "signal 'h')" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("data", "problem"),
+    [
+        (b"t,h\n0,1\n1,\xff\n", "is not UTF-8 text at byte 10; save it as UTF-8"),
+        (
+            b't,h\n0,"' + b"1" * 140_000 + b'"\n',
+            (
+                "is not a table of comma-separated values, field larger than field limit (131072); "
+                "export it again"
+            ),
+        ),
+    ],
+)
+def test_a_file_that_is_not_a_table_is_reported(tmp_path, data, problem):
+    (tmp_path / "data.csv").write_bytes(data)
+    scene = disc() + table("signal", name="h", type="table", file="data.csv", column="h")
+    with pytest.raises(pysim.errors.PysimError) as caught:
+        scene_of(tmp_path, scene + simulation(duration=1.0))
+    assert f"data.csv: {problem} (" in str(caught.value)
 
 
 BROKEN = {
