@@ -437,12 +437,18 @@ class GraphBuilder:
                 found[channel.name] = self._shaped(
                     self.held(self._state_places[block.name, channel.name])
                 )
+        kept = [channel.name for channel in _memory_of(block.plugin)]
+        if kept and "memory" not in offered:
+            offered.append("memory")
+            if all(name in found for name in kept):
+                found["memory"] = SimpleNamespace(**{name: found[name] for name in kept})
         for name in wanted:
             if name not in offered:
                 problem = f"has the unknown argument {name!r}; choose among {', '.join(offered)}"
                 raise JointError(method_place(block.plugin, method), problem)
-            if name not in found and name in {channel.name for channel in _memory_of(block.plugin)}:
-                problem = f"{block.label}: has the memory {name!r}, which changes at instants"
+            if name not in found and name in {*kept, "memory"}:
+                owned = ", ".join(repr(own) for own in kept) if name == "memory" else repr(name)
+                problem = f"{block.label}: has the memory {owned}, which changes at instants"
                 raise SceneError(block.where, f"{problem}; give it a period [s]")
             if name not in found:
                 found[name] = self._argument(block, name, method)
@@ -1016,6 +1022,7 @@ class GraphBuilder:
     def _readings(self) -> tuple[list[int], tuple[RecordedSignal, ...]]:
         nodes: list[int] = []
         recorded = []
+        owners: dict[str, str] = {}
         for block in self.blocks.values():
             if block.kind in ("actuator", "force"):
                 continue
@@ -1029,6 +1036,7 @@ class GraphBuilder:
                 full = block.name if len(declared) == 1 else f"{block.name}.{name}"
                 channel = 1 if block.plugin is None else _channel(block.plugin, name).size
                 single = len(numbers) == 1 and channel in (1, "n")
+                _take_name(owners, full, block, "an output")
                 recorded.append(
                     RecordedSignal(full, values.units[name], len(nodes), len(numbers), single)
                 )
@@ -1038,6 +1046,7 @@ class GraphBuilder:
                 kept = self.held(self._state_places[block.name, part.name])
                 single = len(kept) == 1
                 full = f"{block.name}.{part.name}"
+                _take_name(owners, full, block, "a state")
                 recorded.append(RecordedSignal(full, "", len(nodes), len(kept), single))
                 nodes += kept
         for own in self._driven.values():
@@ -1160,6 +1169,18 @@ def _signal_unit(plugin: Any, name: str) -> str:
 
     kind = field_type(type(plugin), fields_of(type(plugin))[name])
     return kind.unit if isinstance(kind, SignalField) else ""
+
+
+def _take_name(owners: dict[str, str], name: str, block: GraphBlock, what: str) -> None:
+    """Note whose recorded numbers have a name.
+
+    Raises:
+        SceneError: it is taken.
+    """
+    if name in owners:
+        problem = f"{what} of {block.label} is recorded as {name!r}, as is {owners[name]}"
+        raise SceneError(block.where, f"{problem}; rename one")
+    owners[name] = f"{what} of {block.label}"
 
 
 def _needs(block: GraphBlock, key: str, name: str) -> SceneError:

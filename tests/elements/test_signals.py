@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 import pysim
+from pysim.controllers import Controller, controller, real, signal
+from pysim.errors import SceneError
 from tests.elements.blocks import (
     FIXED,
     constant,
@@ -122,3 +124,68 @@ def test_blocks_of_one_instant_run_in_the_order_of_the_graph(tmp_path):
     whole = pysim.simulate(scene_of(tmp_path, text + simulation("rk4", duration=0.5)))
     np.testing.assert_allclose(whole.signals["first"], whole.q[:, 0], rtol=1e-14)
     np.testing.assert_array_equal(whole.signals["second"], whole.signals["first"])
+
+
+@controller("test_counter")
+class Counter(Controller):
+    """Number of instants so far, and the input at the last one."""
+
+    inputs = signal("x", unit="")
+    outputs = signal("count") * signal("last", unit="")
+    memory = real("number") * real("read")
+
+    def update(self, memory, inputs):
+        return memory.number + 1.0, inputs.x
+
+    def output(self, t, memory):
+        return memory.number, memory.read
+
+
+def counter(**keys):
+    return table("controller", name="counter", type="test_counter", inputs=["angle.q"], **keys)
+
+
+def test_a_method_that_names_memory_receives_all_its_parts(tmp_path):
+    scene = scene_of(tmp_path, disc(v=1.0) + counter(period=0.02) + simulation(duration=0.1))
+    run = pysim.simulate(scene)
+    assert run.signals["counter.count"][-1] == 5  # the instants before the one at 0.1 s
+    np.testing.assert_allclose(run.signals["counter.last"][-1], 0.08, rtol=1e-12)
+
+
+def test_memory_without_instants_is_reported_with_its_parts(tmp_path):
+    with pytest.raises(SceneError) as caught:
+        scene_of(tmp_path, disc() + counter() + simulation())
+    problem = "has the memory 'number', 'read', which changes at instants; give it a period [s]"
+    assert str(caught.value).endswith(problem)
+
+
+@controller("test_one_name")
+class OneName(Counter):
+    """A memory that has the name of an output."""
+
+    memory = real("count") * real("read")
+
+    def update(self, memory, inputs):
+        return memory.count, inputs.x
+
+    def output(self, t, memory):
+        return memory.count, memory.read
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        (
+            table("controller", name="c", type="test_one_name", inputs=["angle.q"], period=0.02),
+            "a state of controller 'c' is recorded as 'c.count', as is an output of controller 'c'; rename one",
+        ),
+        (
+            constant("angle.v", 1.0, "rad"),
+            "an output of sensor 'angle' is recorded as 'angle.v', as is an output of signal 'angle.v'; rename one",
+        ),
+    ],
+)
+def test_two_recorded_signals_of_one_name_are_rejected(tmp_path, text, problem):
+    with pytest.raises(SceneError) as caught:
+        scene_of(tmp_path, disc() + text + simulation())
+    assert str(caught.value).endswith(problem)
