@@ -15,6 +15,7 @@ from pysim.errors import PysimError, did_you_mean
 from pysim.joints.documentation import comments_of
 from pysim.plugins.fields import field_type, fields_of, spelled
 from pysim.plugins.files import run_plugin
+from pysim.scene.toml.constraint_tables import Force as ForceTable
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from pysim.plugins.registry import PluginKind
 
 ALL: dict[str, PluginKind[Any]] = {"force": FORCES, **KINDS}
+SPRING = "Spring and damper between two points, along the line through them."
+SPRING_KEYS = ("stiffness", "damping", "length")
 
 
 def describe_elements(name: str | None, plugin: Path | None) -> None:
@@ -41,9 +44,16 @@ def describe_elements(name: str | None, plugin: Path | None) -> None:
         if name is None or all(name not in ALL[kind].registered for kind in ALL):
             print_line("`pysim elements NAME` explains a type.")
             return
+    if name in FORCES.builtin:
+        describe_spring(name)
+        return
     found = [(kind, ALL[kind].registered[name]) for kind in ALL if name in ALL[kind].registered]
     if not found:
-        known = [*ALL, *(type_ for kind in ALL.values() for type_ in kind.registered)]
+        known = [
+            *ALL,
+            *FORCES.builtin,
+            *(type_ for kind in ALL.values() for type_ in kind.registered),
+        ]
         raise PysimError("elements", f"unknown kind or type {name!r}{did_you_mean(name, known)}")
     for kind, cls in found:
         describe(kind, name, cls)
@@ -53,9 +63,29 @@ def list_kind(kind: str) -> None:
     """Print one line for each type of a kind."""
     rows = [
         (name, ", ".join(fields_of(plugin)), _first_line(plugin))
-        for name, plugin in sorted(ALL[kind].registered.items())
+        for name, plugin in ALL[kind].registered.items()
     ]
-    print_columns((f"[[{kind}]]", "keys", "what it is"), rows)
+    if kind == "force":
+        rows += [(name, ", ".join(SPRING_KEYS), SPRING) for name in FORCES.builtin]
+    print_columns((f"[[{kind}]]", "keys", "what it is"), sorted(rows))
+    print_line()
+
+
+def describe_spring(name: str) -> None:
+    """Print the keys of the spring, which is part of the engine."""
+    print_line(f'[[force]] type = "{name}"')
+    print_line(f"  {SPRING}")
+    print_line(
+        "  place       a, at_a, b and at_b: bodies or frames, and points in them; a and b are the world by default"
+    )
+    rows = []
+    for key in SPRING_KEYS:
+        field = ForceTable.model_fields[key]
+        extra = field.json_schema_extra
+        unit = str(extra["unit"]) if isinstance(extra, dict) else ""
+        rows.append((key, "float", unit, repr(field.default), field.description or ""))
+    print_line()
+    print_columns(("key", "type", "unit", "default", ""), rows)
     print_line()
 
 

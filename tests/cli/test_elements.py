@@ -12,7 +12,17 @@ from pysim.elements.force import FORCES
 @pytest.mark.parametrize(
     ("kind", "names"),
     [
-        ("force", ["path_spring", "slack_spring", "weighted_stop", "thruster", "lugre_friction"]),
+        (
+            "force",
+            [
+                "spring",
+                "path_spring",
+                "slack_spring",
+                "weighted_stop",
+                "thruster",
+                "lugre_friction",
+            ],
+        ),
         ("signal", ["constant", "waypoints", "trajectory"]),
         ("sensor", ["imu", "noisy", "force_torque"]),
         ("controller", ["pid", "computed_torque"]),
@@ -57,3 +67,13 @@ def test_comments_of_keys_are_shown_without_notes_to_type_checkers(capsys):
     answer(["elements", "thruster"])
     line = next(x for x in capsys.readouterr().out.splitlines() if x.split()[:1] == ["command"])
     assert line.split() == ["command", "Signal", "required", "sets", "the", "thrust"]
+
+
+def test_the_spring_of_the_engine_is_described_with_its_units(capsys):
+    assert answer(["elements", "spring"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == '[[force]] type = "spring"'
+    assert lines[2].startswith("  place       a, at_a, b and at_b: bodies or frames")
+    rows = {line.split()[0]: line.split()[2:4] for line in lines[4:] if line.strip()}
+    expected = {"stiffness": ["N/m", "0.0"], "damping": ["N·s/m", "0.0"], "length": ["m", "0.0"]}
+    assert {key: rows[key] for key in expected} == expected
