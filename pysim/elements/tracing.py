@@ -156,7 +156,9 @@ def _call(plugin: Force, method: str, available: Mapping[str, Any]) -> object:
     ]
     unknown = [name for name in names if name not in available]
     if unknown:
-        problem = f"has the unknown argument {unknown[0]!r}; choose among {', '.join(available)}"
+        others = () if method == "energy" else (*plugin.states.names, "t")
+        offered = ", ".join([*available, *others])
+        problem = f"has the unknown argument {unknown[0]!r}; choose among {offered}"
         raise JointError(method_place(plugin, method), problem)
     try:
         result: object = function(**{name: available[name] for name in names})

@@ -494,7 +494,10 @@ def _make_read_only(values: Iterable[object]) -> None:
 
 
 def _finite(values: ArrayLike, name: str, shape: tuple[int, ...]) -> Array:
-    array = np.asarray(values, float)
+    try:
+        array = np.asarray(values, float)
+    except (TypeError, ValueError):
+        raise ModelError(name, f"must be numbers of shape {shape}, got {values!r}") from None
     if array.shape != shape:
         raise ModelError(name, f"must have shape {shape}, got {array.shape}")
     if not np.isfinite(array).all():

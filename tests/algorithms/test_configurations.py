@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+import pysim
 from pysim.joints import Joint, Pose, joint as registered, real, rotation
 from pysim.scene.spec import BodySpec, ModelSpec
 from pysim.simulation.loading import compile_model
@@ -89,8 +90,6 @@ def test_random_configurations_are_unit_and_within_limits(rng):
 def test_changed_copies_leave_the_model_alone(pair, rng):
     model, tree = pair
     q, v = model.random_configuration(rng), rng.normal(size=model.nv)
-    import pysim
-
     before = pysim.rnea(model, q, v, v)
     heavy = model.with_parameters(2 * model.parameters).with_armature(2 * model.armature)
     np.testing.assert_allclose(pysim.rnea(heavy, q, v, v), 2 * before, rtol=1e-12)
@@ -99,6 +98,13 @@ def test_changed_copies_leave_the_model_alone(pair, rng):
     np.testing.assert_array_equal(pysim.rnea(model, q, v, v), before)
     assert heavy.total_mass == pytest.approx(2 * model.total_mass)
     np.testing.assert_allclose(np.diag(tree.armature()), model.armature)
+
+
+def test_numbers_that_cannot_be_read_are_reported_with_their_argument(pair):
+    model, _ = pair
+    with pytest.raises(pysim.ModelError) as caught:
+        model.with_gravity("down")
+    assert str(caught.value) == "gravity: must be numbers of shape (3,), got 'down'"
 
 
 def test_a_seed_draws_what_its_generator_draws(pair):

@@ -161,7 +161,7 @@ def test_wrong_plugins_are_reported_with_the_author_s_line(tmp_path):
             f'type = "unknown_argument"\n{path}',
             (
                 f"{line_of(UnknownArgument.tension)}: UnknownArgument.tension: has the unknown argument 'speed'; "
-                f"choose among length, rate {where}"
+                f"choose among length, rate, t {where}"
             ),
         ),
         (
