@@ -24,7 +24,8 @@ def print_ranges(found: RangesOfMotion) -> None:
         (own.name, _interval(own.lower, own.upper, own.unit), *_clear(own))
         for own in found.coordinates
     ]
-    print_columns(("coordinate", "range", "without overlap", "then overlap"), rows)
+    if rows:
+        print_columns(("coordinate", "range", "without overlap", "then overlap"), rows)
     pairs = "1 pair" if found.pairs == 1 else f"{found.pairs} pairs"
     counts = f"{pairs} of links in {found.configurations} configurations"
     print_line(f"  overlap     {counts}, meshes as their convex hulls")

@@ -95,7 +95,7 @@ def ranges_of_motion(model: Model, start: ArrayLike) -> RangesOfMotion:
     alone = [_moved(q, own) for own in found]
     overlap = shapes.overlaps(np.vstack([q, *alone, random]))  # (configurations, pairs)
     at_start, by_joint, drawn = overlap[0], overlap[1:-SAMPLES], overlap[-SAMPLES:]
-    steps = by_joint.reshape(len(found), STEPS, -1)
+    steps = by_joint.reshape(len(found), STEPS, len(shapes.pairs))
     coordinates = [
         _with_clear(own, q[own.index], mask & ~at_start, shapes.pairs)
         for own, mask in zip(found, steps, strict=True)

@@ -598,9 +598,9 @@ class _ContactRecorder:
         self._contacts = first
         self.found = PairForces(names, *empty)
         for k, scene in enumerate(worlds.scenes):
-            own = slice(None) if len(worlds.scenes) == 1 else slice(k, k + 1)
-            start = start_report(scene, worlds.q0[own], worlds.v0[own])
-            self.found.force[own, 0], self.found.impulse[own, 0] = pair_sums(first, start)
+            which = slice(0, count) if len(worlds.scenes) == 1 else slice(k, k + 1)
+            start = start_report(scene, worlds.q0[which], worlds.v0[which])
+            self.found.force[which, 0], self.found.impulse[which, 0] = pair_sums(first, start)
 
     def add(self, row: int, report: Array, worlds: NDArray[np.bool_]) -> None:
         """Record the forces at a row, and add the impulses before it, of the worlds that are chosen."""

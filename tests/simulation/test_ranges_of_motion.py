@@ -238,6 +238,27 @@ def test_joints_and_links_that_are_not_examined_are_named(
     assert "  overlap     upper: not examined, without a collision shape\n" in printed
 
 
+def test_a_scene_without_coordinates_that_have_a_range_is_checked(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """A free body and a slide without limits: neither coordinates nor pairs are examined."""
+    text = """
+    [[body]]
+    name = "block"
+    shape = { box = { x = 0.1, y = 0.1, z = 0.1 }, density = 500 }
+    [[joint]]
+    name = "flies"
+    type = "free"
+    child = "block"
+    """
+    Path("s.toml").write_text(text, "utf-8")
+    assert main(["check", "s.toml", "--ranges"]) == 0
+    printed = capsys.readouterr().out
+    assert "  overlap     0 pairs of links in 401 configurations" in printed
+    assert "  overlap     flies: at the start, as not all coordinates have limits\n" in printed
+    assert "without overlap" not in printed
+
+
 def test_a_follower_narrows_the_range_of_its_leader() -> None:
     follow = 'mimic = { joint = "bend", ratio = -2.0, offset = 0.5 }\nlimits = { lower = -1.5, upper = 2.5 }\n'
     Path("s.toml").write_text(
