@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-Spec = TypeVar("Spec", "JointSpec", "ModelSpec", "SceneSpec")
+Spec = TypeVar("Spec", "BodySpec", "JointSpec", "ModelSpec", "SceneSpec")
 
 
 @dataclass(frozen=True)

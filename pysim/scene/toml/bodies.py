@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
+MASS_KEYS = frozenset({"mass", "com", "inertia"})  # which affect θ alone
+
 
 @dataclass
 class BodyReader:
@@ -45,9 +47,7 @@ class BodyReader:
 
     def read(self, body: Body, path: Steps) -> BodySpec:
         """Return the specification of the table at `path`."""
-        solids = [
-            (solid, self._shape(solid, (*path, "shape", k))) for k, solid in enumerate(body.shape)
-        ]
+        solids = self._solids(body, path)
         visuals = [
             (visual, self._shape(visual, (*path, "visual", k)))
             for k, visual in enumerate(body.visual)
@@ -66,6 +66,15 @@ class BodyReader:
         theta = self._theta(body, path, solids)
         where = self.problems.source.where(path)
         return BodySpec(body.name, theta, geometries, where, collisions)
+
+    def theta(self, body: Body, path: Steps) -> Array:
+        """Return θ (10,) of the table at `path`."""
+        return self._theta(body, path, self._solids(body, path))
+
+    def _solids(self, body: Body, path: Steps) -> list[tuple[Solid, Shape | None]]:
+        return [
+            (solid, self._shape(solid, (*path, "shape", k))) for k, solid in enumerate(body.shape)
+        ]
 
     def _collisions(
         self, body: Body, path: Steps, solids: list[tuple[Solid, Shape | None]]
@@ -134,7 +143,7 @@ class BodyReader:
         if body.mass is None:
             self._refuse_massless(body, path, given)
             return np.zeros(10)
-        if not solids or not _spreads_mass(body):
+        if not solids or not spreads_mass(body):
             return self._from_numbers(body, path)
         if "com" in given:
             problem = "comes from the shape here; leave com out, or give an inertia too"
@@ -210,13 +219,13 @@ def _density_of_mass(body: Body, solids: list[tuple[Solid, Shape | None]]) -> st
     return f" (shape.density = {density:.6g} makes {body.mass:g} [kg])"
 
 
-def _spreads_mass(body: Body) -> bool:
+def spreads_mass(body: Body) -> bool:
     """Return whether the body's mass is distributed over its shapes."""
     return bool(body.mass) and body.inertia is None
 
 
 def _mass_source(body: Body, table: Visual) -> MassSource | None:
-    if not isinstance(table, Solid) or (table.density is None and not _spreads_mass(body)):
+    if not isinstance(table, Solid) or (table.density is None and not spreads_mass(body)):
         return None
     return MassSource(table.density, table.repair, table.convex, table.shell)
 
@@ -229,8 +238,7 @@ def theta_of_numbers(
     Physically inconsistent numbers are replaced with the nearest consistent ones if the policy is "nearest"; otherwise
     they are reported.
     """
-    inertia = np.zeros((3, 3)) if table.inertia is None else _tensor(table.inertia)
-    theta = theta_from_com(table.mass or 0.0, table.com, inertia)
+    theta = theta_as_written(table)
     reason = unphysical_reason(theta)
     if reason is None:
         return theta
@@ -246,6 +254,12 @@ def theta_of_numbers(
         return theta
     log.warning("%s: %s; taken instead: %s", problems.source.where(at), problem, text)
     return nearest_physical(theta)
+
+
+def theta_as_written(table: Body | BodyOverrides) -> Array:
+    """Return θ (10,) of a table's mass, com and inertia, which may be physically inconsistent."""
+    inertia = np.zeros((3, 3)) if table.inertia is None else _tensor(table.inertia)
+    return theta_from_com(table.mass or 0.0, table.com, inertia)
 
 
 def _tensor(inertia: Inertia) -> Array:

@@ -16,6 +16,7 @@ from pysim.scene.mimic import leading
 from pysim.scene.spec import PER_COORDINATE, Mimic, with_fields
 from pysim.scene.toml.keys import SHORTEST_AXIS
 from pysim.scene.toml.plugin_keys import PARAMETERS, check_parameters
+from pysim.scene.toml.tables import Passive
 from pysim.scene.urdf.joints import plain_joint
 
 if TYPE_CHECKING:
@@ -28,11 +29,12 @@ if TYPE_CHECKING:
     from pysim.scene.toml.keys import Configuration
     from pysim.scene.toml.problems import Problems
     from pysim.scene.toml.source import Steps
-    from pysim.scene.toml.tables import Joint, Limits, Passive
+    from pysim.scene.toml.tables import Joint, Limits
 
     Array = NDArray[np.float64]
 
 _ALWAYS = {"name", "type", "parent", "child", "at"}
+COMPLETED_KEYS = frozenset({*Passive.model_fields, "start"})  # see `JointReader.completed`
 
 
 @dataclass
@@ -50,28 +52,38 @@ class JointReader:
             self.problems.add((*path, "type"), problem)
             return None
         self._refuse_keys(table, kind, path)
-        where = self.problems.source.where(path)
+        joint = self.completed(self.plain(table, path), table, path)
+        if table.mimic is not None and kind.nq == 1:
+            m = table.mimic
+            joint = with_fields(joint, mimic=Mimic(m.joint, m.ratio, m.offset))
+        return joint
+
+    def plain(self, table: Joint, path: Steps) -> JointSpec:
+        """Return the joint of a table without its passive forces and start."""
+        kind, where = find_joint(table.type), self.problems.source.where(path)
         joint = plain_joint(
             table.name, table.type, table.parent, table.child, table.at.matrix, where
         )
         joint = with_fields(joint, axis=unit_axis(table.axis, (*path, "axis"), self.problems))
         if kind.plugin is not None:
             own = check_parameters(kind.name, table.parameters, path, self.problems)
-            joint = _as_its_author_starts(with_fields(joint, parameters=own), kind)
-        elif "pitch" in (key.name for key in kind.keys):
+            return _as_its_author_starts(with_fields(joint, parameters=own), kind)
+        if "pitch" in (key.name for key in kind.keys):
             if table.pitch is None:
                 problem = "is missing; give the travel along the axis per radian [m/rad]"
                 self.problems.add((*path, "pitch"), problem)
             else:
-                joint = with_fields(joint, parameters={"pitch": table.pitch})
-        joint = self.with_passive(joint, table, path)
-        if table.start is not None:
-            joint = with_fields(joint, start_q=self.q(table.start, kind, (*path, "start")))
-            joint = self.with_v(joint, table.start.v, (*path, "start", "v"))
-        if table.mimic is not None and kind.nq == 1:
-            m = table.mimic
-            joint = with_fields(joint, mimic=Mimic(m.joint, m.ratio, m.offset))
+                return with_fields(joint, parameters={"pitch": table.pitch})
         return joint
+
+    def completed(self, joint: JointSpec, table: Joint, path: Steps) -> JointSpec:
+        """Return the joint with a table's passive forces and start, which no other of its fields depends on."""
+        joint = self.with_passive(joint, table, path)
+        if table.start is None:
+            return joint
+        kind = find_joint(joint.type)
+        joint = with_fields(joint, start_q=self.q(table.start, kind, (*path, "start")))
+        return self.with_v(joint, table.start.v, (*path, "start", "v"))
 
     def _refuse_keys(self, table: Joint, kind: JointType, path: Steps) -> None:
         """Reject keys that the type does not have."""

@@ -1,0 +1,96 @@
+"""Tables of a world that differs from the first one in numbers.
+
+A table with other numbers is validated again, but not the tables in it in which nothing differs: they are those of the
+first world.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from pysim.scene.toml.constraint_tables import Coupling, Force, Loop
+from pysim.scene.toml.keys import Table
+from pysim.scene.toml.plausibility import is_plausible
+from pysim.scene.toml.tables import Actuator, Body, Joint
+from pysim.scene.toml.world_numbers import UnlikeWorldError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from pysim.scene.toml.reader import ReadScene
+    from pysim.scene.toml.source import Step, Steps
+    from pysim.scene.toml.world_numbers import Numbers
+
+TABLES: dict[str, type[Table]] = {
+    "body": Body,
+    "joint": Joint,
+    "actuator": Actuator,
+    "loop": Loop,
+    "coupling": Coupling,
+    "force": Force,
+}
+
+
+class ChangedTable(NamedTuple):
+    """A table with other numbers than in the first world, and its keys in which they are."""
+
+    table: Any
+    keys: frozenset[Step]
+
+
+class WorldTables:
+    """Tables of the first world, from which those of others are made."""
+
+    def __init__(self, read: ReadScene) -> None:
+        self._read = read
+        self._known: dict[tuple[str, int], dict[str, object]] = {}
+
+    def changed(self, numbers: Mapping[Steps, Numbers]) -> dict[str, dict[int, ChangedTable]]:
+        """Return the tables with other numbers, by name and index.
+
+        Raises:
+            UnlikeWorldError: a number may be implausible.
+            ValidationError: a number is invalid for its key.
+        """
+        cells: dict[tuple[str, int], list[tuple[Steps, Numbers]]] = defaultdict(list)
+        for place, number in numbers.items():
+            if place[0] in TABLES:
+                cells[str(place[0]), int(place[1])].append((place[2:], number))
+        tables: dict[str, dict[int, ChangedTable]] = {name: {} for name in TABLES}
+        for (name, k), changes in cells.items():
+            tables[name][k] = self._table(name, k, changes)
+        return tables
+
+    def _table(self, name: str, k: int, changes: Iterable[tuple[Steps, Numbers]]) -> ChangedTable:
+        values, valid = self._read.values[name][k], self._valid(name, k)
+        keys = frozenset(steps[0] for steps, _ in changes)
+        given = valid | {key: values[key] for key in keys}
+        for steps, number in changes:
+            if not is_plausible(steps, number):
+                raise UnlikeWorldError
+            given = _with_number(given, steps, number)
+        return ChangedTable(TABLES[name].model_validate(given), keys)
+
+    def _valid(self, name: str, k: int) -> dict[str, object]:
+        """Return the values of a table, with the tables in it as they were validated."""
+        if (name, k) not in self._known:
+            table = getattr(self._read.tables, name)[k]
+            inner = {key: getattr(table, key) for key in table.model_fields_set}
+            inner = {key: own for key, own in inner.items() if _is_of_tables(own)}
+            self._known[name, k] = self._read.values[name][k] | inner
+        return self._known[name, k]
+
+
+def _is_of_tables(value: object) -> bool:
+    if isinstance(value, list):
+        return bool(value) and all(map(_is_of_tables, value))
+    return isinstance(value, Table)
+
+
+def _with_number(values: Any, steps: Steps, number: Numbers) -> Any:  # noqa: ANN401, nested tables and lists
+    """Return values with another number at a path; what is not on the path is shared."""
+    first, *rest = steps
+    changed = values.copy()
+    changed[first] = _with_number(values[first], tuple(rest), number) if rest else number
+    return changed
