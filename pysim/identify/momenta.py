@@ -55,21 +55,16 @@ def check_floats(unknowns: Unknowns, source: str) -> None:
 
 
 def _tied_to_world(model: Model, root: int) -> str | None:
-    """Return the loop, spring or coupling that connects a floating mechanism to the world; None without one."""
+    """Return the loop, spring or force that connects a floating mechanism to the world; None without one."""
     for kind, ties in (("loop", model.spec.loops), ("spring", model.spec.springs)):
         for tie in ties:
             if -1 in (_moving(model, tie.a), _moving(model, tie.b)):
                 return f"{kind} {tie.name!r}"
-    for force in model.spec.forces:
-        if -1 in (_moving(model, body) for body in force.bodies):
-            return f"force {force.name!r}"
     base = model.joint_names[root]
     for force in model.spec.forces:
-        if any(name.split(".")[0] == base for name in force.coordinates):
+        of_base = any(name.split(".")[0] == base for name in force.coordinates)
+        if of_base or -1 in (_moving(model, body) for body in force.bodies):
             return f"force {force.name!r}"
-    for coupling in model.spec.couplings:
-        if any(name.split(".")[0] == base for name in (*coupling.terms, *coupling.inputs)):
-            return f"coupling {coupling.name!r}"
     return None
 
 

@@ -25,6 +25,7 @@ from pysim.identify import (
     make_samples,
     predicted_torque,
 )
+from pysim.identify.momenta import check_floats
 from pysim.mechanism.actuation import actuator_forces
 from tests.identify.recordings import mistaken
 
@@ -278,27 +279,94 @@ def test_momenta_identify_a_closed_mechanism_that_floats(tmp_path: Path) -> None
     assert before.max() < 1e-6
 
 
-TETHER = """
+FLOATING_ARM = """
+gravity = [0, 0, 0]
+[[body]]
+name = "frame"
+mass = 3.0
+inertia = { xx = 0.1, yy = 0.2, zz = 0.2 }
+[[body]]
+name = "arm"
+mass = 1.0
+inertia = { xx = 0.1, yy = 0.1, zz = 0.1 }
+[[joint]]
+name = "base"
+type = "free"
+child = "frame"
+[[joint]]
+name = "drive"
+type = "revolute"
+parent = "frame"
+child = "arm"
+"""
+GROUNDED = {
+    "loop 'rail'": '[[loop]]\nname = "rail"\ntype = "point_on_line"\nb = "arm"\n',
+    "spring 'tether'": '[[force]]\nname = "tether"\ntype = "spring"\nb = "frame"\nat_a = [0, 0, 1]\nstiffness = 1.0\n',
+    "force 'bush'": '[[force]]\nname = "bush"\ntype = "linear_drag"\nb = "arm"\ncoefficient = 1.0\n',
+    "force 'rest'": (
+        '[[force]]\nname = "rest"\ntype = "stribeck_friction"\ncoordinates = ["base.vz"]\n'
+        "kinetic = 1.0\nstatic = 1.0\nstribeck_speed = 0.1\n"
+    ),
+}
+
+
+@pytest.mark.parametrize("tie", GROUNDED)
+def test_momenta_of_what_is_tied_to_the_world_are_rejected(tmp_path: Path, tie: str) -> None:
+    path = tmp_path / "floating.toml"
+    path.write_text(FLOATING_ARM + GROUNDED[tie], "utf-8")
+    model = pysim.load_scene(path).model
+    with pytest.raises(IdentificationError) as caught:
+        identify(model, at_rest(model), using="momentum")
+    assert str(caught.value) == (
+        f"samples: momentum is transferred to the ground through {tie}; use equations of torque or energy"
+    )
+
+
+def test_ties_between_floating_bodies_leave_the_momentum_alone(tmp_path: Path) -> None:
+    """Newton's third law: a spring, a drag and a gear inside the mechanism pass the check."""
+    inside = """
 [[force]]
 name = "tether"
 type = "spring"
-a = "world"
-b = "frame"
+a = "frame"
+b = "arm"
 at_a = [0, 0, 1]
 stiffness = 1.0
+[[force]]
+name = "bush"
+type = "linear_drag"
+a = "frame"
+b = "arm"
+coefficient = 1.0
+[[force]]
+name = "rest"
+type = "coordinate_spring"
+coordinates = ["drive"]
+stiffness = 1.0
+[[body]]
+name = "wheel"
+mass = 1.0
+inertia = { xx = 0.1, yy = 0.1, zz = 0.1 }
+[[joint]]
+name = "geared"
+type = "revolute"
+parent = "frame"
+child = "wheel"
+[[coupling]]
+name = "gear"
+joint = "geared"
+ratios = { drive = 2.0 }
 """
-
-
-def test_momenta_of_what_a_loop_holds_to_the_world_are_rejected(tmp_path: Path) -> None:
-    text = FLOATING + TETHER
     path = tmp_path / "floating.toml"
-    path.write_text(text, "utf-8")
-    scene = pysim.load_scene(path)
-    with pytest.raises(IdentificationError) as caught:
-        identify(scene.model, run_of(scene), using="momentum")
-    assert str(caught.value) == (
-        "samples: momentum is transferred to the ground through spring 'tether'; use equations of torque or energy"
-    )
+    path.write_text(FLOATING_ARM + inside, "utf-8")
+    model = pysim.load_scene(path).model
+    check_floats(Unknowns(model, tuple(range(model.nbodies))), "samples")
+
+
+def at_rest(model: pysim.Model) -> Samples:
+    """A recording in which nothing moves."""
+    t, still = np.arange(50) * 0.01, np.zeros((50, model.nv))
+    return make_samples(model, t, np.tile(model.neutral(), (50, 1)), still, still, still)
 
 
 def test_a_recording_of_another_mechanism_is_rejected_by_row_and_loop() -> None:
