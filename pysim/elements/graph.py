@@ -323,10 +323,13 @@ class GraphBuilder:
         if other is None or other.kind in ("actuator", "force"):
             problem = f"{block.label}: unknown signal {name!r}{did_you_mean(name, known)}"
             raise SceneError(block.where, problem)
-        if other.plugin is None:
-            return other, Channel("value", other.unit, other.size)
-        channels = list(type(other.plugin).outputs)
+        is_given = other.plugin is None
+        channels = [Channel("value", other.unit, other.size)]
+        channels = channels if is_given else list(type(other.plugin).outputs)
         if other.kind == "signal" and channel in TIME_DERIVATIVES:
+            if is_given:
+                problem = f"{block.label}: {owner!r} is given from outside and has no {channel}"
+                raise SceneError(block.where, f"{problem}; give its {channel} as another input")
             return other, Channel(channel, "", "n")
         if not channel and len(channels) == 1:
             return other, channels[0]
@@ -366,7 +369,7 @@ class GraphBuilder:
             )
         values = self.values(other.name)
         if other.kind == "signal" and channel.name in TIME_DERIVATIVES:
-            self._differentiate(block, other, values)
+            self._differentiate(values)
         given = values.units[channel.name]
         if unit and given and unit != given:
             problem = f"{block.label}: {what} is in [{unit}], but {name!r} is in [{given}]"
@@ -386,13 +389,10 @@ class GraphBuilder:
             raise SceneError(block.where, problem)
         return [numbers[index]]
 
-    def _differentiate(self, block: GraphBlock, other: GraphBlock, values: _Values) -> None:
+    def _differentiate(self, values: _Values) -> None:
         """Add the rate and the acceleration of a source to its values."""
         if "rate" in values.numbers:
             return
-        if other.plugin is None:
-            problem = f"{block.label}: {other.name!r} is given from outside and has no rate"
-            raise SceneError(block.where, f"{problem}; give its rate as another input")
         t = self.symbols.number_of(SignalSource.time, 0)
         derivative = Derivative(self.tape, {t: self.tape.const(1)})
         unit = values.units["value"]

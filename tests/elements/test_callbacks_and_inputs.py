@@ -213,10 +213,11 @@ def test_controls_are_held_from_row_to_row_in_every_world(tmp_path, scheme):
     assert_array_equal(one.v, run.v[2])
 
 
+@pytest.mark.parametrize("name", ["u", "u.value"])
 @pytest.mark.parametrize("scheme", ["rk4", "dopri5"])
-def test_sampled_blocks_read_the_input_from_the_instant_on(tmp_path, scheme):
+def test_sampled_blocks_read_the_input_from_the_instant_on(tmp_path, scheme, name):
     text = disc() + table("signal", name="u", type="input", unit="rad")
-    text += table("sensor", name="seen", type="noisy", inputs=["u"], deviation=0.0, period=0.1)
+    text += table("sensor", name="seen", type="noisy", inputs=[name], deviation=0.0, period=0.1)
     run = simulation(scheme, duration=0.5, interval=0.1)
     controls = np.arange(1.0, 6.0)[:, None]
     found = pysim.rollout(scene_of(tmp_path, text + run), controls=controls, signals=("seen",))

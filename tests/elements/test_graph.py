@@ -14,7 +14,15 @@ import pytest
 
 import pysim
 from pysim.actuators import Actuator, actuator
-from pysim.controllers import Controller, Source, controller, real, signal, source
+from pysim.controllers import (
+    CallbackController,
+    Controller,
+    Source,
+    controller,
+    real,
+    signal,
+    source,
+)
 from pysim.elements.units import spelled_unit
 from pysim.errors import PysimError
 from pysim.forces import Force, Signal, Wrench, force
@@ -32,6 +40,12 @@ def pd(*inputs: str, name: str = "pd", **keys: Any) -> str:
     return table("controller", name=name, type="pd", inputs=inputs, kp=1.0, **keys)
 
 
+def drive(**keys: Any) -> str:
+    return table(
+        "actuator", name="m", type="torque_speed", joint="hinge", command="angle.q", **keys
+    )
+
+
 def samples(kind: str = "table", **keys: Any) -> str:
     return table("signal", name="s", type=kind, unit="rad", **keys)
 
@@ -47,6 +61,11 @@ def message(folder: Path, text: str) -> str:
     return str(caught.value).replace(f"{folder}/", "")
 
 
+GIVEN = table("signal", name="u", type="input", unit="rad")
+THROWN = table("body", name="disc", mass=1, inertia={"xx": 1, "yy": 1, "zz": 1}) + table(
+    "joint", name="free", type="free", child="disc"
+)
+PLACE_OF_GIVEN = "scene.toml:20:1: controller[0]: controller 'pd'"
 PLACE = "scene.toml:21:1: controller[0]: controller 'pd'"
 TABLE = "(scene.toml:16:1: signal[0]: signal 's')"
 MISTAKES = {
@@ -161,6 +180,52 @@ MISTAKES = {
             "(scene.toml:24:1: force[0]: force 'f')"
         ),
     ),
+    "the rate of an input": (
+        DISC + GIVEN + pd("u", "angle.q", "u.rate") + motor("pd"),
+        f"{PLACE_OF_GIVEN}: 'u' is given from outside and has no rate; give its rate as another input",
+    ),
+    "an output that an input does not have": (
+        DISC + GIVEN + pd("u.angle", "angle.q", "angle.v") + motor("pd"),
+        f"{PLACE_OF_GIVEN}: 'u' has no output 'angle'; write one of u.value",
+    ),
+    "more sampled blocks than the engine has bits": (
+        DISC
+        + "".join(
+            table("sensor", name=f"s{k}", type="noisy", inputs=["angle.q"], deviation=0, period=0.1)
+            for k in range(65)
+        ),
+        "scene.toml:400:1: sensor[65]: sensor 's64': too many sampled blocks, 65; use at most 64",
+    ),
+    "a speed without a limit": (
+        DISC + drive(speed=[0.0, 1.0], limit=[1.0]),
+        (
+            "scene.toml:16:1: actuator[0]: speed: needs two or more points, got 2 and 1 limits; "
+            "write one limit for each speed"
+        ),
+    ),
+    "speeds that do not increase": (
+        DISC + drive(speed=[1.0, 1.0], limit=[1.0, 2.0]),
+        "scene.toml:16:1: actuator[0]: speed: must increase, got [1.0, 1.0]; sort the points",
+    ),
+    "a negative limit": (
+        DISC + drive(speed=[0.0, 1.0], limit=[1.0, -2.0]),
+        "scene.toml:16:1: actuator[0]: limit: must not be negative, got -2; change it",
+    ),
+    "a force that depends on the position of a rotation": (
+        THROWN + on_disc(type="by_time_and_q", coordinates=["free.wx"]),
+        (
+            "scene.toml:9:1: force[0]: force 'f': force depends on q, but 'free.wx' is a velocity whose position is not a "
+            "single number; name another coordinate"
+        ),
+    ),
+    "the power of a spring on a rotation": (
+        THROWN.replace("[[joint]]", "[[joint]]\nstiffness = 2.0")
+        + table("sensor", name="s", type="power", element="free"),
+        (
+            "scene.toml:10:1: sensor[0]: sensor 's': the spring of joint 'free' acts on a rotation; use a bushing, whose "
+            "power is measured"
+        ),
+    ),
     "stretches that do not increase": (
         DISC + on_disc(type="table_spring", coordinates=["hinge"], stretch=[1.0, 0.0], pull=[1, 2]),
         (
@@ -169,6 +234,14 @@ MISTAKES = {
         ),
     ),
 }
+
+
+@force("by_time_and_q")
+class ByTimeAndPosition(Force):
+    """A force that depends on time and a position."""
+
+    def force(self, t, q):
+        return [t * q[0]]
 
 
 @pytest.mark.parametrize("mistake", MISTAKES)
@@ -278,6 +351,38 @@ class TwoStarts(Lazy):
         return 0.0
 
 
+class Unsized(CallbackController):
+    """An output as long as an input that it does not have."""
+
+    inputs = signal("q", unit="rad")
+    outputs = signal("list", unit="", size="n")
+
+    def output(self, t: float, inputs: Any) -> Any:
+        return inputs.q
+
+
+class ThreeStarts(Lazy):
+    """Two numbers for the state at the start."""
+
+    def initial(self, inputs: Any) -> Any:
+        return [inputs.q, 1.0]
+
+    def state_rate(self) -> Any:
+        return 0.0
+
+
+class Remembering(OneAngle):
+    """A memory for which it returns two numbers."""
+
+    memory = real("x")
+
+    def output(self, x: Any) -> Any:
+        return x
+
+    def update(self, x: Any) -> Any:
+        return [x, x]
+
+
 WRONG: list[tuple[type[Controller], str]] = [
     (
         Inverse,
@@ -308,6 +413,12 @@ WRONG: list[tuple[type[Controller], str]] = [
     (Lazy, "Lazy: has x, but no state_rate; write `def state_rate(self, t, inputs, x)`"),
     (TwoStates, "TwoStates.state_rate: must return 2 values, one for each of x, y"),
     (TwoRates, "TwoRates.state_rate: must return 1 number for 'x', got 2"),
+    (
+        Unsized,
+        "Unsized.output: the output 'list' has the size 'n', which no input has; give a number",
+    ),
+    (ThreeStarts, "ThreeStarts.initial: must return 1 number, got 2"),
+    (Remembering, "Remembering.update: must return 1 number for 'x', got 2"),
     (TwoStarts, "TwoStarts.start: must give 'x' 1 number, got 2"),
 ]
 
@@ -318,7 +429,8 @@ def test_a_wrong_controller_is_reported_with_its_line(
 ) -> None:
     name = f"wrong_{plugin.__name__.lower()}"
     controller(name)(plugin)
-    keys = {"name": "pd", "type": name, "inputs": ["angle.q"]}
+    sampled = {"period": 0.1} if plugin in (Unsized, Remembering) else {}
+    keys = {"name": "pd", "type": name, "inputs": ["angle.q"], **sampled}
     found = message(tmp_path, DISC + table("controller", **keys) + motor("pd"))
     assert re.sub(rf"^{re.escape(__file__)}:\d+: ", "", found) == expected.removeprefix("LINE: ")
 
