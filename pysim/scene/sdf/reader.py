@@ -315,6 +315,6 @@ def _with_mimics(spec: ModelSpec, *, follow: bool) -> ModelSpec:
         try:
             mimic = leading(joint, by_name) if follow else None
         except JointError as error:
-            raise type(error)(joint.where, f"joint {joint.name!r} {error.problem}") from None
+            raise type(error)(joint.where, f"joint {joint.name!r}: {error.problem}") from None
         joints.append(replace(joint, mimic=mimic))
     return replace(spec, joints=tuple(joints))
