@@ -10,6 +10,7 @@ import pytest
 import pysim
 from pysim.errors import PysimError, PysimWarning
 from pysim.scene import read_model
+from pysim.scene.poses import from_rpy, pose
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -132,3 +133,27 @@ def test_a_file_outside_the_folders_that_may_be_read_is_rejected(tmp_path: Path)
     text = f'<model name="m">{STAND}{include("../../../../arm.sdf")}</model>'
     with pytest.raises(PysimError, match="outside the folders"):
         pysim.load_model(written(deep / "w.sdf", text))
+
+
+def test_an_included_model_is_placed_by_one_of_its_frames(tmp_path: Path) -> None:
+    """The frame that `placement_frame` names lies at the pose of the include."""
+    frame = '<frame name="grip" attached_to="base"><pose>0.3 0 0 0 0 0.4</pose></frame>'
+    written(tmp_path / "arm" / "model.sdf", f'<model name="arm">{ARM}{frame}</model>')
+    extra = "<pose>1 2 3 0.1 0.2 0.3</pose><placement_frame>grip</placement_frame>"
+    world = f'<world name="w">{include("arm", extra)}</world>'
+    model = pysim.load_model(written(tmp_path / "w.sdf", world))
+    start = read_model(tmp_path / "w.sdf").joints[-1].start_q
+    assert start.shape == (7,)
+    at = pysim.frame_placement(model, np.r_[start, 0.0], "grip")
+    assert np.abs(at - pose((1, 2, 3), from_rpy(0.1, 0.2, 0.3))).max() < 1e-14
+
+
+def test_files_that_include_each_other_too_deep_are_rejected(tmp_path: Path) -> None:
+    """Twenty-one files, each of which includes the next one."""
+    for k in range(21):
+        text = STAND + (include(f"m{k + 1}.sdf") if k < 20 else "")
+        written(tmp_path / f"m{k}.sdf", f'<model name="m{k}">{text}</model>')
+    with pytest.raises(PysimError) as caught:
+        pysim.load_model(tmp_path / "m0.sdf")
+    assert str(caught.value).startswith(f"{tmp_path}/m19.sdf:1:")
+    assert caught.value.problem.endswith("more than 20 files include each other; flatten the model")

@@ -356,6 +356,12 @@ REFUSED = {
     f'<world name="a">{model(link("a"))}</world><world name="b"/>': (
         "m.sdf:1:{}: world 'b': second <world>; keep one"
     ),
+    model(link("a", '<pose rotation_format="quat_xyzw">1 2 3 0 0 0.6 0.6</pose>')): (
+        "m.sdf:1:{}: link 'a': the quaternion of <pose> must have length 1, got 0.0 0.0 0.6 0.6"
+    ),
+    model("<static>yes</static>" + link("a")): (
+        "m.sdf:1:{}: model 'm': <static> must be true or false, got 'yes'"
+    ),
     model(link("a") + joint("j", "fixed", " ", "a")): (
         "m.sdf:1:{}: joint 'j': <parent> is empty; write a name"
     ),
@@ -369,6 +375,26 @@ def test_invalid_elements_are_reported_with_their_place(write: Write, text: str)
     assert found.startswith(before)
     assert found.endswith(after)
     assert not brace or found.removeprefix(before).removesuffix(after).isdigit()
+
+
+def test_another_root_element_is_rejected(tmp_path: Path) -> None:
+    path = tmp_path / "m.sdf"
+    path.write_text(model(link("a")), "utf-8")
+    text = "m.sdf:1:1: the root element of an SDF file is <sdf>, got <model>"
+    assert refusal(path) == text
+
+
+def test_followers_that_lead_each_other_are_rejected(write: Write) -> None:
+    def follower(name: str, leader: str, child: str) -> str:
+        mimic = f'<mimic joint="{leader}"><multiplier>1</multiplier></mimic>'
+        return joint(name, "revolute", "world", child, f"<axis><xyz>0 0 1</xyz>{mimic}</axis>")
+
+    path = write(model(link("a") + link("b") + follower("i", "j", "a") + follower("j", "i", "b")))
+    found = refusal(path)
+    assert found.startswith("m.sdf:1:")
+    assert found.endswith(
+        ": joint 'i': joints follow each other in a cycle: i → j → i; remove one mimic"
+    )
 
 
 def test_a_newer_version_is_rejected(write: Write) -> None:
@@ -396,6 +422,73 @@ def test_meshes_of_no_size_and_no_mass_are_reported(write: Write, tmp_path: Path
     assert refusal(path).endswith(
         ": link 'a': inertia of a mesh is not computed; give <mass> and <inertia>"
     )
+
+
+SIZE = "<geometry><box><size>{}</size></box>{}</geometry>"
+
+
+@pytest.mark.parametrize(
+    ("geometry", "reason"),
+    [
+        (SIZE.format("1 0 1", ""), "<size> must be positive [m], got '1 0 1'"),
+        (
+            SIZE.format("1 1 1", "<sphere><radius>1</radius></sphere>"),
+            "<geometry> needs one shape",
+        ),
+    ],
+)
+def test_a_shape_without_a_size_of_its_own_is_left_out(
+    write: Write, geometry: str, reason: str
+) -> None:
+    visual = f'<visual name="v">{geometry}</visual>'
+    _, texts = warnings_of(write(model(link("a", content=INERTIAL + visual))))
+    assert [text.split(": ", 1)[1] for text in texts] == [
+        f"link 'a': visual 'v' is left out: {reason}"
+    ]
+
+
+def test_a_gripper_is_left_out_with_a_warning(write: Write) -> None:
+    _, texts = warnings_of(write(model(link("a") + '<gripper name="g"/>')))
+    assert [text.split(": ", 1)[1] for text in texts] == ["<gripper> 'g' is left out"]
+
+
+def test_frames_are_attached_to_models_joints_and_the_world(write: Write) -> None:
+    """A model stands for its first link, a joint for its child; poses are relative to what they name."""
+    inner = model(f"<pose>{JOINT}</pose>" + link("in", f"<pose>{LINK_B}</pose>"), "inner")
+    hinge = joint("j", "revolute", "a", "inner", UPRIGHT)
+    frames = {"inner": FRAME, "j": LINK_A, "world": LINK_B}
+    text = link("a") + inner + joint("fix", "fixed", "world", "a") + hinge
+    for name, where in frames.items():
+        text += f'<frame name="f_{name}" attached_to="{name}"><pose>{where}</pose></frame>'
+    text += link("c", f'<pose relative_to="inner">{LINK_A}</pose>')
+    loaded = pysim.load_model(write(model(text + joint("w", "fixed", "world", "c"))))
+    q = np.array([0.7])
+    moved = X(JOINT) @ pose((0, 0, 0), from_axis_angle(0, 0, 1, 0.7))
+    for frame, expected in (
+        ("f_inner", moved @ X(FRAME)),
+        ("f_j", moved @ X(LINK_A)),
+        ("f_world", X(LINK_B)),
+        ("c", X(JOINT) @ X(LINK_A)),
+    ):
+        assert np.abs(pysim.frame_placement(loaded, q, frame) - expected).max() < 1e-14
+
+
+def test_a_joint_from_a_link_back_to_its_base_closes_a_loop(write: Write) -> None:
+    hinges = joint("i", "revolute", "a", "b", UPRIGHT) + joint("j", "revolute", "b", "a", UPRIGHT)
+    spec = read_model(write(model(link("a") + link("b") + hinges)))
+    assert [(loop.name, loop.type, loop.a, loop.b) for loop in spec.loops] == [
+        ("j", "revolute", "b", "a")
+    ]
+    assert [j.name for j in spec.joints if j.type == "revolute"] == ["i"]
+
+
+def test_a_continuous_joint_has_no_range_and_keeps_its_effort(write: Write) -> None:
+    limit = "<limit><lower>-1</lower><upper>1</upper><effort>5</effort></limit>"
+    axis = f"<axis><xyz>0 0 1</xyz>{limit}</axis>"
+    (hinge,) = read_model(
+        write(model(link("a") + joint("j", "continuous", "world", "a", axis)))
+    ).joints
+    assert (hinge.lower[0], hinge.upper[0], hinge.effort_limit) == (-np.inf, np.inf, 5.0)
 
 
 def test_a_free_base_is_a_matter_of_the_file(write: Write) -> None:

@@ -140,3 +140,39 @@ def test_torsional_friction_of_a_depth_is_named(tmp_path: Path) -> None:
         "link 'ball': the torsional friction of collision 'skin' is left out: its patch depends on the depth; give it "
         "a patch_radius"
     )
+
+
+@pytest.mark.parametrize(("mu", "spinning"), [("0", None), ("0.5", None)])
+def test_torsional_friction_of_what_slides_freely_or_of_no_patch_is_none(
+    tmp_path: Path, mu: str, spinning: float | None
+) -> None:
+    """The moment of friction vanishes with its coefficient, which is named, and with the radius of the patch."""
+    patch = "<patch_radius>0.02</patch_radius>" if mu == "0" else ""
+    surface = TORSION.format(patch).replace("<mu>0.5</mu>", f"<mu>{mu}</mu>")
+    path = written(tmp_path, BALL.format(SPHERE, surface))
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        spec = read_model(path)
+    named = [
+        "link 'ball': the torsional friction of collision 'skin' is left out: it slides freely"
+    ]
+    assert [str(w.message).partition(": ")[2] for w in caught] == (named if mu == "0" else [])
+    assert spec.contacts is not None
+    (material,) = spec.contacts.materials.values()
+    assert material.spinning is spinning
+
+
+def test_an_engine_without_numbers_leaves_the_surface_alone(tmp_path: Path) -> None:
+    surface = "<surface><friction><ode/></friction></surface>"
+    spec = read_model(written(tmp_path, BALL.format(SPHERE, surface)))
+    assert spec.contacts is None or not any(
+        material.static_friction is not None and material.where
+        for material in spec.contacts.materials.values()
+    )
+
+
+def test_a_static_link_may_have_a_plane_and_other_shapes(tmp_path: Path) -> None:
+    box = f'<collision name="lump">{SPHERE}</collision>'
+    spec = read_model(written(tmp_path, FLOOR.replace("<visual", box + "<visual", 1)))
+    assert spec.contacts is not None
+    assert len(spec.contacts.grounds) == 1
