@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import inspect
 import re
 import textwrap
@@ -26,6 +27,14 @@ def documented(keys: tuple[Key, ...], plugin: type[Joint]) -> tuple[Key, ...]:
     return tuple(found)
 
 
+def unit_of(plugin: type[Any], name: str) -> tuple[str, str]:
+    """Return (unit, meaning) of a field of a plugin, from its metadata or the comment behind it."""
+    unit, doc = comments_of(plugin).get(name, ("", ""))
+    metadata = plugin.__dataclass_fields__[name].metadata
+    return metadata.get("unit", "") or unit, metadata.get("doc", "") or doc
+
+
+@functools.cache
 def comments_of(plugin: type[Any]) -> dict[str, tuple[str, str]]:
     """Return (unit, meaning) of a plugin's fields, from the comments behind them."""
     found: dict[str, tuple[str, str]] = {}

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from pysim.elements.block import KINDS, find_block
 from pysim.elements.force import FORCE_KEYS, FORCES, find_force
 from pysim.errors import JointError, PysimError, SceneError
-from pysim.events import OWN_KEYS
+from pysim.events import OWN_KEYS, find_event
 from pysim.integrators import find_integrator
 from pysim.joints import Joint, find_joint
 from pysim.joints.loop_joints import find_loop_type
@@ -155,31 +155,36 @@ def _plugin_of(table: object) -> type[Joint] | None:
 
 
 def keys_of(values: Mapping[str, Any], path: tuple[Any, ...]) -> tuple[str, ...]:
-    """Return the keys of the plugin of the table at `path`, of a joint, a loop or the run.
+    """Return the keys of the plugin of the table at `path`, of a joint, a loop, an element or the run.
 
     Raises:
         JointError: the table's type is unknown.
     """
+    plugin = plugin_at(values, path)
+    return () if plugin is None else tuple(fields_of(plugin))
+
+
+def plugin_at(values: Mapping[str, Any], path: tuple[Any, ...]) -> type[Any] | None:
+    """Return the plugin of the table at `path`, None if it has none.
+
+    Raises:
+        PysimError: the table's type is unknown.
+    """
     if path == ("simulation",):
         name = values["simulation"].get("integrator")
-        scheme = find_integrator(name).plugin if isinstance(name, str) else None
-        return () if scheme is None else tuple(fields_of(scheme))
-    if len(path) == 2 and path[0] == "force":
-        kind = values["force"][path[1]].get("type")
-        own = isinstance(kind, str) and kind not in FORCES.builtin
-        plugin_of_force = find_force(kind) if own else None
-        return () if plugin_of_force is None else tuple(fields_of(plugin_of_force))
-    if len(path) == 2 and path[0] in KINDS:
-        kind = values[path[0]][path[1]].get("type")
-        builtin = KINDS[path[0]].builtin
-        return (
-            () if kind is None or kind in builtin else tuple(fields_of(find_block(path[0], kind)))
-        )
-    if len(path) != 2 or path[0] not in {"joint", "loop"}:
-        return ()
+        return find_integrator(name).plugin if isinstance(name, str) else None
+    if len(path) != 2 or path[0] not in {"joint", "loop", "force", "event", *KINDS}:
+        return None
     kind = values[path[0]][path[1]].get("type")
-    plugin = find_loop_type(kind).plugin if isinstance(kind, str) else None
-    return () if plugin is None else tuple(fields_of(plugin))
+    if not isinstance(kind, str):
+        return None
+    if path[0] == "force":
+        return None if kind in FORCES.builtin else find_force(kind)
+    if path[0] == "event":
+        return find_event(kind)
+    if path[0] in KINDS:
+        return None if kind in KINDS[path[0]].builtin else find_block(path[0], kind)
+    return find_loop_type(kind).plugin
 
 
 def check_parameters(

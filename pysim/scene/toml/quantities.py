@@ -9,7 +9,9 @@ import re
 from graphlib import CycleError, TopologicalSorter
 from typing import TYPE_CHECKING, Any
 
-from pysim.errors import SceneError, did_you_mean
+from pysim.errors import PysimError, SceneError, did_you_mean
+from pysim.joints.documentation import unit_of
+from pysim.plugins.fields import fields_of
 from pysim.scene.toml.expressions import (
     CONSTANTS,
     FUNCTIONS,
@@ -18,6 +20,7 @@ from pysim.scene.toml.expressions import (
     evaluate,
     parsed,
 )
+from pysim.scene.toml.plugin_keys import plugin_at
 from pysim.scene.toml.problems import field_at
 from pysim.scene.toml.units import convert, split_quantity
 
@@ -29,6 +32,9 @@ if TYPE_CHECKING:
     from pysim.scene.toml.source import Steps
 
 TABLE = "parameters"
+OF_SIGNAL = (
+    "in the signal's unit"  # meaning of the fields of sources that have the unit of their table
+)
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _EXPRESSION = re.compile(r"\s*=")
 _SPLIT = re.compile(r", | or ")
@@ -230,6 +236,9 @@ def _targets(
     values: Mapping[str, Any], joints: Mapping[object, object], scene: type[Table], path: Steps
 ) -> list[str] | None:
     """Return the units that the key at a path has; None for a key without one."""
+    found = _plugin_unit(values, path)
+    if found is not None:
+        return found or None
     owner, info = field_at(scene, path)
     extra = info.json_schema_extra if info else None
     unit = str(extra.get("unit", "")) if isinstance(extra, dict) else ""
@@ -243,6 +252,25 @@ def _targets(
     if len(units) == 2 and kind in (*_LINEAR, *_ANGULAR):
         return units[:1] if kind in _LINEAR else units[1:]
     return units
+
+
+def _plugin_unit(values: Mapping[str, Any], path: Steps) -> list[str] | None:
+    """Return the units of a plugin's key, of which one fits; None for the keys that a table has by itself.
+
+    They are those of the comment behind the field, and for the values of a signal the unit of its table.
+    """
+    at = 1 if path[0] == "simulation" else 2
+    try:
+        plugin = plugin_at(values, path[:at]) if len(path) > at else None
+    except (PysimError, KeyError, IndexError, TypeError, AttributeError):
+        return None  # reported when the tables are checked
+    if plugin is None or path[at] not in fields_of(plugin):
+        return None
+    unit, doc = unit_of(plugin, str(path[at]))
+    if path[0] == "signal" and doc.startswith(OF_SIGNAL):
+        unit = values["signal"][path[1]].get("unit", "")
+    units = [part for part in _SPLIT.split(unit if isinstance(unit, str) else "") if part]
+    return [part for part in units if " " not in part]
 
 
 def _joint_types(values: Mapping[str, Any]) -> dict[object, object]:

@@ -14,6 +14,7 @@ Dimension = tuple[int, int, int, int]  # powers of m, kg, s, rad
 _NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
 _QUANTITY = re.compile(rf"\s*({_NUMBER})\s*([^\d\s.].*?)\s*", re.ASCII | re.DOTALL)
 _FACTOR = re.compile(r"([A-Za-zµ°]+|1)(?:\^?([+-]?\d))?")
+_GROUP = re.compile(r"/\s*\(([^()/]*)\)")  # N·m/(rad·s)
 _POWERS = str.maketrans({"²": "2", "³": "3", "*": "·", "⋅": "·", "μ": "µ"})
 _M, _KG, _S, _RAD = (1, 0, 0, 0), (0, 1, 0, 0), (0, 0, 1, 0), (0, 0, 0, 1)
 _SIZES: dict[Dimension, dict[str, float]] = {
@@ -42,6 +43,7 @@ def split_quantity(text: str) -> tuple[float, str] | None:
 
 def read_unit(text: str) -> tuple[float, Dimension] | None:
     """Return the factor to SI units and the dimension of a unit; None for an unknown one."""
+    text = _GROUP.sub(lambda group: "/" + re.sub("[*·⋅]", "/", group[1]), text)
     factor, powers = 1.0, [0, 0, 0, 0]
     for k, part in enumerate(text.translate(_POWERS).replace(" ", "").split("/")):
         for symbol in part.split("·"):
@@ -55,6 +57,11 @@ def read_unit(text: str) -> tuple[float, Dimension] | None:
     return factor, (powers[0], powers[1], powers[2], powers[3])
 
 
+def spelled(unit: str) -> str:
+    """Return a unit without the choices that its writer has: `*` or `·`, `^2` or `²`."""
+    return unit.translate(_POWERS).replace(" ", "").replace("^", "")
+
+
 def convert(text: str, targets: list[str]) -> float | None:
     """Return a quantity in the first target unit of its dimension; None if the text is not a quantity.
 
@@ -65,6 +72,10 @@ def convert(text: str, targets: list[str]) -> float | None:
     if found is None:
         return None
     number, unit = found
+    if spelled(unit) in map(
+        spelled, targets
+    ):  # one that is no product of the known ones, such as Ω
+        return number
     given = read_unit(unit)
     wanted = " or ".join(targets)
     if given is None:

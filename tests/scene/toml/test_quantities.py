@@ -196,6 +196,10 @@ def test_a_scene_without_parameters_says_where_to_define_them() -> None:
         ("1 g*mm²", "kg·m²", 1e-9),
         ("1e3 N·mm", "N·m", 1.0),
         (" -5.5e-1 mm ", "m", -5.5e-4),
+        ("3 N*m/(rad*s)", "N·m/(rad·s)", 3.0),
+        ("180 N·m/deg/s", "N·m/(rad·s)", 180 * 180 / math.pi),
+        ("2 Ω", "Ω", 2.0),
+        ("2 A*m^2", "A·m²", 2.0),
     ],
 )
 def test_quantities_are_converted(text: str, unit: str, value: float) -> None:
@@ -286,3 +290,111 @@ def test_the_schema_accepts_expressions_and_quantities_and_no_other_text() -> No
 def test_a_text_that_begins_with_a_number_is_left_as_it_is_in_a_key_of_text() -> None:
     Path("s.toml").write_text('name = "3 m of rope"\n' + SCENE, "utf-8")
     assert read_scene("s.toml").name == "3 m of rope"
+
+
+ELEMENTS = """
+[[body]]
+name = "a"
+mass = 1.0
+inertia = { xx = 1, yy = 1, zz = 1 }
+
+[[joint]]
+name = "hinge"
+type = "revolute"
+parent = "world"
+child = "a"
+start = 0.3
+
+[[signal]]
+name = "volts"
+type = "table"
+t = [0, "500 ms"]
+values = ["0 V", 2.0]
+unit = "V"
+
+[[signal]]
+name = "wave"
+type = "sine"
+amplitude = ["30 mm", 0.01]
+frequency = "60 rpm"
+phase = "90 deg"
+unit = "m"
+
+[[actuator]]
+name = "motor"
+type = "dc_motor"
+joint = "hinge"
+command = "volts"
+resistance = "2 Ω"
+inductance = "1 H"
+constant = 0.1
+rotor_inertia = "10 g*cm^2"
+
+[[force]]
+name = "spring"
+type = "coordinate_spring"
+coordinates = ["hinge"]
+stiffness = "2 N*m/deg"
+damping = "5 N*m*s/rad"
+rest = "10 deg"
+
+[[force]]
+name = "rope"
+type = "rope"
+path = [{ body = "world", point = [0, 0, 1] }, { body = "a", point = ["100 mm", 0, 0] }]
+rest_length = "300 mm"
+stiffness = "3 kN/m"
+
+[simulation]
+duration = 0.5
+step = 1e-3
+"""
+
+
+def test_keys_of_elements_take_quantities_in_their_units() -> None:
+    Path("s.toml").write_text(ELEMENTS, "utf-8")
+    spec = read_scene("s.toml")
+    blocks = {block.name: block.parameters for block in spec.blocks}
+    forces = {force.name: force.parameters for force in spec.model.forces}
+    assert blocks["volts"]["t"] == (0.0, 0.5)
+    assert blocks["volts"]["values"] == (0.0, 2.0)
+    assert blocks["wave"]["amplitude"] == (0.03, 0.01)
+    assert blocks["wave"]["frequency"] == pytest.approx(math.tau)
+    assert blocks["wave"]["phase"] == pytest.approx(math.pi / 2)
+    assert (blocks["motor"]["resistance"], blocks["motor"]["inductance"]) == (2.0, 1.0)
+    assert blocks["motor"]["rotor_inertia"] == pytest.approx(1e-6)
+    assert forces["spring"]["stiffness"] == pytest.approx(360 / math.pi)
+    assert forces["spring"]["damping"] == 5.0
+    assert forces["spring"]["rest"] == pytest.approx(math.pi / 18)
+    assert (forces["rope"]["rest_length"], forces["rope"]["stiffness"]) == (0.3, 3000.0)
+
+
+OF_ELEMENTS = [
+    (
+        '"300 mm"',
+        '"3 deg"',
+        "51:15: force[1].rest_length: 'deg' cannot be converted to m; give the number in m",
+    ),
+    (
+        '"2 N*m/deg"',
+        '"2 N*m"',
+        "43:13: force[0].stiffness: 'N*m' cannot be converted to N/m or N·m/rad; give the number in N/m or N·m/rad",
+    ),
+    (
+        '"500 ms"',
+        '"5 mm"',
+        "17:9: signal[0].t[1]: 'mm' cannot be converted to s; give the number in s",
+    ),
+    ('"2 Ω"', '"2 ohm"', "34:14: actuator[0].resistance: unknown unit 'ohm'; write Ω"),
+    ('"30 mm"', '"3 V"', "24:14: signal[1].amplitude[0]: unknown unit 'V'; write m"),
+]
+
+
+@pytest.mark.parametrize(("old", "new", "expected"), OF_ELEMENTS)
+def test_a_quantity_of_another_dimension_is_rejected_in_a_key_of_an_element(
+    old: str, new: str, expected: str
+) -> None:
+    Path("s.toml").write_text(ELEMENTS.replace(old, new), "utf-8")
+    with pytest.raises(SceneError) as caught:
+        read_scene("s.toml")
+    assert str(caught.value).startswith(f"s.toml:{expected}")
