@@ -978,6 +978,8 @@ def advance_contacts(
     accuracy: float = 0.0,
     least_step: float = 0.0,
     signals: Array | None = None,
+    ends: Array | None = None,
+    due: NDArray[np.uint64] | None = None,
     controls: Array | None = None,
     reports: bool = True,
     threads: int = 1,

@@ -399,6 +399,7 @@ namespace {
 
 using Counts = py::array_t<py::ssize_t, py::array::c_style>;
 using Memory = py::array_t<double, py::array::c_style>;
+using Instants = py::array_t<std::uint64_t, py::array::c_style>;
 
 void check_memory(const Memory& memory, py::ssize_t numbers) {
   if (memory.size() == numbers && memory.writeable()) return;
@@ -428,6 +429,8 @@ py::tuple advance_contacts(const ModelContacts& contacts,
                            double accuracy,
                            double least_step,
                            const std::optional<SignalNumbers::Array>& signals,
+                           const std::optional<Numbers>& ends,
+                           const std::optional<Instants>& due,
                            const std::optional<Numbers>& controls,
                            bool reports,
                            int threads) {
@@ -437,6 +440,9 @@ py::tuple advance_contacts(const ModelContacts& contacts,
   check_threads(threads);
   if (times.ndim() != 1 || sizes.size() != times.size() || steps.size() != times.size()) {
     throw std::invalid_argument("times, sizes and steps must have shape (count,)");
+  }
+  if (due && (!ends || due->size() != times.size() || ends->size() != times.size())) {
+    throw std::invalid_argument("due and ends must have shape (count,)");
   }
   if (accuracy > 0 && controls)
     throw std::invalid_argument("controls of every step need steps of one size; leave accuracy out");
@@ -493,12 +499,22 @@ py::tuple advance_contacts(const ModelContacts& contacts,
       engine::run_contacts(&engine::ContactKernels::advance, model, batch, threads);
       std::copy_n(
           batch.out_loop_q, worlds * model.loop_nq(), loops_at.mutable_data() + k * worlds * model.loop_nq());
-      std::copy_n(batch.signals, worlds * own_signals, signals_at.mutable_data() + k * worlds * own_signals);
+      const auto keep_signals = [&] {
+        std::copy_n(
+            batch.signals, worlds * own_signals, signals_at.mutable_data() + k * worlds * own_signals);
+      };
+      keep_signals();
       const auto* row = batch.done;
       if (std::any_of(row, row + worlds, [&](std::ptrdiff_t n) { return n < batch.steps; })) break;
       ++made;
       batch.q = batch.out;
       batch.v = batch.out_v;
+      batch.due = due ? due->data()[k] : 0;
+      if (batch.due != 0) {
+        batch.time = ends->data()[k];
+        engine::run_batch<double>(&engine::StateKernels<double>::update_signals, model, batch, threads);
+        keep_signals();
+      }
       batch.out += worlds * model.nq();
       batch.out_v += worlds * model.nv();
       batch.done += worlds;
@@ -745,11 +761,16 @@ void bind_contacts(py::module_& m) {
       "accuracy"_a = 0.0,
       "least_step"_a = 0.0,
       "signals"_a.noconvert() = py::none(),
+      "ends"_a = py::none(),
+      "due"_a = py::none(),
       "controls"_a = py::none(),
       "reports"_a = true,
       "threads"_a = 1,
       "Makes convex steps, interval after interval (count,): from when, size of a step and how many steps, "
-      "under controls (states, steps of all intervals, nv) beside the actuation. "
+      "under controls (states, steps of all intervals, nv) beside the actuation. due (count,) has bit k for "
+      "the sampled block k of the signals, which reads no accelerations, that runs at the end of an "
+      "interval, "
+      "ends (count,) [s]. "
       "With an accuracy [m or rad] steps have order 2 and are as long as their error allows, at most that "
       "size; from least_step [s] down they have order 1. "
       "Returns q (count, states, nq), v, the contact points' reports (count, states, points, 18), how many "

@@ -66,7 +66,8 @@ def pair_sums(contacts: CompiledContacts, report: Array) -> tuple[Array, Array]:
     """Return forces [N] and impulses [N·s] (n, pairs, 3) of every pair on its second link, in world axes."""
     sums = np.zeros((2, len(contacts.pairs), len(report), 3))
     for total, part in zip(sums, (FORCE, IMPULSE), strict=True):
-        np.add.at(total, contacts.pair_of_point, report[..., part].swapaxes(0, 1))
+        used = np.flatnonzero(report[..., part].any(axis=(0, 2)))
+        np.add.at(total, contacts.pair_of_point[used], report[:, used, part].swapaxes(0, 1))
     force, impulse = contacts.signs[:, np.newaxis] * sums.swapaxes(1, 2)
     return force, impulse
 

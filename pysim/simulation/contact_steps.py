@@ -54,7 +54,8 @@ def run_convex(
     control = {name: keys[name] for name in ("accuracy", "least_step") if name in keys}
     impulse = np.zeros((contacts.engine.points, 3))  # of an interval so far [N·s]
     instants = Instants() if signals is None else signals.instants
-    if instants.periods:
+    own_calls = signals is not None and (signals.calls_python or signals.measures_any)
+    if own_calls:
         pace = Pace(1, steps=pace.steps)  # sampled blocks run between calls
     numbers = None if signals is None else signals.numbers
     calls = split_into_calls(times, scene.settings.step, pace, instants)
@@ -74,6 +75,8 @@ def run_convex(
             passes=passes,
             **control,
             signals=numbers,
+            ends=ends,
+            due=None if own_calls or signals is None else due,
         )
         q_t, v_t, report, loops_t = q_t[:, 0], v_t[:, 0], report[:, 0], loops_t[:, 0]
         pace.keep(time.perf_counter() - began)
@@ -87,9 +90,10 @@ def run_convex(
             steps, end = int(intervals.steps[:made].sum()), float(ends[made - 1])
             own = None
             if signals is not None:
-                last_q, last_v, touching = q_t[made - 1], v_t[made - 1], report[made - 1]
-                signals.update(end, int(due[made - 1]), last_q, last_v, loop_q, report=touching)
-                signals_t[made - 1, 0] = signals.numbers
+                if own_calls:
+                    last_q, last_v, touching = q_t[made - 1], v_t[made - 1], report[made - 1]
+                    signals.update(end, int(due[made - 1]), last_q, last_v, loop_q, report=touching)
+                    signals_t[made - 1, 0] = signals.numbers
                 own = signals_t[rows, 0]
             yield Segment(
                 ends[rows],

@@ -82,7 +82,7 @@ def test_a_motor_whose_current_settles_faster_than_the_step(tmp_path: Path) -> N
     np.testing.assert_allclose(run.v[:, 0], exact, atol=1e-3)
 
 
-def cart() -> str:
+def cart(**sampling: float) -> str:
     """A box of 2 kg that a PI controller pushes over a plane with friction."""
     slide = {"type": "prismatic", "damping": 0.0}
     return (
@@ -110,6 +110,7 @@ def cart() -> str:
             ki=40.0,
             kd=25.0,
             filter=100.0,
+            **sampling,
         )
         + table("actuator", name="push", type="force", joint="x", command="pid")
     )
@@ -125,6 +126,22 @@ def test_an_integral_pushes_a_box_against_friction(tmp_path: Path) -> None:
     assert abs(run.q[-1, 0] - 0.5) < 0.1
     assert abs(run.v[-1, 0]) < 0.05
     np.testing.assert_allclose(force[-1, 2], 2.0 * G, rtol=1e-6)
+
+
+def test_sampled_control_is_the_same_within_calls_of_the_engine_and_between_them(
+    tmp_path: Path,
+) -> None:
+    """An accelerometer of the same period, which nothing reads, makes the blocks run between calls."""
+    text = cart(period=3e-3)
+    sensor = table("sensor", name="shake", type="acceleration", frame="box", period=3e-3)
+    within, between = (
+        pysim.simulate(world(tmp_path, x, surface="friction = 0.3", duration=1.0, every=0.02))
+        for x in (text, text + sensor)
+    )
+    assert within.q[-1, 0] > 0.2
+    for key in ("q", "v", "contact_forces"):
+        np.testing.assert_array_equal(getattr(within, key), getattr(between, key))
+    np.testing.assert_array_equal(within.signals["pid"], between.signals["pid"])
 
 
 def test_a_world_has_the_same_bits_alone_and_in_a_batch(tmp_path: Path) -> None:
