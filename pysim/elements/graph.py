@@ -302,6 +302,8 @@ class GraphBuilder:
         other, channel = self._find(block, name)
         if other.plugin is None or other.kind == "signal":
             return _per(other.unit, {"rate": "/s", "acceleration": "/s²"}.get(channel.name, ""))
+        if channel in _kept_by(other.plugin):
+            return channel.unit
         return self._units(other)[channel.name]
 
     # ------------------------------------------------------------------------------------------ references

@@ -296,3 +296,25 @@ def test_state_feedback_of_one_coordinate_is_a_pd_controller(tmp_path):
         run = pysim.simulate(scene_of(tmp_path, text))
         ends.append(np.column_stack([run.q, run.v]))
     np.testing.assert_allclose(ends[0], ends[1], atol=1e-13)
+
+
+def test_a_state_of_a_block_is_a_signal_that_others_read(tmp_path):
+    """The current of a motor, read by a sampled sensor, is the recorded one."""
+    text = disc(damping=0.1) + constant("voltage", 2.0, "V")
+    text += table(
+        "actuator",
+        name="motor",
+        type="dc_motor",
+        joint="hinge",
+        command="voltage",
+        resistance=1.0,
+        inductance=0.05,
+        constant=0.3,
+    )
+    text += table(
+        "sensor", name="seen", type="noisy", inputs=["motor.current"], deviation=0, period=0.1
+    )
+    run = pysim.simulate(scene_of(tmp_path, text + simulation("rk4", interval=0.1)))
+    current = run.signals["motor.current"]
+    assert current.max() > 0.5
+    np.testing.assert_array_equal(run.signals["seen"], current)
