@@ -387,3 +387,22 @@ offset = {-s["constant_load_N"]}
     case.agrees("x, v", np.hstack([r.q, r.v]))
     stiffness = pysim.passive_force_derivatives(scene_of(tmp_path, text).model, [0.0], [0.0])[0]
     case.agrees("angular frequency", np.sqrt(-stiffness[0, 0] / s["mass_kg"]))
+
+
+@pytest.mark.parametrize("exponent", [1.0, 1.4])
+def test_the_energy_of_a_gas_spring_is_the_work_of_its_force(tmp_path, exponent):
+    """Quadrature of the force; an isothermal gas, n = 1, stores −p₀ V₀ ln(V / V₀)."""
+    keys = {"area": 0.01, "pressure": 3e5, "volume": 2e-3, "exponent": exponent}
+    gas = force("gas", "gas_spring", coordinates='["mass slide"]', **keys)
+    model = scene_of(tmp_path, slide("mass", 1.0, "[1, 0, 0]") + gas).model
+    x, w = np.polynomial.legendre.leggauss(20)
+    ends = np.array([-0.05, 0.03, 0.2])
+    nodes = 0.5 * ends[:, None] * (x + 1)
+    push = pysim.passive_forces(model, nodes.reshape(-1, 1), np.zeros((nodes.size, 1)))
+    work = 0.5 * ends * (push.reshape(nodes.shape) @ w)
+    energy = pysim.elastic_energy(model, ends[:, None])
+    np.testing.assert_allclose(energy - pysim.elastic_energy(model, [0.0]), -work, rtol=1e-12)
+    if exponent == 1:
+        volume = 1 + ends * 0.01 / 2e-3
+        isothermal = -3e5 * 2e-3 * np.log(volume) + 101325.0 * 0.01 * ends
+        np.testing.assert_allclose(energy, isothermal, rtol=1e-12)
