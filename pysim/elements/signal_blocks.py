@@ -281,7 +281,8 @@ class StateSpace(Controller):
                 problem = f"must have {rows} rows of {columns} numbers"
                 raise PysimError(name, f"{problem}; write the matrix row by row")
         if self.x0 and len(self.x0) != n:
-            raise PysimError("x0", f"must have {n} numbers, got {len(self.x0)}; write as many")
+            problem = f"must have one number for each state, got {len(self.x0)} for {n}"
+            raise PysimError("x0", f"{problem}; write as many")
         vars(self)["states"] = real("x", size=n)
         if not self.D:  # without the input, so that the block breaks an algebraic loop
             vars(self)["output"] = self._of_states

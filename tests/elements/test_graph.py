@@ -46,6 +46,11 @@ def drive(**keys: Any) -> str:
     )
 
 
+def state_space(**keys: Any) -> str:
+    matrices = {"A": [[-1.0]], "B": [[1.0]], "C": [[1.0]]}
+    return table("controller", name="c", type="state_space", inputs=["angle.q"], **matrices, **keys)
+
+
 def samples(kind: str = "table", **keys: Any) -> str:
     return table("signal", name="s", type=kind, unit="rad", **keys)
 
@@ -226,6 +231,65 @@ MISTAKES = {
             "power is measured"
         ),
     ),
+    "axes that do not exist": (
+        DISC + table("sensor", name="s", type="twist", frame="disc", axes="bas"),
+        ("scene.toml:16:1: sensor[1]: axes: unknown 'bas'; did you mean 'base'?"),
+    ),
+    "a weight too many": (
+        DISC
+        + table("sensor", name="s", type="weighted_sum", coordinates=["hinge"], weights=[1.0, 2.0]),
+        (
+            "weights: must have one number for each coordinate, got 2 for 1; write as many as coordinates "
+            "(scene.toml:16:1: sensor[1]: sensor 's')"
+        ),
+    ),
+    "a limiter that falls upwards": (
+        DISC
+        + table(
+            "controller",
+            name="c",
+            type="rate_limiter",
+            inputs=["angle.q"],
+            rising=1.0,
+            falling=-1.0,
+        ),
+        "scene.toml:16:1: controller[0]: falling: must not be negative, got -1; change it",
+    ),
+    "a start of too many states": (
+        DISC + state_space(x0=[1.0, 2.0]),
+        "scene.toml:16:1: controller[0]: x0: must have one number for each state, got 2 for 1; write as many",
+    ),
+    "an input of no number": (
+        DISC + table("signal", name="u", type="input", size=0),
+        "scene.toml:16:1: signal[0]: pysim.elements.sources.Input: size must be 1 or more, got 0; give the number of values",
+    ),
+    "an interpolation that does not exist": (
+        DISC + samples("spline", t=[0.0, 1.0], values=[1.0, 2.0], interpolation="pchap"),
+        (
+            "scene.toml:16:1: signal[0]: pysim.elements.sources.Spline: unknown interpolation 'pchap'; did you mean "
+            "'pchip'?"
+        ),
+    ),
+    "a filter without time": (
+        DISC
+        + table(
+            "actuator",
+            name="m",
+            type="affine_filter",
+            joint="hinge",
+            command="angle.q",
+            time_constant=0.0,
+        ),
+        "scene.toml:16:1: actuator[0]: time_constant: must be positive [s], got 0",
+    ),
+    "a force of time between frames that returns a number": (
+        DISC + on_disc(type="number_of_time", b="disc"),
+        "LINE: NumberOfTime.wrench: must return a Wrench, got a Scalar",
+    ),
+    "an actuator of two forces": (
+        DISC + table("actuator", name="m", type="two_forces", joint="hinge", command="angle.q"),
+        "LINE: TwoForces.force: must return 1 number, got 2",
+    ),
     "stretches that do not increase": (
         DISC + on_disc(type="table_spring", coordinates=["hinge"], stretch=[1.0, 0.0], pull=[1, 2]),
         (
@@ -244,11 +308,28 @@ class ByTimeAndPosition(Force):
         return [t * q[0]]
 
 
+@force("number_of_time")
+class NumberOfTime(Force):
+    """A number in place of a wrench."""
+
+    def wrench(self, t, twist):
+        return t * twist.v[0]
+
+
+@actuator("two_forces")
+class TwoForces(Actuator):
+    """A force too many."""
+
+    def force(self, command):
+        return [command, command]
+
+
 @pytest.mark.parametrize("mistake", MISTAKES)
 def test_a_mistake_in_a_scene_is_reported(tmp_path: Path, mistake: str) -> None:
     (tmp_path / "a.csv").write_text("t,x\n0,1\n1,2\n")
     text, expected = MISTAKES[mistake]
-    assert message(tmp_path, text) == expected
+    found = re.sub(rf"^{re.escape(__file__)}:\d+:", "LINE:", message(tmp_path, text))
+    assert found == expected
 
 
 class OneAngle(Controller):
@@ -361,6 +442,27 @@ class Unsized(CallbackController):
         return inputs.q
 
 
+KEPT: list[Any] = []
+
+
+class Hoarder(OneAngle):
+    """It returns what an earlier trace has passed to it."""
+
+    def output(self, inputs: Any) -> Any:
+        KEPT.append(inputs.q)
+        return KEPT[0]
+
+
+class Vector(OneAngle):
+    """A sampled output as long as its input, for which it returns a number more."""
+
+    inputs = signal("q", unit="rad", size="n")
+    outputs = signal("f", unit="", size="n")
+
+    def output(self, inputs: Any) -> Any:
+        return [inputs.q, inputs.q]
+
+
 class ThreeStarts(Lazy):
     """Two numbers for the state at the start."""
 
@@ -417,6 +519,11 @@ WRONG: list[tuple[type[Controller], str]] = [
         Unsized,
         "Unsized.output: the output 'list' has the size 'n', which no input has; give a number",
     ),
+    (
+        Hoarder,
+        "Hoarder.output: returns a symbolic number from an earlier call; compute it from this call's arguments",
+    ),
+    (Vector, "Vector.output: must return 1 number for 'f', got 2"),
     (ThreeStarts, "ThreeStarts.initial: must return 1 number, got 2"),
     (Remembering, "Remembering.update: must return 1 number for 'x', got 2"),
     (TwoStarts, "TwoStarts.start: must give 'x' 1 number, got 2"),
@@ -429,9 +536,12 @@ def test_a_wrong_controller_is_reported_with_its_line(
 ) -> None:
     name = f"wrong_{plugin.__name__.lower()}"
     controller(name)(plugin)
-    sampled = {"period": 0.1} if plugin in (Unsized, Remembering) else {}
+    sampled = {"period": 0.1} if plugin in (Unsized, Remembering, Vector) else {}
     keys = {"name": "pd", "type": name, "inputs": ["angle.q"], **sampled}
-    found = message(tmp_path, DISC + table("controller", **keys) + motor("pd"))
+    text = DISC + table("controller", **keys) + motor("pd")
+    if plugin is Hoarder:
+        scene_of(tmp_path, text + simulation())  # its first trace
+    found = message(tmp_path, text)
     assert re.sub(rf"^{re.escape(__file__)}:\d+: ", "", found) == expected.removeprefix("LINE: ")
 
 

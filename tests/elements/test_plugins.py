@@ -274,3 +274,41 @@ def test_a_model_of_another_format_brings_its_forces(tmp_path, monkeypatch):
     np.testing.assert_allclose(
         pysim.passive_forces(attached, q, v), pysim.passive_forces(alone, q, v), rtol=1e-14
     )
+
+
+KEPT = []
+RETURNED = {
+    "a number of an earlier call": (
+        lambda q: KEPT.append(q[0]) or [KEPT[0]],
+        "returns a symbolic number from an earlier call; compute it from this call's arguments",
+    ),
+    "text": (lambda _: ["much"], "returns a str where a number is expected"),
+    "an array in a list": (
+        lambda _: [np.zeros(2)],
+        "returns an array where a number is expected",
+    ),
+    "nothing": (lambda _: None, "must return a number, got None; end it with `return`"),
+    "infinity": (lambda _: [np.inf], "returns inf; return a finite number"),
+}
+
+
+@pytest.mark.parametrize("what", RETURNED)
+def test_a_force_that_returns_no_number_of_its_call_is_rejected(tmp_path, what):
+    function, problem = RETURNED[what]
+
+    @force("returning")
+    class Returning(Force):
+        """What a function returns."""
+
+        turn: float = 0.0
+
+        def force(self, q):
+            return function(q)
+
+    text = 'type = "returning"\ncoordinates = ["mass slide"]\n'
+    if what == "a number of an earlier call":
+        scene_of(tmp_path, BODY + HEAD + text)
+        text += "turn = 1.0\n"  # another one, recorded anew
+    found = refusal(tmp_path, text)
+    assert found.startswith(f"{line_of(Returning.force)}: ")
+    assert f"Returning.force: {problem}" in found

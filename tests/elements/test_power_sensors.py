@@ -71,15 +71,18 @@ def test_power_of_forces_between_frames_and_along_paths(tmp_path):
     np.testing.assert_allclose(run.signals["energy"], run.elastic, atol=1e-13)
 
 
-def test_power_and_energy_of_a_joint(tmp_path):
-    joint = (
-        'child = "disc"\nstiffness = 3.0\nfriction = 0.2\nlimits = { lower = -0.3, upper = 0.4 }'
-    )
+@pytest.mark.parametrize(
+    "limits",
+    ["lower = -0.3, upper = 0.4", "lower = -0.3", "upper = 0.4", "upper = 0.4, damping = 0"],
+)
+def test_power_and_energy_of_a_joint(tmp_path, limits):
+    joint = f'child = "disc"\nstiffness = 3.0\nfriction = 0.2\nlimits = {{ {limits} }}'
     text = disc(damping=0.1, q=0.2, v=3.0).replace('child = "disc"', joint)
     run = run_of(tmp_path, text + sensor("power", "hinge") + sensor("energy", "hinge"))
     model = scene_of(tmp_path, text + simulation("rk4")).model
     force = pysim.passive_forces(model, run.q, run.v)[:, 0]
     assert run.q.max() > 0.4
+    assert run.q.min() < -0.05
     np.testing.assert_allclose(run.signals["power"], force * run.v[:, 0], rtol=1e-11, atol=1e-12)
     np.testing.assert_allclose(run.signals["energy"], run.elastic, rtol=1e-13, atol=1e-15)
 
@@ -114,6 +117,14 @@ def test_power_is_a_signal_that_sampled_controllers_read(tmp_path):
         (
             table("sensor", name="power", type="power"),
             "sensor 'power': has no element, but its power is read; give element",
+        ),
+        (
+            table("sensor", name="wrench", type="force_torque"),
+            "sensor 'wrench': has no joint, but its wrench is read; give joint",
+        ),
+        (
+            table("sensor", name="x", type="weighted_sum", weights=[1.0]),
+            "sensor 'x': has no coordinates, but its q is read; give coordinates",
         ),
         (
             table("actuator", name="push", joint="x", offset=1.0) + sensor("energy", "push"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import scipy.interpolate
 
 import pysim
 from pysim.errors import PysimError, SceneError
@@ -148,3 +149,25 @@ def test_a_recorded_run_does_not_reach_beyond_its_end(tmp_path):
     wrong = text.replace('column = "x"', 'column = "y"')
     with pytest.raises(PysimError, match=r"run.h5: has no coordinate, velocity or signal 'y'"):
         scene_of(tmp_path, wrong + simulation("rk4", duration=1.0))
+
+
+END_SLOPES = {
+    "one parabola through three points": ("not_a_knot", [1.0, 4.0, 2.0]),
+    "flat where the end formula has the other sign": ("pchip", [0.0, 0.1, 3.0]),
+    "steepest where the next piece turns": ("pchip", [0.0, 1.0, -9.0]),
+}
+
+
+@pytest.mark.parametrize("case", END_SLOPES)
+def test_slopes_at_the_ends_of_short_splines(tmp_path, case):
+    """Oracle: SciPy's CubicSpline and PchipInterpolator."""
+    kind, x = END_SLOPES[case]
+    t = [0.0, 0.4, 1.0]
+    exact = {
+        "not_a_knot": scipy.interpolate.CubicSpline,
+        "pchip": scipy.interpolate.PchipInterpolator,
+    }[kind](t, x)
+    times = np.linspace(0, 1, 11)
+    found = values(tmp_path, times, type="spline", t=t, values=x, interpolation=kind)
+    for order, column in enumerate(found.T):
+        np.testing.assert_allclose(column, exact(times, order), rtol=1e-12, atol=1e-11)
