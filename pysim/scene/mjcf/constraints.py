@@ -12,7 +12,7 @@ from numpy.polynomial import Polynomial
 
 from pysim.joints.relation import polynomial_name
 from pysim.scene.mjcf.joints import translation
-from pysim.scene.mjcf.model import HINGE, SLIDE, wxyz_pose
+from pysim.scene.mjcf.model import wxyz_pose
 from pysim.scene.mjcf.tendons import course_of
 from pysim.scene.spec import CouplingSpec, LoopSpec
 
@@ -107,14 +107,10 @@ class ConstraintReader:
     def _joint(self, k: int) -> None:
         first = self._joint_terms(int(self.m.eq_obj1id[k]))
         second = self._joint_terms(int(self.m.eq_obj2id[k])) if self.m.eq_obj2id[k] >= 0 else None
-        if first is None or (second is None and self.m.eq_obj2id[k] >= 0):
-            self._leave(k, "is left out: it couples joints that are neither hinges nor slides")
-            return
         self._couple(k, first, second)
 
-    def _joint_terms(self, joint: int) -> Terms | None:
-        if self.m.jnt_type[joint] not in {HINGE, SLIDE}:
-            return None
+    def _joint_terms(self, joint: int) -> Terms:
+        """Return the ratio and the reference of a hinge or slide; MuJoCo couples no other joints."""
         return {self.model.joints[joint]: 1.0}, float(self.m.qpos0[self.m.jnt_qposadr[joint]])
 
     def _tendon(self, k: int) -> None:
