@@ -199,6 +199,7 @@ LEFT_OUT = {
     '<motor name="m" joint="free" gear="1 0 0 0 0 0"/>': (
         "it pushes a free joint along an axis of the world"
     ),
+    '<motor name="m" joint="ball" gear="0 0 0"/>': "its gear is 0",
     '<motor name="m" jointinparent="ball" gear="1 0 0"/>': (
         "its axis is fixed in the parent of a joint that rotates freely"
     ),
@@ -241,13 +242,17 @@ def test_actuators_that_are_switched_off_are_listed(write: Write) -> None:
 
 def test_sensors_without_a_counterpart_are_listed(write: Write) -> None:
     sensors = """<sensor><touch name="t" site="tip"/><clock name="c"/>
-        <gyro name="g" site="tip" cutoff="2"/><jointpos name="j" joint="slide"/></sensor>"""
-    spec = read_model(write(ARM + sensors))
+        <gyro name="g" site="tip" cutoff="2"/><jointpos name="j" joint="slide"/>
+        <actuatorpos name="a" actuator="m"/></sensor>"""
+    motor = '<actuator><motor name="m" site="tip" refsite="jet"/></actuator>'
+    with pytest.warns(PysimWarning, match="actuator 'm' is left out: it acts between two sites"):
+        spec = read_model(write(ARM + motor + sensors))
     assert [block.name for block in spec.blocks] == ["j"]
     assert [line.partition(": ")[2] for line in spec.omitted if ": sensor" in line] == [
         "sensor 't' is not read: pysim has no sensor of the kind 'touch'",
         "sensor 'c' is not read: pysim records the time",
         "sensor 'g' is not read: it has a cutoff of 2",
+        "sensor 'a' is not read: of its actuator, it acts between two sites",
     ]
 
 

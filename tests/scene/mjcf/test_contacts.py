@@ -39,6 +39,7 @@ SURFACES = {
     "direct": 'solref="-5000 -20"',
     "sharp": 'solimp="0.7 0.98 0.0002 0.3 3"',
     "overdamped": 'solref="0.01 3"',
+    "without a width": 'solimp="0.8 0.9 0"',
 }
 
 
@@ -94,6 +95,14 @@ def test_depth_and_restitution_are_those_of_mujoco(write: Write, surface: str) -
     assert restitution(numbers) == pytest.approx(bounce, abs=0.02)
 
 
+def test_an_undamped_surface_returns_the_whole_speed(write: Write) -> None:
+    """In MuJoCo, too; the ball is never at rest."""
+    path = write(BALL.format(numbers='solref="-5000 0"'))
+    bounce, _ = bounce_and_rest(path, speed=2.0)
+    assert restitution(of_geom(mujoco.MjModel.from_xml_path(str(path)), 0)) == 1.0
+    assert bounce == pytest.approx(1.0, abs=0.02)
+
+
 @pytest.mark.parametrize(("surface", "step"), [("default", 1e-4), ("bouncing", 1e-5)])
 def test_a_ball_bounces_as_in_mujoco(
     write: Write, tmp_path: Path, surface: str, step: float
@@ -133,6 +142,7 @@ COMBINATIONS = [
     ('solimp="0.5 0.9 0.01 0.4 3" solmix="0"', 'friction="0.3"'),
     ('priority="1" friction="0.3" condim="1" solimp="0.6 0.7 0.1"', 'friction="0.9" margin="0.02"'),
     ('margin="0.01"', 'margin="0.002" priority="2" friction="0.1"'),
+    ('solmix="0" solref="0.01 1"', 'solmix="0" solref="0.03 0.5"'),
 ]
 
 
@@ -421,3 +431,35 @@ def test_parent_and_child_with_several_joints_do_not_touch(write: Write, tmp_pat
     found = {frozenset((pair.first, pair.second)) for pair in scene.contacts.pairs}
     moving = {pair for pair in found if "world" not in pair}
     assert moving == expected == {frozenset(("pelvis", "shin"))}
+
+
+RUNNERS = """<worldbody>
+  <geom name="floor" type="plane" size="1 1 1" friction="0.4"/>
+  <body name="sled" pos="0 0 1"><freejoint/><geom size="0.1" friction="0.6"/>
+    <geom size="0.1" pos="1 0 0" friction="0.8"/></body>
+</worldbody>"""
+
+
+def test_two_surfaces_of_a_body_that_combine_otherwise_are_named(write: Write) -> None:
+    """MuJoCo takes the larger coefficient, a scene the geometric mean; a pair of links has one number."""
+    _, texts = warnings_of(lambda: read_model(write(RUNNERS)))
+    assert [text.partition(": ")[2] for text in texts] == [
+        "the surfaces of body 'sled' combine with the ground as materials of pysim do, not as MuJoCo's"
+    ]
+
+
+def test_a_pair_without_rolling_friction_takes_it_from_its_geoms(write: Write) -> None:
+    text = RUNNERS.replace('size="0.1" friction="0.6"', 'name="a" size="0.1" condim="6"')
+    text = text.replace('<geom size="0.1" pos="1 0 0" friction="0.8"/>', "")
+    pair = '<contact><pair geom1="floor" geom2="a" condim="3"/></contact>'
+    (changed,) = contacts_of(write(text + pair)).pairs
+    assert changed.between == ("world", "sled")
+    assert (changed.surface.rolling, changed.surface.spinning) == (0.0, 0.0)
+
+
+def test_two_static_bodies_need_not_be_kept_apart(write: Write) -> None:
+    """A fixed body with a plane is the world, which does not touch itself."""
+    bodies = '<worldbody><geom type="plane" size="1 1 1"/><body name="t"><geom type="plane" size="1 1 1"/></body>'
+    bodies += '<body name="a"><freejoint/><geom size="0.1"/></body></worldbody>'
+    exclude = '<contact><exclude body1="world" body2="t"/><exclude body1="t" body2="a"/></contact>'
+    assert contacts_of(write(bodies + exclude)).excluded == (("world", "a"),)

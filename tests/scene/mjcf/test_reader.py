@@ -149,14 +149,18 @@ FOUR_BAR = """
 <default><geom contype="0" conaffinity="0" type="capsule" size="0.02"/></default>
 <worldbody>
   <body name="a"><joint name="qa" axis="0 1 0"/><geom fromto="0 0 0 0 0 1"/>
-    <body name="b" pos="0 0 1"><joint name="qb" axis="0 1 0"/><geom fromto="0 0 0 1 0 0"/></body></body>
-  <body name="c" pos="1 0 0"><joint name="qc" axis="0 1 0"/><geom fromto="0 0 0 0 0 1"/></body>
+    <body name="b" pos="0 0 1"><joint name="qb" axis="0 1 0"/><geom fromto="0 0 0 1 0 0"/>
+      <site name="tip b" pos="1 0 0"/></body></body>
+  <body name="c" pos="1 0 0"><joint name="qc" axis="0 1 0"/><geom fromto="0 0 0 0 0 1"/>
+    <site name="tip c" pos="0 0 1"/></body>
 </worldbody>
 <equality>{}</equality>
 """
 LINKED = {
     "connect": '<connect name="e" body1="b" body2="c" anchor="1 0 0"/>',
     "weld": '<weld name="e" body1="b" body2="c" relpose="1 0 0 1 0 0 0" anchor="0 0 1"/>',
+    "connect sites": '<connect name="e" site1="tip b" site2="tip c"/>',
+    "weld sites": '<weld name="e" site1="tip b" site2="tip c"/>',
     "joint": '<joint name="e" joint1="qa" joint2="qb" polycoef="0.1 2 0 0 0"/>',
     "polynomial": '<joint name="e" joint1="qa" joint2="qb" polycoef="0.1 2 -1 0.5 0.2"/>',
     "one joint": '<joint name="e" joint1="qa" polycoef="0.3 0 0 0 0"/>',
@@ -171,7 +175,7 @@ def test_equality_constraints_are_those_of_mujoco(write: Write, kind: str) -> No
     data = mujoco.MjData(m)
     rng = np.random.default_rng(2)
     for _ in range(10):
-        q = rng.uniform(-0.3, 0.3, 3) * (kind != "weld")
+        q = rng.uniform(-0.3, 0.3, 3) * ("weld" not in kind)
         q[0] += 0.02
         residuals = []
         for configuration in (q, pysim.loops.assemble(model, q, np.zeros(3)).q):
@@ -252,7 +256,35 @@ RIGID = (
     "<equality>{}</equality>"
 )
 PATH = '<spatial name="{}"><site site="s1"/><site site="s2"/></spatial>'
+TENDON = '<tendon><fixed name="t" {}><joint joint="j" coef="1"/></fixed></tendon>'
+MOTOR = '<actuator><motor name="m" {}/></actuator>'
+ANY_RESISTANCE = "actuator 'm' has an armature or damping of something other than a hinge or slide, which is left out"
+MESHES = ".stl, .obj, .ply, .dae, .glb"
 ONE_BY_ONE = {
+    "actuator 'm' acts on a tendon with a range of actuator forces, which is left out": (
+        CHAIN + TENDON.format('actuatorfrcrange="-1 1"') + MOTOR.format('tendon="t"')
+    ),
+    "actuator 'm' has a delay of 0.02 s, which is left out": (
+        CHAIN + MOTOR.format('joint="j" delay="0.02" nsample="20"')
+    ),
+    ANY_RESISTANCE: CHAIN + TENDON.format("") + MOTOR.format('tendon="t" armature="0.2"'),
+    "actuator 'm' has damping of higher order, which is left out": (
+        CHAIN + MOTOR.format('joint="j" damping="0.2 0.1"')
+    ),
+    "joint 'f' has polynomial stiffness of higher order, which is left out": SINGLE.format(
+        'stiffness="1 0.5"'
+    ),
+    "joint 'f' has polynomial damping of higher order, which is left out": SINGLE.format(
+        'damping="1 0.5"'
+    ),
+    "joint 'f' has a spring that yields, which is left out": SINGLE.format('springyield="1"'),
+    "tendon 't' has polynomial stiffness of higher order, which is left out": (
+        CHAIN + TENDON.format('stiffness="1 0.5"')
+    ),
+    f"geom 'g' of 'b' is left out: its mesh is not a {MESHES} file": (
+        '<asset><mesh name="m" vertex="0 0 0 1 0 0 0 1 0 0 0 1"/></asset>'
+        '<worldbody><body name="b"><joint/><geom name="g" type="mesh" mesh="m"/></body></worldbody>'
+    ),
     "equality 'e' is left out: it couples spatial tendons": (
         f"{CHAIN}<tendon>{PATH.format('t')}{PATH.format('u')}</tendon>"
         '<equality><tendon name="e" tendon1="t" tendon2="u"/></equality>'
@@ -277,7 +309,19 @@ ONE_BY_ONE = {
         '</fixed></tendon><equality><tendon name="e" tendon1="t" tendon2="u" polycoef="0 1 2 0 0"/></equality>'
     ),
 }
+STRUT = f"{CHAIN}<tendon>{PATH.format('t')}</tendon>"
 NOTES = {
+    "sensor 's' is not read: it has a delay of 0.02 s": (
+        f'{CHAIN}<sensor><jointpos name="s" joint="j" delay="0.02" nsample="20"/></sensor>'
+    ),
+    "sensor 's' is not read: its tendon lies on one rigid body": (
+        f'{STRUT}<sensor><tendonpos name="s" tendon="t"/></sensor>'
+    )
+    .replace('<site name="s2"', '<site name="s3"')
+    .replace('<site name="s1"/>', '<site name="s1"/><site name="s2" pos="1 0 0"/>'),
+    "sensor 's' is not read: the transmission of its actuator has no length in pysim": (
+        CHAIN + MOTOR.format('site="s1"') + '<sensor><actuatorpos name="s" actuator="m"/></sensor>'
+    ),
     "equality 'e' is left out: it is not active": (
         f'{CHAIN}<equality><joint name="e" joint1="j" joint2="k" active="false"/></equality>'
     ),
@@ -303,7 +347,53 @@ def test_a_part_that_does_not_move_anything_is_listed(write: Write, text: str) -
     assert text in [found.partition(": ")[2] for found in spec.omitted]
 
 
-@pytest.mark.parametrize("option", ['<option><flag gravity="disable"/></option>', ""])
+SENSED = {
+    "the length of an actuated tendon": (
+        STRUT + MOTOR.format('tendon="t"'),
+        '<actuatorpos name="s" actuator="m"/>',
+    ),
+    "the place of a camera": (
+        CHAIN.replace('<site name="s1"/>', '<camera name="c" pos="0 0 1"/>'),
+        '<framepos name="s" objtype="camera" objname="c"/>',
+    ),
+    "the place of a site without a name": (
+        CHAIN.replace('<site name="s1"/>', '<site pos="0.2 0 1"/>'),
+        '<framepos name="s" objtype="site" objname="s2"/>',
+    ),
+}
+
+
+@pytest.mark.parametrize("what", SENSED)
+def test_sensors_of_tendons_and_cameras_are_those_of_mujoco(
+    write: Write, tmp_path: Path, what: str
+) -> None:
+    mechanism, sensor = SENSED[what]
+    path = write(f"{mechanism}<sensor>{sensor}</sensor>")
+    m = mujoco.MjModel.from_xml_path(str(path))
+    data = mujoco.MjData(m)
+    data.qpos[:] = 0.3, -0.7
+    mujoco.mj_forward(m, data)
+    start = "start = { j = 0.3, k = -0.7 }\n[simulation]\nduration = 0.01\n"
+    (tmp_path / "s.toml").write_text(f'[[model]]\nfile = "m.xml"\n{start}', "utf-8")
+    run = pysim.simulate(pysim.load_scene(tmp_path / "s.toml"))
+    name = "s.length" if "length" in what else "s.position"
+    found = np.ravel(run.signals[name][0])
+    np.testing.assert_allclose(found, data.sensordata, rtol=0, atol=1e-14)
+
+
+def test_a_geom_has_the_colour_of_its_material(write: Write) -> None:
+    asset = '<asset><material name="red" rgba="1 0 0 1"/></asset>'
+    text = SINGLE.format("").replace('size="0.1"', 'size="0.1" material="red"')
+    (geometry,) = read_model(write(asset + text)).bodies[0].geometries[:1]
+    assert geometry.color == (1.0, 0.0, 0.0, 1.0)
+    own = text.replace('material="red"', 'material="red" rgba="0 1 0 1"')
+    (geometry,) = read_model(write(asset + own)).bodies[0].geometries[:1]
+    assert geometry.color == (0.0, 1.0, 0.0, 1.0)
+
+
+@pytest.mark.parametrize(
+    "option", ['<option><flag gravity="disable"/></option>', '<option gravity="0 0 0"/>', ""]
+)
 def test_gravity_compensation_acts_on_moving_bodies_under_gravity(
     write: Write, option: str
 ) -> None:
@@ -337,6 +427,21 @@ def test_strict_reading_rejects_what_would_be_left_out(write: Write) -> None:
 MESH = """<asset><mesh name="m" file="m.obj" scale="0.5 1 2"/></asset><worldbody><body name="b"><joint/>
 <geom type="mesh" mesh="m" pos="0.1 0.2 0.3" euler="20 30 40"/></body></worldbody>"""
 WEDGE = "v 0 0 0\nv 1 0 0\nv 0 2 0\nv 0 0 3\nf 1 3 2\nf 1 2 4\nf 2 3 4\nf 1 4 3\n"
+
+
+def test_a_mesh_is_found_in_the_folder_of_assets(write: Write, tmp_path: Path) -> None:
+    (tmp_path / "parts").mkdir()
+    (tmp_path / "parts/m.obj").write_text(WEDGE, "utf-8")
+    spec = read_model(write('<compiler assetdir="parts"/>' + MESH))
+    assert spec.bodies[0].geometries[0].shape.mesh == tmp_path / "parts/m.obj"
+
+
+def test_a_mesh_about_another_origin_is_left_out(write: Write, tmp_path: Path) -> None:
+    """Its vertices in the file are not those that MuJoCo draws."""
+    (tmp_path / "m.obj").write_text(WEDGE, "utf-8")
+    moved = MESH.replace('scale="', 'refpos="0.1 0 0" scale="')
+    _, texts = warnings_of(write(moved))
+    assert texts == [f"m.xml:2: geom #0 of 'b' is left out: its mesh is not a {MESHES} file"]
 
 
 def test_a_mesh_is_drawn_where_mujoco_draws_it(write: Write, tmp_path: Path) -> None:
