@@ -35,8 +35,7 @@ def theta_from_com(mass: float, com: ArrayLike, inertia: ArrayLike) -> Array:
         PysimError: an argument has a wrong shape or NaN or infinite entries, or the inertia is not symmetric.
     """
     m, c = checked_number(mass, "mass", "kg"), _vector(com, "com", "m")
-    about_origin = _tensor(inertia) + m * (c @ c * np.eye(3) - np.outer(c, c))
-    return joined(m, m * c, about_origin)
+    return joined_at(m, c, _tensor(inertia))
 
 
 def theta_from_origin(mass: float, first_moment: ArrayLike, inertia: ArrayLike) -> Array:
@@ -112,6 +111,12 @@ def joined(mass: float, first_moment: Array, inertia: Array) -> Array:
     I = inertia  # noqa: E741, the symbol of the formula
     tensor = [I[0, 0], I[0, 1], I[1, 1], I[0, 2], I[1, 2], I[2, 2]]
     return np.array([mass, *first_moment, *tensor], float)
+
+
+def joined_at(mass: float, com: Array, inertia: Array) -> Array:
+    """Return θ (10,) of a mass, its centre (3,) and a symmetric tensor about that (3, 3)."""
+    c = com
+    return joined(mass, mass * c, inertia + mass * (c @ c * np.eye(3) - c[:, None] * c))
 
 
 def centers(numbers: Array) -> Array:

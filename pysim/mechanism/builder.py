@@ -19,6 +19,7 @@ from pysim.scene.mimic import leading
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from pysim._engine import MotionDescription
     from pysim.joints.callback import CallbackJoint
     from pysim.scene.spec import BodySpec, JointSpec, ModelSpec
     from pysim.shapes import Geometry
@@ -85,15 +86,8 @@ class Builder:
         motion = describe_motion(joint, self.cache)
         if motion.callback is not None:
             self.callbacks[joint.name] = motion.callback
-        return JointDescription(
-            joint.name,
-            motion.description,
-            parent.index,
-            pose @ joint.at @ motion.at,
-            rest=joint.rest,
-            armature=joint.armature,
-            passive=_passive(joint),
-        )
+        placement = pose @ joint.at @ motion.at
+        return joint_record(joint, motion.description, parent.index, placement)
 
     def carries(self, carrier: CompositeBody, body: BodySpec) -> bool:
         return self.placed[body.name][0] is carrier
@@ -154,8 +148,17 @@ class Builder:
         return index[mimic.joint], mimic.ratio, mimic.offset
 
 
-def _passive(joint: JointSpec) -> list[Passive]:
-    """Return the passive forces of every coordinate of v from the arrays of a specification."""
-    columns = {name: getattr(joint, name) for name in Passive.fields}
-    rows = zip(*columns.values(), strict=True)
-    return [Passive(**dict(zip(columns, row, strict=True))) for row in rows]
+def joint_record(
+    joint: JointSpec, motion: MotionDescription, parent: int, placement: NDArray[np.float64]
+) -> JointDescription:
+    """Return the engine's record of a joint with this motion, at a placement (4, 4) in the body `parent`."""
+    columns = [getattr(joint, name).tolist() for name in Passive.fields]
+    return JointDescription(
+        joint.name,
+        motion,
+        parent,
+        placement,
+        rest=joint.rest,
+        armature=joint.armature,
+        passive=[Passive(*numbers) for numbers in zip(*columns, strict=True)],
+    )

@@ -24,7 +24,7 @@ from pysim.plugins.fields import build
 from pysim.plugins.files import check_run_here, plugin_files
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
@@ -96,7 +96,7 @@ class Model(_engine.Model):
         frames: Mapping[str, tuple[int, Array]],
         connections: Connections | None = None,
         callbacks: Mapping[str, CallbackJoint] | None = None,
-        like: Model | None = None,  # a model whose parts are read-only already
+        like: Model | None = None,  # a model with these frames and types of joints
     ) -> None:
         self._descriptions = tuple(descriptions)
         self.connections = connections = connections or Connections()
@@ -112,23 +112,33 @@ class Model(_engine.Model):
             connections.signals,
         )
         known = frozenset() if like is None else like._part_ids  # noqa: SLF001
-        parts = (part for part in _parts(spec, joints, bodies) if id(part) not in known)
-        _make_read_only(chain.from_iterable(vars(part).values() for part in parts))
-        _make_read_only(pose for _, pose in frames.values())
+        _make_read_only(_parts(spec, joints, bodies), known)
         self.spec = spec
         self.joints = joints
         self.bodies = bodies
         self.world_geometries = world_geometries
         self.frames = dict(frames)
-        self._types = tuple(find_joint(joint.type) for joint in joints)
-        self._plugins = dict(callbacks or {})
-        self._callbacks: tuple[tuple[CallbackJoint, str, int, int], ...] = tuple(
+        self.callback_time = [0.0]  # [s] spent in callback joints so far
+        if like is None:
+            for _, pose in frames.values():
+                pose.flags.writeable = False
+            self._types = tuple(find_joint(joint.type) for joint in joints)
+            self._plugins = dict(callbacks or {})
+            self._callbacks = self._called(descriptions)
+        else:
+            self._types, self._plugins = like._types, like._plugins  # noqa: SLF001
+            self._callbacks = like._callbacks  # noqa: SLF001
+        self._frozen = True
+
+    def _called(
+        self, descriptions: Sequence[JointDescription]
+    ) -> tuple[tuple[CallbackJoint, str, int, int], ...]:
+        """Return the joints that Python computes, with their names and places in q and v."""
+        return tuple(
             (self._plugins[d.name], d.name, at_q, at_v)
             for d, at_q, at_v in zip(descriptions, self.q_offsets, self.v_offsets, strict=True)
             if d.motion.shape is Shape.callback
         )
-        self.callback_time = [0.0]  # [s] spent in callback joints so far
-        self._frozen = True
 
     @property
     def name(self) -> str:
@@ -486,11 +496,12 @@ def _parts(
     yield from chain(*each, joints, bodies)
 
 
-def _make_read_only(values: Iterable[object]) -> None:
-    """Make the arrays among these read-only, because the engine holds their values."""
-    for value in values:
-        if isinstance(value, np.ndarray):
-            value.flags.writeable = False
+def _make_read_only(parts: Iterable[object], known: Container[int]) -> None:
+    """Make the arrays of parts read-only, because the engine holds their values; not of parts with a known `id`."""
+    for part in {id(part): part for part in parts if id(part) not in known}.values():
+        for value in vars(part).values():
+            if isinstance(value, np.ndarray):
+                value.flags.writeable = False
 
 
 def _finite(values: ArrayLike, name: str, shape: tuple[int, ...]) -> Array:

@@ -58,6 +58,8 @@ def compile_signals(
     """
     forces = [force for force in spec.model.forces if acts_in_scene(force)]
     limited = limited_actuators(spec)
+    if not (spec.blocks or forces or limited or ledger or contacts):
+        return None
     specs: list[BlockSpec | ForceSpec] = [*spec.blocks, *forces]
     places = _Places(model)
     names = {own.name for own in specs} | {force.name for force in spec.model.forces}
@@ -142,13 +144,15 @@ def with_signals(model: Model, compiled: CompiledSignals | None) -> Model:
 
 def reflected_inertia(model: Model, specs: Sequence[BlockSpec]) -> Model:
     """Return the model with the inertia of actuators added to the armature of their joints."""
+    drives = [spec for spec in specs if spec.kind == "actuator" and spec.coordinates]
+    if not drives:
+        return model
     added = np.zeros(model.nv)
     places = _Places(model)
-    for spec in specs:
-        if spec.kind == "actuator" and spec.coordinates:
-            plugin: Any = build(find_block("actuator", spec.type), spec.parameters, spec.where)
-            inertia = float(plugin.reflected_inertia())
-            added[places.coordinate(spec.coordinates[0], spec.where).v] += inertia
+    for spec in drives:
+        plugin: Any = build(find_block("actuator", spec.type), spec.parameters, spec.where)
+        inertia = float(plugin.reflected_inertia())
+        added[places.coordinate(spec.coordinates[0], spec.where).v] += inertia
     return model.with_armature(model.armature + added) if added.any() else model
 
 

@@ -8,21 +8,26 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pysim.inertia.parameters import moved_by
+from pysim.joints import find_joint
+from pysim.mechanism.builder import joint_record
 from pysim.mechanism.constraint_compiler import compile_connections
 from pysim.mechanism.model import Body
+from pysim.scene.spec import ModelSpec
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
+    from pysim._engine import JointDescription
     from pysim.mechanism.builder import Builder
     from pysim.mechanism.joint_description import TraceCache
     from pysim.mechanism.model import Connections, Model
-    from pysim.scene.spec import JointSpec, ModelSpec
+    from pysim.scene.spec import JointSpec
 
 _NUMBERS = ("gravity", "bodies", "joints")  # in which specifications may differ
 _CONNECTIONS = ("loops", "couplings", "springs", "forces")
+_SHARED = {item.name for item in fields(ModelSpec)} - {*_NUMBERS, *_CONNECTIONS}
 _STRUCTURE = ("name", "type", "parent", "child", "mimic")  # of a joint
 
 
@@ -34,7 +39,8 @@ class FirstModel:
 
     def __init__(self, builder: Builder, model: Model, cache: TraceCache) -> None:
         self._builder, self._model, self._cache = builder, model, cache
-        spec = builder.spec
+        self._spec = spec = builder.spec
+        self._motions = [(own.motion, own.parent, own.placement) for own in builder.descriptions]
         body_index = {body.name: k for k, body in enumerate(spec.bodies)}
         joint_index = {joint.name: k for k, joint in enumerate(spec.joints)}
         self._places = [joint_index[joint.name] for joint in builder.joints]
@@ -58,12 +64,7 @@ class FirstModel:
         first, builder = self._model, self._builder
         bodies = tuple(self._body(k, spec) for k in range(len(builder.carriers)))
         joints = tuple(spec.joints[k] for k in self._places)
-        descriptions = [
-            builder.descriptions[k]
-            if joint is builder.joints[k]
-            else builder.described(joint, *builder.parents[k])
-            for k, joint in enumerate(joints)
-        ]
+        descriptions = [self._description(k, joint) for k, joint in enumerate(joints)]
         return first.replaced(
             spec=spec,
             gravity=spec.gravity,
@@ -74,11 +75,10 @@ class FirstModel:
         )
 
     def _is_alike(self, spec: ModelSpec) -> bool:
-        first, builder = self._builder.spec, self._builder
+        first, builder = self._spec, self._builder
         if builder.callbacks or any(joint.mimic is not None for joint in first.joints):
             return False
-        shared = {item.name for item in fields(spec)} - {*_NUMBERS, *_CONNECTIONS}
-        if any(getattr(spec, name) is not getattr(first, name) for name in shared):
+        if any(getattr(spec, name) is not getattr(first, name) for name in _SHARED):
             return False
         if len(spec.bodies) != len(first.bodies) or len(spec.joints) != len(first.joints):
             return False
@@ -95,18 +95,31 @@ class FirstModel:
     def _body(self, k: int, spec: ModelSpec) -> Body:
         """Return a moving body, with what is welded to it."""
         first, welded = self._model.bodies[k], self._welded[k]
-        if all(spec.bodies[at] is self._builder.spec.bodies[at] for at, _ in welded):
+        if all(spec.bodies[at] is self._spec.bodies[at] for at, _ in welded):
             return first
-        theta, geometries = np.zeros(10), []
+        theta, geometries = np.zeros(10), first.geometries
         for at, pose in welded:
-            body = spec.bodies[at]
-            theta = theta + moved_by(body.theta, pose)
-            geometries += [g.moved(pose) for g in body.geometries]
-        return Body(first.name, theta, tuple(geometries))
+            theta = theta + moved_by(spec.bodies[at].theta, pose)
+        own = [(spec.bodies[at].geometries, self._spec.bodies[at].geometries) for at, _ in welded]
+        if any(given is not known for given, known in own):
+            placed = (g.moved(pose) for at, pose in welded for g in spec.bodies[at].geometries)
+            geometries = tuple(placed)
+        return Body(first.name, theta, geometries)
+
+    def _description(self, k: int, joint: JointSpec) -> JointDescription:
+        """Return the engine's record of a moving joint; its motion is that of the first model if it is not affected."""
+        builder, first = self._builder, self._builder.joints[k]
+        if joint is first:
+            return builder.descriptions[k]
+        is_plain = find_joint(joint.type).plugin is None
+        moves_alike = joint.axis == first.axis and joint.parameters == first.parameters
+        if is_plain and moves_alike and joint.at is first.at:
+            return joint_record(joint, *self._motions[k])
+        return builder.described(joint, *builder.parents[k])
 
     def _connections(self, spec: ModelSpec, joints: Sequence[JointSpec]) -> Connections:
         """Return the loops, with all rows, couplings and forces."""
-        first = self._builder.spec
+        first = self._spec
         if all(getattr(spec, name) is getattr(first, name) for name in _CONNECTIONS):
             return self._model.connections
         return compile_connections(spec, self._builder.placed, joints, self._cache)

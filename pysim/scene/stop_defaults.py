@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pysim.inertia import move_theta, rotational_inertia
+from pysim.inertia.parameters import moved_by, tensors
 from pysim.joints import find_joint
 from pysim.scene.spec import with_fields
 from pysim.scene.tree import order_from_world
@@ -99,7 +99,7 @@ def _chosen(said: Array, otherwise: Array) -> Array:
 
 def _inertia(joint: JointSpec, theta: Array) -> Array:
     """Return the inertia (nv,) [kg or kg·m²] of a body with θ (10,) that each velocity of a joint moves."""
-    axis, m, I = np.array(joint.axis), theta[0], rotational_inertia(theta)  # noqa: E741
+    axis, m, I = np.array(joint.axis), theta[0], tensors(theta)  # noqa: E741
     about_axis = axis @ I @ axis
     match joint.type:
         case "helical":
@@ -126,5 +126,5 @@ def composite_inertias(
     for name in reversed(order_from_world(joints)):
         joint = hangs_on[name]
         if joint.parent in theta:
-            theta[joint.parent] = theta[joint.parent] + move_theta(theta[name], joint.at)
+            theta[joint.parent] = theta[joint.parent] + moved_by(theta[name], joint.at)
     return theta

@@ -11,10 +11,9 @@ from pysim.errors import PysimError
 from pysim.inertia import (
     move_theta,
     nearest_physical,
-    theta_from_com,
     unphysical_reason,
 )
-from pysim.inertia.parameters import moved_by
+from pysim.inertia.parameters import joined_at, moved_by
 from pysim.scene.inertia_policy import log
 from pysim.scene.inertia_text import nearest_printable, toml_inertia
 from pysim.scene.packages import resolve_uri
@@ -259,7 +258,7 @@ def theta_of_numbers(
 def theta_as_written(table: Body | BodyOverrides) -> Array:
     """Return θ (10,) of a table's mass, com and inertia, which may be physically inconsistent."""
     inertia = np.zeros((3, 3)) if table.inertia is None else _tensor(table.inertia)
-    return theta_from_com(table.mass or 0.0, table.com, inertia)
+    return joined_at(table.mass or 0.0, np.array(table.com), inertia)
 
 
 def _tensor(inertia: Inertia) -> Array:
