@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 
 import pysim
 from pysim.render import still
-from pysim.render.fitting_plan import Planner
+from pysim.render.fitting_plan import Plan, Planner
 from pysim.render.fitting_shapes import PULLED, PUSHED, STEEL, between, of_load
 from pysim.render.options import render_options
 from pysim.render.player import Player
@@ -161,3 +162,93 @@ def test_a_line_of_no_length_has_a_place() -> None:
     matrix = between(np.ones(3), np.ones(3))
     assert np.isfinite(matrix).all()
     np.testing.assert_array_equal(matrix[:3, 3], np.ones(3))
+
+
+UP = np.array([0.0, 0.0, 1.0])
+BOX = np.array([[x, y, z] for x in (-0.2, 0.2) for y in (-0.15, 0.15) for z in (-0.15, 0.15)])
+
+
+def planned(
+    *connections: dict[str, Any],
+    hulls: dict[int, np.ndarray] | None = None,
+    options: dict[str, Any] | None = None,
+    **header: Any,
+) -> Plan:
+    """The plan of a cart with connections; its box is the hull of body 0."""
+    trajectory = cart(connections=list(connections), **header)
+    chosen = render_options(trajectory, **(options or {}))
+    return Planner(trajectory, {0: BOX} if hulls is None else hulls, UP, chosen).make()
+
+
+def kinds(plan: Plan) -> list[str]:
+    return [line.kind for line in plan.lines] + [part.kind for part in plan.fixed]
+
+
+ROD: dict[str, Any] = {
+    "role": "loop",
+    "name": "rod",
+    "type": "distance",
+    "axis": [0, 0, 1],
+    "length": 1.0,
+    "frames": [[-1, place(0, 0, 1).tolist()], [0, np.eye(4).tolist()]],
+}
+FORCE: dict[str, Any] = {"role": "force", "name": "force", "points": SPRING["points"]}
+DRAWN = {
+    "a damper alone": (SPRING | {"stiffness": 0.0, "damping": 2.0}, ["damper"]),
+    "a spring along a path of two points": (
+        FORCE | {"type": "path_spring", "stiffness": 5.0},
+        ["coil"],
+    ),
+    "a rope along a path of two points": (FORCE | {"type": "rope", "stiffness": 5.0}, ["rope"]),
+    "a bushing": (FORCE | {"type": "bushing"}, ["ball"]),
+    "a force without a shape of its own": (FORCE | {"type": "linear_drag"}, []),
+    "a force on a coordinate": ({"role": "force", "name": "f", "type": "coordinate_spring"}, []),
+    "a rod": (ROD, ["rod"]),
+}
+
+
+@pytest.mark.parametrize("what", DRAWN)
+def test_a_connection_is_drawn_as_its_kind_or_left_out(what: str) -> None:
+    entry, expected = DRAWN[what]
+    assert kinds(planned(entry)) == expected
+    assert kinds(planned(entry, options={"fittings": False})) == []
+
+
+def test_a_bushing_is_drawn_on_its_second_frame() -> None:
+    (ball,) = planned(FORCE | {"type": "bushing"}).fixed
+    assert ball.body == 0
+    np.testing.assert_array_equal(ball.pose[:3, 3], [-0.2, 0.0, 0.05])
+
+
+def hinge(kind: str = "revolute", height: float = 1.0, **more: Any) -> dict[str, Any]:
+    """A joint of the cart on the world, at a height [m]."""
+    frames = [[-1, place(0, 0, height).tolist()], [0, place(0, 0, 0.15).tolist()]]
+    return {"role": "joint", "name": "j", "type": kind, "axis": [0, 1, 0], "frames": frames} | more
+
+
+def test_a_joint_on_a_shape_of_the_world_needs_no_pedestal() -> None:
+    wall = np.array([[x, y, z] for x in (-1.0, 1.0) for y in (-1.0, 1.0) for z in (0.0, 2.0)])
+    assert kinds(planned(hinge())) == ["pin", "pedestal"]
+    assert kinds(planned(hinge(), hulls={0: BOX, -1: wall})) == ["pin"]
+    low = wall - [0.0, 0.0, 5.0]
+    assert kinds(planned(hinge(), hulls={0: BOX, -1: low})) == ["pin", "pedestal"]
+
+
+def test_a_body_without_shapes_is_held_from_below() -> None:
+    """A pedestal stands under the joint, and the spring of a slide ends at the origin of its frame."""
+    plan = planned(hinge(), hulls={})
+    (pedestal,) = (part for part in plan.fixed if part.kind == "pedestal")
+    assert any(np.allclose(point[:2], 0) and point[2] < 1.0 for point in plan.reach)
+    assert pedestal.pose[2, 2] == pytest.approx(1.0)
+    sliding = hinge("prismatic", axis=[1, 0, 0], stiffness=[10.0], rest=[0.0])
+    (coil,) = planned(sliding, hulls={}).lines
+    np.testing.assert_allclose(coil.points[1].pose[:3, 3], [0, 0, 0.15], atol=1e-15)
+
+
+def test_joints_of_meshes_are_drawn_on_request_only() -> None:
+    trajectory = cart(connections=[hinge()])
+    header = replace(trajectory.header, visuals=({"body": 0, "kind": "mesh"},))
+    trajectory = replace(trajectory, header=header)
+    for joints, expected in ((None, []), (True, ["pin", "pedestal"])):
+        options = render_options(trajectory, joints=joints)
+        assert kinds(Planner(trajectory, {0: BOX}, UP, options).make()) == expected

@@ -147,3 +147,36 @@ def test_the_ropes_of_a_scene_are_in_its_trajectory(scene: str, ropes: int) -> N
     assert len(entries) == ropes
     for entry in entries:
         assert rope_places(rope_points(entry), matrices_of(run)[0], {})[1] > 1.0
+
+
+def over(radius: float, a: Any, b: Any, side: tuple[float, float, float] = (0, 0, 0)) -> Any:
+    """The places and the length of a path from a to b over a sphere about the origin."""
+    points = [RopePoint(-1, pose_at(a)), RopePoint(-1, np.eye(4), "sphere", radius, side)]
+    points.append(RopePoint(-1, pose_at(b)))
+    return rope_places(points, np.eye(4)[None], {})
+
+
+def pose_at(point: Any) -> np.ndarray:
+    pose = np.eye(4)
+    pose[:3, 3] = point
+    return pose
+
+
+@pytest.mark.parametrize("side", [(0.0, 0.0, 0.0), (0.0, 1.0, 0.0), (1.0, 0.0, 0.0)])
+def test_a_path_through_the_centre_of_a_sphere_takes_any_plane_or_that_of_its_side(
+    side: tuple[float, float, float],
+) -> None:
+    """Length 2 √(d² − r²) + r (π − 2 arccos(r / d)) from d = 1 to d = 1 on the other side."""
+    places, length = over(0.5, (-1, 0, 0), (1, 0, 0), side)
+    expected = 2 * np.sqrt(0.75) + 0.5 * (np.pi - 2 * np.arccos(0.5))
+    assert length == pytest.approx(expected, rel=1e-12)
+    middle = np.asarray(places)[1:-1]
+    np.testing.assert_allclose(np.linalg.norm(middle, axis=1), 0.5, rtol=1e-12)
+    if side[1]:
+        assert middle[:, 1].max() > 0.4
+
+
+def test_a_path_from_inside_a_sphere_is_straight() -> None:
+    """The engine wraps over what lies between the ends only."""
+    _, length = over(0.5, (0.1, 0, 0), (2, 0, 0))
+    assert length == pytest.approx(1.9, rel=1e-14)

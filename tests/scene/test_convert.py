@@ -21,7 +21,7 @@ import pysim
 from pysim.algorithms import crba, frame_placement, passive_forces, rnea
 from pysim.cli import main
 from pysim.errors import PysimWarning, SceneError
-from pysim.scene import read_scene
+from pysim.scene import read_model, read_scene
 from pysim.scene.convert import ConvertOptions, convert
 from pysim.scene.packages import robots_folder
 from pysim.scene.poses import from_rpy, rotation, rpy_of
@@ -707,6 +707,7 @@ REFUSED = {
     '[[actuator]]\njoint = "hinge"\noffset = 1.0': "actuator 'hinge'",
     '[[force]]\nname = "f"\ntype = "spring"\nb = "rod"\nat_b = [1, 0, 0]\nstiffness = 1': "force 'f'",
     '[[loop]]\nname = "l"\ntype = "point_on_plane"\nb = "rod"': "loop 'l'",
+    '[[event]]\nname = "e"\njoint = "hinge"\nat = 1.0\n[simulation]\nintegrator = "dopri5"': "event 'e'",
 }
 
 
@@ -723,6 +724,62 @@ def test_parts_that_urdf_cannot_represent_are_rejected_and_named(tmp_path: Path,
         convert(tmp_path / "s.toml", tmp_path / "r.urdf", ConvertOptions(partial=True))
     assert f"{what} has no place in a URDF file, and is left out" in str(warned[0].message)
     assert pysim.load_model(tmp_path / "r.urdf").joint_names == ("hinge",)
+
+
+def test_gravity_ground_and_materials_have_no_place_in_urdf(tmp_path: Path) -> None:
+    """The shapes that a scene draws and lets collide are both in the robot."""
+    text = ROLLING.replace("collision", 'material = "soft"\ncollision') + GROUND
+    text = f"gravity = [0, 0, -1.62]\n{text}[materials.soft]\nfriction = 0.4\n"
+    (tmp_path / "s.toml").write_text(text, "utf-8")
+    robot = tmp_path / "r.urdf"
+    with pytest.raises(SceneError) as caught:
+        convert(tmp_path / "s.toml", robot)
+    for what in ("gravity 0 0 -1.62 m/s²", "the ground", "material 'soft'"):
+        assert f"{what} has no place in a URDF file; leave it out by --partial" in str(caught.value)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PysimWarning)
+        convert(tmp_path / "s.toml", robot, ConvertOptions(partial=True))
+        (body,) = (b for b in read_model(robot).bodies if b.name == "ball")
+    assert [(g.role, g.shape.kind) for g in body.geometries] == [
+        ("visual", "sphere"),
+        ("collision", "sphere"),
+    ]
+
+
+def test_damping_that_differs_by_axis_has_no_place_in_urdf(tmp_path: Path) -> None:
+    text = FALLING.format(body="mass = 1.0").replace(
+        'type = "free"', 'type = "planar"\ndamping = [1, 1, 2]'
+    )
+    (tmp_path / "s.toml").write_text(text.replace("start = { xyz = [0, 0, 1] }\n", ""), "utf-8")
+    with pytest.raises(SceneError) as caught:
+        convert(tmp_path / "s.toml", tmp_path / "r.urdf")
+    expected = (
+        "the damping of joint 'free' by axis has no place in a URDF file; leave it out by --partial"
+    )
+    assert str(caught.value).endswith(expected)
+
+
+def test_a_long_list_of_refusals_is_cut(tmp_path: Path) -> None:
+    drive = '[[actuator]]\njoint = "hinge"\noffset = 1.0\n'
+    springs = "".join(
+        f'[[force]]\nname = "f{k}"\ntype = "spring"\nb = "rod"\nat_b = [1, 0, 0]\nstiffness = 1\n'
+        for k in range(25)
+    )
+    (tmp_path / "s.toml").write_text(HINGE + drive + springs, "utf-8")
+    with pytest.raises(SceneError) as caught:
+        convert(tmp_path / "s.toml", tmp_path / "r.urdf")
+    lines = str(caught.value).split("\n")
+    assert len(lines) == 21
+    assert lines[-1].endswith("6 more")
+
+
+@pytest.mark.filterwarnings("ignore::pysim.PysimWarning")
+def test_a_mechanism_of_a_robot_is_refused_a_robot_file_with_its_sensors(tmp_path: Path) -> None:
+    text = HINGES.format(more='<sensor><jointpos name="s" joint="p"/></sensor>')
+    (tmp_path / "m.xml").write_text(text, "utf-8")
+    with pytest.raises(SceneError) as caught:
+        convert(tmp_path / "m.xml", tmp_path / "r.urdf")
+    assert "sensor 's' has no place in a URDF file; leave it out by --partial" in str(caught.value)
 
 
 FAULTS = {

@@ -11,6 +11,7 @@ import pysim
 from pysim.scene.importer import (
     IMPORTERS,
     Importer,
+    ImportOptions,
     find_importer,
     foreign_suffixes,
     importer,
@@ -19,6 +20,8 @@ from pysim.scene.importers.urdf import Urdf
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from pysim.scene.spec import ModelSpec
 
 MODULE = '''
 from pathlib import Path
@@ -120,3 +123,38 @@ def test_an_importer_without_suffix_is_rejected() -> None:
 
     text = 'has neither suffixes nor roots; write suffixes = (".xyz",)'
     assert str(caught.value).endswith(f"Nowhere: {text}")
+
+
+@pytest.mark.usefixtures("offered")
+def test_an_unknown_root_element_is_named_with_the_known_ones(tmp_path: Path) -> None:
+    """Two importers read .xml, so that the suffix does not decide."""
+
+    @importer("another_xml")
+    class Another(Importer):
+        """Another format."""
+
+        suffixes = (".xml",)
+        roots = ("another",)
+
+        def read(self, path: Path, options: ImportOptions) -> ModelSpec:
+            raise NotImplementedError
+
+    found = refusal(_file(tmp_path, "a.xml", "<car/>"))
+    before = "a.xml: the root element <car> does not belong to a format that pysim reads; known: "
+    assert found.startswith(before)
+    assert {"<robot>", "<mujoco>", "<sdf>", "<another>"} <= set(
+        found.removeprefix(before).split(", ")
+    )
+
+
+def test_an_importer_without_read_says_what_to_write(tmp_path: Path) -> None:
+    class Own(Importer):
+        """A format without a reader."""
+
+        suffixes = (".own",)
+
+    with pytest.raises(pysim.PysimError) as caught:
+        Own().read(tmp_path / "a.own", ImportOptions())
+    assert str(caught.value).endswith(
+        "Own: has no method read; write `def read(self, path, options)` that returns a ModelSpec"
+    )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import time
 import warnings
 from pathlib import Path
@@ -21,6 +22,7 @@ from pysim.scene.urdf.names import check_spelling
 from pysim.scene.urdf.reader import read_urdf
 from pysim.scene.urdf.xml import read_xml, rotation_rpy
 from pysim.simulation.loading import compile_model
+from tests.scene_runs import SCENES
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -143,6 +145,17 @@ def test_every_malformed_file_has_its_verdict_held() -> None:
             "r.urdf:2:{}: joint 'hinge': joints follow each other in a cycle: hinge → hinge; remove one mimic",
         ),
         (
+            TWO_LINKS + HINGE.replace("revolute", "floating").format('\n<mimic joint="hinge"/>'),
+            (
+                "r.urdf:3:1: joint 'hinge': a free joint cannot follow another; only joints of one coordinate can; "
+                "remove its <mimic>"
+            ),
+        ),
+        (
+            TWO_LINKS + HINGE.format('\n<parent link="arm"/>'),
+            "r.urdf:3:1: joint 'hinge': second <parent> in <joint>; keep one",
+        ),
+        (
             '<link name="a">\n<visual><geometry><bax/></geometry></visual></link>',
             "r.urdf:3:19: link 'a': unknown shape <bax>; did you mean 'box'?",
         ),
@@ -161,6 +174,45 @@ def test_invalid_elements_are_reported_with_their_place(
 ) -> None:
     column = len(TWO_LINKS) + 1
     assert refusal(write(text)) == problem.format(column)
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        (
+            "<car/>",
+            (
+                "r.urdf:1:1: the root element of a URDF file is <robot>, got <car>; save another format with its own "
+                "suffix"
+            ),
+        ),
+        (
+            '<?xml version="1.0" encoding="klingon"?><robot name="r"/>',
+            "r.urdf: cannot be decoded: unknown encoding: klingon; save it as UTF-8",
+        ),
+    ],
+)
+def test_a_file_of_another_format_or_encoding_is_rejected(
+    tmp_path: Path, text: str, problem: str
+) -> None:
+    (tmp_path / "r.urdf").write_text(text, "utf-8")
+    assert refusal(tmp_path / "r.urdf") == problem
+
+
+def test_a_mesh_without_a_size_is_left_out(tmp_path: Path) -> None:
+    shutil.copy(SCENES / "meshes/box.obj", tmp_path)
+    mesh = '<mesh filename="box.obj" scale="1 0 1"/>'
+    (tmp_path / "r.urdf").write_text(
+        f'<robot name="r"><link name="a">{BODY}<visual><geometry>{mesh}</geometry></visual></link></robot>',
+        "utf-8",
+    )
+    with pytest.warns(PysimWarning) as caught:
+        spec = read_urdf(tmp_path / "r.urdf")
+    assert spec.bodies[0].geometries == ()
+    assert str(caught[0].message).endswith(
+        "link 'a': visual mesh 'box.obj' is left out: 'scale' of <mesh> must not be zero, got '1 0 1'; give 1 for the "
+        "file's own size"
+    )
 
 
 ARM = f"""<robot name="r">

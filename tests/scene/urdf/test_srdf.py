@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
 import pinocchio
@@ -11,9 +11,6 @@ import pytest
 import pysim
 from pysim.errors import PysimWarning
 from pysim.scene.packages import robots_folder
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 ROBOTS = {  # URDF, SRDF and state
     "talos": ("talos_data/robots/talos_full_v2.urdf", "talos_data/srdf/talos.srdf", "half_sitting"),
@@ -71,6 +68,36 @@ def test_a_state_is_a_keyframe(robot: Path) -> None:
 def test_the_state_of_a_fixed_base_is_ignored(robot: Path) -> None:
     robot.write_text(SRDF.format("base", "0 0 1 0 0 0 1"), "utf-8")
     assert pysim.load_scene("s.toml").state.q.tolist() == [0.0]
+
+
+def test_the_state_of_a_free_base_is_its_pose(robot: Path) -> None:
+    robot.write_text(SRDF.format("base", "0 0 1 0 0 0 1.0001"), "utf-8")
+    body = URDF.partition("<inertial>")[2].partition("</inertial>")[0]
+    massive = f'<link name="a"><inertial>{body}</inertial></link>'
+    (robot.parent / "r.urdf").write_text(URDF.replace('<link name="a"/>', massive), "utf-8")
+    scene = Path("s.toml")
+    scene.write_text(scene.read_text("utf-8") + "free_base = true\n", "utf-8")
+    np.testing.assert_allclose(
+        pysim.load_scene(scene).state.q, [0, 0, 1, 0, 0, 0, 1, 0], rtol=1e-15
+    )
+    robot.write_text(SRDF.format("base", "0 0 1 0 0 0 2"), "utf-8")
+    with pytest.raises(pysim.SceneError) as caught:
+        pysim.load_scene(scene)
+    problem = "the quaternion of joint 'root_joint' must have length 1, got 2"
+    assert str(caught.value).endswith(problem)
+
+
+def test_the_state_of_a_follower_is_that_of_its_leader(robot: Path) -> None:
+    third = """<link name="c"><inertial><mass value="1"/>
+<inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link>
+<joint name="k" type="continuous"><parent link="a"/><child link="c"/><mimic joint="j" multiplier="2"/></joint>
+</robot>"""
+    (robot.parent / "r.urdf").write_text(URDF.replace("</robot>", third), "utf-8")
+    both = SRDF.format("j", "0.5").replace(
+        "</group_state>", '<joint name="k" value="9"/></group_state>'
+    )
+    robot.write_text(both, "utf-8")
+    assert pysim.load_scene("s.toml").state.q.tolist() == [0.5]
 
 
 def test_an_unknown_joint_is_named(robot: Path) -> None:

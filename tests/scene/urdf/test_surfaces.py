@@ -73,6 +73,15 @@ def test_friction_for_gazebo_bullet_and_drake_is_that_of_materials(tmp_path: Pat
     assert texts == []
 
 
+def test_a_friction_of_zero_for_bullet_is_none(tmp_path: Path) -> None:
+    turning = '<rolling_friction value="0"/><spinning_friction value="0"/></contact>'
+    path = tmp_path / "r.urdf"
+    path.write_text(ROBOT.format("").replace("</contact>", turning, 1), "utf-8")
+    contacts = read_model(path).contacts
+    assert contacts is not None
+    assert all(m.rolling is None and m.spinning is None for m in contacts.materials.values())
+
+
 def test_rolling_and_spinning_friction_of_bullet_are_lengths(tmp_path: Path) -> None:
     turning = '<rolling_friction value="0.01"/><spinning_friction value="0.02"/></contact>'
     text = ROBOT.format("").replace(BULLET, BULLET.replace("</contact>", turning))
