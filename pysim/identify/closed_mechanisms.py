@@ -245,12 +245,9 @@ def _projected(model: Model, samples: Samples) -> tuple[Array, Array, Array]:
 
 
 def _follows_turns(model: Model) -> bool:
-    """Return whether a loop's residual depends on the initial guess of its joint's coordinates: screws and plugins."""
-    for loop in model.spec.loops:
-        name = joint_of_loop_type(find_loop_type(loop.type))
-        if name == "screw" or find_joint(name).plugin is not None:
-            return True
-    return False
+    """Return whether a loop's residual depends on the initial guess of its joint's coordinates: that of a plugin."""
+    names = (joint_of_loop_type(find_loop_type(loop.type)) for loop in model.spec.loops)
+    return any(find_joint(name).plugin is not None for name in names)
 
 
 def _not_of_this_mechanism(model: Model, samples: Samples, row: int) -> IdentificationError:
