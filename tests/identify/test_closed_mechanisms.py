@@ -26,6 +26,7 @@ from pysim.identify import (
     predicted_torque,
 )
 from pysim.identify.momenta import check_floats
+from pysim.joints import Joint, Pose, joint, real
 from pysim.mechanism.actuation import actuator_forces
 from tests.identify.recordings import mistaken
 
@@ -367,6 +368,155 @@ def at_rest(model: pysim.Model) -> Samples:
     """A recording in which nothing moves."""
     t, still = np.arange(50) * 0.01, np.zeros((50, model.nv))
     return make_samples(model, t, np.tile(model.neutral(), (50, 1)), still, still, still)
+
+
+def test_momenta_know_no_resistances_and_need_an_interval_a_fold(tmp_path: Path) -> None:
+    path = tmp_path / "floating.toml"
+    path.write_text(FLOATING_ARM, "utf-8")
+    model = pysim.load_scene(path).model
+    with pytest.raises(IdentificationError) as caught:
+        identify(model, at_rest(model), using="momentum", resistances=["damping"])
+    assert str(caught.value) == (
+        "unknown 'damping': does not affect the total momentum; use equations of torque or energy"
+    )
+    with pytest.raises(IdentificationError) as caught:
+        identify(model, at_rest(model), using="momentum", interval=1.0, folds=2)
+    assert str(caught.value) == (
+        "samples: lasts 0.49 [s], less than 2 intervals of 1 [s]; record longer or take a shorter interval"
+    )
+
+
+PRESS = """
+gravity = [0, 0, 0]
+[[body]]
+name = "screw"
+mass = 1.0
+inertia = { xx = 0.1, yy = 0.1, zz = 0.02 }
+[[body]]
+name = "ram"
+mass = 3.0
+inertia = { xx = 0.1, yy = 0.1, zz = 0.1 }
+[[joint]]
+name = "turn"
+type = "revolute"
+child = "screw"
+start = { v = 9.0 }
+[[joint]]
+name = "lift"
+type = "prismatic"
+child = "ram"
+[[loop]]
+name = "thread"
+type = "helical"
+a = "screw"
+b = "ram"
+pitch = 0.05
+[[actuator]]
+joint = "turn"
+amplitude = 0.5
+frequency = 3.0
+[assembly]
+hold = ["turn"]
+[simulation]
+duration = 2.0
+step = 1e-3
+[output]
+every = 0.01
+"""
+
+
+@joint("thread_of_a_press")
+class Thread(Joint):
+    """A screw, as a plugin."""
+
+    coordinates = real("angle")
+
+    def placement(self, q):
+        return Pose.rotate_z(q.angle) @ Pose.translate(0, 0, 0.05 * q.angle)
+
+
+@pytest.mark.parametrize("kind", ["helical", "thread_of_a_press"])
+def test_a_screw_press_is_identified_over_several_turns(tmp_path: Path, kind: str) -> None:
+    """The reduced inertia I + p² m; the coordinate of the thread is followed from row to row."""
+    path = tmp_path / "press.toml"
+    text = PRESS.replace('"helical"', f'"{kind}"')
+    path.write_text(text if kind == "helical" else text.replace("pitch = 0.05\n", ""), "utf-8")
+    scene = pysim.load_scene(path)
+    samples = run_of(scene)
+    assert np.ptp(samples.q[:, 0]) > 4 * np.pi
+    theta = scene.model.parameters.copy()
+    theta[:, [0, 4, 5, 6]] *= 1.3  # a heavier guess
+    found = identify(scene.model.with_parameters(theta), samples)
+    reduced = found.theta[0, 9] + 0.05**2 * found.theta[1, 0]
+    assert reduced == pytest.approx(0.02 + 0.05**2 * 3.0, rel=1e-4)
+
+
+TRIANGLE = """
+[[body]]
+name = "left"
+mass = 1.0
+com = [0.5, 0, 0]
+inertia = { xx = 0.1, yy = 0.1, zz = 0.1 }
+[[body]]
+name = "right"
+mass = 1.0
+com = [0.5, 0, 0]
+inertia = { xx = 0.1, yy = 0.1, zz = 0.1 }
+[[joint]]
+name = "base"
+type = "revolute"
+child = "left"
+start = 1.0471975511965976
+[[joint]]
+name = "top"
+type = "revolute"
+parent = "left"
+child = "right"
+at = { xyz = [1, 0, 0] }
+start = -2.0943951023931953
+[[loop]]
+name = "foot"
+type = "revolute"
+a = "right"
+at_a = { xyz = [1, 0, 0] }
+at_b = { xyz = [1, 0, 0] }
+"""
+
+
+@pytest.mark.filterwarnings("ignore::pysim.PysimWarning")
+def test_a_truss_that_cannot_move_is_rejected(tmp_path: Path) -> None:
+    path = tmp_path / "truss.toml"
+    path.write_text(TRIANGLE, "utf-8")
+    scene = pysim.load_scene(path)
+    t, still = np.arange(50) * 0.01, np.zeros((50, 2))
+    samples = make_samples(scene.model, t, np.tile(scene.state.q, (50, 1)), still, still, still)
+    with pytest.raises(IdentificationError) as caught:
+        identify(scene.model, samples)
+    assert str(caught.value) == (
+        "samples: loops and couplings of the model allow no motion, so nothing can be identified; check their axes"
+    )
+
+
+@pytest.mark.filterwarnings("ignore::pysim.PysimWarning")
+def test_a_loop_whose_rows_vanish_leaves_the_open_mechanism(tmp_path: Path) -> None:
+    """A point of a planar arm stays in its plane without the loop's force."""
+    arm = TRIANGLE.partition("[[loop]]")[0]
+    plane = '[[loop]]\nname = "plane"\ntype = "point_on_plane"\nb = "right"\n'
+    found = []
+    for text in (arm, arm + plane):
+        (tmp_path / "arm.toml").write_text(text, "utf-8")
+        model = pysim.load_scene(tmp_path / "arm.toml").model
+        t = np.arange(400) * 0.01
+        w = np.array([3.0, 5.0])
+        q, v, a = (
+            np.sin(t[:, None] * w),
+            w * np.cos(t[:, None] * w),
+            -(w**2) * np.sin(t[:, None] * w),
+        )
+        tau = pysim.rnea(model, q, v, a)
+        guess = mistaken(model, 5)
+        found.append(identify(guess, make_samples(guess, t, q, tau, v, a)))
+    np.testing.assert_allclose(found[1].base_values, found[0].base_values, rtol=1e-6, atol=1e-9)
 
 
 def test_a_recording_of_another_mechanism_is_rejected_by_row_and_loop() -> None:

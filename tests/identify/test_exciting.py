@@ -94,3 +94,53 @@ def test_a_free_base_is_rejected() -> None:
         match=r"^anymal: has a ball or free joint, .*; load it with a fixed base$",
     ):
         exciting_trajectory(load_robot("anymal"))
+
+
+LEADER = """
+[[body]]
+name = "upper"
+mass = 2.0
+com = [0.2, 0, 0]
+inertia = { xx = 0.05, yy = 0.05, zz = 0.05 }
+[[body]]
+name = "lower"
+mass = 1.0
+com = [0.1, 0, 0.05]
+inertia = { xx = 0.03, yy = 0.03, zz = 0.03 }
+[[joint]]
+name = "shoulder"
+type = "revolute"
+child = "upper"
+axis = [0, 1, 0]
+limits = { lower = -0.5, upper = 0.7 }
+velocity_limit = 0.8
+[[joint]]
+name = "elbow"
+type = "revolute"
+parent = "upper"
+child = "lower"
+axis = [1, 0, 0]
+at = { xyz = [0.4, 0, 0] }
+mimic = { joint = "shoulder", ratio = 2.0 }
+"""
+
+
+@pytest.mark.parametrize("harmonics", [1, 3])
+def test_a_leader_keeps_its_own_limits(tmp_path: Path, harmonics: int) -> None:
+    """A follower has no coordinate of its own; a single harmonic cannot begin at rest."""
+    (tmp_path / "arm.toml").write_text(LEADER, "utf-8")
+    model = pysim.load_scene(tmp_path / "arm.toml").model
+    found = exciting_trajectory(model, period=8.0, harmonics=harmonics, starts=1, iterations=20)
+    q, v, _ = found.at(np.linspace(0, 8, 400))
+    assert q.shape == (400, 1)
+    assert -0.5 <= q.min() < q.max() <= 0.7
+    assert np.abs(v).max() <= 0.8 * (1 + 1e-9)
+    assert np.abs(found.at(np.zeros(1))[1]).max() < 1e-9 or harmonics == 1
+
+
+def test_a_search_without_starts_is_rejected(tmp_path: Path) -> None:
+    (tmp_path / "arm.toml").write_text(LEADER, "utf-8")
+    model = pysim.load_scene(tmp_path / "arm.toml").model
+    with pytest.raises(IdentificationError) as caught:
+        exciting_trajectory(model, starts=0)
+    assert str(caught.value) == "starts: must be positive, got 0"

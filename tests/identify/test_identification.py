@@ -6,7 +6,9 @@ identified from. The time limit is the issue's.
 
 from __future__ import annotations
 
+import re
 import time
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -325,6 +327,10 @@ def test_a_motion_that_determines_too_few_parameters_is_reported(
             {"bodies": ["panda_link"]},
             "body 'panda_link': no such moving body; did you mean 'panda_link7'?",
         ),
+        (
+            {"payload": "panda_link0"},
+            "payload: frame 'panda_link0' is on the world, which does not move; name a frame of a moving body",
+        ),
         ({"prior": 0.0}, "prior: must be positive, got 0"),
         ({"using": "power"}, "using 'power': unknown equations; known: torque, energy, momentum"),
         (
@@ -339,3 +345,82 @@ def test_unidentifiable_bodies_and_frames_are_named(
     with pytest.raises(IdentificationError) as caught:
         identify(panda, recording.samples(panda, differentiate=False), **keywords)
     assert str(caught.value) == text
+
+
+FOLLOWED = """
+[[body]]
+name = "upper"
+mass = 2.0
+com = [0.2, 0, 0]
+inertia = { xx = 0.05, yy = 0.05, zz = 0.05 }
+[[body]]
+name = "bracket"
+mass = 0.0
+[[body]]
+name = "lower"
+mass = 1.0
+com = [0.1, 0, 0.05]
+inertia = { xx = 0.03, yy = 0.03, zz = 0.03 }
+[[joint]]
+name = "shoulder"
+type = "revolute"
+child = "upper"
+axis = [0, 1, 0]
+damping = 0.3
+armature = 0.04
+[[joint]]
+name = "follower"
+type = "revolute"
+parent = "upper"
+child = "bracket"
+axis = [0, 1, 0]
+at = { xyz = [0.4, 0, 0] }
+mimic = { joint = "shoulder", ratio = -0.5, offset = 0.2 }
+[[joint]]
+name = "elbow"
+type = "revolute"
+parent = "bracket"
+child = "lower"
+axis = [1, 0, 0]
+damping = 0.1
+armature = 0.01
+"""
+
+
+@pytest.mark.parametrize("using", ["torque", "energy"])
+def test_a_mechanism_with_a_follower_and_a_massless_body_is_identified(
+    tmp_path: Path, using: str
+) -> None:
+    """Armature and damping of the leaders are recovered; the massless body is named, and has none afterwards."""
+    (tmp_path / "arm.toml").write_text(FOLLOWED, "utf-8")
+    truth = pysim.load_scene(tmp_path / "arm.toml").model
+    t = np.arange(1500) * 0.002
+    w = np.array([4.0, 7.0])
+    q, v, a = np.sin(t[:, None] * w), w * np.cos(t[:, None] * w), -(w**2) * np.sin(t[:, None] * w)
+    tau = pysim.rnea(truth, q, v, a) - pysim.passive_forces(truth, q, v)
+    bare = re.sub(r"(damping|armature) = .*\n", "", FOLLOWED)
+    (tmp_path / "bare.toml").write_text(bare, "utf-8")
+    drawing = pysim.load_scene(tmp_path / "bare.toml").model
+    found = identify(
+        drawing,
+        make_samples(drawing, t, q, tau, v, a),
+        using=using,
+        resistances=["damping", "armature"],
+    )
+    assert found.notes[0] == "not identified, because they have no mass: bracket"
+    joints = {joint.name: joint for joint in found.model.spec.joints}
+    for name, damping, armature in (("shoulder", 0.3, 0.04), ("elbow", 0.1, 0.01)):
+        assert joints[name].damping[0] == pytest.approx(damping, rel=1e-2)
+        assert joints[name].armature[0] == pytest.approx(armature, rel=0.2)
+
+
+def test_a_massless_body_has_no_prior_to_begin_at(tmp_path: Path) -> None:
+    (tmp_path / "arm.toml").write_text(FOLLOWED, "utf-8")
+    model = pysim.load_scene(tmp_path / "arm.toml").model
+    still = np.zeros((30, 2))
+    samples = make_samples(model, np.arange(30) * 0.1, still, still, still, still)
+    with pytest.raises(IdentificationError) as caught:
+        identify(model, samples, bodies=["bracket"])
+    assert str(caught.value).startswith(
+        "body 'bracket': has no mass in the model, and therefore no prior; give it a"
+    )

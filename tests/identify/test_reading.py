@@ -144,6 +144,11 @@ def test_columns_are_found_by_name_in_any_order(arm: pysim.Scene, table) -> None
         ),
         (["0,1,2,3,4,5"], HEADER + ",q.elbw", "unknown column 'q.elbw'; did you mean 'q.elbow'?"),
         (["0,1,2,3,4,5"], HEADER + ",q.elbow", "column 'q.elbow' occurs twice; keep one"),
+        (
+            ["0,1_0,2,3,4"],
+            HEADER,
+            "is not a table of numbers; check that commas separate its columns",
+        ),
         ([], HEADER, "has no rows below the names of the columns"),
         (["0,1,2,3,4"], HEADER, "has 1 rows; record a motion"),
         (
@@ -168,6 +173,25 @@ def test_a_missing_file_is_named(arm: pysim.Scene, tmp_path: Path) -> None:
         match=r"none.csv: cannot be read: no such file or directory; check the path$",
     ):
         read_samples(arm.model, tmp_path / "none.csv")
+
+
+def test_a_file_in_another_encoding_is_named(arm: pysim.Scene, tmp_path: Path) -> None:
+    path = tmp_path / "data.csv"
+    path.write_bytes(HEADER.encode("utf-16"))
+    with pytest.raises(IdentificationError) as caught:
+        read_samples(arm.model, path)
+    assert str(caught.value) == f"{path}: is not UTF-8 text; save it as UTF-8"
+
+
+def test_a_column_of_times_and_a_window_of_no_length_are_rejected(arm: pysim.Scene) -> None:
+    zero = np.zeros((30, 2))
+    t = np.arange(30) * 0.01
+    with pytest.raises(
+        IdentificationError, match=r"^samples: t must have shape \(n,\), got \(30, 1\)$"
+    ):
+        make_samples(arm.model, t[:, None], zero, zero)
+    with pytest.raises(IdentificationError, match=r"^window: must be positive \[s\], got 0$"):
+        make_samples(arm.model, t, zero, zero, window=0.0)
 
 
 def test_unevenly_spaced_rows_are_rejected_where_they_must_be_differentiated(
