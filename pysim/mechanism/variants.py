@@ -40,6 +40,8 @@ class FirstModel:
     def __init__(self, builder: Builder, model: Model, cache: TraceCache) -> None:
         self._builder, self._model, self._cache = builder, model, cache
         self._spec = spec = builder.spec
+        follows = any(joint.mimic is not None for joint in spec.joints)
+        self._is_supported = not (builder.callbacks or follows)
         self._motions = [(own.motion, own.parent, own.placement) for own in builder.descriptions]
         body_index = {body.name: k for k, body in enumerate(spec.bodies)}
         joint_index = {joint.name: k for k, joint in enumerate(spec.joints)}
@@ -59,7 +61,7 @@ class FirstModel:
 
         Whether the numbers are valid is not checked: see `pysim.mechanism.compile.invalid_models`.
         """
-        if not self._is_alike(spec):
+        if not (self._is_supported and self._is_alike(spec)):
             return None
         first, builder = self._model, self._builder
         bodies = tuple(self._body(k, spec) for k in range(len(builder.carriers)))
@@ -75,9 +77,7 @@ class FirstModel:
         )
 
     def _is_alike(self, spec: ModelSpec) -> bool:
-        first, builder = self._spec, self._builder
-        if builder.callbacks or any(joint.mimic is not None for joint in first.joints):
-            return False
+        first = self._spec
         if any(getattr(spec, name) is not getattr(first, name) for name in _SHARED):
             return False
         if len(spec.bodies) != len(first.bodies) or len(spec.joints) != len(first.joints):
@@ -85,7 +85,7 @@ class FirstModel:
         if any(spec.bodies[k] is not first.bodies[k] for k in self._in_world):
             return False
         for body, other in zip(spec.bodies, first.bodies, strict=True):
-            if body is not other and (body.name != other.name or not body.theta.any()):
+            if body is not other and (body.name != other.name or not np.count_nonzero(body.theta)):
                 return False
         return all(
             joint is other or _differs_in_numbers(joint, other)

@@ -9,13 +9,14 @@ closed on its own.
 
 from __future__ import annotations
 
+import gc
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from pysim.errors import PysimError, SceneError
 from pysim.scene.toml.overrides import checked_overrides
-from pysim.simulation.loading import SceneCompiler, not_within_itself
+from pysim.simulation.loading import SceneCompiler, no_garbage_collection, not_within_itself
 from pysim.simulation.scene_warnings import warn_of_start, warn_of_worlds
 
 if TYPE_CHECKING:
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
     from os import PathLike
 
     from pysim.simulation.loading import Scene
+
+
+_COLLECTED_TOGETHER = 256  # worlds; most of their objects stay
 
 
 def load_scenes(
@@ -54,9 +58,11 @@ def load_scenes(
     compiler = SceneCompiler()
     failed: tuple[int, PysimError] | None = None
     try:
-        with not_within_itself(path):
-            specs = read_scenes(path, worlds, allow_code, package_dirs)
-            scenes.extend(compiler.compile(spec) for spec in specs)
+        with no_garbage_collection(), not_within_itself(path):
+            for spec in read_scenes(path, worlds, allow_code, package_dirs):
+                scenes.append(compiler.compile(spec))
+                if len(scenes) % _COLLECTED_TOGETHER == 0:
+                    gc.collect(1)  # what was made since the last time
     except PysimError as error:
         failed = len(scenes), error
     failed = compiler.first_invalid() or failed

@@ -27,6 +27,7 @@ TABLES = (
     "body", "joint", "actuator", "loop", "coupling", "force", "gravity", "parameters", "model", "controller",
 )  # fmt: skip
 SPRING = next(path for path in SCENES if path.name == "spring.toml")
+CAR = next(path for path in SCENES if path.name == "quarter_car.toml")
 PENDULUM = next(path for path in SCENES if path.name == "double_pendulum.toml")
 
 
@@ -150,6 +151,10 @@ def test_a_world_that_differs_in_numbers_is_not_read_or_compiled_in_full(
     assert counts == {"read": 1, "compiled": 0}
     pysim.load_scenes(PENDULUM, {"simulation.step": 1e-3 * x})
     assert counts["read"] == 1 + 8
+    counts.update(read=0, compiled=0)
+    car = {"sprung": 300.0, "unsprung": 40.0, "suspension": 2e4, "damper": 1500.0, "kerb": 0.05}
+    pysim.load_scenes(CAR, {f"parameters.{name}": value * x for name, value in car.items()})
+    assert counts == {"read": 1, "compiled": 0}
 
 
 def test_expressions_follow_the_parameters_of_a_world(tmp_path: Path) -> None:

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 _ALWAYS = {"name", "type", "parent", "child", "at"}
+_PER_COORDINATE = [name for name in PER_COORDINATE if name in Passive.model_fields]
 COMPLETED_KEYS = frozenset({*Passive.model_fields, "start"})  # see `JointReader.completed`
 
 
@@ -111,8 +112,8 @@ class JointReader:
         changes: dict[str, Any] = {}
         if table.friction is not None:
             changes["friction_width"] = np.full(kind.nv, np.nan)  # chosen again
-        for name in PER_COORDINATE:
-            given = getattr(table, name, None)
+        for name in _PER_COORDINATE:
+            given = getattr(table, name)
             if given is not None and kind.nv:
                 changes[name] = self._spread(given, kind, (*path, name))
         for name in ("effort_limit", "velocity_limit", "enforce_limits"):
@@ -137,7 +138,7 @@ class JointReader:
     def _spread(self, given: list[float], kind: JointType, path: Steps) -> Array:
         """Return a number for every coordinate of v."""
         if len(given) == 1:
-            return np.full(kind.nv, given[0])
+            return np.array(given * kind.nv)
         if len(given) != kind.nv:
             what = "1 number" if kind.nv == 1 else f"1 or {kind.nv} numbers"
             problem = f"must have {what} for a {kind.name} joint, got {len(given)}"

@@ -1,13 +1,16 @@
 """Tables of a world that differs from the first one in numbers.
 
-A table with other numbers is validated again, but not the tables in it in which nothing differs: they are those of the
-first world.
+Of a table with other numbers, only the keys in which they are get validated again. If relations between its keys are
+checked, the whole table is, with those tables in it that do not differ as they are.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
+
+from pydantic import create_model
 
 from pysim.scene.toml.constraint_tables import Coupling, Force, Loop
 from pysim.scene.toml.keys import Table
@@ -16,10 +19,10 @@ from pysim.scene.toml.tables import Actuator, Body, Joint
 from pysim.scene.toml.world_numbers import UnlikeWorldError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Collection, Mapping
 
     from pysim.scene.toml.reader import ReadScene
-    from pysim.scene.toml.source import Step, Steps
+    from pysim.scene.toml.source import Steps
     from pysim.scene.toml.world_numbers import Numbers
 
 TABLES: dict[str, type[Table]] = {
@@ -36,7 +39,7 @@ class ChangedTable(NamedTuple):
     """A table with other numbers than in the first world, and its keys in which they are."""
 
     table: Any
-    keys: frozenset[Step]
+    keys: frozenset[str]
 
 
 class WorldTables:
@@ -62,15 +65,19 @@ class WorldTables:
             tables[name][k] = self._table(name, k, changes)
         return tables
 
-    def _table(self, name: str, k: int, changes: Iterable[tuple[Steps, Numbers]]) -> ChangedTable:
-        values, valid = self._read.values[name][k], self._valid(name, k)
-        keys = frozenset(steps[0] for steps, _ in changes)
-        given = valid | {key: values[key] for key in keys}
+    def _table(self, name: str, k: int, changes: Collection[tuple[Steps, Numbers]]) -> ChangedTable:
+        values, kind = self._read.values[name][k], TABLES[name]
+        keys = frozenset(str(steps[0]) for steps, _ in changes)
+        given = {key: values[key] for key in keys}
         for steps, number in changes:
             if not is_plausible(steps, number):
                 raise UnlikeWorldError
             given = _with_number(given, steps, number)
-        return ChangedTable(TABLES[name].model_validate(given), keys)
+        if _relates_keys(kind):
+            return ChangedTable(kind.model_validate(self._valid(name, k) | given), keys)
+        part = _part(kind, keys).model_validate(given)
+        first = getattr(self._read.tables, name)[k]
+        return ChangedTable(first.model_copy(update=vars(part)), keys)
 
     def _valid(self, name: str, k: int) -> dict[str, object]:
         """Return the values of a table, with the tables in it as they were validated."""
@@ -80,6 +87,22 @@ class WorldTables:
             inner = {key: own for key, own in inner.items() if _is_of_tables(own)}
             self._known[name, k] = self._read.values[name][k] | inner
         return self._known[name, k]
+
+
+@cache
+def _relates_keys(kind: type[Table]) -> bool:
+    """Return whether a table has validators of its own, beside those of the types of its keys."""
+    own = kind.__pydantic_decorators__
+    return bool(own.model_validators or own.field_validators or own.root_validators)
+
+
+@lru_cache(maxsize=256)
+def _part(kind: type[Table], keys: frozenset[str]) -> type[Table]:
+    """Return a table that has some keys of another alone."""
+    fields: dict[str, Any] = {
+        key: (kind.model_fields[key].annotation, kind.model_fields[key]) for key in keys
+    }
+    return create_model(kind.__name__, __base__=Table, **fields)
 
 
 def _is_of_tables(value: object) -> bool:
