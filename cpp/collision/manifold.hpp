@@ -175,35 +175,28 @@ struct BoxAxis {
   Vec3<S> p, u, q, v;         ///< middles and directions of the edges
   S g, h;                     ///< their half lengths
 
-  void offer_face(const PlacedShape<S>& A, const PlacedShape<S>& B, const Vec3<S>& axis, bool b, S tie) {
-    const auto found = separation(A, B, axis);
-    const auto better = found.gap > gap + tie;
-    gap = select(better, found.gap, gap);
-    n = collision::select(better, found.n, n);
+  /// Takes a face normal if it separates the boxes better; `along` is r on it.
+  void offer_face(const Vec3<S>& axis, S along, S separation, bool b, S tie) {
+    const auto better = separation > gap + tie;
+    gap = select(better, separation, gap);
+    n = collision::select(better, collision::select(along < all<S>(0), -axis, axis), n);
     of_b = b ? of_b | better : of_b & !better;
   }
 
-  void offer_edges(const Core<S, 3>& A,
-                   const Core<S, 3>& B,
-                   const PlacedShape<S>& a,
-                   const PlacedShape<S>& b,
-                   int i,
-                   int j,
-                   S tie) {
-    const Vec3<S> raw = cross(A.axis[i], B.axis[j]);
-    const S square = dot(raw, raw), e = all<S>(1);
-    const auto crossing = square > all<S>(typename S::Real(1e-6));
-    const Vec3<S> axis = (e / sqrt(select(crossing, square, e))) * raw;
-    const auto found = separation(a, b, axis);
-    const auto leans = max(most_along(a, axis), most_along(b, axis)) < all<S>(face_cosine);
-    const auto better = crossing & leans & (found.gap > gap + tie);
-    if (none(better)) return;
-    gap = select(better, found.gap, gap);
-    n = collision::select(better, found.n, n);
+  /// Takes the product of edges i of A and j of B.
+  void take_edges(simd::Mask<S> better,
+                  const Core<S, 3>& A,
+                  const Core<S, 3>& B,
+                  int i,
+                  int j,
+                  const Vec3<S>& axis,
+                  S separation) {
+    gap = select(better, separation, gap);
+    n = collision::select(better, axis, n);
     edges |= better;
     edge = select(better, all<S>(typename S::Real(3 * i + j)), edge);
-    p = collision::select(better, supporting_edge(A, i, found.n), p);
-    q = collision::select(better, supporting_edge(B, j, -found.n), q);
+    p = collision::select(better, supporting_edge(A, i, axis), p);
+    q = collision::select(better, supporting_edge(B, j, -axis), q);
     u = collision::select(better, A.axis[i], u);
     v = collision::select(better, B.axis[j], v);
     g = select(better, A.half[i], g);
@@ -211,23 +204,6 @@ struct BoxAxis {
   }
 
  private:
-  struct Found {
-    S gap;
-    Vec3<S> n;
-  };
-
-  /// Cosine of the angle between an axis and the face normal that is nearest to it.
-  static S most_along(const PlacedShape<S>& box, const Vec3<S>& axis) {
-    const Vec3<S> along = transpose_times(box.X.R, axis);
-    return max(max(abs(along.x), abs(along.y)), abs(along.z));
-  }
-
-  static Found separation(const PlacedShape<S>& A, const PlacedShape<S>& B, const Vec3<S>& axis) {
-    const S along = dot(axis, B.X.p - A.X.p);
-    const S gap = abs(along) - A.box().reach(axis) - B.box().reach(axis);
-    return {gap, collision::select(along < all<S>(0), -axis, axis)};
-  }
-
   /// Middle of the edge along axis i that is farthest along n.
   static Vec3<S> supporting_edge(const Core<S, 3>& box, int i, const Vec3<S>& n) {
     Vec3<S> found = box.centre;
@@ -241,21 +217,61 @@ struct BoxAxis {
 };
 
 /// A gap of `reach` or more in all worlds may be smaller than the greatest one.
+///
+///     C_ij = a_i · b_j    r = p_B − p_A    α, β  half lengths
+///
+///     along a_i        |a_i · r| − α_i − Σ_j β_j |C_ij|
+///     along a_i × b_j  (|C_kj (a_l · r) − C_lj (a_k · r)| − α_k |C_lj| − α_l |C_kj| − β_m |C_in| − β_n
+///     |C_im|)
+///                      / √(C_kj² + C_lj²)    with i, k, l and j, m, n cyclic
 template <class S>
 BoxAxis<S> box_axis(const PlacedShape<S>& A, const PlacedShape<S>& B, S reach) {
   using Real = typename S::Real;
-  const S o = all<S>(0);
+  const S o = all<S>(0), e = all<S>(1);
   const Vec3<S> z = spatial::zero3<S>();
   const auto nowhere = simd::nowhere<S>();
   const S least = min(min(min(A.size.x, A.size.y), A.size.z), min(min(B.size.x, B.size.y), B.size.z));
   BoxAxis<S> best = {all<S>(-__builtin_inf()), z, nowhere, nowhere, o, z, z, z, z, o, o};
   const S tie = all<S>(Real(1e-5)) * least;
   const Core<S, 3> a = A.box(), b = B.box();
-  for (int i = 0; i < 3; ++i) best.offer_face(A, B, a.axis[i], false, tie);
-  for (int i = 0; i < 3; ++i) best.offer_face(A, B, b.axis[i], true, tie);
+  const Vec3<S> r = b.centre - a.centre;
+  S C[3][3], size[3][3], on_a[3], on_b[3];
+  for (int i = 0; i < 3; ++i) {
+    on_a[i] = dot(a.axis[i], r);
+    on_b[i] = dot(b.axis[i], r);
+    for (int j = 0; j < 3; ++j) {
+      C[i][j] = dot(a.axis[i], b.axis[j]);
+      size[i][j] = abs(C[i][j]);
+    }
+  }
+  for (int i = 0; i < 3; ++i) {
+    const S reach_b = fma(size[i][2], b.half[2], fma(size[i][1], b.half[1], size[i][0] * b.half[0]));
+    best.offer_face(a.axis[i], on_a[i], abs(on_a[i]) - a.half[i] - reach_b, false, tie);
+  }
+  for (int j = 0; j < 3; ++j) {
+    const S reach_a = fma(size[2][j], a.half[2], fma(size[1][j], a.half[1], size[0][j] * a.half[0]));
+    best.offer_face(b.axis[j], on_b[j], abs(on_b[j]) - reach_a - b.half[j], true, tie);
+  }
   if (none(best.gap < reach)) return best;
   for (int i = 0; i < 3; ++i) {
-    for (int j = 0; j < 3; ++j) best.offer_edges(a, b, A, B, i, j, tie);
+    const int k = (i + 1) % 3, l = (i + 2) % 3;
+    for (int j = 0; j < 3; ++j) {
+      const int m = (j + 1) % 3, n = (j + 2) % 3;
+      const S square = fma(C[k][j], C[k][j], C[l][j] * C[l][j]);
+      const S most = max(max(size[k][j], size[l][j]), max(size[i][m], size[i][n]));
+      const auto leans = most * most < all<S>(face_cosine * face_cosine) * square;
+      const auto crossing = leans & (square > all<S>(Real(1e-6)));
+      if (none(crossing)) continue;
+      const S inverse = e / sqrt(select(crossing, square, e));
+      const S along = C[k][j] * on_a[l] - C[l][j] * on_a[k];
+      const S reach_a = fma(a.half[k], size[l][j], a.half[l] * size[k][j]);
+      const S reach_b = fma(b.half[m], size[i][n], b.half[n] * size[i][m]);
+      const S separation = inverse * (abs(along) - reach_a - reach_b);
+      const auto better = crossing & (separation > best.gap + tie);
+      if (none(better)) continue;
+      const Vec3<S> axis = select(along < o, -inverse, inverse) * cross(a.axis[i], b.axis[j]);
+      best.take_edges(better, a, b, i, j, axis, separation);
+    }
   }
   return best;
 }
