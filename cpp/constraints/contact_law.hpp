@@ -131,7 +131,7 @@ ContactImpulse<S> contact_impulse(const ContactLaw<typename S::Parameter>& law,
   I.sticks = size <= at.limit;
   const S inverse = e / select(I.sticks, e, size);
   const S scale = select(I.sticks, e, at.limit * inverse);
-  I.slope = scale * c;
+  I.slope = select(at.limit > o, scale * c, o);
   I.slide_slope = select(I.sticks, o, I.slope);
   I.t = inverse * y;
   I.gamma = fma(gamma_n, at.n, -scale * y);
@@ -164,11 +164,11 @@ ContactImpulse<S> turning_impulse(const ContactLaw<typename S::Parameter>& law,
   I.sticks = size <= most;
   const S inverse = e / select(I.sticks, e, size);
   const S scale = select(I.sticks, e, most * inverse);
-  I.slope = scale * roll * span;
+  I.slope = select(limit > o, scale * roll * span, o);
   I.slide_slope = select(I.sticks, o, I.slope);
   I.t = inverse * y;
   const S y_n = spin * along, most_n = all<S>(law.spinning) * limit;
-  I.normal_slope = select(abs(y_n) <= most_n, spin * span, o);
+  I.normal_slope = select((limit > o) & (abs(y_n) <= most_n), spin * span, o);
   I.gamma = fma(-max(min(y_n, most_n), -most_n), n, -scale * y);
   return I;
 }

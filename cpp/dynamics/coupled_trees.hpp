@@ -57,18 +57,31 @@ class CoupledTrees {
     edge_ = take<Edge>(w, most);
   }
 
-  /// Loads act between bodies a and b in these worlds.
-  void couple(int a, int b, Mask<S> worlds) {
+  /// Forgets all loads.
+  void uncouple() {
+    if (edges_ == 0) return;
+    edges_ = arranged_ = members_ = 0;
+    for (int t = 0; t < trees_; ++t) {
+      tree_[t].member = -1;
+      tree_[t].coupled = simd::nowhere<S>();
+    }
+  }
+
+  /// Loads act between bodies a and b in these worlds; `again` if they have acted in others.
+  void couple(int a, int b, Mask<S> worlds, bool again) {
     const int i = tree_of_[a], j = tree_of_[b];
     tree_[i].coupled |= worlds;
     tree_[j].coupled |= worlds;
-    edge_[edges_++] = {i < j ? j : i, i < j ? i : j};
+    if (!again) edge_[edges_++] = {i < j ? j : i, i < j ? i : j};
   }
 
-  /// Reserves memory for the trees that are coupled, and finds the blocks that fill in.
-  void arrange(Workspace<S>& w) {
-    if (edges_ == 0) return;
+  /// Reserves memory for the trees that are coupled, and finds the blocks that fill in, if there are new
+  /// ones.
+  void arrange(Workspace<S> w) {
+    if (edges_ == arranged_) return;
+    arranged_ = edges_;
     member_ = take<int>(w, trees_);
+    members_ = 0;
     for (int t = 0; t < trees_; ++t) {
       if (none(tree_[t].coupled)) continue;
       tree_[t].member = members_;
@@ -462,6 +475,7 @@ class CoupledTrees {
   LoadedFactor<S>& factor_;
   int* tree_of_;  ///< [bodies]
   int trees_ = 0, members_ = 0, edges_ = 0;
+  int arranged_ = 0;  ///< edges whose blocks have memory
   Tree* tree_ = nullptr;
   Edge* edge_ = nullptr;
   int *member_ = nullptr, *rows_ = nullptr, *column_ = nullptr;  ///< blocks of every row, and their columns

@@ -145,6 +145,7 @@ class ConvexStep {
         base_(take<S>(w, model_.nv)),
         free_(take<S>(w, model_.nv)),
         delta_(take<S>(w, model_.nv)),
+        next_(take<S>(w, model_.nv)),
         start_(take<Motion<S>>(w, model_.bodies)),
         twist_(take<Motion<S>>(w, model_.bodies)),
         momentum_(take<Force<S>>(w, model_.bodies)),
@@ -184,12 +185,24 @@ class ConvexStep {
     free_velocity(time, q, v, state);
     place_coordinates(q, v, state);
     const auto touched = place_points(wanted, v, state);
-    const auto good =
-        problem_.solve(touched, run_.passes, base_, delta_, state.memory[ContactMemory::iterations]);
+    S& iterations = state.memory[ContactMemory::iterations];
+    const S before = iterations;
+    const auto solved = [&] {
+      return problem_.solve(touched, run_.passes, base_, delta_, iterations, w_, [this](const S* delta) {
+        return left_out_ == 0 || covers(delta);
+      });
+    };
+    auto good = solved();
+    if (problem_.stopped()) {
+      place_left_out(state);
+      iterations = before;
+      good = solved();
+    }
     state.memory[ContactMemory::worst] = select(good, state.memory[ContactMemory::worst], problem_.worst());
     for (int i = 0; i < model_.nv; ++i) free_[i] += delta_[i];
     run_.schedule.end_step(any(touched) ? free_ : nullptr);
     add_impulses();
+    repeat_pairs();
     return good;
   }
 
@@ -385,20 +398,44 @@ class ConvexStep {
   Mask<S> place_points(Mask<S> wanted, const S* v, const ContactState<S>& state) {
     PairSchedule<S>& schedule = run_.schedule;
     bool has_twists = false;
-    const int due = schedule.begin_step(wanted, v, static_cast<const S*>(free_), h_);
+    const int due = due_ = schedule.begin_step(wanted, v, static_cast<const S*>(free_), h_);
     if (due > many_pairs) place_balls();
     for (int n = 0; n < due; ++n) place_pair(schedule.due(n), due > many_pairs, has_twists, state);
-    auto touched = wanted & problem_.touched();
+    const auto touched = wanted & problem_.touched();
+    left_out_ = 0;
     if (any(touched)) {
-      const int reachable = schedule.add_reachable();
-      for (int n = due; n < reachable; ++n) place_pair(schedule.due(n), false, has_twists, state);
-      if (reachable > due) {
-        problem_.sort_pairs();
-        touched = wanted & problem_.touched();
-      }
+      left_out_ = schedule.add_reachable() - due;
+      if (left_out_ > 0 && !schedule.covers(schedule.start())) place_left_out(state);
     }
-    problem_.trees.arrange(w_);
     return touched;
+  }
+
+  /// Whether pairs that were left out touch nothing at v* + delta.
+  bool covers(const S* delta) const {
+    for (int i = 0; i < model_.nv; ++i) next_[i] = free_[i] + delta[i];
+    return run_.schedule.covers(next_);
+  }
+
+  /// Places the points of pairs in reach that are not due. They touch nothing at v₀ and v*.
+  void place_left_out(const ContactState<S>& state) {
+    bool has_twists = false;
+    const int first = due_;
+    for (int n = first; n < first + left_out_; ++n) {
+      place_pair(run_.schedule.due(n), false, has_twists, state);
+    }
+    left_out_ = 0;
+    problem_.sort_pairs();
+  }
+
+  /// Tests pairs that push in the next step, too: what their points remember changes.
+  void repeat_pairs() const {
+    problem_.each_pair([&](int k, const ContactPair<Parameter>& pair) {
+      for (int i = pair.first; i < pair.first + problem_.used[k]; ++i) {
+        const PointIterate<S>& P = problem_.point[i];
+        const S most = max(dot(P.at.n, P.made), dot(P.made, P.made));
+        if (any(most > all<S>(0))) return run_.schedule.repeat(k);
+      }
+    });
   }
 
   /// Centres of all balls, for tests of many pairs.
@@ -424,9 +461,9 @@ class ConvexStep {
       const auto& pair = contacts_.pair[k];
       if (any(close))
         gap = pair.plane ? place_on_plane(k, close, reach, state) : place_manifold(k, close, reach, state);
-      if (any(close)) return schedule.set_gap(k, gap, true);
+      if (any(close)) return schedule.set_gap(k, gap);
     }
-    schedule.set_gap(k, gap, false);
+    schedule.set_gap(k, gap);
     if (state.live->count > 0) forget(contacts_.pair[k], 0, state);
   }
 
@@ -505,7 +542,7 @@ class ConvexStep {
     }
     close &= least < reach;
     if (none(close)) return least;
-    problem_.include(k, pair.points, close);
+    problem_.include(k, pair.points);
     problem_.R_AB[k] = X_WB.R;
     for (int i = 0; i < pair.points; ++i) {
       PointIterate<S>& P = problem_.point[pair.first + i];
@@ -543,7 +580,7 @@ class ConvexStep {
     for (int i = 0; i < pair.points; ++i) {
       if (any(close & (M.point[i].feature > all<S>(0)))) used = i + 1;
     }
-    problem_.include(k, used, close);
+    problem_.include(k, used);
     const Pose<S>& X = factor_.X_WB[pair.b];
     problem_.R_AB[k] = pair.a < 0 ? X.R : transpose_times(factor_.X_WB[pair.a].R, X.R);
     const Vec3<S> n = transpose_times(X.R, M.n);
@@ -654,7 +691,7 @@ class ConvexStep {
     P.free = velocity(twist_);
     P.speed = sqrt(max(fastest, dot(P.free, P.free)));
     P.at.mu = select(slid, all<S>(pair.law.dynamic_friction), all<S>(pair.law.static_friction));
-    P.at.limit = P.at.mu * h_ * constraints::normal_force(pair.law, P.at.x, dot(P.at.n, P.start));
+    P.lagged = P.at.limit = P.at.mu * h_ * constraints::normal_force(pair.law, P.at.x, dot(P.at.n, P.start));
     if (stage_ != nullptr) P.at.x = fma(h_, dot(P.at.n, P.start), P.at.x);  // at q_a
   }
 
@@ -850,13 +887,14 @@ class ConvexStep {
   dynamics::LoadedFactor<S> factor_;
   constraints::VelocityRows<S> rows_;
   ConvexProblem<S> problem_;
-  S *base_, *free_, *delta_;
+  S *base_, *free_, *delta_, *next_;
   Motion<S>*start_, *twist_;  ///< [bodies] at v₀ and v*
   Force<S>* momentum_;        ///< [bodies] P and L of single bodies without contacts
   Vec3<S>* centre_;           ///< [balls] in the world
   Mask<S>* apart_;            ///< [points]
   ActuatorDamping<S> damping_;
-  const S* states_ = nullptr;  ///< of elements at the beginning; null for none
+  int due_ = 0, left_out_ = 0;  ///< pairs that are due, and those in reach that are not placed
+  const S* states_ = nullptr;   ///< of elements at the beginning; null for none
   Workspace<S> w_;
 };
 

@@ -17,7 +17,9 @@
 // Loops, couplings and mimic joints are rows K v = 0; v* and every Δ are projected onto them
 // (constraints/velocity_rows.hpp).
 //
-// Loads between two bodies couple their trees, which are then solved by dynamics/coupled_trees.hpp.
+// Loads between two bodies couple their trees, which are then solved by dynamics/coupled_trees.hpp. Points
+// whose impulse is zero and stays so near u load nothing, so pairs in reach couple trees only if they have
+// pushed in some iterate.
 #pragma once
 
 #include "constraints/velocity_rows.hpp"
@@ -63,6 +65,7 @@ struct PointIterate : Iterate<Vec3<S>> {
   Vec3<S> p_A;                ///< the point in body a [m], of a pair of two bodies
   S speed;                    ///< of either body there, at u or u*: rounding is relative to it
   S feature;                  ///< see collision/manifold.hpp
+  S lagged;                   ///< `limit` where Newton's method begins
 };
 
 /// Rolling and spinning friction of a point, in angular velocities.
@@ -101,6 +104,7 @@ class ConvexProblem {
         contacts_(contacts),
         h_(h),
         active_(take<int>(w, contacts.pairs)),
+        couples_(take<bool>(w, contacts.pairs)),
         delta_(take<S>(w, factor.model.nv)),
         rhs_(take<S>(w, factor.model.nv)),
         diagonal_(take<S>(w, factor.model.nv)) {}
@@ -112,12 +116,10 @@ class ConvexProblem {
   int* const used;                         ///< [pairs] that may touch: points that some world has
   dynamics::CoupledTrees<S> trees;
 
-  /// Lets pair k touch within the step at its first points, in these worlds.
-  void include(int k, int points, Mask<S> worlds) {
-    const auto& pair = contacts_.pair[k];
+  /// Lets pair k touch within the step at its first points.
+  void include(int k, int points) {
     used[k] = points;
     active_[active_pairs_++] = k;
-    if (pair.a >= 0) trees.couple(pair.a, pair.b, worlds);
   }
 
   /// Restores the order of the pairs, which decides how sums are rounded.
@@ -153,10 +155,15 @@ class ConvexProblem {
   }
 
   /// Solves the worlds `wanted`; `x` (nv) is Δ, zero elsewhere. `base` (nv) is the diagonal that A has beside
-  /// M. Returns the worlds where Newton's method converged; counts its iterations.
-  Mask<S> solve(Mask<S> wanted, int passes, const S* base, S* x, S& iterations) {
+  /// M. Returns the worlds where Newton's method converged; counts its iterations. Stops before an iterate Δ
+  /// with !covers(Δ).
+  template <class Covers>
+  Mask<S> solve(
+      Mask<S> wanted, int passes, const S* base, S* x, S& iterations, Workspace<S> w, const Covers& covers) {
     const int nv = factor_.model.nv;
     found_ = x;
+    stopped_ = false;
+    failed_ = simd::nowhere<S>();
     for (int i = 0; i < nv; ++i) x[i] = all<S>(0);
     start();
     if (none(wanted)) return simd::everywhere<S>();
@@ -166,7 +173,11 @@ class ConvexProblem {
       auto left = open;
       for (int n = 0; n < most_iterations && any(left); ++n) {
         iterations += number(left);
-        linearize(base, first);
+        linearize(base, first, w);
+        if (!covers(static_cast<const S*>(delta_))) {
+          stopped_ = true;
+          return simd::nowhere<S>();
+        }
         const S step = first ? all<S>(1) : search(left);
         first = false;
         advance(left, step, x);
@@ -179,6 +190,9 @@ class ConvexProblem {
     }
     return !failed_;
   }
+
+  /// Whether the last solution stopped before an iterate that is not covered.
+  bool stopped() const { return stopped_; }
 
   /// Index of the point whose impulse is farthest from its law, in world k.
   S worst() const {
@@ -200,7 +214,10 @@ class ConvexProblem {
 
   /// Impulses at the velocities where Newton's method begins; none are made yet.
   void start() {
+    trees.uncouple();
+    each_pair([&](int k, const ContactPair<Parameter>&) { couples_[k] = false; });
     each_point([](PointIterate<S>& P, const ContactPair<Parameter>&) {
+      P.at.limit = P.lagged;
       P.now = P.start;
       P.made = spatial::zero3<S>();
     });
@@ -229,7 +246,7 @@ class ConvexProblem {
   }
 
   /// u' and γ' of the problem that is linear at u; `whole` solves for Δ, else for its correction.
-  void linearize(const S* base, bool whole) {
+  void linearize(const S* base, bool whole, Workspace<S> w) {
     const auto& model = factor_.model;
     factor_.unload();
     for (int b = 0; b < model.bodies; ++b) factor_.pA[b] = spatial::zero_force<S>();
@@ -244,10 +261,11 @@ class ConvexProblem {
       diagonal_[i] += C.impulse.slope;
       rhs_[i] = whole ? fma(C.impulse.slope, C.now - C.free, C.impulse.gamma) : C.impulse.gamma - C.made;
     }
+    trees.arrange(w);
     trees.begin();
     if (!trees.empty()) {
       each_pair([&](int k, const ContactPair<Parameter>& pair) {
-        if (pair.a >= 0) trees.add(pair.a, pair.b, coupling(k, pair));
+        if (pair.a >= 0 && couples_[k]) trees.add(pair.a, pair.b, coupling(k, pair));
       });
     }
     factor_.factor(diagonal_);
@@ -298,19 +316,28 @@ class ConvexProblem {
     factor_.spread(static_cast<const S*>(delta_));
   }
 
+  /// Where an impulse changes with the velocity.
+  static Mask<S> yields(const ContactImpulse<S>& I) {
+    return (I.normal_slope > all<S>(0)) | (I.slope > all<S>(0));
+  }
+
   /// Puts the points of a pair into the bodies' inertias and forces.
   void load(int k, const ContactPair<Parameter>& pair, bool whole) {
-    const Vec3<S> none = spatial::zero3<S>();
+    const Vec3<S> zero = spatial::zero3<S>();
     const S o = all<S>(0);
+    auto yielding = simd::nowhere<S>();
     const auto put = [&](int body, const Vec3<S>& p, const Vec3<S>& f, const spatial::Sym3<S>& G) {
       factor_.pA[body] = factor_.pA[body] - Force<S>{f, cross(p, f)};
-      const dynamics::ArticulatedInertia<S> load = {G, {none, none, none}, {o, o, o, o, o, o}};
+      const dynamics::ArticulatedInertia<S> load = {G, {zero, zero, zero}, {o, o, o, o, o, o}};
       factor_.IA[body] = factor_.IA[body] + translate(p, load);
     };
     for (int i = pair.first; i < pair.first + used[k]; ++i) {
       const PointIterate<S>& P = point[i];
       const Vec3<S> push =
           whole ? P.impulse.gamma + P.impulse.slope_times(P.at.n, P.now - P.free) : P.impulse.gamma - P.made;
+      const auto yields_here = yields(P.impulse);
+      if (none(yields_here | (dot(push, push) > o))) continue;
+      yielding |= yields_here;
       const auto G = P.impulse.matrix(P.at.n);
       put(pair.b, P.at.p, push, G);
       if (pair.a >= 0) put(pair.a, P.p_A, -(R_AB[k] * push), rotate(R_AB[k], G));
@@ -325,9 +352,13 @@ class ConvexProblem {
       const Vec3<S> push =
           whole ? T.impulse.gamma + T.impulse.slope_times(n, T.now - T.free) : T.impulse.gamma - T.made;
       const auto G = T.impulse.matrix(n);
+      yielding |= yields(T.impulse);
       twist(pair.b, push, G);
       if (pair.a >= 0) twist(pair.a, -(R_AB[k] * push), rotate(R_AB[k], G));
     }
+    if (pair.a < 0 || none(yielding)) return;
+    trees.couple(pair.a, pair.b, yielding, couples_[k]);
+    couples_[k] = true;
   }
 
   /// −[1 | −p_A×]ᵀ R_AB G [1 | −p_B×], summed over the points of a pair.
@@ -338,6 +369,7 @@ class ConvexProblem {
     const Vec3<S>* const axes[] = {&unit.x, &unit.y, &unit.z};
     for (int i = pair.first; i < pair.first + used[k]; ++i) {
       const PointIterate<S>& P = point[i];
+      if (none(yields(P.impulse))) continue;
       const auto G = P.impulse.matrix(P.at.n);
       for (int c = 0; c < 6; ++c) {
         const Vec3<S>& axis = *axes[c % 3];
@@ -480,6 +512,7 @@ class ConvexProblem {
           changed |= differs & ((dot(rolled, rolled) > roll * roll) | (abs(spun) > spin));
         });
     changed &= worlds;
+    if (none(changed)) return changed;
     each_point([&](PointIterate<S>& P, const ContactPair<Parameter>& pair) {
       const S limit = P.at.mu * max(dot(P.at.n, P.made), all<S>(0));
       P.at.limit = select(changed, limit, P.at.limit);
@@ -515,6 +548,8 @@ class ConvexProblem {
   const S h_;
   int* const active_;  ///< [active_pairs_] pairs that may touch
   int active_pairs_ = 0;
+  bool* const couples_;  ///< [pairs] that may touch: whether their loads have coupled trees
+  bool stopped_ = false;
   const S* found_ = nullptr;  ///< [nv] Δ so far
   S *delta_, *rhs_, *diagonal_;
   Mask<S> failed_ = simd::nowhere<S>();

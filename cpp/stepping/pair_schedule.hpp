@@ -10,10 +10,12 @@
 // due compares rates with bounds, nothing else. Pairs that are too far apart to be due soon are not looked at
 // one by one: twice the longest path of any body is compared with the least of their gaps.
 //
-// A pair is due where its gap can have closed. Where something touches, pairs in reach of each other are due,
-// too. So results do not depend on the schedule: of pairs that are left out, either none touches or all are
-// farther apart than their reach. Pairs of one tree move relative to its root, so that a robot's flight does
-// not count for its own links.
+// A pair is due where its gap can have closed at rates within their bounds. Where something touches, a step
+// can end at other rates: if one exceeds its bound, pairs in reach of each other are due, too. So results do
+// not depend on the schedule: pairs that are left out do not touch at any velocity that the step goes
+// through, or all are farther apart than their reach. Paths of steps in which something touches are those of
+// their velocities, paths of the others those of the bounds. Pairs of one tree move relative to its root, so
+// that a robot's flight does not count for its own links.
 #pragma once
 
 #include "stepping/contact_run.hpp"
@@ -32,10 +34,11 @@ class PairSchedule {
         bound_(tree::take<S>(w, contacts.rates)),
         limit_(tree::take<S>(w, contacts.rates)),
         moved_(tree::take<S>(w, contacts.rates)),
+        change_(tree::take<S>(w, contacts.rates)),
         own_(tree::take<Path>(w, bodies + 1) + 1),
         whole_(tree::take<Path>(w, bodies + 1) + 1),
         end_(tree::take<S>(w, contacts.pairs)),
-        reached_(tree::take<bool>(w, contacts.pairs)),
+        repeats_(tree::take<bool>(w, contacts.pairs)),
         step_(tree::take<int>(w, contacts.pairs)),
         watched_(tree::take<int>(w, contacts.pairs)),
         due_(tree::take<int>(w, contacts.pairs)) {
@@ -54,6 +57,7 @@ class PairSchedule {
   /// contacts. Returns how many pairs are due in some of these worlds.
   int begin_step(simd::Mask<S> worlds, const S* start, const S* v, S h) {
     worlds_ = worlds;
+    start_ = start;
     due_count_ = 0;
     lists_pairs_ = false;
     if (!contacts_.bounded) {
@@ -75,8 +79,13 @@ class PairSchedule {
   /// Pair n of those that are due; their indices ascend.
   int due(int n) const { return due_[n]; }
 
-  /// Adds the pairs that can be in reach and are not due, for a step in which something touches; returns how
-  /// many are due then.
+  /// Whether pairs that are not due touch nothing while the rates of the step are those of v (nv).
+  bool covers(const S* v) const { return !contacts_.bounded || none(worlds_ & !within(v)); }
+
+  /// Velocities (nv) where the step starts.
+  const S* start() const { return start_; }
+
+  /// Lists the pairs that can be in reach and are not due after those that are; returns how many both are.
   int add_reachable() {
     if (!contacts_.bounded || lists_pairs_) return due_count_;
     const int tested = due_count_;
@@ -97,13 +106,13 @@ class PairSchedule {
     return simd::all<S>(Real(steps_in_reach)) * step_of(k);
   }
 
-  /// The gap of pair k is no less than `gap` [m]; `reached`: in some world, it is within its reach.
-  void set_gap(int k, S gap, bool reached) {
+  /// The gap of pair k is no less than `gap` [m].
+  void set_gap(int k, S gap) {
     if (!contacts_.bounded) return;
     constexpr Real rounding = sizeof(Real) == 8 ? Real(1e-9) : Real(1e-3);
-    const S length = fma(simd::all<S>(Real(elapsed_)), step_of(k), length_of(k));
+    const S length = fma(simd::all<S>(Real(apart_)), step_of(k), length_of(k));
     end_[k] = fnma(simd::all<S>(rounding), abs(gap) + length, length + gap);
-    reached_[k] = reached;
+    repeats_[k] = false;
     if (lists_pairs_) {
       list(k);
     } else {
@@ -114,22 +123,34 @@ class PairSchedule {
   /// Ends a step whose velocities (nv) were these at its end; null if they are those without contacts.
   void end_step(const S* v) {
     if (!contacts_.bounded) return;
+    has_change_ = false;
     if (v == nullptr) {
       ++elapsed_;
+      ++apart_;
       return;
-    }
-    for (int n = 0; n < watched_count_; ++n) {
-      if (reached_[watched_[n]]) step_[watched_[n]] = next_ = 0;  // what its points remember changes
     }
     if (none(worlds_ & !within(v))) {
       ++elapsed_;
-      return;
+    } else {
+      add_window();
+      left_ = 0;
     }
-    add_window();
+    const auto size = [&](int i, const auto& at) { return size_of(contacts_.rate[i], at); };
     for (int i = 0; i < contacts_.rates; ++i) {
-      moved_[i] = fma(h_, size_of(contacts_.rate[i], [&](int j) { return v[j]; }), moved_[i]);
+      moved_[i] = fma(h_, size(i, [&](int j) { return v[j]; }), moved_[i]);
     }
-    left_ = 0;
+    if (left_ > 0) return;
+    has_change_ = true;
+    for (int i = 0; i < contacts_.rates; ++i) {
+      change_[i] = size(i, [&](int j) { return v[j] - start_[j]; });
+    }
+  }
+
+  /// Makes pair k, which was due in the step that has ended, due in the next one.
+  void repeat(int k) {
+    if (!contacts_.bounded) return;
+    repeats_[k] = true;
+    step_[k] = next_ = 0;
   }
 
  private:
@@ -193,20 +214,22 @@ class PairSchedule {
     }
   }
 
-  /// Adds the paths of the window's steps so far.
+  /// Adds the paths of the window's steps in which nothing touched.
   void add_window() {
-    const S count = simd::all<S>(Real(elapsed_));
+    const S count = simd::all<S>(Real(apart_));
     for (int i = 0; i < contacts_.rates; ++i) moved_[i] = fma(count, bound_[i], moved_[i]);
-    elapsed_ = 0;
+    elapsed_ = apart_ = 0;
   }
 
-  /// Rates of the window: those at its begin, as they would grow, and somewhat more.
+  /// Rates of the window: those at its begin, as they would grow, and somewhat more. They grow as without
+  /// contacts, or as in the last step if that is less: what lies on others does not fall.
   void bound_rates(const S* start, const S* v) {
     const S most = simd::all<S>(Real(1.1)), growth = simd::all<S>(Real(window));
     S fastest = simd::all<S>(0);
     for (int i = 0; i < contacts_.rates; ++i) {
       const S size = size_of(contacts_.rate[i], [&](int j) { return v[j]; });
-      const S change = size_of(contacts_.rate[i], [&](int j) { return v[j] - start[j]; });
+      S change = size_of(contacts_.rate[i], [&](int j) { return v[j] - start[j]; });
+      if (has_change_) change = min(change, change_[i]);
       fastest = max(fastest, size);
       bound_[i] = fma(growth, change, most * size);
     }
@@ -273,6 +296,7 @@ class PairSchedule {
   /// The first step of the window, from this one on, at which the gap of pair k can have closed; no more than
   /// twice as early.
   int step_when_due(int k) const {
+    if (repeats_[k]) return elapsed_;
     const S step = step_of(k), before = simd::all<S>(Real(elapsed_ + steps_ahead));
     const S room = fnma(before, step, end_[k] - length_of(k));
     if (any(worlds_ & !(room > simd::all<S>(0)))) return elapsed_;
@@ -330,15 +354,18 @@ class PairSchedule {
 
   const Contacts<Parameter>& contacts_;
   simd::Mask<S> worlds_ = simd::nowhere<S>();
-  S *bound_, *limit_, *moved_;   ///< [rates] most in a step, most of |v| or |v|², and sums over past windows
+  const S* start_ = nullptr;     ///< [nv] velocities where the step starts
+  S *bound_, *limit_, *moved_;   ///< [rates] most in a step, most of |v| or |v|², and sums over past steps
+  S* change_;                    ///< [rates] in the last step
   Path *own_, *whole_;           ///< [−1, bodies) relative to the tree's root, and in the world
   S* end_;                       ///< [pairs] sum of the paths at which a pair is due
-  bool* reached_;                ///< [pairs] in reach in some world when they were tested
+  bool* repeats_;                ///< [pairs] due whatever their gap is
   int *step_, *watched_, *due_;  ///< [pairs] step of the window at which a watched pair is due
   int watched_count_ = 0, due_count_ = 0;
   int left_ = 0, elapsed_ = 0;  ///< steps of the window
+  int apart_ = 0;               ///< those of them that have passed without contacts
   int next_ = 0;                ///< the first step at which some pair is due
-  bool tests_all_ = true, lists_pairs_ = false;
+  bool tests_all_ = true, lists_pairs_ = false, has_change_ = false;
   S h_, own_slack_, whole_slack_, own_limit_, whole_limit_;
 };
 
