@@ -18,9 +18,11 @@ import numpy as np
 
 import pysim
 from pysim import _engine
+from pysim.scene import read_sweep
 from pysim.simulation import load_scenes
 from pysim.sweeps import run_sweep
 from pysim.sweeps.dataset import SweepFile
+from pysim.sweeps.parameters import plan_of
 from tests.benchmarks.report import cpu_name, print_line
 
 if TYPE_CHECKING:
@@ -60,13 +62,10 @@ def pendulums(worlds: int) -> Callable[[int], object]:
 
 
 def worlds_of_cars(worlds: int) -> dict[str, Any]:
-    """Return values of three parameters of quarter cars, one per world."""
-    rng = np.random.default_rng(0)
-    return {
-        "parameters.sprung": rng.normal(300.0, 30.0, worlds).tolist(),
-        "parameters.suspension": rng.uniform(15e3, 30e3, worlds).tolist(),
-        "parameters.damper": rng.uniform(800.0, 3000.0, worlds).tolist(),
-    }
+    """Return values of the ten parameters that the quarter car's `[sweep]` samples, one per world."""
+    table = read_sweep(SCENES / "quarter_car.toml")
+    plan = plan_of(table.sample, worlds, "random", 0)
+    return {key: values.tolist() for key, values in plan.values().items()}
 
 
 def share_of_writing(worlds: int) -> float:
