@@ -273,15 +273,18 @@ def _against_meshes(body: BodySpec) -> Iterator[Finding]:
         try:
             theta = mesh_theta(mesh, scale, 1.0)
         except PysimError:
-            opened.append(mesh.name)
             try:
                 theta = mesh_theta(mesh, scale, 1.0, convex=True)
-            except PysimError:
+            except PysimError:  # a flat one, which says nothing of the mass
                 continue
+            opened.append(mesh.name)
         total = total + move_theta(theta, geometry.pose)
     if opened:
         files = ", ".join(map(repr, opened))
-        text = f"{files} of body {body.name!r} enclose no volume; their convex hulls are compared"
+        verb, hulls = "enclose", "their convex hulls are"
+        if len(opened) == 1:
+            verb, hulls = "encloses", "its convex hull is"
+        text = f"{files} of body {body.name!r} {verb} no volume; {hulls} compared"
         yield Finding("note", body.where, text)
     if total[0] <= 0:
         return

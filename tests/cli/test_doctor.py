@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import tomllib
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +14,7 @@ import pysim
 from pysim.cli import main
 from pysim.inertia import unphysical_reason
 from pysim.scene import read_model
-from pysim.scene.doctor import examine, examine_meshes
+from pysim.scene.doctor import examine, examine_meshes, model_size
 
 SCENES = Path(__file__).parents[2] / "scenes"
 ROD = """[[body]]
@@ -279,3 +280,50 @@ def test_a_stated_inertia_is_compared_with_that_of_the_mesh(
     )
     assert main(["check", "s.toml", "--meshes", "--strict"]) == 3
     assert "the largest moment of inertia of body 'box'" in capsys.readouterr().out
+
+
+def test_doubtful_meshes_are_named(capsys: pytest.CaptureFixture[str]) -> None:
+    """An open mesh stands for its hull; a flat one is not compared; a centre far from the mesh is reported."""
+    sheet = "v 0 0 0\nv 1 0 0\nv 1 1 0\nv 0 1 0\nf 1 2 3\nf 1 3 4\n"
+    Path("flat.obj").write_text(sheet, "utf-8")
+    Path("open.obj").write_text(sheet + "v 0.5 0.5 1\nf 1 2 5\nf 2 3 5\nf 3 4 5\n", "utf-8")
+    body = (
+        '[[body]]\nname = "b"\nmass = 1\ncom = [0.5, 0.5, {z}]\ninertia = {{ xx = 0.06, yy = 0.06, zz = 0.1 }}\n'
+        'visual = {{ mesh = "{mesh}" }}\n[[joint]]\nname = "j"\ntype = "free"\nchild = "b"\n'
+    )
+    hull = "'open.obj' of body 'b' encloses no volume; its convex hull is compared"
+    for z, mesh, expected in (
+        (0.25, "open.obj", [hull]),
+        (
+            9.25,
+            "open.obj",
+            [
+                hull,
+                "the centre of mass of body 'b' is 9 m from that of its meshes; check com",
+            ],
+        ),
+        (0.25, "flat.obj", []),
+    ):
+        Path("s.toml").write_text(body.format(z=z, mesh=mesh), "utf-8")
+        assert [finding.text for finding in examine_meshes(read_model("s.toml"))] == expected
+
+
+def test_a_robot_without_joints_has_no_size_and_an_inertia_needs_a_mass() -> None:
+    """URDF files are read with such inertias, so that all of them are found at once."""
+    inertial = '<inertial><mass value="{}"/><inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="{}"/></inertial>'
+    for mass, izz, text in (
+        (
+            0,
+            1,
+            "the mass is zero but the inertia is not; give it a mass [kg], or remove the inertia",
+        ),
+        (1, 9, '; the nearest valid one is <inertia ixx="'),
+    ):
+        link = f'<link name="a">{inertial.format(mass, izz)}</link>'
+        Path("r.urdf").write_text(f'<robot name="r">{link}</robot>', "utf-8")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", pysim.PysimWarning)
+            spec = read_model("r.urdf")
+        assert model_size(spec) == 0
+        (finding,) = examine(spec)
+        assert text in finding.text, finding.text
