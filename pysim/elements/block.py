@@ -181,8 +181,6 @@ def actuator(name: str) -> Callable[[Plugin], Plugin]:
 
 def signal_fields(kind: str, name: str) -> tuple[str, ...]:
     """Return the names of a plugin's fields that name signals."""
-    if name in KINDS[kind].builtin:
-        return ()
     return signal_fields_of(find_block(kind, name))
 
 

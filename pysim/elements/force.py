@@ -136,8 +136,6 @@ def force(name: str) -> Callable[[Plugin], Plugin]:
 
 def depends_on_signals(name: str) -> bool:
     """Return whether a force depends on time, signals or its states, so that it acts in runs of a scene alone."""
-    if name in FORCES.builtin:
-        return False
     plugin: Any = find_force(name)
     return bool(len(plugin.states)) or is_driven(plugin)
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pysim.elements.block import KINDS, find_block
+from pysim.elements.block import find_block
 from pysim.elements.units import spelled_unit
 from pysim.errors import JointError, PysimError, did_you_mean
 from pysim.joints import find_joint
@@ -118,12 +118,11 @@ class BlockReader:
     def _block(self, kind: str, table: Any, path: Steps, **own: Any) -> BlockSpec | None:  # noqa: ANN401, a table, its fields
         name = table.name or "".join(own.get("coordinates", ())) or kind
         where = self.problems.source.where(path)
-        if table.type not in KINDS[kind].builtin:
-            try:
-                find_block(kind, table.type)
-            except PysimError as error:
-                self.problems.add((*path, "type"), error.problem)
-                return None
+        try:
+            find_block(kind, table.type)
+        except PysimError as error:
+            self.problems.add((*path, "type"), error.problem)
+            return None
         if name in self._names:
             problem = f"{name!r} is taken by {self._names[name]}; rename one"
             self.problems.add((*path, "name") if table.name else path, problem)
@@ -133,8 +132,6 @@ class BlockReader:
 
     def _parameters(self, kind: str, table: Any, path: Steps) -> Mapping[str, Any]:  # noqa: ANN401
         """Return the plugin's keys with their types checked."""
-        if table.type in KINDS[kind].builtin:
-            return {}
         plugin: Any = find_block(kind, table.type)
         given = dict(table.parameters)
         if isinstance(given.get(FILE), str) and given[FILE]:

@@ -134,8 +134,6 @@ def gather_block_parameters(values: Mapping[str, Any]) -> None:
         tables = values.get(kind, [])
         for table in tables if isinstance(tables, list) else []:
             if isinstance(table, dict) and isinstance(table.get("type"), str):
-                if table["type"] in KINDS[kind].builtin:
-                    continue
                 own = [name for name in table if name not in keys]
                 table[PARAMETERS] = {name: table.pop(name) for name in own}
 
@@ -148,9 +146,7 @@ def _is_known(kind: str) -> bool:
     return True
 
 
-def _plugin_of(table: object) -> type[Joint] | None:
-    if not isinstance(table, dict) or not isinstance(table.get("type"), str):
-        return None
+def _plugin_of(table: dict[str, Any]) -> type[Joint] | None:
     return find_loop_type(table["type"]).plugin if _is_known(table["type"]) else None
 
 
@@ -183,7 +179,7 @@ def plugin_at(values: Mapping[str, Any], path: tuple[Any, ...]) -> type[Any] | N
     if path[0] == "event":
         return find_event(kind)
     if path[0] in KINDS:
-        return None if kind in KINDS[path[0]].builtin else find_block(path[0], kind)
+        return find_block(path[0], kind)
     return find_loop_type(kind).plugin
 
 
