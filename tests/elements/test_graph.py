@@ -290,6 +290,44 @@ MISTAKES = {
         DISC + table("actuator", name="m", type="two_forces", joint="hinge", command="angle.q"),
         "LINE: TwoForces.force: must return 1 number, got 2",
     ),
+    "an unknown type": (
+        DISC + table("sensor", name="s", type="posse", frame="disc"),
+        "scene.toml:18:8: sensor[1].type: unknown sensor type 'posse'; did you mean 'pose'?",
+    ),
+    "an unknown joint": (
+        DISC + TARGET + motor("target", "hing"),
+        "scene.toml:24:9: actuator[0].joint: unknown joint 'hing'; did you mean 'hinge'?",
+    ),
+    "an unknown frame": (
+        DISC + table("sensor", name="s", type="pose", frame="disk"),
+        "scene.toml:19:9: sensor[1].frame: unknown body or frame 'disk'; did you mean 'disc'?",
+    ),
+    "a name for two": (
+        DISC + TARGET + constant("target", 1.0),
+        (
+            "scene.toml:22:8: signal[1].name: 'target' is taken by scene.toml:16:1: signal[0]; rename one"
+        ),
+    ),
+    "a follower that is driven": (
+        DISC
+        + table("body", name="other", mass=1, inertia={"xx": 1, "yy": 1, "zz": 1})
+        + table("joint", name="two", type="revolute", child="other", mimic={"joint": "hinge"})
+        + motor("angle.q", "two"),
+        "scene.toml:28:9: actuator[0].joint: joint 'two' follows 'hinge'; drive that joint",
+    ),
+    "a coordinate that a joint does not have": (
+        THROWN
+        + table("actuator", name="m", type="force", joint="free", coordinate="v", command="x"),
+        "scene.toml:13:14: actuator[0].coordinate: a free joint has no coordinate v; it has 0 vx, 1 vy, 2 vz, 3 wx, 4 wy, 5 wz; did you mean 'vz'?",
+    ),
+    "a file of data that is not there": (
+        DISC + samples(file="b.csv", column="x"),
+        "scene.toml:20:8: signal[0].file: there is no file 'b.csv'; paths are relative to the scene",
+    ),
+    "a file of data elsewhere": (
+        DISC + samples(file="/etc/hostname", column="x"),
+        "scene.toml:20:8: signal[0].file: '/etc/hostname' is outside the folders that a scene may read; move it beside the scene",
+    ),
     "stretches that do not increase": (
         DISC + on_disc(type="table_spring", coordinates=["hinge"], stretch=[1.0, 0.0], pull=[1, 2]),
         (

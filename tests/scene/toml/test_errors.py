@@ -643,6 +643,18 @@ def test_models_and_meshes_that_are_not_there() -> None:
             "s.toml:3:9: model[0].body.on: the file has no body 'on'; did you mean 'one'?",
         ),
         (
+            model + "body.one.com = [0, 0, 1]",
+            "s.toml:3:10: model[0].body.one: body 'one' has com but no mass; give mass [kg]",
+        ),
+        (
+            model + 'collision = ["on"]',
+            "s.toml:3:14: model[0].collision[0]: the file has no body 'on'; did you mean 'one'?",
+        ),
+        (
+            model + 'collision = ["one"]',
+            "s.toml:3:14: model[0].collision[0]: body 'one' has no shape for contact in the file; remove it",
+        ),
+        (
             model + model,
             "s.toml:3:1: model[1]: its body 'base' is taken by model[0]; give the model a name",
         ),
