@@ -5,6 +5,7 @@ Everything runs in its own process or through `main`, in a folder of its own.
 
 from __future__ import annotations
 
+import math
 import re
 import signal
 import subprocess
@@ -21,9 +22,11 @@ from pysim.cli.check import actuator_text
 from pysim.cli.messages import print_line
 from pysim.cli.progress import state_of
 from pysim.cli.show import state_of_movie
+from pysim.cli.summary import event_line
 from pysim.scene.spec import ActuatorSpec
 from pysim.simulation import Update
 from pysim.simulation.interrupt import interrupts_held_back
+from pysim.simulation.summary import EventSummary
 
 SCENE = """# A stone on a spring.  See: it swings.  Conserved: energy.
 name = "stone"
@@ -502,6 +505,65 @@ def test_pictures_take_several_trajectories(here: Path, capsys: pytest.CaptureFi
     assert main(["still", "stone.toml", "--at", "0.25", *small]) == 2
     problem = "stone.toml has its start alone; run it, and draw the trajectory"
     assert capsys.readouterr().err == f"error: --at: {problem}\n"
+
+
+def test_view_makes_pictures_or_opens_a_window(
+    here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Windows are replaced by the record of what they are opened on."""
+    from pysim import render
+    from pysim.render import interactive, posing
+
+    body = "shape = { box = [0.2, 0.2, 0.2] }"
+    (here / "stone.toml").write_text(SCENE.replace("mass = 2.0", f"mass = 2.0\n{body}"), "utf-8")
+    assert main(["stone.toml", "--quiet"]) == 0
+    small = ["--set", "size=[64, 48]", "--set", "label=false", "--set", "fps=4"]
+    assert main(["view", "stone.h5", "--still", "a.png", "--movie", "a.gif", *small]) == 0
+    assert capsys.readouterr().out == "  still       a.png\n  movie       a.gif\n"
+    opened: list[tuple[str, dict[str, object]]] = []
+
+    def view(trajectory: pysim.Trajectory, **wishes: object) -> None:
+        opened.append((trajectory.header.name, wishes))
+
+    def pose(model: pysim.Model, state: pysim.State, **wishes: object) -> None:
+        opened.append((model.name, {"q": state.q.tolist(), "azimuth": wishes["azimuth"]}))
+
+    monkeypatch.setattr(render, "view", view)
+    monkeypatch.setattr(posing, "pose", pose)
+    monkeypatch.setattr(interactive, "check_display", lambda: None)
+    assert main(["view", "stone.h5", "--plot", "energy", "--set", "azimuth=30"]) == 0
+    assert opened.pop() == (
+        "stone",
+        {"others": [], "scene": None, "plots": ("energy",), "azimuth": 30},
+    )
+    assert main(["view", "stone.toml", "--set", "azimuth=30"]) == 0
+    assert opened.pop() == ("stone", {"q": [0.5], "azimuth": 30})
+    assert main(["convert", "stone.toml", "stone.urdf", "--partial"]) == 0
+    assert main(["view", "stone.urdf", "--set", "azimuth=30"]) == 0
+    assert opened.pop() == ("stone", {"q": [0.0], "azimuth": 30})
+    capsys.readouterr()
+    assert main(["view", "stone.toml", "stone.h5"]) == 2
+    problem = (
+        "stone.toml: is posed alone; leave out the other files, or give trajectories to compare"
+    )
+    assert capsys.readouterr().err == f"error: {problem}\n"
+
+
+def test_a_plot_of_energies_draws_all_of_them(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["stone.toml", "--quiet"]) == 0
+    assert main(["plot", "stone.h5", "--energy", "-o", "energy.svg"]) == 0
+    assert capsys.readouterr().out == "  plot        energy.svg\n"
+    drawn = (here / "energy.svg").read_text("utf-8")
+    assert "energy" in drawn
+
+
+def test_a_summary_says_how_often_an_event_happened() -> None:
+    once, twice = (EventSummary("e", count, 0.25, 0.75) for count in (1, 2))
+    assert event_line(EventSummary("e", 0, math.nan, math.nan)) == "never"
+    assert event_line(once) == "once, at 0.25 s"
+    assert event_line(twice) == "2 times, first at 0.25 s, last at 0.75 s"
 
 
 def test_the_state_of_a_movie_has_the_time_left() -> None:

@@ -214,3 +214,16 @@ def test_bad_arguments_of_rollouts_with_contacts_are_reported(tmp_path: Path) ->
     pendulum = pysim.load_scene(Path(__file__).parents[2] / "scenes" / "pendulum.toml")
     with pytest.raises(SimulationError, match="contacts: 'rk4' has none to record; leave it out"):
         pysim.rollout(pendulum, contacts=True)
+
+
+def test_contacts_of_scenes_with_other_pairs_are_recorded_apart(tmp_path: Path) -> None:
+    scenes = []
+    for name, more in (("a", ""), ("b", '[[exclude]]\nbetween = ["box", "ball"]\n')):
+        (tmp_path / name).mkdir()
+        scenes.append(
+            world(tmp_path / name, BODIES + more, surface="friction = 0.6", duration=0.02)
+        )
+    with pytest.raises(SimulationError) as caught:
+        pysim.rollout(scenes, contacts=True)
+    expected = "scene[1]: has other pairs that touch than scene[0]; record it in a call of its own"
+    assert str(caught.value) == expected

@@ -236,6 +236,46 @@ def test_a_rollout_with_controls_continues(tmp_path):
     assert_allclose(second.v[:, -1], whole.v[:, -1], rtol=1e-13)
 
 
+def test_a_rollout_of_adapted_steps_with_controls_continues(tmp_path):
+    """The second half of a run of 2 s, whose steps begin anew."""
+    rng = np.random.default_rng(4)
+    controls = rng.normal(size=(20, 3))
+    zero = np.zeros(1)
+    whole = pysim.rollout(driven(tmp_path, "dopri5", duration=2.0), zero, zero, controls)
+    half = driven(tmp_path, "dopri5")
+    first = pysim.rollout(half, zero, zero, controls[:10])
+    second = pysim.rollout(half, first.q[-1], first.v[-1], controls[10:], state=first.state)
+    assert_allclose(second.t, whole.t[10:], rtol=1e-12)
+    assert_allclose(second.v[-1], whole.v[-1], rtol=1e-9)
+
+
+def test_a_continued_run_of_adapted_steps_keeps_what_a_sampled_controller_holds(tmp_path):
+    text = disc(damping=1.0, q=0.5, v=-0.2)
+    inputs = ["angle.q", "angle.v"]
+    text += table("controller", name="pd", type="sampled_in_the_engine", inputs=inputs, period=0.03)
+    text += table("actuator", name="motor", type="force", joint="hinge", command="pd")
+    scenes = [
+        scene_of(tmp_path, text + simulation("dopri5", duration=end, interval=0.1))
+        for end in (0.5, 1.0)
+    ]
+    half, whole = (pysim.rollout(one) for one in scenes)
+    rest = pysim.rollout(scenes[0], half.q[-1], half.v[-1], state=half.state)
+    assert_allclose(rest.q[-1], whole.q[-1], rtol=1e-9)
+
+
+def test_an_event_that_stops_ends_a_world_with_controls(tmp_path):
+    """q = ½ (τ / I) t² passes 0.2 rad at t = √0.2 s under 1 N·m on 0.5 kg·m²."""
+    text = disc(inertia=0.5) + table("signal", name="push", type="input", unit="N·m")
+    text += table("actuator", name="motor", type="force", joint="hinge", command="push")
+    text += table("event", name="there", joint="hinge", at=0.2, stop=True)
+    stopped = scene_of(tmp_path, text + simulation("dopri5", interval=0.1))
+    run = pysim.rollout(stopped, controls=np.ones((10, 1)), signals=("push",))
+    (events,) = run.events
+    assert_allclose(events.t, [np.sqrt(0.2)], rtol=1e-9)
+    assert np.isfinite(run.q[:5]).all()
+    assert np.isnan(run.q[5:]).all()
+
+
 def test_wrong_controls_are_rejected(tmp_path):
     scene_, zero = driven(tmp_path), np.zeros((5, 1))
     with pytest.raises(

@@ -175,6 +175,63 @@ def test_single_precision_is_of_models() -> None:
         pysim.rollout(scene, scene.state.q.astype(np.float32), scene.state.v.astype(np.float32))
 
 
+@pytest.mark.parametrize("radius", [None, 0.4])
+def test_a_requested_scheme_is_that_of_a_scene_that_names_it(radius: float | None) -> None:
+    """Its own key has the scheme's default, or the number of the call."""
+    named = {"simulation.integrator": "generalized_alpha"}
+    requested: dict[str, Any] = {"integrator": "generalized_alpha"}
+    if radius is not None:
+        named["simulation.spectral_radius"] = radius  # type: ignore[assignment]
+        requested["spectral_radius"] = radius
+    found = pysim.rollout(scene_of("driven_pendulum"), **requested)
+    expected = pysim.rollout(scene_of("driven_pendulum", **named))
+    np.testing.assert_array_equal(found.q, expected.q)
+
+
+STIFF = """
+[[body]]
+name = "rod"
+mass = 1.0
+com = [0, 0, -1]
+inertia = { xx = 0.1, yy = 0.1, zz = 0.1 }
+[[joint]]
+name = "hinge"
+type = "revolute"
+child = "rod"
+axis = [0, 1, 0]
+stiffness = 1e29
+start = 0.1
+[simulation]
+duration = 0.1
+step = 1e-2
+[output]
+every = 0.01
+"""
+
+
+@pytest.mark.filterwarnings("ignore::pysim.PysimWarning")
+@pytest.mark.parametrize("scenes", [1, 2])
+def test_worlds_that_all_end_are_rows_of_nan_with_their_times(tmp_path: Path, scenes: int) -> None:
+    """No step is short enough for a spring of 1e29 N·m/rad."""
+    path = tmp_path / "stiff.toml"
+    path.write_text(STIFF, "utf-8")
+    given = pysim.load_scenes(path, {"joint.hinge.damping": [0.0, 1.0]})
+    start = given[0].state.q
+    run = (
+        pysim.rollout(given)
+        if scenes == 2
+        else pysim.rollout(given[0], np.stack([start, 2 * start]))
+    )
+    assert np.isfinite(run.q[:, 0]).all()
+    assert np.isnan(run.q[:, -1]).all()
+    for failure, v in zip(run.failures, run.v, strict=True):
+        last = run.t[np.isnan(v).any(axis=1).argmax()]
+        assert (
+            failure
+            == f"it reached NaN or infinite values or opened its loops before t = {last:.6g} s"
+        )
+
+
 # What is refused ---------------------------------------------------------------------------------
 
 
