@@ -89,7 +89,6 @@ class CoupledTrees {
     }
     if (trees_ > most_trees_in_packs) order_members(w);
     const int m = members_;
-    offset_ = take<std::ptrdiff_t>(w, static_cast<std::ptrdiff_t>(m) * m);
     bool* const filled = take<bool>(w, static_cast<std::ptrdiff_t>(m) * m);
     for (int k = 0; k < m * m; ++k) filled[k] = false;
     for (int k = 0; k < m; ++k) filled[k * m + k] = true;
@@ -104,20 +103,8 @@ class CoupledTrees {
         if (filled[i * m + j]) filled[i * m + first] = true;
       }
     }
-    column_ = take<int>(w, static_cast<std::ptrdiff_t>(m) * m);
-    rows_ = take<int>(w, m);
-    std::ptrdiff_t numbers = 0;
-    for (int i = 0; i < m; ++i) {
-      rows_[i] = 0;
-      for (int j = 0; j <= i; ++j) {
-        if (!filled[i * m + j]) continue;
-        column_[i * m + rows_[i]++] = j;
-        offset_[i * m + j] = numbers;
-        numbers += static_cast<std::ptrdiff_t>(size(i)) * size(j);
-      }
-    }
-    number_ = take<S>(w, numbers);
-    if (rows_in_registers) columns_ = take<S>(w, 2 * numbers);
+    place_blocks(filled, w);
+    number_ = take<S>(w, numbers_);
     const int bodies = factor_.model.bodies;
     IA_ = take<ArticulatedInertia<S>>(w, bodies);
     push_ = take<Force<S>>(w, bodies);
@@ -134,12 +121,8 @@ class CoupledTrees {
         IA_[b] = factor_.IA[b];
         push_[b] = factor_.pA[b];
       }
-      for (int n = 0; n < rows_[i]; ++n) {
-        const int j = column(i, n), count = size(i) * size(j);
-        S* const H = block(i, j);
-        for (int k = 0; k < count; ++k) H[k] = all<S>(0);
-      }
     }
+    for (int k = 0; k < numbers_; ++k) number_[k] = all<S>(0);
   }
 
   /// Removes the forces that `begin` took over.
@@ -154,6 +137,7 @@ class CoupledTrees {
   void add(int a, int b, const BodyCoupling<S>& K) {
     const ModelOf<S>& model = factor_.model;
     const Tree &A = tree_[tree_of_[a]], &B = tree_[tree_of_[b]];
+    if (&A != &B && is_free(A) && is_free(B)) return add_to_bodies(A, B, K);
     Pose<S> X_kb = spatial::identity_pose<S>();
     for (int k = b; k >= 0; k = model.joint[k].parent) {
       const Joint& joint = model.joint[k];
@@ -168,22 +152,28 @@ class CoupledTrees {
 
   /// Factors; `diagonal` (nv) is added.
   void factor(const S* diagonal) {
+    const Product* product = product_;
     for (int i = 0; i < members_; ++i) {
       add_inertia(i, diagonal);
-      for (int n = 0; n < rows_[i]; ++n) {
-        const int j = column(i, n);
-        for (int p = 0, q = 0; p < rows_[i] && q < rows_[j];) {
-          const int k = column(i, p), l = column(j, q);
-          if (k >= j || l >= j) break;
-          if (k == l) subtract_product(i, j, k);
-          p += k <= l ? 1 : 0;
-          q += l <= k ? 1 : 0;
+      for (const Block* B = block_ + row_[i]; B != block_ + row_[i + 1]; ++B) {
+        const int j = B->column;
+        S* const H = number_ + B->offset;
+        const S* const L = i == j ? nullptr : block(j, j);
+        if constexpr (columns_in_registers) {
+          if (size(i) == body_size && size(j) == body_size) {
+            reduce_in_registers(H, product, B->products, L);
+            product += B->products;
+            if (i == j) cholesky(H, body_size, stride(i));
+            continue;
+          }
+        }
+        for (const Product* const end = product + B->products; product != end; ++product) {
+          subtract_product(H, i, j, *product);
         }
         if (i == j) {
-          cholesky(block(i, i), size(i));
+          cholesky(H, size(i), stride(i));
         } else {
-          solve_right(block(i, j), size(i), block(j, j), size(j));
-          store_columns(i, j);
+          solve_right(H, size(i), stride(i), L, size(j), stride(j));
         }
       }
     }
@@ -195,33 +185,28 @@ class CoupledTrees {
     const ModelOf<S>& model = factor_.model;
     for (int i = 0; i < members_; ++i) {
       gather(tree_[member_[i]], tau);
+      subtract_solved(i);
+      const int n = size(i), rows = stride(i);
       S* const y = y_ + tree_[member_[i]].v;
-      for (int n = 0; n + 1 < rows_[i]; ++n) {
-        const int k = column(i, n);
-        const S *const L = block(i, k), *const z = y_ + tree_[member_[k]].v;
-        for (int r = 0; r < size(i); ++r) {
-          for (int c = 0; c < size(k); ++c) y[r] = fnma(L[r * size(k) + c], z[c], y[r]);
-        }
-      }
       const S* const L = block(i, i);
-      for (int r = 0; r < size(i); ++r) {
-        for (int c = 0; c < r; ++c) y[r] = fnma(L[r * size(i) + c], y[c], y[r]);
-        y[r] *= L[r * size(i) + r];
+      for (int c = 0; c < n; ++c) {
+        y[c] *= L[c * rows + c];
+        for (int r = c + 1; r < n; ++r) y[r] = fnma(L[c * rows + r], y[c], y[r]);
       }
     }
     for (int i = members_ - 1; i >= 0; --i) {
+      const int n = size(i), rows = stride(i);
       S* const y = y_ + tree_[member_[i]].v;
       const S* const L = block(i, i);
-      for (int r = size(i) - 1; r >= 0; --r) {
-        y[r] *= L[r * size(i) + r];
-        for (int c = 0; c < r; ++c) y[c] = fnma(L[r * size(i) + c], y[r], y[c]);
+      for (int c = n - 1; c >= 0; --c) {
+        for (int r = n - 1; r > c; --r) y[c] = fnma(L[c * rows + r], y[r], y[c]);
+        y[c] *= L[c * rows + c];
       }
-      for (int n = 0; n + 1 < rows_[i]; ++n) {
-        const int k = column(i, n);
-        const S* const below = block(i, k);
-        S* const z = y_ + tree_[member_[k]].v;
-        for (int r = 0; r < size(i); ++r) {
-          for (int c = 0; c < size(k); ++c) z[c] = fnma(below[r * size(k) + c], y[r], z[c]);
+      for (const Block* B = block_ + row_[i]; B->column < i; ++B) {
+        const S* const below = number_ + B->offset;
+        S* const z = y_ + tree_[member_[B->column]].v;
+        for (int c = 0; c < size(B->column); ++c) {
+          for (int r = 0; r < n; ++r) z[c] = fnma(below[c * rows + r], y[r], z[c]);
         }
       }
     }
@@ -247,19 +232,72 @@ class CoupledTrees {
   struct Edge {
     int i, j;  ///< trees, the later one first
   };
+  struct Block {
+    int column, offset, products;  ///< that are subtracted from it
+  };
+  struct Product {
+    int left, right, columns;  ///< offsets of L_ik and L_jk, and size of k
+  };
 
   static constexpr int body_size = 6;    ///< coordinates of a body that moves freely
-  static constexpr int padded_size = 8;  ///< of its columns in memory
+  static constexpr int padded_size = 8;  ///< of its columns in a single world
 
-  /// In a single world, a row of a block fills one register, or two.
-  static constexpr bool rows_in_registers = S::width == 1 && sizeof(Real) == 8;
-  static constexpr int row_width =
+  /// In a single world, a column of a block fills one register, or two.
+  static constexpr bool columns_in_registers = S::width == 1 && sizeof(Real) == 8;
+  static constexpr int lanes =
       2 * simd::register_bytes<typename S::Isa>() >= 64 ? 8 : 2 * simd::register_bytes<typename S::Isa>() / 8;
-  using Row = simd::Pack<Real, row_width, typename S::Isa>;
-  static constexpr int row_registers = (body_size + row_width - 1) / row_width;
+  using Column = simd::Pack<Real, lanes, typename S::Isa>;
+  static constexpr int column_registers = padded_size / lanes;
 
   int size(int member) const { return tree_[member_[member]].v_end - tree_[member_[member]].v; }
   S* block(int i, int j) const { return number_ + offset_[i * members_ + j]; }
+
+  /// Numbers from one column of a member's blocks to the next.
+  int stride(int member) const { return stride_of(size(member)); }
+  static int stride_of(int rows) { return columns_in_registers && rows == body_size ? padded_size : rows; }
+
+  /// A tree of one body that moves freely.
+  bool is_free(const Tree& tree) const {
+    return tree.end == tree.first + 1 && factor_.model.joint[tree.first].shape == tree::Shape::free;
+  }
+
+  /// Lists the blocks that are filled, row by row, and the products that are subtracted from each.
+  void place_blocks(const bool* filled, Workspace<S>& w) {
+    const int m = members_;
+    int blocks = 0, products = 0;
+    for (int k = 0; k < m * m; ++k) blocks += filled[k] ? 1 : 0;
+    row_ = take<int>(w, m + 1);
+    block_ = take<Block>(w, blocks);
+    offset_ = take<int>(w, static_cast<std::ptrdiff_t>(m) * m);
+    blocks = numbers_ = 0;
+    const auto each_product = [&](int i, int j, const auto& visit) {
+      for (const Block* L = block_ + row_[j]; L->column < j; ++L) {
+        if (filled[i * m + L->column]) visit(L->column);
+      }
+    };
+    for (int i = 0; i < m; ++i) {
+      row_[i] = blocks;
+      for (int j = 0; j <= i; ++j) {
+        if (!filled[i * m + j]) continue;
+        Block& B = block_[blocks++];
+        B = {j, numbers_, 0};
+        offset_[i * m + j] = numbers_;
+        numbers_ += stride(i) * size(j);
+        each_product(i, j, [&](int) { ++B.products; });
+        products += B.products;
+      }
+    }
+    row_[m] = blocks;
+    product_ = take<Product>(w, products);
+    products = 0;
+    for (int i = 0; i < m; ++i) {
+      for (int n = row_[i]; n < row_[i + 1]; ++n) {
+        const int j = block_[n].column;
+        each_product(
+            i, j, [&](int k) { product_[products++] = {offset_[i * m + k], offset_[j * m + k], size(k)}; });
+      }
+    }
+  }
 
   /// Puts the member with the fewest neighbours first, and again when its neighbours have become neighbours
   /// of each other; of several, the first.
@@ -308,13 +346,6 @@ class CoupledTrees {
     for (int n = 0; n < m; ++n) tree_[member_[n]].member = n;
   }
 
-  /// The columns of a block of bodies that move freely, each with numbers that fill it up; less than twice
-  /// the block's own numbers.
-  S* columns_of(int i, int j) const { return columns_ + 2 * offset_[i * members_ + j]; }
-
-  /// Column of block n of row i.
-  int column(int i, int n) const { return column_[i * members_ + n]; }
-
   /// visit(coordinate, S_iᵀ X* F) for the coordinates that move body a.
   template <class Visit>
   void spread(int a, Force<S> F, const Visit& visit) const {
@@ -327,15 +358,20 @@ class CoupledTrees {
   }
 
   void add_entry(const Tree& A, const Tree& B, int v_a, int v_b, S number) {
-    if (A.member > B.member) {
-      block(A.member, B.member)[(v_a - A.v) * (B.v_end - B.v) + v_b - B.v] += number;
-    } else if (A.member < B.member) {
-      block(B.member, A.member)[(v_b - B.v) * (A.v_end - A.v) + v_a - A.v] += number;
-    } else {
-      S* const H = block(A.member, A.member);
-      const int n = A.v_end - A.v, r = v_a - A.v, c = v_b - A.v;
-      H[r * n + c] += number;
-      H[c * n + r] += number;
+    const int r = v_a - A.v, c = v_b - B.v;
+    if (A.member >= B.member) block(A.member, B.member)[c * stride(A.member) + r] += number;
+    if (A.member <= B.member) block(B.member, A.member)[r * stride(B.member) + c] += number;
+  }
+
+  /// The same of two bodies that move freely, whose axes are those of twists.
+  void add_to_bodies(const Tree& A, const Tree& B, const BodyCoupling<S>& K) {
+    const bool after = A.member > B.member;
+    S* const H = after ? block(A.member, B.member) : block(B.member, A.member);
+    const int by_a = after ? 1 : stride_of(body_size), by_b = after ? stride_of(body_size) : 1;
+    for (int c = 0; c < body_size; ++c) {
+      const Force<S>& F = K.column[c];
+      const S numbers[] = {F.f.x, F.f.y, F.f.z, F.t.x, F.t.y, F.t.z};
+      for (int r = 0; r < body_size; ++r) H[by_a * r + by_b * c] += numbers[r];
     }
   }
 
@@ -343,7 +379,7 @@ class CoupledTrees {
   void add_inertia(int i, const S* diagonal) {
     const ModelOf<S>& model = factor_.model;
     const Tree& tree = tree_[member_[i]];
-    const int n = size(i);
+    const int rows = stride(i);
     S* const H = block(i, i);
     for (int b = tree.end - 1; b >= tree.first; --b) {
       const Joint& joint = model.joint[b];
@@ -352,7 +388,7 @@ class CoupledTrees {
         const Force<S> F = IA_[b] * tree::axis(joint, factor_.columns, c);
         spread(b, F, [&](int row, S number) {
           if (row > column) return;  // of the same joint: once
-          S& own = H[(column - tree.v) * n + row - tree.v];
+          S& own = H[(row - tree.v) * rows + column - tree.v];
           own += number;
           if (row == column) own += all<S>(model.armature[column]) + diagonal[column];
         });
@@ -374,60 +410,108 @@ class CoupledTrees {
     }
   }
 
-  /// H_ij −= L_ik L_jkᵀ.
-  void subtract_product(int i, int j, int k) {
-    const int rows = size(i), columns = size(j), n = size(k);
-    const S *const L = block(i, k), *const R = block(j, k);
-    S* const H = block(i, j);
-    if (rows == body_size && columns == body_size && n == body_size) {
-      if constexpr (rows_in_registers) {
-        return subtract_product_of_rows(H, L, columns_of(j, k));
-      } else {
-        return subtract_product_of_bodies(H, L, R);
-      }
+  /// y_i −= Σ L_ij y_j.
+  void subtract_solved(int i) {
+    S* const y = y_ + tree_[member_[i]].v;
+    const Block* const first = block_ + row_[i];
+    if constexpr (columns_in_registers) {
+      if (size(i) == body_size) return subtract_solved_in_registers(i, numbers_of(y));
     }
-    for (int r = 0; r < rows; ++r) {
-      for (int c = 0; c < (i == j ? r + 1 : columns); ++c) {
-        S sum = H[r * columns + c];
-        for (int m = 0; m < n; ++m) sum = fnma(L[r * n + m], R[c * n + m], sum);
-        H[r * columns + c] = sum;
+    const int n = size(i), rows = stride(i);
+    for (const Block* B = first; B->column < i; ++B) {
+      const S *const L = number_ + B->offset, *const z = y_ + tree_[member_[B->column]].v;
+      for (int c = 0; c < size(B->column); ++c) {
+        for (int r = 0; r < n; ++r) y[r] = fnma(L[c * rows + r], z[c], y[r]);
       }
     }
   }
 
-  /// The same of bodies that move freely, a row at a time: its six sums do not wait for each other.
-  static void subtract_product_of_bodies(S* H, const S* L, const S* R) {
-    for (int r = 0; r < body_size; ++r) {
-      S sum[body_size];
-      for (int c = 0; c < body_size; ++c) sum[c] = H[body_size * r + c];
-      for (int m = 0; m < body_size; ++m) {
-        const S factor = L[body_size * r + m];
-        for (int c = 0; c < body_size; ++c) sum[c] = fnma(factor, R[body_size * c + m], sum[c]);
-      }
-      for (int c = 0; c < body_size; ++c) H[body_size * r + c] = sum[c];
-    }
-  }
-
-  /// The same in a single world, with the rows in registers; `columns` are those of R.
-  static void subtract_product_of_rows(S* H, const S* L, const S* columns) {
-    const Real* const R = numbers_of(columns);
-    Row column[body_size][row_registers];
-    for (int m = 0; m < body_size; ++m) {
-      for (int p = 0; p < row_registers; ++p)
-        column[m][p] = simd::load<Row>(R + padded_size * m + Row::width * p);
-    }
-    for (int r = 0; r < body_size; ++r) {
-      Real* const row = numbers_of(H + body_size * r);
-      const Real* const factor = numbers_of(L + body_size * r);
-      for (int p = 0; p < row_registers; ++p) {
-        const int at = Row::width * p, count = body_size - at < Row::width ? body_size - at : Row::width;
-        Row sum = count == Row::width ? simd::load<Row>(row + at) : simd::load_part<Row>(row + at, count);
-        for (int m = 0; m < body_size; ++m) sum = fnma(all<Row>(factor[m]), column[m][p], sum);
-        if (count == Row::width) {
-          simd::store(sum, row + at);
-        } else {
-          simd::store_part(sum, row + at, count);
+  void subtract_solved_in_registers(int i, Real* y) const {
+    Column sum[column_registers];
+    for (int p = 0; p < column_registers; ++p) sum[p] = simd::load_part<Column>(y + lanes * p, numbers_in(p));
+    for (const Block* B = block_ + row_[i]; B->column < i; ++B) {
+      const Real* const L = numbers_of(number_ + B->offset);
+      const Real* const z = numbers_of(y_ + tree_[member_[B->column]].v);
+      for (int c = 0; c < size(B->column); ++c) {
+        for (int p = 0; p < column_registers; ++p) {
+          sum[p] = fnma(all<Column>(z[c]), simd::load<Column>(L + padded_size * c + lanes * p), sum[p]);
         }
+      }
+    }
+    for (int p = 0; p < column_registers; ++p) {
+      if (numbers_in(p) == lanes) {
+        simd::store(sum[p], y + lanes * p);
+      } else {
+        simd::store_part(sum[p], y + lanes * p, numbers_in(p));
+      }
+    }
+  }
+
+  /// Numbers of a body in register p of a column.
+  static constexpr int numbers_in(int p) {
+    return body_size - lanes * p < lanes ? body_size - lanes * p : lanes;
+  }
+
+  /// H_ij −= L_ik L_jkᵀ.
+  void subtract_product(S* H, int i, int j, const Product& P) const {
+    const int rows = size(i), columns = size(j), left = stride(i), right = stride(j);
+    const S *const L = number_ + P.left, *const R = number_ + P.right;
+    if (rows == body_size && columns == body_size && P.columns == body_size) {
+      return subtract_product_of_bodies(H, L, R);
+    }
+    for (int c = 0; c < columns; ++c) {
+      for (int r = i == j ? c : 0; r < rows; ++r) {
+        S sum = H[c * left + r];
+        for (int m = 0; m < P.columns; ++m) sum = fnma(L[m * left + r], R[m * right + c], sum);
+        H[c * left + r] = sum;
+      }
+    }
+  }
+
+  /// The same of bodies that move freely, a column at a time: its six sums do not wait for each other.
+  static void subtract_product_of_bodies(S* H, const S* L, const S* R) {
+    for (int c = 0; c < body_size; ++c) {
+      S sum[body_size];
+      for (int r = 0; r < body_size; ++r) sum[r] = H[body_size * c + r];
+      for (int m = 0; m < body_size; ++m) {
+        const S factor = R[body_size * m + c];
+        for (int r = 0; r < body_size; ++r) sum[r] = fnma(factor, L[body_size * m + r], sum[r]);
+      }
+      for (int r = 0; r < body_size; ++r) H[body_size * c + r] = sum[r];
+    }
+  }
+
+  /// All products of a block of two bodies, and L_jj⁻ᵀ unless it is null, in a single world with the columns
+  /// of the block in registers.
+  void reduce_in_registers(S* H, const Product* product, int products, const S* L_jj) const {
+    Column column[body_size][column_registers];
+    Real* const at = numbers_of(H);
+    for (int c = 0; c < body_size; ++c) {
+      for (int p = 0; p < column_registers; ++p) {
+        column[c][p] = simd::load<Column>(at + padded_size * c + lanes * p);
+      }
+    }
+    for (const Product* P = product; P != product + products; ++P) {
+      const Real *const L = numbers_of(number_ + P->left), *const R = numbers_of(number_ + P->right);
+      for (int m = 0; m < P->columns; ++m) {
+        for (int p = 0; p < column_registers; ++p) {
+          const Column left = simd::load<Column>(L + padded_size * m + lanes * p);
+          for (int c = 0; c < body_size; ++c) {
+            column[c][p] = fnma(all<Column>(R[padded_size * m + c]), left, column[c][p]);
+          }
+        }
+      }
+    }
+    const Real* const L = numbers_of(L_jj);
+    for (int c = 0; c < body_size; ++c) {
+      for (int p = 0; p < column_registers; ++p) {
+        if (L != nullptr) {
+          for (int k = 0; k < c; ++k) {
+            column[c][p] = fnma(all<Column>(L[padded_size * k + c]), column[k][p], column[c][p]);
+          }
+          column[c][p] = all<Column>(L[padded_size * c + c]) * column[c][p];
+        }
+        simd::store(column[c][p], at + padded_size * c + lanes * p);
       }
     }
   }
@@ -435,39 +519,27 @@ class CoupledTrees {
   static Real* numbers_of(S* packs) { return reinterpret_cast<Real*>(packs); }
   static const Real* numbers_of(const S* packs) { return reinterpret_cast<const Real*>(packs); }
 
-  /// Stores the columns of a block of bodies that move freely.
-  void store_columns(int i, int j) {
-    if (!rows_in_registers || size(i) != body_size || size(j) != body_size) return;
-    const S* const L = block(i, j);
-    S* const to = columns_of(i, j);
-    for (int c = 0; c < body_size; ++c) {
-      for (int r = 0; r < body_size; ++r) to[padded_size * c + r] = L[body_size * r + c];
-      for (int r = body_size; r < padded_size; ++r) to[padded_size * c + r] = all<S>(0);
-    }
-  }
-
   /// Lower triangle in place, the inverses of its pivots on the diagonal.
-  static void cholesky(S* H, int n) {
+  static void cholesky(S* H, int n, int rows) {
     for (int c = 0; c < n; ++c) {
       for (int r = c; r < n; ++r) {
-        S sum = H[r * n + c];
-        for (int k = 0; k < c; ++k) sum = fnma(H[r * n + k], H[c * n + k], sum);
-        H[r * n + c] = sum;
+        S sum = H[c * rows + r];
+        for (int k = 0; k < c; ++k) sum = fnma(H[k * rows + r], H[k * rows + c], sum);
+        H[c * rows + r] = sum;
       }
-      const S inverse = all<S>(1) / sqrt(H[c * n + c]);
-      H[c * n + c] = inverse;
-      for (int r = c + 1; r < n; ++r) H[r * n + c] *= inverse;
+      const S inverse = all<S>(1) / sqrt(H[c * rows + c]);
+      H[c * rows + c] = inverse;
+      for (int r = c + 1; r < n; ++r) H[c * rows + r] *= inverse;
     }
   }
 
-  /// H ← H L⁻ᵀ.
-  static void solve_right(S* H, int rows, const S* L, int n) {
-    for (int r = 0; r < rows; ++r) {
-      S* const row = H + r * n;
-      for (int c = 0; c < n; ++c) {
-        S sum = row[c];
-        for (int k = 0; k < c; ++k) sum = fnma(row[k], L[c * n + k], sum);
-        row[c] = sum * L[c * n + c];
+  /// H ← H L⁻ᵀ, of columns H with `left` numbers and columns of L with `right`.
+  static void solve_right(S* H, int rows, int left, const S* L, int n, int right) {
+    for (int c = 0; c < n; ++c) {
+      for (int r = 0; r < rows; ++r) {
+        S sum = H[c * left + r];
+        for (int k = 0; k < c; ++k) sum = fnma(H[k * left + r], L[k * right + c], sum);
+        H[c * left + r] = sum * L[c * right + c];
       }
     }
   }
@@ -478,10 +550,13 @@ class CoupledTrees {
   int arranged_ = 0;  ///< edges whose blocks have memory
   Tree* tree_ = nullptr;
   Edge* edge_ = nullptr;
-  int *member_ = nullptr, *rows_ = nullptr, *column_ = nullptr;  ///< blocks of every row, and their columns
-  std::ptrdiff_t* offset_ = nullptr;                             ///< [members · members]
-  S* number_ = nullptr;                                          ///< of the blocks, row-major
-  S* columns_ = nullptr;                                         ///< see columns_of
+  int numbers_ = 0;
+  int* member_ = nullptr;
+  int* row_ = nullptr;          ///< [members + 1] first block of a row; its last one is on the diagonal
+  Block* block_ = nullptr;      ///< by rows
+  Product* product_ = nullptr;  ///< of the blocks, in their order
+  int* offset_ = nullptr;       ///< [members · members]
+  S* number_ = nullptr;         ///< of the blocks, column-major
   ArticulatedInertia<S>* IA_ = nullptr;
   Force<S>* push_ = nullptr;
   S* y_ = nullptr;
