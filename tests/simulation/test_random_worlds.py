@@ -31,11 +31,14 @@ class RandomScene:
     def __init__(self, seed: int) -> None:
         self.rng = np.random.default_rng(seed)
         self.parameters = {f"p{k}": float(self.rng.uniform(0.5, 2)) for k in range(6)}
+        self.limited: list[str] = []  # joints with an upper limit
+        self.ratios: list[str] = []  # joints of one coordinate
         self.numbers: dict[str, float] = {}  # plain ones by key, which an override may set
         count = int(self.rng.integers(1, 5))
         self.text = "\n".join(
             [self.head(), *map(self.body, range(count)), *map(self.joint, range(count))]
             + ([self.between(count)] if count > 1 else [])
+            + [self.events()]
         )
 
     def chance(self, probability: float = 0.5) -> bool:
@@ -91,7 +94,11 @@ class RandomScene:
         kind = str(self.rng.choice(list(COORDINATES)))
         (nq, nv), key = COORDINATES[kind], f"joint.j{k}"
         lines = ["[[joint]]", f'name = "j{k}"', f'type = "{kind}"', f'child = "b{k}"']
-        lines += [f'parent = "b{self.rng.integers(k)}"'] if k and self.chance(0.8) else []
+        lines += (
+            [f'parent = "{self.rng.choice(["b", "f"])}{self.rng.integers(k)}"']
+            if k and self.chance(0.8)
+            else []
+        )
         rpy = f", rpy = {self.vector(-1, 1)}" if self.chance(0.3) else ""
         lines.append(f"at = {{ xyz = {self.vector(-0.5, 0.5, key=f'{key}.at.xyz')}{rpy} }}")
         lines.append(f"armature = {self.number(0.01, 0.02, f'{key}.armature')}")
@@ -109,13 +116,18 @@ class RandomScene:
                     lines.append(f"friction_width = {self.number(0.01, 0.1)}")
         if real and self.chance():
             parts = [f"lower = {self.number(-2, -1, f'{key}.limits.lower')}"]
-            parts += [f"upper = {self.number(1, 2)}"] if self.chance() else []
+            if self.chance():
+                parts.append(f"upper = {self.number(1, 2, f'{key}.limits.upper')}")
+                self.limited += [f"j{k}"] if nv == 1 else []
             parts += [f"stiffness = {self.number(100, 200)}"] if self.chance() else []
             parts += [f"damping = {self.number(1, 2)}"] if self.chance() else []
             lines.append(f"limits = {{ {', '.join(parts)} }}")
         if real and self.chance():
             v = f", v = {self.vector(-1, 1, nv)}" if self.chance() else ""
             lines.append(f"start = {{ q = {self.vector(-0.5, 0.5, nq, f'{key}.start.q')}{v} }}")
+        self.ratios += [f"j{k}"] if nv == 1 else []
+        lines += ["[[frame]]", f'name = "f{k}"', f'body = "b{k}"']
+        lines += [f"at = {{ xyz = {self.rng.uniform(-0.1, 0.1, 3).tolist()} }}"]
         if self.chance(0.2):
             lines += ["[[actuator]]", f'name = "drive {k}"', f'joint = "j{k}"']
             lines += [f"offset = {self.number(-1, 1)}"]
@@ -133,6 +145,19 @@ class RandomScene:
         lines += [f"path = [{', '.join(points)}]", f"damping = {self.number(1, 2)}"]
         lines += [f"stiffness = {self.number(1, 2, 'force.damper.stiffness')}", "rest_length = 1"]
         return "\n".join(lines)
+
+    def events(self) -> str:
+        """Return events at limits and a value, which only an adaptive scheme detects, and a coupling."""
+        lines = []
+        for name in self.limited:
+            at = '"upper"' if self.chance(0.8) else 0.25
+            lines += ["[[event]]", f'name = "at {name}"', f'joint = "{name}"', f"at = {at}"]
+        if len(self.ratios) > 1 and self.chance():
+            a, b = self.ratios[:2]
+            lines += ["[[coupling]]", 'name = "gear"', f'joint = "{b}"']
+            lines += [f"ratios = {{ {a} = {self.number(1, 2, f'coupling.gear.ratios.{a}')} }}"]
+        scheme = "dopri5" if self.limited else "rk4"
+        return "\n".join([*lines, "[simulation]", f'integrator = "{scheme}"'])
 
     def overrides(self, worlds: int, *, valid: bool) -> dict[str, Any]:
         """Return values of some parameters and numbers in every world; a world may be invalid."""

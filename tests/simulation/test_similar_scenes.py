@@ -229,3 +229,38 @@ def test_an_error_of_the_deferred_checks_comes_before_those_of_later_worlds(
     with pytest.raises(type(alone.value)) as together:
         pysim.load_scenes(path, {key: [0.1, 0.0, -1.0]})
     assert str(together.value) == f"world 1: {alone.value}"
+
+
+STOPPED = """
+[[body]]
+name = "b"
+mass = 1.0
+inertia = { xx = 0.1, yy = 0.1, zz = 0.1 }
+[[joint]]
+name = "turn"
+type = "revolute"
+child = "b"
+limits = { lower = -1.0, upper = 1.0 }
+[[event]]
+name = "at the stop"
+joint = "turn"
+at = "upper"
+[[event]]
+name = "below"
+joint = "turn"
+at = -0.5
+[simulation]
+integrator = "dopri5"
+"""
+
+
+def test_an_event_at_a_limit_follows_the_limit_of_its_world(tmp_path: Path) -> None:
+    path = tmp_path / "stopped.toml"
+    path.write_text(STOPPED, "utf-8")
+    upper = [1.0, 1.5, 2.0]
+    scenes = pysim.load_scenes(path, {"joint.turn.limits.upper": upper})
+    assert [[event.offset for event in scene.spec.events] for scene in scenes] == [
+        [limit, -0.5] for limit in upper
+    ]
+    for limit, scene in zip(upper, scenes, strict=True):
+        assert_same_bits(scene, pysim.load_scene(path, {"joint.turn.limits.upper": limit}))

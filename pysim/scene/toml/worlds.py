@@ -24,7 +24,7 @@ from pysim.scene.spec import with_fields
 from pysim.scene.stop_defaults import with_stops
 from pysim.scene.toml.bodies import MASS_KEYS, BodyReader, spreads_mass, theta_as_written
 from pysim.scene.toml.constraints import ConstraintReader
-from pysim.scene.toml.events import mark_released
+from pysim.scene.toml.events import mark_released, read_events
 from pysim.scene.toml.expressions import ExpressionError
 from pysim.scene.toml.forces import ForceReader
 from pysim.scene.toml.includes import read_with_includes
@@ -242,7 +242,11 @@ class _FirstWorld:
         for k, (table, _) in tables["actuator"].items():
             actuator = read_actuator(table, ("actuator", k), model, self._readers.problems)
             actuators = (*actuators[:k], actuator, *actuators[k + 1 :])
-        return with_fields(spec, model=model, actuators=actuators, overrides=dict(overrides))
+        events = spec.events
+        if tables["joint"] and any(isinstance(table.at, str) for table in self.read.tables.event):
+            events = read_events(self.read.tables, model, spec.settings, self._readers.problems)
+        own = {"model": model, "actuators": actuators, "events": events}
+        return with_fields(spec, **own, overrides=dict(overrides))
 
     def _body(self, k: int, changed: ChangedTable) -> BodySpec:
         """Return a body; only θ is computed if nothing else of it is affected."""
