@@ -264,3 +264,24 @@ def test_an_event_at_a_limit_follows_the_limit_of_its_world(tmp_path: Path) -> N
     ]
     for limit, scene in zip(upper, scenes, strict=True):
         assert_same_bits(scene, pysim.load_scene(path, {"joint.turn.limits.upper": limit}))
+
+
+@pytest.mark.parametrize(
+    ("key", "values", "warned"),
+    [
+        ("joint.turn.limits.upper", [1.0, 90.0], "90 [rad] exceeds four full turns"),
+        ("joint.turn.start", [0.5, 30.0], "30 [rad] exceeds four full turns"),
+        ("joint.turn.limits.stiffness", [1e3, 2e3], ""),  # no angle, though it is one of limits
+    ],
+)
+def test_angles_that_look_like_degrees_are_warned_of_in_later_worlds(
+    key: str, values: list[float], warned: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "stopped.toml"
+    text = STOPPED.replace("upper = 1.0 }", "upper = 1.0, stiffness = 1e3 }\nstart = 0.1")
+    path.write_text(text, "utf-8")
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        pysim.load_scenes(path, {key: values})
+    texts = [str(warning.message) for warning in caught]
+    assert any(warned in text for text in texts) if warned else not texts

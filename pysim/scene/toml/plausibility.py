@@ -18,7 +18,8 @@ _TURNS = 4 * _TURN  # [rad] of a hinge, more than a multi-turn axis has
 _ANGLES = {"rpy": 0, "axis_angle": 3}  # keys of rotations, and the index of their first angle
 _OF_HINGES = ("q", "lower", "upper")  # angles of a joint of the types below
 _HINGES = ("revolute", "universal")
-_PERHAPS_ANGLES = {*_ANGLES, *_OF_HINGES, "start", "limits", "phase"}
+_ANGLES_ANYWHERE = {*_ANGLES, "phase"}
+_ANGLES_OF_HINGES = {*_OF_HINGES, "start", "limits"}
 
 
 def check_numbers(value: object, path: Steps, problems: Problems) -> None:
@@ -39,13 +40,22 @@ def check_numbers(value: object, path: Steps, problems: Problems) -> None:
         problems.add(path, f"is beyond {_LARGEST:g}, got {shown(value)}; take another unit")
 
 
-def is_plausible(path: Steps, value: object) -> bool:
-    """Return whether `check_numbers` certainly accepts a number, or a list of numbers, at a path without a warning."""
+def is_plausible(path: Steps, value: object, kind: object = _HINGES[0]) -> bool:
+    """Return whether `check_numbers` certainly accepts a number, or a list of numbers, without a warning.
+
+    Args:
+        path: its path, which may begin in its table.
+        value: the number or list.
+        kind: type of the joint that it belongs to, if there is one.
+    """
     if isinstance(value, list):
-        return all(is_plausible(path, inner) for inner in value)
+        return all(is_plausible(path, inner, kind) for inner in value)
     if not isinstance(value, (int, float)) or abs(value) > _LARGEST:
         return False
-    return abs(value) <= _TURN or _PERHAPS_ANGLES.isdisjoint(path)
+    if abs(value) <= _TURN:
+        return True
+    name = next((step for step in reversed(path) if isinstance(step, str)), "")
+    return name not in _ANGLES_ANYWHERE and (kind not in _HINGES or name not in _ANGLES_OF_HINGES)
 
 
 def _check_hinge(joint: dict[str, object], path: Steps, problems: Problems) -> None:

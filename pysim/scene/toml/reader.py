@@ -129,6 +129,7 @@ class ReadScene:
 
     spec: SceneSpec
     bare: ModelSpec  # the mechanism before default stops are chosen
+    frames: Mapping[str, FrameSpec]  # in the bodies or frames that the file names
     tables: Scene
     values: dict[str, Any]  # with the keys of plugins in tables of their own
     source: Source
@@ -163,7 +164,7 @@ def read_tables(
     scene = _validated(values, problems)
     package_dirs = (*reading.folders, *_package_dirs(scene, problems, reading.folders))
     reading = replace(reading, folders=package_dirs)
-    bare, parts = _Mechanism(scene, problems, path, reading, table_cache).build()
+    bare, parts, frames = _Mechanism(scene, problems, path, reading, table_cache).build()
     model = replace(bare, joints=with_stops(bare.joints, bare.bodies))
     actuators = tuple(
         read_actuator(table, ("actuator", k), model, problems)
@@ -195,7 +196,7 @@ def read_tables(
         hold=(*hold, *parts.hold),
         blocks=blocks,
     )
-    return ReadScene(spec, bare, scene, values, source, package_dirs)
+    return ReadScene(spec, bare, frames, scene, values, source, package_dirs)
 
 
 def _read_attached(
@@ -290,8 +291,11 @@ class _Mechanism:
     reading: Reading
     table_cache: TableCache
 
-    def build(self) -> tuple[ModelSpec, Parts]:
-        """Return the mechanism with names checked, without default stops, and the parts of other files in it."""
+    def build(self) -> tuple[ModelSpec, Parts, Mapping[str, FrameSpec]]:
+        """Return the mechanism with names checked, without default stops, the parts of other files, and the frames.
+
+        In the mechanism, what the file places in frames is in bodies.
+        """
         package_dirs = self.reading.folders
         bodies = BodyReader(self.problems, package_dirs, self.scene.inertia)
         joints = JointReader(self.problems)
@@ -317,9 +321,9 @@ class _Mechanism:
         parts = reduce(joined, taken, Parts())
         read = [joint for joint in own_joints if joint is not None]
         check_names(self.scene, self.problems, taken, [*read, *parts.joints])
-        frames = {frame.name: frame for frame in (*self._frames(), *parts.frames)}
+        given = {frame.name: frame for frame in (*self._frames(), *parts.frames)}
         own = Parts(joints=tuple(read), frames=tuple(self._frames()))
-        parts, own = on_bodies(parts, frames), on_bodies(own, frames)
+        parts, own = on_bodies(parts, given), on_bodies(own, given)
         all_bodies = [*own_bodies, *parts.bodies]
         all_joints = [*own.joints, *parts.joints]
         names = {body.name for body in all_bodies}
@@ -351,7 +355,7 @@ class _Mechanism:
         check_connections(spec)
         if not self.reading.chain:
             spec = without_unsupported_contacts(self.scene, spec, self.problems)
-        return spec, parts
+        return spec, parts, given
 
     def _frames(self) -> list[FrameSpec]:
         where = self.problems.source.where

@@ -70,7 +70,7 @@ class WorldTables:
         keys = frozenset(str(steps[0]) for steps, _ in changes)
         given = {key: values[key] for key in keys}
         for steps, number in changes:
-            if not is_plausible(steps, number):
+            if not is_plausible(steps, number, values.get("type")):
                 raise UnlikeWorldError
             given = _with_number(given, steps, number)
         if _relates_keys(kind):

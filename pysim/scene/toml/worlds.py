@@ -267,9 +267,9 @@ class _FirstWorld:
                 self._plain_joints[k] = with_fields(plain, axis=first.axis, **place)
             return reader.completed(self._plain_joints[k], table, path)
         joint = reader.read(table, path)
-        if joint is None or joint.mimic is not None or joint.parent != first.parent:
-            raise UnlikeWorldError  # it follows another, or its frame is on another
-        (placed,) = on_bodies(Parts(joints=(joint,)), {}).joints
+        if joint is None or joint.mimic is not None:
+            raise UnlikeWorldError
+        (placed,) = on_bodies(Parts(joints=(joint,)), self.read.frames).joints
         return placed
 
     def _with_stops(
