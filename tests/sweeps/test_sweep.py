@@ -280,7 +280,7 @@ def test_a_scene_that_was_loaded_is_swept_with_its_overrides(tmp_path: Path) -> 
 def test_an_invalid_argument_is_rejected_and_nothing_is_written(
     tmp_path: Path, keys: dict[str, Any], text: str
 ) -> None:
-    arguments = {"parameters": MASSES, "n": 2, "overrides": SHORT} | keys
+    arguments: dict[str, Any] = {"parameters": MASSES, "n": 2, "overrides": SHORT} | keys
     with pytest.raises(SimulationError, match=f"^{re.escape(text)}$"):
         pysim.sweep(SPRING, output=tmp_path / "a.nc", **arguments)
     assert list(tmp_path.iterdir()) == []
