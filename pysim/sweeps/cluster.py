@@ -52,7 +52,6 @@ def connected(scheduler: str | Client) -> Iterator[Client]:
 
     Raises:
         SimulationError: there is no scheduler at the address, no worker, or a worker has another version.
-        ImportError: distributed is not installed.
     """
     from distributed import Client  # noqa: PLC0415, an optional dependency
 

@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from pysim.errors import SimulationError
+from pysim.sweeps.extras import check_installed
 from pysim.trajectory.page_file import read_all, write_all
 from pysim.trajectory.reader import failure
 
@@ -219,8 +220,9 @@ def load_sweep(path: str | Path) -> xarray.Dataset:
     """Open the dataset of a sweep, which xarray reads lazily.
 
     Raises:
-        SimulationError: the file is not a sweep's.
+        SimulationError: the file is not a sweep's, or xarray or h5netcdf is not installed.
     """
+    check_installed("load_sweep", "xarray", "h5netcdf")
     import xarray  # noqa: PLC0415, an optional dependency
 
     described(Path(path))

@@ -13,7 +13,6 @@ import hashlib
 import time
 import warnings
 from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -26,6 +25,7 @@ from pysim.simulation import load_scene
 from pysim.simulation.loading import Scene
 from pysim.simulation.run import output_times
 from pysim.sweeps.dataset import SweepFile, described, load_sweep
+from pysim.sweeps.extras import check_installed
 from pysim.sweeps.new_dataset import create
 from pysim.sweeps.parameters import plan_of, whole_number
 from pysim.sweeps.pieces import PieceRunner, with_keys_as_given
@@ -120,15 +120,10 @@ def sweep(
         time) and `failure` (world), the reason why a world could not be loaded or ended early.
 
     Raises:
-        SimulationError: a parameter or signal is invalid, or `output` holds another sweep.
-        ImportError: xarray or h5netcdf is not installed.
+        SimulationError: a parameter or signal is invalid, `output` holds another sweep or cannot be written, or the
+            package of an extra is not installed.
     """
-    for name in (
-        "xarray",
-        "h5netcdf",
-    ):  # optional dependencies, missing before rather than after a long run
-        import_module(name)
-
+    check_installed("pysim.sweep", "xarray", "h5netcdf")  # before rather than after a long run
     run_sweep(
         scene, parameters, n, output=output, method=method, seed=seed, signals=signals, overrides=overrides,
         threads=threads, piece=piece, progress=progress, overwrite=overwrite, allow_code=allow_code,
@@ -165,6 +160,8 @@ def run_sweep(
     signals = [signals] if isinstance(signals, str) else list(signals)
     threads = whole_number("threads", threads, 0)
     plan = plan_of(parameters, n, method, seed)
+    if scheduler is not None:
+        check_installed("scheduler", "distributed")
     if piece < 1:
         raise SimulationError(
             "piece", f"is {piece}; give the number of worlds of a piece, 1 or more"

@@ -292,6 +292,35 @@ def test_a_misspelt_key_of_a_parameter_is_named_as_it_is_given(tmp_path: Path) -
         pysim.sweep(SPRING, {"joint.slid.damping": [1, 2]}, output=tmp_path / "a.nc")
 
 
+@pytest.mark.parametrize(
+    ("name", "keys", "text"),
+    [
+        (
+            "xarray",
+            {},
+            'pysim.sweep: needs xarray; install it with pip install "pysim-multibody[sweeps]"',
+        ),
+        (
+            "h5netcdf",
+            {},
+            'pysim.sweep: needs h5netcdf; install it with pip install "pysim-multibody[sweeps]"',
+        ),
+        (
+            "distributed",
+            {"scheduler": "tcp://127.0.0.1:9"},
+            'scheduler: needs distributed; install it with pip install "pysim-multibody[dask]"',
+        ),
+    ],
+)
+def test_a_missing_package_is_reported_with_its_extra_before_the_first_world(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, keys: dict[str, Any], text: str
+) -> None:
+    monkeypatch.setitem(sys.modules, name, None)
+    with pytest.raises(SimulationError, match=f"^{re.escape(text)}$"):
+        pysim.sweep(SPRING, MASSES, 2, output=tmp_path / "a.nc", overrides=SHORT, **keys)
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_one_signal_may_be_given_by_its_name(tmp_path: Path) -> None:
     found = pysim.sweep(
         SPRING, MASSES, 2, output=tmp_path / "a.nc", overrides=SHORT, signals="energy"

@@ -1,0 +1,23 @@
+"""Packages of the extras `sweeps` and `dask`, which are optional."""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+from pysim.errors import SimulationError
+
+EXTRAS = {"xarray": "sweeps", "h5netcdf": "sweeps", "distributed": "dask"}
+
+
+def check_installed(where: str, *names: str) -> None:
+    """Reject a call that needs a package which is not installed.
+
+    Raises:
+        SimulationError: naming the extra.
+    """
+    for name in names:
+        try:
+            import_module(name)
+        except ImportError as error:
+            remedy = f'install it with pip install "pysim-multibody[{EXTRAS[name]}]"'
+            raise SimulationError(where, f"needs {name}; {remedy}") from error
