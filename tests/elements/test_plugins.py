@@ -277,9 +277,16 @@ def test_a_model_of_another_format_brings_its_forces(tmp_path, monkeypatch):
 
 
 KEPT = []
+
+
+def kept(q):
+    KEPT.append(q[0])
+    return [KEPT[0]]
+
+
 RETURNED = {
     "a number of an earlier call": (
-        lambda q: KEPT.append(q[0]) or [KEPT[0]],
+        kept,
         "returns a symbolic number from an earlier call; compute it from this call's arguments",
     ),
     "text": (lambda _: ["much"], "returns a str where a number is expected"),
