@@ -677,10 +677,7 @@ class GraphBuilder:
 
     def _push(self, block: GraphBlock, nodes: list[int]) -> None:
         assert block.port is not None
-        known = self._efforts.get(block.port)
-        if known is not None:
-            nodes = [self.tape.node("add", a, b) for a, b in zip(known, nodes, strict=True)]
-        self._efforts[block.port] = nodes
+        self._efforts[block.port] = nodes  # each block has a port of its own
 
     def _pull(self, place: CoordinatePlace, node: int, *, is_limited: bool = True) -> None:
         own = self._driven.setdefault(place.v, _DrivenCoordinate(place))
