@@ -549,6 +549,37 @@ def test_view_makes_pictures_or_opens_a_window(
     assert capsys.readouterr().err == f"error: {problem}\n"
 
 
+def test_check_prints_forces_and_events_of_a_scene(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    more = """
+[[force]]
+name = "air"
+type = "linear_drag"
+b = "stone"
+coefficient = 0.1
+[[force]]
+name = "rubber"
+type = "coordinate_spring"
+coordinates = ["slide"]
+stiffness = 1.0
+[[event]]
+name = "top"
+joint = "slide"
+at = 0.4
+stop = true
+"""
+    text = SCENE.replace("step = 0.001", 'integrator = "dopri5"')
+    (here / "stone.toml").write_text(text + more, "utf-8")
+    assert main(["check", "stone.toml"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split() for line in lines if line.startswith(("  air", "  rubber"))] == [
+        ["air", "linear_drag", "world", "stone"],
+        ["rubber", "coordinate_spring", "slide"],
+    ]
+    assert "  event       top: slide, both, stops the run" in lines
+
+
 def test_a_plot_of_energies_draws_all_of_them(
     here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

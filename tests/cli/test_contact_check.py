@@ -76,3 +76,31 @@ def test_lengths_of_rolling_and_spinning_are_in_the_table(
     table = [line for line in lines if "steps in contact" in line or "world, box" in line]
     assert table[0].endswith("rolling, spinning [m]")
     assert table[1].rstrip().endswith("0.001, 0.02")
+
+
+@pytest.mark.filterwarnings("ignore::pysim.errors.PysimWarning")
+def test_a_contact_of_bodies_and_of_ice_has_no_slope(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Neither two bodies nor a surface without friction creep down a slope."""
+    ball = free("ball", "{ sphere = { radius = 0.1 } }", 1.0, "{ xyz = [0, 0, 0.5] }")
+    gravity = (3.0, 0.0, -9.0)
+    run = 'integrator = "rk4"'
+    for surface, lines in (("friction = 0.0", 1), ("friction = 0.5", 3)):
+        world(tmp_path, ball + BOX, surface=surface, gravity=gravity, duration=0.1, run=run)
+        assert len(shown(tmp_path / "world.toml", capsys)) == lines
+
+
+@pytest.mark.filterwarnings("ignore::pysim.errors.PysimWarning")
+def test_shapes_that_pass_through_each_other_are_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rods = "".join(
+        free(name, "{ cylinder = { radius = 0.1, length = 1 } }", 1.0, f"{{ xyz = [0, 0, {z}] }}")
+        for name, z in (("one", 1.0), ("two", 3.0))
+    )
+    world(tmp_path, rods + GROUND, surface="friction = 0.5", duration=0.1)
+    assert main(["check", str(tmp_path / "world.toml")]) == 0
+    printed = capsys.readouterr().out
+    expected = "  1 pairs of shapes pass through each other, such as cylinder and cylinder of 'one' and 'two'\n"
+    assert expected in printed

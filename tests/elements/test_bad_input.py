@@ -9,10 +9,11 @@ import pytest
 from numpy.testing import assert_array_equal
 
 import pysim
+from pysim.actuators import Actuator, actuator
 from pysim.controllers import Controller, controller, signal
 from pysim.errors import PysimWarning, SceneError, SimulationError
 from pysim.forces import Force, force
-from tests.elements.blocks import disc, scene_of, simulation, table
+from tests.elements.blocks import constant, disc, scene_of, simulation, table
 
 LOOP = table("controller", name="a", type="passes_on", inputs=["b"]) + table(
     "controller", name="b", type="passes_on", inputs=["a"]
@@ -192,7 +193,29 @@ def test_a_file_that_is_not_a_table_is_reported(tmp_path, data, problem):
     assert f"data.csv: {problem} (" in str(caught.value)
 
 
+@actuator("root_actuator")
+class RootActuator(Actuator):
+    """A force that exists at positive angles."""
+
+    inputs = signal("command", unit="")
+
+    def force(self, command, q):
+        return command + np.sqrt(q)
+
+
 BROKEN = {
+    "actuator": (
+        constant("target", 0.0, "N·m")
+        + table("actuator", name="m", type="root_actuator", joint="hinge", command="target"),
+        "actuator 'm' is NaN or infinite at t = ",
+        "RootActuator.force",
+    ),
+    "released force": (
+        table("force", name="f", type="root_force", coordinates=["hinge"])
+        + table("event", name="e", joint="hinge", at=-9.0, release=["f"]),
+        "force 'f' is NaN or infinite at t = ",
+        "RootForce.force",
+    ),
     "controller": (
         table("controller", name="c", type="root_of_the_angle", inputs=["angle.q"]) + motor("c"),
         "controller 'c' is NaN or infinite at t = ",

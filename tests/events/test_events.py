@@ -16,11 +16,12 @@ from pysim._engine import AdaptiveState, AdaptiveStatus, Direction, EventDescrip
 from pysim.algorithms import kinetic_energy, potential_energy
 from pysim.cli import main
 from pysim.errors import PysimError, PysimWarning, SceneError
-from pysim.events import Event, event, trace_event
+from pysim.events import Event, event, record_event, trace_event
 from pysim.inertia import theta_from_com
 from pysim.joints import Joint, Pose, find_joint, joint, real, rotation
 from pysim.loops import constraints
 from pysim.simulation.loading import compile_model
+from pysim.tracing.evaluation import evaluate
 from pysim.trajectory import TrajectoryWriter
 from tests.integrators.test_adaptive import run_adaptive
 from tests.integrators.test_closed_forms import NO_GRAVITY, pendulums
@@ -578,6 +579,7 @@ def test_a_program_gives_the_bits_of_the_coordinate_it_reads(isa):
         ("v.ball[0]", "ball has wx, wy, wz; write v.ball.wx"),
         ('q["left/ball"][0]', 'left/ball has x, y, z; write q["left/ball"].x'),
         ("sum(q)", "q has ball, left/ball; write q.ball"),
+        ("sum(q.post)", "post has no coordinates"),
     ],
 )
 def test_numbers_that_have_names_are_not_counted_through(line, message):
@@ -586,6 +588,8 @@ def test_numbers_that_have_names_are_not_counted_through(line, message):
             exec(line)
 
     joints = {"ball": (find_joint("ball"), 0, 0), "left/ball": (find_joint("translation"), 4, 3)}
+    if "post" in line:
+        joints["post"] = find_joint("fixed"), 7, 6
     with pytest.raises(PysimError) as caught:
         trace_event(Counting(), joints, 7, 6)
     assert f"TypeError: {message}, in `exec(line)`; fix " in str(caught.value)
@@ -654,3 +658,74 @@ duration = 1
     (tmp_path / "s.toml").write_text(text, "utf-8")
     made = pysim.simulate(pysim.load_scene(tmp_path / "s.toml"))
     assert made.events.t[0] == pytest.approx(np.sqrt(0.6 / 9.81), abs=1e-10)
+
+
+@joint("test_lifted_hinge")
+class LiftedHinge(Joint):
+    """A hinge that rises as it turns."""
+
+    coordinates = real("angle")
+
+    def placement(self, q):
+        return Pose.rotate_z(q.angle) @ Pose.translate(0, 0, 0.1 * q.angle)
+
+
+@joint("test_angle_and_slide")
+class AngleAndSlide(Joint):
+    """Two coordinates."""
+
+    coordinates = real("angle") * real("slide", unit="m")
+
+    def placement(self, q):
+        return Pose.rotate_z(q.angle) @ Pose.translate(0, 0, q.slide)
+
+
+@event("test_of_plugins")
+class OfPlugins(Event):
+    """A number of a joint with one coordinate by its joint, of one with two by their names."""
+
+    def value(self, q, v):
+        return q.one + 2 * q.two.slide + 3 * v.one + 4 * v.two.angle - 1
+
+
+def test_numbers_of_plugin_joints_are_those_of_their_definitions():
+    """The program of the value on the numbers 0.1, … of q and v: 0.1 + 2 · 0.3 + 3 · 0.4 + 4 · 0.5 − 1."""
+    joints = {
+        "one": (find_joint("test_lifted_hinge"), 0, 0),
+        "two": (find_joint("test_angle_and_slide"), 1, 1),
+    }
+    tape, node = record_event(OfPlugins(), joints, 3, 3)
+    numbers = np.array([[0.1], [0.2], [0.3], [0.4], [0.5], [0.6]])
+    found = evaluate(tape, numbers, [node])[0]
+    np.testing.assert_allclose(found, 0.1 + 2 * 0.3 + 3 * 0.4 + 4 * 0.5 - 1, rtol=1e-15)
+
+
+def test_an_unknown_joint_in_a_value_is_named(tmp_path):
+    class Misnamed(Event):
+        """A joint that the scene does not have."""
+
+        def value(self, q, v):
+            return q.blal
+
+    with pytest.raises(PysimError) as caught:
+        trace_event(Misnamed(), {"ball": (find_joint("revolute"), 0, 0)}, 1, 1)
+    assert "AttributeError: no joint 'blal'; did you mean 'ball'?, in `return q.blal`" in str(
+        caught.value
+    )
+
+
+def test_a_field_with_the_name_of_a_key_is_rejected():
+    with pytest.raises(PysimError) as caught:
+
+        @event("test_with_joint")
+        class WithJoint(Event):
+            """A field that every event has."""
+
+            joint: str = ""
+
+            def value(self, q, v):
+                return q.drop
+
+    assert str(caught.value).endswith(
+        "WithJoint: the field 'joint' is a key that every event has; choose another name"
+    )

@@ -9,6 +9,7 @@ import pytest
 
 import pysim
 from pysim.cli import main
+from pysim.cli.identify import PAYLOAD
 from tests.identify.test_reading import ARM
 
 
@@ -92,3 +93,40 @@ def test_a_resistance_that_the_data_want_negative_is_reported_to_be_at_its_bound
     assert main(["identify", *words]) == 0
     lines = [line.split(maxsplit=2) for line in capsys.readouterr().out.splitlines()]
     assert ["shoulder.damping", "0", "at its bound"] in lines
+
+
+ROBOT = """<robot name="r"><link name="base"/>
+<link name="arm"><inertial><origin xyz="0.2 0 0"/><mass value="2"/>
+<inertia ixx="0.02" iyy="0.05" izz="0.05" ixy="0" ixz="0" iyz="0"/></inertial></link>
+<link name="hand"><inertial><origin xyz="0.1 0 0"/><mass value="1"/>
+<inertia ixx="0.01" iyy="0.02" izz="0.02" ixy="0" ixz="0" iyz="0"/></inertial></link>
+<joint name="j" type="continuous"><parent link="base"/><child link="arm"/><axis xyz="0 1 0"/></joint>
+<joint name="k" type="continuous"><parent link="arm"/><child link="hand"/><origin xyz="0.4 0 0"/>
+<axis xyz="0 0 1"/></joint></robot>
+"""
+
+
+def test_a_payload_of_a_robot_is_printed_and_written(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A ball of 0.5 kg at (0.05, 0.02, 0.03) m of the hand is recovered from its torques."""
+    monkeypatch.chdir(tmp_path)
+    Path("r.urdf").write_text(ROBOT, "utf-8")
+    model = pysim.load_model("r.urdf")
+    theta = model.parameters.copy()
+    theta[1] += pysim.inertia.theta_from_com(0.5, [0.05, 0.02, 0.03], 1e-3 * np.eye(3))
+    t = np.arange(800) * 0.005
+    w = np.array([3.0, 7.0])
+    q, v, a = np.sin(t[:, None] * w), w * np.cos(t[:, None] * w), -(w**2) * np.sin(t[:, None] * w)
+    tau = pysim.rnea(model.with_parameters(theta), q, v, a)
+    names = [f"{x}.{j}" for x in ("q", "v", "a", "tau") for j in ("j", "k")]
+    header = ",".join(["t", *names])
+    np.savetxt(
+        "data.csv", np.column_stack([t, q, v, a, tau]), "%.17g", ",", header=header, comments=""
+    )
+    assert main(["identify", "r.urdf", "data.csv", "--payload", "hand", "-o", "found.urdf"]) == 0
+    rows = [line.split() for line in capsys.readouterr().out.splitlines()]
+    found = {" ".join(row[:-2]): float(row[-2]) for row in rows if " ".join(row[:-2]) in PAYLOAD}
+    assert list(found.values()) == pytest.approx([0.5, 0.05, 0.02, 0.03], rel=1e-3)
+    again = pysim.load_model("found.urdf")
+    np.testing.assert_allclose(again.parameters[1], theta[1], rtol=0, atol=1e-3)

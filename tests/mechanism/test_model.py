@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import copy
 import pickle
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 import pysim
+from tests.robots import load_robot
 
 SCENES = Path(__file__).parents[2] / "scenes"
 
@@ -48,3 +51,33 @@ def test_an_array_given_to_a_model_stays_writable():
     heavier = model.with_parameters(theta)
     theta *= 2
     assert heavier.total_mass == 2 * model.total_mass
+
+
+@pytest.mark.parametrize(
+    ("change", "text"),
+    [
+        (
+            lambda m: m.with_armature([-1.0] * m.nv),
+            "armature: must not be negative [kg or kg·m²], got -1",
+        ),
+        (lambda m: m.with_gravity([0.0, 1.0]), "gravity: must have shape (3,), got (2,)"),
+        (lambda m: m.with_gravity([0.0, 1.0, np.nan]), "gravity: must be finite, got nan or inf"),
+        (
+            lambda m: m.with_parameters(np.ones((1, 9))),
+            "theta: must have shape (6, 10), got (1, 9)",
+        ),
+    ],
+)
+def test_numbers_that_no_model_can_have_are_rejected_by_name(change: Any, text: str) -> None:
+    with pytest.raises(pysim.ModelError) as caught:
+        change(load_robot("ur5"))
+    assert str(caught.value).startswith(text)
+
+
+def test_a_model_is_its_own_copy_and_cannot_be_changed() -> None:
+    model = load_robot("ur5")
+    assert copy.copy(model) is model
+    assert copy.deepcopy(model) is model
+    with pytest.raises(AttributeError) as caught:
+        model.gravity = np.zeros(3)  # type: ignore[misc]
+    assert str(caught.value) == "a model is frozen, 'gravity' cannot be set; use its with_ methods"

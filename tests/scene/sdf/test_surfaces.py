@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import pysim
+from pysim.cli import main
 from pysim.errors import PysimError, PysimWarning
 from pysim.scene import read_model
 
@@ -176,3 +177,18 @@ def test_a_static_link_may_have_a_plane_and_other_shapes(tmp_path: Path) -> None
     spec = read_model(written(tmp_path, FLOOR.replace("<visual", box + "<visual", 1)))
     assert spec.contacts is not None
     assert len(spec.contacts.grounds) == 1
+
+
+def test_check_prints_what_a_surface_states(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    bounce = SURFACES["bounce"][0]
+    rolling = "<surface><friction><bullet><rolling_friction>0.003</rolling_friction></bullet></friction></surface>"
+    other = BALL.replace('"ball"', '"puck"').format(SPHERE, rolling)
+    path = written(tmp_path, BALL.format(SPHERE, bounce) + other)
+    assert main(["check", str(path)]) == 0
+    lines = [x for x in capsys.readouterr().out.splitlines() if x.startswith("  material")]
+    assert [line.partition(": ")[2] for line in lines] == [
+        "restitution 0.6 at 1 m/s",
+        "rolling 0.003 m",
+    ]
