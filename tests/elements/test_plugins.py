@@ -276,7 +276,7 @@ def test_a_model_of_another_format_brings_its_forces(tmp_path, monkeypatch):
     )
 
 
-KEPT = []
+KEPT: list[object] = []
 
 
 def kept(q):

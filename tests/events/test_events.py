@@ -682,7 +682,7 @@ class AngleAndSlide(Joint):
 
 @event("test_of_plugins")
 class OfPlugins(Event):
-    """A number of a joint with one coordinate by its joint, of one with two by their names."""
+    """A number of a joint with one coordinate by its joint; of one with two by the names of these."""
 
     def value(self, q, v):
         return q.one + 2 * q.two.slide + 3 * v.one + 4 * v.two.angle - 1

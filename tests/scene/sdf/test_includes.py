@@ -149,7 +149,7 @@ def test_an_included_model_is_placed_by_one_of_its_frames(tmp_path: Path) -> Non
 
 
 def test_files_that_include_each_other_too_deep_are_rejected(tmp_path: Path) -> None:
-    """Twenty-one files, each of which includes the next one."""
+    """Twenty-one files; each includes the next one."""
     for k in range(21):
         text = STAND + (include(f"m{k + 1}.sdf") if k < 20 else "")
         written(tmp_path / f"m{k}.sdf", f'<model name="m{k}">{text}</model>')
