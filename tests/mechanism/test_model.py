@@ -68,7 +68,7 @@ def test_an_array_given_to_a_model_stays_writable():
         ),
     ],
 )
-def test_numbers_that_no_model_can_have_are_rejected_by_name(change: Any, text: str) -> None:
+def test_numbers_that_no_model_can_have_are_rejected(change: Any, text: str) -> None:
     with pytest.raises(pysim.ModelError) as caught:
         change(load_robot("ur5"))
     assert str(caught.value).startswith(text)
