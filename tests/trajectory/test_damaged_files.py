@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +15,11 @@ import h5py
 import numpy as np
 import pytest
 
+import pysim
 from pysim.errors import PysimWarning, TrajectoryError
 from pysim.trajectory import Events, isolated_reader, load_trajectory
+from pysim.trajectory.page_file import CRC, FIELDS, journal_of
+from tests.contact.body_scenes import GROUND, free, world
 from tests.trajectory.test_files import assert_same_rows, random_trajectory
 
 ROWS = 7
@@ -205,6 +209,72 @@ def test_a_damaged_page_is_named_before_hdf5_parses_it(tmp_path: Path) -> None:
     problem = "is damaged, the bytes from 0 to 65535 do not match their checksum; run again"
     with pytest.raises(TrajectoryError, match=f"^{re.escape(f'{path}: {problem}')}$"):
         load_trajectory(path)
+
+
+def table_with_a_wrong_byte(whole: bytes) -> bytes:
+    at = len(whole) - FIELDS.size - CRC.size - 1
+    return whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :]
+
+
+def end_beyond_the_file(whole: bytes) -> bytes:
+    at = len(whole) - FIELDS.size - CRC.size
+    kind, size, start = FIELDS.unpack_from(whole, at)
+    return whole[:at] + FIELDS.pack(kind, 100 * size, start) + whole[at + FIELDS.size :]
+
+
+def journal_elsewhere(whole: bytes) -> bytes:
+    return whole + journal_of(len(whole), 100 * len(whole), [])
+
+
+def journal_with_a_wrong_byte(whole: bytes) -> bytes:
+    record = journal_of(len(whole), len(whole), [(0, b"abc")])
+    return whole + record[:1] + b"\xff" + record[2:]
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        (table_with_a_wrong_byte, "its table of checksums does not match its checksum"),
+        (end_beyond_the_file, "its checksums lie beyond its end"),
+        (journal_elsewhere, "its journal does not match its checksum"),
+        (journal_with_a_wrong_byte, "its journal does not match its checksum"),
+    ],
+)
+def test_damage_to_the_checksums_themselves_is_named(
+    tmp_path: Path, change: Callable[[bytes], bytes], problem: str
+) -> None:
+    path = tmp_path / "run.h5"
+    random_trajectory(ROWS).save(path)
+    path.write_bytes(change(path.read_bytes()))
+    with pytest.raises(TrajectoryError) as reported:
+        load_trajectory(path)
+    assert str(reported.value) == f"{path}: is damaged, {problem}; run again"
+
+
+CONTACTS = [
+    ("offsets", np.arange(3), "'contacts/offsets' must have 4 numbers that do not decrease"),
+    ("offsets", [0, 2, 1, 3], "'contacts/offsets' must have 4 numbers that do not decrease"),
+    ("penetration", np.full(5, np.nan), "'contacts/penetration' must have"),
+    ("pair", -np.ones(5), "'contacts/pair' must hold indices of rows of names/contacts"),
+]
+
+
+@pytest.mark.parametrize(("name", "value", "problem"), CONTACTS)
+def test_an_invalid_part_of_the_contacts_is_named(
+    tmp_path: Path, name: str, value: Any, problem: str
+) -> None:
+    """Of a ball that rests on the ground for three rows."""
+    ball = free("ball", "{ sphere = { radius = 0.1 } }", 1.0, "{ xyz = [0, 0, 0.1] }") + GROUND
+    path = tmp_path / "run.h5"
+    pysim.simulate(world(tmp_path, ball, surface="friction = 0.5", duration=0.02, every=0.01), path)
+    with h5py.File(path, "r+") as file:
+        key = f"contacts/{name}"
+        length = len(file[key])
+        del file[key]
+        file[key] = np.resize(value, length) if name != "offsets" else value
+    with pytest.raises(TrajectoryError) as reported:
+        load_trajectory(path)
+    assert str(reported.value).startswith(f"{path}: is damaged, {problem}")
 
 
 @pytest.mark.parametrize(
