@@ -113,6 +113,9 @@ class CoupledTrees {
 
   bool empty() const { return members_ == 0; }
 
+  /// Whether body b's solution is replaced in all worlds.
+  bool replaces(int b) const { return members_ > 0 && all(tree_[tree_of_[b]].coupled); }
+
   /// Takes over loads and forces of LoadedFactor before it is factored, and forgets those between bodies.
   void begin() {
     for (int i = 0; i < members_; ++i) {

@@ -28,10 +28,14 @@ struct LoadedFactor : TreeFactor<S> {
     for (int b = 0; b < this->model.bodies; ++b) IA[b] = articulated(body_inertia<S>(this->model, b));
   }
 
-  /// Factors what IA holds, `diagonal` (nv) added.
-  void factor(const S* diagonal) {
+  static constexpr auto every_body = [](int) { return true; };
+
+  /// Factors what IA holds, `diagonal` (nv) added, of the trees whose bodies are `included`.
+  template <class Included = decltype(every_body)>
+  void factor(const S* diagonal, const Included& included = every_body) {
     const ModelOf<S>& model = this->model;
     for (int b = model.bodies - 1; b >= 0; --b) {
+      if (!included(b)) continue;
       const Joint& joint = model.joint[b];
       for (int k = joint.v + joint.nv - 1; k >= joint.v; --k) {
         Elimination<S>& E = this->elimination[k];
@@ -62,9 +66,16 @@ struct LoadedFactor : TreeFactor<S> {
 
   /// x (nv) under τ (nv), which may be null, and −pA, whose content is lost. Bodies accelerate by `drift`
   /// [bodies] beside x, unless it is null. Leaves the bodies' accelerations in pA's place as `acceleration`.
-  void solve(const S* tau, const Motion<S>& base, const Motion<S>* drift, S* x) {
+  /// Bodies that are not `included` are left as they are.
+  template <class Included = decltype(every_body)>
+  void solve(const S* tau,
+             const Motion<S>& base,
+             const Motion<S>* drift,
+             S* x,
+             const Included& included = every_body) {
     const ModelOf<S>& model = this->model;
     for (int b = model.bodies - 1; b >= 0; --b) {
+      if (!included(b)) continue;
       const Joint& joint = model.joint[b];
       for (int k = joint.v + joint.nv - 1; k >= joint.v; --k) {
         Elimination<S>& E = this->elimination[k];
@@ -77,6 +88,7 @@ struct LoadedFactor : TreeFactor<S> {
       pA[joint.parent] = plus_to_parent(pA[joint.parent], this->body[b].X_PB, pA[b]);
     }
     for (int b = 0; b < model.bodies; ++b) {
+      if (!included(b)) continue;
       const Joint& joint = model.joint[b];
       Motion<S> acc =
           to_child(this->body[b].X_PB, joint.parent < 0 ? base : this->acceleration[joint.parent]);

@@ -542,23 +542,27 @@ class ConvexStep {
     }
     close &= least < reach;
     if (none(close)) return least;
-    problem_.include(k, pair.points);
     problem_.R_AB[k] = X_WB.R;
+    int used = 0;
     for (int i = 0; i < pair.points; ++i) {
-      PointIterate<S>& P = problem_.point[pair.first + i];
-      const S gap = gaps[i];
+      const auto near = apart_[pair.first + i] & close & (gaps[i] < reach);
+      if (none(near)) continue;
+      const int m = used++;
+      problem_.slot[pair.first + m] = pair.first + i;
+      PointIterate<S>& P = problem_.point[pair.first + m];
       const S* const kept = state.kept(pair.first + i);
       P.at.n = n;
       P.at.p = X_BS * lowest[i];
-      P.at.x = select(apart_[pair.first + i] & close, -gap, all<S>(Real(-1e30)));
+      P.at.x = select(near, -gaps[i], all<S>(Real(-1e30)));
       P.feature = all<S>(1);
       const Vec3<S> s = transpose_times(X_WB.R, load3(kept));
       P.at.s = fnma(dot(n, s), n, s);
       place_velocities(k, P, kept[3] > all<S>(0));
       if (pair.turning >= 0) {
-        place_turning(k, i, load3(state.memory + places_.turning(pair.turning + i)));
+        place_turning(k, m, load3(state.memory + places_.turning(pair.turning + i)));
       }
     }
+    problem_.include(k, used);
     return least;
   }
 
@@ -585,6 +589,7 @@ class ConvexStep {
     problem_.R_AB[k] = pair.a < 0 ? X.R : transpose_times(factor_.X_WB[pair.a].R, X.R);
     const Vec3<S> n = transpose_times(X.R, M.n);
     for (int i = 0; i < problem_.used[k]; ++i) {
+      problem_.slot[pair.first + i] = pair.first + i;
       PointIterate<S>& P = problem_.point[pair.first + i];
       const auto exists = close & (M.point[i].feature > all<S>(0));
       P.at.n = n;
@@ -776,9 +781,15 @@ class ConvexStep {
     momentum_[b] = momentum_[b] + Force<S>{impulse, cross(p - c, impulse)};
   }
 
-  /// Clears what points of a pair that do not touch remember and report, but for the impulse.
+  /// Clears what points of a pair remember and report, but for the impulse and for those of the problem.
   void forget(const ContactPair<Parameter>& pair, int used, const ContactState<S>& state) const {
-    for (int i = pair.first + used; i < pair.first + pair.points; ++i) {
+    const int* slot = problem_.slot + pair.first;
+    const int* const end = slot + used;
+    for (int i = pair.first; i < pair.first + pair.points; ++i) {
+      if (slot != end && *slot == i) {
+        ++slot;
+        continue;
+      }
       if (!state.live->is_live[i]) continue;
       S* const kept = state.memory + places_.point(i);
       S* const report = state.report + ContactReport::numbers * i;
@@ -807,8 +818,9 @@ class ConvexStep {
     problem_.each_pair([&](int k, const ContactPair<Parameter>& pair) {
       const Pose<S>& X_WB = factor_.X_WB[pair.b];
       const Mat3<S> turn = mean_rotation(pair);
-      for (int i = pair.first; i < pair.first + problem_.used[k]; ++i) {
-        const PointIterate<S>& P = problem_.point[i];
+      for (int m = pair.first; m < pair.first + problem_.used[k]; ++m) {
+        const PointIterate<S>& P = problem_.point[m];
+        const int i = problem_.slot[m];
         S* const kept = state.memory + places_.point(i);
         const auto touches = dot(P.at.n, P.made) > all<S>(0);
         const auto pushes = dot(P.made, P.made) > all<S>(0);  // lagged friction may outlast the normal force
@@ -823,7 +835,7 @@ class ConvexStep {
         kept[ContactMemory::slid] = number(touches & !P.impulse.sticks);
         kept[ContactMemory::feature] = select(touches, P.feature, all<S>(0));
         report_point(X_WB, P, touches, state.report + ContactReport::numbers * i);
-        if (pair.turning >= 0) remember_turning(pair, i - pair.first, turn, touches, state);
+        if (pair.turning >= 0) remember_turning(pair, m - pair.first, turn, touches, state);
       }
       forget(pair, problem_.used[k], state);
     });
@@ -844,13 +856,14 @@ class ConvexStep {
     const Vec3<S> none = spatial::zero3<S>();
     const TurningIterate<S>& T = problem_.turning[pair.turning + i];
     const Vec3<S>& n = problem_.point[pair.first + i].at.n;
+    const int slot = problem_.slot[pair.first + i];
     const Mat3<S>& R = factor_.X_WB[pair.b].R;
     const Vec3<S> next = next_turning(pair.law, n, T.s, h_, T.now, T.impulse);
     const Vec3<S> s = R * carried(T.s, next, simd::nowhere<S>(), pair.law.relaxation);
     store(collision::select(touches, pair.a < 0 ? s : turn * s, none),
-          state.memory + places_.turning(pair.turning + i));
+          state.memory + places_.turning(pair.turning + slot - pair.first));
     store((all<S>(1) / h_) * (R * T.made),
-          state.report + ContactReport::numbers * (pair.first + i) + ContactReport::moment);
+          state.report + ContactReport::numbers * slot + ContactReport::moment);
   }
 
   /// How two bodies turn in a step, on average.

@@ -94,6 +94,7 @@ class ConvexProblem {
                 S h,
                 Workspace<S>& w)
       : point(take<PointIterate<S>>(w, contacts.points)),
+        slot(take<int>(w, contacts.points)),
         turning(take<TurningIterate<S>>(w, contacts.turning_points)),
         coordinate(take<CoordinateIterate<S>>(w, contacts.coordinates)),
         R_AB(take<Mat3<S>>(w, contacts.pairs)),
@@ -110,6 +111,7 @@ class ConvexProblem {
         diagonal_(take<S>(w, factor.model.nv)) {}
 
   PointIterate<S>* const point;            ///< [points], of pairs that may touch
+  int* const slot;                         ///< [points] their numbers among all points, ascending in a pair
   TurningIterate<S>* const turning;        ///< [turning points], of pairs that may touch
   CoordinateIterate<S>* const coordinate;  ///< [coordinates]
   Mat3<S>* const R_AB;                     ///< [pairs] that may touch, axes of b in a, or in the world
@@ -200,7 +202,7 @@ class ConvexProblem {
     each_point([&](const PointIterate<S>& P, const ContactPair<Parameter>&) {
       const Vec3<S> off = P.impulse.gamma - P.made;
       const S size = dot(off, off);
-      found = select(size > most, all<S>(static_cast<Real>(&P - point)), found);
+      found = select(size > most, all<S>(static_cast<Real>(slot[&P - point])), found);
       most = max(size, most);
     });
     return found;
@@ -268,8 +270,9 @@ class ConvexProblem {
         if (pair.a >= 0 && couples_[k]) trees.add(pair.a, pair.b, coupling(k, pair));
       });
     }
-    factor_.factor(diagonal_);
-    factor_.solve(rhs_, spatial::zero_motion<S>(), nullptr, delta_);
+    const auto left = [this](int b) { return !trees.replaces(b); };
+    factor_.factor(diagonal_, left);
+    factor_.solve(rhs_, spatial::zero_motion<S>(), nullptr, delta_, left);
     if (!trees.empty()) {
       trees.factor(diagonal_);
       trees.solve(rhs_, delta_);

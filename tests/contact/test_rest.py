@@ -59,6 +59,32 @@ def test_no_step_lets_a_box_creep_for_a_minute(tmp_path: Path, step: float) -> N
     assert moved < 1e-13  # rounding
 
 
+@pytest.mark.parametrize(
+    ("rpy", "axis"), [((0, 0), 2), ((np.pi, 0), 2), ((np.pi / 2, 0), 1), ((0, np.pi / 2), 0)]
+)
+def test_a_box_sticks_on_every_face(tmp_path: Path, rpy: tuple[float, float], axis: int) -> None:
+    setup, _ = case("slope_threshold")
+    sides = (0.2, 0.25, 0.15)
+    scene = free_body(
+        tmp_path,
+        shape=f"{{ box = {list(sides)} }}",
+        mass=setup["mass_kg"],
+        start=f"{{ xyz = [0, 0, {sides[axis] / 2 - 1e-4}], rpy = [{rpy[0]}, {rpy[1]}, 0.0] }}",
+        surface=f"friction = {setup['mu']}",
+        gravity=on_slope(setup["angle_below_rad"]),
+        duration=2.0,
+        every=0.5,
+    )
+    trajectory = ran(scene)
+    assert np.ptp(trajectory.q[at(trajectory, 1.0) :, :3], axis=0).max() < 1e-12
+    contacts = trajectory.contacts
+    assert contacts is not None
+    corners = contacts.of_row(len(trajectory.t) - 1)
+    assert len(corners) == 4
+    assert np.abs(corners.point[:, 2]).max() < 1e-3
+    assert corners.stuck.all()
+
+
 @pytest.mark.slow
 def test_a_stack_and_a_heavy_box_do_not_drift_in_minutes(tmp_path: Path) -> None:
     setup, _ = case("stack_10")
