@@ -165,6 +165,8 @@ def acting_limits(joint: JointSpec | None) -> tuple[float | None, float | None]:
 
 def limited_actuators(spec: SceneSpec) -> list[ActuatorSpec]:
     """Return the prescribed forces on joints whose limits bound them."""
+    if not spec.actuators:
+        return []
     joints = {joint.name: joint for joint in spec.model.joints}
     return [drive for drive in spec.actuators if any(acting_limits(joints.get(drive.joint)))]
 

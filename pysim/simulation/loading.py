@@ -21,7 +21,12 @@ from pysim.mechanism.compile import compile_tree, first_model, invalid_models, s
 from pysim.mechanism.event_compiler import compile_events
 from pysim.mechanism.joint_description import TraceCache
 from pysim.mechanism.model import Model, State
-from pysim.mechanism.signal_compiler import compile_signals, reflected_inertia, with_signals
+from pysim.mechanism.signal_compiler import (
+    compile_signals,
+    limited_actuators,
+    reflected_inertia,
+    with_signals,
+)
 from pysim.simulation.scene_warnings import warn_of_start
 from pysim.tracing.recursion import once
 
@@ -140,6 +145,7 @@ class SceneCompiler:
 
     def _changed(self, spec: SceneSpec, scene: Scene, first: FirstModel) -> Scene | None:
         same = spec.actuators is scene.spec.actuators
+        same &= limited_actuators(spec) == limited_actuators(scene.spec)
         try:
             model = first.changed(spec.model)
             if model is None:

@@ -285,3 +285,15 @@ def test_angles_that_look_like_degrees_are_warned_of_in_later_worlds(
         pysim.load_scenes(path, {key: values})
     texts = [str(warning.message) for warning in caught]
     assert any(warned in text for text in texts) if warned else not texts
+
+
+def test_a_prescribed_force_acts_once_in_a_world_whose_joint_bounds_it(tmp_path: Path) -> None:
+    """An effort limit of 0 is none; with another one, the force is a signal, which the limit bounds."""
+    path = tmp_path / "driven.toml"
+    text = STOPPED.replace("[[event]]", '[[actuator]]\njoint = "turn"\noffset = 1.0\n[[event]]', 1)
+    path.write_text(text, "utf-8")
+    key, limits = "joint.turn.effort_limit", [0.0, 2.0, 0.0]
+    scenes = pysim.load_scenes(path, {key: limits})
+    for limit, scene in zip(limits, scenes, strict=True):
+        assert_same_bits(scene, pysim.load_scene(path, {key: limit}))
+    assert [float(scene.actuation.offset[0]) for scene in scenes] == [1.0, 0.0, 1.0]
