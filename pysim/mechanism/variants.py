@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pysim.mechanism.model import Connections, Model
     from pysim.scene.spec import JointSpec
 
-_NUMBERS = ("gravity", "bodies", "joints")  # in which specifications may differ
+_NUMBERS = ("gravity", "bodies", "joints", "contacts")  # in which specifications may differ
 _CONNECTIONS = ("loops", "couplings", "springs", "forces")
 _SHARED = {item.name for item in fields(ModelSpec)} - {*_NUMBERS, *_CONNECTIONS}
 _STRUCTURE = ("name", "type", "parent", "child", "mimic")  # of a joint
@@ -40,8 +40,6 @@ class FirstModel:
     def __init__(self, builder: Builder, model: Model, cache: TraceCache) -> None:
         self._builder, self._model, self._cache = builder, model, cache
         self._spec = spec = builder.spec
-        follows = any(joint.mimic is not None for joint in spec.joints)
-        self._is_supported = not (builder.callbacks or follows)
         self._motions = [(own.motion, own.parent, own.placement) for own in builder.descriptions]
         body_index = {body.name: k for k, body in enumerate(spec.bodies)}
         joint_index = {joint.name: k for k, joint in enumerate(spec.joints)}
@@ -61,7 +59,7 @@ class FirstModel:
 
         Whether the numbers are valid is not checked: see `pysim.mechanism.compile.invalid_models`.
         """
-        if not (self._is_supported and self._is_alike(spec)):
+        if self._builder.callbacks or not self._is_alike(spec):
             return None
         first, builder = self._model, self._builder
         bodies = tuple(self._body(k, spec) for k in range(len(builder.carriers)))
@@ -114,8 +112,13 @@ class FirstModel:
         is_plain = find_joint(joint.type).plugin is None
         moves_alike = joint.axis == first.axis and joint.parameters == first.parameters
         if is_plain and moves_alike and joint.at is first.at:
-            return joint_record(joint, *self._motions[k])
-        return builder.described(joint, *builder.parents[k])
+            record = joint_record(joint, *self._motions[k])
+        else:
+            record = builder.described(joint, *builder.parents[k])
+        if joint.mimic is None:
+            return record
+        known = builder.descriptions[k]
+        return record.replaced(follows=known.follows, ratio=known.ratio, offset=known.offset)
 
     def _connections(self, spec: ModelSpec, joints: Sequence[JointSpec]) -> Connections:
         """Return the loops, with all rows, couplings and forces."""

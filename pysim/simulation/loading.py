@@ -128,15 +128,13 @@ class SceneCompiler:
     def __init__(self) -> None:
         self._cache = TraceCache()
         self._first: tuple[Scene, FirstModel] | None = None
-        self._unchecked: dict[int, Scene] = {}  # by number of the scene
+        self._unchecked: dict[int, tuple[Model, SceneSpec]] = {}  # by number of the scene
         self._count = 0
 
     def compile(self, spec: SceneSpec) -> Scene:
         """Compile a scene as `compile_scene` does; it may be invalid until it is checked."""
         scene = None if self._first is None else self._changed(spec, *self._first)
-        if scene is not None:
-            self._unchecked[self._count] = scene
-        else:
+        if scene is None:
             model, first = first_model(spec.model, self._cache)
             scene = _completed(spec, without_trivial_rows(model))
             self._first = self._first or (scene, first)
@@ -150,18 +148,21 @@ class SceneCompiler:
             model = first.changed(spec.model)
             if model is None:
                 return None
-            return _completed(spec, without_trivial_rows(model), scene.actuation if same else None)
+            drive = scene.actuation if same else None
+            found = _completed(spec, without_trivial_rows(model), drive)
         except PysimError:  # compiled in full, it may have another error first
             return None
+        self._unchecked[self._count] = model, spec
+        return found
 
     def first_invalid(self) -> tuple[int, PysimError] | None:
         """Return the number and error of the first scene that `compile_scene` would reject, None if there is none."""
         numbers = list(self._unchecked)
         for begin in range(0, len(numbers), _CHECKED_TOGETHER):
             some = numbers[begin : begin + _CHECKED_TOGETHER]
-            for at in invalid_models([self._unchecked[k].model for k in some]).tolist():
+            for at in invalid_models([self._unchecked[k][0] for k in some]).tolist():
                 try:
-                    compile_scene(self._unchecked[some[at]].spec, self._cache)
+                    compile_scene(self._unchecked[some[at]][1], self._cache)
                 except PysimError as error:
                     return some[at], error
         return None

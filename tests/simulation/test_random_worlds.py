@@ -31,14 +31,18 @@ class RandomScene:
     def __init__(self, seed: int) -> None:
         self.rng = np.random.default_rng(seed)
         self.parameters = {f"p{k}": float(self.rng.uniform(0.5, 2)) for k in range(6)}
+        self.colliding: list[str] = []  # bodies
         self.limited: list[str] = []  # joints with an upper limit
         self.ratios: list[str] = []  # joints of one coordinate
+        self.units: dict[str, str] = {}  # of their coordinates
         self.numbers: dict[str, float] = {}  # plain ones by key, which an override may set
+        self.collide = self.chance(0.4)
         count = int(self.rng.integers(1, 5))
         self.text = "\n".join(
             [self.head(), *map(self.body, range(count)), *map(self.joint, range(count))]
             + ([self.between(count)] if count > 1 else [])
-            + [self.events()]
+            + ([self.contacts()] if self.colliding else [self.events()])
+            + ([self.servo()] if self.ratios and self.chance() else [])
         )
 
     def chance(self, probability: float = 0.5) -> bool:
@@ -88,6 +92,9 @@ class RandomScene:
             lines.append(f"inertia = {{ {', '.join(entries)} }}")
         if kind in {"dense", "spread"}:
             lines.append(f"shape = {self.solid(dense=kind == 'dense')}")
+            if self.collide:
+                lines += ["collision = true", 'material = "steel"']
+                self.colliding.append(f"b{k}")
         return "\n".join(lines)
 
     def joint(self, k: int) -> str:
@@ -114,6 +121,11 @@ class RandomScene:
                     lines.append(f"rest = {self.vector(-0.2, 0.2, nq)}")
                 if name == "friction" and self.chance():
                     lines.append(f"friction_width = {self.number(0.01, 0.1)}")
+        if nv == 1 and self.ratios and self.chance(0.6):
+            leader = self.ratios[0]
+            return "\n".join(
+                [*lines, f'mimic = {{ joint = "{leader}", ratio = 0.5, offset = 0.1 }}']
+            )
         if real and self.chance():
             parts = [f"lower = {self.number(-2, -1, f'{key}.limits.lower')}"]
             if self.chance():
@@ -125,7 +137,9 @@ class RandomScene:
         if real and self.chance():
             v = f", v = {self.vector(-1, 1, nv)}" if self.chance() else ""
             lines.append(f"start = {{ q = {self.vector(-0.5, 0.5, nq, f'{key}.start.q')}{v} }}")
-        self.ratios += [f"j{k}"] if nv == 1 else []
+        if nv == 1:
+            self.ratios.append(f"j{k}")
+            self.units[f"j{k}"] = "m" if kind == "prismatic" else "rad"
         lines += ["[[frame]]", f'name = "f{k}"', f'body = "b{k}"']
         lines += [f"at = {{ xyz = {self.rng.uniform(-0.1, 0.1, 3).tolist()} }}"]
         if self.chance(0.2):
@@ -158,6 +172,39 @@ class RandomScene:
             lines += [f"ratios = {{ {a} = {self.number(1, 2, f'coupling.gear.ratios.{a}')} }}"]
         scheme = "dopri5" if self.limited else "rk4"
         return "\n".join([*lines, "[simulation]", f'integrator = "{scheme}"'])
+
+    def contacts(self) -> str:
+        """Return a material, a ground and the contact of two bodies; some friction is below the ground's."""
+        lines = [
+            "[materials.steel]",
+            f"friction = {self.number(0.2, 0.6, 'materials.steel.friction')}",
+        ]
+        lines += [f"stiffness = {self.number(1e5, 2e5, 'materials.steel.stiffness')}"]
+        lines += [f"restitution = {{ value = {self.number(0.2, 0.4)}, at = {self.number(1, 2)} }}"]
+        lines += ["[[ground]]", f"plane = {{ normal = {self.vector(0.1, 1)}, offset = -3 }}"]
+        if len(self.colliding) > 1:
+            between = ", ".join(f'"{name}"' for name in self.colliding[:2])
+            lines += [
+                "[[contact]]",
+                f"between = [{between}]",
+                f"surface_velocity = {self.vector(-1, 1)}",
+            ]
+        return "\n".join(lines)
+
+    def servo(self) -> str:
+        """Return a signal, a sensor, a controller and an actuator of a joint."""
+        joint = self.ratios[0]
+        at = "controller.servo"
+        lines = ["[[signal]]", 'name = "target"', 'type = "sine"']
+        lines += [f"amplitude = {self.number(0.5, 1, 'signal.target.amplitude')}", "frequency = 2"]
+        lines += [f'unit = "{self.units[joint]}"', "[[sensor]]", 'name = "measured"']
+        lines += ['type = "coordinates"', f'coordinates = ["{joint}"]']
+        lines += ["[[controller]]", 'name = "servo"', 'type = "pid"']
+        lines += ['inputs = ["target", "measured.q"]']
+        lines += [f"kp = {self.number(5, 10, f'{at}.kp')}", f"ki = {self.number(1, 2, f'{at}.ki')}"]
+        lines += [f"kd = {self.number(0.1, 0.2)}", "filter = 200.0"]
+        lines += ["[[actuator]]", 'name = "motor"', 'type = "force"', f'joint = "{joint}"']
+        return "\n".join([*lines, 'command = "servo"'])
 
     def overrides(self, worlds: int, *, valid: bool) -> dict[str, Any]:
         """Return values of some parameters and numbers in every world; a world may be invalid."""

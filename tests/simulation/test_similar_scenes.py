@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 SCENES = sorted((Path(__file__).parents[2] / "scenes").glob("*.toml"))
 TABLES = (
     "body", "joint", "actuator", "loop", "coupling", "force", "gravity", "parameters", "model", "controller",
+    "signal", "sensor", "materials", "ground", "contact",
 )  # fmt: skip
 SPRING = next(path for path in SCENES if path.name == "spring.toml")
 CAR = next(path for path in SCENES if path.name == "quarter_car.toml")

@@ -70,7 +70,7 @@ def _of_all(value: object) -> object:
 
 
 def _as_q(value: object) -> object:
-    return value if isinstance(value, (dict, Configuration)) else {"q": _listed(value)}
+    return value if isinstance(value, dict) else {"q": _listed(value)}
 
 
 def _not_nan(value: float) -> float:

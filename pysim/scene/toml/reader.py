@@ -129,6 +129,7 @@ class ReadScene:
 
     spec: SceneSpec
     bare: ModelSpec  # the mechanism before default stops are chosen
+    parts: Parts  # of other files
     frames: Mapping[str, FrameSpec]  # in the bodies or frames that the file names
     tables: Scene
     values: dict[str, Any]  # with the keys of plugins in tables of their own
@@ -196,7 +197,7 @@ def read_tables(
         hold=(*hold, *parts.hold),
         blocks=blocks,
     )
-    return ReadScene(spec, bare, frames, scene, values, source, package_dirs)
+    return ReadScene(spec, bare, parts, frames, scene, values, source, package_dirs)
 
 
 def _read_attached(

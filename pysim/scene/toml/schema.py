@@ -35,7 +35,11 @@ class Shorthand:
     def __get_pydantic_core_schema__(
         self, source: object, handler: GetCoreSchemaHandler
     ) -> CoreSchema:
-        return no_info_before_validator_function(self.opened, handler(source))
+        return no_info_before_validator_function(self._opened, handler(source))
+
+    def _opened(self, value: object) -> object:
+        """Expand a value, unless it is a valid table already."""
+        return value if isinstance(value, BaseModel) else self.opened(value)
 
     def __get_pydantic_json_schema__(
         self, core: CoreSchema, handler: GetJsonSchemaHandler

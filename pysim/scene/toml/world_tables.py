@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pydantic import create_model
 
+from pysim.scene.toml.block_tables import Controller, Sensor, Signal
 from pysim.scene.toml.constraint_tables import Coupling, Force, Loop
+from pysim.scene.toml.contact_tables import Contact, Ground, Material
 from pysim.scene.toml.keys import Table
 from pysim.scene.toml.plausibility import is_plausible
 from pysim.scene.toml.tables import Actuator, Body, Joint
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
     from pysim.scene.toml.reader import ReadScene
-    from pysim.scene.toml.source import Steps
+    from pysim.scene.toml.source import Step, Steps
     from pysim.scene.toml.world_numbers import Numbers
 
 TABLES: dict[str, type[Table]] = {
@@ -32,6 +34,12 @@ TABLES: dict[str, type[Table]] = {
     "loop": Loop,
     "coupling": Coupling,
     "force": Force,
+    "signal": Signal,
+    "sensor": Sensor,
+    "controller": Controller,
+    "materials": Material,
+    "ground": Ground,
+    "contact": Contact,
 }
 
 
@@ -47,25 +55,27 @@ class WorldTables:
 
     def __init__(self, read: ReadScene) -> None:
         self._read = read
-        self._known: dict[tuple[str, int], dict[str, object]] = {}
+        self._known: dict[tuple[str, Any], dict[str, object]] = {}
 
-    def changed(self, numbers: Mapping[Steps, Numbers]) -> dict[str, dict[int, ChangedTable]]:
-        """Return the tables with other numbers, by name and index.
+    def changed(self, numbers: Mapping[Steps, Numbers]) -> dict[str, dict[Any, ChangedTable]]:
+        """Return the tables with other numbers, by name, and by index or name in it.
 
         Raises:
             UnlikeWorldError: a number may be implausible.
             ValidationError: a number is invalid for its key.
         """
-        cells: dict[tuple[str, int], list[tuple[Steps, Numbers]]] = defaultdict(list)
+        cells: dict[tuple[str, Step], list[tuple[Steps, Numbers]]] = defaultdict(list)
         for place, number in numbers.items():
             if place[0] in TABLES:
-                cells[str(place[0]), int(place[1])].append((place[2:], number))
-        tables: dict[str, dict[int, ChangedTable]] = {name: {} for name in TABLES}
+                cells[str(place[0]), place[1]].append((place[2:], number))
+        tables: dict[str, dict[Any, ChangedTable]] = {name: {} for name in TABLES}
         for (name, k), changes in cells.items():
             tables[name][k] = self._table(name, k, changes)
         return tables
 
-    def _table(self, name: str, k: int, changes: Collection[tuple[Steps, Numbers]]) -> ChangedTable:
+    def _table(
+        self, name: str, k: Step, changes: Collection[tuple[Steps, Numbers]]
+    ) -> ChangedTable:
         values, kind = self._read.values[name][k], TABLES[name]
         keys = frozenset(str(steps[0]) for steps, _ in changes)
         given = {key: values[key] for key in keys}
@@ -79,7 +89,7 @@ class WorldTables:
         first = getattr(self._read.tables, name)[k]
         return ChangedTable(first.model_copy(update=vars(part)), keys)
 
-    def _valid(self, name: str, k: int) -> dict[str, object]:
+    def _valid(self, name: str, k: Step) -> dict[str, object]:
         """Return the values of a table, with the tables in it as they were validated."""
         if (name, k) not in self._known:
             table = getattr(self._read.tables, name)[k]

@@ -22,8 +22,10 @@ from pysim.inertia import is_physical
 from pysim.scene.attachment import Parts, on_bodies
 from pysim.scene.spec import with_fields
 from pysim.scene.stop_defaults import with_stops
+from pysim.scene.toml.blocks import BlockReader
 from pysim.scene.toml.bodies import MASS_KEYS, BodyReader, spreads_mass, theta_as_written
 from pysim.scene.toml.constraints import ConstraintReader
+from pysim.scene.toml.contacts import ContactReader
 from pysim.scene.toml.events import mark_released, read_events
 from pysim.scene.toml.expressions import ExpressionError
 from pysim.scene.toml.forces import ForceReader
@@ -45,23 +47,32 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from pysim.scene.spec import BodySpec, JointSpec, SceneSpec
+    from pysim.scene.spec import (
+        ActuatorSpec,
+        BodySpec,
+        ContactsSpec,
+        JointSpec,
+        ModelSpec,
+        SceneSpec,
+    )
     from pysim.scene.toml.reader import ReadScene
     from pysim.scene.toml.source import Step, Steps
-    from pysim.scene.toml.tables import Body
+    from pysim.scene.toml.tables import Body, Scene
     from pysim.scene.toml.world_numbers import Numbers
     from pysim.scene.toml.world_tables import ChangedTable
 
     Array = NDArray[np.float64]
 
 _CHECKED_TOGETHER = 256  # worlds
+_OF_CONTACTS = ("materials", "ground", "contact")
+_OF_BLOCKS = ("signal", "sensor", "controller")
 # Parts of a specification that depend on nothing but the tables above, or on none of their numbers. A scene with
 # another part is read in full.
 _OF_MODEL = {
-    "name", "gravity", "bodies", "joints", "frames", "where", "loops", "couplings", "springs", "forces",
+    "name", "gravity", "bodies", "joints", "frames", "where", "loops", "couplings", "springs", "forces", "contacts",
 }  # fmt: skip
 _OF_SCENE = {
-    "name", "model", "actuators", "settings", "render", "text", "path", "overrides", "events", "hold",
+    "name", "model", "actuators", "settings", "render", "text", "path", "overrides", "events", "hold", "blocks",
 }  # fmt: skip
 
 
@@ -214,7 +225,7 @@ class _FirstWorld:
             for item in fields(part)
             if item.name not in known
         ]
-        return not any(others) and not any(joint.mimic for joint in spec.model.joints)
+        return not any(others)
 
     def _expressions(self) -> Expressions:
         values = pickle.loads(self._fresh)
@@ -223,7 +234,7 @@ class _FirstWorld:
 
     def _spec(self, overrides: Mapping[str, object], numbers: Mapping[Steps, Numbers]) -> SceneSpec:
         tables = self._tables.changed(numbers)
-        bare, spec = self.read.bare, self.read.spec
+        bare, spec, scene = self.read.bare, self.read.spec, self._scene(tables)
         bodies, joints = list(bare.bodies), list(bare.joints)
         for k, table in tables["body"].items():
             bodies[k] = self._body(k, table)
@@ -233,20 +244,51 @@ class _FirstWorld:
             spec.model,
             bodies=tuple(bodies),
             joints=self._with_stops(joints, bodies),
-            **self._connections(tables),
+            **self._connections(scene, tables),
         )
         for place, given in numbers.items():
             if place[0] == GRAVITY:
                 model = with_fields(model, gravity=_gravity(model.gravity, place, given))
-        actuators = spec.actuators
-        for k, (table, _) in tables["actuator"].items():
-            actuator = read_actuator(table, ("actuator", k), model, self._readers.problems)
-            actuators = (*actuators[:k], actuator, *actuators[k + 1 :])
-        events = spec.events
-        if tables["joint"] and any(isinstance(table.at, str) for table in self.read.tables.event):
-            events = read_events(self.read.tables, model, spec.settings, self._readers.problems)
-        own = {"model": model, "actuators": actuators, "events": events}
+        if any(tables[name] for name in _OF_CONTACTS):
+            model = with_fields(model, contacts=self._contacts(scene, model))
+        own = {"model": model, "actuators": self._actuators(tables["actuator"], model)}
+        if any(tables[name] for name in _OF_BLOCKS) or any(
+            table.type is not None for table, _ in tables["actuator"].values()
+        ):
+            attached, reader = self.read.parts.blocks, BlockReader(self._readers.problems, model)
+            own["blocks"] = (*reader.read(scene, attached), *attached)
+        if tables["joint"] and any(isinstance(table.at, str) for table in scene.event):
+            own["events"] = read_events(scene, model, spec.settings, self._readers.problems)
         return with_fields(spec, **own, overrides=dict(overrides))
+
+    def _scene(self, tables: Mapping[str, Mapping[Any, ChangedTable]]) -> Scene:
+        """Return the tables of a world."""
+        own = self.read.tables
+        changed = {
+            name: _all_tables(getattr(own, name), others)
+            for name, others in tables.items()
+            if others
+        }
+        return own.model_copy(update=changed)
+
+    def _contacts(self, scene: Scene, model: ModelSpec) -> ContactsSpec:
+        brought = self.read.parts.contacts
+        contacts = ContactReader(scene, self._readers.problems, brought).read(model.bodies)
+        if model.contacts is None or contacts is None:
+            raise UnlikeWorldError  # the scheme of the run, or nothing, has contacts
+        return contacts
+
+    def _actuators(
+        self, tables: Mapping[int, ChangedTable], model: ModelSpec
+    ) -> tuple[ActuatorSpec, ...]:
+        """Return the prescribed forces."""
+        actuators = list(self.read.spec.actuators)
+        kinds = [table.type for table in self.read.tables.actuator]
+        for k, (table, _) in tables.items():
+            if table.type is None:
+                actuator = read_actuator(table, ("actuator", k), model, self._readers.problems)
+                actuators[kinds[:k].count(None)] = actuator
+        return tuple(actuators) if tables else self.read.spec.actuators
 
     def _body(self, k: int, changed: ChangedTable) -> BodySpec:
         """Return a body; only θ is computed if nothing else of it is affected."""
@@ -254,7 +296,10 @@ class _FirstWorld:
         path, reader = ("body", k), self._readers.bodies
         if keys <= MASS_KEYS and spreads_mass(table) == spreads_mass(self.read.tables.body[k]):
             return with_fields(self.read.bare.bodies[k], theta=reader.theta(table, path))
-        return reader.read(table, path)
+        body = reader.read(table, path)
+        if bool(body.collisions) != bool(self.read.bare.bodies[k].collisions):
+            raise UnlikeWorldError  # the scheme of the run has no contacts
+        return body
 
     def _joint(self, k: int, changed: ChangedTable) -> JointSpec:
         """Return a joint; only its forces, limits and start are read if nothing else of it is affected."""
@@ -264,11 +309,12 @@ class _FirstWorld:
             if k not in self._plain_joints:
                 plain = reader.plain(self.read.tables.joint[k], path)
                 place = {"parent": first.parent, "child": first.child, "at": first.at}
-                self._plain_joints[k] = with_fields(plain, axis=first.axis, **place)
+                own = with_fields(plain, **place, axis=first.axis, mimic=first.mimic)
+                self._plain_joints[k] = own
             return reader.completed(self._plain_joints[k], table, path)
         joint = reader.read(table, path)
         if joint is None or joint.mimic is not None:
-            raise UnlikeWorldError
+            raise UnlikeWorldError  # the joints that it follows are searched when all joints are known
         (placed,) = on_bodies(Parts(joints=(joint,)), self.read.frames).joints
         return placed
 
@@ -286,25 +332,24 @@ class _FirstWorld:
         }
         return with_stops(joints, bodies, known, inertias_changed=moved or massive)
 
-    def _connections(self, tables: Mapping[str, Mapping[int, ChangedTable]]) -> dict[str, Any]:
+    def _connections(
+        self, scene: Scene, tables: Mapping[str, Mapping[Any, ChangedTable]]
+    ) -> dict[str, Any]:
         """Return the loops, couplings and forces whose numbers differ; those of the scene's models follow its own."""
-        bare, own = self.read.bare, self.read.tables
+        bare = self.read.bare
         found: dict[str, Any] = {}
 
         def with_own(name: str, read: tuple[Any, ...]) -> None:
             found[name] = read + getattr(bare, name)[len(read) :]
 
         if tables["loop"]:
-            loops = _all_tables(own.loop, tables["loop"])
-            with_own("loops", self._readers.constraints.loops(loops))
+            with_own("loops", self._readers.constraints.loops(scene.loop))
         if tables["coupling"]:
-            couplings = _all_tables(own.coupling, tables["coupling"])
-            with_own("couplings", self._readers.constraints.couplings(couplings))
+            with_own("couplings", self._readers.constraints.couplings(scene.coupling))
         if tables["force"]:
-            forces = _all_tables(own.force, tables["force"])
             reader = ForceReader(self._readers.constraints)
-            with_own("springs", reader.springs(forces))
-            with_own("forces", reader.forces(forces))
+            with_own("springs", reader.springs(scene.force))
+            with_own("forces", reader.forces(scene.force))
             found["forces"] = mark_released(found["forces"], self.read.spec.events)
         return found
 
@@ -318,5 +363,9 @@ def _gravity(gravity: Array, place: Steps, numbers: Numbers) -> Array:
     return changed
 
 
-def _all_tables(tables: Sequence[Any], others: Mapping[int, ChangedTable]) -> list[Any]:
+def _all_tables(
+    tables: list[Any] | dict[str, Any], others: Mapping[Any, ChangedTable]
+) -> list[Any] | dict[str, Any]:
+    if isinstance(tables, dict):
+        return tables | {name: table for name, (table, _) in others.items()}
     return [others[k].table if k in others else table for k, table in enumerate(tables)]
