@@ -260,12 +260,9 @@ def _with_neighbours(found: NDArray[np.bool_], motion: Motion) -> NDArray[np.boo
 def _follower_may_touch(motion: Motion, joint: JointSpec, step: Array) -> NDArray[np.bool_]:
     """Return the intervals in which a joint that follows another may touch a stop."""
     model, mimic = motion.scene.model, joint.mimic
-    if mimic is None or mimic.joint not in model.joint_names:
-        return np.zeros(len(step), bool)
-    at = model.joint_names.index(mimic.joint)
+    assert mimic is not None
+    at = model.joint_names.index(mimic.joint)  # of the head of its chain, which has a coordinate
     at_q, at_v = model.q_offsets[at], model.v_offsets[at]
-    if at_q < 0:
-        return np.ones(len(step), bool)
     q, v = mimic.ratio * motion.q[:, at_q] + mimic.offset, mimic.ratio * motion.v[:, at_v]
     return _comes_near(q, v, step, joint.lower[0], joint.upper[0])
 
