@@ -129,6 +129,18 @@ def test_control_of_several_periods_is_judged_together(tmp_path):
     assert stable_share(scene)[0] * 0.02 == pytest.approx(2 * 0.1 / 12.0, rel=3e-3)
 
 
+def test_periods_that_do_not_repeat_together_are_not_judged(tmp_path):
+    """The instants of 50 ms and of 10 π ms coincide at the start alone."""
+    text = disc(0.1) + table(
+        "sensor", name="slow", type="coordinates", coordinates=["hinge"], period=0.01 * np.pi
+    )
+    control = pd(kp=0.0, kd=50.0, period=0.05)
+    scene = scene_of(tmp_path, text + control + simulation("rk4"))
+    assert stable_share(scene) is None
+    alone = scene_of(tmp_path, disc(0.1) + control + simulation("rk4"))
+    assert stable_share(alone) is not None
+
+
 def test_control_that_no_period_makes_stable_is_not_reported(tmp_path):
     """A controller that pushes away from its target grows with every period; one without damping does, slowly."""
     for kp in (-5.0, 5.0):

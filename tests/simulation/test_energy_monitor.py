@@ -16,7 +16,7 @@ import pytest
 
 import pysim
 from pysim.errors import PysimWarning
-from pysim.simulation.energy_monitor import imbalance
+from pysim.simulation.energy_monitor import describe, imbalance
 from pysim.simulation.scheme_errors import Motion, motion_of, rerun_interval
 
 SCENES = Path(__file__).parents[2] / "scenes"
@@ -78,9 +78,18 @@ def test_a_position_where_the_loops_nearly_lose_rank_is_the_reported_cause() -> 
         )
 
 
-def test_a_loss_that_is_put_in_is_found_with_its_time_and_size() -> None:
+@pytest.mark.parametrize(
+    ("keys", "cause"),
+    [
+        ({}, "the step does not resolve the motion there"),
+        (DOPRI5, "the steps do not resolve the motion there: lower simulation.rtol and atol"),
+    ],
+)
+def test_a_loss_that_is_put_in_is_found_with_its_time_and_size(
+    keys: dict[str, Any], cause: str
+) -> None:
     """A conservative run whose speed drops between two outputs."""
-    scene = scene_of("double_pendulum", **{"simulation.duration": 2.0})
+    scene = scene_of("double_pendulum", **{"simulation.duration": 2.0}, **keys)
     run = pysim.simulate(scene)
     v = run.v.copy()
     v[120:] *= 0.9
@@ -89,6 +98,7 @@ def test_a_loss_that_is_put_in_is_found_with_its_time_and_size() -> None:
     assert found is not None
     assert (found.before, found.after) == (run.t[119], run.t[120])
     assert found.size < 0
+    assert f"; {cause}" in describe(motion, found)
     assert imbalance(motion_of(scene, run.t, run.q, run.v, 2000)) is None
 
 
