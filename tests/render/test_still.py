@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 import sys
@@ -13,8 +14,8 @@ import pytest
 import trimesh  # noqa: TID253, makes the meshes
 
 from pysim.errors import PysimError, PysimWarning, TrajectoryError
-from pysim.render import still
-from pysim.render.meshes import box_of_joints
+from pysim.render import meshes, still
+from pysim.render.meshes import Part, box_of_joints, mesh_parts, primitive
 from pysim.render.window import downsampled
 from pysim.shapes import Geometry, Shape
 from pysim.trajectory import Trajectory
@@ -153,6 +154,50 @@ def test_up_is_against_gravity() -> None:
     trajectory = cart(gravity=(9.81, 0.0, 0.0))
     first, last = (red(still(trajectory, time=time, **SMALL)) for time in (0.0, 0.5))
     assert middle_of(last)[0] - middle_of(first)[0] > 30  # rows count downwards
+
+
+def test_a_collada_file_is_drawn_in_its_unit_also_without_its_colours(tmp_path: Path) -> None:
+    """A cube of 40 mm; trimesh reads no shape whose material is missing."""
+    path = tmp_path / "cube.dae"
+    data = trimesh.creation.box((40.0, 40.0, 40.0)).export(file_type="dae")
+    assert isinstance(data, bytes)
+    unit = '</modified><unit name="millimeter" meter="0.001"/>'
+    text = data.decode().replace("</modified>", unit)
+    broken, count = re.subn(r'(<instance_material[^>]*target=")[^"]*', r"\1#gone", text)
+    assert count == 1
+    for own in (text, broken):
+        path.write_text(own, "utf-8")
+        (part,) = mesh_parts(path)
+        np.testing.assert_allclose(np.ptp(part.mesh.points, axis=0), 0.04, rtol=1e-6)
+
+
+def test_a_shape_that_cannot_be_drawn_is_named(tmp_path: Path) -> None:
+    with pytest.raises(TrajectoryError) as caught:
+        primitive("torus", (1.0, 0.2))
+    problem = "unknown shape 'torus'; use the pysim that wrote the file"
+    assert str(caught.value) == f"visuals: {problem}"
+    path = tmp_path / "far.obj"
+    path.write_text("v 0 0 0\nv 1e999 0 0\nv 0 1 0\nf 1 2 3\n", "utf-8")
+    with pytest.raises(TrajectoryError) as caught:
+        mesh_parts(path)
+    assert str(caught.value) == (
+        f"{path}: cannot read the mesh, its points are missing or not finite"
+    )
+
+
+def test_a_mesh_of_two_shapes_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "cube.ply"
+    trimesh.creation.box((0.4, 0.4, 0.4)).export(path)
+    shape = Shape("mesh", mesh=path)
+    read: list[Path] = []
+
+    def counted(own: Path) -> list[Part]:
+        read.append(own)
+        return mesh_parts(own)
+
+    monkeypatch.setattr(meshes, "mesh_parts", counted)
+    still(moving(np.zeros((2, 3)), drawn(shape), drawn(shape, place(1, 0, 0))), **SMALL)
+    assert read == [path]
 
 
 def test_a_mesh_that_is_gone_is_named_once_and_a_box_is_drawn(tmp_path: Path) -> None:
