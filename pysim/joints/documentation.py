@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import functools
 import inspect
 import re
 import textwrap
@@ -15,6 +14,8 @@ if TYPE_CHECKING:
     from pysim.joints.plugin import Joint
 
 _COMMENT = re.compile(r"#\s*(?:type: ignore\S*\s*#?\s*)?(?:\[(?P<unit>[^\]]*)\])?\s*(?P<doc>.*)$")
+
+_READ: dict[type[Any], dict[str, tuple[str, str]]] = {}  # comments by class
 
 
 def documented(keys: tuple[Key, ...], plugin: type[Joint]) -> tuple[Key, ...]:
@@ -34,9 +35,14 @@ def unit_of(plugin: type[Any], name: str) -> tuple[str, str]:
     return metadata.get("unit", "") or unit, metadata.get("doc", "") or doc
 
 
-@functools.cache
 def comments_of(plugin: type[Any]) -> dict[str, tuple[str, str]]:
     """Return (unit, meaning) of a plugin's fields, from the comments behind them."""
+    if plugin not in _READ:
+        _READ[plugin] = _comments(plugin)
+    return _READ[plugin]
+
+
+def _comments(plugin: type[Any]) -> dict[str, tuple[str, str]]:
     found: dict[str, tuple[str, str]] = {}
     for owner in reversed(plugin.__mro__):
         if owner.__module__ in ("builtins", "pysim.joints.plugin", "pysim.joints.callback"):

@@ -269,8 +269,7 @@ def _plugin_unit(values: Mapping[str, Any], path: Steps) -> list[str] | None:
     unit, doc = unit_of(plugin, str(path[at]))
     if path[0] == "signal" and doc.startswith(OF_SIGNAL):
         unit = values["signal"][path[1]].get("unit", "")
-    units = [part for part in _SPLIT.split(unit if isinstance(unit, str) else "") if part]
-    return [part for part in units if " " not in part]
+    return [part for part in _SPLIT.split(str(unit)) if part and " " not in part]
 
 
 def _joint_types(values: Mapping[str, Any]) -> dict[object, object]:
