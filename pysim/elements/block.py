@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, dataclass_transform
 
 from pysim.elements.channels import NONE, Channels, is_signal, signal
 from pysim.errors import PysimError
-from pysim.plugins.fields import field_type, fields_of
+from pysim.plugins.fields import field_type, fields_of, signals_in
 from pysim.plugins.registry import PluginKind
 from pysim.tracing.author_code import definition_place
 
@@ -28,6 +28,7 @@ class Block:
     outputs: ClassVar[Channels] = NONE
     states: ClassVar[Channels] = NONE  # carried by the integrator: `state_rate`
     memory: ClassVar[Channels] = NONE  # of sampled blocks, changed at their instants: `update`
+    takes_signals: ClassVar[bool] = True  # in place of numbers of its fields
 
     def __init_subclass__(cls, **options: object) -> None:
         super().__init_subclass__(**options)
@@ -46,6 +47,7 @@ class Source(Block):
     """Base class of sources of signals: `output(self, t)` returns one number, or several."""
 
     outputs = signal("value", unit="", size="n")
+    takes_signals = False  # their values are known before the run
 
     def output(self, *arguments: Any, **named: Any) -> Any:  # noqa: ARG002, the author's choice
         """`output(self, t)`: return the value at time t [s]."""
@@ -70,6 +72,8 @@ class CallbackController(Controller):
     (worlds, size) for each output. It is not recorded, so that it may use any library; its table needs a `period`.
     A rollout that runs world by world calls it for one world at a time.
     """
+
+    takes_signals = False  # its numbers are those of Python
 
     def begin(self, worlds: int) -> None:
         """Prepare for a run of this many worlds; the base class does nothing."""
@@ -188,6 +192,12 @@ def signal_fields_of(plugin: Any) -> tuple[str, ...]:
     """Return the names of the fields of a plugin's class that name signals."""
     types = {key: field_type(plugin, field) for key, field in fields_of(plugin).items()}
     return tuple(key for key, wanted in types.items() if is_signal(wanted))
+
+
+def signals_of(plugin: Any) -> dict[str, str]:
+    """Return the signals that the fields of a plugin name, in place of numbers too, by field."""
+    values = {key: getattr(plugin, key) for key in fields_of(type(plugin))}
+    return {key: values[key] for key in signal_fields_of(type(plugin))} | signals_in(values)
 
 
 def find_block(kind: str, name: str) -> type[Block]:

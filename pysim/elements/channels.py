@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pysim.elements.units import spelled_unit
-from pysim.errors import PysimError
+from pysim.errors import JointError, PysimError
+from pysim.plugins.fields import SIGNAL
 from pysim.tracing.author_code import author_line
 
 if TYPE_CHECKING:
@@ -92,6 +93,19 @@ class SignalField:
 
     def __getitem__(self, unit: str) -> SignalField:
         return SignalField(spelled_unit(unit))
+
+    def named_by(self, value: object, where: str) -> str:
+        """Return the name of a signal that a scene gives as text or as `{ signal = "NAME" }`.
+
+        Raises:
+            JointError: the value names none.
+        """
+        name = value.get(SIGNAL) if isinstance(value, dict) and len(value) == 1 else value
+        if isinstance(name, str):
+            return name
+        unit = f" in [{self.unit}]" if self.unit else ""
+        problem = f"must be the name of a signal{unit} in quotes, got {value!r}"
+        raise JointError(where, f"{problem}; define a [[signal]] of type constant for a number")
 
 
 Signal = SignalField()

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, dataclass_transform
 
 from pysim.elements.channels import NONE, Channels, is_signal
 from pysim.errors import JointError, PysimError
-from pysim.plugins.fields import field_type, fields_of
+from pysim.plugins.fields import field_type, fields_of, signals_in
 from pysim.plugins.registry import PluginKind
 from pysim.tracing.author_code import definition_place
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from pysim.elements.quantities import Wrench
 
+NO_KEYS: Mapping[str, Any] = MappingProxyType({})
 FORCE_KEYS = frozenset(
     {"name", "type", "a", "b", "at_a", "at_b", "path", "coordinates", "parameters"}
 )  # keys of every force (pysim/scene/toml/constraint_tables.py)
@@ -32,6 +34,7 @@ class Force:
     """
 
     states: ClassVar[Channels] = NONE
+    takes_signals: ClassVar[bool] = True  # in place of numbers of its fields
 
     def __init_subclass__(cls, **options: object) -> None:
         super().__init_subclass__(**options)
@@ -134,14 +137,19 @@ def force(name: str) -> Callable[[Plugin], Plugin]:
     return FORCES.named(name)
 
 
-def depends_on_signals(name: str) -> bool:
-    """Return whether a force depends on time, signals or its states, so that it acts in runs of a scene alone."""
+def depends_on_signals(name: str, parameters: Mapping[str, Any] = NO_KEYS) -> bool:
+    """Return whether a force depends on time, signals or its states, so that it acts in runs of a scene alone.
+
+    Args:
+        name: its type.
+        parameters: its keys, which may hold signals in place of numbers.
+    """
     plugin: Any = find_force(name)
-    return bool(len(plugin.states)) or is_driven(plugin)
+    return bool(len(plugin.states)) or is_driven(plugin) or bool(signals_in(parameters))
 
 
 def is_driven(plugin: type[Force]) -> bool:
-    """Return whether a force depends on time or signals, by which it may put energy into a mechanism."""
+    """Return whether forces of a class depend on time or signals, by which they may put energy into a mechanism."""
     methods = [getattr(plugin, method_of(plugin).name), getattr(plugin, "state_rate", None)]
     fields = (field_type(plugin, field) for field in fields_of(plugin).values())
     return any(map(is_signal, fields)) or any(

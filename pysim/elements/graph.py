@@ -24,7 +24,7 @@ from pysim._engine import (
     SignalSource,
 )
 from pysim.elements.block import CallbackController
-from pysim.elements.channels import Channel
+from pysim.elements.channels import Channel, SignalField
 from pysim.elements.force import method_of
 from pysim.elements.graph_types import (
     Callback,
@@ -41,8 +41,11 @@ from pysim.elements.powers import MeasuredElements, Powers
 from pysim.elements.quantities import Twist, Wrench
 from pysim.elements.signal_derivatives import SignalDerivatives
 from pysim.elements.signal_inputs import SignalInputs, is_path
+from pysim.elements.units import spelled_unit
 from pysim.errors import JointError, PysimError, SceneError, did_you_mean
 from pysim.joints.displacement import Pose
+from pysim.joints.documentation import unit_of
+from pysim.plugins.fields import field_type, fields_of
 from pysim.tracing.author_code import author_error, definition_place, method_place
 from pysim.tracing.derivative import Derivative
 from pysim.tracing.expression import Scalar
@@ -527,6 +530,7 @@ class GraphBuilder:
             JointError: the method raises; the error names the author's line.
         """
         plugin = block.plugin
+        written = {name: getattr(plugin, name) for name in block.signals}
         for name, signal in block.signals.items():
             unit = _signal_unit(plugin, name)
             nodes = self.signal(block, signal, unit, name)
@@ -541,8 +545,8 @@ class GraphBuilder:
             owner = f"{type(plugin).__qualname__}.{method}"
             raise author_error(error, function, owner) from error
         finally:
-            for name, signal in block.signals.items():
-                object.__setattr__(plugin, name, signal)
+            for name, value in written.items():
+                object.__setattr__(plugin, name, value)
 
     def _outputs(self, block: GraphBlock, method: str, given: Mapping[str, Any]) -> _Values:
         result = self.call(block, method, given)
@@ -1163,11 +1167,12 @@ def _argument_names(plugin: Any, method: str) -> list[str]:
 
 
 def _signal_unit(plugin: Any, name: str) -> str:
-    from pysim.elements.channels import SignalField  # noqa: PLC0415
-    from pysim.plugins.fields import field_type, fields_of  # noqa: PLC0415
-
+    """Return the unit of a field that holds a signal, "" if it has none or several."""
     kind = field_type(type(plugin), fields_of(type(plugin))[name])
-    return kind.unit if isinstance(kind, SignalField) else ""
+    if isinstance(kind, SignalField):
+        return kind.unit
+    unit = unit_of(type(plugin), name)[0]
+    return "" if " or " in unit or ", " in unit else spelled_unit(unit)
 
 
 def _take_name(owners: dict[str, str], name: str, block: GraphBlock, what: str) -> None:

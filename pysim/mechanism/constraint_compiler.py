@@ -49,7 +49,7 @@ def compile_connections(
     elements = [
         forces.element(force)
         for force in spec.forces
-        if not (force.is_released or depends_on_signals(force.type))
+        if not (force.is_released or depends_on_signals(force.type, force.parameters))
     ]
     return Connections(
         [_loop(loop, placed, cache) for loop in spec.loops],

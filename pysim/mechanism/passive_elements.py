@@ -56,7 +56,7 @@ class PassiveElements:
         own = [
             force
             for force in spec.model.forces
-            if not (force.is_released or depends_on_signals(force.type))
+            if not (force.is_released or depends_on_signals(force.type, force.parameters))
         ]
         springs = [_as_force(spring) for spring in spec.model.springs]
         self.forces: tuple[ForceSpec, ...] = (

@@ -13,8 +13,7 @@ from pysim.elements.block import (
     KINDS,
     CallbackController,
     find_block,
-    signal_fields,
-    signal_fields_of,
+    signals_of,
 )
 from pysim.elements.force import depends_on_signals, find_force, is_driven
 from pysim.elements.graph import GraphBuilder
@@ -25,7 +24,7 @@ from pysim.joints import find_joint
 from pysim.mechanism.constraint_compiler import Coordinates
 from pysim.mechanism.passive_elements import PassiveElements
 from pysim.mechanism.path_compiler import compile_path
-from pysim.plugins.fields import build
+from pysim.plugins.fields import build, check_numbers_given
 from pysim.scene.spec import BlockSpec
 from pysim.scene.tree import WORLD
 
@@ -127,12 +126,14 @@ def compile_lengths(model: Model, forces: Sequence[ForceSpec]) -> CompiledSignal
 
 def _injects(block: GraphBlock) -> bool:
     """Return whether the work of an actuator or force counts as injected, and not as dissipated."""
-    return block.kind == "actuator" or bool(block.released_by) or is_driven(type(block.plugin))
+    if block.kind == "actuator" or block.released_by or block.signals:
+        return True
+    return is_driven(type(block.plugin))
 
 
 def acts_in_scene(force: ForceSpec) -> bool:
     """Return whether a force acts in runs of its scene alone: it depends on time, signals or events."""
-    return force.is_released or depends_on_signals(force.type)
+    return force.is_released or depends_on_signals(force.type, force.parameters)
 
 
 def with_signals(model: Model, compiled: CompiledSignals | None) -> Model:
@@ -151,7 +152,11 @@ def reflected_inertia(model: Model, specs: Sequence[BlockSpec]) -> Model:
     places = _Places(model)
     for spec in drives:
         plugin: Any = build(find_block("actuator", spec.type), spec.parameters, spec.where)
-        inertia = float(plugin.reflected_inertia())
+        try:
+            inertia = float(plugin.reflected_inertia())
+        except TypeError:
+            check_numbers_given(spec.parameters, type(plugin).__qualname__, spec.where)
+            raise
         added[places.coordinate(spec.coordinates[0], spec.where).v] += inertia
     return model.with_armature(model.armature + added) if added.any() else model
 
@@ -272,7 +277,7 @@ def _force_block(force: ForceSpec, places: _Places, port: int | None) -> GraphBl
         coordinates=tuple(places.coordinate(name, force.where) for name in force.coordinates),
         port=port,
         is_path=bool(force.path),
-        signals={name: getattr(own, name) for name in signal_fields_of(plugin)},
+        signals=signals_of(own),
         where=force.where,
     )
 
@@ -287,7 +292,7 @@ def _block(spec: BlockSpec, places: _Places, port: int | None) -> GraphBlock:
         except PysimError as error:
             problem = f"{error.problem} ({spec.where}: {spec.kind} {spec.name!r})"
             raise JointError(error.where, problem) from error
-        signals = {name: getattr(plugin, name) for name in signal_fields(spec.kind, spec.type)}
+        signals = signals_of(plugin)
     if isinstance(plugin, CallbackController) and spec.period is None:
         problem = f"{spec.kind} {spec.name!r}: is called in Python, which is possible at instants"
         raise SceneError(spec.where, f"{problem}; give it a period [s]")

@@ -16,6 +16,14 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 Plugin = TypeVar("Plugin")
+SIGNAL = "signal"  # key of a table that names a signal
+
+
+@dataclasses.dataclass(frozen=True)
+class SignalName:
+    """Name of a signal that a scene gives instead of numbers: `{ signal = "NAME" }`."""
+
+    name: str
 
 
 def fields_of(plugin: type[Any]) -> dict[str, dataclasses.Field[Any]]:
@@ -26,6 +34,8 @@ def fields_of(plugin: type[Any]) -> dict[str, dataclasses.Field[Any]]:
 def build(plugin: type[Plugin], keys: Mapping[str, Any], where: str) -> Plugin:
     """Make a plugin from scene keys.
 
+    A class with the attribute `takes_signals` may have signals in place of numbers, as `SignalName`.
+
     Raises:
         JointError: a key is missing, unknown or of the wrong type.
     """
@@ -35,7 +45,12 @@ def build(plugin: type[Plugin], keys: Mapping[str, Any], where: str) -> Plugin:
         if name not in fields:
             hint = did_you_mean(name, fields)
             raise JointError(where, f"unknown key {name!r} of {plugin.__qualname__}{hint}")
-        values[name] = checked(value, field_type(plugin, fields[name]), f"{where}.{name}")
+        wanted = field_type(plugin, fields[name])
+        named = _named_signal(value) if getattr(plugin, "takes_signals", False) else None
+        if named is not None and _takes_numbers(wanted):
+            values[name] = named
+        else:
+            values[name] = checked(value, wanted, f"{where}.{name}")
     missing = [
         name
         for name, field in fields.items()
@@ -52,7 +67,43 @@ def build(plugin: type[Plugin], keys: Mapping[str, Any], where: str) -> Plugin:
     except PysimError:
         raise
     except Exception as error:
+        check_numbers_given(values, plugin.__qualname__, where)
         raise author_error(error, plugin.__init__, plugin.__qualname__) from error
+
+
+def check_numbers_given(values: Mapping[str, Any], owner: str, where: str) -> None:
+    """Reject signals in place of numbers that a plugin computes with before a run.
+
+    Raises:
+        JointError: a value is a signal.
+    """
+    for name, value in values.items():
+        if isinstance(value, SignalName):
+            problem = f"{owner} computes with it before the run; give a number"
+            raise JointError(f"{where}.{name}", f"must not be a signal: {problem}")
+
+
+def signals_in(values: Mapping[str, Any]) -> dict[str, str]:
+    """Return the signals that values of keys name in place of numbers, by key."""
+    return {key: value.name for key, value in values.items() if isinstance(value, SignalName)}
+
+
+def _named_signal(value: object) -> SignalName | None:
+    if isinstance(value, SignalName):
+        return value
+    if isinstance(value, dict) and set(value) == {SIGNAL} and isinstance(value[SIGNAL], str):
+        return SignalName(value[SIGNAL])
+    return None
+
+
+def _takes_numbers(wanted: Any) -> bool:
+    """Return whether a field holds a number or a row of numbers."""
+    if wanted is float:
+        return True
+    origin, inner = typing.get_origin(wanted), typing.get_args(wanted)
+    if origin in (typing.Union, types.UnionType):
+        return any(map(_takes_numbers, inner))
+    return origin is tuple and all(x in (float, Ellipsis) for x in inner)
 
 
 def field_type(plugin: type[Any], field: dataclasses.Field[Any]) -> Any:
@@ -81,6 +132,8 @@ def checked(value: Any, wanted: Any, where: str) -> Any:
     Raises:
         JointError: the value has another type.
     """
+    if hasattr(wanted, "named_by"):
+        return wanted.named_by(value, where)
     origin, inner = typing.get_origin(wanted), typing.get_args(wanted)
     if origin in (typing.Union, types.UnionType):
         return _checked_union(value, wanted, where)

@@ -31,7 +31,8 @@ def followed(parts: Parts) -> dict[str, str]:
 def _commanded(parts: Parts) -> Iterator[ForceSpec]:
     """Yield the forces that follow a command."""
     for force in parts.forces:
-        if depends_on_signals(force.type) and COMMAND in signal_fields_of(find_force(force.type)):
+        driven = depends_on_signals(force.type, force.parameters)
+        if driven and COMMAND in signal_fields_of(find_force(force.type)):
             yield force
 
 

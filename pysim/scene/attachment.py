@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from pysim.elements.block import signal_fields, signal_fields_of
 from pysim.elements.force import depends_on_signals, find_force
+from pysim.plugins.fields import SignalName, signals_in
 from pysim.scene.spec import ContactsSpec, ForceSpec, LoopSpec
 from pysim.scene.tree import WORLD
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Collection, Mapping
 
     from numpy.typing import NDArray
 
@@ -154,21 +155,16 @@ def _named_block(block: BlockSpec, prefix: str) -> BlockSpec:
         coordinates=tuple(prefix + name for name in block.coordinates),
         points=_named_path(block.points, prefix),
         joint=None if block.joint is None else prefix + block.joint,
-        parameters={
-            key: prefix + value if key in fields else value
-            for key, value in block.parameters.items()
-        },
+        parameters=_named_signals(block.parameters, fields, prefix),
     )
 
 
 def _named_force(force: ForceSpec, prefix: str) -> ForceSpec:
     """Return a force with the prefix on its name and on those of the coordinates and signals that it names."""
     parameters = force.parameters
-    if depends_on_signals(force.type):
+    if depends_on_signals(force.type, parameters):
         fields = signal_fields_of(find_force(force.type))
-        parameters = {
-            key: prefix + value if key in fields else value for key, value in parameters.items()
-        }
+        parameters = _named_signals(parameters, fields, prefix)
     return replace(
         force,
         name=prefix + force.name,
@@ -176,6 +172,15 @@ def _named_force(force: ForceSpec, prefix: str) -> ForceSpec:
         path=_named_path(force.path, prefix),
         parameters=parameters,
     )
+
+
+def _named_signals(
+    parameters: Mapping[str, Any], fields: Collection[str], prefix: str
+) -> dict[str, Any]:
+    """Return the keys of a plugin with the prefix on the signals that they name."""
+    found = {key: prefix + x if key in fields else x for key, x in parameters.items()}
+    named = signals_in(parameters)
+    return found | {key: SignalName(prefix + signal) for key, signal in named.items()}
 
 
 def _placed_block(block: BlockSpec, place: Place) -> BlockSpec:

@@ -92,7 +92,7 @@ class ForceRecords:
 
     def _is_recorded(self, force: ForceSpec) -> bool:
         """Return whether a force depends on the state, and on its release if an event releases it."""
-        return not depends_on_signals(force.type) and (
+        return not depends_on_signals(force.type, force.parameters) and (
             not force.is_released or force.name in self._gates
         )
 

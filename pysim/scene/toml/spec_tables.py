@@ -18,6 +18,7 @@ from pysim.inertia import center_of_mass, move_theta, theta_from_com, unphysical
 from pysim.integrators import find_integrator
 from pysim.joints import find_joint
 from pysim.joints.loop_joints import find_loop_type
+from pysim.plugins.fields import SIGNAL, SignalName
 from pysim.scene.inertia_text import ENTRIES, clean_inertia
 from pysim.scene.poses import rpy_of
 from pysim.scene.spec import RenderSpec, SceneSpec, may_touch
@@ -542,6 +543,8 @@ def _plain(value: Any) -> Any:  # noqa: ANN401, any field
     """Return a plugin's field, or a surface without its place, as TOML holds it."""
     if isinstance(value, np.ndarray | np.generic):
         return value.tolist()
+    if isinstance(value, SignalName):
+        return {SIGNAL: value.name}
     if isinstance(value, tuple | list):
         return [_plain(item) for item in value]
     return replace(value, where="") if hasattr(value, "static_friction") else value
