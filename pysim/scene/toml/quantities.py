@@ -255,7 +255,7 @@ def _targets(
 
 
 def _plugin_unit(values: Mapping[str, Any], path: Steps) -> list[str] | None:
-    """Return the units of a plugin's key, of which one fits; None for the keys that a table has by itself.
+    """Return the alternative units of a plugin's key; None for the keys that a table has by itself.
 
     They are those of the comment behind the field, and for the values of a signal the unit of its table.
     """
