@@ -8,11 +8,11 @@ a number of another table, or in which a problem is found, is read in full.
 from __future__ import annotations
 
 import pickle
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import fields, replace
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from pydantic import ValidationError
@@ -23,22 +23,20 @@ from pysim.scene.attachment import Parts, on_bodies
 from pysim.scene.spec import with_fields
 from pysim.scene.stop_defaults import with_stops
 from pysim.scene.toml.blocks import BlockReader
-from pysim.scene.toml.bodies import MASS_KEYS, BodyReader, spreads_mass, theta_as_written
-from pysim.scene.toml.constraints import ConstraintReader
+from pysim.scene.toml.bodies import MASS_KEYS, spreads_mass
 from pysim.scene.toml.contacts import ContactReader
 from pysim.scene.toml.events import mark_released, read_events
 from pysim.scene.toml.expressions import ExpressionError
 from pysim.scene.toml.forces import ForceReader
 from pysim.scene.toml.includes import read_with_includes
-from pysim.scene.toml.joints import COMPLETED_KEYS, JointReader
+from pysim.scene.toml.joints import COMPLETED_KEYS
 from pysim.scene.toml.overrides import apply_overrides
 from pysim.scene.toml.plausibility import is_plausible
-from pysim.scene.toml.problems import Problems
 from pysim.scene.toml.quantities import Expressions
 from pysim.scene.toml.reader import Reading, read_actuator, read_tables
-from pysim.scene.toml.source import Source
 from pysim.scene.toml.table_cache import TableCache
 from pysim.scene.toml.world_numbers import GRAVITY, UnlikeWorldError, WorldNumbers
+from pysim.scene.toml.world_readers import WorldReaders
 from pysim.scene.toml.world_tables import TABLES, WorldTables
 
 if TYPE_CHECKING:
@@ -56,8 +54,8 @@ if TYPE_CHECKING:
         SceneSpec,
     )
     from pysim.scene.toml.reader import ReadScene
-    from pysim.scene.toml.source import Step, Steps
-    from pysim.scene.toml.tables import Body, Scene
+    from pysim.scene.toml.source import Steps
+    from pysim.scene.toml.tables import Scene
     from pysim.scene.toml.world_numbers import Numbers
     from pysim.scene.toml.world_tables import ChangedTable
 
@@ -108,86 +106,13 @@ def read_toml_worlds(
             yield read(overrides).spec if spec is None else spec
 
 
-@dataclass
-class _NoProblems(Problems):
-    """Problems of a world that must have none."""
-
-    def add(
-        self,
-        path: Iterable[Step],  # noqa: ARG002
-        problem: str,  # noqa: ARG002
-        *,
-        of_key: bool = False,  # noqa: ARG002
-        offset: int | None = None,  # noqa: ARG002
-    ) -> NoReturn:
-        raise UnlikeWorldError
-
-
-@dataclass(frozen=True)
-class _LocatedSource(Source):
-    """Source of worlds with the same overrides, in which a place has the same description in all of them."""
-
-    _described: dict[tuple[Step, ...], str] = field(default_factory=dict, repr=False)
-
-    def where(self, path: Iterable[Step], *, of_key: bool = False) -> str:
-        steps = tuple(path)
-        if of_key:
-            return super().where(steps, of_key=of_key)
-        if steps not in self._described:
-            self._described[steps] = super().where(steps)
-        return self._described[steps]
-
-
-class _UncheckedBodies(BodyReader):
-    """Reader of bodies whose physical consistency is left to be checked."""
-
-    def _from_numbers(self, body: Body, path: Steps) -> Array:  # noqa: ARG002
-        return theta_as_written(body)
-
-
-@dataclass(frozen=True)
-class _Readers:
-    """Readers of tables, which find no problem."""
-
-    read: ReadScene
-
-    @cached_property
-    def problems(self) -> Problems:
-        return _NoProblems(
-            _LocatedSource(
-                **{item.name: getattr(self.read.source, item.name) for item in fields(Source)}
-            )
-        )
-
-    @cached_property
-    def bodies(self) -> BodyReader:
-        read = self.read
-        return _UncheckedBodies(self.problems, read.package_dirs, read.tables.inertia)
-
-    @cached_property
-    def joints(self) -> JointReader:
-        return JointReader(self.problems)
-
-    @property
-    def constraints(self) -> ConstraintReader:
-        """A new reader, which has seen no name yet."""
-        spec = self.read.spec.model
-        return ConstraintReader(
-            self.problems,
-            self.joints,
-            {body.name for body in spec.bodies},
-            {joint.name for joint in spec.joints},
-            {frame.name: frame for frame in spec.frames},
-        )
-
-
 class _FirstWorld:
     """Reading of the first world, from which others are made by changing numbers."""
 
     def __init__(self, read: ReadScene, fresh: bytes) -> None:
         self.read = read
         self._fresh = fresh  # values of the file
-        self._readers = _Readers(read)
+        self._readers = WorldReaders(read)
         self._numbers = WorldNumbers(read, TABLES, self._expressions)
         self._tables = WorldTables(read)
         self._plain_joints: dict[int, JointSpec] = {}
