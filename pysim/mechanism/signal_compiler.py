@@ -10,7 +10,6 @@ import numpy as np
 from pysim._engine import ElementKind, Group, PortDescription
 from pysim.elements.actuators import Prescribed
 from pysim.elements.block import (
-    KINDS,
     CallbackController,
     find_block,
     signals_of,
@@ -283,16 +282,13 @@ def _force_block(force: ForceSpec, places: _Places, port: int | None) -> GraphBl
 
 
 def _block(spec: BlockSpec, places: _Places, port: int | None) -> GraphBlock:
-    plugin: Any = None
-    signals: dict[str, str] = {}
-    if spec.type not in KINDS[spec.kind].builtin:
-        kind: Any = find_block(spec.kind, spec.type)
-        try:
-            plugin = build(kind, spec.parameters, spec.where)
-        except PysimError as error:
-            problem = f"{error.problem} ({spec.where}: {spec.kind} {spec.name!r})"
-            raise JointError(error.where, problem) from error
-        signals = signals_of(plugin)
+    kind: Any = find_block(spec.kind, spec.type)
+    try:
+        plugin: Any = build(kind, spec.parameters, spec.where)
+    except PysimError as error:
+        problem = f"{error.problem} ({spec.where}: {spec.kind} {spec.name!r})"
+        raise JointError(error.where, problem) from error
+    signals = signals_of(plugin)
     if isinstance(plugin, CallbackController) and spec.period is None:
         problem = f"{spec.kind} {spec.name!r}: is called in Python, which is possible at instants"
         raise SceneError(spec.where, f"{problem}; give it a period [s]")
