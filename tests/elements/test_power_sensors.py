@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import pysim
+from pysim.joints import Joint, Pose, joint, real
 from tests.elements.blocks import constant, disc, mass, motor, scene_of, simulation, table
 
 SPRING = table(
@@ -85,6 +86,59 @@ def test_power_and_energy_of_a_joint(tmp_path, limits):
     assert run.q.min() < -0.05
     np.testing.assert_allclose(run.signals["power"], force * run.v[:, 0], rtol=1e-11, atol=1e-12)
     np.testing.assert_allclose(run.signals["energy"], run.elastic, rtol=1e-13, atol=1e-15)
+
+
+SPUN = "gravity = [0, 0, 0]\n" + table(
+    "body", name="top", mass=1, inertia={"xx": 0.2, "yy": 0.3, "zz": 0.4}
+)
+
+
+def test_power_of_a_damped_ball_joint(tmp_path):
+    """P = −d |ω|²; a rotation without a spring stores nothing."""
+    ball = table(
+        "joint", name="ball", type="ball", child="top", damping=0.3, start={"v": [1.0, -2.0, 3.0]}
+    )
+    run = run_of(tmp_path, SPUN + ball + sensor("power", "ball") + sensor("energy", "ball"))
+    np.testing.assert_allclose(run.signals["power"], -0.3 * (run.v**2).sum(axis=1), rtol=1e-13)
+    np.testing.assert_array_equal(run.signals["energy"], np.zeros(len(run.t)))
+
+
+def test_the_energy_of_a_spring_on_a_rotation_is_not_measured(tmp_path):
+    ball = table("joint", name="ball", type="ball", child="top", stiffness=2.0)
+    with pytest.raises(pysim.PysimError) as caught:
+        scene_of(tmp_path, SPUN + ball + sensor("energy", "ball") + simulation("rk4"))
+    assert str(caught.value).endswith(
+        "sensor 'energy': 'ball' stores no energy that a sensor can measure; measure its power"
+    )
+
+
+@joint("hinge_with_a_brake")
+class HingeWithABrake(Joint):
+    """A hinge with a damper of its own."""
+
+    coordinates = real("angle")
+
+    def placement(self, q):
+        return Pose.rotate_z(q.angle)
+
+    def force(self, q, v):
+        return -0.5 * v.angle
+
+
+def test_power_of_a_plugin_joint_that_follows(tmp_path):
+    """The follower turns −2 times as fast as its leader, and brakes by itself: P = −½ (2 ω)²."""
+    text = disc(v=3.0) + table(
+        "body", name="other", mass=1, inertia={"xx": 0.1, "yy": 0.1, "zz": 0.1}
+    )
+    text += table(
+        "joint",
+        name="follower",
+        type="hinge_with_a_brake",
+        child="other",
+        mimic={"joint": "hinge", "ratio": -2.0, "offset": 0.3},
+    )
+    run = run_of(tmp_path, text + sensor("power", "follower"))
+    np.testing.assert_allclose(run.signals["power"], -0.5 * (2 * run.v[:, 0]) ** 2, rtol=1e-13)
 
 
 def test_power_of_actuators(tmp_path):

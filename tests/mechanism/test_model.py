@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import pysim
+from pysim.joints import CallbackJoint, joint, real
 from tests.robots import load_robot
 
 SCENES = Path(__file__).parents[2] / "scenes"
@@ -81,3 +82,66 @@ def test_a_model_is_its_own_copy_and_cannot_be_changed() -> None:
     with pytest.raises(AttributeError) as caught:
         model.gravity = np.zeros(3)  # type: ignore[misc]
     assert str(caught.value) == "a model is frozen, 'gravity' cannot be set; use its with_ methods"
+
+
+WELDED = """
+[[body]]
+name = "a"
+mass = 1
+[[body]]
+name = "b"
+mass = 1
+[[joint]]
+name = "free"
+type = "free"
+child = "a"
+[[joint]]
+name = "weld"
+type = "fixed"
+parent = "a"
+child = "b"
+"""
+ONE_BODY = {
+    'type = "linear_drag"\na = "a"\nb = "b"\ncoefficient = 1.0': (
+        "force 'f' acts between 'a' and 'b', which are one rigid body; name bodies that move against each other, or "
+        "remove the force"
+    ),
+    'type = "rope"\npath = [{ body = "a" }, { body = "b", point = [0, 0, 1] }]\nstiffness = 1.0\nrest_length = 1.0': (
+        "force 'f' acts along a path on 'a' and 'b', which are one rigid body; name bodies that move against each "
+        "other, or remove the force"
+    ),
+}
+
+
+@pytest.mark.parametrize("force", ONE_BODY)
+def test_a_force_within_one_rigid_body_is_rejected(tmp_path: Path, force: str) -> None:
+    path = tmp_path / "s.toml"
+    path.write_text(f'{WELDED}[[force]]\nname = "f"\n{force}\n', "utf-8")
+    with pytest.raises(pysim.ModelError) as caught:
+        pysim.load_scene(path)
+    assert str(caught.value) == f"{path}:17:1: force[0]: {ONE_BODY[force]}"
+
+
+@joint("slot_of_a_model")
+class Slot(CallbackJoint):
+    """A slide along x, in Python."""
+
+    coordinates = real("slide", unit="m")
+
+    def poses(self, q):
+        X = np.tile(np.eye(4), (len(q), 1, 1))
+        X[:, 0, 3] = q[:, 0]
+        return X
+
+
+def test_a_joint_in_python_beside_a_loop_is_rejected(tmp_path: Path) -> None:
+    path = tmp_path / "s.toml"
+    text = WELDED.replace('"free"\nchild', '"slot_of_a_model"\nchild')
+    loop = '[[loop]]\nname = "l"\ntype = "point_on_plane"\nb = "b"\n'
+    path.write_text(text + loop, "utf-8")
+    with pytest.raises(pysim.ModelError) as caught:
+        pysim.load_scene(path)
+    assert str(caught.value) == (
+        f"{path}:8:1: joint[0]: joint 'free' is computed by Python, which loops and couplings do not support; write it "
+        "so that it can be traced"
+    )

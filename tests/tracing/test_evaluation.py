@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pytest
 
+from pysim.tracing.derivative import Derivative
 from pysim.tracing.evaluation import evaluate, rate
 from pysim.tracing.expression import Scalar
 from pysim.tracing.symbolic_array import symbolic_array
@@ -77,6 +78,22 @@ def test_complex_steps_are_central_differences(name, rng):
     slope = rate(tape, x[None], np.ones((1, 20)), [y.index])[0]
     difference = (CASES[name](x + h) - CASES[name](x - h)) / (2 * h)
     np.testing.assert_allclose(slope, difference, rtol=1e-7, atol=1e-8 * abs(value).max())
+
+
+@pytest.mark.parametrize("name", [*CASES, "power of two"])
+def test_recorded_derivatives_are_complex_steps(name, rng):
+    """Nodes that a tape adds for the derivative along a motion."""
+    case = CASES.get(name, lambda x: (x + 2) ** (x * x))
+    tape = Tape()
+    x = Scalar(tape, tape.input(0))
+    y = case(x)
+    speed = tape.input(1)
+    slope = Derivative(tape, {x.index: speed}).of(y.index)
+    inputs = np.stack([rng.uniform(-0.9, 0.9, 20), rng.uniform(0.5, 2, 20)])
+    moved = np.stack([inputs[1], np.zeros(20)])
+    expected = rate(tape, inputs, moved, [y.index])[0]
+    found = evaluate(tape, inputs, [slope])[0]
+    np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-13)
 
 
 @pytest.mark.parametrize("name", ARRAYS)
