@@ -11,7 +11,7 @@ import numpy as np
 from pysim.errors import ModelError, PysimError, PysimWarning
 from pysim.simulation import load_scene, load_scenes
 from pysim.simulation.rollouts import rollout
-from pysim.sweeps.quantities import STATISTICS, evaluate, statistics
+from pysim.sweeps.quantities import STATISTICS, evaluate, statistics, to_record
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -55,18 +55,19 @@ class PieceRunner:
 
     def _run(self, values: Mapping[str, Array], first: int) -> tuple[Array, Array, list[str]]:
         scenes, failures = self._load(values)
-        runs: dict[int, tuple[Scene, Array, Array]] = {}
+        runs: dict[int, tuple[Scene, Array, Array, dict[str, Array]]] = {}
         loaded = {k: scene for k, scene in enumerate(scenes) if scene is not None}
         for numbers, run in self._runs(loaded, first):
             for row, k in enumerate(numbers):
-                runs[k] = loaded[k], run.q[row], run.v[row]
+                recorded = {name: values[row] for name, values in run.signals.items()}
+                runs[k] = loaded[k], run.q[row], run.v[row], recorded
                 failures[k] = run.failures[row]
-        rows = max((len(q) for _, q, _ in runs.values()), default=0)
+        rows = max((len(q) for _, q, _, _ in runs.values()), default=0)
         summary = np.full((len(scenes), len(self.signals), len(STATISTICS)), np.nan)
         series = np.full((len(scenes), len(self.records), rows), np.nan)
         at = [self.signals.index(name) for name in self.records]
-        for k, (scene, q, v) in runs.items():
-            signals = evaluate(scene.model, q, v, self.signals)
+        for k, (scene, q, v, recorded) in runs.items():
+            signals = evaluate(scene.model, q, v, recorded, self.signals)
             summary[k] = statistics(signals)
             series[k] = signals[at]
         return summary, series, failures
@@ -97,14 +98,17 @@ class PieceRunner:
         numbers = list(scenes)
         if not numbers:
             return []
-        worlds = [first + k for k in numbers]
+        signals = to_record(scenes[numbers[0]], self.signals)
+
+        def run(some: list[int], threads: int) -> tuple[list[int], Rollout]:
+            worlds = [first + k for k in some]
+            each = [scenes[k] for k in some]
+            return some, rollout(each, threads=threads, worlds=worlds, signals=signals)
+
         try:
-            return [(numbers, rollout(list(scenes.values()), threads=self.threads, worlds=worlds))]
+            return [run(numbers, self.threads)]
         except ModelError:
-            return [
-                ([k], rollout([scene], threads=1, worlds=[first + k]))
-                for k, scene in scenes.items()
-            ]
+            return [run([k], 1) for k in numbers]
 
 
 def with_keys_as_given(error: PysimError, keys: Iterable[str]) -> PysimError:

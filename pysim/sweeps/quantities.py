@@ -1,8 +1,9 @@
 """Signals of a world and their statistics.
 
 q.NAME, v.NAME                    the coordinate or velocity NAME
-position.BODY.x, .y, .z           origin of a body in the world [m]
+position.NAME.x, .y, .z           origin of a body or frame in the world [m]
 kinetic, potential, energy        [J]; energy includes springs and stops
+NAME, NAME[k]                     signal of the scene, such as a sensor's; a number k of several
 """
 
 from __future__ import annotations
@@ -11,15 +12,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pysim.algorithms import elastic_energy, forward_kinematics, kinetic_energy, potential_energy
+from pysim.algorithms import elastic_energy, frame_placement, kinetic_energy, potential_energy
 from pysim.errors import SimulationError, did_you_mean
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
     from pysim.mechanism.model import Model
+    from pysim.simulation.loading import Scene
 
     Array = NDArray[np.float64]
 
@@ -27,10 +29,9 @@ STATISTICS = ("end", "min", "max", "mean", "rms")
 _ENERGIES = ("kinetic", "potential", "energy")
 
 
-def signal_names(model: Model) -> list[str]:
-    """Return the names of all signals of a model."""
-    axes = [f"position.{body}.{axis}" for body in model.body_names for axis in "xyz"]
-    return [*default_signals(model), *_ENERGIES, *axes]
+def signal_names(scene: Scene) -> list[str]:
+    """Return the names of all signals of a scene."""
+    return [*_of_states(scene.model), *_recorded(scene)]
 
 
 def default_signals(model: Model) -> list[str]:
@@ -41,24 +42,59 @@ def default_signals(model: Model) -> list[str]:
     ]
 
 
-def check_signals(model: Model, signals: Sequence[str]) -> None:
-    """Reject signals that a model does not have.
+def _of_states(model: Model) -> list[str]:
+    """Return the names of the signals that follow from states."""
+    places = [f"position.{frame}.{axis}" for frame in model.frame_names for axis in "xyz"]
+    return [*default_signals(model), *_ENERGIES, *places]
+
+
+def _recorded(scene: Scene) -> dict[str, str]:
+    """Return the names of numbers that a run records, each with that of its signal in the scene."""
+    if scene.signals is None:
+        return {}
+    return {
+        name: s.name
+        for s in scene.signals.recorded
+        for name in ([s.name] if s.is_single else [f"{s.name}[{k}]" for k in range(s.size)])
+    }
+
+
+def check_signals(scene: Scene, signals: Sequence[str]) -> None:
+    """Reject signals that a scene does not have.
 
     Raises:
         SimulationError: by name.
     """
-    known = signal_names(model)
+    known = signal_names(scene)
     for name in signals:
         if name not in known:
             hint = did_you_mean(name, known)
             raise SimulationError(f"signals: {name!r}", f"the scene has no such signal{hint}")
 
 
-def evaluate(model: Model, q: Array, v: Array, signals: Sequence[str]) -> Array:
-    """Return the signals (signals, rows) of a world with the states q (rows, nq) and v (rows, nv)."""
-    found: dict[str, Array] = {
-        f"q.{name}": q[:, k] for k, name in enumerate(model.coordinate_names)
-    }
+def to_record(scene: Scene, signals: Sequence[str]) -> tuple[str, ...]:
+    """Return the scene's own signals that a run has to record for these."""
+    states, recorded = set(_of_states(scene.model)), _recorded(scene)
+    return tuple(dict.fromkeys(recorded[name] for name in signals if name not in states))
+
+
+def evaluate(
+    model: Model, q: Array, v: Array, recorded: Mapping[str, Array], signals: Sequence[str]
+) -> Array:
+    """Return the signals (signals, rows) of a world.
+
+    Args:
+        model: of the world.
+        q: configurations (rows, nq).
+        v: velocities (rows, nv).
+        recorded: signals of the scene that `to_record` names, (rows,) or (rows, size).
+        signals: names.
+    """
+    found: dict[str, Array] = {}
+    for name, values in recorded.items():
+        found |= {f"{name}[{k}]": column for k, column in enumerate(np.atleast_2d(values.T))}
+        found[name] = values
+    found |= {f"q.{name}": q[:, k] for k, name in enumerate(model.coordinate_names)}
     found |= {f"v.{name}": v[:, k] for k, name in enumerate(model.velocity_names)}
     others = [name for name in signals if name not in found]
     if others:
@@ -77,9 +113,9 @@ def _computed(model: Model, q: Array, v: Array, name: str) -> Array:
     if name == "energy":
         at_work = np.asarray(kinetic_energy(model, q, v)) + np.asarray(potential_energy(model, q))
         return np.asarray(at_work + elastic_energy(model, q))
-    body, axis = name.removeprefix("position.").rsplit(".", 1)
-    poses = np.asarray(forward_kinematics(model, q))
-    return np.asarray(poses[:, model.body_names.index(body), "xyz".index(axis), 3])
+    frame, axis = name.removeprefix("position.").rsplit(".", 1)
+    poses = np.asarray(frame_placement(model, q, frame))
+    return np.asarray(poses[:, "xyz".index(axis), 3])
 
 
 def statistics(signals: Array) -> Array:

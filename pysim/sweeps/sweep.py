@@ -104,8 +104,8 @@ def sweep(
             continues.
         method: of sampling: "random", "latin_hypercube" or "sobol"; random by default.
         seed: of the samples; 0 by default.
-        signals: names of signals to record over time, "q.NAME", "v.NAME", "position.BODY.x", "kinetic", "potential",
-            "energy"; their statistics are computed, too.
+        signals: names of signals to record over time, "q.NAME", "v.NAME", "position.NAME.x" of a body or frame,
+            "kinetic", "potential", "energy", and the scene's own signals; their statistics are computed, too.
         overrides: other keys of the scene, the same in every world, as `load_scene` takes them.
         threads: threads that share the worlds; 0 uses every processor.
         piece: number of worlds that are run and written together.
@@ -169,7 +169,7 @@ def run_sweep(
     path = Path(output)
     values = plan.values()
     first = _first_scene(scene, same, values, allow_code=allow_code)
-    check_signals(first.model, signals)
+    check_signals(first, signals)
     description = plan.describe() | {
         "scene": hashlib.sha256(first.spec.text.encode()).hexdigest(),
         "overrides": repr(sorted(same.items())),

@@ -341,6 +341,29 @@ def test_signals_and_their_statistics_are_those_of_simulate(tmp_path: Path) -> N
     assert np.isnan(statistics(np.full((3, 4), np.nan))).all()
 
 
+def test_signals_of_the_scene_and_places_of_frames_are_those_of_simulate(tmp_path: Path) -> None:
+    """A body that is welded by a fixed joint is a frame, too."""
+    scene = tmp_path / "top.toml"
+    rest = "mass = 0.1\n[[joint]]\nname = 'weld'\ntype = 'fixed'\nparent = 'top'\nchild = 'tip'\n"
+    text = (SCENES / "instrumented_top.toml").read_text("utf-8")
+    scene.write_text(text + f"\n[[body]]\nname = 'tip'\n{rest}at = {{ xyz = [0, 0, 0.1] }}\n", "utf-8")
+    keys = {"simulation.duration": 0.02, "output.every": 0.01}
+    grid: dict[str, Any] = {"body.tip.mass": [0.1, 0.2]}
+    names = ["imu.acceleration[2]", "position.tip.x", "imu.acceleration[0]"]
+    found = pysim.sweep(scene, grid, output=tmp_path / "a.nc", overrides=keys, signals=names)
+    for k, mass in enumerate((0.1, 0.2)):
+        loaded = pysim.load_scene(scene, keys | {"body.tip.mass": mass})
+        run = pysim.simulate(loaded)
+        measured = run.signals["imu.acceleration"]
+        np.testing.assert_array_equal(found.series[k, 0], measured[:, 2])
+        np.testing.assert_array_equal(found.series[k, 2], measured[:, 0])
+        place = pysim.frame_placement(loaded.model, run.q, "tip")[:, 0, 3]
+        np.testing.assert_allclose(found.series[k, 1], place, rtol=1e-15)
+    assert abs(found.series[:, 1].values).max() > 1e-3
+    end = found.summary.sel(signal="imu.acceleration[2]", statistic="end")
+    np.testing.assert_array_equal(end, found.series[:, 0, -1])
+
+
 def test_a_piece_has_worlds(tmp_path: Path) -> None:
     text = "piece: is 0; give the number of worlds of a piece, 1 or more"
     with pytest.raises(SimulationError, match=f"^{re.escape(text)}$"):
