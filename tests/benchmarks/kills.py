@@ -1,7 +1,7 @@
 """Sweeps that are killed at random moments and continued, and a cluster that loses workers: what is lost.
 
 Run by itself: python -m tests.benchmarks.kills; with other numbers, python -m tests.benchmarks.kills --worlds 1000
---kills 3 --small-kills 40 --cluster-kills 1.
+--kills 3 --small-kills 8 --cluster-kills 1.
 """
 
 from __future__ import annotations
@@ -168,8 +168,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--worlds", type=int, default=10_000)
     parser.add_argument("--kills", type=int, default=3)
-    parser.add_argument("--small-kills", type=int, default=60)
-    parser.add_argument("--cluster-kills", type=int, default=1)
+    parser.add_argument("--small-kills", type=int, default=48)
+    parser.add_argument("--cluster-kills", type=int, default=2)
     parser.add_argument("--seed", type=int, default=None)
     given = parser.parse_args()
     rng = np.random.default_rng(given.seed)
@@ -189,7 +189,7 @@ def main() -> None:
             outcome = lose_workers(
                 given.worlds, whole, folder / "cluster.nc", given.cluster_kills, rng
             )
-            outcome.print(f"{given.worlds} quarter cars on {WORKERS} workers, one killed")
+            outcome.print(f"{given.worlds} quarter cars on {WORKERS} workers, some killed")
         few = _Sweep(SMALL, SMALL_PIECE, folder / "small.nc", SHORT)
         with few.start() as process:
             begin = time.perf_counter()

@@ -79,7 +79,7 @@ def test_only_scenes_are_swept(capsys: pytest.CaptureFixture[str], tmp_path: Pat
     assert capsys.readouterr().err == expected
 
 
-def test_an_interrupt_before_the_first_world_says_so(
+def test_an_interrupt_before_the_first_world_is_reported(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def interrupt(*_: object, **__: object) -> None:

@@ -323,7 +323,7 @@ def test_a_missing_package_is_reported_with_its_extra_before_the_first_world(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_one_signal_may_be_given_by_its_name(tmp_path: Path) -> None:
+def test_one_signal_may_be_given_without_a_list(tmp_path: Path) -> None:
     found = pysim.sweep(
         SPRING, MASSES, 2, output=tmp_path / "a.nc", overrides=SHORT, signals="energy"
     )
@@ -346,7 +346,9 @@ def test_signals_of_the_scene_and_places_of_frames_are_those_of_simulate(tmp_pat
     scene = tmp_path / "top.toml"
     rest = "mass = 0.1\n[[joint]]\nname = 'weld'\ntype = 'fixed'\nparent = 'top'\nchild = 'tip'\n"
     text = (SCENES / "instrumented_top.toml").read_text("utf-8")
-    scene.write_text(text + f"\n[[body]]\nname = 'tip'\n{rest}at = {{ xyz = [0, 0, 0.1] }}\n", "utf-8")
+    scene.write_text(
+        text + f"\n[[body]]\nname = 'tip'\n{rest}at = {{ xyz = [0, 0, 0.1] }}\n", "utf-8"
+    )
     keys = {"simulation.duration": 0.02, "output.every": 0.01}
     grid: dict[str, Any] = {"body.tip.mass": [0.1, 0.2]}
     names = ["imu.acceleration[2]", "position.tip.x", "imu.acceleration[0]"]
