@@ -11,6 +11,9 @@ import pytest
 
 import pysim
 from pysim.errors import SceneError
+from pysim.scene.importer import ImportOptions
+from pysim.scene.importers.urdf import Urdf
+from pysim.scene.spec import ModelSpec
 
 ROOT = Path(__file__).parents[2]
 ANDREWS = ROOT / "scenes" / "andrews.toml"
@@ -131,6 +134,27 @@ def test_plugins_with_equal_fields_are_traced_once_for_all_worlds(two_cams):
     calls.clear()
     pysim.load_scenes(two_cams, {"joint.k.lift": [0.1, 0.2, 0.2, 0.1]}, allow_code=True)
     assert calls == [0.1, 0.2]
+
+
+def test_a_robot_file_is_read_once_for_worlds_with_other_keys_of_its_table(
+    two_cams: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is read again with other options, and by the next load."""
+    counted = []
+    read = Urdf.read
+
+    def counting(self: Urdf, file: Path, options: ImportOptions) -> ModelSpec:
+        counted.append(file)
+        return read(self, file, options)
+
+    monkeypatch.setattr(Urdf, "read", counting)
+    damping = {"model.0.joint.pan.damping": [0.0, 1.0, 2.0, 1.0]}
+    scenes = pysim.load_scenes(two_cams, damping, allow_code=True)
+    assert [float(s.model.spec.joints[-1].damping[0]) for s in scenes] == [0.0, 1.0, 2.0, 1.0]
+    assert len(counted) == 1
+    mimic = {"model.0.mimic": [True, False, True, False]}
+    pysim.load_scenes(two_cams, damping | mimic, allow_code=True)
+    assert len(counted) == 1 + 2
 
 
 def test_files_that_a_plugin_reads_are_read_again_by_the_next_load(two_cams):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -54,6 +54,7 @@ class ModelReader:
     read_scene: SceneReader
     has_ground: bool = False
     allow_code: bool = False
+    imported: dict[tuple[Path, ImportOptions], ModelSpec] = field(default_factory=dict)
 
     def read(self, table: Model, path: Steps) -> Parts:
         """Return the parts of the file, or of its copies, changed by the table at `path`."""
@@ -165,12 +166,14 @@ class ModelReader:
             fix_massless=False,
             allow_code=self.allow_code,
         )
-        try:
-            found = find_importer(file)
-        except SceneError as error:
-            self.problems.add((*path, "file"), error.problem)
-            return None
-        spec = found().read(file, options)
+        if (file, options) not in self.imported:
+            try:
+                found = find_importer(file)
+            except SceneError as error:
+                self.problems.add((*path, "file"), error.problem)
+                return None
+            self.imported[file, options] = found().read(file, options)
+        spec = self.imported[file, options]
         return spec, parts_of(spec)._replace(contacts=spec.contacts, blocks=spec.blocks)
 
     def _scene(self, table: Model, file: Path, path: Steps) -> tuple[ModelSpec, Parts] | None:

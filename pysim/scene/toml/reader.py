@@ -314,6 +314,7 @@ class _Mechanism:
             ),
             has_ground,
             self.reading.allow_code,
+            self.table_cache.imported,
         )
         around = (self.scene.inertia, package_dirs, has_ground)
         own_bodies = self.table_cache.read(bodies.read, self.scene.body, "body", around)

@@ -1,4 +1,4 @@
-"""Cache of parsed tables, shared by the worlds of one scene file: equal tables are read once."""
+"""Cache of parsed tables and imported files, shared by the worlds of one scene file: what is equal is read once."""
 
 from __future__ import annotations
 
@@ -7,7 +7,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from pathlib import Path
 
+    from pysim.scene.importer import ImportOptions
+    from pysim.scene.spec import ModelSpec
     from pysim.scene.toml.keys import Table
     from pysim.scene.toml.source import Steps
 
@@ -17,8 +20,13 @@ Result = TypeVar("Result")
 
 @dataclass
 class TableCache:
-    """Bodies, joints and models of one file by their path, with the tables from which they were read."""
+    """Bodies, joints and models of one file by their path, with the tables from which they were read.
 
+    Attributes:
+        imported: mechanisms in files of other programs, by the file and the options for reading it.
+    """
+
+    imported: dict[tuple[Path, ImportOptions], ModelSpec] = field(default_factory=dict)
     _known: dict[Steps, tuple[Table, object, Any]] = field(default_factory=dict)
 
     def read(
