@@ -113,6 +113,10 @@ class SweepFile:
             remedy = "; run the sweep again to continue it"
             raise unusable(self._path, error, "cannot be written", remedy) from error
 
+    def summary(self, world: int) -> Rows:
+        """Return the statistics (signals, statistics) of a world."""
+        return np.asarray(self._read("summary", slice(world, world + 1))[0])
+
     def failures(self) -> list[tuple[int, str]]:
         """Return the worlds that ended early and why."""
         texts = self._read("failure", slice(0, self.worlds))

@@ -188,6 +188,7 @@ def run_sweep(
     )  # fmt: skip
     with SweepFile(path) as file:
         pieces = file.unfinished()
+        _check_same_results(path, file, runner, values, pieces)
     with SweepFile(path, write=bool(pieces)) as file:
         clock = _Clock(file.worlds, pieces, progress)
         texts: list[str] = []
@@ -242,6 +243,31 @@ def _check_same(path: Path, description: dict[str, Any]) -> None:
         if found.get(key) != value:
             problem = f"holds a sweep with other {key}; choose another output, or overwrite it"
             raise SimulationError(str(path), problem)
+
+
+def _check_same_results(
+    path: Path,
+    file: SweepFile,
+    runner: PieceRunner,
+    values: Mapping[str, Array],
+    unfinished: Sequence[slice],
+) -> None:
+    """Reject a sweep to be continued whose first finished world has other results now.
+
+    The description of a sweep has the text of the scene, but not those of the meshes, models and plugins that it names.
+    """
+    missing = {piece.start for piece in unfinished}
+    finished = [k for k in range(0, file.worlds, file.size) if k not in missing]
+    if not unfinished or not finished:
+        return
+    k = finished[0]
+    now = runner.run({key: column[k : k + 1] for key, column in values.items()}, k)
+    if not np.array_equal(now.summary[0], file.summary(k), equal_nan=True):
+        problem = (
+            f"world {k} has other results now, because a file that the scene names or the version of pysim has "
+            "changed; choose another output, or overwrite it"
+        )
+        raise SimulationError(str(path), problem)
 
 
 def _computed(

@@ -138,6 +138,61 @@ def test_another_sweep_is_not_continued(tmp_path: Path) -> None:
         pysim.sweep(SPRING, MASSES, 2, output=other, overrides=SHORT)
 
 
+PLUGIN = """
+from pysim.forces import Force, force
+
+@force("pull")
+class Pull(Force):
+    def force(self, q, v):
+        return [-{stiffness} * q[0]]
+"""
+PULLED = """
+plugins = ["pull.py"]
+[[body]]
+name = "b"
+mass = 1.0
+[[joint]]
+name = "j"
+type = "prismatic"
+child = "b"
+start = 0.1
+[[force]]
+name = "p"
+type = "pull"
+coordinates = ["j"]
+"""
+
+
+def test_a_sweep_is_not_continued_after_a_file_that_its_scene_names_has_changed(
+    tmp_path: Path,
+) -> None:
+    path, scene, plugin = (tmp_path / name for name in ("a.nc", "s.toml", "pull.py"))
+    scene.write_text(PULLED, "utf-8")
+    plugin.write_text(PLUGIN.format(stiffness=10), "utf-8")
+
+    def run(most: int, **keys: Any) -> None:
+        def stop(update: SweepUpdate) -> None:
+            if update.done >= most:
+                raise KeyboardInterrupt
+
+        pysim.sweep(
+            scene, {"body.b.mass": "1:2:6"}, output=path, overrides=SHORT, piece=2, progress=stop,
+            allow_code=True, **keys,
+        ).close()  # fmt: skip
+
+    for most in (2, 4):  # the second continues the first
+        with pytest.raises(KeyboardInterrupt):
+            run(most)
+    plugin.write_text(PLUGIN.format(stiffness=20), "utf-8")
+    text = (
+        f"{path}: world 0 has other results now, because a file that the scene names or the version of pysim has "
+        "changed; choose another output, or overwrite it"
+    )
+    with pytest.raises(SimulationError, match=f"^{re.escape(text)}$"):
+        run(9)
+    run(9, overwrite=True)
+
+
 def test_a_file_that_another_program_writes_is_not_taken_for_another(tmp_path: Path) -> None:
     path = tmp_path / "a.nc"
     pysim.sweep(SPRING, MASSES, 2, output=path, overrides=SHORT).close()
