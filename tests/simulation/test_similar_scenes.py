@@ -298,3 +298,30 @@ def test_a_prescribed_force_acts_once_in_a_world_whose_joint_bounds_it(tmp_path:
     for limit, scene in zip(limits, scenes, strict=True):
         assert_same_bits(scene, pysim.load_scene(path, {key: limit}))
     assert [float(scene.actuation.offset[0]) for scene in scenes] == [1.0, 0.0, 1.0]
+
+
+FOLLOWER = """
+[[body]]
+name = "c"
+mass = 0.5
+inertia = { xx = 0.1, yy = 0.1, zz = 0.1 }
+[[joint]]
+name = "follows"
+type = "revolute"
+parent = "b"
+child = "c"
+at = { xyz = [0.1, 0, 0] }
+mimic = { joint = "turn", ratio = -2.0, offset = 0.1 }
+"""
+
+
+@pytest.mark.parametrize("key", ["damping", "at.xyz[0]", "mimic.ratio"])
+def test_a_joint_with_other_numbers_follows_its_leader(key: str, tmp_path: Path) -> None:
+    path = tmp_path / "follower.toml"
+    path.write_text(MASSLESS + FOLLOWER + "damping = 0.1\n", "utf-8")
+    overrides = {f"joint.follows.{key}": [0.1, 0.2, 0.3], "body.c.mass": [0.5, 0.6, 0.7]}
+    scenes = pysim.load_scenes(path, overrides)
+    for k, scene in enumerate(scenes):
+        own = {name: values[k] for name, values in overrides.items()}
+        assert_same_bits(scene, pysim.load_scene(path, own))
+        assert scene.model.nv == 1
