@@ -11,6 +11,7 @@
 #pragma once
 
 #include "dynamics/loaded_factor.hpp"
+#include "dynamics/retract.hpp"
 #include "simd/partial_load.hpp"
 
 namespace pysim::dynamics {
@@ -202,14 +203,17 @@ class CoupledTrees {
       S* const y = y_ + tree_[member_[i]].v;
       const S* const L = block(i, i);
       for (int c = n - 1; c >= 0; --c) {
-        for (int r = n - 1; r > c; --r) y[c] = fnma(L[c * rows + r], y[r], y[c]);
-        y[c] *= L[c * rows + c];
+        S sum = y[c];
+        for (int r = n - 1; r > c; --r) sum = fnma(L[c * rows + r], y[r], sum);
+        y[c] = sum * L[c * rows + c];
       }
       for (const Block* B = block_ + row_[i]; B->column < i; ++B) {
         const S* const below = number_ + B->offset;
         S* const z = y_ + tree_[member_[B->column]].v;
         for (int c = 0; c < size(B->column); ++c) {
-          for (int r = 0; r < n; ++r) z[c] = fnma(below[c * rows + r], y[r], z[c]);
+          S sum = z[c];
+          for (int r = 0; r < n; ++r) sum = fnma(below[c * rows + r], y[r], sum);
+          z[c] = sum;
         }
       }
     }
@@ -245,12 +249,11 @@ class CoupledTrees {
   static constexpr int body_size = 6;    ///< coordinates of a body that moves freely
   static constexpr int padded_size = 8;  ///< of its columns in a single world
 
-  /// In a single world, a column of a block fills one register, or two.
+  /// In a single world, a column of a block is in one register or more.
   static constexpr bool columns_in_registers = S::width == 1 && sizeof(Real) == 8;
-  static constexpr int lanes =
-      2 * simd::register_bytes<typename S::Isa>() >= 64 ? 8 : 2 * simd::register_bytes<typename S::Isa>() / 8;
+  static constexpr int lanes = simd::register_bytes<typename S::Isa>() / 8;
   using Column = simd::Pack<Real, lanes, typename S::Isa>;
-  static constexpr int column_registers = padded_size / lanes;
+  static constexpr int column_registers = (body_size + lanes - 1) / lanes;
 
   int size(int member) const { return tree_[member_[member]].v_end - tree_[member_[member]].v; }
   S* block(int i, int j) const { return number_ + offset_[i * members_ + j]; }
@@ -372,8 +375,8 @@ class CoupledTrees {
     S* const H = after ? block(A.member, B.member) : block(B.member, A.member);
     const int by_a = after ? 1 : stride_of(body_size), by_b = after ? stride_of(body_size) : 1;
     for (int c = 0; c < body_size; ++c) {
-      const Force<S>& F = K.column[c];
-      const S numbers[] = {F.f.x, F.f.y, F.f.z, F.t.x, F.t.y, F.t.z};
+      S numbers[body_size];
+      store_numbers(K.column[c], numbers);
       for (int r = 0; r < body_size; ++r) H[by_a * r + by_b * c] += numbers[r];
     }
   }
@@ -384,6 +387,15 @@ class CoupledTrees {
     const Tree& tree = tree_[member_[i]];
     const int rows = stride(i);
     S* const H = block(i, i);
+    if (is_free(tree)) {
+      for (int c = 0; c < body_size; ++c) {
+        S column[body_size];
+        store_numbers(IA_[tree.first] * tree::axis(model.joint[tree.first], factor_.columns, c), column);
+        for (int r = c; r < body_size; ++r) H[c * rows + r] += column[r];
+        H[c * rows + c] += all<S>(model.armature[tree.v + c]) + diagonal[tree.v + c];
+      }
+      return;
+    }
     for (int b = tree.end - 1; b >= tree.first; --b) {
       const Joint& joint = model.joint[b];
       for (int c = 0; c < joint.nv; ++c) {
@@ -431,16 +443,19 @@ class CoupledTrees {
 
   void subtract_solved_in_registers(int i, Real* y) const {
     Column sum[column_registers];
+#pragma GCC unroll 3
     for (int p = 0; p < column_registers; ++p) sum[p] = simd::load_part<Column>(y + lanes * p, numbers_in(p));
     for (const Block* B = block_ + row_[i]; B->column < i; ++B) {
       const Real* const L = numbers_of(number_ + B->offset);
       const Real* const z = numbers_of(y_ + tree_[member_[B->column]].v);
       for (int c = 0; c < size(B->column); ++c) {
+#pragma GCC unroll 3
         for (int p = 0; p < column_registers; ++p) {
           sum[p] = fnma(all<Column>(z[c]), simd::load<Column>(L + padded_size * c + lanes * p), sum[p]);
         }
       }
     }
+#pragma GCC unroll 3
     for (int p = 0; p < column_registers; ++p) {
       if (numbers_in(p) == lanes) {
         simd::store(sum[p], y + lanes * p);
@@ -489,7 +504,9 @@ class CoupledTrees {
   void reduce_in_registers(S* H, const Product* product, int products, const S* L_jj) const {
     Column column[body_size][column_registers];
     Real* const at = numbers_of(H);
+#pragma GCC unroll 6
     for (int c = 0; c < body_size; ++c) {
+#pragma GCC unroll 3
       for (int p = 0; p < column_registers; ++p) {
         column[c][p] = simd::load<Column>(at + padded_size * c + lanes * p);
       }
@@ -497,18 +514,23 @@ class CoupledTrees {
     for (const Product* P = product; P != product + products; ++P) {
       const Real *const L = numbers_of(number_ + P->left), *const R = numbers_of(number_ + P->right);
       for (int m = 0; m < P->columns; ++m) {
+#pragma GCC unroll 3
         for (int p = 0; p < column_registers; ++p) {
-          const Column left = simd::load<Column>(L + padded_size * m + lanes * p);
+          const Column left = -simd::load<Column>(L + padded_size * m + lanes * p);
+#pragma GCC unroll 6
           for (int c = 0; c < body_size; ++c) {
-            column[c][p] = fnma(all<Column>(R[padded_size * m + c]), left, column[c][p]);
+            column[c][p] = fma(all<Column>(R[padded_size * m + c]), left, column[c][p]);
           }
         }
       }
     }
     const Real* const L = numbers_of(L_jj);
+#pragma GCC unroll 6
     for (int c = 0; c < body_size; ++c) {
+#pragma GCC unroll 3
       for (int p = 0; p < column_registers; ++p) {
         if (L != nullptr) {
+#pragma GCC unroll 6
           for (int k = 0; k < c; ++k) {
             column[c][p] = fnma(all<Column>(L[padded_size * k + c]), column[k][p], column[c][p]);
           }
@@ -519,6 +541,10 @@ class CoupledTrees {
     }
   }
 
+  static void store_numbers(const Force<S>& F, S* to) {
+    store(F.f, to);
+    store(F.t, to + 3);
+  }
   static Real* numbers_of(S* packs) { return reinterpret_cast<Real*>(packs); }
   static const Real* numbers_of(const S* packs) { return reinterpret_cast<const Real*>(packs); }
 

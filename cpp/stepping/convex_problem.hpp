@@ -368,21 +368,31 @@ class ConvexProblem {
   dynamics::BodyCoupling<S> coupling(int k, const ContactPair<Parameter>& pair) const {
     dynamics::BodyCoupling<S> K;
     for (auto& column : K.column) column = spatial::zero_force<S>();
-    const Mat3<S> unit = spatial::identity3<S>();
-    const Vec3<S>* const axes[] = {&unit.x, &unit.y, &unit.z};
+    const auto times = [&](const spatial::Sym3<S>& G) {
+      const Mat3<S>& R = R_AB[k];
+      return Mat3<S>{
+          R * Vec3<S>{G.xx, G.xy, G.zx}, R * Vec3<S>{G.xy, G.yy, G.yz}, R * Vec3<S>{G.zx, G.yz, G.zz}};
+    };
+    const auto subtract = [](Force<S>& column, const Vec3<S>& p, const Vec3<S>& f) {
+      column = column - Force<S>{f, cross(p, f)};
+    };
     for (int i = pair.first; i < pair.first + used[k]; ++i) {
       const PointIterate<S>& P = point[i];
       if (none(yields(P.impulse))) continue;
-      const auto G = P.impulse.matrix(P.at.n);
-      for (int c = 0; c < 6; ++c) {
-        const Vec3<S>& axis = *axes[c % 3];
-        const Vec3<S> f = R_AB[k] * (G * (c < 3 ? axis : cross(axis, P.at.p)));
-        K.column[c] = K.column[c] - Force<S>{f, cross(P.p_A, f)};
-      }
+      const Mat3<S> W = times(P.impulse.matrix(P.at.n));
+      const Vec3<S>& p = P.at.p;
+      subtract(K.column[0], P.p_A, W.x);
+      subtract(K.column[1], P.p_A, W.y);
+      subtract(K.column[2], P.p_A, W.z);
+      subtract(K.column[3], P.p_A, fnma(p.z, W.y, p.y * W.z));
+      subtract(K.column[4], P.p_A, fnma(p.x, W.z, p.z * W.x));
+      subtract(K.column[5], P.p_A, fnma(p.y, W.x, p.x * W.y));
     }
     for (int i = 0; pair.turning >= 0 && i < used[k]; ++i) {
-      const auto G = turning[pair.turning + i].impulse.matrix(point[pair.first + i].at.n);
-      for (int c = 3; c < 6; ++c) K.column[c].t = K.column[c].t - R_AB[k] * (G * *axes[c - 3]);
+      const Mat3<S> W = times(turning[pair.turning + i].impulse.matrix(point[pair.first + i].at.n));
+      K.column[3].t = K.column[3].t - W.x;
+      K.column[4].t = K.column[4].t - W.y;
+      K.column[5].t = K.column[5].t - W.z;
     }
     return K;
   }
