@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import sys
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -12,10 +13,11 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure  # noqa: TID253
 
-from pysim.errors import PysimError, TrajectoryError
+import pysim
+from pysim.errors import PysimError, PysimWarning, TrajectoryError
 from pysim.render import plot
 from pysim.render.plot import MOST_POINTS, amplitudes, draw, panels_of, subsampled
-from pysim.render.quantities import quantities_of, select
+from pysim.render.quantities import default_patterns, quantities_of, select
 from pysim.trajectory import Trajectory
 from tests.render.scenes import cart, moving
 
@@ -141,6 +143,42 @@ def test_contacts_are_quantities() -> None:
     np.testing.assert_allclose(found.values(), 5.0)
     np.testing.assert_allclose(select(run, ["contacts.world, foot.z"])[0].values(), 4.0)
     assert "contact force [N]" in [axis.get_ylabel() for axis in drawn(run).axes]
+
+
+def test_numbers_of_a_signal_are_quantities_with_an_index(tmp_path: Path) -> None:
+    """Of a sensor with three and four numbers; a loop that holds a body by all its axes has a moment."""
+    text = """
+[[body]]
+name = "bar"
+shape = { box = [1.0, 0.1, 0.1], density = 500, at = { xyz = [0.5, 0, 0] } }
+[[joint]]
+name = "hinge"
+type = "ball"
+child = "bar"
+[[loop]]
+name = "held"
+type = "weld"
+b = "bar"
+[[sensor]]
+name = "seen"
+type = "pose"
+frame = "bar"
+at = { xyz = [1, 2, 3] }
+[simulation]
+duration = 0.01
+"""
+    (tmp_path / "s.toml").write_text(text, "utf-8")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PysimWarning)
+        run = pysim.simulate(pysim.load_scene(tmp_path / "s.toml"))
+    found = select(run, ["signals.seen.position*"])
+    assert [(x.name, x.unit) for x in found] == [
+        (f"signals.seen.position[{k}]", "m") for k in range(3)
+    ]
+    values = np.stack([x.values() for x in found], axis=1)
+    np.testing.assert_array_equal(values, run.signals["seen.position"])
+    np.testing.assert_allclose(values, np.tile([1.0, 2.0, 3.0], (len(run), 1)), atol=1e-9)
+    assert "loops.*.moment" in default_patterns(run)
 
 
 UNKNOWN = [

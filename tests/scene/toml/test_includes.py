@@ -388,3 +388,40 @@ def test_a_scene_of_three_included_files_is_checked_and_run(
     assert "0 0 -1.62 m/s²" in capsys.readouterr().out
     assert main(["s.toml", "--quiet"]) == 0
     assert main(["sweep", "s.toml", "--grid", "parameters.reach=0.1,0.2", "--quiet"]) == 0
+
+
+GEARED = (
+    FINGER
+    + """
+[[body]]
+name = "wheel"
+mass = 1.0
+inertia = { xx = 0.1, yy = 0.1, zz = 0.1 }
+
+[[joint]]
+name = "geared"
+type = "revolute"
+child = "wheel"
+mimic = { joint = "hinge", ratio = 2.0 }
+"""
+)
+
+
+@pytest.mark.parametrize("mimic", [True, False])
+def test_followers_of_an_attached_scene_follow_unless_they_are_set_free(*, mimic: bool) -> None:
+    write("geared.toml", GEARED)
+    write("s.toml", f'[[model]]\nfile = "geared.toml"\nmimic = {str(mimic).lower()}\n')
+    model = load_scene("s.toml").model
+    assert model.nv == (1 if mimic else 2)
+    assert [joint.mimic is not None for joint in model.joints] == [False, mimic]
+
+
+def test_the_start_of_a_follower_is_that_of_its_leader() -> None:
+    write("geared.toml", GEARED)
+    problem = "follows joint 'hinge'; give the start to that joint"
+    text = '[[model]]\nfile = "geared.toml"\nstart = { geared = 0.5 }\n'
+    assert error_of(text) == f"s.toml:3:11: model[0].start.geared: {problem}"
+    text = '[[model]]\nfile = "geared.toml"\njoint.geard.damping = 0.5\n'
+    assert error_of(text) == (
+        "s.toml:3:13: model[0].joint.geard: the file has no joint 'geard'; did you mean 'geared'?"
+    )
