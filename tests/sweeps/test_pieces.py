@@ -1,0 +1,43 @@
+"""Pieces of a sweep in which worlds cannot be loaded. Oracle: `load_scene` of every world."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+import pysim
+from pysim.sweeps import pieces
+from pysim.sweeps.pieces import PieceRunner
+
+if TYPE_CHECKING:
+    import pytest
+
+SPRING = Path(__file__).parents[2] / "scenes" / "spring.toml"
+KEY = "body[0].shape.density"
+
+
+def test_worlds_beside_one_that_fails_are_loaded_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of 64 worlds only the few next to the two failures are loaded one by one."""
+    alone = []
+
+    def counting(*given: Any) -> Any:
+        alone.append(given)
+        return pysim.load_scene(*given)
+
+    monkeypatch.setattr(pieces, "load_scene", counting)
+    runner = PieceRunner(str(SPRING), {}, [], [], 1, allow_code=False)
+    density = np.linspace(200.0, 300.0, 64)
+    density[[5, 40]] = -1.0
+    scenes, failures = runner._load({KEY: density})
+    for value, scene, failure in zip(density.tolist(), scenes, failures, strict=True):
+        if value < 0:
+            assert scene is None
+            assert failure == f"{KEY}: must be positive [kg/m³], got -1.0"
+            continue
+        assert scene is not None
+        assert failure == ""
+        expected = pysim.load_scene(SPRING, {KEY: value}).model.parameters
+        np.testing.assert_array_equal(scene.model.parameters, expected)
+    assert len(alone) == 2 * 8
