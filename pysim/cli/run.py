@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 TRAJECTORIES = (".h5", ".hdf5")
 KINDS = {
     ".h5": "is a trajectory; open it with pysim view",
+    ".nc": "is the dataset of a sweep; draw it with pysim plot",
 }
 MODEL = "is a model, not a scene; give a scene with a [[model]] table that names it"
 

@@ -59,6 +59,7 @@ def connected(scheduler: str | Client) -> Iterator[Client]:
         _check_workers(scheduler)
         yield scheduler
         return
+    _check_address(scheduler)
     try:
         client = Client(scheduler, timeout=TIMEOUT, set_as_default=False)
     except (OSError, ValueError) as error:
@@ -67,6 +68,22 @@ def connected(scheduler: str | Client) -> Iterator[Client]:
     with client:
         _check_workers(client)
         yield client
+
+
+def _check_address(address: str) -> None:
+    """Reject an address without a port, for which a client of distributed waits and then prints a traceback."""
+    from distributed.comm.addressing import (  # noqa: PLC0415, an optional package
+        get_address_host_port,
+        parse_address,
+    )
+
+    if parse_address(address)[0] not in ("tcp", "tls"):
+        return
+    try:
+        get_address_host_port(address)
+    except ValueError as error:
+        problem = f"is not an address, {error}; write it as tcp://host:8786"
+        raise SimulationError(f"scheduler {address!r}", problem) from None
 
 
 def _check_workers(client: Client) -> None:

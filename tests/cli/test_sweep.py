@@ -77,6 +77,11 @@ def test_only_scenes_are_swept(capsys: pytest.CaptureFixture[str], tmp_path: Pat
     assert main(["sweep", str(run), "--grid", "joint[0].damping=1,2"]) == 2
     expected = f"error: {run}: is a trajectory; open it with pysim view\n"
     assert capsys.readouterr().err == expected
+    dataset = tmp_path / "a.nc"
+    dataset.touch()
+    assert main([str(dataset)]) == 2
+    expected = f"error: {dataset}: is the dataset of a sweep; draw it with pysim plot\n"
+    assert capsys.readouterr().err == expected
 
 
 def test_an_interrupt_before_the_first_world_is_reported(

@@ -171,6 +171,17 @@ def test_an_address_without_a_scheduler_is_reported(
         )
 
 
+def test_an_address_without_a_port_is_reported_at_once(tmp_path: Path) -> None:
+    text = (
+        "scheduler 'nonsense': is not an address, missing port number in address 'nonsense'; "
+        "write it as tcp://host:8786"
+    )
+    begin = time.perf_counter()
+    with pytest.raises(SimulationError, match=f"^{re.escape(text)}$"):
+        pysim.sweep(SPRING, PARAMETERS, 2, output=tmp_path / "a.nc", scheduler="nonsense", **KEYS)
+    assert time.perf_counter() - begin < 10
+
+
 def test_a_worker_with_another_version_is_rejected(
     client: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
