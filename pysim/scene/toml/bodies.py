@@ -60,7 +60,9 @@ class BodyReader:
         if isinstance(body.collision, list):
             geometries += tuple(
                 Geometry(own.shape, own.pose, table.color, "collision")
-                for own, table in zip(collisions, body.collision, strict=True)
+                for own, table in zip(
+                    collisions, body.collision, strict=False
+                )  # fewer after an error
             )
         theta = self._theta(body, path, solids)
         where = self.problems.source.where(path)

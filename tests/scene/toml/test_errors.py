@@ -955,3 +955,32 @@ def test_a_name_with_a_dot_needs_quotes() -> None:
     expected = 's.toml:18:14: coupling[0].ratios.c: must be a number, got a table; a name with a dot needs quotes: "c.angle" = 0.1'
     with pytest.raises(SceneError, match=f"^{re.escape(expected)}$"):
         read_scene("s.toml")
+
+
+def test_shapes_that_cannot_collide_or_weigh_are_reported() -> None:
+    """Each shape of a body by itself; a mesh that is missing is not counted as one without mass."""
+    Path("open.obj").write_text("v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n", "utf-8")
+    cone = "{ cone = { radius = 1, length = 1 } }"
+    for lines, expected in (
+        (
+            f"mass = 1\ncollision = [{cone}]\n",
+            "s.toml:4:14: body[0].collision[0]: a cone cannot collide; use a mesh with convex = true",
+        ),
+        (
+            'mass = 1\ncollision = [{ mesh = "gone.stl", convex = true }]\n',
+            "s.toml:4:23: body[0].collision[0].mesh: there is no file ",
+        ),
+        (
+            'shape = [{ mesh = "gone.stl", density = 1 }, { box = [1, 1, 1], density = 1 }]\n',
+            "s.toml:3:19: body[0].shape[0].mesh: there is no file ",
+        ),
+        (
+            'shape = { mesh = "open.obj", density = 1 }\n',
+            "s.toml:3:18: body[0].shape.mesh: ",
+        ),
+        (
+            "mass = 1\nshape = [{ box = [1, 1, 1], density = 1 }, { box = [1, 1, 1], density = 1 }]\n",
+            "s.toml:3:8: body[0].mass: has mass, and shape has a density; give one of the two",
+        ),
+    ):
+        assert message(BODY + lines + FREE).startswith(expected)
