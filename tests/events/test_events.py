@@ -448,6 +448,15 @@ def test_invalid_settings_are_rejected_with_their_place(tmp_path, lines, message
     assert "s.toml:" in str(caught.value)
 
 
+def test_the_names_of_events_differ(tmp_path):
+    with pytest.raises(SceneError) as caught:
+        run(tmp_path, PLANE + PLANE)
+    place = f"{tmp_path}/s.toml"
+    assert str(caught.value) == (
+        f"{place}:24:8: event[1].name: 'floor' is taken by {place}:20:8: event[0].name; rename one"
+    )
+
+
 POST = """
 [[body]]
 name = "post"

@@ -280,3 +280,12 @@ def test_a_record_of_a_displacement_moves_as_its_matrix() -> None:
         inertia.move_theta(BODY, record), inertia.move_theta(BODY, TURNED)
     )
     np.testing.assert_array_equal(inertia.moving_matrix(record), inertia.moving_matrix(TURNED))
+
+
+def test_leading_axes_that_do_not_fit_are_named() -> None:
+    one, two = (inertia.Inertia.box(1.0, 1.0, 1.0, mass=np.ones(n)) for n in (2, 3))
+    expected = "the right inertia: leading axes (3,) do not fit (2,) of the left inertia"
+    with pytest.raises(PysimError, match=f"^{re.escape(expected)}$"):
+        one + two
+    with pytest.raises(TypeError):
+        one + 3.0  # type: ignore[operator]

@@ -172,6 +172,30 @@ def test_a_collada_file_with_entities_is_rejected(tmp_path: Path) -> None:
     assert refusal(path) == "<!DOCTYPE> is rejected: it can define entities; remove it"
 
 
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("\0" * 10, "has 10 bytes, an STL file has at least 84; export it again"),
+        (
+            "solid a\nendsolid a\nfacet normal 0 0 1\n",
+            "line 3: expected 'solid', got 'facet normal 0 0 1'; export it again",
+        ),
+        (
+            "solid a\nfacet normal 0 0 1\nvertex 0 0 0\n",
+            "line 3: expected 'outer loop', got 'vertex 0 0 0'; export it again",
+        ),
+        (
+            "solid a\nfacet normal 0 0 1\nouter loop\nvertex 0 0,5 0\n",
+            "line 4: expected 'vertex' and three numbers with decimal points, got 'vertex 0 0,5 0'; export it again",
+        ),
+    ],
+)
+def test_a_wrong_line_of_stl_is_named(tmp_path: Path, text: str, problem: str) -> None:
+    path = tmp_path / "a.stl"
+    path.write_text(text, "utf-8")
+    assert refusal(path) == problem
+
+
 @pytest.mark.parametrize("suffix", [".ply", ".glb", ".dae"])
 @pytest.mark.parametrize("data", [b"\0", b"ply\n", b"glTF\2\0\0\0\xff\xff\xff\x7f", b"<COLLADA"])
 def test_rubbish_is_rejected_in_one_line(suffix: str, data: bytes, tmp_path: Path) -> None:

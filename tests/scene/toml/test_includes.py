@@ -15,6 +15,7 @@ import pytest
 from pysim.algorithms import aba, crba, forward_kinematics
 from pysim.cli import main
 from pysim.errors import SceneError
+from pysim.inertia import is_physical
 from pysim.simulation import load_scene, load_scenes, simulate
 
 FINGER = """
@@ -359,6 +360,27 @@ def test_a_mistake_with_several_files_is_reported(text: str, expected: str) -> N
     write("d.toml", '[[model]]\nfile = "c.toml"')
     Path("finger.urdf").write_text("<robot/>")
     assert error_of(text + "\n").startswith(expected)
+
+
+def test_scenes_that_attach_each_other_too_deep_are_rejected() -> None:
+    """Twenty-two files, each with a body of its own and the next file."""
+    for k in range(22):
+        body = f'[[body]]\nname = "b{k}"\nmass = 1\n[[joint]]\nname = "j{k}"\ntype = "free"\nchild = "b{k}"\n'
+        more = f'[[model]]\nfile = "m{k + 1}.toml"\n' if k < 21 else ""
+        write(f"m{k}.toml", body + more)
+    found = error_of('[[model]]\nfile = "m0.toml"\n')
+    assert found.startswith("m19.toml:9:8: model[0].file: ")
+    assert found.endswith("scenes attach one another more than 20 deep; attach them to one")
+
+
+def test_a_policy_of_inertias_reaches_an_attached_scene() -> None:
+    part = FINGER.replace("zz = 0.003", "zz = 0.03")
+    write("parts/finger.toml", part)
+    attached = '[[model]]\nfile = "parts/finger.toml"\n'
+    assert "is not physically consistent" in error_of(attached)
+    write("s.toml", attached + 'inertia = "nearest"\n')
+    theta = load_scene("s.toml").model.parameters
+    assert is_physical(theta).all()
 
 
 def test_the_option_set_cannot_change_what_is_included() -> None:

@@ -116,6 +116,9 @@ ERRORS = {
         "s.toml:2:22: keyframes.x.start_v.flight: must have 6 numbers for a free joint: vx [m/s], vy [m/s], "
         "vz [m/s], wx [rad/s], wy [rad/s], wz [rad/s]; got 1"
     ),
+    '[keyframes.x]\nstart_v = { follower = 1 }\n': (
+        "s.toml:2:13: keyframes.x.start_v.follower: follows joint 'hinge'; give the start to that joint"
+    ),
     '[keyframes.x]\nstrt = { hinge = 1 }\n': (
         "s.toml:2:1: keyframes.x.strt: unknown key; did you mean 'start'?"
     ),
