@@ -1,4 +1,4 @@
-"""Warnings about contacts: overlaps at the start, bodies that pass through each other, and bodies that sink."""
+"""Warnings about contacts: overlaps, bodies that pass through each other or sink, and steps that are too long."""
 
 from __future__ import annotations
 
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
+UNBALANCED = 0.3  # of energy and work: more is no error of a step that resolves the contact
 DEEP_START = 10.0  # of the depth at rest: an overlap at the start that throws a body back
 DEEP = 0.5  # of a shape's smallest half size: a contact that has sunk
 
@@ -79,6 +80,28 @@ def warn_of_sinking(scene: Scene, trajectory: Trajectory) -> None:
             f" {force / (0.1 * allowed):.2g} [N/m] would carry the {force:.3g} [N]"
         )
         warnings.warn(text, PysimWarning, stacklevel=3)
+
+
+def warn_of_long_steps(scene: Scene, trajectory: Trajectory) -> None:
+    """Warn of smooth contacts whose steps are so long that the energy balance is off by more than an error."""
+    contacts, settings = scene.contacts, scene.settings
+    if scene.smooth_contacts is None or contacts is None or not trajectory.work:
+        return
+    with np.errstate(all="ignore"):  # of runs that grow without bound
+        gained = trajectory.energy_balance - trajectory.energy_balance[0]
+        exchanged = sum(np.abs(work).max() for work in trajectory.work.values())
+        scale = trajectory.kinetic.max() + np.ptp(trajectory.energy - trajectory.kinetic)
+        large = np.flatnonzero(gained > UNBALANCED * (scale + exchanged))
+    pairs = [pair.name for pair in contacts.pairs if pair.name in trajectory.work]
+    if not large.size or not pairs:
+        return
+    name = max(pairs, key=lambda pair: float(np.abs(trajectory.work[pair]).max()))
+    text = (
+        f"contact {name}: steps of {settings.step:g} [s] are too long for it with {settings.integrator!r}: the energy "
+        f"balance is off by {gained.max():.3g} [J], first at t = {trajectory.t[large[0]]:g} s; take a step of "
+        f'{settings.step / 4:.2g} [s] or less, or integrator = "convex"'
+    )
+    warnings.warn(text, PysimWarning, stacklevel=3)
 
 
 def _smaller_half_size(pair: ShapePair) -> float:

@@ -20,7 +20,7 @@ import numpy as np
 
 from pysim.errors import PysimError
 from pysim.integrators import find_integrator
-from pysim.simulation.contact_checks import warn_of_sinking
+from pysim.simulation.contact_checks import warn_of_long_steps, warn_of_sinking
 from pysim.simulation.energy_monitor import warn_of_imbalance
 from pysim.simulation.external_forces import ExternalForces
 from pysim.simulation.fixed_steps import steps_between
@@ -119,6 +119,7 @@ class LiveRun:
         if not self.pulled:
             warn_of_imbalance(self.scene, trajectory, self._clock.steps)
         warn_of_sinking(self.scene, trajectory)
+        warn_of_long_steps(self.scene, trajectory)
 
     def __enter__(self) -> Self:
         warn_of_scene(self.scene)

@@ -19,7 +19,7 @@ import numpy as np
 
 from pysim.integrators import find_integrator
 from pysim.simulation.adaptive_steps import run_adaptive, stops
-from pysim.simulation.contact_checks import warn_of_sinking
+from pysim.simulation.contact_checks import warn_of_long_steps, warn_of_sinking
 from pysim.simulation.energy_monitor import warn_of_imbalance
 from pysim.simulation.external_forces import ExternalForces
 from pysim.simulation.fixed_events import run_with_fixed_steps
@@ -105,6 +105,7 @@ def simulate(
     warn_of_friction(scene, trajectory.t, trajectory.q, trajectory.v)
     warn_of_imbalance(scene, trajectory, clock.steps)
     warn_of_sinking(scene, trajectory)
+    warn_of_long_steps(scene, trajectory)
     return trajectory
 
 

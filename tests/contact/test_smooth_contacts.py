@@ -7,6 +7,8 @@ statics for a robot that stands.
 from __future__ import annotations
 
 import dataclasses
+import re
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -395,3 +397,50 @@ def test_a_run_that_its_contacts_make_diverge_says_which_scheme_needs_no_short_s
     assert str(error.value).endswith(
         '; take integrator = "convex", whose contacts need no short steps, or reduce simulation.step, now 0.005 [s]'
     )
+
+
+STEEP = """
+name = "drop"
+[materials.default]
+friction = 0.8
+stiffness = 8500.0
+dissipation = 250.0
+[[body]]
+name = "ball"
+shape = { sphere = { radius = 0.03 }, density = 800 }
+collision = true
+[[joint]]
+name = "free"
+type = "free"
+parent = "world"
+child = "ball"
+start = { xyz = [0, 0, 0.05] }
+[[ground]]
+plane = { normal = [0, 0, 1] }
+[simulation]
+duration = 0.3
+step = STEP
+integrator = "semi_implicit"
+"""
+
+
+def test_steps_too_long_for_the_damping_of_a_contact_are_reported(tmp_path: Path) -> None:
+    """The damping K x d/m of the impact exceeds 2/h of an explicit scheme: the ball is thrown above its start."""
+    file = tmp_path / "drop.toml"
+    file.write_text(STEEP.replace("STEP", "1e-3"), "utf-8")
+    with pytest.warns(pysim.PysimWarning) as caught:
+        run = pysim.simulate(pysim.load_scene(file))
+    assert run.q[:, 2].max() > 0.1
+    assert len(caught) == 1
+    off = float((run.energy_balance - run.energy_balance[0]).max())
+    assert re.fullmatch(
+        r"contact world, ball: steps of 0\.001 \[s\] are too long for it with 'semi_implicit': the energy balance is "
+        rf"off by {re.escape(f'{off:.3g}')} \[J\], first at t = [0-9.]+ s; take a step of 0\.00025 \[s\] or less, "
+        r'or integrator = "convex"',
+        str(caught[0].message),
+    )
+    file.write_text(STEEP.replace("STEP", "2.5e-4"), "utf-8")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        run = pysim.simulate(pysim.load_scene(file))
+    assert run.q[:, 2].max() <= 0.05
