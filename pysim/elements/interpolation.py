@@ -91,7 +91,7 @@ def _cubic_pieces(x: Array, y: Array, d: Array) -> Array:
 
 
 def polyline(x: Any, knots: Sequence[float], values: Sequence[float]) -> Any:
-    """Return the ordinate at x of the straight lines through (knots, values), of which the outer ones go on."""
+    """Return the ordinate at x of the straight lines through (knots, values); the outer ones go on."""
     slopes = (np.diff(values) / np.diff(knots)).tolist()
     y: Any = values[0] + slopes[0] * (x - knots[0])
     for knot, bend in zip(knots[1:-1], np.diff(slopes).tolist(), strict=True):

@@ -10,7 +10,7 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-# Functions that NumPy decides by comparing the numbers of an object array, which a symbolic number cannot tell.
+# Functions that NumPy decides by comparing the numbers of an object array; symbolic ones have no order.
 COMPARING = frozenset({
     "clip", "equal", "fmax", "fmin", "greater", "greater_equal", "less", "less_equal", "logical_and", "logical_not",
     "logical_or", "maximum", "minimum", "not_equal", "sign",

@@ -288,4 +288,4 @@ def test_leading_axes_that_do_not_fit_are_named() -> None:
     with pytest.raises(PysimError, match=f"^{re.escape(expected)}$"):
         one + two
     with pytest.raises(TypeError):
-        one + 3.0  # type: ignore[operator]
+        one + 3.0
