@@ -1,4 +1,4 @@
-"""Arrays of symbolic numbers, of which NumPy's comparisons, choices and limits are recorded number by number."""
+"""Arrays of symbolic numbers, whose comparisons, choices and limits by NumPy are recorded number by number."""
 
 from __future__ import annotations
 
