@@ -129,7 +129,8 @@ def kill_and_continue(
         found.while_written += sweep.begun()
         found.again += max(0, left - missing)
         missing = left
-    found.again += sweep.finish() - missing
+    left = sweep.missing()
+    found.again += max(0, left - missing) + abs(sweep.finish() - left)
     found.different += data_of(sweep.path) != whole
     return found
 

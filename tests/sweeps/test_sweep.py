@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -308,6 +309,48 @@ def test_xarray_alone_reads_the_labels_as_texts(tmp_path: Path) -> None:
         assert found.summary.sel(signal="energy", statistic="max").shape == (6,)
         assert found.series.sel(record="energy").shape == (6, 5)
         assert (found.failure == "").all()
+
+
+def test_datasets_whose_labels_have_no_encoding_are_read(tmp_path: Path) -> None:
+    """Earlier versions wrote none."""
+    path = tmp_path / "a.nc"
+    with pysim.sweep(SPRING, MASSES, 2, output=path, overrides=SHORT, signals=["energy"]) as data:
+        expected = data.load()
+    with h5py.File(path, "r+") as file:
+        for name in ("signal", "statistic", "record", "failure"):
+            del file[name].attrs["_Encoding"]
+    assert pysim.load_sweep(path).equals(expected)
+
+
+def test_a_dataset_in_another_layout_is_not_continued(tmp_path: Path) -> None:
+    """Pieces are written at places that datasets in chunks do not have."""
+    path = tmp_path / "a.nc"
+    pysim.sweep(SPRING, MASSES, 2, output=path, overrides=SHORT).close()
+    with h5py.File(path, "r+") as file:
+        del file["summary"]
+        file.create_dataset("summary", (6, 2, 5), "f8", chunks=(1, 2, 5))
+    text = f"{path}: is not the file of a sweep; choose another, or overwrite it"
+    with pytest.raises(SimulationError, match=f"^{re.escape(text)}$"):
+        pysim.sweep(SPRING, MASSES, 2, output=path, overrides=SHORT)
+
+
+def test_a_file_system_without_locks_has_sweeps(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
+
+    monkeypatch.setattr("fcntl.flock", refuse)
+    found = pysim.sweep(SPRING, MASSES, 2, output=tmp_path / "a.nc", overrides=SHORT)
+    assert (found.checksum >= 0).all()
+
+
+def test_a_scene_that_was_not_read_from_a_file_is_rejected(tmp_path: Path) -> None:
+    scene = pysim.load_scene(SPRING)
+    elsewhere = replace(scene, spec=replace(scene.spec, path=tmp_path / "none.toml"))
+    text = "scene: was not read from a file; save it, and pass the file"
+    with pytest.raises(SimulationError, match=f"^{re.escape(text)}$"):
+        pysim.sweep(elsewhere, MASSES, 2, output=tmp_path / "a.nc")
 
 
 def test_a_scene_that_was_loaded_is_swept_with_its_overrides(tmp_path: Path) -> None:
