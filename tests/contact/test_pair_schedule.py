@@ -119,6 +119,27 @@ def piled_boxes() -> str:
     )
 
 
+def struck_balls() -> str:
+    """Two balls at rest a millimetre apart, and a heavy one that drives the first into the second in a step."""
+    ball = "{ sphere = { radius = 0.1 } }"
+    return (
+        free("first", ball, 1.0, "{ xyz = [0, 0, 1] }")
+        + free("second", ball, 1.0, "{ xyz = [0.201, 0, 1] }")
+        + free("heavy", ball, 100.0, "{ xyz = [-0.2495, 0, 1], v = [3, 0, 0, 0, 0, 0] }")
+        + '[[contact]]\nbetween = ["first", "heavy"]\nstiffness = 1e8\n'
+    )
+
+
+def test_a_pair_that_an_impact_closes_within_a_step_is_not_left_out(tmp_path: Path) -> None:
+    scene = world(tmp_path, struck_balls(), surface="friction = 0.4", gravity=(0, 0, 0))
+    q, v = np.tile(scene.state.q, (5, 1)), np.tile(scene.state.v, (5, 1))
+    q[:, -7] -= np.linspace(0, 0.01, 5)  # the heavy ball strikes in other steps
+    whole, apart = advanced(scene, q, v, 1), advanced(scene, q, v, STEPS)
+    assert whole[2] > 1
+    np.testing.assert_array_equal(whole[0], apart[0])
+    np.testing.assert_array_equal(whole[1], apart[1])
+
+
 @pytest.mark.parametrize("bodies", [spinning_bodies, swinging_links, piled_boxes])
 def test_steps_do_not_depend_on_the_pairs_that_are_left_out(
     tmp_path: Path, rng: np.random.Generator, bodies
