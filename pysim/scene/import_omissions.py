@@ -43,7 +43,7 @@ class Omissions:
         """
         omission = Omission(kind, item, where, reason)
         if self.strict:
-            raise SceneError(where, f"{item} {reason}")
+            raise SceneError(where, f"{item} {reason}") from None
         if all((kind, item) != (other.kind, other.item) for other in self.found):
             self.found.append(omission)
 

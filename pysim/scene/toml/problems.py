@@ -101,7 +101,7 @@ class Problems:
         left = len(self.found) - _MOST_LISTED
         if left > 0:
             lines.append(f"{self.source.name}: {left} more errors; fix these first")
-        raise SceneError(where, "\n".join(lines))
+        raise SceneError(where, "\n".join(lines)) from None
 
 
 def shown(value: object) -> str:

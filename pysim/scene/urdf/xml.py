@@ -143,7 +143,9 @@ class Element:
 
     def fail(self, problem: str) -> NoReturn:
         """Raise an error of this element."""
-        raise SceneError(self.where, f"{self.owner}: {problem}" if self.owner else problem)
+        raise SceneError(
+            self.where, f"{self.owner}: {problem}" if self.owner else problem
+        ) from None
 
 
 def _shown(value: str) -> str:

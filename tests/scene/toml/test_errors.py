@@ -505,6 +505,13 @@ def test_a_key_of_several_types_reports_the_one_that_was_meant(text: str, expect
     assert message(text) == expected
 
 
+def test_an_error_shows_nothing_of_how_it_was_found() -> None:
+    with pytest.raises(SceneError) as caught:
+        read_scene(BODY + 'mass = "heavy"', "s.toml")
+    assert caught.value.__cause__ is None
+    assert caught.value.__suppress_context__
+
+
 def test_all_problems_come_at_once_in_the_order_of_the_file() -> None:
     text = 'nam = 1\n[[body]]\nmass = -1\n[simulaton]\n[[joint]]\nname = "é"\nat = { xyz = "é", rpz = 1 }\n'
     assert message(text).split("\n") == [
