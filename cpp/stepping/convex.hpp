@@ -115,9 +115,10 @@ void copy_state(const ModelOf<S>& model,
 ///     M(q) (v − v_a) = h f(q, v) + Σ Jᵀγ        q = q_a ⊕ h v, linear about a prediction (q̂, v̂)
 template <class S>
 struct ConvexStage {
-  const S* v;                ///< [nv] v_a of the tree's coordinates
-  const Force<S>* momentum;  ///< [bodies] P and L at v_a of single bodies, in the world
-  S carry;                   ///< deflections go on to s_a + carry (s₁ − s_a), and impulses count so often
+  const S* v;  ///< [nv] v_a of the tree's coordinates
+  const Force<S>*
+      momentum;  ///< [bodies] P and L at v_a of single bodies, on the axes of their joints' frames
+  S carry;       ///< deflections go on to s_a + carry (s₁ − s_a), and impulses count so often
 };
 
 /// One step of length h in one pack of worlds, or a stage of that length.
@@ -180,6 +181,7 @@ class ConvexStep {
   /// the states of elements at the beginning, null for none; actuators see those that follow at q and v.
   Mask<S> solve(Mask<S> wanted, S time, const S* q, const S* v, const ContactState<S>& state, const S* x0) {
     factor_.move(q, v, w_);
+    q_ = q;
     states_ = x0;
     for (int b = 0; b < model_.bodies; ++b) start_[b] = factor_.body[b].V;
     free_velocity(time, q, v, state);
@@ -209,9 +211,9 @@ class ConvexStep {
   /// Result of a solved stage, on the axes of the prediction.
   const S* velocity() const { return free_; }
 
-  /// P and L of a single body after a stage, in the world.
+  /// P and L of a single body after a stage, on the axes of its joint's frame in the world.
   Force<S> momentum(int b) const {
-    const Mat3<S>& R = factor_.X_WB[b].R;
+    const Mat3<S> R = axes(b);
     return {R * momentum_[b].f, R * momentum_[b].t};
   }
 
@@ -274,6 +276,11 @@ class ConvexStep {
   S* full(S* reduced, int numbers) { return model_.mimic ? take<S>(w_, numbers) : reduced; }
 
   bool is_free(const tree::Joint& joint) const { return joint.shape == tree::Shape::free; }
+
+  /// Axes of a single body in its joint's frame in the world, which is fixed but may be turned.
+  Mat3<S> axes(int b) const {
+    return spatial::rotation(dynamics::load_quaternion(q_ + model_.joint[b].q + 3));
+  }
 
   /// v*, and the momenta of single bodies, at the start of the step.
   void free_velocity(S time, const S* q, const S* v, const ContactState<S>& state) {
@@ -387,7 +394,7 @@ class ConvexStep {
   /// P and L about the centre of mass c at the start, on the body's axes.
   Force<S> momentum_before(int b, const spatial::Inertia<S>& M, const Vec3<S>& c) const {
     if (stage_ != nullptr) {
-      const Mat3<S>& R = factor_.X_WB[b].R;
+      const Mat3<S> R = axes(b);
       return {transpose_times(R, stage_->momentum[b].f), transpose_times(R, stage_->momentum[b].t)};
     }
     const Force<S> p = M * factor_.body[b].V;
@@ -907,6 +914,7 @@ class ConvexStep {
   Mask<S>* apart_;            ///< [points]
   ActuatorDamping<S> damping_;
   int due_ = 0, left_out_ = 0;  ///< pairs that are due, and those in reach that are not placed
+  const S* q_ = nullptr;        ///< of the tree, where the step is solved
   const S* states_ = nullptr;   ///< of elements at the beginning; null for none
   Workspace<S> w_;
 };

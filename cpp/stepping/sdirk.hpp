@@ -10,8 +10,8 @@
 // e is the distance to the solution of order 1, of positions and of velocities times the step. Each stage is
 // the problem of a convex step, linear about the position and velocity that the rate of the stage before
 // predicts; where a body turns and the prediction is far off, it is solved again about the velocity found.
-// Single bodies have the velocity of their centre of mass on the world's axes here, and their momenta balance
-// to rounding.
+// Single bodies have the velocity of their centre of mass on the axes of their joint's frame in the world
+// here, and their momenta balance to rounding.
 //
 // At the least step, a step whose error is too large is a convex step of order 1.
 #pragma once
@@ -20,8 +20,8 @@
 
 namespace pysim::stepping {
 
-/// Motion of the tree as a stage sees it: velocities y, of single bodies (V of the centre of mass in the
-/// world, ω).
+/// Motion of the tree as a stage sees it: velocities y, of single bodies (V of the centre of mass on the axes
+/// of the joint's frame in the world, ω).
 template <class S>
 class StageMotion {
  public:
@@ -30,7 +30,7 @@ class StageMotion {
   StageMotion(const ModelOf<S>& model, const Contacts<typename S::Parameter>& contacts)
       : model_(model), contacts_(contacts) {}
 
-  /// y, and P and L about the centre of mass in the world, of a state.
+  /// y, and P and L about the centre of mass on the same axes, of a state.
   void read(const S* q, const S* v, S* y, Force<S>* momentum) const {
     for (int i = 0; i < model_.nv; ++i) y[i] = v[i];
     each_single([&](int b, const tree::Joint& joint, const spatial::Inertia<S>& M, const Vec3<S>& c) {

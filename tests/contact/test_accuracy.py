@@ -250,3 +250,30 @@ def test_anymal_stands_under_error_control(tmp_path: Path) -> None:
     np.testing.assert_allclose(weight, 1, atol=1e-2)
     assert np.abs(trajectory.v[-1, :6]).max() < 1e-3
     assert within(expect["deepest penetration"], trajectory.contacts.penetration.max())
+
+
+def test_a_world_that_is_turned_as_a_whole_moves_alike(tmp_path: Path) -> None:
+    """The joints' frames, the ground and gravity turn together, so coordinates of free bodies are the same."""
+    turn = [0.5, -0.7, 0.9]
+    R = pysim.spatial.rotation_from_rpy(turn)
+    bodies = free(
+        "box", "{ box = [0.2, 0.3, 0.1], at = { xyz = [0.02, 0, 0] } }", 1.0,
+        "{ xyz = [0, 0, 0.15], rpy = [0.3, 0.2, 0], v = [0.5, 0, -1, 1, 2, 3] }",
+    ) + free("ball", BALL, 0.5, "{ xyz = [0, 0, 0.32], v = [0, 0, -2, 5, 0, 0] }")  # fmt: skip
+    runs = []
+    for rpy, axes in ([0.0, 0.0, 0.0], np.eye(3)), (turn, R):
+        ground = f"[[ground]]\nplane = {{ normal = {axes[:, 2].tolist()}, offset = 0 }}\n"
+        placed = bodies.replace('type = "free"', f'type = "free"\nat = {{ rpy = {rpy} }}')
+        scene = world(
+            tmp_path,
+            placed + ground,
+            surface=SOFT,
+            gravity=-G * axes[:, 2],
+            duration=0.1,
+            every=0.02,
+            step=1e-2,
+            run="accuracy = 1e-5",
+        )
+        runs.append(ran(scene))
+    np.testing.assert_allclose(runs[0].q, runs[1].q, atol=1e-8)
+    np.testing.assert_allclose(runs[0].v, runs[1].v, atol=1e-6)
