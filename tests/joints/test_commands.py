@@ -10,12 +10,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import pysim
 from pysim.cli import main
 from pysim.joints.loop_joints import LOOP_ONLY_TYPES
 from pysim.joints.registry import JOINTS
 from pysim.render.sweep import Sweep, draw_sweep
 
-ROOT = str(Path(__file__).parents[2])
 PLUGIN = '''"""Joints for the tests of commands."""
 
 from __future__ import annotations
@@ -204,7 +204,7 @@ def test_a_new_joints_test_passes_as_written_and_its_commands_work(here, capsys)
         capture_output=True,
         text=True,
         cwd=here,
-        env={"PYTHONPATH": ROOT, "PATH": "/usr/bin:/bin"},
+        env={"PYTHONPATH": str(Path(pysim.__file__).parents[1]), "PATH": "/usr/bin:/bin"},
     )
     assert done.returncode == 0, done.stdout
     assert "2 passed" in done.stdout
