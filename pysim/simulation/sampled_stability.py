@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 DIFFERENCE = 1e-6  # of coordinates [rad or m], rates, and numbers relative to 1 + their size
 SMOOTH = 1e-3  # relative to the largest entry: by which matrices may depend on the difference
-GROWN = 1.001  # largest growth a step from instant to instant of stable control: rigid motions have 1, up to rounding
+GROWN = 1.001  # largest growth from instant to instant of stable control: rigid motions have 1, up to rounding
 UNSTABLE = (
     1.02  # growth of control that is reported; without damping it grows slowly with any period
 )
@@ -208,7 +208,8 @@ def exponential(A: Array) -> Array:
 def stable_share(scene: Scene) -> tuple[float, str] | None:
     """Return the largest share of its periods with which sampled control is stable, and the joint that moves.
 
-    None if it is stable, or unstable with short periods too, or cannot be judged.
+    A motion that grows with short periods as well, as that of a body which falls over, is not of the sampling. None if
+    the sampling lets none grow, or the scene cannot be judged.
     """
     if scene.signals is None or not scene.signals.periods or scene.signals.callbacks:
         return None
@@ -216,17 +217,22 @@ def stable_share(scene: Scene) -> tuple[float, str] | None:
     if loop.size > MOST_NUMBERS:
         return None
     found = loop.growth()
-    if found is None or found[0] < UNSTABLE or not _is_stable(scene, LEAST_SCALE):
+    if found is None or found[0] < UNSTABLE:
+        return None
+    least = _growth(scene, LEAST_SCALE)
+    continuous = max(least, 1.0) ** (1 / LEAST_SCALE) if least < UNSTABLE else np.inf
+    if found[0] < UNSTABLE * continuous:
         return None
     low, high = LEAST_SCALE, 1.0
     while high / low > 1.002:
         middle = (low * high) ** 0.5
-        low, high = (middle, high) if _is_stable(scene, middle) else (low, middle)
+        is_stable = _growth(scene, middle) <= GROWN * continuous**middle
+        low, high = (middle, high) if is_stable else (low, middle)
     return low, found[1]
 
 
-def _is_stable(scene: Scene, scale: float) -> bool:
-    """Return whether a scene is stable with all periods multiplied by `scale`."""
+def _growth(scene: Scene, scale: float) -> float:
+    """Return how much a motion grows from an instant to the next with all periods multiplied by `scale`."""
     blocks = tuple(
         block if block.period is None else replace(block, period=scale * block.period)
         for block in scene.spec.blocks
@@ -234,7 +240,7 @@ def _is_stable(scene: Scene, scale: float) -> bool:
     try:
         signals = compile_signals(scene.model, replace(scene.spec, blocks=blocks))
     except PysimError:
-        return False
+        return np.inf
     other = replace(scene, model=with_signals(scene.model, signals), signals=signals)
     found = SampledLoop(other).growth()
-    return found is not None and found[0] <= GROWN
+    return np.inf if found is None else found[0]

@@ -148,6 +148,35 @@ def test_control_that_no_period_makes_stable_is_not_reported(tmp_path):
         assert stable_share(scene_of(tmp_path, text + simulation("rk4"))) is None
 
 
+def falling_rod():
+    """A rod of 0.35 kg·m² that falls over beside a disc, pushed by a load instead of gravity."""
+    at = {"xyz": [1, 0, 0]}
+    inertia = {"xx": 0.1, "yy": 0.1, "zz": 0.1}
+    text = table("body", name="rod", mass=1.0, com=[0.5, 0, 0], inertia=inertia)
+    text += table("joint", name="foot", type="revolute", child="rod", at=at)
+    return text + table(
+        "force", name="load", type="coordinate_spring", coordinates=["foot"], stiffness=-6.8
+    )
+
+
+@pytest.mark.parametrize("period", [2e-3, 0.01, 0.03, 0.1])
+def test_a_body_that_falls_over_is_not_blamed_on_a_sampled_sensor(tmp_path, period):
+    text = disc(0.1) + falling_rod()
+    text += table("sensor", name="feet", type="coordinates", coordinates=["foot"], period=period)
+    assert warnings_of(scene_of(tmp_path, text + simulation("rk4"))) == []
+
+
+def test_a_gain_is_judged_beside_a_body_that_falls_over(tmp_path):
+    """The bound of the damping alone is 2 I / kd = 40 ms; at 44 ms it grows as fast as the rod falls."""
+    text = disc(0.1) + falling_rod() + pd(kp=0.0, kd=5.0, period=0.05)
+    scene = scene_of(tmp_path, text + simulation("rk4", duration=2.0))
+    (found,) = warnings_of(scene)
+    assert found.startswith("the control of joint 'hinge' by 'pd' is unstable with a period of")
+    share, _ = stable_share(scene)
+    rate = np.log(5.0 * share * 0.05 / 0.1 - 1) / (share * 0.05)
+    assert rate == pytest.approx(np.sqrt(6.8 / 0.35), rel=0.01)
+
+
 def test_the_exponential_of_a_matrix_is_that_of_scipy():
     rng = np.random.default_rng(5)
     for size, scale in ((1, 1.0), (4, 0.01), (6, 30.0)):
