@@ -58,17 +58,20 @@ def run_plugin(file: Path, where: str) -> None:
 
 
 def _import(path: Path, text: bytes, where: str) -> None:
-    """Run a plugin file as a module, which is removed again if it raises."""
+    """Run the text of a plugin file as a module, which is removed again if it raises.
+
+    Python's own import would run bytecode of an earlier text that has the same length and second of change.
+    """
     place = hashlib.sha256(str(path).encode()).hexdigest()[:8]
     name = f"pysim_plugin_{path.stem}_{place}"
     spec = importlib.util.spec_from_file_location(name, path)
-    if spec is None or spec.loader is None:
+    if spec is None:
         raise SceneError(where, f"{str(path)!r} is not a Python file; its name must end with .py")
     module = importlib.util.module_from_spec(spec)
     setattr(module, RUN_TEXT, text)
     sys.modules[name] = module
     try:
-        spec.loader.exec_module(module)
+        exec(compile(text, str(path), "exec", dont_inherit=True), vars(module))
         _check_named(module)
     except BaseException as error:
         sys.modules.pop(name)

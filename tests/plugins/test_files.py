@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import sys
 import threading
 from typing import TYPE_CHECKING
 
@@ -115,6 +117,23 @@ def test_each_scene_runs_its_own_copy_of_a_plugin_file(tmp_path):
         assert plugin.placement.__code__.co_filename == str(
             tmp_path / folder / "slide_of_folder.py"
         )
+
+
+def test_an_edit_of_the_same_length_and_time_is_run(tmp_path, monkeypatch):
+    """Python compares bytecode that it kept of a module with its source by these alone."""
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)
+    scene = write(tmp_path, "slide_of_one_length")
+    file = tmp_path / "slide_of_one_length.py"
+    for factor in (2, 3):
+        file.write_text(
+            JOINT.replace("NAME", file.stem).replace("q.x)", f"{factor} * q.x)"), "utf-8"
+        )
+        os.utime(file, (1e9, 1e9))
+        model = pysim.load_scene(scene, allow_code=True).model
+        assert pysim.forward_kinematics(model, np.array([0.1]))[0, 2, 3] == pytest.approx(
+            factor * 2.0 * 0.1
+        )
+    assert not (tmp_path / "__pycache__").exists()
 
 
 @pytest.mark.parametrize("edited", "ab")
