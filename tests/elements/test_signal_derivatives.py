@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import pysim
 from pysim.elements.block import ACTUATORS, CONTROLLERS, SENSORS, find_block
 from pysim.elements.force import FORCES, depends_on_signals, find_force
 from pysim.elements.graph import GraphBuilder
@@ -306,3 +307,23 @@ def test_every_element_of_the_library_is_among_them():
         if plugin.__module__.startswith("pysim.") and depends_on_signals(name)
     }
     assert own == {*SYSTEMS, *INVERSE_DYNAMICS, *READ_ALONE, *USED} - {"sensors"}
+
+
+@pytest.mark.filterwarnings("ignore:.*the run gained:pysim.PysimWarning")  # by long steps
+def test_a_stiff_actuator_on_a_path_converges_with_order_2_in_implicit_steps(tmp_path):
+    """Newton's method takes the slopes of the path in the engine. Oracle: dopri5."""
+    text = mechanism().replace(
+        'name = "bend"\n', 'name = "bend"\nstart = { q = 0.3, v = 1.0 }\n', 1
+    )
+    text += table("sensor", name="own", type="distance", path=PATH) + constant("want", 1.1, "m")
+    inputs = ["want", "own.length", "own.rate"]  # a positive force shortens the path
+    text += table("controller", name="pd", type="pd", inputs=inputs, kp=-1e5, kd=-1e3)
+    text += table("actuator", name="rope", type="force", path=PATH, command="pd")
+    keys = {"duration": 0.1, "interval": 0.02}
+    exact = pysim.simulate(scene_of(tmp_path, text + simulation("dopri5", **keys)))
+    errors = []
+    for step in (1e-3, 5e-4, 2.5e-4):
+        run = simulation("generalized_alpha", step=step, **keys)
+        errors.append(np.abs(pysim.simulate(scene_of(tmp_path, text + run)).q - exact.q).max())
+    np.testing.assert_allclose(np.log2(np.divide(errors[:-1], errors[1:])), 2, atol=0.05)
+    assert errors[-1] < 1e-3
