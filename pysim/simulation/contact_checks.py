@@ -61,7 +61,7 @@ def contact_warnings(scene: Scene) -> Iterator[str]:
         )
 
 
-def warn_of_sinking(scene: Scene, trajectory: Trajectory) -> None:
+def warn_of_sinking(scene: Scene, trajectory: Trajectory, stacklevel: int = 2) -> None:
     """Warn of the first contact of every pair that was deeper than half of its shape."""
     contacts, points = scene.contacts, trajectory.contacts
     if contacts is None or not len(points):
@@ -79,10 +79,10 @@ def warn_of_sinking(scene: Scene, trajectory: Trajectory) -> None:
             f"contact {pair.name}: sinks by {depth:.3g} [m], first at t = {times[sunk[0]]:g} s; a stiffness of"
             f" {force / (0.1 * allowed):.2g} [N/m] would carry the {force:.3g} [N]"
         )
-        warnings.warn(text, PysimWarning, stacklevel=3)
+        warnings.warn(text, PysimWarning, stacklevel=stacklevel + 1)
 
 
-def warn_of_long_steps(scene: Scene, trajectory: Trajectory) -> None:
+def warn_of_long_steps(scene: Scene, trajectory: Trajectory, stacklevel: int = 2) -> None:
     """Warn of smooth contacts whose steps are so long that the energy balance is off by more than an error."""
     contacts, settings = scene.contacts, scene.settings
     if scene.smooth_contacts is None or contacts is None or not trajectory.work:
@@ -101,7 +101,7 @@ def warn_of_long_steps(scene: Scene, trajectory: Trajectory) -> None:
         f"balance is off by {gained.max():.3g} [J], first at t = {trajectory.t[large[0]]:g} s; take a step of "
         f'{settings.step / 4:.2g} [s] or less, or integrator = "convex"'
     )
-    warnings.warn(text, PysimWarning, stacklevel=3)
+    warnings.warn(text, PysimWarning, stacklevel=stacklevel + 1)
 
 
 def _smaller_half_size(pair: ShapePair) -> float:

@@ -20,15 +20,13 @@ import numpy as np
 
 from pysim.errors import PysimError
 from pysim.integrators import find_integrator
-from pysim.simulation.contact_checks import warn_of_long_steps, warn_of_sinking
-from pysim.simulation.energy_monitor import warn_of_imbalance
 from pysim.simulation.external_forces import ExternalForces
 from pysim.simulation.fixed_steps import steps_between
 from pysim.simulation.interrupt import interrupts_held_back
 from pysim.simulation.ledger import with_ledger
 from pysim.simulation.recorder import Recorder
-from pysim.simulation.run import Clock, recorded_segments
-from pysim.simulation.scene_warnings import warn_of_friction, warn_of_scene
+from pysim.simulation.run import Clock, recorded_segments, warn_of_run
+from pysim.simulation.scene_warnings import warn_of_scene
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -114,12 +112,7 @@ class LiveRun:
 
     def warn(self) -> None:
         """Warn of what `simulate` warns of after a run; of gained or lost energy if no force from outside has acted."""
-        trajectory = self.trajectory
-        warn_of_friction(self.scene, trajectory.t, trajectory.q, trajectory.v)
-        if not self.pulled:
-            warn_of_imbalance(self.scene, trajectory, self._clock.steps)
-        warn_of_sinking(self.scene, trajectory)
-        warn_of_long_steps(self.scene, trajectory)
+        warn_of_run(self.scene, self.trajectory, self._clock.steps, pulled=self.pulled)
 
     def __enter__(self) -> Self:
         warn_of_scene(self.scene)

@@ -102,11 +102,28 @@ def simulate(
             pass
         recorder.finish()
     trajectory = recorder.trajectory()
-    warn_of_friction(scene, trajectory.t, trajectory.q, trajectory.v)
-    warn_of_imbalance(scene, trajectory, clock.steps)
-    warn_of_sinking(scene, trajectory)
-    warn_of_long_steps(scene, trajectory)
+    warn_of_run(scene, trajectory, clock.steps)
     return trajectory
+
+
+def warn_of_run(
+    scene: Scene, trajectory: Trajectory, steps: int, *, pulled: bool = False, stacklevel: int = 2
+) -> None:
+    """Warn of what a run has shown.
+
+    Args:
+        scene: the scene.
+        trajectory: of the run.
+        steps: made in it.
+        pulled: forces from outside have acted, so that energy is not balanced.
+        stacklevel: as of `warnings.warn`, from the caller of this function.
+    """
+    level = stacklevel + 1
+    warn_of_friction(scene, trajectory.t, trajectory.q, trajectory.v, level)
+    if not pulled:
+        warn_of_imbalance(scene, trajectory, steps, level)
+        warn_of_long_steps(scene, trajectory, level)
+    warn_of_sinking(scene, trajectory, level)
 
 
 def _check_scene(scene: object) -> None:

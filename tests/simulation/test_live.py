@@ -41,6 +41,34 @@ every = 0.1
 """
 
 
+BALL = """
+name = "ball"
+
+[[ground]]
+plane = { normal = [0, 0, 1], offset = 0 }
+
+[[body]]
+name = "ball"
+shape = { sphere = { radius = 0.05 }, density = 1000 }
+collision = true
+
+[[joint]]
+name = "lift"
+type = "prismatic"
+child = "ball"
+axis = [0, 0, 1]
+start = { q = 0.06 }
+
+[simulation]
+duration = 0.3
+step = 1e-4
+integrator = "rk4"
+
+[output]
+every = 0.01
+"""
+
+
 @pytest.mark.parametrize("name", ["four_bar", "servo_pid", "billiards", "governor"])
 def test_without_forces_it_is_the_run_of_simulate(name: str) -> None:
     scene = pysim.load_scene(SCENES / f"{name}.toml", {"simulation.duration": 0.3})
@@ -88,3 +116,15 @@ def _leave_early(run: LiveRun) -> None:
         while run.t < 0.1:
             run.advance()
         raise KeyboardInterrupt
+
+
+def test_a_pull_is_not_blamed_on_the_steps_of_a_smooth_contact(tmp_path: Path) -> None:
+    """A force from outside lifts a ball off the ground: it gains energy that no element has given."""
+    path = tmp_path / "ball.toml"
+    path.write_text(BALL, "utf-8")
+    with LiveRun(pysim.load_scene(path)) as run:
+        run.force = lambda _t, _q, _v: np.array([100.0])
+        while run.advance():
+            pass
+        assert run.trajectory.kinetic[-1] > 10
+        run.warn()  # a warning would be an error
