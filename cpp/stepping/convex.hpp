@@ -17,6 +17,7 @@
 #include "stepping/actuator_damping.hpp"
 #include "stepping/advance.hpp"
 #include "stepping/convex_problem.hpp"
+#include "stepping/free_rotation.hpp"
 #include "stepping/pair_schedule.hpp"
 #include "stepping/system.hpp"
 
@@ -373,18 +374,16 @@ class ConvexStep {
 
   /// v* of a single body from its momenta on the axes of the start, or of a stage's prediction.
   void turn_single(int b, const S* tau) {
-    const int rounds = stage_ == nullptr ? 4 : 0;
     const auto M = dynamics::body_inertia<S>(model_, b);
     const Vec3<S> c = centre(M);
-    const auto inverse_I = inverse(translate(-c, M).I);
+    const auto I = translate(-c, M).I;
     const Force<S> p = momentum_before(b, M, c);
     const Force<S> F = Force<S>{load3(tau), load3(tau + 3)} - factor_.body[b].pA;
     const Vec3<S> g = transpose_times(factor_.X_WB[b].R, spatial::all3<S>(model_.gravity));
     const Vec3<S> P = fma(h_, fma(M.m, g, F.f), p.f);
     const Vec3<S> L = fma(h_, F.t - cross(c, F.f), p.t);
-    const S half = all<S>(Real(0.5)) * h_;
-    Vec3<S> omega = inverse_I * L;
-    for (int n = 0; n < rounds; ++n) omega = inverse_I * transpose_times(spatial::exp(half * omega), L);
+    const Vec3<S> omega =
+        stage_ == nullptr ? mean_angular_velocity(I, L, h_, factor_.body[b].V.w) : inverse(I) * L;
     momentum_[b] = {P, L};
     S* const at = free_ + model_.joint[b].v;
     store((all<S>(1) / M.m) * P - cross(omega, c), at);
