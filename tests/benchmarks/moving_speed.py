@@ -1,0 +1,213 @@
+"""Speed of robots in motion in contact beside `mujoco.batch`, as a Markdown table.
+
+    python -m tests.benchmarks.moving_speed FOLDER [--isa avx512] [--robots Go1 gripper] [--steps 2 4]
+        [--rounds 4] [--alone]
+
+FOLDER keeps the downloaded wheel `playground`, see `moving_models`. Both programs read one MJCF and run the same
+commands, drawn anew every 20 ms about the home pose, on one thread; they take turns within one run, and times are the
+processor's. MuJoCo runs with three settings of its solver:
+
+* converged: Newton, at most 100 iterations of 50 trials, tolerance 1e-10, line search 1e-3; a step is then as accurate
+  as one of pysim, whose Newton steps end at rounding;
+* defaults: those of a file that sets none, at most 100 iterations of 50 trials, tolerance 1e-8, line search 1e-2;
+* file: what the file sets. Go1's has one iteration of five trials, the humanoid's four of eight.
+
+Scheme, friction cone and all else are the file's, but for the step. Mean heights of the free body show that the
+programs simulate the same motion. A world whose state becomes NaN, or that ends with an error, counts as lost and
+begins again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+import warnings
+from dataclasses import dataclass, field
+from pathlib import Path
+from statistics import median
+from typing import TYPE_CHECKING, Any
+
+import mujoco
+import mujoco.batch
+import numpy as np
+
+import pysim
+from pysim import _engine
+from tests.benchmarks.moving_models import MovingRobot, robots
+from tests.benchmarks.report import print_line
+
+if TYPE_CHECKING:
+    from pysim.simulation.scene_rollouts import RolloutState
+
+Array = np.ndarray[Any, Any]
+HOLD = 0.02  # [s] that a command acts
+WORLDS, ROWS = 64, 50  # commands of a round
+SOLVERS: dict[str, dict[str, float]] = {
+    "converged": {"iterations": 100, "ls_iterations": 50, "tolerance": 1e-10, "ls_tolerance": 1e-3},
+    "defaults": {"iterations": 100, "ls_iterations": 50, "tolerance": 1e-8, "ls_tolerance": 1e-2},
+    "file": {},
+}
+HEAD = """
+| | commands | step | pysim | MuJoCo converged | defaults | file | ratio | iterations | repeated | lost | height | its |
+|---|---|---|---|---|---|---|---|---|---|---|---|---|"""
+
+
+def scene_of(robot: MovingRobot, step: float, folder: Path) -> pysim.Scene:
+    """Return the robot's scene, whose actuators follow inputs."""
+    names = [own.name for own in mujoco.MjSpec.from_string(robot.mjcf).actuators]
+    (folder / f"{robot.name}.xml").write_text(robot.mjcf, "utf-8")
+    commands = ", ".join(f'"{name}" = "command {k}"' for k, name in enumerate(names))
+    inputs = "".join(
+        f'[[signal]]\nname = "command {k}"\ntype = "input"\n' for k in range(len(names))
+    )
+    text = f"""
+[[model]]
+file = "{robot.name}.xml"
+keyframe = "home"
+collision = "file"
+command = {{ {commands} }}
+{inputs}
+[simulation]
+integrator = "convex"
+step = {step}
+duration = 1.0
+[output]
+every = {HOLD}
+"""
+    path = folder / f"{robot.name}.toml"
+    path.write_text(text, "utf-8")
+    return pysim.load_scene(path)
+
+
+class Mine:
+    """Worlds of pysim."""
+
+    def __init__(self, scene: pysim.Scene, step: float, height: int) -> None:
+        self.scene, self.every, self.height = scene, round(HOLD / step), height
+        self.q, self.v = (np.tile(x, (WORLDS, 1)) for x in (scene.state.q, scene.state.v))
+        self.state: RolloutState | None = None
+        self.lost = 0
+
+    def advance(self, commands: Array) -> float:
+        """Run commands (worlds, rows, actuators) and return the mean height [m]."""
+        rows = commands.shape[1]
+        run = pysim.rollout(
+            self.scene, self.q, self.v, commands,
+            steps=rows * self.every, every=self.every, state=self.state,
+        )  # fmt: skip
+        self.q, self.v, self.state = run.q[:, -1].copy(), run.v[:, -1].copy(), run.state
+        self._begin_again(np.isnan(self.q).any(axis=1))
+        return float(np.nanmean(run.q[:, 1:, self.height]))
+
+    def _begin_again(self, lost: Any) -> None:
+        if not lost.any():
+            return
+        assert self.state is not None
+        self.lost += int(lost.sum())
+        self.q[lost], self.v[lost] = self.scene.state.q, self.scene.state.v
+        self.state.scheme[lost] = 0
+        if self.state.signals.size and not lost.all():
+            self.state.signals[lost] = self.state.signals[~lost][0]
+
+    def counts(self) -> Array:
+        """Iterations and repeated steps of all worlds so far."""
+        return (
+            np.zeros(2) if self.state is None else np.asarray(self.state.scheme[:, :2].sum(axis=0))
+        )
+
+
+class Peer:
+    """Worlds of MuJoCo with one setting of its solver."""
+
+    def __init__(self, robot: MovingRobot, step: float, solver: str, height: int) -> None:
+        model = mujoco.MjModel.from_xml_string(robot.mjcf)
+        for name, value in {"timestep": step, **SOLVERS[solver]}.items():
+            setattr(model.opt, name, value)
+        self.batch = mujoco.batch.Batch(model, nsim=WORLDS, nthread=1)
+        self.q, self.ctrl = self.batch.bind("qpos"), self.batch.bind("ctrl")
+        self.q[:], self.every, self.height = model.key("home").qpos, round(HOLD / step), height
+
+    def advance(self, commands: Array) -> float:
+        """Run commands (worlds, rows, actuators) and return the mean height [m]."""
+        heights = []
+        for k in range(commands.shape[1]):
+            self.ctrl[:] = commands[:, k]
+            self.batch.step(nstep=self.every)
+            heights.append(self.q[:, self.height].mean())
+        return float(np.mean(heights))
+
+
+@dataclass
+class Measured:
+    """Times of rounds [s] and mean heights [m] of one program."""
+
+    times: list[float] = field(default_factory=list)
+    heights: list[float] = field(default_factory=list)
+
+    def add(self, worlds: Mine | Peer, commands: Array) -> None:
+        """Time a round."""
+        begin = time.process_time()
+        height = worlds.advance(commands)
+        self.times.append(time.process_time() - begin)
+        self.heights.append(height)
+
+
+def measure(robot: MovingRobot, amplitude: float, step: float, given: argparse.Namespace) -> str:
+    """Return a row of the table."""
+    model = mujoco.MjModel.from_xml_string(robot.mjcf)
+    free = [k for k in range(model.njnt) if model.jnt_type[k] == int(mujoco.mjtJoint.mjJNT_FREE)]
+    height = int(model.jnt_qposadr[free[0]]) + 2
+    mine = Mine(scene_of(robot, step, given.folder), step, height)
+    worlds: dict[str, Mine | Peer] = {"pysim": mine}
+    if not given.alone:
+        worlds |= {solver: Peer(robot, step, solver, height) for solver in SOLVERS}
+    found = {name: Measured() for name in worlds}
+    rng = np.random.default_rng(0)
+    for _ in range(given.rounds + 1):  # the first one settles
+        commands = robot.commands(rng, amplitude, (WORLDS, ROWS))
+        for name, own in worlds.items():
+            found[name].add(own, commands)
+        if len(found["pysim"].times) == 1:
+            before, lost = mine.counts(), mine.lost
+    made = WORLDS * ROWS * mine.every
+    us = {name: 1e6 * median(own.times[1:]) / made for name, own in found.items()}
+    z = {name: np.mean(own.heights[1:]) for name, own in found.items()}
+    iterations, repeated = (mine.counts() - before) / (made * given.rounds)
+    peers = [f"{us[solver]:.2f}" if solver in us else "" for solver in SOLVERS]
+    ratio = f"{us['converged'] / us['pysim']:.1f}" if "converged" in us else ""
+    cells = [
+        robot.name, f"±{amplitude:g} {robot.unit}", f"{1e3 * step:g} ms", f"{us['pysim']:.2f}", *peers, ratio,
+        f"{iterations:.1f}", f"{100 * repeated:.2f} %", f"{mine.lost - lost}", f"{z['pysim']:.4f}",
+        f"{z['converged']:.4f}" if "converged" in z else "",
+    ]  # fmt: skip
+    return f"| {' | '.join(cells)} |"
+
+
+def main() -> None:
+    """Print the table."""
+    warnings.simplefilter("ignore")
+    parser = argparse.ArgumentParser(description="robots in motion beside mujoco.batch")
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--isa")
+    parser.add_argument("--robots", nargs="+")
+    parser.add_argument("--steps", nargs="+", type=float, default=[2.0, 4.0])  # [ms]
+    parser.add_argument("--rounds", type=int, default=4)
+    parser.add_argument("--alone", action="store_true", help="without MuJoCo")
+    given = parser.parse_args()
+    if given.isa:
+        pysim.use_isa(given.isa)
+    print_line(
+        f"{_engine.isa()}, mujoco {mujoco.__version__}; µs a step of a world, {WORLDS} worlds"
+    )
+    print_line(HEAD)
+    given.folder.mkdir(parents=True, exist_ok=True)
+    for robot in robots(given.folder):
+        if given.robots and robot.name not in given.robots:
+            continue
+        for step in given.steps:
+            for amplitude in robot.amplitudes:
+                print_line(measure(robot, amplitude, 1e-3 * step, given))
+
+
+if __name__ == "__main__":
+    main()
