@@ -120,7 +120,7 @@ def run(
     package_dir
         Folder with packages, or a package: the scene may read meshes in it; may be repeated.
     overwrite
-        Replace the trajectory at --output.
+        Replace the trajectory at --output, even an incomplete one or one of another scene.
     quiet
         Print errors and warnings only.
     allow_code

@@ -20,7 +20,7 @@ from pysim.scene.importer import foreign_suffixes
 from pysim.scene.toml.overrides import UNSET
 from pysim.simulation import load_scene, simulate, summarize
 from pysim.simulation.scene_warnings import warn_of_scene
-from pysim.trajectory.reader import name_in
+from pysim.trajectory.reader import stored_run
 
 if TYPE_CHECKING:
     from pysim.simulation import Scene
@@ -63,7 +63,7 @@ def run_scene(path: Path, options: RunOptions) -> int:
     scene = load_scene(path, overrides, options.allow_code, options.package_dirs)
     output = options.output or Path(path.stem + ".h5")
     replaces = output.exists()
-    overwrite = options.overwrite or _is_of_scene(output, scene.spec.name)
+    overwrite = options.overwrite or _may_replace(output, scene.spec.name)
     warn_of_scene(scene)
     bar = ProgressBar(scene.spec.name, shown=not options.quiet)
     try:
@@ -136,14 +136,18 @@ def parse_overrides(texts: tuple[str, ...], unset: tuple[str, ...] = ()) -> dict
     return overrides
 
 
-def _is_of_scene(output: Path, name: str) -> bool:
-    """Return whether `output` holds a trajectory of this scene; raise an error for one of another scene."""
-    other = name_in(output)
-    if other is None:
+def _may_replace(output: Path, name: str) -> bool:
+    """Return whether `output` holds a complete run of this scene; raise an error for one that is lost if replaced."""
+    found = stored_run(output)
+    if found is None:
         return False  # nothing there, or what the writer leaves alone
-    if other != name:
-        problem = f"holds a trajectory of another scene, {other!r}"
+    if found.name != name:
+        problem = f"holds a trajectory of another scene, {found.name!r}"
         raise PysimError(str(output), f"{problem}; choose another or --overwrite")
+    if not found.complete:
+        problem = "holds a run of this scene that was cut short"
+        remedy = "choose another name with --output, or replace it with --overwrite"
+        raise PysimError(str(output), f"{problem}; {remedy}")
     return True
 
 

@@ -22,7 +22,7 @@ from pysim.errors import TrajectoryError
 from pysim.trajectory.contacts import SHAPES as POINT_COLUMNS, contact_points
 from pysim.trajectory.events import Events
 from pysim.trajectory.parts import TOO_LARGE
-from pysim.trajectory.record import Trajectory, TrajectoryHeader, trajectory_of
+from pysim.trajectory.record import StoredRun, Trajectory, TrajectoryHeader, trajectory_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -39,7 +39,7 @@ LENGTH = struct.Struct("<Q")
 
 
 def read_by_child(path: Path, what: str) -> Any:  # noqa: ANN401, as the function of `pysim.trajectory.reader`
-    """Return the "name" or the "whole" of a file, read by a child process.
+    """Return the "run" or the "whole" of a file, read by a child process.
 
     Raises:
         TrajectoryError: the child refused the file, or did not end well.
@@ -88,7 +88,7 @@ def main() -> None:
 
     import h5py  # noqa: PLC0415, costs 0.1 s
 
-    from pysim.trajectory.reader import damaged, read_name, read_whole, reported  # noqa: PLC0415
+    from pysim.trajectory.reader import damaged, read_run, read_whole, reported  # noqa: PLC0415
 
     what, path = sys.argv[2], Path(sys.argv[3])
     seconds, memory = int(sys.argv[4]), int(sys.argv[5])
@@ -101,7 +101,7 @@ def main() -> None:
         resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
         try:
             with reported(path), h5py.File(path, "r") as file:
-                found = read_name(path, file) if what == "name" else read_whole(path, file)
+                found = read_run(path, file) if what == "run" else read_whole(path, file)
             for part in _packed(found):
                 out.write(part)
         except TrajectoryError as error:
@@ -110,10 +110,10 @@ def main() -> None:
             out.write(_text({"error": [error.where, error.problem]}))
 
 
-def _packed(found: str | tuple[Trajectory, str]) -> list[bytes]:
+def _packed(found: StoredRun | tuple[Trajectory, str]) -> list[bytes]:
     """Pack what was read: a text of JSON, then the numbers of the arrays it lists."""
-    if isinstance(found, str):
-        return [_text({"name": found})]
+    if isinstance(found, StoredRun):
+        return [_text({"run": [found.name, found.complete]})]
     trajectory, reason = found
     header = asdict(trajectory.header) | {"frame_poses": trajectory.header.frame_poses.tolist()}
     events = trajectory.events
@@ -141,15 +141,16 @@ def _text(value: Mapping[str, Any]) -> bytes:
     return LENGTH.pack(len(encoded)) + encoded
 
 
-def _unpacked(data: bytes) -> str | tuple[Trajectory, str]:
+def _unpacked(data: bytes) -> StoredRun | tuple[Trajectory, str]:
     (length,) = LENGTH.unpack_from(data)
     at = LENGTH.size + length
     text = json.loads(data[LENGTH.size : at])
     if "error" in text:
         where, problem = text["error"]
         raise TrajectoryError(where, problem)
-    if "name" in text:
-        return str(text["name"])
+    if "run" in text:
+        name, complete = text["run"]
+        return StoredRun(str(name), bool(complete))
     arrays: dict[str, Array] = {}
     for key, shape in text["arrays"].items():
         count = int(np.prod(shape, dtype=int))

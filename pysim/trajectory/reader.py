@@ -11,7 +11,7 @@ import errno
 import fcntl
 import os
 import warnings
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -32,7 +32,7 @@ from pysim.trajectory.parts import (
     text_attribute,
     whole_number,
 )
-from pysim.trajectory.record import FINITE, Trajectory, trajectory_of, valid_rows
+from pysim.trajectory.record import FINITE, StoredRun, Trajectory, trajectory_of, valid_rows
 from pysim.trajectory.stored_rows import StoredFile, StoredRows, by_blocks
 
 if TYPE_CHECKING:
@@ -80,10 +80,20 @@ def name_in(path: Path) -> str | None:
     Raises:
         TrajectoryError: the file is in use.
     """
+    found = stored_run(path)
+    return None if found is None else found.name
+
+
+def stored_run(path: Path) -> StoredRun | None:
+    """Return the scene of the run in a trajectory of any version and whether it is complete, None for any other file.
+
+    Raises:
+        TrajectoryError: the file is in use.
+    """
     if not path.is_file():
         return None
     try:
-        return _read_from(path, read_name, "name")
+        return _read_from(path, read_run, "run")
     except TrajectoryError as error:
         if error.__cause__ is not None and _in_use(error.__cause__):
             raise
@@ -200,10 +210,14 @@ def _in_use(error: BaseException) -> bool:
     return isinstance(error, BlockingIOError) or "unable to lock file" in str(error)
 
 
-def read_name(path: Path, file: h5py.File, _stored: StoredFile | None = None) -> str:
-    """Return the name of the scene in a trajectory of any version."""
+def read_run(path: Path, file: h5py.File, _stored: StoredFile | None = None) -> StoredRun:
+    """Return the scene of the run in a trajectory of any version, and whether it is complete."""
     _check_format(path, file)
-    return text_attribute(file, "name") if has_attribute(file, "name") else ""
+    name = text_attribute(file, "name") if has_attribute(file, "name") else ""
+    complete = False
+    with suppress(ValueError):  # an attribute of another type, in a damaged file
+        complete = has_attribute(file, "complete") and flag(file, "complete")
+    return StoredRun(name, complete)
 
 
 def read_whole(

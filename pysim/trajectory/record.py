@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -39,6 +39,13 @@ FINITE = ("time", "q", "v", "poses")  # in every row; the others may overflow, a
 
 def _no_frames() -> Array:
     return np.zeros((0, 4, 4))
+
+
+class StoredRun(NamedTuple):
+    """Run in a trajectory file: the name of its scene, and whether it reached its end."""
+
+    name: str
+    complete: bool
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ import time
 from pathlib import Path
 
 import h5py
+import numpy as np
 import pytest
 
 import pysim
@@ -83,6 +84,34 @@ def test_a_second_run_replaces_the_first_and_reports_it(capsys: pytest.CaptureFi
     assert main(["stone.toml", "--duration", "0.2"]) == 0
     assert capsys.readouterr().out.endswith("stone.h5, 5 instants, replaces the one before\n")
     assert pysim.load_trajectory("stone.h5").t[-1] == 0.2
+
+
+@pytest.mark.usefixtures("here")
+@pytest.mark.parametrize("as_written", [True, False])
+def test_a_run_that_was_cut_short_is_replaced_only_on_request(
+    capsys: pytest.CaptureFixture[str], *, as_written: bool
+) -> None:
+    assert main(["stone.toml", "--quiet"]) == 0
+    with h5py.File("stone.h5", "r+") as file:  # also changes its pages, so that a child reads it
+        file.attrs["complete"] = np.False_
+    if as_written:
+        with pytest.raises(KeyboardInterrupt):
+            pysim.simulate(pysim.load_scene("stone.toml"), "stone.h5", interrupted, overwrite=True)
+    before = Path("stone.h5").read_bytes()
+    for options in ([], ["--quiet"], ["--duration", "0.2"], ["-o", "stone.h5"]):
+        assert main(["stone.toml", *options]) == 2
+        problem = "stone.h5: holds a run of this scene that was cut short"
+        remedy = "choose another name with --output, or replace it with --overwrite"
+        assert capsys.readouterr() == ("", f"error: {problem}; {remedy}\n")
+    assert Path("stone.h5").read_bytes() == before
+    assert main(["stone.toml", "--quiet", "--overwrite"]) == 0
+    assert pysim.load_trajectory("stone.h5").complete
+    assert main(["stone.toml", "--quiet"]) == 0
+
+
+def interrupted(_: Update) -> None:
+    """End a run as Ctrl-C does."""
+    raise KeyboardInterrupt
 
 
 @pytest.mark.usefixtures("here")
