@@ -11,6 +11,10 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from pysim.child_process import leave_out_working_folder, runs_as_module
+
+if runs_as_module():  # before anything else is imported
+    leave_out_working_folder()
 try:
     from pysim._engine import available_isas as available_isas, use_isa as use_isa
 except ModuleNotFoundError:  # run from a clone's folder, which shadows the installed package
@@ -155,4 +159,5 @@ if not TYPE_CHECKING:  # a checker knows the names above, and that there are no 
 
     def __dir__() -> list[str]:
         names = {*globals(), *_OWN, *_algorithms(), *_MODULES}
-        return sorted(names - {"TYPE_CHECKING", "annotations", "import_module", "renamed"})
+        internal = {"leave_out_working_folder", "runs_as_module", "import_module", "renamed"}
+        return sorted(names - {"TYPE_CHECKING", "annotations"} - internal)

@@ -21,6 +21,7 @@ PYTHON_LAYERS = [  # one layer a name: a module uses its own package and those a
     {name}
     for name in (
         "_source_tree",
+        "child_process",
         "deprecation",
         "errors",
         "spatial",

@@ -17,11 +17,11 @@ import threading
 import warnings
 from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
 from typing import IO, TYPE_CHECKING, Self
 
 import numpy as np
 
+from pysim.child_process import python_command
 from pysim.errors import PysimError, PysimWarning
 
 if TYPE_CHECKING:
@@ -98,11 +98,10 @@ class _Worker:
         self._count = len(job.times)
         self._frames: queue.Queue[bytes | None] = queue.Queue(AHEAD)
         self._stopped = threading.Event()
-        paths = os.pathsep.join(str(Path(entry).absolute()) for entry in sys.path if entry)
-        environment = {**os.environ, "LP_NUM_THREADS": "1", "PYTHONPATH": paths}
+        environment = {**os.environ, "LP_NUM_THREADS": "1"}
         self._said = tempfile.TemporaryFile()  # noqa: SIM115, closed in `stop`
         self._process = subprocess.Popen(
-            [sys.executable, "-c", PROGRAM],
+            python_command(PROGRAM),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._said,

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pysim.child_process import python_command
 from pysim.errors import TrajectoryError
 from pysim.trajectory.contacts import SHAPES as POINT_COLUMNS, contact_points
 from pysim.trajectory.events import Events
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-CODE = "import sys, json; sys.path[:] = json.loads(sys.argv[1]); import pysim.trajectory.isolated_reader as i; i.main()"
+CODE = "from pysim.trajectory.isolated_reader import main; main()"
 SECONDS, BYTES_A_SECOND = 10, 5_000_000  # of processor time
 MEMORY, MEMORY_A_BYTE = 1 << 29, 16  # beyond what Python and h5py take
 PATIENCE = 6  # seconds of wall time for one of processor time
@@ -46,8 +47,7 @@ def read_by_child(path: Path, what: str) -> Any:  # noqa: ANN401, as the functio
     """
     size = path.stat().st_size
     seconds, memory = SECONDS + size // BYTES_A_SECOND, MEMORY + MEMORY_A_BYTE * size
-    places = json.dumps([str(Path(entry).absolute()) for entry in sys.path])
-    command = [sys.executable, "-I", "-c", CODE, places, what, str(path), str(seconds), str(memory)]
+    command = python_command(CODE, what, str(path), str(seconds), str(memory))
     environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}  # whose buffers would count
     try:
         child = subprocess.run(
@@ -90,8 +90,8 @@ def main() -> None:
 
     from pysim.trajectory.reader import damaged, read_run, read_whole, reported  # noqa: PLC0415
 
-    what, path = sys.argv[2], Path(sys.argv[3])
-    seconds, memory = int(sys.argv[4]), int(sys.argv[5])
+    what, path = sys.argv[1], Path(sys.argv[2])
+    seconds, memory = int(sys.argv[3]), int(sys.argv[4])
     with os.fdopen(os.dup(1), "wb") as out:
         os.dup2(2, 1)  # whatever prints, prints elsewhere
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
