@@ -1,0 +1,105 @@
+"""Joints with dry friction in motion: Newton's method of the convex step reaches their sticking ranges of 10⁻¹⁰ rad.
+
+Oracle: the number of iterations of a method that converges, and no step that is repeated in shorter ones.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from pysim import _engine
+from tests.contact.body_scenes import GROUND, world
+
+H = 4e-3  # [s]
+ITERATIONS, REPEATED, FAILED = 0, 1, 3  # places in the memory of a world
+LEGS = 4
+
+
+def walker(friction: float, knee: float) -> str:
+    """A trunk on four legs of two hinges with springs and dry friction [N·m], whose feet collide with the ground."""
+    text = """
+[[body]]
+name = "trunk"
+shape = { box = [0.4, 0.2, 0.1] }
+mass = 6
+[[joint]]
+name = "trunk moves"
+type = "free"
+child = "trunk"
+start = { xyz = [0, 0, 0.37] }
+"""
+    for k in range(LEGS):
+        x, y = 0.2 * (1 - 2 * (k // 2)), 0.1 * (1 - 2 * (k % 2))
+        text += f"""
+[[body]]
+name = "thigh {k}"
+shape = {{ capsule = {{ radius = 0.02, length = 0.2 }}, at = {{ xyz = [0, 0, -0.1] }} }}
+mass = 1
+[[joint]]
+name = "hip {k}"
+type = "revolute"
+axis = [0, 1, 0]
+parent = "trunk"
+child = "thigh {k}"
+at = {{ xyz = [{x}, {y}, 0] }}
+friction = {friction}
+stiffness = 35
+damping = 0.5
+armature = 0.005
+rest = 0.6
+start = 0.6
+[[body]]
+name = "shank {k}"
+shape = {{ sphere = {{ radius = 0.02 }}, at = {{ xyz = [0, 0, -0.2] }} }}
+collision = true
+mass = 0.2
+[[joint]]
+name = "knee {k}"
+type = "revolute"
+axis = [0, 1, 0]
+parent = "thigh {k}"
+child = "shank {k}"
+at = {{ xyz = [0, 0, -0.2] }}
+friction = {knee}
+stiffness = 35
+damping = 0.5
+armature = 0.005
+rest = -1.2
+start = -1.2
+"""
+    return text + GROUND
+
+
+@pytest.mark.parametrize("scale", [1.0, 30.0])
+def test_newtons_method_reaches_the_sticking_range_of_joints(
+    tmp_path: Path, rng: np.random.Generator, scale: float
+) -> None:
+    scene = world(tmp_path, walker(0.3 * scale, 1.0 * scale), surface="friction = 0.6")
+    assert scene.contacts is not None
+    worlds, nv = 16, scene.model.nv
+    q = np.tile(scene.state.q, (worlds, 1))
+    v = np.zeros((worlds, nv))
+    memory = np.zeros((worlds, scene.contacts.engine.memory_numbers))
+    rounds, steps = 40, 5
+    for _ in range(rounds):
+        controls = np.zeros((worlds, steps, nv))
+        controls[..., 6:] = scale * rng.uniform(-3, 3, (worlds, 1, nv - 6))
+        found = _engine.advance_contacts(
+            scene.contacts.engine,
+            q,
+            v,
+            np.array([0.0]),
+            np.array([H]),
+            np.array([steps]),
+            scene.actuation,
+            memory=memory,
+            controls=controls,
+            reports=False,
+        )
+        q, v = found[0][0], found[1][0]
+    assert not memory[:, FAILED].any()
+    assert memory[:, REPEATED].sum() <= 1e-3 * worlds * rounds * steps
+    assert memory[:, ITERATIONS].sum() < 9 * worlds * rounds * steps
