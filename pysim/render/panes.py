@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 from math import ceil, sqrt
 from typing import TYPE_CHECKING, Any
 
@@ -40,18 +41,17 @@ class Canvas:
 def rectangles(options: RenderOptions) -> list[Rectangle]:
     """Return the views of a picture, each left, bottom, right and top in 0…1; the first is the main one."""
     count = 1 + len(options.views)
-    columns = ceil(sqrt(count))
-    rows = ceil(count / columns)
+    rows = ceil(count / ceil(sqrt(count)))
     width = 1.0 - STRIP if options.plots else 1.0
-    return [
-        (
-            width * (k % columns) / columns,
-            1 - (k // columns + 1) / rows,
-            width * (k % columns + 1) / columns,
-            1 - (k // columns) / rows,
-        )
-        for k in range(count)
-    ]
+    found: list[Rectangle] = []
+    for row in range(
+        rows
+    ):  # the rows above have fewer views than those below where they differ, and fill the width
+        columns = count // rows + (row >= rows - count % rows)
+        bottom, top = 1 - (row + 1) / rows, 1 - row / rows
+        ends = [width * k / columns for k in range(columns + 1)]
+        found += [(left, bottom, right, top) for left, right in pairwise(ends)]
+    return found
 
 
 def pane_size(rectangle: Rectangle, width: float, height: float) -> tuple[int, int]:

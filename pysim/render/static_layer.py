@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 READ, DRAW = 0x8CA8, 0x8CA9  # GL_READ_FRAMEBUFFER, GL_DRAW_FRAMEBUFFER
 COLOR, DEPTH = 0x4000, 0x0100  # GL_COLOR_BUFFER_BIT, GL_DEPTH_BUFFER_BIT
+SCISSOR = 0x0C11  # GL_SCISSOR_TEST
 NEAREST = 0x2600  # GL_NEAREST
 UNSIGNED_CHAR = 3  # VTK_UNSIGNED_CHAR
 DEPTH_BITS = 32  # as in vtkOpenGLRenderWindow: depths are copied between equal formats alone
@@ -112,6 +113,9 @@ class StaticLayer:
         window = self._plotter.render_window
         width, height = window.GetSize()
         state, whole = window.GetState(), (0, width, 0, height)
+        # A copy is limited to the scissor's rectangle, which is that of the last renderer: of plots, or of a view.
+        scissor = state.GetEnumState(SCISSOR)
+        state.SetEnumState(SCISSOR, False)
         state.PushFramebufferBindings()
         source.Bind(READ)
         source.ActivateReadBuffer(0)
@@ -119,6 +123,7 @@ class StaticLayer:
         target.ActivateDrawBuffer(0)
         target.Blit(whole, whole, COLOR | DEPTH, NEAREST)
         state.PopFramebufferBindings()
+        state.SetEnumState(SCISSOR, scissor)
 
 
 def _render_without(window: Any, actors: Sequence[Actor]) -> None:  # noqa: ANN401, VTK has no types

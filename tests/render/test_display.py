@@ -137,6 +137,28 @@ def test_a_window_is_clicked_dragged_resized_and_closed(screen: Screen, tmp_path
             program.kill()
 
 
+def test_the_scene_is_drawn_beside_plots_while_it_plays(screen: Screen, tmp_path: Path) -> None:
+    path = tmp_path / "cart.h5"
+    cart(render={"size": [640, 360], "azimuth": -90.0, "speed": 0.02}).save(path)
+    command = [sys.executable, "-c", CODE, "view", str(path), "--plot", "q"]
+    with subprocess.Popen(command, env=screen.environment, stderr=subprocess.PIPE) as program:
+        try:
+            screen.wait(lambda: screen.red() > 0, "no box")
+            first = screen.red()
+            screen.wait(lambda: screen.red() > first + 10, "the box does not move")
+            for _ in range(12):
+                time.sleep(0.1)
+                picture = screen.picture()[:360, :640]
+                assert (picture.max(axis=-1) > 20).mean() > 0.99
+                assert red(picture[:, :384]).sum() > 100
+            window = screen.do("search", "--onlyvisible", "--name", "^pysim").split()[0]
+            screen.do("windowfocus", window)
+            screen.do("key", "--window", window, "Escape")
+            assert program.wait(PATIENCE) == 0
+        finally:
+            program.kill()
+
+
 def test_a_display_that_cannot_be_reached_is_named(tmp_path: Path) -> None:
     path = tmp_path / "cart.h5"
     cart(render={"size": [320, 200]}).save(path)

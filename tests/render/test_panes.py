@@ -16,6 +16,7 @@ from pysim.render import movie, still
 from pysim.render.captions import letters
 from pysim.render.movie import frame_times
 from pysim.render.options import render_options
+from pysim.render.panes import STRIP, rectangles
 from pysim.render.player import Player
 from pysim.render.view import Viewer
 from pysim.render.window import capture, offscreen
@@ -80,6 +81,45 @@ def test_several_views_show_the_body_from_their_directions() -> None:
     with pytest.raises(TrajectoryError) as caught:
         still(cart(), views=("fornt",), **SMALL)
     assert str(caught.value) == "render: views: 'fornt': unknown view; did you mean 'front'?"
+
+
+@pytest.mark.parametrize("plots", [(), ("q",)])
+@pytest.mark.parametrize("count", range(1, 8))
+def test_views_and_plots_fill_the_picture(count: int, plots: tuple[str, ...]) -> None:
+    """Oracle: every pixel lies in one view, or in the strip of plots."""
+    width, height = 840, 420
+    covered = np.zeros((height, width), int)
+    options = render_options(cart(), views=("front",) * (count - 1), plots=plots)
+    for left, bottom, right, top in rectangles(options):
+        x0, y0, x1, y1 = (
+            round(x) for x in (left * width, bottom * height, right * width, top * height)
+        )
+        covered[y0:y1, x0:x1] += 1
+    split = round((1 - STRIP) * width) if plots else width
+    assert (covered[:, :split] == 1).all()
+    assert (covered[:, split:] == 0).all()
+
+
+def test_three_views_leave_no_part_black() -> None:
+    image = still(cart(), views=("front", "top"), label=False, **WIDE)
+    assert (image.max(axis=-1) > 60).all()
+
+
+@pytest.mark.parametrize(
+    ("views", "plots"), [(("front",), ()), (("front", "top"), ()), ((), ("q",)), (("top",), ("q",))]
+)
+def test_views_and_plots_are_whole_in_moving_pictures(
+    views: tuple[str, ...], plots: tuple[str, ...]
+) -> None:
+    """Oracle: the picture drawn at once; a moving one is drawn over what rests from the second on."""
+    run = cart()
+    options = render_options(run, views=views, plots=plots, **WIDE)
+    with offscreen(options) as plotter:
+        player = Player(plotter, run, options)
+        for time in (0.0, 0.1, 0.2, 0.3):
+            player.show(time)
+            moving = capture(plotter, options, player.draw)
+        np.testing.assert_array_equal(moving, capture(plotter, options))
 
 
 def test_plots_have_a_line_at_the_present_time() -> None:
