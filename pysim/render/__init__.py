@@ -1,6 +1,7 @@
 """Pictures of a trajectory: still, movie, interactive view, plots; and a window in which a model is posed.
 
-Drawing needs no engine and no scene: what is drawn comes from the trajectory and its meshes. Posing needs a model.
+Drawing needs no engine and no scene: what is drawn comes from the trajectory and its meshes. A model or a
+scene is drawn at its start, by `still`, and posed, by `view`.
 PyVista, trimesh, imageio and matplotlib load when the first picture is drawn.
 """
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pysim.render import colors
-from pysim.render.meshes import OF_MOVIES, body_meshes, decimated
+from pysim.render.meshes import OF_MOVIES, body_meshes, decimated, merged
 from pysim.trajectory.interpolation import pose_matrices
 
 if TYPE_CHECKING:
@@ -37,10 +37,10 @@ class Ghost:
     ) -> None:
         self._trajectory = trajectory
         self._actors = {}
-        for body, mesh in body_meshes(trajectory, options).items():
+        for body, meshes in body_meshes(trajectory, options).items():
             if body < 0:
                 continue
-            bare = decimated(mesh, OF_MOVIES)
+            bare = decimated(merged(meshes), OF_MOVIES)
             bare.point_data.remove("rgba")
             actor = plotter.add_mesh(
                 bare,

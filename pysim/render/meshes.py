@@ -1,8 +1,9 @@
 """Triangle meshes of shapes: primitives, and mesh files read by trimesh, with their colours.
 
-The shapes of a body become one mesh in the body's frame with a colour for each point, so that a body takes one draw
-call. Without a GPU, the time of a drawing is proportional to the number of triangles: moving pictures leave out those
-that matter least, at smooth places; edges and the normals of the remaining points are unchanged.
+The opaque shapes of a body become one mesh in the body's frame with a colour for each point, so that a body takes one
+draw call. Translucent ones remain meshes of their own: their depths are not drawn, and they are sorted by distance.
+Without a GPU, the time of a drawing is proportional to the number of triangles: moving pictures leave out those that
+matter least, at smooth places; edges and the normals of the remaining points are unchanged.
 """
 
 from __future__ import annotations
@@ -54,8 +55,11 @@ class Part:
     color: tuple[float, ...] | None
 
 
-def body_meshes(trajectory: Trajectory, options: RenderOptions) -> dict[int, Mesh]:
-    """Return one mesh a body (-1: the world), in its frame [m], with point data `rgba`."""
+def body_meshes(trajectory: Trajectory, options: RenderOptions) -> dict[int, list[Mesh]]:
+    """Return the meshes of a body (-1: the world), in its frame [m], with point data `rgba`.
+
+    The opaque shapes are one mesh, the first, and each translucent shape is one.
+    """
     pieces: dict[int, list[Mesh]] = {}
     read: dict[str, list[Part]] = {}
     missing: dict[str, None] = {}
@@ -79,7 +83,18 @@ def body_meshes(trajectory: Trajectory, options: RenderOptions) -> dict[int, Mes
             ]
     if missing:
         _warn_of_missing(trajectory, list(missing))
-    return {body: _merged(meshes) for body, meshes in pieces.items()}
+    return {body: _merged_opaque(meshes) for body, meshes in pieces.items()}
+
+
+def _merged_opaque(meshes: list[Mesh]) -> list[Mesh]:
+    opaque = [mesh for mesh in meshes if is_opaque(mesh)]
+    translucent = [mesh for mesh in meshes if not is_opaque(mesh)]
+    return [merged(opaque), *translucent] if opaque else translucent
+
+
+def is_opaque(mesh: Mesh) -> bool:
+    """Return whether no point of a mesh is translucent."""
+    return bool(mesh.point_data["rgba"][:, 3].min() == 255)
 
 
 def box_of_joints(trajectory: Trajectory, body: int) -> Mesh:
@@ -272,16 +287,18 @@ def _placed(part: Part, entry: Mapping[str, Any]) -> Mesh:
     return placed
 
 
-def _merged(meshes: list[Mesh]) -> Mesh:
+def merged(meshes: list[Mesh]) -> Mesh:
     """Return all points and triangles in one mesh."""
     import pyvista as pv
 
+    if len(meshes) == 1:
+        return meshes[0]
     starts = np.cumsum([0, *(mesh.n_points for mesh in meshes)])
     faces = [mesh.regular_faces + start for mesh, start in zip(meshes, starts, strict=False)]
-    merged = pv.PolyData.from_regular_faces(
+    whole = pv.PolyData.from_regular_faces(
         np.concatenate([mesh.points for mesh in meshes]), np.concatenate(faces)
     )
-    merged.point_data["rgba"] = np.concatenate([mesh.point_data["rgba"] for mesh in meshes])
-    merged.point_data["Normals"] = np.concatenate([mesh.point_data["Normals"] for mesh in meshes])
-    merged.point_data.active_normals_name = "Normals"
-    return merged
+    whole.point_data["rgba"] = np.concatenate([mesh.point_data["rgba"] for mesh in meshes])
+    whole.point_data["Normals"] = np.concatenate([mesh.point_data["Normals"] for mesh in meshes])
+    whole.point_data.active_normals_name = "Normals"
+    return whole

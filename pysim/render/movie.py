@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pysim.errors import PysimError, TrajectoryError
+from pysim.render.drawable import motion_of
 from pysim.render.encoder import Encoder
 from pysim.render.frame_worker import FrameWorkers, workers_for
 from pysim.render.meshes import OF_MOVIES
@@ -46,6 +47,8 @@ def movie(
     (made even, as video needs). `progress` is called with frames done and frames in all. The frames of longer movies
     are drawn by several processes, one for each core. The bodies of `others`, further runs, are drawn translucent.
     """
+    motion_of(trajectory, "movie")
+    others = [motion_of(run, "movie: others") for run in others]
     chosen = _even(render_options(trajectory, **options))
     if Path(path).suffix.lower() == ".gif" and chosen.fps > GIF_FASTEST:
         problem = f"a gif shows at most {GIF_FASTEST} frames a second, got {chosen.fps:g}"

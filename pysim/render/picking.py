@@ -25,12 +25,13 @@ def body_at(player: Player, x: float, y: float) -> tuple[int, Array] | None:
     picker = vtkCellPicker()
     picker.SetTolerance(TOLERANCE)
     picker.PickFromListOn()
-    for actor in player.actors.values():
+    bodies = [(body, actor) for body, actors in player.actors.items() for actor in actors]
+    for _, actor in bodies:
         picker.AddPickList(actor)
     picker.Pick(x, y, 0, player.plotter.renderer)
     found = picker.GetActor()
     point = np.array(picker.GetPickPosition())
-    return next(((b, point) for b, actor in player.actors.items() if actor is found), None)
+    return next(((body, point) for body, actor in bodies if actor is found), None)
 
 
 def point_on_plane(player: Player, x: float, y: float, through: Array) -> Array:

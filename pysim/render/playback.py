@@ -103,8 +103,8 @@ class PlaybackWindow(InteractiveWindow):
 
     def _light(self, light: tuple[float, float]) -> None:
         if self.picked is not None:
-            prop = self.player.actors[self.picked].prop
-            prop.ambient, prop.diffuse = light
+            for actor in self.player.actors[self.picked]:
+                actor.prop.ambient, actor.prop.diffuse = light
 
     def _toggle_marks(self, kind: str) -> None:
         self.player.annotations.toggle(kind)

@@ -19,7 +19,7 @@ from pysim.render.fitting_plan import Planner
 from pysim.render.fittings import Fittings
 from pysim.render.ghosts import Ghost, ghost_color
 from pysim.render.ground import Ground
-from pysim.render.meshes import body_meshes, decimated
+from pysim.render.meshes import body_meshes, decimated, is_opaque, merged
 from pysim.render.orbit import Orbit
 from pysim.render.panes import SideViews, make_transparent, pane_size, rectangles
 from pysim.render.plot import run_labels
@@ -66,8 +66,11 @@ class Player:
         self.stage = upright(trajectory.header.gravity)
         self.meshes = body_meshes(trajectory, options)
         self._left_out = left_out
-        self._coarse = {body: decimated(m, left_out) for body, m in self.meshes.items()}
-        self._hulls = {body: hull(mesh) for body, mesh in self.meshes.items()}
+        self._coarse = {
+            body: [decimated(mesh, left_out) for mesh in meshes]
+            for body, meshes in self.meshes.items()
+        }
+        self._hulls = {body: hull(merged(meshes)) for body, meshes in self.meshes.items()}
         self._moving = [(body, points) for body, points in self._hulls.items() if body >= 0]
         if not (self._moving or options.frames or options.trails):
             _warn_of_nothing(trajectory)
@@ -129,8 +132,9 @@ class Player:
     def pose(self, matrices: Array) -> None:
         """Move bodies to the poses (nbodies + 1, 4, 4); the last, index −1, is the world's."""
         self._posed = matrices
-        for body, actor in self.actors.items():
-            actor.user_matrix = matrices[body]
+        for body, actors in self.actors.items():
+            for actor in actors:
+                actor.user_matrix = matrices[body]
         if self._ground:
             self._ground.show(matrices)
         self.fittings.show(matrices, self.values)
@@ -179,8 +183,10 @@ class Player:
 
     def set_detail(self, *, fine: bool) -> None:
         """Draw all triangles of the bodies, or those that moving pictures keep."""
-        for body, actor in self.actors.items():
-            actor.mapper.dataset = self.meshes[body] if fine else self._coarse[body]
+        for body, actors in self.actors.items():
+            meshes = self.meshes[body] if fine else self._coarse[body]
+            for actor, mesh in zip(actors, meshes, strict=True):
+                actor.mapper.dataset = mesh
 
     def toggle_trails(self) -> None:
         """Hide the trails, or show them again."""
@@ -212,11 +218,15 @@ class Player:
         drawn = options.ground and not options.transparent
         self._ground = Ground(plotter, extent, self.stage) if drawn else None
         if self._ground and options.shadows:
-            self._ground.cast_shadows(plotter, self._coarse, self._left_out)
-        self.actors = {body: self._add(mesh) for body, mesh in self._coarse.items()}
+            solids = {body: merged(meshes) for body, meshes in self._coarse.items()}
+            self._ground.cast_shadows(plotter, solids, self._left_out)
+        self.actors = {body: [*map(self._add, meshes)] for body, meshes in self._coarse.items()}
         self.fittings = Fittings(plotter, self._plan)
         resting = [*self.fittings.resting, *(self._ground.resting if self._ground else ())]
-        self._layer = StaticLayer(plotter, resting + [self.actors[b] for b in self.actors if b < 0])
+        # What is translucent is drawn after what moves, which may be behind it.
+        world = zip(self.actors.get(-1, ()), self._coarse.get(-1, ()), strict=True)
+        resting += [actor for actor, mesh in world if is_opaque(mesh)]
+        self._layer = StaticLayer(plotter, resting)
         self.annotations = Annotations(plotter, self.trajectory, extent.size)
         self.ghosts = [Ghost(plotter, run, options, k) for k, run in enumerate(self._others)]
         length = TRIAD * extent.size

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -12,11 +11,13 @@ import numpy as np
 
 from pysim.errors import PysimError, TrajectoryError
 from pysim.render import colors
+from pysim.render.drawable import motion_of
 from pysim.render.output import replacing
 from pysim.render.quantities import Quantity, default_patterns, select
 from pysim.render.window import has_display
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from os import PathLike
 
     from matplotlib.axes import Axes
@@ -84,7 +85,8 @@ def plot(
         TrajectoryError: a name that matches nothing, a run without rows, or too short for a spectrum.
         PysimError: the file cannot be written, or there is no display.
     """
-    runs = list(trajectory) if isinstance(trajectory, Sequence) else [trajectory]
+    given = list(trajectory) if isinstance(trajectory, (list, tuple)) else [trajectory]
+    runs = [motion_of(run, "plot") for run in given]
     panels, x_title = panels_of(runs, names, against=against, spectrum=spectrum)
     with replacing(path, PLOTS) as draft:
         if draft is None:

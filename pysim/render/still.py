@@ -1,4 +1,4 @@
-"""Still pictures of one instant of a trajectory."""
+"""Still pictures of one instant of a trajectory, or of the start of a model or scene."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pysim.errors import PysimError, TrajectoryError
+from pysim.render.drawable import motion_of, to_trajectory
 from pysim.render.options import render_options
 from pysim.render.output import replacing
 from pysim.render.player import Player
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from pysim.render.drawable import Drawable
     from pysim.render.options import RenderOptions
     from pysim.render.pyvista_types import Plotter
     from pysim.trajectory import Trajectory
@@ -27,21 +29,24 @@ IMAGES = (".png", ".jpg", ".jpeg", ".webp", ".bmp", ".tif", ".tiff")
 
 
 def still(
-    trajectory: Trajectory,
+    trajectory: Drawable,
     path: str | PathLike[str] | None = None,
     time: float | None = None,
     *,
     others: Sequence[Trajectory] = (),
     **options: Any,  # noqa: ANN401, see RenderOptions
 ) -> NDArray[np.uint8]:
-    """Draw the trajectory at `time` [s] (None: its end), write `path` and return the pixels.
+    """Draw a trajectory at `time` [s] (None: its end), write `path` and return the pixels.
 
-    Options are those of `RenderOptions`. The bodies of `others`, further runs, are drawn translucent. The pixels are
-    (height, width, 3).
+    A `Model` or a `Scene` is drawn at its start. Options are those of `RenderOptions`. The bodies of `others`, further
+    runs, are drawn translucent. The pixels are (height, width, 3).
 
     Raises:
         TrajectoryError: the run has no such time.
+        PysimError: what is given cannot be drawn, or the file cannot be written.
     """
+    trajectory = to_trajectory(trajectory, "still")
+    others = [motion_of(run, "still: others") for run in others]
     if time is not None and len(trajectory):
         first, last = trajectory.t[[0, -1]]
         slack = 1e-9 * (last - first)

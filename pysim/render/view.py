@@ -13,26 +13,31 @@ ends that.
 from __future__ import annotations
 
 import sys
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from pysim.errors import PysimError
+from pysim.mechanism.model import Model
 from pysim.render.camera import framing_camera
 from pysim.render.controls import Slider
+from pysim.render.drawable import motion_of, to_trajectory
 from pysim.render.interactive import MARGIN, check_display, open_plotter
 from pysim.render.meshes import OF_WINDOWS
 from pysim.render.options import OF_PICTURES, render_options
 from pysim.render.picking import state_of_body
 from pysim.render.playback import BAR, PlaybackWindow
 from pysim.render.player import Player
+from pysim.render.posing import pose
 from pysim.scene.toml.key_edit import write_keys
+from pysim.simulation.loading import Scene
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from pysim.render.drawable import Drawable
     from pysim.render.options import RenderOptions
     from pysim.render.plot_strip import PlotStrip
     from pysim.render.pyvista_types import Plotter
@@ -200,19 +205,28 @@ class _CurveControl:
 
 
 def view(
-    trajectory: Trajectory,
+    trajectory: Drawable,
     *,
     others: Sequence[Trajectory] = (),
     scene: Path | None = None,
     **options: Any,  # noqa: ANN401, see RenderOptions
 ) -> None:
-    """Open a window that plays the trajectory; options are those of `RenderOptions`.
+    """Open a window that plays a trajectory, or poses a `Model` or a `Scene`; options are those of `RenderOptions`.
 
     The bodies of `others`, further runs, are drawn translucent, in a colour for each run. A key writes the view into
     the file of a `scene`.
     """
     check_display()
-
+    if isinstance(trajectory, Scene):
+        spec = trajectory.spec
+        render = asdict(spec.render)
+        pose(trajectory.model, trajectory.state, render=render, blocks=spec.blocks, **options)
+        return
+    if isinstance(trajectory, Model):
+        pose(trajectory, **options)
+        return
+    trajectory = to_trajectory(trajectory, "view")
+    others = [motion_of(run, "view: others") for run in others]
     chosen = render_options(trajectory, **{**options, **OF_PICTURES})
     plotter = open_plotter(chosen.size)
     viewer = Viewer(plotter, trajectory, chosen, others, scene)

@@ -155,7 +155,7 @@ def test_a_large_mesh_has_fewer_triangles_in_motion_and_looks_the_same(tmp_path:
         with offscreen(options) as plotter:
             player = Player(plotter, trajectory, options, left_out=left_out)
             pictures.append(capture(plotter, options).astype(int))
-            counts.append(player.actors[0].mapper.dataset.n_cells)
+            counts.append(player.actors[0][0].mapper.dataset.n_cells)
     assert counts[1] < 0.65 * counts[0]
     assert np.abs(pictures[0] - pictures[1]).mean() < 0.2
 

@@ -85,7 +85,7 @@ def test_a_drag_of_a_slider_poses_the_joint(arm: Poser) -> None:
     arm.move(end + 100, 0.0)
     arm.release()
     assert arm.q[0] == pytest.approx(1.5)
-    matrix = arm.player.actors[0].user_matrix
+    matrix = arm.player.actors[0][0].user_matrix
     np.testing.assert_allclose(matrix, forward_kinematics(arm.model, arm.q)[0], atol=1e-12)
     assert (capture(arm.plotter, arm.player.options) != before).any()
 

@@ -13,10 +13,14 @@ import numpy as np
 import pytest
 import trimesh  # noqa: TID253, makes the meshes
 
+import pysim
 from pysim.errors import PysimError, PysimWarning, TrajectoryError
-from pysim.render import meshes, still
+from pysim.render import meshes, movie, plot, still
 from pysim.render.meshes import Part, box_of_joints, mesh_parts, primitive
-from pysim.render.window import downsampled
+from pysim.render.options import render_options
+from pysim.render.picking import body_at
+from pysim.render.player import Player
+from pysim.render.window import capture, downsampled, offscreen
 from pysim.shapes import Geometry, Shape
 from pysim.trajectory import Trajectory
 from tests.render.scenes import SMALL, cart, drawn, moving, place, red
@@ -133,6 +137,97 @@ def test_a_translucent_body_lets_another_shine_through() -> None:
     glass = drawn(Shape("box", (0.6, 0.6, 0.6)), color=(1.0, 1.0, 1.0, 0.2))
     image = still(moving(np.zeros((2, 3)), glass, world=[ball]), **SMALL).astype(int)
     assert (image[..., 0] - image[..., 2] > 40).sum() > 200
+
+
+@pytest.mark.parametrize("role", ["body", "world"])
+def test_a_translucent_shape_leaves_the_depth_of_the_opaque_ones(role: str) -> None:
+    """Oracle: the opaque shapes on a body of their own; the box hides the ball, the glass is beside both."""
+    box = drawn(Shape("box", (0.4, 0.4, 0.4)), place(0, -0.5), color=(0.1, 0.1, 0.9, 1.0))
+    ball = drawn(Shape("sphere", (0.1,)), place(0, 0, -0.1), color=(0.9, 0.1, 0.1, 1.0))
+    glass = drawn(Shape("sphere", (0.1,)), place(0.8), color=(0.2, 0.9, 0.2, 0.4))
+    other = drawn(Shape("sphere", (0.1,)), place(-0.8))
+    for order in ((box, ball, glass), (glass, ball, box), (ball, glass, box)):
+        own, world = ((*order, other), ()) if role == "body" else ((other,), order)
+        image = still(moving(np.zeros((2, 3)), *own, world=world), azimuth=-90.0, **SMALL)
+        assert not red(image).any()
+        green = (image[..., 1].astype(int) - image[..., 0] > 30) & (image[..., 1] > 90)
+        assert green.sum() > 30
+
+
+def test_a_translucent_wall_shows_what_moves_behind_it_in_moving_pictures() -> None:
+    """Oracle: the picture drawn at once."""
+    wall = drawn(Shape("box", (3.0, 0.02, 1.0)), place(0, -0.5, 0.5), color=(0.9, 0.9, 1.0, 0.4))
+    box = drawn(Shape("box", (0.4, 0.3, 0.3)), color=(0.9, 0.1, 0.1, 1.0))
+    way = np.column_stack([np.linspace(0, 1, 11), np.zeros(11), np.full(11, 0.15)])
+    run = moving(way, box, world=[wall])
+    options = render_options(run, azimuth=-90.0, **SMALL)
+    with offscreen(options) as plotter:
+        player = Player(plotter, run, options)
+        for time in (0.0, 0.1, 0.2):
+            player.show(time)
+            moved = capture(plotter, options, player.draw)
+        np.testing.assert_allclose(moved, capture(plotter, options), atol=2)
+
+
+def test_a_translucent_shape_is_picked_with_its_body() -> None:
+    glass = drawn(Shape("sphere", (0.3,)), color=(0.9, 0.1, 0.1, 0.4))
+    base = drawn(Shape("box", (0.4, 0.4, 0.1)), place(0, 0, -0.4))
+    run = moving(np.zeros((2, 3)), base, glass)
+    options = render_options(run, azimuth=-90.0, **SMALL)
+    with offscreen(options) as plotter:
+        player = Player(plotter, run, options)
+        capture(plotter, options)
+        found = body_at(player, 80, 70)
+    assert found is not None
+    assert found[0] == 0
+
+
+def test_a_model_and_a_scene_are_drawn_at_their_start(tmp_path: Path) -> None:
+    """Oracle: the picture of a run's first row."""
+    path = ROOT / "scenes" / "double_pendulum.toml"
+    scene, model = pysim.load_scene(path), pysim.load_model(path)
+    first = Trajectory.of(model, [0.0], scene.state.q[None], name=scene.spec.name)
+    options: dict[str, Any] = {**SMALL, "azimuth": -90.0, "trails": ()}
+    expected = still(first, **options)
+    np.testing.assert_array_equal(still(scene, tmp_path / "scene.png", **options), expected)
+    assert (tmp_path / "scene.png").is_file()
+    assert still(model, **options).std() > 5
+    with pytest.raises(TrajectoryError) as caught:
+        still(scene, time=1.0)
+    assert str(caught.value) == "double pendulum: has no t = 1 s; give a time from 0 to 0 s"
+
+
+@pytest.mark.parametrize(
+    ("given", "text"),
+    [
+        ("run.h5", "a Trajectory, a Model or a Scene, got a str; pass pysim.load_trajectory('run.h5')"),
+        (
+            [1.0],
+            "a Trajectory, a Model or a Scene, got a list; pass what pysim.simulate or pysim.load_trajectory returns",
+        ),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_drawn_is_rejected(given: Any, text: str) -> None:
+    with pytest.raises(PysimError) as caught:
+        still(given, **SMALL)
+    assert str(caught.value) == f"still: needs {text}"
+
+
+def test_movies_and_plots_need_a_motion(tmp_path: Path) -> None:
+    path = ROOT / "scenes" / "double_pendulum.toml"
+    scene, model = pysim.load_scene(path), pysim.load_model(path)
+    remedies = ((scene, "Scene; pass pysim.simulate(scene)"),)
+    remedies += ((model, "Model; pass pysim.Trajectory.of(model, t, q)"),)
+    for given, text in remedies:
+        with pytest.raises(PysimError) as caught:
+            movie(given, tmp_path / "scene.mp4")  # type: ignore[arg-type]
+        assert str(caught.value) == f"movie: needs a Trajectory, got a {text}"
+        with pytest.raises(PysimError) as caught:
+            plot(given, tmp_path / "scene.png")  # type: ignore[arg-type]
+        assert str(caught.value) == f"plot: needs a Trajectory, got a {text}"
+        with pytest.raises(PysimError) as caught:
+            still(cart(), others=[given], **SMALL)
+        assert str(caught.value) == f"still: others: needs a Trajectory, got a {text}"
 
 
 def test_without_shapes_there_is_still_a_picture() -> None:

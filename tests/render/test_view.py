@@ -418,10 +418,10 @@ def test_a_slow_window_is_drawn_coarsely_while_it_changes_and_finely_at_rest(
         counts = []
         for elapsed in (0.0, 0.1, REST, 0.1):
             seen.draw(elapsed)
-            counts.append(seen.player.actors[0].mapper.dataset.n_cells)
+            counts.append(seen.player.actors[0][0].mapper.dataset.n_cells)
         seen.seek(0.5)
         seen.draw()
-        counts.append(seen.player.actors[0].mapper.dataset.n_cells)
+        counts.append(seen.player.actors[0][0].mapper.dataset.n_cells)
     fine, coarse = max(counts), min(counts)
     assert counts == [coarse, coarse, fine, fine, coarse]
     assert coarse < 0.4 * fine
@@ -465,7 +465,7 @@ def test_a_picture_drawn_over_what_rests_is_the_whole_picture() -> None:
                 np.testing.assert_array_equal(layered, capture(plotter, options))
 
         compare()
-        player.actors[-1].prop.ambient = 0.9
+        player.actors[-1][0].prop.ambient = 0.9
         compare()
         player.orbit.turn(0.3, 0.1)
         player.aim()
