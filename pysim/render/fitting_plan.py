@@ -223,8 +223,9 @@ class Planner:
             travel = np.abs(place @ direction - rest[k]).max()
             half = 0.5 * self._extent(b, at_b, direction)
             length = max(1.3 * travel + half, 0.1 * self._size)
-            side = -1.0 if at_a[:3, :3] @ direction @ self._up >= -1e-9 else 1.0
             middle = at_a[:3, 3] + rest[k] * (at_a[:3, :3] @ direction)
+            side, gap = self._side_of_anchor(a, at_a[:3, :3] @ direction, middle)
+            length = max(length, gap)
             reach = length * (at_a[:3, :3] @ direction)
             if a < 0 and (middle + side * reach) @ self._up < self._floor():
                 side = -side
@@ -239,6 +240,20 @@ class Planner:
             if a < 0:
                 width = 3.2 * self.plan.lines[-1].radius
                 self._add_fixed(a, pose, "plate", (width, 0.12 * width), colors.WORLD)
+
+    def _side_of_anchor(self, a: int, direction: Array, middle: Array) -> tuple[float, float]:
+        """Return on which side along a direction of body A a joint's spring is anchored, and how far the body is there.
+
+        It is the side of the body's shapes, as a wheel's strut is anchored at the car above it; if the place is among
+        them, or in the world, the lower side.
+        """
+        if a in self._hulls and a >= 0:
+            heights = (self._hulls[a] - middle) @ direction
+            low, high = float(heights.min()), float(heights.max())
+            if low > 0 or high < 0:
+                return (1.0, low) if low > 0 else (-1.0, -high)
+        upward = self._poses[0, a, :3, :3] @ direction @ self._up
+        return (-1.0, 0.0) if upward >= -1e-9 else (1.0, 0.0)
 
     def _guide(self, along: Array, b: int, at_b: Array, thickness: float) -> None:
         """Draw the line along which a body slides in the world."""

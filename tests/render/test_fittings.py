@@ -126,6 +126,67 @@ def test_the_spring_of_a_joint_is_drawn_above_the_ground() -> None:
     assert bottom == pytest.approx(0.16)  # the upper face of the wrist, whose frame is below it
 
 
+CAR = """
+name = "car"
+
+[[ground]]
+plane = {{ normal = [0, 0, 1], offset = 0 }}
+
+[[body]]
+name = "chassis"
+shape = {{ box = {{ x = 2.4, y = 1.2, z = 0.4 }}, density = 300 }}
+
+[[joint]]
+name = "float"
+type = "free"
+parent = "world"
+child = "chassis"
+start = {{ {start} }}
+
+[[body]]
+name = "wheel"
+shape = {{ sphere = {{ radius = 0.3 }}, density = 300 }}
+collision = true
+
+[[joint]]
+name = "strut"
+type = "prismatic"
+parent = "chassis"
+child = "wheel"
+at = {{ xyz = [0.9, 0.7, {z}], rpy = [0, {pitch}, 0] }}
+axis = [0, 0, 1]
+stiffness = 25000
+damping = 2500
+
+[simulation]
+duration = 0.1
+step = 1e-3
+"""
+UPRIGHT, ON_ITS_BACK = "xyz = [0, 0, 2]", "xyz = [0, 0, 2], rpy = [3.14159, 0, 0]"
+
+
+@pytest.mark.parametrize("start", [UPRIGHT, ON_ITS_BACK])
+@pytest.mark.parametrize("pitch", [0.0, np.pi])
+@pytest.mark.parametrize("z", [-0.45, 0.45])
+def test_the_strut_of_a_wheel_is_anchored_at_the_car(
+    tmp_path: Path, start: str, pitch: float, z: float
+) -> None:
+    """Oracle: the spring lies between the wheel's centre and the box, in the car's frame."""
+    path = tmp_path / "car.toml"
+    path.write_text(CAR.format(start=start, z=z, pitch=pitch), "utf-8")
+    run = pysim.simulate(pysim.load_scene(path))
+    player, _ = actors(run, 0.05)
+    (line,) = player.fittings._lines
+    (coil,) = line.actors
+    first, last = ends(np.asarray(coil.user_matrix))
+    matrices = player._posed
+    into_car = np.linalg.inv(matrices[0])
+    anchor, wheel = (into_car[:3, :3] @ p + into_car[:3, 3] for p in (first, last))
+    np.testing.assert_allclose(wheel, into_car[:3, :3] @ matrices[1][:3, 3] + into_car[:3, 3])
+    assert np.sign(anchor[2] - wheel[2]) == -np.sign(z)
+    assert abs(anchor[2]) <= 0.2 + 1e-9
+
+
 def test_springs_and_pins_belong_to_the_picture_and_can_be_left_out() -> None:
     trajectory = cart(connections=[SPRING])
     wide, _ = actors(trajectory, 0.0)
