@@ -30,6 +30,7 @@ from pysim.elements.graph_types import (
     Callback,
     CompiledSignals,
     CoordinatePlace,
+    ExertedForce,
     GraphBlock,
     NoiseKey,
     RecordedSignal,
@@ -745,6 +746,7 @@ class GraphBuilder:
         coupled = [*forces.values(), *efforts, *rates]
         self._check_stages(coupled)
         readings, recorded = self._readings()
+        exerted = self._exerted_forces(readings)
         work = self._work_terms(readings)
         rows = [*coupled, *(node for _, node in work)]
         slopes, places = SignalDerivatives(self.symbols, self.groups, self._coupled).of(coupled)
@@ -776,6 +778,7 @@ class GraphBuilder:
                 if block.kind == "signal" and block.plugin is None
             ),
             self._state_names(),
+            exerted,
             tuple(term for term, _ in work),
             None if self._key is None else NoiseKey(self._key, self.seed),
             self._callbacks([block.name for block, _, _ in blocks]),
@@ -1059,6 +1062,18 @@ class GraphBuilder:
                 recorded.append(RecordedSignal(name, unit, len(nodes), 1, is_single=True))
                 nodes.append(self._effort(own))
         return nodes, tuple(recorded)
+
+    def _exerted_forces(self, readings: list[int]) -> tuple[ExertedForce, ...]:
+        """Add what forces and actuators on paths exert to the readings; return its places there."""
+        found = []
+        for block in sorted(self.blocks.values(), key=lambda own: own.kind == "actuator"):
+            if block.kind == "force" or (block.kind == "actuator" and block.is_path):
+                nodes = self.efforts(block)
+                acts = "path" if block.is_path else "coordinates" if block.coordinates else "frames"
+                own = block.coordinates if acts == "coordinates" else ()
+                found.append(ExertedForce(block.name, acts, len(readings), len(nodes), own))
+                readings += nodes
+        return tuple(found)
 
     # ------------------------------------------------------------------------------------------ programs
 

@@ -62,6 +62,17 @@ class RecordedSignal:
 
 
 @dataclass(frozen=True)
+class ExertedForce:
+    """What a force or actuator that depends on time or signals exerts: its columns among the readings."""
+
+    name: str
+    acts: str  # frames, path or coordinates
+    first: int
+    count: int
+    coordinates: tuple[CoordinatePlace, ...] = ()  # of a force on coordinates
+
+
+@dataclass(frozen=True)
 class WorkTerm:
     """Work of an element [J]: the integral at its place in the state, and a reading that adds to it."""
 
@@ -118,6 +129,7 @@ class CompiledSignals:
     begins: int  # blocks before these, which run at the start alone
     inputs: tuple[SceneInput, ...]  # signals given from outside
     state_names: tuple[str, ...]  # of the states of elements
+    exerted: tuple[ExertedForce, ...] = ()
     work: tuple[WorkTerm, ...] = ()
     noise: NoiseKey | None = None  # without one, nothing is random
     callbacks: tuple[Callback, ...] = ()  # in the order of their bits

@@ -1,12 +1,15 @@
 """Annotations that can be switched on: frames, joint axes, centres of mass, inertia ellipsoids, and forces as arrows.
 
 An inertia ellipsoid is that of a homogeneous solid with the body's mass and principal inertias: semi-axes
-a = √(5 (J − I₁)/m) with J = ½ (I₁ + I₂ + I₃), about the centre of mass. Arrows of forces have one scale for the run:
-the strongest is as long as `LONGEST` of the mechanism's size.
+a = √(5 (J − I₁)/m) with J = ½ (I₁ + I₂ + I₃), about the centre of mass. Arrows are drawn of the forces of contacts and
+loops, and of forces between frames, such as thrusts and drags, on their second frame. They have one scale for the run:
+the force that a share `USUAL` of the run's forces does not exceed is as long as `LONGEST` of the mechanism's size, and
+so are those beyond it, which impacts exert.
 """
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,7 +19,7 @@ from pysim.render.triads import Triad
 from pysim.trajectory.stored_rows import by_blocks
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -26,8 +29,9 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 TRIAD, AXIS, CENTRE = 0.07, 0.2, 0.012  # of the mechanism's size
-LONGEST = 0.3  # length of the strongest force, likewise
-CONTACT, LOOP = "#e07a1f", "#7b4fb5"
+LONGEST = 0.3  # length of a strong force, likewise
+USUAL = 0.95
+CONTACT, LOOP, FORCE = "#e07a1f", "#7b4fb5", "#2a8f5b"
 
 
 class Annotations:
@@ -41,7 +45,8 @@ class Annotations:
         self._fixed: dict[str, list[tuple[int, Array, Any]]] = {}  # body, pose, actor
         self._triads: list[Triad] | None = None
         self._arrows: list[tuple[Any, Any]] = []  # shaft, tip
-        self._strongest = _strongest(trajectory)
+        self._wrenches = list(_wrenches(trajectory))
+        self._strong = _strong_force(trajectory, self._wrenches)
 
     def toggle(self, kind: str) -> bool:
         """Show a kind of marks, or hide it; return whether it is shown."""
@@ -120,23 +125,33 @@ class Annotations:
             body, at = entry["frames"][1]
             frame = matrices[body] @ np.array(at, float)
             yield frame[:3, 3], frame[:3, :3] @ wrench[:3], LOOP
+        numbers = run.element_forces[row] if self._wrenches else ()
+        for body, pose, first in self._wrenches:
+            frame = matrices[body] @ pose
+            yield frame[:3, 3], frame[:3, :3] @ numbers[first : first + 3], FORCE
 
     def _show_arrows(self, forces: list[tuple[Array, Array, str]]) -> None:
         while len(self._arrows) < len(forces):
             width = 0.006 * self._size
             parts = (shapes.rod(width), shapes.cone(3 * width, 7 * width))
             shaft, tip = (shapes.add(self._plotter, part) for part in parts)
+            through(shaft)  # a thrust at the centre of a body is seen
+            through(tip)
             self._arrows.append((shaft, tip))
         for k, pair in enumerate(self._arrows):
             for actor in pair:
                 actor.SetVisibility(k < len(forces))
         for (shaft, tip), (point, force, color) in zip(self._arrows, forces, strict=False):
-            end = point + LONGEST * self._size / max(self._strongest, 1e-300) * force
+            size = float(np.linalg.norm(force))
+            length = (
+                LONGEST * self._size * min(1 / max(self._strong, 1e-300), 1 / max(size, 1e-300))
+            )
+            end = point + length * force
             shaft.user_matrix = shapes.between(point, end)
             tip.user_matrix = shapes.between(end, end + force, scaled=False)
             for actor in (shaft, tip):
                 actor.prop.color = color
-                actor.SetVisibility(bool(np.linalg.norm(force) > 1e-6 * self._strongest))
+                actor.SetVisibility(size > 1e-6 * self._strong)
 
 
 def through(actor: Any) -> None:  # noqa: ANN401, VTK has no types
@@ -160,8 +175,27 @@ def ellipsoid(theta: Array) -> tuple[Array, Array]:
     return np.maximum(axes, 1e-6), pose
 
 
-def _strongest(trajectory: Trajectory) -> float:
-    """Return the strongest force [N] of contacts and loops in the run."""
+def _wrenches(trajectory: Trajectory) -> Iterator[tuple[int, Array, int]]:
+    """Yield body and pose (4, 4) in it of the frames on which recorded forces act, and the columns of their force."""
+    names = trajectory.header.force_names
+    for entry in trajectory.header.connections:
+        first = f"{entry.get('name')}.fx"
+        if "frame" in entry and first in names:
+            body, pose = entry["frame"]
+            yield int(body), np.array(pose, float), names.index(first)
+
+
+def _strong_force(trajectory: Trajectory, wrenches: Sequence[tuple[int, Array, int]]) -> float:
+    """Return the force [N] that the share `USUAL` of those of contacts, loops and frames in the run does not exceed."""
     points = by_blocks(lambda force: np.linalg.norm(force, axis=-1), trajectory.contacts.force)
-    loops = trajectory.loop_loads[..., 0]
-    return float(max(points.max(initial=0.0), loops.max(initial=0.0)))
+    found = [points, np.ravel(trajectory.loop_loads[..., 0])]
+    for _, _, first in wrenches:
+        norm = partial(_norm_of_columns, slice(first, first + 3))
+        found.append(by_blocks(norm, trajectory.element_forces))
+    sizes = np.concatenate(found)
+    sizes = sizes[sizes > 0]
+    return float(np.quantile(sizes, USUAL)) if len(sizes) else 0.0
+
+
+def _norm_of_columns(columns: slice, rows: Array) -> Array:
+    return np.asarray(np.linalg.norm(rows[:, columns], axis=-1))

@@ -1,4 +1,4 @@
-"""What can be drawn: a trajectory, or a model or a scene at its start."""
+"""Arguments of pictures: a trajectory, or a model or a scene at its start."""
 
 from __future__ import annotations
 

@@ -43,6 +43,7 @@ class RenderOptions:
     trails: tuple[str, ...] = ()  # frames or bodies
     trail_length: float | None = None  # [s] None: from the start
     frames: tuple[str, ...] = ()  # frames or bodies whose axes are drawn; "*": every body
+    forces: bool = False  # arrows of the forces of contacts, loops, thrusters and other forces
     fittings: bool = True  # springs, dampers, rods and ropes
     joints: bool | None = None  # pins, guides and supports; None: unless a robot is imported
     collision: bool = False  # draw collision shapes instead of visual ones

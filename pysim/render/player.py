@@ -10,7 +10,7 @@ import numpy as np
 
 from pysim.errors import PysimWarning, TrajectoryError
 from pysim.render import colors
-from pysim.render.annotations import Annotations
+from pysim.render.annotations import LONGEST, Annotations
 from pysim.render.camera import framing_camera, upright
 from pysim.render.camera_path import CameraPath
 from pysim.render.captions import Captions
@@ -139,6 +139,7 @@ class Player:
             self._ground.show(matrices)
         self.fittings.show(matrices, self.values)
         self.annotations.show(self.time, matrices)
+        self._sides.share()  # arrows are made when they are first shown
         for triad in self._triads:
             triad.show(matrices)
         if self.follows:
@@ -228,6 +229,8 @@ class Player:
         resting += [actor for actor, mesh in world if is_opaque(mesh)]
         self._layer = StaticLayer(plotter, resting)
         self.annotations = Annotations(plotter, self.trajectory, extent.size)
+        if options.forces:
+            self.annotations.toggle("forces")
         self.ghosts = [Ghost(plotter, run, options, k) for k, run in enumerate(self._others)]
         length = TRIAD * extent.size
         self._triads = [Triad(plotter, self.trajectory, name, length) for name in options.frames]
@@ -242,12 +245,15 @@ class Player:
             whole = plotter.window_size
             self.captions.place(*self.pane_size(*whole), picture=whole)
         size = self.pane_size(*options.size)
-        self._camera = framing_camera(extent.points, self.stage, replace(options, size=size))
+        points = extent.points
+        if options.forces:
+            points = np.concatenate([points, points + LONGEST * extent.size * self.stage[:, 2]])
+        self._camera = framing_camera(points, self.stage, replace(options, size=size))
         self.orbit, self._shift = Orbit(self._camera, self.stage), np.zeros(3)
         self._path = self._make_path()
         runs = [self.trajectory, *self._others]
         self.strip = PlotStrip(plotter, runs, options.plots) if options.plots else None
-        self._sides = SideViews(plotter, extent.points, self.stage, options)
+        self._sides: SideViews = SideViews(plotter, points, self.stage, options)
         self._sides.share()
         self.aim()
 

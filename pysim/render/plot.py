@@ -85,8 +85,10 @@ def plot(
         TrajectoryError: a name that matches nothing, a run without rows, or too short for a spectrum.
         PysimError: the file cannot be written, or there is no display.
     """
-    given = list(trajectory) if isinstance(trajectory, (list, tuple)) else [trajectory]
-    runs = [motion_of(run, "plot") for run in given]
+    given: Any = trajectory
+    runs = [
+        motion_of(run, "plot") for run in (given if isinstance(given, list | tuple) else [given])
+    ]
     panels, x_title = panels_of(runs, names, against=against, spectrum=spectrum)
     with replacing(path, PLOTS) as draft:
         if draft is None:

@@ -429,6 +429,7 @@ class RenderSpec:
     trails: tuple[str, ...] | None = None  # frames or bodies that leave a line
     trail_length: float | None = None  # [s]
     frames: tuple[str, ...] | None = None  # frames or bodies whose axes are drawn
+    forces: bool | None = None  # draw forces as arrows
     collision: bool | None = None  # draw collision shapes
     fittings: bool | None = None  # draw springs, dampers, rods and ropes
     joints: bool | None = None  # draw pins, guides and supports

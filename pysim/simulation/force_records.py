@@ -5,7 +5,8 @@
     coordinates    f(q, v)          NAME.COORDINATE [N or N·m]
 
 They are computed from the plugins' tapes (pysim.tracing), apart from the engine, which gives the lengths of paths over
-obstacles. A force that an event has released is 0. Forces that depend on time or on signals are left out.
+obstacles. A force that an event has released is 0. Forces that depend on time or on signals, and actuators along paths,
+are read from the signals' program.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from pysim.elements.graph_types import CompiledSignals
+    from pysim.elements.graph_types import CompiledSignals, ExertedForce
     from pysim.mechanism.model import Model
     from pysim.scene.spec import ForceSpec, SpringSpec
 
@@ -69,7 +70,9 @@ class ForceRecords:
         self._parts: list[Callable[[_Motion], Array]] = []
         spec = model.spec
         forces = [f for f in spec.forces if self._is_recorded(f)]
-        if len(spec.springs) + len(forces) > MOST:
+        self._driven: list[slice] = []  # columns among the readings, after the others
+        driven = () if signals is None else self._exerted(signals, forces)
+        if len(spec.springs) + len(forces) + len(driven) > MOST:
             return
         for spring in spec.springs:
             path = ((spring.a, spring.at_a), (spring.b, spring.at_b))
@@ -89,6 +92,15 @@ class ForceRecords:
             else:
                 self._between(force, law)
             self._owners += [force.name] * (len(self.columns) - len(self._owners))
+        for effort in driven:
+            self.columns += _columns_of(effort)
+            self._driven.append(slice(effort.first, effort.first + effort.count))
+
+    @staticmethod
+    def _exerted(signals: CompiledSignals, forces: Iterable[ForceSpec]) -> list[ExertedForce]:
+        """Return the forces that the signals' program computes, without those that are computed here."""
+        computed = {force.name for force in forces}
+        return [effort for effort in signals.exerted if effort.name not in computed]
 
     def _is_recorded(self, force: ForceSpec) -> bool:
         """Return whether a force depends on the state, and on its release if an event releases it."""
@@ -96,8 +108,13 @@ class ForceRecords:
             not force.is_released or force.name in self._gates
         )
 
-    def values(self, q: Array, v: Array, signals: Array | None = None) -> Array:
-        """Return the numbers (n, columns) at states q (n, nq), v (n, nv), with numbers of signals (n, numbers)."""
+    def values(
+        self, q: Array, v: Array, signals: Array | None = None, readings: Array | None = None
+    ) -> Array:
+        """Return the numbers (n, columns) at states q (n, nq), v (n, nv).
+
+        `signals` (n, numbers) are the states of the signals, and `readings` (n, numbers) what the engine read of them.
+        """
         motion = _Motion(self._model, q, v)
         rows = [part(motion) for part in self._parts]
         found = np.concatenate(rows).T if rows else np.zeros((len(q), 0))
@@ -105,7 +122,9 @@ class ForceRecords:
             places = self._gates.get(force)
             if places and signals is not None:
                 found[:, k] *= signals[:, list(places)].prod(axis=1)
-        return found
+        if readings is None:
+            return found
+        return np.concatenate([found, *(readings[:, own] for own in self._driven)], axis=1)
 
     def _along(self, name: str, path: Iterable[tuple[str, Array]], law: Law) -> None:
         points = list(path)
@@ -150,7 +169,7 @@ class ForceRecords:
             columns = R.transpose(0, 2, 1).reshape(-1, 9)
             return law(np.concatenate([columns, p, *twist], axis=1).T)
 
-        self.columns += [Column(f"{force.name}.{k}", "N" if k[0] == "f" else "N·m") for k in WRENCH]
+        self.columns += _wrench_columns(force.name)
         self._parts.append(wrench)
 
     def _on_coordinates(self, force: ForceSpec, law: Law) -> None:
@@ -172,6 +191,22 @@ class ForceRecords:
             for name in force.coordinates
         ]
         self._parts.append(generalised)
+
+
+def _wrench_columns(name: str) -> list[Column]:
+    return [Column(f"{name}.{k}", "N" if k[0] == "f" else "N·m") for k in WRENCH]
+
+
+def _columns_of(effort: ExertedForce) -> list[Column]:
+    """Return the columns of a force that the signals' program computes."""
+    if effort.acts == "frames":
+        return _wrench_columns(effort.name)
+    if effort.acts == "path":
+        return [Column(f"{effort.name}.tension", "N")]
+    return [
+        Column(f"{effort.name}.{place.name}", "N" if place.v_unit == "m/s" else "N·m")
+        for place in effort.coordinates
+    ]
 
 
 class _Motion:

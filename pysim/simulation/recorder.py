@@ -226,6 +226,9 @@ def complete_rows(
     model = scene.model
     tau = forces_of_actuators(scene, t, q, v, signals) + external
     a, forces, f_ext = accelerations_and_forces(scene, tau, q, v, loop_q, report)
+    rows = None
+    if scene.signals is not None:
+        rows = np.asarray(_engine.read_signals(model, t, q, v, a, signals, f_ext))
     return (
         t,
         q,
@@ -236,18 +239,18 @@ def complete_rows(
         np.asarray(elastic_energy(model, q)),
         map_rows("position_and_quaternion", forward_kinematics(model, q), 2, (7,)),
         *forces,
-        *([records.values(q, v, signals)] if records.columns else []),
-        *readings(scene, t, q, v, a, signals, f_ext),
+        *([records.values(q, v, signals, rows)] if records.columns else []),
+        *([] if rows is None else readings(scene, signals, rows)),
     )
 
 
-def readings(
-    scene: Scene, t: Array, q: Array, v: Array, a: Array, signals: Array, f_ext: Array | None
-) -> list[Array]:
-    """Return signals (n,) or (n, size), and work (n,), of n states at t (n,) [s], in the order of the header."""
+def readings(scene: Scene, signals: Array, rows: Array) -> list[Array]:
+    """Return signals (n,) or (n, size), and work (n,), in the order of the header.
+
+    `signals` (n, numbers) are the states of the signals, and `rows` (n, numbers) what the engine read of them.
+    """
     if scene.signals is None:
         return []
-    rows = np.asarray(_engine.read_signals(scene.model, t, q, v, a, signals, f_ext))
     found = [
         rows[:, s.first] if s.is_single else rows[:, s.first : s.first + s.size]
         for s in scene.signals.recorded

@@ -7,7 +7,8 @@ One entry for each joint, loop, spring, force of a plugin, actuator along a path
 `points` lists bodies (-1: the world) with a point [m] in their frames, from one end to the other. If some of them are
 obstacles or conditional points, `parts` has an entry for each: null for a plain point, else its `kind`, and the
 `radius`, `side` and `pose` in the body, or the `coordinate` and the `ends` of its range. Joints and loops have
-`frames` instead, two bodies with a pose (4, 4) [m] each, and an `axis` in the first one. The other keys are numbers of
+`frames` instead, two bodies with a pose (4, 4) [m] each, and an `axis` in the first one. A force between two frames has
+the `frame` on its second body in whose axes its wrench is recorded. The other keys are numbers of
 the specification: the stiffness, the damping and the natural length of a spring, `normal` and `offset` of a ground,
 `theta` (10,) of a moving body.
 """
@@ -56,6 +57,7 @@ def connections_of(model: Model, blocks: Sequence[BlockSpec] = ()) -> list[Entry
         else:
             ends = [(force.a, force.at_a[:3, 3]), (force.b, force.at_b[:3, 3])]
             entry["points"] = placed.points(ends)
+            entry["frame"] = placed.frame(force.b, force.at_b)
         for key, parameter in PARAMETERS.items():
             value: Any = force.parameters.get(parameter)
             if isinstance(value, int | float):
@@ -112,6 +114,11 @@ class _Placed:
             found.append([body, _numbers(pose[:3, :3] @ point + pose[:3, 3])])
         return found
 
+    def frame(self, link: str, at: Array) -> list[Any]:
+        """Return the body that carries a link, and the pose (4, 4) in it of a frame on the link."""
+        body, pose = self._place(link)
+        return [body, (pose @ at).tolist()]
+
     def path(self, parts: Sequence[PathPart]) -> Entry:
         """Describe the points of a path, and its obstacles and conditional points if it has any."""
         entry: Entry = {"points": self.points([(part.body, part.point) for part in parts])}
@@ -132,10 +139,7 @@ class _Placed:
     def _frames_entry(
         self, role: str, of: JointSpec | LoopSpec, first: tuple[str, Array], last: tuple[str, Array]
     ) -> Entry:
-        frames = []
-        for link, at in (first, last):
-            body, pose = self._place(link)
-            frames.append([body, (pose @ at).tolist()])
+        frames = [self.frame(*first), self.frame(*last)]
         return {"role": role, "name": of.name, "type": of.type, "frames": frames}
 
     def _place(self, link: str) -> tuple[int, Array]:

@@ -207,7 +207,7 @@ def test_a_model_and_a_scene_are_drawn_at_their_start(tmp_path: Path) -> None:
         ),
     ],
 )  # fmt: skip
-def test_what_cannot_be_drawn_is_rejected(given: Any, text: str) -> None:
+def test_other_objects_are_rejected(given: Any, text: str) -> None:
     with pytest.raises(PysimError) as caught:
         still(given, **SMALL)
     assert str(caught.value) == f"still: needs {text}"

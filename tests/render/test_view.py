@@ -22,6 +22,7 @@ from pysim.render.player import Player
 from pysim.render.view import Viewer
 from pysim.render.window import capture, offscreen, quiet_vtk
 from pysim.shapes import Shape
+from pysim.trajectory import Trajectory
 from pysim.trajectory.contacts import contact_points
 from tests.render.scenes import SMALL, cart, drawn, moving, place, red
 
@@ -353,6 +354,62 @@ def test_contact_forces_are_arrows_at_their_points() -> None:
     np.testing.assert_allclose(strong[:3, 3], [0.2, 0.0, 0.0])
     assert strong[2, 2] == pytest.approx(2 * weak[2, 2])
     assert strong[2, 2] == pytest.approx(0.3 * player.extent.size)
+    stills = [still(trajectory, time=0.25, forces=on, **SMALL) for on in (False, True)]
+    assert (orange(stills[1]).sum(), orange(stills[0]).sum()) > (30, 0)
+
+
+def orange(image: np.ndarray) -> np.ndarray:
+    r, g, b = np.moveaxis(image.astype(int), -1, 0)
+    return np.asarray((r > 1.4 * g) & (g > 1.5 * b))
+
+
+def green(image: np.ndarray) -> np.ndarray:
+    r, g, b = np.moveaxis(image.astype(int), -1, 0)
+    return np.asarray((g > 1.4 * r) & (g > 1.2 * b))
+
+
+def pushed(**render: Any) -> Trajectory:
+    """The cart under a force of 5 N along z of a frame on it that is turned to y, with one row of 500 N."""
+    pose = place(0.1, 0.0, 0.2)
+    pose[:3, :3] = [[1, 0, 0], [0, 0, 1], [0, -1, 0]]
+    push = {"role": "force", "name": "push", "type": "thruster", "frame": [0, pose.tolist()]}
+    names = tuple(f"push.{key}" for key in ("fx", "fy", "fz", "tx", "ty", "tz"))
+    forces = np.zeros((40, 6))
+    forces[:, 2] = 5.0
+    forces[3, 2] = 500.0
+    way = np.column_stack([np.zeros(40), np.zeros(40), np.full(40, 0.15)])
+    box = drawn(Shape("box", (0.4, 0.3, 0.3)), color=(0.9, 0.1, 0.1, 1.0))
+    units = ("N",) * 3 + ("N·m",) * 3
+    run = moving(way, box, connections=[push], force_names=names, force_units=units, render=render)
+    return dataclasses.replace(run, constraint_forces={"forces": forces})
+
+
+def test_the_force_of_a_thruster_is_an_arrow_on_its_frame() -> None:
+    """Oracle: the frame's place and z in the world; an impact does not shorten the others."""
+    run = pushed()
+    options = render_options(run, forces=True, **SMALL)
+    with offscreen(options) as plotter:
+        player = Player(plotter, run, options)
+        for row in (0, 3, 30):
+            player.show(run.t[row])
+            ((shaft, _),) = player.annotations._arrows
+            arrow = np.asarray(shaft.user_matrix)
+            np.testing.assert_allclose(arrow[:3, 3], [0.1, 0.0, 0.35], atol=1e-12)
+            length = 0.3 * player.extent.size
+            np.testing.assert_allclose(arrow[:3, 2], [0.0, length, 0.0], atol=1e-9)
+
+
+def test_forces_are_drawn_in_every_view_and_in_moving_pictures() -> None:
+    run = pushed(forces=True, views=["front"])
+    options = render_options(run, size=(400, 200), supersample=1, label=False)
+    with offscreen(options) as plotter:
+        player = Player(plotter, run, options)
+        for time in (0.0, 0.1, 0.2):
+            player.show(time)
+            image = capture(plotter, options, player.draw)
+            for part in (image[:, :200], image[:, 200:]):
+                assert green(part).sum() > 20
+        np.testing.assert_array_equal(image, capture(plotter, options))
 
 
 def test_another_run_is_a_translucent_copy_with_its_name() -> None:

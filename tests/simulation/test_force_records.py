@@ -268,3 +268,84 @@ def test_a_force_is_recorded_until_an_event_releases_it(tmp_path: Path, integrat
     tangent = np.sqrt(x * x - 0.04)
     np.testing.assert_allclose(tension[held] * tangent / x, -2.0 * run.a[held, 0], rtol=1e-9)
     np.testing.assert_array_equal(tension[run.t > time + 1e-9], 0)
+
+
+DRIVEN = """
+gravity = [0, 0, 0]
+
+[[body]]
+name = "mass"
+mass = 2.0
+inertia = { xx = 0.1, yy = 0.1, zz = 0.1 }
+
+[[joint]]
+name = "slide"
+type = "prismatic"
+axis = [1, 0, 0]
+child = "mass"
+
+[[signal]]
+name = "ramp"
+type = "table"
+t = [0.0, 1.0]
+values = [0.0, 8.0]
+
+[[force]]
+name = "jet"
+type = "thruster"
+b = "mass"
+at_b = { xyz = [0, 0.1, 0], rpy = [0, 1.5707963267948966, 0] }
+command = "ramp"
+torque_axis = [0, 0, 0.5]
+
+[[actuator]]
+name = "winch"
+type = "motor"
+path = [{ body = "mass" }, { body = "world", point = [3, 0, 0] }]
+command = "ramp"
+gain = 0.25
+RELEASE
+[simulation]
+duration = 0.5
+step = 1e-3
+[output]
+every = 0.05
+"""
+OFF = """
+[[event]]
+name = "off"
+joint = "slide"
+at = 0.02
+direction = "rising"
+release = ["jet"]
+"""
+
+
+@pytest.mark.parametrize("integrator", ["rk4", "semi_implicit"])
+def test_thrusts_and_tensions_that_signals_drive_are_recorded(
+    tmp_path: Path, integrator: str
+) -> None:
+    """Oracle: the thrust 8 t along x, which is z of its frame, and the tension of a motor with gain 1/4, −2 t."""
+    path = tmp_path / "driven.toml"
+    text = DRIVEN.replace("RELEASE", "").replace("step =", f'integrator = "{integrator}"\nstep =')
+    path.write_text(text, "utf-8")
+    run = pysim.simulate(pysim.load_scene(path), tmp_path / "driven.h5")
+    wrench = [f"jet.{key}" for key in ("fx", "fy", "fz", "tx", "ty", "tz")]
+    assert run.names["forces"] == (*wrench, "winch.tension")
+    t, zero = run.t, 0 * run.t
+    expected = np.stack([zero, zero, 8 * t, zero, zero, 4 * t, -2 * t], axis=1)
+    again = pysim.load_trajectory(tmp_path / "driven.h5")
+    np.testing.assert_allclose(run.element_forces, expected, atol=1e-12)
+    np.testing.assert_array_equal(again.element_forces, run.element_forces)
+    np.testing.assert_allclose(2 * run.a[:, 0], 8 * t - (-2 * t) * -1 + 0 * t, atol=1e-12)
+
+
+def test_a_thrust_is_recorded_until_an_event_releases_it(tmp_path: Path) -> None:
+    path = tmp_path / "driven.toml"
+    path.write_text(DRIVEN.replace("RELEASE", OFF), "utf-8")
+    run = pysim.simulate(pysim.load_scene(path))
+    thrust, time = run.element_forces[:, 2], run.events.t[0]
+    before = run.t < time
+    np.testing.assert_allclose(thrust[before], 8 * run.t[before], atol=1e-12)
+    np.testing.assert_array_equal(thrust[~before], 0)
+    assert 2 < before.sum() < len(run.t) - 2

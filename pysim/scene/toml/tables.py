@@ -492,6 +492,9 @@ class Render(Table):
     frames: list[Name] | None = key(
         None, "", 'frames or bodies whose axes are drawn; "*": every body'
     )
+    forces: bool | None = key(
+        None, "", "draw the forces of contacts, loops, thrusters and other forces as arrows"
+    )
     collision: bool | None = key(None, "", "draw collision shapes")
     fittings: bool | None = key(None, "", "draw springs, dampers, rods and ropes")
     joints: bool | None = key(
