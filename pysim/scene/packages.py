@@ -1,16 +1,27 @@
 """Look-up of files that a robot or scene names: relative paths, `file://` paths and `package://NAME/rest`.
 
-Without the user's consent, files are read only from the folder of the naming file, the two folders above it and what is
-below them, after links are resolved, and only files of the expected kind: a robot from an unknown source cannot read
-other files of the machine. A package NAME is one of these folders, or a folder directly in one, whose name or whose
-`package.xml` is NAME. Consent is given outside the file, by `package_dirs` in Python and `--package-dir` of the
-command. example-robot-data, if it is installed, needs none.
+Without the user's consent, a file may name files, after links are resolved, only
+
+* in its own folder and the one above it, where robots have their `meshes` beside `urdf`, and in folders below;
+* in its ROS package, the nearest folder above it with a `package.xml`;
+* in a package that `package://NAME` names, if that is a folder within these or its own package, or has a `package.xml`
+  beside its own package, as in a ROS workspace.
+
+A folder above is never one that holds files of many sources: a home folder, one that holds home folders, that of
+temporary files or of downloads. A file that lies in one of these itself names no hidden files.
+
+Only files of the expected kind are read. Consent is given outside the file: by `package_dirs` in Python, by
+`--package-dir` of the command, and by ROS's variables `ROS_PACKAGE_PATH` and `AMENT_PREFIX_PATH`. example-robot-data
+needs none if it is installed.
 """
 
 from __future__ import annotations
 
+import os
 import re
+import tempfile
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import cache
 from importlib import metadata
 from pathlib import Path
@@ -23,7 +34,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from os import PathLike
 
-FOLDERS_ABOVE = 2
+FOLDERS_ABOVE = 1  # in which a file may name files
+PACKAGES_ABOVE = (
+    2  # that may be the file's own package by their name, as in NAME/robots/model/robot.urdf
+)
+TEMPORARY = ("/tmp", "/var/tmp")
+DOWNLOADS = ("Downloads", "Desktop")  # of a home folder
 CONSENT = "--package-dir, in Python package_dirs"
 LONGEST_SHOWN, LONGEST_NAME = 200, 255  # characters
 LONGEST_PACKAGE_XML = 1 << 16
@@ -65,9 +81,10 @@ def resolve_uri(
     if scheme == "package":
         name, _, path = rest.lstrip("/").partition("/")  # package:///NAME occurs too
         roots = _package_roots(uri, name, base, folders)
-        return _existing(uri, [(root / path.lstrip("/"), [root]) for root in roots], suffixes)
+        candidates = [(root / path.lstrip("/"), Fence((root,))) for root in roots]
+        return _existing(uri, candidates, suffixes)
     if scheme == "file":
-        return _existing(uri, [(base / rest, [*_own_folders(base), *folders])], suffixes)
+        return _existing(uri, [(base / rest, fence_of(base, folders))], suffixes)
     problem = f"unknown scheme {scheme[:40]!r}; use a path, file:// or package://"
     raise SceneError(short(uri), problem)
 
@@ -82,11 +99,65 @@ def package_folder(name: str, base: Path, package_dirs: Iterable[str | PathLike[
     return _package_roots(f"package://{name}", name, base.resolve(), folders)[0]
 
 
+@dataclass(frozen=True)
+class Fence:
+    """Folders whose files may be read, all resolved; in `open_folders`, files in hidden folders may not."""
+
+    folders: tuple[Path, ...]
+    open_folders: tuple[Path, ...] = ()
+
+    def holds(self, path: Path) -> bool:
+        """Return whether a resolved path lies in one of the folders."""
+        if any(path.is_relative_to(folder) for folder in self.folders):
+            return True
+        below = (path.relative_to(top) for top in self.open_folders if path.is_relative_to(top))
+        return any(not any(part.startswith(".") for part in inside.parts) for inside in below)
+
+
+def fence_of(base: Path, package_dirs: Iterable[str | PathLike[str]] = ()) -> Fence:
+    """Return the folders in which a file in the folder `base` may name files without a package."""
+    base = base.resolve()
+    share = robots_folder()
+    granted = [Path(folder).resolve() for folder in package_dirs]
+    inside = [*folders_around(base), *granted, *([] if share is None else [share])]
+    return Fence(tuple(inside), (base,) if is_shared(base) else ())
+
+
 def folders_around(base: Path) -> list[Path]:
-    """Return the folder and the two above it, except folders that contain home folders."""
-    home = Path.home().resolve()
-    around = [base, *base.parents][: 1 + FOLDERS_ABOVE]
-    return [folder for folder in around if folder not in home.parents and folder.parent != folder]
+    """Return the folder, the one above it and the one of its ROS package, without those that many sources share."""
+    package = ros_package(base)
+    around = [base, *base.parents][: 1 + FOLDERS_ABOVE] + ([] if package is None else [package])
+    return [folder for folder in dict.fromkeys(around) if not is_shared(folder)]
+
+
+def ros_package(base: Path) -> Path | None:
+    """Return the nearest folder, from `base` up, whose package.xml names a package; None if there is none."""
+    for folder in (base, *base.parents):
+        if is_shared(folder):
+            return None
+        if _name_in_xml(folder) is not None:
+            return folder
+    return None
+
+
+def is_shared(folder: Path) -> bool:
+    """Return whether a folder holds files of many sources: a home folder or one above, downloads, temporary files."""
+    try:
+        home = str(Path.home())
+    except RuntimeError:  # a user without one
+        home = ""
+    alone, with_parents = _shared_folders(home, tempfile.gettempdir())
+    above = any(part.is_relative_to(folder) for part in with_parents)
+    return above or folder in alone or folder.parent == folder
+
+
+@cache
+def _shared_folders(home: str, temporary: str) -> tuple[tuple[Path, ...], tuple[Path, ...]]:
+    """Return folders that many sources share, and those that are shared with all above them."""
+    names = [*TEMPORARY, temporary]
+    names += [str(Path(home, name)) for name in DOWNLOADS if home]
+    alone = tuple(Path(name).resolve() for name in names)
+    return alone, (Path(home).resolve(),) if home else ()
 
 
 def short(uri: str) -> str:
@@ -112,36 +183,58 @@ def _share(name: str) -> Path | None:
 
 def _package_roots(uri: str, name: str, base: Path, folders: list[Path]) -> list[Path]:
     """Return the folders that may be the package `name`, the most specific first."""
-    share = robots_folder()
-    own = folders_around(base)
-    roots = [folder / name for folder in folders]
-    roots += [folder for folder in (*folders, *own) if _is_package(folder, name)]
-    roots += [folder / name for folder in own]
+    share, valid = robots_folder(), not name.startswith(".") and 0 < len(name) <= LONGEST_NAME
+    granted, around = [*folders, *_ros_folders()], folders_around(base)
+    above = [base, *base.parents][: 1 + PACKAGES_ABOVE]
+    own = [folder for folder in (*above, *around) if not is_shared(folder)]
+    within = [*around, base]
+    package = ros_package(base)
+    workspace = [] if package is None or is_shared(package.parent) else [package.parent]
+    roots = [folder / name for folder in granted]
+    roots += [folder for folder in (*granted, *own) if _is_package(folder, name)]
+    roots += [folder / name for folder in within]
+    roots += [folder / name for folder in workspace if _name_in_xml(folder / name) is not None]
     if share is not None:
         roots += [share] if name == ROBOTS else [share / "robots" / name]
-    valid = name not in {"", ".", ".."} and len(name) <= LONGEST_NAME
     found = [root for root in roots if valid and root.is_dir()]
     if valid and not found:
-        found = [child for folder in own for child in _children(folder) if _is_package(child, name)]
+        places = (*granted, *within, *workspace)
+        found = [
+            child for folder in places for child in _children(folder) if _is_package(child, name)
+        ]
     if not found:
         remedy = f"list the folder that holds it in {CONSENT}"
         if share is None and (name == ROBOTS or name.endswith(_ROBOT_SUFFIXES)):
             remedy = f'install it with `pip install "pysim-multibody[robots]"`, or {remedy}'
         raise SceneError(short(uri), f"there is no package {short(name)}; {remedy}")
-    return found
+    return list(dict.fromkeys(found))
+
+
+def _ros_folders() -> list[Path]:
+    """Return the folders that ROS searches for packages, by its variables."""
+    places = os.environ.get("ROS_PACKAGE_PATH", "").split(os.pathsep)
+    prefixes = os.environ.get("AMENT_PREFIX_PATH", "").split(os.pathsep)
+    found = [*map(Path, filter(None, places)), *(Path(x, "share") for x in prefixes if x)]
+    return [folder.resolve() for folder in found if folder.is_absolute()]
 
 
 def _is_package(folder: Path, name: str) -> bool:
     """Return whether the name of a folder, or the one in its package.xml, is `name`."""
-    if folder.name == name:
-        return True
+    return folder.name == name or _name_in_xml(folder) == name
+
+
+def _name_in_xml(folder: Path) -> str | None:
+    """Return the name in a folder's package.xml, None if there is none."""
+    path = folder / "package.xml"
     try:
-        with (folder / "package.xml").open("rb") as file:
+        if not path.is_file():  # a pipe might never end
+            return None
+        with path.open("rb") as file:
             text = file.read(LONGEST_PACKAGE_XML).decode("utf-8", "replace")
     except OSError:
-        return False
-    found = re.search(r"<name>\s*([^<]*?)\s*</name>", text)
-    return found is not None and found.group(1) == name
+        return None
+    found = re.search(r"<name>\s*([^<\s]+)\s*</name>", text)
+    return None if found is None else found.group(1)
 
 
 def _children(folder: Path) -> Iterator[Path]:
@@ -149,17 +242,8 @@ def _children(folder: Path) -> Iterator[Path]:
         yield from sorted(child.parent for child in folder.glob("*/package.xml"))
 
 
-def _own_folders(base: Path) -> Iterator[Path]:
-    """Yield the folders whose files a file in `base` may name without a package."""
-    yield base
-    yield from folders_around(base)
-    share = robots_folder()
-    if share is not None:
-        yield share
-
-
-def _existing(uri: str, candidates: list[tuple[Path, list[Path]]], suffixes: Sequence[str]) -> Path:
-    """Return the first path that is a file of the kind and, after resolving links, lies below one of its folders."""
+def _existing(uri: str, candidates: list[tuple[Path, Fence]], suffixes: Sequence[str]) -> Path:
+    """Return the first path that is a file of the kind and, after links are resolved, lies within its fence."""
     try:
         return _first_existing(uri, candidates, suffixes)
     except OSError as error:  # the system rejects the name, or the folder cannot be opened
@@ -168,12 +252,12 @@ def _existing(uri: str, candidates: list[tuple[Path, list[Path]]], suffixes: Seq
 
 
 def _first_existing(
-    uri: str, candidates: list[tuple[Path, list[Path]]], suffixes: Sequence[str]
+    uri: str, candidates: list[tuple[Path, Fence]], suffixes: Sequence[str]
 ) -> Path:
     inside = [
         path
-        for path, folders in ((path.resolve(), folders) for path, folders in candidates)
-        if any(path.is_relative_to(folder) for folder in folders)
+        for path, fence in ((path.resolve(), fence) for path, fence in candidates)
+        if fence.holds(path)
     ]
     if not inside:
         problem = (

@@ -241,7 +241,7 @@ def load_scene(
 ) -> Scene:
     """Read a scene file and compile it; `overrides` maps dotted keys to values.
 
-    Meshes are read from the scene's folder, the two above it and `package_dirs`.
+    Files that the scene names are read from its folder, the one above it and `package_dirs`.
     A scene that names Python code is rejected unless `allow_code` is true. There are warnings about a suspicious start:
     a singular position, a body too light for its loops, a joint beyond its limits.
     """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 from importlib import metadata
@@ -16,6 +17,7 @@ from pysim.errors import SceneError
 from pysim.scene import packages
 from pysim.scene.packages import folders_around, resolve_uri, robots_folder
 from pysim.shapes import MESH_SUFFIXES
+from tests.time_limits import ends_within
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -74,30 +76,73 @@ def test_a_package_is_found_in_the_folders_listed(folder: Path) -> None:
     assert resolve_uri("../../other/x.stl", base, [folder / "other"]) == part
 
 
-def test_the_two_folders_above_a_file_may_be_named_and_none_above_them(folder: Path) -> None:
+def test_the_folder_above_a_file_may_be_named_and_none_above_it(folder: Path) -> None:
     mesh = folder / "my_robot/meshes/my part.stl"
     assert resolve_uri("../meshes/my part.stl", folder / "my_robot/urdf") == mesh
-    deep = folder / "my_robot/urdf/arm/left"
+    deep = folder / "my_robot/urdf/arm"
     deep.mkdir(parents=True)
-    assert resolve_uri("../../meshes/my part.stl", deep.parent) == mesh
-    (folder / "my_robot/package.xml").touch()  # which allows nothing
+    (folder / "my_robot/package.xml").touch()  # which names no package, and allows nothing
     with pytest.raises(SceneError, match="is outside the folders"):
-        resolve_uri("../../../meshes/my part.stl", deep)
+        resolve_uri("../../meshes/my part.stl", deep)
     for folders in ([folder], [str(folder / "my_robot/meshes")]):
-        assert resolve_uri("../../../meshes/my part.stl", deep, folders) == mesh
+        assert resolve_uri("../../meshes/my part.stl", deep, folders) == mesh
+
+
+def test_a_file_may_name_files_in_its_ros_package(folder: Path) -> None:
+    mesh, deep = folder / "my_robot/meshes/my part.stl", folder / "my_robot/urdf/arm/left"
+    deep.mkdir(parents=True)
+    in_package(folder / "my_robot", "my_arm")
+    assert resolve_uri("../../../meshes/my part.stl", deep) == mesh
+    assert resolve_uri("package://my_arm/meshes/my part.stl", deep) == mesh
+    for uri in ("../../../../other/x.stl", "package://other/x.stl", "package://my_arm/../secret"):
+        with pytest.raises(SceneError, match=r"is outside the folders|there is no package"):
+            resolve_uri(uri, deep)
+
+
+def in_package(folder: Path, name: str) -> None:
+    text = f"<package format='2'>\n  <name> {name} </name></package>"
+    (folder / "package.xml").write_text(text, "utf-8")
 
 
 def test_a_package_is_found_by_its_folder_or_its_package_xml(folder: Path) -> None:
     base, part = folder / "my_robot/urdf", folder / "other/x.stl"
-    assert resolve_uri("package://other/x.stl", base) == part
-    with pytest.raises(SceneError, match="there is no package 'arm_description'"):
-        resolve_uri("package://arm_description/x.stl", base)
-    text = "<package format='2'>\n  <name> arm_description </name></package>"
-    (folder / "other/package.xml").write_text(text, "utf-8")
-    assert resolve_uri("package://arm_description/x.stl", base) == part
-    text = "<package><name>my_arm</name></package>"
-    (folder / "my_robot/package.xml").write_text(text, "utf-8")
+    beside = folder / "my_robot/parts/x.stl"
+    beside.parent.mkdir()
+    beside.touch()
+    assert resolve_uri("package://parts/x.stl", base) == beside  # in a folder that may be read
+    in_package(beside.parent, "my_parts")
+    assert resolve_uri("package://my_parts/x.stl", base) == beside
+    in_package(folder / "other", "arm_description")
+    for name in ("other", "arm_description"):  # beside the package, if that is one for ROS
+        with pytest.raises(SceneError, match=f"there is no package '{name}'"):
+            resolve_uri(f"package://{name}/x.stl", base)
+    in_package(folder / "my_robot", "my_arm")
     assert resolve_uri("package://my_arm/urdf/part.stl", base) == base / "part.stl"
+    assert resolve_uri("package://other/x.stl", base) == part
+    assert resolve_uri("package://arm_description/x.stl", base) == part
+
+
+def test_packages_are_found_by_the_variables_of_ros(
+    folder: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    base, part = tmp_path_factory.mktemp("elsewhere"), folder / "other/x.stl"
+    shared = folder / "install/share/arms/arm.stl"
+    shared.parent.mkdir(parents=True)
+    shared.touch()
+    monkeypatch.setenv("ROS_PACKAGE_PATH", f"/nowhere:{folder}:")
+    assert resolve_uri("package://other/x.stl", base) == part
+    monkeypatch.setenv("ROS_PACKAGE_PATH", str(folder / "other"))
+    in_package(folder / "other", "arm_description")
+    assert resolve_uri("package://arm_description/x.stl", base) == part
+    monkeypatch.setenv("AMENT_PREFIX_PATH", str(folder / "install"))
+    assert resolve_uri("package://arms/arm.stl", base) == shared
+
+
+def test_a_package_xml_that_never_ends_is_none(folder: Path) -> None:
+    os.mkfifo(folder / "my_robot/package.xml")
+    missing = pytest.raises(SceneError, match="there is no package 'my_arm'")
+    with ends_within(20), missing:
+        resolve_uri("package://my_arm/urdf/part.stl", folder / "my_robot/urdf")
 
 
 def test_a_folder_three_levels_above_is_not_searched_for_packages(folder: Path) -> None:
@@ -107,18 +152,83 @@ def test_a_folder_three_levels_above_is_not_searched_for_packages(folder: Path) 
         resolve_uri("package://my_robot/urdf/part.stl", deep)
 
 
-def test_folders_that_hold_home_folders_are_not_read(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    home, other = tmp_path / "home/me", tmp_path / "home/you/part.stl"
-    for made in (home, other.parent):
-        made.mkdir(parents=True)
-    other.touch()
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A home folder with files of its user, and one of another user beside it."""
+    home = tmp_path / "home/me"
+    for name in ("../you/x.stl", "x.stl", ".secrets/x.stl", "Downloads/x.stl", "robot/urdf/r.stl"):
+        (home / name).parent.mkdir(parents=True, exist_ok=True)
+        (home / name).touch()
+    in_package(home, "all")
+    in_package(home / "Downloads", "loads")
     monkeypatch.setenv("HOME", str(home))
-    for uri in ("../you/part.stl", "package://you/part.stl", "package://home/you/part.stl"):
-        with pytest.raises(SceneError, match=r"is outside|there is no package"):
-            resolve_uri(uri, home)
+    return home
+
+
+@pytest.mark.parametrize(
+    ("base", "uri"),
+    [
+        ("", "../you/x.stl"),
+        ("", "package://you/x.stl"),
+        ("", "package://home/you/x.stl"),
+        ("", ".secrets/x.stl"),
+        ("", "package://.secrets/x.stl"),
+        ("", "package://me/.secrets/x.stl"),
+        ("scenes", "../x.stl"),
+        ("scenes", "../.secrets/x.stl"),
+        ("scenes", "package://me/x.stl"),
+        ("scenes", "package://all/x.stl"),
+        ("scenes", "package://robot/urdf/r.stl"),
+        ("Downloads", "../x.stl"),
+        ("Downloads/a", "../../x.stl"),
+        ("Downloads/a", "../x.stl"),
+        ("Downloads/a", "../../.secrets/x.stl"),
+        ("Downloads/a", "package://Downloads/x.stl"),
+        ("Downloads/a", "package://loads/x.stl"),
+        ("Downloads/a/b", "../../x.stl"),
+        ("Downloads/a/b", "package://me/x.stl"),
+        ("Downloads/a/b", "package://loads/x.stl"),
+        ("Downloads/a/b", "package://Downloads/x.stl"),
+    ],
+)
+def test_folders_that_many_sources_share_are_not_read(home: Path, base: str, uri: str) -> None:
+    (home / base).mkdir(parents=True, exist_ok=True)
+    with pytest.raises(SceneError, match=r"is outside|there is no package"):
+        resolve_uri(uri, home / base)
+
+
+def test_files_beside_a_scene_in_a_shared_folder_are_read(home: Path) -> None:
+    assert resolve_uri("x.stl", home) == home / "x.stl"
+    assert resolve_uri("robot/urdf/r.stl", home) == home / "robot/urdf/r.stl"
+    assert resolve_uri("../x.stl", home / "Downloads/a", [home]) == home / "Downloads/x.stl"
+    assert resolve_uri("../urdf/r.stl", home / "robot/scenes") == home / "robot/urdf/r.stl"
     assert folders_around(Path("/")) == []
+
+
+def test_a_scene_below_the_home_folder_shows_nothing_of_its_files(
+    home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder, secret = home / "Downloads/x", home / ".secrets/tokens"
+    folder.mkdir()
+    secret.write_text("hunter2,42\nsolid hunter2\n", "utf-8")
+    shutil.copy(secret, home / "Downloads/other.csv")
+    scenes = [
+        f'include = ["{name}"]\n[[model]]\nfile = "{name}"\n[[signal]]\nname = "s"\ntype = "table"\n{kind}'
+        for name in ("../../.secrets/tokens", str(secret), "link", "link.csv", "../other.csv")
+        for kind in (
+            f'file = "{name}"',
+            f'file = "{name}"\n[[body]]\nshape = {{ mesh = "{name}" }}',
+        )
+    ]
+    for name in ("link", "link.csv", "link.toml", "link.stl", "link.urdf", "link.xml"):
+        (folder / name).symlink_to(secret)
+    scenes += [f'[[model]]\nfile = "link.{kind}"' for kind in ("toml", "urdf", "xml")]
+    scenes += ['include = "link.toml"', '[[body]]\nname = "b"\nshape = { mesh = "link.stl" }']
+    for k, text in enumerate(scenes):
+        (folder / f"{k}.toml").write_text(text, "utf-8")
+        for command in (["check"], []):
+            assert answer([*command, str(folder / f"{k}.toml")]) == 2
+            assert "hunter2" not in "".join(capsys.readouterr())
 
 
 @pytest.mark.parametrize("uri", ["../secret", "link.stl", "package://my_robot/urdf/model.urdf"])

@@ -13,7 +13,7 @@ from pysim.elements.units import spelled_unit
 from pysim.errors import JointError, PysimError, did_you_mean
 from pysim.joints import find_joint
 from pysim.plugins.fields import build, fields_of
-from pysim.scene.packages import folders_around
+from pysim.scene.packages import fence_of
 from pysim.scene.spec import BlockSpec
 from pysim.scene.toml.coordinates import place_of
 from pysim.scene.toml.paths import check_parts, read_part
@@ -39,6 +39,7 @@ class BlockReader:
 
     problems: Problems
     model: ModelSpec
+    package_dirs: tuple[Path, ...] = ()  # in which the scene may name files of data
     _names: dict[str, str] = field(default_factory=dict)  # places of the names
 
     def read(self, scene: Scene, attached: Sequence[BlockSpec] = ()) -> tuple[BlockSpec, ...]:
@@ -135,7 +136,10 @@ class BlockReader:
         plugin: Any = find_block(kind, table.type)
         given = dict(table.parameters)
         if isinstance(given.get(FILE), str) and given[FILE]:
-            given[FILE] = self._file(given[FILE], (*path, FILE))
+            file = self._file(given[FILE], (*path, FILE))
+            if file is None:
+                return {}  # the plugin's checks might read it
+            given[FILE] = file
         try:
             built = build(plugin, given, "")
         except JointError as error:
@@ -148,17 +152,18 @@ class BlockReader:
             return {}
         return {name: getattr(built, name) for name in fields_of(plugin)}
 
-    def _file(self, name: str, path: Steps) -> str:
-        """Return the path of a file that a scene names; it must lie in a folder that the scene may read."""
+    def _file(self, name: str, path: Steps) -> str | None:
+        """Return the path of a file that a scene names; None if it is missing or outside the folders it may read."""
         folder = Path(self.problems.source.folder(path))
         file = folder / name
-        allowed = folders_around(folder.resolve())
-        if not any(file.resolve().is_relative_to(part) for part in allowed):
+        if not fence_of(folder, self.package_dirs).holds(file.resolve()):
             problem = f"{str(file.resolve())!r} is outside the folders that a scene may read"
             self.problems.add(path, f"{problem}; move it beside the scene")
-        elif not file.is_file():
+            return None
+        if not file.is_file():
             problem = f"there is no file {str(file)!r}; paths are relative to the scene"
             self.problems.add(path, problem)
+            return None
         return str(file)
 
     def _joint(self, name: str, path: Steps) -> JointSpec | None:

@@ -16,7 +16,7 @@ from pysim.errors import PysimError, SceneError, did_you_mean
 from pysim.joints import find_joint
 from pysim.joints.loop_joints import find_loop_type
 from pysim.scene.attachment import Parts, on_bodies
-from pysim.scene.packages import folders_around
+from pysim.scene.packages import fence_of, is_shared
 from pysim.scene.spec import (
     ActuatorSpec,
     EventSpec,
@@ -172,7 +172,8 @@ def read_tables(
         for k, table in enumerate(scene.actuator)
         if table.type is None
     )
-    blocks = (*BlockReader(problems, model).read(scene, parts.blocks), *parts.blocks)
+    reader = BlockReader(problems, model, package_dirs)
+    blocks = (*reader.read(scene, parts.blocks), *parts.blocks)
     model = replace(model, keyframes=read_keyframes(scene, model, problems))
     if scene.keyframe is not None:
         model, blocks = started(model, blocks, scene.keyframe, problems)
@@ -388,8 +389,9 @@ def _package_dirs(scene: Scene, problems: Problems, given: tuple[Path, ...]) -> 
         base = problems.source.folder(("package_dirs", k))
         folder = base / name
         folders.append(folder)
-        allowed = [*folders_around(base.resolve()), *(part.resolve() for part in given)]
-        if not (by_user or any(folder.resolve().is_relative_to(part) for part in allowed)):
+        place = folder.resolve()
+        is_allowed = fence_of(base, given).holds(place) and not is_shared(place)
+        if not (by_user or is_allowed):
             problem = f"{str(folder.resolve())!r} is outside the folders that a scene may read"
             remedy = "allow it with --package-dir, in Python with package_dirs"
             problems.add(("package_dirs", k), f"{problem}; {remedy}")

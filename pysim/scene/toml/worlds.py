@@ -180,7 +180,8 @@ class _FirstWorld:
         if any(tables[name] for name in _OF_BLOCKS) or any(
             table.type is not None for table, _ in tables["actuator"].values()
         ):
-            attached, reader = self.read.parts.blocks, BlockReader(self._readers.problems, model)
+            attached = self.read.parts.blocks
+            reader = BlockReader(self._readers.problems, model, self.read.package_dirs)
             own["blocks"] = (*reader.read(scene, attached), *attached)
         if tables["joint"] and any(isinstance(table.at, str) for table in scene.event):
             own["events"] = read_events(scene, model, spec.settings, self._readers.problems)
