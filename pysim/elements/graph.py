@@ -715,7 +715,7 @@ class GraphBuilder:
         if place.velocity_limit is not None:
             most = place.velocity_limit
             v = self.symbols.number(SignalSource.v, place.v)
-            width = LIMIT_WIDTH * most
+            width = place.velocity_band * most
             forward: Any = np.clip((most - v) / width, 0.0, 1.0)
             backward: Any = np.clip((most + v) / width, 0.0, 1.0)
             total = np.where(total > 0, total * forward, total * backward)
@@ -1080,7 +1080,6 @@ class GraphBuilder:
 
 MOST_SAMPLED = 64  # blocks; the engine has a bit for each
 TIME_DERIVATIVES = ("rate", "acceleration")  # outputs of every source besides its value
-LIMIT_WIDTH = 1e-6  # share of a velocity limit within which the drive falls to 0
 INPUT = (
     "input "  # prefix of the places that hold the inputs of controllers that are called in Python
 )

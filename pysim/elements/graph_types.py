@@ -10,6 +10,8 @@ if TYPE_CHECKING:
 
     from pysim._engine import SignalsDescription
 
+SHARP_BAND = 1e-6  # share of a velocity limit over which the drive falls to 0, by default
+
 
 @dataclass(frozen=True)
 class CoordinatePlace:
@@ -22,6 +24,7 @@ class CoordinatePlace:
     v_unit: str
     effort_limit: float | None = None  # [N or N·m]
     velocity_limit: float | None = None  # [m/s or rad/s]
+    velocity_band: float = SHARP_BAND  # share of it, over which the actuators' force falls to 0
 
 
 @dataclass(frozen=True)

@@ -35,6 +35,7 @@ SCENE_KEYS = frozenset(
         "limits",
         "effort_limit",
         "velocity_limit",
+        "velocity_band",
         "enforce_limits",
     }
 )  # keys of every joint type (pysim/scene/toml/tables.py)

@@ -16,7 +16,7 @@ from pysim.elements.block import (
 )
 from pysim.elements.force import depends_on_signals, find_force, is_driven
 from pysim.elements.graph import GraphBuilder
-from pysim.elements.graph_types import ContactWork, CoordinatePlace, GraphBlock
+from pysim.elements.graph_types import SHARP_BAND, ContactWork, CoordinatePlace, GraphBlock
 from pysim.elements.sources import Input
 from pysim.errors import JointError, ModelError, PysimError, SceneError
 from pysim.joints import find_joint
@@ -167,6 +167,12 @@ def acting_limits(joint: JointSpec | None) -> tuple[float | None, float | None]:
     return joint.effort_limit or None, joint.velocity_limit or None
 
 
+def velocity_band(joint: JointSpec | None) -> float:
+    """Return the share of a joint's velocity limit over which the force of its actuators falls to 0."""
+    given = None if joint is None else joint.velocity_band
+    return SHARP_BAND if given is None else given
+
+
 def limited_actuators(spec: SceneSpec) -> list[ActuatorSpec]:
     """Return the prescribed forces on joints whose limits bound them."""
     if not spec.actuators:
@@ -211,6 +217,7 @@ class _Places:
             self.model.velocity_units[v],
             effort,
             velocity,
+            velocity_band(self._limits.get(name)),
         )
 
     def number(self, port: PortDescription | None) -> int | None:

@@ -112,7 +112,8 @@ class JointSpec:
     mimic: Mimic | None = None
     effort_limit: float | None = None  # [N or N·m], of the sum of actuator forces
     velocity_limit: float | None = None  # [m/s or rad/s], at which actuators drive no further
-    enforce_limits: bool = True  # whether these two bound the actuators
+    velocity_band: float | None = None  # share of it, over which their force falls to 0; None: 1e-6
+    enforce_limits: bool = True  # whether these limits bound the actuators
     where: str = ""
 
     def __post_init__(self) -> None:

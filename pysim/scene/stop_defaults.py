@@ -30,6 +30,9 @@ STOP_FREQUENCY = 100.0  # [rad/s]
 STOP_DAMPING_RATIO = 0.5
 FRICTION_TIME = 1e-3  # [s]
 SHARPEST = 1e-3  # [m/s or rad/s]
+RATED_BAND = (
+    0.05  # share of the velocity limit in a robot's file, before which its drives begin to give way
+)
 
 
 def with_stops(

@@ -12,6 +12,7 @@ from pysim._engine import AdaptiveState, AdaptiveStatus
 from pysim.errors import SimulationError
 from pysim.loops.redundant_rows import redundant_opening
 from pysim.mechanism.model import State
+from pysim.simulation.adaptive_pace import PaceMonitor, warn_of_pace
 from pysim.simulation.diagnosis import fastest, near_singular, plugin_fault
 from pysim.simulation.element_faults import element_fault
 from pysim.simulation.external_forces import ExternalForces, tau_of_rows
@@ -21,7 +22,7 @@ from pysim.simulation.signal_runs import Instants, with_instants
 from pysim.simulation.stall import StallDetector
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from numpy.typing import NDArray
 
@@ -43,10 +44,11 @@ def run_adaptive(
     start: float = 0.0,
     signals: SignalRun | None = None,
     external: ExternalForces | None = None,
+    report: Callable[[str], object] = warn_of_pace,
 ) -> Iterator[Segment]:
     """Yield the segments of a run from `start` [s] through output times [s], ascending, to an event that stops it.
 
-    Steps end at the instants of sampled blocks.
+    Steps end at the instants of sampled blocks. `report` gets the text of a warning of very many steps.
 
     Raises:
         SimulationError: a step underflowed, a tolerance is finer than rounding, or the run has stalled (stall.py).
@@ -61,6 +63,7 @@ def run_adaptive(
         v = impacts.begin(start, q, v)
         state = AdaptiveState(events=count, time=start, step=impacts.first_step(q, v))
     loop_q, stall = scene.state.loop_q.copy(), StallDetector(scene, start)
+    pace = PaceMonitor(scene, start, report)
     rtol, atol = (per_coordinate(model, t) for t in (settings.rtol, settings.atol))
     wanted, last = np.empty(0), start
     groups = _up_to_instants(times, start, signals, OUTPUTS_A_CALL if external is None else 1)
@@ -70,6 +73,7 @@ def run_adaptive(
         if not wanted.size:
             wanted, limit, is_output, due = next(groups, (np.empty(0), np.inf, True, 0))
         if not wanted.size:
+            pace.at_end()
             return
         drive = scene.actuation
         if external is not None:
@@ -150,7 +154,12 @@ def run_adaptive(
             external=tau_of_rows(external, rows),
             following=tuple(following),
         )
+        tried = accepted + record.rejected
+        reached_time, next_step = max(state.time.item(), end), state.step.item()
+        if not struck:
+            pace.after_call(State(q, v, loop_q), reached_time, next_step, tried, record.worst)
         if event is not None and stops(scene, event.index):
+            pace.at_end()
             return
         if at is not None and restarts:
             q, v = at.q.copy(), at.v.copy()
@@ -167,13 +176,7 @@ def run_adaptive(
         if status is AdaptiveStatus.blurred:
             raise _too_fine(scene, state, rtol, atol, record.worst)
         if not struck:
-            stall.after_call(
-                State(q, v, loop_q),
-                max(state.time.item(), end),
-                state.step.item(),
-                accepted + record.rejected,
-                record.worst,
-            )
+            stall.after_call(State(q, v, loop_q), reached_time, next_step, tried, record.worst)
         wanted = wanted[reached:]
 
 

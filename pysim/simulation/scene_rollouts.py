@@ -14,6 +14,7 @@ import warnings
 from collections import deque
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import islice
 from os import cpu_count
 from threading import Event
@@ -686,6 +687,7 @@ def _one_by_one(worlds: _Worlds, blocks: list[_Block]) -> tuple[Rollout, int]:
     numbers = np.zeros((count, model.signal_numbers))
     loop_q, events = worlds.loop_q.copy(), [joined([], model.nq, model.nv)] * count
     errors: dict[int, str] = {}
+    slow: dict[int, str] = {}
     steps = [0] * count
 
     def run(k: int) -> Iterator[None]:
@@ -703,7 +705,7 @@ def _one_by_one(worlds: _Worlds, blocks: list[_Block]) -> tuple[Rollout, int]:
             memories[k].numbers[:] = worlds.scheme[k]
         try:
             own = None if worlds.controls is None else worlds.controls[k]
-            for part in _parts(scene, t, memories[k], signals, own):
+            for part in _parts(scene, t, memories[k], signals, partial(slow.setdefault, k), own):
                 n = len(part.t)
                 q[k, row : row + n], v[k, row : row + n] = part.q, part.v
                 states = part.q, part.v, part.loop_q, scene, signals, part.signals
@@ -729,6 +731,10 @@ def _one_by_one(worlds: _Worlds, blocks: list[_Block]) -> tuple[Rollout, int]:
     _on_threads(run, count, 1 if _runs_python(worlds) else worlds.threads)
     if errors:
         _warn_of_ends(errors, count, len(errors), stacklevel=4)
+    if slow:
+        first = min(slow)
+        text = f"rollout: world {first} of {len(slow)} such worlds: {slow[first]}"
+        warnings.warn(text, PysimWarning, stacklevel=4)
     scheme = np.array([memory.numbers for memory in memories])
     own = tuple(events) if worlds.scenes[0].spec.events else ()
     failures = tuple(errors.get(k, "") for k in range(count))
@@ -742,11 +748,12 @@ def _parts(
     t: Array,
     memory: SolverState,
     signals: SignalRun | None,
+    report: Callable[[str], object],
     controls: Array | None = None,
 ) -> Iterator[Segment]:
     """Yield the segments of a world through its output times; with controls, each interval by itself."""
     if controls is None:
-        yield from _run_parts(scene, t, memory, signals)
+        yield from _run_parts(scene, t, memory, signals, report)
         return
     assert signals is not None
     for row in range(len(controls)):
@@ -755,7 +762,7 @@ def _parts(
         signals.inputs_until = float(t[row + 1])
         signals.next_inputs = controls[min(row + 1, len(controls) - 1)]
         part = None
-        for part in _run_parts(scene, t[row : row + 2], memory, signals):
+        for part in _run_parts(scene, t[row : row + 2], memory, signals, report):
             yield _with_next_inputs(part, signals)
             at = part.event
             if at is not None and scene.spec.events[at.index].stop:
@@ -775,13 +782,18 @@ def _with_next_inputs(part: Segment, signals: SignalRun) -> Segment:
 
 
 def _run_parts(
-    scene: Scene, t: Array, memory: SolverState, signals: SignalRun | None
+    scene: Scene,
+    t: Array,
+    memory: SolverState,
+    signals: SignalRun | None,
+    report: Callable[[str], object],
 ) -> Iterator[Segment]:
     """Return the segments of a world through output times, from the first."""
     if find_integrator(scene.settings.integrator).adaptive:
         if scene.model.callback_numbers:
             builtin_in_python(scene.settings.integrator, str(scene.spec.path))  # rejects it
-        return run_adaptive(scene, iter(t[1:].tolist()), start=float(t[0]), signals=signals)
+        times, start = iter(t[1:].tolist()), float(t[0])
+        return run_adaptive(scene, times, start=start, signals=signals, report=report)
     return run_with_fixed_steps(scene, iter(t.tolist()), memory, signals)
 
 

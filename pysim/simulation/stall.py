@@ -107,6 +107,11 @@ def stiffness(scene: Scene, time: float, step: float) -> str | None:
     return _chatter(scene, time, step)
 
 
+def sharpness(scene: Scene, time: float, step: float, worst: int) -> str:
+    """Describe what keeps a step [s] of dopri5 short at the scene's state; `worst` is the coordinate of its error."""
+    return stiffness(scene, time, step) or _fast(scene, worst)
+
+
 def _steepest(scene: Scene) -> tuple[complex, str] | None:
     """Return the mode of largest |s| at the scene's state."""
     try:

@@ -16,6 +16,7 @@ from pysim.errors import did_you_mean
 from pysim.scene.poses import relative_pose
 from pysim.scene.sdf.values import non_negative, number, numbers, text, truth
 from pysim.scene.spec import BodySpec, JointSpec, LoopSpec, Mimic
+from pysim.scene.stop_defaults import RATED_BAND
 from pysim.scene.urdf.joints import plain_joint
 
 if TYPE_CHECKING:
@@ -181,6 +182,7 @@ def _with_limits(joint: JointSpec, axis: Element, kind: str) -> JointSpec:
         joint,
         effort_limit=effort if effort >= 0 else None,
         velocity_limit=velocity if velocity >= 0 else None,
+        velocity_band=RATED_BAND if velocity >= 0 else None,
     )
     if kind == "continuous":
         return joint

@@ -116,7 +116,7 @@ class JointReader:
             given = getattr(table, name)
             if given is not None and kind.nv:
                 changes[name] = self._spread(given, kind, (*path, name))
-        for name in ("effort_limit", "velocity_limit", "enforce_limits"):
+        for name in ("effort_limit", "velocity_limit", "velocity_band", "enforce_limits"):
             if getattr(table, name) is not None:
                 changes[name] = getattr(table, name)
         if table.rest is not None and kind.nv:

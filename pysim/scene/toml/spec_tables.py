@@ -343,7 +343,7 @@ def _joint(joint: JointSpec) -> Tables:
             if not np.isnan(values).any():
                 limits[key] = _spread(values)
         table["limits"] = limits
-    for name in ("effort_limit", "velocity_limit"):
+    for name in ("effort_limit", "velocity_limit", "velocity_band"):
         if getattr(joint, name) is not None:
             table[name] = getattr(joint, name)
     if not joint.enforce_limits:

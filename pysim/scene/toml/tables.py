@@ -43,6 +43,7 @@ from pysim.scene.toml.schema import with_plugin_keys
 from pysim.scene.toml.sweep_table import Sweep
 
 Elevation = Annotated[float, Field(ge=-89, le=89)]
+Share = Annotated[float, Field(gt=0, le=1)]
 PictureSide = Annotated[int, Field(ge=16, le=8192)]
 
 # Shapes and bodies -------------------------------------------------------------------------------
@@ -220,6 +221,12 @@ class Passive(Table):
     )
     velocity_limit: NotNegative | None = key(
         None, "m/s or rad/s", "speed beyond which actuators do not drive; 0 for none"
+    )
+    velocity_band: Share | None = key(
+        None,
+        "1",
+        "share of velocity_limit over which the actuators' force falls to 0; by default 0.05 in URDF and SDF files, "
+        "and 1e-6 in scenes",
     )
     enforce_limits: bool | None = key(
         None, "", "whether these two bound the actuators; true by default"

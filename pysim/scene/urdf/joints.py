@@ -11,6 +11,7 @@ from pysim.errors import JointError, did_you_mean
 from pysim.joints import find_joint
 from pysim.scene.mimic import leading
 from pysim.scene.spec import JointSpec, Mimic
+from pysim.scene.stop_defaults import RATED_BAND
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -105,7 +106,8 @@ def _with_limits(joint: JointSpec, element: Element, kind: str) -> JointSpec:
     if "effort" in limit.attributes:
         joint = replace(joint, effort_limit=limit.non_negative("effort", force))
     if "velocity" in limit.attributes:
-        joint = replace(joint, velocity_limit=limit.non_negative("velocity", speed))
+        velocity = limit.non_negative("velocity", speed)
+        joint = replace(joint, velocity_limit=velocity, velocity_band=RATED_BAND)
     if kind not in _LIMITED:
         return joint
     lower, upper = limit.number("lower", 0.0), limit.number("upper", 0.0)
