@@ -8,17 +8,17 @@
 
 All space is written when the file is made (`pysim.sweeps.new_dataset`). A piece then replaces bytes at known places,
 without HDF5: a process that is killed at any time leaves a readable file, and a piece without its checksum is computed
-again. Other programs may read the file meanwhile.
+again. Other programs may read the file meanwhile. Everything that is read is compared with a checksum: results with
+that of their piece, the rest with that of the file (`pysim.sweeps.seal`).
 """
 
 from __future__ import annotations
 
 import errno
 import fcntl
-import json
 import os
+import stat
 import zlib
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -26,75 +26,113 @@ import numpy as np
 
 from pysim.errors import SimulationError
 from pysim.sweeps.extras import check_installed
+from pysim.sweeps.structure import (
+    DONE_BY_PIECE,
+    FAILURE,
+    RESULTS,
+    Structure,
+    damaged,
+    structure_of,
+)
 from pysim.trajectory.page_file import read_all, write_all
 from pysim.trajectory.reader import failure
 
 if TYPE_CHECKING:
-    import h5py
     import xarray
     from numpy.typing import NDArray
 
     Array = NDArray[np.float64]
     Rows = NDArray[np.generic]
 
-FORMAT = 1
-FAILURE = 240  # bytes of a reason
 CUT = "…"  # at the end of a reason that does not fit
-DONE_BY_PIECE = ("summary", "series", "failure")
-LABELS = ("signal", "statistic", "record")
-ENCODING = "_Encoding"  # attribute of texts by which xarray decodes them
-
-
-@dataclass(frozen=True)
-class _Place:
-    """Bytes of a dataset in the file."""
-
-    offset: int
-    shape: tuple[int, ...]
-    dtype: np.dtype[Any]
-
-    @property
-    def row(self) -> int:
-        """Bytes of an item of the first dimension."""
-        return self.dtype.itemsize * int(np.prod(self.shape[1:], dtype=int))
+UNFINISHED = -1  # in place of a checksum
 
 
 class SweepFile:
     """A sweep's open file; with `write`, pieces can be written, by one process at a time."""
 
     def __init__(self, path: Path, *, write: bool = False) -> None:
-        self._path = path
-        with opened(path) as file:
-            self.size = int(file.attrs["piece_size"])
-            self._places = {name: _place(path, file[name]) for name in (*DONE_BY_PIECE, "checksum")}
+        self._path, self._descriptor = path, -1
+        flags = os.O_NONBLOCK | (
+            os.O_RDWR if write else os.O_RDONLY
+        )  # not waiting for a named pipe
         try:
-            self._descriptor = os.open(path, os.O_RDWR if write else os.O_RDONLY)
+            self._descriptor = os.open(path, flags)
         except OSError as error:
             raise unusable(path, error) from error
-        if write:
-            self._lock()
+        try:
+            self._check_regular()
+            self._lock(write=write)
+            self.structure: Structure = structure_of(path, self._descriptor)
+        except OSError as error:
+            self.close()
+            raise unusable(path, error) from error
+        except BaseException:
+            self.close()
+            raise
+        self.size = self.structure.piece_size
+        self._checked: set[int] = set()  # pieces that match their checksums
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *error: object) -> None:
-        os.close(self._descriptor)
+        self.close()
+
+    def close(self) -> None:
+        """Close the file."""
+        if self._descriptor >= 0:
+            os.close(self._descriptor)
+            self._descriptor = -1
+
+    def __del__(self) -> None:
+        self.close()
+
+    def __reduce__(self) -> tuple[type[SweepFile], tuple[Path]]:
+        """Open the file again in another process, for reading."""
+        return SweepFile, (self._path.absolute(),)
 
     @property
     def worlds(self) -> int:
         """Number of worlds of the sweep."""
-        return self._places["failure"].shape[0]
+        return self.structure.worlds
+
+    @property
+    def pieces(self) -> int:
+        """Number of pieces of the sweep."""
+        return self.structure.lengths["piece"]
 
     def unfinished(self) -> list[slice]:
         """Return the worlds of the pieces that are missing or damaged."""
-        marks = self._read("checksum", slice(0, self._places["checksum"].shape[0]))
         found = []
-        for k, mark in enumerate(marks.tolist()):
-            worlds = self._worlds(k)
-            rows = (self._read(name, worlds) for name in DONE_BY_PIECE)
-            if mark < 0 or mark != checksum(rows):
-                found.append(worlds)
+        for piece in range(self.pieces):
+            try:
+                finished = self.is_finished(piece)
+            except SimulationError:
+                finished = False
+            if not finished:
+                found.append(self.worlds_of(piece))
         return found
+
+    def is_finished(self, piece: int) -> bool:
+        """Return whether a piece is computed, after comparing its results with their checksum.
+
+        Raises:
+            SimulationError: they do not match.
+        """
+        if piece in self._checked:
+            return True
+        (mark,) = self._read("checksum", slice(piece, piece + 1)).tolist()
+        if mark == UNFINISHED:
+            return False
+        worlds = self.worlds_of(piece)
+        if mark != checksum(self._read(name, worlds) for name in DONE_BY_PIECE):
+            which = f"the results of worlds {worlds.start} to {worlds.stop - 1}"
+            problem = f"is damaged, {which} do not match their checksum"
+            remedy = "run the sweep again, which computes these anew, or copy the file again"
+            raise SimulationError(str(self._path), f"{problem}; {remedy}")
+        self._checked.add(piece)
+        return True
 
     def write(self, worlds: slice, summary: Array, series: Array, failures: list[str]) -> None:
         """Write a piece, and then its checksum.
@@ -113,41 +151,80 @@ class SweepFile:
             remedy = "; run the sweep again to continue it"
             raise unusable(self._path, error, "cannot be written", remedy) from error
 
+    def rows(self, name: str, worlds: slice) -> Rows:
+        """Return the summary, series or failures of consecutive worlds; NaN or no text for those that are not computed.
+
+        Raises:
+            SimulationError: they do not match their checksum.
+        """
+        found = np.empty(
+            (worlds.stop - worlds.start, *self.structure.shape(name)[1:]), RESULTS[name][0]
+        )
+        for piece in range(worlds.start // self.size, -(-worlds.stop // self.size)):
+            part = self.worlds_of(piece)
+            first, last = max(part.start, worlds.start), min(part.stop, worlds.stop)
+            values = self._read(name, slice(first, last)) if self.is_finished(piece) else None
+            fill: object = np.nan if found.dtype.kind == "f" else b""
+            found[first - worlds.start : last - worlds.start] = fill if values is None else values
+        return found
+
+    def checksums(self) -> Rows:
+        """Return the CRC-32 of each piece, -1 where it is not computed."""
+        return self._read("checksum", slice(0, self.pieces))
+
     def summary(self, world: int) -> Rows:
         """Return the statistics (signals, statistics) of a world."""
-        return np.asarray(self._read("summary", slice(world, world + 1))[0])
+        return np.asarray(self.rows("summary", slice(world, world + 1))[0])
 
     def failures(self) -> list[tuple[int, str]]:
         """Return the worlds that ended early and why."""
-        texts = self._read("failure", slice(0, self.worlds))
+        texts = self.rows("failure", slice(0, self.worlds))
         return [(int(k), texts[k].decode()) for k in np.flatnonzero(texts != b"")]
 
-    def _worlds(self, piece: int) -> slice:
+    def worlds_of(self, piece: int) -> slice:
+        """Return the worlds of a piece."""
         return slice(piece * self.size, min((piece + 1) * self.size, self.worlds))
 
     def _read(self, name: str, rows: slice) -> Rows:
-        place = self._places[name]
-        shape = (rows.stop - rows.start, *place.shape[1:])
-        data = read_all(
-            self._descriptor, shape[0] * place.row, place.offset + rows.start * place.row
-        )
-        return np.frombuffer(data, place.dtype).reshape(shape)
+        kind = np.dtype(RESULTS[name][0])
+        shape = (rows.stop - rows.start, *self.structure.shape(name)[1:])
+        row = self._row(name)
+        offset = self.structure.offsets[name] + rows.start * row
+        try:
+            data = read_all(self._descriptor, shape[0] * row, offset)
+        except OSError as error:
+            raise unusable(self._path, error, "cannot be read") from error
+        if len(data) != shape[0] * row:
+            raise damaged(self._path, f"{name!r} ends with the file")
+        return np.frombuffer(data, kind).reshape(shape)
 
     def _write(self, name: str, first: int, values: Rows) -> None:
-        place = self._places[name]
-        data = np.ascontiguousarray(values, place.dtype).tobytes()
-        write_all(self._descriptor, data, place.offset + first * place.row)
+        data = np.ascontiguousarray(values, RESULTS[name][0]).tobytes()
+        write_all(self._descriptor, data, self.structure.offsets[name] + first * self._row(name))
 
-    def _lock(self) -> None:
-        """Keep other writers out: pysim's by a lock of records, HDF5's by one of the file, which lets readers in."""
+    def _row(self, name: str) -> int:
+        """Return the bytes of an item of the first dimension."""
+        length = int(np.prod(self.structure.shape(name)[1:], dtype=int))
+        return length * np.dtype(RESULTS[name][0]).itemsize
+
+    def _check_regular(self) -> None:
+        mode = os.fstat(self._descriptor).st_mode
+        if stat.S_ISDIR(mode):
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+        if not stat.S_ISREG(mode):
+            problem = "is not a regular file; give the dataset of a sweep"
+            raise SimulationError(str(self._path), problem)
+
+    def _lock(self, *, write: bool) -> None:
+        """Keep writers out: pysim's by a lock of records, HDF5's by one of the file, which lets readers in."""
         try:
             fcntl.flock(self._descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
-            fcntl.lockf(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if write:
+                fcntl.lockf(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
             if error.errno not in (errno.EAGAIN, errno.EACCES):
                 return  # some file systems have no locks
-            os.close(self._descriptor)
-            raise unusable(self._path, BlockingIOError()) from error
+            raise BlockingIOError from error
 
 
 def checksum(rows: Any) -> int:  # noqa: ANN401, an iterable of arrays
@@ -158,52 +235,14 @@ def checksum(rows: Any) -> int:  # noqa: ANN401, an iterable of arrays
     return code
 
 
-def opened(path: Path) -> h5py.File:
-    """Return the HDF5 file of a sweep, for reading.
-
-    Raises:
-        SimulationError: it cannot be opened.
-    """
-    import h5py  # noqa: PLC0415, which workers of a cluster do not need
-
-    try:
-        return h5py.File(path, "r")
-    except OSError as error:
-        raise unusable(path, error) from error
-
-
-def _place(path: Path, data: h5py.Dataset) -> _Place:
-    offset = data.id.get_offset()
-    if offset is None and data.size:
-        raise not_a_sweep(path)
-    return _Place(offset or 0, data.shape, data.dtype)
-
-
 def described(path: Path) -> dict[str, Any]:
     """Return the description of the sweep in a file.
 
     Raises:
-        SimulationError: the file cannot be opened, or is not a sweep's.
+        SimulationError: the file cannot be opened, is not a sweep's, or is damaged.
     """
-    import h5py  # noqa: PLC0415
-
-    try:
-        with h5py.File(path, "r") as file:
-            found = json.loads(file.attrs["sweep"]) if file.attrs["format"] == FORMAT else None
-    except (KeyError, ValueError):
-        found = None
-    except OSError as error:
-        if error.errno is not None:
-            raise unusable(path, error) from error
-        found = None  # no HDF5
-    if not isinstance(found, dict):
-        raise not_a_sweep(path)
-    return found
-
-
-def not_a_sweep(path: Path) -> SimulationError:
-    """Return the error for a file of another kind."""
-    return SimulationError(str(path), "is not the file of a sweep; choose another, or overwrite it")
+    with SweepFile(path) as file:
+        return file.structure.description
 
 
 def unusable(
@@ -223,21 +262,17 @@ def unusable(
 def load_sweep(path: str | Path) -> xarray.Dataset:
     """Open the dataset of a sweep, which xarray reads lazily.
 
+    Results are compared with their checksums as they are read; those of worlds that are not computed are NaN.
+
     Raises:
-        SimulationError: the file is not a sweep's, or xarray or h5netcdf is not installed.
+        SimulationError: the file is not a sweep's or is damaged, or xarray is not installed.
     """
-    check_installed("load_sweep", "xarray", "h5netcdf")
+    check_installed("load_sweep", "xarray")
     import xarray  # noqa: PLC0415, an optional dependency
 
-    described(Path(path))
-    dataset = xarray.open_dataset(path, engine="h5netcdf")
-    for name in ("failure", *LABELS):
-        texts = dataset[name].values
-        if texts.dtype.kind == "S":  # of earlier files, which have no encoding
-            texts = np.char.decode(texts, "utf-8")
-        dataset[name] = dataset[name].dims, texts.astype(str)
-    names = [name for name in dataset.data_vars if dataset[name].dims == ("world",)]
-    return dataset.set_coords([name for name in names if name != "failure"])
+    from pysim.sweeps.lazy_dataset import SweepBackend  # noqa: PLC0415
+
+    return xarray.open_dataset(Path(path), engine=SweepBackend)
 
 
 def _cut(text: str) -> bytes:

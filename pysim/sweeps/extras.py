@@ -6,7 +6,7 @@ from importlib import import_module
 
 from pysim.errors import SimulationError
 
-EXTRAS = {"xarray": "sweeps", "h5netcdf": "sweeps", "distributed": "dask"}
+EXTRAS = {"xarray": "sweeps", "distributed": "dask"}
 
 
 def check_installed(where: str, *names: str) -> None:

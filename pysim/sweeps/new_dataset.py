@@ -14,8 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pysim.sweeps.dataset import ENCODING, FAILURE, FORMAT, LABELS, unusable
+from pysim.sweeps.dataset import UNFINISHED, unusable
 from pysim.sweeps.quantities import STATISTICS
+from pysim.sweeps.seal import seal_of
+from pysim.sweeps.structure import FORMAT, RESULTS
 from pysim.trajectory.destination import (
     draft_beside,
     open_draft,
@@ -33,6 +35,9 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 BLOCK = 1 << 16  # items that are filled together
+LABELS = ("signal", "statistic", "record")
+ENCODING = "_Encoding"  # attribute of texts by which xarray decodes them
+FILLS = {"summary": np.nan, "series": np.nan, "failure": b"", "checksum": UNFINISHED}
 _SCALES = ("world", "signal", "statistic", "record", "time", "piece")
 
 
@@ -42,6 +47,11 @@ class _Fill:
 
     item: NDArray[np.generic]
     count: int
+
+    @property
+    def size(self) -> int:
+        """Number of bytes."""
+        return self.item.dtype.itemsize * self.count
 
 
 def create(
@@ -66,17 +76,20 @@ def create(
         file.attrs["format"] = FORMAT
         file.attrs["piece_size"] = piece_size
         fills = _structure(file, values, signals, records, t, piece_size)
+    size = memory.seek(0, os.SEEK_END)
+    seal = seal_of(size, ((offset, items.size) for offset, items in fills), memory.bytes_at)
     target = target_of(path)
     draft = draft_beside(target)
     try:
         remove_abandoned_drafts(target.parent)
         descriptor = open_draft(draft)
         try:
-            os.ftruncate(descriptor, memory.seek(0, os.SEEK_END))
+            os.ftruncate(descriptor, size)
             for offset, data in memory.written():
                 write_all(descriptor, data, offset)
             for offset, items in fills:
                 _fill(descriptor, offset, items)
+            write_all(descriptor, seal, size)
             draft.replace(target)
         finally:
             os.close(descriptor)
@@ -110,12 +123,8 @@ def _structure(
     for name, column in values.items():
         _with_axes(file, file.create_dataset(name, data=column), "world")
     fills = []
-    for name, dims, dtype, fill in (
-        ("summary", ("world", "signal", "statistic"), "f8", np.nan),
-        ("series", ("world", "record", "time"), "f8", np.nan),
-        ("failure", ("world",), f"S{FAILURE}", b""),
-        ("checksum", ("piece",), "i8", -1),
-    ):
+    for name, (dtype, dims) in RESULTS.items():
+        fill = FILLS[name]
         data = _reserve(file, name, tuple(len(axes[dim]) for dim in dims), dtype, fill)
         _with_axes(file, data, *dims)
         if data.size:

@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pysim.errors import SimulationError, did_you_mean
-from pysim.sweeps.dataset import described
+from pysim.sweeps.dataset import SweepFile, described
 from pysim.sweeps.quantities import STATISTICS
+from pysim.sweeps.seal import is_sealed
+from pysim.trajectory.page_checks import is_committed
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -61,30 +63,29 @@ def load_results(path: str | PathLike[str]) -> SweepResults:
     """Read the results of a sweep, finished or not.
 
     Raises:
-        SimulationError: the file is not a sweep's, or no world has run to its end.
+        SimulationError: the file is not a sweep's or is damaged, or no world has run to its end.
     """
-    import h5py  # noqa: PLC0415, which workers of a cluster do not need
-
     name = Path(path)
-    description = described(name)
-    with h5py.File(path, "r") as file:
-        failure = file["failure"][:]
-        summary = file["summary"][:]
-        finished = np.repeat(file["checksum"][:] >= 0, int(file.attrs["piece_size"]))
-        done = finished[: len(failure)] & np.isfinite(summary[:, :, 0]).all(axis=1)
+    with SweepFile(name) as file:
+        structure, description = file.structure, file.structure.description
+        every = slice(0, file.worlds)
+        failure, summary = file.rows("failure", every), file.rows("summary", every)
+        finished = np.repeat([file.is_finished(k) for k in range(file.pieces)], file.size)
+        done = finished[: file.worlds] & np.isfinite(summary[:, :, 0]).all(axis=1)
         ended = done & (failure == b"")
-        keys = [*description["grids"], *description["distributions"]]
         found = SweepResults(
             path=name,
-            parameters={key: file[key][:][ended] for key in keys},
+            parameters={
+                key: np.array(values)[ended] for key, values in structure.parameters.items()
+            },
             sampled=tuple(description["distributions"]),
-            signals=tuple(text.decode() for text in file["signal"][:]),
+            signals=structure.signals,
             summary=summary[ended],
             records=tuple(description["signals"]),
-            series=file["series"][:][ended],
-            t=file["time"][:],
-            worlds=len(failure),
-            failures=int((finished[: len(failure)] & (failure != b"")).sum()),
+            series=file.rows("series", every)[ended],
+            t=np.array(structure.t),
+            worlds=file.worlds,
+            failures=int((finished[: file.worlds] & (failure != b"")).sum()),
         )
     if not ended.any():
         raise SimulationError(str(path), "no world has run to its end; see the variable failure")
@@ -92,9 +93,16 @@ def load_results(path: str | PathLike[str]) -> SweepResults:
 
 
 def is_sweep(path: Path) -> bool:
-    """Return whether a file is a sweep's."""
+    """Return whether a file is a sweep's, which may be damaged."""
+    if not path.is_file():
+        return False
     try:
+        with path.open("rb") as file:
+            if is_sealed(file.fileno()):
+                return True
+            if is_committed(file.fileno()):
+                return False  # a trajectory
         described(path)
-    except SimulationError:
+    except (OSError, SimulationError):
         return False
     return True

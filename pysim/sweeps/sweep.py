@@ -123,7 +123,7 @@ def sweep(
         SimulationError: a parameter or signal is invalid, `output` holds another sweep or cannot be written, or the
             package of an extra is not installed.
     """
-    check_installed("pysim.sweep", "xarray", "h5netcdf")  # before rather than after a long run
+    check_installed("pysim.sweep", "xarray")  # before rather than after a long run
     run_sweep(
         scene, parameters, n, output=output, method=method, seed=seed, signals=signals, overrides=overrides,
         threads=threads, piece=piece, progress=progress, overwrite=overwrite, allow_code=allow_code,

@@ -1,16 +1,14 @@
 """Reading of HDF5 files that pysim did not write, or that are damaged, in a child process with limits.
 
-The child parses the file and hands the numbers back through a pipe, as JSON and raw doubles. A crash of libhdf5, an
-endless loop or gigabytes of memory end the child, and the caller gets an error with that reason.
+The child parses the file and hands the numbers back through a pipe, as JSON and raw doubles
+(`pysim.trajectory.limited_child`).
 """
 
 from __future__ import annotations
 
 import json
 import os
-import signal
 import struct
-import subprocess
 import sys
 from dataclasses import asdict
 from pathlib import Path
@@ -18,10 +16,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pysim.child_process import python_command
 from pysim.errors import TrajectoryError
 from pysim.trajectory.contacts import SHAPES as POINT_COLUMNS, contact_points
 from pysim.trajectory.events import Events
+from pysim.trajectory.limited_child import limited, output_of_child, unreadable
 from pysim.trajectory.parts import TOO_LARGE
 from pysim.trajectory.record import StoredRun, Trajectory, TrajectoryHeader, trajectory_of
 
@@ -32,10 +30,6 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-CODE = "from pysim.trajectory.isolated_reader import main; main()"
-SECONDS, BYTES_A_SECOND = 10, 5_000_000  # of processor time
-MEMORY, MEMORY_A_BYTE = 1 << 29, 16  # beyond what Python and h5py take
-PATIENCE = 6  # seconds of wall time for one of processor time
 LENGTH = struct.Struct("<Q")
 
 
@@ -45,60 +39,24 @@ def read_by_child(path: Path, what: str) -> Any:  # noqa: ANN401, as the functio
     Raises:
         TrajectoryError: the child refused the file, or did not end well.
     """
-    size = path.stat().st_size
-    seconds, memory = SECONDS + size // BYTES_A_SECOND, MEMORY + MEMORY_A_BYTE * size
-    command = python_command(CODE, what, str(path), str(seconds), str(memory))
-    environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}  # whose buffers would count
+    output, errors = output_of_child(path, __name__, what, error=TrajectoryError)
     try:
-        child = subprocess.run(
-            command,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=PATIENCE * seconds,
-            check=False,
-            env=environment,
-        )
-    except subprocess.TimeoutExpired:
-        raise _broken(
-            path, f"HDF5 did not finish reading it within {PATIENCE * seconds} s"
-        ) from None
-    if child.returncode == -signal.SIGXCPU:
-        raise _broken(path, f"HDF5 did not finish reading it within {seconds} s")
-    if child.returncode < 0:
-        name = signal.Signals(-child.returncode).name
-        raise _broken(path, f"HDF5 crashes on it ({name})")
-    try:
-        return _unpacked(child.stdout)
+        return _unpacked(output)
     except (LookupError, TypeError, ValueError, struct.error) as error:
         if isinstance(error, TrajectoryError):
             raise
-        last = child.stderr.decode(errors="replace").strip().splitlines()[-1:]
-        reason = f", {last[0][:200]}" if last else ""
-        problem = f"cannot be read by a child process{reason}; copy it again, or run again"
-        raise TrajectoryError(str(path), problem) from error
-
-
-def _broken(path: Path, what: str) -> TrajectoryError:
-    return TrajectoryError(str(path), f"is damaged, {what}; copy it again, or run again")
+        raise unreadable(path, errors, TrajectoryError) from error
 
 
 def main() -> None:
     """Read the file that the command line names, within its limits, and print what is in it."""
-    import resource  # noqa: PLC0415, not on every system
-
     import h5py  # noqa: PLC0415, costs 0.1 s
 
     from pysim.trajectory.reader import damaged, read_run, read_whole, reported  # noqa: PLC0415
 
     what, path = sys.argv[1], Path(sys.argv[2])
-    seconds, memory = int(sys.argv[3]), int(sys.argv[4])
     with os.fdopen(os.dup(1), "wb") as out:
-        os.dup2(2, 1)  # whatever prints, prints elsewhere
-        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-        resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 1))  # SIGXCPU first
-        taken = int(Path("/proc/self/statm").read_text("ascii").split()[0])
-        limit = taken * resource.getpagesize() + memory
-        resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+        memory = limited()
         try:
             with reported(path), h5py.File(path, "r") as file:
                 found = read_run(path, file) if what == "run" else read_whole(path, file)

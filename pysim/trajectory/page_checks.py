@@ -24,6 +24,8 @@ from pysim.trajectory.page_file import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Container
+
     from typing_extensions import Buffer
 
 SIGNATURE = b"\x89HDF\r\n\x1a\n"
@@ -85,6 +87,12 @@ def is_hdf5(descriptor: int) -> bool:
     return read_all(descriptor, len(SIGNATURE), 0) == SIGNATURE
 
 
+def is_committed(descriptor: int) -> bool:
+    """Return whether a file ends with a record of a trajectory, which may be damaged."""
+    length = os.fstat(descriptor).st_size
+    return fields_before(descriptor, length, {CHECKSUMS, JOURNAL})[0] != b""
+
+
 def checked_commit(descriptor: int) -> Commit | None:
     """Return the last commit of a file after comparing its pages with their checksums; None for a file without any.
 
@@ -92,12 +100,12 @@ def checked_commit(descriptor: int) -> Commit | None:
         ValueError: some bytes are not those that were written.
     """
     length = os.fstat(descriptor).st_size
-    kind, size, start = _fields_before(descriptor, length)
+    kind, size, start = fields_before(descriptor, length, {CHECKSUMS, JOURNAL})
     old: list[tuple[int, bytes]] = []
     if kind == JOURNAL:
         if not 0 <= start < length:
             raise ValueError("its journal does not match its checksum")
-        old = _entries(_body(read_all(descriptor, length - start, start), "journal"))
+        old = _entries(body_of(read_all(descriptor, length - start, start), "journal"))
     elif kind != CHECKSUMS:  # a journal that was not written to its end, or a file from elsewhere
         (size,) = END_OF_FILE.unpack(read_all(descriptor, 8, END_OF_FILE_AT).ljust(8, b"\0"))
     if not 0 < size < length:
@@ -112,18 +120,22 @@ def checked_commit(descriptor: int) -> Commit | None:
     return commit
 
 
-def _fields_before(descriptor: int, end: int) -> tuple[bytes, int, int]:
-    """Return kind, HDF5 bytes and offset of the record that ends at `end`; the kind is empty if there is none."""
+def fields_before(descriptor: int, end: int, kinds: Container[bytes]) -> tuple[bytes, int, int]:
+    """Return kind, HDF5 bytes and offset of the record that ends at `end`; the kind is empty if it is none of these."""
     data = read_all(descriptor, FIELDS.size, max(0, end - FIELDS.size - CRC.size))
     if len(data) == FIELDS.size:
         kind, size, start = FIELDS.unpack(data)
-        if kind in {CHECKSUMS, JOURNAL}:
+        if kind in kinds:
             return kind, size, start
     return b"", 0, 0
 
 
-def _body(record: bytes, name: str) -> bytes:
-    """Return the body of a record that has its checksum."""
+def body_of(record: bytes, name: str) -> bytes:
+    """Return the body of a record, whose `name` an error gives.
+
+    Raises:
+        ValueError: the record does not match its checksum.
+    """
     sealed, crc = record[: -CRC.size], record[-CRC.size :]
     if len(record) < FIELDS.size + CRC.size or crc != CRC.pack(zlib.crc32(sealed)):
         raise ValueError(f"its {name} does not match its checksum")
@@ -147,7 +159,7 @@ def _table(file: RestoredFile, size: int, *, required: bool) -> tuple[int, ...] 
     record = file.read(4 * count + FIELDS.size + CRC.size)
     if not required and record[4 * count :][:8] != CHECKSUMS:
         return None
-    return struct.unpack(f"<{count}I", _body(record, "table of checksums")[: 4 * count])
+    return struct.unpack(f"<{count}I", body_of(record, "table of checksums")[: 4 * count])
 
 
 def _compare_pages(file: RestoredFile, table: tuple[int, ...]) -> None:

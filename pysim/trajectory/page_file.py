@@ -75,6 +75,11 @@ class MemoryFile(io.RawIOBase):
         self._size = max(self._size, self._position)
         return len(view)
 
+    def bytes_at(self, offset: int, length: int) -> bytes:
+        """Return so many bytes from an offset on, fewer at the end."""
+        self.seek(offset)
+        return self.read(length) or b""
+
     def written(self) -> Iterator[tuple[int, bytes]]:
         """Return offsets and bytes of the pages that were written."""
         for number, page in sorted(self._pages.items()):
@@ -195,16 +200,17 @@ class PageFile(MemoryFile):
 
 def trailer_of(size: int, checksums: list[int]) -> bytes:
     """Return the record that follows `size` bytes of HDF5: the checksums of their pages."""
-    return _sealed(CHECKSUMS, size, size, struct.pack(f"<{len(checksums)}I", *checksums))
+    return sealed_record(CHECKSUMS, size, size, struct.pack(f"<{len(checksums)}I", *checksums))
 
 
 def journal_of(size: int, start: int, old: list[tuple[int, bytes]]) -> bytes:
     """Return the record, at `start`, of the bytes of a commit of `size` bytes that are overwritten."""
     body = b"".join(ENTRY.pack(offset, len(data)) + data for offset, data in old)
-    return _sealed(JOURNAL, size, start, body)
+    return sealed_record(JOURNAL, size, start, body)
 
 
-def _sealed(kind: bytes, size: int, start: int, body: bytes) -> bytes:
+def sealed_record(kind: bytes, size: int, start: int, body: bytes) -> bytes:
+    """Return a record of this kind, at `start` of a file with `size` bytes of HDF5: body, fields and checksum."""
     fields = FIELDS.pack(kind, size, start)
     return body + fields + CRC.pack(zlib.crc32(body + fields))
 

@@ -112,4 +112,4 @@ def test_a_sweep_whose_writes_fail_continues_to_the_bits_of_an_undisturbed_one(
         text=True,
         check=False,
     )
-    assert run.stdout.splitlines() == ["writes: 18 of pieces: 12", "drafts: 0"], run.stderr
+    assert run.stdout.splitlines() == ["writes: 19 of pieces: 12", "drafts: 0"], run.stderr

@@ -401,11 +401,6 @@ def test_a_misspelt_key_of_a_parameter_is_named_as_it_is_given(tmp_path: Path) -
             'pysim.sweep: needs xarray; install it with pip install "pysim-multibody[sweeps]"',
         ),
         (
-            "h5netcdf",
-            {},
-            'pysim.sweep: needs h5netcdf; install it with pip install "pysim-multibody[sweeps]"',
-        ),
-        (
             "distributed",
             {"scheduler": "tcp://127.0.0.1:9"},
             'scheduler: needs distributed; install it with pip install "pysim-multibody[dask]"',

@@ -17,7 +17,7 @@ import pytest
 
 import pysim
 from pysim.errors import PysimWarning, TrajectoryError
-from pysim.trajectory import Events, isolated_reader, load_trajectory
+from pysim.trajectory import Events, limited_child, load_trajectory
 from pysim.trajectory.page_file import CRC, FIELDS, journal_of
 from tests.contact.body_scenes import GROUND, free, world
 from tests.trajectory.test_files import assert_same_rows, random_trajectory
@@ -282,7 +282,7 @@ def test_an_invalid_part_of_the_contacts_is_named(
     [
         (
             "while True: pass",
-            rf"is damaged, HDF5 did not finish reading it within (1|{isolated_reader.PATIENCE}) s; copy it again",
+            rf"is damaged, HDF5 did not finish reading it within (1|{limited_child.PATIENCE}) s; copy it again",
         ),
         (
             "import os; os.kill(os.getpid(), 11)",
@@ -296,8 +296,8 @@ def test_hdf5_that_hangs_or_crashes_on_a_file_from_elsewhere_is_reported(
 ) -> None:
     path = damaged(tmp_path, "name", "changed by another program")
     limit = "import resource; resource.setrlimit(resource.RLIMIT_CPU, (1, 2))\n"
-    monkeypatch.setattr(isolated_reader, "CODE", limit + code)
-    monkeypatch.setattr(isolated_reader, "SECONDS", 1)
+    monkeypatch.setattr(limited_child, "CODE", limit + code)
+    monkeypatch.setattr(limited_child, "SECONDS", 1)
     with pytest.raises(TrajectoryError, match=problem):
         load_trajectory(path)
 
