@@ -6,10 +6,10 @@ Their text is `where: problem, with the value and unit; remedy`, one line, lower
 from __future__ import annotations
 
 import difflib
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
 
 class PysimError(ValueError):
@@ -49,6 +49,30 @@ class IdentificationError(PysimError):
     """A recording does not determine the requested parameters."""
 
 
+class UnknownNameError(PysimError, KeyError):
+    """A name that a mapping of results does not have; also a `KeyError`."""
+
+    __str__ = PysimError.__str__  # a KeyError quotes its text
+
+
+Value = TypeVar("Value")
+
+
+class Named(dict[str, Value]):
+    """Values by name; the error for a name that it lacks suggests one that it has."""
+
+    def __init__(self, what: str, values: Mapping[str, Value]) -> None:
+        super().__init__(values)
+        self._what = what
+
+    def __missing__(self, name: str) -> Value:
+        hint = did_you_mean(name, self) if isinstance(name, str) else ""
+        raise UnknownNameError(self._what, f"has no {name!r}{hint or '; it is empty'}")
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return type(self), (self._what, dict(self))
+
+
 class PysimWarning(UserWarning):
     """A suspicious but accepted input; the text has the form of an error."""
 
@@ -77,6 +101,15 @@ OTHER_PROGRAMS = {  # words of MuJoCo, URDF, SDF, Simscape and textbooks, and py
     "at": "origin pose frame",
     "start": "initial q0 position",
     "limits": "range limit",
+    "friction": "mu friction_coefficient coefficient_of_friction",
+    "restitution": "bounce coefficient_of_restitution",
+    "box": "cube cuboid block",
+    "sphere": "ball",
+    "cylinder": "disc disk",
+    "density": "rho",
+    "kp": "proportional p_gain k_p",
+    "ki": "integral i_gain k_i",
+    "kd": "derivative d_gain k_d",
 }
 
 
@@ -95,4 +128,6 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
 
 def closest(word: str, known: Iterable[str], likeness: float = 0.6) -> str | None:
     """Return the most similar known word, None if none reaches this similarity ratio."""
-    return next(iter(difflib.get_close_matches(word, list(known), 1, likeness)), None)
+    names = list(known)
+    same = [name for name in names if name.lower() == word.lower()]
+    return next(iter(same or difflib.get_close_matches(word, names, 1, likeness)), None)

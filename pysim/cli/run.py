@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,7 +13,7 @@ from pysim.cli.messages import print_line, print_message
 from pysim.cli.progress import ProgressBar
 from pysim.cli.show import make_movie, make_still
 from pysim.cli.summary import print_summary
-from pysim.errors import PysimError
+from pysim.errors import PysimError, PysimWarning
 from pysim.render.movie import MOVIES
 from pysim.render.output import check_picture
 from pysim.render.still import IMAGES
@@ -20,6 +21,7 @@ from pysim.scene.importer import foreign_suffixes
 from pysim.scene.toml.overrides import UNSET
 from pysim.simulation import load_scene, simulate, summarize
 from pysim.simulation.scene_warnings import warn_of_scene
+from pysim.trajectory import load_trajectory
 from pysim.trajectory.reader import stored_run
 
 if TYPE_CHECKING:
@@ -71,8 +73,7 @@ def run_scene(path: Path, options: RunOptions) -> int:
             run = _run_in_window if options.live else simulate
             trajectory = run(scene, output, bar, overwrite=overwrite)
     except KeyboardInterrupt:
-        now = f"at t = {bar.last.time:g} s"
-        print_message("interrupted", f"{now}; {output} holds the run so far, marked incomplete")
+        print_message("interrupted", _end_of(output))
         return INTERRUPTED
     if not options.quiet:
         print_summary(scene, summarize(scene, trajectory, bar.last))
@@ -83,6 +84,19 @@ def run_scene(path: Path, options: RunOptions) -> int:
     if options.movie is not None:
         make_movie(trajectory, options.movie, quiet=options.quiet)
     return 0
+
+
+def _end_of(output: Path) -> str:
+    """Return where the trajectory of an interrupted run ends."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PysimWarning)  # incomplete
+        try:
+            t = load_trajectory(output, stream=True).t
+        except PysimError:
+            return "before the first output"
+    if len(t) == 0:
+        return f"before the first output; {output} has no rows"
+    return f"at t = {t[-1]:g} s; {output} holds the run so far, marked incomplete"
 
 
 def check_suffix(path: Path) -> None:

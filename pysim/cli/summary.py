@@ -41,7 +41,8 @@ def print_summary(scene: Scene, summary: RunSummary) -> None:
     if summary.stopped_by is not None:
         print_line(f"  stopped     by {summary.stopped_by} at {summary.duration:.12g} s")
     if summary.tool is not None:
-        print_line(f"  tool        {summary.tool} at {pose_line(summary)}")
+        point = f"{summary.tool}, centre of mass," if summary.tool_is_centre else summary.tool
+        print_line(f"  tool        {point} at {pose_line(summary)}")
 
 
 def energy_line(summary: RunSummary) -> str:

@@ -9,7 +9,9 @@ import numpy as np
 
 from pysim.elements.block import Controller, controller
 from pysim.elements.channels import real, signal
+from pysim.elements.rows import array_of_rows
 from pysim.elements.units import FORCE_UNITS, check_tracking_units
+from pysim.errors import PysimError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -166,7 +168,11 @@ class StateFeedback(Controller):
 
     def output(self, inputs: Any) -> Any:
         x = np.hstack([np.asarray(values, object) for values in (inputs.q, inputs.v)])
+        count = len(x)
         if self.target:
+            if len(self.target) != count:
+                problem = f"has {len(self.target)} numbers, and q and v have {count}"
+                raise PysimError("target", f"{problem}; give as many")
             x = x - np.array(self.target, float)
-        force = -(np.array(self.gain, float) @ x)
+        force = -(array_of_rows("gain", self.gain, count, "one for each number of q and v") @ x)
         return force[0] if len(force) == 1 else force

@@ -299,7 +299,8 @@ class GraphBuilder:
         return own | dict(plugin.units(given))
 
     def _units_of_inputs(self, block: GraphBlock) -> dict[str, str]:
-        names = [c.name for c in type(block.plugin).inputs][: len(block.inputs)]
+        _check_inputs(block)
+        names = [c.name for c in type(block.plugin).inputs]
         return {k: self._unit_of(block, name) for k, name in zip(names, block.inputs, strict=True)}
 
     def _unit_of(self, block: GraphBlock, name: str) -> str:

@@ -192,6 +192,7 @@ class GasSpring(Force):
 
 Rows = tuple[tuple[float, ...], ...]
 ZERO6: Rows = ((0.0,) * 6,) * 6
+ASYMMETRY = 1e-12  # of a symmetric matrix's largest entry, by rounding
 
 
 def _left_jacobian_inverse_times(theta: Any, x: Any) -> Any:
@@ -262,10 +263,7 @@ class Bushing(Force):
                 raise PysimError(
                     name, "must have 6 rows of 6 numbers; write 0 for entries without effect"
                 )
-            if not np.array_equal(matrix, np.transpose(matrix)):
-                raise PysimError(
-                    name, "must be symmetric; write the mean of the matrix and its transpose"
-                )
+            _check_symmetric(name, np.array(matrix, float))
         if len(self.home) != 6:
             problem = f"must have 6 numbers, got {len(self.home)}"
             raise PysimError("home", f"{problem}; write x, y, z and a rotation vector")
@@ -278,13 +276,26 @@ class Bushing(Force):
         R, x = _rotation(pose), self._coordinates(pose)
         theta = x[3:] + np.array(self.home[3:])
         rate = np.concatenate([R @ twist.v, _left_jacobian_inverse_times(-theta, twist.w)])
-        load = np.array(self.stiffness) @ x + np.array(self.damping) @ rate
+        load = _symmetric(self.stiffness) @ x + _symmetric(self.damping) @ rate
         torque = _left_jacobian_inverse_times(theta, load[3:])
         return Wrench(force=-(R.T @ load[:3]), torque=-torque)
 
     def energy(self, pose: Pose) -> Any:
         x = self._coordinates(pose)
-        return 0.5 * (x @ (np.array(self.stiffness) @ x))
+        return 0.5 * (x @ (_symmetric(self.stiffness) @ x))
+
+
+def _check_symmetric(name: str, matrix: Any) -> None:
+    """Reject a matrix that differs from its transpose by more than rounding."""
+    off = np.abs(matrix - matrix.T)
+    if not off.max() <= ASYMMETRY * np.abs(matrix).max():
+        raise PysimError(name, "must be symmetric; write the mean of the matrix and its transpose")
+
+
+def _symmetric(rows: Rows) -> Any:
+    """Return the mean of a matrix and its transpose, which has the bits of a matrix that is symmetric."""
+    matrix = np.array(rows, float)
+    return 0.5 * matrix + 0.5 * matrix.T
 
 
 @force("constant_force")

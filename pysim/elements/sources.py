@@ -11,6 +11,7 @@ import numpy as np
 
 from pysim.elements.block import Source, source
 from pysim.elements.interpolation import KINDS, minimum_jerk, pieces
+from pysim.elements.rows import array_of_rows
 from pysim.errors import PysimError, did_you_mean
 from pysim.tracing.author_code import owner
 from pysim.tracing.expression import record
@@ -120,7 +121,7 @@ class Table(Source):
     def _points(self) -> tuple[Array, Array]:
         if self.file:
             return _checked_points(self, *_csv_columns(self))
-        return _checked_points(self, np.array(self.t, float), np.array(self.values, float))
+        return _checked_points(self, np.array(self.t, float), array_of_rows("values", self.values))
 
 
 @source("spline")
@@ -139,7 +140,9 @@ class Waypoints(Source):
     stop: bool = False  # whether it comes to rest at every waypoint
 
     def output(self, t: Any) -> Any:
-        times, rows = _checked_points(self, np.array(self.t, float), np.array(self.values, float))
+        times, rows = _checked_points(
+            self, np.array(self.t, float), array_of_rows("values", self.values)
+        )
         x = inside(t, times, "hold")
         columns = [piecewise(x, times, minimum_jerk(times, y, stops=self.stop)) for y in rows.T]
         return columns[0] if len(columns) == 1 else columns

@@ -14,6 +14,23 @@ FORCE_UNITS = {"rad": "N·m", "m": "N"}  # by units of coordinates
 RATES = {"v": "/s", "reference_rate": "/s", "reference_acceleration": "/s²"}
 _OPEN = {"", "1", "1/s", "1/s²"}  # of signals whose unit is not given, and of their rates
 _DIGITS = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
+_WORDS = {  # of units, as they are written out, and their symbols
+    "radian": "rad",
+    "degree": "deg",
+    "meter": "m",
+    "metre": "m",
+    "newton": "N",
+    "second": "s",
+    "kilogram": "kg",
+    "joule": "J",
+    "watt": "W",
+    "volt": "V",
+    "ampere": "A",
+    "amp": "A",
+    "hertz": "Hz",
+    "newtonmeter": "N·m",
+    "newtonmetre": "N·m",
+}
 _PRODUCT = re.compile(r"\s*\*\s*|(?<=\w)\s+(?=\w)")
 _POWER = re.compile(r"(?:\^|\*\*)(-?\d+)")
 
@@ -41,6 +58,18 @@ def check_tracking_units(inputs: Mapping[str, str]) -> None:
     for name, given in inputs.items():
         if name in RATES or name == "reference":
             check_same_unit(name, given, q + RATES.get(name, ""))
+
+
+def misspelt_unit(unit: str) -> str:
+    """Return what is wrong with a unit that is written as a word, with the remedy; else ""."""
+    parts = re.split(r"([·*/^ ]+)", unit.strip())
+    right = "".join(_WORDS.get(p.lower().rstrip("s"), p) if len(p) > 1 else p for p in parts)
+    whole = "".join(re.split("[-·* ]+", unit.strip()))
+    right = "N·m" if whole == "Nm" else _WORDS.get(whole.lower().rstrip("s"), right)
+    right = spelled_unit(right)
+    if right == spelled_unit(unit):
+        return ""
+    return f'must be a symbol, got {unit!r}; write unit = "{right}"'
 
 
 def spelled_unit(unit: str) -> str:

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
     from pysim.scene.spec import ModelSpec
 
+_MOST = 1e60  # of a body's mass, first moment or inertia, in SI units
+
 
 def compile_tree(spec: ModelSpec, cache: TraceCache | None = None) -> Model:
     """Compile a mechanism, with every row of its loops; plugins in the `cache` are not traced and checked again.
@@ -43,6 +45,7 @@ def compile_tree(spec: ModelSpec, cache: TraceCache | None = None) -> Model:
 def first_model(spec: ModelSpec, cache: TraceCache) -> tuple[Model, FirstModel]:
     """Compile a mechanism as `compile_tree` does, and return what others of its structure are made from."""
     check_tree(spec)
+    _check_size(spec)
     builder = Builder(spec, cache)
     builder.add_children("world", builder.world, np.eye(4))
     builder.add_frames()
@@ -67,6 +70,15 @@ def start_state(model: Model) -> State:
             q[at_q : at_q + len(joint.start_q)] = joint.start_q
             v[at_v : at_v + len(joint.start_v)] = joint.start_v
     return State(q, v)
+
+
+def _check_size(spec: ModelSpec) -> None:
+    """Reject a body whose numbers overflow in products."""
+    for body in spec.bodies:
+        most = float(np.abs(body.theta).max())
+        if not most <= _MOST:
+            problem = f"body {body.name!r}: its mass or inertia, {most:.3g} [kg or kg·m²], is beyond {_MOST:g}"
+            raise ModelError(body.where, f"{problem}; check the units of its lengths and density")
 
 
 def _check_energy(spec: ModelSpec, builder: Builder) -> None:

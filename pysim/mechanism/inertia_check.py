@@ -57,10 +57,11 @@ def idle_joints(models: Sequence[Model]) -> NDArray[np.intp]:
     if first.nv == 0:
         return np.full(len(models), -1)
     q = first.random_configuration(np.random.default_rng(0))
-    if first.callback_numbers or min(first.v_offsets, default=0) < 0:
-        found = (_idle_in_matrix(model, q) for model in models)
-        return np.array([-1 if at is None else at for at in found])
-    return _idle_in_trees(models, q)
+    with np.errstate(all="ignore"):  # what overflows is found to be singular
+        if first.callback_numbers or min(first.v_offsets, default=0) < 0:
+            found = (_idle_in_matrix(model, q) for model in models)
+            return np.array([-1 if at is None else at for at in found])
+        return _idle_in_trees(models, q)
 
 
 def _idle_in_trees(models: Sequence[Model], q: Array) -> NDArray[np.intp]:
@@ -108,6 +109,9 @@ def _are_singular(D: Array, S: Array, IA: Array, armature: Array) -> NDArray[np.
     if D.shape[1] > 1:
         safe = np.where(singular[:, None], 1.0, size)
         scaled = D / np.sqrt(safe[:, :, None] * safe[:, None, :])
+        finite = np.isfinite(scaled).all(axis=(1, 2))
+        singular |= ~finite
+        scaled[~finite] = np.eye(D.shape[1])
         singular |= np.linalg.eigvalsh(scaled)[:, 0] <= _LEAST_PIVOT
     return np.asarray(singular)
 
@@ -131,10 +135,15 @@ def _idle_in_matrix(model: Model, q: Array) -> int | None:
     share = np.divide(size, most, out=np.sign(size), where=most > 0)
     idle = int(np.argmin(share))
     if share[idle] > 1e-7:  # else that coordinate alone moves nothing
-        values, vectors = np.linalg.eigh(M / np.outer(size, size))
-        if values[0] > 1e-15:
-            return None
-        idle = int(np.argmax(np.abs(vectors[:, 0])))
+        scaled = M / np.outer(size, size)
+        finite = np.isfinite(scaled).all(axis=1)
+        if not finite.all():
+            idle = int(np.argmin(finite))
+        else:
+            values, vectors = np.linalg.eigh(scaled)
+            if values[0] > 1e-15:
+                return None
+            idle = int(np.argmax(np.abs(vectors[:, 0])))
     return max(k for k, first in enumerate(model.v_offsets) if 0 <= first <= idle)
 
 

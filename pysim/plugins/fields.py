@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
+import math
 import sys
 import types
 import typing
@@ -43,13 +44,13 @@ def build(plugin: type[Plugin], keys: Mapping[str, Any], where: str) -> Plugin:
     values = {}
     for name, value in keys.items():
         if name not in fields:
-            hint = did_you_mean(name, fields)
-            raise JointError(where, f"unknown key {name!r} of {plugin.__qualname__}{hint}")
+            raise JointError(f"{where}.{name}", f"unknown key{did_you_mean(name, fields)}")
         wanted = field_type(plugin, fields[name])
         named = _named_signal(value) if getattr(plugin, "takes_signals", False) else None
         if named is not None and _takes_numbers(wanted):
             values[name] = named
         else:
+            check_not_nan(value, f"{where}.{name}")
             values[name] = checked(value, wanted, f"{where}.{name}")
     missing = [
         name
@@ -69,6 +70,19 @@ def build(plugin: type[Plugin], keys: Mapping[str, Any], where: str) -> Plugin:
     except Exception as error:
         check_numbers_given(values, plugin.__qualname__, where)
         raise author_error(error, plugin.__init__, plugin.__qualname__) from error
+
+
+def check_not_nan(value: object, where: str) -> None:
+    """Reject NaN, also inside of lists.
+
+    Raises:
+        JointError: a number is NaN.
+    """
+    if isinstance(value, (list, tuple)):
+        for inner in value:
+            check_not_nan(inner, where)
+    elif isinstance(value, float) and math.isnan(value):
+        raise JointError(where, "must not be NaN; give a number")
 
 
 def check_numbers_given(values: Mapping[str, Any], owner: str, where: str) -> None:

@@ -123,13 +123,20 @@ def _first_bad(rows: Array) -> int | None:
 
 def _of_force(force: ForceSpec, t: float) -> str:
     kind: Any = find_force(force.type)
-    place = method_place(build(kind, force.parameters, force.where), method_of(kind).name)
-    return f"force {force.name!r} is NaN or infinite at t = {t:.6g} s; fix {place}"
+    plugin = build(kind, force.parameters, force.where)
+    remedy = _remedy(plugin, method_of(kind).name, force.where)
+    return f"force {force.name!r} is NaN or infinite at t = {t:.6g} s; {remedy}"
 
 
 def _of_block(block: BlockSpec, signal: str, t: float) -> str:
     plugin: Any = build(find_block(block.kind, block.type), block.parameters, block.where)
     method = {"sensor": "measure", "actuator": "force"}.get(block.kind, "output")
-    place = method_place(plugin, method)
     what = f"{block.kind} {block.name!r}" + (f" ({signal})" if signal != block.name else "")
-    return f"{what} is NaN or infinite at t = {t:.6g} s; fix {place}"
+    return f"{what} is NaN or infinite at t = {t:.6g} s; {_remedy(plugin, method, block.where)}"
+
+
+def _remedy(plugin: Any, method: str, where: str) -> str:  # noqa: ANN401, of any kind
+    """Return what to correct: a method of the author's, or the table of an element that comes with pysim."""
+    if type(plugin).__module__.partition(".")[0] == "pysim":
+        return f"correct its keys or its inputs, {where}"
+    return f"fix {method_place(plugin, method)}"

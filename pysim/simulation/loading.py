@@ -9,10 +9,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 import pysim.trajectory.source  # noqa: F401, registers the source of recorded runs
 from pysim import _engine
 from pysim.contact import compile_contacts
-from pysim.errors import PysimError, SceneError
+from pysim.errors import ModelError, PysimError, SceneError
 from pysim.integrators import find_integrator
 from pysim.loops.assembly import assemble
 from pysim.loops.trivial_rows import without_trivial_rows
@@ -35,7 +37,6 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from os import PathLike
 
-    import numpy as np
     from numpy.typing import NDArray
 
     from pysim.contact import CompiledContacts
@@ -100,14 +101,16 @@ def compile_scene(spec: SceneSpec, cache: TraceCache | None = None) -> Scene:
     Raises:
         ModelError: the mechanism is invalid, or its loops cannot be closed near the given start.
     """
-    return _completed(spec, compile_model(spec.model, cache))
+    with _rounding_reported(spec):
+        return _completed(spec, compile_model(spec.model, cache))
 
 
 def _completed(spec: SceneSpec, model: Model, actuation: _engine.Actuation | None = None) -> Scene:
     """Return the scene of a compiled model, with its loops closed, and with given actuators unless they are None."""
     state = start_state(model)
     if model.loop_names or model.coupling_names:
-        closed = assemble(model, state.q, state.v, hold=spec.hold)
+        with np.errstate(all="ignore"):  # what overflows leaves the loops open
+            closed = assemble(model, state.q, state.v, hold=spec.hold)
         state = State(closed.q, closed.v, closed.loop_q)
     model = reflected_inertia(model, spec.blocks)
     signals = compile_signals(model, spec)
@@ -256,8 +259,19 @@ def compile_checked(spec: SceneSpec) -> Scene:
     scene = compile_scene(spec)
     if not scene.spec.model.bodies:
         raise SceneError(str(spec.path), "has no [[body]] and no [[model]]; add one")
-    warn_of_start(scene, stacklevel=3)
+    with _rounding_reported(spec):
+        warn_of_start(scene, stacklevel=3)
     return scene
+
+
+@contextmanager
+def _rounding_reported(spec: SceneSpec) -> Iterator[None]:
+    """Report a matrix that cannot be factored because its numbers differ by more than double precision resolves."""
+    try:
+        yield
+    except np.linalg.LinAlgError as error:
+        problem = f"its masses, lengths or stiffnesses differ too much for double precision, {error}".lower()
+        raise ModelError(str(spec.path), f"{problem}; check their units") from error
 
 
 @contextmanager

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pysim import _engine
-from pysim.errors import ModelError, PysimWarning, SimulationError, did_you_mean
+from pysim.errors import ModelError, Named, PysimWarning, SimulationError, did_you_mean
 from pysim.integrators import check_wheels, find_integrator
 from pysim.mechanism.model import State
 from pysim.simulation.adaptive_steps import run_adaptive
@@ -102,6 +102,9 @@ class Rollout:
     events: tuple[Events, ...] = ()  # of every world; empty where the scene has none
     failures: tuple[str, ...] = ()  # of every world: why it ended early, or nothing
     contacts: PairForces | None = None  # if recorded
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "signals", Named("signals", self.signals))
 
 
 @dataclass(frozen=True)

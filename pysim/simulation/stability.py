@@ -96,7 +96,18 @@ class StepBounds:
 
 
 def step_bounds(scene: Scene) -> StepBounds:
-    """Return the limits on the step size, from the scene linearised at its start."""
+    """Return the limits on the step size, from the scene linearised at its start.
+
+    Numbers that overflow end in infinite or NaN slopes, from which no limit follows.
+    """
+    with np.errstate(all="ignore"):
+        try:
+            return _step_bounds(scene)
+        except np.linalg.LinAlgError:
+            return StepBounds(None, None, np.inf, None, np.inf)
+
+
+def _step_bounds(scene: Scene) -> StepBounds:
     motions = allowed_motions(scene.model, scene.state.q, scene.state.loop_q)
     modes = _modes_along(scene, motions, linearised)
     turning = [mode for mode in modes if mode.frequency > 0]

@@ -82,6 +82,7 @@ class RunSummary:
     stopped_by: str | None  # the event that ended the run
     tool: str | None  # name of a frame, None if nothing moves
     tool_position: Array  # (3,) in the world [m]
+    tool_is_centre: bool  # whether it is a body's centre of mass, not the origin of the frame
     tool_rpy: Array  # (3,) roll, pitch, yaw in the world [rad]
     loops: LoopSummary | None = None
     iterations: int = 0  # of Newton's method, in implicit schemes
@@ -108,6 +109,7 @@ def summarize(scene: Scene, trajectory: Trajectory, last: Update) -> RunSummary:
     energy = trajectory.energy
     tool = tool_frame(scene, trajectory)
     pose = tool_pose(trajectory, tool) if tool else np.eye(4)
+    centre = None if scene.spec.render.tool else centre_of_mass(scene, tool)
     return RunSummary(
         duration=float(trajectory.t[-1]),
         steps=last.steps,
@@ -120,7 +122,8 @@ def summarize(scene: Scene, trajectory: Trajectory, last: Update) -> RunSummary:
         events=tuple(_events_of(trajectory, name) for name in _reported_events(scene, trajectory)),
         stopped_by=_stopped_by(scene, trajectory),
         tool=tool,
-        tool_position=pose[:3, 3],
+        tool_position=pose[:3, 3] if centre is None else pose[:3, :3] @ centre + pose[:3, 3],
+        tool_is_centre=centre is not None,
         tool_rpy=roll_pitch_yaw(pose[:3, :3]),
         loops=summarize_loops(scene, trajectory) if scene.model.rows else None,
         iterations=last.iterations,
@@ -210,6 +213,18 @@ def tool_frame(scene: Scene, trajectory: Trajectory) -> str | None:
         if any(not np.allclose(tool_pose(trajectory, frame, row), last) for row in rows):
             return frame
     return None
+
+
+def centre_of_mass(scene: Scene, frame: str | None) -> Array | None:
+    """Return the centre of mass (3,) [m] in a body's own frame, which lies at its joint.
+
+    None for other frames, and for a frame at the centre of mass.
+    """
+    names = scene.model.body_names
+    if frame not in names:
+        return None
+    m, *moment = scene.model.parameters[names.index(frame), :4]
+    return np.array(moment) / m if m > 0 and any(moment) else None
 
 
 def tool_pose(trajectory: Trajectory, frame: str, row: int = -1) -> Array:

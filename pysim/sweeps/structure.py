@@ -179,7 +179,10 @@ def _texts(file: h5py.File, name: str) -> tuple[str, ...]:
     found = dataset(file, name)
     if found.dtype.kind != "S" or found.shape is None or len(found.shape) != 1:
         raise ValueError(f"{name!r} must be a list of texts")
-    return tuple(text.decode() for text in found[()])
+    try:
+        return tuple(text.decode() for text in found[()])
+    except UnicodeDecodeError:
+        raise ValueError(f"{name!r} is not UTF-8") from None
 
 
 def _read_by_child(path: Path) -> Structure:

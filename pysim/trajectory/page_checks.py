@@ -121,7 +121,7 @@ def checked_commit(descriptor: int) -> Commit | None:
 
 
 def fields_before(descriptor: int, end: int, kinds: Container[bytes]) -> tuple[bytes, int, int]:
-    """Return kind, HDF5 bytes and offset of the record that ends at `end`; the kind is empty if it is none of these."""
+    """Return kind, HDF5 bytes and offset of the record that ends at `end`; the kind is empty for any other."""
     data = read_all(descriptor, FIELDS.size, max(0, end - FIELDS.size - CRC.size))
     if len(data) == FIELDS.size:
         kind, size, start = FIELDS.unpack(data)

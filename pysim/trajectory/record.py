@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from pysim.errors import TrajectoryError, did_you_mean
+from pysim.errors import Named, TrajectoryError, did_you_mean
 from pysim.trajectory.contacts import ContactPoints, no_points
 from pysim.trajectory.events import Events, no_events
 from pysim.trajectory.interpolation import interpolated_poses, rotation_matrices
@@ -165,6 +165,10 @@ class Trajectory:
     contacts: ContactPoints = field(default_factory=no_points)
     signals: Mapping[str, Array] = field(default_factory=dict)  # by name, (n,) or (n, size)
     work: Mapping[str, Array] = field(default_factory=dict)  # (n,) [J], see `energy_balance`
+
+    def __post_init__(self) -> None:
+        for name in ("signals", "work"):
+            object.__setattr__(self, name, Named(name, getattr(self, name)))
 
     def __len__(self) -> int:
         return len(self.t)

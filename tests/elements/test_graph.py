@@ -145,7 +145,7 @@ MISTAKES = {
     ),
     "a value that is not a number": (
         DISC + samples(t=[0.0, 1.0], values=[1.0, float("nan")]),
-        f"pysim.elements.sources.Table: times and values must be finite; remove nan and inf {TABLE}",
+        "scene.toml:21:10: signal[0].values: must not be NaN; give a number",
     ),
     "a table shorter than the run": (
         DISC + samples(t=[0.5, 0.6], values=[1.0, 2.0]),

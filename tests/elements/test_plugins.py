@@ -106,7 +106,7 @@ rest_length = 1
         ),
         (
             'type = "linear_drag"\nb = "mass"\ncoeficient = 1',
-            "force[0]: unknown key 'coeficient' of LinearDrag; did you mean 'coefficient'?",
+            "force[0].coeficient: unknown key; did you mean 'coefficient'?",
         ),
         (
             'type = "linear_drag"\nb = "mass"\ncoefficient = "much"',

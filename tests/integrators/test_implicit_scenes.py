@@ -104,7 +104,7 @@ def test_fields_of_a_plugin_are_keys_of_the_table(tmp_path: Path) -> None:
         ),
         (
             'integrator = "test_theta"\ntheta = 0.5\nparameters = { theta = 0.5 }',
-            "17:14: simulation.integrator: unknown key 'parameters' of Theta; known: theta, loud",
+            "19:14: simulation.parameters: unknown key; known: theta, loud",
         ),
         (
             'integrator = "test_theta"',

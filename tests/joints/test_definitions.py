@@ -243,7 +243,7 @@ VALUES = [
         "scene.axis: must be tuple[float, float, float], got [1, '0', 0]",
     ),
     ({"lift": 1, "end": 1.5}, "scene.end: must be str | None, got 1.5"),
-    ({"lft": 1}, "scene: unknown key 'lft' of Mine; did you mean 'lift'?"),
+    ({"lft": 1}, "scene.lft: unknown key; did you mean 'lift'?"),
     ({}, "scene: Mine needs the key lift; write lift = …"),
 ]
 KEYS = """    lift: float

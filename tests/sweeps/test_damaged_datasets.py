@@ -296,7 +296,7 @@ PARTS: list[tuple[str, Any, str]] = [
     ("joint[0].damping", np.zeros(3), "'joint[0].damping' has shape (3,), its header says (60,)"),
     ("time", "now", "'time' must hold real numbers, not object"),
     ("signal", np.zeros(3), "'signal' must be a list of texts"),
-    ("signal", np.array([b"\xff"]), "'utf-8' codec can't decode"),
+    ("signal", np.array([b"\xff"]), "'signal' is not UTF-8"),
     ("checksum", np.zeros(8, "f8"), "'checksum' has shape (8,) of float64, its labels say (8,) of <i8"),
     ("checksum", np.zeros(9, "i8"), "'checksum' has shape (9,) of int64, its labels say (8,) of <i8"),
     ("failure", np.zeros((0,), "S240"), "it has 0 worlds in pieces of 8"),

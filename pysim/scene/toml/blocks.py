@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pysim.elements.block import find_block
-from pysim.elements.units import spelled_unit
+from pysim.elements.units import misspelt_unit, spelled_unit
 from pysim.errors import JointError, PysimError, did_you_mean
 from pysim.joints import find_joint
 from pysim.plugins.fields import build, fields_of
@@ -67,6 +67,9 @@ class BlockReader:
         return tuple(block for block in found if block is not None)
 
     def _signal(self, table: Signal, path: Steps) -> BlockSpec | None:
+        problem = misspelt_unit(table.unit)
+        if problem:
+            self.problems.add((*path, "unit"), problem)
         return self._block("signal", table, path, unit=spelled_unit(table.unit))
 
     def _sensor(self, table: Sensor, path: Steps) -> BlockSpec | None:

@@ -210,7 +210,9 @@ class JointReader:
     def _coordinates(self, given: list[float], kind: JointType, path: Steps) -> Array:
         q = np.array(given)
         if len(given) != kind.nq:
-            problem = _expected(kind, kind.q_names, kind.q_units, len(given))
+            problem = _expected(kind, kind.q_names, kind.q_units, len(given)) + _as_pose(
+                given, kind
+            )
             self.problems.add(path, problem)
             return q
         for at in kind.quaternions:
@@ -221,6 +223,15 @@ class JointReader:
             else:
                 q[at : at + 4] /= norm
         return q
+
+
+def _as_pose(given: list[float], kind: JointType) -> str:
+    """Return the pose that 3 or 6 numbers of a free joint were probably meant to be, as its author writes it."""
+    if kind.name != "free" or len(given) not in (3, 6):
+        return ""
+    numbers = [f"{number:g}" for number in given]
+    turned = f", rpy = [{', '.join(numbers[3:])}]" if len(given) == 6 else ""
+    return f"; write {{ xyz = [{', '.join(numbers[:3])}]{turned} }}"
 
 
 def _as_its_author_starts(joint: JointSpec, kind: JointType) -> JointSpec:

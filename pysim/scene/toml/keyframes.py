@@ -12,6 +12,7 @@ from pysim.joints import find_joint
 from pysim.scene.actuator_commands import at_keyframe
 from pysim.scene.spec import KeyframeSpec
 from pysim.scene.toml.joints import JointReader
+from pysim.scene.toml.plausibility import check_start
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -40,6 +41,7 @@ def _keyframe(
         at = (*path, "start", joint)
         if _starts(joint, joints, reader.problems, at):
             own = joints[joint]
+            check_start(start.q, own.type, at, reader.problems)
             own = replace(own, start_v=np.zeros_like(own.start_v))
             own = replace(own, start_q=reader.q(start, find_joint(own.type), at))
             found[joint] = reader.with_v(own, start.v, (*at, "v"))

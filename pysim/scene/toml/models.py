@@ -25,6 +25,7 @@ from pysim.scene.spec import CollisionSpec
 from pysim.scene.toml.bodies import theta_of_numbers
 from pysim.scene.toml.contacts import DEFAULT_MATERIAL
 from pysim.scene.toml.includes import SUFFIXES, as_named
+from pysim.scene.toml.plausibility import check_start
 from pysim.scene.tree import WORLD
 
 if TYPE_CHECKING:
@@ -222,6 +223,7 @@ class ModelReader:
         for name, start in table.start.items():
             at = (*path, "start", name)
             if self._starts(name, joints, at):
+                check_start(start.q, joints[name].type, at, self.problems)
                 q = self.joints.q(start, find_joint(joints[name].type), at)
                 joints[name] = replace(joints[name], start_q=q)
                 joints[name] = self.joints.with_v(joints[name], start.v, (*at, "v"))

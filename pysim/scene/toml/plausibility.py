@@ -7,6 +7,7 @@ import warnings
 from typing import TYPE_CHECKING
 
 from pysim.errors import PysimWarning
+from pysim.scene.toml.plugin_keys import PARAMETERS
 from pysim.scene.toml.problems import Problems, shown
 
 if TYPE_CHECKING:
@@ -26,7 +27,8 @@ def check_numbers(value: object, path: Steps, problems: Problems) -> None:
     """Reject numbers whose powers overflow; warn of angles that look like degrees."""
     if isinstance(value, dict):
         for key, inner in value.items():
-            check_numbers(inner, (*path, key), problems)
+            gathered = key == PARAMETERS and path[:1] != (PARAMETERS,)  # keys of a plugin
+            check_numbers(inner, path if gathered and path else (*path, key), problems)
             if key in _ANGLES and isinstance(inner, list):
                 _warn_of_degrees(inner, _ANGLES[key], (*path, key), problems)
         if path[:1] == ("joint",) and len(path) == 2 and value.get("type") in _HINGES:
@@ -56,6 +58,13 @@ def is_plausible(path: Steps, value: object, kind: object = _HINGES[0]) -> bool:
         return True
     name = next((step for step in reversed(path) if isinstance(step, str)), "")
     return name not in _ANGLES_ANYWHERE and (kind not in _HINGES or name not in _ANGLES_OF_HINGES)
+
+
+def check_start(q: object, kind: str, path: Steps, problems: Problems) -> None:
+    """Warn of the start of a hinge, such as a number of `[[model]] start`, that looks like degrees."""
+    if kind in _HINGES and isinstance(q, list):
+        listed = len(q) > 1
+        _warn_of_degrees(q, 0, path, problems, most=_TURNS, listed=listed)
 
 
 def _check_hinge(joint: dict[str, object], path: Steps, problems: Problems) -> None:

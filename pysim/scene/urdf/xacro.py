@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import re
 import threading
 from typing import TYPE_CHECKING
 
@@ -22,13 +23,16 @@ if TYPE_CHECKING:
     from pysim.scene.urdf.xml import Element
 
 _DEFINITIONS = ("xacro:macro", "xacro:property", "xacro:arg")
+_SUBSTITUTED = re.compile(r"\$\{|\$\((?:arg|eval)\b")  # of an expression or an argument
 _one_at_a_time = threading.Lock()  # xacro keeps its state in module variables
 
 
 def is_xacro(robot: Element) -> bool:
     """Return whether elements of a robot depend on the expansion: more than macros and properties that nothing uses."""
     return any(
-        child.tag.startswith("xacro:") or is_xacro(child)
+        child.tag.startswith("xacro:")
+        or any(_SUBSTITUTED.search(text) for text in (*child.attributes.values(), child.content))
+        or is_xacro(child)
         for child in robot.children
         if child.tag not in _DEFINITIONS
     )

@@ -285,6 +285,24 @@ def test_xacro_is_expanded_with_consent(robot_in_xacro: Path) -> None:
     assert model.total_mass == 2
 
 
+@pytest.mark.parametrize("name", ["r.urdf", "r.xacro"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        '<link name="${a}"/>',
+        '<link name="$(arg a)"/>',
+        "<link name='b'><visual name='${a}'/></link>",
+    ],
+)
+def test_a_robot_with_properties_alone_is_xacro(tmp_path: Path, name: str, text: str) -> None:
+    """It has no element of xacro but definitions."""
+    head = '<robot name="r" xmlns:xacro="http://www.ros.org/wiki/xacro">'
+    definitions = '<xacro:property name="a" value="b"/><xacro:arg name="a" default="b"/>'
+    (tmp_path / name).write_text(f"{head}{definitions}{text}</robot>", "utf-8")
+    assert "is written in xacro, whose expressions are Python code" in refusal(tmp_path / name)
+    assert tuple(pysim.load_model(tmp_path / name, allow_code=True).frame_names) == ("b",)
+
+
 def test_xacro_is_rejected_without_consent(robot_in_xacro: Path) -> None:
     assert refusal(robot_in_xacro) == (
         "r.urdf:1:1: is written in xacro, whose expressions are Python code; expand it with "
