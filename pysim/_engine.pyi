@@ -963,6 +963,65 @@ def contact_points(
     reach: float | None = None,
     threads: int = 1,
 ) -> Array: ...
+
+class Worlds:
+    def __init__(
+        self,
+        model: Model,
+        actuation: Actuation,
+        contacts: Contacts | None,
+        count: int,
+        integrator: str,
+        step: float,
+        *,
+        periods: Sequence[float] = ...,
+        first_bit: int = 0,
+        python: int = 0,
+        spectral_radius: float = 0.9,
+        passes: int = 2,
+        accuracy: float = 0.0,
+        least_step: float = 0.0,
+    ) -> None: ...
+    def __len__(self) -> int: ...
+    @property
+    def parts(self) -> dict[str, NDArray[Any]]: ...
+    def copy(self, source: NDArray[np.int32], target: NDArray[np.int32]) -> None: ...
+    def save(self, worlds: NDArray[np.int32]) -> bytes: ...
+    def load(self, bytes: bytes, worlds: NDArray[np.int32]) -> None: ...
+    def written(self, worlds: NDArray[np.int32] | None = None) -> list[int]: ...
+    def accept(self, worlds: NDArray[np.int32] | None = None) -> bool: ...
+    def see(self) -> None: ...
+    def see_worlds(self, worlds: NDArray[np.int32]) -> None: ...
+    def begin_clock(self, worlds: NDArray[np.int32]) -> None: ...
+    def step(
+        self,
+        steps: int,
+        worlds: NDArray[np.int32] | None = None,
+        most: int = ...,
+        threads: int = 1,
+    ) -> int: ...
+    def go_on(
+        self, worlds: NDArray[np.int32] | None = None, most: int = ..., threads: int = 1
+    ) -> int: ...
+    def stops(self, count: int) -> NDArray[np.int64]: ...
+    def advance(
+        self,
+        worlds: NDArray[np.int32] | None = None,
+        *,
+        times: Array | None = None,
+        goal: NDArray[np.int64] | None = None,
+        row: NDArray[np.int64] | None = None,
+        q_rows: Array | None = None,
+        v_rows: Array | None = None,
+        signal_rows: Array | None = None,
+        report: Array | None = None,
+        report_rows: Array | None = None,
+        inputs: Array | None = None,
+        input_places: Sequence[int] = ...,
+        most: int = ...,
+        threads: int = 1,
+    ) -> NDArray[np.int64]: ...
+
 def advance_contacts(
     contacts: Contacts,
     q: ArrayLike,

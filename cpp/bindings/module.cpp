@@ -12,6 +12,7 @@ void bind_constraints(pybind11::module_&);
 void bind_derivatives(pybind11::module_&);
 void bind_differential(pybind11::module_&);
 void bind_stepping(pybind11::module_&);
+void bind_worlds(pybind11::module_&);
 void bind_contacts(pybind11::module_&);
 void bind_adaptive(pybind11::module_&);
 void bind_rollout(pybind11::module_&);
@@ -39,6 +40,7 @@ PYBIND11_MODULE(_engine, m) {
   bind_contacts(m);
   bind_adaptive(m);
   bind_rollout(m);
+  bind_worlds(m);
   bind_spatial(m);
   bind_frames(m);
   bind_meshes(m);

@@ -73,6 +73,7 @@ namespace pysim::engine {
   entry(read_signals, ReadSignals)                                      \
   entry(signal_forces, SignalForces)                                    \
   entry(advance, Advance)                                               \
+  entry(advance_worlds, AdvanceWorlds)                                  \
   entry(advance_adaptive, AdvanceAdaptive)
 
 /// The same, in tables of one translation unit each.

@@ -23,10 +23,11 @@ using ContactKernel = void (*)(const tree::ModelView<double>& model,
 
 /// Kernels of one number type.
 struct ContactKernels {
-  ContactKernel advance;  ///< convex steps
-  ContactKernel report;   ///< contact points of the smooth law
-  ContactKernel slopes;   ///< its generalised forces and their derivatives
-  ContactKernel damping;  ///< of actuators in convex steps
+  ContactKernel advance;         ///< convex steps
+  ContactKernel advance_worlds;  ///< of worlds; the batch is a WorldBatch
+  ContactKernel report;          ///< contact points of the smooth law
+  ContactKernel slopes;          ///< its generalised forces and their derivatives
+  ContactKernel damping;         ///< of actuators in convex steps
   tree::ContactForces::Wrench wrench;
   stepping::PairGaps::Gap gap;
 };

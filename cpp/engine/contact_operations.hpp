@@ -3,9 +3,10 @@
 
 #include "elements/contact_derivatives.hpp"
 #include "engine/contact_kernels.hpp"
+#include "engine/world_operations.hpp"
 #include "simd/finite.hpp"
 #include "stepping/advance.hpp"
-#include "stepping/sdirk.hpp"
+#include "stepping/convex_steps.hpp"
 
 namespace pysim::engine {
 
@@ -33,7 +34,7 @@ struct AdvanceContacts {
     auto alive = simd::everywhere<S>();
     S done = all<S>(0);
     if (call.accuracy > 0) {
-      const stepping::AccuracyBounds bounds = {call.accuracy, batch.step, call.least_step};
+      const stepping::AccuracyBounds<S> bounds = {call.accuracy, all<S>(batch.step), call.least_step};
       const S begin = all<S>(batch.time),
               end = all<S>(batch.time + static_cast<double>(batch.steps) * batch.step);
       alive = stepping::advance_accurately(system, run, bounds, alive, begin, end, state, trial);
@@ -105,6 +106,139 @@ struct AdvanceContacts {
           state.report + numbers * i, numbers, call.report + at.first * reports + numbers * i, reports);
     }
     save(0, places.point(0));
+  }
+};
+
+/// Advance of worlds by convex steps.
+struct AdvanceConvexWorlds {
+  template <class S>
+  static void at(States<S> at) {
+    const auto& batch = static_cast<const WorldBatch&>(at.batch);
+    const auto& call = batch.call;
+    const auto& own = batch.contacts;
+    const PackOfWorlds<S> pack(call, at.first);
+    const WorldLanes<S> lanes = pack.load_all(at.model, call.worlds, at.w);
+    const stepping::ContactMemory places = stepping::memory_of(own.contacts, at.model.nv);
+    stepping::LivePoints<S> live(places, at.w);
+    const int nq = at.model.reduced_nq, nv = at.model.reduced_nv, loop_nq = at.model.loop_nq();
+    const stepping::ContactState<S> state = {
+        lanes.q, lanes.v, lanes.loop_q, live.memory[0], live.report[0], &live};
+    const stepping::ContactState<S> trial = {
+        take<S>(at.w, nq), take<S>(at.w, nv), take<S>(at.w, loop_nq), live.memory[1], live.report[1], &live};
+    load_contacts(batch, at.first, pack, state);
+    stepping::System<S> system = {at.model, *batch.actuation, at.w, nullptr};
+    system.loop_q = lanes.loop_q;
+    system.signals = lanes.signals;
+    stepping::PairSchedule<S> schedule(own.contacts, at.model.bodies, system.workspace);
+    const stepping::ConvexRun<S> run = {own.contacts, own.passes, schedule, own.work};
+    const auto advance = [&](auto steps) {
+      stepping::PackAdvance<S, decltype(steps)> loop(call, at.first, steps);
+      const auto write = [&](int k, std::int64_t row) {
+        StateRows<S>{call, at.first, lanes}(k, row);
+        write_report(batch, at.first, k, row, state);
+      };
+      loop.run(DueBlocks<S>{system, lanes, system.workspace}, RowInputs<S>{call, at.first, lanes}, write);
+    };
+    if (own.accuracy > 0) {
+      advance(stepping::ControlledConvexSteps<S>(system, run, own.accuracy, own.least_step, state, trial));
+    } else {
+      advance(stepping::ConvexSteps<S>(system, run, state, trial));
+    }
+    pack.save_all(lanes, call.worlds);
+    save_contacts(batch, at.first, pack, state);
+  }
+
+ private:
+  using Memory = stepping::ContactMemory;
+  using Entry = stepping::TouchingPoint;
+  static constexpr int report_numbers = stepping::ContactReport::numbers;
+
+  template <class S>
+  static void load_contacts(const WorldBatch& batch,
+                            std::ptrdiff_t first,
+                            const PackOfWorlds<S>& pack,
+                            const stepping::ContactState<S>& state) {
+    const auto& parts = batch.call.worlds;
+    const Memory& places = state.live->places;
+    simd::load_lanes([&](int k) { return parts.scheme + pack.world(k) * parts.sizes.scheme; },
+                     parts.sizes.scheme,
+                     state.memory);
+    for (int k = 0; k < S::width; ++k) {
+      const std::ptrdiff_t world = pack.world(k);
+      const double* entry = parts.contacts + world * parts.sizes.points * Entry::numbers;
+      for (std::int64_t n = 0; n < parts.touching[world]; ++n, entry += Entry::numbers) {
+        const int point = static_cast<int>(entry[Entry::number]);
+        state.live->add(point);
+        for (int i = 0; i < Memory::per_point; ++i) {
+          simd::set_lane(state.memory[places.point(point) + i], k, entry[Entry::memory + i]);
+        }
+      }
+    }
+    if (batch.report == nullptr) return;
+    const std::ptrdiff_t row = std::ptrdiff_t{report_numbers} * places.points;
+    for (int i = 0; i < places.points; ++i) {  // impulses since the last row, also of points that lost touch
+      const double* const numbers = batch.report + first * row + report_numbers * i;
+      bool pushed = false;
+      for (int k = 0; k < S::width; ++k) {
+        for (int j = 0; j < report_numbers; ++j) pushed |= numbers[k * row + j] != 0;
+      }
+      if (!pushed) continue;
+      state.live->add(i);
+      simd::load_rows(numbers, report_numbers, row, state.report + report_numbers * i);
+    }
+  }
+
+  template <class S>
+  static void save_contacts(const WorldBatch& batch,
+                            std::ptrdiff_t first,
+                            const PackOfWorlds<S>& pack,
+                            const stepping::ContactState<S>& state) {
+    const auto& parts = batch.call.worlds;
+    const Memory& places = state.live->places;
+    pack.save(state.memory, parts.sizes.scheme, parts.scheme);
+    state.live->sort();
+    for (int k = 0; k < S::width; ++k) {
+      const std::ptrdiff_t world = pack.world(k);
+      double* const begin = parts.contacts + world * parts.sizes.points * Entry::numbers;
+      double* entry = begin;
+      double* reported = parts.report + world * parts.sizes.points * report_numbers;
+      for (int n = 0; n < state.live->count; ++n) {
+        const int point = state.live->index[n];
+        const S* const memory = state.memory + places.point(point);
+        if (!(simd::lane(memory[Memory::feature], k) > 0)) continue;
+        entry[Entry::number] = point;
+        for (int i = 0; i < Memory::per_point; ++i) entry[Entry::memory + i] = simd::lane(memory[i], k);
+        entry += Entry::numbers;
+        const S* const report = state.report + report_numbers * point;
+        for (int i = 0; i < report_numbers; ++i) *reported++ = simd::lane(report[i], k);
+      }
+      parts.touching[world] = (entry - begin) / Entry::numbers;
+    }
+    if (batch.report == nullptr) return;
+    const std::ptrdiff_t row = std::ptrdiff_t{report_numbers} * places.points;
+    for (int n = 0; n < state.live->count; ++n) {
+      const int at = report_numbers * state.live->index[n];
+      simd::store_rows(state.report + at, report_numbers, batch.report + first * row + at, row);
+    }
+  }
+
+  /// Writes what contacts report at a row, and begins to add impulses anew.
+  template <class S>
+  static void write_report(const WorldBatch& batch,
+                           std::ptrdiff_t first,
+                           int k,
+                           std::int64_t row,
+                           const stepping::ContactState<S>& state) {
+    if (batch.report_rows == nullptr) return;
+    const std::ptrdiff_t numbers = std::ptrdiff_t{report_numbers} * state.live->places.points;
+    double* const to = batch.report_rows + ((first + k) * batch.call.rows + row) * numbers;
+    for (int n = 0; n < state.live->count; ++n) {
+      S* const report = state.report + report_numbers * state.live->index[n];
+      for (int i = 0; i < report_numbers; ++i) {
+        to[report_numbers * state.live->index[n] + i] = simd::lane(report[i], k);
+      }
+      for (int i = 0; i < 3; ++i) simd::set_lane(report[stepping::ContactReport::impulse + i], k, 0);
+    }
   }
 };
 

@@ -1,7 +1,7 @@
 // Steps as operations on states: many steps of one scheme, adaptive runs, rollouts under controls.
 #pragma once
 
-#include "engine/batch.hpp"
+#include "engine/world_operations.hpp"
 #include "stepping/adaptive.hpp"
 #include "stepping/advance.hpp"
 #include "stepping/composition.hpp"
@@ -65,6 +65,42 @@ struct Advance {
     for (int i = 0; i < S::width; ++i) {
       batch.done[at.first + i] = static_cast<std::ptrdiff_t>(simd::lane(done, i));
     }
+  }
+};
+
+/// Advance of worlds under a scheme of fixed step.
+struct AdvanceWorlds {
+  template <class S>
+  static void at(States<S> at) {
+    const auto& batch = static_cast<const WorldBatch&>(at.batch);
+    const auto& call = batch.call;
+    const PackOfWorlds<S> pack(call, at.first);
+    const WorldLanes<S> lanes = pack.load_all(at.model, call.worlds, at.w);
+    const int carried = call.worlds.sizes.scheme;
+    S* const memory = carried == 0 ? nullptr : pack.load(call.worlds.scheme, carried, at.w);
+    const stepping::System<S> system = {at.model,
+                                        *batch.actuation,
+                                        at.w,
+                                        lanes.loop_q,
+                                        nullptr,
+                                        memory,
+                                        batch.spectral_radius,
+                                        nullptr,
+                                        lanes.signals};
+    with_scheme(batch.integrator, [&](auto scheme) {
+      stepping::SchemeSteps<decltype(scheme), S> steps(system, lanes.q, lanes.v);
+      bool jumped[S::width];
+      for (int k = 0; k < S::width; ++k) jumped[k] = call.worlds.jumped[pack.world(k)] != 0;
+      steps.mark_jumps(stepping::lanes_of<S>(jumped));
+      stepping::PackAdvance<S, decltype(steps)> advance(call, at.first, steps);
+      advance.run(DueBlocks<S>{system, lanes, steps.workspace()},
+                  RowInputs<S>{call, at.first, lanes},
+                  StateRows<S>{call, at.first, lanes});
+      const auto left = steps.jumps();
+      for (int k = 0; k < S::width; ++k) call.worlds.jumped[pack.world(k)] = simd::lane(left, k) ? 1 : 0;
+    });
+    pack.save_all(lanes, call.worlds);
+    if (memory != nullptr) pack.save(memory, carried, call.worlds.scheme);
   }
 };
 
@@ -158,7 +194,8 @@ struct UpdateSignals {
     const stepping::Measured<S> measured = {batch.x == nullptr ? nullptr : at.reduced_x(), at.f_ext()};
     stepping::System<S> system = {at.model, *batch.actuation, at.w, loop_q};
     system.signals = signals;
-    stepping::update_signals<S>(system, all<S>(batch.time), q, v, batch.due, batch.first, measured);
+    const auto everywhere = [](int) { return simd::everywhere<S>(); };
+    stepping::update_signals(system, all<S>(batch.time), q, v, batch.due, everywhere, batch.first, measured);
     at.save_signals(signals.numbers);
   }
 };

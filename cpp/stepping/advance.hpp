@@ -2,6 +2,7 @@
 #pragma once
 
 #include "simd/finite.hpp"
+#include "stepping/force_jump.hpp"
 #include "stepping/singular_step.hpp"
 #include "stepping/solver_state.hpp"
 #include "stepping/system.hpp"
@@ -86,35 +87,96 @@ simd::Mask<S> constrained_step(
   return closed;
 }
 
-/// Makes up to `steps` steps of size h from `time`, in place. A world whose state becomes NaN or infinite, or
-/// violates its constraints, keeps its last good state; `done` counts the good steps of each world.
+/// Steps of a scheme in place, tried on copies: a world whose step fails keeps its last good state.
+template <class Scheme, class S>
+class SchemeSteps {
+ public:
+  static constexpr bool whole = false;
+
+  /// `system` carries φ, the state of the signals and that of the scheme; q and v are the state.
+  SchemeSteps(const System<S>& system, S* q, S* v)
+      : system_(system),
+        inner_(system),
+        q_(q),
+        v_(v),
+        next_q_(take<S>(inner_.workspace, system.model.reduced_nq)),
+        next_v_(take<S>(inner_.workspace, system.model.reduced_nv)),
+        dependence_(constraints::take_dependence<S>(system.model.rows, inner_.workspace)),
+        jumped_(simd::nowhere<S>()) {
+    inner_.loop_q = system.copy_loop_q(inner_.workspace);
+    inner_.memory = copy_solver_state(system, inner_.workspace);
+    inner_.signals = system.with_own_signals(inner_.workspace).signals;
+    inner_.dependence = &dependence_;
+  }
+
+  SchemeSteps(const SchemeSteps&) = delete;  // inner_ refers to dependence_
+  SchemeSteps& operator=(const SchemeSteps&) = delete;
+
+  /// Makes a step of length h in the `wanted` worlds; returns those whose state is finite and satisfies the
+  /// constraints.
+  simd::Mask<S> make(simd::Mask<S> wanted, S time, S h) {
+    const int nq = system_.model.reduced_nq, nv = system_.model.reduced_nv;
+    bool same = all(wanted);
+    if constexpr (carries_acceleration<Scheme>) {
+      const auto jumped = jumped_ & wanted;
+      same = same && none(jumped);
+      jump(system_, jumped, time, static_cast<const S*>(q_), static_cast<const S*>(v_));
+      jumped_ = jumped_ & !wanted;
+    }
+    begin_trial(same);
+    auto good = wanted;
+    good &= constrained_step<Scheme, S>(inner_, q_, v_, system_.loop_q, time, h, next_q_, next_v_);
+    good &= finite(system_.model, static_cast<const S*>(next_q_), static_cast<const S*>(next_v_)) &
+            finite_states(inner_);
+    keep_solver_state(system_, inner_, wanted, good);
+    simd::copy_where<S>(good, next_q_, nq, q_);
+    simd::copy_where<S>(good, next_v_, nv, v_);
+    system_.keep_loop_q(good, inner_.loop_q);
+    system_.keep_signals(good, inner_);
+    return good;
+  }
+
+  /// Held numbers of the signals change after the last step in these worlds.
+  void mark_jumps(simd::Mask<S> worlds) { jumped_ |= worlds; }
+  simd::Mask<S> jumps() const { return jumped_; }
+
+  /// Memory behind what the steps hold.
+  const Workspace<S>& workspace() const { return inner_.workspace; }
+
+  /// Worlds whose failed step has no solution that Newton's method finds.
+  simd::Mask<S> unsolved() const {
+    if (system_.memory == nullptr) return simd::nowhere<S>();
+    return SolverState<S>{system_.memory, system_.model.reduced_nv}.lost() > all<S>(0);
+  }
+
+ private:
+  /// Copies of the state; what the last trial left of the rest is `same`, unless a jump changed it or a trial
+  /// of other worlds failed.
+  void begin_trial(bool same) {
+    const int nq = system_.model.reduced_nq, nv = system_.model.reduced_nv;
+    simd::copy_each<S>(q_, nq, next_q_);
+    simd::copy_each<S>(v_, nv, next_v_);
+    inner_.keep_signals(simd::everywhere<S>(), system_);
+    if (same) return;
+    simd::copy_each<S>(system_.loop_q, system_.model.loop_nq(), inner_.loop_q);
+    if (system_.memory != nullptr) simd::copy_each<S>(system_.memory, solver_numbers(nv), inner_.memory);
+  }
+
+  const System<S>& system_;
+  System<S> inner_;
+  S *q_, *v_, *next_q_, *next_v_;
+  constraints::Dependence<S> dependence_;
+  simd::Mask<S> jumped_;
+};
+
+/// Makes up to `steps` steps of size h from `time`, in place; `done` counts the good steps of each world.
 template <class Scheme, class S>
 void advance(const System<S>& system, double time, double h, std::ptrdiff_t steps, S* q, S* v, S* done) {
-  System<S> inner = system;
-  const int nq = system.model.reduced_nq, nv = system.model.reduced_nv;
-  S* const next_q = take<S>(inner.workspace, nq);
-  S* const next_v = take<S>(inner.workspace, nv);
-  inner.loop_q = system.copy_loop_q(inner.workspace);
-  inner.memory = copy_solver_state(system, inner.workspace);
-  inner.signals = system.with_own_signals(inner.workspace).signals;
-  auto dependence = constraints::take_dependence<S>(system.model.rows, inner.workspace);
-  inner.dependence = &dependence;
+  SchemeSteps<Scheme, S> run(system, q, v);
   auto alive = simd::everywhere<S>();
   *done = all<S>(0);
-  for (std::ptrdiff_t n = 0; n < steps; ++n) {
-    simd::copy_each<S>(q, nq, next_q);
-    simd::copy_each<S>(v, nv, next_v);
-    const S now = all<S>(time + static_cast<double>(n) * h);
-    const auto tried = alive;
-    inner.keep_signals(simd::everywhere<S>(), system);
-    alive &= constrained_step<Scheme, S>(inner, q, v, system.loop_q, now, all<S>(h), next_q, next_v);
-    alive &= finite(system.model, next_q, next_v) & finite_states(inner);
-    keep_solver_state(system, inner, tried, alive);
-    if (none(alive)) return;
-    simd::copy_where<S>(alive, next_q, nq, q);
-    simd::copy_where<S>(alive, next_v, nv, v);
-    system.keep_loop_q(alive, inner.loop_q);
-    system.keep_signals(alive, inner);
+  for (std::ptrdiff_t n = 0; n < steps && any(alive); ++n) {
+    alive = run.make(alive, all<S>(time + static_cast<double>(n) * h), all<S>(h));
     *done += number(alive);
   }
 }

@@ -55,6 +55,16 @@ struct LivePoints {
     for (int i = 0; i < p.points; ++i) is_live[i] = false;
   }
 
+  /// Lists the points in ascending order.
+  void sort() {
+    for (int n = 1; n < count; ++n) {
+      const int point = index[n];
+      int at = n;
+      for (; at > 0 && index[at - 1] > point; --at) index[at] = index[at - 1];
+      index[at] = point;
+    }
+  }
+
   void add(int point) {
     if (is_live[point]) return;
     is_live[point] = true;

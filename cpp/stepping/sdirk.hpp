@@ -244,9 +244,11 @@ class SdirkStep {
 };
 
 /// Bounds of steps under error control.
+template <class S>
 struct AccuracyBounds {
-  double accuracy;        ///< [m or rad]
-  double longest, least;  ///< step [s]
+  double accuracy;  ///< [m or rad]
+  S longest;        ///< step of each world [s]
+  double least;     ///< step [s]
 };
 
 /// Copies counts, which failed attempts keep, in the `tried` worlds.
@@ -260,7 +262,7 @@ void keep_counts(Mask<S> tried, const S* from, S* to) {
 template <class S>
 Mask<S> advance_accurately(const System<S>& system,
                            const ConvexRun<S>& run,
-                           const AccuracyBounds& bounds,
+                           const AccuracyBounds<S>& bounds,
                            Mask<S> wanted,
                            S begin,
                            S end,
@@ -268,7 +270,7 @@ Mask<S> advance_accurately(const System<S>& system,
                            const ContactState<S>& trial) {
   const ModelOf<S>& model = system.model;
   const ContactMemory places = memory_of(run.contacts, model.nv);
-  const S least = all<S>(bounds.least), longest = all<S>(bounds.longest), accuracy = all<S>(bounds.accuracy);
+  const S least = all<S>(bounds.least), longest = bounds.longest, accuracy = all<S>(bounds.accuracy);
   const S o = all<S>(0), e = all<S>(1), tiny = all<S>(1e-300);
   const auto number = [](double x) { return all<S>(x); };
   S &next = state.memory[places.next_step()], &stages = state.memory[places.stages()];

@@ -1,0 +1,576 @@
+// Worlds on the Python side: the records of many worlds, and the one function that advances them.
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "bindings/contacts.hpp"
+#include "bindings/integrators.hpp"
+#include "bindings/released_gil.hpp"
+#include "bindings/stepping_arguments.hpp"
+#include "engine/contact_dispatch.hpp"
+#include "engine/world_operations.hpp"
+
+namespace pysim::bindings {
+
+using namespace pybind11::literals;
+
+namespace {
+
+using Indices = py::array_t<int, py::array::c_style | py::array::forcecast>;
+using Integers = py::array_t<std::int64_t, py::array::c_style>;
+using Reals = py::array_t<double, py::array::c_style>;
+
+/// How the worlds of a scene are stepped.
+struct WorldScheme {
+  std::string integrator;
+  double step;  ///< the longest within an interval, and that of the grid [s]
+  double spectral_radius;
+  int passes;
+  double accuracy, least_step;
+};
+
+/// Instants of sampled blocks.
+struct WorldBlocks {
+  std::vector<double> periods;
+  int first_bit;
+  std::uint64_t python;
+};
+
+class EngineWorlds {
+ public:
+  EngineWorlds(const Model& model,
+               const Actuation& actuation,
+               const ModelContacts* contacts,
+               py::ssize_t count,
+               WorldScheme scheme,
+               WorldBlocks blocks)
+      : model_(&model),
+        actuation_(actuation),
+        contacts_(contacts),
+        scheme_(std::move(scheme)),
+        blocks_(std::move(blocks)),
+        count_(count),
+        is_convex_(scheme_.integrator == "convex"),
+        smooth_(is_convex_ ? nullptr : contacts) {
+    if (count < 1) throw std::invalid_argument("count must be 1 or more, got " + std::to_string(count));
+    if (model.callback_numbers() > 0) {
+      throw std::invalid_argument("a model with callback joints is stepped from Python");
+    }
+    if (is_convex_ && contacts == nullptr) throw std::invalid_argument("'convex' needs contacts");
+    if (!is_convex_) integrator_ = integrator_named(scheme_.integrator);
+    if (!(scheme_.step > 0)) {
+      throw std::invalid_argument("step must be positive [s], got " + std::to_string(scheme_.step));
+    }
+    const auto* const signals = model.signals();
+    auto& n = parts_.sizes;
+    n.q = model.nq();
+    n.v = model.nv();
+    n.loop_q = model.loop_nq();
+    n.signals = signals == nullptr ? 0 : signals->numbers();
+    n.blocks = static_cast<int>(blocks_.periods.size());
+    if (is_convex_) {
+      const auto memory = contacts->memory();
+      n.scheme = memory.point(0);
+      n.points = memory.points;
+    } else {
+      n.scheme = engine::solver_numbers(integrator_, model.nv(), model.rows());
+    }
+    parts_.visit(Allocation{*this});
+    Allocation{*this}("report", parts_.report, n.points * stepping::ContactReport::numbers);
+    seen_q_.assign(static_cast<std::size_t>(count * n.q), 0);
+    seen_v_.assign(static_cast<std::size_t>(count * n.v), 0);
+    seen_t_.assign(static_cast<std::size_t>(count), 0);
+    stop_.assign(static_cast<std::size_t>(count), {});
+    goal_.assign(static_cast<std::size_t>(count), 0);
+    std::fill_n(parts_.length, count, std::int64_t{-1});
+    std::fill_n(parts_.step, count, scheme_.step);
+    std::fill_n(parts_.instants, count * n.blocks, std::int64_t{1});
+  }
+
+  py::ssize_t count() const { return count_; }
+  const py::dict& parts() const { return arrays_; }
+
+  /// Copies whole records, source k to target k.
+  void copy(const Indices& source, const Indices& target) {
+    check(source, "source");
+    check(target, "target");
+    if (source.size() != target.size()) {
+      throw std::invalid_argument("source and target must be equally many, got " +
+                                  std::to_string(source.size()) + " and " + std::to_string(target.size()));
+    }
+    std::vector<char> saved = save(source);
+    load(saved.data(), saved.size(), target);
+  }
+
+  /// Records one after the other: of every part the numbers of the world, lists as far as they are in use.
+  std::vector<char> save(const Indices& worlds) {
+    check(worlds, "worlds");
+    std::vector<char> bytes;
+    for (py::ssize_t k = 0; k < worlds.size(); ++k) parts_.visit(Writer{bytes, worlds.data()[k]});
+    return bytes;
+  }
+
+  void load(const char* bytes, std::size_t size, const Indices& worlds) {
+    check(worlds, "worlds");
+    Reader reader{bytes, bytes + size, 0};
+    for (py::ssize_t k = 0; k < worlds.size(); ++k) {
+      reader.world = worlds.data()[k];
+      parts_.visit(reader);
+    }
+    if (reader.at != reader.end)
+      throw std::invalid_argument("the records are of other worlds: they have other sizes");
+  }
+
+  /// Worlds whose t, q or v Python has written since the last call.
+  std::vector<int> written(const std::optional<Indices>& index) const {
+    std::vector<int> found;
+    each(index, [&](py::ssize_t, std::ptrdiff_t world) {
+      if (is_written(world)) found.push_back(static_cast<int>(world));
+    });
+    return found;
+  }
+
+  /// Takes over what Python has written: the clock begins anew at another t, a scheme at another q or v. A
+  /// quaternion is normalised within 1e-6 of unit length; a world with another one, or with NaN, is lost.
+  /// Returns whether a world was lost by it.
+  bool accept(const std::optional<Indices>& index) {
+    bool lost = false;
+    each(index, [&](py::ssize_t, std::ptrdiff_t world) {
+      if (!is_written(world) || parts_.status[world] != 0) return;
+      if (seen_t_[static_cast<std::size_t>(world)] != parts_.t[world]) begin_clock(world);
+      restart_scheme(world);
+      if (!is_state(world)) {
+        parts_.status[world] = static_cast<std::int64_t>(stepping::WorldStatus::written);
+        lost = true;
+      }
+      see(world);
+    });
+    return lost;
+  }
+
+  /// Makes steps on the grid; returns how many worlds did not make them all, see stops().
+  py::ssize_t step(std::int64_t steps, const std::optional<Indices>& index, py::ssize_t most, int threads) {
+    if (index) check(*index, "worlds");
+    check_threads(threads);
+    each(index, [&](py::ssize_t k, std::ptrdiff_t world) {
+      const bool on_grid = parts_.length[world] < 0;
+      goal_[static_cast<std::size_t>(k)] = (on_grid ? parts_.made[world] : 0) + steps;
+    });
+    return go_on(index, most, threads);
+  }
+
+  /// Goes on with a call of step that was interrupted, of the same worlds.
+  py::ssize_t go_on(const std::optional<Indices>& index, py::ssize_t most, int threads) {
+    engine::WorldBatch batch = {};
+    const stepping::Actuation forces = actuation_.view(*model_);
+    batch.actuation = &forces;
+    batch.states = index ? index->size() : count_;
+    batch.call.goal = goal_.data();
+    batch.call.most = most;
+    batch.call.stop = stop_.data();
+    batch.call.index = index ? index->data() : nullptr;
+    run(batch, threads);
+    py::ssize_t left = 0;
+    each(index, [&](py::ssize_t k, std::ptrdiff_t world) {
+      see(world);
+      left += stop_[static_cast<std::size_t>(k)] == stepping::WorldStop::reached ? 0 : 1;
+    });
+    return left;
+  }
+
+  /// Why the last call of step left each of its worlds.
+  Integers stops(py::ssize_t states) const {
+    Integers found(states);
+    std::memcpy(found.mutable_data(), stop_.data(), static_cast<std::size_t>(states) * sizeof(std::int64_t));
+    return found;
+  }
+
+  void see(std::ptrdiff_t world) {
+    const auto& n = parts_.sizes;
+    std::copy_n(parts_.q + world * n.q, n.q, seen_q_.data() + world * n.q);
+    std::copy_n(parts_.v + world * n.v, n.v, seen_v_.data() + world * n.v);
+    seen_t_[static_cast<std::size_t>(world)] = parts_.t[world];
+  }
+
+  /// Notes the states of worlds, whose changes `written` looks for.
+  void see_all() {
+    for (py::ssize_t k = 0; k < count_; ++k) see(k);
+  }
+
+  /// Begins the clock of a world at its t: the grid of the scene's step, and the instants after t.
+  void begin_clock(std::ptrdiff_t world) {
+    const double t = parts_.t[world];
+    parts_.begin[world] = t;
+    parts_.step[world] = scheme_.step;
+    parts_.made[world] = 0;
+    parts_.length[world] = -1;
+    for (int k = 0; k < parts_.sizes.blocks; ++k) {
+      const double n = std::floor(t / blocks_.periods[static_cast<std::size_t>(k)] + 1e-9);
+      parts_.instants[world * parts_.sizes.blocks + k] = static_cast<std::int64_t>(n) + 1;
+    }
+  }
+
+  /// Advances worlds to times, row by row, or by steps on the grid; returns why each was left.
+  Integers advance(const std::optional<Indices>& index,
+                   const std::optional<Reals>& times,
+                   std::optional<Integers> goal,
+                   std::optional<Integers> row,
+                   std::optional<Reals> q_rows,
+                   std::optional<Reals> v_rows,
+                   std::optional<Reals> signal_rows,
+                   std::optional<Reals> report,
+                   std::optional<Reals> report_rows,
+                   std::optional<Reals> inputs,
+                   const std::vector<int>& input_places,
+                   py::ssize_t most,
+                   int threads) {
+    if (index) check(*index, "worlds");
+    check_threads(threads);
+    const py::ssize_t states = index ? index->size() : count_;
+    const auto demand = [](auto& array, const char* name, py::ssize_t numbers) {
+      using Number = std::remove_pointer_t<decltype(array->mutable_data())>;
+      if (!array) return static_cast<Number*>(nullptr);
+      if (array->size() == numbers && array->writeable()) return array->mutable_data();
+      throw std::invalid_argument(std::string(name) + " must be writeable and have " +
+                                  std::to_string(numbers) + " numbers, got " + std::to_string(array->size()));
+    };
+    if (times.has_value() == goal.has_value() || times.has_value() != row.has_value()) {
+      throw std::invalid_argument("give times and row, or goal");
+    }
+    const py::ssize_t rows = times ? times->size() : 0;
+    const py::ssize_t report_numbers =
+        is_convex_ ? py::ssize_t{stepping::ContactReport::numbers} * parts_.sizes.points : 0;
+    Integers stop(states);
+    engine::WorldBatch batch = {};
+    batch.states = states;
+    const stepping::Actuation forces = actuation_.view(*model_);
+    batch.actuation = &forces;
+    batch.report = demand(report, "report", states * report_numbers);
+    batch.report_rows = demand(report_rows, "report_rows", states * rows * report_numbers);
+    auto& call = batch.call;
+    call.index = index ? index->data() : nullptr;
+    call.times = times ? times->data() : nullptr;
+    call.rows = rows;
+    call.most = most;
+    call.goal = demand(goal, "goal", states);
+    call.row = demand(row, "row", states);
+    call.stop = reinterpret_cast<stepping::WorldStop*>(stop.mutable_data());
+    call.q_rows = demand(q_rows, "q_rows", states * rows * parts_.sizes.q);
+    call.v_rows = demand(v_rows, "v_rows", states * rows * parts_.sizes.v);
+    call.signal_rows = demand(signal_rows, "signal_rows", states * rows * parts_.sizes.signals);
+    call.input_rows = inputs && inputs->ndim() == 3 ? inputs->shape(1) : 0;
+    call.inputs =
+        demand(inputs, "inputs", states * call.input_rows * static_cast<py::ssize_t>(input_places.size()));
+    call.input_count = static_cast<int>(input_places.size());
+    call.input_place = input_places.data();
+    for (const int place : input_places) {
+      if (place < 0 || place >= parts_.sizes.signals)
+        throw std::invalid_argument("input_places are no places of signals");
+    }
+    run(batch, threads);
+    each(index, [&](py::ssize_t, std::ptrdiff_t world) { see(world); });
+    return stop;
+  }
+
+  void check(const Indices& worlds, const char* name) const {
+    for (py::ssize_t k = 0; k < worlds.size(); ++k) {
+      if (worlds.data()[k] >= 0 && worlds.data()[k] < count_) continue;
+      throw std::invalid_argument(std::string(name) + " must be from 0 to " + std::to_string(count_ - 1) +
+                                  ", got " + std::to_string(worlds.data()[k]));
+    }
+  }
+
+ private:
+  /// Makes an array of zeros for every part; memory is taken where it is written.
+  struct Allocation {
+    EngineWorlds& worlds;
+
+    template <class Number>
+    void operator()(const char* name, Number*& part, int numbers) {
+      const py::object zeros = py::module_::import("numpy").attr("zeros");
+      py::array_t<Number> array = zeros(py::make_tuple(worlds.count_, numbers), py::dtype::of<Number>());
+      part = array.mutable_data();
+      worlds.arrays_[name] = array;
+    }
+
+    void list(const char* name, double*& part, int numbers, const std::int64_t*, int) {
+      (*this)(name, part, numbers);
+    }
+  };
+
+  struct Writer {
+    std::vector<char>& bytes;
+    std::ptrdiff_t world;
+
+    template <class Number>
+    void operator()(const char*, const Number* part, int numbers) {
+      const auto* const from = reinterpret_cast<const char*>(part + world * numbers);
+      bytes.insert(bytes.end(), from, from + static_cast<std::size_t>(numbers) * sizeof(Number));
+    }
+
+    void list(const char*, const double* part, int numbers, const std::int64_t* count, int an_entry) {
+      const auto* const from = reinterpret_cast<const char*>(part + world * numbers);
+      const auto used = static_cast<std::size_t>(count[world] * an_entry);
+      bytes.insert(bytes.end(), from, from + used * sizeof(double));
+    }
+  };
+
+  struct Reader {
+    const char *at, *end;
+    std::ptrdiff_t world;
+
+    template <class Number>
+    void operator()(const char* name, Number* part, int numbers) {
+      take(name, part + world * numbers, static_cast<std::size_t>(numbers) * sizeof(Number));
+    }
+
+    void list(const char* name, double* part, int numbers, const std::int64_t* count, int an_entry) {
+      if (count[world] < 0 || count[world] * an_entry > numbers) fail(name);
+      take(name, part + world * numbers, static_cast<std::size_t>(count[world] * an_entry) * sizeof(double));
+    }
+
+    void take(const char* name, void* to, std::size_t size) {
+      if (static_cast<std::size_t>(end - at) < size) fail(name);
+      std::memcpy(to, at, size);
+      at += size;
+    }
+
+    [[noreturn]] static void fail(const char* name) {
+      throw std::invalid_argument(std::string("the records are of other worlds: their part '") + name +
+                                  "' has another size");
+    }
+  };
+
+  void run(engine::WorldBatch& batch, int threads) {
+    batch.integrator = integrator_;
+    batch.spectral_radius = scheme_.spectral_radius;
+    batch.contact_forces = smooth_.forces();
+    double smallest = 0;
+    for (const double period : blocks_.periods)
+      smallest = smallest == 0 ? period : std::min(smallest, period);
+    auto& call = batch.call;
+    call.worlds = parts_;
+    if (model_->signals() == nullptr) call.worlds.signals = nullptr;
+    call.blocks = {static_cast<int>(blocks_.periods.size()),
+                   blocks_.periods.data(),
+                   blocks_.first_bit,
+                   blocks_.python,
+                   1e-9 * smallest};
+    call.longest = scheme_.step;
+    const ReleasedGil nogil;
+    if (is_convex_) {
+      batch.contacts.contacts = contacts_->view();
+      batch.contacts.passes = scheme_.passes;
+      batch.contacts.accuracy = scheme_.accuracy;
+      batch.contacts.least_step = scheme_.least_step;
+      batch.contacts.work = model_->signals() == nullptr ? nullptr : contacts_->work();
+      engine::run_contacts(&engine::ContactKernels::advance_worlds, *model_, batch, threads);
+    } else {
+      engine::run_batch<double>(&StateKernels<double>::advance_worlds, *model_, batch, threads);
+    }
+  }
+
+  /// f(state, world) for the worlds of a call.
+  template <class F>
+  void each(const std::optional<Indices>& index, const F& f) const {
+    const py::ssize_t states = index ? index->size() : count_;
+    for (py::ssize_t k = 0; k < states; ++k) f(k, index ? index->data()[k] : k);
+  }
+
+  bool is_written(std::ptrdiff_t world) const {
+    const auto& n = parts_.sizes;
+    const auto differs = [](const double* a, const double* b, int count) {
+      return std::memcmp(a, b, static_cast<std::size_t>(count) * sizeof(double)) != 0;
+    };
+    return differs(parts_.q + world * n.q, seen_q_.data() + world * n.q, n.q) ||
+           differs(parts_.v + world * n.v, seen_v_.data() + world * n.v, n.v) ||
+           parts_.t[world] != seen_t_[static_cast<std::size_t>(world)];
+  }
+
+  /// Whether q and v are finite and quaternions of unit length, after those that are nearly so are
+  /// normalised.
+  bool is_state(std::ptrdiff_t world) const {
+    const auto& n = parts_.sizes;
+    double* const q = parts_.q + world * n.q;
+    const double* const v = parts_.v + world * n.v;
+    const auto finite = [](double x) { return std::isfinite(x); };
+    if (!std::all_of(q, q + n.q, finite) || !std::all_of(v, v + n.v, finite) || !finite(parts_.t[world])) {
+      return false;
+    }
+    for (const auto& place : model_->quaternions()) {
+      double* const x = q + place.at;
+      const double length = std::sqrt(x[0] * x[0] + x[1] * x[1] + x[2] * x[2] + x[3] * x[3]);
+      if (std::abs(length - 1) > 1e-6) return false;
+      if (std::abs(length - 1) <= 4 * std::numeric_limits<double>::epsilon()) continue;  // rounding alone
+      for (int i = 0; i < 4; ++i) x[i] /= length;
+    }
+    return true;
+  }
+
+  /// Predictions and carried momenta begin anew; counts stay. Contacts keep what they remember.
+  void restart_scheme(std::ptrdiff_t world) const {
+    double* const numbers = parts_.scheme + world * parts_.sizes.scheme;
+    if (is_convex_) {
+      const auto memory = contacts_->memory();
+      std::fill_n(numbers + memory.next_step(), memory.point(0) - memory.next_step(), 0.0);
+      numbers[stepping::ContactMemory::failed] = 0;
+    } else if (parts_.sizes.scheme > 0) {
+      std::fill_n(
+          numbers + stepping::solver_counts - 1, parts_.sizes.scheme - stepping::solver_counts + 1, 0.0);
+    }
+  }
+
+  const Model* model_;
+  Actuation actuation_;
+  const ModelContacts* contacts_;
+  WorldScheme scheme_;
+  WorldBlocks blocks_;
+  py::ssize_t count_;
+  bool is_convex_;
+  SmoothLaw smooth_;
+  engine::Integrator integrator_ = {};
+  stepping::WorldArrays parts_ = {};
+  std::vector<double> seen_q_, seen_v_, seen_t_;
+  std::vector<stepping::WorldStop> stop_;
+  std::vector<std::int64_t> goal_;
+  py::dict arrays_;
+};
+
+}  // namespace
+
+void bind_worlds(py::module_& m) {
+  py::class_<EngineWorlds>(
+      m,
+      "Worlds",
+      "Records of worlds of one scene, and their advance. `blocks` are the periods [s] of the "
+      "sampled blocks, the bit of the first of them, and the bits that Python runs.")
+      .def(py::init([](const Model& model,
+                       const Actuation& actuation,
+                       const ModelContacts* contacts,
+                       py::ssize_t count,
+                       const std::string& integrator,
+                       double step,
+                       const std::vector<double>& periods,
+                       int first_bit,
+                       std::uint64_t python,
+                       double spectral_radius,
+                       int passes,
+                       double accuracy,
+                       double least_step) {
+             return std::make_unique<EngineWorlds>(
+                 model,
+                 actuation,
+                 contacts,
+                 count,
+                 WorldScheme{integrator, step, checked_radius(spectral_radius), passes, accuracy, least_step},
+                 WorldBlocks{periods, first_bit, python});
+           }),
+           py::keep_alive<1, 2>(),
+           py::keep_alive<1, 4>(),
+           "model"_a,
+           "actuation"_a,
+           "contacts"_a.none(true),
+           "count"_a,
+           "integrator"_a,
+           "step"_a,
+           py::kw_only(),
+           "periods"_a = std::vector<double>{},
+           "first_bit"_a = 0,
+           "python"_a = 0,
+           "spectral_radius"_a = 0.9,
+           "passes"_a = 2,
+           "accuracy"_a = 0.0,
+           "least_step"_a = 0.0)
+      .def("__len__", &EngineWorlds::count)
+      .def_property_readonly("parts",
+                             &EngineWorlds::parts,
+                             "Arrays of the record's parts by name, (worlds, numbers), which advance writes.")
+      .def("copy", &EngineWorlds::copy, "source"_a, "target"_a, "Copies records of worlds to other worlds.")
+      .def(
+          "save",
+          [](EngineWorlds& worlds, const Indices& which) {
+            const std::vector<char> bytes = worlds.save(which);
+            return py::bytes(bytes.data(), bytes.size());
+          },
+          "worlds"_a,
+          "Returns the records of worlds as bytes.")
+      .def(
+          "load",
+          [](EngineWorlds& worlds, const py::bytes& bytes, const Indices& which) {
+            const std::string_view view = bytes;
+            worlds.load(view.data(), view.size(), which);
+          },
+          "bytes"_a,
+          "worlds"_a,
+          "Overwrites the records of worlds by saved ones.")
+      .def("written",
+           &EngineWorlds::written,
+           "worlds"_a = py::none(),
+           "Returns the worlds whose t, q or v were written.")
+      .def("accept",
+           &EngineWorlds::accept,
+           "worlds"_a = py::none(),
+           "Takes over written t, q and v; returns whether a world was lost by it.")
+      .def("see", &EngineWorlds::see_all, "Notes t, q and v: what they are now was not written from outside.")
+      .def(
+          "see_worlds",
+          [](EngineWorlds& worlds, const Indices& which) {
+            worlds.check(which, "worlds");
+            for (py::ssize_t k = 0; k < which.size(); ++k) worlds.see(which.data()[k]);
+          },
+          "worlds"_a,
+          "As `see`, of some worlds.")
+      .def(
+          "begin_clock",
+          [](EngineWorlds& worlds, const Indices& which) {
+            worlds.check(which, "worlds");
+            for (py::ssize_t k = 0; k < which.size(); ++k) worlds.begin_clock(which.data()[k]);
+          },
+          "worlds"_a,
+          "Begins the grid of steps at the t of worlds, and sets their next instants.")
+      .def("step",
+           &EngineWorlds::step,
+           "steps"_a,
+           "worlds"_a = py::none(),
+           "most"_a = py::ssize_t{1} << 62,
+           "threads"_a = 1,
+           "Makes steps on the grid, `most` at most; returns how many worlds did not make all of them.")
+      .def("go_on",
+           &EngineWorlds::go_on,
+           "worlds"_a = py::none(),
+           "most"_a = py::ssize_t{1} << 62,
+           "threads"_a = 1,
+           "Goes on with the steps of the last call of `step`, of the same worlds.")
+      .def("stops", &EngineWorlds::stops, "count"_a, "Returns why `step` left its worlds, as `advance` does.")
+      .def(
+          "advance",
+          &EngineWorlds::advance,
+          "worlds"_a = py::none(),
+          py::kw_only(),
+          "times"_a = py::none(),
+          "goal"_a.noconvert() = py::none(),
+          "row"_a.noconvert() = py::none(),
+          "q_rows"_a.noconvert() = py::none(),
+          "v_rows"_a.noconvert() = py::none(),
+          "signal_rows"_a.noconvert() = py::none(),
+          "report"_a.noconvert() = py::none(),
+          "report_rows"_a.noconvert() = py::none(),
+          "inputs"_a.noconvert() = py::none(),
+          "input_places"_a = std::vector<int>{},
+          "most"_a = py::ssize_t{1} << 62,
+          "threads"_a = 1,
+          "Advances worlds, all or some, through times (rows,) [s], or on the grid of their step until they "
+          "have "
+          "made goal (worlds,) steps. row (worlds,) counts the rows written, in and out, into q_rows "
+          "(worlds, "
+          "rows, nq), v_rows, signal_rows and report_rows; report (worlds, points, 18) holds the last step's "
+          "contacts and the impulses since the last row, in and out. inputs (worlds, n, inputs) are held at "
+          "input_places of the signals up to each row, as far as there are; those up to the first are set "
+          "already. A world makes at most `most` steps. Returns "
+          "for each world why it was left: 0 it has reached the end, 1 its steps are used up, 2 Python has "
+          "to run "
+          "the blocks of its part 'pending', 3 it is lost, see its part 'status'.");
+}
+
+}  // namespace pysim::bindings

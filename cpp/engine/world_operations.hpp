@@ -1,0 +1,131 @@
+// Advance of worlds as an operation on packs: the parts of their records in lanes, and back.
+#pragma once
+
+#include "engine/contact_kernels.hpp"
+#include "stepping/advance.hpp"
+#include "stepping/world_advance.hpp"
+
+namespace pysim::engine {
+
+/// A batch of worlds to advance; its states are the worlds of the call.
+struct WorldBatch : ContactBatch {
+  stepping::WorldCall call;
+  double* report;  ///< (states, points, ContactReport::numbers) of the last step, with the impulses since the
+                   ///< last row; in and out, null for none
+  double* report_rows;  ///< (states, rows, points, ContactReport::numbers); null for none
+};
+
+/// Parts of the records of a pack of worlds.
+template <class S>
+struct WorldLanes {
+  S *q, *v, *loop_q, *scheme;
+  stepping::SignalState<S> signals;
+};
+
+/// Loads and stores parts of the records of a pack.
+template <class S>
+class PackOfWorlds {
+ public:
+  PackOfWorlds(const stepping::WorldCall& call, std::ptrdiff_t first) {
+    for (int k = 0; k < S::width; ++k) world_[k] = call.world(first + k);
+  }
+
+  std::ptrdiff_t world(int k) const { return world_[k]; }
+
+  S* load(const double* part, int count, Workspace<S>& w, int extra = 0) const {
+    S* const packs = take<S>(w, count + extra);
+    simd::load_lanes([&](int k) { return part + world_[k] * count; }, count, packs);
+    return packs;
+  }
+
+  void save(const S* packs, int count, double* part) const {
+    save_rows(packs, count, [&](int k) { return part + world_[k] * count; });
+  }
+
+  /// Lane k of `count` packs to the numbers at row(k).
+  template <class Row>
+  static void save_rows(const S* packs, int count, const Row& row) {
+    for (int k = 0; k < S::width; ++k) {
+      double* const to = row(k);
+      for (int i = 0; i < count; ++i) to[i] = simd::lane(packs[i], k);
+    }
+  }
+
+  WorldLanes<S> load_all(const ModelOf<S>& model, const stepping::WorldArrays& parts, Workspace<S>& w) const {
+    const auto& n = parts.sizes;
+    WorldLanes<S> lanes = {};
+    lanes.q = load(parts.q, n.q, w, model.callback_numbers);
+    lanes.v = load(parts.v, n.v, w);
+    lanes.loop_q = load(parts.loop_q, n.loop_q, w);
+    if (model.signals != nullptr && parts.signals != nullptr) {
+      lanes.signals.numbers = load(parts.signals, n.signals, w);
+      lanes.signals.rate = take<S>(w, model.signals->states);
+    }
+    return lanes;
+  }
+
+  void save_all(const WorldLanes<S>& lanes, const stepping::WorldArrays& parts) const {
+    const auto& n = parts.sizes;
+    save(lanes.q, n.q, parts.q);
+    save(lanes.v, n.v, parts.v);
+    save(lanes.loop_q, n.loop_q, parts.loop_q);
+    if (lanes.signals.numbers != nullptr) save(lanes.signals.numbers, n.signals, parts.signals);
+  }
+
+ private:
+  std::ptrdiff_t world_[S::width];
+};
+
+/// Rows of states in the caller's buffers.
+template <class S>
+struct StateRows {
+  const stepping::WorldCall& call;
+  std::ptrdiff_t first;
+  const WorldLanes<S>& lanes;
+
+  void operator()(int k, std::int64_t row) const {
+    const auto& n = call.worlds.sizes;
+    const auto put = [&](const S* packs, int count, double* rows) {
+      if (rows == nullptr) return;
+      double* const to = rows + ((first + k) * call.rows + row) * count;
+      for (int i = 0; i < count; ++i) to[i] = simd::lane(packs[i], k);
+    };
+    put(lanes.q, n.q, call.q_rows);
+    put(lanes.v, n.v, call.v_rows);
+    if (lanes.signals.numbers != nullptr) put(lanes.signals.numbers, n.signals, call.signal_rows);
+  }
+};
+
+/// Sets the inputs of a world among the numbers of its signals.
+template <class S>
+struct RowInputs {
+  const stepping::WorldCall& call;
+  std::ptrdiff_t first;
+  const WorldLanes<S>& lanes;
+
+  void operator()(int k, std::int64_t row) const {
+    const double* const values = call.inputs + ((first + k) * call.input_rows + row) * call.input_count;
+    for (int i = 0; i < call.input_count; ++i) {
+      simd::set_lane(lanes.signals.numbers[call.input_place[i]], k, values[i]);
+    }
+  }
+};
+
+/// Runs the sampled blocks that are due at the states of a pack.
+template <class S>
+struct DueBlocks {
+  const stepping::System<S>& system;
+  const WorldLanes<S>& lanes;
+  const Workspace<S>& workspace;  ///< behind what the steps hold
+
+  template <class IsDue>
+  void operator()(S time, std::uint64_t due, const IsDue& is_due) const {
+    stepping::System<S> inner = system;
+    inner.workspace = workspace;
+    inner.loop_q = system.copy_loop_q(inner.workspace);
+    const S *const q = lanes.q, *const v = lanes.v;
+    stepping::update_signals(inner, time, q, v, due, is_due, false, stepping::Measured<S>{});
+  }
+};
+
+}  // namespace pysim::engine

@@ -1,0 +1,381 @@
+// Advance of worlds: the one loop in which worlds go from an instant to a later one, a pack at a time.
+//
+//     advance(worlds, until) → rows, ends
+//
+// In every world it makes steps to the next boundary: the next row of the call, the next instant k · period
+// of a sampled block, or the last step of the call. There it runs the blocks that are due, writes the row,
+// and goes on. Each lane has a clock of its own; what is due is a mask by lane. A world whose step fails
+// keeps its last good state, and its rows are NaN from there on.
+//
+// Where Python has to answer a block that is due, a world stops with the block's bit in `pending`.
+#pragma once
+
+#include "stepping/sampled_signals.hpp"
+#include "stepping/solver_state.hpp"
+#include "stepping/world_record.hpp"
+
+namespace pysim::stepping {
+
+/// Why the call left a world.
+enum class WorldStop : std::int64_t {
+  reached,     ///< the last row or step
+  unfinished,  ///< the call's steps are used up
+  asks,        ///< Python has to run the blocks of `pending`
+  lost         ///< see its status
+};
+
+/// Sampled blocks of a scene with a period.
+struct SampledPeriods {
+  int count;
+  const double* period;  ///< [count] [s]
+  int first_bit;         ///< of the first of them among the due blocks
+  std::uint64_t python;  ///< bits that Python runs
+  double near;           ///< [s]: a time this close to an instant is at the instant
+};
+
+/// What a call asks of the worlds; rows and grid exclude each other.
+struct WorldCall {
+  WorldArrays worlds;
+  const int* index;  ///< [states] number of each state's world; null for 0, 1, …
+  SampledPeriods blocks;
+  double longest;       ///< step within an interval [s]
+  const double* times;  ///< (rows) of outputs [s], ascending; null to step on the grid
+  std::ptrdiff_t rows;
+  std::ptrdiff_t most;       ///< steps that a world makes at most in this call
+  const std::int64_t* goal;  ///< [states] steps on the grid at the end of the call
+  std::int64_t* row;         ///< [states] rows written, in and out
+  WorldStop* stop;           ///< [states]
+  double *q_rows, *v_rows;   ///< (states, rows, nq), (states, rows, nv); null for none
+  double* signal_rows;       ///< (states, rows, signals); null for none
+  const double* inputs;      ///< (states, input_rows, input_count), held up to each row; null to hold all
+  std::ptrdiff_t input_rows;
+  int input_count;
+  const int* input_place;  ///< [input_count] among the numbers of the signals
+
+  PYSIM_INLINE std::ptrdiff_t world(std::ptrdiff_t state) const {
+    return index == nullptr ? state : index[state];
+  }
+};
+
+/// Steps of one lane to its next boundary: at `base` + (first + n) `step`, n = 0 … count − 1.
+struct LaneSegment {
+  enum class Kind { interval, grid, part, last_part };
+
+  double base, step;
+  std::int64_t first, count;
+  double end;         ///< [s], exact
+  std::uint64_t due;  ///< blocks at the end
+  Kind kind;          ///< an interval of a row; steps of the grid; parts of one, the last ends at the grid
+};
+
+/// Clock of one world during a call. A template, so that no instruction sets share its functions.
+template <class S>
+class LaneClock {
+ public:
+  LaneClock() = default;
+
+  LaneClock(const WorldCall& call, std::ptrdiff_t state)
+      : call_(&call), state_(state), world_(call.world(state)) {
+    const WorldArrays& w = call.worlds;
+    now = w.t[world_];
+    if (call.times == nullptr && w.length[world_] >= 0) begin_grid();  // rows ended at times of their own
+  }
+
+  double now = 0;  ///< [s]
+
+  /// Whether a row is due now that was not written.
+  bool has_row() const {
+    return call_->times != nullptr && call_->row[state_] < call_->rows && !(now < target());
+  }
+
+  /// The row that is written next.
+  std::int64_t row() const { return call_->row[state_]; }
+
+  bool is_at_end() const {
+    if (call_->times != nullptr) return call_->row[state_] >= call_->rows;
+    return call_->worlds.made[world_] >= call_->goal[state_] && !is_within_grid();
+  }
+
+  /// The steps to the next boundary. An interval that an earlier call left unfinished goes on.
+  LaneSegment next() const { return call_->times == nullptr ? next_on_grid() : next_to_row(); }
+
+  /// Counts steps that were made; at the end of the segment the clock is at its end.
+  void count(const LaneSegment& segment, std::int64_t made) const {
+    const WorldArrays& w = call_->worlds;
+    w.steps[world_] += made;
+    if (segment.kind == LaneSegment::Kind::grid) w.made[world_] += made;
+  }
+
+  void finish(const LaneSegment& segment) {
+    const WorldArrays& w = call_->worlds;
+    now = w.t[world_] = segment.end;
+    for (int k = 0; k < call_->blocks.count; ++k) {
+      if (((segment.due >> (call_->blocks.first_bit + k)) & 1) != 0) ++instant(k);
+    }
+    if (segment.kind == LaneSegment::Kind::interval) {
+      w.begin[world_] = now;
+      w.made[world_] = w.length[world_] = 0;
+    } else if (segment.kind == LaneSegment::Kind::last_part) {
+      ++w.made[world_];
+    }
+  }
+
+  /// Leaves an unfinished segment, of which `made` steps are done.
+  void leave(const LaneSegment& segment, std::int64_t made) const {
+    const WorldArrays& w = call_->worlds;
+    if (made > 0) {
+      w.t[world_] = segment.base + static_cast<double>(segment.first + made) * segment.step;
+    }
+    if (segment.kind != LaneSegment::Kind::interval) return;
+    w.begin[world_] = segment.base;
+    w.step[world_] = segment.step;
+    w.length[world_] = segment.first + segment.count;
+    w.made[world_] = segment.first + made;
+  }
+
+ private:
+  std::int64_t& instant(int k) const { return call_->worlds.instants[world_ * call_->blocks.count + k]; }
+
+  double instant_time(int k) const { return static_cast<double>(instant(k)) * call_->blocks.period[k]; }
+
+  double target() const { return call_->times[call_->row[state_]]; }
+
+  double first_instant() const {
+    double first = __builtin_inf();
+    for (int k = 0; k < call_->blocks.count; ++k) {
+      const double t = instant_time(k);
+      if (t < first) first = t;
+    }
+    return first;
+  }
+
+  /// Blocks whose instant is `first`.
+  std::uint64_t due_at(double first) const {
+    std::uint64_t due = 0;
+    for (int k = 0; k < call_->blocks.count; ++k) {
+      if (instant_time(k) <= first + call_->blocks.near)
+        due |= std::uint64_t{1} << (call_->blocks.first_bit + k);
+    }
+    return due;
+  }
+
+  void begin_grid() const {
+    const WorldArrays& w = call_->worlds;
+    w.begin[world_] = now;
+    w.step[world_] = call_->longest;
+    w.made[world_] = 0;
+    w.length[world_] = -1;
+  }
+
+  double grid(std::int64_t n) const {
+    const WorldArrays& w = call_->worlds;
+    return w.begin[world_] + static_cast<double>(n) * w.step[world_];
+  }
+
+  /// Whether an instant has divided the step of the grid, of which a part is left.
+  bool is_within_grid() const { return now > grid(call_->worlds.made[world_]); }
+
+  LaneSegment next_to_row() const {
+    const WorldArrays& w = call_->worlds;
+    const double first = first_instant(), row = target();
+    std::uint64_t due = 0;
+    double end = row;
+    if (first <= row + call_->blocks.near) {
+      due = due_at(first);
+      if (first < row - call_->blocks.near) end = first;
+    }
+    const auto interval = LaneSegment::Kind::interval;
+    if (w.length[world_] > 0) {
+      const double ends = grid(w.length[world_]);
+      if (__builtin_fabs(ends - end) <= 1e-9 * w.step[world_]) {
+        const std::int64_t made = w.made[world_];
+        return {w.begin[world_], w.step[world_], made, w.length[world_] - made, end, due, interval};
+      }
+    }
+    const double span = end - now, count = __builtin_ceil(span / call_->longest - 1e-9);
+    const double steps = count > 1 ? count : 1;
+    return {now, span / steps, 0, static_cast<std::int64_t>(steps), end, due, interval};
+  }
+
+  LaneSegment next_on_grid() const {
+    const WorldArrays& w = call_->worlds;
+    const std::int64_t made = w.made[world_], left = call_->goal[state_] - made;
+    const double h = w.step[world_], next = grid(made + 1), first = first_instant();
+    const double near = call_->blocks.near;
+    if (is_within_grid() || first < next - near) {
+      const bool reaches = !(first < next - near);
+      const double end = reaches ? next : first;
+      const std::uint64_t due = first <= end + near ? due_at(first) : 0;
+      return {
+          now, end - now, 0, 1, end, due, reaches ? LaneSegment::Kind::last_part : LaneSegment::Kind::part};
+    }
+    std::int64_t count = left > 1 ? left : 1;
+    if (first < grid(made + count) - near) {
+      count = static_cast<std::int64_t>(__builtin_floor((first - w.begin[world_]) / h + 1e-9)) - made;
+      while (count > 1 && grid(made + count) > first + near) --count;
+    }
+    const double end = grid(made + count);
+    return {w.begin[world_],
+            h,
+            made,
+            count,
+            end,
+            first <= end + near ? due_at(first) : 0,
+            LaneSegment::Kind::grid};
+  }
+
+  const WorldCall* call_ = nullptr;
+  std::ptrdiff_t state_ = 0, world_ = 0;
+};
+
+/// The lanes whose flag is set.
+template <class S>
+simd::Mask<S> lanes_of(const bool (&flag)[S::width]) {
+  S numbers = all<S>(0);
+  for (int k = 0; k < S::width; ++k) simd::set_lane(numbers, k, flag[k] ? 1 : 0);
+  return numbers > all<S>(0);
+}
+
+/// Advances the worlds of one pack, each along its own clock.
+template <class S, class Steps>
+class PackAdvance {
+ public:
+  PackAdvance(const WorldCall& call, std::ptrdiff_t first, Steps& steps)
+      : call_(call), first_(first), steps_(steps), base_(all<S>(0)), h_(all<S>(0)), n_(all<S>(0)) {}
+
+  /// `update(time, bits, is_due)` runs the sampled blocks of `bits`, block k in the worlds is_due(k);
+  /// `set(lane, row)` sets the inputs that are held up to a row; `row(lane, index)` writes one.
+  template <class Update, class Inputs, class Row>
+  void run(const Update& update, const Inputs& set, const Row& row) {
+    for (int k = 0; k < W; ++k) begin(k, row);
+    for (;;) {
+      const auto wanted = lanes_of<S>(goes_);
+      if (none(wanted)) return;
+      const auto good = make(wanted);
+      std::uint64_t due[W] = {};
+      bool ends[W] = {};
+      for (int k = 0; k < W; ++k) {
+        if (goes_[k]) ends[k] = end_step(k, lane(good, k), due[k], set);
+      }
+      run_blocks(due, update);
+      for (int k = 0; k < W; ++k) {
+        if (ends[k]) plan(k, row);
+      }
+    }
+  }
+
+ private:
+  static constexpr int W = S::width;
+
+  std::int64_t& status(int k) { return call_.worlds.status[call_.world(first_ + k)]; }
+
+  void stop(int k, WorldStop why) {
+    call_.stop[first_ + k] = why;
+    goes_[k] = false;
+  }
+
+  template <class Row>
+  void begin(int k, const Row& row) {
+    clock_[k] = LaneClock<S>(call_, first_ + k);
+    left_[k] = call_.most;
+    simd::set_lane(base_, k, clock_[k].now);
+    simd::set_lane(h_, k, call_.longest);
+    if (status(k) == 0) {
+      plan(k, row);
+    } else {
+      stop(k, WorldStop::lost);
+    }
+  }
+
+  /// Writes the rows that are due, and plans the steps to the next boundary.
+  template <class Row>
+  void plan(int k, const Row& row) {
+    while (clock_[k].has_row()) row(k, call_.row[first_ + k]++);
+    if (clock_[k].is_at_end()) return stop(k, WorldStop::reached);
+    if (left_[k] <= 0) return stop(k, WorldStop::unfinished);
+    goes_[k] = true;
+    segment_[k] = clock_[k].next();
+    made_[k] = 0;
+    simd::set_lane(base_, k, segment_[k].base);
+    simd::set_lane(h_, k, segment_[k].step);
+    simd::set_lane(n_, k, static_cast<double>(segment_[k].first));
+  }
+
+  /// A step of the wanted worlds, or all steps of their segments.
+  simd::Mask<S> make(simd::Mask<S> wanted) {
+    const S time = base_ + n_ * h_;
+    n_ += all<S>(1);
+    if constexpr (Steps::whole) {
+      S count = all<S>(0);
+      for (int k = 0; k < W; ++k) simd::set_lane(count, k, static_cast<double>(segment_[k].count));
+      return steps_.make(wanted, time, h_, count);
+    } else {
+      return steps_.make(wanted, time, h_);
+    }
+  }
+
+  /// Counts a step; true at a boundary, with the blocks to run there.
+  template <class Inputs>
+  bool end_step(int k, bool good, std::uint64_t& due, const Inputs& set) {
+    if (!good) {
+      clock_[k].leave(segment_[k], made_[k]);
+      const auto why = lane(steps_.unsolved(), k) ? WorldStatus::unsolved : WorldStatus::diverged;
+      status(k) = static_cast<std::int64_t>(why);
+      stop(k, WorldStop::lost);
+      return false;
+    }
+    const std::int64_t made = Steps::whole ? segment_[k].count : 1;
+    made_[k] += made;
+    left_[k] -= made;
+    clock_[k].count(segment_[k], made);
+    if (made_[k] < segment_[k].count) {
+      if (left_[k] > 0) return false;
+      clock_[k].leave(segment_[k], made_[k]);
+      stop(k, WorldStop::unfinished);
+      return false;
+    }
+    clock_[k].finish(segment_[k]);
+    if (call_.inputs != nullptr && clock_[k].has_row() && clock_[k].row() + 1 < call_.input_rows) {
+      set(k, clock_[k].row() + 1);
+      bool jumps[W] = {};
+      jumps[k] = true;
+      steps_.mark_jumps(lanes_of<S>(jumps));
+    }
+    due = segment_[k].due;
+    if ((due & call_.blocks.python) == 0) return true;
+    call_.worlds.pending[call_.world(first_ + k)] = static_cast<std::int64_t>(due);
+    due = 0;
+    stop(k, WorldStop::asks);
+    return false;
+  }
+
+  template <class Update>
+  void run_blocks(const std::uint64_t (&due)[W], const Update& update) {
+    std::uint64_t bits = 0;
+    S time = all<S>(0);
+    for (int k = 0; k < W; ++k) {
+      bits |= due[k];
+      simd::set_lane(time, k, clock_[k].now);
+    }
+    if (bits == 0) return;
+    update(time, bits, [&](int block) {
+      bool is_due[W];
+      for (int k = 0; k < W; ++k) is_due[k] = ((due[k] >> block) & 1) != 0;
+      return lanes_of<S>(is_due);
+    });
+    bool jumps[W];
+    for (int k = 0; k < W; ++k) jumps[k] = due[k] != 0;
+    steps_.mark_jumps(lanes_of<S>(jumps));
+  }
+
+  const WorldCall& call_;
+  const std::ptrdiff_t first_;
+  Steps& steps_;
+  S base_, h_, n_;
+  LaneClock<S> clock_[W];
+  LaneSegment segment_[W];
+  std::int64_t made_[W], left_[W];
+  bool goes_[W] = {};
+};
+
+}  // namespace pysim::stepping
