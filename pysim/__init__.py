@@ -63,6 +63,7 @@ if TYPE_CHECKING:
     from pysim.simulation.loading import Scene as Scene, load_model as load_model
     from pysim.simulation.rollouts import rollout as rollout
     from pysim.simulation.scene_builder import SceneBuilder as SceneBuilder
+    from pysim.simulation.worlds import Worlds as Worlds
     from pysim.sweeps import load_sweep as load_sweep, sweep as sweep
     from pysim.trajectory import Trajectory as Trajectory, load_trajectory as load_trajectory
     from pysim.trajectory.from_states import save_rollout as save_rollout
@@ -84,6 +85,7 @@ _OWN = [
     "State",
     "Trajectory",
     "TrajectoryError",
+    "Worlds",
     "available_isas",
     "load_model",
     "load_scene",
@@ -107,6 +109,7 @@ _HOME = {
     "load_scenes": "pysim.simulation",
     "rollout": "pysim.simulation.rollouts",
     "simulate": "pysim.simulation",
+    "Worlds": "pysim.simulation.worlds",
     "load_sweep": "pysim.sweeps",
     "sweep": "pysim.sweeps",
     "Trajectory": "pysim.trajectory",

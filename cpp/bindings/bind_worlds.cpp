@@ -501,7 +501,7 @@ void bind_worlds(py::module_& m) {
             const std::string_view view = bytes;
             worlds.load(view.data(), view.size(), which);
           },
-          "bytes"_a,
+          "saved"_a,
           "worlds"_a,
           "Overwrites the records of worlds by saved ones.")
       .def("written",

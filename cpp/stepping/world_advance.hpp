@@ -20,7 +20,7 @@ namespace pysim::stepping {
 enum class WorldStop : std::int64_t {
   reached,     ///< the last row or step
   unfinished,  ///< the call's steps are used up
-  asks,        ///< Python has to run the blocks of `pending`
+  waits,       ///< Python has to run the blocks of `pending`
   lost         ///< see its status
 };
 
@@ -33,7 +33,7 @@ struct SampledPeriods {
   double near;           ///< [s]: a time this close to an instant is at the instant
 };
 
-/// What a call asks of the worlds; rows and grid exclude each other.
+/// Arguments of a call; rows and grid exclude each other.
 struct WorldCall {
   WorldArrays worlds;
   const int* index;  ///< [states] number of each state's world; null for 0, 1, …
@@ -120,7 +120,7 @@ class LaneClock {
     }
   }
 
-  /// Leaves an unfinished segment, of which `made` steps are done.
+  /// Leaves a segment after `made` of its steps.
   void leave(const LaneSegment& segment, std::int64_t made) const {
     const WorldArrays& w = call_->worlds;
     if (made > 0) {
@@ -172,7 +172,7 @@ class LaneClock {
     return w.begin[world_] + static_cast<double>(n) * w.step[world_];
   }
 
-  /// Whether an instant has divided the step of the grid, of which a part is left.
+  /// Whether an instant has divided the step of the grid, and a part is left.
   bool is_within_grid() const { return now > grid(call_->worlds.made[world_]); }
 
   LaneSegment next_to_row() const {
@@ -345,7 +345,7 @@ class PackAdvance {
     if ((due & call_.blocks.python) == 0) return true;
     call_.worlds.pending[call_.world(first_ + k)] = static_cast<std::int64_t>(due);
     due = 0;
-    stop(k, WorldStop::asks);
+    stop(k, WorldStop::waits);
     return false;
   }
 

@@ -59,7 +59,7 @@ struct WorldArrays {
   double* report;          ///< (points, ContactReport::numbers) of the points in the list; not in the record
 
   /// Calls f(name, array, numbers a row) for every part but the last, and f.list(name, array, numbers a row,
-  /// counts, numbers an entry) for parts of which only the first entries are in use.
+  /// counts, numbers an entry) for lists, where the first entries of a row are in use.
   template <class Visitor>
   void visit(Visitor&& f) {
     f("t", t, 1);

@@ -300,6 +300,12 @@ class Model(_engine.Model):
                 q[at : at + joint_type.nq] = _random_coordinates(joint, joint_type, rng)
         return q
 
+    def quaternions(self) -> Iterator[tuple[str, int]]:
+        """Yield the joints with quaternions, and the place of each in q."""
+        for joint, joint_type, at in zip(self.joints, self._types, self.q_offsets, strict=True):
+            for own in joint_type.quaternions if at >= 0 else ():
+                yield joint.name, at + own
+
     def callback_rows(self, q: Array, v: Array | None) -> Array:
         """Return the numbers of the callback joints for n states (n, callback_numbers); called by the engine.
 

@@ -156,6 +156,9 @@ def _named_block(block: BlockSpec, prefix: str) -> BlockSpec:
         points=_named_path(block.points, prefix),
         joint=None if block.joint is None else prefix + block.joint,
         parameters=_named_signals(block.parameters, fields, prefix),
+        command_of=None
+        if block.command_of is None
+        else (prefix + block.command_of).removesuffix("/"),
     )
 
 

@@ -281,6 +281,9 @@ class BlockSpec:
     element: str | None = None  # whose power or energy a sensor measures
     parameters: Mapping[str, Any] = field(default_factory=dict)  # keys of the plugin
     where: str = ""
+    command_of: str | None = (
+        None  # of an actuator of a model file: the name of its [[model]], or ""
+    )
 
 
 @dataclass(frozen=True)
@@ -382,6 +385,7 @@ class ModelSpec:
     forces: tuple[ForceSpec, ...] = ()
     contacts: ContactsSpec | None = None  # of a scene where bodies collide
     blocks: tuple[BlockSpec, ...] = ()  # of an imported file, for scenes with it
+    step: float | None = None  # of its program [s]
 
     @property
     def wheels(self) -> list[str]:

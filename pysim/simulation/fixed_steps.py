@@ -113,7 +113,7 @@ def run_fixed(
             state, step = State(q_t[made], v_t[made], loop_q_t[made]), float(intervals.step[made])
             last = float(intervals.time[made]) + done * step
             own = None if signals is None else signals_t[-1]
-            raise _stopped(scene, state, memory, last, step, own)
+            raise stop_of_fixed_steps(scene, state, memory, last, step, own)
         q, v = q_t[-1], v_t[-1]
 
 
@@ -304,7 +304,7 @@ def _check_states(scene: Scene) -> None:
     )
 
 
-def _stopped(
+def stop_of_fixed_steps(
     scene: Scene,
     state: State,
     memory: SolverState,

@@ -7,6 +7,7 @@ import math
 import os
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -252,6 +253,29 @@ def load_scene(
 
     with no_garbage_collection(), not_within_itself(path):
         return compile_checked(read_scene(path, overrides, allow_code, package_dirs))
+
+
+def load_model_scene(
+    path: str | PathLike[str], package_dirs: Iterable[str | PathLike[str]] = ()
+) -> Scene:
+    """Read a file of another program and compile it as a scene: its actuators, sensors and contacts, and its step.
+
+    Where bodies of the file touch, steps are convex, and otherwise rk4's; a file without a step of its own has 1 ms.
+    """
+    from pysim.scene import read_model  # noqa: PLC0415, pydantic costs 0.1 s
+    from pysim.scene.spec import RenderSpec, SceneSpec, Settings  # noqa: PLC0415
+
+    spec = read_model(path, package_dirs=package_dirs)
+    touches = spec.contacts is not None
+    settings = Settings(
+        step=1e-3 if spec.step is None else spec.step,
+        integrator="convex" if touches else "rk4",
+        parameters={"passes": 2} if touches else {},
+    )
+    scene = SceneSpec(
+        spec.name, spec, (), settings, RenderSpec(), "", Path(path), blocks=spec.blocks
+    )
+    return compile_checked(scene)
 
 
 def compile_checked(spec: SceneSpec) -> Scene:

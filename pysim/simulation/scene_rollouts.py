@@ -15,7 +15,6 @@ from collections import deque
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import islice
 from os import cpu_count
 from threading import Event
 from typing import TYPE_CHECKING
@@ -27,9 +26,7 @@ from pysim.errors import ModelError, Named, PysimWarning, SimulationError, did_y
 from pysim.integrators import check_wheels, find_integrator
 from pysim.mechanism.model import State
 from pysim.simulation.adaptive_steps import run_adaptive
-from pysim.simulation.contact_report import pair_sums, start_report
-from pysim.simulation.contact_steps import stop_error
-from pysim.simulation.element_faults import element_fault
+from pysim.simulation.contact_report import NUMBERS, pair_sums, start_report
 from pysim.simulation.failed_worlds import warn_of_lost
 from pysim.simulation.fixed_events import run_with_fixed_steps
 from pysim.simulation.fixed_steps import steps_between
@@ -43,14 +40,8 @@ from pysim.simulation.rollout_monitor import (
 from pysim.simulation.rollout_start_checks import check_starts
 from pysim.simulation.run import output_times
 from pysim.simulation.scene_warnings import warn_of_scene, warn_of_worlds, with_settings
-from pysim.simulation.signal_runs import (
-    Instants,
-    SignalRun,
-    begin_signals,
-    signals_of_states,
-    start_numbers,
-    with_instants,
-)
+from pysim.simulation.signal_runs import SignalRun, begin_signals, signals_of_states
+from pysim.simulation.world_records import Status, WorldRecords
 from pysim.trajectory import Events
 from pysim.trajectory.events import joined
 
@@ -65,7 +56,8 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-MOST_DIAGNOSED = 16  # worlds that end at one row
+MOST_DIAGNOSED = 16  # worlds that end early
+MOST_NUMBERS = 1 << 24  # of contact reports that are held at once
 _SAME = ("integrator", "step", "duration", "every", "parameters", "rtol", "atol")  # of all scenes
 
 
@@ -173,7 +165,10 @@ def scene_rollout(scenes: Scene | Sequence[Scene], request: Request) -> Rollout:
         check_starts(models, worlds.q0, worlds.v0, worlds.loop_q, stacklevel=4)
     blocks = _blocks(worlds, request)
     worlds = replace(worlds, controls=_controls(worlds, request, sum(b.rows for b in blocks)))
-    run, steps = (_in_packs if _runs_in_packs(worlds) else _one_by_one)(worlds, blocks)
+    path = _one_by_one
+    if _runs_in_packs(worlds):
+        path = _in_packs if len(worlds.scenes) == 1 else _models_in_packs
+    run, steps = path(worlds, blocks)
     warn_of_friction_of_worlds(worlds.scenes, run.t, run.q, run.v, stacklevel=4)
     if worlds.scenes[0].contacts is None:
         warn_of_worlds_out_of_balance(worlds.scenes, run.t, run.q, run.v, steps, stacklevel=4)
@@ -397,100 +392,128 @@ def drives(actuation: _engine.Actuation) -> bool:
 
 
 def _in_packs(worlds: _Worlds, blocks: list[_Block]) -> tuple[Rollout, int]:
-    """Run many starts of a scene, or scenes without actuators, side by side; return the steps of a world, too."""
+    """Run many starts of a scene side by side; return the largest number of steps, too."""
     scene, count = worlds.scenes[0], len(worlds.q0)
-    settings, model = scene.settings, scene.model
-    own_numbers = SolverState(scene).numbers.size
-    scheme = np.zeros((count, own_numbers)) if worlds.scheme is None else worlds.scheme
-    loop_q, errors = worlds.loop_q.copy(), dict[int, str]()
+    records = WorldRecords(scene, count, worlds.numbers)
+    controls = worlds.controls
+    first = None if controls is None else controls[:, 0]
+    records.begin(
+        None,
+        worlds.start,
+        worlds.q0,
+        worlds.v0,
+        worlds.loop_q,
+        worlds.threads,
+        first,
+        worlds.signals,
+    )
+    if worlds.scheme is not None:
+        records.set_scheme_memory(worlds.scheme)
+    t = np.concatenate([[worlds.start], *(block.times for block in blocks)])
+    q, v = (
+        np.full((count, len(t), scene.model.nq), np.nan),
+        np.full((count, len(t), scene.model.nv), np.nan),
+    )
+    q[:, 0], v[:, 0] = worlds.q0, worlds.v0
+    recorder = _SignalRecorder(worlds, count, len(t))
+    forces = _ContactRecorder(worlds, count, len(t))
+    held = None if scene.signals is None else records.signals
+    recorder.record(0, t[0], worlds.q0, worlds.v0, worlds.loop_q, held)
+    convex = find_integrator(worlds.settings.integrator).contacts
+    reports = convex and (worlds.contacts or bool(worlds.recorded))
+    points = scene.contacts.engine.points if reports and scene.contacts is not None else 0
+    report = np.zeros((count, points, NUMBERS)) if reports else None
+    for rows in _parts_of_rows(len(t), count, points):
+        n = rows.stop - rows.start
+        found: dict[str, Array] = {
+            "q_rows": np.full((count, n, scene.model.nq), np.nan),
+            "v_rows": np.full((count, n, scene.model.nv), np.nan),
+        }
+        if worlds.recorded and held is not None:
+            found["signal_rows"] = np.zeros((count, n, held.shape[1]))
+        if reports:
+            found["report_rows"] = np.zeros((count, n, points, NUMBERS))
+        own = None
+        if controls is not None:
+            own = np.array(controls[:, rows.start - 1 : rows.stop])
+        reached = records.advance(t[rows], worlds.threads, rows=found, report=report, inputs=own)
+        q[:, rows], v[:, rows] = found["q_rows"], found["v_rows"]
+        for k in range(n):
+            row, alive = rows.start + k, reached > k
+            touching = found["report_rows"][:, k] if reports else None
+            numbers = None if "signal_rows" not in found else found["signal_rows"][:, k]
+            recorder.record(
+                row, t[row], q[:, row], v[:, row], records.loop_q, numbers, alive, touching
+            )
+            if worlds.contacts:
+                if touching is None:
+                    touching = start_report(
+                        scene, np.nan_to_num(q[:, row]), np.nan_to_num(v[:, row])
+                    )
+                forces.add(row, touching, alive)
+    failures = _failures(records, v, t)
+    scheme = records.scheme_memory()
+    state = RolloutState(float(t[-1]), records.loop_q.copy(), scheme, records.signals.copy())
+    run = Rollout(t, q, v, state, recorder.found, failures=failures, contacts=forces.found)
+    return run, int(records.steps.max())
+
+
+def _parts_of_rows(rows: int, worlds: int, points: int) -> Iterator[slice]:
+    """Yield the rows after the start in parts whose contact reports fit into memory."""
+    most = max(1, MOST_NUMBERS // (worlds * points * NUMBERS + 1))
+    for begin in range(1, rows, most):
+        yield slice(begin, min(begin + most, rows))
+
+
+def _failures(records: WorldRecords, v: Array, t: Array) -> tuple[str, ...]:
+    """Return why each world ended early, or nothing; warn of those that did."""
+    lost = np.flatnonzero(records.status != Status.RUNNING).tolist()
+    errors = {}
+    for k in lost:
+        if (
+            records.status[k] == Status.UNSOLVED
+            or find_integrator(records.scene.settings.integrator).contacts
+        ):
+            errors[k] = records.reason(k)
+    for k in [k for k in lost if k not in errors][:MOST_DIAGNOSED]:
+        fault = records.element_fault(k)
+        if fault is not None:
+            errors[k] = f"{records.scene.spec.path}: {fault}"
+    if errors:
+        _warn_of_ends(errors, records.count, len(lost), stacklevel=6)
+    else:
+        warn_of_lost(v, t, stacklevel=6)
+    found = [""] * records.count
+    for k in lost:
+        generic = f"it reached NaN or infinite values or opened its loops before t = {_end(v[k], t):.6g} s"
+        found[k] = errors.get(k, generic)
+    return tuple(found)
+
+
+def _models_in_packs(worlds: _Worlds, blocks: list[_Block]) -> tuple[Rollout, int]:
+    """Run scenes whose models differ, without actuators, side by side; return the steps of a world, too."""
+    count = len(worlds.q0)
     q, v, alive = worlds.q0, worlds.v0, np.ones(count, bool)
-    rows_q, rows_v = [q], [v]
+    loop_q, rows_q, rows_v = worlds.loop_q.copy(), [q], [v]
     t = np.concatenate([[worlds.start], *(block.times for block in blocks)])
     counts = [block.every for block in blocks for _ in range(block.rows)]
-    signals = _begin_signals(worlds, loop_q)
     recorder = _SignalRecorder(worlds, count, len(t))
-    recorder.record(0, t[0], q, v, loop_q, signals)
-    forces = _ContactRecorder(worlds, count, len(t))
-    total = 0
-    for row, (start, end, every) in enumerate(
-        zip(t[:-1].tolist(), t[1:].tolist(), counts, strict=True), 1
-    ):
-        instants = Instants() if signals is None else signals.instants
-        longest = (end - start) / every
-        touching: Array | None = None  # report of the last convex step
-        for begin, until, due in _pieces(start, end, instants):
-            steps = every if not instants.periods else steps_between(begin, until, longest)
-            step, total = (until - begin) / steps, total + steps
-            if len(worlds.scenes) > 1:
-                q, v = _advance_models(worlds, q, v, step, steps, loop_q, alive)
-                continue
-            numbers = None if signals is None else signals.numbers
-            jumped = signals is not None and signals.jumped
-            if scene.contacts is not None and scene.smooth_contacts is None:
-                reports = worlds.contacts or bool(worlds.recorded)
-                reports = reports or (signals is not None and signals.measures(due))
-                now = np.array([begin]), np.array([step]), np.array([steps])
-                found_q, found_v, report, _, made, _, _ = _engine.advance_contacts(
-                    scene.contacts.engine, q, v, *now, scene.actuation, loop_q=loop_q,
-                    memory=scheme, signals=numbers, reports=reports,
-                    threads=worlds.threads, **settings.parameters,
-                )  # fmt: skip
-                q, v, done = found_q[0], found_v[0], made[0]
-                touching = report[0] if reports else None
-                forces.add(row, report[0], alive & (done == steps))
-                for k in np.flatnonzero(alive & (done < steps)).tolist():
-                    at, last = State(q[k], v[k], loop_q[k]), begin + done[k] * step
-                    errors[k] = _stop_text(scene, at, scheme[k], last, step)
-            else:
-                q, v, done = _engine.advance(
-                    model, q, v, begin, step, steps, settings.integrator, scene.actuation,
-                    loop_q=loop_q, memory=scheme, threads=worlds.threads,
-                    signals=numbers, jumped=jumped, contacts=scene.smooth_contacts,
-                    **settings.parameters,
-                )  # fmt: skip
-                for k in np.flatnonzero(alive & (np.asarray(done) < steps))[
-                    :MOST_DIAGNOSED
-                ].tolist():
-                    at, last = State(q[k], v[k], loop_q[k]), begin + done[k] * step
-                    held = None if numbers is None else numbers[k]
-                    fault = element_fault(scene, at, held, last, step)
-                    if fault is not None:
-                        errors[k] = f"{scene.spec.path}: {fault}"
-                if worlds.contacts:
-                    forces.add(row, start_report(scene, q, v), alive & (np.asarray(done) == steps))
-            alive &= np.asarray(done) == steps
-            if signals is not None:
-                signals.jumped = False
-                if worlds.controls is not None and until == end and row < len(t) - 1:
-                    signals.set_inputs(worlds.controls[:, row])
-                signals.update(until, due, q, v, loop_q, worlds.threads, touching)
+    for start, end, every in zip(t[:-1].tolist(), t[1:].tolist(), counts, strict=True):
+        q, v = _advance_models(worlds, q, v, (end - start) / every, every, loop_q, alive)
         rows_q.append(np.where(alive[:, None], q, np.nan))
         rows_v.append(np.where(alive[:, None], v, np.nan))
-        recorder.record(row, end, q, v, loop_q, signals, alive, touching)
     q_t, v_t = np.stack(rows_q, axis=1), np.stack(rows_v, axis=1)
-    if errors:
-        _warn_of_ends(errors, count, int((~alive).sum()), stacklevel=5)
-    else:
-        warn_of_lost(v_t, t, stacklevel=5)
+    warn_of_lost(v_t, t, stacklevel=5)
     failures = tuple(
         ""
         if alive[k]
-        else errors.get(k)
-        or f"it reached NaN or infinite values or opened its loops before t = {_end(v_t[k], t):.6g} s"
+        else f"it reached NaN or infinite values or opened its loops before t = {_end(v_t[k], t):.6g} s"
         for k in range(count)
     )
-    held = np.zeros((count, 0)) if signals is None else signals.numbers
-    state = RolloutState(float(t[-1]), loop_q, scheme, held)
-    run = Rollout(t, q_t, v_t, state, recorder.found, failures=failures, contacts=forces.found)
-    return run, total
-
-
-def _stop_text(scene: Scene, state: State, memory: Array, last: float, step: float) -> str:
-    """Return why a world with contacts ended after its last good state, at `last` [s]."""
-    assert scene.contacts is not None
-    solver = SolverState(scene)
-    solver.numbers[:] = memory
-    return str(stop_error(scene, scene.contacts, state, solver, last, step))
+    scheme = np.zeros((count, SolverState(worlds.scenes[0]).numbers.size))
+    state = RolloutState(float(t[-1]), loop_q, scheme, np.zeros((count, 0)))
+    run = Rollout(t, q_t, v_t, state, recorder.found, failures=failures)
+    return run, sum(counts)
 
 
 def _warn_of_ends(errors: Mapping[int, str], count: int, ended: int, stacklevel: int) -> None:
@@ -499,31 +522,6 @@ def _warn_of_ends(errors: Mapping[int, str], count: int, ended: int, stacklevel:
     problem = f"{ended} of {count} worlds ended early, world {first}: {errors[first]}"
     text = f"rollout: {problem}; their rows are NaN from there on"
     warnings.warn(text, PysimWarning, stacklevel=stacklevel + 1)
-
-
-def _begin_signals(worlds: _Worlds, loop_q: Array) -> SignalRun | None:
-    """Return the signals of all worlds of a scene, at the start of the rollout."""
-    scene = worlds.scenes[0]
-    if scene.signals is None:
-        return None
-    if worlds.signals is not None:
-        run = SignalRun(scene, worlds.signals.copy())
-        if worlds.controls is not None:
-            run.set_inputs(worlds.controls[:, 0])
-        return run
-    run = SignalRun(scene, start_numbers(scene.signals, worlds.numbers))
-    if worlds.controls is not None:
-        run.set_inputs(worlds.controls[:, 0])
-    run.begin(worlds.start, worlds.q0, worlds.v0, loop_q, worlds.threads)
-    return run
-
-
-def _pieces(start: float, end: float, instants: Instants) -> Iterator[tuple[float, float, int]]:
-    """Yield the parts of an interval between the instants of sampled blocks, with what is due at their ends."""
-    begin = start
-    for until, _, due in islice(with_instants(iter([start, end]), instants), 1, None):
-        yield begin, until, due
-        begin = until
 
 
 class _SignalRecorder:
@@ -544,19 +542,22 @@ class _SignalRecorder:
         q: Array,
         v: Array,
         loop_q: Array,
-        signals: SignalRun | None,
+        numbers: Array | None,
         alive: NDArray[np.bool_] | None = None,
         report: Array | None = None,
     ) -> None:
-        """Record one row of every world at t [s], after a convex step with what its contacts report."""
-        if not self._wanted or signals is None:
+        """Record one row of the living worlds at t [s], after a convex step with what its contacts report."""
+        if not self._wanted or numbers is None:
             return
-        times, numbers = np.full(len(q), t), np.atleast_2d(signals.numbers)
-        rows = signals_of_states(self._scene, times, q, v, numbers, loop_q, report)
+        where = np.ones(len(q), bool) if alive is None else alive
+        own = None if report is None else report[where]
+        times = np.full(int(where.sum()), t)
+        rows = signals_of_states(
+            self._scene, times, q[where], v[where], numbers[where], loop_q[where], own
+        )
         for s in self._wanted:
             values = rows[:, s.first] if s.is_single else rows[:, s.first : s.first + s.size]
-            where = slice(None) if alive is None else alive
-            self.found[s.name][where, row] = values[where]
+            self.found[s.name][where, row] = values
 
     def record_world(
         self,

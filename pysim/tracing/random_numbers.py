@@ -21,6 +21,7 @@ KEY_STEPS = (0x9E3779B9, 0xBB67AE85)
 LOW = np.uint64(0xFFFFFFFF)
 HALF = np.uint64(32)
 WORLD_STREAM = 2**52  # that of the keys of worlds; blocks have others
+EPISODE_STREAM = 2**52 + 1  # that of the keys of later episodes of a world
 
 
 def philox(counter: tuple[Words, Words, Words, Words], key: tuple[Words, Words]) -> Words:
@@ -50,3 +51,10 @@ def uniform(index: ArrayLike, key: ArrayLike, stream: ArrayLike) -> NDArray[np.f
 def world_key(seed: ArrayLike, world: ArrayLike) -> NDArray[np.float64]:
     """Return the keys of worlds, whole numbers below 2^53, from the seed of their scene and their number."""
     return np.asarray(2.0**53 * uniform(world, seed, WORLD_STREAM))
+
+
+def episode_key(key: ArrayLike, episode: ArrayLike) -> NDArray[np.float64]:
+    """Return the keys of episodes of worlds, from the keys of the worlds; that of episode 0 is the world's."""
+    own, number = np.asarray(key, float), np.asarray(episode)
+    later = 2.0**53 * uniform(number, own, EPISODE_STREAM)
+    return np.where(number == 0, own, np.floor(later))

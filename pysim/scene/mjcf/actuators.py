@@ -125,7 +125,10 @@ class ActuatorReader:
         source = self.sources[k] = self.names.unique(name + COMMAND)
         where = self._where(k)
         value = {"value": 0.0}
-        self.blocks.append(BlockSpec("signal", source, "constant", parameters=value, where=where))
+        command = BlockSpec(
+            "signal", source, "constant", parameters=value, where=where, command_of=""
+        )
+        self.blocks.append(command)
         if acts.site is not None:
             self._thruster(k, acts, parameters | {"command": source})
             return

@@ -104,6 +104,7 @@ def read_mjcf(
         forces=(*forces, *actuators.forces),
         blocks=(*actuators.blocks, *sensors),
         contacts=contacts,
+        step=float(model.m.opt.timestep),
     )
     check_connections(spec)
     return replace(spec, joints=with_stops(spec.joints, bodies), omitted=omissions.warn())

@@ -1,0 +1,378 @@
+"""Records of worlds of one scene: everything that their next steps depend on, and the one way forward.
+
+The record and its advance are the engine's (cpp/stepping/world_record.hpp, world_advance.hpp). Here worlds begin, and
+sampled blocks run that the engine cannot: controllers in Python, and blocks that read accelerations after a step with
+contacts. A world stops at the instant of such a block and goes on when it has run.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from enum import IntEnum
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+
+from pysim import _engine
+from pysim.errors import SimulationError
+from pysim.integrators import find_integrator
+from pysim.loops import constraints
+from pysim.mechanism.model import State
+from pysim.simulation.contact_report import NUMBERS
+from pysim.simulation.contact_steps import stop_error
+from pysim.simulation.element_faults import element_fault
+from pysim.simulation.fixed_steps import stop_of_fixed_steps
+from pysim.simulation.implicit_state import SolverState
+from pysim.simulation.signal_runs import SignalRun, start_numbers
+from pysim.tracing.random_numbers import episode_key, world_key
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from pysim.mechanism.model import Model
+    from pysim.simulation.loading import Scene
+
+    Array = NDArray[np.float64]
+    Which = NDArray[np.int32] | None  # numbers of worlds, None for all
+
+_T = TypeVar("_T")
+MOST_STEPS = 1 << 40  # of a call
+SAME_LENGTH = 1e-6  # of a quaternion that is not of unit length
+CALL_TIME = (
+    0.2  # [s] intended wall time of a call of the engine, so that an interrupt is answered soon
+)
+
+
+class Stop(IntEnum):
+    """Why a call of the engine left a world (cpp/stepping/world_advance.hpp)."""
+
+    REACHED = 0
+    UNFINISHED = 1  # the steps of the call are used up
+    WAITS = 2  # Python has to run blocks
+    LOST = 3
+
+
+class Status(IntEnum):
+    """State of a world's life (cpp/stepping/world_record.hpp)."""
+
+    RUNNING = 0
+    UNSOLVED = 1
+    DIVERGED = 2
+    WRITTEN = 3
+
+
+class WorldRecords:
+    """Records of `count` worlds of a scene, in arrays with one row a world.
+
+    Args:
+        scene: whose settings, actuators, signals and contacts all worlds have.
+        count: of worlds.
+        numbers: (count,) of the worlds, by which their random numbers differ.
+
+    Raises:
+        SimulationError: the scheme, or a joint, is computed in Python.
+    """
+
+    def __init__(self, scene: Scene, count: int, numbers: NDArray[np.intp]) -> None:
+        self.scene, self.count, self.numbers = scene, count, numbers
+        settings, signals = scene.settings, scene.signals
+        _check_scheme(scene)
+        kind = find_integrator(settings.integrator)
+        python = 0
+        if signals is not None:
+            python = sum(1 << callback.bit for callback in signals.callbacks)
+            if kind.contacts:
+                python |= signals.measuring
+        self.engine = _engine.Worlds(
+            scene.model,
+            scene.actuation,
+            None if scene.contacts is None else scene.contacts.engine,
+            count,
+            settings.integrator,
+            settings.step,
+            periods=[] if signals is None else list(signals.periods),
+            first_bit=0 if signals is None else signals.begins,
+            python=python,
+            **_parameters(scene),
+        )
+        parts = self.engine.parts
+        self.t: Array = parts["t"][:, 0]
+        self.q: Array = parts["q"]
+        self.v: Array = parts["v"]
+        self.loop_q: Array = parts["loop_q"]
+        self.scheme: Array = parts["scheme"]
+        self.signals: Array = parts["signals"]
+        self.status: NDArray[np.int64] = parts["status"][:, 0]
+        self.episode: NDArray[np.int64] = parts["episode"][:, 0]
+        self._pending: NDArray[np.int64] = parts["pending"][:, 0]
+        self._jumped: NDArray[np.int64] = parts["jumped"][:, 0]
+        self._touching: NDArray[np.int64] = parts["touching"][:, 0]
+        self._contacts: Array = parts["contacts"].reshape(count, -1, 6)
+        self._report: Array = parts["report"].reshape(count, -1, NUMBERS)
+        self._most = 1 << 20  # steps of a call, adapted to its wall time
+
+    # ------------------------------------------------------------------------------------------------- start
+
+    def begin(
+        self,
+        selection: Which,
+        t: float,
+        q: Array,
+        v: Array,
+        loop_q: Array,
+        threads: int,
+        inputs: Array | None = None,
+        signals: Array | None = None,
+    ) -> None:
+        """Let worlds begin at t [s].
+
+        Args:
+            selection: the worlds, None for all.
+            t: time [s].
+            q: configurations (n, nq).
+            v: velocities (n, nv).
+            loop_q: coordinates of the joints that close loops (n, loop_nq).
+            threads: that share the worlds.
+            inputs: values of the scene's inputs (n, inputs) in file order; their start by default.
+            signals: numbers of signals (n, numbers) to go on with; they start anew by default.
+        """
+        rows = slice(None) if selection is None else selection
+        worlds = np.arange(self.count, dtype=np.int32) if selection is None else selection
+        self.t[rows], self.q[rows], self.v[rows], self.loop_q[rows] = t, q, v, loop_q
+        self.scheme[rows] = 0.0
+        for name in ("steps", "pending", "jumped", "status", "touching"):
+            self.engine.parts[name][rows] = 0
+        self.engine.begin_clock(worlds)
+        if self.scene.signals is not None:
+            self.signals[rows] = self._start_numbers(worlds) if signals is None else signals
+            run = SignalRun(self.scene, np.ascontiguousarray(self.signals[rows]))
+            if inputs is not None:
+                run.set_inputs(inputs)
+            if signals is None:
+                run.begin(t, self.q[rows], self.v[rows], self.loop_q[rows], threads)
+            self.signals[rows] = run.numbers
+            self._jumped[rows] = inputs is not None and signals is not None
+        self.engine.see()
+
+    def _start_numbers(self, worlds: NDArray[np.int32]) -> Array:
+        assert self.scene.signals is not None
+        numbers = start_numbers(self.scene.signals, self.numbers[worlds])
+        self.set_keys(worlds, numbers)
+        return numbers
+
+    def set_keys(self, worlds: NDArray[np.int32], numbers: Array) -> None:
+        """Set the keys of the random numbers in `numbers` (n, …) of worlds, from their numbers and episodes."""
+        noise = None if self.scene.signals is None else self.scene.signals.noise
+        if noise is not None:
+            key = world_key(noise.seed, self.numbers[worlds])
+            numbers[:, noise.place] = episode_key(key, self.episode[worlds])
+
+    # ----------------------------------------------------------------------------------------------- forward
+
+    def step(self, steps: int, selection: Which, threads: int) -> None:
+        """Make steps on the grid in worlds; those that are lost keep their last good state."""
+        if not self.engine.step(steps, selection, self._most, threads):
+            return
+        count = self.count if selection is None else len(selection)
+        stops = self.engine.stops(count)
+        while (stops != Stop.LOST).any():
+            self._answer(_chosen(selection, stops == Stop.WAITS), None, threads)
+            if not self._timed(lambda: self.engine.go_on(selection, self._most, threads)):
+                return
+            stops = self.engine.stops(count)
+            if ((stops == Stop.REACHED) | (stops == Stop.LOST)).all():
+                return
+
+    def advance(
+        self,
+        times: Array,
+        threads: int,
+        *,
+        rows: dict[str, Array] | None = None,
+        report: Array | None = None,
+        inputs: Array | None = None,
+    ) -> NDArray[np.int64]:
+        """Advance all worlds through times (n,) [s]; return how many rows each reached.
+
+        Args:
+            times: ascending [s].
+            threads: that share the worlds; 0 for all processors.
+            rows: arrays that receive q_rows (worlds, n, nq), v_rows, signal_rows and report_rows.
+            report: contacts of the last step (worlds, points, 18), with impulses since the last row; in and out.
+            inputs: values (worlds, n, inputs) of the scene's inputs held up to each row; those up to the first are
+                set already.
+        """
+        reached = np.zeros(self.count, np.int64)
+        keys: dict[str, Any] = dict(rows or {})
+        if inputs is not None and self.scene.signals is not None:
+            keys["inputs"] = inputs
+            keys["input_places"] = [
+                place for own in self.scene.signals.inputs for place in own.places
+            ]
+        while True:
+            stops = self._timed(
+                lambda: self.engine.advance(
+                    times=times,
+                    row=reached,
+                    report=report,
+                    most=self._most,
+                    threads=threads,
+                    **keys,
+                )
+            )
+            if ((stops == Stop.REACHED) | (stops == Stop.LOST)).all():
+                return reached
+            self._answer(_chosen(None, stops == Stop.WAITS), report, threads)
+
+    def _timed(self, call: Callable[[], _T]) -> _T:
+        """Return what a call of the engine returns; adapt the number of steps of the next one to its wall time."""
+        began = time.perf_counter()
+        result = call()
+        wall = time.perf_counter() - began
+        fitting = math.floor(self._most * CALL_TIME / max(wall, 1e-9))
+        self._most = max(1, min(2 * self._most, fitting, MOST_STEPS))
+        return result
+
+    def _answer(self, worlds: NDArray[np.int32], report: Array | None, threads: int) -> None:
+        """Run the blocks that are due in worlds, together in those that are at the same time."""
+        for due, t in sorted({(int(self._pending[k]), float(self.t[k])) for k in worlds}):
+            some = worlds[(self._pending[worlds] == due) & (self.t[worlds] == t)]
+            run = SignalRun(self.scene, self.signals[some])
+            own = None
+            if run.measures(due):
+                own = self.report(some) if report is None else report[some]
+            run.update(t, due, self.q[some], self.v[some], self.loop_q[some], threads, own)
+            self.signals[some] = run.numbers
+            self._pending[some], self._jumped[some] = 0, 1
+
+    # ------------------------------------------------------------------------------------------------ contacts
+
+    @property
+    def steps(self) -> NDArray[np.int64]:
+        """Numbers of steps (count,) since the start."""
+        return self.engine.parts["steps"][:, 0]
+
+    def scheme_memory(self) -> Array:
+        """Return what the scheme carries (count, numbers), with the memory of every contact point in its place."""
+        if not self._contacts.shape[1]:
+            return self.scheme.copy()
+        head = self.scheme.shape[1]
+        found = np.zeros((self.count, head + 5 * self._contacts.shape[1]))
+        found[:, :head] = self.scheme
+        for k in np.flatnonzero(self._touching):
+            entries = self._contacts[k, : self._touching[k]]
+            points = found[k, head:].reshape(-1, 5)
+            points[entries[:, 0].astype(int)] = entries[:, 1:]
+        return found
+
+    def set_scheme_memory(self, memory: Array) -> None:
+        """Set what the scheme carries, as `scheme_memory` returns it."""
+        head = self.scheme.shape[1]
+        self.scheme[:] = memory[:, :head]
+        if not self._contacts.shape[1]:
+            return
+        points = memory[:, head:].reshape(self.count, -1, 5)
+        for k in np.flatnonzero(points[..., 4].any(axis=1)):
+            touching = np.flatnonzero(points[k, :, 4])
+            self._touching[k] = len(touching)
+            self._contacts[k, : len(touching), 0] = touching
+            self._contacts[k, : len(touching), 1:] = points[k, touching]
+
+    def report(self, worlds: NDArray[np.int32]) -> Array:
+        """Return the reports (n, points, 18) of the contacts after the last step of worlds."""
+        points = self._contacts.shape[1]
+        found = np.zeros((len(worlds), points, NUMBERS))
+        for k, world in enumerate(worlds):
+            some = self._contacts[world, : self._touching[world], 0].astype(int)
+            found[k, some] = self._report[world, : len(some)]
+        return found
+
+    # ---------------------------------------------------------------------------------------------- lost worlds
+
+    def reason(self, k: int) -> str:
+        """Return why a world is lost, as `simulate` would say; an empty text if it is not."""
+        status = self.status[k]
+        if status == Status.RUNNING:
+            return ""
+        scene, state, t, step = self.scene, self._state(k), float(self.t[k]), self._step(k)
+        if status == Status.WRITTEN:
+            return f"{scene.spec.path}: at t = {t:g} s {_impossible(scene.model, state)}"
+        solver = SolverState(scene)
+        solver.numbers[: self.scheme.shape[1]] = self.scheme[k]
+        if find_integrator(scene.settings.integrator).contacts:
+            assert scene.contacts is not None
+            return str(stop_error(scene, scene.contacts, state, solver, t, step))
+        return str(stop_of_fixed_steps(scene, state, solver, t, step, self._numbers(k)))
+
+    def element_fault(self, k: int) -> str | None:
+        """Describe the element that computes NaN or infinite values in the failed step; None if none does."""
+        return element_fault(
+            self.scene, self._state(k), self._numbers(k), float(self.t[k]), self._step(k)
+        )
+
+    def _state(self, k: int) -> State:
+        return State(self.q[k], self.v[k], self.loop_q[k])
+
+    def _step(self, k: int) -> float:
+        return float(self.engine.parts["step"][k, 0])
+
+    def _numbers(self, k: int) -> Array | None:
+        return None if self.scene.signals is None else self.signals[k]
+
+
+def _impossible(model: Model, state: State) -> str:
+    """Describe why a state that was written cannot be one."""
+    remedy = "write another state, and reset the world"
+    for name, x, names in (
+        ("q", state.q, model.coordinate_names),
+        ("v", state.v, model.velocity_names),
+    ):
+        if not np.isfinite(x).all():
+            k = int(np.flatnonzero(~np.isfinite(x))[0])
+            return f"{name} was set to {x[k]} for {names[k]!r}; {remedy}"
+    fault = quaternion_fault(model, state.q)
+    if fault is not None:
+        return f"q was set to {fault}; {remedy}"
+    at = constraints(model, state.q, state.v, loop_q=state.loop_q)
+    k = int(np.abs(at.residual).argmax())
+    return f"q was set where {model.row_names[k]!r} is open by {abs(at.residual[k]):.3g} [m, rad]; {remedy}"
+
+
+def quaternion_fault(model: Model, q: Array) -> str | None:
+    """Describe a quaternion of q (nq,) that is not of unit length; None if all are."""
+    for name, at in model.quaternions():
+        length = float(np.linalg.norm(q[at : at + 4]))
+        if abs(length - 1) > SAME_LENGTH:
+            return f"a quaternion (x, y, z, w) of length {length:.6g} for joint {name!r}"
+    return None
+
+
+def _chosen(selection: Which, mask: NDArray[np.bool_]) -> NDArray[np.int32]:
+    places = np.flatnonzero(mask).astype(np.int32)
+    return places if selection is None else selection[places]
+
+
+def _parameters(scene: Scene) -> dict[str, Any]:
+    """Return the numbers of the scheme by the engine's names."""
+    known = ("spectral_radius", "passes", "accuracy", "least_step")
+    return {name: value for name, value in scene.settings.parameters.items() if name in known}
+
+
+def _check_scheme(scene: Scene) -> None:
+    kind, where = find_integrator(scene.settings.integrator), str(scene.spec.path)
+    if kind.adaptive or kind.plugin is not None:
+        why = "adapts its steps" if kind.adaptive else "runs in Python"
+        raise SimulationError(
+            where, f"integrator {kind.name!r} {why}; choose one of the engine with a fixed step"
+        )
+    if scene.spec.events:
+        name = scene.spec.events[0].name
+        problem = f"event {name!r} would not be looked for in worlds that are stepped by hand"
+        raise SimulationError(where, f"{problem}; leave it out, or take pysim.rollout")
+    if scene.model.callback_numbers:
+        raise SimulationError(
+            where, "has joints that Python computes, and these worlds step in the engine"
+        )

@@ -1,0 +1,412 @@
+"""Worlds that are held, stepped, changed, saved and reset by hand.
+
+Oracles: one undisturbed run, bit for bit, for any division of time, order, threads, copies, saves and processes;
+`pysim.rollout` for the schemes; closed forms.
+"""
+
+from __future__ import annotations
+
+import pickle
+import subprocess
+import sys
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import pysim
+from pysim.errors import PysimWarning, SimulationError
+from tests.scene_runs import SCENES
+
+UNDISTURBED = (  # a scene for each part of the record: schemes, loops, contacts, limits, sampled blocks, states
+    "andrews", "anymal_in_the_air", "anymal_pushed", "billiards", "conveyor", "drive_shaft", "euler_disk",
+    "falling_box", "four_bar", "gripper", "humanoid_fall", "motor_run_up", "puck", "quarter_car", "screw",
+    "servo_pid", "standing_up", "stewart_platform", "tracking_arm", "wrecking_ball",
+)  # fmt: skip
+SERVO = """
+[[body]]
+name = "rod"
+mass = 1.0
+com = [0, 0, -0.5]
+inertia = { xx = 0.1, yy = 0.1, zz = 0.01 }
+[[joint]]
+name = "hinge"
+type = "revolute"
+axis = [0, 1, 0]
+child = "rod"
+start = { q = 0.2 }
+[[signal]]
+name = "target"
+type = "input"
+unit = "rad"
+[[sensor]]
+name = "angle"
+type = "coordinates"
+coordinates = ["hinge"]
+PERIOD
+[[controller]]
+name = "pd"
+type = "pd"
+inputs = ["target", "angle.q", "angle.v"]
+kp = 20.0
+kd = 2.0
+[[actuator]]
+name = "motor"
+type = "force"
+joint = "hinge"
+command = "pd"
+[simulation]
+step = 2e-3
+duration = 1.0
+integrator = "INTEGRATOR"
+"""
+ARM = """
+<mujoco model="arm">
+  <option timestep="0.004"/>
+  <worldbody>
+    <geom name="floor" type="plane" size="5 5 0.1"/>
+    <body name="upper" pos="0 0 1">
+      <joint name="shoulder" axis="0 1 0" damping="0.5"/>
+      <geom type="capsule" size="0.05 0.2" pos="0 0 -0.2" mass="1"/>
+      <body name="lower" pos="0 0 -0.4">
+        <joint name="elbow" axis="0 1 0" damping="0.5"/>
+        <geom type="capsule" size="0.04 0.15" pos="0 0 -0.15" mass="0.5"/>
+      </body>
+    </body>
+  </worldbody>
+  <actuator>
+    <position name="lift" joint="shoulder" kp="50"/>
+    <motor name="bend" joint="elbow" gear="2"/>
+  </actuator>
+  <keyframe><key name="raised" qpos="0.6 0.3" ctrl="0.5 0.1"/></keyframe>
+</mujoco>
+"""
+BALL = """
+[[body]]
+name = "ball"
+shape = { sphere = { radius = 0.1 } }
+mass = 1.0
+collision = true
+[[joint]]
+name = "free"
+type = "free"
+child = "ball"
+start = { xyz = [0, 0, 0.3] }
+[[ground]]
+plane = { normal = [0, 0, 1] }
+[simulation]
+step = 1e-3
+duration = 1.0
+"""
+
+
+@pytest.fixture(autouse=True)
+def _quiet() -> Iterator[None]:
+    """Starts of the scenes are judged by their own tests."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", category=PysimWarning, message="(?!worlds:)")
+        yield
+
+
+def load(tmp_path: Path, text: str) -> pysim.Scene:
+    path = tmp_path / "scene.toml"
+    path.write_text(text, "utf-8")
+    return pysim.load_scene(path)
+
+
+def disturbed(scene: pysim.Scene, n: int, **keys) -> pysim.Worlds:
+    """Worlds that differ in their velocities where nothing closes loops."""
+    worlds = pysim.Worlds(scene, n, **keys)
+    if not scene.model.rows:
+        worlds.v[:] += 0.05 * np.random.default_rng(1).standard_normal(worlds.v.shape)
+    return worlds
+
+
+@pytest.mark.parametrize("name", UNDISTURBED)
+def test_division_saving_pickling_threads_and_places_change_no_bit(
+    name: str, rng: np.random.Generator
+) -> None:
+    scene = pysim.load_scene(SCENES / f"{name}.toml")
+    n, steps = 11, 40  # a pack and a remainder of every width
+    one = disturbed(scene, n)
+    one.step(steps=steps)
+
+    other, left = disturbed(scene, n, threads=2), steps
+    while left:
+        span = min(left, int(rng.integers(1, 8)))
+        other.step(steps=span)
+        left -= span
+        if rng.random() < 0.4:
+            saved = other.save()
+            other.v[:] = np.nan
+            other.load(saved)
+        if rng.random() < 0.3:
+            other = pickle.loads(pickle.dumps(other))
+    assert other.save() == one.save()
+
+    places = rng.permutation(n)
+    moved = disturbed(scene, n)
+    moved.step(steps=steps // 2)
+    moved.copy(places, np.arange(n))
+    for half in (np.arange(n) % 2 == 0, np.arange(n) % 2 == 1):
+        moved.step(steps=steps - steps // 2, where=half)
+    np.testing.assert_array_equal(moved.q, one.q[places])
+    np.testing.assert_array_equal(moved.v, one.v[places])
+    np.testing.assert_array_equal(moved.t, one.t)
+
+
+@pytest.mark.parametrize("name", ["anymal_pushed", "motor_run_up", "servo_pid", "four_bar"])
+def test_one_world_by_hand_follows_simulate_to_rounding(name: str) -> None:
+    scene = pysim.load_scene(
+        SCENES / f"{name}.toml", {"simulation.duration": 0.1, "output.every": 0.1}
+    )
+    run = pysim.simulate(scene)
+    world = pysim.Worlds(scene)
+    world.step(seconds=0.1)
+    assert world.t == pytest.approx(0.1, rel=1e-15)
+    np.testing.assert_allclose(world.q, run.q[-1], rtol=0, atol=1e-10)
+
+
+def test_reset_gives_the_run_from_the_start_again() -> None:
+    scene = pysim.load_scene(SCENES / "standing_up.toml")
+    fresh, used = pysim.Worlds(scene, 5), pysim.Worlds(scene, 5)
+    used.step(steps=30)
+    used.reset(where=[1, 3])
+    assert used.t.tolist() == [0.03, 0.0, 0.03, 0.0, 0.03]
+    used.step(steps=20, where=np.array([False, True, False, True, False]))
+    fresh.step(steps=20)
+    np.testing.assert_array_equal(used.q[[1, 3]], fresh.q[[1, 3]])
+
+
+def test_worlds_saved_here_continue_in_another_process(tmp_path: Path) -> None:
+    path = SCENES / "anymal_pushed.toml"
+    worlds = disturbed(pysim.load_scene(path), 3)
+    worlds.step(steps=25)
+    (tmp_path / "saved").write_bytes(worlds.save())
+    code = f"""
+import sys, warnings
+from pathlib import Path
+import pysim
+warnings.simplefilter("ignore")
+worlds = pysim.Worlds({str(path)!r}, 3)
+worlds.load(Path("saved").read_bytes())
+worlds.step(steps=25)
+Path("continued").write_bytes(worlds.save())
+"""
+    subprocess.run([sys.executable, "-P", "-c", code], check=True, cwd=tmp_path)
+    worlds.step(steps=25)
+    assert (tmp_path / "continued").read_bytes() == worlds.save()
+
+
+@pytest.mark.parametrize("integrator", ["semi_implicit", "rk4", "generalized_alpha"])
+def test_inputs_count_from_the_step_after_they_are_written(tmp_path: Path, integrator: str) -> None:
+    scene = load(tmp_path, SERVO.replace("INTEGRATOR", integrator).replace("PERIOD", ""))
+    targets = np.random.default_rng(2).uniform(-1, 1, (9, 25, 1))
+    starts = np.tile(scene.state.q, (9, 1))
+    run = pysim.rollout(scene, starts, controls=targets, steps=500, every=20)
+    worlds = pysim.Worlds(scene, 9)
+    for k in range(25):
+        worlds.inputs["target"][:] = targets[:, k]
+        worlds.step(seconds=0.04)
+        np.testing.assert_allclose(worlds.q, run.q[:, k + 1], rtol=0, atol=1e-11)
+
+
+def test_controls_of_a_call_are_those_of_its_steps(tmp_path: Path) -> None:
+    scene = load(tmp_path, SERVO.replace("INTEGRATOR", "rk4").replace("PERIOD", ""))
+    values = np.random.default_rng(3).uniform(-1, 1, (4, 10, 1))
+    one, other = pysim.Worlds(scene, 4), pysim.Worlds(scene, 4)
+    one.step(steps=10, controls=values)
+    for n in range(10):
+        other.inputs.all[:] = values[:, n]
+        other.step()
+    np.testing.assert_array_equal(one.q, other.q)
+
+
+@pytest.mark.parametrize("period", [0.006, 0.0031, 0.0007])  # [s]; the step is 0.002
+def test_sampled_blocks_act_at_their_instants_on_and_off_the_grid(
+    tmp_path: Path, period: float
+) -> None:
+    text = SERVO.replace("INTEGRATOR", "rk4").replace("PERIOD", f"period = {period}")
+    world = pysim.Worlds(load(tmp_path, text))
+    fine = {"simulation.step": 1e-4, "output.every": 1e-4}
+    run = pysim.simulate(pysim.load_scene(tmp_path / "scene.toml", fine))
+    for n in range(1, 41):
+        world.step()
+        assert world.t == n * 0.002
+        instant = np.floor(world.t / period + 1e-9) * period
+        row = int(np.abs(run.t - instant).argmin())
+        assert world.signals["angle.q"] == pytest.approx(run.q[row, 0], abs=1e-8)
+    np.testing.assert_allclose(world.q, run.q[800], rtol=0, atol=1e-8)
+
+
+def test_written_states_count_and_impossible_ones_lose_their_world_alone(tmp_path: Path) -> None:
+    scene = load(tmp_path, BALL)
+    worlds = pysim.Worlds(scene, 4)
+    worlds.q[1, 2] = 5.0
+    worlds.v[2, 0] = np.nan
+    worlds.q[3, 3:] = [0.0, 0.0, 0.6, 0.9]
+    with pytest.warns(
+        PysimWarning, match="2 of 4 worlds are lost, world 2: .*v was set to nan for"
+    ):
+        worlds.step(steps=100)
+    assert worlds.lost.tolist() == [False, False, True, True]
+    assert "quaternion (x, y, z, w) of length 1.0816" in worlds.reason(3)
+    np.testing.assert_allclose(worlds.q[1, 2], 5.0 - 0.5 * 9.81 * 0.1**2, atol=1e-3)
+    worlds.reset(where=worlds.lost)
+    worlds.step(steps=100)
+    assert not worlds.lost.any()
+    np.testing.assert_array_equal(worlds.q[2], pysim_ball_after(scene, 100))
+
+
+def pysim_ball_after(scene: pysim.Scene, steps: int) -> np.ndarray:
+    world = pysim.Worlds(scene)
+    world.step(steps=steps)
+    return world.q
+
+
+def test_a_written_state_with_an_open_loop_is_lost(tmp_path: Path) -> None:
+    worlds = pysim.Worlds(SCENES / "four_bar.toml", 2)
+    worlds.q[1, 0] += 0.1
+    with pytest.warns(PysimWarning, match="is open by"):
+        worlds.step()
+    assert worlds.lost.tolist() == [False, True]
+
+
+def test_a_step_that_fails_loses_one_world_and_the_others_go_on(tmp_path: Path) -> None:
+    scene = load(
+        tmp_path, SERVO.replace("INTEGRATOR", "rk4").replace("PERIOD", "").replace("2.0", "2e6")
+    )
+    worlds, alone = pysim.Worlds(scene, 9), pysim.Worlds(scene, 9)
+    worlds.q[:] = alone.q[:] = 0.0
+    worlds.v[4] = 1.0
+    with pytest.warns(PysimWarning, match="1 of 9 worlds are lost, world 4: .*hinge"):
+        worlds.step(steps=200)
+    alone.step(steps=200)
+    others = np.arange(9) != 4
+    np.testing.assert_array_equal(worlds.q[others], alone.q[others])
+    assert worlds.t[4] < worlds.t[0]
+
+
+def test_contact_forces_of_the_last_step_carry_the_weight(tmp_path: Path) -> None:
+    worlds = pysim.Worlds(load(tmp_path, BALL), 3)
+    worlds.step(seconds=2.0)
+    assert worlds.pairs == ("world, ball",)
+    np.testing.assert_allclose(worlds.contacts[:, 0], np.tile([0, 0, 9.81], (3, 1)), atol=1e-6)
+    points = worlds.contact_points()
+    np.testing.assert_allclose(points.point[:, 2], 0.0, atol=1e-3)
+
+
+def test_accelerometers_sampled_under_convex_steps_read_gravity_at_rest(tmp_path: Path) -> None:
+    imu = '[[sensor]]\nname = "imu"\ntype = "imu"\nframe = "ball"\nperiod = 4e-3\n'
+    worlds = pysim.Worlds(load(tmp_path, BALL + imu), 3, observe=["imu.acceleration"])
+    worlds.step(seconds=2.0)
+    up = np.tile([0, 0, 9.81], (3, 1))
+    np.testing.assert_allclose(worlds.signals["imu.acceleration"], up, atol=1e-6)
+
+
+def test_spans_that_are_no_whole_number_of_steps_are_rejected(tmp_path: Path) -> None:
+    world = pysim.Worlds(load(tmp_path, BALL))
+    with pytest.raises(
+        SimulationError,
+        match=r"0.0025 s is no whole number of steps of 0.001 s; the nearest is 0.002",
+    ):
+        world.step(seconds=0.0025)
+
+
+def test_records_of_other_worlds_are_rejected(tmp_path: Path) -> None:
+    ball, arm = pysim.Worlds(load(tmp_path, BALL), 2), pysim.Worlds(SCENES / "robot_arm.toml", 2)
+    with pytest.raises(SimulationError, match="load it into Worlds of the scene"):
+        arm.load(ball.save())
+    with pytest.raises(SimulationError, match="holds 2 worlds, and 1 are to be loaded"):
+        ball.load(ball.save(), where=[0])
+    with pytest.raises(SimulationError, match=r"is not what Worlds\.save returns"):
+        ball.load(b"something")
+
+
+def test_worlds_and_episodes_have_random_numbers_of_their_own(tmp_path: Path) -> None:
+    noisy = (
+        '[[sensor]]\nname = "imu"\ntype = "imu"\nframe = "ball"\nperiod = 1e-2\nrate_noise = 0.1\n'
+    )
+    scene = load(tmp_path, BALL + noisy)
+
+    def readings(worlds: pysim.Worlds) -> np.ndarray:
+        worlds.step(seconds=0.02)
+        return np.array(worlds.signals["imu.rate"])
+
+    worlds = pysim.Worlds(scene, 3)
+    first = readings(worlds)
+    assert len(np.unique(first[:, 0])) == 3
+    np.testing.assert_array_equal(first[1], readings(pysim.Worlds(scene, 1, numbers=[1]))[0])
+    assert not np.array_equal(first, readings(pysim.Worlds(scene, 3, seed=7)))
+
+    worlds.reset(where=[0])
+    worlds.copy(2, 1)  # the state of 2, the random numbers of 1
+    later = readings(worlds)
+    assert not np.array_equal(later[0], first[0])
+    assert not np.array_equal(later[1], later[2])
+
+
+def test_keyframes_set_state_and_inputs(tmp_path: Path) -> None:
+    text = SERVO.replace("INTEGRATOR", "rk4").replace("PERIOD", "")
+    scene = load(tmp_path, text + "\n[keyframes.up]\nstart = { hinge = 3.0 }\n")
+    worlds = pysim.Worlds(scene, 2)
+    worlds.reset(where=[1], keyframe="up")
+    assert worlds.q[:, 0].tolist() == [0.2, 3.0]
+    with pytest.raises(SimulationError, match="there is none named 'pu'; known: up"):
+        worlds.reset(keyframe="pu")
+
+
+def test_worlds_of_adaptive_schemes_are_refused_with_the_remedy() -> None:
+    with pytest.raises(SimulationError, match="'dopri5' adapts its steps; choose one"):
+        pysim.Worlds(SCENES / "catapult.toml")
+
+
+def test_arrays_are_shared_with_torch() -> None:
+    torch = pytest.importorskip("torch")
+    worlds = pysim.Worlds(SCENES / "pendulum.toml", 4)
+    shared = torch.from_numpy(worlds.q)
+    shared[:] = 0.5
+    assert (worlds.q == 0.5).all()
+
+
+def test_actuators_of_a_model_file_are_the_input_ctrl_in_its_order(tmp_path: Path) -> None:
+    mujoco = pytest.importorskip("mujoco")
+    (tmp_path / "arm.xml").write_text(ARM, "utf-8")
+    worlds = pysim.Worlds(tmp_path / "arm.xml", 3)
+    assert list(worlds.inputs) == ["ctrl"]
+    assert worlds.inputs["ctrl"].shape == (3, 2)
+    worlds.reset(keyframe="raised")
+    np.testing.assert_allclose(worlds.inputs["ctrl"], np.tile([0.5, 0.1], (3, 1)))
+    worlds.inputs["ctrl"][1] = [-0.4, 0.2]
+    worlds.step(seconds=4.0)
+
+    m = mujoco.MjModel.from_xml_path(str(tmp_path / "arm.xml"))
+    for k, ctrl in enumerate([[0.5, 0.1], [-0.4, 0.2]]):
+        d = mujoco.MjData(m)
+        mujoco.mj_resetDataKeyframe(m, d, 0)
+        d.ctrl[:] = ctrl
+        for _ in range(1000):
+            mujoco.mj_step(m, d)
+        np.testing.assert_allclose(worlds.q[k], d.qpos, atol=1e-3)  # at rest: the same equilibrium
+
+
+def test_several_model_files_have_an_input_each(tmp_path: Path) -> None:
+    (tmp_path / "arm.xml").write_text(ARM, "utf-8")
+    models = "".join(
+        f'[[model]]\nname = "{name}"\nfile = "arm.xml"\nat = {{ xyz = [{x}, 0, 0] }}\n'
+        for name, x in (("left", 0), ("right", 2))
+    )
+    scene = load(
+        tmp_path,
+        models + "[model.command]\nlift = 0.3\n[simulation]\nduration = 1.0\nstep = 2e-3\n",
+    )
+    worlds = pysim.Worlds(scene, 2)
+    assert list(worlds.inputs) == ["left.ctrl", "right.ctrl"]
+    assert worlds.inputs["right.ctrl"].tolist() == [[0.3, 0.0], [0.3, 0.0]]
+    assert worlds.inputs.all.shape == (2, 4)
+    worlds.inputs["left.ctrl"][:, 0] = -0.3
+    worlds.step(seconds=1.0)
+    np.testing.assert_allclose(worlds.q[:, 0], -0.3, atol=0.1)
+    np.testing.assert_allclose(worlds.q[:, 2], 0.3, atol=0.1)
