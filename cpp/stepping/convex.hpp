@@ -20,6 +20,7 @@
 #include "stepping/free_rotation.hpp"
 #include "stepping/pair_schedule.hpp"
 #include "stepping/system.hpp"
+#include "stepping/velocity_terms.hpp"
 
 namespace pysim::stepping {
 
@@ -158,6 +159,7 @@ class ConvexStep {
         free_(take<S>(w, model_.nv)),
         delta_(take<S>(w, model_.nv)),
         next_(take<S>(w, model_.nv)),
+        shift_(take<S>(w, model_.nv)),
         start_(take<Motion<S>>(w, model_.bodies)),
         twist_(take<Motion<S>>(w, model_.bodies)),
         momentum_(take<Force<S>>(w, model_.bodies)),
@@ -213,6 +215,7 @@ class ConvexStep {
     }
     state.memory[ContactMemory::worst] = select(good, state.memory[ContactMemory::worst], problem_.worst());
     for (int i = 0; i < model_.nv; ++i) free_[i] += delta_[i];
+    leave_out_shifts();
     run_.schedule.end_step(any(touched) ? free_ : nullptr);
     add_impulses();
     repeat_pairs();
@@ -313,15 +316,21 @@ class ConvexStep {
     factor_.factor(base_);
     factor_.solve(tau, dynamics::minus_gravity<S>(model_), drift, a);
     const S* const from = stage_ == nullptr ? v : stage_->v;
-    for (int i = 0; i < nv; ++i) free_[i] = fma(h_, a[i], from[i]);
+    for (int i = 0; i < nv; ++i) {
+      free_[i] = fma(h_, a[i], from[i]);
+      shift_[i] = all<S>(0);
+    }
+    auto moving = simd::nowhere<S>();
+    VelocityTerms<S> terms(factor_, contacts_.single, base_, h_, w);
+    if (stage_ == nullptr && rows_.empty()) moving = terms.matter();
+    if (any(moving)) moving = add_velocity_terms(moving, q, terms, w);
     for (int b = 0; b < model_.bodies; ++b) {
       const tree::Joint& joint = model_.joint[b];
       if (!is_free(joint)) continue;
       if (contacts_.single[b]) {
         turn_single(b, tau + joint.v);
       } else if (stage_ == nullptr) {
-        const S* const at = v + joint.v;
-        store(fma(h_, cross(load3(at + 3), load3(at)), load3(free_ + joint.v)), free_ + joint.v);
+        turn_root(joint, moving, v, terms.rate());
       }
     }
     if (!rows_.empty()) {
@@ -379,6 +388,50 @@ class ConvexStep {
       base_[i] = h_ * (all<S>(smooth.passive[i].damping) + hK);
       tau[i] += stage_ == nullptr ? fnma(hK, v[i], passive[i])
                                   : fma(base_[i] / h_, v[i] - stage_->v[i], passive[i]);
+    }
+  }
+
+  /// Replaces the velocity terms of v* by those at the middle of the step, in the `moving` worlds, and leaves
+  /// what they shift the position that the velocities at the end would give. Returns where that is done.
+  Mask<S> add_velocity_terms(Mask<S> moving, const S* q, VelocityTerms<S>& terms, Workspace<S> w) {
+    moving = terms.solve(moving, q, static_cast<const S*>(free_), w);
+    const S half = all<S>(Real(0.5)) * h_ * h_;
+    for (int b = 0; b < model_.bodies; ++b) {
+      if (contacts_.single[b]) continue;
+      for (int i = model_.joint[b].v; i < model_.joint[b].v + model_.joint[b].nv; ++i) {
+        free_[i] = select(moving, fma(h_, terms.change()[i], free_[i]), free_[i]);
+        shift_[i] = select(moving, -half * terms.rate()[i], all<S>(0));
+      }
+    }
+    return moving;
+  }
+
+  /// Linear velocity of a free joint in v*, on the axes of the start.
+  void turn_root(const tree::Joint& joint, Mask<S> moving, const S* v, const S* rate) {
+    S* const to = free_ + joint.v;
+    const Vec3<S> at_end = load3(to), before = load3(v + joint.v);
+    Vec3<S> linear = fma(h_, cross(load3(v + joint.v + 3), before), at_end);
+    if (any(moving)) {
+      const Vec3<S> turn = fma(h_, load3(to + 3), load3(shift_ + joint.v + 3));
+      const Vec3<S> turned = spatial::rotation(spatial::exp_quaternion(turn)) * at_end;
+      linear = collision::select(moving, turned, linear);
+      const Vec3<S> drift = fnma(h_, load3(rate + joint.v), at_end);  // where the velocity terms begin
+      const Vec3<S> off = all<S>(Real(0.5)) * h_ * (drift - turned);
+      store(collision::select(moving, off, spatial::zero3<S>()), shift_ + joint.v);
+    }
+    store(linear, to);
+  }
+
+  /// Shifts of positions are left out where contacts, stops or dry friction act on a tree: these take the
+  /// velocity at the end to give the position.
+  void leave_out_shifts() {
+    for (int b = 0; b < model_.bodies; b = model_.joint[b].end) {
+      const int first = model_.joint[b].v;
+      int end = first;
+      for (int k = b; k < model_.joint[b].end; ++k) end = model_.joint[k].v + model_.joint[k].nv;
+      auto alone = simd::everywhere<S>();
+      for (int i = first; i < end; ++i) alone &= delta_[i] == all<S>(0);
+      for (int i = first; i < end; ++i) shift_[i] = select(alone, shift_[i], all<S>(0));
     }
   }
 
@@ -745,19 +798,20 @@ class ConvexStep {
         S* const dq = take<S>(w, joint.nv);
         for (int i = 0; i < joint.nv; ++i) {
           to[i] = free_[joint.v + i];
-          dq[i] = h_ * to[i];
+          dq[i] = fma(h_, to[i], shift_[joint.v + i]);
         }
         dynamics::retract<S>(joint.block, joint.blocks, q + joint.q, dq, q + joint.q);
         continue;
       }
       const Vec3<S> linear = load3(free_ + joint.v), omega = load3(free_ + joint.v + 3);
+      const Vec3<S> off = load3(shift_ + joint.v);
       S* const at = q + joint.q;
       const auto before = dynamics::load_quaternion(at + 3);
-      const auto turn = spatial::exp_quaternion(h_ * omega);
+      const auto turn = spatial::exp_quaternion(fma(h_, omega, load3(shift_ + joint.v + 3)));
       const auto after = normalized(before * turn);
       const Mat3<S> step = spatial::rotation(turn), R = spatial::rotation(before);
       if (!contacts_.single[b]) {
-        store(fma(h_, R * linear, load3(at)), at);
+        store(load3(at) + R * fma(h_, linear, off), at);
         store(transpose_times(step, linear), to);
         store(omega, to + 3);
       } else {
@@ -917,6 +971,7 @@ class ConvexStep {
   constraints::VelocityRows<S> rows_;
   ConvexProblem<S> problem_;
   S *base_, *free_, *delta_, *next_;
+  S* shift_;                  ///< [nv] by which q₁ differs from q₀ ⊕ h v₁, on the axes of the start
   Motion<S>*start_, *twist_;  ///< [bodies] at v₀ and v*
   Force<S>* momentum_;        ///< [bodies] P and L of single bodies without contacts
   Vec3<S>* centre_;           ///< [balls] in the world

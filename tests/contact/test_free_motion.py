@@ -5,13 +5,16 @@ Oracle: conservation of energy and angular momentum without gravity.
 
 from __future__ import annotations
 
+import re
+import warnings
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import pysim
-from tests.contact.scenes import free_body, ran
+from tests.contact.body_scenes import world
+from tests.contact.scenes import free_body, ran, robots
 
 
 def stick(tmp_path: Path, radius: float, spin: float, step: float, **changes) -> pysim.Scene:
@@ -54,3 +57,114 @@ def test_a_thrown_stick_gains_no_energy_under_error_control(
     scene = stick(tmp_path, 0.002, 20.0, 0.01, run=f"accuracy = {accuracy}")
     trajectory = ran(scene)
     assert (trajectory.kinetic / trajectory.kinetic[0] - 1).max() < 1e-3
+
+
+ROBOTS = {
+    "g1": "g1_description/urdf/g1_29dof_rev_1_0.urdf",
+    "talos": "talos_data/robots/talos_reduced.urdf",
+    "anymal": "anymal_b_simple_description/robots/anymal.urdf",
+}
+
+
+def robot_in_flight(tmp_path: Path, name: str, step: float = 1e-3) -> pysim.Scene:
+    """A robot far above the ground, without gravity, stops, damping and friction in its joints."""
+    share = robots() / "example-robot-data/robots"
+    text = (share / ROBOTS[name]).read_text("utf-8").replace('type="revolute"', 'type="continuous"')
+    (tmp_path / "robot.urdf").write_text(re.sub(r"<dynamics[^>]*/>", "", text), "utf-8")
+    scene = f"""
+gravity = [0, 0, 0]
+[[ground]]
+plane = {{ offset = -50.0 }}
+[[model]]
+file = "robot.urdf"
+free_base = true
+collision = "none"
+[simulation]
+integrator = "convex"
+duration = 0.5
+step = {step}
+[output]
+every = 0.01
+"""
+    (tmp_path / "scene.toml").write_text(scene, "utf-8")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", pysim.PysimWarning)  # about parts of the files
+        return pysim.load_scene(tmp_path / "scene.toml", package_dirs=[robots(), share])
+
+
+def flown(scene: pysim.Scene, v: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """q, v and the energy over its value at the start, at five outputs in half a second."""
+    steps = round(0.5 / scene.settings.step)
+    run = pysim.rollout(scene, scene.state.q[None], v[None], steps=steps, every=steps // 5)
+    q, v = run.q.reshape(-1, scene.model.nq), run.v.reshape(-1, scene.model.nv)
+    kinetic = np.asarray(pysim.kinetic_energy(scene.model, q, v))
+    return q, v, kinetic / kinetic[0]
+
+
+@pytest.mark.parametrize("name", ROBOTS)
+def test_a_robot_in_flight_keeps_its_energy_and_momentum(
+    tmp_path: Path, rng: np.random.Generator, name: str
+) -> None:
+    scene = robot_in_flight(tmp_path, name)
+    for signs in (np.ones(scene.model.nv - 6), np.sign(rng.normal(size=scene.model.nv - 6))):
+        v = np.concatenate([[0.5, 0, 0.2, 0, 0, 0], 5.0 * signs])  # joints at 5 rad/s
+        q, v, energy = flown(scene, v)
+        h = pysim.centroidal_momentum(scene.model, q, v)
+        assert np.abs(energy - 1).max() < 1e-3
+        assert np.abs(h - h[0]).max() < 2e-2 * np.abs(h[0]).max()
+
+
+def test_the_energy_of_a_robot_in_flight_has_order_two(
+    tmp_path: Path, rng: np.random.Generator
+) -> None:
+    errors = []
+    for step in (4e-3, 2e-3):
+        scene = robot_in_flight(tmp_path, "anymal", step)
+        v = np.concatenate([np.zeros(6), 5.0 * np.ones(12)])
+        errors.append(np.abs(flown(scene, v)[2] - 1).max())
+    assert errors[1] < errors[0] / 3
+
+
+def test_the_motion_of_a_robot_in_flight_does_not_depend_on_the_other_worlds(
+    tmp_path: Path, rng: np.random.Generator
+) -> None:
+    scene = robot_in_flight(tmp_path, "anymal")
+    v = rng.normal(size=(11, 18)) * 10.0 ** rng.uniform(-3, 1.5, (11, 1))
+    v[4] = 0
+    q = np.tile(scene.state.q, (11, 1))
+    together = pysim.rollout(scene, q, v, steps=50, every=50)
+    for k in range(11):
+        alone = pysim.rollout(scene, q[k : k + 1], v[k : k + 1], steps=50, every=50)
+        np.testing.assert_array_equal(together.q[k], alone.q[0])
+        np.testing.assert_array_equal(together.v[k], alone.v[0])
+
+
+@pytest.mark.parametrize("axis", [[1, 0, 0], [0, 1, 0]])
+@pytest.mark.parametrize("spin", [5.0, 20.0])
+def test_two_thin_sticks_on_a_hinge_keep_their_energy(
+    tmp_path: Path, axis: list[int], spin: float
+) -> None:
+    shape = "shape = { capsule = { radius = 0.002, length = 0.5 } }\nmass = 1.0"
+    bodies = f"""
+[[body]]
+name = "a"
+{shape}
+[[body]]
+name = "b"
+{shape}
+[[joint]]
+name = "root"
+type = "free"
+child = "a"
+[[joint]]
+name = "hinge"
+type = "revolute"
+parent = "a"
+child = "b"
+at = {{ xyz = [0, 0, 0.25] }}
+axis = {axis}
+start = 0.5
+"""
+    scene = world(tmp_path, bodies, gravity=(0, 0, 0), duration=0.5, run='integrator = "convex"')
+    v = np.concatenate([[0.2, 0, 0], spin * np.array([0.48, 0.64, 0.6]), [5.0]])
+    assert np.abs(flown(scene, v)[2] - 1).max() < 1e-3

@@ -1,0 +1,184 @@
+// Accelerations that velocities cause (Coriolis and centrifugal ones), at the middle of the motion that they
+// alone would give in a step:
+//
+//     A a = −(M(q_m) − M(q₀)) a − c(q_m, v_m)        v_m = v + h a/2,   q_m = q₀ ⊕ (h v/2 + h² a/4)
+//     a ← a − A⁻¹ (M(q_m) a + c(q_m, v_m) + (A − M(q₀)) a)
+//
+// v  velocities at the start, changed by h times the accelerations of all other forces
+// A  M(q₀) and the diagonal that implicit forces add
+//
+// This is the implicit midpoint rule of the free motion, which is time-reversible and of order 2: with
+// q₁ = q₀ ⊕ (h v + h² a/2) and v₁ = v + h a, a robot in flight keeps its energy. A round costs one recursion
+// of inverse dynamics and one solution with the factor of A that the step has. Where rounds do not converge,
+// a is −A⁻¹ c(q₀, v₀), as an explicit step has it.
+#pragma once
+
+#include "dynamics/loaded_factor.hpp"
+#include "dynamics/retract.hpp"
+
+namespace pysim::stepping {
+
+template <class S>
+class VelocityTerms {
+ public:
+  using Real = typename S::Real;
+  using ModelOf = tree::ModelOf<S>;
+  using Joint = tree::Joint;
+  template <class T>
+  using Vec3 = spatial::Vec3<T>;
+
+  /// `base` (nv) is A − M(q₀); `factor`, of A at q₀, has moved its bodies to q₀ and v₀.
+  VelocityTerms(
+      dynamics::LoadedFactor<S>& factor, const bool* single, const S* base, S h, tree::Workspace<S>& w)
+      : factor_(factor),
+        single_(single),
+        base_(base),
+        h_(h),
+        rate_(tree::take<S>(w, factor.model.nv)),
+        change_(tree::take<S>(w, factor.model.nv)) {}
+
+  /// Worlds where velocities change within a step by more than rounding in the sum of its errors: where a
+  /// body turns by more than 10⁻⁴, or its bias acceleration is more than 10⁻⁴ of its velocity per step.
+  simd::Mask<S> matter() const {
+    constexpr Real small = Real(1e-8);  // squared
+    auto found = simd::nowhere<S>();
+    const S bound = simd::all<S>(small), square = h_ * h_;
+    each_body([&](int b, const Joint&) {
+      const auto& B = factor_.body[b];
+      found |=
+          (square * dot(B.V.w, B.V.w) > bound) | (square * dot(B.c.v, B.c.v) > bound * dot(B.V.v, B.V.v));
+    });
+    return found;
+  }
+
+  /// Computes a in the worlds `wanted`, and its change by the rounds. `v` (nv) has h times −A⁻¹ c(q₀, v₀) in
+  /// it already. Returns the worlds where the rounds converge.
+  simd::Mask<S> solve(simd::Mask<S> wanted, const S* q, const S* v, tree::Workspace<S> w) {
+    const ModelOf& model = factor_.model;
+    S *const start = tree::take<S>(w, model.nv), *const rest = tree::take<S>(w, model.nv),
+             *const step = tree::take<S>(w, model.nv);
+    begin(w);
+    const S o = simd::all<S>(0);
+    each_coordinate([&](int i) {
+      start[i] = simd::fnma(h_, rate_[i], v[i]);
+      change_[i] = o;
+    });
+    auto left = wanted, failed = simd::nowhere<S>();
+    S before = simd::all<S>(1);
+    for (int n = 0; n < most_rounds && simd::any(left); ++n) {
+      const S energy = residual(q, start, rest, w);
+      each_body([&](int b, const Joint&) { factor_.pA[b] = spatial::zero_force<S>(); });
+      factor_.solve(rest, spatial::zero_motion<S>(), nullptr, step, included());
+      S size = o;
+      each_coordinate([&](int i) { size = fma(step[i], rest[i], size); });
+      const S share = h_ * h_ * size / energy;  // of the kinetic energy
+      failed |= left & !(share <= before);
+      left &= !failed;
+      before = select(left, share, before);
+      each_coordinate([&](int i) {
+        rate_[i] = select(left, rate_[i] + step[i], rate_[i]);
+        change_[i] = select(left, change_[i] + step[i], change_[i]);
+      });
+      left &= share > simd::all<S>(enough);
+    }
+    return wanted & !failed & (before <= simd::all<S>(converging));
+  }
+
+  const S* rate() const { return rate_; }      ///< a (nv)
+  const S* change() const { return change_; }  ///< a + A⁻¹ c(q₀, v₀) (nv)
+
+ private:
+  static constexpr int most_rounds = 8;
+  /// Shares of the kinetic energy that a round changes: below the first the next one is left out; a change
+  /// above the second in the last round shows that rounds do not converge.
+  static constexpr Real enough = Real(1e-9), converging = Real(1e-6);
+
+  auto included() const {
+    return [this](int b) { return !single_[b]; };
+  }
+
+  template <class Visit>
+  void each_body(const Visit& visit) const {
+    for (int b = 0; b < factor_.model.bodies; ++b) {
+      if (!single_[b]) visit(b, factor_.model.joint[b]);
+    }
+  }
+
+  template <class Visit>
+  void each_coordinate(const Visit& visit) const {
+    each_body([&](int, const Joint& joint) {
+      for (int i = joint.v; i < joint.v + joint.nv; ++i) visit(i);
+    });
+  }
+
+  /// a = −A⁻¹ c(q₀, v₀).
+  void begin(tree::Workspace<S> w) {
+    auto* const drift = tree::take<spatial::Motion<S>>(w, factor_.model.bodies);
+    each_body([&](int b, const Joint&) {
+      const auto& B = factor_.body[b];
+      factor_.pA[b] = cross(B.V, dynamics::body_inertia<S>(factor_.model, b) * B.V);
+      drift[b] = B.c;
+    });
+    factor_.solve(nullptr, spatial::zero_motion<S>(), drift, rate_, included());
+  }
+
+  /// −(M(q_m) a + c(q_m, v_m) + (A − M(q₀)) a) in `rest` (nv); returns V·M V of all bodies there.
+  S residual(const S* q, const S* start, S* rest, tree::Workspace<S> w) const {
+    const ModelOf& model = factor_.model;
+    S *const q_m = tree::take<S>(w, model.nq), *const v_m = tree::take<S>(w, model.nv);
+    S dq[tree::max_joint_nv];
+    const S half = simd::all<S>(Real(0.5)) * h_;
+    for (int b = 0; b < model.bodies; ++b) {
+      const Joint& joint = model.joint[b];
+      for (int i = 0; single_[b] && i < joint.nq; ++i) q_m[joint.q + i] = q[joint.q + i];
+      if (single_[b]) continue;
+      for (int i = 0; i < joint.nv; ++i) {
+        const int k = joint.v + i;
+        v_m[k] = fma(half, rate_[k], start[k]);
+        dq[i] = half * v_m[k];
+      }
+      dynamics::retract<S>(joint.block, joint.blocks, q + joint.q, dq, q_m + joint.q);
+    }
+    auto* const X_PB = tree::take<spatial::Pose<S>>(w, model.bodies);
+    auto *const V = tree::take<spatial::Motion<S>>(w, model.bodies),
+                *const acc = tree::take<spatial::Motion<S>>(w, model.bodies),
+                *const columns = tree::take<spatial::Motion<S>>(w, model.stored_columns);
+    auto* const F = tree::take<spatial::Force<S>>(w, model.bodies);
+    const tree::SincosTable<S> sincos = tree::sincos_table(model, static_cast<const S*>(q_m), w);
+    S energy = simd::all<S>(Real(1e-300));
+    each_body([&](int b, const Joint& joint) {
+      tree::evaluate(model, b, static_cast<const S*>(q_m), sincos, columns, X_PB[b]);
+      const bool at_root = joint.parent < 0;
+      const auto carried = [&](const spatial::Motion<S>* of) {
+        return at_root ? spatial::zero_motion<S>() : to_child(X_PB[b], of[joint.parent]);
+      };
+      V[b] = plus_joint_twist(carried(V), joint, columns, static_cast<const S*>(v_m));
+      acc[b] = plus_joint_twist(carried(acc), joint, columns, static_cast<const S*>(rate_));
+      acc[b] = tree::plus_cross_joint_twist(acc[b], V[b], joint, columns, static_cast<const S*>(v_m));
+      if (joint.biased) acc[b] += tree::bias(model, b, columns, static_cast<const S*>(v_m));
+      const auto M = dynamics::body_inertia<S>(model, b);
+      const spatial::Force<S> momentum = M * V[b];
+      energy += dot(V[b], momentum);
+      F[b] = newton_euler(M, V[b], acc[b]);
+    });
+    for (int b = model.bodies - 1; b >= 0; --b) {
+      if (single_[b]) continue;
+      const Joint& joint = model.joint[b];
+      for (int i = 0; i < joint.nv; ++i) {
+        const int k = joint.v + i;
+        const S other = simd::all<S>(model.armature[k]) + base_[k];
+        rest[k] = simd::fnma(other, rate_[k], -dot(tree::axis(joint, columns, i), F[b]));
+      }
+      if (joint.parent >= 0) F[joint.parent] = plus_to_parent(F[joint.parent], X_PB[b], F[b]);
+    }
+    return energy;
+  }
+
+  dynamics::LoadedFactor<S>& factor_;
+  const bool* single_;
+  const S* base_;
+  const S h_;
+  S *rate_, *change_;
+};
+
+}  // namespace pysim::stepping
