@@ -23,7 +23,8 @@ from pysim.cli.messages import print_columns, print_line
 from pysim.cli.ranges import overlap_findings, print_ranges
 from pysim.cli.run import parse_overrides
 from pysim.cli.step_advice import print_step
-from pysim.contact import creep_speed, restitution_of
+from pysim.contact import creep_speed, mechanism_masses, restitution_of
+from pysim.contact.laws import DEFAULT_SINK
 from pysim.errors import ModelError, PysimError, PysimWarning
 from pysim.joints import find_joint
 from pysim.mechanism.compile import start_state
@@ -50,6 +51,7 @@ if TYPE_CHECKING:
 
 FRAMES_SHOWN = 12
 LEVEL = 1e-6  # slopes below are level
+OVERLOAD = 20.0  # times its own mass that a mechanism may have to carry
 CHANGED = 1e-9  # [m, rad, per second] changes of a start that are printed
 RESISTANCES = (
     ("armature", "armature"),
@@ -296,6 +298,7 @@ def print_contacts(scene: Scene) -> None:
     names = ("K", "d [s/m]", "e" if impacts else "e at 1 m/s", "μ", "sink [m]", lasts)
     lengths = ("rolling, spinning [m]",) if turning else ()
     print_columns(("contact", "shape", *names, *lengths), rows)
+    print_overloads(scene, contacts)
     if scene.smooth_contacts is not None and not impacts:
         print_creep(scene, contacts)
     if contacts.passing:
@@ -305,6 +308,27 @@ def print_contacts(scene: Scene) -> None:
             f"  {len(contacts.passing)} pairs of shapes pass through each other, such as {kinds} of"
         )
         print_line(f"{line} {a.link!r} and {b.link!r}")
+
+
+def print_overloads(scene: Scene, contacts: CompiledContacts) -> None:
+    """Print how a light mechanism sinks and relaxes under a heavy one, where `sink` gives the stiffness."""
+    masses = mechanism_masses(scene.model)
+    gravity = float(np.linalg.norm(scene.model.gravity))
+    printed = set()
+    for shape in contacts.shapes:
+        if shape.other is None or shape.other.body < 0 or not gravity or shape.pair in printed:
+            continue
+        light, heavy = sorted((masses[shape.own.body], masses[shape.other.body]))
+        depth = shape.law.sink * (heavy / light) ** (1 / shape.law.exponent)
+        if heavy < OVERLOAD * light or depth < DEFAULT_SINK:
+            continue
+        printed.add(shape.pair)
+        relaxed = shape.law.dissipation * depth
+        name = contacts.pairs[shape.pair].name
+        print_line(
+            f"  overload    {name}: the law is that of the lighter mechanism's weight; under "
+            f"{heavy:.4g} kg it sinks {depth:.2g} m and settles in {relaxed:.2g} s; give a stiffness [N/m]"
+        )
 
 
 def print_creep(scene: Scene, contacts: CompiledContacts) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pysim.contact.compiler import CompiledContacts, compile_contacts
+from pysim.contact.compiler import CompiledContacts, compile_contacts, mechanism_masses
 from pysim.contact.distances import Distances, distances
 from pysim.contact.laws import PairLaw, creep_speed, dissipation_of, restitution_of
 from pysim.contact.pairs import ContactPair
@@ -16,5 +16,6 @@ __all__ = [
     "creep_speed",
     "dissipation_of",
     "distances",
+    "mechanism_masses",
     "restitution_of",
 ]

@@ -174,7 +174,7 @@ def _shape_pairs(
     shapes: dict[str, list[PlacedShape]],
 ) -> Iterator[ShapePair]:
     changes = {frozenset(contact.between): contact for contact in spec.pairs}
-    masses = _tree_masses(model)
+    masses = mechanism_masses(model)
     gravity = float(np.linalg.norm(model.gravity)) or STANDARD_GRAVITY
     known = touching_kinds()
     for k, pair in enumerate(links):
@@ -219,12 +219,26 @@ def _materials(
 def _load(masses: list[float], gravity: float, own: PlacedShape, other: PlacedShape | None) -> Load:
     """Return what a contact point carries: its share of the lighter mechanism's weight."""
     mass, points, curvature = masses[own.body], CARRYING_POINTS[own.shape.kind], _curvature(own)
+    size = _smallest_dimension(own)
     if other is not None:
         if other.body >= 0:
             mass = min(mass, masses[other.body])
         points = min(points, CARRYING_POINTS[other.shape.kind])
         curvature += _curvature(other)
-    return Load(mass, gravity, points, 1 / curvature if curvature else None)
+        size = min(size, _smallest_dimension(other))
+    return Load(mass, gravity, points, 1 / curvature if curvature else None, size)
+
+
+def _smallest_dimension(shape: PlacedShape) -> float:
+    """Return the smallest edge or diameter of a shape [m], of a mesh along its axes."""
+    kind, size = shape.shape.kind, shape.shape.size
+    if kind == "mesh":
+        return float(np.ptp(shape.vertices, axis=0).min())
+    if kind == "box":
+        return min(size)
+    if kind == "cylinder":
+        return min(2 * size[0], size[1])
+    return 2 * (min(size) if kind == "ellipsoid" else size[0])
 
 
 def _curvature(shape: PlacedShape) -> float:
@@ -241,7 +255,7 @@ def root_bodies(model: Model) -> list[int]:
     return root
 
 
-def _tree_masses(model: Model) -> list[float]:
+def mechanism_masses(model: Model) -> list[float]:
     """Return, for every body, the mass of the mechanism that it belongs to [kg]."""
     root = root_bodies(model)
     own = [float(body.theta[0]) for body in model.bodies]

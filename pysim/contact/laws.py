@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 STANDARD_GRAVITY = 9.81  # [m/s²] for sinks where there is no gravity
 CARRYING_POINTS = {"sphere": 1, "capsule": 2, "box": 4, "cylinder": 3, "ellipsoid": 1, "mesh": 4}
 CURVED = ("sphere", "capsule")
+DEFAULT_SINK = 1e-4  # [m] of a surface without stiffness, and no more than the
+DEFAULT_SHARE = 5e-3  # of the smallest dimension of the shapes
 
 
 @dataclass(frozen=True)
@@ -31,6 +33,12 @@ class Load:
     gravity: float
     points: int
     radius: float | None  # of a curved shape [m]
+    size: float = math.inf  # smallest dimension of the shapes [m]
+
+    @property
+    def default_sink(self) -> float:
+        """Depth at rest of a surface that gives no stiffness [m]."""
+        return min(DEFAULT_SINK, DEFAULT_SHARE * self.size)
 
     @property
     def weight(self) -> float:
@@ -181,7 +189,7 @@ def _linear(surface: SurfaceSpec, load: Load) -> float | None:
         return surface.stiffness
     if surface.young is not None:
         return None
-    return load.weight / (1e-4 if surface.sink is None else surface.sink)
+    return load.weight / (load.default_sink if surface.sink is None else surface.sink)
 
 
 def _stiffnesses(

@@ -104,3 +104,28 @@ def test_shapes_that_pass_through_each_other_are_named(
     printed = capsys.readouterr().out
     expected = "  1 pairs of shapes pass through each other, such as cylinder and cylinder of 'one' and 'two'\n"
     assert expected in printed
+
+
+@pytest.mark.filterwarnings("ignore::pysim.errors.PysimWarning")
+def test_a_light_body_under_a_heavy_one_is_reported_with_depth_and_time(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    light = free("light", "{ box = [0.2, 0.2, 0.1] }", 1.0, "{ xyz = [0, 0, 0.05] }")
+    heavy = free("heavy", "{ box = [0.2, 0.2, 0.1] }", 100.0, "{ xyz = [0, 0, 0.15] }")
+    world(tmp_path, light + heavy + GROUND)
+    assert main(["check", str(tmp_path / "world.toml")]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    found = next(line for line in lines if line.startswith("  overload"))
+    depth = 100 * 2e-4
+    settles = depth * 2 / math.sqrt(G * 1e-4)  # x d, d critical for each surface's own depth
+    assert found == (
+        "  overload    light, heavy: the law is that of the lighter mechanism's weight; under 100 kg it sinks "
+        f"{depth:.2g} m and settles in {settles:.2g} s; give a stiffness [N/m]"
+    )
+
+
+@pytest.mark.filterwarnings("ignore::pysim.errors.PysimWarning")
+def test_a_cube_of_2_mm_sinks_by_a_hundredth(tmp_path: Path) -> None:
+    cube = free("cube", "{ box = [0.002, 0.002, 0.002] }", 2e-5, "{ xyz = [0, 0, 0.001] }")
+    trajectory = pysim.simulate(world(tmp_path, cube + GROUND, duration=0.5, every=0.1))
+    assert 1e-3 - trajectory.q[-1, 2] == pytest.approx(2e-5, rel=1e-2)

@@ -104,3 +104,11 @@ def test_without_restitution_rest_is_damped_critically() -> None:
     damper = law.dissipation * LOAD.weight  # [N·s/m] at rest
     critical = 2 * math.sqrt(law.stiffness * LOAD.weight / LOAD.gravity)
     assert damper == pytest.approx(critical * math.sqrt(2))  # each surface at its own sink
+
+
+@pytest.mark.parametrize(("size", "sink"), [(0.2, 1e-4), (0.02, 1e-4), (2e-3, 1e-5)])
+def test_a_surface_without_stiffness_sinks_by_no_more_than_a_share_of_its_shape(
+    size: float, sink: float
+) -> None:
+    law = pair_law(surface(), surface(), None, Load(2.0, 9.81, 4, None, size))
+    assert law.sink == pytest.approx(2 * sink)  # of both surfaces

@@ -22,9 +22,7 @@ if TYPE_CHECKING:
 
 DEFAULT = "default"
 SAME_PLANE = 1e-9  # [m] and of the normals
-DEFAULT_MATERIAL = SurfaceSpec(
-    static_friction=0.8, dynamic_friction=0.8, sink=1e-4, restitution=(0.0, 1.0)
-)
+DEFAULT_MATERIAL = SurfaceSpec(static_friction=0.8, dynamic_friction=0.8, restitution=(0.0, 1.0))
 
 
 @dataclass
