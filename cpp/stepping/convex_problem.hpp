@@ -13,6 +13,10 @@
 //
 // The full step is taken where l' has not risen past half of what it fell by, unless a joint starts or stops
 // sticking on the way. Lanes that are done are frozen.
+//
+// Newton's method ends where every impulse is that of its law. The radii of friction are renewed before, as
+// soon as normal impulses change by less than 1 %: only they are used of that solution.
+//
 // After the first iteration, corrections of Δ are solved for, so that rounding is relative to them alone.
 //
 // Loops, couplings and mimic joints are rows K v = 0; v* and every Δ are projected onto them
@@ -67,6 +71,7 @@ struct PointIterate : Iterate<Vec3<S>> {
   S speed;                    ///< of either body there, at u or u*: rounding is relative to it
   S feature;                  ///< see collision/manifold.hpp
   S lagged;                   ///< `limit` where Newton's method begins
+  S change;                   ///< of the normal impulse in the last iteration
 };
 
 /// Rolling and spinning friction of a point, in angular velocities.
@@ -159,8 +164,8 @@ class ConvexProblem {
   }
 
   /// Solves the worlds `wanted`; `x` (nv) is Δ, zero elsewhere. `base` (nv) is the diagonal that A has beside
-  /// M. Returns the worlds where Newton's method converged; counts its iterations. Stops before an iterate Δ
-  /// with !covers(Δ).
+  /// M. Radii of friction are renewed `passes` − 1 times at most. Returns the worlds where Newton's method
+  /// converged; counts its iterations. Stops before an iterate Δ with !covers(Δ).
   template <class Covers>
   Mask<S> solve(
       Mask<S> wanted, int passes, const S* base, S* x, S& iterations, Workspace<S> w, const Covers& covers) {
@@ -171,26 +176,30 @@ class ConvexProblem {
     for (int i = 0; i < nv; ++i) x[i] = all<S>(0);
     start();
     if (none(wanted)) return simd::everywhere<S>();
-    auto open = wanted;
-    bool first = true;
-    for (int pass = 0; pass < passes && any(open); ++pass) {
-      auto left = open;
-      for (int n = 0; n < most_iterations && any(left); ++n) {
-        iterations += number(left);
-        linearize(base, first, w);
-        if (!covers(static_cast<const S*>(delta_))) {
-          stopped_ = true;
-          return simd::nowhere<S>();
-        }
-        const S step = first ? all<S>(1) : search(left);
-        first = false;
-        advance(left, step, x);
-        evaluate();
-        left &= !converged();
+    auto left = wanted;
+    S renewals = all<S>(static_cast<Real>(passes - 1)), made = all<S>(0);
+    for (bool first = true; any(left); first = false) {
+      iterations += number(left);
+      made += number(left);
+      linearize(base, first, w);
+      if (!covers(static_cast<const S*>(delta_))) {
+        stopped_ = true;
+        return simd::nowhere<S>();
       }
-      failed_ |= left;
-      open &= !left;
-      if (pass + 1 < passes) open &= renew_limits(open);
+      advance(left, first ? all<S>(1) : search(left), x);
+      evaluate();
+      const auto done = left & converged();
+      left &= !done;
+      const auto due = (done | (left & settled())) & (renewals > all<S>(0));
+      if (any(due)) {
+        const auto renewed = renew_limits(due);
+        left |= renewed;
+        renewals -= number(renewed);
+        made = select(renewed, all<S>(0), made);
+      }
+      const auto given_up = left & (made >= all<S>(Real(most_iterations)));
+      failed_ |= given_up;
+      left &= !given_up;
     }
     return !failed_;
   }
@@ -230,8 +239,11 @@ class ConvexProblem {
       T.made = spatial::zero3<S>();
     });
     for (int k = 0; k < contacts_.coordinates; ++k) {
-      coordinate[k].now = coordinate[k].start;
-      coordinate[k].made = all<S>(0);
+      auto& C = coordinate[k];
+      // Joints that stuck in the last step begin within their range, which a projection onto loops leaves.
+      const auto stuck = abs(C.at.s) < all<S>(Real(constraints::sticking_deflection));
+      C.now = contacts_.coordinate[k].friction > 0 ? select(stuck, -C.at.s / h_, C.start) : C.start;
+      C.made = all<S>(0);
     }
     evaluate();
   }
@@ -499,7 +511,9 @@ class ConvexProblem {
     for (int i = 0; i < factor_.model.nv; ++i) x[i] = mix(x[i], delta_[i]);
     each_point([&](PointIterate<S>& P, const ContactPair<Parameter>&) {
       P.now = mix3(P.now, P.next);
-      P.made = mix3(P.made, P.aimed);
+      const Vec3<S> made = mix3(P.made, P.aimed);
+      P.change = dot(P.at.n, made - P.made);
+      P.made = made;
     });
     each_turning([&](TurningIterate<S>& T, const PointIterate<S>&, const ContactPair<Parameter>&) {
       T.now = mix3(T.now, T.next);
@@ -543,6 +557,16 @@ class ConvexProblem {
       good &= abs(C.impulse.gamma - C.made) <= allowed_on_coordinates + blurred;
     }
     return good;
+  }
+
+  /// Where normal impulses are known well enough to limit friction.
+  Mask<S> settled() const {
+    S most = all<S>(0), change = all<S>(0);
+    each_point([&](const PointIterate<S>& P, const ContactPair<Parameter>&) {
+      most = max(most, dot(P.at.n, P.made));
+      change = max(change, abs(P.change));
+    });
+    return change < all<S>(Real(0.01)) * most;
   }
 
   /// Puts μ times the normal impulses just found in place of the radii; returns where that changes friction.

@@ -10,12 +10,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import pysim
 from pysim import _engine
 from tests.contact.body_scenes import GROUND, world
 
 H = 4e-3  # [s]
 ITERATIONS, REPEATED, FAILED = 0, 1, 3  # places in the memory of a world
 LEGS = 4
+SCENES = Path(__file__).parents[2] / "scenes"
 
 
 def walker(friction: float, knee: float) -> str:
@@ -103,3 +105,19 @@ def test_newtons_method_reaches_the_sticking_range_of_joints(
     assert not memory[:, FAILED].any()
     assert memory[:, REPEATED].sum() <= 1e-3 * worlds * rounds * steps
     assert memory[:, ITERATIONS].sum() < 9 * worlds * rounds * steps
+
+
+def test_joints_of_a_loop_that_stuck_begin_within_their_range(tmp_path: Path) -> None:
+    """Projection onto the loop moves velocities out of the sticking range, 10⁻¹⁰ rad / h."""
+    scene = (SCENES / "five_bar.toml").read_text("utf-8")
+    scene = scene.replace("axis = [0, -1, 0]\nstart", "axis = [0, -1, 0]\nfriction = 6.0\nstart")
+    text = scene.replace("[simulation]\n", '[simulation]\nintegrator = "convex"\n')
+    path = tmp_path / "five_bar.toml"
+    path.write_text(text, "utf-8")
+    steps = 1000
+    run = pysim.rollout(pysim.load_scene(path), steps=steps, every=20)
+    assert run.failures in ((), ("",))
+    stuck = (np.abs(run.v) < 1e-6).mean()
+    assert 0.2 < stuck < 0.9
+    assert run.state.scheme.ravel()[REPEATED] == 0
+    assert run.state.scheme.ravel()[ITERATIONS] < 1.5 * steps
