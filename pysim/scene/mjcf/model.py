@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import warnings
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -15,6 +16,8 @@ from pysim.errors import PysimWarning, SceneError
 from pysim.scene.poses import pose
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from numpy.typing import ArrayLike, NDArray
 
     Array = NDArray[np.float64]
@@ -46,14 +49,15 @@ class MujocoModel:
         import mujoco  # noqa: PLC0415, an extra
 
         self.path, self.mj = path, mujoco
-        with warnings.catch_warnings(record=True) as caught:
+        with warnings.catch_warnings(record=True) as caught, _without_log(mujoco) as logged:
             warnings.simplefilter("always")
             try:
                 self.spec = mujoco.MjSpec.from_file(str(path))
                 self.m: Any = self.spec.compile()
-            except (ValueError, mujoco.FatalError) as error:
+            except (ValueError, RuntimeError, MemoryError) as error:
                 raise SceneError(*_refusal(str(path), str(error))) from None
-        self.warnings = dict.fromkeys(" ".join(str(w.message).split()) for w in caught)
+        texts = [*(str(w.message) for w in caught), *logged]
+        self.warnings = dict.fromkeys(" ".join(text.split()) for text in texts)
         self._elements: dict[str, dict[int, Any]] = {}
         m = self.m
         self.places = Names()
@@ -140,6 +144,18 @@ class MujocoModel:
     def site_pose(self, index: int) -> Array:
         """Return the pose (4, 4) of a site in its body."""
         return wxyz_pose(self.m.site_pos[index], self.m.site_quat[index])
+
+
+@contextmanager
+def _without_log(mujoco: Any) -> Iterator[list[str]]:  # noqa: ANN401, the module
+    """Collect MuJoCo's warnings, which it would append to MUJOCO_LOG.TXT in the working folder."""
+    logged: list[str] = []
+    before = mujoco.get_mju_user_warning()
+    mujoco.set_mju_user_warning(logged.append)
+    try:
+        yield logged
+    finally:
+        mujoco.set_mju_user_warning(before)
 
 
 def wxyz_pose(xyz: ArrayLike, quaternion: ArrayLike) -> Array:
