@@ -89,6 +89,10 @@ class EngineWorlds {
   }
 
   py::ssize_t count() const { return count_; }
+  void set_actuation(const Actuation& actuation) {
+    actuation.view(*model_);
+    actuation_ = actuation;
+  }
   const py::dict& parts() const { return arrays_; }
 
   /// Copies whole records, source k to target k.
@@ -218,6 +222,7 @@ class EngineWorlds {
                    std::optional<Integers> row,
                    std::optional<Reals> q_rows,
                    std::optional<Reals> v_rows,
+                   std::optional<Reals> loop_rows,
                    std::optional<Reals> signal_rows,
                    std::optional<Reals> report,
                    std::optional<Reals> report_rows,
@@ -258,6 +263,7 @@ class EngineWorlds {
     call.stop = reinterpret_cast<stepping::WorldStop*>(stop.mutable_data());
     call.q_rows = demand(q_rows, "q_rows", states * rows * parts_.sizes.q);
     call.v_rows = demand(v_rows, "v_rows", states * rows * parts_.sizes.v);
+    call.loop_rows = demand(loop_rows, "loop_rows", states * rows * parts_.sizes.loop_q);
     call.signal_rows = demand(signal_rows, "signal_rows", states * rows * parts_.sizes.signals);
     call.input_rows = inputs && inputs->ndim() == 3 ? inputs->shape(1) : 0;
     call.inputs =
@@ -486,6 +492,10 @@ void bind_worlds(py::module_& m) {
       .def_property_readonly("parts",
                              &EngineWorlds::parts,
                              "Arrays of the record's parts by name, (worlds, numbers), which advance writes.")
+      .def("set_actuation",
+           &EngineWorlds::set_actuation,
+           "actuation"_a,
+           "Lets other prescribed forces act from now on.")
       .def("copy", &EngineWorlds::copy, "source"_a, "target"_a, "Copies records of worlds to other worlds.")
       .def(
           "save",
@@ -553,6 +563,7 @@ void bind_worlds(py::module_& m) {
           "row"_a.noconvert() = py::none(),
           "q_rows"_a.noconvert() = py::none(),
           "v_rows"_a.noconvert() = py::none(),
+          "loop_rows"_a.noconvert() = py::none(),
           "signal_rows"_a.noconvert() = py::none(),
           "report"_a.noconvert() = py::none(),
           "report_rows"_a.noconvert() = py::none(),

@@ -92,6 +92,7 @@ struct StateRows {
     };
     put(lanes.q, n.q, call.q_rows);
     put(lanes.v, n.v, call.v_rows);
+    put(lanes.loop_q, n.loop_q, call.loop_rows);
     if (lanes.signals.numbers != nullptr) put(lanes.signals.numbers, n.signals, call.signal_rows);
   }
 };

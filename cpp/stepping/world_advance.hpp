@@ -46,6 +46,7 @@ struct WorldCall {
   std::int64_t* row;         ///< [states] rows written, in and out
   WorldStop* stop;           ///< [states]
   double *q_rows, *v_rows;   ///< (states, rows, nq), (states, rows, nv); null for none
+  double* loop_rows;         ///< (states, rows, loop_nq); null for none
   double* signal_rows;       ///< (states, rows, signals); null for none
   const double* inputs;      ///< (states, input_rows, input_count), held up to each row; null to hold all
   std::ptrdiff_t input_rows;

@@ -11,12 +11,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from pysim.integrators import find_integrator
 from pysim.mechanism.model import State
 from pysim.simulation.contact_report import IMPULSE
-from pysim.simulation.contact_steps import run_convex
 from pysim.simulation.event_functions import event_function
-from pysim.simulation.fixed_steps import run_fixed, steps_between
+from pysim.simulation.fixed_steps import steps_between
+from pysim.simulation.record_runs import Stepper, run_fixed, stepper
 from pysim.simulation.segment import EventOccurrence, Segment
 from pysim.simulation.signal_runs import Instants, with_instants
 
@@ -47,23 +46,11 @@ def run_with_fixed_steps(
     """Yield the segments of a run through output times [s], ascending, to an event that stops it.
 
     Raises:
-        SimulationError: as of `run_fixed` and `run_convex`.
+        SimulationError: as of `run_fixed`.
     """
     if scene.spec.events:
         return _EventRun(scene, memory, signals, external).segments(times)
-    return _run_through(scene, times, memory, signals, external)
-
-
-def _run_through(
-    scene: Scene,
-    times: Iterator[float],
-    memory: SolverState,
-    signals: SignalRun | None,
-    external: ExternalForces | None,
-) -> Iterator[Segment]:
-    """Yield the segments of a run without events."""
-    own = run_convex if find_integrator(scene.settings.integrator).contacts else run_fixed
-    return own(scene, times, memory, signals, external)
+    return run_fixed(scene, times, memory, signals, external)
 
 
 class _Held(NamedTuple):
@@ -91,12 +78,14 @@ class _EventRun:
     external: ExternalForces | None
     functions: list[Callable[[Array, Array], Array]] = field(init=False)
     state: State = field(init=False)
+    steps_through: Stepper = field(init=False)
     signs: Array = field(init=False)  # (events,) of the last values that were not 0
     impulse: Array | float = 0.0  # of contacts since the last output (points, 3) [N·s]
     steps: int = 0  # since the last segment
 
     def __post_init__(self) -> None:
         self.state = self.scene.state
+        self.steps_through = stepper(self.scene, self.memory, self.signals, self.external)
         model, events = self.scene.model, self.scene.spec.events
         self.functions = [event_function(model, event) for event in events]
         self.signs = np.sign(self._values(self.state.q[None], self.state.v[None])[0])
@@ -206,13 +195,13 @@ class _EventRun:
 
     def _try(self, grid: Array, *, calls: bool) -> list[Segment]:
         """Return the segments of single steps through times [s] from the state; `calls`: of controllers in Python."""
-        scene, signals = replace(self.scene, state=self.state), self.signals
+        signals = self.signals
         times = iter(grid.tolist())
         calling = signals is not None and signals.calls
         if signals is not None:
             signals.calls = calling and calls
         try:
-            return list(_run_through(scene, times, self.memory, signals, self.external))
+            return list(self.steps_through(self.state, times))
         finally:
             if signals is not None:
                 signals.calls = calling

@@ -1,20 +1,17 @@
-"""Runs with fixed steps, in calls of the engine short enough for progress reports and interrupts.
+"""Steps of fixed size that Python makes: of integrator plugins, and of mechanisms with callback joints.
 
-n = ⌈(t_k+1 − t_k) / step⌉ equal steps lead from one output to the next, none longer than `simulation.step`.
-The results do not depend on the number of steps in a call.
+n = ⌈(t_k+1 − t_k) / step⌉ equal steps lead from one output to the next, none longer than `simulation.step`. Runs that
+the engine steps are in record_runs.py; the errors that end a run are the same.
 """
 
 from __future__ import annotations
 
 import math
-import time
 from dataclasses import dataclass, replace
-from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from pysim import _engine
 from pysim.algorithms import aba
 from pysim.errors import SimulationError
 from pysim.integrators import find_integrator, make
@@ -25,7 +22,7 @@ from pysim.mechanism.model import State
 from pysim.simulation.diagnosis import has_diverged, plugin_fault
 from pysim.simulation.element_faults import element_fault
 from pysim.simulation.external_forces import ExternalForces, tau_of_rows
-from pysim.simulation.implicit_state import unsolved
+from pysim.simulation.implicit_state import SolverState, unsolved
 from pysim.simulation.python_stepping import (
     ModelSystem,
     advance,
@@ -41,80 +38,62 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from pysim.simulation.implicit_state import SolverState
     from pysim.simulation.loading import Scene
     from pysim.simulation.signal_runs import SignalRun
 
     Array = NDArray[np.float64]
-    # q, v, loop_q and signals at the ends of the intervals; completed intervals; good steps of the last
-    Advanced = tuple[Array, Array, Array, Array, int, int]
-    Advance = Callable[[Array, Array, "IntervalPlan", NDArray[np.uint64]], Advanced]
 
 MOST_STEPS = 2**53  # a double counts no further
 STEPS_A_CALL = 4096  # so that an interrupt is answered soon and progress shows in long intervals
 CALL_TIME = 0.05  # [s] intended wall time of a call
 
 
-class IntervalPlan(NamedTuple):
-    """Interval k consists of `steps` equal steps of size `step` [s] from `time` [s], each (n,)."""
-
-    time: Array
-    step: Array
-    steps: NDArray[np.intp]
-
-
 class Call(NamedTuple):
-    """Intervals of one call of the engine, their ends (n,) [s], and which are outputs."""
+    """Equal steps from a time to an end [s], which is an output, an instant of sampled blocks, or both."""
 
-    intervals: IntervalPlan
-    ends: Array
-    is_output: NDArray[np.bool_]
-    due: NDArray[np.uint64]  # bit k: the sampled block k runs at the end
+    time: float  # [s]
+    step: float  # [s]
+    steps: int
+    end: float  # [s]
+    is_output: bool
+    due: int  # bit k: the sampled block k runs at the end
 
 
-def run_fixed(
+def run_python_steps(
     scene: Scene,
     times: Iterator[float],
-    memory: SolverState,
     signals: SignalRun | None = None,
     external: ExternalForces | None = None,
 ) -> Iterator[Segment]:
     """Yield the segments of a run through output times [s], ascending, from the scene's start at the first.
 
     Raises:
-        SimulationError: the state became NaN or infinite or left its loops, or a step found no solution.
+        SimulationError: the state became NaN or infinite or left its loops.
     """
     check_count(scene)
     q, v, loop_q = scene.state.q, scene.state.v, scene.state.loop_q.copy()
-    advance_intervals = _advance_function(scene, loop_q, memory, signals, external)
-    pace = pace_of(scene, signals, external)
+    advance_interval = _advance_function(scene, loop_q, signals, external)
+    steps = STEPS_A_CALL if external is None else external.steps
     instants = Instants() if signals is None else signals.instants
-    calls = split_into_calls(times, scene.settings.step, pace, instants)
-    for intervals, ends, is_output, due in calls:
-        began = time.perf_counter()
-        q_t, v_t, loop_q_t, signals_t, made, done = advance_intervals(q, v, intervals, due)
-        pace.keep(time.perf_counter() - began)
-        if made:
-            rows = np.flatnonzero(is_output[:made])
-            steps, end = int(intervals.steps[:made].sum()), float(ends[made - 1])
-            own = None if signals is None else signals_t[rows]
-            tau = tau_of_rows(external, len(rows))
-            yield Segment(
-                ends[rows],
-                q_t[rows],
-                v_t[rows],
-                loop_q_t[rows],
-                end,
-                steps,
-                signals=own,
-                external=tau,
-            )
-        if made < len(ends):
-            state, step = State(q_t[made], v_t[made], loop_q_t[made]), float(intervals.step[made])
-            last = float(intervals.time[made]) + done * step
-            own = None if signals is None else signals_t[-1]
-            raise stop_of_fixed_steps(scene, state, memory, last, step, own)
-        q, v = q_t[-1], v_t[-1]
+    for call in split_into_calls(times, scene.settings.step, steps, instants):
+        q, v, done = advance_interval(q, v, call)
+        if done < call.steps:
+            last = call.time + done * call.step
+            numbers = None if signals is None else signals.numbers
+            state, memory = State(q, v, loop_q), SolverState(scene)
+            raise stop_of_fixed_steps(scene, state, memory, last, call.step, numbers)
+        rows = slice(0, int(call.is_output))
+        numbers = None if signals is None else signals.numbers[None].copy()[rows]
+        yield Segment(
+            np.array([call.end])[rows],
+            q[None][rows],
+            v[None][rows],
+            loop_q[None].copy()[rows],
+            call.end,
+            call.steps,
+            signals=numbers,
+            external=tau_of_rows(external, rows.stop),
+        )
 
 
 def check_count(scene: Scene) -> None:
@@ -151,146 +130,62 @@ def pace_of(
     """Return one output for each call where Python runs in or between them, so that its errors lose no output."""
     if external is not None:
         return Pace(1, steps=external.steps)
-    if _runs_in_python(scene) or (signals is not None and signals.calls_python):
+    if signals is not None and signals.calls_python:
         return Pace(1)
     settings = scene.settings
     return Pace(max(1, STEPS_A_CALL // steps_between(0.0, settings.every, settings.step)))
 
 
 def split_into_calls(
-    times: Iterator[float], longest: float, pace: Pace, instants: Instants
+    times: Iterator[float], longest: float, most: int, instants: Instants
 ) -> Iterator[Call]:
-    """Yield calls of intervals that end at outputs and at the instants of sampled blocks.
-
-    An interval too long for a call is split.
-    """
+    """Yield calls of at most `most` steps that end at outputs and at the instants of sampled blocks."""
     given = with_instants(times, instants)
     start = next(given)[0]
-    while part := list(islice(given, pace.outputs)):
-        ends = np.array([end for end, _, _ in part])
-        starts = np.concatenate([[start], ends[:-1]])
-        steps = np.maximum(1, np.ceil((ends - starts) / longest - 1e-9)).astype(np.intp)
-        call = Call(
-            IntervalPlan(starts, (ends - starts) / steps, steps),
-            ends,
-            np.array([is_output for _, is_output, _ in part]),
-            np.array([due for _, _, due in part], np.uint64),
-        )
-        if len(ends) == 1 and steps[0] > pace.steps:
-            yield from _parts(call, pace.steps)
-        else:
-            yield call
-        start = ends[-1]
+    for end, is_output, due in given:
+        count = steps_between(start, end, longest)
+        step = (end - start) / count
+        for made in range(0, count, most):
+            steps = min(count - made, most)
+            if made + steps == count:
+                yield Call(start + made * step, step, steps, end, is_output, due)
+            else:
+                yield Call(
+                    start + made * step, step, steps, start + (made + steps) * step, False, 0
+                )
+        start = end
 
 
-def _parts(call: Call, most: int) -> Iterator[Call]:
-    (start, step, steps) = (x[0] for x in call.intervals)
-    for made in range(0, steps, most):
-        count = min(steps - made, most)
-        intervals = IntervalPlan(
-            np.array([start + made * step]), call.intervals.step, np.array([count])
-        )
-        if made + count == steps:
-            yield call._replace(intervals=intervals)
-        else:
-            end = start + (made + count) * call.intervals.step
-            yield Call(intervals, end, np.array([False]), np.array([0], np.uint64))
-
-
-def _runs_in_python(scene: Scene) -> bool:
+def runs_in_python(scene: Scene) -> bool:
+    """Return whether Python makes the steps of a scene."""
     plugin = find_integrator(scene.settings.integrator).plugin
     return plugin is not None or bool(scene.model.callback_numbers)
 
 
 def _advance_function(
-    scene: Scene,
-    loop_q: Array,
-    memory: SolverState,
-    signals: SignalRun | None,
-    external: ExternalForces | None,
-) -> Advance:
-    """Return the function that advances through intervals: the engine's, or Python's for plugins and callback joints.
+    scene: Scene, loop_q: Array, signals: SignalRun | None, external: ExternalForces | None
+) -> Callable[[Array, Array, Call], tuple[Array, Array, int]]:
+    """Return the function that makes the steps of a call: the state at the end, and how many steps were good.
 
-    The coordinates of joints that close loops, and the scheme's state, are updated in place.
+    The coordinates of joints that close loops are updated in place.
     """
     name, model, drive = scene.settings.integrator, scene.model, scene.actuation
-    scheme, own_keys = find_integrator(name).plugin, scene.settings.parameters
-    if not _runs_in_python(scene):
-        return _engine_function(scene, loop_q, memory, signals, external)
-    own = (
-        builtin_in_python(name, str(scene.spec.path)) if scheme is None else make(scheme, own_keys)
-    )
+    plugin = find_integrator(name).plugin
+    where, keys = str(scene.spec.path), scene.settings.parameters
+    own = builtin_in_python(name, where) if plugin is None else make(plugin, keys)
     _check_states(scene)
     system = ModelSystem(model, drive, loop_q, signals, scene.contacts)
 
-    def advance_intervals(
-        q: Array, v: Array, intervals: IntervalPlan, due: NDArray[np.uint64]
-    ) -> Advanced:
-        start, step, steps = (
-            intervals.time.item(),
-            intervals.step.item(),
-            int(intervals.steps.item()),
-        )
+    def advance_call(q: Array, v: Array, call: Call) -> tuple[Array, Array, int]:
         driven = system
         if external is not None:
-            driven = replace(system, actuation=external.before_call(drive, start, q, v))
-        q, v, done = advance(own, driven, q, v, start, step, steps)
-        made = int(done == steps)
-        rows = np.zeros((1, 0))
-        if signals is not None:
-            if made:
-                signals.update(start + steps * step, int(due.item()), q, v, loop_q)
-            rows = signals.numbers[np.newaxis].copy()
-        return q[np.newaxis], v[np.newaxis], loop_q[np.newaxis].copy(), rows, made, done
+            driven = replace(system, actuation=external.before_call(drive, call.time, q, v))
+        q, v, done = advance(own, driven, q, v, call.time, call.step, call.steps)
+        if signals is not None and done == call.steps:
+            signals.update(call.end, call.due, q, v, loop_q)
+        return q, v, done
 
-    return advance_intervals
-
-
-def _engine_function(
-    scene: Scene,
-    loop_q: Array,
-    memory: SolverState,
-    signals: SignalRun | None,
-    external: ExternalForces | None,
-) -> Advance:
-    """Return the engine's function, which updates the state of the signals in place as well."""
-    name, model, own_drive = scene.settings.integrator, scene.model, scene.actuation
-    keys = {**scene.settings.parameters, "contacts": scene.smooth_contacts}
-
-    def advance_intervals(
-        q: Array, v: Array, intervals: IntervalPlan, due: NDArray[np.uint64]
-    ) -> Advanced:
-        drive = own_drive
-        if external is not None:
-            drive = external.before_call(own_drive, float(intervals.time[0]), q, v)
-        if signals is None:
-            return _engine.advance_intervals(
-                model, q, v, *intervals, name, drive, loop_q=loop_q, memory=memory.numbers, **keys
-            )
-        calls_python = signals.calls_python
-        advanced = _engine.advance_intervals(
-            model,
-            q,
-            v,
-            *intervals,
-            name,
-            drive,
-            loop_q=loop_q,
-            memory=memory.numbers,
-            signals=signals.numbers,
-            due=np.zeros_like(due) if calls_python else due,
-            jumped=signals.jumped,
-            **keys,
-        )
-        signals.jumped = bool(due[-1])
-        if calls_python and advanced[4] and due[-1]:  # one interval a call, see pace_of
-            q_t, v_t, loop_q_t, _, made, done = advanced
-            end = float(intervals.time[-1] + intervals.steps[-1] * intervals.step[-1])
-            signals.update(end, int(due[-1]), q_t[-1], v_t[-1], loop_q)
-            return q_t, v_t, loop_q_t, signals.numbers[np.newaxis].copy(), made, done
-        return advanced
-
-    return advance_intervals
+    return advance_call
 
 
 def _check_states(scene: Scene) -> None:

@@ -18,9 +18,9 @@ from pysim import _engine
 from pysim.algorithms import elastic_energy, kinetic_energy, potential_energy
 from pysim.errors import SimulationError
 from pysim.integrators import find_integrator
-from pysim.simulation.fixed_steps import run_fixed
 from pysim.simulation.implicit_state import SolverState
 from pysim.simulation.ledger import begin_work, with_ledger, work_of
+from pysim.simulation.record_runs import run_fixed
 from pysim.simulation.signal_runs import begin_signals
 
 if TYPE_CHECKING:

@@ -71,21 +71,34 @@ class WorldRecords:
         scene: whose settings, actuators, signals and contacts all worlds have.
         count: of worlds.
         numbers: (count,) of the worlds, by which their random numbers differ.
+        events: whether the caller looks for the scene's events.
+        python_blocks: whether all sampled blocks run in Python.
 
     Raises:
         SimulationError: the scheme, or a joint, is computed in Python.
     """
 
-    def __init__(self, scene: Scene, count: int, numbers: NDArray[np.intp]) -> None:
+    def __init__(
+        self,
+        scene: Scene,
+        count: int,
+        numbers: NDArray[np.intp],
+        *,
+        events: bool = False,
+        python_blocks: bool = False,
+    ) -> None:
         self.scene, self.count, self.numbers = scene, count, numbers
         settings, signals = scene.settings, scene.signals
-        _check_scheme(scene)
+        _check_scheme(scene, events=events)
         kind = find_integrator(settings.integrator)
+        self._is_convex = kind.contacts
         python = 0
         if signals is not None:
             python = sum(1 << callback.bit for callback in signals.callbacks)
             if kind.contacts:
                 python |= signals.measuring
+            if python_blocks:
+                python = (1 << (signals.begins + len(signals.periods))) - 1
         self.engine = _engine.Worlds(
             scene.model,
             scene.actuation,
@@ -157,6 +170,17 @@ class WorldRecords:
             self._jumped[rows] = inputs is not None and signals is not None
         self.engine.see()
 
+    def place(self, t: float, state: State, memory: Array, signals: SignalRun | None) -> None:
+        """Put the only world into a state at t [s], with what its scheme carries and the state of its signals."""
+        self.t[0], self.q[0], self.v[0], self.loop_q[0] = t, state.q, state.v, state.loop_q
+        self.set_scheme_memory(memory[None])
+        for name in ("steps", "pending", "status"):
+            self.engine.parts[name][0] = 0
+        if signals is not None:
+            self.signals[0], self._jumped[0] = signals.numbers, signals.jumped
+        self.engine.begin_clock(np.zeros(1, np.int32))
+        self.engine.see()
+
     def _start_numbers(self, worlds: NDArray[np.int32]) -> Array:
         assert self.scene.signals is not None
         numbers = start_numbers(self.scene.signals, self.numbers[worlds])
@@ -206,12 +230,7 @@ class WorldRecords:
                 set already.
         """
         reached = np.zeros(self.count, np.int64)
-        keys: dict[str, Any] = dict(rows or {})
-        if inputs is not None and self.scene.signals is not None:
-            keys["inputs"] = inputs
-            keys["input_places"] = [
-                place for own in self.scene.signals.inputs for place in own.places
-            ]
+        keys = {**(rows or {}), **self._inputs(inputs)}
         while True:
             stops = self._timed(
                 lambda: self.engine.advance(
@@ -226,6 +245,61 @@ class WorldRecords:
             if ((stops == Stop.REACHED) | (stops == Stop.LOST)).all():
                 return reached
             self._answer(_chosen(None, stops == Stop.WAITS), report, threads)
+
+    @property
+    def points(self) -> int:
+        """Number of contact points that convex steps report."""
+        return int(self._contacts.shape[1])
+
+    def rows(self, count: int) -> dict[str, Any]:
+        """Return arrays for `count` rows of everything that advance hands out."""
+        sizes = {"q_rows": self.q, "v_rows": self.v, "loop_rows": self.loop_q}
+        if self.scene.signals is not None:
+            sizes["signal_rows"] = self.signals
+        found: dict[str, Any] = {
+            name: np.zeros((self.count, count, part.shape[1])) for name, part in sizes.items()
+        }
+        if self.points or self._is_convex:
+            found["report_rows"] = np.zeros((self.count, count, self.points, NUMBERS))
+        return found
+
+    def call(
+        self,
+        times: Array,
+        row: NDArray[np.int64],
+        rows: dict[str, Any],
+        report: Array | None,
+        inputs: Array | None,
+        most: int,
+    ) -> Stop:
+        """Let the only world go on through times from its row on, `most` steps at most; return why it stopped."""
+        stops = self.engine.advance(
+            times=times, row=row, report=report, most=most, **rows, **self._inputs(inputs)
+        )
+        return Stop(int(stops[0]))
+
+    def answer_one(self, signals: SignalRun, report: Array | None) -> None:
+        """Run the blocks that are due in the only world, by the signals of a run."""
+        due = int(self._pending[0])
+        signals.numbers[:] = self.signals[0]
+        own = None
+        if signals.measures(due) and report is not None:
+            own = report[0]
+        t, near = float(self.t[0]), self.loop_q[0]
+        signals.update(t, due, self.q[0], self.v[0], near, report=own)
+        self.signals[0] = signals.numbers
+        self._pending[0], self._jumped[0] = 0, 1
+
+    def is_jumped(self, k: int) -> bool:
+        """Return whether held numbers of a world have changed since its last step."""
+        return bool(self._jumped[k])
+
+    def _inputs(self, inputs: Array | None) -> dict[str, Any]:
+        signals = self.scene.signals
+        if inputs is None or signals is None:
+            return {}
+        places = [place for own in signals.inputs for place in own.places]
+        return {"inputs": inputs, "input_places": places}
 
     def _timed(self, call: Callable[[], _T]) -> _T:
         """Return what a call of the engine returns; adapt the number of steps of the next one to its wall time."""
@@ -294,18 +368,21 @@ class WorldRecords:
 
     def reason(self, k: int) -> str:
         """Return why a world is lost, as `simulate` would say; an empty text if it is not."""
+        return "" if self.status[k] == Status.RUNNING else str(self.error(k))
+
+    def error(self, k: int) -> SimulationError:
+        """Return the error of a lost world."""
         status = self.status[k]
-        if status == Status.RUNNING:
-            return ""
         scene, state, t, step = self.scene, self._state(k), float(self.t[k]), self._step(k)
         if status == Status.WRITTEN:
-            return f"{scene.spec.path}: at t = {t:g} s {_impossible(scene.model, state)}"
+            problem = f"at t = {t:g} s {_impossible(scene.model, state)}"
+            return SimulationError(str(scene.spec.path), problem)
         solver = SolverState(scene)
         solver.numbers[: self.scheme.shape[1]] = self.scheme[k]
         if find_integrator(scene.settings.integrator).contacts:
             assert scene.contacts is not None
-            return str(stop_error(scene, scene.contacts, state, solver, t, step))
-        return str(stop_of_fixed_steps(scene, state, solver, t, step, self._numbers(k)))
+            return stop_error(scene, scene.contacts, state, solver, t, step)
+        return stop_of_fixed_steps(scene, state, solver, t, step, self._numbers(k))
 
     def element_fault(self, k: int) -> str | None:
         """Describe the element that computes NaN or infinite values in the failed step; None if none does."""
@@ -361,14 +438,14 @@ def _parameters(scene: Scene) -> dict[str, Any]:
     return {name: value for name, value in scene.settings.parameters.items() if name in known}
 
 
-def _check_scheme(scene: Scene) -> None:
+def _check_scheme(scene: Scene, *, events: bool) -> None:
     kind, where = find_integrator(scene.settings.integrator), str(scene.spec.path)
     if kind.adaptive or kind.plugin is not None:
         why = "adapts its steps" if kind.adaptive else "runs in Python"
         raise SimulationError(
             where, f"integrator {kind.name!r} {why}; choose one of the engine with a fixed step"
         )
-    if scene.spec.events:
+    if scene.spec.events and not events:
         name = scene.spec.events[0].name
         problem = f"event {name!r} would not be looked for in worlds that are stepped by hand"
         raise SimulationError(where, f"{problem}; leave it out, or take pysim.rollout")

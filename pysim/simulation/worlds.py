@@ -367,7 +367,7 @@ class Worlds:
         selection = self._which(where)
         worlds = np.arange(len(self), dtype=np.int32) if selection is None else selection
         header = FORMAT + len(worlds).to_bytes(8, "little")
-        return header + bytes(self._records.engine.save(worlds))
+        return header + self._records.engine.save(worlds)
 
     def load(self, saved: bytes, where: ArrayLike | None = None) -> None:
         """Overwrite worlds, all by default, by records that `save` returned from worlds of the same scene.

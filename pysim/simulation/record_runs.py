@@ -1,0 +1,177 @@
+"""Runs of one world with steps of fixed size on its record (world_records.py), through output times.
+
+n = ⌈(t_k+1 − t_k) / step⌉ equal steps lead from one output, or instant of a sampled block, to the next, none longer
+than `simulation.step`. One call of the engine covers many outputs, and is short enough for progress reports and
+interrupts; its length changes no bit.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from itertools import islice
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pysim.mechanism.model import State
+from pysim.simulation.contact_report import NUMBERS
+from pysim.simulation.external_forces import tau_of_rows
+from pysim.simulation.fixed_steps import (
+    Pace,
+    check_count,
+    pace_of,
+    run_python_steps,
+    runs_in_python,
+)
+from pysim.simulation.segment import Segment
+from pysim.simulation.world_records import Stop, WorldRecords
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from numpy.typing import NDArray
+
+    from pysim.simulation.external_forces import ExternalForces
+    from pysim.simulation.implicit_state import SolverState
+    from pysim.simulation.loading import Scene
+    from pysim.simulation.signal_runs import SignalRun
+
+    Array = NDArray[np.float64]
+
+MOST_REPORTED = 1 << 23  # numbers of contact reports in a call
+
+
+class RecordRun:
+    """Run of one world of a scene, which may be continued from any state.
+
+    Args:
+        scene: whose scheme has steps of fixed size in the engine.
+        memory: what the scheme carries, updated with every segment.
+        signals: state of the signals, updated with every segment; None without any.
+        external: forces from outside; None without any.
+    """
+
+    def __init__(
+        self,
+        scene: Scene,
+        memory: SolverState,
+        signals: SignalRun | None,
+        external: ExternalForces | None = None,
+    ) -> None:
+        check_count(scene)
+        self._scene, self._memory, self._signals, self._external = scene, memory, signals, external
+        in_python = signals is not None and signals.next_inputs is not None
+        self._records = WorldRecords(
+            scene, 1, np.zeros(1, np.intp), events=True, python_blocks=in_python
+        )
+        self._pace = _pace(scene, signals, external)
+
+    def segments(
+        self, state: State, times: Iterator[float], inputs: Array | None = None
+    ) -> Iterator[Segment]:
+        """Yield the segments through output times [s], ascending, from a state at the first of them.
+
+        `inputs` (outputs, inputs) of the scene are held up to each output; those up to the first are set already.
+
+        Raises:
+            SimulationError: the state became NaN or infinite or left its loops, or a step found no solution.
+        """
+        records, count = self._records, 0
+        records.place(next(times), state, self._memory.numbers, self._signals)
+        points = records.points
+        report = np.zeros((1, points, NUMBERS)) if points else None
+        while part := list(islice(times, self._pace.outputs)):
+            ends, held = np.array(part), None
+            if inputs is not None:
+                held = np.array(inputs[None, count : count + len(ends) + 1])
+            yield from self._call(ends, report, held)
+            count += len(ends)
+
+    def _call(self, ends: Array, report: Array | None, inputs: Array | None) -> Iterator[Segment]:
+        """Yield the segments through some outputs."""
+        records, external = self._records, self._external
+        rows = records.rows(len(ends))
+        row, done, steps = np.zeros(1, np.int64), 0, int(records.steps[0])
+        while True:
+            if external is not None:
+                now = float(records.t[0]), records.q[0], records.v[0]
+                records.engine.set_actuation(external.before_call(self._scene.actuation, *now))
+            began = time.perf_counter()
+            stop = records.call(ends, row, rows, report, inputs, self._pace.steps)
+            if not done:
+                self._pace.keep(time.perf_counter() - began)
+            found = slice(done, int(row[0]))
+            if stop != Stop.WAITS or found.stop > found.start:
+                made, steps = int(records.steps[0]) - steps, int(records.steps[0])
+                self._sync()
+                if stop != Stop.LOST or found.stop > found.start:
+                    yield self._segment(ends, rows, found, made)
+            done = found.stop
+            if stop == Stop.REACHED:
+                return
+            if stop == Stop.LOST:
+                raise records.error(0)
+            if stop == Stop.WAITS:
+                assert self._signals is not None
+                records.answer_one(self._signals, report)
+
+    def _segment(self, ends: Array, rows: dict[str, Array], found: slice, steps: int) -> Segment:
+        """Return the segment of the outputs of a call."""
+        part: dict[str, Any] = {name: values[0, found] for name, values in rows.items()}
+        return Segment(
+            ends[found],
+            part["q_rows"],
+            part["v_rows"],
+            part["loop_rows"],
+            float(self._records.t[0]),
+            steps,
+            report=part.get("report_rows"),
+            signals=part.get("signal_rows"),
+            external=tau_of_rows(self._external, found.stop - found.start),
+        )
+
+    def _sync(self) -> None:
+        """Update what the callers hold of the record."""
+        self._memory.numbers[:] = self._records.scheme_memory()[0]
+        if self._signals is not None:
+            self._signals.numbers[:] = self._records.signals[0]
+            self._signals.jumped = self._records.is_jumped(0)
+
+
+def _pace(scene: Scene, signals: SignalRun | None, external: ExternalForces | None) -> Pace:
+    pace = pace_of(scene, signals, external)
+    contacts = scene.contacts
+    if contacts is not None and scene.smooth_contacts is None and contacts.engine.points:
+        pace.most = max(1, min(pace.most, MOST_REPORTED // (NUMBERS * contacts.engine.points)))
+    return pace
+
+
+Stepper = Callable[[State, "Iterator[float]"], "Iterator[Segment]"]
+
+
+def stepper(
+    scene: Scene,
+    memory: SolverState,
+    signals: SignalRun | None,
+    external: ExternalForces | None,
+) -> Stepper:
+    """Return the function that runs a scene, without its events, from a state through output times."""
+    if not runs_in_python(scene):
+        return RecordRun(scene, memory, signals, external).segments
+    return lambda state, times: run_python_steps(
+        replace(scene, state=state), times, signals, external
+    )
+
+
+def run_fixed(
+    scene: Scene,
+    times: Iterator[float],
+    memory: SolverState,
+    signals: SignalRun | None = None,
+    external: ExternalForces | None = None,
+) -> Iterator[Segment]:
+    """Yield the segments of a run without events through output times [s] from the scene's start at the first."""
+    return stepper(scene, memory, signals, external)(scene.state, times)
