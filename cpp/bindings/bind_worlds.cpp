@@ -103,15 +103,21 @@ class EngineWorlds {
       throw std::invalid_argument("source and target must be equally many, got " +
                                   std::to_string(source.size()) + " and " + std::to_string(target.size()));
     }
-    std::vector<char> saved = save(source);
+    const py::bytes bytes = save(source);
+    const std::string_view saved = bytes;
     load(saved.data(), saved.size(), target);
   }
 
   /// Records one after the other: of every part the numbers of the world, lists as far as they are in use.
-  std::vector<char> save(const Indices& worlds) {
+  py::bytes save(const Indices& worlds) {
     check(worlds, "worlds");
-    std::vector<char> bytes;
-    for (py::ssize_t k = 0; k < worlds.size(); ++k) parts_.visit(Writer{bytes, worlds.data()[k]});
+    std::size_t size = 0;
+    for (py::ssize_t k = 0; k < worlds.size(); ++k) parts_.visit(Size{size, worlds.data()[k]});
+    const auto bytes =
+        py::reinterpret_steal<py::bytes>(PyBytes_FromStringAndSize(nullptr, static_cast<Py_ssize_t>(size)));
+    if (!bytes) throw py::error_already_set();
+    char* to = PyBytes_AS_STRING(bytes.ptr());
+    for (py::ssize_t k = 0; k < worlds.size(); ++k) parts_.visit(Writer{to, worlds.data()[k]});
     return bytes;
   }
 
@@ -305,20 +311,36 @@ class EngineWorlds {
     }
   };
 
+  struct Size {
+    std::size_t& size;
+    std::ptrdiff_t world;
+
+    template <class Number>
+    void operator()(const char*, const Number*, int numbers) {
+      size += static_cast<std::size_t>(numbers) * sizeof(Number);
+    }
+
+    void list(const char*, const double*, int, const std::int64_t* count, int an_entry) {
+      size += static_cast<std::size_t>(count[world] * an_entry) * sizeof(double);
+    }
+  };
+
   struct Writer {
-    std::vector<char>& bytes;
+    char*& to;
     std::ptrdiff_t world;
 
     template <class Number>
     void operator()(const char*, const Number* part, int numbers) {
-      const auto* const from = reinterpret_cast<const char*>(part + world * numbers);
-      bytes.insert(bytes.end(), from, from + static_cast<std::size_t>(numbers) * sizeof(Number));
+      put(part + world * numbers, static_cast<std::size_t>(numbers) * sizeof(Number));
     }
 
     void list(const char*, const double* part, int numbers, const std::int64_t* count, int an_entry) {
-      const auto* const from = reinterpret_cast<const char*>(part + world * numbers);
-      const auto used = static_cast<std::size_t>(count[world] * an_entry);
-      bytes.insert(bytes.end(), from, from + used * sizeof(double));
+      put(part + world * numbers, static_cast<std::size_t>(count[world] * an_entry) * sizeof(double));
+    }
+
+    void put(const void* from, std::size_t size) {
+      std::memcpy(to, from, size);
+      to += size;
     }
   };
 
@@ -497,14 +519,7 @@ void bind_worlds(py::module_& m) {
            "actuation"_a,
            "Lets other prescribed forces act from now on.")
       .def("copy", &EngineWorlds::copy, "source"_a, "target"_a, "Copies records of worlds to other worlds.")
-      .def(
-          "save",
-          [](EngineWorlds& worlds, const Indices& which) {
-            const std::vector<char> bytes = worlds.save(which);
-            return py::bytes(bytes.data(), bytes.size());
-          },
-          "worlds"_a,
-          "Returns the records of worlds as bytes.")
+      .def("save", &EngineWorlds::save, "worlds"_a, "Returns the records of worlds as bytes.")
       .def(
           "load",
           [](EngineWorlds& worlds, const py::bytes& bytes, const Indices& which) {
