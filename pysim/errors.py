@@ -66,8 +66,8 @@ class Named(dict[str, Value]):
         self._what = what
 
     def __missing__(self, name: str) -> Value:
-        hint = did_you_mean(name, self) if isinstance(name, str) else ""
-        raise UnknownNameError(self._what, f"has no {name!r}{hint or '; it is empty'}")
+        hint = did_you_mean(str(name), self) or "; it is empty"
+        raise UnknownNameError(self._what, f"has no {name!r}{hint}")
 
     def __reduce__(self) -> tuple[object, ...]:
         return type(self), (self._what, dict(self))

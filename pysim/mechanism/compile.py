@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from pysim.scene.spec import ModelSpec
 
+_FARTHEST = 1e31  # [m] of a joint or frame from its parent
 _MOST = 1e60  # of a body's mass, first moment or inertia, in SI units
 
 
@@ -73,12 +74,19 @@ def start_state(model: Model) -> State:
 
 
 def _check_size(spec: ModelSpec) -> None:
-    """Reject a body whose numbers overflow in products."""
+    """Reject a body, joint or frame whose numbers are not finite, or overflow in products."""
     for body in spec.bodies:
         most = float(np.abs(body.theta).max())
         if not most <= _MOST:
             problem = f"body {body.name!r}: its mass or inertia, {most:.3g} [kg or kg·m²], is beyond {_MOST:g}"
             raise ModelError(body.where, f"{problem}; check the units of its lengths and density")
+    placed = [(f"joint {joint.name!r}", joint.at, joint.where) for joint in spec.joints]
+    placed += [(f"frame {frame.name!r}", frame.pose, frame.where) for frame in spec.frames]
+    for name, pose, where in placed:
+        most = float(np.abs(pose).max())
+        if not most <= _FARTHEST:
+            problem = f"{name}: its place, {most:.3g} [m], is not below {_FARTHEST:g}"
+            raise ModelError(where, f"{problem}; check its position and rotation")
 
 
 def _check_energy(spec: ModelSpec, builder: Builder) -> None:

@@ -253,8 +253,9 @@ def _with_neighbours(found: NDArray[np.bool_], motion: Motion) -> NDArray[np.boo
     """Add the intervals a few steps before and after: the error of a bounce may show in later steps."""
     step = motion.scene.settings.step
     reach = _AFTER_STOP * step / float(np.diff(motion.t).max()) if np.isfinite(step) else 1.0
-    width = 2 * max(1, int(np.ceil(reach))) + 1
-    return np.asarray(np.convolve(found, np.ones(width), "same") > 0)
+    beside = max(1, int(np.ceil(reach)))
+    near = np.convolve(found, np.ones(2 * beside + 1))  # longer at both ends
+    return np.asarray(near[beside : beside + len(found)] > 0)
 
 
 def _follower_may_touch(motion: Motion, joint: JointSpec, step: Array) -> NDArray[np.bool_]:

@@ -12,6 +12,7 @@ from pysim.errors import SimulationError, did_you_mean
 from pysim.sweeps.dataset import SweepFile, described
 from pysim.sweeps.quantities import STATISTICS
 from pysim.sweeps.seal import is_sealed
+from pysim.sweeps.structure import NotASweepError
 from pysim.trajectory.page_checks import is_committed
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 MOST_QUANTITIES = 4
+SUFFIX = ".nc"
 
 
 @dataclass(frozen=True)
@@ -103,6 +105,8 @@ def is_sweep(path: Path) -> bool:
             if is_committed(file.fileno()):
                 return False  # a trajectory
         described(path)
-    except (OSError, SimulationError):
+    except NotASweepError:
         return False
+    except (OSError, SimulationError):
+        return path.suffix == SUFFIX  # reported with the reason when it is read
     return True

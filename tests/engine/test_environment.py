@@ -63,7 +63,11 @@ static _Atomic long left = -1;  /* allocations until one fails; none while negat
 
 void fail_after(long n) { left = n; }
 
-static int fails(void) { return left >= 0 && left-- == 0; }
+static int fails(void) {
+  if (left < 0 || left-- != 0) return 0;
+  errno = ENOMEM;  /* as the C library sets it, and asserts where it makes a thread */
+  return 1;
+}
 
 #define REAL(name) ((__typeof__(&name))dlsym(RTLD_NEXT, #name))
 

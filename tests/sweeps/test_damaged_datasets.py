@@ -331,7 +331,7 @@ def test_a_dataset_that_another_program_wrote_on_reads_as_before(path: Path) -> 
 
 
 def test_hdf5_that_crashes_on_a_dataset_from_elsewhere_ends_a_child_process(
-    path: Path, monkeypatch: pytest.MonkeyPatch
+    path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with h5py.File(path, "r+") as file:
         file["remarks"] = "good"
@@ -340,6 +340,8 @@ def test_hdf5_that_crashes_on_a_dataset_from_elsewhere_ends_a_child_process(
     problem = r"is damaged, HDF5 crashes on it \(SIGSEGV\); copy it again, or run again"
     with pytest.raises(SimulationError, match=problem):
         load_results(path)
+    assert main(["plot", str(path), "--names"]) == 2
+    assert "HDF5 crashes on it (SIGSEGV)" in capsys.readouterr().err
 
 
 def test_a_named_pipe_and_a_folder_are_not_datasets(tmp_path: Path) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from pysim.errors import SceneError
 from pysim.scene.importer import Importer, ImportOptions, importer
 
@@ -26,4 +28,5 @@ class Mjcf(Importer):
         if options.free_base:
             problem = "free_base is for URDF; write <freejoint/> in the root body"
             raise SceneError(str(path), problem)
-        return read_mjcf(path, package_dirs=options.package_dirs, strict=options.strict)
+        with np.errstate(all="ignore"):  # infinite numbers are rejected when the model is compiled
+            return read_mjcf(path, package_dirs=options.package_dirs, strict=options.strict)
