@@ -150,13 +150,26 @@ class EngineWorlds {
       if (!is_written(world) || parts_.status[world] != 0) return;
       if (seen_t_[static_cast<std::size_t>(world)] != parts_.t[world]) begin_clock(world);
       restart_scheme(world);
-      if (!is_state(world)) {
-        parts_.status[world] = static_cast<std::int64_t>(stepping::WorldStatus::written);
-        lost = true;
+      if (is_state(world)) {
+        see(world);
+        return;
       }
-      see(world);
+      parts_.status[world] = static_cast<std::int64_t>(stepping::WorldStatus::written);
+      lost = true;
     });
     return lost;
+  }
+
+  /// Puts worlds back to the t, q and v that they had before Python wrote others.
+  void restore(const Indices& worlds) {
+    check(worlds, "worlds");
+    const auto& n = parts_.sizes;
+    for (py::ssize_t k = 0; k < worlds.size(); ++k) {
+      const std::ptrdiff_t world = worlds.data()[k];
+      std::copy_n(seen_q_.data() + world * n.q, n.q, parts_.q + world * n.q);
+      std::copy_n(seen_v_.data() + world * n.v, n.v, parts_.v + world * n.v);
+      parts_.t[world] = seen_t_[static_cast<std::size_t>(world)];
+    }
   }
 
   /// Makes steps on the grid; returns how many worlds did not make them all, see stops().
@@ -537,6 +550,10 @@ void bind_worlds(py::module_& m) {
            &EngineWorlds::accept,
            "worlds"_a = py::none(),
            "Takes over written t, q and v; returns whether a world was lost by it.")
+      .def("restore",
+           &EngineWorlds::restore,
+           "worlds"_a,
+           "Puts worlds back to the t, q and v that they had before others were written.")
       .def("see", &EngineWorlds::see_all, "Notes t, q and v: what they are now was not written from outside.")
       .def(
           "see_worlds",

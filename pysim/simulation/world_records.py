@@ -36,10 +36,10 @@ if TYPE_CHECKING:
     from pysim.simulation.loading import Scene
 
     Array = NDArray[np.float64]
-    Which = NDArray[np.int32] | None  # numbers of worlds, None for all
+    Selection = NDArray[np.int32] | None  # numbers of worlds, None for all
 
 _T = TypeVar("_T")
-MOST_STEPS = 1 << 40  # of a call
+LEAST_STEPS, FIRST_STEPS, MOST_STEPS = 16, 1 << 16, 1 << 40  # of a world in a call
 SAME_LENGTH = 1e-6  # of a quaternion that is not of unit length
 CALL_TIME = (
     0.2  # [s] intended wall time of a call of the engine, so that an interrupt is answered soon
@@ -125,13 +125,13 @@ class WorldRecords:
         self._touching: NDArray[np.int64] = parts["touching"][:, 0]
         self._contacts: Array = parts["contacts"].reshape(count, -1, 6)
         self._report: Array = parts["report"].reshape(count, -1, NUMBERS)
-        self._most = 1 << 20  # steps of a call, adapted to its wall time
+        self._most = max(LEAST_STEPS, FIRST_STEPS // count)  # of a call, adapted to its wall time
 
     # ------------------------------------------------------------------------------------------------- start
 
     def begin(
         self,
-        selection: Which,
+        selection: Selection,
         t: float,
         q: Array,
         v: Array,
@@ -196,19 +196,16 @@ class WorldRecords:
 
     # ----------------------------------------------------------------------------------------------- forward
 
-    def step(self, steps: int, selection: Which, threads: int) -> None:
+    def step(self, steps: int, selection: Selection, threads: int) -> None:
         """Make steps on the grid in worlds; those that are lost keep their last good state."""
-        if not self.engine.step(steps, selection, self._most, threads):
-            return
         count = self.count if selection is None else len(selection)
-        stops = self.engine.stops(count)
-        while (stops != Stop.LOST).any():
-            self._answer(_chosen(selection, stops == Stop.WAITS), None, threads)
-            if not self._timed(lambda: self.engine.go_on(selection, self._most, threads)):
-                return
+        left = self._timed(lambda: self.engine.step(steps, selection, self._most, threads))
+        while left:
             stops = self.engine.stops(count)
             if ((stops == Stop.REACHED) | (stops == Stop.LOST)).all():
                 return
+            self._answer(_chosen(selection, stops == Stop.WAITS), None, threads)
+            left = self._timed(lambda: self.engine.go_on(selection, self._most, threads))
 
     def advance(
         self,
@@ -307,7 +304,7 @@ class WorldRecords:
         result = call()
         wall = time.perf_counter() - began
         fitting = math.floor(self._most * CALL_TIME / max(wall, 1e-9))
-        self._most = max(1, min(2 * self._most, fitting, MOST_STEPS))
+        self._most = max(LEAST_STEPS, min(2 * self._most, fitting, MOST_STEPS))
         return result
 
     def _answer(self, worlds: NDArray[np.int32], report: Array | None, threads: int) -> None:
@@ -427,7 +424,7 @@ def quaternion_fault(model: Model, q: Array) -> str | None:
     return None
 
 
-def _chosen(selection: Which, mask: NDArray[np.bool_]) -> NDArray[np.int32]:
+def _chosen(selection: Selection, mask: NDArray[np.bool_]) -> NDArray[np.int32]:
     places = np.flatnonzero(mask).astype(np.int32)
     return places if selection is None else selection[places]
 

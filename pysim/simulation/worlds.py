@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from pysim.trajectory.contacts import ContactPoints
 
     Array = NDArray[np.float64]
-    Which = NDArray[np.int32] | None
+    Selection = NDArray[np.int32] | None
 
 OPEN = 1e-6  # [m, rad] by which loops of a written state may be open
 WHOLE = 1e-6  # of a step: a span this close to a whole number of steps is that number
@@ -90,6 +90,7 @@ class Worlds:
         self.inputs = Inputs(self._records, controls, self._one)
         self.signals = Signals(self, tuple(observe))
         self._warned = np.zeros(count, bool)  # worlds whose loss was warned of
+        self._reasons: dict[int, str] = {}  # of worlds to which impossible states were written
 
     # -------------------------------------------------------------------------------------------------- state
 
@@ -236,7 +237,7 @@ class Worlds:
             raise SimulationError("controls", f"must have shape {shape}, got {values.shape}")
         return values[None] if self._one else values
 
-    def _step_with(self, controls: Array, selection: Which) -> None:
+    def _step_with(self, controls: Array, selection: Selection) -> None:
         rows: Any = slice(None) if selection is None else selection
         everything = self._records.signals[:, self.inputs.places]
         for n in range(controls.shape[1]):
@@ -286,10 +287,10 @@ class Worlds:
             self._begin(worlds, *starts)
         for place, value in commands.items():
             self._records.signals[worlds, place] = value
-        self._warned[worlds] = False
+        self._forget(worlds)
         self.signals.end_call()
 
-    def _begin(self, selection: Which, q: Array, v: Array, loop_q: Array) -> None:
+    def _begin(self, selection: Selection, q: Array, v: Array, loop_q: Array) -> None:
         self._records.begin(selection, 0.0, q, v, loop_q, self._threads)
 
     def _starts(
@@ -357,13 +358,21 @@ class Worlds:
             assert signals.noise is not None
             records.signals[to, signals.noise.place] = keys
         records.engine.see_worlds(to)
-        self._warned[to] = False
+        self._forget(to)
         self.signals.end_call()
 
     # -------------------------------------------------------------------------------------------- save and load
 
     def save(self, where: ArrayLike | None = None) -> bytes:
-        """Return the records of worlds, all by default: what `load` continues from to the bit."""
+        """Return the records of worlds, all by default: what `load` continues from to the bit.
+
+        Raises:
+            SimulationError: a controller in Python remembers what no record holds.
+        """
+        signals = self._scene.signals
+        if signals is not None and signals.callbacks:
+            problem = f"controller {signals.callbacks[0].name!r} runs in Python, and what it remembers is in no record"
+            raise SimulationError("save", f"{problem}; write it as a traced @controller")
         selection = self._which(where)
         worlds = np.arange(len(self), dtype=np.int32) if selection is None else selection
         header = FORMAT + len(worlds).to_bytes(8, "little")
@@ -392,7 +401,7 @@ class Worlds:
                 "saved", f"{error}; load it into Worlds of the scene that it was saved from"
             ) from None
         self._records.engine.see_worlds(worlds)
-        self._warned[worlds] = False
+        self._forget(worlds)
         self.signals.end_call()
 
     def __reduce__(self) -> tuple[object, ...]:
@@ -411,7 +420,14 @@ class Worlds:
 
     def reason(self, world: int = 0) -> str:
         """Return why a world is lost, as `simulate` would say; an empty text if it is not."""
-        return self._records.reason(self._number(world))
+        k = self._number(world)
+        return self._reasons.get(k) or self._records.reason(k)
+
+    def _forget(self, worlds: NDArray[np.int32]) -> None:
+        """Forget why worlds were lost that have another state now."""
+        self._warned[worlds] = False
+        for k in worlds.tolist() if self._reasons else ():
+            self._reasons.pop(k, None)
 
     def _warn_of_lost(self) -> None:
         lost = np.flatnonzero((self._records.status != Status.RUNNING) & ~self._warned)
@@ -428,28 +444,35 @@ class Worlds:
 
     # ----------------------------------------------------------------------------------------------------- checks
 
-    def _accept(self, selection: Which) -> None:
-        """Take over what was written to t, q and v; loops are checked, and worlds with open ones are lost."""
+    def _accept(self, selection: Selection) -> None:
+        """Take over what was written to t, q and v; a world to which an impossible state was written is lost."""
         records = self._records
+        opened = False
         if self._scene.model.rows:
             written = np.array(records.engine.written(selection), np.int32)
-            if len(written):
-                self._check_loops(written)
-        records.engine.accept(selection)
+            opened = bool(len(written)) and self._check_loops(written)
+        if records.engine.accept(selection) or opened:
+            rejected = np.flatnonzero(records.status == Status.WRITTEN).astype(np.int32)
+            for k in rejected.tolist():
+                self._reasons.setdefault(k, records.reason(k))
+            records.engine.restore(rejected)
         self.inputs.note_jumps()
 
-    def _check_loops(self, written: NDArray[np.int32]) -> None:
+    def _check_loops(self, written: NDArray[np.int32]) -> bool:
+        """Mark worlds whose written states leave a loop open; return whether there are any."""
         records = self._records
         good = written[np.isfinite(records.q[written]).all(axis=1)]
         if not len(good):
-            return
+            return False
         at = constraints(
             self._scene.model, records.q[good], records.v[good], loop_q=records.loop_q[good]
         )
         largest = np.abs(at.residual).max(axis=1, initial=0.0)
-        records.status[good[~(largest <= OPEN)]] = Status.WRITTEN
+        is_open = ~(largest <= OPEN)
+        records.status[good[is_open]] = Status.WRITTEN
+        return bool(is_open.any())
 
-    def _which(self, where: ArrayLike | None) -> Which:
+    def _which(self, where: ArrayLike | None) -> Selection:
         if where is None:
             return None
         given = np.atleast_1d(np.asarray(where))

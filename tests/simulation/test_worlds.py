@@ -83,6 +83,17 @@ ARM = """
   <keyframe><key name="raised" qpos="0.6 0.3" ctrl="0.5 0.1"/></keyframe>
 </mujoco>
 """
+CALLED = """
+from pysim.controllers import CallbackController, controller, signal
+
+@controller("called")
+class Called(CallbackController):
+    inputs = signal("target", unit="rad") * signal("q", unit="rad") * signal("v", unit="rad/s")
+    outputs = signal("torque", unit="N·m")
+
+    def output(self, t, inputs):
+        return 20.0 * (inputs.target - inputs.q) - 4.0 * inputs.v
+"""
 BALL = """
 [[body]]
 name = "ball"
@@ -253,6 +264,7 @@ def test_written_states_count_and_impossible_ones_lose_their_world_alone(tmp_pat
         worlds.step(steps=100)
     assert worlds.lost.tolist() == [False, False, True, True]
     assert "quaternion (x, y, z, w) of length 1.0816" in worlds.reason(3)
+    assert worlds.v[2, 0] == 0.0  # the last good state
     np.testing.assert_allclose(worlds.q[1, 2], 5.0 - 0.5 * 9.81 * 0.1**2, atol=1e-3)
     worlds.reset(where=worlds.lost)
     worlds.step(steps=100)
@@ -272,6 +284,29 @@ def test_a_written_state_with_an_open_loop_is_lost(tmp_path: Path) -> None:
     with pytest.warns(PysimWarning, match="is open by"):
         worlds.step()
     assert worlds.lost.tolist() == [False, True]
+
+
+def test_worlds_with_controllers_in_python_are_not_saved(tmp_path: Path) -> None:
+    (tmp_path / "own.py").write_text(CALLED, "utf-8")
+    text = SERVO.replace("INTEGRATOR", "rk4").replace("PERIOD", "")
+    text = text.replace('type = "pd"', 'type = "called"\nperiod = 0.01').replace(
+        "kp = 20.0\nkd = 2.0\n", ""
+    )
+    (tmp_path / "scene.toml").write_text('plugins = ["own.py"]\n' + text, "utf-8")
+    scene = pysim.load_scene(tmp_path / "scene.toml", allow_code=True)
+    worlds = pysim.Worlds(scene, 3)
+    worlds.inputs["target"][:, 0] = [0.0, 0.5, 1.0]
+    worlds.step(steps=500)
+    run = pysim.rollout(
+        scene,
+        np.tile(scene.state.q, (3, 1)),
+        controls=np.repeat(np.array([0.0, 0.5, 1.0])[:, None, None], 50, axis=1),
+        steps=500,
+        every=10,
+    )
+    np.testing.assert_allclose(worlds.q, run.q[:, -1], atol=0.02)  # the first period apart
+    with pytest.raises(SimulationError, match="controller 'pd' runs in Python"):
+        worlds.save()
 
 
 def test_a_step_that_fails_loses_one_world_and_the_others_go_on(tmp_path: Path) -> None:
