@@ -367,11 +367,11 @@ class Worlds:
         """Return the records of worlds, all by default: what `load` continues from to the bit.
 
         Raises:
-            SimulationError: a controller in Python remembers what no record holds.
+            SimulationError: a controller runs in Python, and records do not hold its memory.
         """
         signals = self._scene.signals
         if signals is not None and signals.callbacks:
-            problem = f"controller {signals.callbacks[0].name!r} runs in Python, and what it remembers is in no record"
+            problem = f"controller {signals.callbacks[0].name!r} runs in Python, and records do not hold its memory"
             raise SimulationError("save", f"{problem}; write it as a traced @controller")
         selection = self._which(where)
         worlds = np.arange(len(self), dtype=np.int32) if selection is None else selection
