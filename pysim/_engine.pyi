@@ -869,24 +869,6 @@ def advance(
     spectral_radius: float = 0.9,
     threads: int = 1,
 ) -> tuple[Array, Array, Any]: ...
-def advance_intervals(
-    model: Model,
-    q: ArrayLike,
-    v: ArrayLike,
-    times: Array,
-    sizes: Array,
-    steps: NDArray[np.intp],
-    integrator: str,
-    actuation: Actuation,
-    *,
-    loop_q: Array | None = None,
-    memory: Array | None = None,
-    signals: Array | None = None,
-    due: NDArray[np.uint64] | None = None,
-    jumped: bool = False,
-    contacts: Contacts | None = None,
-    spectral_radius: float = 0.9,
-) -> tuple[Array, Array, Array, Array, int, int]: ...
 def update_signals(
     model: Model,
     q: ArrayLike,
@@ -1039,13 +1021,10 @@ def advance_contacts(
     passes: int = 2,
     accuracy: float = 0.0,
     least_step: float = 0.0,
-    signals: Array | None = None,
-    ends: Array | None = None,
-    due: NDArray[np.uint64] | None = None,
     controls: Array | None = None,
     reports: bool = True,
     threads: int = 1,
-) -> tuple[Array, Array, Array, int, NDArray[np.intp], Array, Array]: ...
+) -> tuple[Array, Array, Array, int, NDArray[np.intp], Array]: ...
 def distance_pairs() -> list[tuple[str, str]]: ...
 def distances(kind_a: str, kind_b: str, a: ArrayLike, b: ArrayLike) -> Array: ...
 def joint_torque_regressor(

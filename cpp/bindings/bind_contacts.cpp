@@ -399,7 +399,6 @@ namespace {
 
 using Counts = py::array_t<py::ssize_t, py::array::c_style>;
 using Memory = py::array_t<double, py::array::c_style>;
-using Instants = py::array_t<std::uint64_t, py::array::c_style>;
 
 void check_memory(const Memory& memory, py::ssize_t numbers) {
   if (memory.size() == numbers && memory.writeable()) return;
@@ -428,9 +427,6 @@ py::tuple advance_contacts(const ModelContacts& contacts,
                            int passes,
                            double accuracy,
                            double least_step,
-                           const std::optional<SignalNumbers::Array>& signals,
-                           const std::optional<Numbers>& ends,
-                           const std::optional<Instants>& due,
                            const std::optional<Numbers>& controls,
                            bool reports,
                            int threads) {
@@ -440,9 +436,6 @@ py::tuple advance_contacts(const ModelContacts& contacts,
   check_threads(threads);
   if (times.ndim() != 1 || sizes.size() != times.size() || steps.size() != times.size()) {
     throw std::invalid_argument("times, sizes and steps must have shape (count,)");
-  }
-  if (due && (!ends || due->size() != times.size() || ends->size() != times.size())) {
-    throw std::invalid_argument("due and ends must have shape (count,)");
   }
   if (accuracy > 0 && controls)
     throw std::invalid_argument("controls of every step need steps of one size; leave accuracy out");
@@ -479,12 +472,8 @@ py::tuple advance_contacts(const ModelContacts& contacts,
          reports ? report_at.mutable_data() : nullptr,
          controls ? controls->data() : nullptr,
          control_steps,
-         signals ? contacts.work() : nullptr};
+         nullptr};
   batch.actuation = &forces;
-  SignalNumbers signal_numbers(signals, model, worlds);
-  batch.signals = signal_numbers.data();
-  const py::ssize_t own_signals = signals ? signals->size() / std::max<py::ssize_t>(worlds, 1) : 0;
-  py::array_t<double> signals_at({rows, worlds, own_signals});
   batch.out = q_at.mutable_data();
   batch.out_v = v_at.mutable_data();
   batch.loop_q = batch.out_loop_q = loop_coordinates.data();
@@ -499,22 +488,11 @@ py::tuple advance_contacts(const ModelContacts& contacts,
       engine::run_contacts(&engine::ContactKernels::advance, model, batch, threads);
       std::copy_n(
           batch.out_loop_q, worlds * model.loop_nq(), loops_at.mutable_data() + k * worlds * model.loop_nq());
-      const auto keep_signals = [&] {
-        std::copy_n(
-            batch.signals, worlds * own_signals, signals_at.mutable_data() + k * worlds * own_signals);
-      };
-      keep_signals();
       const auto* row = batch.done;
       if (std::any_of(row, row + worlds, [&](std::ptrdiff_t n) { return n < batch.steps; })) break;
       ++made;
       batch.q = batch.out;
       batch.v = batch.out_v;
-      batch.due = due ? due->data()[k] : 0;
-      if (batch.due != 0) {
-        batch.time = ends->data()[k];
-        engine::run_batch<double>(&engine::StateKernels<double>::update_signals, model, batch, threads);
-        keep_signals();
-      }
       batch.out += worlds * model.nq();
       batch.out_v += worlds * model.nv();
       batch.done += worlds;
@@ -522,7 +500,7 @@ py::tuple advance_contacts(const ModelContacts& contacts,
       if (controls) own.controls += batch.steps * model.nv();
     }
   }
-  return py::make_tuple(q_at, v_at, report_at, made, done, loops_at, signals_at);
+  return py::make_tuple(q_at, v_at, report_at, made, done, loops_at);
 }
 
 }  // namespace
@@ -744,43 +722,36 @@ void bind_contacts(py::module_& m) {
         "Returns the reports of contact points (…, points, 18) at states under the smooth law, as those of "
         "advance_contacts but without impulses; a point sticks if it slips slower than slip_speed. With a "
         "reach [m], points are those whose gap is not larger, whether they push or not.");
-  m.def(
-      "advance_contacts",
-      &advance_contacts,
-      "contacts"_a,
-      "q"_a,
-      "v"_a,
-      "times"_a,
-      "sizes"_a,
-      "steps"_a,
-      "actuation"_a,
-      py::kw_only(),
-      "loop_q"_a = py::none(),
-      "memory"_a.noconvert(),
-      "passes"_a = 2,
-      "accuracy"_a = 0.0,
-      "least_step"_a = 0.0,
-      "signals"_a.noconvert() = py::none(),
-      "ends"_a = py::none(),
-      "due"_a = py::none(),
-      "controls"_a = py::none(),
-      "reports"_a = true,
-      "threads"_a = 1,
-      "Makes convex steps, interval after interval (count,): from when, size of a step and how many steps, "
-      "under controls (states, steps of all intervals, nv) beside the actuation. due (count,) has bit k for "
-      "the sampled block k of the signals, which reads no accelerations, that runs at the end of an "
-      "interval, "
-      "ends (count,) [s]. "
-      "With an accuracy [m or rad] steps have order 2 and are as long as their error allows, at most that "
-      "size; from least_step [s] down they have order 1. "
-      "Returns q (count, states, nq), v, the contact points' reports (count, states, points, 18), how many "
-      "intervals were made, the good steps of every state in each, the coordinates of loops (count, states, "
-      "loop_nq), and the signals (count, states, signal_numbers), which are updated in place. A report is "
-      "force on the body (3) [N], point (3) [m], "
-      "penetration "
-      "[m], slip speed [m/s], 1 where it sticks, impulse of the interval (3) [N·s], normal (3) towards "
-      "the second body, and moment on it (3) [N·m]; of the last step but for the impulse; empty without "
-      "`reports`.");
+  m.def("advance_contacts",
+        &advance_contacts,
+        "contacts"_a,
+        "q"_a,
+        "v"_a,
+        "times"_a,
+        "sizes"_a,
+        "steps"_a,
+        "actuation"_a,
+        py::kw_only(),
+        "loop_q"_a = py::none(),
+        "memory"_a.noconvert(),
+        "passes"_a = 2,
+        "accuracy"_a = 0.0,
+        "least_step"_a = 0.0,
+        "controls"_a = py::none(),
+        "reports"_a = true,
+        "threads"_a = 1,
+        "Makes convex steps, interval after interval (count,): from when, size of a step and how many steps, "
+        "under controls (states, steps of all intervals, nv) beside the actuation. Signals do not act. "
+        "With an accuracy [m or rad] steps have order 2 and are as long as their error allows, at most that "
+        "size; from least_step [s] down they have order 1. "
+        "Returns q (count, states, nq), v, the contact points' reports (count, states, points, 18), how many "
+        "intervals were made, the good steps of every state in each, and the coordinates of loops (count, "
+        "states, loop_nq). A report is "
+        "force on the body (3) [N], point (3) [m], "
+        "penetration "
+        "[m], slip speed [m/s], 1 where it sticks, impulse of the interval (3) [N·s], normal (3) towards "
+        "the second body, and moment on it (3) [N·m]; of the last step but for the impulse; empty without "
+        "`reports`.");
 }
 
 }  // namespace pysim::bindings

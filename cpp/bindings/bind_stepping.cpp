@@ -13,9 +13,6 @@ using namespace pybind11::literals;
 
 namespace {
 
-using Counts = py::array_t<py::ssize_t, py::array::c_style>;
-using Instants = py::array_t<std::uint64_t, py::array::c_style>;
-
 /// Equal steps of size `step` from `time` [s].
 struct Interval {
   double time, step;
@@ -64,7 +61,6 @@ class FixedRun {
   }
 
   const Leading& leading() const { return call_.leading(); }
-  const double* loop_q() { return loop_q_.data(); }
 
   /// Advances the states over an interval and writes the result to `q` and `v`.
   void advance(const Interval& interval, double* q, double* v, std::ptrdiff_t* done, int threads) {
@@ -166,60 +162,6 @@ py::tuple advance(const Model& model,
   return py::make_tuple(q1, v1, py::array_t<std::ptrdiff_t>(run.leading().states, done.data()));
 }
 
-py::tuple advance_intervals(const Model& model,
-                            py::handle q,
-                            py::handle v,
-                            const Numbers& times,
-                            const Numbers& sizes,
-                            const Counts& steps,
-                            const std::string& integrator,
-                            const Actuation& actuation,
-                            py::handle loop_q,
-                            std::optional<SchemeMemory::Array> memory,
-                            std::optional<SignalNumbers::Array> signals,
-                            const std::optional<Instants>& due,
-                            bool jumped,
-                            const ModelContacts* contacts,
-                            double spectral_radius) {
-  std::vector<Interval> intervals;
-  if (times.ndim() != 1 || sizes.size() != times.size() || steps.size() != times.size()) {
-    throw std::invalid_argument("times, sizes and steps must have shape (count,)");
-  }
-  for (py::ssize_t k = 0; k < times.size(); ++k) {
-    intervals.emplace_back(times.data()[k], sizes.data()[k], steps.data()[k]);
-  }
-  FixedRun run(model, q, v, integrator, actuation, loop_q, memory, signals, contacts, spectral_radius);
-  if (run.leading().batched) throw std::invalid_argument("q must be one state");
-  if (due && due->size() != times.size()) throw std::invalid_argument("due must have shape (count,)");
-  if (jumped) run.jump();
-  const py::ssize_t numbers_of_signals = signals ? signals->size() : 0;
-  const auto rows = static_cast<py::ssize_t>(intervals.size());
-  py::array_t<double> q_at({rows, py::ssize_t{model.nq()}}), v_at({rows, py::ssize_t{model.nv()}});
-  py::array_t<double> loop_q_at({rows, py::ssize_t{model.loop_nq()}});
-  py::array_t<double> signals_at({rows, numbers_of_signals});
-  double* signals_row = signals_at.mutable_data();
-  double *q_row = q_at.mutable_data(), *v_row = v_at.mutable_data(), *loop_q_row = loop_q_at.mutable_data();
-  py::ssize_t made = 0;
-  std::ptrdiff_t done = 0;
-  {
-    const ReleasedGil nogil;
-    for (const Interval& interval : intervals) {
-      run.advance(interval, q_row, v_row, &done, 1);
-      loop_q_row = std::copy_n(run.loop_q(), model.loop_nq(), loop_q_row);
-      if (done < interval.steps) break;
-      const std::uint64_t blocks = due ? due->data()[made] : 0;
-      if (blocks != 0) {
-        run.update(interval.time + static_cast<double>(interval.steps) * interval.step, blocks, false, 1);
-      }
-      if (signals) signals_row = std::copy_n(signals->data(), numbers_of_signals, signals_row);
-      q_row += model.nq();
-      v_row += model.nv();
-      ++made;
-    }
-  }
-  return py::make_tuple(q_at, v_at, loop_q_at, signals_at, made, done);
-}
-
 }  // namespace
 
 void bind_stepping(py::module_& m) {
@@ -259,30 +201,6 @@ void bind_stepping(py::module_& m) {
       "call, updated in place; it starts with zeros. signals, (states, signal_numbers), is the state of the "
       "model's signals, updated in place; without it they do not act. jumped: their held numbers have "
       "changed since the last step. contacts act as smooth forces.");
-  m.def(
-      "advance_intervals",
-      &advance_intervals,
-      "model"_a,
-      "q"_a,
-      "v"_a,
-      "times"_a,
-      "sizes"_a,
-      "steps"_a,
-      "integrator"_a,
-      "actuation"_a,
-      py::kw_only(),
-      "loop_q"_a = py::none(),
-      "memory"_a.noconvert() = py::none(),
-      "signals"_a.noconvert() = py::none(),
-      "due"_a = py::none(),
-      "jumped"_a = false,
-      "contacts"_a = nullptr,
-      "spectral_radius"_a = 0.9,
-      "As `advance` for one state, interval after interval: each has a start, a step size and a number of "
-      "steps, (count,). due (count,) has bit k for the sampled block k of the signals that is due at the end "
-      "of an interval. Returns q, v, loop_q and signals at the end of each interval, the number of complete "
-      "intervals, and the good steps of the last one that was started. If that one is incomplete, its row "
-      "is the last good state, and the rows after it are undefined.");
   m.def(
       "update_signals",
       [](const Model& model,

@@ -133,7 +133,7 @@ def _run_worlds(
         times = np.asarray(run.step * run.every * np.arange(row, row + count), float)
         steps = slice(row * run.every, (row + count) * run.every)
         own = None if controls is None else controls[worlds, steps].astype(float, copy=False)
-        found_q, found_v, _, made, done, loops, _ = _engine.advance_contacts(
+        found_q, found_v, _, made, done, loops = _engine.advance_contacts(
             contacts.engine,
             q[worlds, row],
             v[worlds, row],

@@ -8,6 +8,7 @@ between branches of a mechanism's motion, rounding, or an impact.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -20,6 +21,8 @@ from pysim.integrators import find_integrator
 from pysim.mechanism.model import State
 from pysim.simulation.adaptive_steps import run_adaptive
 from pysim.simulation.fixed_steps import steps_between
+from pysim.simulation.implicit_state import SolverState
+from pysim.simulation.record_runs import run_fixed
 from pysim.simulation.stability import modes_of, slide_bound
 
 if TYPE_CHECKING:
@@ -173,19 +176,12 @@ def rerun_interval(motion: Motion, k: int, parts: int = 1) -> Motion:
             every = count // parts
             given = np.repeat(motion.controls[k * every : (k + 1) * every], parts, axis=0)
             return _under_controls(motion, k, times, given)
-        intervals = times[:-1], np.full(count, (end - start) / count), np.ones(count, np.intp)
-        q_t, v_t, _, _, made, _ = _engine.advance_intervals(
-            scene.model,
-            q0,
-            v0,
-            *intervals,
-            settings.integrator,
-            scene.actuation,
-            **settings.parameters,
-        )
-        t.append(times[1 : 1 + made])
-        q.append(q_t[:made])
-        v.append(v_t[:made])
+        own = replace(scene, state=State(q0, v0, scene.state.loop_q))
+        with suppress(SimulationError):
+            for part in run_fixed(own, iter(times.tolist()), SolverState(own)):
+                t.append(part.t)
+                q.append(part.q)
+                v.append(part.v)
     return motion_of(scene, np.concatenate(t), np.concatenate(q), np.concatenate(v), 0)
 
 

@@ -18,7 +18,6 @@ import numpy as np
 import pytest
 
 import pysim
-from pysim import _engine
 from pysim.simulation import Update, output_times, steps_between, summarize
 
 SCENES = Path(__file__).parents[2] / "scenes"
@@ -120,21 +119,6 @@ def test_every_row_is_the_same_however_many_outputs_a_call_reaches(
     for column in ("t", "q", "v", "a", "kinetic", "potential", "poses", "loop_wrenches"):
         np.testing.assert_array_equal(getattr(many, column), getattr(one, column))
         np.testing.assert_array_equal(getattr(many, column), getattr(parts, column))
-
-
-def test_outputs_in_one_call_are_those_of_a_call_each(tmp_path: Path) -> None:
-    scene = pysim.load_scene(scene_file(tmp_path))
-    model, state, drive = scene.model, scene.state, scene.actuation
-    times, sizes, steps = np.array([0.0, 0.1, 0.2]), np.array([0.01, 0.02, 0.005]), [10, 5, 4]
-    q_t, v_t, loop_q_t, _, made, done = _engine.advance_intervals(
-        model, state.q, state.v, times, sizes, np.array(steps), "rk4", drive
-    )
-    assert (made, done, loop_q_t.shape) == (3, 4, (3, 0))
-    q, v = state.q, state.v
-    for k in range(3):
-        q, v, _ = _engine.advance(model, q, v, times[k], sizes[k], steps[k], "rk4", drive)
-        np.testing.assert_array_equal(q_t[k], q)
-        np.testing.assert_array_equal(v_t[k], v)
 
 
 @pytest.mark.filterwarnings("ignore:simulation.step is:pysim.PysimWarning")
