@@ -81,6 +81,14 @@ struct ContactImpulse {
   }
 };
 
+/// The impulse of a point that neither pushes nor rubs.
+template <class S>
+PYSIM_INLINE ContactImpulse<S> no_impulse() {
+  const S o = all<S>(0);
+  const Vec3<S> zero = spatial::zero3<S>();
+  return {zero, zero, o, o, o, simd::everywhere<S>()};
+}
+
 /// f_n at a penetration x and an opening velocity v_n [N].
 template <class S>
 PYSIM_INLINE S normal_force(const ContactLaw<typename S::Parameter>& law, S x, S v_n) {

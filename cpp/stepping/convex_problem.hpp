@@ -22,6 +22,9 @@
 // Loops, couplings and mimic joints are rows K v = 0; v* and every Δ are projected onto them
 // (constraints/velocity_rows.hpp).
 //
+// Points in reach that push neither at u nor at u' push nowhere between, because their gap is linear in the
+// velocity: their impulses are zero, and only the others, those `at work`, are evaluated and summed.
+//
 // Loads between two bodies couple their trees, which are then solved by dynamics/coupled_trees.hpp. Points
 // whose impulse is zero and stays so near u load nothing, so pairs in reach couple trees only if they have
 // pushed in some iterate.
@@ -72,6 +75,7 @@ struct PointIterate : Iterate<Vec3<S>> {
   S feature;                  ///< see collision/manifold.hpp
   S lagged;                   ///< `limit` where Newton's method begins
   S change;                   ///< of the normal impulse in the last iteration
+  bool pushes;                ///< whether the impulse at u or γ̂ can differ from zero in some world
 };
 
 /// Rolling and spinning friction of a point, in angular velocities.
@@ -111,6 +115,7 @@ class ConvexProblem {
         contacts_(contacts),
         h_(h),
         active_(take<int>(w, contacts.pairs)),
+        at_work_(take<PointAtWork>(w, contacts.points)),
         couples_(take<bool>(w, contacts.pairs)),
         delta_(take<S>(w, factor.model.nv)),
         rhs_(take<S>(w, factor.model.nv)),
@@ -225,14 +230,28 @@ class ConvexProblem {
   /// Impulses at rest decay from step to step; below this size their digits get lost.
   static constexpr Real vanished = sizeof(Real) == 8 ? Real(1e-250) : Real(1e-25);
 
+  /// A point whose impulse can differ from zero somewhere between u and u', in some world.
+  struct PointAtWork {
+    PointIterate<S>* point;
+    const ContactPair<Parameter>* pair;
+  };
+
   /// Impulses at the velocities where Newton's method begins; none are made yet.
   void start() {
     trees.uncouple();
     each_pair([&](int k, const ContactPair<Parameter>&) { couples_[k] = false; });
-    each_point([](PointIterate<S>& P, const ContactPair<Parameter>&) {
+    points_at_work_ = 0;
+    each_point([this](PointIterate<S>& P, const ContactPair<Parameter>& pair) {
       P.at.limit = P.lagged;
       P.now = P.start;
-      P.made = spatial::zero3<S>();
+      P.made = P.aimed = spatial::zero3<S>();
+      const auto apart = fnma(h_, dot(P.at.n, P.now), P.at.x) <= all<S>(0);
+      P.pushes = any((!apart) | (P.at.limit > all<S>(0)));
+      if (P.pushes) {
+        at_work_[points_at_work_++] = {&P, &pair};
+      } else {
+        P.impulse = constraints::no_impulse<S>();
+      }
     });
     each_turning([](TurningIterate<S>& T, const PointIterate<S>&, const ContactPair<Parameter>&) {
       T.now = T.start;
@@ -249,8 +268,10 @@ class ConvexProblem {
   }
 
   void evaluate() {
-    each_point([&](PointIterate<S>& P, const ContactPair<Parameter>& pair) {
+    each_at_work([&](PointIterate<S>& P, const ContactPair<Parameter>& pair) {
       P.impulse = contact_impulse(pair.law, P.at, h_, P.now);
+      P.pushes = any(yields(P.impulse) | (P.at.limit > all<S>(0)) | (sum_of_sizes(P.made) > all<S>(0)));
+      if (!P.pushes) P.aimed = spatial::zero3<S>();
     });
     each_turning([&](TurningIterate<S>& T, const PointIterate<S>& P, const ContactPair<Parameter>& pair) {
       T.impulse = turning_impulse(pair.law, P.at.n, T.s, P.at.limit, h_, T.now);
@@ -292,6 +313,7 @@ class ConvexProblem {
       trees.solve(rhs_, delta_);
     }
     if (!rows_.empty()) hold_rows();
+    points_at_work_ = 0;
     each_pair([&](int k, const ContactPair<Parameter>& pair) {
       const Motion<S>& V = factor_.acceleration[pair.b];
       for (int i = pair.first; i < pair.first + used[k]; ++i) {
@@ -302,7 +324,8 @@ class ConvexProblem {
           change = change - transpose_times(R_AB[k], cross_add(V_A.w, P.p_A, V_A.v));
         }
         P.next = (whole ? P.free : P.now) + change;
-        P.aimed = P.impulse.gamma + P.impulse.slope_times(P.at.n, P.now - P.next);
+        if (P.pushes) P.aimed = P.impulse.gamma + P.impulse.slope_times(P.at.n, P.now - P.next);
+        if (P.pushes || reaches(P)) at_work_[points_at_work_++] = {&P, &pair};
       }
       for (int i = 0; pair.turning >= 0 && i < used[k]; ++i) {
         TurningIterate<S>& T = turning[pair.turning + i];
@@ -319,6 +342,16 @@ class ConvexProblem {
     }
     if (whole) return;
     for (int i = 0; i < model.nv; ++i) delta_[i] += found_[i];
+  }
+
+  static S sum_of_sizes(const Vec3<S>& a) { return abs(a.x) + abs(a.y) + abs(a.z); }
+
+  /// Whether a point that pushes nothing at u may push before or at u', but for rounding.
+  bool reaches(const PointIterate<S>& P) const {
+    constexpr Real margin = 16 * (sizeof(Real) == 8 ? Real(2.3e-16) : Real(1.2e-7));
+    const S gap = fnma(h_, dot(P.at.n, P.next), P.at.x);
+    const S size = fma(h_, sum_of_sizes(P.now) + sum_of_sizes(P.next), abs(P.at.x));
+    return any(!(fma(all<S>(margin), size, gap) <= all<S>(0)));
   }
 
   /// Projects the solution onto K v = 0.
@@ -350,6 +383,7 @@ class ConvexProblem {
     };
     for (int i = pair.first; i < pair.first + used[k]; ++i) {
       const PointIterate<S>& P = point[i];
+      if (!P.pushes) continue;
       const Vec3<S> push =
           whole ? P.impulse.gamma + P.impulse.slope_times(P.at.n, P.now - P.free) : P.impulse.gamma - P.made;
       const auto yields_here = yields(P.impulse);
@@ -414,7 +448,7 @@ class ConvexProblem {
   /// l'(α).
   S slope_along(S alpha) const {
     S sum = all<S>(0);
-    each_point([&](const PointIterate<S>& P, const ContactPair<Parameter>& pair) {
+    each_at_work([&](const PointIterate<S>& P, const ContactPair<Parameter>& pair) {
       const Vec3<S> du = P.next - P.now;
       const auto I = contact_impulse(pair.law, P.at, h_, fma(alpha, du, P.now));
       sum = dot_add(du, fma(alpha, P.aimed - P.made, P.made) - I.gamma, sum);
@@ -509,8 +543,8 @@ class ConvexProblem {
       return Vec3<S>{mix(a.x, b.x), mix(a.y, b.y), mix(a.z, b.z)};
     };
     for (int i = 0; i < factor_.model.nv; ++i) x[i] = mix(x[i], delta_[i]);
-    each_point([&](PointIterate<S>& P, const ContactPair<Parameter>&) {
-      P.now = mix3(P.now, P.next);
+    each_point([&](PointIterate<S>& P, const ContactPair<Parameter>&) { P.now = mix3(P.now, P.next); });
+    each_at_work([&](PointIterate<S>& P, const ContactPair<Parameter>&) {
       const Vec3<S> made = mix3(P.made, P.aimed);
       P.change = dot(P.at.n, made - P.made);
       P.made = made;
@@ -530,7 +564,7 @@ class ConvexProblem {
   Mask<S> converged() const {
     const S o = all<S>(0);
     S most = o, most_coordinate = o;
-    each_point([&](const PointIterate<S>& P, const ContactPair<Parameter>&) {
+    each_at_work([&](const PointIterate<S>& P, const ContactPair<Parameter>&) {
       most = max(most, dot(P.made, P.made));
     });
     for (int k = 0; k < contacts_.coordinates; ++k)
@@ -538,7 +572,7 @@ class ConvexProblem {
     const S allowed = fma(all<S>(tolerance), sqrt(most), all<S>(vanished));
     const S allowed_on_coordinates = fma(all<S>(tolerance), most_coordinate, all<S>(vanished));
     auto good = simd::everywhere<S>();
-    each_point([&](const PointIterate<S>& P, const ContactPair<Parameter>&) {
+    each_at_work([&](const PointIterate<S>& P, const ContactPair<Parameter>&) {
       const Vec3<S> off = P.impulse.gamma - P.made;
       const S speed = max(sqrt(dot(P.now, P.now)), P.speed);
       const S blurred = all<S>(rounding) * (P.impulse.normal_slope + P.impulse.slope) * speed;
@@ -562,7 +596,7 @@ class ConvexProblem {
   /// Where normal impulses are known well enough to limit friction.
   Mask<S> settled() const {
     S most = all<S>(0), change = all<S>(0);
-    each_point([&](const PointIterate<S>& P, const ContactPair<Parameter>&) {
+    each_at_work([&](const PointIterate<S>& P, const ContactPair<Parameter>&) {
       most = max(most, dot(P.at.n, P.made));
       change = max(change, abs(P.change));
     });
@@ -573,7 +607,7 @@ class ConvexProblem {
   Mask<S> renew_limits(Mask<S> worlds) {
     constexpr Real same = sizeof(Real) == 8 ? Real(1e-9) : Real(1e-4);
     auto changed = simd::nowhere<S>();
-    each_point([&](PointIterate<S>& P, const ContactPair<Parameter>&) {
+    each_at_work([&](PointIterate<S>& P, const ContactPair<Parameter>&) {
       const S limit = P.at.mu * max(dot(P.at.n, P.made), all<S>(0));
       const auto differs = abs(limit - P.at.limit) > all<S>(same) * max(limit, P.at.limit);
       const Vec3<S> friction = fnma(dot(P.at.n, P.made), P.at.n, P.made);
@@ -592,7 +626,7 @@ class ConvexProblem {
         });
     changed &= worlds;
     if (none(changed)) return changed;
-    each_point([&](PointIterate<S>& P, const ContactPair<Parameter>& pair) {
+    each_at_work([&](PointIterate<S>& P, const ContactPair<Parameter>& pair) {
       const S limit = P.at.mu * max(dot(P.at.n, P.made), all<S>(0));
       P.at.limit = select(changed, limit, P.at.limit);
       P.impulse = contact_impulse(pair.law, P.at, h_, P.now);
@@ -608,6 +642,11 @@ class ConvexProblem {
     each_pair([&](int k, const ContactPair<Parameter>& pair) {
       for (int i = pair.first; i < pair.first + used[k]; ++i) visit(point[i], pair);
     });
+  }
+
+  template <class Visit>
+  void each_at_work(const Visit& visit) const {
+    for (int n = 0; n < points_at_work_; ++n) visit(*at_work_[n].point, *at_work_[n].pair);
   }
 
   /// visit(turning, point, pair) for the points of pairs with rolling or spinning friction.
@@ -627,6 +666,8 @@ class ConvexProblem {
   const S h_;
   int* const active_;  ///< [active_pairs_] pairs that may touch
   int active_pairs_ = 0;
+  PointAtWork* const at_work_;  ///< [points_at_work_] in the order of their pairs
+  int points_at_work_ = 0;
   bool* const couples_;  ///< [pairs] that may touch: whether their loads have coupled trees
   bool stopped_ = false;
   const S* found_ = nullptr;  ///< [nv] Δ so far
