@@ -25,12 +25,14 @@
 // Points in reach that push neither at u nor at u' push nowhere between, because their gap is linear in the
 // velocity: their impulses are zero, and only the others, those `at work`, are evaluated and summed.
 //
-// Loads between two bodies couple their trees, which are then solved by dynamics/coupled_trees.hpp. Points
-// whose impulse is zero and stays so near u load nothing, so pairs in reach couple trees only if they have
-// pushed in some iterate.
+// Loads between two bodies are no part of the factor of the trees. In worlds with few of them they are rows
+// B = G^½ J beside it (dynamics/contact_rows.hpp); else they couple the trees of their bodies, which are then
+// solved by dynamics/coupled_trees.hpp. A world chooses by the number of its own loads, and keeps to blocks
+// once it has chosen them. Points whose impulse is zero and stays so near u load nothing.
 #pragma once
 
 #include "constraints/velocity_rows.hpp"
+#include "dynamics/contact_rows.hpp"
 #include "dynamics/coupled_trees.hpp"
 #include "stepping/contact_run.hpp"
 
@@ -116,6 +118,9 @@ class ConvexProblem {
         h_(h),
         active_(take<int>(w, contacts.pairs)),
         at_work_(take<PointAtWork>(w, contacts.points)),
+        most_in_rows_(contacts.moving_pairs > 0 ? dynamics::most_loads_in_rows<S>(factor.model) : 0),
+        contact_rows_(factor, most_in_rows_, w),
+        load_(take<Load>(w, most_in_rows_ > 0 ? contacts.points + contacts.turning_points : 0)),
         couples_(take<bool>(w, contacts.pairs)),
         delta_(take<S>(w, factor.model.nv)),
         rhs_(take<S>(w, factor.model.nv)),
@@ -236,9 +241,20 @@ class ConvexProblem {
     const ContactPair<Parameter>* pair;
   };
 
+  /// What a point adds to the matrix between two bodies: [1 | −p×]ᵀ G [1 | −p×], or G on their rotation.
+  struct Load {
+    int pair;
+    const ContactImpulse<S>* impulse;
+    const PointIterate<S>* point;
+    bool turns;
+    Mask<S> worlds;
+    S index;  ///< among the loads of a world
+  };
+
   /// Impulses at the velocities where Newton's method begins; none are made yet.
   void start() {
     trees.uncouple();
+    in_blocks_ = most_in_rows_ > 0 ? simd::nowhere<S>() : simd::everywhere<S>();
     each_pair([&](int k, const ContactPair<Parameter>&) { couples_[k] = false; });
     points_at_work_ = 0;
     each_point([this](PointIterate<S>& P, const ContactPair<Parameter>& pair) {
@@ -291,6 +307,7 @@ class ConvexProblem {
       diagonal_[i] = base[i];
       rhs_[i] = all<S>(0);
     }
+    if (most_in_rows_ > 0) list_loads();
     each_pair([&](int k, const ContactPair<Parameter>& pair) { load(k, pair, whole); });
     for (int k = 0; k < contacts_.coordinates; ++k) {
       const auto& C = coordinate[k];
@@ -307,7 +324,8 @@ class ConvexProblem {
     }
     const auto left = [this](int b) { return !trees.replaces(b); };
     factor_.factor(diagonal_, left);
-    factor_.solve(rhs_, spatial::zero_motion<S>(), nullptr, delta_, left);
+    if (most_in_rows_ > 0) factor_rows();
+    factor_.solve(rhs_, spatial::zero_motion<S>(), nullptr, delta_, left, [this] { add_rows(); });
     if (!trees.empty()) {
       trees.factor(diagonal_);
       trees.solve(rhs_, delta_);
@@ -357,7 +375,7 @@ class ConvexProblem {
   /// Projects the solution onto K v = 0.
   void hold_rows() {
     rows_.factor([&](const S* b, S* x) {
-      factor_.apply_inverse(b, x);
+      factor_.apply_inverse(b, x, [this] { add_rows(); });
       if (trees.empty()) return;
       trees.clear_forces();
       trees.solve(b, x);
@@ -371,13 +389,92 @@ class ConvexProblem {
     return (I.normal_slope > all<S>(0)) | (I.slope > all<S>(0));
   }
 
+  /// Lists the loads between two bodies, and chooses where they go.
+  void list_loads() {
+    loads_ = 0;
+    S count = all<S>(0);
+    const auto list = [&](int k, const ContactImpulse<S>& I, const PointIterate<S>& P, bool turns) {
+      const auto worlds = yields(I);
+      if (none(worlds)) return;
+      load_[loads_++] = {k, &I, &P, turns, worlds, count};
+      count += number(worlds);
+    };
+    each_pair([&](int k, const ContactPair<Parameter>& pair) {
+      if (pair.a < 0) return;
+      for (int i = 0; i < used[k]; ++i) {
+        const PointIterate<S>& P = point[pair.first + i];
+        if (P.pushes) list(k, P.impulse, P, false);
+        if (pair.turning >= 0) list(k, turning[pair.turning + i].impulse, P, true);
+      }
+    });
+    in_blocks_ |= count > all<S>(static_cast<Real>(most_in_rows_));
+  }
+
+  /// Puts the loads of worlds with few of them into rows, the n-th of every world into the same three.
+  void factor_rows() {
+    contact_rows_.clear();
+    for (int n = 0; n < most_in_rows_; ++n) {
+      bool found = false;
+      for (const Load* L = load_; L != load_ + loads_; ++L) {
+        const auto worlds = L->worlds & (!in_blocks_) & (L->index == all<S>(static_cast<Real>(n)));
+        if (none(worlds)) continue;
+        if (!found) contact_rows_.begin();
+        found = true;
+        put_in_rows(*L, worlds);
+      }
+      if (!found) break;
+      contact_rows_.end();
+    }
+    if (!contact_rows_.empty()) contact_rows_.factor();
+  }
+
+  void add_rows() {
+    if (!contact_rows_.empty()) contact_rows_.correct();
+  }
+
+  /// G = Σ d dᵀ of n, of t, along which friction slides, and of the direction across both; without sliding, t
+  /// is any direction across n [Duff et al. 2017].
+  void put_in_rows(const Load& L, Mask<S> worlds) {
+    const S o = all<S>(0), e = all<S>(1);
+    const ContactImpulse<S>& I = *L.impulse;
+    const PointIterate<S>& P = *L.point;
+    const Vec3<S>& n = P.at.n;
+    const S sign = select(n.z < o, -e, e), a = e / (sign + n.z);
+    const Vec3<S> across = {fnma(sign * a * n.x, n.x, e), -sign * a * n.x * n.y, -sign * n.x};
+    const auto slides = I.slide_slope > o;
+    const Vec3<S> t = {
+        select(slides, I.t.x, across.x), select(slides, I.t.y, across.y), select(slides, I.t.z, across.z)};
+    const auto root = [&](S slope) { return select(worlds, sqrt(max(slope, o)), o); };
+    const Vec3<S> d[] = {
+        root(I.normal_slope) * n, root(I.slope) * cross(n, t), root(I.slope - I.slide_slope) * t};
+    const ContactPair<Parameter>& pair = contacts_.pair[L.pair];
+    const Vec3<S> zero = spatial::zero3<S>();
+    Force<S> on_b[3], on_a[3];
+    for (int r = 0; r < 3; ++r) {
+      const Vec3<S> opposite = -(R_AB[L.pair] * d[r]);
+      on_b[r] = L.turns ? Force<S>{zero, d[r]} : Force<S>{d[r], cross(P.at.p, d[r])};
+      on_a[r] = L.turns ? Force<S>{zero, opposite} : Force<S>{opposite, cross(P.p_A, opposite)};
+    }
+    contact_rows_.add(pair.b, on_b);
+    contact_rows_.add(pair.a, on_a);
+  }
+
+  /// G in the worlds where loads between two bodies are in blocks.
+  spatial::Sym3<S> in_blocks(const spatial::Sym3<S>& G) const {
+    const S o = all<S>(0);
+    const auto keep = [&](S number) { return select(in_blocks_, number, o); };
+    return {keep(G.xx), keep(G.yy), keep(G.zz), keep(G.xy), keep(G.yz), keep(G.zx)};
+  }
+
   /// Puts the points of a pair into the bodies' inertias and forces.
   void load(int k, const ContactPair<Parameter>& pair, bool whole) {
     const Vec3<S> zero = spatial::zero3<S>();
     const S o = all<S>(0);
     auto yielding = simd::nowhere<S>();
-    const auto put = [&](int body, const Vec3<S>& p, const Vec3<S>& f, const spatial::Sym3<S>& G) {
+    const auto push_on = [&](int body, const Vec3<S>& p, const Vec3<S>& f) {
       factor_.pA[body] = factor_.pA[body] - Force<S>{f, cross(p, f)};
+    };
+    const auto put = [&](int body, const Vec3<S>& p, const spatial::Sym3<S>& G) {
       const dynamics::ArticulatedInertia<S> load = {G, {zero, zero, zero}, {o, o, o, o, o, o}};
       factor_.IA[body] = factor_.IA[body] + translate(p, load);
     };
@@ -386,12 +483,16 @@ class ConvexProblem {
       if (!P.pushes) continue;
       const Vec3<S> push =
           whole ? P.impulse.gamma + P.impulse.slope_times(P.at.n, P.now - P.free) : P.impulse.gamma - P.made;
-      const auto yields_here = yields(P.impulse);
-      if (none(yields_here | (dot(push, push) > o))) continue;
+      push_on(pair.b, P.at.p, push);
+      if (pair.a >= 0) push_on(pair.a, P.p_A, -(R_AB[k] * push));
+      auto yields_here = yields(P.impulse);
+      if (pair.a >= 0) yields_here &= in_blocks_;
+      if (none(yields_here)) continue;
       yielding |= yields_here;
-      const auto G = P.impulse.matrix(P.at.n);
-      put(pair.b, P.at.p, push, G);
-      if (pair.a >= 0) put(pair.a, P.p_A, -(R_AB[k] * push), rotate(R_AB[k], G));
+      auto G = P.impulse.matrix(P.at.n);
+      if (pair.a >= 0) G = in_blocks(G);
+      put(pair.b, P.at.p, G);
+      if (pair.a >= 0) put(pair.a, P.p_A, rotate(R_AB[k], G));
     }
     const auto twist = [&](int body, const Vec3<S>& t, const spatial::Sym3<S>& G) {
       factor_.pA[body].t = factor_.pA[body].t - t;
@@ -402,8 +503,9 @@ class ConvexProblem {
       const Vec3<S>& n = point[pair.first + i].at.n;
       const Vec3<S> push =
           whole ? T.impulse.gamma + T.impulse.slope_times(n, T.now - T.free) : T.impulse.gamma - T.made;
-      const auto G = T.impulse.matrix(n);
-      yielding |= yields(T.impulse);
+      auto G = T.impulse.matrix(n);
+      if (pair.a >= 0) G = in_blocks(G);
+      yielding |= yields(T.impulse) & in_blocks_;
       twist(pair.b, push, G);
       if (pair.a >= 0) twist(pair.a, -(R_AB[k] * push), rotate(R_AB[k], G));
     }
@@ -427,7 +529,7 @@ class ConvexProblem {
     for (int i = pair.first; i < pair.first + used[k]; ++i) {
       const PointIterate<S>& P = point[i];
       if (none(yields(P.impulse))) continue;
-      const Mat3<S> W = times(P.impulse.matrix(P.at.n));
+      const Mat3<S> W = times(in_blocks(P.impulse.matrix(P.at.n)));
       const Vec3<S>& p = P.at.p;
       subtract(K.column[0], P.p_A, W.x);
       subtract(K.column[1], P.p_A, W.y);
@@ -437,7 +539,8 @@ class ConvexProblem {
       subtract(K.column[5], P.p_A, fnma(p.y, W.x, p.x * W.y));
     }
     for (int i = 0; pair.turning >= 0 && i < used[k]; ++i) {
-      const Mat3<S> W = times(turning[pair.turning + i].impulse.matrix(point[pair.first + i].at.n));
+      const Mat3<S> W =
+          times(in_blocks(turning[pair.turning + i].impulse.matrix(point[pair.first + i].at.n)));
       K.column[3].t = K.column[3].t - W.x;
       K.column[4].t = K.column[4].t - W.y;
       K.column[5].t = K.column[5].t - W.z;
@@ -668,6 +771,11 @@ class ConvexProblem {
   int active_pairs_ = 0;
   PointAtWork* const at_work_;  ///< [points_at_work_] in the order of their pairs
   int points_at_work_ = 0;
+  const int most_in_rows_;  ///< loads between two bodies in a world
+  dynamics::ContactRows<S> contact_rows_;
+  Load* const load_;  ///< [loads_] between two bodies
+  int loads_ = 0;
+  Mask<S> in_blocks_ = simd::nowhere<S>();  ///< worlds whose loads between two bodies are in blocks
   bool* const couples_;  ///< [pairs] that may touch: whether their loads have coupled trees
   bool stopped_ = false;
   const S* found_ = nullptr;  ///< [nv] Δ so far
