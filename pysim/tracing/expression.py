@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Union
 import numpy as np
 
 from pysim.errors import JointError
+from pysim.tracing import whole_numbers
 from pysim.tracing.author_code import author_line, author_text
 from pysim.tracing.symbolic_array import by_number
 from pysim.tracing.tape import EVALUATE, Tape
@@ -131,12 +132,43 @@ class Scalar:
         remedy = "use spline(x, knots, values) for a table, np.where for a choice"
         raise _refuse(what, f"{remedy}, plain numbers for a count")
 
-    def _rounded(self, *_: Any) -> Any:
-        remedy = "formulas must be smooth; remove the rounding"
-        raise _refuse("a symbolic number is rounded", remedy)
+    def __int__(self) -> int:
+        what = "a symbolic number is converted to an int"
+        raise _refuse(what, "write np.floor, np.trunc or np.round, which keep it symbolic")
 
-    __int__ = __round__ = __trunc__ = __floor__ = __ceil__ = _rounded
-    __mod__ = __rmod__ = __floordiv__ = __rfloordiv__ = __divmod__ = __rdivmod__ = _rounded
+    def __floor__(self) -> Any:
+        return self.apply("floor")
+
+    def __ceil__(self) -> Any:
+        return whole_numbers.ceil(self)
+
+    def __trunc__(self) -> Any:
+        return whole_numbers.trunc(self)
+
+    def __round__(self, decimals: int | None = None) -> Any:
+        return whole_numbers.rounded(self, decimals or 0)
+
+    def __mod__(self, x: Any) -> Any:
+        return (
+            by_number(np.remainder, self, x) if _is_array(x) else whole_numbers.remainder(self, x)
+        )
+
+    def __rmod__(self, x: Number) -> Any:
+        return whole_numbers.remainder(x, self)
+
+    def __floordiv__(self, x: Any) -> Any:
+        if _is_array(x):
+            return by_number(np.floor_divide, self, x)
+        return whole_numbers.floor_divide(self, x)
+
+    def __rfloordiv__(self, x: Number) -> Any:
+        return whole_numbers.floor_divide(x, self)
+
+    def __divmod__(self, x: Number) -> Any:
+        return whole_numbers.quotient_and_remainder(self, x)
+
+    def __rdivmod__(self, x: Number) -> Any:
+        return whole_numbers.quotient_and_remainder(x, self)
 
     def __format__(self, how: str) -> str:
         if how:
@@ -162,7 +194,7 @@ class Scalar:
         return UFUNCS[ufunc.__name__](*inputs)
 
     def __array_function__(self, function: Any, _types: Any, args: Any, options: Any) -> Any:
-        """Record np.where, np.clip and np.polyval."""
+        """Record np.where, np.clip, np.round, np.interp and np.polyval."""
         if function is np.where and not options:
             return by_number(where, *args) if any(_is_array(x) for x in args) else where(*args)
         if function is np.clip and not options:
@@ -173,6 +205,12 @@ class Scalar:
             for coefficient in coefficients:  # Horner, the highest power first
                 value = value * x + coefficient
             return value
+        if function in (np.round, np.around):
+            return whole_numbers.rounded(*args, **options)
+        if function is np.fix and not options:
+            return whole_numbers.trunc(*args)
+        if function is np.interp:
+            return interpolated(*args, **options)
         raise _refuse(
             f"np.{function.__name__} is not recorded", "use NumPy's elementwise functions"
         )
@@ -245,6 +283,13 @@ def clip(x: Number, lower: Number, upper: Number) -> Any:
     return minimum(maximum(x, lower), upper)
 
 
+def interpolated(*args: Any, **options: Any) -> Any:
+    """Return np.interp of a symbolic number, or of each of several."""
+    from pysim.tracing.piecewise import interp  # noqa: PLC0415, it needs us
+
+    return interp(*args, **options)
+
+
 def _recorded(op: str) -> Callable[..., Any]:
     return lambda *numbers: record(op, *numbers)
 
@@ -271,6 +316,9 @@ UFUNCS: dict[str, Callable[..., Any]] = {
     "arctan2": _recorded("atan2"),
     "exp": _recorded("exp"),
     "log": _recorded("log"),
+    "log2": lambda x: record("log", x) * (1 / math.log(2)),
+    "log10": lambda x: record("log", x) * (1 / math.log(10)),
+    "exp2": lambda x: record("exp", x * math.log(2)),
     "tanh": _recorded("tanh"),
     "sinh": lambda x: 0.5 * (record("exp", x) - record("exp", -x)),
     "cosh": lambda x: 0.5 * (record("exp", x) + record("exp", -x)),
@@ -283,6 +331,15 @@ UFUNCS: dict[str, Callable[..., Any]] = {
     "hypot": _recorded("hypot"),
     "clip": clip,
     "sign": _recorded("sign"),
+    "floor": _recorded("floor"),
+    "ceil": whole_numbers.ceil,
+    "trunc": whole_numbers.trunc,
+    "rint": whole_numbers.rint,
+    "remainder": whole_numbers.remainder,
+    "fmod": whole_numbers.fmod,
+    "floor_divide": whole_numbers.floor_divide,
+    "divmod": whole_numbers.quotient_and_remainder,
+    "heaviside": lambda x, half: where(record("equal", x, 0), half, record("less", 0, x)),
     "less": _recorded("less"),
     "less_equal": _recorded("less_equal"),
     "greater": lambda a, b: record("less", b, a),

@@ -1,4 +1,4 @@
-"""Piecewise polynomials of symbolic numbers: tables of any length as three operations."""
+"""Piecewise polynomials of symbolic numbers: tables of any length as three operations, and np.interp."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pysim.tracing.expression import Scalar
+from pysim.errors import JointError
+from pysim.tracing.author_code import author_line
+from pysim.tracing.expression import Scalar, clip, where
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -37,3 +39,55 @@ def piecewise(x: Any, knots: ArrayLike, coefficients: ArrayLike) -> Any:
     for power in range(1, width):
         value = value * s + entry(at + power, width)
     return value
+
+
+def interp(
+    x: Any,
+    xp: ArrayLike,
+    fp: ArrayLike,
+    left: float | None = None,
+    right: float | None = None,
+    period: float | None = None,
+) -> Any:
+    """Return np.interp(x, xp, fp, left, right, period) of a symbolic number: straight lines through (xp, fp).
+
+    Raises:
+        JointError: knots that do not increase, as many values as knots, or a table of symbolic numbers.
+    """
+    knots, values = _table(xp, fp)
+    if period is not None:
+        if not period > 0:
+            raise _wrong_table(f"needs a positive period, got {period:g}; change it")
+        order = np.argsort(knots % period, kind="stable")
+        knots, values = knots[order] % period, values[order]
+        knots = np.array([knots[-1] - period, *knots, knots[0] + period])
+        values = np.array([values[-1], *values, values[0]])
+        x, left, right = x % period, None, None
+    if not (np.diff(knots) > 0).all():
+        raise _wrong_table("needs xp that increases; sort the points, and leave out doubles")
+    if len(knots) == 1:
+        inside: Any = values[0]
+    else:
+        slopes = np.diff(values) / np.diff(knots)
+        held = clip(x, knots[0], knots[-1])
+        inside = piecewise(held, knots, np.column_stack([slopes, values[:-1]]))
+    low = inside if left is None else where(x < knots[0], left, inside)
+    return low if right is None else where(x > knots[-1], right, low)
+
+
+def _table(xp: ArrayLike, fp: ArrayLike) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+    given = [np.asarray(values) for values in (xp, fp)]
+    if any(values.dtype == object for values in given):
+        raise _wrong_table(
+            "needs a table of plain numbers; interpolate between symbolic ones by np.where"
+        )
+    knots, values = (np.asarray(part, float) for part in given)
+    if knots.ndim != 1 or knots.shape != values.shape or len(knots) == 0:
+        raise _wrong_table(f"needs as many values as knots, got {knots.shape} and {values.shape}")
+    if not np.isfinite([knots, values]).all():
+        raise _wrong_table("needs finite numbers; remove NaN and infinite ones")
+    return knots, values
+
+
+def _wrong_table(problem: str) -> JointError:
+    return JointError(author_line(), f"np.interp {problem}")

@@ -15,6 +15,11 @@ COMPARING = frozenset({
     "clip", "equal", "fmax", "fmin", "greater", "greater_equal", "less", "less_equal", "logical_and", "logical_not",
     "logical_or", "maximum", "minimum", "not_equal", "sign",
 })  # fmt: skip
+# Functions that NumPy computes of objects by Python's operators; for others it calls methods, which plain numbers lack.
+OPERATORS = frozenset({
+    "absolute", "add", "bitwise_and", "bitwise_or", "divide", "floor_divide", "invert", "multiply", "negative",
+    "positive", "power", "reciprocal", "remainder", "square", "subtract", "true_divide",
+})  # fmt: skip
 
 
 class SymbolicArray(np.ndarray[Any, Any]):
@@ -23,7 +28,10 @@ class SymbolicArray(np.ndarray[Any, Any]):
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
         """Apply a NumPy function, number by number where NumPy would compare."""
         plain = [_plain(x) for x in inputs]
-        if ufunc.__name__ in COMPARING and method == "__call__" and not options:
+        is_elementwise = method == "__call__" and not options and ufunc.signature is None
+        if is_elementwise and ufunc is np.divmod:
+            return by_number(np.floor_divide, *plain), by_number(np.remainder, *plain)
+        if is_elementwise and ufunc.__name__ not in OPERATORS:
             return by_number(ufunc, *plain)
         if ufunc.__name__ in COMPARING and method == "reduce":
             axis = options.get("axis", 0)
@@ -34,10 +42,20 @@ class SymbolicArray(np.ndarray[Any, Any]):
         return _symbolic(getattr(ufunc, method)(*plain, **options))
 
     def __array_function__(self, function: Any, types: Any, args: Any, options: Any) -> Any:
-        """Record np.where; NumPy composes its other functions of elementwise ones."""
+        """Record np.where, np.interp and np.round; NumPy composes its other functions of elementwise ones."""
         if function is np.where and len(args) == 3:
             return by_number(_chosen, *args)
+        if function is np.interp:
+            x, *table = args
+            return by_number(lambda number: np.interp(number, *table, **options), x)
+        if function in (np.round, np.around, np.fix):
+            x, *rest = args
+            return by_number(lambda number: function(number, *rest, **options), x)
         return _symbolic(super().__array_function__(function, types, args, options))
+
+    def round(self, *arguments: Any, **options: Any) -> Any:
+        """Return np.round of this array."""
+        return np.round(self, *arguments, **options)
 
 
 def symbolic_array(numbers: Sequence[Any] | np.ndarray[Any, Any]) -> SymbolicArray:

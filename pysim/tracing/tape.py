@@ -56,7 +56,7 @@ EVALUATE: dict[str, Callable[..., float]] = {
     "tanh": math.tanh,
     "pow": _pow,
     "abs": abs,
-    "floor": math.floor,
+    "floor": lambda a: float(np.floor(a)),
     "min": lambda a, b: min(b, a),
     "max": lambda a, b: max(b, a),
     "hypot": math.hypot,

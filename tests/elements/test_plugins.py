@@ -56,6 +56,32 @@ def test_a_wind_turbine_brakes_in_the_engine_as_its_formula_says(tmp_path):
     np.testing.assert_allclose(tau, [-3 * 1.5**2, 0], rtol=1e-15)
 
 
+def test_rounding_remainders_and_tables_run_in_the_engine(tmp_path):
+    """Oracle: NumPy's functions of the same names, and the slopes of their straight pieces by hand."""
+    xp, fp = np.array([-1.0, 0.5, 2.0]), np.array([3.0, -1.0, 4.0])
+
+    @force("cogging")
+    class Cogging(Force):
+        """Sawtooth, steps, and a table of the place."""
+
+        def force(self, q):
+            (x,) = q
+            saw = np.mod(x, 0.25) + 2 * np.round(3 * x) + np.floor(x) * np.trunc(2 * x)
+            return (saw + np.interp(x, xp, fp),)
+
+    model = scene_of(tmp_path, BODY + HEAD + 'type = "cogging"\ncoordinates = ["mass slide"]\n').model
+    q = np.random.default_rng(5).uniform(-3, 3, (37, 2))
+    x = q[:, 0]
+    expected = np.mod(x, 0.25) + 2 * np.round(3 * x) + np.floor(x) * np.trunc(2 * x)
+    expected += np.interp(x, xp, fp)
+    found = pysim.passive_forces(model, q, np.zeros((37, 2)))
+    np.testing.assert_allclose(found[:, 0], expected, rtol=1e-13, atol=1e-13)
+    by_q, _, _ = pysim.aba_derivatives(model, q, np.zeros((37, 2)), np.zeros((37, 2)), passive=True)
+    piece = np.where(x < 0.5, np.diff(fp)[0] / 1.5, np.diff(fp)[1] / 1.5)
+    slope = 1.0 + np.where((x < -1) | (x > 2), 0.0, piece)
+    np.testing.assert_allclose(2.0 * by_q[:, 0, 0], slope, rtol=1e-12)
+
+
 def test_a_path_and_its_frames_are_named_in_the_scene(tmp_path):
     text = f"""{BODY}[[frame]]
 name = "hook"

@@ -43,10 +43,6 @@ def to_int(q):
     return q.a - int(q.a)
 
 
-def rounded(q):
-    return round(q.a)
-
-
 def sine(q):
     return math.sin(q.a)
 
@@ -59,14 +55,6 @@ def ufunc(q):
     return np.cbrt(q.a)
 
 
-def modulo(q):
-    return q.a % 2
-
-
-def floor(q):
-    return q.a // 1
-
-
 def reduction(q):
     return np.add.reduce([q.a, q.b])
 
@@ -76,7 +64,7 @@ def option(q):
 
 
 def function(q):
-    return np.interp(q.a, [0, 1], [0, 1])
+    return np.nan_to_num(q.a)
 
 
 def typed(q):
@@ -151,18 +139,18 @@ BRANCH = "a branch depends on a symbolic number"
 FLOAT = "a symbolic number is converted to a float"
 MATH = "use NumPy's functions instead of math's, and keep the number symbolic"
 RECORDED = (
-    "absolute, add, arccos, arcsin, arctan, arctan2, bitwise_and, bitwise_or, clip, cos, cosh, "
-    "deg2rad, degrees, divide, equal, exp, fabs, float_power, fmax, fmin, greater, greater_equal, hypot, "
-    "invert, less, less_equal, log, logical_and, logical_not, logical_or, maximum, minimum, "
-    "multiply, negative, not_equal, positive, power, rad2deg, radians, reciprocal, sign, sin, sinh, "
-    "sqrt, square, subtract, tan, tanh, true_divide"
+    "absolute, add, arccos, arcsin, arctan, arctan2, bitwise_and, bitwise_or, ceil, clip, cos, cosh, "
+    "deg2rad, degrees, divide, divmod, equal, exp, exp2, fabs, float_power, floor, floor_divide, fmax, fmin, fmod, "
+    "greater, greater_equal, heaviside, hypot, invert, less, less_equal, log, log10, log2, logical_and, logical_not, "
+    "logical_or, maximum, minimum, multiply, negative, not_equal, positive, power, rad2deg, radians, reciprocal, "
+    "remainder, rint, sign, sin, sinh, sqrt, square, subtract, tan, tanh, true_divide, trunc"
 )
 INDEX = "a symbolic number is used as an index or a count"
 PLACES = (
     "use spline(x, knots, values) for a table, np.where for a choice, plain numbers for a count"
 )
-WHOLE = "a symbolic number is rounded"
-SMOOTH = "formulas must be smooth; remove the rounding"
+WHOLE = "a symbolic number is converted to an int"
+KEPT = "write np.floor, np.trunc or np.round, which keep it symbolic"
 ELSE = "use numbers, NumPy functions of them and arrays of them"
 
 REFUSED = [
@@ -172,15 +160,12 @@ REFUSED = [
     (smaller, BRANCH, WHERE),
     (member, BRANCH, WHERE),
     (to_float, FLOAT, MATH),
-    (to_int, WHOLE, SMOOTH),
-    (rounded, WHOLE, SMOOTH),
+    (to_int, WHOLE, KEPT),
     (sine, FLOAT, MATH),
     (formatted, "a symbolic number is formatted", "it has no digits yet; print it plain"),
     (ufunc, "np.cbrt is not recorded", f"use one of {RECORDED}"),
-    (modulo, WHOLE, SMOOTH),
-    (floor, WHOLE, SMOOTH),
     (option, "np.sin is called with dtype", "use it without options"),
-    (function, "np.interp is not recorded", "use NumPy's elementwise functions"),
+    (function, "np.nan_to_num is not recorded", "use NumPy's elementwise functions"),
     (typed, FLOAT, MATH),
     (zeros, FLOAT, MATH),
     (index, INDEX, PLACES),
