@@ -8,6 +8,7 @@ import numpy as np
 
 from pysim.elements.block import Actuator, actuator
 from pysim.elements.channels import NONE, real, signal
+from pysim.elements.gains import Gain, gain_of
 from pysim.elements.interpolation import polyline
 from pysim.elements.units import FORCE_UNITS, check_same_unit
 from pysim.errors import PysimError
@@ -21,10 +22,10 @@ class ForceActuator(Actuator):
     """Force or torque of the size that it is commanded; along a path, its tension."""
 
     inputs = signal("command", unit="", size="n")
-    gear: float = 1.0  # [1], force on the joint per command
+    gear: Gain = 1.0  # [1], force on the joint per command
 
     def force(self, command: Any) -> Any:
-        return self.gear * command
+        return gain_of("gear", self.gear, command) * command
 
     def units(self, inputs: Mapping[str, str]) -> Mapping[str, str]:
         if self.gear == 1 and inputs["command"] in FORCE_UNITS.values() and "q" in inputs:
@@ -75,11 +76,11 @@ class PositionServo(Actuator):
     """Servo that pulls a coordinate to its command: kp (command − q) − kd v."""
 
     inputs = signal("command", unit="", size="n")
-    kp: float  # [N/m or N·m/rad]
-    kd: float = 0.0  # [N·s/m or N·m·s/rad]
+    kp: Gain  # [N/m or N·m/rad]
+    kd: Gain = 0.0  # [N·s/m or N·m·s/rad]
 
     def force(self, command: Any, q: Any, v: Any) -> Any:
-        return self.kp * (command - q) - self.kd * v
+        return gain_of("kp", self.kp, q) * (command - q) - gain_of("kd", self.kd, q) * v
 
     def units(self, inputs: Mapping[str, str]) -> Mapping[str, str]:
         check_same_unit("command", inputs["command"], inputs.get("q", ""))
@@ -91,10 +92,10 @@ class VelocityServo(Actuator):
     """Servo that drives a coordinate at its commanded velocity: kd (command − v)."""
 
     inputs = signal("command", unit="", size="n")
-    kd: float  # [N·s/m or N·m·s/rad]
+    kd: Gain  # [N·s/m or N·m·s/rad]
 
     def force(self, command: Any, v: Any) -> Any:
-        return self.kd * (command - v)
+        return gain_of("kd", self.kd, v) * (command - v)
 
     def units(self, inputs: Mapping[str, str]) -> Mapping[str, str]:
         check_same_unit("command", inputs["command"], inputs.get("v", ""))

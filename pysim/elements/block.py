@@ -42,6 +42,10 @@ class Block:
         """Return the units of outputs that depend on those of the inputs, by name."""
         return {}
 
+    def sizes(self) -> Mapping[str, int]:
+        """Return how many numbers the letters of outputs stand for that no input has, as the keys determine."""
+        return {}
+
 
 class Source(Block):
     """Base class of sources of signals: `output(self, t)` returns one number, or several."""

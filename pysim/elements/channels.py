@@ -21,12 +21,21 @@ class Channel:
     Attributes:
         name: an identifier.
         unit: its unit; "" fits every unit.
-        size: how many numbers; a letter stands for the same number wherever a class uses it.
+        size: how many numbers; a letter stands for the same number wherever a class uses it. States and memory may
+            have a multiple of it, "3n".
+        many: whether an input takes all signals that remain, one after the other; the last one may.
     """
 
     name: str
     unit: str = "1"
     size: int | str = 1
+    many: bool = False
+
+    def numbers(self, letter: int) -> int:
+        """Return how many numbers it has if its letter stands for this many."""
+        if isinstance(self.size, int):
+            return self.size
+        return int(self.size[:-1] or 1) * letter
 
 
 @dataclass(frozen=True)
@@ -43,6 +52,10 @@ class Channels:
                 raise PysimError(author_line(), problem)
             if not (isinstance(part.size, str) or part.size >= 1):
                 problem = f"signal {part.name!r} has the size {part.size}; give 1 or more"
+                raise PysimError(author_line(), problem)
+        for part in self.parts[:-1]:
+            if part.many:
+                problem = f"signal {part.name!r} takes many signals; write it last"
                 raise PysimError(author_line(), problem)
         if len(set(names)) < len(names):
             problem = f"two signals have the same name: {', '.join(names)}; rename one"
@@ -66,19 +79,20 @@ class Channels:
 NONE = Channels()
 
 
-def signal(name: str, unit: str = "1", size: int | str = 1) -> Channels:
+def signal(name: str, unit: str = "1", size: int | str = 1, *, many: bool = False) -> Channels:
     """Return a channel of inputs or outputs: `signal("torque", unit="N·m")`.
 
     Args:
         name: name by which methods and scenes refer to it.
         unit: unit; "" fits every unit. `N*m` and `m/s^2` are read as `N·m` and `m/s²`.
         size: how many numbers. A letter, such as "n", stands for any number, the same wherever the class uses it.
+        many: whether it takes all signals that remain of a scene's `inputs`, as one array; for the last input.
     """
-    return Channels((Channel(name, spelled_unit(unit), size),))
+    return Channels((Channel(name, spelled_unit(unit), size, many),))
 
 
 def real(name: str, size: int | str = 1) -> Channels:
-    """Return states, or memory, of `size` numbers under one name."""
+    """Return states, or memory, of `size` numbers under one name; "3n" stands for three times "n"."""
     return Channels((Channel(name, "", size),))
 
 

@@ -9,19 +9,13 @@ import numpy as np
 
 from pysim.elements.block import Controller, controller
 from pysim.elements.channels import real, signal
+from pysim.elements.gains import Gain, gain_of
 from pysim.elements.rows import array_of_rows
 from pysim.elements.units import FORCE_UNITS, check_tracking_units
 from pysim.errors import PysimError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-Gain = float | tuple[float, ...]
-
-
-def _gain(gain: Gain) -> Any:
-    """Return a gain as a factor of numbers: one for all, or one for each."""
-    return np.array(gain, float) if isinstance(gain, tuple) else gain
 
 
 @controller("pd")
@@ -39,7 +33,7 @@ class ProportionalDerivative(Controller):
 
     def output(self, inputs: Any) -> Any:
         error = inputs.reference - inputs.q
-        return _gain(self.kp) * error - _gain(self.kd) * inputs.v
+        return gain_of("kp", self.kp, error) * error - gain_of("kd", self.kd, error) * inputs.v
 
     def units(self, inputs: Mapping[str, str]) -> Mapping[str, str]:
         check_tracking_units(inputs)
@@ -48,39 +42,44 @@ class ProportionalDerivative(Controller):
 
 @controller("pid")
 class PID(Controller):
-    """Proportional-integral-derivative control of one coordinate, with a filtered derivative and anti-windup.
+    """Proportional-integral-derivative control with a filtered derivative and anti-windup, number by number.
 
     u = kp e + ki I − kd D, D = N s/(s + N) q, e = reference − q; the output is u within ± limit, and
     I' = e + back_calculation (output − u) [Åström and Hägglund 1995, section 3.5].
     """
 
-    inputs = signal("reference", unit="") * signal("q", unit="")
-    outputs = signal("force", unit="")
-    states = real("integral") * real("filtered")
-    kp: float  # [N/m or N·m/rad]
-    ki: float = 0.0  # [N/(m·s) or N·m/(rad·s)]
-    kd: float = 0.0  # [N·s/m or N·m·s/rad]
-    filter: float = 100.0  # [rad/s], N
-    limit: float = math.inf  # [N or N·m]
-    back_calculation: float = 0.0  # [m·s/N or rad·s/(N·m) per s]
+    inputs = signal("reference", unit="", size="n") * signal("q", unit="", size="n")
+    outputs = signal("force", unit="", size="n")
+    states = real("integral", size="n") * real("filtered", size="n")
+    kp: Gain  # [N/m or N·m/rad]
+    ki: Gain = 0.0  # [N/(m·s) or N·m/(rad·s)]
+    kd: Gain = 0.0  # [N·s/m or N·m·s/rad]
+    filter: Gain = 100.0  # [rad/s], N
+    limit: Gain = math.inf  # [N or N·m]
+    back_calculation: Gain = 0.0  # [m·s/N or rad·s/(N·m) per s]
 
     def initial(self, inputs: Any) -> Any:
         return 0.0, inputs.q
 
+    def _gain(self, name: str, inputs: Any) -> Any:
+        return gain_of(name, getattr(self, name), inputs.q)
+
     def _force(self, inputs: Any, integral: Any, filtered: Any) -> Any:
-        rate = self.filter * (inputs.q - filtered)
-        return self.kp * (inputs.reference - inputs.q) + self.ki * integral - self.kd * rate
+        kp, ki, kd = (self._gain(name, inputs) for name in ("kp", "ki", "kd"))
+        rate = self._gain("filter", inputs) * (inputs.q - filtered)
+        return kp * (inputs.reference - inputs.q) + ki * integral - kd * rate
 
     def output(self, inputs: Any, integral: Any, filtered: Any) -> Any:
-        force = self._force(inputs, integral, filtered)
-        if math.isinf(self.limit):
+        force, limit = self._force(inputs, integral, filtered), self._gain("limit", inputs)
+        if isinstance(limit, float) and math.isinf(limit):
             return force
-        return np.clip(force, -self.limit, self.limit)
+        return np.clip(force, -limit, limit)
 
     def state_rate(self, inputs: Any, integral: Any, filtered: Any) -> Any:
         excess = self.output(inputs, integral, filtered) - self._force(inputs, integral, filtered)
         error = inputs.reference - inputs.q
-        return error + self.back_calculation * excess, self.filter * (inputs.q - filtered)
+        lag = self._gain("filter", inputs) * (inputs.q - filtered)
+        return error + self._gain("back_calculation", inputs) * excess, lag
 
     def units(self, inputs: Mapping[str, str]) -> Mapping[str, str]:
         check_tracking_units(inputs)
@@ -108,10 +107,11 @@ class TrajectoryFollower(Controller):
     damping: Gain = 0.0  # [N·s/m or N·m·s/rad]
 
     def output(self, inputs: Any) -> Any:
-        back = _gain(self.kp) * (inputs.reference - inputs.q)
-        back = back + _gain(self.kd) * (inputs.reference_rate - inputs.v)
-        ahead = _gain(self.inertia) * inputs.reference_acceleration
-        return back + ahead + _gain(self.damping) * inputs.reference_rate
+        q = inputs.q
+        back = gain_of("kp", self.kp, q) * (inputs.reference - q)
+        back = back + gain_of("kd", self.kd, q) * (inputs.reference_rate - inputs.v)
+        ahead = gain_of("inertia", self.inertia, q) * inputs.reference_acceleration
+        return back + ahead + gain_of("damping", self.damping, q) * inputs.reference_rate
 
     def units(self, inputs: Mapping[str, str]) -> Mapping[str, str]:
         check_tracking_units(inputs)
@@ -149,7 +149,8 @@ class ComputedTorque(Controller):
 
     def output(self, inputs: Any, dynamics: Any) -> Any:
         error, rate = inputs.reference - inputs.q, inputs.reference_rate - inputs.v
-        a = inputs.reference_acceleration + _gain(self.kd) * rate + _gain(self.kp) * error
+        kp, kd = gain_of("kp", self.kp, error), gain_of("kd", self.kd, error)
+        a = inputs.reference_acceleration + kd * rate + kp * error
         return dynamics.inverse(a)
 
     def units(self, inputs: Mapping[str, str]) -> Mapping[str, str]:
@@ -165,6 +166,9 @@ class StateFeedback(Controller):
     outputs = signal("force", unit="", size="m")
     gain: tuple[tuple[float, ...], ...]  # K, row by row
     target: tuple[float, ...] = ()  # of q, then v; 0 by default
+
+    def sizes(self) -> Mapping[str, int]:
+        return {"m": len(self.gain)}
 
     def output(self, inputs: Any) -> Any:
         x = np.hstack([np.asarray(values, object) for values in (inputs.q, inputs.v)])

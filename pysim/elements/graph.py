@@ -38,6 +38,7 @@ from pysim.elements.graph_types import (
     WorkTerm,
 )
 from pysim.elements.noise import Noise
+from pysim.elements.number_names import AXES_OF, place_of_name
 from pysim.elements.powers import MeasuredElements, Powers
 from pysim.elements.quantities import Twist, Wrench
 from pysim.elements.signal_derivatives import SignalDerivatives
@@ -93,6 +94,7 @@ class GraphBuilder:
         gravity: of the world [m/s²].
         measured: elements outside the graph whose power is measured, or whose work is integrated.
         seed: of the random numbers.
+        velocity_names: of the mechanism's velocities, by which numbers of a signal are selected.
     """
 
     def __init__(
@@ -105,7 +107,9 @@ class GraphBuilder:
         gravity: Sequence[float],
         measured: MeasuredElements | None = None,
         seed: int = 0,
+        velocity_names: Sequence[str] = (),
     ) -> None:
+        self.velocity_names = tuple(velocity_names)
         self.blocks = {block.name: block for block in blocks}
         self.ports, self.driven, self.groups, self.nv = ports, driven, groups, nv
         self.gravity, self.seed = gravity, seed
@@ -114,6 +118,7 @@ class GraphBuilder:
         self._values: dict[str, _Values] = {}
         self._open: list[str] = []  # blocks being evaluated
         self._open_units: list[str] = []  # blocks whose units are being determined
+        self._open_labels: list[str] = []  # blocks whose names of numbers are being determined
         self._state_places: dict[tuple[str, str], list[int]] = {}
         self._start: list[float] = []
         self._efforts: dict[int, list[int]] = {}  # of driven ports
@@ -157,7 +162,8 @@ class GraphBuilder:
         start = dict(block.plugin.start()) if hasattr(block.plugin, "start") else {}
         for channel in channels:
             values = np.atleast_1d(np.asarray(start.get(channel.name, 0.0), float))
-            size = channel.size if isinstance(channel.size, int) else self._size_of_inputs(block)
+            is_fixed = isinstance(channel.size, int)
+            size = channel.numbers(1 if is_fixed else self._size_of_inputs(block))
             if values.shape not in {(1,), (size,)}:
                 where = method_place(block.plugin, "start")
                 given = " × ".join(map(str, values.shape))
@@ -170,19 +176,32 @@ class GraphBuilder:
 
     def _size_of_inputs(self, block: GraphBlock) -> int:
         """Return the size that a letter stands for in a block with states: that of its first input."""
-        sizes = [self._size_of_signal(block, name) for name in block.inputs[:1]]
-        return sizes[0] if sizes else max(1, len(block.coordinates))
+        own = list(_connected(block))
+        if not own:
+            return max(1, len(block.coordinates))
+        return self._size_of_input(block, own[0][0])
+
+    def _size_of_input(self, block: GraphBlock, channel: Channel) -> int:
+        """Return how many numbers the signals have that an input of a block reads."""
+        return sum(self._size_of_signal(block, k) for own, k in _connected(block) if own is channel)
 
     def _size_of_signal(self, block: GraphBlock, name: str) -> int:
-        if _without_index(name)[1] is not None:
+        name, index = self._selected(name)
+        if index is not None:
             return 1
         other, channel = self._find(block, name)
         if isinstance(channel.size, int) and other.plugin is not None:
             return channel.size
         if other.plugin is None:
             return other.size
+        given = other.plugin.sizes().get(channel.size)
+        if given is not None:
+            return int(given)
         if other.kind == "sensor" and other.coordinates:
             return len(other.coordinates)
+        for declared, _ in _connected(other):
+            if declared.size == channel.size:
+                return self._size_of_input(other, declared)
         if other.inputs:
             return self._size_of_inputs(other)
         return len(
@@ -256,9 +275,12 @@ class GraphBuilder:
         """Return the size of an output of a sampled block: its own, that of inputs, or what a call returns."""
         if isinstance(channel.size, int):
             return channel.size
-        for declared, name in zip(type(block.plugin).inputs, block.inputs, strict=False):
+        given = block.plugin.sizes().get(channel.size)
+        if given is not None:
+            return int(given)
+        for declared, _ in _connected(block):
             if declared.size == channel.size:
-                return self._size_of_signal(block, name)
+                return self._size_of_input(block, declared)
         if isinstance(block.plugin, CallbackController):
             problem = (
                 f"the output {channel.name!r} has the size {channel.size!r}, which no input has"
@@ -300,8 +322,10 @@ class GraphBuilder:
 
     def _units_of_inputs(self, block: GraphBlock) -> dict[str, str]:
         _check_inputs(block)
-        names = [c.name for c in type(block.plugin).inputs]
-        return {k: self._unit_of(block, name) for k, name in zip(names, block.inputs, strict=True)}
+        found: dict[str, list[str]] = {}
+        for channel, name in _connected(block):
+            found.setdefault(channel.name, []).append(self._unit_of(block, name))
+        return {name: _common(units) for name, units in found.items()}
 
     def _unit_of(self, block: GraphBlock, name: str) -> str:
         other, channel = self._find(block, name)
@@ -319,7 +343,7 @@ class GraphBuilder:
         Raises:
             SceneError: there is none.
         """
-        name, _ = _without_index(name)
+        name, _ = self._selected(name)
         owner, channel = (name, "") if name in self.blocks else _split(name)
         other = self.blocks.get(owner)
         known = self._known_names()
@@ -347,8 +371,72 @@ class GraphBuilder:
         if not channel:
             problem = f"{block.label}: {name!r} has several outputs; write one of {has}"
         else:
-            problem = f"{block.label}: {owner!r} has no output {channel!r}; write one of {has}"
+            problem = f"{block.label}: {owner!r} has no output {channel!r}"
+            numbers = self._labels(other, channels[0]) if len(channels) == 1 else ()
+            guess = did_you_mean(channel, numbers) if numbers else ""
+            problem += guess or f"; write one of {has}"
         raise SceneError(block.where, problem)
+
+    def _selected(self, name: str) -> tuple[str, int | None]:
+        """Return a signal's name without the index or the name of a number behind it, and the number's index.
+
+        Numbers are named by coordinates and velocities, `arm.q.elbow`, or by axes, `imu.acceleration.z`.
+        """
+        base, index = _without_index(name)
+        if index is not None or base in self.blocks:
+            return base, index
+        owners = [own for own in self.blocks if base.startswith(f"{own}.")]
+        for owner in sorted(owners, key=len, reverse=True):
+            block, rest = self.blocks[owner], base[len(owner) + 1 :]
+            if block.plugin is None or rest in _readable_names(block):
+                continue
+            outputs = list(type(block.plugin).outputs)
+            for channel in outputs:
+                alone = len(outputs) == 1
+                part = rest.removeprefix(f"{channel.name}.")
+                if not alone and part == rest:
+                    continue
+                found = place_of_name(part, self._labels(block, channel), owner)
+                if found is not None:
+                    return (owner if alone else f"{owner}.{channel.name}"), found
+        return base, None
+
+    def _labels(self, block: GraphBlock, channel: Channel) -> tuple[str, ...]:
+        """Return the names of the numbers of an output; none if they have no names."""
+        if block.plugin is None or block.name in self._open_labels:
+            return ()
+        if isinstance(channel.size, int):
+            return AXES_OF.get(channel.size, ()) if block.kind == "sensor" else ()
+        if block.kind == "sensor" and block.coordinates:
+            return tuple(place.name for place in block.coordinates)
+        if block.kind == "controller" and "dynamics" in _argument_names(block.plugin, "output"):
+            return self.velocity_names
+        self._open_labels.append(block.name)
+        try:
+            return self._labels_of_inputs(block, channel)
+        finally:
+            self._open_labels.pop()
+
+    def _labels_of_inputs(self, block: GraphBlock, channel: Channel) -> tuple[str, ...]:
+        """Return the names of the numbers of the first input that has as many numbers as an output."""
+        for declared, name in _connected(block):
+            if declared.size != channel.size:
+                continue
+            if not declared.many:
+                return self._labels_of_signal(block, name)
+            names: list[str] = []
+            for own, signal in _connected(block):
+                if own is declared:
+                    size = self._size_of_signal(block, signal)
+                    alone = (signal,) if size == 1 else ("",) * size
+                    names += self._labels_of_signal(block, signal) or alone
+            return tuple(names)
+        return ()
+
+    def _labels_of_signal(self, block: GraphBlock, name: str) -> tuple[str, ...]:
+        base, index = self._selected(name)
+        labels = self._labels(*self._find(block, base))
+        return labels if index is None else labels[index : index + 1]
 
     def _known_names(self) -> list[str]:
         found = []
@@ -385,7 +473,7 @@ class GraphBuilder:
 
     def _indexed(self, block: GraphBlock, name: str, numbers: list[int]) -> list[int]:
         """Return the number that an index in brackets after a name selects, all without one."""
-        index = _without_index(name)[1]
+        index = self._selected(name)[1]
         if index is None:
             return numbers
         if index >= len(numbers):
@@ -415,12 +503,16 @@ class GraphBuilder:
         declared: Channels = type(block.plugin).inputs
         sizes: dict[str, int] = {}
         found = {}
-        for channel, name in zip(declared, block.inputs, strict=True):
-            nodes = self.signal(block, name, channel.unit, f"the input {channel.name!r}")
+        for channel in declared:
+            names = [name for own, name in _connected(block) if own is channel]
+            nodes: list[int] = []
+            for name in names:
+                nodes += self.signal(block, name, channel.unit, f"the input {channel.name!r}")
             wanted = channel.size if isinstance(channel.size, int) else sizes.get(channel.size)
             if wanted is not None and len(nodes) != wanted:
+                given = ", ".join(map(repr, names))
                 problem = f"{block.label}: the input {channel.name!r} needs {_numbers(wanted)}"
-                problem = f"{problem}, but {name!r} has {len(nodes)}"
+                problem = f"{problem}, but {given} has {len(nodes)}"
                 raise SceneError(block.where, f"{problem}; connect a signal of that size")
             if isinstance(channel.size, str):
                 sizes[channel.size] = len(nodes)
@@ -473,7 +565,7 @@ class GraphBuilder:
         if name == "noise":
             return Noise(block, method, self.symbols, self.random_key)
         if name == "gravity":
-            return np.array(self.gravity, float)
+            return self._gravity(block)
         if name in ("power", "energy"):
             return self._of_element(block, name)
         if name in ("q", "v", "a"):
@@ -498,6 +590,21 @@ class GraphBuilder:
             return Twist(x[:3], x[3:])
         x = self.symbols.numbers(SignalSource.port_acceleration, 6 * block.port, 6)
         return Twist(x[:3], x[3:])
+
+    def _gravity(self, block: GraphBlock) -> Any:
+        """Return gravity (3,) [m/s²], for a sensor in the axes of the frame that it measures against.
+
+        Raises:
+            SceneError: that frame moves.
+        """
+        gravity = np.array(self.gravity, float)
+        port = None if block.port is None else self.ports[block.port]
+        if port is None or is_path(port):
+            return gravity
+        if port.a >= 0:
+            problem = f"{block.label}: reads gravity, but is relative to a body that moves"
+            raise SceneError(block.where, f"{problem}; leave out relative_to")
+        return np.asarray(port.at_a, float)[:3, :3].T @ gravity
 
     def _of_element(self, block: GraphBlock, name: str) -> Any:
         """Return the power or the energy of the element that a sensor measures."""
@@ -1211,16 +1318,33 @@ def _numbers(count: int) -> str:
     return "1 number" if count == 1 else f"{count} numbers"
 
 
+def _connected(block: GraphBlock) -> Iterator[tuple[Channel, str]]:
+    """Yield the inputs of a block with the signals that they read; the last may read many."""
+    declared = list(type(block.plugin).inputs)
+    for k, name in enumerate(block.inputs):
+        if k < len(declared) or (declared and declared[-1].many):
+            yield declared[min(k, len(declared) - 1)], name
+
+
+def _readable_names(block: GraphBlock) -> set[str]:
+    """Return what is read of a block under a name of its own: outputs, states, derivatives of sources."""
+    names = {channel.name for channel in (*type(block.plugin).outputs, *_kept_by(block.plugin))}
+    return names | set(TIME_DERIVATIVES if block.kind == "signal" else ())
+
+
 def _check_inputs(block: GraphBlock) -> None:
     """Reject a block that does not name one signal for each of its inputs."""
-    names, count = type(block.plugin).inputs.names, len(block.inputs)
-    if count == len(names):
+    declared = list(type(block.plugin).inputs)
+    names, count = [channel.name for channel in declared], len(block.inputs)
+    takes_many = bool(declared) and declared[-1].many
+    if count == len(names) or (takes_many and count > len(names)):
         return
     given = "1 signal" if count == 1 else f"{count} signals"
     if not names:
         raise SceneError(block.where, f"{block.label}: has no inputs, got {given}; remove inputs")
     problem = f"{block.label}: has the inputs {', '.join(names)}, got {given}"
-    raise SceneError(block.where, f"{problem}; name one signal for each")
+    remedy = "name one signal or more" if takes_many else "name one signal for each"
+    raise SceneError(block.where, f"{problem}; {remedy}")
 
 
 def _loop_error(members: Sequence[GraphBlock]) -> SceneError:

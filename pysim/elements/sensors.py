@@ -56,6 +56,22 @@ class PoseSensor(Sensor):
         return pose.p, quaternion(np.array(pose.rotation, object))
 
 
+@sensor("up")
+class Up(Sensor):
+    """Direction against gravity, a unit vector in the axes of a frame; (0, 0, 1) where the frame is upright."""
+
+    outputs = signal("up", unit="1", size=3)
+
+    def measure(self, pose: Pose, gravity: Any) -> Any:
+        size = float(np.linalg.norm(gravity))
+        if size == 0:
+            problem = "the scene has no gravity, and no direction is up"
+            raise PysimError(
+                "gravity", f"{problem}; set gravity, or read the orientation of a pose"
+            )
+        return np.array(pose.rotation, object).T @ (-np.asarray(gravity, float) / size)
+
+
 @sensor("twist")
 class TwistSensor(Sensor):
     """Velocity of a frame's origin and its angular velocity, in the axes of the frame or of that it is relative to."""

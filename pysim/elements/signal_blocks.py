@@ -8,6 +8,7 @@ import numpy as np
 
 from pysim.elements.block import Controller, controller
 from pysim.elements.channels import real, signal
+from pysim.elements.rows import array_of_rows
 from pysim.errors import PysimError
 
 if TYPE_CHECKING:
@@ -78,6 +79,52 @@ class Sum(Controller):
 
     def units(self, inputs: Mapping[str, str]) -> Mapping[str, str]:
         return {"value": inputs["first"] if inputs["first"] == inputs["second"] else ""}
+
+
+@controller("join")
+class Join(Controller):
+    """Numbers of several signals, one after the other, as one signal."""
+
+    inputs = signal("values", unit="", size="n", many=True)
+    outputs = signal("value", unit="", size="n")
+
+    def output(self, inputs: Any) -> Any:
+        return inputs.values
+
+    def units(self, inputs: Mapping[str, str]) -> Mapping[str, str]:
+        return {"value": inputs["values"]}
+
+
+@controller("matrix")
+class MatrixGain(Controller):
+    """Matrix times a signal, plus an offset: y = M x + offset."""
+
+    inputs = signal("value", unit="", size="n")
+    outputs = signal("value", unit="", size="m")
+    matrix: Matrix  # M, row by row
+    offset: tuple[float, ...] = ()  # 0 by default
+    unit: str = ""  # of the output; "" fits every unit
+
+    def __post_init__(self) -> None:
+        if array_of_rows("matrix", self.matrix).size == 0:
+            raise PysimError("matrix", "has no numbers; write it row by row")
+        if self.offset and len(self.offset) != len(self.matrix):
+            problem = (
+                f"must have one number for each row, got {len(self.offset)} for {len(self.matrix)}"
+            )
+            raise PysimError("offset", f"{problem}; write as many")
+
+    def sizes(self) -> Mapping[str, int]:
+        return {"m": len(self.matrix)}
+
+    def output(self, inputs: Any) -> Any:
+        x = _array(inputs.value)
+        M = array_of_rows("matrix", self.matrix, len(x), "one for each number of the signal")
+        y = M @ x + (np.array(self.offset) if self.offset else 0.0)
+        return y[0] if len(y) == 1 else y
+
+    def units(self, inputs: Mapping[str, str]) -> Mapping[str, str]:  # noqa: ARG002, as of the base class
+        return {"value": self.unit}
 
 
 @controller("saturation")
@@ -189,29 +236,26 @@ class Relay(Controller):
 
 
 @controller("delay")
-class Delay(Controller):
+class Delay(_SameUnit):
     """Signal of a number of periods before, and at the start its first value; it needs a `period`."""
 
-    inputs = signal("value", unit="")
-    outputs = signal("value", unit="")
     periods: int = 1
 
     def __post_init__(self) -> None:
         if self.periods < 1:
             raise PysimError("periods", f"must be 1 or more, got {self.periods}; change it")
-        vars(self)["memory"] = real("past", size=self.periods)
+        vars(self)["memory"] = real("past", size=f"{self.periods}n")  # the oldest first
 
     def initial(self, inputs: Any) -> Any:
-        return inputs.value
+        return [*_array(inputs.value)] * self.periods
 
     def output(self, past: Any) -> Any:
-        return _array(past)[0]
+        past = _array(past)
+        return past[: len(past) // self.periods]
 
     def update(self, inputs: Any, past: Any) -> Any:
-        return [*_array(past)[1:], inputs.value]
-
-    def units(self, inputs: Mapping[str, str]) -> Mapping[str, str]:
-        return {"value": inputs["value"]}
+        values = _array(inputs.value)
+        return [*_array(past)[len(values) :], *values]
 
 
 @controller("transfer_function")
@@ -286,6 +330,9 @@ class StateSpace(Controller):
         vars(self)["states"] = real("x", size=n)
         if not self.D:  # without the input, so that the block breaks an algebraic loop
             vars(self)["output"] = self._of_states
+
+    def sizes(self) -> Mapping[str, int]:
+        return {"m": len(self.C)}
 
     def start(self) -> Mapping[str, Any]:
         return {"x": self.x0} if self.x0 else {}

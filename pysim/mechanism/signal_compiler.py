@@ -100,6 +100,7 @@ def compile_signals(
         model.gravity.tolist(),
         measured,
         spec.settings.seed,
+        model.velocity_names,
     )
     compiled = graph.compile()
     if contacts is None:

@@ -35,6 +35,7 @@ SHARE = 1e-2  # of energy and work: a smaller change is not reported
 LARGE = 0.3  # of energy and work: a larger change is no error of a step that resolves the motion
 FALLS = 0.75  # of a change, to which halved steps reduce it at least
 MOST_STEPS = 1_000_000  # of a run that is repeated
+ROUNDING = 1e-10  # of the energy: a smaller change may be rounding, as where a controller holds a mechanism still
 
 
 @dataclass(frozen=True)
@@ -68,6 +69,8 @@ def balance_change(scene: Scene, trajectory: Trajectory, steps: int) -> BalanceC
         )
         exchanged = sum(np.abs(x[:rows]).max() for x in trajectory.work.values())
         until = int(change.argmax())
+        if change[until] <= ROUNDING * np.abs(energy[:rows]).max():
+            return None
         share = change[until] / (scale + exchanged)
         if not share > SHARE:
             return None

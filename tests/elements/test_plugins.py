@@ -69,7 +69,9 @@ def test_rounding_remainders_and_tables_run_in_the_engine(tmp_path):
             saw = np.mod(x, 0.25) + 2 * np.round(3 * x) + np.floor(x) * np.trunc(2 * x)
             return (saw + np.interp(x, xp, fp),)
 
-    model = scene_of(tmp_path, BODY + HEAD + 'type = "cogging"\ncoordinates = ["mass slide"]\n').model
+    model = scene_of(
+        tmp_path, BODY + HEAD + 'type = "cogging"\ncoordinates = ["mass slide"]\n'
+    ).model
     q = np.random.default_rng(5).uniform(-3, 3, (37, 2))
     x = q[:, 0]
     expected = np.mod(x, 0.25) + 2 * np.round(3 * x) + np.floor(x) * np.trunc(2 * x)

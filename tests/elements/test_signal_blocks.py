@@ -74,6 +74,62 @@ def test_a_delay_holds_the_signal_of_periods_before(tmp_path, count):
     np.testing.assert_array_equal(y[:count], x[0])
 
 
+def vector(folder, block, **keys):
+    """Return a run of a block that reads three sines, as one signal, and its output."""
+    text = mass(1.0)
+    for k, name in enumerate("abc"):
+        wave = {"amplitude": 1.0 + k, "frequency": 2.0 + k, "offset": 0.5 * k}
+        text += table("signal", name=name, type="sine", **wave)
+    text += table("controller", name="x", type="join", inputs=["a", "b", "c"])
+    text += table("controller", name="y", inputs=["x"], **block)
+    run = pysim.simulate(scene_of(folder, text + simulation(duration=2.0, interval=0.05, **keys)))
+    return run, run.signals["x"], run.signals["y"]
+
+
+def test_join_puts_numbers_and_lists_in_one_signal(tmp_path):
+    run, x, _ = vector(tmp_path, {"type": "gain", "gain": 1.0})
+    t = run.t[:, None]
+    k = np.arange(3)
+    np.testing.assert_allclose(x, 0.5 * k + (1 + k) * np.sin((2 + k) * t), atol=1e-13)
+    text = mass(1.0) + constant("p", [1.0, 2.0]) + constant("q", 3.0)
+    text += table("controller", name="y", type="join", inputs=["p", "q", "p[1]", "p"])
+    text += table("controller", name="slow", type="low_pass", inputs=["y"], time_constant=0.1)
+    run = pysim.simulate(scene_of(tmp_path, text + simulation()))
+    np.testing.assert_array_equal(run.signals["y"], np.tile([1, 2, 3, 2, 1, 2], (len(run), 1)))
+    np.testing.assert_allclose(run.signals["slow"], run.signals["y"], atol=1e-15)
+
+
+@pytest.mark.parametrize("period", [None, 0.05])
+def test_a_matrix_times_a_signal(tmp_path, period):
+    M, b = np.array([[1.0, -2.0, 0.5], [0.0, 3.0, -1.0]]), np.array([0.25, -4.0])
+    keys = {} if period is None else {"period": period}
+    block = {"type": "matrix", "matrix": M.tolist(), "offset": b.tolist(), **keys}
+    _, x, y = vector(tmp_path, block)
+    np.testing.assert_allclose(y, x @ M.T + b, atol=1e-13)
+    _, x, y = vector(tmp_path, {"type": "matrix", "matrix": M[:1].tolist()})
+    np.testing.assert_allclose(y, x @ M[:1].T, atol=1e-13)
+
+
+def test_a_block_with_states_reads_a_signal_of_another_size(tmp_path):
+    """A low-pass of a matrix' two numbers of three; its states are as many as it reads."""
+    text = mass(1.0) + constant("x", [1.0, 2.0, 3.0])
+    M = [[1.0, 0.0, 1.0], [0.0, 2.0, 0.0]]
+    text += table("controller", name="y", type="matrix", inputs=["x"], matrix=M)
+    text += table("controller", name="z", type="low_pass", inputs=["y"], time_constant=0.1)
+    text += table("controller", name="d", type="delay", inputs=["y"], periods=2, period=0.1)
+    run = pysim.simulate(scene_of(tmp_path, text + simulation()))
+    for name in ("z", "d"):
+        np.testing.assert_allclose(run.signals[name], np.tile([4.0, 4.0], (len(run), 1)))
+
+
+@pytest.mark.parametrize("count", [1, 3])
+def test_a_delay_holds_every_number_of_a_signal(tmp_path, count):
+    run, x, y = vector(tmp_path, {"type": "delay", "periods": count, "period": 0.05})
+    np.testing.assert_array_equal(y[count:], x[:-count])
+    np.testing.assert_array_equal(y[:count], np.tile(x[0], (count, 1)))
+    assert run.signals["y.past"].shape == (len(run), 3 * count)
+
+
 def test_the_transfer_function_of_the_library(tmp_path):
     case = Case("transfer_function")
     s = case.setup
@@ -144,6 +200,18 @@ BAD = [
     (
         {"type": "state_space", "A": [[1.0, 2.0]], "B": [[1.0]], "C": [[1.0]]},
         "A: must have 1 rows of 1 numbers; write the matrix row by row",
+    ),
+    (
+        {"type": "matrix", "matrix": [[1.0, 2.0], [1.0]]},
+        "matrix: row 2 has 1 number, and must have 2, as the first row has; give every row 2 numbers",
+    ),
+    (
+        {"type": "matrix", "matrix": [[1.0, 2.0]]},
+        "matrix: row 1 has 2 numbers, and must have 1, one for each number of the signal; give every row 1 number",
+    ),
+    (
+        {"type": "matrix", "matrix": [[1.0]], "offset": [1.0, 2.0]},
+        "offset: must have one number for each row, got 2 for 1; write as many",
     ),
 ]
 
