@@ -28,14 +28,25 @@ void check_rows(const py::array& a, const char* name) {
   }
 }
 
+/// Rejects faces that name other vertices than those that there are, which kernels do not check.
+void check_faces(const Faces& faces, py::ssize_t vertices) {
+  check_rows(faces, "faces");
+  if (vertices < 0) throw std::invalid_argument("vertices must be 0 or more");
+  const auto most = static_cast<std::size_t>(vertices);
+  const auto* const indices = faces.data();
+  bool outside = false;
+  for (py::ssize_t i = 0; i < faces.size(); ++i) outside |= static_cast<std::size_t>(indices[i]) >= most;
+  if (outside)
+    throw std::invalid_argument("faces must name vertices from 0 to " + std::to_string(vertices - 1));
+}
+
 engine::MeshView view(const Numbers& vertices, const Faces& faces, const Numbers& origin) {
   check_rows(vertices, "vertices");
-  check_rows(faces, "faces");
+  check_faces(faces, vertices.shape(0));
   if (origin.size() != 3) throw std::invalid_argument("origin must have shape (3,)");
   return {vertices.data(), faces.data(), faces.shape(0), origin.data()};
 }
 
-/// Faces are not checked by the integrals: call surface_faults first.
 Numbers mesh_moments(const Numbers& vertices, const Faces& faces, const Numbers& origin, bool sheet) {
   const auto mesh = view(vertices, faces, origin);
   Numbers sums(10);
@@ -69,7 +80,7 @@ Numbers mesh_derivatives(
 Numbers mesh_gradient(const Numbers& vertices, const Faces& faces, const Numbers& weights) {
   const double origin[3] = {0, 0, 0};
   check_rows(vertices, "vertices");
-  check_rows(faces, "faces");
+  check_faces(faces, vertices.shape(0));
   if (weights.size() != 10) throw std::invalid_argument("weights must have shape (10,)");
   const engine::MeshView mesh = {vertices.data(), faces.data(), faces.shape(0), origin};
   Numbers rows = zeros(py::make_tuple(vertices.shape(0), 3));
@@ -84,6 +95,7 @@ Numbers mesh_gradient(const Numbers& vertices, const Faces& faces, const Numbers
 
 engine::SurfaceFaults surface_faults(const Faces& faces, py::ssize_t vertices) {
   check_rows(faces, "faces");
+  if (vertices < 0) throw std::invalid_argument("vertices must be 0 or more");
   engine::SurfaceFaults faults;
   const auto* indices = faces.data();
   const auto count = faces.shape(0);
@@ -94,10 +106,9 @@ engine::SurfaceFaults surface_faults(const Faces& faces, py::ssize_t vertices) {
   return faults;
 }
 
-/// Faces are not checked, as in the integrals.
 engine::Crossings find_crossings(const Numbers& vertices, const Faces& faces) {
   check_rows(vertices, "vertices");
-  check_rows(faces, "faces");
+  check_faces(faces, vertices.shape(0));
   engine::Crossings found;
   const auto* points = vertices.data();
   const auto* indices = faces.data();
@@ -110,7 +121,7 @@ engine::Crossings find_crossings(const Numbers& vertices, const Faces& faces) {
 }
 
 py::tuple label_shells(const Faces& faces, py::ssize_t vertices) {
-  check_rows(faces, "faces");
+  check_faces(faces, vertices);
   const auto count = faces.shape(0);
   Faces shells(count);
   const auto* indices = faces.data();
