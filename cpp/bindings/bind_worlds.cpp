@@ -75,6 +75,7 @@ class EngineWorlds {
       n.points = memory.points;
     } else {
       n.scheme = engine::solver_numbers(integrator_, model.nv(), model.rows());
+      n.pivots = model.rows() > 0 ? 2 * model.rows() + 2 : 0;
     }
     parts_.visit(Allocation{*this});
     Allocation{*this}("report", parts_.report, n.points * stepping::ContactReport::numbers);
@@ -451,6 +452,7 @@ class EngineWorlds {
 
   /// Predictions and carried momenta begin anew; counts stay. Contacts keep what they remember.
   void restart_scheme(std::ptrdiff_t world) const {
+    std::fill_n(parts_.pivots + world * parts_.sizes.pivots, parts_.sizes.pivots, 0.0);
     double* const numbers = parts_.scheme + world * parts_.sizes.scheme;
     if (is_convex_) {
       const auto memory = contacts_->memory();

@@ -78,6 +78,8 @@ struct AdvanceWorlds {
     const WorldLanes<S> lanes = pack.load_all(at.model, call.worlds, at.w);
     const int carried = call.worlds.sizes.scheme;
     S* const memory = carried == 0 ? nullptr : pack.load(call.worlds.scheme, carried, at.w);
+    const int rows = call.worlds.sizes.pivots;
+    S* const pivots = rows == 0 ? nullptr : pack.load(call.worlds.pivots, rows, at.w);
     const stepping::System<S> system = {at.model,
                                         *batch.actuation,
                                         at.w,
@@ -92,10 +94,15 @@ struct AdvanceWorlds {
       bool jumped[S::width];
       for (int k = 0; k < S::width; ++k) jumped[k] = call.worlds.jumped[pack.world(k)] != 0;
       steps.mark_jumps(stepping::lanes_of<S>(jumped));
+      if (pivots != nullptr) steps.dependence().load(pivots);
       stepping::PackAdvance<S, decltype(steps)> advance(call, at.first, steps);
       advance.run(DueBlocks<S>{system, lanes, steps.workspace()},
                   RowInputs<S>{call, at.first, lanes},
                   StateRows<S>{call, at.first, lanes});
+      if (pivots != nullptr) {
+        steps.dependence().store(pivots);
+        pack.save(pivots, rows, call.worlds.pivots);
+      }
       const auto left = steps.jumps();
       for (int k = 0; k < S::width; ++k) call.worlds.jumped[pack.world(k)] = simd::lane(left, k) ? 1 : 0;
     });

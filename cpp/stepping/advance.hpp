@@ -124,8 +124,13 @@ class SchemeSteps {
       jumped_ = jumped_ & !wanted;
     }
     begin_trial(same);
+    Workspace<S> w = inner_.workspace;
+    const auto before = dependence_.copy(w);
+    System<S> trial = inner_;
+    trial.workspace = w;
     auto good = wanted;
-    good &= constrained_step<Scheme, S>(inner_, q_, v_, system_.loop_q, time, h, next_q_, next_v_);
+    good &= constrained_step<Scheme, S>(trial, q_, v_, system_.loop_q, time, h, next_q_, next_v_);
+    dependence_.keep(!wanted, before);
     good &= finite(system_.model, static_cast<const S*>(next_q_), static_cast<const S*>(next_v_)) &
             finite_states(inner_);
     keep_solver_state(system_, inner_, wanted, good);
@@ -139,6 +144,9 @@ class SchemeSteps {
   /// Held numbers of the signals change after the last step in these worlds.
   void mark_jumps(simd::Mask<S> worlds) { jumped_ |= worlds; }
   simd::Mask<S> jumps() const { return jumped_; }
+
+  /// What the steps have found of the rows that depend on others.
+  constraints::Dependence<S>& dependence() { return dependence_; }
 
   /// Memory behind what the steps hold.
   const Workspace<S>& workspace() const { return inner_.workspace; }

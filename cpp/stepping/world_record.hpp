@@ -29,6 +29,7 @@ struct WorldSizes {
   int scheme;   ///< counts, predictions, carried momenta, deflections of coordinates
   int signals;  ///< states of elements, held outputs, inputs, delays, the noise key, the ledger
   int blocks;   ///< sampled ones with a period
+  int pivots;   ///< of constraint rows in the last step, by which rows that depend on others are found
   int points;   ///< contact points that may touch at once
 };
 
@@ -53,6 +54,7 @@ struct WorldArrays {
   std::int64_t* episode;   ///< resets so far: with the world's number, the key of its random numbers
   double *q, *v, *loop_q;
   double* scheme;
+  double* pivots;
   double* signals;
   std::int64_t* touching;  ///< points in the list that follows
   double* contacts;        ///< (points, TouchingPoint::numbers)
@@ -77,6 +79,7 @@ struct WorldArrays {
     f("v", v, sizes.v);
     f("loop_q", loop_q, sizes.loop_q);
     f("scheme", scheme, sizes.scheme);
+    f("pivots", pivots, sizes.pivots);
     f("signals", signals, sizes.signals);
     f("touching", touching, 1);
     f.list("contacts", contacts, sizes.points * TouchingPoint::numbers, touching, TouchingPoint::numbers);

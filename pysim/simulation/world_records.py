@@ -156,7 +156,7 @@ class WorldRecords:
         worlds = np.arange(self.count, dtype=np.int32) if selection is None else selection
         self.t[rows], self.q[rows], self.v[rows], self.loop_q[rows] = t, q, v, loop_q
         self.scheme[rows] = 0.0
-        for name in ("steps", "pending", "jumped", "status", "touching"):
+        for name in ("steps", "pending", "jumped", "status", "touching", "pivots"):
             self.engine.parts[name][rows] = 0
         self.engine.begin_clock(worlds)
         if self.scene.signals is not None:
@@ -174,7 +174,7 @@ class WorldRecords:
         """Put the only world into a state at t [s], with what its scheme carries and the state of its signals."""
         self.t[0], self.q[0], self.v[0], self.loop_q[0] = t, state.q, state.v, state.loop_q
         self.set_scheme_memory(memory[None])
-        for name in ("steps", "pending", "status"):
+        for name in ("steps", "pending", "status", "pivots"):
             self.engine.parts[name][0] = 0
         if signals is not None:
             self.signals[0], self._jumped[0] = signals.numbers, signals.jumped

@@ -74,6 +74,27 @@ struct Dependence {
 
   Dependence copy(Workspace<S>& w) const;
 
+  /// Numbers that the next step begins with, see `begin`: pivots, the greatest of the step, and counts.
+  static int carried(int rows) { return rows > 0 ? 2 * rows + 2 : 0; }
+
+  void load(const S* numbers) {
+    for (int i = 0; i < rows; ++i) {
+      pivot[i] = numbers[i];
+      high[i] = numbers[rows + i];
+    }
+    factored = numbers[2 * rows] > all<S>(0);
+    most = numbers[2 * rows + 1];
+  }
+
+  void store(S* numbers) const {
+    for (int i = 0; i < rows; ++i) {
+      numbers[i] = pivot[i];
+      numbers[rows + i] = high[i];
+    }
+    numbers[2 * rows] = number(factored);
+    numbers[2 * rows + 1] = most;
+  }
+
   /// Copies the record of `other` in some worlds.
   void keep(simd::Mask<S> worlds, const Dependence& other) {
     for (int i = 0; i < rows; ++i) {
