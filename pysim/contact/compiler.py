@@ -129,6 +129,10 @@ def engine_contacts(
     model: Model, shapes: Sequence[ShapePair], slip_speed: float
 ) -> _engine.Contacts:
     """Return the engine's record of pairs of shapes."""
+    if model.spec.wheels:
+        problem = f"rolls without slip on {model.spec.wheels[0]!r}, which steps with contacts do not support yet"
+        remedy = 'take integrator = "rk4" and remove the contacts, or let a collision shape roll with friction'
+        raise ModelError(model.spec.where or model.name, f"{problem}; {remedy}")
     used = [shape for pair in shapes for shape in (pair.other, pair.own) if shape is not None]
     placed = list({id(shape): shape for shape in used}.values())
     index = {id(shape): k for k, shape in enumerate(placed)}
