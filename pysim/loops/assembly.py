@@ -50,6 +50,7 @@ _JUMP = 5.0  # steps: larger changes of the others mean another branch
 _CUT = 1e-5  # of the mechanism's size, or [rad]: left of dimensions written with few digits
 _ALIKE = 1e-4  # [rad] between a row and those before it: nearly the same
 _EXACT = 1e-12  # of the mechanism's size: left of dimensions that agree
+_EXPLAINED = 100.0  # times the root of the misfit: how far a start moves, also near a dead centre
 _FLAT = 1e-6  # [rad] a wheel's axis from the normal of its plane
 
 
@@ -82,17 +83,19 @@ def assemble(
         loop_q: initial guess of the coordinates of the loops' joints (loop_nq,).
 
     Raises:
-        ModelError: a loop does not close, a velocity cannot be held, or a row is NaN or infinite; the error gives the
-            loop's name and the remaining residual.
+        ModelError: a loop does not close, or closes only far from a start that nearly closes it, a velocity cannot be
+            held, or a row is NaN or infinite; the error gives the loop's name and the remaining residual.
     """
     start = np.array(q, float)
     rate = np.zeros(model.nv) if v is None else np.array(v, float)
     free = _free(model, hold)
-    _refuse_no_number(model, constraints(model, start, loop_q=loop_q))
+    begin = constraints(model, start, loop_q=loop_q)
+    _refuse_no_number(model, begin)
     best = _closed(model, start, loop_q, free)
     if not best.closed:
         raise ModelError(*_not_closed(model, best))
     best = nearest(model, start, best, free)
+    _refuse_leap(model, start, begin, best)
     _warn_of_cut_digits(model, best)
     _refuse_flat_wheels(model, best.q)
     J = best.at.jacobian
@@ -240,6 +243,27 @@ def _refuse_no_number(model: Model, at: Constraints) -> None:
             "are finite, or fix the plugin"
         )
         raise ModelError(_where(model, name), problem)
+
+
+def _refuse_leap(model: Model, start: Array, begin: Constraints, best: ClosureIterate) -> None:
+    """Reject a start that moves farther than its misfit explains, as to the one position that inexact axes allow."""
+    if not model.rows:
+        return
+    size = _size(model, best) if model.spec.loops else 1.0
+    holds_position = np.linalg.norm(begin.wrenches[:, :3], axis=1) > 0.5**0.5
+    misfit = np.abs(begin.residual) / np.where(holds_position & (size > 0), size or 1.0, 1.0)
+    worst = int(misfit.argmax())
+    change = np.abs(model.difference(start, best.q))
+    far = int(change.argmax())
+    if not change[far] > _EXPLAINED * np.sqrt(misfit[worst]) * max(1.0, size):
+        return
+    name = model.row_names[worst]
+    problem = (
+        f"{kind_of_constraint(model, name)} {name!r} is off by {abs(begin.residual[worst]):.3g} [m, rad] at the "
+        f"start, and closes only where {model.velocity_names[far]!r} is {change[far]:.3g} [m, rad] away from it: its "
+        f"frames agree at no position nearer; {MORE_DIGITS}, or start there"
+    )
+    raise ModelError(_where(model, name), problem)
 
 
 def _not_closed(model: Model, best: ClosureIterate) -> tuple[str, str]:

@@ -240,3 +240,40 @@ def test_a_stewart_platform_starts_in_the_pose_it_is_reported_and_its_legs_follo
     np.testing.assert_array_equal(scene.state.q[:3], [0.05, -0.03, 0.62])
     np.testing.assert_allclose(np.arctan2(turned[1, 0], turned[0, 0]), 0.2, atol=1e-12)
     assert np.abs(constraint_residual(scene.model, scene.state.q)).max() < 1e-12
+
+
+@pytest.mark.parametrize("angle", ["1.5707963", "1.5707963267948966"])
+def test_a_second_bearing_that_misses_a_right_angle_does_not_move_the_start(
+    tmp_path: Path, angle: str
+) -> None:
+    text = f"""
+[[body]]
+name = "arm"
+mass = 1.0
+com = [0, 0.3, 0]
+inertia = {{ xx = 0.1, yy = 0.1, zz = 0.1 }}
+[[joint]]
+name = "pivot"
+type = "revolute"
+child = "arm"
+axis = [1, 0, 0]
+start = 0.3
+[[loop]]
+name = "second bearing"
+type = "revolute"
+a = "world"
+b = "arm"
+at_a = {{ xyz = [0.2, 0, 0], rpy = [0, {angle}, 0] }}
+at_b = {{ xyz = [0.2, 0, 0], rpy = [0, {angle}, 0] }}
+[simulation]
+duration = 0.1
+"""
+    path = tmp_path / "bearings.toml"
+    path.write_text(text, "utf-8")
+    if len(angle) > 9:
+        assert pysim.load_scene(path).state.q[0] == pytest.approx(0.3, abs=1e-12)
+        return
+    with pytest.raises(pysim.ModelError) as caught:
+        pysim.load_scene(path)
+    problem = "loop 'second bearing' is off by 7.92e-09 [m, rad] at the start, and closes only where 'pivot' is 0.3 "
+    assert problem in str(caught.value)
