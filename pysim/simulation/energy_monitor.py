@@ -138,12 +138,17 @@ def describe(motion: Motion, found: Imbalance) -> str:
 def warn_of_imbalance(
     scene: Scene, trajectory: Trajectory, steps: int, stacklevel: int = 2
 ) -> None:
-    """Warn of a finished run whose energy balance does not close; runs with contacts are not monitored."""
-    if scene.contacts is not None:
+    """Warn of a finished run whose energy balance does not close.
+
+    Of runs with contacts those of convex steps of one length are monitored, by their ledger, for energy gained.
+    """
+    touching = scene.contacts is not None
+    if touching and not find_integrator(scene.settings.integrator).contacts:
         return
     columns = (trajectory.t, trajectory.q, trajectory.v, trajectory.energy, trajectory.kinetic)
     motion = Motion(scene, *columns, steps)
-    found = imbalance(motion) if is_monitored(scene) else _imbalance_of_ledger(motion, trajectory)
+    by_ledger = touching or not is_monitored(scene)
+    found = _imbalance_of_ledger(motion, trajectory) if by_ledger else imbalance(motion)
     if found is not None:
         text = f"{scene.spec.path}: {describe(motion, found)}"
         warnings.warn(text, PysimWarning, stacklevel=stacklevel + 1)
@@ -154,7 +159,9 @@ def _imbalance_of_ledger(motion: Motion, trajectory: Trajectory) -> Imbalance | 
     if not trajectory.work:
         return None
     found = balance_change(motion.scene, trajectory, motion.steps)
-    if found is None or not resolves(motion, found.row):
+    if found is None:
+        return None
+    if motion.scene.contacts is None and not resolves(motion, found.row):
         return None
     before, after = (float(motion.t[found.row + k]) for k in (0, 1))
     return Imbalance(before, after, found.size, found.scale, found.row)

@@ -4,7 +4,8 @@
 
 A balance that changes by more than a share of the energy involved is computed again with steps of half the size, up to
 the largest change. Errors of a scheme fall, also at corners of forces; a change that does not fall is reported, and one
-as large as the energy itself.
+as large as the energy itself. Of convex steps, gains alone are judged: contacts, stops and implicit springs lose energy
+in steps that are long for them.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 
 SHARE = 1e-2  # of energy and work: a smaller change is not reported
 LARGE = 0.3  # of energy and work: a larger change is no error of a step that resolves the motion
+LARGE_GAIN = 0.1  # the same of what convex steps gain
 FALLS = 0.75  # of a change, to which halved steps reduce it at least
 MOST_STEPS = 1_000_000  # of a run that is repeated
 ROUNDING = 1e-10  # of the energy: a smaller change may be rounding, as where a controller holds a mechanism still
@@ -55,7 +57,8 @@ def balance_change(scene: Scene, trajectory: Trajectory, steps: int) -> BalanceC
         trajectory: its run, with a ledger.
         steps: of the run.
     """
-    if find_integrator(scene.settings.integrator).adaptive or 2 * steps > MOST_STEPS:
+    kind = find_integrator(scene.settings.integrator)
+    if kind.adaptive or not np.isfinite(scene.settings.step) or 2 * steps > MOST_STEPS:
         return None
     with np.errstate(all="ignore"):  # of runs that grow without bound
         balance, energy = trajectory.energy_balance, trajectory.energy
@@ -63,7 +66,8 @@ def balance_change(scene: Scene, trajectory: Trajectory, steps: int) -> BalanceC
         rows = len(balance) if finite.all() else int(finite.argmin())
         if rows < 2:
             return None
-        change = np.abs(balance[:rows] - balance[0])
+        change = balance[:rows] - balance[0]
+        change = np.maximum(change, 0.0) if kind.contacts else np.abs(change)
         scale = float(
             trajectory.kinetic[:rows].max() + np.ptp(energy[:rows] - trajectory.kinetic[:rows])
         )
@@ -74,11 +78,12 @@ def balance_change(scene: Scene, trajectory: Trajectory, steps: int) -> BalanceC
         share = change[until] / (scale + exchanged)
         if not share > SHARE:
             return None
-        if share < LARGE:
+        if share < (LARGE_GAIN if kind.contacts else LARGE):
             shorter = _largest_change(scene, trajectory.t[: until + 1])
             if shorter is None or shorter < FALLS * change[until]:
                 return None
-    row = int(np.abs(np.diff(balance[: until + 1])).argmax())
+    parts = np.diff(balance[: until + 1])
+    row = int((parts if kind.contacts else np.abs(parts)).argmax())
     return BalanceChange(row, float(balance[until] - balance[0]), scale)
 
 
@@ -94,11 +99,13 @@ def _largest_change(scene: Scene, t: Array) -> float | None:
     state = finer.state
     first = _balances(finer, t[:1], state.q[None], state.v[None], signals.numbers[None])[0]
     largest = 0.0
+    gains = find_integrator(scene.settings.integrator).contacts
     try:
         for part in run_fixed(finer, iter(t.tolist()), SolverState(finer), signals):
             assert part.signals is not None
-            balances = _balances(finer, part.t, part.q, part.v, part.signals)
-            largest = max(largest, float(np.abs(balances - first).max(initial=0.0)))
+            change = _balances(finer, part.t, part.q, part.v, part.signals) - first
+            size = change if gains else np.abs(change)
+            largest = max(largest, float(size.max(initial=0.0)))
     except SimulationError:
         return None
     return largest

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import pysim
-from tests.contact.body_scenes import world
+from tests.contact.body_scenes import GROUND, world
 from tests.contact.scenes import free_body, ran, robots
 
 
@@ -168,3 +168,34 @@ start = 0.5
     scene = world(tmp_path, bodies, gravity=(0, 0, 0), duration=0.5, run='integrator = "convex"')
     v = np.concatenate([[0.2, 0, 0], spin * np.array([0.48, 0.64, 0.6]), [5.0]])
     assert np.abs(flown(scene, v)[2] - 1).max() < 1e-3
+
+
+def test_a_run_whose_free_motion_gains_energy_is_warned_of(tmp_path: Path) -> None:
+    shape = "shape = { capsule = { radius = 0.002, length = 0.5 } }\nmass = 1.0\ncollision = true"
+    bodies = f"""
+[[body]]
+name = "a"
+{shape}
+[[body]]
+name = "b"
+{shape}
+[[joint]]
+name = "root"
+type = "free"
+child = "a"
+start = {{ xyz = [0, 0, 9], v = [0.2, 0, 0, 2.4, 3.2, 3] }}
+[[joint]]
+name = "hinge"
+type = "revolute"
+parent = "a"
+child = "b"
+at = {{ xyz = [0, 0, 0.25] }}
+axis = [1, 0, 0.1]
+start = {{ q = 0.5, v = 5.0 }}
+[[exclude]]
+between = ["a", "b"]
+"""
+    scene = world(tmp_path, bodies + GROUND, gravity=(0, 0, 0), duration=1.0, every=0.01)
+    with pytest.warns(pysim.PysimWarning, match="the run gained .* J .* without work"):
+        trajectory = pysim.simulate(scene)
+    assert trajectory.energy[-1] > 1.05 * trajectory.energy[0]
