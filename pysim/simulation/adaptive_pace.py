@@ -89,7 +89,14 @@ class PaceMonitor:
 
     def _cause(self, scene: Scene, time: float, step: float, worst: int) -> str:
         """Describe what is sharp at the scene's state."""
-        return _limit(scene) or sharpness(scene, time, step, worst)
+        if limit := _limit(scene):
+            return limit
+        try:
+            return sharpness(scene, time, step, worst)
+        except (
+            ValueError
+        ):  # forces that are NaN have no modes; the run ends with the name of their element
+            return ""
 
 
 def _limit(scene: Scene) -> str:

@@ -428,7 +428,7 @@ def test_events_are_in_the_file_and_are_read_back(tmp_path):
         ),
         (
             'type = "test_height"\nlevel = 1.0\nparameters = { level = 1.0 }',
-            "unknown key 'parameters'",
+            "event[0].parameters: unknown key; known: level",
         ),
         ('joint = "drop"', 'joint and at go together: joint = "hinge", at = 0.0'),
         ("stop = true", "needs exactly one of joint, plane, type, got none"),
