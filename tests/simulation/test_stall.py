@@ -88,7 +88,7 @@ def test_friction_that_is_merely_stiff_is_followed_to_the_end(tmp_path, width):
         ),
     ],
 )
-@pytest.mark.filterwarnings("ignore:.*made 1e.05 steps:pysim.PysimWarning")
+@pytest.mark.filterwarnings("ignore:.*'dopri5' made:pysim.PysimWarning")
 def test_a_scene_with_absurd_constants_ends_in_seconds_and_says_where(name, change, reported):
     absurd = pysim.load_scene(
         SCENES / f"{name}.toml", {"simulation.integrator": "dopri5", **change}

@@ -138,7 +138,7 @@ def disturbed(scene: pysim.Scene, n: int, **keys) -> pysim.Worlds:
 def test_division_changes_no_bit_of_a_mechanism_that_runs_through_its_dead_centre(
     rng: np.random.Generator,
 ) -> None:
-    """Pivots of the constraint rows tell a step what the steps before have found."""
+    """Pivots of the constraint rows are part of the record: steps compare theirs with those before."""
     keys = {"simulation.integrator": "rk2", "simulation.step": 1e-3}
     scene = pysim.load_scene(SCENES / "slider_crank.toml", keys)
     for _ in range(8):
