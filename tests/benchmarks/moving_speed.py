@@ -7,8 +7,8 @@ FOLDER keeps the downloaded wheel `playground`, see `moving_models`. Both progra
 commands, drawn anew every 20 ms about the home pose, on one thread; they take turns within one run, and times are the
 processor's. MuJoCo runs with three settings of its solver:
 
-* converged: Newton, at most 100 iterations of 50 trials, tolerance 1e-10, line search 1e-3; a step is then as accurate
-  as one of pysim, whose Newton steps end at rounding;
+* converged: Newton, at most 100 iterations of 50 trials, tolerance 1e-10, line search 1e-3; constraint forces agree
+  with those of tolerance 0 to rounding;
 * defaults: those of a file that sets none, at most 100 iterations of 50 trials, tolerance 1e-8, line search 1e-2;
 * file: what the file sets. Go1's has one iteration of five trials, the humanoid's four of eight.
 
