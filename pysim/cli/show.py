@@ -87,6 +87,7 @@ def view_file(
     if not is_run and movie is None and still is None:
         _pose(path, package_dirs, allow_code=allow_code, wishes=wishes)
         return
+    wishes = with_folders(wishes, package_dirs)
     trajectory, *rest = (load_for_pictures(name) for name in (path, *others))
     if still is not None:
         make_still(trajectory, still, others=rest, **wishes)
@@ -98,6 +99,13 @@ def view_file(
         if plots:
             wishes["plots"] = plots
         render.view(trajectory, others=rest, scene=scene, **wishes)
+
+
+def with_folders(wishes: dict[str, Any], package_dirs: tuple[Path, ...]) -> dict[str, Any]:
+    """Return the options of pictures with the folders in which a trajectory may name meshes as well."""
+    if not package_dirs:
+        return wishes
+    return {**wishes, "mesh_dirs": [*wishes.get("mesh_dirs", ()), *map(str, package_dirs)]}
 
 
 def _pose(
@@ -160,7 +168,7 @@ def still_of_file(
 
     output = options.output or Path(path.stem + ".png")
     check_picture(output, IMAGES)
-    wishes = options.wishes()
+    wishes = with_folders(options.wishes(), package_dirs)
     if path.suffix.lower() in TRAJECTORIES:
         trajectory = load_for_pictures(path)
     else:

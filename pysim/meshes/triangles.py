@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pysim.errors import SceneError
+from pysim.meshes.regular_files import read_regular
 from pysim.shapes import MESH_SUFFIXES
 
 if TYPE_CHECKING:
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
 
     Vertices = NDArray[np.float64]
     Faces = NDArray[np.int64]
+
+
+LARGEST = 1 << 30  # bytes of a mesh file
 
 
 @dataclass(frozen=True)
@@ -58,7 +62,7 @@ def _read(path: Path, changed: int, size: int) -> Triangles:  # noqa: ARG001, th
     if suffix not in MESH_SUFFIXES:
         problem = f"unknown kind of mesh {path.suffix!r}; pysim reads {', '.join(MESH_SUFFIXES)}"
         raise SceneError(str(path), problem)
-    data = path.read_bytes()
+    data = read_regular(path, LARGEST)
     if not data:
         raise SceneError(str(path), "is empty; export the mesh again")
     triangles = _parse(path, suffix, data)

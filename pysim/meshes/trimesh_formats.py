@@ -34,9 +34,8 @@ def read_foreign(path: Path, suffix: str, data: bytes) -> tuple[Vertices, Faces]
     """
     import trimesh
 
-    if suffix == ".dae" and any(word in data.replace(b"\0", b"") for word in _ENTITIES):
-        raise SceneError(str(path), "<!DOCTYPE> is rejected: it can define entities; remove it")
     if suffix == ".dae":
+        check_entities(path, data)
         data = without_materials(data)
     logging.getLogger("trimesh").setLevel(logging.CRITICAL)  # reported below
     try:
@@ -53,6 +52,16 @@ def read_foreign(path: Path, suffix: str, data: bytes) -> tuple[Vertices, Faces]
         problem = f"cannot be read as {suffix[1:].upper()}: {reason}; export it again"
         raise SceneError(str(path), problem) from None
     return _joined(pieces)
+
+
+def check_entities(path: Path, collada: bytes) -> None:
+    """Reject a Collada file with a document type, whose entities may be endless or name other files.
+
+    Raises:
+        SceneError: it has one.
+    """
+    if any(word in collada.replace(b"\0", b"") for word in _ENTITIES):
+        raise SceneError(str(path), "<!DOCTYPE> is rejected: it can define entities; remove it")
 
 
 def without_materials(collada: bytes) -> bytes:

@@ -16,9 +16,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pysim.errors import PysimWarning, TrajectoryError
-from pysim.meshes.trimesh_formats import without_materials
+from pysim.errors import PysimWarning, SceneError, TrajectoryError
+from pysim.meshes.regular_files import read_regular
+from pysim.meshes.triangles import LARGEST
+from pysim.meshes.trimesh_formats import check_entities, without_materials
 from pysim.render.colors import body_color, display_rgba
+from pysim.scene.packages import fence_of
+from pysim.shapes import MESH_SUFFIXES
 from pysim.trajectory.visuals import mesh_hash
 
 if TYPE_CHECKING:
@@ -44,7 +48,6 @@ SHADOW_CELLS = (
 LEAN = 0.035  # of the mechanism's size: half the thickness of a box for missing meshes
 SMALL = 0.02  # [m] the same, where all bodies are at one place
 FARTHEST = 1e-3  # of a body's size: displacement of its surface where triangles are left out
-UNREADABLE = (OSError, ValueError, KeyError, IndexError, TypeError, AttributeError, ImportError)
 
 
 @dataclass(frozen=True)
@@ -67,7 +70,7 @@ def body_meshes(trajectory: Trajectory, options: RenderOptions) -> dict[int, lis
         for entry in entries:
             if entry["kind"] == "mesh":
                 if entry["mesh"] not in read:
-                    path = _mesh_file(entry, options)
+                    path = _mesh_file(entry, trajectory, options)
                     if path is None:
                         missing[entry["mesh"]] = None
                         continue
@@ -117,6 +120,11 @@ def _warn_of_missing(trajectory: Trajectory, meshes: list[str]) -> None:
     more = f" and {len(meshes) - 1} more" if len(meshes) > 1 else ""
     verb = "do" if more else "does"
     problem = f"mesh {meshes[0]!r}{more} {verb} not exist on this machine"
+    if trajectory.folder is not None and not fence_of(trajectory.folder).holds(
+        Path(meshes[0]).resolve()
+    ):
+        verb = "lie" if more else "lies"
+        problem = f"mesh {meshes[0]!r}{more} {verb} where the file may not name files"
     text = f"{problem}; boxes are drawn instead, pass the folder of the meshes as mesh_dirs"
     warnings.warn(f"{trajectory.source}: {text}", PysimWarning, stacklevel=2)
 
@@ -190,7 +198,7 @@ def primitive(kind: str, size: Sequence[float]) -> Mesh:
 def mesh_parts(path: Path) -> list[Part]:
     """Read a mesh file; a Collada file may hold several pieces, each with its colour."""
     try:
-        data = path.read_bytes()
+        data = read_regular(path, LARGEST)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # pictures do not require valid meshes
             parts = _parts(data, path)
@@ -198,7 +206,9 @@ def mesh_parts(path: Path) -> list[Part]:
                 parts = _parts(
                     without_materials(data), path
                 )  # drawn in grey if its colours cannot be read
-    except UNREADABLE as error:
+    except SceneError as error:
+        raise TrajectoryError(str(path), error.problem) from None
+    except Exception as error:  # readers of strangers' files fail in every way
         reason = (str(error).splitlines() or [type(error).__name__])[0]
         raise TrajectoryError(str(path), f"cannot read the mesh, {reason}") from error
     if not parts:
@@ -209,15 +219,32 @@ def mesh_parts(path: Path) -> list[Part]:
 def _parts(data: bytes, path: Path) -> list[Part]:
     import trimesh
 
-    resolver = trimesh.resolvers.FilePathResolver(str(path))
+    if path.suffix.lower() == ".dae":
+        check_entities(path, data)
     scene = trimesh.load_scene(
-        io.BytesIO(data), file_type=path.suffix.lower()[1:], resolver=resolver, process=False
+        io.BytesIO(data), file_type=path.suffix.lower()[1:], resolver=_resolver(path), process=False
     )
     return [
         _part(scene.geometry[name], transform, path)
         for transform, name in (scene.graph[node] for node in scene.graph.nodes_geometry)
         if isinstance(scene.geometry[name], trimesh.Trimesh)
     ]
+
+
+def _resolver(path: Path) -> trimesh.resolvers.Resolver:
+    """Return what finds the materials and textures of a mesh file, in folders that it may read."""
+    import trimesh
+
+    fence = fence_of(path.resolve().parent)
+
+    class Within(trimesh.resolvers.FilePathResolver):
+        def get(self, name: str) -> bytes:
+            found = (path.resolve().parent / str(name).strip()).resolve()
+            if not (fence.holds(found) and found.is_file()):
+                raise FileNotFoundError(str(name))
+            return read_regular(found, LARGEST)
+
+    return Within(str(path))
 
 
 def _part(mesh: trimesh.Trimesh, transform: Array, path: Path) -> Part:
@@ -254,18 +281,40 @@ def _drawn(
     return {body: found.get(first) or found.get(second, []) for body, found in roles.items()}
 
 
-def _mesh_file(entry: Mapping[str, Any], options: RenderOptions) -> Path | None:
-    """Return the present path of a mesh: the original one, or the longest tail of it below a mesh folder."""
+def _mesh_file(
+    entry: Mapping[str, Any], trajectory: Trajectory, options: RenderOptions
+) -> Path | None:
+    """Return the present path of a mesh: the original one, or the longest tail of it below a mesh folder.
+
+    A trajectory file may name meshes where a scene in its folder might, and in mesh folders.
+
+    Raises:
+        TrajectoryError: the file is of another kind.
+    """
     old = Path(entry["mesh"])
     ends = [Path(*old.parts[k:]) for k in range(1, len(old.parts))]
-    places = [old, *(Path(folder) / end for folder in options.mesh_dirs for end in ends)]
-    path = next((place for place in places if place.is_file()), None)
+    folders = [Path(folder).absolute() for folder in options.mesh_dirs]
+    places = [old, *(folder / end for folder in folders for end in ends)]
+    if trajectory.folder is not None:
+        fence = fence_of(trajectory.folder, folders)
+        places = [place for place in places if fence.holds(place.resolve())]
+    path = next((place for place in places if _is_file(place)), None)
     if path is None:
         return None
+    if path.suffix.lower() not in MESH_SUFFIXES:
+        problem = f"names {str(path)!r} as a mesh; pysim reads {', '.join(MESH_SUFFIXES)}"
+        raise TrajectoryError(trajectory.source, problem)
     if mesh_hash(path) != entry["sha256"]:
         text = f"{path}: the mesh has changed since the run; the picture shows the new one"
         warnings.warn(text, PysimWarning, stacklevel=2)
     return path
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except (OSError, ValueError):  # the system rejects the name
+        return False
 
 
 def _placed(part: Part, entry: Mapping[str, Any]) -> Mesh:

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 MOST_DRAWN = 2**27  # pixels, which take about 2 GB
 
 
+CONSENT = "mesh_dirs"  # the caller's option, which a trajectory of a stranger must not set
+
+
 OF_PICTURES: dict[str, Any] = {  # options that windows do not have
     "supersample": 1,
     "views": (),
@@ -54,7 +57,7 @@ class RenderOptions:
     ] = ()  # further views in the picture: front, back, left, right, top, corner
     plots: tuple[str, ...] = ()  # quantities whose curves are drawn beside the scene
     transparent: bool = False  # no background and no ground
-    mesh_dirs: tuple[str, ...] = ()  # folders that are searched for moved meshes
+    mesh_dirs: tuple[str, ...] = ()  # folders that may be read, and are searched for moved meshes
 
     def __post_init__(self) -> None:
         width, height = self.size
@@ -91,7 +94,8 @@ def render_options(trajectory: Trajectory, **wishes: Any) -> RenderOptions:  # n
         if name not in known:
             problem = f"unknown option{did_you_mean(name, known)}"
             raise TrajectoryError(f"render: {name}", problem)
-    asked = {**trajectory.header.render, **wishes}
+    stored = {key: x for key, x in trajectory.header.render.items() if key != CONSENT}
+    asked = {**stored, **wishes}
     if "*" in (asked.get("frames") or ()):
         asked["frames"] = trajectory.header.body_names
     chosen: dict[str, Any] = {

@@ -172,6 +172,8 @@ def _root_of(path: Path) -> str | None:
     parser.StartElementHandler = _found
     parser.StartDoctypeDeclHandler = _found  # entities are not read
     try:
+        if not path.is_file():  # a pipe might never end
+            return None
         with path.open("rb") as file:
             parser.Parse(file.read(LONGEST_HEAD), False)
     except _RootError as root:

@@ -61,6 +61,7 @@ def load_trajectory(path: str | PathLike[str], *, stream: bool = False) -> Traje
     """
     path = Path(path)
     trajectory, reason = _read_from(path, read_whole, "whole", stream=stream)
+    object.__setattr__(trajectory, "folder", path.resolve().parent)
     if not trajectory.complete:
         end = f"its last time is {trajectory.t[-1]:g} s" if len(trajectory) else "it has no rows"
         why = f", {reason}" if reason else ""

@@ -18,6 +18,7 @@ from pysim.trajectory.stored_rows import by_blocks
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from os import PathLike
+    from pathlib import Path
 
     from numpy.typing import ArrayLike, NDArray
 
@@ -145,7 +146,8 @@ class Trajectory:
     """Result of a run: n output instants of a mechanism, in SI units.
 
     `poses` holds body frames in the world: position [m], then quaternion (x, y, z, w). `complete`
-    is false when the run was cut short. `source` is the file it was read from. Of a file that is opened as a stream
+    is false when the run was cut short. `source` is the file it was read from, `folder` that file's folder, in and
+    around which it may name meshes; None for a run of this process. Of a file that is opened as a stream
     the arrays are `StoredRows`, which read what they are indexed with.
     """
 
@@ -165,6 +167,7 @@ class Trajectory:
     contacts: ContactPoints = field(default_factory=no_points)
     signals: Mapping[str, Array] = field(default_factory=dict)  # by name, (n,) or (n, size)
     work: Mapping[str, Array] = field(default_factory=dict)  # (n,) [J], see `energy_balance`
+    folder: Path | None = None
 
     def __post_init__(self) -> None:
         for name in ("signals", "work"):

@@ -36,6 +36,8 @@ def header_visuals(
 
 def mesh_hash(path: Path) -> str:
     """Return the SHA-256 of a mesh file, as 64 hexadecimal digits."""
+    if path.exists() and not path.is_file():
+        raise TrajectoryError(str(path), "is not a regular file; give a mesh file")
     try:
         with path.open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()

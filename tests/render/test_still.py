@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 import shutil
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +24,7 @@ from pysim.render.picking import body_at
 from pysim.render.player import Player
 from pysim.render.window import capture, downsampled, offscreen
 from pysim.shapes import Geometry, Shape
-from pysim.trajectory import Trajectory
+from pysim.trajectory import Trajectory, load_trajectory
 from tests.render.scenes import SMALL, cart, drawn, moving, place, red
 
 ROOT = Path(__file__).parents[2]
@@ -349,6 +351,61 @@ def test_a_mesh_that_moved_is_found_in_a_named_folder(tmp_path: Path) -> None:
     shutil.move(mesh.parent, tmp_path / "elsewhere" / "parts")
     image = still(trajectory, mesh_dirs=(str(tmp_path / "elsewhere"),), **SMALL)
     assert image.std() > 1
+
+
+def test_a_file_draws_no_mesh_elsewhere_without_consent(tmp_path: Path) -> None:
+    run, mesh = with_mesh(tmp_path)
+    bare = still(run, **SMALL)  # a run of this process draws its own meshes
+    (tmp_path / "a/b").mkdir(parents=True)
+    dataclasses.replace(
+        run, header=dataclasses.replace(run.header, render={"mesh_dirs": [str(tmp_path)]})
+    ).save(tmp_path / "a/b/run.h5")
+    trajectory = load_trajectory(tmp_path / "a/b/run.h5")
+    problem = re.escape(
+        f"mesh {str(mesh)!r} lies where the file may not name files; boxes are drawn"
+    )
+    with pytest.warns(PysimWarning, match=problem):
+        assert (still(trajectory, **SMALL) != bare).any()
+    np.testing.assert_array_equal(still(trajectory, mesh_dirs=(str(tmp_path),), **SMALL), bare)
+    run.save(tmp_path / "a/run.h5")  # the folder above may be read
+    np.testing.assert_array_equal(still(load_trajectory(tmp_path / "a/run.h5"), **SMALL), bare)
+
+
+@pytest.mark.parametrize("name", ["/etc/passwd", "notes.stl/../../../notes.txt", "notes.txt"])
+def test_a_mesh_of_a_trajectory_that_is_another_file_is_reported(tmp_path: Path, name: str) -> None:
+    run, _ = with_mesh(tmp_path)
+    (tmp_path / "notes.txt").write_text("secret", "utf-8")
+    entry = {**run.header.visuals[0], "mesh": str(tmp_path / name)}
+    changed = dataclasses.replace(run, header=dataclasses.replace(run.header, visuals=(entry,)))
+    changed.save(tmp_path / "run.h5")
+    with warnings.catch_warnings(record=True) as given:
+        warnings.simplefilter("always")
+        try:
+            still(load_trajectory(tmp_path / "run.h5"), **SMALL)
+        except TrajectoryError as error:
+            given.append(error)  # type: ignore[arg-type]
+    text = "".join(map(str, given))
+    assert "may not name files" in text or "as a mesh; pysim reads .stl" in text
+    assert "secret" not in text
+    assert "root:" not in text
+
+
+def test_a_mesh_with_entities_or_materials_elsewhere_reads_no_other_file(tmp_path: Path) -> None:
+    secret = tmp_path / "a/secret.mtl"
+    secret.parent.mkdir()
+    secret.write_text("newmtl red\nKd 1 0 0\n", "utf-8")
+    part = tmp_path / "a/b/c/part.obj"
+    part.parent.mkdir(parents=True)
+    text = "mtllib ../../secret.mtl\nusemtl red\nv 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n"
+    part.write_text(text, "utf-8")
+    assert mesh_parts(part)[0].color != (1.0, 0.0, 0.0, 1.0)
+    (part.parent / "near.mtl").write_text(secret.read_text("utf-8"), "utf-8")
+    part.write_text(text.replace("../../secret", "near"), "utf-8")
+    assert mesh_parts(part)[0].color == (1.0, 0.0, 0.0, 1.0)
+    model = tmp_path / "x.dae"
+    model.write_text(f'<!DOCTYPE x [<!ENTITY e SYSTEM "file://{secret}">]><COLLADA>&e;</COLLADA>')
+    with pytest.raises(TrajectoryError, match="<!DOCTYPE> is rejected"):
+        mesh_parts(model)
 
 
 def test_a_mesh_that_changed_since_the_run_is_a_warning(tmp_path: Path) -> None:

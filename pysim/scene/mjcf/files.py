@@ -261,7 +261,7 @@ def check_numbers(element: Element) -> None:
 
 
 def _number(word: str) -> float:
-    """Return the number in a text; 0 if it is none, which MuJoCo reports."""
+    """Return the number in a text; 0 if there is another text, which MuJoCo reports."""
     try:
         return float(word)
     except ValueError:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 WORLD = "world"
 OWN_FRAME = ("", "__model__")
 TOP = (WORLD, "__root__")
+SHOWN = 20  # names of a cycle in a message
 
 
 @dataclass
@@ -40,7 +41,12 @@ class Scope:
     frames: dict[str, Element] = field(default_factory=dict)
     models: dict[str, Scope] = field(default_factory=dict)
     poses: dict[str, Array] = field(default_factory=dict)
-    visiting: list[str] = field(default_factory=list)
+    bodies: dict[str, tuple[str, Scope | None, str]] = field(default_factory=dict)
+    visiting: dict[str, None] = field(default_factory=dict)  # whose poses are being found
+    attaching: set[str] = field(
+        default_factory=set
+    )  # frames and joints whose bodies are being found
+    is_placing: bool = False
 
     def label(self, name: str) -> str:
         """Return the name of a link, joint or frame in the whole mechanism."""
@@ -58,12 +64,19 @@ class Scope:
             return np.eye(4) if self.element.tag == "world" else raw_pose(self.element)
         if "" in self.poses:
             return self.poses[""]
+        if self.is_placing:
+            problem = f"the pose of model {self.name!r} is relative to itself in a cycle"
+            self.element.fail(f"{problem}; make one relative to the model around it")
         reference = pose_reference(self.element)
-        X = self.outer.pose(reference, self.element) @ raw_pose(self.element)
+        self.is_placing = True
+        try:
+            X = self.outer.pose(reference, self.element) @ raw_pose(self.element)
+        finally:
+            self.is_placing = False
         placed = self.element.attributes.get("placement_frame")
         if placed:
             self.poses[""] = np.eye(4)  # in which the poses of its frames are found
-            visiting, self.visiting = self.visiting, []
+            visiting, self.visiting = self.visiting, {}
             offset = self.pose(placed, self.element)
             self.visiting = visiting
             self.poses.clear()
@@ -73,6 +86,31 @@ class Scope:
 
     def pose(self, name: str, user: Element) -> Array:
         """Return the pose (4, 4) in the world of a frame that an element names."""
+        chain: dict[str, Element] = {}  # each relative to the next
+        while self._is_relative(name):
+            if name in self.visiting or name in chain:
+                names = " → ".join([*self.visiting, *chain, name][-SHOWN:])
+                user.fail(f"the poses of frames are relative to each other in a cycle: {names}")
+            user = chain[name] = self._element(name, user)
+            name = self._default(name, user)
+        self.visiting |= dict.fromkeys(chain)
+        try:
+            X = self._base_pose(name, user)
+        finally:
+            for relative in chain:
+                del self.visiting[relative]
+        for relative, element in reversed(chain.items()):
+            X = self.poses[relative] = X @ raw_pose(element)
+        return X
+
+    def _is_relative(self, name: str) -> bool:
+        """Return whether a name is of a link, joint or frame here whose pose is not known yet."""
+        if name in OWN_FRAME or (name in TOP and name not in self.links):
+            return False
+        return "::" not in name and name not in self.models and name not in self.poses
+
+    def _base_pose(self, name: str, user: Element) -> Array:
+        """Return the pose (4, 4) of the model, of the world, of one in a nested model, or of one that is known."""
         if name in OWN_FRAME:
             return self.own_pose()
         if name in TOP and name not in self.links:
@@ -80,22 +118,7 @@ class Scope:
         first, _, rest = name.partition("::")
         if rest:
             return self._model(first, user).pose(rest, user)
-        if name in self.models:
-            return self.models[name].own_pose()
-        if name not in self.poses:
-            self.poses[name] = self._pose_of(name, user)
-        return self.poses[name]
-
-    def _pose_of(self, name: str, user: Element) -> Array:
-        if name in self.visiting:
-            chain = " → ".join([*self.visiting, name])
-            user.fail(f"the poses of frames are relative to each other in a cycle: {chain}")
-        element = self._element(name, user)
-        self.visiting.append(name)
-        try:
-            return self.pose(self._default(name, element), element) @ raw_pose(element)
-        finally:
-            self.visiting.pop()
+        return self.models[name].own_pose() if name in self.models else self.poses[name]
 
     def _default(self, name: str, element: Element) -> str:
         """Return the frame to which the pose of an element is relative."""
@@ -107,11 +130,12 @@ class Scope:
         return text(element, "child") if name in self.joints else ""
 
     def _element(self, name: str, user: Element) -> Element:
-        elements = self.links | self.frames | self.joints
-        if name not in elements:
-            known = [*elements, *self.models]
+        named = (self.joints, self.frames, self.links)
+        element = next((elements[name] for elements in named if name in elements), None)
+        if element is None:
+            known = [*self.links, *self.frames, *self.joints, *self.models]
             user.fail(f"there is no link, frame or joint {name!r}{did_you_mean(name, known)}")
-        return elements[name]
+        return element
 
     def _model(self, name: str, user: Element) -> Scope:
         if name not in self.models:
@@ -121,6 +145,24 @@ class Scope:
 
     def body(self, name: str, user: Element) -> tuple[str, Scope | None, str]:
         """Return the link that a frame is attached to: its label, scope and name; the scope is None for the world."""
+        chain: list[str] = []  # frames and joints, each attached to the next
+        try:
+            while (found := self.bodies.get(name) or self._own_body(name, user)) is None:
+                if name in self.attaching:
+                    user.fail(f"frame {name!r} is attached to itself; name a link")
+                self.attaching.add(name)
+                chain.append(name)
+                element = self._element(name, user)
+                joined = name in self.joints
+                attached = element.attributes.get("attached_to") or "__model__"
+                name = text(element, "child") if joined else attached
+        finally:
+            self.attaching.difference_update(chain)
+        self.bodies |= dict.fromkeys(chain, found)
+        return found
+
+    def _own_body(self, name: str, user: Element) -> tuple[str, Scope | None, str] | None:
+        """Return what `body` does for a name of another kind than a frame or joint of this model; else None."""
         first, _, rest = name.partition("::")
         if rest:
             return self._model(first, user).body(rest, user)
@@ -134,13 +176,4 @@ class Scope:
                 user.fail(f"model {name!r} has no link to attach to; name a link")
             canonical = scope.element.attributes.get("canonical_link") or next(iter(scope.links))
             return scope.body(canonical, user)
-        element = self._element(name, user)
-        if name in self.joints:
-            return self.body(text(element, "child"), user)
-        if name in self.visiting:
-            user.fail(f"frame {name!r} is attached to itself; name a link")
-        self.visiting.append(name)
-        try:
-            return self.body(element.attributes.get("attached_to") or "__model__", user)
-        finally:
-            self.visiting.pop()
+        return None

@@ -8,6 +8,7 @@ meshes.
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,6 +17,8 @@ from pysim.scene.packages import ForbiddenFileError, resolve_uri, short
 from pysim.scene.urdf.xml import read_xml
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from pysim.scene.import_omissions import Omissions
     from pysim.scene.importer import ImportOptions
     from pysim.scene.urdf.xml import Element
@@ -23,25 +26,34 @@ if TYPE_CHECKING:
 SUFFIXES = (".sdf", ".world", ".xml")
 MODEL_FILE = "model.sdf"
 DEEPEST = 20  # files within each other
+MOST_INCLUDED = 1000  # models that a file includes, with those that these include
 _REPLACED = ("pose", "static")  # of the included model
 
 
 def expand_includes(
-    holder: Element, options: ImportOptions, omissions: Omissions, chain: tuple[Path, ...]
+    holder: Element,
+    options: ImportOptions,
+    omissions: Omissions,
+    chain: tuple[Path, ...],
+    counter: Iterator[int] | None = None,
 ) -> Element:
-    """Return a world or model with the models of other files in place of its <include>; `chain` is the files so far.
+    """Return a world or model with the models of other files in place of its <include>.
 
-    A file that is missing is left out with a warning.
+    A file that is missing is left out with a warning. `chain` is the files that led here, `counter` counts all
+    includes.
 
     Raises:
-        SceneError: files include each other, or a file may not be read or is invalid.
+        SceneError: files include each other or too many, or a file may not be read or is invalid.
     """
+    counter = count(1) if counter is None else counter
     children = []
     for child in holder.children:
         if child.tag in {"model", "world"}:
-            children.append(expand_includes(child, options, omissions, chain))
+            children.append(expand_includes(child, options, omissions, chain, counter))
         elif child.tag == "include":
-            model = _included(child, options, omissions, chain)
+            if next(counter) > MOST_INCLUDED:
+                child.fail(f"more than {MOST_INCLUDED} models are included; remove some")
+            model = _included(child, options, omissions, chain, counter)
             children += [] if model is None else [model]
         else:
             children.append(child)
@@ -54,7 +66,11 @@ def folder_of(element: Element) -> Path:
 
 
 def _included(
-    include: Element, options: ImportOptions, omissions: Omissions, chain: tuple[Path, ...]
+    include: Element,
+    options: ImportOptions,
+    omissions: Omissions,
+    chain: tuple[Path, ...],
+    counter: Iterator[int],
 ) -> Element | None:
     uri = include.required("uri").content.strip()
     try:
@@ -89,7 +105,7 @@ def _included(
         attributes["placement_frame"] = placed.content.strip()
     others = [child for tag in _REPLACED for child in given[tag]]
     joined = replace(model, attributes=attributes, children=[*kept, *others])
-    return expand_includes(joined, options, omissions, (*chain, file.resolve()))
+    return expand_includes(joined, options, omissions, (*chain, file.resolve()), counter)
 
 
 def _resolved(uri: str, folder: Path, options: ImportOptions) -> Path:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pysim.errors import JointError
+from pysim.errors import JointError, SceneError
 from pysim.scene.import_omissions import Omissions
 from pysim.scene.massless_joints import fix_massless_joints
 from pysim.scene.materials import Materials, with_contacts
@@ -61,6 +61,14 @@ def read_sdf(path: str | PathLike[str], options: ImportOptions) -> ModelSpec:
         SceneError: the file cannot be read; the text says `file:line:column`, what, and what to do.
         ModelError: links and joints do not form a mechanism.
     """
+    try:
+        return _read(path, options)
+    except RecursionError:
+        problem = "poses of nested models are relative to each other over too many models"
+        raise SceneError(str(path), f"{problem}; make them relative to the world") from None
+
+
+def _read(path: str | PathLike[str], options: ImportOptions) -> ModelSpec:
     path = Path(path)
     omissions = Omissions(strict=options.strict)
     sdf = read_xml(path)

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
     SceneReader = Callable[[Model, Path, Steps], SceneSpec]
 
-MOST_BODIES = 100_000  # of the copies of one model
+MOST_BODIES = 100_000  # of all models of a scene
 _OF_IMPORTS = {"free_base", "srdf"}
 
 
@@ -56,6 +56,7 @@ class ModelReader:
     has_ground: bool = False
     allow_code: bool = False
     imported: dict[tuple[Path, ImportOptions], ModelSpec] = field(default_factory=dict)
+    _bodies: int = 0  # of the models so far
 
     def read(self, table: Model, path: Steps) -> Parts:
         """Return the parts of the file, or of its copies, changed by the table at `path`."""
@@ -77,6 +78,12 @@ class ModelReader:
         parts = parts._replace(
             bodies=tuple(bodies), joints=tuple(joints.values()), contacts=contacts
         )
+        copies = table.count or 1
+        self._bodies += copies * len(parts.bodies)
+        if self._bodies > MOST_BODIES and table.count is None:
+            problem = f"the models of the scene have more than {MOST_BODIES} bodies; remove some"
+            self.problems.add(path, problem)
+            return Parts()
         return self._copies(parts, table, path)
 
     def _copies(self, parts: Parts, table: Model, path: Steps) -> Parts:
@@ -92,7 +99,7 @@ class ModelReader:
             problem = f"{table.count} copies need a name, which is numbered; give the model a name"
             self.problems.add((*path, "count"), problem)
             return Parts()
-        if table.count * max(len(parts.bodies), 1) > MOST_BODIES:
+        if max(table.count * max(len(parts.bodies), 1), self._bodies) > MOST_BODIES:
             problem = f"{table.count} copies have more than {MOST_BODIES} bodies; take fewer"
             self.problems.add((*path, "count"), problem)
             return Parts()

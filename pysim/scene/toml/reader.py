@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial, reduce
-from itertools import pairwise
+from itertools import count, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -63,7 +63,7 @@ from pysim.scene.toml.tables import Joint, Scene, Simulation
 from pysim.scene.tree import check_connections
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from os import PathLike
 
     from pysim.scene.inertia_policy import InertiaPolicy
@@ -73,6 +73,7 @@ if TYPE_CHECKING:
 
 BUILT = "SceneBuilder"  # place of the tables of a scene made in Python
 MOST_NESTED = 20  # scenes that attach one another
+MOST_ATTACHED = 1000  # scenes that a scene attaches, with those that these attach
 _ARRAYS = [name for name, info in Scene.model_fields.items() if is_list_of_tables(info)]
 
 
@@ -121,6 +122,7 @@ class Reading:
     chain: tuple[Path, ...] = ()  # files that attach one another; empty for the first scene
     has_ground: bool = False  # of the scene that attaches it
     option: Callable[[str], str] | None = None  # place of an override, by its key
+    counter: Iterator[int] = field(default_factory=lambda: count(1))  # of all attached scenes
 
 
 @dataclass(frozen=True)
@@ -165,6 +167,8 @@ def read_tables(
     scene = _validated(values, problems)
     package_dirs = (*reading.folders, *_package_dirs(scene, problems, reading.folders))
     reading = replace(reading, folders=package_dirs)
+    if not reading.chain:
+        reading = replace(reading, counter=count(1))
     bare, parts, frames = _Mechanism(scene, problems, path, reading, table_cache).build()
     model = replace(bare, joints=with_stops(bare.joints, bare.bodies))
     actuators = tuple(
@@ -216,6 +220,9 @@ def _read_attached(
     if len(chain) > MOST_NESTED:
         problem = f"scenes attach one another more than {MOST_NESTED} deep; attach them to one"
         raise SceneError(source.where((*at, "file")), problem)
+    if next(reading.counter) > MOST_ATTACHED:
+        problem = f"more than {MOST_ATTACHED} scenes are attached, with those that these attach"
+        raise SceneError(source.where((*at, "file")), f"{problem}; use count, or fewer")
     overrides: dict[str, object] = dict(table.overrides)
     if table.inertia is not None:
         overrides["inertia"] = table.inertia

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import toml_rs
 
 from pysim.errors import SceneError
+from pysim.meshes.regular_files import read_regular
 from pysim.scene.toml.syntax import syntax_error, toml_rs_message
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 _DEEPEST = 50  # levels of nested tables and lists
 _TOO_DEEP = f"tables are nested more than {_DEEPEST} deep; flatten them"
 _LARGEST = 2**63  # beyond the integers that TOML allows
+LARGEST = 1 << 27  # bytes of a file
 LONGEST_TEXT = 4096  # characters of a key or value
 _BARE = re.compile(r"[A-Za-z0-9_/-]+")
 
@@ -200,11 +202,7 @@ def read_source(path: Path) -> Source:
         SceneError: it cannot be read, is not UTF-8 or not TOML.
     """
     name = str(path)
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        reason = (error.strerror or "unreadable").lower()
-        raise SceneError(name, f"cannot be read: {reason}; check the path") from None
+    data = read_regular(path, LARGEST)
     try:
         text = data.decode("utf-8-sig").replace("\r\n", "\n")
     except UnicodeDecodeError as error:

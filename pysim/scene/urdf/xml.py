@@ -16,6 +16,7 @@ from xml.parsers import expat
 import numpy as np
 
 from pysim.errors import PysimWarning, SceneError
+from pysim.meshes.regular_files import read_regular
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -31,6 +32,7 @@ LARGEST = 1 << 27  # bytes of a file
 TURN = 2 * math.pi + 1e-3  # rad
 LONGEST_ATTRIBUTE = 4096  # characters
 DEEPEST = 200  # elements within each other
+MOST_ELEMENTS = 2_000_000
 _OWNERS = ("link", "joint")  # in messages, wherever they are
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 
@@ -182,14 +184,7 @@ def read_xml(path: Path, deepest: int = DEEPEST) -> Element:
     Raises:
         SceneError: the file cannot be read, is not well-formed, too large or deep, or has a document type.
     """
-    try:
-        with path.open("rb") as file:
-            data = file.read(LARGEST + 1)
-    except OSError as error:
-        reason = (error.strerror or "unreadable").lower()
-        raise SceneError(str(path), f"cannot be read: {reason}; check the path") from None
-    if len(data) > LARGEST:
-        raise SceneError(str(path), f"is larger than {LARGEST >> 20} MiB; split it")
+    data = read_regular(path, LARGEST)
     return parse_xml(data, str(path), deepest)
 
 
@@ -214,6 +209,8 @@ class _Reader:
     def __init__(self, name: str, deepest: int) -> None:
         self.name, self.deepest = name, deepest
         self.open: list[Element] = []
+        self.texts: list[list[str]] = []  # of the open elements, in pieces
+        self.count = 0
         self.root: Element | None = None
         self.parser = expat.ParserCreate()
         self.parser.StartElementHandler = self._start
@@ -246,6 +243,10 @@ class _Reader:
         if len(self.open) == self.deepest:
             problem = f"<{tag}> lies within {self.deepest} other elements; remove some levels"
             raise SceneError(self._where(), problem)
+        self.count += 1
+        if self.count > MOST_ELEMENTS:
+            problem = f"the file has more than {MOST_ELEMENTS} elements; split it"
+            raise SceneError(self._where(), problem)
         for name, value in attributes.items():
             if len(value) > LONGEST_ATTRIBUTE:
                 problem = f"{name[:40]!r} of <{tag[:40]}> has {len(value)} characters; "
@@ -261,13 +262,14 @@ class _Reader:
         else:
             self.root = element
         self.open.append(element)
+        self.texts.append([])
 
     def _end(self, tag: str) -> None:  # noqa: ARG002, expat's signature
-        self.open.pop()
+        self.open.pop().content = "".join(self.texts.pop())
 
     def _text(self, text: str) -> None:
         if self.open and not text.isspace():
-            self.open[-1].content += text
+            self.texts[-1].append(text)
 
     def _doctype(self, *names: object) -> None:
         problem = f"<!DOCTYPE {names[0]}> is rejected: it can define entities; remove it"

@@ -1,4 +1,4 @@
-"""MJCF of strangers: no file outside the folders, no endless model, and no number that is none.
+"""MJCF of strangers: no file outside the folders, no endless model, and no NaN.
 
 The oracles are files that are made for each test; a process of its own runs what might crash.
 """
