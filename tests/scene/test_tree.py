@@ -56,7 +56,7 @@ FRAME = FrameSpec("tip", "a", np.eye(4), "file: frame tip")
         ),
         (
             tree([A], [TO_A], (replace(FRAME, body="A"),)),
-            "file: frame tip: frame 'tip' is on an unknown body 'A'; known: a, world",
+            "file: frame tip: frame 'tip' is on an unknown body 'A'; did you mean 'a'?",
         ),
         (
             tree([body("world")], []),

@@ -291,7 +291,7 @@ def test_xacro_is_expanded_with_consent(robot_in_xacro: Path) -> None:
     [
         '<link name="${a}"/>',
         '<link name="$(arg a)"/>',
-        "<link name='b'><visual name='${a}'/></link>",
+        "<link name='b'><visual name='${a}'><geometry><sphere radius='1'/></geometry></visual></link>",
     ],
 )
 def test_a_robot_with_properties_alone_is_xacro(tmp_path: Path, name: str, text: str) -> None:
