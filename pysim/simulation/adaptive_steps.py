@@ -44,11 +44,11 @@ def run_adaptive(
     start: float = 0.0,
     signals: SignalRun | None = None,
     external: ExternalForces | None = None,
-    report: Callable[[str], object] = warn_of_pace,
+    warn: Callable[[str], object] = warn_of_pace,
 ) -> Iterator[Segment]:
     """Yield the segments of a run from `start` [s] through output times [s], ascending, to an event that stops it.
 
-    Steps end at the instants of sampled blocks. `report` gets the text of a warning of very many steps.
+    Steps end at the instants of sampled blocks. `warn` gets the text of a warning of very many steps.
 
     Raises:
         SimulationError: a step underflowed, a tolerance is finer than rounding, or the run has stalled (stall.py).
@@ -63,7 +63,7 @@ def run_adaptive(
         v = impacts.begin(start, q, v)
         state = AdaptiveState(events=count, time=start, step=impacts.first_step(q, v))
     loop_q, stall = scene.state.loop_q.copy(), StallDetector(scene, start)
-    pace = PaceMonitor(scene, start, report)
+    pace = PaceMonitor(scene, start, warn)
     rtol, atol = (per_coordinate(model, t) for t in (settings.rtol, settings.atol))
     wanted, last = np.empty(0), start
     groups = _up_to_instants(times, start, signals, OUTPUTS_A_CALL if external is None else 1)
