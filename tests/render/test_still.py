@@ -218,14 +218,16 @@ def test_other_objects_are_rejected(given: Any, text: str) -> None:
 def test_movies_and_plots_need_a_motion(tmp_path: Path) -> None:
     path = ROOT / "scenes" / "double_pendulum.toml"
     scene, model = pysim.load_scene(path), pysim.load_model(path)
-    remedies = ((scene, "Scene; pass pysim.simulate(scene)"),)
-    remedies += ((model, "Model; pass pysim.Trajectory.of(model, t, q)"),)
+    remedies: list[tuple[Any, str]] = [
+        (scene, "Scene; pass pysim.simulate(scene)"),
+        (model, "Model; pass pysim.Trajectory.of(model, t, q)"),
+    ]
     for given, text in remedies:
         with pytest.raises(PysimError) as caught:
-            movie(given, tmp_path / "scene.mp4")  # type: ignore[arg-type]
+            movie(given, tmp_path / "scene.mp4")
         assert str(caught.value) == f"movie: needs a Trajectory, got a {text}"
         with pytest.raises(PysimError) as caught:
-            plot(given, tmp_path / "scene.png")  # type: ignore[arg-type]
+            plot(given, tmp_path / "scene.png")
         assert str(caught.value) == f"plot: needs a Trajectory, got a {text}"
         with pytest.raises(PysimError) as caught:
             still(cart(), others=[given], **SMALL)

@@ -16,7 +16,6 @@ import pytest
 import pysim
 from pysim import _engine
 from pysim.errors import PysimWarning
-from pysim.simulation import adaptive_steps
 from tests.elements.blocks import FIXED, constant, disc, motor, scene_of, simulation
 from tests.robots import robot_path
 
@@ -34,7 +33,7 @@ class Counter:
             self.steps += run.records[0].accepted + run.records[0].rejected
             return run
 
-        monkeypatch.setattr(adaptive_steps._engine, "advance_adaptive", advance)
+        monkeypatch.setattr(_engine, "advance_adaptive", advance)
 
 
 def panda(

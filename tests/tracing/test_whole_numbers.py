@@ -153,8 +153,8 @@ def test_pythons_own_functions_are_recorded() -> None:
     nodes = [getattr(result, "index") for result in results]  # noqa: B009, typed as int
     found = evaluate(tape, np.array([[-1.26, 2.5]]), nodes).T
     for value, row in zip((-1.26, 2.5), found, strict=True):
-        expected = [math.floor(value), math.ceil(value), math.trunc(value), round(value)]
-        expected += [round(value, 1), 7.0 % value, 7.0 // value]
+        whole = [math.floor(value), math.ceil(value), math.trunc(value), round(value)]
+        expected: list[float] = [*whole, round(value, 1), 7.0 % value, 7.0 // value]
         np.testing.assert_allclose(row, expected)
 
 
