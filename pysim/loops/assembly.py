@@ -51,6 +51,7 @@ _CUT = 1e-5  # of the mechanism's size, or [rad]: left of dimensions written wit
 _ALIKE = 1e-4  # [rad] between a row and those before it: nearly the same
 _EXACT = 1e-12  # of the mechanism's size: left of dimensions that agree
 _EXPLAINED = 100.0  # times the root of the misfit: how far a start moves, also near a dead centre
+_ROUNDING = 1e-9  # [m, rad] that a start moves where nothing has to be closed
 _FLAT = 1e-6  # [rad] a wheel's axis from the normal of its plane
 
 
@@ -255,7 +256,8 @@ def _refuse_leap(model: Model, start: Array, begin: Constraints, best: ClosureIt
     worst = int(misfit.argmax())
     change = np.abs(model.difference(start, best.q))
     far = int(change.argmax())
-    if not change[far] > _EXPLAINED * np.sqrt(misfit[worst]) * max(1.0, size):
+    explained = _EXPLAINED * np.sqrt(misfit[worst]) * max(1.0, size)
+    if not change[far] > max(explained, _ROUNDING):
         return
     name = model.row_names[worst]
     problem = (
