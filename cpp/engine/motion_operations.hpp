@@ -44,7 +44,7 @@ struct Advance {
     const auto& batch = at.batch;
     S *const q = at.copy_q(), *const v = at.copy_v(), *const loop_q = at.loop_q();
     S* const memory = at.memory();
-    S done;
+    S done = all<S>(0);
     const auto signals = at.signals();
     const Workspace<S> w = at.w;
     const stepping::System<S> system = {
