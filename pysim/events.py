@@ -28,6 +28,7 @@ from pysim.plugins.registry import PluginKind, require_method
 from pysim.tracing.author_code import call, definition_place, method_place
 from pysim.tracing.expression import Scalar
 from pysim.tracing.program import emit
+from pysim.tracing.repeated_call import recorded_call
 from pysim.tracing.symbolic_array import symbolic_array
 from pysim.tracing.tape import Tape
 
@@ -169,8 +170,9 @@ def record_event(
     by_q = {name: _named(kind, q[at:], name, "q") for name, (kind, at, _) in joints.items()}
     by_v = {name: _named(kind, v[at:], name, "v") for name, (kind, _, at) in joints.items()}
     states = (ByJoint(by_q, "joint", "q", "q"), ByJoint(by_v, "joint", "v", "v"))
-    with tape.recording(lambda: method_place(plugin, "value")):
-        value: object = call(plugin, "value", *states)
+    value: object = recorded_call(
+        tape, lambda: method_place(plugin, "value"), lambda: call(plugin, "value", *states)
+    )
     if not isinstance(value, Scalar) or value.tape is not tape:
         got = type(value).__name__
         problem = f"must return a number that depends on q or v, got {got}"

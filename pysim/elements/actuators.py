@@ -10,7 +10,7 @@ from pysim.elements.block import Actuator, actuator
 from pysim.elements.channels import NONE, real, signal
 from pysim.elements.gains import Gain, gain_of
 from pysim.elements.interpolation import polyline
-from pysim.elements.units import FORCE_UNITS, check_same_unit
+from pysim.elements.units import check_force_command, check_same_unit
 from pysim.errors import PysimError
 
 if TYPE_CHECKING:
@@ -28,8 +28,7 @@ class ForceActuator(Actuator):
         return gain_of("gear", self.gear, command) * command
 
     def units(self, inputs: Mapping[str, str]) -> Mapping[str, str]:
-        if self.gear == 1 and inputs["command"] in FORCE_UNITS.values() and "q" in inputs:
-            check_same_unit("command", inputs["command"], FORCE_UNITS.get(inputs["q"], ""))
+        check_force_command(inputs, [self.gear])
         return {}
 
 
@@ -64,6 +63,7 @@ class RopeWinch(Actuator):
     inputs = signal("command", unit="m")
     stiffness: float  # [N/m]
     damping: float = 0.0  # [N·s/m], while it is taut
+    not_negative = ("stiffness", "damping")
 
     def tension(self, command: Any, length: Any, rate: Any) -> Any:
         stretch = length - command
@@ -78,6 +78,7 @@ class PositionServo(Actuator):
     inputs = signal("command", unit="", size="n")
     kp: Gain  # [N/m or N·m/rad]
     kd: Gain = 0.0  # [N·s/m or N·m·s/rad]
+    resisting = ("kp", "kd")
 
     def force(self, command: Any, q: Any, v: Any) -> Any:
         return gain_of("kp", self.kp, q) * (command - q) - gain_of("kd", self.kd, q) * v
@@ -93,6 +94,7 @@ class VelocityServo(Actuator):
 
     inputs = signal("command", unit="", size="n")
     kd: Gain  # [N·s/m or N·m·s/rad]
+    resisting = ("kd",)
 
     def force(self, command: Any, v: Any) -> Any:
         return gain_of("kd", self.kd, v) * (command - v)
@@ -113,6 +115,8 @@ class DCMotor(Actuator):
     constant: float  # [N·m/A or V·s/rad], k
     gear: float = 1.0  # [1], N, turns of the rotor per turn of the joint
     rotor_inertia: float = 0.0  # [kg·m²]; the joint receives N² times as much
+    positive = ("inductance",)
+    not_negative = ("resistance", "rotor_inertia")
 
     def state_rate(self, command: Any, v: Any, current: Any) -> Any:
         back = self.constant * self.gear * v
@@ -149,3 +153,7 @@ class TorqueSpeedMotor(Actuator):
         fast = np.clip(np.abs(v), first, last)
         most = polyline(fast, self.speed, self.limit)
         return np.clip(command, -most, most)
+
+    def units(self, inputs: Mapping[str, str]) -> Mapping[str, str]:
+        check_force_command(inputs, ())
+        return {}

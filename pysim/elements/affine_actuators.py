@@ -15,6 +15,7 @@ import numpy as np
 
 from pysim.elements.block import Actuator, actuator
 from pysim.elements.channels import real, signal
+from pysim.elements.units import check_force_command
 from pysim.errors import PysimError
 
 if TYPE_CHECKING:
@@ -81,6 +82,10 @@ class Motor(Actuator):
 
     def tension(self, command: Any) -> Any:
         return -self.gear[0] * self._force(command)
+
+    def units(self, inputs: Mapping[str, str]) -> Mapping[str, str]:
+        check_force_command(inputs, [*self.gear, self.gain])
+        return {}
 
 
 class AffineForce(Actuator):

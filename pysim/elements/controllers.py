@@ -30,6 +30,7 @@ class ProportionalDerivative(Controller):
     outputs = signal("force", unit="", size="n")
     kp: Gain  # [N/m or N·m/rad]
     kd: Gain = 0.0  # [N·s/m or N·m·s/rad]
+    resisting = ("kp", "kd")
 
     def output(self, inputs: Any) -> Any:
         error = inputs.reference - inputs.q
@@ -57,6 +58,8 @@ class PID(Controller):
     filter: Gain = 100.0  # [rad/s], N
     limit: Gain = math.inf  # [N or N·m]
     back_calculation: Gain = 0.0  # [m·s/N or rad·s/(N·m) per s]
+    not_negative = ("filter", "limit", "back_calculation")
+    resisting = ("kp", "ki", "kd")
 
     def initial(self, inputs: Any) -> Any:
         return 0.0, inputs.q
@@ -80,6 +83,18 @@ class PID(Controller):
         error = inputs.reference - inputs.q
         lag = self._gain("filter", inputs) * (inputs.q - filtered)
         return error + self._gain("back_calculation", inputs) * excess, lag
+
+    def held_step(self, inputs: Any, integral: Any, filtered: Any, period: float) -> Any:
+        """At the limit the integral decays with the rate ki · back_calculation; a long period must not overshoot."""
+        rate, _ = self.state_rate(inputs, integral, filtered)
+        share = np.exp(-period * self._gain("filter", inputs))
+        decay: Any = self._gain("ki", inputs) * self._gain("back_calculation", inputs)
+        limit = self._gain("limit", inputs)
+        unlimited: Any = np.abs(self._force(inputs, integral, filtered)) <= limit
+        fast = np.maximum(decay, 1e-12)
+        overshoots = np.minimum(-np.expm1(-fast * period) / fast, period)
+        step = np.where(unlimited, period, overshoots)
+        return integral + step * rate, inputs.q + (filtered - inputs.q) * share
 
     def units(self, inputs: Mapping[str, str]) -> Mapping[str, str]:
         check_tracking_units(inputs)
@@ -105,6 +120,7 @@ class TrajectoryFollower(Controller):
     kd: Gain = 0.0  # [N·s/m or N·m·s/rad]
     inertia: Gain = 0.0  # [kg or kg·m²]
     damping: Gain = 0.0  # [N·s/m or N·m·s/rad]
+    resisting = ("kp", "kd")
 
     def output(self, inputs: Any) -> Any:
         q = inputs.q
@@ -146,6 +162,7 @@ class ComputedTorque(Controller):
     outputs = signal("force", unit="", size="n")
     kp: Gain  # [1/s²]
     kd: Gain  # [1/s]
+    resisting = ("kp", "kd")
 
     def output(self, inputs: Any, dynamics: Any) -> Any:
         error, rate = inputs.reference - inputs.q, inputs.reference_rate - inputs.v
@@ -180,3 +197,7 @@ class StateFeedback(Controller):
             x = x - np.array(self.target, float)
         force = -(array_of_rows("gain", self.gain, count, "one for each number of q and v") @ x)
         return force[0] if len(force) == 1 else force
+
+    def units(self, inputs: Mapping[str, str]) -> Mapping[str, str]:
+        check_tracking_units(inputs)
+        return {}

@@ -30,6 +30,8 @@ class LuGreFriction(Force):
     bristle_stiffness: float  # [N/m or N·m/rad], σ0
     bristle_damping: float = 0.0  # [N·s/m or N·m·s/rad], σ1
     viscous: float = 0.0  # [N·s/m or N·m·s/rad], σ2
+    positive = ("kinetic", "static", "stribeck_speed", "bristle_stiffness")
+    not_negative = ("bristle_damping", "viscous")
 
     def state_rate(self, v: Sequence[Any], bristle: Any) -> Any:
         rate = difference(v)
@@ -49,6 +51,8 @@ class Clutch(Force):
     engagement: Signal  # type: ignore[valid-type]  # from 0, open, to 1, closed
     capacity: float  # [N or N·m], largest force, of the closed clutch
     rounding_speed: float = 1e-3  # [m/s or rad/s], vr, below which the clutch creeps
+    positive = ("rounding_speed",)
+    not_negative = ("capacity",)
 
     def force(self, v: Sequence[Any]) -> list[Any]:
         rate = difference(v)

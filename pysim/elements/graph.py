@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import inspect
 import re
+from contextlib import suppress
 from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -40,7 +41,7 @@ from pysim.elements.graph_types import (
 from pysim.elements.noise import Noise
 from pysim.elements.number_names import AXES_OF, place_of_name
 from pysim.elements.powers import MeasuredElements, Powers
-from pysim.elements.quantities import Twist, Wrench
+from pysim.elements.quantities import Acceleration, Twist, Wrench
 from pysim.elements.signal_derivatives import SignalDerivatives
 from pysim.elements.signal_inputs import SignalInputs, is_path
 from pysim.elements.units import spelled_unit
@@ -52,6 +53,7 @@ from pysim.tracing.author_code import author_error, definition_place, method_pla
 from pysim.tracing.derivative import Derivative
 from pysim.tracing.expression import Scalar
 from pysim.tracing.random_numbers import world_key
+from pysim.tracing.repeated_call import recorded_call
 from pysim.tracing.symbolic_array import symbolic_array
 
 if TYPE_CHECKING:
@@ -132,6 +134,10 @@ class GraphBuilder:
             int, list[int]
         ] = {}  # places, by the number of the event that closes them
         self._key: int | None = None  # place of the key of random numbers
+        self._cut_units = False  # whether units being determined depend on a loop that is open
+        self._sizes: dict[tuple[str, str], int] = {}
+        self._open_sizes: list[tuple[str, str]] = []
+        self._known_units: dict[str, dict[str, str]] = {}
         self._states = self._allot()
         self._coupled = self._states - len(self._ledger)
 
@@ -139,6 +145,15 @@ class GraphBuilder:
 
     def _allot(self) -> int:
         """Give every state, integral, then held number its place; return the number of states and integrals."""
+        for block in self._inputs_first():
+            if block.plugin is not None and block.kind in (
+                "controller",
+                "actuator",
+                "force",
+                "sensor",
+            ):
+                with suppress(PysimError):  # reported where it is read
+                    self._size_of_inputs(block)
         for block in self.blocks.values():
             if block.kind in ("controller", "actuator", "force", "sensor") and block.period is None:
                 self._allot_channels(block, _states_of(block.plugin))
@@ -183,9 +198,62 @@ class GraphBuilder:
 
     def _size_of_input(self, block: GraphBlock, channel: Channel) -> int:
         """Return how many numbers the signals have that an input of a block reads."""
-        return sum(self._size_of_signal(block, k) for own, k in _connected(block) if own is channel)
+        return self._known_size(block, channel) or 1
 
-    def _size_of_signal(self, block: GraphBlock, name: str) -> int:
+    def _known_size(self, block: GraphBlock, channel: Channel) -> int | None:
+        """Return the size of an input, or that of another one with its letter in a loop; None where none is known."""
+        key = block.name, channel.name
+        if key in self._sizes:
+            return self._sizes[key]
+        if key in self._open_sizes:
+            return None
+        self._open_sizes.append(key)
+        try:
+            alike = [
+                own for own, _ in _connected(block) if own.size == channel.size and not own.many
+            ]
+            sizes = (self._read_size(block, own) for own in (channel, *alike))
+            size = next((size for size in sizes if size is not None), None)
+        finally:
+            self._open_sizes.pop()
+        if size is not None:
+            self._sizes[key] = size
+        return size
+
+    def _read_size(self, block: GraphBlock, channel: Channel) -> int | None:
+        """Return how many numbers an input reads; None if one of its signals depends on a size that is open."""
+        sizes = [self._size_of_signal(block, k) for own, k in _connected(block) if own is channel]
+        return None if None in sizes else sum(size for size in sizes if size is not None)
+
+    def _inputs_first(self) -> list[GraphBlock]:
+        """Return the blocks, those that a block reads before it; loops are cut somewhere.
+
+        Signals are evaluated in this order, so that a long chain of blocks needs no deep recursion.
+        """
+        order: list[GraphBlock] = []
+        opened: set[str] = set()
+        for first in self.blocks.values():
+            pending = [(first, iter(first.inputs))] if first.name not in opened else []
+            opened.add(first.name)
+            while pending:
+                block, names = pending[-1]
+                name = next(names, None)
+                if name is None:
+                    order.append(block)
+                    pending.pop()
+                    continue
+                read = self._owner(name)
+                if read is not None and read.name not in opened:
+                    opened.add(read.name)
+                    pending.append((read, iter(read.inputs)))
+        return order
+
+    def _owner(self, name: str) -> GraphBlock | None:
+        """Return the block whose signal a name is; None if there is none, which is reported where it is read."""
+        base, _ = self._selected(name)
+        return self.blocks.get(base) or self.blocks.get(_split(base)[0])
+
+    def _size_of_signal(self, block: GraphBlock, name: str) -> int | None:
         name, index = self._selected(name)
         if index is not None:
             return 1
@@ -201,9 +269,10 @@ class GraphBuilder:
             return len(other.coordinates)
         for declared, _ in _connected(other):
             if declared.size == channel.size:
-                return self._size_of_input(other, declared)
-        if other.inputs:
-            return self._size_of_inputs(other)
+                return self._known_size(other, declared)
+        own = list(_connected(other))
+        if own:
+            return self._known_size(other, own[0][0])
         return len(
             self.values(other.name).numbers["value" if other.kind == "signal" else channel.name]
         )
@@ -234,6 +303,8 @@ class GraphBuilder:
         block = self.blocks[name]
         if name in self._open:
             members = self._open[self._open.index(name) :]
+            first = members.index(min(members, key=list(self.blocks).index))  # of the scene
+            members = [*members[first:], *members[:first]]
             raise _loop_error([self.blocks[k] for k in members])
         self._open.append(name)
         try:
@@ -304,13 +375,18 @@ class GraphBuilder:
         own = {channel.name: channel.unit for channel in channels}
         if block.kind == "signal":
             return dict.fromkeys(own, block.unit)
+        if block.name in self._known_units:
+            return self._known_units[block.name]
         if block.name in self._open_units:  # a loop that a state breaks
+            self._cut_units = True
             return own
         self._open_units.append(block.name)
+        before, self._cut_units = self._cut_units, False
         try:
             given = self._units_of_inputs(block)
         finally:
             self._open_units.pop()
+            is_cut, self._cut_units = self._cut_units, self._cut_units or before
         if block.coordinates:
             given = {
                 "q": _common(c.q_unit for c in block.coordinates),
@@ -318,7 +394,10 @@ class GraphBuilder:
             } | given
         elif block.kind == "sensor":
             given = {"q": "", "v": ""} | given
-        return own | dict(plugin.units(given))
+        found = own | dict(plugin.units(given))
+        if not is_cut:
+            self._known_units[block.name] = found
+        return found
 
     def _units_of_inputs(self, block: GraphBlock) -> dict[str, str]:
         _check_inputs(block)
@@ -529,7 +608,7 @@ class GraphBuilder:
         """Return what a method names, by name."""
         wanted = _argument_names(block.plugin, method)
         found: dict[str, Any] = {}
-        offered = ["t", *_OFFERED[block.kind]]
+        offered = ["t", *_OFFERED[block.kind], *(("period",) if method == "held_step" else ())]
         for channel in (*_states_of(block.plugin), *_memory_of(block.plugin)):
             offered.append(channel.name)
             if (block.name, channel.name) in self._state_places:
@@ -556,6 +635,8 @@ class GraphBuilder:
     def _argument(self, block: GraphBlock, name: str, method: str) -> Any:
         if name == "t":
             return self.symbols.number(SignalSource.time, 0)
+        if name == "period":
+            return block.period
         if name == "inputs":
             return self._inputs(block)[0]
         if name == "command":
@@ -585,11 +666,12 @@ class GraphBuilder:
         if name == "pose":
             x = self.symbols.numbers(SignalSource.port, first, 12)
             return Pose([[x[3 * j + i] for j in range(3)] for i in range(3)], x[9:])
+        x = self.symbols.numbers(SignalSource.port, first + 12, 6)
+        twist = Twist(x[:3], x[3:])
         if name == "twist":
-            x = self.symbols.numbers(SignalSource.port, first + 12, 6)
-            return Twist(x[:3], x[3:])
+            return twist
         x = self.symbols.numbers(SignalSource.port_acceleration, 6 * block.port, 6)
-        return Twist(x[:3], x[3:])
+        return Acceleration(Twist(x[:3], x[3:]), twist)
 
     def _gravity(self, block: GraphBlock) -> Any:
         """Return gravity (3,) [m/s²], for a sensor in the axes of the frame that it measures against.
@@ -646,8 +728,12 @@ class GraphBuilder:
             object.__setattr__(plugin, name, self._shaped(nodes))
         function = getattr(plugin, method)
         try:
-            with self.tape.recording(lambda: method_place(plugin, method)):
-                return function(**given)
+            return recorded_call(
+                self.tape,
+                lambda: method_place(plugin, method),
+                lambda: function(**{name: _afresh(value) for name, value in given.items()}),
+                _REPEATABLE,
+            )
         except PysimError:
             raise
         except Exception as error:
@@ -838,12 +924,13 @@ class GraphBuilder:
             SceneError: a loop, an unknown signal, a wrong unit or size.
             JointError: an author's method cannot be recorded; the error names its line.
         """
-        for name, block in self.blocks.items():
+        for block in self._inputs_first():
             if block.kind not in ("actuator", "force"):
-                self.values(name)
+                self.values(block.name)
         self.add_forces()
         rates = self._rates()
-        begins = self._initial_values()
+        initial = self._initial_values()
+        begins = [_together(initial)] if initial else []  # one of the MOST_SAMPLED programs
         blocks = [*begins, *self._sampled_blocks(MOST_SAMPLED - len(begins))]
         forces = self._forces()
         efforts = [
@@ -861,7 +948,7 @@ class GraphBuilder:
         description = SignalsDescription(
             states=self._states,
             held=len(self._start) - self._states,
-            forces=self.symbols.program(rows) if rows else None,
+            forces=self.symbols.program(rows, aside=len(work)) if rows else None,
             slopes=self.symbols.program([*efforts, *slopes]) if coupled else None,
             readings=self.symbols.program(readings) if readings else None,
             coordinates=list(forces),
@@ -893,7 +980,25 @@ class GraphBuilder:
             tuple(tuple(self._gates.get(k, ())) for k in range(max(self._gates, default=-1) + 1)),
             {name: tuple(places) for name, places in self._gates_of.items()},
             sum(1 << k for k, (_, nodes, _) in enumerate(blocks) if self._is_measured(nodes)),
+            settled=self._settled(initial, blocks[len(begins) :]),
+            settled_outputs=tuple(
+                place
+                for block, _, _ in initial
+                if block.period is not None
+                for channel in type(block.plugin).outputs
+                for place in self._state_places[block.name, channel.name]
+            ),
         )
+
+    def _settled(self, begins: Sequence[_Sampled], sampled: Sequence[_Sampled]) -> tuple[int, ...]:
+        """Return the places of initial values that depend on others, through a loop, or on sampled blocks."""
+        stored = {place for _, _, own in (*begins, *sampled) for place in own}
+        found: list[int] = []
+        for _, nodes, places in begins:
+            read = self.symbols.read_by(nodes)
+            if any(source is SignalSource.state and index in stored for source, index in read):
+                found += places
+        return tuple(sorted(found))
 
     def _callbacks(self, order: Sequence[str]) -> tuple[Callback, ...]:
         """Return the controllers that are called in Python; `order` names the sampled programs bit by bit."""
@@ -970,9 +1075,9 @@ class GraphBuilder:
         return terms
 
     def _rate_nodes(self, block: GraphBlock, method: str = "state_rate") -> dict[str, list[int]]:
-        """Return the nodes of what `state_rate` or `update` returns, by state or memory."""
+        """Return the nodes of what `state_rate`, `held_step` or `update` returns, by state or memory."""
         plugin = block.plugin
-        channels = _states_of(plugin) if method == "state_rate" else _memory_of(plugin)
+        channels = _memory_of(plugin) if method == "update" else _states_of(plugin)
         if not hasattr(plugin, method):
             names = ", ".join(channel.name for channel in channels)
             problem = (
@@ -1001,9 +1106,13 @@ class GraphBuilder:
         return found
 
     def _initial_values(self) -> list[_Sampled]:
-        """Return what sets states and memory that `initial` computes from the inputs at the start."""
+        """Return what sets states and memory that `initial` computes from the inputs at the start.
+
+        Initial values of blocks that a block reads are inserted for their states, but for those of a loop.
+        """
         found = []
-        for block in self.blocks.values():
+        known: dict[int, int] = {}  # nodes of the initial values, by place
+        for block in self._inputs_first():
             plugin = block.plugin
             if plugin is None or not hasattr(plugin, "initial"):
                 continue
@@ -1020,8 +1129,25 @@ class GraphBuilder:
             if len(nodes) != len(places):
                 problem = f"must return {_numbers(len(places))}, got {len(nodes)}"
                 raise JointError(method_place(plugin, "initial"), problem)
+            nodes = self._inserted(nodes, known)
+            known |= dict(zip(places, nodes, strict=True))
             found.append((block, nodes, places))
         return found
+
+    def _inserted(self, nodes: Sequence[int], known: Mapping[int, int]) -> list[int]:
+        """Return nodes with others in place of numbers of the state, by their places."""
+        inputs = {self.held([place])[0]: node for place, node in known.items()}
+        changed: dict[int, int] = {}
+        for k in self.tape.needed(nodes):
+            node = self.tape.nodes[k]
+            args = tuple(changed[a] for a in node.args)
+            if k in inputs:
+                changed[k] = inputs[k]
+            elif args == node.args:
+                changed[k] = k
+            else:
+                changed[k] = self.tape.node(node.op, *args, value=node.value, data=node.data)
+        return [changed[k] for k in nodes]
 
     def _sampled_blocks(self, most: int) -> list[_Sampled]:
         """Return the sampled blocks in the order in which they run, with the nodes that they store and where."""
@@ -1054,9 +1180,14 @@ class GraphBuilder:
         return self._in_order(found)
 
     def _stepped(self, block: GraphBlock) -> list[tuple[str, list[int]]]:
-        """Return the next values of states (one step of Euler's method) and memory of a sampled block."""
+        """Return the next values of states and memory of a sampled block.
+
+        States are those that its `held_step` computes, or those after a step of Euler's method.
+        """
         stepped = []
-        if _states_of(block.plugin):
+        if _states_of(block.plugin) and hasattr(block.plugin, "held_step"):
+            stepped += list(self._rate_nodes(block, "held_step").items())
+        elif _states_of(block.plugin):
             assert block.period is not None
             for name, rates in self._rate_nodes(block).items():
                 now = self.held(self._state_places[block.name, name])
@@ -1215,6 +1346,7 @@ class Dynamics:
         return symbolic_array(graph.symbols.add_call(SignalCallKind.inverse, nodes))
 
 
+_REPEATABLE = "compute it from the arguments alone; keep numbers in states or memory, and draw random ones from noise"
 _OFFERED = {
     "signal": (),
     "sensor": (
@@ -1307,6 +1439,26 @@ def _take_name(owners: dict[str, str], name: str, block: GraphBlock, what: str) 
         problem = f"{what} of {block.label} is recorded as {name!r}, as is {owners[name]}"
         raise SceneError(block.where, f"{problem}; rename one")
     owners[name] = f"{what} of {block.label}"
+
+
+def _together(initial: Sequence[_Sampled]) -> _Sampled:
+    """Return one program that sets the initial values of all blocks at once."""
+    nodes = [node for _, own, _ in initial for node in own]
+    places = [place for _, _, own in initial for place in own]
+    return initial[0][0], nodes, places
+
+
+def _afresh(value: Any) -> Any:
+    """Return an argument for another call of a method, which may change its arrays and draws its random numbers."""
+    if isinstance(value, Noise):
+        return value.afresh()
+    if isinstance(value, np.ndarray):
+        return value.copy()
+    if isinstance(value, SimpleNamespace):
+        return SimpleNamespace(**{name: _afresh(part) for name, part in vars(value).items()})
+    if isinstance(value, Twist):
+        return Twist(value.v.copy(), value.w.copy())
+    return value
 
 
 def _needs(block: GraphBlock, key: str, name: str) -> SceneError:

@@ -142,3 +142,9 @@ class CompiledSignals:
     )  # by elements that events release
     measuring: int = 0  # bit k: the sampled block k reads accelerations or wrenches
     contact_work: ContactWork | None = None  # of contacts, with a ledger
+    settled: tuple[
+        int, ...
+    ] = ()  # places whose initial values depend on one another, see SignalRun.begin
+    settled_outputs: tuple[
+        int, ...
+    ] = ()  # places of held outputs of sampled blocks with initial values

@@ -36,6 +36,8 @@ class PathSpring(Force):
     stiffness: float  # [N/m]
     rest_length: float  # [m]
     damping: float = 0.0  # [N·s/m]
+    not_negative = ("rest_length",)
+    resisting = ("damping",)
 
     def tension(self, length: Any, rate: Any) -> Any:
         return self.stiffness * (length - self.rest_length) + self.damping * rate
@@ -51,6 +53,7 @@ class Rope(Force):
     stiffness: float  # [N/m]
     rest_length: float  # [m]
     damping: float = 0.0  # [N·s/m], while it is taut
+    not_negative = ("stiffness", "rest_length", "damping")
 
     def tension(self, length: Any, rate: Any) -> Any:
         stretch = length - self.rest_length
@@ -84,6 +87,7 @@ class CoordinateSpring(Force):
     stiffness: float  # [N/m or N·m/rad]
     damping: float = 0.0  # [N·s/m or N·m·s/rad]
     rest: float = 0.0  # [m or rad], coordinate or difference at rest
+    resisting = ("damping",)
 
     def force(self, q: Sequence[Any], v: Sequence[Any]) -> list[Any]:
         stretch = difference(q) - self.rest
@@ -100,6 +104,7 @@ class TableSpring(Force):
     stretch: tuple[float, ...]  # [m or rad], increasing
     pull: tuple[float, ...]  # [N or N·m] at each stretch, positive against a positive stretch
     damping: float = 0.0  # [N·s/m or N·m·s/rad]
+    resisting = ("damping",)
 
     def __post_init__(self) -> None:
         if len(self.stretch) != len(self.pull) or len(self.stretch) < 2:
@@ -149,6 +154,8 @@ class StribeckFriction(Force):
     exponent: float = 2.0  # [1], δ
     rounding_speed: float = 1e-3  # [m/s or rad/s], vr, below which friction is viscous
     viscous: float = 0.0  # [N·s/m or N·m·s/rad], b
+    positive = ("stribeck_speed", "rounding_speed")
+    not_negative = ("kinetic", "static", "viscous")
 
     def force(self, v: Sequence[Any]) -> list[Any]:
         rate = difference(v)
@@ -171,6 +178,8 @@ class GasSpring(Force):
     ambient: float = 101325.0  # [Pa]
     exponent: float = 1.4  # [1], polytropic
     damping: float = 0.0  # [N·s/m]
+    positive = ("area", "pressure", "volume")
+    not_negative = ("ambient", "damping")
 
     def force(self, q: Sequence[Any], v: Sequence[Any]) -> list[Any]:
         ratio: Any = self.volume / (self.volume + self.area * q[0])
@@ -317,6 +326,7 @@ class LinearDrag(Force):
 
     coefficient: float  # [N·s/m], c
     wind: tuple[float, float, float] = (0.0, 0.0, 0.0)  # [m/s], in the axes of a
+    resisting = ("coefficient",)
 
     def wrench(self, pose: Pose, twist: Twist) -> Wrench:
         return Wrench(force=-self.coefficient * _through_air(pose, twist, self.wind))
@@ -330,6 +340,8 @@ class QuadraticDrag(Force):
     drag_coefficient: float  # [1], C
     area: float  # [m²], A
     wind: tuple[float, float, float] = (0.0, 0.0, 0.0)  # [m/s], in the axes of a
+    not_negative = ("density", "area")
+    resisting = ("drag_coefficient",)
 
     def wrench(self, pose: Pose, twist: Twist) -> Wrench:
         air = _through_air(pose, twist, self.wind)
@@ -368,6 +380,8 @@ class BuoyantSphere(Force):
     density: float  # [kg/m³], of the fluid
     gravity: float = 9.81  # [m/s²], against z of a
     surface: float = 0.0  # [m], height in a
+    positive = ("radius",)
+    not_negative = ("density",)
 
     def _depth(self, pose: Pose) -> Any:
         depth = self.radius + self.surface - pose.p[2]

@@ -32,10 +32,14 @@ class Noise:
     def __init__(
         self, block: GraphBlock, method: str, symbols: SignalInputs, key: Callable[[], Scalar]
     ) -> None:
-        self._block, self._symbols, self._key = block, symbols, key
+        self._block, self._method, self._symbols, self._key = block, method, symbols, key
         own = zlib.crc32(block.name.encode()) * METHODS + (method == "update")
         self._stream = own * MOST_CALLS
         self._calls = 0
+
+    def afresh(self) -> Noise:
+        """Return the noise of another call of the method, with the same numbers."""
+        return Noise(self._block, self._method, self._symbols, self._key)
 
     def uniform(self) -> Any:
         """Return a number within (0, 1), evenly distributed."""

@@ -1,8 +1,10 @@
-"""Quantities that force plugins receive and return: twists and wrenches of symbolic or plain numbers."""
+"""Quantities that plugins receive and return: twists, accelerations and wrenches of symbolic or plain numbers."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from pysim.tracing.symbolic_array import symbolic_array
 
@@ -23,6 +25,41 @@ class Twist:
     def __init__(self, v: Sequence[Any], w: Sequence[Any]) -> None:
         self.v = symbolic_array(v)
         self.w = symbolic_array(w)
+
+
+class Acceleration:
+    """Acceleration of frame b relative to frame a, in the axes of b.
+
+        linear = dv/dt + ω × v        angular = dω/dt
+
+    Attributes:
+        linear: classical acceleration of b's origin (3,) [m/s²], the second derivative of its position; also `v`.
+        angular: angular acceleration (3,) [rad/s²]; also `w`.
+        spatial: derivatives of the numbers of the twist, `spatial.v` (3,) [m/s²] and `spatial.w` (3,) [rad/s²].
+    """
+
+    __slots__ = ("_twist", "spatial")
+
+    def __init__(self, spatial: Twist, twist: Twist) -> None:
+        self.spatial, self._twist = spatial, twist
+
+    @property
+    def linear(self) -> Any:
+        return symbolic_array(self.spatial.v + np.cross(self._twist.w, self._twist.v))
+
+    @property
+    def angular(self) -> Any:
+        return self.spatial.w
+
+    @property
+    def v(self) -> Any:
+        """The classical acceleration of b's origin (3,) [m/s²]."""
+        return self.linear
+
+    @property
+    def w(self) -> Any:
+        """The angular acceleration (3,) [rad/s²]."""
+        return self.spatial.w
 
 
 class Wrench:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from pysim.elements.noise import Noise
-    from pysim.elements.quantities import Twist, Wrench
+    from pysim.elements.quantities import Acceleration, Twist, Wrench
     from pysim.joints.displacement import Pose
 
 AXES = ("frame", "base")
@@ -91,13 +91,13 @@ class TwistSensor(Sensor):
 
 
 @sensor("acceleration")
-class Acceleration(Sensor):
+class AccelerationSensor(Sensor):
     """Classical acceleration of a point and its angular acceleration, in the axes of the frame."""
 
     outputs = signal("linear", unit="m/s²", size=3) * signal("angular", unit="rad/s²", size=3)
 
-    def measure(self, twist: Twist, acceleration: Twist) -> Any:
-        return acceleration.v + np.cross(twist.w, twist.v), acceleration.w
+    def measure(self, acceleration: Acceleration) -> Any:
+        return acceleration.linear, acceleration.angular
 
 
 @sensor("imu")
@@ -122,6 +122,14 @@ class InertialMeasurementUnit(Sensor):
     rate_step: float = 0.0  # [rad/s], of quantisation
     acceleration_walk: float = 0.0  # [m/s²], standard deviation of the drift's change in a period
     rate_walk: float = 0.0  # [rad/s], standard deviation of the drift's change in a period
+    not_negative = (
+        "acceleration_noise",
+        "rate_noise",
+        "acceleration_step",
+        "rate_step",
+        "acceleration_walk",
+        "rate_walk",
+    )
 
     def __post_init__(self) -> None:
         if self.acceleration_walk or self.rate_walk:
@@ -139,7 +147,7 @@ class InertialMeasurementUnit(Sensor):
         self,
         pose: Pose,
         twist: Twist,
-        acceleration: Twist,
+        acceleration: Acceleration,
         gravity: Any,
         noise: Noise,
         acceleration_drift: Any,
@@ -149,7 +157,7 @@ class InertialMeasurementUnit(Sensor):
         return self._readings(pose, twist, acceleration, gravity, noise, drifts)
 
     def measure(
-        self, pose: Pose, twist: Twist, acceleration: Twist, gravity: Any, noise: Noise
+        self, pose: Pose, twist: Twist, acceleration: Acceleration, gravity: Any, noise: Noise
     ) -> Any:
         return self._readings(pose, twist, acceleration, gravity, noise, (0.0, 0.0))
 
@@ -157,13 +165,13 @@ class InertialMeasurementUnit(Sensor):
         self,
         pose: Pose,
         twist: Twist,
-        acceleration: Twist,
+        acceleration: Acceleration,
         gravity: Any,
         noise: Noise,
         drifts: tuple[Any, Any],
     ) -> Any:
         R = np.array(pose.rotation, object)
-        force = acceleration.v + np.cross(twist.w, twist.v) - R.T @ gravity
+        force = acceleration.linear - R.T @ gravity
         force = force + np.array(self.acceleration_bias) + drifts[0]
         rate = twist.w + np.array(self.rate_bias) + drifts[1]
         return (
@@ -239,6 +247,7 @@ class Noisy(Sensor):
     deviation: float  # standard deviation, in the signal's unit
     bias: float = 0.0  # in the signal's unit
     step: float = 0.0  # of quantisation, in the signal's unit
+    not_negative = ("deviation", "step")
 
     def measure(self, inputs: Any, noise: Noise) -> Any:
         values = np.atleast_1d(np.asarray(inputs.value, object))

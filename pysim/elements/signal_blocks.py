@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import numpy as np
 from pysim.elements.block import Controller, controller
 from pysim.elements.channels import real, signal
 from pysim.elements.rows import array_of_rows
+from pysim.elements.units import check_same_unit
 from pysim.errors import PysimError
 
 if TYPE_CHECKING:
@@ -37,6 +39,15 @@ def _each(function: Any, *values: Any) -> Any:
 def _array(values: Any) -> Any:
     """Return an array of one number, or of several."""
     return np.atleast_1d(np.asarray(values, object))
+
+
+def _after_hold(A: Any, B: Any, period: float, x: Any, u: Any) -> Any:
+    """Return the state of x′ = A x + B u after a period in which u is held: of exp of [[A, B], [0, 0]]."""
+    from scipy.linalg import expm  # noqa: PLC0415, loads where a linear system is sampled
+
+    n, m = B.shape
+    whole = expm(period * np.vstack([np.hstack([A, B]), np.zeros((m, n + m))]))
+    return whole[:n, :n] @ _array(x) + whole[:n, n:] @ _array(u)
 
 
 def _check_order(lower: float, upper: float) -> None:
@@ -78,7 +89,10 @@ class Sum(Controller):
         return self.weights[0] * inputs.first + self.weights[1] * inputs.second
 
     def units(self, inputs: Mapping[str, str]) -> Mapping[str, str]:
-        return {"value": inputs["first"] if inputs["first"] == inputs["second"] else ""}
+        first, second = inputs["first"], inputs["second"]
+        if all(abs(weight) == 1 for weight in self.weights):  # others may have units of their own
+            check_same_unit("second", second, first)
+        return {"value": first if first == second else ""}
 
 
 @controller("join")
@@ -177,6 +191,9 @@ class LowPass(_SameUnit):
     def state_rate(self, inputs: Any, filtered: Any) -> Any:
         return (inputs.value - filtered) / self.time_constant
 
+    def held_step(self, inputs: Any, filtered: Any, period: float) -> Any:
+        return inputs.value + (filtered - inputs.value) * math.exp(-period / self.time_constant)
+
 
 @controller("rate_limiter")
 class RateLimiter(_SameUnit):
@@ -206,6 +223,19 @@ class RateLimiter(_SameUnit):
             inputs.value,
             limited,
         )
+
+    def held_step(self, inputs: Any, limited: Any, period: float) -> Any:
+        return _each(lambda x, y: self._after(x, y, period), inputs.value, limited)
+
+    def _after(self, x: Any, y: Any, period: float) -> Any:
+        """Return the output after a period in which the input is x: at the limit first, then as a low-pass."""
+        T = self.time_constant
+        away: Any = x - y
+        rate = np.where(away > 0, self.rising, self.falling or self.rising)
+        far: Any = np.abs(away)
+        limited = np.clip((far - rate * T) / rate, 0.0, period)  # [s] at the limit
+        left = (far - rate * limited) * np.exp((limited - period) / T)
+        return x - np.where(away > 0, left, -left)
 
 
 @controller("relay")
@@ -285,6 +315,14 @@ class TransferFunction(Controller):
         feedback = sum(a * z for a, z in zip(self.denominator[:0:-1], x, strict=True))
         return [*x[1:], (inputs.value - feedback) / self.denominator[0]]
 
+    def held_step(self, inputs: Any, x: Any, period: float) -> Any:
+        n = len(self.denominator) - 1
+        A, B = np.eye(n, k=1), np.zeros((n, 1))
+        A[-1] = -np.array(self.denominator[:0:-1]) / self.denominator[0]
+        B[-1] = 1 / self.denominator[0]
+        after = _after_hold(A, B, period, x, inputs.value)
+        return after[0] if n == 1 else list(after)
+
     def _of_states(self, x: Any) -> Any:
         x = _array(x)
         a = np.array(self.denominator[::-1]) / self.denominator[0]
@@ -339,6 +377,9 @@ class StateSpace(Controller):
 
     def state_rate(self, inputs: Any, x: Any) -> Any:
         return np.array(self.A) @ _array(x) + np.array(self.B) @ _array(inputs.u)
+
+    def held_step(self, inputs: Any, x: Any, period: float) -> Any:
+        return list(_after_hold(np.array(self.A), np.array(self.B), period, x, inputs.u))
 
     def _of_states(self, x: Any) -> Any:
         y = np.array(self.C) @ _array(x)

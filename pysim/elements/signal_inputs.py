@@ -69,15 +69,17 @@ class SignalInputs:
                         pending += self._calls[call][1]
         return {origin[number] for number in numbers}
 
-    def program(self, nodes: Sequence[int], places: Sequence[int] = ()) -> SignalProgram:
-        """Return the program of some nodes."""
+    def program(
+        self, nodes: Sequence[int], places: Sequence[int] = (), aside: int = 0
+    ) -> SignalProgram:
+        """Return the program of some nodes; the last `aside` ones change no bit of the others."""
         used = self._calls_of(nodes)
         arguments = [k for call in used for k in self._calls[call][1]]
         for call in used:
             if self._calls_of(self._calls[call][1]):
                 problem = "an acceleration passed to dynamics.inverse depends on another result of dynamics"
                 raise SceneError("signals", f"{problem}; use only one of the two")
-        program = emit(self.tape, arguments, nodes, self._count)
+        program = emit(self.tape, arguments, nodes, self._count, aside)
         argument_registers = program.outputs[: len(arguments)]
         program = program.replaced(outputs=program.outputs[len(arguments) :])
         if not arguments and not used:

@@ -57,6 +57,8 @@ class SlackSpring(Force):
     rest_length: float  # [m]
     slack: float = 0.0  # [m]
     damping: float = 0.0  # [N·s/m]
+    not_negative = ("slack",)
+    resisting = ("damping",)
 
     def tension(self, length: Any, rate: Any) -> Any:
         return self.stiffness * _stretch(length, self.rest_length, self.slack) + self.damping * rate
@@ -74,6 +76,7 @@ class PathStop(Force):
     upper: float  # [m]
     stiffness: float  # [N/m]
     damping: float = 0.0  # [N·s/m]
+    not_negative = ("stiffness", "damping")
 
     def __post_init__(self) -> None:
         _check_limits(self.lower, self.upper)
@@ -95,6 +98,8 @@ class WeightedSpring(Force):
     rest: float = 0.0  # [m or rad], the sum at rest
     slack: float = 0.0  # [m or rad]
     damping: float = 0.0  # [N·s/m or N·m·s/rad]
+    not_negative = ("slack",)
+    resisting = ("damping",)
 
     def force(self, q: Sequence[Any], v: Sequence[Any]) -> list[Any]:
         stretch = _stretch(_sum(self.weights, q), self.rest, self.slack)
@@ -115,6 +120,7 @@ class WeightedStop(Force):
     upper: float  # [m or rad]
     stiffness: float  # [N/m or N·m/rad, of the sum]
     damping: float = 0.0  # [N·s/m or N·m·s/rad]
+    not_negative = ("stiffness", "damping")
 
     def __post_init__(self) -> None:
         _check_limits(self.lower, self.upper)

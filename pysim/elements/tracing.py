@@ -23,6 +23,7 @@ from pysim.tracing.derivative import Derivative
 from pysim.tracing.evaluation import evaluate, rate
 from pysim.tracing.expression import Scalar
 from pysim.tracing.program import emit
+from pysim.tracing.repeated_call import recorded_call
 from pysim.tracing.tape import Tape
 
 if TYPE_CHECKING:
@@ -173,8 +174,11 @@ def _call(plugin: Force, method: str, available: Mapping[str, Any]) -> object:
 def _outputs(plugin: Force, inputs: _Inputs) -> list[int]:
     """Return the nodes of the force."""
     method = inputs.method.name
-    with inputs.tape.recording(lambda: method_place(plugin, method)):
-        given = _call(plugin, method, inputs.arguments())
+    given = recorded_call(
+        inputs.tape,
+        lambda: method_place(plugin, method),
+        lambda: _call(plugin, method, inputs.arguments()),
+    )
     place = method_place(plugin, method)
     if inputs.method.acts == "frames":
         if not isinstance(given, Wrench):
@@ -194,8 +198,11 @@ def _energy(plugin: Force, inputs: _Inputs) -> int | None:
     if type(plugin).energy is Force.energy:
         return None
     position = inputs.method.arguments[0]
-    with inputs.tape.recording(lambda: method_place(plugin, "energy")):
-        given = _call(plugin, "energy", {position: inputs.arguments()[position]})
+    given = recorded_call(
+        inputs.tape,
+        lambda: method_place(plugin, "energy"),
+        lambda: _call(plugin, "energy", {position: inputs.arguments()[position]}),
+    )
     return _nodes(plugin, "energy", inputs.tape, [given])[0]
 
 

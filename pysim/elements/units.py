@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 from pysim.errors import PysimError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
 FORCE_UNITS = {"rad": "N·m", "m": "N"}  # by units of coordinates
 RATES = {"v": "/s", "reference_rate": "/s", "reference_acceleration": "/s²"}
 _OPEN = {"", "1", "1/s", "1/s²"}  # of signals whose unit is not given, and of their rates
+_MOTION = re.compile(r"(rad|deg|°|m|cm|mm)(/s|/s²|/s³)?")  # units of coordinates and their rates
 _DIGITS = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
 _WORDS = {  # of units, as they are written out, and their symbols
     "radian": "rad",
@@ -44,6 +45,26 @@ def check_same_unit(name: str, given: str, wanted: str) -> None:
     if given != wanted and not {given, wanted} & _OPEN:
         problem = f"must be in [{wanted}], but its signal is in [{given}]"
         raise PysimError(name, f"{problem}; connect a signal in [{wanted}]")
+
+
+def check_force_command(
+    inputs: Mapping[str, str], factors: Iterable[float], along_path: str = "N"
+) -> None:
+    """Reject a command in another unit than the force or torque that an actuator makes of it.
+
+    Factors other than 1, such as a gear, may change the unit of a force, but make none of an angle or a velocity.
+
+    Raises:
+        PysimError: the command is in another unit, at the name of the input.
+    """
+    given = inputs["command"]
+    wanted = FORCE_UNITS.get(inputs["q"], "") if "q" in inputs else along_path
+    if all(factor == 1 for factor in factors):
+        check_same_unit("command", given, wanted)
+    if _MOTION.fullmatch(given):
+        problem = f"must be a force or torque, but its signal is in [{given}]"
+        remedy = "connect a controller or take a servo"
+        raise PysimError("command", f"{problem}; {remedy}")
 
 
 def check_tracking_units(inputs: Mapping[str, str]) -> None:

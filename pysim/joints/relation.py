@@ -20,6 +20,7 @@ from pysim.tracing.author_code import author_error, defined_at
 from pysim.tracing.derivative import Derivative
 from pysim.tracing.expression import Scalar
 from pysim.tracing.program import emit
+from pysim.tracing.repeated_call import recorded_call
 from pysim.tracing.tape import Tape
 
 if TYPE_CHECKING:
@@ -152,8 +153,8 @@ def _recorded(function: Callable[..., Any]) -> tuple[Tape, int]:
     tape = Tape()
     symbols = [Scalar(tape, tape.input(i)) for i in range(len(arguments_of(function)))]
     try:
-        with tape.recording(lambda: f"{defined_at(function)}: {function.__qualname__}"):
-            given = function(*symbols)
+        place = f"{defined_at(function)}: {function.__qualname__}"
+        given = recorded_call(tape, lambda: place, lambda: function(*symbols))
     except PysimError:  # has its own place
         raise
     except Exception as error:

@@ -23,6 +23,7 @@ from pysim.tracing.derivative import Derivative
 from pysim.tracing.expression import Scalar
 from pysim.tracing.folding import Folding
 from pysim.tracing.program import emit
+from pysim.tracing.repeated_call import recorded_call
 from pysim.tracing.tape import JUMPING, Tape
 
 if TYPE_CHECKING:
@@ -87,8 +88,11 @@ def trace(joint: Joint) -> Traced:
     coordinates = joint.coordinates
     tape = Tape()
     q = [Scalar(tape, tape.input(i)) for i in range(coordinates.nq)]
-    with tape.recording(lambda: method_place(joint, "placement")):
-        placed: object = call(joint, "placement", coordinates.named(q))
+    placed: object = recorded_call(
+        tape,
+        lambda: method_place(joint, "placement"),
+        lambda: call(joint, "placement", coordinates.named(q)),
+    )
     if not isinstance(placed, Pose):
         problem = f"must return a Pose, got {_kind(placed)}"
         raise JointError(method_place(joint, "placement"), problem)
@@ -121,8 +125,11 @@ def _force(joint: Joint, tape: Tape, q: Sequence[Scalar]) -> list[int] | None:
         return None
     coordinates = joint.coordinates
     v = [Scalar(tape, tape.input(coordinates.nq + i)) for i in range(coordinates.nv)]
-    with tape.recording(lambda: method_place(joint, "force")):
-        given = call(joint, "force", coordinates.named(q), coordinates.named_velocities(v))
+    given = recorded_call(
+        tape,
+        lambda: method_place(joint, "force"),
+        lambda: call(joint, "force", coordinates.named(q), coordinates.named_velocities(v)),
+    )
     if given is None:
         wanted = "a number" if coordinates.nv == 1 else f"{coordinates.nv} numbers"
         problem = f"must return {wanted}, got None; return 0 where there is no force"

@@ -11,6 +11,7 @@ import typing
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pysim.errors import JointError, PysimError, did_you_mean
+from pysim.plugins.bounds import check_bounds
 from pysim.tracing.author_code import author_error
 
 if TYPE_CHECKING:
@@ -64,12 +65,14 @@ def build(plugin: type[Plugin], keys: Mapping[str, Any], where: str) -> Plugin:
         problem = f"{plugin.__qualname__} needs {what} {', '.join(missing)}"
         raise JointError(where, f"{problem}; write {', '.join(f'{name} = …' for name in missing)}")
     try:
-        return plugin(**values)
+        built = plugin(**values)
+        check_bounds(built)
     except PysimError:
         raise
     except Exception as error:
         check_numbers_given(values, plugin.__qualname__, where)
         raise author_error(error, plugin.__init__, plugin.__qualname__) from error
+    return built
 
 
 def check_not_nan(value: object, where: str) -> None:

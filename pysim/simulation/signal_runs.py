@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
+SETTLING = 12  # steps of Newton's method towards initial values that depend on one another
+SETTLED = 1e-10  # what is left of them, relative to 1 and their size
 SAME_INSTANT = 1e-9  # of a period: an output this close to an instant is at the instant
 
 
@@ -78,6 +80,11 @@ class SignalRun:
         first = 0 if self.scene.signals is None else self.scene.signals.begins
         return Instants(self.periods, first)
 
+    def is_instant(self, t: float) -> bool:
+        """Return whether a sampled block has run at t [s], so that held numbers have changed since the last step."""
+        nearest = (abs(t - round(t / period) * period) / period for period in self.periods)
+        return any(away <= SAME_INSTANT for away in nearest)
+
     def release(self, event: int) -> bool:
         """End the action of the forces that an event releases; return whether one acted until now."""
         assert self.scene.signals is not None
@@ -92,9 +99,67 @@ class SignalRun:
         assert self.scene.signals is not None
         for callback in self.scene.signals.callbacks if self.calls else ():
             callback.plugin.begin(len(np.atleast_2d(self.numbers)))
-        count = self.scene.signals.begins + len(self.periods)
-        self._run(t, (1 << count) - 1, q, v, loop_q, first=True, threads=threads)
+        begins, count = self.scene.signals.begins, self.scene.signals.begins + len(self.periods)
+        due = (1 << count) - 1
+        if self.scene.signals.settled:
+            begin = (1 << begins) - 1
+            called = sum(1 << callback.bit for callback in self.scene.signals.callbacks)
+            self._settle(begin, due & ~(begin | called), t, q, v, loop_q, threads)
+            due &= ~begin
+        self._run(t, due, q, v, loop_q, first=True, threads=threads)
         self.jumped = False
+
+    def _settle(
+        self, begin: int, sampled: int, t: float, q: Array, v: Array, loop_q: Array, threads: int
+    ) -> None:
+        """Set initial values: those z that depend on one another, z = f(z), by Newton's method, if there are some.
+
+        f runs the sampled blocks, whose outputs initial values may read, and then the blocks that compute these.
+        """
+        assert self.scene.signals is not None
+        at, outputs = (
+            list(places)
+            for places in (self.scene.signals.settled, self.scene.signals.settled_outputs)
+        )
+        self._run_engine(t, begin, q, v, loop_q, first=True, threads=threads)
+        start = self.numbers.copy()
+        z = start[..., at]
+
+        def place(values: Array) -> None:
+            """Set initial values, and the outputs of the sampled blocks that have some."""
+            self.numbers[:] = start
+            self.numbers[..., at] = values
+            if sampled:
+                self._run_engine(t, sampled, q, v, loop_q, first=True, threads=threads)
+            own = self.numbers[..., outputs].copy()
+            self.numbers[:] = start
+            self.numbers[..., at], self.numbers[..., outputs] = values, own
+
+        def f(values: Array) -> Array:
+            place(values)
+            if sampled:
+                self._run_engine(t, sampled, q, v, loop_q, first=True, threads=threads)
+                self.numbers[..., at] = values
+            self._run_engine(t, begin, q, v, loop_q, first=True, threads=threads)
+            found = self.numbers[..., at].copy()
+            self.numbers[:] = start
+            return found
+
+        with np.errstate(all="ignore"):
+            for _ in range(SETTLING):
+                left = f(z) - z
+                if np.all(np.abs(left) <= SETTLED * (1 + np.abs(z))):
+                    place(z)
+                    return
+                slopes = np.empty((*z.shape, len(at)))
+                for k in range(len(at)):
+                    step = np.zeros(len(at))
+                    step[k] = 0.5
+                    slopes[..., k] = f(z + step) - f(z - step)
+                try:
+                    z = z + np.linalg.solve(np.eye(len(at)) - slopes, left[..., None])[..., 0]
+                except np.linalg.LinAlgError:  # no start, or any, is that of its input
+                    return
 
     def update(
         self,

@@ -6,6 +6,7 @@ import inspect
 import linecache
 import sys
 import traceback
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,13 +30,13 @@ NOT_THE_AUTHORS = (
 
 def author_line() -> str:
     """Return `file:line` of the innermost line of author code, which is neither pysim's nor NumPy's."""
-    file, line = _innermost()
+    file, line = innermost_line()
     return f"{file}:{line}"
 
 
 def author_text() -> str:
     """Return the text of that line in backquotes, or "" if there is no source."""
-    return quoted(*_innermost())
+    return quoted(*innermost_line())
 
 
 def quoted(file: str, line: int) -> str:
@@ -155,12 +156,14 @@ def breaking_line(joint: object, method: str, *arguments: Any) -> str:
     return defined_at(function)
 
 
-def _innermost() -> tuple[str, int]:
+def innermost_line() -> tuple[str, int]:
+    """Return file and number of the innermost line of author code."""
     frame = sys._getframe(1)  # noqa: SLF001, the documented way to the stack
     while _is_foreign(frame.f_code.co_filename) and frame.f_back is not None:
         frame = frame.f_back
     return frame.f_code.co_filename, frame.f_lineno
 
 
+@cache
 def _is_foreign(file: str) -> bool:
     return file.startswith(NOT_THE_AUTHORS) or str(Path(file).resolve()).startswith(NOT_THE_AUTHORS)

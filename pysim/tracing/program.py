@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING
 from pysim._engine import Op, Program
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Sequence, Set as AbstractSet
 
     from pysim.tracing.tape import Tape
 
 
-def emit(tape: Tape, early: Sequence[int], late: Sequence[int], inputs: int) -> Program:
+def emit(
+    tape: Tape, early: Sequence[int], late: Sequence[int], inputs: int, aside: int = 0
+) -> Program:
     """Return the program that computes some nodes.
 
     Args:
@@ -24,13 +26,15 @@ def emit(tape: Tape, early: Sequence[int], late: Sequence[int], inputs: int) -> 
         early: nodes that need no v: pose and subspace.
         late: nodes computed after them: the bias.
         inputs: numbers in q and v together.
+        aside: number of nodes at the end of `late` that are only recorded: the others have the same bits without them.
     """
     first = tape.needed(early)
     known = set(first)
     second = [node for node in tape.needed(late) if node not in known]
     constants = [k for k in first + second if tape.nodes[k].op == "const"]
     writer = _Writer(tape, inputs, constants)
-    writer.plan(first + second, early, late, len(first))
+    recorded = late[len(late) - aside :]
+    writer.plan(first + second, early, late, len(first), recorded)
     for node in first:
         writer.write(node)
     pose_end = len(writer.code)
@@ -63,7 +67,12 @@ class _Writer:
         self._swallowed: set[int] = set()
 
     def plan(
-        self, order: Sequence[int], early: Sequence[int], late: Sequence[int], split: int
+        self,
+        order: Sequence[int],
+        early: Sequence[int],
+        late: Sequence[int],
+        split: int,
+        recorded: Sequence[int],
     ) -> None:
         """Find each value's last use, and pairs of sine and cosine of one angle."""
         angles: dict[int, dict[str, int]] = {}
@@ -77,7 +86,8 @@ class _Writer:
         for pair in angles.values():
             if len(pair) == 2:
                 self._partner[pair["sin"]], self._partner[pair["cos"]] = pair["cos"], pair["sin"]
-        self._find_fused(order, {*early, *late})
+        own = {*early, *late[: len(late) - len(recorded)]}
+        self._find_fused(order, own, set(self.tape.needed(own)), set(recorded))
         for node in early:  # read by the engine after the first part
             self._last_use[node] = max(self._last_use.get(node, 0), split)
         for node in late:
@@ -115,12 +125,25 @@ class _Writer:
                 self.code.append((Op[what.op], out, a, b, c))
         self._release(node)
 
-    def _find_fused(self, order: Sequence[int], outputs: set[int]) -> None:
-        """Find sums whose one operand is a product that nothing else uses: one instruction for two."""
+    def _find_fused(
+        self,
+        order: Sequence[int],
+        outputs: AbstractSet[int],
+        main: AbstractSet[int],
+        recorded: AbstractSet[int],
+    ) -> None:
+        """Find sums whose one operand is a product that nothing else uses: one instruction for two.
+
+        Among the `main` nodes only their own uses count; a product that others use as well is computed beside.
+        """
         uses: dict[int, int] = {}
+        beside = set(recorded)  # products of main sums that others use
         for node in order:
             for a in self.tape.nodes[node].args:
-                uses[a] = uses.get(a, 0) + 1
+                if node in main or a not in main:
+                    uses[a] = uses.get(a, 0) + 1
+                else:
+                    beside.add(a)
         place = {node: k for k, node in enumerate(order)}
         for node in order:
             what = self.tape.nodes[node]
@@ -129,10 +152,13 @@ class _Writer:
             for side in (1, 0):
                 product, other = what.args[side], what.args[1 - side]
                 lone = uses.get(product) == 1 and product not in outputs and product in place
+                lone &= (node in main) == (product in main)
+                lone &= node in main or product not in recorded
                 if lone and self.tape.nodes[product].op == "mul":
                     op = "fma" if what.op == "add" else ("fnma" if side == 1 else "fms")
                     self._fused[node] = op, product, other
-                    self._swallowed.add(product)
+                    if product not in beside:
+                        self._swallowed.add(product)
                     for a in self.tape.nodes[product].args:  # read where the sum is made
                         self._last_use[a] = max(self._last_use[a], place[node])
                     break

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pysim.errors import JointError, PysimWarning
-from pysim.tracing.author_code import author_line
+from pysim.tracing.author_code import author_line, innermost_line
 from pysim.tracing.random_numbers import uniform
 
 if TYPE_CHECKING:
@@ -101,20 +101,25 @@ class Tape:
         self._table_starts: dict[tuple[float, ...], int] = {}
         self._known: dict[Node, int] = {}
         self._most = sys.maxsize
+        self._log: list[tuple[int, tuple[str, int]]] | None = None
 
     @contextmanager
-    def recording(self, place: Callable[[], str]) -> Iterator[None]:
+    def recording(
+        self, place: Callable[[], str], log: list[tuple[int, tuple[str, int]]] | None = None
+    ) -> Iterator[None]:
         """Record an author's code in the block; warn of a long one, for the engine runs all of it in every step.
+
+        `log` receives the nodes that the code uses in their order, with the file and the line of each.
 
         Raises:
             JointError: the code records without an end.
         """
         before = len(self.nodes)
-        self._most = before + MOST_RECORDED
+        self._most, self._log = before + MOST_RECORDED, log
         try:
             yield
         finally:
-            self._most = sys.maxsize
+            self._most, self._log = sys.maxsize, None
         count = len(self.nodes) - before
         if count > LONG:
             seconds = f"{count * SECONDS_A_NODE:.0f} s"
@@ -163,7 +168,10 @@ class Tape:
                 raise JointError(author_line(), problem)
             self._known[node] = len(self.nodes)
             self.nodes.append(node)
-        return self._known[node]
+        index = self._known[node]
+        if self._log is not None:
+            self._log.append((index, innermost_line()))
+        return index
 
     def is_value(self, index: int, value: float) -> bool:
         """Return whether the node is this constant."""

@@ -265,3 +265,97 @@ def test_a_hinge_across_the_axes_carries_all_loads(tmp_path):
     wanted = pysim.joint_reactions(model, run.q, run.v, run.a, acting).total[:, 0]
     carried = np.hstack([run.signals["carried.force"], run.signals["carried.torque"]])
     np.testing.assert_allclose(carried, wanted, atol=1e-12)
+
+
+OWN_IMU = '''
+"""An accelerometer of one's own."""
+
+import numpy as np
+
+from pysim.sensors import Sensor, sensor, signal
+
+
+@sensor("own_imu")
+class OwnImu(Sensor):
+    """Specific force, classical and spatial acceleration, angular acceleration."""
+
+    outputs = (
+        signal("force", unit="m/s²", size=3)
+        * signal("linear", unit="m/s²", size=3)
+        * signal("spatial", unit="m/s²", size=3)
+        * signal("angular", unit="rad/s²", size=3)
+    )
+
+    def measure(self, pose, acceleration, gravity):
+        R = np.array(pose.rotation, object)
+        return (
+            acceleration.v - R.T @ gravity,
+            acceleration.linear,
+            acceleration.spatial.v,
+            acceleration.angular,
+        )
+'''
+
+
+@pytest.mark.parametrize("relative", [{}, {"relative_to": "other"}])
+def test_the_acceleration_of_a_plugin_is_the_classical_one(tmp_path, relative):
+    (tmp_path / "own_imu.py").write_text(OWN_IMU, "utf-8")
+    ball = table("body", name="ball", mass=2.0, inertia={"xx": 0.1, "yy": 0.2, "zz": 0.25})
+    fall = table(
+        "joint",
+        name="fall",
+        type="free",
+        child="ball",
+        start={"xyz": [0, 0, 9.0], "rpy": [0.3, -0.2, 1.0], "v": [1.0, 2.0, -1.0, 4.0, 3.0, -6.0]},
+    )
+    other = table("body", name="other", mass=1.0, inertia={"xx": 1.0, "yy": 1.0, "zz": 1.0})
+    other += table("joint", name="slide", type="prismatic", child="other", axis=[1, 0, 0])
+    at = {"xyz": [0.1, -0.2, 0.3], "rpy": [0.2, 0.1, 0.0]}
+    sensors = "".join(
+        table(
+            "sensor",
+            name=kind,
+            type=kind,
+            frame="ball",
+            at=at,
+            **(relative if kind != "imu" else {}),
+        )
+        for kind in ("own_imu", "acceleration", "imu")
+    )
+    own = 'plugins = ["own_imu.py"]\n'
+    run = simulation("rk4", step=1e-3, duration=0.5, interval=0.1)
+    file = tmp_path / "scene.toml"
+    file.write_text(
+        own + "gravity = [0, 0, -9.81]\n" + ball + fall + other + sensors + run, "utf-8"
+    )
+    found = pysim.simulate(pysim.load_scene(file, allow_code=True)).signals
+    for name in ("linear", "angular"):
+        np.testing.assert_allclose(
+            found[f"own_imu.{name}"], found[f"acceleration.{name}"], rtol=0, atol=1e-12
+        )
+    np.testing.assert_allclose(
+        found["own_imu.force"], found["imu.acceleration"], rtol=0, atol=1e-12
+    )
+    assert np.abs(found["own_imu.spatial"] - found["own_imu.linear"]).max() > 1.0
+
+
+def test_an_accelerometer_in_the_centre_of_a_spinning_body_that_falls_reads_nothing(tmp_path):
+    (tmp_path / "own_imu.py").write_text(OWN_IMU, "utf-8")
+    text = (
+        'plugins = ["own_imu.py"]\ngravity = [0, 0, -9.81]\n'
+        + table("body", name="ball", mass=2.0, inertia={"xx": 0.1, "yy": 0.1, "zz": 0.1})
+        + table(
+            "joint",
+            name="fall",
+            type="free",
+            child="ball",
+            start={"v": [1.0, 2.0, 3.0, 2.0, 5.0, -3.0]},
+        )
+        + table("sensor", name="own", type="own_imu", frame="ball")
+        + simulation("rk4", duration=0.5)
+    )
+    file = tmp_path / "scene.toml"
+    file.write_text(text, "utf-8")
+    found = pysim.simulate(pysim.load_scene(file, allow_code=True)).signals
+    np.testing.assert_allclose(found["own.force"], 0, atol=1e-11)
+    np.testing.assert_allclose(np.linalg.norm(found["own.linear"], axis=1), 9.81, rtol=1e-12)
