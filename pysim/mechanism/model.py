@@ -252,6 +252,13 @@ class Model(_engine.Model):
         return float(sum(body.theta[0] for body in self.bodies))
 
     @property
+    def gravity(self) -> Array:
+        """Gravity in the world (3,) [m/s²]; read-only; `with_gravity` returns a copy with another."""
+        gravity = super().gravity
+        gravity.flags.writeable = False
+        return gravity
+
+    @property
     def parameters(self) -> Array:
         """θ of every moving body (nbodies, 10), about the body frames' origins [kg, kg·m, kg·m²]."""
         return np.array([body.theta for body in self.bodies]).reshape(-1, 10)
@@ -500,6 +507,8 @@ def _parts(
     yield spec
     each = spec.bodies, spec.joints, spec.loops, spec.springs, spec.forces, spec.frames
     yield from chain(*each, joints, bodies)
+    for body in (*spec.bodies, *bodies):
+        yield from body.geometries
 
 
 def _make_read_only(parts: Iterable[object], known: Container[int]) -> None:

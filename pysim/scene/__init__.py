@@ -21,6 +21,18 @@ __all__ = ["read_model", "read_scene", "read_scenes", "read_sweep", "scene_schem
 # ruff: noqa: PLC0415
 
 
+def _check_flag(allow_code: object) -> None:
+    """Reject a consent to run code that is not true or false, such as overrides in its place, which would be true.
+
+    Raises:
+        SceneError: it is not.
+    """
+    if allow_code is not True and allow_code is not False:
+        problem = f"must be true or false, got {allow_code!r}"
+        remedy = "overrides are one mapping, the second argument"
+        raise SceneError("allow_code", f"{problem}; {remedy}")
+
+
 def read_scene(
     path: str | PathLike[str],
     overrides: Mapping[str, object] | None = None,
@@ -42,6 +54,7 @@ def read_scene(
     """
     from pysim.scene.toml.reader import read_toml
 
+    _check_flag(allow_code)
     return read_toml(
         Path(path),
         {} if overrides is None else overrides,
@@ -59,6 +72,7 @@ def read_scenes(
     """Yield the specification of a scene file in every world, given the overrides of each as in `read_scene`."""
     from pysim.scene.toml.worlds import read_toml_worlds
 
+    _check_flag(allow_code)
     return read_toml_worlds(Path(path), worlds, allow_code=allow_code, package_dirs=package_dirs)
 
 
@@ -98,6 +112,7 @@ def read_model(
     from pysim.scene.inertia_policy import INERTIA_POLICIES
     from pysim.scene.packages import resolve_uri
 
+    _check_flag(allow_code)
     if inertia not in INERTIA_POLICIES:
         raise SceneError(
             f"inertia {inertia!r}", f"unknown{did_you_mean(inertia, INERTIA_POLICIES)}"

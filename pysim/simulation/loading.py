@@ -62,6 +62,17 @@ class Scene:
     contacts: CompiledContacts | None = None  # that the scheme computes
     signals: CompiledSignals | None = None  # of the scene's blocks
 
+    def __post_init__(self) -> None:
+        """Own the arrays of the state, the actuation and the blocks, read-only: what is written would change runs."""
+        state, drive = self.state, self.actuation
+        if any(x.flags.writeable for x in (state.q, state.v, state.loop_q)):
+            own = State(*(_read_only(x) for x in (state.q, state.v, state.loop_q)))
+            object.__setattr__(self, "state", own)
+        for array in (drive.offset, drive.amplitude, drive.frequency, drive.phase):
+            array.flags.writeable = False
+        for block in self.spec.blocks:
+            block.at.flags.writeable = block.relative_at.flags.writeable = False
+
     @property
     def smooth_contacts(self) -> _engine.Contacts | None:
         """Contacts that the scheme integrates as smooth forces."""
@@ -80,6 +91,14 @@ class Scene:
         drive = self.actuation
         arrays = (drive.offset, drive.amplitude, drive.frequency, drive.phase)
         return _restored, (self.model, self.state, self.settings, self.spec, arrays, self.signals)
+
+
+def _read_only(array: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return an array that cannot be written: itself if it is one, else a copy."""
+    if array.flags.writeable:
+        array = array.copy()
+        array.flags.writeable = False
+    return array
 
 
 def compile_model(spec: ModelSpec, cache: TraceCache | None = None) -> Model:

@@ -13,6 +13,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from pysim.errors import PysimWarning, SimulationError
+from pysim.joints import find_joint
 from pysim.loops import constraints, mobility
 from pysim.loops.constraints import kind_of_constraint
 from pysim.mechanism.model import State
@@ -59,6 +60,19 @@ def check_starts(
         _check(model, "v0", slip / fastest, "slips at", "of the speed", first, size, stacklevel)
         if not own or k < _WORLDS:
             _warn_of_singular(model, q, v, at, first, stacklevel)
+
+
+def warn_of_quaternion_order(model: Model, q0: Array, stacklevel: int = 2) -> None:
+    """Warn of starts (batch, nq) whose quaternions are all half a turn, and no turn in the order of other programs."""
+    for joint, first in zip(model.joints, model.q_offsets, strict=True):
+        for at in find_joint(joint.type).quaternions if first >= 0 else ():
+            turn = q0[:, first + at]
+            if len(turn) and (np.abs(turn) == 1).all():
+                text = (
+                    f"q0: joint {joint.name!r} starts half a turn about x, with the quaternion (x, y, z, w) = "
+                    "(1, 0, 0, 0); if it begins with w, as in MuJoCo, write (0, 0, 0, 1)"
+                )
+                warnings.warn(text, PysimWarning, stacklevel=stacklevel + 1)
 
 
 def _check(

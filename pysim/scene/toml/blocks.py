@@ -17,6 +17,7 @@ from pysim.scene.packages import fence_of
 from pysim.scene.spec import BlockSpec
 from pysim.scene.toml.coordinates import place_of
 from pysim.scene.toml.paths import check_parts, read_part
+from pysim.scene.toml.plausibility import warn_of_gains
 from pysim.scene.tree import WORLD
 
 if TYPE_CHECKING:
@@ -153,6 +154,7 @@ class BlockReader:
         except PysimError as error:  # the plugin's own check of its fields
             self.problems.add(path, f"{error.where}: {error.problem}")
             return {}
+        warn_of_gains(built, path, self.problems)
         return {name: getattr(built, name) for name in fields_of(plugin)}
 
     def _file(self, name: str, path: Steps) -> str | None:

@@ -10,6 +10,7 @@ from pysim.errors import JointError, PysimError
 from pysim.plugins.fields import build, fields_of
 from pysim.scene.spec import ForceSpec, SpringSpec
 from pysim.scene.toml.paths import check_parts, read_part
+from pysim.scene.toml.plausibility import warn_of_gains
 from pysim.scene.tree import WORLD
 
 if TYPE_CHECKING:
@@ -126,4 +127,5 @@ class ForceReader:
         except PysimError as error:  # the plugin's own check of its fields
             self.ties.problems.add(path, f"{error.where}: {error.problem}")
             return {}
+        warn_of_gains(force, path, self.ties.problems)
         return {name: getattr(force, name) for name in fields_of(plugin)}

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pysim.errors import JointError
+from pysim.errors import JointError, PysimWarning
 from pysim.joints import find_joint
 from pysim.joints.coordinate_ranges import limits_of
 from pysim.plugins.fields import fields_of
@@ -222,7 +223,26 @@ class JointReader:
                 self.problems.add(path, problem)
             else:
                 q[at : at + 4] /= norm
+                if q[at] in (1.0, -1.0):
+                    self._warn_of_order(kind, at, path)
         return q
+
+    def _warn_of_order(self, kind: JointType, at: int, path: Steps) -> None:
+        """Warn of a quaternion that is half a turn, and no turn in the order of other programs."""
+        place = self.problems.source.where(path)
+        meant = "write 0, 0, 0, 1"
+        if len(kind.quaternions) == 1:
+            key = (
+                "{ xyz = [x, y, z], quat_wxyz = [1, 0, 0, 0] }"
+                if at
+                else "{ quat_wxyz = [1, 0, 0, 0] }"
+            )
+            meant = f"write {key}, or quat_xyzw in it for the half turn"
+        text = (
+            f"the quaternion (x, y, z, w) = (1, 0, 0, 0) is half a turn about x; if it begins with w, as in MuJoCo,"
+            f" {meant}"
+        )
+        warnings.warn(f"{place}: {text}", PysimWarning, stacklevel=2)
 
 
 def _as_pose(given: list[float], kind: JointType) -> str:

@@ -1,4 +1,4 @@
-"""Checks for implausible numbers: powers that overflow, and angles that look like degrees."""
+"""Checks for implausible numbers: powers that overflow, angles that look like degrees, gains of the wrong sign."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import warnings
 from typing import TYPE_CHECKING
 
 from pysim.errors import PysimWarning
+from pysim.plugins.bounds import driving_gains
 from pysim.scene.toml.plugin_keys import PARAMETERS
 from pysim.scene.toml.problems import Problems, shown
 
@@ -97,3 +98,16 @@ def _warn_of_degrees(
             turns = "one full turn" if most == _TURN else "four full turns"
             text = f"{angle:g} [rad] exceeds {turns}, {most:.3g} [rad]; if degrees were meant, write {radians}"
             warnings.warn(f"{place}: {text}", PysimWarning, stacklevel=2)
+
+
+def warn_of_gains(plugin: object, path: Steps, problems: Problems) -> None:
+    """Warn of negative gains and dampings of a controller, an actuator or a force, which feed energy into a motion."""
+    for name, value in driving_gains(plugin).items():
+        place = problems.source.where((*path, name))
+        what = (
+            "pushes away from where it should hold"
+            if name == "kp"
+            else "drives the motion it should resist"
+        )
+        text = f"{name} is {value:g}, which {what}; write {-value:g}, unless positive feedback is meant"
+        warnings.warn(f"{place}: {text}", PysimWarning, stacklevel=2)

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from pysim.joints import JointType
     from pysim.scene.conversion_limits import Refusals
     from pysim.scene.spec import (
         ActuatorSpec,
@@ -92,7 +93,9 @@ class SpecTables:
         found["force"] = [_spring(spring) for spring in model.springs]
         found["force"] += [_force(force) for force in model.forces]
         found["frame"] = [_frame(frame) for frame in model.frames]
-        found["keyframes"] = {keyframe.name: _keyframe(keyframe) for keyframe in model.keyframes}
+        found["keyframes"] = {
+            keyframe.name: _keyframe(keyframe, model) for keyframe in model.keyframes
+        }
         for kind in ("signal", "sensor", "controller", "actuator"):
             blocks = [block for block in spec.blocks if block.kind == kind]
             found[kind] = [self._block(block) for block in blocks]
@@ -356,19 +359,32 @@ def _joint(joint: JointSpec) -> Tables:
     return table
 
 
+def _configuration(kind: JointType, q: NDArray[np.float64]) -> Tables:
+    """Return the keys of coordinates; half a turn about x names the order of its quaternion, which is doubted else."""
+    if kind.plugin is None and len(kind.quaternions) == 1:
+        at = kind.quaternions[0]
+        turn = q[at : at + 4].tolist()
+        if abs(turn[0]) == 1:
+            return {"xyz": q[:3].tolist(), "quat_xyzw": turn} if at else {"quat_xyzw": turn}
+    return {"q": q.tolist()}
+
+
 def _start(joint: JointSpec) -> Tables:
     kind = find_joint(joint.type)
     start: Tables = {}
     if kind.plugin is not None or not np.array_equal(joint.start_q, kind.neutral):
-        start["q"] = joint.start_q.tolist()
+        start |= _configuration(kind, joint.start_q)
     if joint.start_v.any():
         start["v"] = joint.start_v.tolist()
     return {"start": start} if start else {}
 
 
-def _keyframe(keyframe: KeyframeSpec) -> Tables:
+def _keyframe(keyframe: KeyframeSpec, model: ModelSpec) -> Tables:
     """Return the table of a keyframe, with the joints that have coordinates."""
-    start: Tables = {name: {"q": q.tolist()} for name, q in keyframe.q.items() if len(q)}
+    kinds = {joint.name: find_joint(joint.type) for joint in model.joints}
+    start: Tables = {
+        name: _configuration(kinds[name], q) for name, q in keyframe.q.items() if len(q)
+    }
     for name in start:
         if keyframe.v[name].any():
             start[name]["v"] = keyframe.v[name].tolist()
