@@ -49,6 +49,14 @@ def hull_vertices(collision: CollisionSpec) -> Array:
     return vertices
 
 
+def is_left_out(collision: CollisionSpec) -> bool:
+    """Return whether a shape of another program's file is a flat mesh, such as a sticker, which cannot touch."""
+    shape = collision.shape
+    if shape.mesh is None or not collision.convex or ".toml:" in collision.where:
+        return False
+    return _hull(shape.mesh, shape.scale)[1] == 0
+
+
 @lru_cache(maxsize=256)
 def _hull(path: Path, scale: tuple[float, float, float]) -> tuple[Array, float]:
     """Return vertices and volume of a hull; the volume is 0 if the mesh is flat."""

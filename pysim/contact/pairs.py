@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pysim import _engine
-from pysim.contact.hulls import hull_vertices
+from pysim.contact.hulls import hull_vertices, is_left_out
 from pysim.scene.spec import may_touch
 from pysim.scene.tree import WORLD
 
@@ -67,6 +67,8 @@ def placed_shapes(model: Model) -> list[PlacedShape]:
     found = []
     for link in model.spec.bodies:
         for collision in link.collisions:
+            if is_left_out(collision):  # contact_checks.py warns of it
+                continue
             body, pose = model.frames[link.name]
             mesh = collision.shape.mesh is not None
             vertices = hull_vertices(collision) if mesh else np.zeros((0, 3))

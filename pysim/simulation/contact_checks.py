@@ -11,11 +11,12 @@ from pysim.algorithms import forward_kinematics
 from pysim.contact import distances
 from pysim.contact.compiler import root_bodies
 from pysim.contact.distances import normal_axes
+from pysim.contact.hulls import is_left_out
 from pysim.errors import PysimWarning
 from pysim.scene.tree import WORLD
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from numpy.typing import NDArray
 
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 UNBALANCED = 0.3  # of energy and work: more is no error of a step that resolves the contact
+LISTED = 8  # pairs that overlap at the start, in a warning
 DEEP_START = 10.0  # of the depth at rest: an overlap at the start that throws a body back
 DEEP = 0.5  # of a shape's smallest half size: a contact that has sunk
 
@@ -42,14 +44,12 @@ def contact_warnings(scene: Scene) -> Iterator[str]:
         depth = -_distance(shape, poses)
         if depth > DEEP_START * shape.law.sink:
             deepest[shape.pair] = max((depth, shape.law.sink), deepest.get(shape.pair, (0.0, 0.0)))
-    for pair, (depth, sink) in deepest.items():
-        name, remedy = contacts.pairs[pair].name, "start it higher"
-        if WORLD not in name.split(", "):
-            remedy = "move one of them, or add an [[exclude]]"
-        yield (
-            f"contact {name}: the surfaces overlap by {depth:.3g} [m] at the start and by {sink:.2g} [m] at rest, so "
-            f"they will be thrown apart; {remedy}"
-        )
+    named = {contacts.pairs[pair].name: found for pair, found in deepest.items()}
+    grounded = {name: found for name, found in named.items() if WORLD in name.split(", ")}
+    others = {name: found for name, found in named.items() if name not in grounded}
+    yield from _overlaps(grounded, "start it higher")
+    yield from _overlaps(others, "move one of them, or add an [[exclude]]")
+    yield from _left_out(scene)
     roots = [*root_bodies(scene.model), -1]
     apart = [(a, b) for a, b in contacts.passing if roots[a.body] != roots[b.body]]
     if apart:
@@ -58,6 +58,41 @@ def contact_warnings(scene: Scene) -> Iterator[str]:
         yield (
             f"{a.link!r} and {b.link!r}{more} pass through each other: the contact of {a.shape.kind} and"
             f" {b.shape.kind} is not computed in this version; let them collide as spheres, capsules or boxes"
+        )
+
+
+def _overlaps(found: Mapping[str, tuple[float, float]], remedy: str) -> Iterator[str]:
+    """Describe the deepest overlap of pairs by name, with depth and depth at rest [m], and name the others."""
+    names = sorted(found, key=lambda name: -found[name][0])
+    if not names:
+        return
+    depth, sink = found[names[0]]
+    text = (
+        f"contact {names[0]}: the surfaces overlap by {depth:.3g} [m] at the start and by {sink:.2g} [m] at rest, so "
+        f"they will be thrown apart; {remedy}"
+    )
+    if len(names) > 1:
+        listed = "; ".join(f"{name} by {found[name][0]:.3g}" for name in names[1 : 1 + LISTED])
+        left = f"; and {len(names) - 1 - LISTED} more" if len(names) - 1 > LISTED else ""
+        text += f" ({len(names) - 1} more pairs overlap, by less: {listed}{left})"
+    yield text
+
+
+def _left_out(scene: Scene) -> Iterator[str]:
+    """Describe the shapes of other programs' files that cannot touch anything, because their mesh is flat."""
+    flat = [
+        (link.name, collision)
+        for link in scene.model.spec.bodies
+        for collision in link.collisions
+        if is_left_out(collision)
+    ]
+    if flat:
+        name, shape = flat[0]
+        assert shape.shape.mesh is not None
+        more = f", and so are {len(flat) - 1} more" if len(flat) > 1 else ""
+        yield (
+            f"{shape.where}: the mesh {shape.shape.mesh.name!r} of {name!r} is flat, and is left out of contacts{more};"
+            " give the shape a thickness if it should touch"
         )
 
 
