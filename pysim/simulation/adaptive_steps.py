@@ -16,6 +16,7 @@ from pysim.simulation.adaptive_pace import PaceMonitor, warn_of_pace
 from pysim.simulation.diagnosis import fastest, near_singular, plugin_fault
 from pysim.simulation.element_faults import element_fault
 from pysim.simulation.external_forces import ExternalForces, tau_of_rows
+from pysim.simulation.growing_states import growth_error
 from pysim.simulation.impacts import ImpactRun
 from pysim.simulation.segment import EventOccurrence, Segment
 from pysim.simulation.signal_runs import Instants, with_instants
@@ -118,19 +119,18 @@ def run_adaptive(
             if status is AdaptiveStatus.event
             else None
         )
+        rows = reached - (reached == len(wanted) and not is_output)
+        own = _rows_with_states(numbers, run.signals_at)
         if signals is not None and reached == len(wanted) and due:
-            signals.update(limit, due, run.q_at[-1], run.v_at[-1], loop_q)
             q, v = run.q_at[-1].copy(), run.v_at[-1].copy()
             signals.numbers[: run.signals_at.shape[1]] = run.signals_at[-1]
+            signals.update(limit, due, q, v, loop_q)
+            if own is not None:
+                own[-1] = signals.numbers
             state = AdaptiveState(events=count, time=limit)
         near = np.tile(loop_q, (reached, 1))
-        rows = reached - (reached == len(wanted) and not is_output)
         last = float(wanted[reached - 1]) if reached else last
         end = last if event is None else event.t
-        own = None
-        if numbers is not None:
-            own = np.array([_with_states(numbers, x) for x in run.signals_at[:rows]])
-            own = own.reshape(rows, len(numbers))
         report, at, struck = None, event, False
         following: list[EventOccurrence] = []
         if impacts is not None:
@@ -150,7 +150,7 @@ def run_adaptive(
             accepted,
             event,
             report,
-            own,
+            None if own is None else own[:rows],
             external=tau_of_rows(external, rows),
             following=tuple(following),
         )
@@ -206,6 +206,15 @@ def _up_to_instants(
         yield np.array(waiting), np.inf, True, 0
 
 
+def _rows_with_states(numbers: Array | None, states: Array) -> Array | None:
+    """Return numbers of the signals (n, signal_numbers) with the states of elements (n, states) at n times."""
+    if numbers is None:
+        return None
+    rows = np.tile(numbers, (len(states), 1))
+    rows[:, : states.shape[1]] = states
+    return rows
+
+
 def _with_states(numbers: Array | None, states: Array) -> Array | None:
     """Return numbers of the signals with other states of elements."""
     if numbers is None:
@@ -240,6 +249,9 @@ def _too_short(
     fault = element_fault(scene, at, numbers, time, max(step, AHEAD))
     if fault is not None:
         return SimulationError(str(scene.spec.path), fault)
+    growth = growth_error(scene, time, q, v, numbers, max(step, AHEAD))
+    if growth is not None:
+        return growth
     opening = redundant_opening(scene.model, q) if scene.model.rows else None
     near = near_singular(scene.model, q)
     if opening is not None:

@@ -22,6 +22,7 @@ from pysim.mechanism.model import State
 from pysim.simulation.diagnosis import has_diverged, plugin_fault
 from pysim.simulation.element_faults import element_fault
 from pysim.simulation.external_forces import ExternalForces, tau_of_rows
+from pysim.simulation.growing_states import growth_error
 from pysim.simulation.implicit_state import SolverState, unsolved
 from pysim.simulation.python_stepping import (
     ModelSystem,
@@ -31,7 +32,7 @@ from pysim.simulation.python_stepping import (
 )
 from pysim.simulation.segment import Segment
 from pysim.simulation.signal_runs import Instants, with_instants
-from pysim.simulation.step_checks import STIFF_SCHEME, is_stiff
+from pysim.simulation.step_checks import STIFF_SCHEME, beyond_stability, is_stiff
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -215,6 +216,9 @@ def stop_of_fixed_steps(
             return SimulationError(str(scene.spec.path), fault)
     if fault is not None:
         return SimulationError(str(scene.spec.path), f"at t = {last:g} s {fault}")
+    growth = growth_error(scene, last, state.q, state.v, signals, step)
+    if growth is not None:
+        return growth
     if memory.lost:
         return unsolved(scene, state, memory.worst, last, step)
     turns = _turns_too_far(scene, state, last, step)
@@ -263,13 +267,14 @@ def divergence(
     offsets = np.array(scene.model.v_offsets)  # -1: follows another joint
     moving = np.flatnonzero((offsets >= 0) & (offsets <= np.argmax(growth)))
     joint = scene.model.joint_names[int(moving[-1])]
+    cause = None if own_fault is not None else beyond_stability(scene, state, control=True)
     implicit = f'take integrator = "{STIFF_SCHEME}", or ' if is_stiff(scene) else ""
     if scene.smooth_contacts is not None:
         implicit = 'take integrator = "convex", whose contacts need no short steps, or '
+    remedy = cause or f"{implicit}reduce simulation.step, now {scene.settings.step:g} [s]"
     problem = (
         f"joint {joint!r} reaches NaN or infinite values at t = {last + step:g} s; the last valid state, at"
-        f" {last:g} s, has max |q| = {np.abs(q).max():.3g} and max |v| = {np.abs(v).max():.3g};"
-        f" {implicit}reduce simulation.step, now {scene.settings.step:g} [s]"
+        f" {last:g} s, has max |q| = {np.abs(q).max():.3g} and max |v| = {np.abs(v).max():.3g}; {remedy}"
     )
     if own_fault is not None and not has_diverged(q, v):
         problem += f", or fix {own_fault}"
@@ -285,6 +290,7 @@ def _opened(scene: Scene, state: State, last: float, step: float) -> SimulationE
     name = model.row_names[int(np.nan_to_num(residual, nan=np.inf).argmax())]
     remedy = (
         redundant_opening(model, q, state.loop_q)
+        or beyond_stability(scene, state)
         or f"reduce simulation.step, now {scene.settings.step:g} [s]"
     )
     problem = (

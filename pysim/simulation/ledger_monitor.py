@@ -11,7 +11,7 @@ in steps that are long for them.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -97,13 +97,15 @@ def _largest_change(scene: Scene, t: Array) -> float | None:
     begin_work(finer, signals)
     assert signals is not None
     state = finer.state
-    first = _balances(finer, t[:1], state.q[None], state.v[None], signals.numbers[None])[0]
+    first = balances(
+        finer, t[:1], state.q[None], state.v[None], signals.numbers[None]
+    ).balance.item()
     largest = 0.0
     gains = find_integrator(scene.settings.integrator).contacts
     try:
         for part in run_fixed(finer, iter(t.tolist()), SolverState(finer), signals):
             assert part.signals is not None
-            change = _balances(finer, part.t, part.q, part.v, part.signals) - first
+            change = balances(finer, part.t, part.q, part.v, part.signals).balance - first
             size = change if gains else np.abs(change)
             largest = max(largest, float(size.max(initial=0.0)))
     except SimulationError:
@@ -111,12 +113,22 @@ def _largest_change(scene: Scene, t: Array) -> float | None:
     return largest
 
 
-def _balances(scene: Scene, t: Array, q: Array, v: Array, numbers: Array) -> Array:
-    """Return the balance (n,) [J] of n states."""
+class Balances(NamedTuple):
+    """Energies and work of n states [J], each (n,) but for the work of every element."""
+
+    balance: Array
+    kinetic: Array
+    stored: Array
+    work: Array  # (elements, n)
+
+
+def balances(scene: Scene, t: Array, q: Array, v: Array, numbers: Array) -> Balances:
+    """Return the balance of n states at t (n,) [s] of a run with a ledger, from numbers (n, signal_numbers)."""
     model, signals = scene.model, scene.signals
     assert signals is not None
     rest = np.zeros_like(v)
     readings = np.asarray(_engine.read_signals(model, t, q, v, rest, numbers))
-    work = sum(work_of(term, numbers, readings) for term in signals.work)
-    energy = kinetic_energy(model, q, v) + potential_energy(model, q) + elastic_energy(model, q)
-    return np.asarray(energy - work)
+    work = np.array([work_of(term, numbers, readings) for term in signals.work])
+    kinetic = np.asarray(kinetic_energy(model, q, v))
+    stored = np.asarray(potential_energy(model, q) + elastic_energy(model, q))
+    return Balances(kinetic + stored - work.sum(axis=0), kinetic, stored, work)

@@ -30,7 +30,7 @@ from pysim.simulation.rollout_monitor import (
     warn_of_worlds_out_of_balance,
     world_of,
 )
-from pysim.simulation.rollout_start_checks import check_starts
+from pysim.simulation.rollout_start_checks import check_starts, warn_of_quaternion_order
 from pysim.simulation.scene_rollouts import Request, Rollout, RolloutState, scene_rollout
 from pysim.simulation.scene_warnings import warn_of_model
 from pysim.spatial.arrays import checked_number, refuse_mask
@@ -201,6 +201,8 @@ def rollout(
         if np.shape(loop_q) != expected:
             raise ValueError(f"loop_q must have shape {expected}, got {np.shape(loop_q)}")
     _check_closed(models, q0, v0, loop_q)
+    if models and np.shape(q0)[-1:] == (models[0].nq,):
+        warn_of_quaternion_order(models[0], np.atleast_2d(q0))
     if find_integrator(integrator).contacts:
         run = ModelRollout(step, steps, every, threads)
         q, v = rollout_models(models, q0, v0, controls, run, loop_q, out)

@@ -29,8 +29,14 @@ from pysim.simulation.ledger import begin_work, with_ledger
 from pysim.simulation.loading import Scene
 from pysim.simulation.python_stepping import builtin_in_python
 from pysim.simulation.recorder import Recorder
-from pysim.simulation.scene_warnings import warn_of_friction, warn_of_scene
+from pysim.simulation.scene_warnings import (
+    warn_of_control,
+    warn_of_friction,
+    warn_of_obstacles,
+    warn_of_scene,
+)
 from pysim.simulation.signal_runs import begin_signals
+from pysim.simulation.unstable_steps import StepGuard
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -120,6 +126,8 @@ def warn_of_run(
     """
     level = stacklevel + 1
     warn_of_friction(scene, trajectory.t, trajectory.q, trajectory.v, level)
+    warn_of_control(scene, trajectory.t, trajectory.q, level)
+    warn_of_obstacles(scene, trajectory.t, trajectory.q, level)
     if not pulled:
         warn_of_imbalance(scene, trajectory, steps, level)
         warn_of_long_steps(scene, trajectory, level)
@@ -150,10 +158,12 @@ def recorded_segments(
     begin_work(scene, signals)
     start = None if signals is None else signals.numbers.copy()
     recorder.add_state(0.0, scene.state.q, scene.state.v, scene.state.loop_q, start)
+    guard = StepGuard(scene, start, energy=external is None)
     last = 0.0  # [s] recorded
     for stretch in _segments(scene, times, clock, signals, external):
         rows = (stretch.t, stretch.q, stretch.v, stretch.loop_q, stretch.report, stretch.signals)
         recorder.add(*rows, stretch.external)
+        guard.check(stretch)
         last = float(stretch.t[-1]) if stretch.t.size else last
         event = stretch.event
         if event is not None:
@@ -164,6 +174,7 @@ def recorded_segments(
             recorder.add_event(impact.t, impact.index, impact.q, impact.v)
         clock.tick(stretch.end, stretch.steps)
         yield stretch
+    guard.finish()
     clock.report()
 
 

@@ -30,6 +30,7 @@ from pysim.simulation.contact_report import NUMBERS, pair_sums, start_report
 from pysim.simulation.failed_worlds import warn_of_lost
 from pysim.simulation.fixed_events import run_with_fixed_steps
 from pysim.simulation.fixed_steps import steps_between
+from pysim.simulation.growing_states import growing_worlds
 from pysim.simulation.implicit_state import SolverState
 from pysim.simulation.loading import Scene
 from pysim.simulation.python_stepping import builtin_in_python
@@ -37,10 +38,22 @@ from pysim.simulation.rollout_monitor import (
     warn_of_friction_of_worlds,
     warn_of_worlds_out_of_balance,
 )
-from pysim.simulation.rollout_start_checks import check_starts
+from pysim.simulation.rollout_start_checks import check_starts, warn_of_quaternion_order
 from pysim.simulation.run import output_times
-from pysim.simulation.scene_warnings import warn_of_scene, warn_of_worlds, with_settings
-from pysim.simulation.signal_runs import SignalRun, begin_signals, signals_of_states
+from pysim.simulation.scene_warnings import (
+    warn_of_control,
+    warn_of_obstacles,
+    warn_of_scene,
+    warn_of_worlds,
+    with_settings,
+)
+from pysim.simulation.signal_runs import (
+    SignalRun,
+    begin_signals,
+    signals_of_states,
+    start_numbers,
+)
+from pysim.simulation.unstable_steps import StepGuard, frozen_worlds, is_explicit, suspicious
 from pysim.simulation.world_records import Status, WorldRecords
 from pysim.trajectory import Events
 from pysim.trajectory.events import joined
@@ -134,6 +147,7 @@ class _Worlds:
     contacts: bool  # recorded
     numbers: NDArray[np.intp]  # of the worlds
     controls: Array | None = None  # (worlds, rows − 1, inputs) of the scene
+    lost: NDArray[np.bool_] | None = None  # worlds that ended before a rollout that goes on
 
     @property
     def settings(self) -> Any:  # noqa: ANN401
@@ -163,13 +177,19 @@ def scene_rollout(scenes: Scene | Sequence[Scene], request: Request) -> Rollout:
     if request.q0 is not None or request.v0 is not None:
         models = [scene.model for scene in worlds.scenes]
         check_starts(models, worlds.q0, worlds.v0, worlds.loop_q, stacklevel=4)
+        if request.q0 is not None and request.state is None:
+            warn_of_quaternion_order(models[0], worlds.q0, stacklevel=4)
     blocks = _blocks(worlds, request)
     worlds = replace(worlds, controls=_controls(worlds, request, sum(b.rows for b in blocks)))
     path = _one_by_one
     if _runs_in_packs(worlds):
         path = _in_packs if len(worlds.scenes) == 1 else _models_in_packs
     run, steps = path(worlds, blocks)
+    run = _without_lost(run, worlds.lost)
     warn_of_friction_of_worlds(worlds.scenes, run.t, run.q, run.v, stacklevel=4)
+    warn_of_control(worlds.scenes[0], run.t, run.q[0], stacklevel=4)
+    flat = run.q.reshape(-1, run.q.shape[-1])
+    warn_of_obstacles(worlds.scenes[0], np.tile(run.t, len(run.q)), flat, stacklevel=4)
     if worlds.scenes[0].contacts is None:
         warn_of_worlds_out_of_balance(worlds.scenes, run.t, run.q, run.v, steps, stacklevel=4)
     return _without_axis(run) if alone else run
@@ -234,14 +254,21 @@ def _adjusted(scene: Scene, request: Request) -> Scene:
 
 def _worlds(scenes: list[Scene], request: Request) -> _Worlds:
     """Return the starts of every world, by default those of the scenes."""
-    q0 = _starts(request.q0, [scene.state.q for scene in scenes], "q0")
-    v0 = _starts(request.v0, [scene.state.v for scene in scenes], "v0")
+    goes_on = request.state is not None
+    q0 = _starts(request.q0, [scene.state.q for scene in scenes], "q0", goes_on=goes_on)
+    v0 = _starts(request.v0, [scene.state.v for scene in scenes], "v0", goes_on=goes_on)
     q0, v0 = _broadcast(q0, v0)
+    lost = ~(np.isfinite(q0).all(axis=1) & np.isfinite(v0).all(axis=1))
     if len(scenes) > 1 and len(scenes) != len(q0):
         problem = f"there are {len(scenes)} scenes for {len(q0)} worlds"
         raise ValueError(f"{problem}; pass one scene for all, without a list, or one for each")
     count, near = len(q0), [scene.state.loop_q for scene in scenes]
     loop_q = np.array(near if len(near) == count else near * count, q0.dtype)
+    if lost.any():
+        q0, v0 = q0.copy(), v0.copy()
+    for k in np.flatnonzero(lost).tolist():  # in place of what is lost, which no result shows
+        own_start = scenes[k if len(scenes) > 1 else 0].state
+        q0[k], v0[k] = own_start.q, own_start.v
     state, own = request.state, _world_numbers(request, count)
     if state is None:
         return _Worlds(
@@ -257,13 +284,17 @@ def _worlds(scenes: list[Scene], request: Request) -> _Worlds:
             request.contacts,
             own,
         )
-    loop_q = np.array(np.atleast_2d(state.loop_q), q0.dtype)
+    start_loop_q, loop_q = loop_q, np.array(np.atleast_2d(state.loop_q), q0.dtype)
     scheme = np.array(np.atleast_2d(state.scheme), q0.dtype)
     if len(loop_q) != count or len(scheme) != count:
         held = "1 world" if len(loop_q) == 1 else f"{len(loop_q)} worlds"
         problem = f"state is that of {held}, but this rollout has {count}"
         raise ValueError(f"{problem}; pass the state of a rollout with as many worlds")
     signals = np.array(np.atleast_2d(state.signals), float)
+    if lost.any():
+        loop_q[lost], scheme[lost] = start_loop_q[lost], 0.0
+        if scenes[0].signals is not None:
+            signals[lost] = start_numbers(scenes[0].signals, own[lost])
     return _Worlds(
         scenes,
         q0,
@@ -276,6 +307,7 @@ def _worlds(scenes: list[Scene], request: Request) -> _Worlds:
         request.signals,
         request.contacts,
         own,
+        lost=lost,
     )
 
 
@@ -308,13 +340,28 @@ def _world_numbers(request: Request, count: int) -> NDArray[np.intp]:
     return np.array(request.worlds, np.intp)
 
 
-def _starts(given: Array | None, own: list[Array], name: str) -> Array:
+def _without_lost(run: Rollout, lost: NDArray[np.bool_] | None) -> Rollout:
+    """Return a rollout with NaN in the rows of the worlds that ended before it."""
+    if lost is None or not lost.any():
+        return run
+    arrays = [run.q, run.v, *run.signals.values()]
+    if run.contacts is not None:
+        arrays += [run.contacts.force, run.contacts.impulse]
+    for array in arrays:
+        array[lost] = np.nan
+    failures = run.failures or ("",) * len(lost)
+    texts = zip(failures, lost, strict=True)
+    text = "it ended before this rollout"
+    return replace(run, failures=tuple(text if gone else other for other, gone in texts))
+
+
+def _starts(given: Array | None, own: list[Array], name: str, *, goes_on: bool) -> Array:
     if given is None:
         return np.array(own)
     if given.ndim not in (1, 2) or given.shape[-1] != len(own[0]):
         problem = f"must have shape ({len(own[0])},) or (batch, {len(own[0])}), got {given.shape}"
         raise ValueError(f"{name} {problem}")
-    if not np.isfinite(given).all():
+    if not goes_on and not np.isfinite(given).all():
         raise ValueError(f"{name} must be finite, got nan or inf")
     return np.atleast_2d(given)
 
@@ -338,11 +385,17 @@ class _Block:
     length: float
     every: int
     rows: int
+    end: float | None = (
+        None  # [s], of the last row, where rounding would miss the duration by a bit
+    )
 
     @property
     def times(self) -> Array:
         """Times of the rows [s]."""
-        return np.asarray(self.start + self.length * np.arange(1, self.rows + 1))
+        times = np.asarray(self.start + self.length * np.arange(1, self.rows + 1))
+        if self.end is not None:
+            times[-1] = self.end
+        return times
 
 
 def _blocks(worlds: _Worlds, request: Request) -> list[_Block]:
@@ -367,6 +420,8 @@ def _blocks(worlds: _Worlds, request: Request) -> list[_Block]:
         if rows:
             every = 1 if np.isinf(settings.step) else steps_between(0.0, length, settings.step)
             blocks.append(_Block(start + begin, length, every, rows))
+    if blocks and start == 0.0:
+        blocks[-1] = replace(blocks[-1], end=settings.duration)
     return blocks
 
 
@@ -396,7 +451,7 @@ def _in_packs(worlds: _Worlds, blocks: list[_Block]) -> tuple[Rollout, int]:
     scene, count = worlds.scenes[0], len(worlds.q0)
     records = WorldRecords(scene, count, worlds.numbers)
     controls = worlds.controls
-    first = None if controls is None else controls[:, 0]
+    first = None if controls is None or not controls.shape[1] else controls[:, 0]
     records.begin(
         None,
         worlds.start,
@@ -418,6 +473,7 @@ def _in_packs(worlds: _Worlds, blocks: list[_Block]) -> tuple[Rollout, int]:
     recorder = _SignalRecorder(worlds, count, len(t))
     forces = _ContactRecorder(worlds, count, len(t))
     held = None if scene.signals is None else records.signals
+    begun = np.zeros((count, 0)) if held is None else held.copy()
     recorder.record(0, t[0], worlds.q0, worlds.v0, worlds.loop_q, held)
     convex = find_integrator(worlds.settings.integrator).contacts
     reports = convex and (worlds.contacts or bool(worlds.recorded))
@@ -451,7 +507,11 @@ def _in_packs(worlds: _Worlds, blocks: list[_Block]) -> tuple[Rollout, int]:
                         scene, np.nan_to_num(q[:, row]), np.nan_to_num(v[:, row])
                     )
                 forces.add(row, touching, alive)
-    failures = _failures(records, v, t)
+    unstable = _unstable_worlds(scene, records, t, q, v, None if held is None else begun)
+    failures = _failures(records, v, t, unstable)
+    for array in (q, v, *recorder.found.values()):
+        for k, row in ((k, row) for k, (row, _) in unstable.items()):
+            array[k, row:] = np.nan
     scheme = records.scheme_memory()
     state = RolloutState(float(t[-1]), records.loop_q.copy(), scheme, records.signals.copy())
     run = Rollout(t, q, v, state, recorder.found, failures=failures, contacts=forces.found)
@@ -465,12 +525,44 @@ def _parts_of_rows(rows: int, worlds: int, points: int) -> Iterator[slice]:
         yield slice(begin, min(begin + most, rows))
 
 
-def _failures(records: WorldRecords, v: Array, t: Array) -> tuple[str, ...]:
+def _unstable_worlds(
+    scene: Scene, records: WorldRecords, t: Array, q: Array, v: Array, begun: Array | None
+) -> dict[int, tuple[int, str]]:
+    """Return the worlds whose steps were unstable, each with the row from which on it is lost, and why.
+
+    Steps that do not follow their velocity are recognised at the last row; `begun` (worlds, numbers) are the numbers of
+    the signals at the start.
+    """
+    found: dict[int, tuple[int, str]] = {}
+    if len(t) < 2:
+        return found
+    span = float(t[0]), float(t[-1])
+    if begun is not None:
+        grown = growing_worlds(scene, span, q[:, 0], v[:, 0], begun, records.signals)
+        found |= {k: (1, str(error)) for k, error in grown.items()}
+    if not is_explicit(scene):
+        return found
+    before, after = (State(q[:, k], v[:, k], records.loop_q) for k in (-2, -1))
+    numbers = None if begun is None else records.signals
+    alive = records.status == Status.RUNNING
+    frozen = frozen_worlds(scene, (float(t[-2]), span[1]), before, after, numbers, alive)
+    for k, error in frozen.items():
+        rows = set(suspicious(scene, t, q[k], v[k]).tolist())
+        first = len(t) - 1
+        while first - 1 in rows:
+            first -= 1
+        found[k] = max(first, 1), str(error)
+    return found
+
+
+def _failures(
+    records: WorldRecords, v: Array, t: Array, unstable: Mapping[int, tuple[int, str]]
+) -> tuple[str, ...]:
     """Return why each world ended early, or nothing; warn of those that did."""
-    lost = np.flatnonzero(records.status != Status.RUNNING).tolist()
-    errors = {}
+    lost = sorted({*np.flatnonzero(records.status != Status.RUNNING).tolist(), *unstable})
+    errors = {k: text for k, (_, text) in unstable.items()}
     for k in lost:
-        if (
+        if k not in errors and (
             records.status[k] == Status.UNSOLVED
             or find_integrator(records.scene.settings.integrator).contacts
         ):
@@ -485,8 +577,9 @@ def _failures(records: WorldRecords, v: Array, t: Array) -> tuple[str, ...]:
         warn_of_lost(v, t, stacklevel=6)
     found = [""] * records.count
     for k in lost:
-        generic = f"it reached NaN or infinite values or opened its loops before t = {_end(v[k], t):.6g} s"
-        found[k] = errors.get(k, generic)
+        found[k] = errors.get(k) or (
+            f"it reached NaN or infinite values or opened its loops before t = {_end(v[k], t):.6g} s"
+        )
     return tuple(found)
 
 
@@ -697,10 +790,12 @@ def _one_by_one(worlds: _Worlds, blocks: list[_Block]) -> tuple[Rollout, int]:
     def run(k: int) -> Iterator[None]:
         """Run a world, yielding after each segment."""
         scene, row, passed = worlds.scene(k, float(t[-1])), 1, []
-        inputs = None if worlds.controls is None else worlds.controls[k, 0]
+        own_controls = worlds.controls is not None and worlds.controls.shape[1]
+        inputs = worlds.controls[k, 0] if own_controls and worlds.controls is not None else None
         signals = begin_signals(scene, worlds.start, int(worlds.numbers[k]), inputs)
         if signals is not None and worlds.signals is not None:
             signals.numbers[:] = worlds.signals[k]
+            signals.jumped = signals.is_instant(worlds.start)
             if inputs is not None:
                 signals.set_inputs(inputs)
         own_q, own_v, near = (x[k : k + 1] for x in (worlds.q0, worlds.v0, worlds.loop_q))
@@ -709,7 +804,9 @@ def _one_by_one(worlds: _Worlds, blocks: list[_Block]) -> tuple[Rollout, int]:
             memories[k].numbers[:] = worlds.scheme[k]
         try:
             own = None if worlds.controls is None else worlds.controls[k]
+            guard = StepGuard(scene, None, energy=False, start=worlds.start)
             for part in _parts(scene, t, memories[k], signals, partial(slow.setdefault, k), own):
+                guard.check(part)
                 n = len(part.t)
                 q[k, row : row + n], v[k, row : row + n] = part.q, part.v
                 states = part.q, part.v, part.loop_q, scene, signals, part.signals

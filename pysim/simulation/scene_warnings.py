@@ -16,13 +16,14 @@ import numpy as np
 
 from pysim.errors import PysimWarning
 from pysim.simulation.contact_checks import contact_warnings
+from pysim.simulation.entered_obstacles import entered_obstacle
 from pysim.simulation.start_checks import (
     light_bodies,
     mobility_at_start,
     singular_start,
     starts_beyond_limits,
 )
-from pysim.simulation.step_checks import long_steps, sharp_friction
+from pysim.simulation.step_checks import long_steps, sharp_friction, unstable_control
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -101,6 +102,34 @@ def warn_of_friction(scene: Scene, t: Array, q: Array, v: Array, stacklevel: int
         stacklevel: as of `warnings.warn`, from the caller of this function.
     """
     text = sharp_friction(scene, t, q, v)
+    if text is not None:
+        warnings.warn(text, PysimWarning, stacklevel=stacklevel + 1)
+
+
+def warn_of_control(scene: Scene, t: Array, q: Array, stacklevel: int = 2) -> None:
+    """Warn of control that is unstable at a step somewhere along a run, though not at the start.
+
+    Args:
+        scene: the scene.
+        t: times of the outputs (n,) [s].
+        q: configurations (n, nq).
+        stacklevel: as of `warnings.warn`, from the caller of this function.
+    """
+    text = unstable_control(scene, t, q)
+    if text is not None:
+        warnings.warn(text, PysimWarning, stacklevel=stacklevel + 1)
+
+
+def warn_of_obstacles(scene: Scene, t: Array, q: Array, stacklevel: int = 2) -> None:
+    """Warn of the first end of a path that enters an obstacle, where energy jumps.
+
+    Args:
+        scene: the scene.
+        t: times of the outputs (n,) [s].
+        q: configurations (n, nq).
+        stacklevel: as of `warnings.warn`, from the caller of this function.
+    """
+    text = entered_obstacle(scene, t, q)
     if text is not None:
         warnings.warn(text, PysimWarning, stacklevel=stacklevel + 1)
 

@@ -425,6 +425,16 @@ def linearised_actuators(scene: Scene, N: Array) -> Array:
     return np.block([[np.zeros((n, n)), np.eye(n)], [parts]])
 
 
+def actuator_slopes(scene: Scene) -> Array:
+    """Return the changes of every actuator's force (2, nv) with its own coordinate and velocity, at the start."""
+    model, state, nv = scene.model, scene.state, scene.model.nv
+    one = np.vstack([np.eye(nv), -np.eye(nv)])
+    there, still = np.tile(state.q, (2 * nv, 1)), np.tile(state.v, (2 * nv, 1))
+    by_q = _actuators(scene, model.integrate(there, DIFFERENCE * one), still) / (2 * DIFFERENCE)
+    by_v = _actuators(scene, there, still + RATE_DIFFERENCE * one) / (2 * RATE_DIFFERENCE)
+    return np.array([np.diag(rows[:nv]) - np.diag(rows[nv:]) for rows in (by_q, by_v)])
+
+
 def _actuators(scene: Scene, q: Array, v: Array) -> Array:
     """Return the forces (…, nv) of actuators at the start time, with the states and held numbers of the start."""
     if scene.signals is None:

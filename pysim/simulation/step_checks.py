@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pysim.algorithms import minverse
+from pysim.errors import PysimError
 from pysim.integrators import find_integrator
 from pysim.joints import find_joint
 from pysim.mechanism.model import State
 from pysim.simulation.sampled_stability import stable_share
 from pysim.simulation.stability import (
     GROWTH,
+    actuator_slopes,
     bounce_bound,
     mobility_matrix,
     slide_bound,
@@ -34,6 +36,15 @@ if TYPE_CHECKING:
 
 REST_ROWS = 64  # outputs near rest whose friction is checked
 REST_ROWS_OF_LOOPS = 16  # the same with loops, whose motions take longer
+CONTROL_ROWS = (
+    16  # outputs at which the stability of control is checked, at most one of OUTPUTS_A_CHECK
+)
+OUTPUTS_A_CHECK = 8
+CONTROLLED = 12  # velocities of a mechanism up to which it is: the modes of more take too long
+ALIKE = (
+    1.05  # times the bound of a step, up to which that of the mechanism without control is the same
+)
+SLIDES = 20.0  # widths of dry friction, at which its slope has vanished
 STIFF = 20  # steps of the scene in a stable one, beyond which an implicit scheme is advised
 STIFF_SCHEME = "generalized_alpha"
 SAME_PERIOD = 1e-9  # relative difference of a period and a step that are meant to be equal
@@ -57,15 +68,9 @@ def long_steps(scene: Scene, bounds: StepBounds | None = None) -> Iterator[str]:
     if settings.integrator not in GROWTH or find_integrator(settings.integrator).adaptive:
         return
     bounds = bounds or step_bounds(scene)
-    if settings.step > bounds.stable and bounds.limiting is not None:
-        take = f"{0.8 * bounds.stable:.2g} or less"
-        if is_stiff(scene, bounds):
-            take = f'integrator = "{STIFF_SCHEME}", which is stable at this step, or {take}'
-        cause, remedy = _cause_of_bound(scene, bounds.limiting)
-        yield (
-            f"simulation.step is {settings.step:g} [s], beyond the {bounds.stable:.3g} [s] for which "
-            f"{settings.integrator} is stable at the start, because of {cause}; take {take}, or {remedy}"
-        )
+    text = _unstable(scene, bounds, "at the start")
+    if text is not None:
+        yield text
         return
     slide, longest = bounds.slide, bounds.sticks
     if slide is not None and settings.step > longest:
@@ -75,6 +80,91 @@ def long_steps(scene: Scene, bounds: StepBounds | None = None) -> Iterator[str]:
             f"simulation.step is {settings.step:g} [s], more than a tenth of the shortest period, which "
             f"{settings.integrator} damps or misses; take {bounds.accurate:.1g} or less, or an implicit scheme"
         )
+
+
+def _unstable(scene: Scene, bounds: StepBounds, when: str) -> str | None:
+    """Describe a step beyond the stability of an explicit scheme, with the cause and remedies; None within it."""
+    settings = scene.settings
+    if settings.step <= bounds.stable or bounds.limiting is None:
+        return None
+    take = f"{0.8 * bounds.stable:.2g} or less"
+    if is_stiff(scene, bounds):
+        take = f'integrator = "{STIFF_SCHEME}", which is stable at this step, or {take}'
+    cause, remedy = _cause_of_bound(scene, bounds)
+    return (
+        f"simulation.step is {settings.step:g} [s], beyond the {bounds.stable:.3g} [s] for which "
+        f"{settings.integrator} is stable {when}, because of {cause}; take {take}, or {remedy}"
+    )
+
+
+def beyond_stability(scene: Scene, *states: State, control: bool = False) -> str | None:
+    """Describe the cause of a step beyond stability at states of a run that failed, or at its start; None if within.
+
+    Dry friction is no cause: it is bounded, so that a step too long for it chatters.
+
+    Args:
+        scene: whose step is judged.
+        states: at which the run failed; their velocities count if their configurations alone are stable.
+        control: whether to describe the control of actuators alone.
+    """
+    name = scene.settings.integrator
+    if name not in GROWTH or find_integrator(name).adaptive:
+        return None
+    at, _, width = sliding_coordinates(scene.model)
+    sliding = np.zeros(scene.model.nv)
+    sliding[at] = SLIDES * width
+    where = [(replace(state, v=sliding), "there") for state in states]
+    where += [(replace(scene.state, v=sliding), "at the start")]
+    if not len(at):
+        where += [(state, "there") for state in states]
+    for state, when in where:
+        if not (np.isfinite(state.q).all() and np.isfinite(state.v).all()):
+            continue
+        own = replace(scene, state=state)
+        try:
+            with np.errstate(all="ignore"):
+                bounds = step_bounds(own)
+                text = _unstable(own, bounds, when)
+                if text is None or (control and not _is_control(own, bounds)):
+                    continue
+        except (PysimError, np.linalg.LinAlgError):  # the state may be out of the loops' reach
+            continue
+        return text
+    return None
+
+
+def _is_control(scene: Scene, bounds: StepBounds) -> bool:
+    return _cause_of_bound(scene, bounds)[0].startswith("the control")
+
+
+def unstable_control(scene: Scene, t: Array, q: Array) -> str | None:
+    """Describe control whose step is stable at the start of a run and unstable later; None if there is none.
+
+    Args:
+        scene: with signals and an explicit scheme of fixed steps; there is nothing to describe in others.
+        t: times of the outputs (n,) [s].
+        q: configurations (n, nq); a few of them are looked at.
+    """
+    settings, model = scene.settings, scene.model
+    explicit = settings.integrator in GROWTH and not find_integrator(settings.integrator).adaptive
+    if not explicit or scene.signals is None or model.nv > CONTROLLED or len(t) < 2:
+        return None
+    rows = np.flatnonzero(np.isfinite(q).all(axis=1))
+    count = min(CONTROL_ROWS, len(rows) // OUTPUTS_A_CHECK)
+    rows = rows[np.unique(np.linspace(0, max(len(rows) - 1, 0), count).astype(int))]
+    for k in rows.tolist():
+        own = replace(scene, state=State(q[k], np.zeros(model.nv), scene.state.loop_q))
+        try:
+            with np.errstate(all="ignore"):
+                bounds = step_bounds(own)
+                if settings.step <= bounds.stable or bounds.limiting is None:
+                    continue
+                if k == 0 or not _is_control(own, bounds):
+                    return None
+                return _unstable(own, bounds, f"at t = {t[k]:.6g} s")
+        except (PysimError, np.linalg.LinAlgError):
+            continue
+    return None
 
 
 def _fast_servo(scene: Scene, bounds: StepBounds) -> Iterator[str]:
@@ -87,24 +177,44 @@ def _fast_servo(scene: Scene, bounds: StepBounds) -> Iterator[str]:
         )
 
 
-def _cause_of_bound(scene: Scene, limiting: Mode) -> tuple[str, str]:
+def _cause_of_bound(scene: Scene, bounds: StepBounds) -> tuple[str, str]:
     """Return what bounds the step, and the remedy: a joint, its actuators, or a state of an element."""
-    name = limiting.joint
+    assert bounds.limiting is not None
+    name = bounds.limiting.joint
     if scene.signals is None:
         return f"joint {name!r}", "a softer spring, damper or friction there"
     if name in scene.signals.state_names:
         return f"the state {name!r}", "a slower one"
     alone = step_bounds(replace(scene, signals=None))
-    if scene.settings.step > alone.stable:
+    if alone.stable <= max(scene.settings.step, ALIKE * bounds.stable):
         return f"joint {name!r}", "a softer spring, damper or friction there"
-    acting = [
+    acting = _acting_on(scene, name)
+    if not acting:  # on a joint that moves with this one, by a loop or a coupling
+        name = _driven_joint(scene) or name
+        acting = _acting_on(scene, name)
+    by = f" by {', '.join(map(repr, acting))}" if acting else ""
+    return f"the control of joint {name!r}{by}", "smaller gains"
+
+
+def _acting_on(scene: Scene, joint: str) -> list[str]:
+    """Return the names of the actuators that act on coordinates of a joint."""
+    return [
         block.name
         for block in scene.spec.blocks
         if block.kind == "actuator"
-        and any(at == name or at.startswith(f"{name}.") for at in block.coordinates)
+        and any(at == joint or at.startswith(f"{joint}.") for at in block.coordinates)
     ]
-    by = f" by {', '.join(map(repr, acting))}" if acting else ""
-    return f"the control of joint {name!r}{by}", "smaller gains"
+
+
+def _driven_joint(scene: Scene) -> str | None:
+    """Return the joint of the coordinate whose actuators decay or swing fastest by themselves; None without any."""
+    slopes = np.abs(actuator_slopes(scene)) * np.diag(mobility_matrix(scene))  # [1/s²], [1/s]
+    rates = np.maximum(np.sqrt(slopes[0]), slopes[1])
+    if not np.isfinite(rates).all() or not rates.any():
+        return None
+    fastest = int(rates.argmax())
+    before = [k for k, at in enumerate(scene.model.v_offsets) if 0 <= at <= fastest]
+    return scene.model.joint_names[before[-1]]
 
 
 def short_periods(scene: Scene) -> Iterator[str]:

@@ -23,6 +23,7 @@ from pysim.simulation.contact_report import NUMBERS
 from pysim.simulation.contact_steps import stop_error
 from pysim.simulation.element_faults import element_fault
 from pysim.simulation.fixed_steps import stop_of_fixed_steps
+from pysim.simulation.growing_states import growth_error
 from pysim.simulation.implicit_state import SolverState
 from pysim.simulation.signal_runs import SignalRun, start_numbers
 from pysim.tracing.random_numbers import episode_key, world_key
@@ -167,7 +168,8 @@ class WorldRecords:
             if signals is None:
                 run.begin(t, self.q[rows], self.v[rows], self.loop_q[rows], threads)
             self.signals[rows] = run.numbers
-            self._jumped[rows] = inputs is not None and signals is not None
+            goes_on = signals is not None
+            self._jumped[rows] = goes_on and (inputs is not None or run.is_instant(t))
         self.engine.see()
 
     def place(self, t: float, state: State, memory: Array, signals: SignalRun | None) -> None:
@@ -378,7 +380,8 @@ class WorldRecords:
         solver.numbers[: self.scheme.shape[1]] = self.scheme[k]
         if find_integrator(scene.settings.integrator).contacts:
             assert scene.contacts is not None
-            return stop_error(scene, scene.contacts, state, solver, t, step)
+            growth = growth_error(scene, t, state.q, state.v, self._numbers(k), step)
+            return growth or stop_error(scene, scene.contacts, state, solver, t, step)
         return stop_of_fixed_steps(scene, state, solver, t, step, self._numbers(k))
 
     def element_fault(self, k: int) -> str | None:

@@ -6,6 +6,9 @@ Derivatives are those of test_every_algorithm.py, whose mechanisms have such pat
 
 from __future__ import annotations
 
+import re
+import warnings
+
 import numpy as np
 import pytest
 
@@ -54,6 +57,33 @@ def lengths_and_slopes(tmp_path, text, angles):
     q = np.array(angles)[:, None]
     run = pysim.rollout(scene, q, np.ones_like(q), steps=0, signals=("rope.length", "rope.rate"))
     return run.signals["rope.length"][:, 0], run.signals["rope.rate"][:, 0]
+
+
+@pytest.mark.parametrize("kind", ["cylinder", "sphere"])
+@pytest.mark.parametrize("owner", ["force", "actuator"])
+def test_an_end_that_enters_its_obstacle_is_warned_of_with_the_time(tmp_path, kind, owner):
+    path = [
+        {"body": "world", "point": [-0.5, 0.2, 0.0]},
+        {"body": "world", kind: 0.1, "at": {"xyz": [0.0, 0.3, 0.0]}},
+        {"body": "link", "point": [0.3, 0.0, 0.0]},
+    ]
+    tables = {
+        "force": table(
+            "force", name="rope", type="path_spring", stiffness=1.0, rest_length=0.1, path=path
+        ),
+        "actuator": table("signal", name="pull", type="constant", value=0.1, unit="N")
+        + table("actuator", name="rope", type="winch", path=path, command="pull"),
+    }
+    text = link([0, 0, 1], start=(0.5, 1.0)) + tables[owner]
+    scene = scene_of(tmp_path, text + simulation("rk4", duration=1.2, interval=0.01))
+    wanted = rf"{owner} 'rope': the point on 'link' is inside the {kind} of radius 0\.1 \[m\].* at t = 0\.[0-9]+ s"
+    for simulated in (pysim.simulate, pysim.rollout):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")  # energy is lost as well
+            run = simulated(scene)
+        assert any(re.search(wanted, str(found.message)) for found in caught)
+    place = 0.3 * np.stack([np.cos(run.q[:, 0]), np.sin(run.q[:, 0])], axis=1)
+    assert (np.linalg.norm(place - [0.0, 0.3], axis=1) < 0.1).any()
 
 
 @pytest.mark.parametrize("kind", ["cylinder", "sphere"])
