@@ -42,6 +42,7 @@ class BlockReader:
     model: ModelSpec
     package_dirs: tuple[Path, ...] = ()  # in which the scene may name files of data
     _names: dict[str, str] = field(default_factory=dict)  # places of the names
+    _built: list[tuple[str, object, Steps]] = field(default_factory=list)  # plugins, names, places
 
     def read(self, scene: Scene, attached: Sequence[BlockSpec] = ()) -> tuple[BlockSpec, ...]:
         """Return the specifications, in the order signals, sensors, controllers, actuators.
@@ -65,7 +66,11 @@ class BlockReader:
                 if table.type is not None
             ),
         ]
-        return tuple(block for block in found if block is not None)
+        blocks = tuple(block for block in found if block is not None)
+        for name, built, path in self._built:
+            if not _acts_across(name, blocks):
+                warn_of_gains(built, path, self.problems)
+        return blocks
 
     def _signal(self, table: Signal, path: Steps) -> BlockSpec | None:
         problem = misspelt_unit(table.unit)
@@ -154,7 +159,7 @@ class BlockReader:
         except PysimError as error:  # the plugin's own check of its fields
             self.problems.add(path, f"{error.where}: {error.problem}")
             return {}
-        warn_of_gains(built, path, self.problems)
+        self._built.append((table.name or "", built, path))
         return {name: getattr(built, name) for name in fields_of(plugin)}
 
     def _file(self, name: str, path: Steps) -> str | None:
@@ -192,3 +197,23 @@ class BlockReader:
         for k, point in enumerate(points):
             self._check_body(point.body, (*path, "path", k, "body"))
         return tuple(read_part(point, point.body, np.eye(4)) for point in points)
+
+
+def _acts_across(name: str, blocks: Sequence[BlockSpec]) -> bool:
+    """Return whether a controller drives other joints than it measures, or through a negative gear, with any sign."""
+
+    def reads(block: BlockSpec, owner: str) -> bool:
+        signals = (signal.partition("[")[0] for signal in block.inputs)
+        return any(signal == owner or signal.rpartition(".")[0] == owner for signal in signals)
+
+    own = next(
+        (block for block in blocks if block.kind == "controller" and block.name == name), None
+    )
+    if own is None:
+        return False
+    driven = [block for block in blocks if block.kind == "actuator" and reads(block, name)]
+    if any(np.min(block.parameters.get("gear", 1.0)) < 0 for block in driven):
+        return True
+    measured = {at for block in blocks if reads(own, block.name) for at in block.coordinates}
+    coordinates = {at for block in driven for at in block.coordinates}
+    return bool(coordinates and measured) and not coordinates & measured
