@@ -30,7 +30,7 @@ class ProportionalDerivative(Controller):
     outputs = signal("force", unit="", size="n")
     kp: Gain  # [N/m or N·m/rad]
     kd: Gain = 0.0  # [N·s/m or N·m·s/rad]
-    resisting = ("kp", "kd")
+    resisting = ("kd",)
 
     def output(self, inputs: Any) -> Any:
         error = inputs.reference - inputs.q
@@ -59,7 +59,7 @@ class PID(Controller):
     limit: Gain = math.inf  # [N or N·m]
     back_calculation: Gain = 0.0  # [m·s/N or rad·s/(N·m) per s]
     not_negative = ("filter", "limit", "back_calculation")
-    resisting = ("kp", "ki", "kd")
+    resisting = ("kd",)
 
     def initial(self, inputs: Any) -> Any:
         return 0.0, inputs.q
@@ -120,7 +120,7 @@ class TrajectoryFollower(Controller):
     kd: Gain = 0.0  # [N·s/m or N·m·s/rad]
     inertia: Gain = 0.0  # [kg or kg·m²]
     damping: Gain = 0.0  # [N·s/m or N·m·s/rad]
-    resisting = ("kp", "kd")
+    resisting = ("kd",)
 
     def output(self, inputs: Any) -> Any:
         q = inputs.q
@@ -162,7 +162,7 @@ class ComputedTorque(Controller):
     outputs = signal("force", unit="", size="n")
     kp: Gain  # [1/s²]
     kd: Gain  # [1/s]
-    resisting = ("kp", "kd")
+    resisting = ("kd",)
 
     def output(self, inputs: Any, dynamics: Any) -> Any:
         error, rate = inputs.reference - inputs.q, inputs.reference_rate - inputs.v

@@ -146,12 +146,7 @@ class GraphBuilder:
     def _allot(self) -> int:
         """Give every state, integral, then held number its place; return the number of states and integrals."""
         for block in self._inputs_first():
-            if block.plugin is not None and block.kind in (
-                "controller",
-                "actuator",
-                "force",
-                "sensor",
-            ):
+            if block.plugin is not None and block.kind in ("controller", "actuator", "sensor"):
                 with suppress(PysimError):  # reported where it is read
                     self._size_of_inputs(block)
         for block in self.blocks.values():

@@ -88,11 +88,8 @@ def trace(joint: Joint) -> Traced:
     coordinates = joint.coordinates
     tape = Tape()
     q = [Scalar(tape, tape.input(i)) for i in range(coordinates.nq)]
-    placed: object = recorded_call(
-        tape,
-        lambda: method_place(joint, "placement"),
-        lambda: call(joint, "placement", coordinates.named(q)),
-    )
+    with tape.recording(lambda: method_place(joint, "placement")):
+        placed: object = call(joint, "placement", coordinates.named(q))
     if not isinstance(placed, Pose):
         problem = f"must return a Pose, got {_kind(placed)}"
         raise JointError(method_place(joint, "placement"), problem)

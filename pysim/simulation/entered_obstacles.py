@@ -53,12 +53,16 @@ def entered_obstacle(scene: Scene, t: Array, q: Array) -> str | None:
 
 
 def _paths(scene: Scene) -> Iterator[tuple[str, Sequence[PathPart]]]:
-    """Yield the name and the parts of every path of a force or an actuator; a sensor moves nothing."""
+    """Yield the name and the parts of every path of a force or an actuator that no event releases.
+
+    A sensor moves nothing, and what is released no longer does.
+    """
+    released = {name for event in scene.spec.events for name in event.release}
     for force in scene.model.spec.forces:
-        if force.path:
+        if force.path and not force.is_released:
             yield f"force {force.name!r}", force.path
     for block in scene.spec.blocks:
-        if block.points and block.kind == "actuator":
+        if block.points and block.kind == "actuator" and block.name not in released:
             yield f"{block.kind} {block.name!r}", block.points
 
 

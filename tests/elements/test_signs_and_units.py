@@ -42,10 +42,10 @@ FOLLOWING = ["target", "rate", "acceleration", "angle.q", "angle.v"]
     ("kind", "inputs", "keys", "name"),
     [
         ("pd", READS, {"kp": 40.0, "kd": -3.0}, "kd"),
-        ("pd", READS, {"kp": [-4.0], "kd": 3.0}, "kp"),
-        ("pid", READS[:2], {"kp": 4.0, "ki": -1.0}, "ki"),
+        ("pd", READS, {"kp": 4.0, "kd": [-3.0]}, "kd"),
+        ("pid", READS[:2], {"kp": 4.0, "kd": -1.0}, "kd"),
         ("trajectory_follower", FOLLOWING, {"kp": 4.0, "kd": -2.0}, "kd"),
-        ("computed_torque", FOLLOWING, {"kp": -4.0, "kd": 2.0}, "kp"),
+        ("computed_torque", FOLLOWING, {"kp": 4.0, "kd": -2.0}, "kd"),
     ],
 )
 def test_a_negative_gain_of_a_controller_is_warned_of(
