@@ -961,6 +961,7 @@ class Worlds:
         python: int = 0,
         spectral_radius: float = 0.9,
         passes: int = 2,
+        solver_tolerance: float = 1e-11,
         accuracy: float = 0.0,
         least_step: float = 0.0,
     ) -> None: ...
@@ -1019,6 +1020,7 @@ def advance_contacts(
     loop_q: Array | None = None,
     memory: Array,
     passes: int = 2,
+    solver_tolerance: float = 1e-11,
     accuracy: float = 0.0,
     least_step: float = 0.0,
     controls: Array | None = None,

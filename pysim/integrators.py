@@ -147,7 +147,7 @@ BUILTIN = {
             "convex",
             "implicit Euler with contacts and dry friction that sticks, order 1",
             order=1,
-            keys=("passes", "accuracy", "least_step"),
+            keys=("passes", "solver_tolerance", "accuracy", "least_step"),
             contacts=True,
         ),
     )

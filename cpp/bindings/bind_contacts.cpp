@@ -425,6 +425,7 @@ py::tuple advance_contacts(const ModelContacts& contacts,
                            py::handle loop_q,
                            Memory memory,
                            int passes,
+                           double solver_tolerance,
                            double accuracy,
                            double least_step,
                            const std::optional<Numbers>& controls,
@@ -441,6 +442,9 @@ py::tuple advance_contacts(const ModelContacts& contacts,
     throw std::invalid_argument("controls of every step need steps of one size; leave accuracy out");
   if (!(accuracy >= 0) || !(least_step >= 0)) {
     throw std::invalid_argument("accuracy [m or rad] and least_step [s] must be 0 or more");
+  }
+  if (!(solver_tolerance > 0)) {
+    throw std::invalid_argument("solver_tolerance must be positive, got " + std::to_string(solver_tolerance));
   }
   if (passes < 1) throw std::invalid_argument("passes must be 1 or more, got " + std::to_string(passes));
   for (py::ssize_t k = 0; k < sizes.size(); ++k) {
@@ -466,6 +470,7 @@ py::tuple advance_contacts(const ModelContacts& contacts,
   stepping::ContactCall<double>& own = batch.contacts;
   own = {contacts.view(),
          passes,
+         solver_tolerance,
          accuracy,
          least_step,
          memory.mutable_data(),
@@ -735,6 +740,7 @@ void bind_contacts(py::module_& m) {
         "loop_q"_a = py::none(),
         "memory"_a.noconvert(),
         "passes"_a = 2,
+        "solver_tolerance"_a = stepping::solver_tolerance,
         "accuracy"_a = 0.0,
         "least_step"_a = 0.0,
         "controls"_a = py::none(),
@@ -742,6 +748,7 @@ void bind_contacts(py::module_& m) {
         "threads"_a = 1,
         "Makes convex steps, interval after interval (count,): from when, size of a step and how many steps, "
         "under controls (states, steps of all intervals, nv) beside the actuation. Signals do not act. "
+        "Impulses are those of the laws to solver_tolerance, relative to the largest of a step. "
         "With an accuracy [m or rad] steps have order 2 and are as long as their error allows, at most that "
         "size; from least_step [s] down they have order 1. "
         "Returns q (count, states, nq), v, the contact points' reports (count, states, points, 18), how many "

@@ -27,6 +27,7 @@ struct WorldScheme {
   double step;  ///< the longest within an interval, and that of the grid [s]
   double spectral_radius;
   int passes;
+  double solver_tolerance;
   double accuracy, least_step;
 };
 
@@ -404,6 +405,7 @@ class EngineWorlds {
     if (is_convex_) {
       batch.contacts.contacts = contacts_->view();
       batch.contacts.passes = scheme_.passes;
+      batch.contacts.tolerance = scheme_.solver_tolerance;
       batch.contacts.accuracy = scheme_.accuracy;
       batch.contacts.least_step = scheme_.least_step;
       batch.contacts.work = model_->signals() == nullptr ? nullptr : contacts_->work();
@@ -499,15 +501,21 @@ void bind_worlds(py::module_& m) {
                        std::uint64_t python,
                        double spectral_radius,
                        int passes,
+                       double solver_tolerance,
                        double accuracy,
                        double least_step) {
-             return std::make_unique<EngineWorlds>(
-                 model,
-                 actuation,
-                 contacts,
-                 count,
-                 WorldScheme{integrator, step, checked_radius(spectral_radius), passes, accuracy, least_step},
-                 WorldBlocks{periods, first_bit, python});
+             return std::make_unique<EngineWorlds>(model,
+                                                   actuation,
+                                                   contacts,
+                                                   count,
+                                                   WorldScheme{integrator,
+                                                               step,
+                                                               checked_radius(spectral_radius),
+                                                               passes,
+                                                               solver_tolerance,
+                                                               accuracy,
+                                                               least_step},
+                                                   WorldBlocks{periods, first_bit, python});
            }),
            py::keep_alive<1, 2>(),
            py::keep_alive<1, 4>(),
@@ -523,6 +531,7 @@ void bind_worlds(py::module_& m) {
            "python"_a = 0,
            "spectral_radius"_a = 0.9,
            "passes"_a = 2,
+           "solver_tolerance"_a = stepping::solver_tolerance,
            "accuracy"_a = 0.0,
            "least_step"_a = 0.0)
       .def("__len__", &EngineWorlds::count)

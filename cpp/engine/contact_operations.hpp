@@ -30,7 +30,7 @@ struct AdvanceContacts {
     S* const control = call.controls == nullptr ? nullptr : take<S>(system.workspace, nv);
     system.control = control;
     stepping::PairSchedule<S> schedule(call.contacts, at.model.bodies, system.workspace);
-    const stepping::ConvexRun<S> run = {call.contacts, call.passes, schedule, call.work};
+    const stepping::ConvexRun<S> run = {call.contacts, call.passes, call.tolerance, schedule, call.work};
     auto alive = simd::everywhere<S>();
     S done = all<S>(0);
     if (call.accuracy > 0) {
@@ -130,7 +130,7 @@ struct AdvanceConvexWorlds {
     system.loop_q = lanes.loop_q;
     system.signals = lanes.signals;
     stepping::PairSchedule<S> schedule(own.contacts, at.model.bodies, system.workspace);
-    const stepping::ConvexRun<S> run = {own.contacts, own.passes, schedule, own.work};
+    const stepping::ConvexRun<S> run = {own.contacts, own.passes, own.tolerance, schedule, own.work};
     const auto advance = [&](auto steps) {
       stepping::PackAdvance<S, decltype(steps)> loop(call, at.first, steps);
       const auto write = [&](int k, std::int64_t row) {

@@ -134,11 +134,15 @@ struct ContactReport {
   static constexpr int numbers = 18;
 };
 
+/// Residual of impulses at which Newton's method ends, relative to the largest impulse of a step.
+constexpr double solver_tolerance = 1e-11;
+
 /// What a call reads and writes beside q and v.
 template <class Real>
 struct ContactCall {
   Contacts<Real> contacts;
   int passes;
+  Real tolerance = Real(solver_tolerance);
   Real accuracy, least_step;  ///< of steps under error control [m or rad], [s]; 0 for steps of fixed size
   Real* memory;               ///< (worlds, ContactMemory::numbers), in and out
   Real* report;  ///< (worlds, points, ContactReport::numbers); impulses of all the call's steps; may be null

@@ -32,6 +32,7 @@ template <class S>
 struct ConvexRun {
   const Contacts<typename S::Parameter>& contacts;
   int passes;
+  typename S::Real tolerance;  ///< of impulses, relative to the largest one
   PairSchedule<S>& schedule;
   const int* work =
       nullptr;  ///< [pairs + coordinates] places of their work among the states of elements, or −1
@@ -154,7 +155,7 @@ class ConvexStep {
         h_(h),
         factor_(model_, w),
         rows_(model_, w),
-        problem_(factor_, rows_, run.contacts, h, w),
+        problem_(factor_, rows_, run.contacts, h, run.tolerance, w),
         base_(take<S>(w, model_.nv)),
         free_(take<S>(w, model_.nv)),
         delta_(take<S>(w, model_.nv)),

@@ -14,8 +14,8 @@
 // The full step is taken where l' has not risen past half of what it fell by, unless a joint starts or stops
 // sticking on the way. Lanes that are done are frozen.
 //
-// Newton's method ends where every impulse is that of its law. The radii of friction are renewed before, as
-// soon as normal impulses change by less than 1 %: only they are used of that solution.
+// Newton's method ends where every impulse is that of its law to the tolerance. The radii of friction are
+// renewed before, as soon as normal impulses change by less than 1 %: only they are used of that solution.
 //
 // After the first iteration, corrections of Δ are solved for, so that rounding is relative to them alone.
 //
@@ -104,6 +104,7 @@ class ConvexProblem {
                 constraints::VelocityRows<S>& rows,
                 const Contacts<Parameter>& contacts,
                 S h,
+                Real tolerance,
                 Workspace<S>& w)
       : point(take<PointIterate<S>>(w, contacts.points)),
         slot(take<int>(w, contacts.points)),
@@ -116,6 +117,7 @@ class ConvexProblem {
         rows_(rows),
         contacts_(contacts),
         h_(h),
+        tolerance_(tolerance),
         active_(take<int>(w, contacts.pairs)),
         at_work_(take<PointAtWork>(w, contacts.points)),
         most_in_rows_(contacts.moving_pairs > 0 ? dynamics::most_loads_in_rows<S>(factor.model) : 0),
@@ -230,7 +232,6 @@ class ConvexProblem {
   }
 
  private:
-  static constexpr Real tolerance = sizeof(Real) == 8 ? Real(1e-11) : Real(2e-5);
   static constexpr Real rounding = sizeof(Real) == 8 ? Real(1e-15) : Real(1e-6);
   /// Impulses at rest decay from step to step; below this size their digits get lost.
   static constexpr Real vanished = sizeof(Real) == 8 ? Real(1e-250) : Real(1e-25);
@@ -548,6 +549,22 @@ class ConvexProblem {
     return K;
   }
 
+  /// l'(0).
+  S slope_at_start() const {
+    S sum = all<S>(0);
+    each_point([&](const PointIterate<S>& P, const ContactPair<Parameter>&) {
+      sum = dot_add(P.next - P.now, P.made - P.impulse.gamma, sum);
+    });
+    each_turning([&](const TurningIterate<S>& T, const PointIterate<S>&, const ContactPair<Parameter>&) {
+      sum = dot_add(T.next - T.now, T.made - T.impulse.gamma, sum);
+    });
+    for (int k = 0; k < contacts_.coordinates; ++k) {
+      const auto& C = coordinate[k];
+      sum = fma(C.next - C.now, C.made - C.impulse.gamma, sum);
+    }
+    return sum;
+  }
+
   /// l'(α).
   S slope_along(S alpha) const {
     S sum = all<S>(0);
@@ -610,7 +627,7 @@ class ConvexProblem {
   S search(Mask<S> wanted) {
     constexpr int trials = 30;
     const S o = all<S>(0), e = all<S>(1), half = all<S>(Real(0.5));
-    const S fall = slope_along(o), rise = slope_along(e), accepted = half * abs(fall);
+    const S fall = slope_at_start(), rise = slope_along(e), accepted = half * abs(fall);
     auto left = wanted & (rise > o);
     if (none(left)) return e;
     find_corners();
@@ -672,8 +689,8 @@ class ConvexProblem {
     });
     for (int k = 0; k < contacts_.coordinates; ++k)
       most_coordinate = max(most_coordinate, abs(coordinate[k].made));
-    const S allowed = fma(all<S>(tolerance), sqrt(most), all<S>(vanished));
-    const S allowed_on_coordinates = fma(all<S>(tolerance), most_coordinate, all<S>(vanished));
+    const S allowed = fma(all<S>(tolerance_), sqrt(most), all<S>(vanished));
+    const S allowed_on_coordinates = fma(all<S>(tolerance_), most_coordinate, all<S>(vanished));
     auto good = simd::everywhere<S>();
     each_at_work([&](const PointIterate<S>& P, const ContactPair<Parameter>&) {
       const Vec3<S> off = P.impulse.gamma - P.made;
@@ -767,6 +784,7 @@ class ConvexProblem {
   constraints::VelocityRows<S>& rows_;
   const Contacts<Parameter>& contacts_;
   const S h_;
+  const Real tolerance_;
   int* const active_;  ///< [active_pairs_] pairs that may touch
   int active_pairs_ = 0;
   PointAtWork* const at_work_;  ///< [points_at_work_] in the order of their pairs

@@ -119,7 +119,11 @@ class SdirkStep {
   /// `accuracy` [m or rad] of the prediction; steps of the order's own error need no more.
   SdirkStep(const System<S>& system, const ConvexRun<S>& run, S h, S accuracy)
       : inner_(system),
-        run_{run.contacts, run.passes > least_passes ? run.passes : least_passes, run.schedule, run.work},
+        run_{run.contacts,
+             run.passes > least_passes ? run.passes : least_passes,
+             run.tolerance,
+             run.schedule,
+             run.work},
         motion_(system.model, run.contacts),
         h_(h),
         part_(all<S>(gamma) * h),

@@ -434,7 +434,7 @@ def _chosen(selection: Selection, mask: NDArray[np.bool_]) -> NDArray[np.int32]:
 
 def _parameters(scene: Scene) -> dict[str, Any]:
     """Return the numbers of the scheme by the engine's names."""
-    known = ("spectral_radius", "passes", "accuracy", "least_step")
+    known = ("spectral_radius", "passes", "solver_tolerance", "accuracy", "least_step")
     return {name: value for name, value in scene.settings.parameters.items() if name in known}
 
 

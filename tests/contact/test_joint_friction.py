@@ -121,3 +121,22 @@ def test_joints_of_a_loop_that_stuck_begin_within_their_range(tmp_path: Path) ->
     assert 0.2 < stuck < 0.9
     assert run.state.scheme.ravel()[REPEATED] == 0
     assert run.state.scheme.ravel()[ITERATIONS] < 1.5 * steps
+
+
+def test_a_loose_solver_tolerance_changes_a_run_by_less_than_the_step_does(tmp_path: Path) -> None:
+    runs, iterations = {}, {}
+    for tolerance, step in ((1e-11, H), (1e-4, H), (1e-11, H / 2)):
+        keys = f"solver_tolerance = {tolerance}"
+        scene = world(
+            tmp_path, walker(0.3, 1.0), surface="friction = 0.6", step=step, duration=0.2, run=keys
+        )
+        v = np.linspace(-1, 1, scene.model.nv)
+        run = pysim.rollout(
+            scene, scene.state.q, v, steps=round(0.2 / step), every=round(0.02 / step)
+        )
+        runs[tolerance, step] = run.q
+        iterations[tolerance, step] = run.state.scheme.ravel()[ITERATIONS]
+    tight = runs[1e-11, H]
+    assert iterations[1e-4, H] < iterations[1e-11, H]
+    by_tolerance = np.abs(runs[1e-4, H] - tight).max()
+    assert 0 < by_tolerance < 0.1 * np.abs(runs[1e-11, H / 2] - tight).max()

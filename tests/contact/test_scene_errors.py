@@ -293,12 +293,20 @@ def test_flat_surfaces_with_elastic_constants_are_reported(tmp_path: Path) -> No
     )
 
 
-def test_passes_belong_to_convex(tmp_path: Path) -> None:
+@pytest.mark.parametrize("key", ["passes = 3", "solver_tolerance = 1e-9"])
+def test_keys_of_the_solver_belong_to_convex(tmp_path: Path, key: str) -> None:
     text = SCENE[: SCENE.index("[[ground]]")].replace("collision = true", "")
-    text += '[simulation]\nintegrator = "rk4"\npasses = 3\n'
+    text += f'[simulation]\nintegrator = "rk4"\n{key}\n'
+    name = key.partition(" ")[0]
     assert error_of(tmp_path, text) == (
-        "s.toml:17:1: simulation.passes: 'rk4' has none; remove passes or take integrator = \"convex\""
+        f"s.toml:17:1: simulation.{name}: 'rk4' has none; remove {name} or take integrator = \"convex\""
     )
+
+
+@pytest.mark.parametrize("value", ["0.0", "-1e-9", "0.1", "nan"])
+def test_solver_tolerance_is_a_small_positive_number(tmp_path: Path, value: str) -> None:
+    text = SCENE + f"solver_tolerance = {value}\n"
+    assert "simulation.solver_tolerance: " in error_of(tmp_path, text)
 
 
 def test_slip_speed_needs_contacts(tmp_path: Path) -> None:

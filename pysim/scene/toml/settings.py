@@ -137,7 +137,7 @@ def _parameters(
     elif radius is not None and not 0 <= radius <= 1:
         problem = f"must be from 0 (most damping) to 1 (no damping), got {radius:g}"
         problems.add(("simulation", "spectral_radius"), problem)
-    for name in ("passes", "accuracy", "least_step"):
+    for name in ("passes", "solver_tolerance", "accuracy", "least_step"):
         if getattr(table, name) is not None and name not in kind.keys:
             problem = f'{kind.name!r} has none; remove {name} or take integrator = "convex"'
             problems.add(("simulation", name), problem, of_key=True)
@@ -150,6 +150,8 @@ def _parameters(
         problems.add(("simulation", PARAMETERS), problem, of_key=True)
     default = SPECTRAL_RADIUS if radius is None else radius
     own = {"spectral_radius": default, "passes": table.passes or PASSES}
+    if table.solver_tolerance is not None:
+        own["solver_tolerance"] = table.solver_tolerance
     return {name: own[name] for name in kind.keys if name in own} | _control(
         table, kind, step, problems
     )

@@ -394,6 +394,11 @@ class Simulation(Table, json_schema_extra=with_plugin_keys("integrator", INTEGRA
         "",
         "convex: number of times the normal force that limits friction is computed; 2 by default",
     )
+    solver_tolerance: Annotated[float, Field(gt=0, le=0.01)] | None = key(
+        None,
+        "",
+        "convex: residual of impulses at which the solver ends, over the largest impulse of a step; 1e-11 by default",
+    )
     accuracy: Positive | None = key(
         None,
         "m or rad",
