@@ -28,7 +28,7 @@ class ForceActuator(Actuator):
         return gain_of("gear", self.gear, command) * command
 
     def units(self, inputs: Mapping[str, str]) -> Mapping[str, str]:
-        check_force_command(inputs, [self.gear])
+        check_force_command(inputs, np.atleast_1d(self.gear).tolist())
         return {}
 
 

@@ -502,7 +502,7 @@ class GraphBuilder:
             for own, signal in _connected(block):
                 if own is declared:
                     size = self._size_of_signal(block, signal)
-                    alone = (signal,) if size == 1 else ("",) * size
+                    alone = (signal,) if size == 1 else ("",) * (size or 0)
                     names += self._labels_of_signal(block, signal) or alone
             return tuple(names)
         return ()
@@ -1452,7 +1452,8 @@ def _afresh(value: Any) -> Any:
     if isinstance(value, SimpleNamespace):
         return SimpleNamespace(**{name: _afresh(part) for name, part in vars(value).items()})
     if isinstance(value, Twist):
-        return Twist(value.v.copy(), value.w.copy())
+        twist: Any = value
+        return Twist(twist.v.copy(), twist.w.copy())
     return value
 
 

@@ -507,8 +507,10 @@ def _parts(
     yield spec
     each = spec.bodies, spec.joints, spec.loops, spec.springs, spec.forces, spec.frames
     yield from chain(*each, joints, bodies)
-    for body in (*spec.bodies, *bodies):
+    for body in spec.bodies:
         yield from body.geometries
+    for compiled in bodies:
+        yield from compiled.geometries
 
 
 def _make_read_only(parts: Iterable[object], known: Container[int]) -> None:

@@ -90,8 +90,9 @@ def growing_worlds(
         change = np.abs(after[:, :count] - before[:, :count])
         fast = (change > np.abs(before[:, :count])).any(axis=1)
     for k in np.flatnonzero(fast)[:MOST_WORLDS].tolist():
-        pair = (np.stack([x, x]) for x in (q[k], v[k]))
-        error = growth_between(scene, np.array(times), *pair, np.stack([before[k], after[k]]))
+        held_q, held_v = (np.stack([x, x]) for x in (q[k], v[k]))
+        numbers = np.stack([before[k], after[k]])
+        error = growth_between(scene, np.array(times), held_q, held_v, numbers)
         if error is not None:
             errors[k] = error
     return errors

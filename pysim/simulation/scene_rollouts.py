@@ -258,7 +258,7 @@ def _worlds(scenes: list[Scene], request: Request) -> _Worlds:
     q0 = _starts(request.q0, [scene.state.q for scene in scenes], "q0", goes_on=goes_on)
     v0 = _starts(request.v0, [scene.state.v for scene in scenes], "v0", goes_on=goes_on)
     q0, v0 = _broadcast(q0, v0)
-    lost = ~(np.isfinite(q0).all(axis=1) & np.isfinite(v0).all(axis=1))
+    lost = np.asarray(~(np.isfinite(q0).all(axis=1) & np.isfinite(v0).all(axis=1)))
     if len(scenes) > 1 and len(scenes) != len(q0):
         problem = f"there are {len(scenes)} scenes for {len(q0)} worlds"
         raise ValueError(f"{problem}; pass one scene for all, without a list, or one for each")

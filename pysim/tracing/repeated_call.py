@@ -43,7 +43,7 @@ def recorded_call(
     if len(tape.nodes) == count and numbers == _numbers(tape, again):
         return result
     pairs = zip_longest(first, second, fillvalue=(None, None))
-    changed = [b[1] or a[1] for a, b in pairs if a[0] != b[0]]
+    changed = [at for a, b in pairs if a[0] != b[0] and (at := b[1] or a[1])]
     file, line = changed[0] if changed else (None, 0)
     where, text = (f"{file}:{line}", quoted(file, line)) if file else (place(), "")
     problem = f"gives another result in every call{text and f', in {text}'}, which recording would make a constant"

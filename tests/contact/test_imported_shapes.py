@@ -34,7 +34,7 @@ STICKER = '<collision><geometry><mesh filename="sticker.stl"/></geometry></colli
 def sticker(folder: Path) -> None:
     import trimesh
 
-    corners = [[0, 0, 0], [0.1, 0, 0], [0, 0.1, 0], [0.1, 0.1, 0]]
+    corners = np.array([[0, 0, 0], [0.1, 0, 0], [0, 0.1, 0], [0.1, 0.1, 0]])
     trimesh.Trimesh(corners, [[0, 1, 2], [1, 3, 2]]).export(folder / "sticker.stl")
 
 

@@ -101,11 +101,11 @@ def test_a_model_reads_no_file_outside_its_folders(tmp_path: Path, case: str) ->
         pysim.load_model(folder / "m.xml")
     assert str(tmp_path / "far") in str(caught.value)
     if case != "a mesh of an attached robot":  # which MuJoCo reads as a model of its own
-        allowed = {"package_dirs": [tmp_path / "far"]}
+        far = [tmp_path / "far"]
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr("pysim.scene.mjcf.reader.MujocoModel", _Reached)
             with pytest.raises(_ReachedError):
-                pysim.load_model(folder / "m.xml", **allowed)
+                pysim.load_model(folder / "m.xml", package_dirs=far)
 
 
 class _ReachedError(Exception):

@@ -84,6 +84,6 @@ def test_starts_of_a_rollout_that_begin_with_w_are_warned_of(tmp_path: Path) -> 
     scene, _ = load(tmp_path, "free", "[0, 0, 0.2, 0, 0, 0, 1]")
     q0, v0 = np.tile([0, 0, 0.2, 1.0, 0, 0, 0], (4, 1)), np.zeros((4, 6))
     with pytest.warns(pysim.PysimWarning, match=r"q0: joint 'base' starts half a turn about x"):
-        pysim.rollout(scene.model, q0, v0, steps=2, step=1e-3)
+        pysim.rollout(scene.model, q0, v0, None, 1e-3, steps=2)
     with pytest.warns(pysim.PysimWarning, match=r"q0: joint 'base' starts half a turn about x"):
         pysim.rollout(scene, q0, v0, steps=2, step=1e-3, integrator="rk4")
