@@ -168,24 +168,6 @@ def test_other_methods_that_change_are_rejected_with_their_line(tmp_path: Path, 
         load(tmp_path, plugin, disc() + tables)
 
 
-def test_a_joint_whose_placement_changes_is_rejected(tmp_path: Path) -> None:
-    plugin = """
-@joint("own")
-class Own(Joint):
-    coordinates = real("x")
-
-    def placement(self, q):
-        return Pose.rotate_z(q.x * (1 + np.random.rand()))
-"""
-    text = table("body", name="b", mass=1, inertia={"xx": 1, "yy": 1, "zz": 1})
-    with pytest.raises(pysim.JointError, match=r"own\.py:\d+.*np\.random"):
-        load(
-            tmp_path,
-            "from pysim.joints import real\n" + plugin,
-            text + table("joint", name="j", type="own", child="b"),
-        )
-
-
 def test_noise_and_what_is_kept_for_speed_are_accepted(tmp_path: Path) -> None:
     plugin = '''
 @sensor("own")

@@ -40,7 +40,7 @@ def test_arrays_that_a_model_hands_out_cannot_be_written_to(again):
 
 def test_arrays_that_a_model_computes_are_the_caller_s_own():
     model = pysim.load_scene(SCENES / "four_bar.toml").model
-    for name in ("parameters", "placements", "armature", "gravity"):
+    for name in ("parameters", "placements", "armature"):
         before = np.array(getattr(model, name))
         getattr(model, name)[:] += 1
         np.testing.assert_array_equal(getattr(model, name), before)
