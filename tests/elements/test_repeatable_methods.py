@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import pysim
+from pysim.joints import Joint, Pose, joint, real
 from tests.elements.blocks import constant, disc, motor, simulation, table
 
 HEAD = """
@@ -166,6 +167,20 @@ def test_other_methods_that_change_are_rejected_with_their_line(tmp_path: Path, 
         pysim.JointError, match=r"own\.py:\d+.*gives another result in every call.*np\.random"
     ):
         load(tmp_path, plugin, disc() + tables)
+
+
+def test_a_joint_whose_placement_changes_is_found_by_its_check(tmp_path: Path) -> None:
+    @joint(f"j{tmp_path.name}")
+    class Own(Joint):
+        """A hinge whose angle is disturbed."""
+
+        coordinates = real("x")
+
+        def placement(self, q):
+            return Pose.rotate_z(q.x * (1 + np.random.default_rng().random()))
+
+    with pytest.raises(pysim.JointError, match="placement called with plain numbers"):
+        pysim.joints.check(Own())
 
 
 def test_noise_and_what_is_kept_for_speed_are_accepted(tmp_path: Path) -> None:

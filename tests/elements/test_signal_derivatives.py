@@ -5,6 +5,8 @@ Oracle: complex steps of the recorded forces and rates along every motion of the
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
@@ -43,10 +45,16 @@ def mechanism():
     )
 
 
+def without_unit(signal):
+    """Return the name of a gain of 1 whose output fits every unit, and its table."""
+    name = f"any_unit_{re.sub(r'[^a-z]', '_', signal)}"
+    return name, table("controller", name=name, type="gain", inputs=[signal], gain=1.0)
+
+
 def force(command, **where):
-    return table(
-        "actuator", name="motor", type="force", command=command, **(where or {"joint": "bend"})
-    )
+    name, gain = without_unit(command)
+    where = where or {"joint": "bend"}
+    return gain + table("actuator", name="motor", type="force", command=name, **where)
 
 
 def affine(kind, **where):
@@ -93,12 +101,13 @@ SYSTEMS = {
         stiffness=40.0,
         damping=3.0,
     ),
-    "motor": table(
+    "motor": without_unit("bent.q")[1]
+    + table(
         "actuator",
         name="m",
         type="motor",
         coordinates=JOINTS,
-        command="bent.q",
+        command=without_unit("bent.q")[0],
         gear=[2.0, -0.5],
         gain=3.0,
     ),

@@ -212,8 +212,8 @@ def _acts_across(name: str, blocks: Sequence[BlockSpec]) -> bool:
     if own is None:
         return False
     driven = [block for block in blocks if block.kind == "actuator" and reads(block, name)]
-    if any(np.min(block.parameters.get("gear", 1.0)) < 0 for block in driven):
-        return True
+    if any(block.points or np.min(block.parameters.get("gear", 1.0)) < 0 for block in driven):
+        return True  # a positive force makes a path shorter
     measured = {at for block in blocks if reads(own, block.name) for at in block.coordinates}
     coordinates = {at for block in driven for at in block.coordinates}
     return bool(coordinates and measured) and not coordinates & measured
