@@ -230,6 +230,17 @@ SYSTEMS = {
         "controller", name="c", type="sum", inputs=["bent.q", "bent.v"], weights=[2.0, -0.4]
     )
     + force("c"),
+    "join": table("controller", name="c", type="join", inputs=["bent.q", "sum.length"])
+    + force("c", coordinates=JOINTS),
+    "matrix": table(
+        "controller",
+        name="c",
+        type="matrix",
+        inputs=["both.q"],
+        matrix=[[2.0, -0.4], [0.3, 1.1]],
+        offset=[0.2, 0.1],
+    )
+    + force("c", coordinates=JOINTS),
     "saturation": table(
         "controller", name="c", type="saturation", inputs=["bent.q"], lower=0.3, upper=0.7
     )
@@ -253,7 +264,7 @@ SYSTEMS = {
 }
 INVERSE_DYNAMICS = {"computed_torque", "gravity_compensation"}  # whose derivatives are left out
 READ_ALONE = {  # not by continuous forces, or nothing but what they read of others
-    "acceleration", "imu", "force_torque", "noisy", "power", "energy", "relay", "delay",
+    "acceleration", "imu", "force_torque", "noisy", "power", "energy", "relay", "delay", "up",
 }  # fmt: skip
 USED = {"coordinates", "rates", "pose", "twist", "distance", "weighted_sum"}
 
