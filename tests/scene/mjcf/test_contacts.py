@@ -116,6 +116,9 @@ def test_a_ball_bounces_as_in_mujoco(
     assert trajectory.v[:, 2].max() == pytest.approx(bounce, abs=0.03)
 
 
+@pytest.mark.filterwarnings(
+    "ignore:.*the run gained:pysim.PysimWarning"
+)  # 2e-5 J in the first contact
 @pytest.mark.parametrize("surface", SURFACES)
 def test_a_ball_rests_as_deep_as_in_mujoco(write: Write, tmp_path: Path, surface: str) -> None:
     path = write(BALL.format(numbers=SURFACES[surface]))
