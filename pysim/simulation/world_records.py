@@ -170,7 +170,7 @@ class WorldRecords:
             self.signals[rows] = run.numbers
             goes_on = signals is not None
             self._jumped[rows] = goes_on and (inputs is not None or run.is_instant(t))
-        self.engine.see()
+        self.engine.see_worlds(worlds)
 
     def place(self, t: float, state: State, memory: Array, signals: SignalRun | None) -> None:
         """Put the only world into a state at t [s], with what its scheme carries and the state of its signals."""

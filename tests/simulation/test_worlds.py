@@ -290,6 +290,15 @@ def test_written_states_count_and_impossible_ones_lose_their_world_alone(tmp_pat
     np.testing.assert_array_equal(worlds.q[2], pysim_ball_after(scene, 100))
 
 
+def test_a_reset_of_some_worlds_hides_nothing_that_was_written_to_others(tmp_path: Path) -> None:
+    worlds = pysim.Worlds(load(tmp_path, BALL), 2)
+    worlds.v[1, 0] = np.nan
+    worlds.reset(where=[0], v=np.zeros(6))
+    with pytest.warns(PysimWarning, match="1 of 2 worlds are lost, world 1: .*v was set to nan"):
+        worlds.step()
+    assert worlds.v[1, 0] == 0.0  # the last good state
+
+
 def pysim_ball_after(scene: pysim.Scene, steps: int) -> np.ndarray:
     world = pysim.Worlds(scene)
     world.step(steps=steps)
