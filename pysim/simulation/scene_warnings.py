@@ -62,10 +62,15 @@ def warn_of_start(scene: Scene, found: Mobility | None = None, *, stacklevel: in
     if light is None:
         singular = singular_start(scene.model, scene.state, found or mobility_at_start(scene))
     for text in (*starts_beyond_limits(scene), *contact_warnings(scene), singular, light):
-        if text is not None:
-            warnings.warn(text, PysimWarning, stacklevel=stacklevel + 1)
+        _warn(text, stacklevel=stacklevel + 2)
     scene.__dict__[_START] = singular is None
     return singular is None
+
+
+def _warn(text: str | None, stacklevel: int) -> None:
+    """Warn of what a judgement found, if it found anything."""
+    if text is not None:
+        warnings.warn(text, PysimWarning, stacklevel=stacklevel)
 
 
 def with_settings(scene: Scene, settings: Settings) -> Scene:
@@ -101,9 +106,7 @@ def warn_of_friction(scene: Scene, t: Array, q: Array, v: Array, stacklevel: int
         v: velocities (n, nv).
         stacklevel: as of `warnings.warn`, from the caller of this function.
     """
-    text = sharp_friction(scene, t, q, v)
-    if text is not None:
-        warnings.warn(text, PysimWarning, stacklevel=stacklevel + 1)
+    _warn(sharp_friction(scene, t, q, v), stacklevel=stacklevel + 2)
 
 
 def warn_of_control(scene: Scene, t: Array, q: Array, stacklevel: int = 2) -> None:
@@ -115,9 +118,7 @@ def warn_of_control(scene: Scene, t: Array, q: Array, stacklevel: int = 2) -> No
         q: configurations (n, nq).
         stacklevel: as of `warnings.warn`, from the caller of this function.
     """
-    text = unstable_control(scene, t, q)
-    if text is not None:
-        warnings.warn(text, PysimWarning, stacklevel=stacklevel + 1)
+    _warn(unstable_control(scene, t, q), stacklevel=stacklevel + 2)
 
 
 def warn_of_obstacles(scene: Scene, t: Array, q: Array, stacklevel: int = 2) -> None:
@@ -129,9 +130,7 @@ def warn_of_obstacles(scene: Scene, t: Array, q: Array, stacklevel: int = 2) -> 
         q: configurations (n, nq).
         stacklevel: as of `warnings.warn`, from the caller of this function.
     """
-    text = entered_obstacle(scene, t, q)
-    if text is not None:
-        warnings.warn(text, PysimWarning, stacklevel=stacklevel + 1)
+    _warn(entered_obstacle(scene, t, q), stacklevel=stacklevel + 2)
 
 
 def warn_of_model(world: Scene, stacklevel: int = 2) -> None:
