@@ -154,7 +154,7 @@ class WorldRecords:
             signals: numbers of signals (n, numbers) to go on with; they start anew by default.
         """
         rows = slice(None) if selection is None else selection
-        worlds = np.arange(self.count, dtype=np.int32) if selection is None else selection
+        worlds = self.chosen(selection)
         self.t[rows], self.q[rows], self.v[rows], self.loop_q[rows] = t, q, v, loop_q
         self.scheme[rows] = 0.0
         for name in ("steps", "pending", "jumped", "status", "touching", "pivots"):
@@ -171,6 +171,10 @@ class WorldRecords:
             goes_on = signals is not None
             self._jumped[rows] = goes_on and (inputs is not None or run.is_instant(t))
         self.engine.see_worlds(worlds)
+
+    def chosen(self, selection: Selection) -> NDArray[np.int32]:
+        """Return the numbers of the worlds of a selection."""
+        return np.arange(self.count, dtype=np.int32) if selection is None else selection
 
     def place(self, t: float, state: State, memory: Array, signals: SignalRun | None) -> None:
         """Put the only world into a state at t [s], with what its scheme carries and the state of its signals."""
@@ -206,7 +210,7 @@ class WorldRecords:
             stops = self.engine.stops(count)
             if ((stops == Stop.REACHED) | (stops == Stop.LOST)).all():
                 return
-            self._answer(_chosen(selection, stops == Stop.WAITS), None, threads)
+            self._answer(self.chosen(selection)[stops == Stop.WAITS], None, threads)
             left = self._timed(lambda: self.engine.go_on(selection, self._most, threads))
 
     def advance(
@@ -243,7 +247,7 @@ class WorldRecords:
             )
             if ((stops == Stop.REACHED) | (stops == Stop.LOST)).all():
                 return reached
-            self._answer(_chosen(None, stops == Stop.WAITS), report, threads)
+            self._answer(self.chosen(None)[stops == Stop.WAITS], report, threads)
 
     @property
     def points(self) -> int:
@@ -378,7 +382,7 @@ class WorldRecords:
             return SimulationError(str(scene.spec.path), problem)
         solver = SolverState(scene)
         solver.numbers[: self.scheme.shape[1]] = self.scheme[k]
-        if find_integrator(scene.settings.integrator).contacts:
+        if self._is_convex:
             assert scene.contacts is not None
             growth = growth_error(scene, t, state.q, state.v, self._numbers(k), step)
             return growth or stop_error(scene, scene.contacts, state, solver, t, step)
@@ -425,11 +429,6 @@ def quaternion_fault(model: Model, q: Array) -> str | None:
         if abs(length - 1) > SAME_LENGTH:
             return f"a quaternion (x, y, z, w) of length {length:.6g} for joint {name!r}"
     return None
-
-
-def _chosen(selection: Selection, mask: NDArray[np.bool_]) -> NDArray[np.int32]:
-    places = np.flatnonzero(mask).astype(np.int32)
-    return places if selection is None else selection[places]
 
 
 def _parameters(scene: Scene) -> dict[str, Any]:

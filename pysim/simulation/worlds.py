@@ -178,7 +178,7 @@ class Worlds:
         return self._scene.contacts
 
     def _report(self) -> Array:
-        return self._records.report(np.arange(len(self), dtype=np.int32))
+        return self._records.report(self._records.chosen(None))
 
     # ------------------------------------------------------------------------------------------------- forward
 
@@ -266,8 +266,7 @@ class Worlds:
         Raises:
             SimulationError: a loop does not close near a start, there is no such keyframe, or a shape is wrong.
         """
-        selection = self._which(where)
-        worlds = np.arange(len(self), dtype=np.int32) if selection is None else selection
+        worlds = self._records.chosen(self._which(where))
         records = self._records
         episodes = records.episode[worlds] + 1
         commands: Mapping[int, float] = {}
@@ -373,8 +372,7 @@ class Worlds:
         if signals is not None and signals.callbacks:
             problem = f"controller {signals.callbacks[0].name!r} runs in Python, and records do not hold its memory"
             raise SimulationError("save", f"{problem}; write it as a traced @controller")
-        selection = self._which(where)
-        worlds = np.arange(len(self), dtype=np.int32) if selection is None else selection
+        worlds = self._records.chosen(self._which(where))
         header = FORMAT + len(worlds).to_bytes(8, "little")
         return header + self._records.engine.save(worlds)
 
@@ -384,8 +382,7 @@ class Worlds:
         Raises:
             SimulationError: the records are of another number of worlds, or of other worlds.
         """
-        selection = self._which(where)
-        worlds = np.arange(len(self), dtype=np.int32) if selection is None else selection
+        worlds = self._records.chosen(self._which(where))
         if not saved.startswith(FORMAT):
             raise SimulationError(
                 "saved", "is not what Worlds.save returns; save again with this version of pysim"
