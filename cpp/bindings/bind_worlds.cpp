@@ -236,11 +236,10 @@ class EngineWorlds {
     }
   }
 
-  /// Advances worlds to times, row by row, or by steps on the grid; returns why each was left.
+  /// Advances worlds to times, row by row; returns why each was left.
   Integers advance(const std::optional<Indices>& index,
-                   const std::optional<Reals>& times,
-                   std::optional<Integers> goal,
-                   std::optional<Integers> row,
+                   const Reals& times,
+                   Integers row,
                    std::optional<Reals> q_rows,
                    std::optional<Reals> v_rows,
                    std::optional<Reals> loop_rows,
@@ -254,17 +253,14 @@ class EngineWorlds {
     if (index) check(*index, "worlds");
     check_threads(threads);
     const py::ssize_t states = index ? index->size() : count_;
-    const auto demand = [](auto& array, const char* name, py::ssize_t numbers) {
+    const auto demand = [](auto&& array, const char* name, py::ssize_t numbers) {
       using Number = std::remove_pointer_t<decltype(array->mutable_data())>;
       if (!array) return static_cast<Number*>(nullptr);
       if (array->size() == numbers && array->writeable()) return array->mutable_data();
       throw std::invalid_argument(std::string(name) + " must be writeable and have " +
                                   std::to_string(numbers) + " numbers, got " + std::to_string(array->size()));
     };
-    if (times.has_value() == goal.has_value() || times.has_value() != row.has_value()) {
-      throw std::invalid_argument("give times and row, or goal");
-    }
-    const py::ssize_t rows = times ? times->size() : 0;
+    const py::ssize_t rows = times.size();
     const py::ssize_t report_numbers =
         is_convex_ ? py::ssize_t{stepping::ContactReport::numbers} * parts_.sizes.points : 0;
     Integers stop(states);
@@ -276,11 +272,10 @@ class EngineWorlds {
     batch.report_rows = demand(report_rows, "report_rows", states * rows * report_numbers);
     auto& call = batch.call;
     call.index = index ? index->data() : nullptr;
-    call.times = times ? times->data() : nullptr;
+    call.times = times.data();
     call.rows = rows;
     call.most = most;
-    call.goal = demand(goal, "goal", states);
-    call.row = demand(row, "row", states);
+    call.row = demand(&row, "row", states);
     call.stop = reinterpret_cast<stepping::WorldStop*>(stop.mutable_data());
     call.q_rows = demand(q_rows, "q_rows", states * rows * parts_.sizes.q);
     call.v_rows = demand(v_rows, "v_rows", states * rows * parts_.sizes.v);
@@ -601,9 +596,8 @@ void bind_worlds(py::module_& m) {
           &EngineWorlds::advance,
           "worlds"_a = py::none(),
           py::kw_only(),
-          "times"_a = py::none(),
-          "goal"_a.noconvert() = py::none(),
-          "row"_a.noconvert() = py::none(),
+          "times"_a,
+          "row"_a.noconvert(),
           "q_rows"_a.noconvert() = py::none(),
           "v_rows"_a.noconvert() = py::none(),
           "loop_rows"_a.noconvert() = py::none(),
@@ -614,10 +608,8 @@ void bind_worlds(py::module_& m) {
           "input_places"_a = std::vector<int>{},
           "most"_a = py::ssize_t{1} << 62,
           "threads"_a = 1,
-          "Advances worlds, all or some, through times (rows,) [s], or on the grid of their step until they "
-          "have "
-          "made goal (worlds,) steps. row (worlds,) counts the rows written, in and out, into q_rows "
-          "(worlds, "
+          "Advances worlds, all or some, through times (rows,) [s]. row (worlds,) counts the rows written, "
+          "in and out, into q_rows (worlds, "
           "rows, nq), v_rows, signal_rows and report_rows; report (worlds, points, 18) holds the last step's "
           "contacts and the impulses since the last row, in and out. inputs (worlds, n, inputs) are held at "
           "input_places of the signals up to each row, as far as there are; those up to the first are set "
