@@ -139,13 +139,10 @@ def test_the_motion_of_a_robot_in_flight_does_not_depend_on_the_other_worlds(
         np.testing.assert_array_equal(together.v[k], alone.v[0])
 
 
-@pytest.mark.parametrize("axis", [[1, 0, 0], [0, 1, 0]])
-@pytest.mark.parametrize("spin", [5.0, 20.0])
-def test_two_thin_sticks_on_a_hinge_keep_their_energy(
-    tmp_path: Path, axis: list[int], spin: float
-) -> None:
+def thin_sticks(root: str, axis: list[float], start: str, *, collision: bool = False) -> str:
     shape = "shape = { capsule = { radius = 0.002, length = 0.5 } }\nmass = 1.0"
-    bodies = f"""
+    shape += "\ncollision = true" * collision
+    return f"""
 [[body]]
 name = "a"
 {shape}
@@ -156,6 +153,7 @@ name = "b"
 name = "root"
 type = "free"
 child = "a"
+{root}
 [[joint]]
 name = "hinge"
 type = "revolute"
@@ -163,38 +161,25 @@ parent = "a"
 child = "b"
 at = {{ xyz = [0, 0, 0.25] }}
 axis = {axis}
-start = 0.5
+start = {start}
 """
+
+
+@pytest.mark.parametrize("axis", [[1, 0, 0], [0, 1, 0]])
+@pytest.mark.parametrize("spin", [5.0, 20.0])
+def test_two_thin_sticks_on_a_hinge_keep_their_energy(
+    tmp_path: Path, axis: list[float], spin: float
+) -> None:
+    bodies = thin_sticks("", axis, start="0.5")
     scene = world(tmp_path, bodies, gravity=(0, 0, 0), duration=0.5, run='integrator = "convex"')
     v = np.concatenate([[0.2, 0, 0], spin * np.array([0.48, 0.64, 0.6]), [5.0]])
     assert np.abs(flown(scene, v)[2] - 1).max() < 1e-3
 
 
 def test_a_run_whose_free_motion_gains_energy_is_warned_of(tmp_path: Path) -> None:
-    shape = "shape = { capsule = { radius = 0.002, length = 0.5 } }\nmass = 1.0\ncollision = true"
-    bodies = f"""
-[[body]]
-name = "a"
-{shape}
-[[body]]
-name = "b"
-{shape}
-[[joint]]
-name = "root"
-type = "free"
-child = "a"
-start = {{ xyz = [0, 0, 9], v = [0.2, 0, 0, 2.4, 3.2, 3] }}
-[[joint]]
-name = "hinge"
-type = "revolute"
-parent = "a"
-child = "b"
-at = {{ xyz = [0, 0, 0.25] }}
-axis = [1, 0, 0.1]
-start = {{ q = 0.5, v = 5.0 }}
-[[exclude]]
-between = ["a", "b"]
-"""
+    root = "start = { xyz = [0, 0, 9], v = [0.2, 0, 0, 2.4, 3.2, 3] }"
+    bodies = thin_sticks(root, [1, 0, 0.1], start="{ q = 0.5, v = 5.0 }", collision=True)
+    bodies += '[[exclude]]\nbetween = ["a", "b"]\n'
     scene = world(tmp_path, bodies + GROUND, gravity=(0, 0, 0), duration=1.0, every=0.01)
     with pytest.warns(pysim.PysimWarning, match="the run gained .* J .* without work"):
         trajectory = pysim.simulate(scene)
