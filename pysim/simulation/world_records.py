@@ -92,7 +92,7 @@ class WorldRecords:
         settings, signals = scene.settings, scene.signals
         _check_scheme(scene, events=events)
         kind = find_integrator(settings.integrator)
-        self._is_convex = kind.contacts
+        self.is_convex = kind.contacts  # steps solve contacts, which the engine demands then
         python = 0
         if signals is not None:
             python = sum(1 << callback.bit for callback in signals.callbacks)
@@ -262,7 +262,7 @@ class WorldRecords:
         found: dict[str, Any] = {
             name: np.zeros((self.count, count, part.shape[1])) for name, part in sizes.items()
         }
-        if self.points or self._is_convex:
+        if self.is_convex:
             found["report_rows"] = np.zeros((self.count, count, self.points, NUMBERS))
         return found
 
@@ -382,7 +382,7 @@ class WorldRecords:
             return SimulationError(str(scene.spec.path), problem)
         solver = SolverState(scene)
         solver.numbers[: self.scheme.shape[1]] = self.scheme[k]
-        if self._is_convex:
+        if self.is_convex:
             assert scene.contacts is not None
             growth = growth_error(scene, t, state.q, state.v, self._numbers(k), step)
             return growth or stop_error(scene, scene.contacts, state, solver, t, step)

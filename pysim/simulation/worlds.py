@@ -21,7 +21,6 @@ import numpy as np
 
 from pysim.algorithms import forward_kinematics, jacobian
 from pysim.errors import PysimWarning, SimulationError, did_you_mean
-from pysim.integrators import find_integrator
 from pysim.loops import constraints, project
 from pysim.mechanism.model import State
 from pysim.scene.control_inputs import ControlPlace, with_control_inputs
@@ -167,10 +166,7 @@ class Worlds:
         return reported_points(self._contacts_of_scene(), self._report())
 
     def _contacts_of_scene(self) -> Any:  # noqa: ANN401, compiled contacts
-        if (
-            self._scene.contacts is None
-            or not find_integrator(self._scene.settings.integrator).contacts
-        ):
+        if not self._records.is_convex:
             problem = (
                 f"{self._scene.settings.integrator!r} computes none that are held from step to step"
             )
@@ -616,9 +612,7 @@ class Signals(Mapping[str, Any]):
         if self._readings is None:
             worlds = self._worlds
             records, scene = worlds._records, worlds._scene  # noqa: SLF001
-            report = None
-            if scene.contacts is not None and find_integrator(scene.settings.integrator).contacts:
-                report = worlds._report()  # noqa: SLF001
+            report = worlds._report() if records.is_convex else None  # noqa: SLF001
             self._readings = signals_of_states(
                 scene,
                 records.t,
