@@ -500,6 +500,8 @@ class SignalsDescription(_Record):
         driven: int,
         blocks: Sequence[SignalProgram],
         integrals: int = 0,
+        bounded: Sequence[int] = ...,
+        bounded_slope_places: Sequence[tuple[int, SignalMotion, int]] = ...,
     ) -> None: ...
     @property
     def states(self) -> int: ...
@@ -523,6 +525,10 @@ class SignalsDescription(_Record):
     def blocks(self) -> list[SignalProgram]: ...
     @property
     def integrals(self) -> int: ...
+    @property
+    def bounded(self) -> list[int]: ...
+    @property
+    def bounded_slope_places(self) -> list[tuple[int, SignalMotion, int]]: ...
 
 class Model:
     def __init__(

@@ -596,6 +596,12 @@ using Input = std::tuple<tree::SignalSource, int, int>;
 using Slope = std::tuple<int, tree::SignalMotion, int>;
 using SignalCalls = std::vector<std::tuple<tree::SignalCallKind, int, std::vector<int>>>;
 
+std::vector<Slope> listed(const std::vector<tree::SignalSlope>& slopes) {
+  std::vector<Slope> found;
+  for (const auto& slope : slopes) found.emplace_back(slope.row, slope.along, slope.index);
+  return found;
+}
+
 tree::SignalProgramDescription make_signal_program(ProgramDescription program,
                                                    int input_registers,
                                                    const std::vector<Input>& inputs,
@@ -617,7 +623,9 @@ tree::SignalsDescription make_signals(int states,
                                       std::vector<tree::PortDescription> ports,
                                       int driven,
                                       std::vector<tree::SignalProgramDescription> blocks,
-                                      int integrals) {
+                                      int integrals,
+                                      std::vector<int> bounded,
+                                      const std::vector<Slope>& bounded_slope_places) {
   tree::SignalsDescription own = {states,
                                   held,
                                   std::move(forces),
@@ -628,8 +636,13 @@ tree::SignalsDescription make_signals(int states,
                                   std::move(ports),
                                   driven,
                                   std::move(blocks),
-                                  integrals};
+                                  integrals,
+                                  std::move(bounded),
+                                  {}};
   for (const auto& [row, along, index] : slope_places) own.slope_places.push_back({row, along, index});
+  for (const auto& [row, along, index] : bounded_slope_places) {
+    own.bounded_slope_places.push_back({row, along, index});
+  }
   return own;
 }
 
@@ -726,20 +739,19 @@ void bind_signals(py::module_& m) {
            "ports"_a,
            "driven"_a,
            "blocks"_a,
-           "integrals"_a = 0)
+           "integrals"_a = 0,
+           "bounded"_a = std::vector<int>(),
+           "bounded_slope_places"_a = std::vector<Slope>())
       .def_readonly("states", &Description::states)
       .def_readonly("held", &Description::held)
       .def_readonly("forces", &Description::forces)
       .def_readonly("slopes", &Description::slopes)
       .def_readonly("readings", &Description::readings)
       .def_readonly("coordinates", &Description::coordinates)
-      .def_property_readonly("slope_places",
-                             [](const Description& d) {
-                               std::vector<Slope> slopes;
-                               for (const auto& s : d.slope_places)
-                                 slopes.emplace_back(s.row, s.along, s.index);
-                               return slopes;
-                             })
+      .def_property_readonly("slope_places", [](const Description& d) { return listed(d.slope_places); })
+      .def_readonly("bounded", &Description::bounded)
+      .def_property_readonly("bounded_slope_places",
+                             [](const Description& d) { return listed(d.bounded_slope_places); })
       .def_readonly("ports", &Description::ports)
       .def_readonly("driven", &Description::driven)
       .def_readonly("blocks", &Description::blocks)
@@ -755,7 +767,9 @@ void bind_signals(py::module_& m) {
                 "ports",
                 "driven",
                 "blocks",
-                "integrals");
+                "integrals",
+                "bounded",
+                "bounded_slope_places");
 }
 
 }  // namespace

@@ -5,8 +5,12 @@
 // States of elements follow q and v within the step, so that the torque of a motor whose current settles
 // faster than the step is damped by its back-EMF. Forces of ports, and derivatives by other coordinates, are
 // left out.
+//
+// Forces rest + clip(x, lower, upper) that an actuator bounds are handed to the convex problem, too, with the
+// derivatives of x whether it is within its bounds or not, see bounded_force.hpp.
 #pragma once
 
+#include "stepping/bounded_force.hpp"
 #include "stepping/signal_derivatives.hpp"
 #include "stepping/system.hpp"
 
@@ -19,6 +23,12 @@ class ActuatorDamping {
     if (!acts(system)) return;
     d_ = take<S>(w, model_.reduced_nv);
     k_ = take<S>(w, model_.reduced_nv);
+    tree_v_ = take<int>(w, model_.reduced_nv);
+    for (int b = 0; b < model_.bodies; ++b) {
+      const tree::Joint& joint = model_.joint[b];
+      for (int i = 0; i < joint.nv && joint.reduced_v >= 0; ++i) tree_v_[joint.reduced_v + i] = joint.v + i;
+    }
+    bounded_ = take<Bounded>(w, system.model.signals->bounded);
   }
 
   /// Evaluates d and k at a state of the user's q and v.
@@ -30,6 +40,7 @@ class ActuatorDamping {
     const SignalPoint<S> at(model_, time, q, v, system.signals.numbers, w);
     const S* const registers = at.run(signals.slopes, w);
     const int* const slopes = model_.program[signals.slopes.program].outputs + elements::effort_count(model_);
+    read_bounds(registers, slopes + signals.slope_count);
     if (signals.coupled() > 0) {
       add_rows(system, registers, slopes, w);
     } else {
@@ -45,6 +56,27 @@ class ActuatorDamping {
       d_[at_v] = max(d_[at_v], o);
       k_[at_v] = max(k_[at_v], o);
     }
+    for (int n = 0; n < signals.bounded; ++n) {
+      Bounded& own = bounded_[n];
+      const int i = signals.coordinate[signals.bounded_row[n]];
+      // Of a force within its bounds no more than A has of it.
+      own.d = max(own.d, o);
+      own.k = max(own.k, o);
+      own.d = select(own.is_within, min(own.d, d_[i]), own.d);
+      own.k = select(own.is_within, min(own.k, k_[i]), own.k);
+    }
+  }
+
+  int bounded_count() const { return d_ == nullptr ? 0 : model_.signals->bounded; }
+
+  /// Bounded force n for a step of length h, or a stage of that length, from the velocity v (nv) at which the
+  /// forces were evaluated.
+  BoundedForce<S> bounded(int n, const S* v, bool is_stage, S h) const {
+    const Bounded& own = bounded_[n];
+    const int i = tree_v_[model_.signals->coordinate[model_.signals->bounded_row[n]]];
+    const S c = fma(h, own.k, own.d);
+    const S a = fma(is_stage ? c : own.d, v[i], own.x);
+    return {i, a, c, own.lower, own.upper, max(min(own.x, own.upper), own.lower), own.is_within};
   }
 
   /// Copies d and k of the user's coordinates; zeros if actuators have neither.
@@ -73,6 +105,46 @@ class ActuatorDamping {
   }
 
  private:
+  /// x of a bounded force, its bounds, and its damping and stiffness on its own coordinate.
+  struct Bounded {
+    S x, lower, upper, d, k;
+    simd::Mask<S> is_within;
+  };
+
+  void read_bounds(const S* registers, const int* outputs) const {
+    using Place = tree::SignalBounds;
+    const tree::Signals& signals = *model_.signals;
+    for (int n = 0; n < signals.bounded; ++n, outputs += Place::count) {
+      Bounded& own = bounded_[n];
+      own.x = registers[outputs[Place::x]];
+      own.lower = registers[outputs[Place::lower]];
+      own.upper = max(own.lower, registers[outputs[Place::upper]]);
+      own.is_within = registers[outputs[Place::within]] > all<S>(0);
+      own.d = own.k = all<S>(0);
+    }
+    const int* const slopes = outputs;
+    for (int m = 0; m < signals.bounded_slope_count; ++m) {
+      const tree::SignalSlope& slope = signals.bounded_slope[m];
+      Bounded& own = bounded_[slope.row];
+      if (slope.index != signals.coordinate[signals.bounded_row[slope.row]]) continue;
+      if (slope.along == tree::SignalMotion::v) own.d -= registers[slopes[m]];
+      if (slope.along == tree::SignalMotion::q) own.k -= registers[slopes[m]];
+    }
+  }
+
+  /// Adds what x of bounded forces changes with states that follow q and v; rows from the states' on.
+  void follow_bounded(const S* registers, const int* slopes, const SignalRows<S>& states) const {
+    const tree::Signals& signals = *model_.signals;
+    for (int m = 0; m < signals.bounded_slope_count; ++m) {
+      const tree::SignalSlope& slope = signals.bounded_slope[m];
+      if (slope.along != tree::SignalMotion::state) continue;
+      Bounded& own = bounded_[slope.row];
+      const int at = slope.index * states.n + signals.coordinate[signals.bounded_row[slope.row]];
+      own.k = fnma(registers[slopes[m]], states.q[at], own.k);
+      own.d = fnma(registers[slopes[m]], states.v[at], own.d);
+    }
+  }
+
   static bool is_own(const tree::Signals& signals, const tree::SignalSlope& slope) {
     const bool moves = slope.along == tree::SignalMotion::v || slope.along == tree::SignalMotion::q;
     return moves && slope.row < signals.coordinates && slope.index == signals.coordinate[slope.row];
@@ -88,7 +160,7 @@ class ActuatorDamping {
       if (is_own(signals, slope)) return true;
       if (slope.row < signals.coordinates && slope.along == tree::SignalMotion::state) return true;
     }
-    return false;
+    return signals.bounded > 0;
   }
 
   /// d and k with states that follow.
@@ -114,10 +186,16 @@ class ActuatorDamping {
       d_[i] -= rows.v[r * n + i];
       k_[i] -= rows.q[r * n + i];
     }
+    const std::ptrdiff_t first = std::ptrdiff_t{1} * forces * n;
+    follow_bounded(registers,
+                   slopes + signals.slope_count + tree::SignalBounds::count * signals.bounded,
+                   {n, states, rows.q + first, rows.v + first, nullptr});
   }
 
   const ModelOf<S>& model_;
   S *d_ = nullptr, *k_ = nullptr;  ///< [reduced_nv]
+  int* tree_v_ = nullptr;          ///< [reduced_nv] coordinates of the tree
+  Bounded* bounded_ = nullptr;     ///< [Signals::bounded]
 };
 
 /// States of elements at the end of a step or stage of length h from x₀: x₁ = x₀ + h f(t, q₁, v₁, x₁).

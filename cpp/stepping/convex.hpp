@@ -155,7 +155,8 @@ class ConvexStep {
         h_(h),
         factor_(model_, w),
         rows_(model_, w),
-        problem_(factor_, rows_, run.contacts, h, run.tolerance, w),
+        damping_(system, w),
+        problem_(factor_, rows_, run.contacts, damping_.bounded_count(), h, run.tolerance, w),
         base_(take<S>(w, model_.nv)),
         free_(take<S>(w, model_.nv)),
         delta_(take<S>(w, model_.nv)),
@@ -166,7 +167,6 @@ class ConvexStep {
         momentum_(take<Force<S>>(w, model_.bodies)),
         centre_(take<Vec3<S>>(w, run.contacts.balls)),
         apart_(take<Mask<S>>(w, run.contacts.points)),
-        damping_(system, w),
         w_(w) {}
 
   /// Makes the step in place; returns the worlds where it was solved. The others are to be discarded.
@@ -787,6 +787,12 @@ class ConvexStep {
       C.start = v[law.v];
       C.free = free_[law.v];
     }
+    for (int n = 0; n < damping_.bounded_count(); ++n) {
+      auto& B = problem_.bounded[n];
+      B.law = damping_.bounded(n, v, stage_ != nullptr, h_);
+      B.start = v[B.law.v];
+      B.free = free_[B.law.v];
+    }
   }
 
   /// q₁ = q₀ ⊕ h v₁, and v₁ on the axes of the end.
@@ -970,14 +976,14 @@ class ConvexStep {
   const S h_;
   dynamics::LoadedFactor<S> factor_;
   constraints::VelocityRows<S> rows_;
+  ActuatorDamping<S> damping_;
   ConvexProblem<S> problem_;
   S *base_, *free_, *delta_, *next_;
-  S* shift_;                  ///< [nv] by which q₁ differs from q₀ ⊕ h v₁, on the axes of the start
-  Motion<S>*start_, *twist_;  ///< [bodies] at v₀ and v*
-  Force<S>* momentum_;        ///< [bodies] P and L of single bodies without contacts
-  Vec3<S>* centre_;           ///< [balls] in the world
-  Mask<S>* apart_;            ///< [points]
-  ActuatorDamping<S> damping_;
+  S* shift_;                    ///< [nv] by which q₁ differs from q₀ ⊕ h v₁, on the axes of the start
+  Motion<S>*start_, *twist_;    ///< [bodies] at v₀ and v*
+  Force<S>* momentum_;          ///< [bodies] P and L of single bodies without contacts
+  Vec3<S>* centre_;             ///< [balls] in the world
+  Mask<S>* apart_;              ///< [points]
   int due_ = 0, left_out_ = 0;  ///< pairs that are due, and those in reach that are not placed
   const S* q_ = nullptr;        ///< of the tree, where the step is solved
   const S* states_ = nullptr;   ///< of elements at the beginning; null for none

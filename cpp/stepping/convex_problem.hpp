@@ -34,6 +34,7 @@
 #include "constraints/velocity_rows.hpp"
 #include "dynamics/contact_rows.hpp"
 #include "dynamics/coupled_trees.hpp"
+#include "stepping/bounded_force.hpp"
 #include "stepping/contact_run.hpp"
 
 namespace pysim::stepping {
@@ -95,6 +96,12 @@ struct CoordinateIterate : Iterate<S> {
 };
 
 template <class S>
+struct BoundedIterate : Iterate<S> {
+  BoundedForce<S> law;
+  BoundedImpulse<S> impulse;
+};
+
+template <class S>
 class ConvexProblem {
  public:
   using Real = typename S::Real;
@@ -103,6 +110,7 @@ class ConvexProblem {
   ConvexProblem(dynamics::LoadedFactor<S>& factor,
                 constraints::VelocityRows<S>& rows,
                 const Contacts<Parameter>& contacts,
+                int bounded_forces,
                 S h,
                 Real tolerance,
                 Workspace<S>& w)
@@ -110,12 +118,14 @@ class ConvexProblem {
         slot(take<int>(w, contacts.points)),
         turning(take<TurningIterate<S>>(w, contacts.turning_points)),
         coordinate(take<CoordinateIterate<S>>(w, contacts.coordinates)),
+        bounded(take<BoundedIterate<S>>(w, bounded_forces)),
         R_AB(take<Mat3<S>>(w, contacts.pairs)),
         used(take<int>(w, contacts.pairs)),
         trees(factor, contacts.moving_pairs, w),
         factor_(factor),
         rows_(rows),
         contacts_(contacts),
+        bounded_forces_(bounded_forces),
         h_(h),
         tolerance_(tolerance),
         active_(take<int>(w, contacts.pairs)),
@@ -133,6 +143,7 @@ class ConvexProblem {
   int* const slot;                         ///< [points] their numbers among all points, ascending in a pair
   TurningIterate<S>* const turning;        ///< [turning points], of pairs that may touch
   CoordinateIterate<S>* const coordinate;  ///< [coordinates]
+  BoundedIterate<S>* const bounded;        ///< [bounded forces]
   Mat3<S>* const R_AB;                     ///< [pairs] that may touch, axes of b in a, or in the world
   int* const used;                         ///< [pairs] that may touch: points that some world has
   dynamics::CoupledTrees<S> trees;
@@ -172,6 +183,8 @@ class ConvexProblem {
       if (law.friction > 0) return simd::everywhere<S>();
       found |= (fma(h_, C.free, C.at.above) > o) | (fnma(h_, C.free, C.at.below) > o);
     }
+    each_bounded(
+        [&](const BoundedIterate<S>& B) { found |= !(bounded_impulse(B.law, h_, B.free).gamma == o); });
     return found;
   }
 
@@ -281,6 +294,10 @@ class ConvexProblem {
       C.now = contacts_.coordinate[k].friction > 0 ? select(stuck, -C.at.s / h_, C.start) : C.start;
       C.made = all<S>(0);
     }
+    each_bounded([](BoundedIterate<S>& B) {
+      B.now = B.start;
+      B.made = all<S>(0);
+    });
     evaluate();
   }
 
@@ -297,6 +314,7 @@ class ConvexProblem {
       auto& C = coordinate[k];
       C.impulse = coordinate_impulse(contacts_.coordinate[k], C.at, h_, C.now);
     }
+    each_bounded([&](BoundedIterate<S>& B) { B.impulse = bounded_impulse(B.law, h_, B.now); });
   }
 
   /// u' and γ' of the problem that is linear at u; `whole` solves for Δ, else for its correction.
@@ -316,6 +334,11 @@ class ConvexProblem {
       diagonal_[i] += C.impulse.slope;
       rhs_[i] = whole ? fma(C.impulse.slope, C.now - C.free, C.impulse.gamma) : C.impulse.gamma - C.made;
     }
+    each_bounded([&](const BoundedIterate<S>& B) {
+      diagonal_[B.law.v] += B.impulse.slope;
+      rhs_[B.law.v] +=
+          whole ? fma(B.impulse.slope, B.now - B.free, B.impulse.gamma) : B.impulse.gamma - B.made;
+    });
     trees.arrange(w);
     trees.begin();
     if (!trees.empty()) {
@@ -359,6 +382,10 @@ class ConvexProblem {
       C.next = (whole ? C.free : C.now) + delta_[contacts_.coordinate[k].v];
       C.aimed = fma(C.impulse.slope, C.now - C.next, C.impulse.gamma);
     }
+    each_bounded([&](BoundedIterate<S>& B) {
+      B.next = (whole ? B.free : B.now) + delta_[B.law.v];
+      B.aimed = fma(B.impulse.slope, B.now - B.next, B.impulse.gamma);
+    });
     if (whole) return;
     for (int i = 0; i < model.nv; ++i) delta_[i] += found_[i];
   }
@@ -562,6 +589,8 @@ class ConvexProblem {
       const auto& C = coordinate[k];
       sum = fma(C.next - C.now, C.made - C.impulse.gamma, sum);
     }
+    each_bounded(
+        [&](const BoundedIterate<S>& B) { sum = fma(B.next - B.now, B.made - B.impulse.gamma, sum); });
     return sum;
   }
 
@@ -585,6 +614,11 @@ class ConvexProblem {
       const auto I = coordinate_impulse(contacts_.coordinate[k], C.at, h_, fma(alpha, du, C.now));
       sum = fma(du, fma(alpha, C.aimed - C.made, C.made) - I.gamma, sum);
     }
+    each_bounded([&](const BoundedIterate<S>& B) {
+      const S du = B.next - B.now;
+      const auto I = bounded_impulse(B.law, h_, fma(alpha, du, B.now));
+      sum = fma(du, fma(alpha, B.aimed - B.made, B.made) - I.gamma, sum);
+    });
     return sum;
   }
 
@@ -678,6 +712,10 @@ class ConvexProblem {
       C.now = mix(C.now, C.next);
       C.made = mix(C.made, C.aimed);
     }
+    each_bounded([&](BoundedIterate<S>& B) {
+      B.now = mix(B.now, B.next);
+      B.made = mix(B.made, B.aimed);
+    });
   }
 
   /// Where every impulse is that of its law: relative to the largest of its kind, and within rounding.
@@ -710,6 +748,12 @@ class ConvexProblem {
       const S blurred = all<S>(rounding) * C.impulse.slope * max(abs(C.now), abs(C.free));
       good &= abs(C.impulse.gamma - C.made) <= allowed_on_coordinates + blurred;
     }
+    each_bounded([&](const BoundedIterate<S>& B) {
+      const BoundedForce<S>& law = B.law;
+      const S size = fma(law.c, max(abs(B.now), abs(B.free)), abs(law.a));
+      const S off = abs(B.impulse.gamma - B.made);
+      good &= off <= h_ * fma(all<S>(tolerance_), law.upper - law.lower, all<S>(rounding) * size);
+    });
     return good;
   }
 
@@ -780,9 +824,15 @@ class ConvexProblem {
     });
   }
 
+  template <class Visit>
+  void each_bounded(const Visit& visit) const {
+    for (int n = 0; n < bounded_forces_; ++n) visit(bounded[n]);
+  }
+
   dynamics::LoadedFactor<S>& factor_;
   constraints::VelocityRows<S>& rows_;
   const Contacts<Parameter>& contacts_;
+  const int bounded_forces_;
   const S h_;
   const Real tolerance_;
   int* const active_;  ///< [active_pairs_] pairs that may touch

@@ -335,7 +335,16 @@ void Model::add_signals(const SignalsDescription& d) {
   tables->slopes = d.slope_places;
   const std::size_t rows = d.coordinates.size() + efforts + static_cast<std::size_t>(d.states);
   own.forces = add_signal_program(d.forces, rows, "signals", *tables);
-  own.slopes = add_signal_program(d.slopes, efforts + d.slope_places.size(), "signals", *tables);
+  tables->bounded = d.bounded;
+  tables->bounded_slopes = d.bounded_slope_places;
+  for (const int row : d.bounded) {
+    if (row < 0 || row >= static_cast<int>(d.coordinates.size())) {
+      throw std::invalid_argument("signals: no such bounded force");
+    }
+  }
+  const std::size_t slopes =
+      d.slope_places.size() + SignalBounds::count * d.bounded.size() + d.bounded_slope_places.size();
+  own.slopes = add_signal_program(d.slopes, efforts + slopes, "signals", *tables);
   own.reading_count = d.readings ? static_cast<int>(d.readings->program.outputs.size()) : 0;
   own.readings =
       add_signal_program(d.readings, static_cast<std::size_t>(own.reading_count), "signals", *tables);
@@ -366,6 +375,10 @@ void Model::add_signals(const SignalsDescription& d) {
     motions = next;
   }
   own.slope = tables->slopes.data();
+  own.bounded = static_cast<int>(tables->bounded.size());
+  own.bounded_row = tables->bounded.data();
+  own.bounded_slope_count = static_cast<int>(tables->bounded_slopes.size());
+  own.bounded_slope = tables->bounded_slopes.data();
   own.blocks = static_cast<int>(tables->blocks.size());
   own.block = tables->blocks.data();
   own.sampled = tables->sampled.data();

@@ -131,6 +131,8 @@ struct SignalsDescription {
   int driven = 0;
   std::vector<SignalProgramDescription> blocks;
   int integrals = 0;
+  std::vector<int> bounded;  ///< numbers of their coordinates
+  std::vector<SignalSlope> bounded_slope_places;
 };
 
 /// Owner of what Signals shows.
@@ -138,8 +140,8 @@ struct SignalTables {
   Signals signals = {};
   std::vector<SignalInput> inputs;
   std::vector<SignalCall> calls;
-  std::vector<int> arguments, coordinates, sampled;
-  std::vector<SignalSlope> slopes;
+  std::vector<int> arguments, coordinates, sampled, bounded;
+  std::vector<SignalSlope> slopes, bounded_slopes;
   std::vector<SampledBlock> blocks;
 };
 

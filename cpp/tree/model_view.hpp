@@ -430,12 +430,20 @@ struct SignalSlope {
 };
 
 /// Controllers, actuators, sensors and other signals of a scene, as programs.
+/// Numbers of a bounded force rest + clip(x, lower, upper) among the outputs of the slopes.
+struct SignalBounds {
+  enum Place : int { x, lower, upper, within };
+  static constexpr std::size_t count = 4;
+};
+
 struct Signals {
-  int states;              ///< numbers that integrators carry
-  int integrals;           ///< the last of the states, on which nothing else depends
-  int held;                ///< numbers that change at instants only
-  SignalProgram forces;    ///< outputs: forces on coordinates, efforts of ports, rates of states
-  SignalProgram slopes;    ///< outputs: efforts of ports, then the slopes
+  int states;            ///< numbers that integrators carry
+  int integrals;         ///< the last of the states, on which nothing else depends
+  int held;              ///< numbers that change at instants only
+  SignalProgram forces;  ///< outputs: forces on coordinates, efforts of ports, rates of states
+  /// Outputs: efforts of ports, the slopes, then x, its bounds and whether it is within for each bounded
+  /// force, and their slopes.
+  SignalProgram slopes;
   SignalProgram readings;  ///< outputs: every signal
   int reading_count;
   const SignalInput* input;
@@ -447,6 +455,10 @@ struct Signals {
   int slope_ports;        ///< the first ports, on which slopes depend
   int slope_count;
   const SignalSlope* slope;
+  int bounded;             ///< forces rest + clip(x, lower, upper) on coordinates
+  const int* bounded_row;  ///< [bounded] their numbers among the forces on coordinates
+  int bounded_slope_count;
+  const SignalSlope* bounded_slope;  ///< of x; a row is a number among the bounded forces
   int blocks;
   const SampledBlock* block;
   const int* sampled;  ///< places in the state

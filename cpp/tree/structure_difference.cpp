@@ -165,16 +165,19 @@ std::string Model::signal_difference(const Model& other) const {
                              here.signals.held,
                              here.signals.driven,
                              here.coordinates,
+                             here.bounded,
                              here.sampled) == std::tie(there.signals.states,
                                                        there.signals.integrals,
                                                        there.signals.held,
                                                        there.signals.driven,
                                                        there.coordinates,
+                                                       there.bounded,
                                                        there.sampled) &&
                     same_list(here.inputs, there.inputs, is_same_structure<SignalInput>) &&
                     same_list(here.calls, there.calls, is_same_structure<SignalCall>) &&
                     here.arguments == there.arguments &&
                     same_list(here.slopes, there.slopes, is_same_structure<SignalSlope>) &&
+                    same_list(here.bounded_slopes, there.bounded_slopes, is_same_structure<SignalSlope>) &&
                     same_list(double_.ports, other.double_.ports, is_same_structure<Element<double>>);
   return same ? "" : differs;
 }

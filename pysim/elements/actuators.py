@@ -8,6 +8,7 @@ import numpy as np
 
 from pysim.elements.block import Actuator, actuator
 from pysim.elements.channels import NONE, real, signal
+from pysim.elements.force_range import Range, check_range, clipped
 from pysim.elements.gains import Gain, gain_of
 from pysim.elements.interpolation import polyline
 from pysim.elements.units import check_force_command, check_same_unit
@@ -73,15 +74,20 @@ class RopeWinch(Actuator):
 
 @actuator("position_servo")
 class PositionServo(Actuator):
-    """Servo that pulls a coordinate to its command: kp (command − q) − kd v."""
+    """Servo that pulls a coordinate to its command: kp (command − q) − kd v, within its range."""
 
     inputs = signal("command", unit="", size="n")
     kp: Gain  # [N/m or N·m/rad]
     kd: Gain = 0.0  # [N·s/m or N·m·s/rad]
+    force_range: Range = ()  # [N or N·m], lowest and highest
     resisting = ("kp", "kd")
 
+    def __post_init__(self) -> None:
+        check_range("force_range", self.force_range)
+
     def force(self, command: Any, q: Any, v: Any) -> Any:
-        return gain_of("kp", self.kp, q) * (command - q) - gain_of("kd", self.kd, q) * v
+        force = gain_of("kp", self.kp, q) * (command - q) - gain_of("kd", self.kd, q) * v
+        return clipped(force, self.force_range)
 
     def units(self, inputs: Mapping[str, str]) -> Mapping[str, str]:
         check_same_unit("command", inputs["command"], inputs.get("q", ""))
@@ -90,14 +96,18 @@ class PositionServo(Actuator):
 
 @actuator("velocity_servo")
 class VelocityServo(Actuator):
-    """Servo that drives a coordinate at its commanded velocity: kd (command − v)."""
+    """Servo that drives a coordinate at its commanded velocity: kd (command − v), within its range."""
 
     inputs = signal("command", unit="", size="n")
     kd: Gain  # [N·s/m or N·m·s/rad]
+    force_range: Range = ()  # [N or N·m], lowest and highest
     resisting = ("kd",)
 
+    def __post_init__(self) -> None:
+        check_range("force_range", self.force_range)
+
     def force(self, command: Any, v: Any) -> Any:
-        return gain_of("kd", self.kd, v) * (command - v)
+        return clipped(gain_of("kd", self.kd, v) * (command - v), self.force_range)
 
     def units(self, inputs: Mapping[str, str]) -> Mapping[str, str]:
         check_same_unit("command", inputs["command"], inputs.get("v", ""))

@@ -25,6 +25,7 @@ from pysim._engine import (
     SignalSource,
 )
 from pysim.elements.block import CallbackController
+from pysim.elements.bounded_forces import BoundedForce, BoundedForces
 from pysim.elements.channels import Channel, SignalField
 from pysim.elements.force import method_of
 from pysim.elements.graph_types import (
@@ -97,6 +98,7 @@ class GraphBuilder:
         measured: elements outside the graph whose power is measured, or whose work is integrated.
         seed: of the random numbers.
         velocity_names: of the mechanism's velocities, by which numbers of a signal are selected.
+        bounds: steps are implicit in forces on coordinates that an actuator bounds.
     """
 
     def __init__(
@@ -110,8 +112,11 @@ class GraphBuilder:
         measured: MeasuredElements | None = None,
         seed: int = 0,
         velocity_names: Sequence[str] = (),
+        *,
+        bounds: bool = False,
     ) -> None:
         self.velocity_names = tuple(velocity_names)
+        self._bounds = bounds
         self.blocks = {block.name: block for block in blocks}
         self.ports, self.driven, self.groups, self.nv = ports, driven, groups, nv
         self.gravity, self.seed = gravity, seed
@@ -939,12 +944,18 @@ class GraphBuilder:
         exerted = self._exerted_forces(readings)
         work = self._work_terms(readings)
         rows = [*coupled, *(node for _, node in work)]
-        slopes, places = SignalDerivatives(self.symbols, self.groups, self._coupled).of(coupled)
+        derivatives = SignalDerivatives(self.symbols, self.groups, self._coupled)
+        slopes, places = derivatives.of(coupled)
+        bounded = self._bounded_forces(list(forces.values()))
+        bounds = [node for force in bounded.values() for node in force.nodes]
+        bounded_slopes, bounded_places = derivatives.of([force.x for force in bounded.values()])
         description = SignalsDescription(
             states=self._states,
             held=len(self._start) - self._states,
             forces=self.symbols.program(rows, aside=len(work)) if rows else None,
-            slopes=self.symbols.program([*efforts, *slopes]) if coupled else None,
+            slopes=self.symbols.program([*efforts, *slopes, *bounds, *bounded_slopes])
+            if coupled
+            else None,
             readings=self.symbols.program(readings) if readings else None,
             coordinates=list(forces),
             slope_places=places,
@@ -952,6 +963,8 @@ class GraphBuilder:
             driven=self.driven,
             blocks=[self.symbols.program(nodes, to) for _, nodes, to in blocks],
             integrals=len(work),
+            bounded=list(bounded),
+            bounded_slope_places=bounded_places,
         )
         order = [block for block, _, _ in blocks[len(begins) :]]
         start = [*self._start, *([0.0] * (2 * self._states))]
@@ -984,6 +997,14 @@ class GraphBuilder:
                 for place in self._state_places[block.name, channel.name]
             ),
         )
+
+    def _bounded_forces(self, forces: Sequence[int]) -> dict[int, BoundedForce]:
+        """Return the forces on coordinates that an actuator bounds, by their number."""
+        if not self._bounds:
+            return {}
+        search = BoundedForces(self.symbols, self._coupled)
+        found = {row: search.of(node) for row, node in enumerate(forces)}
+        return {row: force for row, force in found.items() if force is not None}
 
     def _settled(self, begins: Sequence[_Sampled], sampled: Sequence[_Sampled]) -> tuple[int, ...]:
         """Return the places of initial values that depend on others, through a loop, or on sampled blocks."""

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from pysim.elements.affine_actuators import Range, check_range, clipped
 from pysim.elements.channels import Signal
 from pysim.elements.force import Force, force
+from pysim.elements.force_range import Range, check_range, clipped
 from pysim.elements.quantities import Wrench
 
 

@@ -47,7 +47,8 @@ def compile_signals(
 
     Forces that depend on time or signals are among them, and prescribed forces that limits bound. With a `ledger`, the
     work of every element that exchanges energy is integrated; `contacts` are pairs of links that may touch, each with
-    whether a surface moves, and None if nothing can. With `impulses` the scheme computes stops and dry friction itself.
+    whether a surface moves, and None if nothing can. With `impulses` the scheme computes stops and dry friction itself, and is
+    implicit in forces that actuators bound.
 
     Raises:
         SceneError: a loop of signals, an unknown signal, a wrong unit or size.
@@ -101,6 +102,7 @@ def compile_signals(
         measured,
         spec.settings.seed,
         model.velocity_names,
+        bounds=impulses,
     )
     compiled = graph.compile()
     if contacts is None:

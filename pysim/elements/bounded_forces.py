@@ -1,0 +1,157 @@
+"""Forces on coordinates that an actuator bounds, for steps that are implicit in them.
+
+    f = rest + clip(x, lower, upper)        x depends on q, v or states, the bounds do not
+
+Such a force is that of a spring and damper within bounds, which has a convex potential: an implicit step solves for
+the velocity at which it leaves its bounds, where a force that stays as it was at the start overshoots.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from pysim._engine import SignalSource
+
+if TYPE_CHECKING:
+    from pysim.elements.signal_inputs import SignalInputs
+
+_DEEPEST = 40  # operations between a force and its bounds
+
+
+@dataclass(frozen=True)
+class BoundedForce:
+    """Nodes of a force rest + clip(x, lower, upper); `within` is 1 where the clip has the slope of x, else 0."""
+
+    rest: int
+    x: int
+    lower: int
+    upper: int
+    within: int
+
+    @property
+    def nodes(self) -> list[int]:
+        """The nodes that a step reads, in the engine's order."""
+        return [self.x, self.lower, self.upper, self.within]
+
+
+class BoundedForces:
+    """Search for bounded forces among the nodes of a graph.
+
+    Args:
+        inputs: those of the graph.
+        states: number of states of elements that forces depend on.
+    """
+
+    def __init__(self, inputs: SignalInputs, states: int) -> None:
+        self._inputs, self._states, self._tape = inputs, states, inputs.tape
+        self._moves: list[bool] = []  # of the tape's first nodes
+        self._known: dict[int, BoundedForce | None] = {}
+
+    def of(self, node: int, depth: int = _DEEPEST) -> BoundedForce | None:
+        """Return the bounded part of a force and its rest; None if it has none, or several."""
+        if node not in self._known:
+            self._known[node] = self._found(node, depth - 1) if depth > 0 else None
+        return self._known[node]
+
+    def _found(self, node: int, depth: int) -> BoundedForce | None:
+        own = self._tape.nodes[node]
+        if self._is_fixed(node):
+            return None
+        match own.op, own.args:
+            case "min", (a, b):
+                return self._clipped(node, a, b, depth)
+            case "neg", (a,):
+                return self._scaled(self.of(a, depth), self._tape.const(-1))
+            case "mul", (a, b) if self._is_fixed(a) or self._is_fixed(b):
+                factor, other = (a, b) if self._is_fixed(a) else (b, a)
+                return self._scaled(self.of(other, depth), factor)
+            case (("add" | "sub"), (a, b)):
+                return self._sum(own.op, a, b, depth)
+            case "select", (condition, a, b):
+                return self._shared(condition, a, b, depth)
+        return None
+
+    def _is_fixed(self, node: int) -> bool:
+        """Return whether a node stays the same within a step, but for its dependence on time."""
+        for own in self._tape.nodes[len(self._moves) : node + 1]:
+            if own.op == "input":
+                number = self._tape.input(own.data[0])
+                read = self._inputs.read_by([number])
+                self._moves.append(any(self._is_moving(*key) for key in read))
+            else:
+                self._moves.append(any(self._moves[a] for a in own.args))
+        return not self._moves[node]
+
+    def _is_moving(self, source: SignalSource, index: int) -> bool:
+        if source is SignalSource.state:
+            return index < self._states
+        return source is not SignalSource.time
+
+    def _clipped(self, node: int, a: int, b: int, depth: int) -> BoundedForce | None:
+        """Return the force of min(max(x, lower), upper), x itself rest + clip(y, …) or not."""
+        tape = self._tape
+        inside, upper = (a, b) if self._is_fixed(b) else (b, a)
+        inner = tape.nodes[inside]
+        if not self._is_fixed(upper) or inner.op != "max":
+            return None
+        x, lower = inner.args if self._is_fixed(inner.args[1]) else inner.args[::-1]
+        if not self._is_fixed(lower):
+            return None
+        within = tape.node("mul", self._has_slope_of(inside, x), self._has_slope_of(node, inside))
+        force = self.of(x, depth)
+        if force is None:
+            return BoundedForce(tape.const(0), x, lower, upper, within)
+        if not self._is_fixed(force.rest):
+            return None
+        return BoundedForce(
+            force.rest,
+            force.x,
+            tape.node("max", force.lower, tape.node("sub", lower, force.rest)),
+            tape.node("min", force.upper, tape.node("sub", upper, force.rest)),
+            tape.node("mul", force.within, within),
+        )
+
+    def _has_slope_of(self, node: int, x: int) -> int:
+        """Return 1 where the derivative of a minimum or maximum is that of x, by the rule of `Derivative`."""
+        tape = self._tape
+        own = tape.nodes[node]
+        is_x = [tape.const(float(arg == x)) for arg in own.args]
+        chosen = is_x if own.op == "min" else is_x[::-1]
+        return tape.node("select", tape.node("less", *own.args), *chosen)
+
+    def _scaled(self, force: BoundedForce | None, factor: int) -> BoundedForce | None:
+        if force is None:
+            return None
+        node = self._tape.node
+        rest, x, lower, upper = (
+            node("mul", factor, own) for own in (force.rest, force.x, force.lower, force.upper)
+        )
+        return BoundedForce(
+            rest, x, node("min", lower, upper), node("max", lower, upper), force.within
+        )
+
+    def _sum(self, op: str, a: int, b: int, depth: int) -> BoundedForce | None:
+        tape = self._tape
+        first, second = self.of(a, depth), self.of(b, depth)
+        if (first is None) == (second is None):
+            return None
+        if first is not None:
+            return replace(first, rest=tape.node(op, first.rest, b))
+        force = self._scaled(second, tape.const(1 if op == "add" else -1))
+        return None if force is None else replace(force, rest=tape.node("add", a, force.rest))
+
+    def _shared(self, condition: int, a: int, b: int, depth: int) -> BoundedForce | None:
+        """Return the force of f · share, whose share depends on the sign of f: that at the start of the step."""
+        tape = self._tape
+        first, second = tape.nodes[a], tape.nodes[b]
+        if first.op != "mul" or second.op != "mul":
+            return None
+        common = [node for node in first.args if node in second.args]
+        if not common:
+            return None
+        force = self.of(common[0], depth)
+        shares = [
+            own.args[0] if own.args[1] == common[0] else own.args[1] for own in (first, second)
+        ]
+        return self._scaled(force, tape.node("select", condition, *shares))
