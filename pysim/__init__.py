@@ -54,6 +54,10 @@ if TYPE_CHECKING:
         trajectory as trajectory,
     )
     from pysim.algorithms import *
+    from pysim.loops.inverse_kinematics import (
+        InverseKinematics as InverseKinematics,
+        inverse_kinematics as inverse_kinematics,
+    )
     from pysim.mechanism.model import Model as Model, State as State
     from pysim.simulation import (
         load_scene as load_scene,
@@ -73,6 +77,7 @@ __version__ = "0.1.0"
 # A checker takes the names of the imports above: it reads no __all__ of other modules.
 _OWN = [
     "IdentificationError",
+    "InverseKinematics",
     "JointError",
     "Model",
     "ModelError",
@@ -87,6 +92,7 @@ _OWN = [
     "TrajectoryError",
     "Worlds",
     "available_isas",
+    "inverse_kinematics",
     "load_model",
     "load_scene",
     "load_scenes",
@@ -100,6 +106,8 @@ _OWN = [
 ]
 
 _HOME = {
+    "InverseKinematics": "pysim.loops.inverse_kinematics",
+    "inverse_kinematics": "pysim.loops.inverse_kinematics",
     "Model": "pysim.mechanism.model",
     "State": "pysim.mechanism.model",
     "Scene": "pysim.simulation.loading",

@@ -1210,6 +1210,22 @@ def constraint_rows(
     *,
     threads: int = 1,
 ) -> ConstraintRows: ...
+def search_poses(
+    model: Model,
+    q: ArrayLike,
+    goals: ArrayLike,
+    frames: Sequence[tuple[int, Sequence[float], Sequence[float]]],
+    limits: Sequence[tuple[int, int, float, float]],
+    scale: Sequence[float],
+    row_weight: Sequence[float],
+    tolerance: float,
+    iterations: int,
+    gain: float,
+    careful: bool,
+    loop_q: ArrayLike | None,
+    *,
+    threads: int = 1,
+) -> tuple[Array, Array, Array, Array]: ...
 def project(
     model: Model, q: ArrayLike, v: ArrayLike, loop_q: ArrayLike | None, *, threads: int = 1
 ) -> ProjectedState: ...

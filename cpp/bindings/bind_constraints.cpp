@@ -1,6 +1,9 @@
 // Constraints of a state on the Python side: rows, constrained dynamics and its derivatives, projection.
 // The public functions and their docstrings are in pysim.loops.
+#include <pybind11/stl.h>
+
 #include "bindings/derivative_functions.hpp"
+#include "constraints/pose_search_arguments.hpp"
 
 namespace pysim::bindings {
 
@@ -124,6 +127,77 @@ ProjectedState project(const Model& model, py::handle q, py::handle v, py::handl
   return to;
 }
 
+/// Frames by body, placement (12) and weights (6); limits by places in q and v, lower and upper end.
+using FrameArguments = std::vector<std::tuple<int, std::vector<double>, std::vector<double>>>;
+using LimitArguments = std::vector<std::tuple<int, int, double, double>>;
+
+std::vector<constraints::SearchedFrame> searched_frames(const Model& model, const FrameArguments& given) {
+  std::vector<constraints::SearchedFrame> frames;
+  for (const auto& [body, placement, weight] : given) {
+    if (body < -1 || body >= model.nbodies() || placement.size() != 12 || weight.size() != 6) {
+      throw std::invalid_argument("a searched frame needs a body of the model, 12 numbers and 6 weights");
+    }
+    auto& frame = frames.emplace_back();
+    frame.body = body;
+    std::copy(placement.begin(), placement.end(), frame.placement);
+    std::copy(weight.begin(), weight.end(), frame.weight);
+    model.to_engine_frame(body, frame.placement);
+  }
+  return frames;
+}
+
+/// (q, loop_q, cost, error) of a search for poses; see cpp/constraints/pose_search.hpp.
+py::tuple search_poses(const Model& model,
+                       py::handle q,
+                       py::handle goals,
+                       const FrameArguments& given_frames,
+                       const LimitArguments& given_limits,
+                       const std::vector<double>& scale,
+                       const std::vector<double>& row_weight,
+                       double tolerance,
+                       int iterations,
+                       double gain,
+                       bool careful,
+                       py::handle loop_q,
+                       int threads) {
+  refuse_callbacks(model);
+  const auto frames = searched_frames(model, given_frames);
+  std::vector<constraints::CoordinateLimit> limits;
+  for (const auto& [at_q, at_v, lower, upper] : given_limits) {
+    if (at_q < 0 || at_q >= model.nq() || at_v < 0 || at_v >= model.nv()) {
+      throw std::invalid_argument("a limit needs places in q and v");
+    }
+    limits.push_back({at_q, at_v, lower, upper});
+  }
+  if (scale.size() != static_cast<std::size_t>(model.nv()) ||
+      row_weight.size() != static_cast<std::size_t>(model.rows())) {
+    throw std::invalid_argument("a search needs a scale for each velocity and a weight for each row");
+  }
+  Call<double> call(model, q);
+  call.set_x(goals, "goals", 12 * static_cast<int>(frames.size()));
+  call.set_loop_q(loop_q);
+  const py::array phi = call.output({}, {n(model.loop_nq())});
+  const py::array cost = call.output({}, {}), error = call.output({}, {});
+  constraints::PoseSearch search = {};
+  search.frame = frames.data();
+  search.frames = static_cast<int>(frames.size());
+  search.goals = call.batch().x;
+  search.limit = limits.data();
+  search.limits = static_cast<int>(limits.size());
+  search.scale = scale.data();
+  search.row_weight = row_weight.data();
+  search.tolerance = tolerance;
+  search.iterations = iterations;
+  search.gain = gain;
+  search.careful = careful;
+  search.cost = numbers<double>(cost);
+  search.error = numbers<double>(error);
+  call.batch().search = &search;
+  call.batch().out_loop_q = numbers<double>(phi);
+  const py::array found = call.run(&StateKernels<double>::search_poses, {n(model.nq())}, threads);
+  return py::make_tuple(found, phi, cost, error);
+}
+
 void bind_results(py::module_& m) {
   py::class_<ConstrainedAccelerations>(m, "ConstrainedAccelerations")
       .def_readonly("a", &ConstrainedAccelerations::a, "(…, nv)")
@@ -225,6 +299,25 @@ void bind_constraints(py::module_& m) {
       py::kw_only(),
       "threads"_a = 1,
       "The state moved onto the constraints.");
+  m.def(
+      "search_poses",
+      &search_poses,
+      "model"_a,
+      "q"_a,
+      "goals"_a,
+      "frames"_a,
+      "limits"_a,
+      "scale"_a,
+      "row_weight"_a,
+      "tolerance"_a,
+      "iterations"_a,
+      "gain"_a,
+      "careful"_a,
+      "loop_q"_a,
+      py::kw_only(),
+      "threads"_a = 1,
+      "The best q found, its loop_q, cost and largest error; goals are rotations column-major and positions "
+      "(…, 12 for each frame).");
 }
 
 }  // namespace pysim::bindings

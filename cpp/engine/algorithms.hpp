@@ -72,6 +72,7 @@ namespace pysim::engine {
   entry(update_signals, UpdateSignals)                                  \
   entry(read_signals, ReadSignals)                                      \
   entry(signal_forces, SignalForces)                                    \
+  entry(search_poses, SearchPoses)                                      \
   entry(advance, Advance)                                               \
   entry(advance_worlds, AdvanceWorlds)                                  \
   entry(advance_adaptive, AdvanceAdaptive)

@@ -10,6 +10,10 @@
 #include "stepping/solver_state.hpp"
 #include "tree/coordinates.hpp"
 
+namespace pysim::constraints {
+struct PoseSearch;
+}  // namespace pysim::constraints
+
 namespace pysim::engine {
 
 using simd::all;
@@ -126,6 +130,7 @@ struct Batch {
   std::ptrdiff_t* done;  ///< advance: good steps of each state
   const AdaptiveCall* adaptive;
   const RolloutCall<Real>* rollout;
+  const constraints::PoseSearch* search;
   Real* signals;      ///< (states, Signals::numbers), in and out; null where signals do not act
   const Real* times;  ///< (states) [s], of functions of states with times of their own
   bool jumped;        ///< held numbers have changed since the last step

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "constraints/constrained_derivatives.hpp"
+#include "constraints/pose_search.hpp"
 #include "constraints/singular/infinitesimal_motion.hpp"
 #include "engine/saved_matrices.hpp"
 #include "stepping/system.hpp"
@@ -83,6 +84,22 @@ struct Project {
     at.save(loop_q, at.batch.out_loop_q, model.loop_nq());
     at.save_number(projected.residual, at.batch.constraint.residual);
     at.save_number(projected.rank, at.batch.constraint.rank);
+  }
+};
+
+/// The best q (nq) and φ that a search for the poses of frames meets, its cost and its largest error.
+struct SearchPoses {
+  template <class S>
+  static void at(States<S> at) {
+    const auto& search = *at.batch.search;
+    S *const q = at.copy_q(), *const loop_q = at.loop_q();
+    const S* const goals = at.read(search.goals, 12 * search.frames);
+    constraints::PoseDescent<S> descent(at.model, search, goals, q, loop_q, at.w);
+    descent.run();
+    at.save(descent.best_q, at.batch.out, at.model.reduced_nq);
+    at.save(descent.best_loop_q, at.batch.out_loop_q, at.model.loop_nq());
+    at.save_number(descent.cost, search.cost);
+    at.save_number(descent.error, search.error);
   }
 };
 

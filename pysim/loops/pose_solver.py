@@ -1,0 +1,172 @@
+"""Search for configurations in which frames have given poses, from given starts and from random ones.
+
+The engine takes Levenberg-Marquardt steps in packs of worlds, see `cpp/constraints/pose_search.hpp`. Lengths are
+measured by the reach of the frames and coordinates by the mean diagonal D of JᵀJ, so that the units of neither matter.
+A world whose search ends elsewhere starts again from random configurations. The k-th of these is the same for every
+world, so a result does not depend on the rest of its batch.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pysim import _engine
+from pysim.algorithms import jacobian
+from pysim.algorithms.frames import body_and_point
+from pysim.errors import ModelError
+from pysim.joints.registry import find_joint
+from pysim.loops.constraints import constraints
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from pysim.loops.pose_targets import FrameTarget
+    from pysim.mechanism.model import Model
+
+    Array = NDArray[np.float64]
+    Indices = NDArray[np.intp]
+
+_LOOP_WEIGHT = 30.0  # c, a frame's reach: loops stay nearly closed where targets are out of reach
+_SAMPLES = 16  # random configurations whose Jacobians give lengths and D
+_GAIN = 0.3  # share of E within a few steps that a search must reach to go on
+_SLOWEST = 1 - 1e-6  # the same where no search has met the target
+_PATIENT = 20  # times the iterations, for these
+_LEAST_SCALE = 1e-6  # of D, relative to its largest entry
+
+
+class PoseSolver:
+    """Poses and positions that frames of a model are to take in n worlds, and the search for them."""
+
+    def __init__(
+        self,
+        model: Model,
+        targets: tuple[FrameTarget, ...],
+        tolerance: float,
+        iterations: int,
+        threads: int,
+    ) -> None:
+        self._model, self._tolerance = model, tolerance
+        self._iterations, self._threads = iterations, threads
+        self._goals = np.hstack([target.records for target in targets])
+        self._limits = coordinate_limits(model)
+        rows = position_rows(model)
+        rng = np.random.default_rng(0)
+        q = np.array([model.random_configuration(rng) for _ in range(_SAMPLES)])
+        slopes = [jacobian(model, q, target.frame, "aligned") for target in targets]
+        reach = np.concatenate([np.sqrt((J[:, :3] ** 2).sum(axis=1)).ravel() for J in slopes])
+        length = float(np.sqrt(np.mean(reach[reach > 0] ** 2))) if reach.any() else 1.0
+        self._row_weight = np.where(rows, _LOOP_WEIGHT / length, 0.0).tolist()
+        scale = np.zeros(model.nv)
+        self._frames = []
+        for target, J in zip(targets, slopes, strict=True):
+            weight = np.zeros(6)
+            weight[: len(target.weights)] = target.weights
+            weight[:3] /= length
+            mean = np.repeat(np.sqrt([(weight[:3] ** 2).mean(), (weight[3:] ** 2).mean()]), 3)
+            scale += ((mean[:, None] * J) ** 2).sum(axis=1).mean(axis=0)
+            self._frames.append((*body_and_point(model, target.frame), weight.tolist()))
+        if model.rows:
+            J = constraints(model, q).jacobian * np.array(self._row_weight)[:, None]
+            scale += (J**2).sum(axis=1).mean(axis=0)
+        moves = scale > 0  # the others move no frame, and stay
+        least = _LEAST_SCALE * scale.max(initial=0.0)
+        self._scale = np.where(moves, np.maximum(scale, least), 1.0).tolist()
+
+    def solve(
+        self, start: Array, loop_q: Array | None, restarts: int, rng: np.random.Generator
+    ) -> tuple[Array, Array]:
+        """Return the best q (n, nq) that is found from starts (n, nq) and random ones, and its loop_q (n, loop_nq)."""
+        guess = self._model_loop_q(start, loop_q)
+        q, loops, cost, error = self.search(start, guess, np.arange(len(start)), self._iterations)
+        tried, count = 0, 1
+        while tried < restarts:
+            left = np.flatnonzero(~(error <= self._tolerance))
+            if not len(left):
+                break
+            count = min(count, restarts - tried)
+            others = np.array([self._model.random_configuration(rng) for _ in range(count)])
+            first = np.tile(others, (len(left), 1))
+            again = np.repeat(left, count)
+            found = self.search(first, self._model_loop_q(first, loop_q), again, self._iterations)
+            rank = np.where(found[3] <= self._tolerance, -1.0, found[2]).reshape(len(left), count)
+            at = np.arange(len(left)) * count + rank.argmin(axis=1)
+            better = (found[3][at] <= self._tolerance) | (found[2][at] < cost[left])
+            here, at = left[better], at[better]
+            for mine, new in zip((q, loops, cost, error), found, strict=True):
+                mine[here] = new[at]
+            tried, count = tried + count, 2 * count
+        left = np.flatnonzero(~(error <= self._tolerance))
+        if len(left):  # to the very minimum
+            q[left], loops[left], _, _ = self.search(
+                q[left], loops[left], left, _PATIENT * self._iterations, _SLOWEST
+            )
+        return q, loops
+
+    def search(
+        self, start: Array, loop_q: Array, worlds: Indices, iterations: int, gain: float = _GAIN
+    ) -> tuple[Array, Array, Array, Array]:
+        """Return q, loop_q, cost and largest error [m, rad] of searches for the targets of `worlds` (m,)."""
+        q, loops, cost, error = _engine.search_poses(
+            self._model,
+            start,
+            self._goals[worlds],
+            self._frames,
+            self._limits,
+            self._scale,
+            self._row_weight,
+            self._tolerance,
+            iterations,
+            gain,
+            gain == _SLOWEST,
+            loop_q,
+            threads=self._threads,
+        )
+        return q, loops, cost, error
+
+    def _model_loop_q(self, q: Array, loop_q: Array | None) -> Array:
+        """Return the guess of the loops' coordinates for every world."""
+        start = constraints(self._model, q[:1]).loop_q if len(q) else np.zeros((0, 0))
+        return np.broadcast_to(start if loop_q is None else loop_q, (len(q), start.shape[1])).copy()
+
+
+def coordinate_limits(model: Model) -> list[tuple[int, int, float, float]]:
+    """Return the places in q and v of real coordinates that have limits, and these [m or rad], with those of followers.
+
+    Raises:
+        ModelError: the limits of a joint and of one that follows it exclude each other.
+    """
+    found: dict[int, tuple[int, int, float, float]] = {}
+    for k, joint in enumerate(model.joints):
+        ratio, offset, leader, at = 1.0, 0.0, joint, k
+        while model.v_offsets[at] < 0 and leader.mimic is not None:
+            offset += ratio * leader.mimic.offset
+            ratio *= leader.mimic.ratio
+            at = model.joint_names.index(leader.mimic.joint)
+            leader = model.joints[at]
+        for own_q, own_v in zip(*find_joint(joint.type).real_coordinates, strict=True):
+            ends = np.array([joint.lower[own_v], joint.upper[own_v]]) - offset
+            if ratio == 0 or not np.isfinite(ends).any():
+                continue
+            low, high = np.sort(ends / ratio).tolist()
+            q, v = model.q_offsets[at] + own_q, model.v_offsets[at] + own_v
+            _, _, lower, upper = found.get(v, (q, v, -np.inf, np.inf))
+            found[v] = q, v, max(lower, low), min(upper, high)
+    for _, v, lower, upper in found.values():
+        if lower > upper:
+            name = model.velocity_names[v]
+            problem = (
+                f"those of {name!r} and of the joints that follow it exclude each other; widen them"
+            )
+            raise ModelError("limits", problem)
+    return list(found.values())
+
+
+def position_rows(model: Model) -> NDArray[np.bool_]:
+    """Return which rows constrain positions: all but the two of a wheel's rolling."""
+    wheels = set(model.spec.wheels)
+    names = model.row_names
+    return np.array(
+        [name not in wheels or names.index(name) == k for k, name in enumerate(names)], bool
+    )
