@@ -23,6 +23,7 @@ from __future__ import annotations
 
 from pysim.elements.block import CallbackController, Controller, Source, controller, source
 from pysim.elements.channels import Signal, real, signal
+from pysim.tracing.linear import linear
 from pysim.tracing.spline import spline
 
 __all__ = [
@@ -31,6 +32,7 @@ __all__ = [
     "Signal",
     "Source",
     "controller",
+    "linear",
     "real",
     "signal",
     "source",

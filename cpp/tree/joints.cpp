@@ -217,7 +217,8 @@ int Model::keep_program(const std::optional<ProgramDescription>& given,
   const ProgramDescription& program = *given;
   const auto outside = [&](int r) { return r < 0 || r >= program.registers; };
   for (const auto& i : program.code) {
-    if (outside(i.a) || outside(i.out)) {
+    const bool reads_row = i.op == Op::dot && i.c > 0;
+    if (outside(i.a) || outside(i.out) || (reads_row && outside(i.a + i.c - 1))) {
       throw std::invalid_argument("joint '" + owner +
                                   "': an instruction uses a register that does not exist");
     }

@@ -23,6 +23,18 @@ S spline_segment(S x, const typename S::Parameter* knots, int count) {
   return index;
 }
 
+/// Sum of weights times numbers, in four parts that do not wait for one another.
+template <class S>
+S dot(const typename S::Parameter* weights, const S* x, int count) {
+  S part[4] = {all<S>(0), all<S>(0), all<S>(0), all<S>(0)};
+  int k = 0;
+  for (; k + 4 <= count; k += 4) {
+    for (int i = 0; i < 4; ++i) part[i] = fma(all<S>(weights[k + i]), x[k + i], part[i]);
+  }
+  for (; k < count; ++k) part[0] = fma(all<S>(weights[k]), x[k], part[0]);
+  return (part[0] + part[1]) + (part[2] + part[3]);
+}
+
 /// Copies the program's constants to the registers after its inputs.
 template <class S>
 PYSIM_INLINE void load_constants(const ProgramView<typename S::Parameter>& program, S* r) {
@@ -133,6 +145,12 @@ void run(const ProgramView<typename S::Parameter>& program, int begin, int end, 
         break;
       case Op::fnma:
         out = simd::fnma(a, r[in.b], r[in.c]);
+        break;
+      case Op::copy:
+        out = a;
+        break;
+      case Op::dot:
+        out = dot(program.tables + in.b, r + in.a, in.c);
         break;
       case Op::random:
         out = simd::random(a, r[in.b], r[in.c]);

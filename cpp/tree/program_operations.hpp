@@ -10,13 +10,15 @@ namespace pysim::tree {
 ///     segment   index of the spline segment of a: its c knots begin at b in the tables
 ///     lookup    table[b + c · index a]
 ///     fma, fms, fnma      a b + c, a b − c, c − a b
+///     copy      a
+///     dot       Σ table[b + k] register[a + k] over c numbers
 ///     random    number within (0, 1) of stream c and key b at the whole number a, see simd/random.hpp
 // clang-format off
 #define PYSIM_OPS(op) \
   op(add) op(sub) op(mul) op(div) op(neg) op(sqrt) op(sincos) op(tan) op(asin) op(acos) op(atan) op(atan2) \
   op(exp) op(log) op(tanh) op(pow) op(abs) op(floor) op(min) op(max) op(hypot) \
   op(less) op(less_equal) op(equal) op(select) op(sign) op(segment) op(lookup) \
-  op(fma) op(fms) op(fnma) op(random)
+  op(fma) op(fms) op(fnma) op(copy) op(dot) op(random)
 // clang-format on
 
 #define PYSIM_MEMBER(name) name,

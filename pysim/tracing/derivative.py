@@ -89,6 +89,8 @@ class Derivative:
                 return n("div", sum_, index)
             case "select":
                 return n("select", args[0], d[1], d[2])
+            case "dot":
+                return n("dot", *d, data=node.data)
         return (
             self.zero
         )  # comparisons, signs, segments and table look-ups are constant between jumps

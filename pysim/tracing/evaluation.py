@@ -56,6 +56,11 @@ def node_value(
             start, count = node.data
             inner = tape.tables[start + 1 : start + count - 1]
             return np.asarray(np.searchsorted(inner, values[node.args[0]].real, side="right"))
+        case "dot":
+            start = node.data[0]
+            weights = tape.tables[start : start + len(node.args)]
+            parts = (w * values[a] for w, a in zip(weights, node.args, strict=True))
+            return np.asarray(sum(parts))
         case "lookup":
             start, stride = node.data
             table = np.array(tape.tables)

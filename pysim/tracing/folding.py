@@ -105,7 +105,11 @@ class Folding:
             node_value(self.tape, node, self._values, self._samples), self._samples.shape[1:]
         )
         errors = rounding_error(
-            node, values, [self._values[a] for a in args], [self._errors[a] for a in args]
+            self.tape,
+            node,
+            values,
+            [self._values[a] for a in args],
+            [self._errors[a] for a in args],
         )
         constant = node.op == "const" or (bool(args) and all(self._constant[a] for a in args))
         certain = (

@@ -65,6 +65,7 @@ class _Writer:
         self._partner: dict[int, int] = {}
         self._fused: dict[int, tuple[str, int, int]] = {}
         self._swallowed: set[int] = set()
+        self._blocks: dict[tuple[int, ...], int] = {}
 
     def plan(
         self,
@@ -120,6 +121,8 @@ class _Writer:
             if what.op in ("segment", "lookup"):
                 start, size = what.data
                 self.code.append((Op[what.op], out, args[0], start, size))
+            elif what.op == "dot":
+                self.code.append((Op["dot"], out, self._block(what.args), what.data[0], len(args)))
             else:
                 a, b, c = [*args, 0, 0][:3]
                 self.code.append((Op[what.op], out, a, b, c))
@@ -170,6 +173,15 @@ class _Writer:
         self.register[node] = out
         self.code.append((Op[op], out, a, b, self.register[other]))
         self._release(node)
+
+    def _block(self, args: tuple[int, ...]) -> int:
+        """Return the first of neighbouring registers that hold operands, copied there for all who read these."""
+        if args not in self._blocks:
+            self._blocks[args] = self.registers
+            self.registers += len(args)
+            for k, a in enumerate(args):
+                self.code.append((Op["copy"], self._blocks[args] + k, self.register[a], 0, 0))
+        return self._blocks[args]
 
     def _take(self) -> int:
         if self._free:

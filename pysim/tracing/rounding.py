@@ -35,17 +35,25 @@ def values_and_errors(tape: Tape, inputs: Array, targets: Sequence[int]) -> tupl
             given = node_value(tape, node, values, inputs)
             values[index] = np.broadcast_to(given, inputs.shape[1:])
             errors[index] = rounding_error(
-                node, values[index], [values[a] for a in node.args], [errors[a] for a in node.args]
+                tape,
+                node,
+                values[index],
+                [values[a] for a in node.args],
+                [errors[a] for a in node.args],
             )
     return np.array([values[k] for k in targets]), np.array([errors[k] for k in targets])
 
 
-def rounding_error(node: Node, value: Array, x: Sequence[Array], e: Sequence[Array]) -> Array:
+def rounding_error(
+    tape: Tape, node: Node, value: Array, x: Sequence[Array], e: Sequence[Array]
+) -> Array:
     """Bound of one node's rounding error, given its value, its operands x and the bounds e of their errors."""
     own: Any = UNIT * np.abs(value)
     match node.op:
         case "add" | "sub":
             own = e[0] + e[1] + own
+        case "dot":
+            own = _error_of_dot(tape, node, x, e)
         case "mul":
             own = np.abs(x[0]) * e[1] + np.abs(x[1]) * e[0] + own
         case "div":
@@ -84,3 +92,11 @@ def rounding_error(node: Node, value: Array, x: Sequence[Array], e: Sequence[Arr
             rate = np.abs(value * x[1] / x[0]) * e[0] + np.abs(value * np.log(np.abs(x[0]))) * e[1]
             own = np.where(x[0] == 0, 0, rate) + 4 * own
     return np.broadcast_to(own, np.shape(value))
+
+
+def _error_of_dot(tape: Tape, node: Node, x: Sequence[Array], e: Sequence[Array]) -> Any:
+    """Bound of the error of a weighted sum, whose parts are rounded at every addition [Higham 2002, ch. 3.1]."""
+    start, count = node.data[0], len(node.args)
+    weights = np.abs(tape.tables[start : start + count])
+    size = sum(w * np.abs(own) for w, own in zip(weights, x, strict=True))
+    return sum(w * own for w, own in zip(weights, e, strict=True)) + count * UNIT * size

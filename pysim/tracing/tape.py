@@ -248,6 +248,11 @@ class Tape:
                 start, count = node.data
                 inner = self.tables[start + 1 : start + count - 1]
                 return float(sum(values[node.args[0]] >= knot for knot in inner))
+            case "dot":
+                start = node.data[0]
+                return float(
+                    sum(self.tables[start + k] * values[a] for k, a in enumerate(node.args))
+                )
             case "lookup":
                 start, stride = node.data
                 return self.tables[start + stride * int(values[node.args[0]])]

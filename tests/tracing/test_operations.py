@@ -33,6 +33,8 @@ ALONE = {  # of the engine: written for several nodes, or not folded
     Op.fma: lambda a, b, c: a * b + c,
     Op.fms: lambda a, b, c: a * b - c,
     Op.fnma: lambda a, b, c: c - a * b,
+    Op.copy: lambda a, *_: a,
+    Op.dot: lambda *row: np.dot(TABLE, row),
 }
 UNARY = {"neg", "sqrt", "tan", "asin", "acos", "atan", "exp", "log", "tanh", "abs", "floor", "sign"}
 DEFINED_BELOW_ZERO = {"abs", "sign", "neg", "tan", "atan", "tanh", "atan2", "sincos", "exp"}
@@ -45,6 +47,8 @@ def program_of(op: Op) -> Program:
         code = [(Op.segment, FIRST, 0, 0, len(KNOTS))]
     if op is Op.lookup:
         code.append((Op.lookup, FIRST, FIRST, len(KNOTS), 1))
+    if op is Op.dot:  # of the three coordinates
+        code = [(Op.dot, FIRST, 0, len(KNOTS), 3)]
     second = SECOND if op is Op.sincos else ZERO
     pose = [ONE, ZERO, ZERO, ZERO, ONE, ZERO, ZERO, ZERO, ONE, FIRST, second, ZERO]
     constants, tables = [0.0, 1.0], KNOTS + TABLE
@@ -86,3 +90,17 @@ def test_the_engine_and_the_tracer_mean_the_same_by_a_name(op, isa, rng):
 
 def test_every_operation_that_a_tape_records_is_one_of_the_engines():
     assert set(EVALUATE) - {"sin", "cos"} == {op.name for op in Op if op not in ALONE}
+
+
+def test_a_sum_of_registers_that_do_not_exist_is_refused():
+    program = program_of(Op.dot).replaced(code=[(Op.dot, FIRST, 8, 0, 3)])
+    motion = MotionDescription(
+        Shape.program,
+        blocks=[Block(Group.real, 0, 0, 3)],
+        columns=[Column.stored] * 3,
+        biased=True,
+        program=program,
+        derivative=program.replaced(code=[], pose_end=0, outputs=[ZERO] * 72),
+    )
+    with pytest.raises(ValueError, match="a register that does not exist"):
+        _engine.Model([JointDescription("j", motion)], np.zeros((1, 10)), np.zeros(3))
