@@ -48,6 +48,8 @@ PYTHON_LAYERS = [  # one layer a name: a module uses its own package and those a
         "identify",
         "sweeps",
         "render",
+        "environments",
+        "gym",
         "cli",
         "compile",  # deprecated aliases
     )

@@ -98,6 +98,7 @@ def run(
     quiet: bool = False,
     allow_code: bool = False,
     live: bool = False,
+    policy: Annotated[Path | None, Parameter(metavar="FILE")] = None,
 ) -> int:
     """Run a scene and write its trajectory.
 
@@ -127,11 +128,24 @@ def run(
         Run Python code that the scene names. Use it for trusted scenes only.
     live
         Watch the run in a window, in step with the clock; the mouse pulls at bodies.
+    policy
+        Policy of `pysim learn` that acts in the scene's [environment].
     """
     from pysim.cli.run import RunOptions, run_scene  # noqa: PLC0415, each command loads its own
 
     options = RunOptions(
-        output, movie, still, duration, set_, overwrite, quiet, allow_code, unset, package_dir, live
+        output,
+        movie,
+        still,
+        duration,
+        set_,
+        overwrite,
+        quiet,
+        allow_code,
+        unset,
+        package_dir,
+        live,
+        policy,
     )
     return run_scene(existing(scene, package_dir), options)
 
@@ -582,6 +596,57 @@ def sweep(
         allow_code,
     )
     return sweep_scene(existing(scene), options)
+
+
+@app.command
+def learn(
+    scene: str,
+    /,
+    *,
+    output: Output = None,
+    worlds: int = 1024,
+    steps: float = 10e6,
+    seed: int = 0,
+    threads: int = 0,
+    set_: Overrides = (),
+    resume: bool = False,
+    overwrite: bool = False,
+    quiet: bool = False,
+    allow_code: bool = False,
+) -> int:
+    """Learn a policy for the [environment] of a scene, by PPO (extra `learn`).
+
+    Parameters
+    ----------
+    scene
+        Scene file (.toml) with an [environment] table.
+    output
+        Policy to write, .npz; by default the scene's name with _policy.npz. Its checkpoint has the suffix .pt.
+    worlds
+        Number of worlds that are stepped together.
+    steps
+        Control steps of all worlds together, such as 10e6.
+    seed
+        Of the network's start and of everything random.
+    threads
+        Of worlds and network; 0 uses every processor.
+    set_
+        Override any key of the scene, such as environment.action.scale=0.2; may be repeated.
+    resume
+        Go on from the checkpoint beside --output.
+    overwrite
+        Replace the policy at --output.
+    quiet
+        Print errors and warnings only.
+    allow_code
+        Run Python code that the scene names. Use it for trusted scenes only.
+    """
+    from pysim.cli.learn import LearnOptions, learn_scene  # noqa: PLC0415, torch costs seconds
+
+    options = LearnOptions(
+        output, worlds, steps, seed, threads, set_, resume, overwrite, quiet, allow_code
+    )
+    return learn_scene(existing(scene), options)
 
 
 @app.command

@@ -18,6 +18,7 @@ COMMANDS = (
     "format",
     "identify",
     "joints",
+    "learn",
     "movie",
     "new",
     "new-joint",

@@ -51,6 +51,7 @@ class RunOptions:
     unset: tuple[str, ...] = ()
     package_dirs: tuple[Path, ...] = ()
     live: bool = False
+    policy: Path | None = None
 
 
 def run_scene(path: Path, options: RunOptions) -> int:
@@ -63,6 +64,10 @@ def run_scene(path: Path, options: RunOptions) -> int:
         check_display()
     overrides = run_overrides(options)
     scene = load_scene(path, overrides, options.allow_code, options.package_dirs)
+    if options.policy is not None:
+        from pysim.environments.trained_policy import with_policy  # noqa: PLC0415, where it is needed
+
+        scene = with_policy(scene, path, options.policy, overrides)
     output = options.output or Path(path.stem + ".h5")
     replaces = output.exists()
     overwrite = options.overwrite or _may_replace(output, scene.spec.name)

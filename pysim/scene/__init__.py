@@ -13,9 +13,18 @@ if TYPE_CHECKING:
 
     from pysim.scene.inertia_policy import InertiaPolicy
     from pysim.scene.spec import ModelSpec, SceneSpec
+    from pysim.scene.toml.environment_table import Environment
+    from pysim.scene.toml.problems import Problems
     from pysim.scene.toml.sweep_table import Sweep
 
-__all__ = ["read_model", "read_scene", "read_scenes", "read_sweep", "scene_schema"]
+__all__ = [
+    "read_environment",
+    "read_model",
+    "read_scene",
+    "read_scenes",
+    "read_sweep",
+    "scene_schema",
+]
 
 # The readers are imported when they are first called: pydantic and lxml cost a tenth of a second.
 # ruff: noqa: PLC0415
@@ -78,9 +87,18 @@ def read_scenes(
 
 def read_sweep(path: str | PathLike[str], overrides: Mapping[str, object] | None = None) -> Sweep:
     """Return the `[sweep]` table of a scene file with overrides, as in `read_scene`; others are not checked."""
-    from pysim.scene.toml.sweep_reader import read_toml_sweep
+    from pysim.scene.toml.single_tables import read_toml_sweep
 
     return read_toml_sweep(Path(path), {} if overrides is None else overrides)
+
+
+def read_environment(
+    path: str | PathLike[str], overrides: Mapping[str, object] | None = None
+) -> tuple[Environment, Problems]:
+    """Return the `[environment]` table of a scene file with overrides, and the collection of its problems."""
+    from pysim.scene.toml.single_tables import read_toml_environment
+
+    return read_toml_environment(Path(path), {} if overrides is None else overrides)
 
 
 def read_model(

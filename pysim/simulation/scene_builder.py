@@ -60,6 +60,7 @@ _ORDER = (
     "output",
     "render",
     "sweep",
+    "environment",
 )
 
 
@@ -202,6 +203,10 @@ class SceneBuilder:
     def sweep(self, **keys: Any) -> None:  # noqa: ANN401, as a table
         """Set keys of `[sweep]`: the values or distributions of keys that `pysim sweep` varies."""
         self._set("sweep", keys)
+
+    def environment(self, **keys: Any) -> None:  # noqa: ANN401, as a table
+        """Set keys of `[environment]`: what a learner sees, does and is rewarded for."""
+        self._set("environment", keys)
 
     def text(self) -> str:
         """Return the text of the scene file, without checks.

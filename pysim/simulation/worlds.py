@@ -523,6 +523,9 @@ class Inputs(Mapping[str, Any]):
     def __getitem__(self, name: str) -> Array:
         return self._values(self.places_of(name))
 
+    def __contains__(self, name: object) -> bool:
+        return name in self._inputs
+
     def __setitem__(self, name: str, value: ArrayLike) -> None:
         self._values(self.places_of(name))[...] = value
 
@@ -591,16 +594,32 @@ class Signals(Mapping[str, Any]):
             self._read()
 
     def __getitem__(self, name: str) -> Any:  # noqa: ANN401, an array, or a number of one world
-        own = self._check(name)
         rows = self._read()
-        values = rows[:, own.first] if own.is_single else rows[:, own.first : own.first + own.size]
+        values = rows[:, self.columns(name)]
+        if self._check(name).is_single:
+            values = values[:, 0]
         return values[0] if self._worlds._one else values  # noqa: SLF001
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._known
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._known)
 
     def __len__(self) -> int:
         return len(self._known)
+
+    def columns(self, name: str) -> slice:
+        """Return the columns of a signal in `rows`."""
+        own = self._check(name)
+        return slice(own.first, own.first + own.size)
+
+    def rows(self, where: NDArray[np.intp] | None = None) -> Array:
+        """Return the numbers of all signals of all worlds, or of those chosen, side by side, at their states."""
+        if where is None or self._readings is not None:
+            rows = self._read()
+            return rows if where is None else rows[where]
+        return self._readings_of(np.ascontiguousarray(where, np.int32))
 
     def _check(self, name: str) -> Any:  # noqa: ANN401, a recorded signal
         if name not in self._known:
@@ -610,19 +629,17 @@ class Signals(Mapping[str, Any]):
 
     def _read(self) -> Array:
         if self._readings is None:
-            worlds = self._worlds
-            records, scene = worlds._records, worlds._scene  # noqa: SLF001
-            report = worlds._report() if records.is_convex else None  # noqa: SLF001
-            self._readings = signals_of_states(
-                scene,
-                records.t,
-                records.q,
-                records.v,
-                records.signals,
-                records.loop_q.copy(),
-                report,
-            )
+            self._readings = self._readings_of(None)
         return self._readings
+
+    def _readings_of(self, where: NDArray[np.int32] | None) -> Array:
+        records, scene = self._worlds._records, self._worlds._scene  # noqa: SLF001
+        own = slice(None) if where is None else where
+        report = records.report(records.chosen(where)) if records.is_convex else None
+        t, q, v, signals, loop_q = (
+            part[own] for part in (records.t, records.q, records.v, records.signals, records.loop_q)
+        )
+        return signals_of_states(scene, t, q, v, signals, loop_q.copy(), report)
 
 
 def _loaded(scene: Any) -> Scene:  # noqa: ANN401, whatever is given

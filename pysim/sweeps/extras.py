@@ -1,4 +1,4 @@
-"""Packages of the extras `sweeps` and `dask`, which are optional."""
+"""Packages of extras, which are optional."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from importlib import import_module
 
 from pysim.errors import SimulationError
 
-EXTRAS = {"xarray": "sweeps", "distributed": "dask"}
+EXTRAS = {"xarray": "sweeps", "distributed": "dask", "torch": "learn", "rsl_rl": "learn"}
 
 
 def check_installed(where: str, *names: str) -> None:

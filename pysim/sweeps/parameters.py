@@ -208,6 +208,26 @@ def whole_number(name: str, given: object, least: int) -> int:
     return number
 
 
+def distribution_of(where: str, given: str | float) -> Distribution | float:
+    """Return the distribution that a text names, or the number that it is.
+
+    Raises:
+        SimulationError: it is neither.
+    """
+    if not isinstance(given, str):
+        return float(given)
+    call = _CALL.match(given)
+    if call:
+        return _distribution(where, call[1], _numbers(where, given, call[2].split(",")))
+    try:
+        return float(given)
+    except ValueError:
+        problem = (
+            f"{given!r} is no distribution; write uniform(-1, 1) or one of {', '.join(_KINDS)}"
+        )
+        raise SimulationError(where, problem) from None
+
+
 def _parameter(key: str, given: ArrayLike | str) -> Array | Distribution:
     if not isinstance(given, str):
         return _grid(key, np.atleast_1d(np.asarray(given)))

@@ -472,3 +472,11 @@ def test_several_model_files_have_an_input_each(tmp_path: Path) -> None:
     worlds.step(seconds=1.0)
     np.testing.assert_allclose(worlds.q[:, 0], -0.3, atol=0.1)
     np.testing.assert_allclose(worlds.q[:, 2], 0.3, atol=0.1)
+
+
+def test_names_of_inputs_and_signals_are_asked_for_like_those_of_a_mapping() -> None:
+    worlds = pysim.Worlds(SCENES / "environments/cart_pole.toml", 2)
+    assert "push" in worlds.inputs
+    assert "pole.q" in worlds.signals
+    assert "pull" not in worlds.inputs
+    assert "pole" not in worlds.signals

@@ -17,6 +17,7 @@ from pysim.scene.toml.block_tables import ACTUATOR_KEYS, Controller, Sensor, Sig
 from pysim.scene.toml.constraint_tables import Assembly, Coupling, Force, Loop, PathPoint
 from pysim.scene.toml.contact_tables import Contact, Exclude, Ground, Material
 from pysim.scene.toml.coordinates import CoordinateOf
+from pysim.scene.toml.environment_table import Environment
 from pysim.scene.toml.event_table import Event
 from pysim.scene.toml.keys import (
     AnyConfiguration,
@@ -560,3 +561,4 @@ class Scene(Table):
     output: Output = key(Output(), "", "settings of the output")
     render: Render = key(Render(), "", "settings of pictures")
     sweep: Sweep = key(Sweep(), "", "parameters of pysim sweep")
+    environment: Environment | None = key(None, "", "an environment for learners")

@@ -1,0 +1,80 @@
+"""Random numbers of environments: functions of world, episode, control step and use, whatever the batch.
+
+Each use, such as a reset or the noise of the observations, has streams of its own. A call of Philox gives four numbers
+of 32 bits.
+"""
+
+from __future__ import annotations
+
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pysim.errors import SimulationError, did_you_mean
+from pysim.sweeps.parameters import Distribution, distribution_of
+from pysim.tracing.random_numbers import HALF, LOW, philox
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import ArrayLike, NDArray
+
+    Array = NDArray[np.float64]
+
+FIRST_STREAM = 2**52 + 2  # beyond those of blocks and of the keys of worlds and episodes
+STREAMS = 2**20  # of a use
+UNIT = 2.0**-32
+
+
+def uniforms(key: ArrayLike, index: ArrayLike, use: int, count: int) -> Array:
+    """Return numbers (worlds, count) within (0, 1).
+
+    Args:
+        key: (worlds,) keys of the episodes.
+        index: (worlds,) control steps in the episode, or one for all.
+        use: what the numbers are for.
+        count: numbers for a world.
+    """
+    k = np.asarray(key, float).astype(np.uint64)[:, None]
+    i = np.broadcast_to(np.asarray(index), (len(k),)).astype(np.uint64)[:, None]
+    s = np.arange((count + 3) // 4).astype(np.uint64) + np.uint64(FIRST_STREAM + use * STREAMS)
+    words = philox((i & LOW, i >> HALF, s & LOW, s >> HALF), (k & LOW, k >> HALF))
+    drawn = (words.astype(float) + 0.5) * UNIT
+    return np.moveaxis(drawn, 0, -1).reshape(len(k), -1)[:, :count]
+
+
+class Draws:
+    """Distributions of several numbers, and the places that they are for."""
+
+    def __init__(self, distributions: Sequence[Distribution | float]) -> None:
+        self._distributions = tuple(distributions)
+
+    def __len__(self) -> int:
+        return len(self._distributions)
+
+    def values(self, key: ArrayLike, index: ArrayLike, use: int) -> Array:
+        """Return values (worlds, numbers)."""
+        u = uniforms(key, index, use, len(self))
+        for column, own in zip(u.T, self._distributions, strict=True):
+            column[:] = own.values(column) if isinstance(own, Distribution) else own
+        return u
+
+
+def draws_by_name(
+    where: str, given: Mapping[str, str], names: Sequence[str]
+) -> tuple[list[int], Draws]:
+    """Return the places of names that patterns match, in order, and what is drawn for them.
+
+    Raises:
+        SimulationError: a pattern matches none, or a text is no distribution.
+    """
+    found: dict[int, Distribution | float] = {}
+    for pattern, text in given.items():
+        matched = [k for k, name in enumerate(names) if fnmatchcase(name, pattern)]
+        if not matched:
+            problem = f"matches no velocity of the scene{did_you_mean(pattern, names)}"
+            raise SimulationError(f"{where}.{pattern}", problem)
+        found |= dict.fromkeys(matched, distribution_of(f"{where}.{pattern}", text))
+    places = sorted(found)
+    return places, Draws([found[place] for place in places])

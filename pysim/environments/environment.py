@@ -1,0 +1,549 @@
+"""`Environment`: worlds that a learner acts on, as the `[environment]` table of their scene says.
+
+    environment = Environment("go1.toml", 1024)
+    observations = environment.reset()
+    transition = environment.step(policy(observations))
+    environment.reset(where=transition.terminated | transition.truncated)
+
+The scene computes what is observed and rewarded, as signals; everything here is arithmetic on arrays of all worlds.
+"""
+
+from __future__ import annotations
+
+import io
+import zlib
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+from zipfile import BadZipFile
+
+import numpy as np
+
+from pysim.environments.draws import Draws, draws_by_name, uniforms
+from pysim.environments.observed import LAST_ACTION, Observed
+from pysim.errors import SimulationError, did_you_mean
+from pysim.scene import read_environment
+from pysim.simulation.loading import load_scene
+from pysim.simulation.worlds import Worlds
+from pysim.sweeps.parameters import distribution_of
+from pysim.tracing.random_numbers import episode_key, world_key
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from os import PathLike
+
+    from numpy.typing import ArrayLike, DTypeLike, NDArray
+
+    from pysim.scene.toml.environment_table import (
+        Kernel,
+        Reward,
+    )
+
+    Array = NDArray[np.float64]
+    Mask = NDArray[np.bool_]
+
+WHOLE = 1e-6  # of a step: a span this close to a whole number of steps is that number
+NOISE, START, SPEEDS, COMMANDS, PUSHES = 0, 1, 2, 1 << 8, 1 << 9  # uses of draws
+
+
+class Transition(NamedTuple):
+    """What a control step led to: observations (n, size), rewards, ends and truncations (n,)."""
+
+    observations: NDArray[Any]
+    reward: Array
+    terminated: Mask
+    truncated: Mask
+
+
+class Environment:
+    """Worlds of a scene with an `[environment]` table.
+
+    Args:
+        path: the scene file.
+        n: number of worlds.
+        overrides: values of keys of the file, as in `pysim.load_scene`.
+        threads: that share the worlds in a call; 0 for all processors.
+        seed: of everything random; `simulation.seed` by default.
+        numbers: (n,) of the worlds, by which their random numbers differ; 0 … n − 1 by default.
+        dtype: of observations.
+        allow_code: whether plugin files of the scene may run.
+
+    Raises:
+        SceneError: the file has no valid `[environment]` table.
+        SimulationError: a name or number of the table does not suit the scene.
+    """
+
+    def __init__(
+        self,
+        path: str | PathLike[str],
+        n: int,
+        overrides: Mapping[str, object] | None = None,
+        *,
+        threads: int = 1,
+        seed: int | None = None,
+        numbers: Sequence[int] | None = None,
+        dtype: DTypeLike = np.float32,
+        allow_code: bool = False,
+    ) -> None:
+        self.path, self.dtype = Path(path), np.dtype(dtype)
+        self._tables, self._problems = read_environment(path, overrides)
+        scene = load_scene(path, overrides, allow_code=allow_code)
+        self._threads = threads
+        self._seed = scene.settings.seed if seed is None else seed
+        self.worlds = Worlds(scene, n, threads=threads, seed=self._seed, numbers=numbers)
+        self._numbers = np.arange(n) if numbers is None else np.asarray(numbers)
+        tables = self._tables
+        self._every = self._steps("environment.period", tables.period, scene.settings.step)
+        self.period = self._every * scene.settings.step
+        self.length = self._steps("environment.duration", tables.duration, self.period)
+        self._read_action()
+        self._observed = Observed(self.worlds, self.action_size)
+        self._read_observations()
+        self._read_rewards()
+        self._read_changes()
+        size = self.action_size
+        self.steps = np.zeros(n, np.int64)  # control steps made in the episode
+        self._episode = np.full(n, -1, np.int64)
+        self._key = np.zeros(n)
+        self._action, self._action_rate = np.zeros((n, size)), np.zeros((n, size))
+        self._history = np.zeros((n, tables.history, self.frame_size), self.dtype)
+        self.terms = np.zeros((n, len(self.reward_names)))  # of the last step, with their weights
+
+    # ------------------------------------------------------------------------------------------------- the tables
+
+    def __len__(self) -> int:
+        return len(self.worlds)
+
+    @property
+    def observation_size(self) -> int:
+        """Numbers of an observation, with its history."""
+        return self.frame_size * self._tables.history
+
+    @property
+    def limit(self) -> float:
+        """Largest magnitude of an observation's number."""
+        return self._tables.limit
+
+    @property
+    def critic_size(self) -> int:
+        """Numbers that a critic sees: the observation, and those of `critic`."""
+        return self.observation_size + len(self._critic)
+
+    def where(self, *keys: str | int) -> str:
+        """Return the place of a key of `[environment]` in its file."""
+        return self._problems.source.where(("environment", *keys))
+
+    def _error(self, keys: tuple[str | int, ...], problem: str) -> SimulationError:
+        return SimulationError(self.where(*keys), problem)
+
+    def _steps(self, name: str, span: float, step: float) -> int:
+        count = round(span / step)
+        if count < 1 or abs(span - count * step) > WHOLE * step:
+            nearest = max(count, 1) * step
+            problem = f"{span:g} s is no whole number of steps of {step:g} s"
+            raise self._error((name.split(".")[1],), f"{problem}; take {nearest:.9g} s")
+        return count
+
+    def _read_action(self) -> None:
+        action, inputs = self._tables.action, self.worlds.inputs
+        if action.input not in inputs:
+            remedy = did_you_mean(action.input, inputs) or "; add a [[signal]] of type input"
+            raise self._error(
+                ("action", "input"), f"{action.input!r} is no input of the scene{remedy}"
+            )
+        self.action_size = inputs[action.input].shape[-1]
+        self._scale = self._sized(("action", "scale"), action.scale)
+        offset = action.offset
+        if isinstance(offset, str):
+            values = self._keyframe_commands(offset)
+            offset = values.tolist()
+        self._offset = self._sized(("action", "offset"), offset)
+        self.action_range = (action.range[0], action.range[1])
+
+    def _sized(self, keys: tuple[str, ...], given: Sequence[float]) -> Array:
+        """Return a number for each of the action's."""
+        if len(given) not in (1, self.action_size):
+            problem = f"has {len(given)} numbers, and the input {self._tables.action.input!r} has {self.action_size}"
+            raise self._error(keys, f"{problem}; give one, or one for each")
+        return np.array(np.broadcast_to(np.asarray(given, float), (self.action_size,)))
+
+    def _keyframe_commands(self, name: str) -> Array:
+        """Return the values of the action's input in a keyframe."""
+        frames = {frame.name: frame for frame in self.worlds.scene().model.spec.keyframes}
+        if name not in frames:
+            problem = f"there is no keyframe {name!r}{did_you_mean(name, frames)}"
+            raise self._error(("action", "offset"), problem)
+        inputs = self.worlds.inputs
+        found = inputs.of_keyframe(frames[name])
+        places = inputs.places_of(self._tables.action.input)
+        missing = [place for place in places if place not in found]
+        if missing:
+            problem = f"keyframe {name!r} has no values for {len(missing)} of the input's numbers"
+            raise self._error(("action", "offset"), f"{problem}; give numbers")
+        return np.array([found[place] for place in places])
+
+    def _read_observations(self) -> None:
+        tables, known = self._tables, self._observed
+        columns: list[NDArray[np.intp]] = []
+        scales: list[Array] = []
+        noise: list[Array] = []
+        self.observation_names: list[str] = []
+        for k, name in enumerate(tables.observations):
+            own = self._columns(("observations", k), name)
+            columns.append(own)
+            factor = np.asarray(tables.scales.get(name, [1.0]), float)
+            if len(factor) not in (1, len(own)):
+                problem = f"has {len(factor)} numbers, and the observation has {len(own)}"
+                raise self._error(("scales", name), f"{problem}; give one, or one for each")
+            scales.append(np.broadcast_to(factor, (len(own),)))
+            noise.append(np.full(len(own), tables.noise.get(name, 0.0)))
+            self.observation_names += known.labels(name)
+        for table in ("scales", "noise"):
+            for name in getattr(tables, table):
+                if name not in tables.observations:
+                    remedy = did_you_mean(name, tables.observations)
+                    raise self._error((table, name), f"is no observation{remedy}")
+        self._columns_of_frame = np.concatenate(columns)
+        self._factors, self._deviation = np.concatenate(scales), np.concatenate(noise)
+        self._noisy = np.flatnonzero(self._deviation)
+        self.frame_size = len(self._columns_of_frame)
+        critic = [self._columns(("critic", k), name) for k, name in enumerate(tables.critic)]
+        self._critic = np.concatenate(critic) if critic else np.zeros(0, np.intp)
+
+    def _columns(self, keys: tuple[str | int, ...], name: str) -> NDArray[np.intp]:
+        if name not in self._observed:
+            remedy = did_you_mean(name, self._observed.names)
+            raise self._error(keys, f"there is no signal {name!r}{remedy}")
+        return self._observed.columns(name)
+
+    def _read_rewards(self) -> None:
+        tables = self._tables
+        self.end_names = tuple(end.name for end in tables.end)
+        self.reward_names = tuple(reward.name for reward in tables.reward)
+        for table, names in (("end", self.end_names), ("reward", self.reward_names)):
+            for k, name in enumerate(names):
+                if name in names[:k]:
+                    raise self._error((table, k, "name"), f"{name!r} is there twice; rename one")
+        self._ends = [
+            (self._columns(("end", k, "signal"), end.signal), end.below, end.above)
+            for k, end in enumerate(tables.end)
+        ]
+        self._rewards = [
+            (self._reward_columns(k, reward), reward.weight, reward.kernel)
+            for k, reward in enumerate(tables.reward)
+        ]
+
+    def _reward_columns(self, k: int, reward: Reward) -> NDArray[np.intp] | int:
+        """Return the columns of a reward's signal, or the number of the end that it names."""
+        if reward.signal in self.end_names and reward.signal not in self._observed:
+            return self.end_names.index(reward.signal)
+        own = self._columns(("reward", k, "signal"), reward.signal)
+        if reward.kernel is None and len(own) != 1:
+            problem = f"{reward.signal!r} has {len(own)} numbers"
+            remedy = "give a kernel, such as { norm = 2 } or { exponential = 0.25 }"
+            raise self._error(("reward", k), f"{problem}; {remedy}")
+        return own
+
+    def _read_changes(self) -> None:
+        """Read what is drawn: commands, starts, pushes and numbers of the scene."""
+        tables, names = self._tables, self.worlds.scene().model.velocity_names
+        inputs = self.worlds.inputs
+        self._commands: list[tuple[str, Draws, int]] = []
+        for k, command in enumerate(tables.command):
+            if command.input not in inputs or command.input == tables.action.input:
+                others = [name for name in inputs if name != tables.action.input]
+                remedy = did_you_mean(command.input, others)
+                raise self._error(
+                    ("command", k, "input"), f"is no input that is free for commands{remedy}"
+                )
+            size = inputs[command.input].shape[-1]
+            if len(command.values) != size:
+                problem = f"has {len(command.values)} values, and the input has {size}"
+                raise self._error(("command", k, "values"), f"{problem}; give one for each")
+            drawn = [
+                distribution_of(self.where("command", k, "values", i), value)
+                for i, value in enumerate(command.values)
+            ]
+            every = (
+                0
+                if command.every is None
+                else self._periods(("command", k, "every"), command.every)
+            )
+            self._commands.append((command.input, Draws(drawn), every))
+        start = tables.start
+        frames = [frame.name for frame in self.worlds.scene().model.spec.keyframes]
+        if start.keyframe is not None and start.keyframe not in frames:
+            problem = (
+                f"there is no keyframe {start.keyframe!r}{did_you_mean(start.keyframe, frames)}"
+            )
+            raise self._error(("start", "keyframe"), problem)
+        self._displaced = draws_by_name(
+            self.where("start", "displacement"), start.displacement, names
+        )
+        self._moved = draws_by_name(self.where("start", "velocity"), start.velocity, names)
+        self._pushes = [
+            (
+                *draws_by_name(self.where("push", k, "velocity"), push.velocity, names),
+                self._periods(("push", k, "every"), push.every),
+            )
+            for k, push in enumerate(tables.push)
+        ]
+
+    def _periods(self, keys: tuple[str | int, ...], span: float) -> int:
+        count = round(span / self.period)
+        if count < 1 or abs(span - count * self.period) > WHOLE * self.period:
+            problem = f"{span:g} s is no whole number of control periods of {self.period:g} s"
+            raise self._error(keys, f"{problem}; take {max(count, 1) * self.period:.9g} s")
+        return count
+
+    # ------------------------------------------------------------------------------------------- reset and step
+
+    def reset(self, where: ArrayLike | None = None, *, seed: int | None = None) -> NDArray[Any]:
+        """Begin new episodes, and return the observations (n, size) of all worlds.
+
+        Args:
+            where: mask (n,) or numbers of the worlds; all by default.
+            seed: begin the random numbers of all worlds anew; `where` is left out then.
+        """
+        if seed is not None:
+            if where is not None:
+                raise SimulationError(
+                    "where", "and seed do not go together; seed resets all worlds"
+                )
+            self._begin_again(seed)
+        chosen = self._chosen(where)
+        if len(chosen):
+            self._reset(chosen)
+            self._observe(chosen)
+        return self.observations
+
+    def _begin_again(self, seed: int) -> None:
+        old = self.worlds
+        scene = old._scene  # noqa: SLF001, with its inputs
+        self._seed = seed
+        self.worlds = Worlds(
+            scene,
+            len(old),
+            threads=self._threads,
+            seed=seed,
+            numbers=self._numbers.tolist(),
+        )
+        self._observed = Observed(self.worlds, self.action_size)
+        self._episode[:] = -1
+
+    def _chosen(self, where: ArrayLike | None) -> NDArray[np.intp]:
+        n = len(self)
+        if where is None:
+            return np.arange(n)
+        given = np.atleast_1d(np.asarray(where))
+        if given.dtype == bool and given.shape == (n,):
+            return np.flatnonzero(given)
+        if given.size and (given.dtype.kind not in "iu" or given.min() < 0 or given.max() >= n):
+            problem = f"must be a mask ({n},) or numbers from 0 to {n - 1}"
+            raise SimulationError("where", f"{problem}; got {given.dtype} {given.shape}")
+        return np.unique(given.astype(np.intp))
+
+    def _reset(self, chosen: NDArray[np.intp]) -> None:
+        worlds, start = self.worlds, self._tables.start
+        self._episode[chosen] += 1
+        self._key[chosen] = episode_key(
+            world_key(self._seed, self._numbers[chosen]), self._episode[chosen]
+        )
+        key = self._key[chosen]
+        worlds.reset(where=chosen, keyframe=start.keyframe)
+        places, drawn = self._displaced
+        if places:
+            dq = np.zeros((len(chosen), worlds.v.shape[1]))
+            dq[:, places] = drawn.values(key, 0, START)
+            worlds.q[chosen] = worlds.scene().model.integrate(worlds.q[chosen], dq)
+        places, drawn = self._moved
+        if places:
+            worlds.v[np.ix_(chosen, np.array(places))] += drawn.values(key, 0, SPEEDS)
+        self.steps[chosen] = 0
+        self._action[chosen], self._action_rate[chosen] = 0.0, 0.0
+        worlds.inputs[self._tables.action.input][chosen] = self._offset
+        for number, (name, drawn, _) in enumerate(self._commands):
+            worlds.inputs[name][chosen] = drawn.values(key, 0, COMMANDS + number)
+        worlds.signals.end_call()
+
+    def step(self, actions: ArrayLike) -> Transition:
+        """Apply actions (n, size) for a control period, and return what they led to.
+
+        A world that is lost has reward 0 and is terminated; `Worlds.reason` says why.
+
+        Raises:
+            SimulationError: actions of another shape or that are not finite, or a reward that is not.
+        """
+        given = np.asarray(actions, float)
+        if given.shape != self._action.shape:
+            problem = f"must have shape {self._action.shape}, got {given.shape}"
+            raise SimulationError("actions", f"{problem}; give a row for each world")
+        if not np.isfinite(given).all():
+            world = int(np.flatnonzero(~np.isfinite(given).all(axis=1))[0])
+            raise SimulationError("actions", f"of world {world} are not finite; check the policy")
+        action = np.clip(given, *self.action_range)
+        np.subtract(action, self._action, out=self._action_rate)
+        self._action[:] = action
+        worlds = self.worlds
+        worlds.inputs[self._tables.action.input][:] = self._offset + self._scale * action
+        worlds.step(steps=self._every)
+        self.steps += 1
+        everything = self._everything()
+        lost = np.asarray(worlds.lost)
+        ends = self._hold(everything, lost)
+        reward = self._reward(everything, ends, lost)
+        terminated = ends.any(axis=1) | lost
+        truncated = (self.steps >= self.length) & ~terminated
+        changed = self._change()
+        if len(changed):
+            worlds.signals.end_call()
+            everything = everything.copy()
+            everything[changed] = self._everything(changed)
+        self._observe(None, everything)
+        return Transition(self.observations, reward, terminated, truncated)
+
+    def _hold(self, everything: Array, lost: Mask) -> Mask:
+        """Return which ends hold (n, ends)."""
+        found = np.zeros((len(self), len(self._ends)), bool)
+        for k, (columns, below, above) in enumerate(self._ends):
+            x = everything[:, columns]
+            if below is not None:
+                found[:, k] |= (x < below).any(axis=1)
+            if above is not None:
+                found[:, k] |= (x > above).any(axis=1)
+        found[lost] = False
+        return found
+
+    def _reward(self, everything: Array, ends: Mask, lost: Mask) -> Array:
+        for k, (columns, weight, kernel) in enumerate(self._rewards):
+            if isinstance(columns, int):
+                self.terms[:, k] = weight * ends[:, columns]
+            else:
+                self.terms[:, k] = weight * _kernel(everything[:, columns], kernel)
+        self.terms[lost] = 0.0
+        wrong = ~np.isfinite(self.terms)
+        if wrong.any():
+            world, k = (int(i) for i in np.argwhere(wrong)[0])
+            value, signal = self.terms[world, k], self._tables.reward[k].signal
+            problem = f"is {value} in world {world} at {self.worlds.t[world]:g} s"
+            raise self._error(("reward", k), f"{problem}; look at the signal {signal!r}")
+        return np.asarray(self.terms.sum(axis=1))
+
+    def _change(self) -> NDArray[np.intp]:
+        """Draw the commands that are due anew, and push; return the worlds that this changes."""
+        worlds = self.worlds
+        changed: list[NDArray[np.intp]] = [np.zeros(0, np.intp)]
+        for number, (name, drawn, every) in enumerate(self._commands):
+            if not every:
+                continue
+            due = np.flatnonzero(self.steps % every == 0)
+            if len(due):
+                changed.append(due)
+                values = drawn.values(self._key[due], self.steps[due], COMMANDS + number)
+                worlds.inputs[name][due] = values
+        for number, (places, drawn, every) in enumerate(self._pushes):
+            due = np.flatnonzero((self.steps % every == 0) & ~np.asarray(worlds.lost))
+            if len(due):
+                values = drawn.values(self._key[due], self.steps[due], PUSHES + number)
+                worlds.v[np.ix_(due, np.array(places))] += values
+                changed.append(due)
+        return np.unique(np.concatenate(changed))
+
+    # ---------------------------------------------------------------------------------------------- observations
+
+    @property
+    def observations(self) -> NDArray[Any]:
+        """Observations (n, size) of now."""
+        return self._history.reshape(len(self), -1).copy()
+
+    @property
+    def critic(self) -> NDArray[Any]:
+        """What a critic sees (n, size): the observations, and the signals of `critic` without noise."""
+        own = self._everything()[:, self._critic].astype(self.dtype)
+        return np.concatenate([self.observations, own], axis=1)
+
+    def _everything(self, chosen: NDArray[np.intp] | None = None) -> Array:
+        return self._observed.rows(self._action, self._action_rate, chosen)
+
+    def _observe(self, chosen: NDArray[np.intp] | None, everything: Array | None = None) -> None:
+        """Observe worlds, all by default: those that begin see their first observation as their history."""
+        rows = self._everything(chosen) if everything is None else everything
+        frame = rows[:, self._columns_of_frame]
+        if len(self._noisy):
+            own = slice(None) if chosen is None else chosen
+            u = uniforms(self._key[own], self.steps[own], NOISE, len(self._noisy))
+            frame[:, self._noisy] += self._deviation[self._noisy] * (2 * u - 1)
+        frame *= self._factors
+        np.clip(frame, -self._tables.limit, self._tables.limit, out=frame)
+        if chosen is not None:
+            self._history[chosen] = frame[:, None]
+            return
+        if self._tables.history > 1:
+            self._history[:, :-1] = self._history[:, 1:]
+        self._history[:, -1] = frame
+
+    def policy_arrays(self) -> dict[str, NDArray[Any]]:
+        """Return what a policy has to know of this environment, as arrays for its file."""
+        slots = [
+            k for k, name in enumerate(self.observation_names) if name.split("[")[0] == LAST_ACTION
+        ]
+        return {
+            "scales": self._factors,
+            "limit": np.array(self.limit),
+            "slots": np.array(slots, int),
+            "scale": self._scale,
+            "offset": self._offset,
+            "range": np.array(self.action_range),
+        }
+
+    # ---------------------------------------------------------------------------------------------- save and load
+
+    def save(self) -> bytes:
+        """Return everything that the next steps depend on; `load` continues from it to the bit."""
+        file = io.BytesIO()
+        worlds = np.frombuffer(self.worlds.save(), np.uint8)
+        parts: dict[str, Any] = {"worlds": worlds, "seed": np.array(self._seed), **self._state()}
+        np.savez(file, **parts)
+        return file.getvalue()
+
+    def load(self, saved: bytes) -> None:
+        """Continue from what `save` returned.
+
+        Raises:
+            SimulationError: it is of another environment.
+        """
+        try:
+            with np.load(io.BytesIO(saved), allow_pickle=False) as file:
+                parts = {name: file[name] for name in file.files}
+            own = self._state()
+            fits = all(parts[name].shape == own[name].shape for name in own)
+        except (ValueError, KeyError, OSError, EOFError, BadZipFile, zlib.error) as error:
+            problem = f"is not what Environment.save returns: {error}"
+            raise SimulationError("saved", f"{problem}; save again") from None
+        if not fits:
+            raise SimulationError("saved", "is of another environment; load it into one alike")
+        self.worlds.load(parts["worlds"].tobytes())
+        self._seed = int(parts["seed"])
+        for name, array in own.items():
+            array[...] = parts[name]
+
+    def _state(self) -> dict[str, NDArray[Any]]:
+        return {
+            "steps": self.steps,
+            "episode": self._episode,
+            "key": self._key,
+            "action": self._action,
+            "action_rate": self._action_rate,
+            "history": self._history,
+        }
+
+
+def _kernel(x: Array, kernel: Kernel | None) -> Array:
+    """Return a function of signals (n, size), one number each."""
+    if kernel is None:
+        return np.asarray(x[:, 0])
+    if kernel.norm == 1:
+        return np.asarray(np.abs(x).sum(axis=1))
+    square = np.einsum("ij,ij->i", x, x)
+    if kernel.exponential is not None:
+        return np.asarray(np.exp(-square / kernel.exponential))
+    return np.asarray(square)

@@ -1,0 +1,253 @@
+"""Learning of policies by PPO of rsl_rl (extra `learn`).
+
+learner = Learner(Environment("go1.toml", 1024), seed=1)
+for progress in learner.iterations(100):
+    print(progress.reward, progress.length)
+learner.write_policy("policy.npz")
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pysim.errors import PysimError
+from pysim.sweeps.extras import check_installed
+
+check_installed("learn", "torch", "rsl_rl")
+
+import torch  # noqa: E402, after the check
+from rsl_rl.algorithms import PPO  # noqa: E402
+
+from pysim.environments.rsl_rl_worlds import RslRlWorlds  # noqa: E402
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from pysim.environments.environment import Environment
+
+FORMAT = "pysim learner 1"
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Settings of PPO [Schulman, Wolski, Dhariwal, Radford and Klimov 2017]; the defaults suit legged robots."""
+
+    steps: int = 24  # control steps of every world between updates
+    epochs: int = 4
+    minibatches: int = 4
+    hidden: tuple[int, ...] = (128, 128)
+    activation: str = "elu"
+    discount: float = 0.97
+    trace_decay: float = 0.95  # of the generalised advantage
+    clip: float = 0.2
+    entropy: float = 0.005
+    learning_rate: float = 1e-3
+    divergence: float = 0.01  # to which the learning rate adapts
+    deviation: float = 1.0  # of actions at the start
+
+
+@dataclass(frozen=True)
+class Progress:
+    """What an iteration led to; means of the episodes that have ended in it, or of those before."""
+
+    iteration: int
+    steps: int  # control steps of all worlds so far
+    seconds: float  # so far
+    reward: float  # of a control step
+    episode_return: float
+    episode_length: float  # [s]
+    terms: dict[str, float]  # of the reward of a control step
+    simulated: float  # share of the time that the worlds took
+
+
+@dataclass
+class _Episodes:
+    """Returns and lengths of episodes."""
+
+    returns: np.ndarray[Any, Any]
+    recent: list[tuple[float, int]] = field(default_factory=list)
+
+    def add(
+        self,
+        reward: np.ndarray[Any, Any],
+        done: np.ndarray[Any, Any],
+        lengths: np.ndarray[Any, Any],
+    ) -> None:
+        self.returns += reward
+        for world in np.flatnonzero(done):
+            self.recent.append((float(self.returns[world]), int(lengths[world])))
+        self.returns[done] = 0.0
+        del self.recent[:-200]
+
+    def means(self) -> tuple[float, float]:
+        """Return the mean return and length [control steps]; nan before an episode has ended."""
+        if not self.recent:
+            return float("nan"), float("nan")
+        a, b = np.mean(self.recent, axis=0)
+        return float(a), float(b)
+
+
+class Learner:
+    """PPO on the worlds of an environment.
+
+    Args:
+        environment: the worlds.
+        settings: of PPO.
+        seed: of the network's start and the actions.
+        threads: of the network.
+    """
+
+    def __init__(
+        self,
+        environment: Environment,
+        settings: Settings | None = None,
+        *,
+        seed: int = 0,
+        threads: int = 1,
+    ) -> None:
+        self.environment, self.settings = environment, settings or Settings()
+        torch.manual_seed(seed)
+        torch.set_num_threads(threads)
+        self._worlds = RslRlWorlds(environment)
+        self._observations = self._worlds.get_observations()
+        with contextlib.redirect_stdout(io.StringIO()):  # rsl_rl prints its networks
+            self._ppo = PPO.construct_algorithm(
+                self._observations, self._worlds, self._configuration(), "cpu"
+            )
+        self._ppo.train_mode()
+        rng = np.random.default_rng(seed)
+        environment.steps[:] = rng.integers(0, environment.length, len(environment))
+        self._iteration, self._seconds = 0, 0.0
+        self._episodes = _Episodes(np.zeros(len(environment)))
+
+    def _configuration(self) -> dict[str, Any]:
+        own = self.settings
+        network = {
+            "class_name": "rsl_rl.models:MLPModel",
+            "hidden_dims": list(own.hidden),
+            "activation": own.activation,
+            "obs_normalization": True,
+        }
+        normal = {
+            "class_name": "rsl_rl.modules.distribution:GaussianDistribution",
+            "init_std": own.deviation,
+        }
+        sees_more = self.environment.critic_size > self.environment.observation_size
+        return {
+            "num_steps_per_env": own.steps,
+            "obs_groups": {"actor": ["policy"], "critic": ["critic" if sees_more else "policy"]},
+            "multi_gpu": None,
+            "algorithm": {
+                "class_name": "rsl_rl.algorithms:PPO",
+                "num_learning_epochs": own.epochs,
+                "num_mini_batches": own.minibatches,
+                "clip_param": own.clip,
+                "gamma": own.discount,
+                "lam": own.trace_decay,
+                "entropy_coef": own.entropy,
+                "learning_rate": own.learning_rate,
+                "desired_kl": own.divergence,
+            },
+            "actor": {**network, "distribution_cfg": normal},
+            "critic": network,
+        }
+
+    @property
+    def steps(self) -> int:
+        """Control steps of all worlds so far."""
+        return self._iteration * self.settings.steps * len(self.environment)
+
+    def iterations(self, count: int) -> Iterator[Progress]:
+        """Make iterations, each of steps of all worlds and an update, and yield what each led to."""
+        for _ in range(count):
+            yield self._iterate()
+
+    def _iterate(self) -> Progress:
+        own, ppo, start = self.environment, self._ppo, time.perf_counter()
+        total, terms = 0.0, np.zeros(len(own.reward_names))
+        with torch.inference_mode():
+            for _ in range(self.settings.steps):
+                actions = ppo.act(self._observations)
+                before = own.steps + 1
+                self._observations, reward, done, extras = self._worlds.step(actions)
+                ppo.process_env_step(self._observations, reward, done, extras)
+                self._episodes.add(reward.numpy(), done.numpy(), before)
+                total += float(reward.mean())
+                terms += own.terms.mean(axis=0)
+            ppo.compute_returns(self._observations)
+        simulated = time.perf_counter() - start
+        ppo.update()
+        spent = time.perf_counter() - start
+        self._iteration += 1
+        self._seconds += spent
+        count = self.settings.steps
+        returned, length = self._episodes.means()
+        return Progress(
+            self._iteration,
+            self.steps,
+            self._seconds,
+            total / count,
+            returned,
+            length * own.period,
+            dict(zip(own.reward_names, (terms / count).tolist(), strict=True)),
+            simulated / spent,
+        )
+
+    def write_policy(self, path: str | Path) -> None:
+        """Write the policy, which `pysim scene.toml --policy` and controllers of type `learned_policy` read."""
+        actor, own = self._ppo.actor, self.environment
+        layers = [layer for layer in actor.mlp.modules() if isinstance(layer, torch.nn.Linear)]
+        arrays: dict[str, Any] = {}
+        for k, layer in enumerate(layers):
+            arrays[f"weight{k}"] = layer.weight.detach().numpy()
+            arrays[f"bias{k}"] = layer.bias.detach().numpy()
+        normal = actor.obs_normalizer
+        size = own.observation_size
+        eps = float(getattr(normal, "eps", 0.0))
+        arrays["mean"] = normal.mean.detach().numpy().reshape(size)
+        arrays["deviation"] = normal.std.detach().numpy().reshape(size) + eps
+        arrays["activation"] = np.array(self.settings.activation)
+        arrays |= own.policy_arrays()
+        np.savez(path, **arrays)
+
+    def save(self, path: str | Path) -> None:
+        """Write what `load` continues from."""
+        state = {
+            "format": FORMAT,
+            "ppo": self._ppo.save(),
+            "environment": self.environment.save(),
+            "iteration": self._iteration,
+            "seconds": self._seconds,
+            "returns": self._episodes.returns.tolist(),
+            "random": torch.get_rng_state(),
+            "learning_rate": self._ppo.learning_rate,
+        }
+        torch.save(state, path)
+
+    def load(self, path: str | Path) -> None:
+        """Continue from what `save` has written.
+
+        Raises:
+            PysimError: it is of another environment or network.
+        """
+        try:
+            state = torch.load(path, weights_only=True)
+            if state.get("format") != FORMAT:
+                raise PysimError(str(path), "is no checkpoint of pysim learn; start anew")
+            self._ppo.load(state["ppo"], None, True)
+        except (RuntimeError, KeyError, ValueError, AttributeError, OSError) as error:
+            problem = f"does not fit this environment and network: {str(error).splitlines()[0]}"
+            raise PysimError(str(path), f"{problem}; start anew") from None
+        self.environment.load(state["environment"])
+        self._observations = self._worlds.get_observations()
+        self._iteration, self._seconds = state["iteration"], state["seconds"]
+        self._episodes.returns[:] = state["returns"]
+        self._ppo.learning_rate = state["learning_rate"]
+        torch.set_rng_state(state["random"])

@@ -1,0 +1,62 @@
+"""Environments for rsl_rl (`rsl-rl-lib` 5): its `VecEnv`, with the observation groups "policy" and "critic"."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from rsl_rl.env import VecEnv
+from tensordict import TensorDict
+
+if TYPE_CHECKING:
+    from pysim.environments.environment import Environment
+
+
+class RslRlWorlds(VecEnv):  # type: ignore[misc]  # rsl_rl has no types
+    """Worlds that rsl_rl learns with; those that end begin again in the same call, on the processor.
+
+    Args:
+        environment: the worlds.
+    """
+
+    def __init__(self, environment: Environment) -> None:
+        self.environment = environment
+        self.num_envs, self.num_actions = len(environment), environment.action_size
+        self.max_episode_length = environment.length
+        self.device, self.cfg = "cpu", {"scene": str(environment.path)}
+        environment.reset()
+
+    @property
+    def episode_length_buf(self) -> torch.Tensor:
+        """Control steps made in the episodes (n,)."""
+        return torch.from_numpy(self.environment.steps)
+
+    @episode_length_buf.setter
+    def episode_length_buf(self, steps: torch.Tensor) -> None:
+        self.environment.steps[:] = steps.numpy()
+
+    def get_observations(self) -> TensorDict:
+        """Return the observations of now."""
+        own = self.environment
+        groups = {"policy": torch.from_numpy(own.observations)}
+        if own.critic_size > own.observation_size:
+            groups["critic"] = torch.from_numpy(own.critic)
+        return TensorDict(groups, batch_size=[self.num_envs])
+
+    def step(
+        self, actions: torch.Tensor
+    ) -> tuple[TensorDict, torch.Tensor, torch.Tensor, dict[str, Any]]:
+        """Apply actions (n, size) for a control period."""
+        own = self.environment
+        found = own.step(actions.numpy())
+        done = found.terminated | found.truncated
+        log = {
+            f"/reward/{name}": float(own.terms[:, k].mean())
+            for k, name in enumerate(own.reward_names)
+        }
+        if done.any():
+            own.reset(where=done)
+        extras = {"time_outs": torch.from_numpy(found.truncated), "log": log}
+        reward = torch.from_numpy(found.reward.astype(np.float32))
+        return self.get_observations(), reward, torch.from_numpy(done), extras

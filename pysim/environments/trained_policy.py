@@ -1,0 +1,62 @@
+"""Policies in scenes: the input that actions set becomes the output of a learned policy."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pysim.environments.observed import LAST_ACTION
+from pysim.errors import PysimError, SimulationError
+from pysim.scene import read_environment
+from pysim.scene.spec import BlockSpec
+from pysim.simulation.loading import Scene, compile_scene
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from os import PathLike
+
+OBSERVATION = "observation of the policy"
+
+
+def with_policy(
+    scene: Scene,
+    path: str | PathLike[str],
+    policy: str | PathLike[str],
+    overrides: Mapping[str, object] | None = None,
+) -> Scene:
+    """Return a scene in which a policy acts at the period of its `[environment]`.
+
+    Args:
+        scene: the scene of the file.
+        path: the scene file.
+        policy: file that `pysim learn` has written.
+        overrides: of the scene file.
+
+    Raises:
+        PysimError: the policy cannot be read, or was trained with other observations.
+    """
+    tables, _ = read_environment(path, overrides)
+    seen = tuple(name for name in tables.observations if name != LAST_ACTION)
+    name, where = tables.action.input, str(policy)
+    if tables.history > 1 or "action_rate" in seen:
+        problem = "uses history or action_rate, which a scene does not keep"
+        raise SimulationError("environment", f"{problem}; train with last_action alone")
+    if not Path(policy).is_file():
+        raise PysimError(where, "is no file; give what `pysim learn` has written")
+    own = [
+        BlockSpec("controller", OBSERVATION, "join", inputs=seen, where=where),
+        BlockSpec(
+            "controller",
+            name,
+            "learned_policy",
+            inputs=(OBSERVATION,),
+            period=tables.period,
+            parameters={"file": str(Path(policy).resolve())},
+            where=where,
+        ),
+    ]
+    blocks = tuple(block for block in scene.spec.blocks if block.name != name)
+    if len(blocks) == len(scene.spec.blocks):
+        raise SimulationError("environment.action.input", f"{name!r} is no input of the scene")
+    return compile_scene(replace(scene.spec, blocks=(*blocks, *own)))

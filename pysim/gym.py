@@ -1,0 +1,244 @@
+"""Environments of scenes for Gymnasium (extra `gym`).
+
+    env = pysim.gym.make_vec("go1.toml", 1024)       # gymnasium.vector.VectorEnv
+    env = pysim.gym.make("go1.toml")                 # gymnasium.Env of one world
+    pysim.gym.register("Go1-v0", "go1.toml")         # gymnasium.make("Go1-v0"), gymnasium.make_vec("Go1-v0", 1024)
+
+`[environment]` of the scene says what is observed, done and rewarded.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pysim.environments.environment import Environment, Transition
+from pysim.errors import SimulationError, did_you_mean
+
+try:
+    import gymnasium
+    from gymnasium.vector import AutoresetMode, VectorEnv
+    from gymnasium.vector.utils import batch_space
+
+    from pysim.environments.spaces import spaces_of
+except ModuleNotFoundError as error:  # another one that is missing keeps its own message
+    if error.name != "gymnasium":
+        raise
+    remedy = 'is needed by pysim.gym; run `pip install "pysim-multibody[gym]"`'
+    raise ModuleNotFoundError(f"gymnasium: {remedy}", name="gymnasium") from None
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from os import PathLike
+
+    from numpy.typing import NDArray
+
+    Path_ = str | PathLike[str]
+
+__all__ = ["PysimEnv", "PysimVectorEnv", "make", "make_vec", "register"]
+
+MODES = {mode.value: mode for mode in AutoresetMode} | {
+    mode.name.lower(): mode for mode in AutoresetMode
+}
+SEEDS = 2**31  # seeds that are drawn where none is given
+
+
+def make_vec(path: Path_, num_envs: int, **options: Any) -> PysimVectorEnv:  # noqa: ANN401, see PysimVectorEnv
+    """Return a vector environment of worlds of a scene; options are those of `PysimVectorEnv`."""
+    return PysimVectorEnv(path, num_envs, **options)
+
+
+def make(path: Path_, **options: Any) -> PysimEnv:  # noqa: ANN401, see PysimEnv
+    """Return an environment of one world of a scene; options are those of `PysimEnv`."""
+    return PysimEnv(path, **options)
+
+
+def register(name: str, path: Path_, **options: Any) -> None:  # noqa: ANN401, see PysimEnv
+    """Register the environment of a scene file with Gymnasium under a name such as "Go1-v0"."""
+    arguments = {"path": str(Path(path).resolve()), **options}
+    gymnasium.register(
+        name,
+        entry_point="pysim.gym:PysimEnv",
+        vector_entry_point="pysim.gym:PysimVectorEnv",
+        kwargs=arguments,
+    )
+
+
+class PysimVectorEnv(VectorEnv[Any, Any, Any]):
+    """Worlds of a scene as a Gymnasium vector environment.
+
+    Args:
+        path: the scene file, with an `[environment]` table.
+        num_envs: number of worlds.
+        autoreset_mode: "next_step", "same_step" or "disabled", as in Gymnasium.
+        render_mode: "rgb_array" for pictures of world 0, or None.
+        threads: that share the worlds.
+        overrides: values of keys of the scene file.
+        allow_code: whether plugin files of the scene may run.
+    """
+
+    def __init__(
+        self,
+        path: Path_,
+        num_envs: int = 1,
+        *,
+        autoreset_mode: str | AutoresetMode = AutoresetMode.NEXT_STEP,
+        render_mode: str | None = None,
+        threads: int = 1,
+        overrides: Mapping[str, object] | None = None,
+        allow_code: bool = False,
+    ) -> None:
+        self.environment = Environment(
+            path, num_envs, overrides, threads=threads, allow_code=allow_code
+        )
+        own = self.environment
+        self.mode = _mode(autoreset_mode)
+        self.num_envs, self.render_mode = num_envs, _render_mode(render_mode)
+        self.metadata = {
+            "render_modes": ["rgb_array"],
+            "render_fps": round(1 / own.period),
+            "autoreset_mode": self.mode,
+        }
+        self.single_observation_space, self.single_action_space = spaces_of(own)
+        self.observation_space = batch_space(self.single_observation_space, num_envs)
+        self.action_space = batch_space(self.single_action_space, num_envs)
+        self._done = np.zeros(num_envs, bool)
+
+    def reset(
+        self, *, seed: int | list[int] | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[NDArray[Any], dict[str, Any]]:
+        """Begin new episodes, of those worlds whose `reset_mask` is true if options have one."""
+        if isinstance(seed, list):
+            raise SimulationError(
+                "seed", "is a list; give one number, from which all worlds follow"
+            )
+        mask = (options or {}).get("reset_mask")
+        own = self.environment
+        if mask is not None:
+            self._done[np.asarray(mask, bool)] = False
+            return own.reset(where=np.asarray(mask, bool)), {}
+        super().reset(seed=seed)
+        self._done[:] = False
+        new = int(self.np_random.integers(SEEDS)) if seed is None else seed
+        return own.reset(seed=new), {}
+
+    def step(
+        self,
+        actions: Any,  # noqa: ANN401, an array
+    ) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any], dict[str, Any]]:
+        """Apply actions (num_envs, size) for a control period."""
+        own, info = self.environment, {}
+        begins = self._done.copy()
+        if self.mode == AutoresetMode.DISABLED and begins.any():
+            world = int(np.flatnonzero(begins)[0])
+            problem = f"{int(begins.sum())} have ended, such as that of world {world}"
+            raise SimulationError(
+                "episodes", f"{problem}; reset them by options={{'reset_mask': …}}"
+            )
+        transition = own.step(actions)
+        observations, reward, terminated, truncated = transition
+        if begins.any():  # their actions are left out
+            observations = own.reset(where=begins)
+            reward = np.where(begins, 0.0, reward)
+            terminated, truncated = terminated & ~begins, truncated & ~begins
+        done = terminated | truncated
+        info = _terms(own, Transition(observations, reward, terminated, truncated))
+        if self.mode == AutoresetMode.SAME_STEP and done.any():
+            info |= {"final_obs": _final(observations, done), "_final_obs": done.copy()}
+            info |= {"final_info": {"terms": info["terms"]}, "_final_info": done.copy()}
+            observations = own.reset(where=done)
+        self._done = done if self.mode != AutoresetMode.SAME_STEP else np.zeros_like(done)
+        return observations, reward, terminated, truncated, info
+
+    def render(self) -> tuple[NDArray[np.uint8], ...] | None:
+        """Return a picture of world 0 (height, width, 3) as the only one of a tuple."""
+        return None if self.render_mode is None else (_picture(self.environment, 0),)
+
+
+class PysimEnv(gymnasium.Env[Any, Any]):
+    """One world of a scene as a Gymnasium environment; see `PysimVectorEnv` for its arguments."""
+
+    def __init__(
+        self,
+        path: Path_,
+        *,
+        render_mode: str | None = None,
+        overrides: Mapping[str, object] | None = None,
+        allow_code: bool = False,
+    ) -> None:
+        self.environment = Environment(path, 1, overrides, allow_code=allow_code)
+        self.render_mode = _render_mode(render_mode)
+        self.metadata = {
+            "render_modes": ["rgb_array"],
+            "render_fps": round(1 / self.environment.period),
+        }
+        self.observation_space, self.action_space = spaces_of(self.environment)
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[NDArray[Any], dict[str, Any]]:
+        """Begin a new episode."""
+        super().reset(seed=seed, options=options)
+        new = int(self.np_random.integers(SEEDS)) if seed is None else seed
+        return self.environment.reset(seed=new)[0], {}
+
+    def step(
+        self,
+        action: Any,  # noqa: ANN401, an array
+    ) -> tuple[NDArray[Any], float, bool, bool, dict[str, Any]]:
+        """Apply an action for a control period."""
+        found = self.environment.step(np.asarray(action)[None])
+        terms = dict(
+            zip(self.environment.reward_names, self.environment.terms[0].tolist(), strict=True)
+        )
+        return (
+            found.observations[0],
+            float(found.reward[0]),
+            bool(found.terminated[0]),
+            bool(found.truncated[0]),
+            {"terms": terms},
+        )
+
+    def render(self) -> Any:  # noqa: ANN401, as Gymnasium
+        """Return a picture (height, width, 3) with `render_mode = "rgb_array"`."""
+        return None if self.render_mode is None else _picture(self.environment, 0)
+
+
+def _mode(given: str | AutoresetMode) -> AutoresetMode:
+    if isinstance(given, AutoresetMode):
+        return given
+    if given.lower() not in MODES:
+        known = [mode.name.lower() for mode in AutoresetMode]
+        raise SimulationError(
+            "autoreset_mode", f"there is no {given!r}{did_you_mean(given, known)}"
+        )
+    return MODES[given.lower()]
+
+
+def _render_mode(given: str | None) -> str | None:
+    if given not in (None, "rgb_array"):
+        raise SimulationError("render_mode", f'is {given!r}; give "rgb_array", or none')
+    return given
+
+
+def _terms(own: Environment, found: Transition) -> dict[str, Any]:
+    """Return the terms of the reward by name, in the form of Gymnasium's infos."""
+    every = np.ones(len(found.reward), bool)
+    terms = {name: own.terms[:, k].copy() for k, name in enumerate(own.reward_names)}
+    return {"terms": terms, "_terms": every}
+
+
+def _final(observations: NDArray[Any], done: NDArray[np.bool_]) -> NDArray[np.object_]:
+    """Return the last observations of the episodes that are done, None for the others."""
+    found = np.full(len(done), None, dtype=object)
+    for world in np.flatnonzero(done):
+        found[world] = observations[world]
+    return found
+
+
+def _picture(own: Environment, world: int) -> NDArray[np.uint8]:
+    from pysim.render.still import still  # noqa: PLC0415, VTK costs a second
+
+    return still(own.worlds.scene(world))

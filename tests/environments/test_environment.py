@@ -1,0 +1,264 @@
+"""Environments of scenes. Oracles: rewards, ends and observations recomputed from `Worlds` and NumPy; equal bits."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from pysim import SceneError, SimulationError, Worlds
+from pysim.environments import Environment
+from pysim.environments.draws import uniforms
+
+SCENES = Path(__file__).parents[2] / "scenes/environments"
+CART_POLE = SCENES / "cart_pole.toml"
+SEED = 7
+
+
+def actions(environment: Environment, count: int, seed: int = SEED) -> np.ndarray:
+    rng = np.random.default_rng(seed)
+    return rng.uniform(-1, 1, (count, len(environment), environment.action_size))
+
+
+def run(environment: Environment, given: np.ndarray) -> list[np.ndarray]:
+    """Observations and rewards of steps, with those that end beginning again."""
+    found = []
+    for action in given:
+        step = environment.step(action)
+        done = step.terminated | step.truncated
+        found += [step.reward, environment.reset(where=done) if done.any() else step.observations]
+    return found
+
+
+def with_table(tmp_path: Path, text: str, scene: Path = CART_POLE) -> Path:
+    """The scene with another `[environment]` table."""
+    whole = scene.read_text("utf-8")
+    start, end = whole.index("[environment]"), whole.index("[simulation]")
+    path = tmp_path / "scene.toml"
+    path.write_text(whole[:start] + text + "\n" + whole[end:], "utf-8")
+    return path
+
+
+TABLE = """
+[environment]
+period = "20 ms"
+duration = "1 s"
+action = { input = "push", scale = 4.0, offset = 0.5, range = [-2, 2] }
+observations = ["pole.q", "state.v", "last_action", "action_rate"]
+scales = { "state.v" = [0.5, 0.25] }
+"""
+
+
+def test_observations_rewards_and_ends_are_those_of_worlds_stepped_by_hand() -> None:
+    environment = Environment(CART_POLE, 5)
+    environment.reset(seed=SEED)
+    by_hand = Worlds(CART_POLE, 5)
+    by_hand.q[:], by_hand.v[:] = environment.worlds.q, environment.worlds.v
+    for action in actions(environment, 60):
+        step = environment.step(action)
+        by_hand.inputs["push"][:] = 10 * action
+        by_hand.step(seconds=0.02)
+        expected = np.hstack([by_hand.q, by_hand.v]).astype(np.float32)
+        np.testing.assert_array_equal(step.observations, expected)
+        np.testing.assert_array_equal(step.reward, np.exp(-by_hand.q[:, 1] ** 2 / 0.1))
+        ended = (np.abs(by_hand.q[:, 1]) > 0.21) | (np.abs(by_hand.q[:, 0]) > 2.4)
+        np.testing.assert_array_equal(step.terminated, ended)
+
+
+def test_an_action_is_clipped_scaled_and_remembered(tmp_path: Path) -> None:
+    environment = Environment(with_table(tmp_path, TABLE), 2)
+    environment.reset()
+    environment.step([[3.0], [-1.0]])
+    np.testing.assert_array_equal(environment.worlds.inputs["push"], [[8.5], [-3.5]])
+    step = environment.step([[1.0], [-2.0]])
+    assert environment.observation_names == [
+        "pole.q",
+        "state.v[0]",
+        "state.v[1]",
+        "last_action",
+        "action_rate",
+    ]
+    np.testing.assert_array_equal(step.observations[:, 3:], [[1, -1], [-2, -1]])
+    v = environment.worlds.v
+    np.testing.assert_array_equal(step.observations[:, 1:3], (v * [0.5, 0.25]).astype(np.float32))
+
+
+def test_an_episode_is_truncated_at_its_duration_and_begins_anew(tmp_path: Path) -> None:
+    environment = Environment(with_table(tmp_path, TABLE), 3)
+    environment.reset()
+    for k in range(50):
+        step = environment.step(np.zeros((3, 1)))
+        assert step.truncated.all() == (k == 49)
+        assert not step.terminated.any()
+    environment.reset(where=[1])
+    np.testing.assert_array_equal(environment.steps, [50, 0, 50])
+    np.testing.assert_array_equal(environment.worlds.t, [1.0, 0.0, 1.0])
+
+
+def test_history_holds_past_observations_the_oldest_first(tmp_path: Path) -> None:
+    environment = Environment(with_table(tmp_path, TABLE + "history = 3\n"), 2)
+    seen = [environment.reset().reshape(2, 3, 5)]
+    np.testing.assert_array_equal(seen[0][:, 0], seen[0][:, 2])
+    for action in actions(environment, 3):
+        seen.append(environment.step(action).observations.reshape(2, 3, 5))
+    np.testing.assert_array_equal(seen[3][:, 0], seen[1][:, 2])
+    np.testing.assert_array_equal(seen[3][:, 1], seen[2][:, 2])
+
+
+def test_noise_is_uniform_within_its_bounds_and_the_critic_sees_none(tmp_path: Path) -> None:
+    text = TABLE + 'noise = { "pole.q" = 0.3 }\ncritic = ["pole.q"]\n'
+    environment = Environment(with_table(tmp_path, text), 4000)
+    observed = environment.reset()[:, 0]
+    q = environment.worlds.q[:, 1]
+    noise = observed - q
+    assert np.abs(noise).max() <= 0.3 + 1e-6
+    assert abs(noise.mean()) < 4 * 0.3 / np.sqrt(3 * 4000)
+    assert abs(noise.std() - 0.3 / np.sqrt(3)) < 0.01
+    np.testing.assert_array_equal(environment.critic[:, -1], q.astype(np.float32))
+
+
+def test_uniform_numbers_depend_on_world_step_and_use_alone() -> None:
+    key = np.array([3.0, 5.0, 7.0])
+    u = uniforms(key, [4, 5, 6], 2, 9)
+    np.testing.assert_array_equal(u[1], uniforms(key[1:2], 5, 2, 9)[0])
+    np.testing.assert_array_equal(u[:, :5], uniforms(key, [4, 5, 6], 2, 5))
+    assert len(np.unique(np.concatenate([u, uniforms(key, [4, 5, 6], 3, 9)]))) == 54
+    many = uniforms(np.arange(1000.0), 0, 0, 20)
+    assert abs(many.mean() - 0.5) < 0.01
+    assert np.abs(np.corrcoef(many.T) - np.eye(20)).max() < 0.15
+
+
+@pytest.fixture(params=["cart_pole", "go1"])
+def scene(request: pytest.FixtureRequest) -> Path:
+    return SCENES / f"{request.param}.toml"
+
+
+@pytest.mark.filterwarnings("ignore::pysim.PysimWarning")
+def test_bits_are_the_same_for_threads_parts_of_a_batch_and_a_saved_one(scene: Path) -> None:
+    whole = Environment(scene, 6, seed=SEED)
+    whole.reset()
+    given = actions(whole, 12)
+    start = run(whole, given[:5])
+    saved = whole.save()
+    expected = [*start, *run(whole, given[5:])]
+    again = Environment(scene, 6, seed=1, threads=2)
+    again.load(saved)
+    for mine, theirs in zip(run(again, given[5:]), expected[10:], strict=True):
+        np.testing.assert_array_equal(mine, theirs)
+    part = Environment(scene, 2, seed=SEED, numbers=[4, 1])
+    part.reset()
+    for mine, theirs in zip(run(part, given[:, [4, 1]]), expected, strict=True):
+        np.testing.assert_array_equal(mine, theirs[[4, 1]])
+
+
+def test_a_seed_begins_everything_again() -> None:
+    environment = Environment(CART_POLE, 3)
+    first = environment.reset(seed=4)
+    environment.reset()
+    assert (environment.reset() != first).all()
+    np.testing.assert_array_equal(environment.reset(seed=4), first)
+
+
+def test_commands_are_drawn_in_time_and_pushes_change_velocities(tmp_path: Path) -> None:
+    text = TABLE.replace('"push", scale', '"push", scale').replace(
+        '"last_action"', '"goal", "last_action"'
+    )
+    text += """
+[[environment.command]]
+input = "goal"
+values = ["uniform(2, 3)"]
+every = "0.1 s"
+[[environment.push]]
+velocity = { rail = "normal(5, 0)" }
+every = "0.2 s"
+[[signal]]
+name = "goal"
+type = "input"
+"""
+    environment = Environment(with_table(tmp_path, text), 4)
+    environment.reset()
+    goals, speeds = [], []
+    for _ in range(11):
+        goals.append(environment.observations[:, 3].copy())
+        environment.step(np.zeros((4, 1)))
+        speeds.append(environment.worlds.v[:, 0].copy())
+    assert ((2 <= goals[0]) & (goals[0] <= 3)).all()
+    assert len(np.unique(goals[0])) == 4
+    np.testing.assert_array_equal(goals[0], goals[4])
+    assert (goals[5] != goals[4]).all()
+    assert (speeds[9] - speeds[8] > 4.5).all()
+    assert (np.abs(speeds[8] - speeds[7]) < 0.5).all()
+
+
+def test_a_lost_world_is_terminated_with_reward_0() -> None:
+    environment = Environment(CART_POLE, 3)
+    environment.reset()
+    environment.worlds.v[1] = np.nan
+    with pytest.warns(match="1 of 3 worlds are lost, world 1"):
+        step = environment.step(np.zeros((3, 1)))
+    np.testing.assert_array_equal(step.terminated, [False, True, False])
+    assert step.reward[1] == 0
+    assert np.isfinite(environment.reset(where=step.terminated)).all()
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "problem"),
+    [
+        ('"pole.q"', '"pole.w"', r"observations\[0\]: there is no signal 'pole.w'; did you mean"),
+        ('"push"', '"pusch"', "action.input: 'pusch' is no input of the scene; did you mean 'push'"),
+        ("scale = 4.0", "scale = [1, 2]", "action.scale: has 2 numbers, .* has 1; give one"),
+        ("[-2, 2]", "[2, -2]", "range must ascend"),
+        ('"20 ms"', '"15 ms"', "period: 0.015 s is no whole number of steps of 0.01 s; take 0.02"),
+        ('"1 s"', '"1.01 s"', "duration: 1.01 s is no whole number"),
+        ('{ "state.v" = [0.5, 0.25] }', '{ "rail" = 1 }', "scales.rail: is no observation"),
+        ("offset = 0.5", 'offset = "home"', "action.offset: there is no keyframe 'home'"),
+        ("duration", "duratoin", "environment.duratoin: unknown key; did you mean 'duration'"),
+    ],
+)
+def test_a_mistake_names_table_line_and_remedy(
+    tmp_path: Path, old: str, new: str, problem: str
+) -> None:
+    path = with_table(tmp_path, TABLE.replace(old, new))
+    with pytest.raises((SceneError, SimulationError), match=rf"scene.toml:\d+:\d+: .*{problem}"):
+        Environment(path, 2)
+
+
+def test_a_reward_that_is_not_finite_names_its_table(tmp_path: Path) -> None:
+    text = TABLE + '[[environment.reward]]\nname = "far"\nsignal = "cart.q"\nkernel = { norm = 2 }\n'
+    environment = Environment(with_table(tmp_path, text), 1)
+    environment.reset()
+    environment.worlds.q[0, 0] = 1e160
+    with pytest.raises(SimulationError, match=r"reward\[0\]: is inf in world 0 at 0.02 s; look at"):
+        environment.step([[0.0]])
+
+
+def test_a_reward_of_several_numbers_needs_a_kernel(tmp_path: Path) -> None:
+    text = TABLE + '[[environment.reward]]\nname = "v"\nsignal = "state.v"\n'
+    with pytest.raises(SimulationError, match="has 2 numbers; give a kernel"):
+        Environment(with_table(tmp_path, text), 1)
+
+
+@pytest.mark.parametrize("action", [[[0.0]], [[np.nan], [0.0]]])
+def test_actions_of_a_wrong_shape_or_nan_are_refused(action: list[list[float]]) -> None:
+    environment = Environment(CART_POLE, 2)
+    environment.reset()
+    with pytest.raises(SimulationError, match="actions: "):
+        environment.step(action)
+
+
+def test_a_damaged_save_is_refused() -> None:
+    environment = Environment(CART_POLE, 2)
+    environment.reset()
+    saved = environment.save()
+    for wrong in (b"", saved[: len(saved) // 2], saved[:200] + b"x" * 50 + saved[250:]):
+        with pytest.raises(SimulationError, match="saved: "):
+            environment.load(wrong)
+    with pytest.raises(SimulationError, match="saved: is of another environment"):
+        Environment(CART_POLE, 3).load(saved)
+
+
+def test_a_scene_without_the_table_says_what_to_add() -> None:
+    with pytest.raises(SceneError, match=re.escape("has no [environment] table; add one with")):
+        Environment(SCENES.parent / "pendulum.toml", 2)

@@ -1,0 +1,134 @@
+"""`pysim.gym`. Oracles: Gymnasium's checker and its rules for the three ways to begin again; `Environment`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from pysim import SimulationError
+from pysim.environments import Environment
+
+gymnasium = pytest.importorskip("gymnasium")
+gym = pytest.importorskip("pysim.gym")
+AutoresetMode = gymnasium.vector.AutoresetMode
+
+CART_POLE = Path(__file__).parents[2] / "scenes/environments/cart_pole.toml"
+PUSHED = np.ones((4, 1))  # to the right, until every pole has fallen
+
+
+@pytest.mark.filterwarnings("error")
+def test_gymnasiums_checker_finds_nothing() -> None:
+    from gymnasium.utils.env_checker import check_env
+
+    env = gym.make(CART_POLE, render_mode="rgb_array")
+    check_env(env, skip_render_check=True)
+    assert env.reset(seed=1)[0].dtype == np.float32
+
+
+def test_a_registered_scene_is_made_by_name() -> None:
+    gym.register("PysimCartPole-v0", CART_POLE)
+    one = gymnasium.make("PysimCartPole-v0")
+    many = gymnasium.make_vec("PysimCartPole-v0", 3, vectorization_mode="vector_entry_point")
+    assert one.reset(seed=2)[0].shape == (4,)
+    assert many.reset(seed=2)[0].shape == (3, 4)
+    np.testing.assert_array_equal(many.reset(seed=2)[0][0], one.reset(seed=2)[0])
+
+
+def fall(env: gym.PysimVectorEnv) -> tuple[int, tuple]:
+    """Push until world 0 falls; the number of steps and what the last one returned."""
+    for k in range(200):
+        found = env.step(PUSHED)
+        ended = found[2] | found[3]
+        if found[2][0]:
+            return k, found
+        if ended.any() and env.mode == AutoresetMode.DISABLED:
+            env.reset(options={"reset_mask": ended})
+    raise AssertionError
+
+
+def test_the_next_step_resets_a_world_and_leaves_its_action_out() -> None:
+    env = gym.make_vec(CART_POLE, 4, autoreset_mode="next_step")
+    env.reset(seed=3)
+    _, (observations, _, terminated, _, _) = fall(env)
+    assert abs(observations[0, 1]) > 0.21
+    observations, reward, terminated, truncated, _ = env.step(PUSHED)
+    assert abs(observations[0, 1]) <= 0.05
+    assert (reward[0], terminated[0], truncated[0]) == (0, False, False)
+    assert env.environment.steps[0] == 0
+
+
+def test_the_same_step_resets_a_world_and_keeps_its_last_observation() -> None:
+    env = gym.make_vec(CART_POLE, 4, autoreset_mode="same_step")
+    env.reset(seed=3)
+    _, (observations, reward, terminated, _, info) = fall(env)
+    assert abs(observations[0, 1]) <= 0.05
+    assert abs(info["final_obs"][0][1]) > 0.21
+    np.testing.assert_array_equal(info["_final_obs"], terminated)
+    assert all((info["final_obs"][k] is None) != terminated[k] for k in range(4))
+    assert reward[0] > 0
+
+
+def test_without_resets_an_ended_world_has_to_be_reset_by_a_mask() -> None:
+    env = gym.make_vec(CART_POLE, 4, autoreset_mode="disabled")
+    env.reset(seed=3)
+    _, (_, _, terminated, truncated, _) = fall(env)
+    with pytest.raises(SimulationError, match="have ended, such as that of world 0"):
+        env.step(PUSHED)
+    env.reset(options={"reset_mask": terminated | truncated})
+    env.step(PUSHED)
+
+
+def test_all_modes_see_the_same_first_episode() -> None:
+    steps = []
+    for mode in ("next_step", "same_step", "disabled"):
+        env = gym.make_vec(CART_POLE, 4, autoreset_mode=mode)
+        env.reset(seed=3)
+        steps.append(fall(env)[0])
+    assert len(set(steps)) == 1
+
+
+def test_infos_have_the_terms_of_the_reward_by_name() -> None:
+    env = gym.make_vec(CART_POLE, 2)
+    env.reset(seed=0)
+    _, reward, _, _, info = env.step(np.zeros((2, 1)))
+    np.testing.assert_array_equal(info["terms"]["upright"], reward)
+
+
+def test_a_picture_shows_world_0() -> None:
+    env = gym.make(CART_POLE, render_mode="rgb_array")
+    env.reset(seed=0)
+    picture = env.render()
+    assert picture.ndim == 3
+    assert picture.shape[2] == 3
+    assert picture.std() > 5
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        ({"autoreset_mode": "nextstep"}, "autoreset_mode: there is no 'nextstep'; did you mean"),
+        ({"render_mode": "human"}, "render_mode: is 'human'; give \"rgb_array\""),
+    ],
+)
+def test_unknown_options_are_refused(options: dict[str, str], problem: str) -> None:
+    with pytest.raises(SimulationError, match=problem):
+        gym.make_vec(CART_POLE, 2, **options)
+
+
+def test_stable_baselines_sees_terminal_observations() -> None:
+    pytest.importorskip("stable_baselines3", exc_type=ImportError)
+    from pysim.environments.stable_baselines_worlds import StableBaselinesWorlds
+
+    env = StableBaselinesWorlds(Environment(CART_POLE, 4))
+    env.seed(3)
+    env.reset()
+    for _ in range(200):
+        observations, _, done, infos = env.step(PUSHED)
+        if done.any():
+            break
+    world = int(np.flatnonzero(done)[0])
+    assert abs(infos[world]["terminal_observation"][1]) > 0.21
+    assert abs(observations[world, 1]) <= 0.05
+    assert not infos[world]["TimeLimit.truncated"]

@@ -1,0 +1,187 @@
+"""Networks and policies as controllers. Oracles: NumPy's matrix products; the environment that a policy acts in."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import pysim
+from pysim import PysimError, SimulationError
+from pysim.elements.policy import evaluate_network
+from pysim.environments import Environment
+from pysim.environments.trained_policy import with_policy
+
+CART_POLE = Path(__file__).parents[2] / "scenes/environments/cart_pole.toml"
+NETWORK = """
+[[body]]
+name = "rod"
+mass = 1.0
+com = [0, 0, -0.5]
+inertia = { xx = 0.1, yy = 0.1, zz = 0.01 }
+[[joint]]
+name = "hinge"
+type = "revolute"
+axis = [0, 1, 0]
+child = "rod"
+[[signal]]
+name = "x"
+type = "input"
+size = 5
+[[controller]]
+name = "net"
+type = "mlp"
+file = "net.npz"
+inputs = ["x"]
+activation = "relu"
+[simulation]
+step = 0.02
+duration = 1.0
+integrator = "rk4"
+"""
+
+
+def layers(sizes: list[int], seed: int = 1) -> dict[str, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    found = {}
+    for k, (n, m) in enumerate(zip(sizes[:-1], sizes[1:], strict=True)):
+        found[f"weight{k}"] = rng.standard_normal((m, n)) / np.sqrt(n)
+        found[f"bias{k}"] = rng.standard_normal(m)
+    return found
+
+
+@pytest.mark.parametrize("activation", ["elu", "relu", "tanh"])
+def test_a_network_is_its_matrix_products(tmp_path: Path, activation: str) -> None:
+    arrays = layers([5, 9, 7, 3])
+    np.savez(tmp_path / "net.npz", **arrays)
+    path = tmp_path / "scene.toml"
+    path.write_text(NETWORK.replace("relu", activation), "utf-8")
+    worlds = pysim.Worlds(path, 11)
+    x = np.random.default_rng(2).standard_normal((11, 5))
+    worlds.inputs["x"][:] = x
+    act = {
+        "elu": lambda y: np.where(y > 0, y, np.expm1(np.minimum(y, 0))),
+        "relu": lambda y: np.maximum(y, 0),
+        "tanh": np.tanh,
+    }[activation]
+    for k in range(3):
+        x = x @ arrays[f"weight{k}"].T + arrays[f"bias{k}"]
+        x = act(x) if k < 2 else x
+    np.testing.assert_allclose(worlds.signals["net"], x, atol=1e-14)
+
+
+def policy(path: Path, seed: int = 1) -> dict[str, np.ndarray]:
+    """A policy of the cart-pole that nobody has trained."""
+    arrays = layers([4, 8, 1], seed)
+    rng = np.random.default_rng(seed)
+    arrays |= {"mean": rng.normal(0, 0.01, 4), "deviation": rng.uniform(0.5, 1, 4)}
+    np.savez(path, activation=np.array("elu"), **arrays, **Environment(CART_POLE, 1).policy_arrays())
+    return arrays
+
+
+def test_a_policy_acts_in_a_scene_as_in_its_environment(tmp_path: Path) -> None:
+    arrays = policy(tmp_path / "policy.npz")
+    environment = Environment(CART_POLE, 1, {"environment.start": {}})
+    observation = environment.reset()[0].astype(float)
+    states = [environment.worlds.q[0].copy()]
+    for _ in range(20):
+        x = (observation - arrays["mean"]) / arrays["deviation"]
+        y = evaluate_network(arrays, "elu", x)
+        observation = environment.step(y[None]).observations[0].astype(float)
+        states.append(environment.worlds.q[0].copy())
+    scene = with_policy(pysim.load_scene(CART_POLE), CART_POLE, tmp_path / "policy.npz")
+    worlds = pysim.Worlds(scene, 1)
+    for state in states[1:]:
+        worlds.step(seconds=0.02)
+        np.testing.assert_allclose(worlds.q[0], state, atol=1e-6)  # observations are float32 there
+    assert np.abs(states[-1]).max() > 1e-3
+
+
+@pytest.mark.parametrize(
+    ("arrays", "problem"),
+    [
+        ({"other": np.zeros(3)}, "has no weight0; it has other"),
+        ({"weight0": np.zeros((2, 3)), "bias0": np.zeros(3)}, r"weight0 must be \(outputs, inputs\)"),
+        ({**layers([5, 4, 2]), "weight1": np.zeros((2, 3))}, "weight1 takes 3 numbers, .* gives 4"),
+        (layers([4, 2]), "takes 4 numbers, and the signal has 5"),
+        ({"weight0": np.full((2, 5), np.nan), "bias0": np.zeros(2)}, "layer 0 has numbers that are"),
+    ],
+)
+def test_a_wrong_network_names_its_file(
+    tmp_path: Path, arrays: dict[str, np.ndarray], problem: str
+) -> None:
+    np.savez(tmp_path / "net.npz", **arrays)
+    path = tmp_path / "scene.toml"
+    path.write_text(NETWORK, "utf-8")
+    with pytest.raises(PysimError, match=f"net.npz.*{problem}"):
+        pysim.load_scene(path)
+
+
+@pytest.mark.parametrize("content", [b"", b"PK\x03\x04 damaged", b"weights"])
+def test_a_file_that_is_no_archive_is_refused(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "net.npz").write_bytes(content)
+    path = tmp_path / "scene.toml"
+    path.write_text(NETWORK, "utf-8")
+    with pytest.raises(PysimError, match="net.npz"):
+        pysim.load_scene(path)
+
+
+def test_a_plain_network_is_no_policy(tmp_path: Path) -> None:
+    np.savez(tmp_path / "net.npz", **layers([4, 1]))
+    scene = pysim.load_scene(CART_POLE)
+    with pytest.raises(PysimError, match='is no policy: it lacks .*; use type = "mlp"'):
+        with_policy(scene, CART_POLE, tmp_path / "net.npz")
+    with pytest.raises(PysimError, match="is no file; give what `pysim learn` has written"):
+        with_policy(scene, CART_POLE, tmp_path / "none.npz")
+
+
+def test_a_policy_needs_observations_that_a_scene_has(tmp_path: Path) -> None:
+    policy(tmp_path / "policy.npz")
+    scene = pysim.load_scene(CART_POLE)
+    with pytest.raises(SimulationError, match="uses history or action_rate"):
+        with_policy(scene, CART_POLE, tmp_path / "policy.npz", {"environment.history": 2})
+
+
+LEARN = """
+from sys import argv
+import numpy as np
+import pysim
+from pysim import PysimError
+from pysim.environments import Environment
+from pysim.environments.learn import Learner, Settings
+from pysim.environments.trained_policy import with_policy
+
+scene, folder = argv[1:]
+
+def learner(seed):
+    return Learner(Environment(scene, 64), Settings(hidden=(16,)), seed=seed)
+
+first = learner(1)
+rewards = [progress.reward for progress in first.iterations(40)]
+assert np.mean(rewards[-5:]) > np.mean(rewards[:5]) + 0.02, rewards
+first.save(folder + "/learner.pt")
+first.write_policy(folder + "/policy.npz")
+reward = next(first.iterations(1)).reward
+second = learner(2)
+second.load(folder + "/learner.pt")
+assert next(second.iterations(1)).reward == reward
+with_policy(pysim.load_scene(scene), scene, folder + "/policy.npz")
+try:
+    Learner(Environment(scene, 64), seed=1).load(folder + "/learner.pt")
+except PysimError as error:
+    assert "does not fit this environment and network" in str(error), error
+else:
+    raise AssertionError("another network was loaded")
+"""
+
+
+def test_a_policy_is_learned_saved_and_continued(tmp_path: Path) -> None:
+    if not (find_spec("torch") and find_spec("rsl_rl")):
+        pytest.skip("needs torch and rsl-rl-lib, of the extra learn")
+    words = [sys.executable, "-c", LEARN, str(CART_POLE), str(tmp_path)]
+    run = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stderr
