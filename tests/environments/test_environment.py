@@ -62,7 +62,7 @@ def test_observations_rewards_and_ends_are_those_of_worlds_stepped_by_hand() -> 
         by_hand.step(seconds=0.02)
         expected = np.hstack([by_hand.q, by_hand.v]).astype(np.float32)
         np.testing.assert_array_equal(step.observations, expected)
-        np.testing.assert_array_equal(step.reward, np.exp(-by_hand.q[:, 1] ** 2 / 0.1))
+        np.testing.assert_array_equal(step.reward, np.exp(-(by_hand.q[:, 1] ** 2) / 0.1))
         ended = (np.abs(by_hand.q[:, 1]) > 0.21) | (np.abs(by_hand.q[:, 0]) > 2.4)
         np.testing.assert_array_equal(step.terminated, ended)
 
@@ -102,7 +102,7 @@ def test_history_holds_past_observations_the_oldest_first(tmp_path: Path) -> Non
     seen = [environment.reset().reshape(2, 3, 5)]
     np.testing.assert_array_equal(seen[0][:, 0], seen[0][:, 2])
     for action in actions(environment, 3):
-        seen.append(environment.step(action).observations.reshape(2, 3, 5))
+        seen += [environment.step(action).observations.reshape(2, 3, 5)]
     np.testing.assert_array_equal(seen[3][:, 0], seen[1][:, 2])
     np.testing.assert_array_equal(seen[3][:, 1], seen[2][:, 2])
 
@@ -184,7 +184,7 @@ type = "input"
         goals.append(environment.observations[:, 3].copy())
         environment.step(np.zeros((4, 1)))
         speeds.append(environment.worlds.v[:, 0].copy())
-    assert ((2 <= goals[0]) & (goals[0] <= 3)).all()
+    assert ((goals[0] >= 2) & (goals[0] <= 3)).all()
     assert len(np.unique(goals[0])) == 4
     np.testing.assert_array_equal(goals[0], goals[4])
     assert (goals[5] != goals[4]).all()
@@ -207,7 +207,11 @@ def test_a_lost_world_is_terminated_with_reward_0() -> None:
     ("old", "new", "problem"),
     [
         ('"pole.q"', '"pole.w"', r"observations\[0\]: there is no signal 'pole.w'; did you mean"),
-        ('"push"', '"pusch"', "action.input: 'pusch' is no input of the scene; did you mean 'push'"),
+        (
+            '"push"',
+            '"pusch"',
+            "action.input: 'pusch' is no input of the scene; did you mean 'push'",
+        ),
         ("scale = 4.0", "scale = [1, 2]", "action.scale: has 2 numbers, .* has 1; give one"),
         ("[-2, 2]", "[2, -2]", "range must ascend"),
         ('"20 ms"', '"15 ms"', "period: 0.015 s is no whole number of steps of 0.01 s; take 0.02"),
@@ -226,7 +230,9 @@ def test_a_mistake_names_table_line_and_remedy(
 
 
 def test_a_reward_that_is_not_finite_names_its_table(tmp_path: Path) -> None:
-    text = TABLE + '[[environment.reward]]\nname = "far"\nsignal = "cart.q"\nkernel = { norm = 2 }\n'
+    text = (
+        TABLE + '[[environment.reward]]\nname = "far"\nsignal = "cart.q"\nkernel = { norm = 2 }\n'
+    )
     environment = Environment(with_table(tmp_path, text), 1)
     environment.reset()
     environment.worlds.q[0, 0] = 1e160

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -36,7 +37,7 @@ def test_a_registered_scene_is_made_by_name() -> None:
     np.testing.assert_array_equal(many.reset(seed=2)[0][0], one.reset(seed=2)[0])
 
 
-def fall(env: gym.PysimVectorEnv) -> tuple[int, tuple]:
+def fall(env: Any) -> tuple[int, tuple[Any, ...]]:
     """Push until world 0 falls; the number of steps and what the last one returned."""
     for k in range(200):
         found = env.step(PUSHED)
@@ -124,6 +125,8 @@ def test_stable_baselines_sees_terminal_observations() -> None:
     env = StableBaselinesWorlds(Environment(CART_POLE, 4))
     env.seed(3)
     env.reset()
+    infos: Any = []
+    observations: Any = None
     for _ in range(200):
         observations, _, done, infos = env.step(PUSHED)
         if done.any():

@@ -5,7 +5,9 @@ from __future__ import annotations
 import subprocess
 import sys
 from importlib.util import find_spec
+from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -45,10 +47,10 @@ integrator = "rk4"
 """
 
 
-def layers(sizes: list[int], seed: int = 1) -> dict[str, np.ndarray]:
+def layers(sizes: list[int], seed: int = 1) -> dict[str, Any]:
     rng = np.random.default_rng(seed)
-    found = {}
-    for k, (n, m) in enumerate(zip(sizes[:-1], sizes[1:], strict=True)):
+    found: dict[str, Any] = {}
+    for k, (n, m) in enumerate(pairwise(sizes)):
         found[f"weight{k}"] = rng.standard_normal((m, n)) / np.sqrt(n)
         found[f"bias{k}"] = rng.standard_normal(m)
     return found
@@ -63,7 +65,7 @@ def test_a_network_is_its_matrix_products(tmp_path: Path, activation: str) -> No
     worlds = pysim.Worlds(path, 11)
     x = np.random.default_rng(2).standard_normal((11, 5))
     worlds.inputs["x"][:] = x
-    act = {
+    act: Any = {
         "elu": lambda y: np.where(y > 0, y, np.expm1(np.minimum(y, 0))),
         "relu": lambda y: np.maximum(y, 0),
         "tanh": np.tanh,
@@ -74,12 +76,14 @@ def test_a_network_is_its_matrix_products(tmp_path: Path, activation: str) -> No
     np.testing.assert_allclose(worlds.signals["net"], x, atol=1e-14)
 
 
-def policy(path: Path, seed: int = 1) -> dict[str, np.ndarray]:
+def policy(path: Path, seed: int = 1) -> dict[str, Any]:
     """A policy of the cart-pole that nobody has trained."""
     arrays = layers([4, 8, 1], seed)
     rng = np.random.default_rng(seed)
     arrays |= {"mean": rng.normal(0, 0.01, 4), "deviation": rng.uniform(0.5, 1, 4)}
-    np.savez(path, activation=np.array("elu"), **arrays, **Environment(CART_POLE, 1).policy_arrays())
+    np.savez(
+        path, activation=np.array("elu"), **arrays, **Environment(CART_POLE, 1).policy_arrays()
+    )
     return arrays
 
 
@@ -105,14 +109,20 @@ def test_a_policy_acts_in_a_scene_as_in_its_environment(tmp_path: Path) -> None:
     ("arrays", "problem"),
     [
         ({"other": np.zeros(3)}, "has no weight0; it has other"),
-        ({"weight0": np.zeros((2, 3)), "bias0": np.zeros(3)}, r"weight0 must be \(outputs, inputs\)"),
+        (
+            {"weight0": np.zeros((2, 3)), "bias0": np.zeros(3)},
+            r"weight0 must be \(outputs, inputs\)",
+        ),
         ({**layers([5, 4, 2]), "weight1": np.zeros((2, 3))}, "weight1 takes 3 numbers, .* gives 4"),
         (layers([4, 2]), "takes 4 numbers, and the signal has 5"),
-        ({"weight0": np.full((2, 5), np.nan), "bias0": np.zeros(2)}, "layer 0 has numbers that are"),
+        (
+            {"weight0": np.full((2, 5), np.nan), "bias0": np.zeros(2)},
+            "layer 0 has numbers that are",
+        ),
     ],
 )
 def test_a_wrong_network_names_its_file(
-    tmp_path: Path, arrays: dict[str, np.ndarray], problem: str
+    tmp_path: Path, arrays: dict[str, Any], problem: str
 ) -> None:
     np.savez(tmp_path / "net.npz", **arrays)
     path = tmp_path / "scene.toml"
@@ -126,16 +136,16 @@ def test_a_file_that_is_no_archive_is_refused(tmp_path: Path, content: bytes) ->
     (tmp_path / "net.npz").write_bytes(content)
     path = tmp_path / "scene.toml"
     path.write_text(NETWORK, "utf-8")
-    with pytest.raises(PysimError, match="net.npz"):
+    with pytest.raises(PysimError, match=r"net\.npz"):
         pysim.load_scene(path)
 
 
 def test_a_plain_network_is_no_policy(tmp_path: Path) -> None:
     np.savez(tmp_path / "net.npz", **layers([4, 1]))
     scene = pysim.load_scene(CART_POLE)
-    with pytest.raises(PysimError, match='is no policy: it lacks .*; use type = "mlp"'):
+    with pytest.raises(PysimError, match=r'is no policy: it lacks .*; use type = "mlp"'):
         with_policy(scene, CART_POLE, tmp_path / "net.npz")
-    with pytest.raises(PysimError, match="is no file; give what `pysim learn` has written"):
+    with pytest.raises(PysimError, match="is no file; give what"):
         with_policy(scene, CART_POLE, tmp_path / "none.npz")
 
 

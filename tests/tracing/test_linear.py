@@ -82,6 +82,8 @@ def test_plain_numbers_are_multiplied_at_once() -> None:
         ((np.full((2, 2), np.inf), np.zeros(2)), "needs finite numbers"),
     ],
 )
-def test_shapes_that_do_not_fit_are_refused(arguments: tuple, problem: str) -> None:
+def test_shapes_that_do_not_fit_are_refused(
+    arguments: tuple[np.ndarray, ...], problem: str
+) -> None:
     with pytest.raises(JointError, match=problem):
         linear(*arguments)
