@@ -425,6 +425,42 @@ def still(
 
 
 @app.command
+def web(
+    trajectory: Path,
+    /,
+    *others: Path,
+    output: Output = None,
+    fps: float = 30.0,
+    dark: bool = False,
+    mesh_dir: Folders = (),
+    quiet: bool = False,
+) -> None:
+    """Write a web page that plays a trajectory in any browser: one file, without a server or network.
+
+    Parameters
+    ----------
+    trajectory
+        Trajectory file (.h5).
+    others
+        Further trajectories, drawn beside it in other colours.
+    output
+        Page to write, .html; otherwise the file's name with .html, here.
+    fps
+        Frames of a second of the run.
+    dark
+        Begin dark.
+    mesh_dir
+        Folder with the meshes of the bodies, where they are no longer at their place; may be repeated.
+    quiet
+        Print errors and warnings only.
+    """
+    from pysim.cli.show import write_page  # noqa: PLC0415
+
+    paths = [existing(path) for path in (trajectory, *others)]
+    write_page(paths, output, fps=fps, dark=dark, mesh_dirs=mesh_dir, quiet=quiet)
+
+
+@app.command
 def plot(
     *words: str,
     output: Output = None,

@@ -27,6 +27,7 @@ COMMANDS = (
     "still",
     "sweep",
     "view",
+    "web",
 )
 
 

@@ -16,6 +16,8 @@ from pysim.sweeps.results import is_sweep, load_results
 from pysim.trajectory.reader import load_for_pictures
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from pysim.mechanism.model import Model, State
     from pysim.scene.spec import BlockSpec
     from pysim.trajectory import Trajectory
@@ -251,6 +253,25 @@ def make_still(
     render.still(trajectory, path, time, **wishes)
     if not quiet:
         print_line(f"  still       {path}")
+
+
+def write_page(
+    paths: Sequence[Path],
+    output: Path | None,
+    *,
+    fps: float,
+    dark: bool,
+    mesh_dirs: Sequence[Path] = (),
+    quiet: bool = False,
+) -> None:
+    """Write the web page of trajectory files, the first of which gives its name."""
+    from pysim.render.web_page import web  # noqa: PLC0415, heavy
+
+    first, *others = [load_for_pictures(path) for path in paths]
+    page = output or Path(paths[0].stem + ".html")
+    web(first, page, others=others, fps=fps, dark=dark, mesh_dirs=mesh_dirs)
+    if not quiet:
+        print_line(f"  page        {page}, {page.stat().st_size / 1e6:.1f} MB")
 
 
 def make_movie(

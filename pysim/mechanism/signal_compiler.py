@@ -47,8 +47,8 @@ def compile_signals(
 
     Forces that depend on time or signals are among them, and prescribed forces that limits bound. With a `ledger`, the
     work of every element that exchanges energy is integrated; `contacts` are pairs of links that may touch, each with
-    whether a surface moves, and None if nothing can. With `impulses` the scheme computes stops and dry friction itself, and is
-    implicit in forces that actuators bound.
+    whether a surface moves, and None if nothing can. With `impulses` the scheme computes stops and dry friction itself,
+    and is implicit in forces that actuators bound.
 
     Raises:
         SceneError: a loop of signals, an unknown signal, a wrong unit or size.

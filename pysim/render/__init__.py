@@ -13,5 +13,6 @@ from pysim.render.plot import plot
 from pysim.render.posing import pose
 from pysim.render.still import still
 from pysim.render.view import view
+from pysim.render.web_page import show, web
 
-__all__ = ["RenderOptions", "movie", "plot", "pose", "still", "view"]
+__all__ = ["RenderOptions", "movie", "plot", "pose", "show", "still", "view", "web"]

@@ -81,9 +81,8 @@ def policy(path: Path, seed: int = 1) -> dict[str, Any]:
     arrays = layers([4, 8, 1], seed)
     rng = np.random.default_rng(seed)
     arrays |= {"mean": rng.normal(0, 0.01, 4), "deviation": rng.uniform(0.5, 1, 4)}
-    np.savez(
-        path, activation=np.array("elu"), **arrays, **Environment(CART_POLE, 1).policy_arrays()
-    )
+    whole: dict[str, Any] = {**arrays, **Environment(CART_POLE, 1).policy_arrays()}
+    np.savez(path, activation=np.array("elu"), **whole)
     return arrays
 
 
