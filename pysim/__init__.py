@@ -66,7 +66,13 @@ if TYPE_CHECKING:
         load_scenes as load_scenes,
         simulate as simulate,
     )
+    from pysim.simulation.linear_system import (
+        LinearMode as LinearMode,
+        LinearSystem as LinearSystem,
+    )
+    from pysim.simulation.linearization import linearize as linearize
     from pysim.simulation.loading import Scene as Scene, load_model as load_model
+    from pysim.simulation.regulator import Regulator as Regulator, lqr as lqr
     from pysim.simulation.rollouts import rollout as rollout
     from pysim.simulation.scene_builder import SceneBuilder as SceneBuilder
     from pysim.simulation.worlds import Worlds as Worlds
@@ -81,10 +87,13 @@ _OWN = [
     "IdentificationError",
     "InverseKinematics",
     "JointError",
+    "LinearMode",
+    "LinearSystem",
     "Model",
     "ModelError",
     "PysimError",
     "PysimWarning",
+    "Regulator",
     "Scene",
     "SceneBuilder",
     "SceneError",
@@ -95,11 +104,13 @@ _OWN = [
     "Worlds",
     "available_isas",
     "inverse_kinematics",
+    "linearize",
     "load_model",
     "load_scene",
     "load_scenes",
     "load_sweep",
     "load_trajectory",
+    "lqr",
     "rollout",
     "save_rollout",
     "simulate",
@@ -112,6 +123,11 @@ _HOME = {
     "inverse_kinematics": "pysim.loops.inverse_kinematics",
     "Model": "pysim.mechanism.model",
     "State": "pysim.mechanism.model",
+    "LinearMode": "pysim.simulation.linear_system",
+    "LinearSystem": "pysim.simulation.linear_system",
+    "linearize": "pysim.simulation.linearization",
+    "Regulator": "pysim.simulation.regulator",
+    "lqr": "pysim.simulation.regulator",
     "Scene": "pysim.simulation.loading",
     "SceneBuilder": "pysim.simulation.scene_builder",
     "load_model": "pysim.simulation.loading",

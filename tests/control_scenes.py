@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy.integrate import solve_ivp
+from scipy.interpolate import PchipInterpolator
 
 import pysim
-from tests.scene_runs import G, Run, constant
+from tests.scene_runs import SCENES, G, Run, constant
 
 
 def servo_pid(run: Run) -> None:
@@ -102,12 +105,50 @@ def cable_robot(run: Run) -> None:
         assert (signals[f"rope {k + 1}.length"] > signals["lengths"][:, k]).all()
 
 
+def cart_pole(run: Run) -> None:
+    """Hold that the gain is the regulator's of the pole upright, and that the cart ends where it should."""
+    open_loop = pysim.load_scene(
+        SCENES / "cart_pole.toml", {"controller[0].gain": [[0.0, 0.0, 0.0, 0.0]]}
+    )
+    system = pysim.linearize(open_loop, ["push"], state=([0.0, 0.0], [0.0, 0.0]))
+    K = pysim.lqr(system, [10, 20, 1, 1], 0.5).K
+    blocks = pysim.load_scene(SCENES / "cart_pole.toml").spec.blocks
+    used = next(block.parameters["gain"] for block in blocks if block.name == "balance")
+    np.testing.assert_allclose(np.array(used), K, rtol=1e-8)
+    assert np.abs(run.trajectory.q[-1]).max() < 1e-3
+    assert np.abs(run.trajectory.q[:, 1]).max() < 0.21
+
+
+def car_over_bump(run: Run) -> None:
+    """Hold the response of the linear equations of a quarter car."""
+    t, m, n, k, d, tyre = run.trajectory.t, 300.0, 40.0, 20e3, 1500.0, 180e3
+    road = PchipInterpolator([0, 0.5, 0.525, 0.55, 0.575, 0.6, 4], [0, 0, 0.04, 0.08, 0.04, 0, 0])
+
+    def rate(time: float, x: NDArray[np.float64]) -> list[float]:
+        body, wheel, body_rate, wheel_rate = x
+        strut = k * (wheel - body) + d * (wheel_rate - body_rate)
+        return [
+            body_rate,
+            wheel_rate,
+            strut / m,
+            (tyre * (float(road(time)) - wheel) - strut) / n,
+        ]
+
+    exact = solve_ivp(rate, (0, 3), [0.0] * 4, t_eval=t, rtol=1e-9, atol=1e-12, max_step=0.01).y
+    wheel = run.trajectory.q[:, 0] - run.trajectory.q[0, 0]
+    body = run.trajectory.q.sum(axis=1) - run.trajectory.q[0].sum()
+    np.testing.assert_allclose(wheel, exact[1], atol=2e-6)
+    np.testing.assert_allclose(body, exact[0], atol=2e-6)
+
+
 LEGS = tuple(
     f"{leg}_{joint}" for leg in ("LF", "LH", "RF", "RH") for joint in ("HAA", "HFE", "KFE")
 )
 
 CLAIMS: dict[str, Callable[[Run], None]] = {
     "servo_pid": servo_pid,
+    "cart_pole": cart_pole,
+    "car_over_bump": car_over_bump,
     "motor_run_up": motor_run_up,
     "tracking_arm": tracking_arm,
     "instrumented_top": instrumented_top,

@@ -163,6 +163,7 @@ def check(
     tree: bool = False,
     meshes: bool = False,
     ranges: bool = False,
+    linear: bool = False,
     json: bool = False,
     fix: Output = None,
 ) -> int:
@@ -188,6 +189,8 @@ def check(
         Compare stated inertias with those of the meshes.
     ranges
         Move the joints through their ranges and report links whose collision shapes overlap.
+    linear
+        Linearise a scene about its start and print its poles, with frequency and damping, and what moves in each.
     json
         Print one JSON object instead of text.
     fix
@@ -196,7 +199,7 @@ def check(
     from pysim.cli.check import CheckOptions, check_scene  # noqa: PLC0415
 
     options = CheckOptions(
-        set_, unset, package_dir, allow_code, strict, tree, meshes, ranges, json, fix
+        set_, unset, package_dir, allow_code, strict, tree, meshes, ranges, linear, json, fix
     )
     return check_scene(existing(scene, package_dir), options)
 

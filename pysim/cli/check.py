@@ -19,6 +19,7 @@ from pysim.cli.doctor import (
     print_tree,
 )
 from pysim.cli.fix import write_fixed
+from pysim.cli.linear_modes import print_linear
 from pysim.cli.messages import print_columns, print_line
 from pysim.cli.ranges import overlap_findings, print_ranges
 from pysim.cli.run import parse_overrides
@@ -31,6 +32,7 @@ from pysim.mechanism.compile import start_state
 from pysim.mechanism.signal_compiler import acting_limits
 from pysim.scene.doctor import Finding
 from pysim.simulation import load_scene
+from pysim.simulation.linearization import linearize
 from pysim.simulation.loading import load_model
 from pysim.simulation.ranges_of_motion import ranges_of_motion
 from pysim.simulation.scene_warnings import warn_of_scene
@@ -73,6 +75,7 @@ class CheckOptions:
     tree: bool = False
     meshes: bool = False
     ranges: bool = False
+    linear: bool = False
     json: bool = False
     fix: Path | None = None
 
@@ -86,6 +89,12 @@ def check_scene(path: Path, options: CheckOptions | None = None) -> int:
     if not is_scene and (options.overrides or options.unset):
         option = "--set" if options.overrides else "--unset"
         raise PysimError(str(path), f"{option} is for scenes; a robot file has no such keys")
+    if options.linear and not is_scene:
+        raise PysimError(
+            str(path), "--linear is for scenes; write one with a [[model]] of this file"
+        )
+    if options.linear and options.json:
+        raise PysimError("--linear", "prints text; leave out --json, or call pysim.linearize")
     warned: list[str] = []
     with recorded_warnings(warned, shown=not options.json):
         scene, model = _loaded(path, options)
@@ -106,6 +115,8 @@ def check_scene(path: Path, options: CheckOptions | None = None) -> int:
             print_tree(model.spec)
         if ranges is not None:
             print_ranges(ranges)
+        if options.linear and scene is not None:
+            print_linear(linearize(scene))
         print_findings(found[len(warned) :])
     doubtful = any(finding.severity == "warning" for finding in found)
     return DOUBTFUL if options.strict and doubtful else 0

@@ -1,0 +1,91 @@
+"""Linear systems: matrices of a scene about a state, their poles, modes and damping.
+
+ẋ = A x + B u             y = C x + D u               s = σ + i ω,  ω₀ = |s|,  ζ = −σ/|s|
+x⁺ = A x + B u            with a period T:            s = ln z / T
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+
+REAL = 1e-9  # imaginary part of a pole, relative to the largest, that is rounding
+
+
+@dataclass(frozen=True)
+class LinearMode:
+    """Motion shape · e^(s t) of a linear system."""
+
+    s: complex  # [1/s]
+    shape: NDArray[np.complex128]  # (states,), its largest entry 1
+    state: str  # with the largest entry
+
+    @property
+    def natural_frequency(self) -> float:
+        """|s| [rad/s]."""
+        return abs(self.s)
+
+    @property
+    def damping_ratio(self) -> float:
+        """ζ = −Re s/|s|: 1 and −1 without oscillation; 0 for a motion at constant speed."""
+        return -self.s.real / abs(self.s) if self.s else 0.0
+
+
+@dataclass(frozen=True)
+class LinearSystem:
+    """Linear system, which unpacks as A, B, C, D; continuous, or sampled with a period."""
+
+    A: Array  # (states, states)
+    B: Array  # (states, inputs)
+    C: Array  # (outputs, states)
+    D: Array  # (outputs, inputs)
+    states: tuple[str, ...]  # q.NAME and v.NAME of independent coordinates, then states of elements
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    period: float | None = None  # [s] of a sampled system
+    rate: Array = field(
+        default_factory=lambda: np.zeros(0)
+    )  # ẋ at the state, or x⁺ − x: 0 in equilibrium
+
+    def __iter__(self) -> Iterator[Array]:
+        return iter((self.A, self.B, self.C, self.D))
+
+    @property
+    def poles(self) -> NDArray[np.complex128]:
+        """Eigenvalues of A (states,): s [1/s], or z of a sampled system; the largest real part or magnitude first."""
+        values = np.linalg.eigvals(self.A).astype(complex)
+        size = values.real if self.period is None else np.abs(values)
+        return values[np.lexsort((-values.imag, -size))]
+
+    @property
+    def is_stable(self) -> bool:
+        """Whether every motion decays."""
+        bound = self.poles.real < 0 if self.period is None else np.abs(self.poles) < 1
+        return bool(bound.all())
+
+    def modes(self) -> list[LinearMode]:
+        """Return the modes, the slowest first; of a conjugate pair the one with positive imaginary part."""
+        values, vectors = np.linalg.eig(self.A)
+        if self.period is not None:
+            with np.errstate(divide="ignore"):
+                values = np.log(values.astype(complex)) / self.period
+        found = []
+        largest = np.abs(values[np.isfinite(values)]).max(initial=0.0)
+        for s, vector in zip(values, vectors.T, strict=True):
+            if not np.isfinite(s) or s.imag < -REAL * largest:
+                continue
+            at = int(np.abs(vector).argmax())
+            exact = complex(s.real, 0.0 if abs(s.imag) <= REAL * largest else s.imag)
+            found.append(
+                LinearMode(exact, np.asarray(vector / vector[at], complex), self.states[at])
+            )
+        return sorted(found, key=lambda mode: (mode.natural_frequency, mode.s.real))
