@@ -10,6 +10,7 @@
 #include "bindings/stepping_arguments.hpp"
 #include "engine/contact_dispatch.hpp"
 #include "engine/world_operations.hpp"
+#include "stepping/contacts_copy.hpp"
 
 namespace pysim::bindings {
 
@@ -37,6 +38,32 @@ struct WorldBlocks {
   int first_bit;
   std::uint64_t python;
 };
+
+/// Values of all numbers of a model and its contacts, in the order of tree/model_copy.hpp, and the tables
+/// they are in.
+struct NumberList {
+  std::vector<double> values;
+  std::vector<std::tuple<std::string, py::ssize_t, int>>
+      tables;  ///< name, place of the first number, records
+
+  void begin(const char* name, int records) {
+    tables.emplace_back(name, static_cast<py::ssize_t>(values.size()), records);
+  }
+  void operator()(double& to, const double& from) {
+    to = from;
+    values.push_back(from);
+  }
+};
+
+NumberList list_numbers(const Model& model, const ModelContacts* contacts) {
+  NumberList found;
+  tree::Workspace<double> w = {static_cast<double*>(tree::workspace_memory())};
+  tree::ModelCopy<double, double, NumberList> copy(w, found);
+  const auto view = model.view<double>();
+  copy.of(view);
+  if (contacts != nullptr) stepping::copy_contacts(contacts->view(), view.nv, copy, found, w);
+  return found;
+}
 
 class EngineWorlds {
  public:
@@ -96,6 +123,39 @@ class EngineWorlds {
     actuation_ = actuation;
   }
   const py::dict& parts() const { return arrays_; }
+
+  /// Steps by another model from now on, which has the same states and other numbers, or programs.
+  void set_model(const Model& model) {
+    const auto* const signals = model.signals();
+    const bool fits = model.nq() == parts_.sizes.q && model.nv() == parts_.sizes.v &&
+                      model.loop_nq() == parts_.sizes.loop_q &&
+                      (signals == nullptr ? 0 : signals->numbers()) == parts_.sizes.signals;
+    if (!fits) throw std::invalid_argument("model must have as many coordinates and numbers of signals");
+    model_ = &model;
+  }
+
+  /// Lets worlds differ in the numbers at `places`, ascending, whose values (worlds, places) are read in
+  /// every call.
+  void set_varied(const Integers& places, const Reals& values, bool joint_forces, double reach) {
+    const NumberList known = list_numbers(*model_, is_convex_ ? contacts_ : nullptr);
+    const py::ssize_t n = places.size();
+    for (py::ssize_t k = 0; k < n; ++k) {
+      const bool ascends = k == 0 || places.data()[k] > places.data()[k - 1];
+      if (ascends && places.data()[k] >= 0 &&
+          places.data()[k] < static_cast<py::ssize_t>(known.values.size()))
+        continue;
+      throw std::invalid_argument("places must ascend from 0 to " + std::to_string(known.values.size() - 1) +
+                                  ", got " + std::to_string(places.data()[k]));
+    }
+    if (values.ndim() != 2 || values.shape(0) != count_ || values.shape(1) != n) {
+      throw std::invalid_argument("values must have shape (" + std::to_string(count_) + ", " +
+                                  std::to_string(n) + "), got " + describe(values));
+    }
+    places_.assign(places.data(), places.data() + n);
+    values_ = values;
+    varied_ = {static_cast<int>(n), places_.data(), values_.data(), joint_forces};
+    if (is_convex_ && reach > 0) lengthen_levers(reach);
+  }
 
   /// Copies whole records, source k to target k.
   void copy(const Indices& source, const Indices& target) {
@@ -380,6 +440,18 @@ class EngineWorlds {
     }
   };
 
+  /// Bounds the motion of roots whose centre of mass is up to `reach` [m] farther from the joint than the
+  /// model's.
+  void lengthen_levers(double reach) {
+    const auto contacts = contacts_->view();
+    const int count = contacts.carriers > 0 ? contacts.levers[contacts.carriers - 1].end : 0;
+    levers_.assign(contacts.lever, contacts.lever + count);
+    for (int n = 0; n < contacts.carriers; ++n) {
+      const stepping::Levers& own = contacts.levers[n];
+      if (own.end - own.root == 2) levers_[static_cast<std::size_t>(own.root) + 1].length += 2 * reach;
+    }
+  }
+
   void run(engine::WorldBatch& batch, int threads) {
     batch.integrator = integrator_;
     batch.spectral_radius = scheme_.spectral_radius;
@@ -396,14 +468,20 @@ class EngineWorlds {
                    blocks_.python,
                    1e-9 * smallest};
     call.longest = scheme_.step;
+    batch.varied = varied_.count > 0 ? &varied_ : nullptr;
     const ReleasedGil nogil;
     if (is_convex_) {
       batch.contacts.contacts = contacts_->view();
+      if (!levers_.empty()) batch.contacts.contacts.lever = levers_.data();
       batch.contacts.passes = scheme_.passes;
       batch.contacts.tolerance = scheme_.solver_tolerance;
       batch.contacts.accuracy = scheme_.accuracy;
       batch.contacts.least_step = scheme_.least_step;
       batch.contacts.work = model_->signals() == nullptr ? nullptr : contacts_->work();
+    }
+    if (batch.varied != nullptr) {
+      engine::run_varied(*model_, batch, is_convex_, threads);
+    } else if (is_convex_) {
       engine::run_contacts(&engine::ContactKernels::advance_worlds, *model_, batch, threads);
     } else {
       engine::run_batch<double>(&StateKernels<double>::advance_worlds, *model_, batch, threads);
@@ -475,11 +553,43 @@ class EngineWorlds {
   std::vector<stepping::WorldStop> stop_;
   std::vector<std::int64_t> goal_;
   py::dict arrays_;
+  std::vector<std::ptrdiff_t> places_;
+  Reals values_ = Reals(0);
+  tree::VariedNumbers varied_ = {};
+  std::vector<stepping::Lever<double>> levers_;
 };
 
 }  // namespace
 
 void bind_worlds(py::module_& m) {
+  m.def(
+      "vary_states",
+      [](Model& model, const std::optional<Integers>& places, const Reals& values, bool joint_forces) {
+        model.vary(places ? tree::VariedNumbers{static_cast<int>(places->size()),
+                                                places->data(),
+                                                values.data(),
+                                                joint_forces}
+                          : tree::VariedNumbers{});
+      },
+      "model"_a,
+      "places"_a,
+      "values"_a.noconvert(),
+      "joint_forces"_a,
+      "Lets the states of all later batches of a model differ in numbers of `model_numbers` at ascending "
+      "places, with "
+      "values (states, places), both read in every call, not copied; places None ends that.");
+  m.def(
+      "model_numbers",
+      [](const Model& model, const ModelContacts* contacts) {
+        const NumberList found = list_numbers(model, contacts);
+        return py::make_tuple(Reals(static_cast<py::ssize_t>(found.values.size()), found.values.data()),
+                              found.tables);
+      },
+      "model"_a,
+      "contacts"_a.none(true),
+      "Returns all numbers of a model and of contacts of convex steps, and their tables: name, place of the "
+      "first "
+      "number, records.");
   py::class_<EngineWorlds>(
       m,
       "Worlds",
@@ -533,6 +643,23 @@ void bind_worlds(py::module_& m) {
       .def_property_readonly("parts",
                              &EngineWorlds::parts,
                              "Arrays of the record's parts by name, (worlds, numbers), which advance writes.")
+      .def(
+          "set_varied",
+          &EngineWorlds::set_varied,
+          "places"_a,
+          "values"_a.noconvert(),
+          "joint_forces"_a,
+          "reach"_a = 0.0,
+          "Lets worlds differ in numbers of `model_numbers` at ascending places; values (worlds, places) are "
+          "read in every call, not copied. joint_forces: forces of joints, which the model may lack, are "
+          "among "
+          "them. reach [m]: how much farther from their joints centres of mass of roots are than the "
+          "model's.")
+      .def("set_model",
+           &EngineWorlds::set_model,
+           "model"_a,
+           py::keep_alive<1, 2>(),
+           "Steps by another model from now on, with the same states and other numbers or programs.")
       .def("set_actuation",
            &EngineWorlds::set_actuation,
            "actuation"_a,

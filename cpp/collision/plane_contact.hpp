@@ -42,7 +42,7 @@ void cylinder_points(const Vec3<S>& n, S radius, S half_length, Vec3<S>* point) 
 
 /// The vertex that is farthest along `direction`; its number in `found`.
 template <class S>
-Vec3<S> support_vertex(const Shape<typename S::Parameter>& shape, const Vec3<S>& direction, S& found) {
+Vec3<S> support_vertex(const Shape<typename S::Real>& shape, const Vec3<S>& direction, S& found) {
   using Real = typename S::Real;
   S most = all<S>(-__builtin_inf());
   Vec3<S> best = spatial::zero3<S>();
@@ -60,7 +60,7 @@ Vec3<S> support_vertex(const Shape<typename S::Parameter>& shape, const Vec3<S>&
 
 /// Four support vertices; `apart` holds for those that are not among the ones before.
 template <class S>
-void mesh_points(const Shape<typename S::Parameter>& shape,
+void mesh_points(const Shape<typename S::Real>& shape,
                  const Vec3<S>& n,
                  Vec3<S>* point,
                  simd::Mask<S>* apart) {
@@ -81,7 +81,7 @@ void mesh_points(const Shape<typename S::Parameter>& shape,
 
 /// The points, in the shape's frame; `apart` is false for a point that another one stands for.
 template <class S>
-void points_to_plane(const Shape<typename S::Parameter>& shape,
+void points_to_plane(const Shape<typename S::Real>& shape,
                      const Vec3<S>& n,
                      Vec3<S>* point,
                      simd::Mask<S>* apart) {

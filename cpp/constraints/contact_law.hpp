@@ -43,6 +43,12 @@ struct ContactLaw {
   Real lever;              ///< L [m]
 
   bool resists_turning() const { return rolling > 0 || spinning > 0; }
+
+  template <class F, class... Records>
+  static constexpr void visit(F&& f, Records&... r) {
+    f(r.stiffness...), f(r.hertz...), f(r.dissipation...), f(r.static_friction...), f(r.dynamic_friction...),
+        f(r.tangential...), f(r.relaxation...), f(r.rolling...), f(r.spinning...), f(r.lever...);
+  }
 };
 
 /// A contact point in one step, on the axes of its body.
@@ -163,7 +169,7 @@ ContactImpulse<S> turning_impulse(const ContactLaw<typename S::Parameter>& law,
                                   S h,
                                   const Vec3<S>& w) {
   const S o = all<S>(0), e = all<S>(1), span = h + all<S>(law.relaxation), hk = angular_stiffness(law, h);
-  const S roll = law.rolling > 0 ? hk : o, spin = law.spinning > 0 ? hk : o;
+  const S roll = select(all<S>(law.rolling) > o, hk, o), spin = select(all<S>(law.spinning) > o, hk, o);
   ContactImpulse<S> I;
   const Vec3<S> theta = fma(span, w, s);
   const S along = dot(n, theta);

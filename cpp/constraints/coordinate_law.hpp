@@ -8,6 +8,7 @@
 #pragma once
 
 #include "constraints/contact_law.hpp"
+#include "simd/parameter.hpp"
 #include "tree/model_view.hpp"
 
 namespace pysim::constraints {
@@ -23,6 +24,11 @@ struct CoordinateLaw {
   Real friction;            ///< f
   Real lower, upper;        ///< ±inf where there is none
   Real stiffness, damping;  ///< k, c
+
+  template <class F, class... Records>
+  static constexpr void visit(F&& f, Records&... r) {
+    f(r.v...), f(r.q...), f(r.friction...), f(r.lower...), f(r.upper...), f(r.stiffness...), f(r.damping...);
+  }
 };
 
 template <class S>
@@ -55,7 +61,7 @@ CoordinateImpulse<S> coordinate_impulse(const CoordinateLaw<typename S::Paramete
   using Real = typename S::Real;
   const S o = all<S>(0), f = all<S>(law.friction);
   CoordinateImpulse<S> I = {o, o, simd::everywhere<S>()};
-  if (law.friction > 0) {
+  if (simd::is_there(law.friction)) {
     const S k = f * all<S>(Real(1 / sticking_deflection)), limit = h * f;
     const S y = h * k * fma(h, v, at.s);
     I.sticks = abs(y) <= limit;
@@ -64,12 +70,12 @@ CoordinateImpulse<S> coordinate_impulse(const CoordinateLaw<typename S::Paramete
   }
   if (law.q < 0) return I;
   S gamma, slope;
-  if (law.upper < Real(__builtin_inf())) {
+  if (simd::is_finite(law.upper)) {
     stop_impulse(law, at.above, h, v, gamma, slope);
     I.gamma -= gamma;
     I.slope += slope;
   }
-  if (law.lower > Real(-__builtin_inf())) {
+  if (simd::is_finite(law.lower)) {
     stop_impulse(law, at.below, h, -v, gamma, slope);
     I.gamma += gamma;
     I.slope += slope;
@@ -81,7 +87,7 @@ CoordinateImpulse<S> coordinate_impulse(const CoordinateLaw<typename S::Paramete
 template <class S>
 S next_deflection(const CoordinateLaw<typename S::Parameter>& law, const CoordinateState<S>& at, S h, S v) {
   const S most = all<S>(typename S::Real(sticking_deflection));
-  return law.friction > 0 ? max(min(fma(h, v, at.s), most), -most) : all<S>(0);
+  return simd::is_there(law.friction) ? max(min(fma(h, v, at.s), most), -most) : all<S>(0);
 }
 
 }  // namespace pysim::constraints

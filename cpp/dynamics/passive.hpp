@@ -13,6 +13,7 @@
 #include "elements/contact_forces.hpp"
 #include "elements/forces.hpp"
 #include "simd/math.hpp"
+#include "simd/parameter.hpp"
 #include "tree/program.hpp"
 #include "tree/workspace.hpp"
 
@@ -80,22 +81,10 @@ void add_program_force(const tree::ProgramView<typename S::Parameter>& program,
   for (int i = 0; i < joint.nv; ++i) tau[i] += r[program.outputs[i]];
 }
 
-/// Whether a number is nonzero in any world.
-template <class Real>
-PYSIM_INLINE bool is_there(Real x) {
-  return x != 0;
-}
-
-template <class Real, int W, class Isa>
-PYSIM_INLINE bool is_there(const simd::Pack<Real, W, Isa>& x) {
-  using S = simd::Pack<Real, W, Isa>;
-  return simd::any(abs(x) > all<S>(0));
-}
-
 /// Dry friction of one coordinate, added to τ.
 template <class S>
 PYSIM_INLINE void add_friction(const Passive<typename S::Parameter>& p, S rate, S& tau) {
-  if (!is_there(p.friction)) return;
+  if (!simd::is_there(p.friction)) return;
   const S friction = all<S>(p.friction),
           rubbed = fnma(friction, simd::tanh(rate / all<S>(p.friction_width)), tau);
   tau = select(friction > all<S>(0), rubbed, tau);
@@ -115,7 +104,7 @@ PYSIM_INLINE void block_forces(const Block& block,
     bool sprung = false;
     for (int i = 0; i < block.nv; ++i) {
       tau[i] = all<S>(0);
-      sprung = sprung || is_there(p[i].stiffness);
+      sprung = sprung || simd::is_there(p[i].stiffness);
     }
     if (sprung) turning_spring(block, c, p, q, tau);
     for (int i = 0; i < block.nv; ++i) tau[i] = fnma(all<S>(p[i].damping), v[i], tau[i]);

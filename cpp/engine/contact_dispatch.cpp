@@ -6,6 +6,7 @@
 #include "dynamics/coupled_trees.hpp"
 #include "engine/dispatch.hpp"
 #include "engine/threads.hpp"
+#include "engine/world_operations.hpp"
 #include "tree/workspace.hpp"
 
 namespace pysim::engine {
@@ -16,18 +17,23 @@ struct Tables {
   std::string_view isa;
   const ContactSteps* steps;
   const DistanceMap* distances;
+  const VariedKernels *varied_contacts, *varied_steps;
 };
 
 const Tables& tables() {
   static const Tables all[] = {
 #if defined(PYSIM_ISA_BASELINE)
-      {"baseline", &baseline::contact_steps, &baseline::distances},
+      {"baseline",
+       &baseline::contact_steps,
+       &baseline::distances,
+       &baseline::varied_contacts,
+       &baseline::varied_steps},
 #endif
 #if defined(PYSIM_ISA_AVX2)
-      {"avx2", &avx2::contact_steps, &avx2::distances},
+      {"avx2", &avx2::contact_steps, &avx2::distances, &avx2::varied_contacts, &avx2::varied_steps},
 #endif
 #if defined(PYSIM_ISA_AVX512)
-      {"avx512", &avx512::contact_steps, &avx512::distances},
+      {"avx512", &avx512::contact_steps, &avx512::distances, &avx512::varied_contacts, &avx512::varied_steps},
 #endif
   };
   const std::string_view wanted = kernels().isa;
@@ -39,6 +45,34 @@ const Tables& tables() {
 
 }  // namespace
 
+/// Whether worlds run one at a time: many trees that touch each other are solved with matrices of their own
+/// size.
+static bool run_alone(const tree::ModelView<double>& view, const ContactBatch& batch) {
+  int trees = 0;
+  for (int b = 0; b < view.bodies; ++b) trees += view.joint[b].parent < 0 ? 1 : 0;
+  return batch.contacts.contacts.moving_pairs > 0 && trees > dynamics::most_trees_in_packs;
+}
+
+void run_varied(const tree::Model& model, const ContactBatch& batch, bool convex, int threads) {
+  auto view = model.view<double>();
+  view.contacts = batch.contact_forces;
+  view.joint_forces |= static_cast<const WorldBatch&>(batch).varied->joint_forces;
+  const VariedKernels& kernels = *(convex ? tables().varied_contacts : tables().varied_steps);
+  const int width = tables().steps->width;
+  const bool alone = run_alone(view, batch);
+  const auto run = [&](std::ptrdiff_t begin, std::ptrdiff_t end) {
+    void* const scratch = tree::workspace_memory();
+    const std::ptrdiff_t whole = alone ? begin : end - (end - begin) % width;
+    if (begin < whole) kernels.packs(view, batch, begin, whole, scratch);
+    if (whole < end) kernels.singles(view, batch, whole, end, scratch);
+  };
+  if (threads == 1 || batch.states <= width) {
+    run(0, batch.states);
+  } else {
+    parallel_for(batch.states, width, threads, run);
+  }
+}
+
 void run_contacts(ContactKernel ContactKernels::* kernel,
                   const tree::Model& model,
                   const ContactBatch& batch,
@@ -46,9 +80,7 @@ void run_contacts(ContactKernel ContactKernels::* kernel,
   auto view = model.view<double>();
   view.contacts = batch.contact_forces;
   const ContactSteps& steps = *tables().steps;
-  int trees = 0;
-  for (int b = 0; b < view.bodies; ++b) trees += view.joint[b].parent < 0 ? 1 : 0;
-  const bool alone = batch.contacts.contacts.moving_pairs > 0 && trees > dynamics::most_trees_in_packs;
+  const bool alone = run_alone(view, batch);
   const auto run = [&](std::ptrdiff_t begin, std::ptrdiff_t end) {
     void* const scratch = tree::workspace_memory();
     const std::ptrdiff_t whole = alone ? begin : end - (end - begin) % steps.width;

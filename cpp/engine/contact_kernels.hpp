@@ -37,6 +37,11 @@ struct ContactSteps {
   ContactKernels pack, single;
 };
 
+/// Kernels of worlds whose models differ in some numbers; the batch is a WorldBatch.
+struct VariedKernels {
+  ContactKernel packs, singles;
+};
+
 /// Signed distances of pairs of shapes (collision/distance.hpp).
 struct DistanceMap {
   static constexpr int in = 15, out = 10;  ///< numbers a row
@@ -45,10 +50,11 @@ struct DistanceMap {
 
 }  // namespace pysim::engine
 
-#define PYSIM_DECLARE_CONTACT_TABLES(isa)  \
-  namespace pysim::engine::isa {           \
-  extern const ContactSteps contact_steps; \
-  extern const DistanceMap distances;      \
+#define PYSIM_DECLARE_CONTACT_TABLES(isa)                   \
+  namespace pysim::engine::isa {                            \
+  extern const ContactSteps contact_steps;                  \
+  extern const VariedKernels varied_contacts, varied_steps; \
+  extern const DistanceMap distances;                       \
   }
 
 #if defined(PYSIM_ISA_BASELINE)

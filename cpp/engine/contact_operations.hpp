@@ -113,12 +113,17 @@ struct AdvanceContacts {
 struct AdvanceConvexWorlds {
   template <class S>
   static void at(States<S> at) {
+    advance(at, static_cast<const WorldBatch&>(at.batch).contacts.contacts);
+  }
+
+  template <class S>
+  static void advance(States<S> at, const stepping::Contacts<typename S::Parameter>& contacts) {
     const auto& batch = static_cast<const WorldBatch&>(at.batch);
     const auto& call = batch.call;
     const auto& own = batch.contacts;
     const PackOfWorlds<S> pack(call, at.first);
     const WorldLanes<S> lanes = pack.load_all(at.model, call.worlds, at.w);
-    const stepping::ContactMemory places = stepping::memory_of(own.contacts, at.model.nv);
+    const stepping::ContactMemory places = stepping::memory_of(contacts, at.model.nv);
     stepping::LivePoints<S> live(places, at.w);
     const int nq = at.model.reduced_nq, nv = at.model.reduced_nv, loop_nq = at.model.loop_nq();
     const stepping::ContactState<S> state = {
@@ -129,8 +134,8 @@ struct AdvanceConvexWorlds {
     stepping::System<S> system = {at.model, *batch.actuation, at.w, nullptr};
     system.loop_q = lanes.loop_q;
     system.signals = lanes.signals;
-    stepping::PairSchedule<S> schedule(own.contacts, at.model.bodies, system.workspace);
-    const stepping::ConvexRun<S> run = {own.contacts, own.passes, own.tolerance, schedule, own.work};
+    stepping::PairSchedule<S> schedule(contacts, at.model.bodies, system.workspace);
+    const stepping::ConvexRun<S> run = {contacts, own.passes, own.tolerance, schedule, own.work};
     const auto advance = [&](auto steps) {
       stepping::PackAdvance<S, decltype(steps)> loop(call, at.first, steps);
       const auto write = [&](int k, std::int64_t row) {

@@ -8,6 +8,7 @@
 
 #include "engine/isa_tables.hpp"
 #include "engine/threads.hpp"
+#include "tree/model_copy.hpp"
 #include "tree/workspace.hpp"
 
 namespace pysim::engine {
@@ -173,11 +174,61 @@ void run_states(Kernel<Real> StateKernels<Real>::* kernel,
   run(table.single.*kernel, 1);
 }
 
+/// Numbers of a copied model; some are those of a state.
+class StateNumbers {
+ public:
+  explicit StateNumbers(const tree::VariedNumbers& varied)
+      : varied_(varied), own_(static_cast<std::size_t>(varied.count)) {}
+
+  void begin(const char*, int) {}
+
+  void operator()(double& to, const double& from) {
+    to = from;
+    if (next_ < own_.size() && varied_.place[next_] == at_) own_[next_++] = &to;
+    ++at_;
+  }
+
+  void set(std::ptrdiff_t state) const {
+    for (std::size_t n = 0; n < next_; ++n) {
+      *own_[n] = varied_.values[state * varied_.count + static_cast<std::ptrdiff_t>(n)];
+    }
+  }
+
+ private:
+  const tree::VariedNumbers& varied_;
+  std::vector<double*> own_;
+  std::size_t next_ = 0;
+  std::ptrdiff_t at_ = 0;
+};
+
+/// Runs the kernel on states one at a time, each with numbers of its own.
+void run_varied_states(Kernel<double> StateKernels<double>::* kernel,
+                       const tree::Model& model,
+                       const Batch<double>& batch) {
+  using Scratch = tree::Workspace<double>;
+  constexpr std::ptrdiff_t line = 8;  // doubles, to which the kernel's arrays are aligned
+  double* const begin = static_cast<double*>(tree::workspace_memory());
+  Scratch w = {begin};
+  StateNumbers numbers(model.varied());
+  auto view = model.view<double>();
+  view.contacts = batch.contact_forces;
+  view.joint_forces |= model.varied().joint_forces;
+  const auto own = tree::ModelCopy<double, double, StateNumbers>(w, numbers).of(view);
+  double* const scratch = begin + (w.next - begin + line - 1) / line * line;
+  for (std::ptrdiff_t k = 0; k < batch.states; ++k) {
+    numbers.set(k);
+    (precision<double>().single.*kernel)(own, batch, k, k + 1, scratch);
+  }
+}
+
 template <class Real>
 void run_batch(Kernel<Real> StateKernels<Real>::* kernel,
                const tree::Model& model,
                const Batch<Real>& batch,
                int threads) {
+  if constexpr (sizeof(Real) == sizeof(double)) {
+    if (model.varied().count > 0) return run_varied_states(kernel, model, batch);
+  }
   auto view = model.view<Real>();
   view.contacts = batch.contact_forces;
   const int width = precision<Real>().width;

@@ -12,7 +12,8 @@ struct WorldBatch : ContactBatch {
   stepping::WorldCall call;
   double* report;  ///< (states, points, ContactReport::numbers) of the last step, with the impulses since the
                    ///< last row; in and out, null for none
-  double* report_rows;  ///< (states, rows, points, ContactReport::numbers); null for none
+  double* report_rows;                ///< (states, rows, points, ContactReport::numbers); null for none
+  const tree::VariedNumbers* varied;  ///< null where all worlds have the model's numbers
 };
 
 /// Parts of the records of a pack of worlds.

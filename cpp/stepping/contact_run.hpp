@@ -3,6 +3,7 @@
 
 #include "collision/distance.hpp"
 #include "constraints/coordinate_law.hpp"
+#include "simd/parameter.hpp"
 
 namespace pysim::stepping {
 
@@ -14,7 +15,8 @@ struct PairShape {
   Real radius;  ///< of a ball about the shape's origin that holds the shape [m]
 };
 
-/// Two shapes that may touch: one of body b, and one of body a or a surface that is fixed to the world.
+/// Two shapes that may touch: one of body b, and one of body a or a surface that is fixed to the world. Where
+/// they are is the same in all worlds; their law may differ.
 template <class Real>
 struct ContactPair {
   int a, b;                      ///< bodies; a is −1 for the world. Forces and normals are those on b
@@ -23,10 +25,10 @@ struct ContactPair {
   bool plane;                    ///< the surface of a is a plane
   bool swapped;                  ///< `kind` names the shape of b first
   collision::DistancePair kind;  ///< of two shapes
-  PairShape<Real> shape_a, shape_b;
-  Real normal[3];   ///< of the plane, in the world, away from the solid side
-  Real offset;      ///< normal · x on the plane [m]
-  Real surface[3];  ///< velocity of the surface of a, on the axes of a [m/s]
+  PairShape<simd::Fixed<Real>> shape_a, shape_b;
+  simd::Fixed<Real> normal[3];   ///< of the plane, in the world, away from the solid side
+  simd::Fixed<Real> offset;      ///< normal · x on the plane [m]
+  simd::Fixed<Real> surface[3];  ///< velocity of the surface of a, on the axes of a [m/s]
   constraints::ContactLaw<Real> law;
 };
 
@@ -79,13 +81,13 @@ struct Contacts {
   bool bounded;                       ///< levers bound the motion of all shapes
   int rates, carriers;
   const Rate* rate;
-  const int* carrier;              ///< bodies with shapes of pairs
-  const PairBounds<Real>* bounds;  ///< [pairs]
-  int own_pairs;                   ///< pairs of one tree
+  const int* carrier;                           ///< bodies with shapes of pairs
+  const PairBounds<simd::Fixed<Real>>* bounds;  ///< [pairs]
+  int own_pairs;                                ///< pairs of one tree
   int balls;
-  const Ball<Real>* ball;
+  const Ball<simd::Fixed<Real>>* ball;
   const Levers* levers;  ///< [carriers]
-  const Lever<Real>* lever;
+  const Lever<simd::Fixed<Real>>* lever;
 };
 
 /// Numbers a world that a step leaves to the next one.

@@ -511,7 +511,7 @@ class ConvexStep {
   /// Centres of all balls, for tests of many pairs.
   void place_balls() {
     for (int n = 0; n < contacts_.balls; ++n) {
-      const Ball<Parameter>& ball = contacts_.ball[n];
+      const Ball<Real>& ball = contacts_.ball[n];
       centre_[n] = in_world(ball.body, spatial::all3<S>(ball.centre));
     }
   }
@@ -538,7 +538,7 @@ class ConvexStep {
   }
 
   /// Pose of a shape, on a body or fixed to the world.
-  Pose<S> in_world(int body, const PairShape<Parameter>& shape) const {
+  Pose<S> in_world(int body, const PairShape<Real>& shape) const {
     const Pose<S> X = {spatial::all33<S>(shape.placement), spatial::all3<S>(shape.placement + 9)};
     return body < 0 ? X : factor_.X_WB[body] * X;
   }
@@ -568,7 +568,7 @@ class ConvexStep {
     const auto size = [](const Vec3<S>& a) { return sqrt(dot(a, a)); };
     const auto& bounds = contacts_.bounds[k];
     const auto velocity = [&](int ball) {
-      const Ball<Parameter>& own = contacts_.ball[ball];
+      const Ball<Real>& own = contacts_.ball[ball];
       if (own.body < 0) return spatial::zero_motion<S>();
       const Motion<S>& V = twist_[own.body];
       const Mat3<S>& R = factor_.X_WB[own.body].R;

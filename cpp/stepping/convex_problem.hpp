@@ -180,7 +180,7 @@ class ConvexProblem {
     for (int k = 0; k < contacts_.coordinates; ++k) {
       const auto& law = contacts_.coordinate[k];
       const auto& C = coordinate[k];
-      if (law.friction > 0) return simd::everywhere<S>();
+      if (simd::is_there(law.friction)) return simd::everywhere<S>();
       found |= (fma(h_, C.free, C.at.above) > o) | (fnma(h_, C.free, C.at.below) > o);
     }
     each_bounded(
@@ -291,7 +291,8 @@ class ConvexProblem {
       auto& C = coordinate[k];
       // Joints that stuck in the last step begin within their range, which a projection onto loops leaves.
       const auto stuck = abs(C.at.s) < all<S>(Real(constraints::sticking_deflection));
-      C.now = contacts_.coordinate[k].friction > 0 ? select(stuck, -C.at.s / h_, C.start) : C.start;
+      C.now =
+          simd::is_there(contacts_.coordinate[k].friction) ? select(stuck, -C.at.s / h_, C.start) : C.start;
       C.made = all<S>(0);
     }
     each_bounded([](BoundedIterate<S>& B) {
@@ -628,7 +629,7 @@ class ConvexProblem {
     corners_ = 0;
     for (int k = 0; k < contacts_.coordinates; ++k) {
       const auto& law = contacts_.coordinate[k];
-      if (!(law.friction > 0)) continue;
+      if (!simd::is_there(law.friction)) continue;
       const auto& C = coordinate[k];
       const S inverse =
           all<S>(1) / (h_ * (C.next - C.now));  // infinite or NaN corners are never in a bracket
@@ -740,8 +741,8 @@ class ConvexProblem {
       const Vec3<S> off = T.impulse.gamma - T.made;
       const S speed = max(sqrt(dot(T.now, T.now)), T.speed);
       const S blurred = all<S>(rounding) * (T.impulse.normal_slope + T.impulse.slope) * speed;
-      const Parameter length = pair.law.rolling > pair.law.spinning ? pair.law.rolling : pair.law.spinning;
-      good &= sqrt(dot(off, off)) <= fma(all<S>(length), allowed, blurred);
+      const S length = max(all<S>(pair.law.rolling), all<S>(pair.law.spinning));
+      good &= sqrt(dot(off, off)) <= fma(length, allowed, blurred);
     });
     for (int k = 0; k < contacts_.coordinates; ++k) {
       const auto& C = coordinate[k];

@@ -340,7 +340,7 @@ class PairSchedule {
   }
 
   void list(int k) {
-    const PairBounds<Parameter>& pair = contacts_.bounds[k];
+    const PairBounds<simd::Fixed<Parameter>>& pair = contacts_.bounds[k];
     const Path* const path = paths(k);
     const S room = end_[k] - (path[pair.b].ahead + path[pair.a].ahead) - simd::all<S>(pair.least_reach);
     if (any(worlds_ & !(room > (pair.one_tree ? own_limit_ : whole_limit_)))) {

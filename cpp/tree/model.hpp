@@ -225,6 +225,10 @@ class Model {
   const double* gravity() const { return gravity_; }
   const std::vector<QuaternionPlace>& quaternions() const { return quaternions_; }
 
+  /// Numbers in which the states of batches in double precision differ; none differ if count is 0.
+  const VariedNumbers& varied() const { return varied_; }
+  void vary(const VariedNumbers& varied) { varied_ = varied; }
+
   /// Difference of `other` in more than its numbers, which prevents sharing a pack with it. Empty
   /// if the two are alike.
   std::string structure_difference(const Model& other) const;
@@ -294,6 +298,7 @@ class Model {
   std::vector<std::string> names_, coupling_names_, element_names_;
   std::vector<ElementCoordinate> element_coordinates_;
   std::vector<QuaternionPlace> quaternions_;
+  VariedNumbers varied_ = {};
   ModelNumbers<double> double_;
   ModelNumbers<float> float_;
   double gravity_[3];

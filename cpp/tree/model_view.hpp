@@ -559,6 +559,14 @@ struct ModelView : Structure {
   int loop_nq() const { return loops == 0 ? 0 : closure->nq; }
 };
 
+/// Numbers of a model in which states differ, by their places in the order of tree/model_copy.hpp.
+struct VariedNumbers {
+  int count;
+  const std::ptrdiff_t* place;  ///< [count] ascending
+  const double* values;         ///< (states or worlds, count)
+  bool joint_forces;            ///< forces of joints are among them
+};
+
 /// The model as kernels on S read it.
 template <class S>
 using ModelOf = ModelView<typename S::Parameter>;

@@ -1,0 +1,40 @@
+// Steps of fixed size of worlds whose models differ in some numbers.
+#include "engine/motion_operations.hpp"
+#include "engine/units/unit.hpp"
+#include "engine/varied_worlds.hpp"
+
+namespace pysim::engine::PYSIM_ISA {
+
+static void run_packs(const tree::ModelView<double>& model,
+                      const Batch<double>& batch,
+                      std::ptrdiff_t begin,
+                      std::ptrdiff_t end,
+                      void* scratch) {
+  using S = simd::Pack<double, PYSIM_WIDTH, simd::Varied<Tag>>;
+  const auto& worlds = static_cast<const WorldBatch&>(batch);
+  each_varied_pack<S>(model,
+                      worlds,
+                      begin,
+                      end,
+                      scratch,
+                      [&](const auto& own, const auto&, std::ptrdiff_t first, Workspace<S> w) {
+                        AdvanceWorlds::at(States<S>{own, batch, first, w});
+                      });
+}
+
+/// Worlds one at a time: each is one of a model of its own.
+static void run_singles(const tree::ModelView<double>& model,
+                        const Batch<double>& batch,
+                        std::ptrdiff_t begin,
+                        std::ptrdiff_t end,
+                        void* scratch) {
+  const auto& worlds = static_cast<const WorldBatch&>(batch);
+  each_varied_pack<OneDouble>(
+      model, worlds, begin, end, scratch, [&](const auto& own, const auto&, std::ptrdiff_t first, auto w) {
+        single_steps.advance_worlds(own, batch, first, first + 1, w.next);
+      });
+}
+
+const VariedKernels varied_steps = {&run_packs, &run_singles};
+
+}  // namespace pysim::engine::PYSIM_ISA

@@ -1,0 +1,69 @@
+// Advance of worlds whose models differ in some numbers: the others are the same in all lanes of a pack.
+#pragma once
+
+#include "engine/world_operations.hpp"
+#include "stepping/contacts_copy.hpp"
+
+namespace pysim::engine {
+
+/// Numbers of a copied model: all are those of the model until lanes get their own.
+template <class To, class S>
+class VariedCopy {
+ public:
+  VariedCopy(const tree::VariedNumbers& varied, Workspace<S>& w)
+      : varied_(varied), own_(take<To*>(w, varied.count)) {}
+
+  void begin(const char*, int) {}
+
+  void operator()(To& to, const double& from) {
+    set_all(to, from);
+    if (next_ < varied_.count && varied_.place[next_] == at_) own_[next_++] = &to;
+    ++at_;
+  }
+
+  /// Sets the numbers of the worlds of a pack; `packs` has room for them.
+  void set(const PackOfWorlds<S>& pack, S* packs) const {
+    const auto row = [&](int k) { return varied_.values + pack.world(k) * varied_.count; };
+    simd::load_lanes(row, varied_.count, packs);
+    for (int n = 0; n < varied_.count; ++n) set_lanes(*own_[n], packs[n]);
+  }
+
+ private:
+  static void set_all(double& to, double x) { to = x; }
+  static void set_all(S& to, double x) { to = all<S>(x); }
+  static void set_lanes(double& to, const S& x) { to = simd::lane(x, 0); }
+  static void set_lanes(S& to, const S& x) { to = x; }
+
+  const tree::VariedNumbers& varied_;
+  To** const own_;
+  std::ptrdiff_t at_ = 0;
+  int next_ = 0;
+};
+
+/// Worlds [begin, end) of a batch, a whole number of packs, each with numbers of its own:
+/// at(model, contacts, first world, workspace).
+template <class S, class At>
+void each_varied_pack(const tree::ModelView<double>& model,
+                      const WorldBatch& batch,
+                      std::ptrdiff_t begin,
+                      std::ptrdiff_t end,
+                      void* scratch,
+                      const At& at) {
+  using To = typename S::Parameter;
+  Workspace<S> w = {static_cast<S*>(scratch)};
+  VariedCopy<To, S> numbers(*batch.varied, w);
+  tree::ModelCopy<To, S, VariedCopy<To, S>> copy(w, numbers);
+  const tree::ModelView<To> own = copy.of(model);
+  stepping::Contacts<To> contacts = {};
+  if (batch.contacts.contacts.smooth != nullptr) {
+    contacts = stepping::copy_contacts(batch.contacts.contacts, model.nv, copy, numbers, w);
+  }
+  S* const packs = take<S>(w, batch.varied->count);
+  for (std::ptrdiff_t k = begin; k < end; k += S::width) {
+    const tree::RunningOperation running("VariedWorlds");
+    numbers.set(PackOfWorlds<S>(batch.call, k), packs);
+    at(own, contacts, k, w);
+  }
+}
+
+}  // namespace pysim::engine

@@ -1,0 +1,59 @@
+// Copies of contacts whose laws have numbers of another type, see tree/model_copy.hpp. Where shapes are, and
+// what bounds their motion, is the same in all worlds.
+#pragma once
+
+#include "stepping/contact_run.hpp"
+#include "tree/model_copy.hpp"
+
+namespace pysim::stepping {
+
+template <class To, class S, class Numbers>
+Contacts<To> copy_contacts(const Contacts<double>& from,
+                           int nv,
+                           tree::ModelCopy<To, S, Numbers>& copy,
+                           Numbers& numbers,
+                           tree::Workspace<S>& w) {
+  auto* const pairs = tree::take<ContactPair<To>>(w, from.pairs);
+  numbers.begin("laws", from.pairs);
+  for (int k = 0; k < from.pairs; ++k) {
+    const ContactPair<double>& own = from.pair[k];
+    ContactPair<To>& to = pairs[k];
+    to.a = own.a;
+    to.b = own.b;
+    to.first = own.first;
+    to.points = own.points;
+    to.turning = own.turning;
+    to.plane = own.plane;
+    to.swapped = own.swapped;
+    to.kind = own.kind;
+    to.shape_a = own.shape_a;
+    to.shape_b = own.shape_b;
+    for (int i = 0; i < 3; ++i) to.normal[i] = own.normal[i];
+    for (int i = 0; i < 3; ++i) to.surface[i] = own.surface[i];
+    to.offset = own.offset;
+    constraints::ContactLaw<To>::visit(tree::CopyFields<To, Numbers>{numbers}, to.law, own.law);
+  }
+  return {from.pairs,
+          from.points,
+          from.coordinates,
+          from.turning_points,
+          from.moving_pairs,
+          pairs,
+          copy.template records<constraints::CoordinateLaw>("coordinates", from.coordinate, from.coordinates),
+          copy.template records<tree::Passive>("smooth", from.smooth, nv),
+          copy.numbers("diagonal", from.diagonal, nv),
+          from.single,
+          from.bounded,
+          from.rates,
+          from.carriers,
+          from.rate,
+          from.carrier,
+          from.bounds,
+          from.own_pairs,
+          from.balls,
+          from.ball,
+          from.levers,
+          from.lever};
+}
+
+}  // namespace pysim::stepping
