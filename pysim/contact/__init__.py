@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from pysim.contact.compiler import CompiledContacts, compile_contacts, mechanism_masses
+from pysim.contact.compiler import (
+    CompiledContacts,
+    compile_contacts,
+    contacts_with_other_numbers,
+    mechanism_masses,
+)
 from pysim.contact.distances import Distances, distances
 from pysim.contact.laws import PairLaw, creep_speed, dissipation_of, restitution_of
 from pysim.contact.pairs import ContactPair
@@ -13,6 +18,7 @@ __all__ = [
     "Distances",
     "PairLaw",
     "compile_contacts",
+    "contacts_with_other_numbers",
     "creep_speed",
     "dissipation_of",
     "distances",

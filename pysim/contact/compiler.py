@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -220,17 +220,129 @@ def _materials(
     return spec.materials[first], spec.materials[second.collision.material]
 
 
-def _load(masses: list[float], gravity: float, own: PlacedShape, other: PlacedShape | None) -> Load:
+def _load(
+    masses: Sequence[Any],
+    gravity: Any,  # noqa: ANN401, a number or one for each world
+    own: PlacedShape,
+    other: PlacedShape | None,
+) -> Load:
     """Return what a contact point carries: its share of the lighter mechanism's weight."""
     mass, points, curvature = masses[own.body], CARRYING_POINTS[own.shape.kind], _curvature(own)
     size = _smallest_dimension(own)
     if other is not None:
         if other.body >= 0:
-            mass = min(mass, masses[other.body])
+            mass = least(mass, masses[other.body])
         points = min(points, CARRYING_POINTS[other.shape.kind])
         curvature += _curvature(other)
         size = min(size, _smallest_dimension(other))
     return Load(mass, gravity, points, 1 / curvature if curvature else None, size)
+
+
+def least(a: Any, b: Any) -> Any:  # noqa: ANN401, numbers or arrays of them
+    """Return the smaller of two numbers, world by world."""
+    return np.minimum(a, b) if isinstance(a, np.ndarray) or isinstance(b, np.ndarray) else min(a, b)
+
+
+class LawsOfWorlds:
+    """Laws of the pairs of shapes of a scene in many worlds.
+
+    Args:
+        model: of the scene.
+        contacts: of the scene.
+    """
+
+    def __init__(self, model: Model, contacts: CompiledContacts) -> None:
+        self._groups: list[tuple[PlacedShape, PlacedShape | None, str, frozenset[str]]] = []
+        index: dict[object, int] = {}
+        self.group_of = np.empty(len(contacts.shapes), int)  # of every pair of shapes
+        root = root_bodies(model)
+        for n, shape in enumerate(contacts.shapes):
+            links = contacts.pairs[shape.pair]
+            load = _load([0.0] * len(root), 1.0, shape.own, shape.other)
+            bodies = [root[own.body] for own in (shape.own, shape.other) if own and own.body >= 0]
+            between = frozenset((links.first, links.second))
+            material = _other_material(shape)
+            changed = model.spec.contacts is not None and any(
+                frozenset(pair.between) == between for pair in model.spec.contacts.pairs
+            )
+            materials = (material, shape.own.collision.material, changed and between)
+            key = (*materials, tuple(bodies), load.points, load.radius, load.size)
+            if key not in index:
+                index[key] = len(self._groups)
+                self._groups.append((shape.own, shape.other, material, between))
+            self.group_of[n] = index[key]
+
+    def numbers(self, spec: ContactsSpec, masses: Sequence[Any], gravity: Array) -> Array:
+        """Return the nine numbers of every group of pairs with one law (k, groups, 9).
+
+        Args:
+            spec: materials and changed pairs, whose numbers may be arrays (k,).
+            masses: for every body, the mass of its mechanism, a number or (k,) [kg].
+            gravity: size of gravity (k,) [m/s²].
+        """
+        changes = {frozenset(contact.between): contact.surface for contact in spec.pairs}
+        weight = np.where(gravity > 0, gravity, STANDARD_GRAVITY)
+        found = np.empty((len(gravity), len(self._groups), 9))
+        for n, (own, other, material, between) in enumerate(self._groups):
+            load = _load(masses, weight, own, other)
+            law = pair_law(*_materials(spec, material, own), changes.get(between), load)
+            for i, number in enumerate(law.numbers):
+                found[:, n, i] = number
+        return found
+
+
+def _other_material(shape: ShapePair) -> str:
+    """Return the material of the other shape of a pair, or of the ground."""
+    if shape.other is not None:
+        return shape.other.collision.material
+    assert shape.ground is not None
+    return shape.ground.material
+
+
+def contacts_with_other_numbers(
+    model: Model, first: CompiledContacts, slip_speed: float, *, impacts: bool = False
+) -> CompiledContacts:
+    """Return the contacts of a model that has the shapes, links and kinds of laws of another one.
+
+    Args:
+        model: of the scene.
+        first: contacts of the other model.
+        slip_speed: of friction that is a smooth force [m/s].
+        impacts: as `compile_contacts` takes it.
+    """
+    spec = model.spec.contacts
+    assert spec is not None
+    gravity = float(np.linalg.norm(model.gravity)) or STANDARD_GRAVITY
+    laws = _laws(model, first, spec, mechanism_masses(model), gravity)
+    if impacts:
+        laws = (law.without_restitution() for law in laws)
+    shapes = [replace(s, law=law) for s, law in zip(first.shapes, laws, strict=True)]
+    return replace(first, engine=engine_contacts(model, shapes, slip_speed), shapes=tuple(shapes))
+
+
+def _laws(
+    model: Model,
+    contacts: CompiledContacts,
+    spec: ContactsSpec,
+    masses: Sequence[Any],
+    gravity: float,
+) -> Iterator[PairLaw]:
+    """Yield the law of every pair of shapes; pairs of the same materials under the same load have one."""
+    changes = {frozenset(contact.between): contact for contact in spec.pairs}
+    known: dict[object, PairLaw] = {}
+    root = root_bodies(model)
+    for shape in contacts.shapes:
+        links = contacts.pairs[shape.pair]
+        change = changes.get(frozenset((links.first, links.second)))
+        first = _other_material(shape)
+        load = _load(masses, gravity, shape.own, shape.other)
+        bodies = [root[own.body] for own in (shape.own, shape.other) if own and own.body >= 0]
+        materials = (first, shape.own.collision.material, id(change))
+        key = (*materials, tuple(bodies), load.points, load.radius, load.size)
+        if key not in known:
+            surface = None if change is None else change.surface
+            known[key] = pair_law(*_materials(spec, first, shape.own), surface, load)
+        yield known[key]
 
 
 def _smallest_dimension(shape: PlacedShape) -> float:

@@ -5,13 +5,18 @@
 Two surfaces combine as μ = √(μ₁ μ₂), 1/K = 1/K₁ + 1/K₂, d = (d₁/K₁ + d₂/K₂)/(1/K₁ + 1/K₂), the longer relaxation
 time, and the larger lengths of rolling and spinning friction. Hertz's law holds if both have elastic constants and the
 shape is curved; otherwise the linear spring of the other one holds.
+
+Numbers of surfaces and loads may be arrays, one number for each of many worlds: `pair_law` computes all at once.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from functools import reduce
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from pysim.errors import ModelError
 
@@ -132,17 +137,18 @@ def pair_law(
         ModelError: both surfaces have elastic constants, and the shape is flat.
     """
     stiffnesses, exponent = _stiffnesses(first, second, load)
-    if changes is not None and (changes.stiffness or changes.sink):
-        stiffness, exponent = _linear(changes, load) or math.inf, 1.0
+    if changes is not None and (changes.stiffness is not None or changes.sink is not None):
+        stiffness, exponent = _linear(changes, load), 1.0
+        assert stiffness is not None
         stiffnesses = (2 * stiffness, 2 * stiffness)
     a, b = (1 / k for k in stiffnesses)
     stiffness = 1 / (a + b)
     if exponent > 1:
-        stiffness *= 4 / 3 * math.sqrt(load.radius or 0.0)
+        stiffness = stiffness * (4 / 3 * math.sqrt(load.radius or 0.0))
     sink = (load.weight / stiffness) ** (1 / exponent)
     slope = exponent * load.weight / sink  # [N/m] at rest
     surfaces = (first, second)
-    compliant = [(s, c) for s, c in zip(surfaces, (a, b), strict=True) if c > 0]
+    compliant = [(s, c) for s, c in zip(surfaces, (a, b), strict=True) if np.any(c > 0)]
     damped = [(c, _dissipation(s, sink * c / (a + b), load)) for s, c in compliant]
     dissipation = sum(c * d for c, d in damped) / (a + b)
     restitution = sum(c * _restitution(s) for s, c in compliant) / (a + b)
@@ -150,11 +156,11 @@ def pair_law(
         dissipation = _dissipation(changes, sink, load)
         restitution = _restitution(changes)
     tangential = 1 / sum(
-        1 / s.tangential_stiffness if s.tangential_stiffness else c / (a + b) / slope
+        c / (a + b) / slope if s.tangential_stiffness is None else 1 / s.tangential_stiffness
         for s, c in zip(surfaces, (a, b), strict=True)
     )
     tangential = _given(changes, "tangential_stiffness", tangential)
-    period = math.sqrt(load.weight / load.gravity / tangential)
+    period = _sqrt(load.weight / load.gravity / tangential)
     times = [s.relaxation_time for s in surfaces if s.relaxation_time is not None]
     return PairLaw(
         stiffness,
@@ -163,24 +169,42 @@ def pair_law(
         _given(changes, "static_friction", _friction(surfaces, "static_friction")),
         _given(changes, "dynamic_friction", _friction(surfaces, "dynamic_friction")),
         tangential,
-        _given(changes, "relaxation_time", max(times) if times else period),
-        _given(changes, "rolling", max(s.rolling or 0.0 for s in surfaces)),
-        _given(changes, "spinning", max(s.spinning or 0.0 for s in surfaces)),
+        _given(changes, "relaxation_time", _largest(times) if times else period),
+        _given(
+            changes,
+            "rolling",
+            _largest([0.0 if s.rolling is None else s.rolling for s in surfaces]),
+        ),
+        _given(
+            changes,
+            "spinning",
+            _largest([0.0 if s.spinning is None else s.spinning for s in surfaces]),
+        ),
         sink,
-        math.pi * math.sqrt(load.weight / load.gravity / slope),
+        math.pi * _sqrt(load.weight / load.gravity / slope),
         restitution,
     )
 
 
-def _given(changes: SurfaceSpec | None, name: str, otherwise: float) -> float:
+def _given(changes: SurfaceSpec | None, name: str, otherwise: Any) -> Any:  # noqa: ANN401
     found = None if changes is None else getattr(changes, name)
-    return otherwise if found is None else float(found)
+    return otherwise if found is None else found
 
 
-def _friction(surfaces: tuple[SurfaceSpec, SurfaceSpec], name: str) -> float:
+def _sqrt(x: Any) -> Any:  # noqa: ANN401, a number or an array of them
+    return np.sqrt(x) if isinstance(x, np.ndarray) else math.sqrt(x)
+
+
+def _largest(numbers: list[Any]) -> Any:  # noqa: ANN401, likewise
+    if any(isinstance(x, np.ndarray) for x in numbers):
+        return reduce(np.maximum, numbers)
+    return max(numbers)
+
+
+def _friction(surfaces: tuple[SurfaceSpec, SurfaceSpec], name: str) -> Any:  # noqa: ANN401
     """Return √(μ₁ μ₂); a material without friction has that of the default."""
     first, second = (0.8 if (mu := getattr(s, name)) is None else mu for s in surfaces)
-    return math.sqrt(first * second)
+    return _sqrt(first * second)
 
 
 def _linear(surface: SurfaceSpec, load: Load) -> float | None:
@@ -212,17 +236,32 @@ def _stiffnesses(
     return (moduli[0], moduli[1]), 1.5
 
 
-def _dissipation(surface: SurfaceSpec, sink: float, load: Load) -> float:
+def _dissipation(surface: SurfaceSpec, sink: Any, load: Load) -> Any:  # noqa: ANN401
     """Return d [s/m] of a surface; without restitution, what damps rest at a depth [m] critically."""
     if surface.dissipation is not None:
         return surface.dissipation
-    value, speed = surface.restitution or (0.0, 1.0)
-    critical = 2 / math.sqrt(load.gravity * sink)
+    given: Any = surface.restitution or (0.0, 1.0)
+    value, speed = given
+    critical = 2 / _sqrt(load.gravity * sink)
+    if isinstance(value, np.ndarray):
+        return np.where(value > 0, np.minimum(critical, _dissipations(value, speed)), critical)
+    if isinstance(critical, np.ndarray):
+        return np.minimum(critical, dissipation_of(value, speed)) if value > 0 else critical
     return min(critical, dissipation_of(value, speed)) if value > 0 else critical
 
 
-def _restitution(surface: SurfaceSpec) -> float:
+def _dissipations(values: Any, speed: float) -> Any:  # noqa: ANN401, arrays (k,)
+    """Return d [s/m] of coefficients of restitution (k,); 0 for those that are 0."""
+    distinct, where = np.unique(values, return_inverse=True)
+    found = [dissipation_of(e, speed) if e > 0 else 0.0 for e in distinct.tolist()]
+    return np.array(found)[where]
+
+
+def _restitution(surface: SurfaceSpec) -> Any:  # noqa: ANN401
     """Return the coefficient of restitution of a surface, that of an impact at 1 m/s if it has a dissipation."""
-    if surface.dissipation is not None:
-        return restitution_of(surface.dissipation, 1.0)
+    given: Any = surface.dissipation
+    if given is not None:
+        if isinstance(given, np.ndarray):
+            return 0.0  # of impacts as events, which worlds with numbers of their own do not have
+        return restitution_of(given, 1.0)
     return 0.0 if surface.restitution is None else surface.restitution[0]

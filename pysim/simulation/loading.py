@@ -14,7 +14,7 @@ import numpy as np
 
 import pysim.trajectory.source  # noqa: F401, registers the source of recorded runs
 from pysim import _engine
-from pysim.contact import compile_contacts
+from pysim.contact import compile_contacts, contacts_with_other_numbers
 from pysim.errors import ModelError, PysimError, SceneError
 from pysim.integrators import find_integrator
 from pysim.loops.assembly import assemble
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from pysim.elements.graph_types import CompiledSignals
     from pysim.mechanism.variants import FirstModel
     from pysim.scene.inertia_policy import InertiaPolicy
-    from pysim.scene.spec import ModelSpec, SceneSpec, Settings
+    from pysim.scene.spec import ModelSpec, SceneSpec, Settings, SurfaceSpec
 
 _CHECKED_TOGETHER = 512  # scenes
 
@@ -125,8 +125,20 @@ def compile_scene(spec: SceneSpec, cache: TraceCache | None = None) -> Scene:
         return _completed(spec, compile_model(spec.model, cache))
 
 
-def _completed(spec: SceneSpec, model: Model, actuation: _engine.Actuation | None = None) -> Scene:
-    """Return the scene of a compiled model, with its loops closed, and with given actuators unless they are None."""
+def _completed(
+    spec: SceneSpec,
+    model: Model,
+    actuation: _engine.Actuation | None = None,
+    like: Scene | None = None,
+) -> Scene:
+    """Return the scene of a compiled model, with its loops closed.
+
+    Args:
+        spec: of the scene.
+        model: of its mechanism.
+        actuation: its actuators, if they are known.
+        like: a scene that has the same shapes and settings, if there is one.
+    """
     state = start_state(model)
     if model.loop_names or model.coupling_names:
         with np.errstate(all="ignore"):  # what overflows leaves the loops open
@@ -136,7 +148,7 @@ def _completed(spec: SceneSpec, model: Model, actuation: _engine.Actuation | Non
     signals = compile_signals(model, spec)
     model = with_signals(model, signals)
     events = compile_events(model, spec.events)
-    contacts = _contacts(model, spec.settings)
+    contacts = _contacts(model, spec.settings, None if like is None else like.contacts)
     drive = compile_actuation(model, spec) if actuation is None else actuation
     return Scene(model, state, spec.settings, spec, drive, events, contacts, signals)
 
@@ -172,7 +184,8 @@ class SceneCompiler:
             if model is None:
                 return None
             drive = scene.actuation if same else None
-            found = _completed(spec, without_trivial_rows(model), drive)
+            like = scene if _touch_alike(spec, scene.spec) else None
+            found = _completed(spec, without_trivial_rows(model), drive, like)
         except PysimError:  # compiled in full, it may have another error first
             return None
         self._unchecked[self._count] = model, spec
@@ -191,11 +204,49 @@ class SceneCompiler:
         return None
 
 
-def _contacts(model: Model, settings: Settings) -> CompiledContacts | None:
-    """Return the contacts that the scheme of a run needs."""
+def _touch_alike(spec: SceneSpec, other: SceneSpec) -> bool:
+    """Return whether the contacts of two scenes with the same structure differ in numbers of their surfaces alone."""
+    own, first = spec.model.contacts, other.model.contacts
+    if own is None or first is None or spec.settings != other.settings:
+        return False
+    if any(
+        a.collisions is not b.collisions
+        for a, b in zip(spec.model.bodies, other.model.bodies, strict=True)
+    ):
+        return False
+    if any(a.at is not b.at for a, b in zip(spec.model.joints, other.model.joints, strict=True)):
+        return False
+    planes = [[(g.normal, g.offset, g.material, g.filter) for g in c.grounds] for c in (own, first)]
+    pairs = [[(p.between, p.surface_velocity) for p in c.pairs] for c in (own, first)]
+    kinds = [
+        [_kind(s) for s in (*c.materials.values(), *(p.surface for p in c.pairs))]
+        for c in (own, first)
+    ]
+    return (
+        planes[0] == planes[1]
+        and pairs[0] == pairs[1]
+        and own.excluded == first.excluded
+        and list(own.materials) == list(first.materials)
+        and kinds[0] == kinds[1]
+    )
+
+
+def _kind(surface: SurfaceSpec) -> tuple[bool, ...]:
+    """Return which numbers a surface gives, and whether it resists rolling and spinning."""
+    names = ("stiffness", "young", "sink", "restitution", "dissipation", "tangential_stiffness")
+    given = [getattr(surface, name) is not None for name in names]
+    return (*given, bool(surface.rolling), bool(surface.spinning))
+
+
+def _contacts(
+    model: Model, settings: Settings, like: CompiledContacts | None = None
+) -> CompiledContacts | None:
+    """Return the contacts that the scheme of a run needs; `like` are those of a scene with the same shapes."""
     kind = find_integrator(settings.integrator)
     needed = kind.contacts or (kind.smooth and model.spec.contacts is not None)
     impacts = settings.contact_law == "impact"
+    if needed and like is not None:
+        return contacts_with_other_numbers(model, like, settings.slip_speed, impacts=impacts)
     return compile_contacts(model, settings.slip_speed, impacts=impacts) if needed else None
 
 
