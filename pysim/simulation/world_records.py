@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import math
 import time
+from contextlib import nullcontext
+from dataclasses import replace
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -30,11 +32,13 @@ from pysim.tracing.random_numbers import episode_key, world_key
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from contextlib import AbstractContextManager
 
     from numpy.typing import NDArray
 
     from pysim.mechanism.model import Model
     from pysim.simulation.loading import Scene
+    from pysim.simulation.world_parameters import WorldParameters
 
     Array = NDArray[np.float64]
     Selection = NDArray[np.int32] | None  # numbers of worlds, None for all
@@ -127,6 +131,22 @@ class WorldRecords:
         self._contacts: Array = parts["contacts"].reshape(count, -1, 6)
         self._report: Array = parts["report"].reshape(count, -1, NUMBERS)
         self._most = max(LEAST_STEPS, FIRST_STEPS // count)  # of a call, adapted to its wall time
+        self.parameters: WorldParameters | None = None  # in which the worlds differ
+
+    def scene_of(self, k: int) -> Scene:
+        """Return the scene of a world, with its parameters."""
+        return self.scene if self.parameters is None else self.parameters.scene_of(k)
+
+    def set_model(self, model: Model) -> None:
+        """Step by another model from now on, with the same states and other numbers or programs."""
+        self.engine.set_model(model)
+        self.scene = replace(self.scene, model=model)
+
+    def scene_with_numbers(self, worlds: NDArray[np.int32]) -> AbstractContextManager[Scene]:
+        """Return a context with a scene whose model has the numbers of worlds, row by row."""
+        if self.parameters is None:
+            return nullcontext(self.scene)
+        return self.parameters.scene_with_numbers(worlds)
 
     # ------------------------------------------------------------------------------------------------- start
 
@@ -162,15 +182,30 @@ class WorldRecords:
         self.engine.begin_clock(worlds)
         if self.scene.signals is not None:
             self.signals[rows] = self._start_numbers(worlds) if signals is None else signals
-            run = SignalRun(self.scene, np.ascontiguousarray(self.signals[rows]))
-            if inputs is not None:
-                run.set_inputs(inputs)
-            if signals is None:
-                run.begin(t, self.q[rows], self.v[rows], self.loop_q[rows], threads)
+            with self.scene_with_numbers(worlds) as scene:
+                run = SignalRun(scene, np.ascontiguousarray(self.signals[rows]))
+                if inputs is not None:
+                    run.set_inputs(inputs)
+                if signals is None:
+                    run.begin(t, self.q[rows], self.v[rows], self.loop_q[rows], threads)
             self.signals[rows] = run.numbers
             goes_on = signals is not None
             self._jumped[rows] = goes_on and (inputs is not None or run.is_instant(t))
         self.engine.see_worlds(worlds)
+
+    def begin_signals(self, worlds: NDArray[np.int32]) -> None:
+        """Let the signals of worlds that have made no step begin again, under the same inputs."""
+        signals = self.scene.signals
+        if signals is None or signals.callbacks:
+            return
+        given = self.signals[worlds]
+        with self.scene_with_numbers(worlds) as scene:
+            run = SignalRun(scene, self._start_numbers(worlds))
+            if signals.inputs:
+                run.set_inputs(given[:, run.input_places])
+            t = float(self.t[worlds[0]])
+            run.begin(t, self.q[worlds], self.v[worlds], self.loop_q[worlds])
+        self.signals[worlds] = run.numbers
 
     def chosen(self, selection: Selection) -> NDArray[np.int32]:
         """Return the numbers of the worlds of a selection."""
@@ -317,11 +352,12 @@ class WorldRecords:
         """Run the blocks that are due in worlds, together in those that are at the same time."""
         for due, t in sorted({(int(self._pending[k]), float(self.t[k])) for k in worlds}):
             some = worlds[(self._pending[worlds] == due) & (self.t[worlds] == t)]
-            run = SignalRun(self.scene, self.signals[some])
-            own = None
-            if run.measures(due):
-                own = self.report(some) if report is None else report[some]
-            run.update(t, due, self.q[some], self.v[some], self.loop_q[some], threads, own)
+            with self.scene_with_numbers(some) as scene:
+                run = SignalRun(scene, self.signals[some])
+                own = None
+                if run.measures(due):
+                    own = self.report(some) if report is None else report[some]
+                run.update(t, due, self.q[some], self.v[some], self.loop_q[some], threads, own)
             self.signals[some] = run.numbers
             self._pending[some], self._jumped[some] = 0, 1
 
@@ -376,7 +412,7 @@ class WorldRecords:
     def error(self, k: int) -> SimulationError:
         """Return the error of a lost world."""
         status = self.status[k]
-        scene, state, t, step = self.scene, self._state(k), float(self.t[k]), self._step(k)
+        scene, state, t, step = self.scene_of(k), self._state(k), float(self.t[k]), self._step(k)
         if status == Status.WRITTEN:
             problem = f"at t = {t:g} s {_impossible(scene.model, state)}"
             return SimulationError(str(scene.spec.path), problem)

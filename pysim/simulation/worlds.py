@@ -28,6 +28,7 @@ from pysim.simulation.contact_report import pair_sums, reported_points
 from pysim.simulation.loading import Scene, compile_scene, load_model_scene, load_scene
 from pysim.simulation.scene_warnings import warn_of_scene, with_settings
 from pysim.simulation.signal_runs import signals_of_states
+from pysim.simulation.world_parameters import WorldParameters
 from pysim.simulation.world_records import Status, WorldRecords, quaternion_fault
 
 if TYPE_CHECKING:
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
 OPEN = 1e-6  # [m, rad] by which loops of a written state may be open
 WHOLE = 1e-6  # of a step: a span this close to a whole number of steps is that number
 FORMAT = b"pysim worlds 1\n"
+WITH_PARAMETERS = b"pysim worlds 2\n"  # which precede the records, after their size
 
 
 class Worlds:
@@ -87,6 +89,7 @@ class Worlds:
         self._begin(None, *(np.tile(x, (count, 1)) for x in (state.q, state.v, state.loop_q)))
         self._template = self._records.engine.save(np.zeros(1, np.int32))
         self.inputs = Inputs(self._records, controls, self._one)
+        self.parameters = self._records.parameters = WorldParameters(self._records, self._one)
         self.signals = Signals(self, tuple(observe))
         self._warned = np.zeros(count, bool)  # worlds whose loss was warned of
         self._reasons: dict[int, str] = {}  # of worlds to which impossible states were written
@@ -141,12 +144,12 @@ class Worlds:
         return np.asarray(jacobian(self._scene.model, self.q, frame, expressed=expressed))
 
     def scene(self, world: int = 0) -> Scene:
-        """Return the scene of a world, which starts at its current state."""
+        """Return the scene of a world, with its parameters, which starts at its current state."""
         k = self._number(world)
         state = State(
             *(x[k].copy() for x in (self._records.q, self._records.v, self._records.loop_q))
         )
-        return replace(self._scene, state=state)
+        return replace(self.parameters.scene_of(k), state=state)
 
     # ------------------------------------------------------------------------------------------------ contacts
 
@@ -268,11 +271,7 @@ class Worlds:
         commands: Mapping[int, float] = {}
         if keyframe is not None:
             q, v, commands = self._keyframe(keyframe, q, v)
-        if (
-            q is None
-            and v is None
-            and (self._scene.signals is None or self._scene.signals.noise is None)
-        ):
+        if q is None and v is None and self._begins_alike:
             records.engine.load(self._template * len(worlds), worlds)
             records.engine.see_worlds(worlds)
             records.episode[worlds] = episodes
@@ -284,6 +283,12 @@ class Worlds:
             self._records.signals[worlds, place] = value
         self._forget(worlds)
         self.signals.end_call()
+
+    @property
+    def _begins_alike(self) -> bool:
+        """Whether the records of worlds that begin at the scene's start are equal."""
+        signals = self._scene.signals
+        return signals is None or (signals.noise is None and not self.parameters.are_varied)
 
     def _begin(self, selection: Selection, q: Array, v: Array, loop_q: Array) -> None:
         self._records.begin(selection, 0.0, q, v, loop_q, self._threads)
@@ -333,7 +338,7 @@ class Worlds:
         return own_q if q is None else q, own_v if v is None else v, self.inputs.of_keyframe(frame)
 
     def copy(self, source: ArrayLike, target: ArrayLike) -> None:
-        """Copy the states of worlds to other worlds, which keep their own random numbers.
+        """Copy the states of worlds to other worlds, which keep their own random numbers and parameters.
 
         Args:
             source: numbers (k,) of worlds, or one for all targets.
@@ -369,7 +374,11 @@ class Worlds:
             problem = f"controller {signals.callbacks[0].name!r} runs in Python, and records do not hold its memory"
             raise SimulationError("save", f"{problem}; write it as a traced @controller")
         worlds = self._records.chosen(self._which(where))
-        header = FORMAT + len(worlds).to_bytes(8, "little")
+        numbers = self.parameters.save(worlds)
+        count = len(worlds).to_bytes(8, "little")
+        header = FORMAT + count
+        if numbers:
+            header = WITH_PARAMETERS + count + len(numbers).to_bytes(8, "little") + numbers
         return header + self._records.engine.save(worlds)
 
     def load(self, saved: bytes, where: ArrayLike | None = None) -> None:
@@ -379,7 +388,7 @@ class Worlds:
             SimulationError: the records are of another number of worlds, or of other worlds.
         """
         worlds = self._records.chosen(self._which(where))
-        if not saved.startswith(FORMAT):
+        if not saved.startswith((FORMAT, WITH_PARAMETERS)):
             raise SimulationError(
                 "saved", "is not what Worlds.save returns; save again with this version of pysim"
             )
@@ -387,12 +396,18 @@ class Worlds:
         if count != len(worlds):
             problem = f"holds {count} worlds, and {len(worlds)} are to be loaded"
             raise SimulationError("saved", f"{problem}; choose as many by where")
+        begin, numbers = len(FORMAT) + 8, b""
+        if saved.startswith(WITH_PARAMETERS):
+            size = int.from_bytes(saved[begin : begin + 8], "little")
+            begin += 8 + size
+            numbers = saved[begin - size : begin]
         try:
-            self._records.engine.load(saved[len(FORMAT) + 8 :], worlds)
+            self._records.engine.load(saved[begin:], worlds)
         except ValueError as error:
             raise SimulationError(
                 "saved", f"{error}; load it into Worlds of the scene that it was saved from"
             ) from None
+        self.parameters.load(numbers, worlds)
         self._records.engine.see_worlds(worlds)
         self._forget(worlds)
         self.signals.end_call()
@@ -450,6 +465,7 @@ class Worlds:
                 self._reasons.setdefault(k, records.reason(k))
             records.engine.restore(rejected)
         self.inputs.note_jumps()
+        self.parameters.accept()
 
     def _check_loops(self, written: NDArray[np.int32]) -> bool:
         """Mark worlds whose written states leave a loop open; return whether there are any."""
@@ -633,13 +649,15 @@ class Signals(Mapping[str, Any]):
         return self._readings
 
     def _readings_of(self, where: NDArray[np.int32] | None) -> Array:
-        records, scene = self._worlds._records, self._worlds._scene  # noqa: SLF001
+        records = self._worlds._records  # noqa: SLF001
         own = slice(None) if where is None else where
-        report = records.report(records.chosen(where)) if records.is_convex else None
+        worlds = records.chosen(where)
+        report = records.report(worlds) if records.is_convex else None
         t, q, v, signals, loop_q = (
             part[own] for part in (records.t, records.q, records.v, records.signals, records.loop_q)
         )
-        return signals_of_states(scene, t, q, v, signals, loop_q.copy(), report)
+        with records.scene_with_numbers(worlds) as scene:
+            return signals_of_states(scene, t, q, v, signals, loop_q.copy(), report)
 
 
 def _loaded(scene: Any) -> Scene:  # noqa: ANN401, whatever is given

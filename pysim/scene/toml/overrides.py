@@ -95,7 +95,7 @@ def checked_overrides(given: object) -> Mapping[str, Any]:
 
 
 def _set(values: dict[str, Any], key: str, value: object) -> Steps:
-    words = _parse(key)
+    words = path_words(key)
     table: Any = values
     steps: list[Step] = []
     for k, word in enumerate(words):
@@ -134,7 +134,7 @@ def _check_there(table: Any, step: Step, key: str, *, is_last: bool) -> None:  #
         )
 
 
-def _parse(key: str) -> list[str]:
+def path_words(key: str) -> list[str]:
     """Split `body[0].shape."my key"` into its words."""
     words, at = [], 0
     while at < len(key):

@@ -1,0 +1,211 @@
+"""Places of a model's numbers in the engine, and their values in worlds whose bodies, joints and gravity differ.
+
+The engine lists all numbers of a model in one order (cpp/tree/model_copy.hpp), in tables of records. `ModelNumbers`
+knows where those of a body or a joint are, and computes them for many worlds at once; (k,) is the axis of worlds.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from pysim import _engine
+from pysim._engine import Passive
+from pysim.inertia.parameter_orders import TO_PACKED
+from pysim.inertia.parameters import moved_by
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from pysim.mechanism.model import Model
+
+    Array = NDArray[np.float64]
+
+PASSIVE = tuple(Passive.fields)  # of a coordinate, in the engine's order
+_INERTIA, _REST = 12, 32  # places in the record of a body
+_LAW = (
+    "friction",
+    "lower",
+    "upper",
+    "stop_stiffness",
+    "stop_damping",
+)  # of a coordinate of convex steps
+
+
+class Table(NamedTuple):
+    """Records of numbers: place of the first, number of records, numbers a record."""
+
+    place: int
+    records: int
+    size: int
+
+    def of(self, record: int) -> NDArray[np.intp]:
+        """Return the places of a record's numbers."""
+        first = self.place + record * self.size
+        return np.arange(first, first + self.size)
+
+
+class Changed(NamedTuple):
+    """Numbers of worlds: their places (n,) in the engine's order, and values (k, n)."""
+
+    places: NDArray[np.intp]
+    values: Array
+
+
+class ModelNumbers:
+    """Numbers of a model, and of the contacts of convex steps.
+
+    Args:
+        model: of the scene.
+        contacts: the engine's record of contacts of convex steps; None for other schemes.
+    """
+
+    def __init__(self, model: Model, contacts: _engine.Contacts | None) -> None:
+        self.model = model
+        self.values, tables = _engine.model_numbers(model, contacts)
+        ends = [*(place for _, place, _ in tables[1:]), len(self.values)]
+        self.tables: dict[str, list[Table]] = {}
+        for (name, place, records), end in zip(tables, ends, strict=True):
+            size = (end - place) // records if records else 0
+            self.tables.setdefault(name, []).append(Table(place, records, size))
+        self._v = np.cumsum([0, *(len(joint.start_v) for joint in model.joints)])
+        self._welded: list[list[int]] = [[] for _ in model.bodies]
+        for k, body in enumerate(model.spec.bodies):
+            carrier = model.frames[body.name][0]
+            if carrier >= 0:
+                self._welded[carrier].append(k)
+        order = {name: n for n, name in enumerate(model.frames)}
+        for bodies in self._welded:
+            bodies.sort(key=lambda k: order[model.spec.bodies[k].name])
+        self._laws = self._coordinate_laws() if contacts is not None else {}
+        self._plane_gravity: Array | None = None
+
+    def table(self, name: str) -> Table:
+        """Return a table of the mechanism itself."""
+        return self.tables[name][0]
+
+    # ---------------------------------------------------------------------------------------------------- bodies
+
+    def carrier(self, body: int) -> int:
+        """Return the moving body that a body of the specification is part of; −1 for the world."""
+        return int(self.model.frames[self.model.spec.bodies[body].name][0])
+
+    def composite(self, carrier: int, theta: Mapping[int, Array], count: int) -> Array:
+        """Return θ (k, 10) of a moving body with what is welded to it.
+
+        Args:
+            carrier: the moving body.
+            theta: θ (k, 10) of bodies of the specification that differ, by their numbers.
+            count: k.
+        """
+        total = np.zeros((count, 10))
+        for k in self._welded[carrier]:
+            body = self.model.spec.bodies[k]
+            own = theta.get(k, body.theta)
+            total = total + moved_by(own, self.model.frames[body.name][1])
+        return total
+
+    def inertias(self, carrier: int, theta: Array) -> list[Changed]:
+        """Return the numbers of a moving body with θ (k, 10)."""
+        places = self.table("bodies").of(carrier)
+        turn = self.values[places[22:31]].reshape(3, 3).T  # axes of the engine's frame, by column
+        packed = theta[:, TO_PACKED]
+        aligned = np.empty_like(packed)
+        aligned[:, 0] = packed[:, 0]
+        aligned[:, 1:4] = packed[:, 1:4] @ turn
+        xx, yy, zz, xy, yz, zx = packed[:, 4:].T
+        tensor = np.array([[xx, xy, zx], [xy, yy, yz], [zx, yz, zz]]).transpose(2, 0, 1)
+        moved = turn.T @ (tensor @ turn)
+        for n, (i, j) in enumerate(((0, 0), (1, 1), (2, 2), (0, 1), (1, 2), (2, 0))):
+            aligned[:, 4 + n] = moved[:, i, j]
+        found = [Changed(places[_INERTIA : _INERTIA + 10], aligned)]
+        if self.model.planar_tree:
+            found.append(self._plane_inertia(carrier, aligned))
+        return found
+
+    def _plane_inertia(self, carrier: int, inertia: Array) -> Changed:
+        """Return the numbers of a body that moves in a plane."""
+        places = self.table("plane_bodies").of(carrier)
+        axes = self.values[places[11:20]].reshape(3, 3)  # by row
+        n = axes[2]
+        about_n = (
+            inertia[:, 4] * n[0] * n[0]
+            + inertia[:, 5] * n[1] * n[1]
+            + inertia[:, 6] * n[2] * n[2]
+            + 2
+            * (
+                inertia[:, 7] * n[0] * n[1]
+                + inertia[:, 8] * n[1] * n[2]
+                + inertia[:, 9] * n[2] * n[0]
+            )
+        )
+        moment = inertia[:, 1:4] @ axes[:2].T
+        values = np.column_stack([inertia[:, 0], moment, about_n])
+        return Changed(places[7:11], values)
+
+    # ---------------------------------------------------------------------------------------------------- gravity
+
+    def gravity(self, gravity: Array) -> list[Changed]:
+        """Return the numbers of gravity (k, 3) [m/s²]."""
+        found = [Changed(self.table("gravity").of(0), gravity)]
+        if self.model.planar_tree:
+            if self._plane_gravity is None:
+                self._plane_gravity = self._gravity_in_plane()
+            table = self.table("plane_bodies")
+            places = np.concatenate([table.of(b)[20:22] for b in range(table.records)])
+            in_plane = gravity @ self._plane_gravity
+            found.append(Changed(places, np.tile(in_plane, table.records)))
+        return found
+
+    def _gravity_in_plane(self) -> Array:
+        """Return the axes (3, 2) of the plane in which the bodies move."""
+        places = self.table("plane_bodies").of(0)[20:22]
+        each = [self.model.with_gravity(axis) for axis in np.eye(3)]
+        return np.array([_engine.model_numbers(own, None)[0][places] for own in each])
+
+    # ----------------------------------------------------------------------------------------------------- joints
+
+    def armature(self, joint: int, change: Array) -> list[Changed]:
+        """Return the armatures of a joint that differ from the model's by `change` (k, nv)."""
+        places = self.table("armature").place + np.arange(self._v[joint], self._v[joint + 1])
+        return [Changed(places, self.values[places] + change)]
+
+    def passive(self, joint: int, name: str, values: Array) -> list[Changed]:
+        """Return a number (k, nv) of the passive forces of a joint, one of PASSIVE."""
+        found = []
+        for i, v in enumerate(range(self._v[joint], self._v[joint + 1])):
+            column = values[:, i : i + 1]
+            at = PASSIVE.index(name)
+            found.append(Changed(self.table("passive").of(v)[at : at + 1], column))
+            if "smooth" in self.tables and name not in ("friction", "lower", "upper"):
+                found.append(Changed(self.table("smooth").of(v)[at : at + 1], column))
+            if "diagonal" in self.tables and name == "stiffness" and self._is_plain(joint):
+                place = self.table("diagonal").place + v
+                found.append(Changed(np.array([place]), column))
+            if v in self._laws and name in _LAW:
+                place = self.table("coordinates").of(self._laws[v])[_LAW.index(name)]
+                found.append(Changed(np.array([place]), column))
+        return found
+
+    def rest(self, joint: int, values: Array) -> list[Changed]:
+        """Return the rest position (k, nq) of a joint's spring."""
+        places = self.table("bodies").of(joint)[_REST : _REST + values.shape[1]]
+        return [Changed(places, values)]
+
+    def _is_plain(self, joint: int) -> bool:
+        """Return whether the coordinates of a joint are plain numbers."""
+        own = self.model.joints[joint]
+        return len(own.start_q) == len(own.start_v)
+
+    def _coordinate_laws(self) -> dict[int, int]:
+        """Return the record of every coordinate of v that has a limit or dry friction in convex steps."""
+        found: dict[int, int] = {}
+        for k, joint in enumerate(self.model.joints):
+            limited = np.isfinite(joint.lower) | np.isfinite(joint.upper)
+            has_law = (joint.friction > 0) | (limited & self._is_plain(k))
+            for i in np.flatnonzero(has_law).tolist():
+                found[int(self._v[k]) + i] = len(found)
+        return found

@@ -1,0 +1,300 @@
+"""Numbers of the engine in worlds that have numbers of their own, and scenes of such worlds."""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pysim.contact.compiler import LawsOfWorlds, root_bodies
+from pysim.inertia.parameters import centers, central_inertia
+from pysim.mechanism.model_numbers import Changed, ModelNumbers
+from pysim.scene.spec import with_fields
+from pysim.simulation.loading import compile_scene
+from pysim.simulation.probed_numbers import ProbedNumbers, with_elements
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from numpy.typing import NDArray
+
+    from pysim.mechanism.model import Model
+    from pysim.scene.spec import ContactsSpec, SceneSpec
+    from pysim.simulation.loading import Scene
+    from pysim.simulation.parameter_paths import Parameter
+
+    Array = NDArray[np.float64]
+
+_LAW = [0, *range(2, 9)]  # the engine has its numbers but the exponent
+
+
+class VariedScene:
+    """A scene whose worlds have numbers of their own.
+
+    Args:
+        scene: of all worlds.
+        is_convex: whether steps solve contacts.
+    """
+
+    def __init__(self, scene: Scene, is_convex: bool) -> None:
+        self._scene, self._is_convex = scene, is_convex
+        self._probed: ProbedNumbers | None = None
+        self._model = scene.model
+        self.reach = 0.0  # [m] by which centres of mass of roots may be farther from their joints
+
+    @cached_property
+    def numbers(self) -> ModelNumbers:
+        """Numbers of the model, and of contacts of convex steps."""
+        contacts = self._scene.contacts if self._is_convex else None
+        return ModelNumbers(self._model, None if contacts is None else contacts.engine)
+
+    @cached_property
+    def own(self) -> Scene:
+        """The scene with a model of its own, whose numbers may be those of states."""
+        return replace(self._scene, model=self._model.replaced())
+
+    def probe(self, fields: list[Parameter]) -> Model | None:
+        """Return a model whose programs have numbers of their own for fields of elements; None if there is one.
+
+        Raises:
+            SimulationError: Python computes with a field, or branches on it.
+        """
+        if self._probed is not None and set(fields) <= set(self._probed.parameters):
+            return None
+        probed = ProbedNumbers(self._scene, fields)
+        self._probed = probed
+        self._model = self._probed.scene.model
+        for name in ("numbers", "own"):
+            self.__dict__.pop(name, None)
+        return self._model
+
+    def has_probed(self, field: Parameter) -> bool:
+        """Return whether programs have numbers of their own for a field of an element."""
+        return self._probed is not None and field in self._probed.parameters
+
+    def has_joint_forces(self, places: NDArray[np.intp]) -> bool:
+        """Return whether forces of joints are among numbers."""
+        table = self.numbers.table("passive")
+        end = table.place + table.records * table.size
+        return bool(((places >= table.place) & (places < end)).any())
+
+    def changed(
+        self,
+        known: Mapping[str, Parameter],
+        values: Mapping[str, Array],
+        written: set[str],
+        count: int,
+    ) -> list[Changed]:
+        """Return the engine's numbers that follow from the parameters that were written.
+
+        Args:
+            known: parameters by name.
+            values: of all parameters that worlds have, (k, size).
+            written: names of those that were written.
+            count: k.
+        """
+        found: list[Changed] = []
+        kinds = {known[name].kind for name in written}
+        theta: dict[int, Array] = {}
+        if kinds & {"body", "gravity", "materials", "contact"}:
+            theta = self._theta(known, values, count)
+        if "body" in kinds:
+            touched = {
+                self.numbers.carrier(known[name].part)
+                for name in written
+                if known[name].kind == "body"
+            }
+            for carrier in sorted(touched):
+                own = self.numbers.composite(carrier, theta, count)
+                found += self.numbers.inertias(carrier, own)
+                self._note_reach(carrier, own)
+        gravity = values.get("gravity")
+        if "gravity" in kinds:
+            assert gravity is not None
+            found += self.numbers.gravity(gravity)
+        for name in written:
+            if known[name].kind == "joint":
+                found += self._joint(known[name], values[name])
+            elif known[name].kind == "element":
+                assert self._probed is not None
+                found += self._probed.changed(name, values[name])
+        if self._is_convex and kinds & {"body", "gravity", "materials", "contact"}:
+            found += self._laws(known, values, theta, count)
+        return found
+
+    # ---------------------------------------------------------------------------------------------------- bodies
+
+    def _theta(
+        self, known: Mapping[str, Parameter], values: Mapping[str, Array], count: int
+    ) -> dict[int, Array]:
+        """Return θ (k, 10) of the bodies that have numbers of their own, by number in the specification."""
+        given: dict[int, dict[str, Array]] = {}
+        for name, own in values.items():
+            parameter = known[name]
+            if parameter.kind == "body" and (own != parameter.start).any():
+                given.setdefault(parameter.part, {})[parameter.field] = own
+        return {k: self._theta_of(k, own, count) for k, own in given.items()}
+
+    def _theta_of(self, k: int, given: Mapping[str, Array], count: int) -> Array:
+        """Return θ (k, 10) of a body from its mass, centre of mass and inertia about that."""
+        theta = self._scene.spec.model.bodies[k].theta
+        ratio = np.ones((count, 1))
+        if "mass" in given:
+            ratio = given["mass"] / theta[0]
+        scales = (
+            "inertia" not in given
+            and self._scene.spec.model.bodies[k].name not in self._given_inertias
+        )
+        if scales and "com" not in given:
+            found = theta * ratio
+            found[:, 0] = given["mass"][:, 0]
+            return found
+        mass = given["mass"][:, 0] if "mass" in given else np.full(count, theta[0])
+        com = given["com"] if "com" in given else np.tile(centers(theta), (count, 1))
+        tensor = np.tile(central_inertia(theta), (count, 1, 1))
+        if "inertia" in given:
+            xx, yy, zz, xy, yz, xz = given["inertia"].T
+            tensor = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]).transpose(2, 0, 1)
+        elif scales:
+            tensor = tensor * ratio[:, :, None]
+        square = com[:, 0] * com[:, 0] + com[:, 1] * com[:, 1] + com[:, 2] * com[:, 2]
+        shift = square[:, None, None] * np.eye(3) - com[:, :, None] * com[:, None, :]
+        about = tensor + mass[:, None, None] * shift
+        found = np.empty((count, 10))
+        found[:, 0], found[:, 1:4] = mass, mass[:, None] * com
+        for n, (i, j) in enumerate(((0, 0), (0, 1), (1, 1), (0, 2), (1, 2), (2, 2))):
+            found[:, 4 + n] = about[:, i, j]
+        return found
+
+    @cached_property
+    def _given_inertias(self) -> frozenset[str]:
+        """Names of the scene's own bodies whose tables give an inertia, which a mass does not scale."""
+        try:
+            tables = tomllib.loads(self._scene.spec.text).get("body", [])
+        except tomllib.TOMLDecodeError:
+            return frozenset()
+        return frozenset(
+            str(table.get("name"))
+            for table in tables
+            if isinstance(table, dict) and "inertia" in table
+        )
+
+    def _note_reach(self, carrier: int, theta: Array) -> None:
+        """Note how far the centre of mass of a root can be from its joint, by which motions are bounded."""
+        start = self._scene.model.bodies[carrier].theta
+        if theta[:, 0].min() <= 0 or start[0] <= 0:
+            return
+        distance = np.linalg.norm(theta[:, 1:4] / theta[:, :1], axis=1).max()
+        self.reach = max(self.reach, float(distance - np.linalg.norm(start[1:4] / start[0])))
+
+    # ----------------------------------------------------------------------------------------------------- joints
+
+    def _joint(self, parameter: Parameter, values: Array) -> list[Changed]:
+        if parameter.field == "armature":
+            return self.numbers.armature(parameter.part, values - parameter.start)
+        if parameter.field == "rest":
+            return self.numbers.rest(parameter.part, values)
+        return self.numbers.passive(parameter.part, parameter.field, values)
+
+    # --------------------------------------------------------------------------------------------------- contacts
+
+    def _laws(
+        self,
+        known: Mapping[str, Parameter],
+        values: Mapping[str, Array],
+        theta: Mapping[int, Array],
+        count: int,
+    ) -> list[Changed]:
+        """Return the laws of all pairs of shapes."""
+        scene = self._scene
+        contacts, spec = scene.contacts, scene.spec.model.contacts
+        if contacts is None or spec is None or not contacts.shapes:
+            return []
+        surfaces = {
+            known[name]: own[:, 0]
+            for name, own in values.items()
+            if known[name].kind in ("materials", "contact")
+        }
+        gravity = values.get("gravity", np.tile(scene.model.gravity, (count, 1)))
+        size = np.linalg.norm(gravity, axis=1)
+        laws = self._laws_of_worlds.numbers(
+            with_surfaces(spec, surfaces), self._masses(theta), size
+        )
+        table = self.numbers.table("laws")
+        places = table.place + table.size * np.arange(table.records)[:, None] + np.arange(8)
+        own = laws[:, self._laws_of_worlds.group_of][:, :, _LAW]
+        return [Changed(places.ravel(), own.reshape(count, -1))]
+
+    @cached_property
+    def _laws_of_worlds(self) -> LawsOfWorlds:
+        assert self._scene.contacts is not None
+        return LawsOfWorlds(self._scene.model, self._scene.contacts)
+
+    def _masses(self, theta: Mapping[int, Array]) -> list[Any]:
+        """Return, for every moving body, the mass of its mechanism, a number or one for each world (k,)."""
+        root, model = root_bodies(self._scene.model), self._scene.model
+        own: list[Any] = [float(body.theta[0]) for body in model.bodies]
+        for k, values in theta.items():
+            carrier = self.numbers.carrier(k)
+            own[carrier] = own[carrier] + (values[:, 0] - self._scene.spec.model.bodies[k].theta[0])
+        total: list[Any] = [0.0] * len(root)
+        for mass, r in zip(own, root, strict=True):
+            total[r] = total[r] + mass
+        return [total[r] for r in root]
+
+    # ------------------------------------------------------------------------------------------ scenes of worlds
+
+    def compiled(self, values: Mapping[Parameter, Array]) -> Scene:
+        """Return the scene of a world with these values (size,)."""
+        changed = {p: value for p, value in values.items() if (value != p.start).any()}
+        return compile_scene(self._spec(changed)) if changed else self._scene
+
+    def _spec(self, values: Mapping[Parameter, Array]) -> SceneSpec:
+        spec, model = self._scene.spec, self._scene.spec.model
+        known = {p.name: p for p in values}
+        rows = {p.name: value[None] for p, value in values.items()}
+        bodies, joints = list(model.bodies), list(model.joints)
+        for k, theta in self._theta(known, rows, 1).items():
+            bodies[k] = with_fields(bodies[k], theta=theta[0])
+        index = {joint.name: k for k, joint in enumerate(joints)}
+        for p, value in values.items():
+            if p.kind == "joint":
+                k = index[self._scene.model.joints[p.part].name]
+                joints[k] = with_fields(joints[k], **{p.field: value.copy()})
+        contacts = model.contacts
+        surfaces = {p: float(value[0]) for p, value in values.items() if p.fields}
+        if contacts is not None and surfaces:
+            contacts = with_surfaces(contacts, surfaces)
+        gravity = next((value for p, value in values.items() if p.kind == "gravity"), model.gravity)
+        own = with_fields(
+            model, bodies=tuple(bodies), joints=tuple(joints), contacts=contacts, gravity=gravity
+        )
+        elements = {p: value for p, value in values.items() if p.kind == "element"}
+        changed = with_fields(spec, model=own)
+        return with_elements(changed, elements) if elements else changed
+
+
+def with_surfaces(spec: ContactsSpec, values: Mapping[Parameter, Any]) -> ContactsSpec:
+    """Return contacts with other numbers of surfaces, which may be arrays."""
+    materials, pairs = dict(spec.materials), list(spec.pairs)
+    for parameter, value in _coarse_first(values):
+        is_material = parameter.kind == "materials"
+        surface = materials[parameter.part] if is_material else pairs[parameter.part].surface
+        given: dict[str, Any] = dict.fromkeys(parameter.fields, value)
+        if "restitution" in given:
+            assert surface.restitution is not None
+            given["restitution"] = (value, surface.restitution[1])
+        changed = replace(surface, **given)
+        if is_material:
+            materials[parameter.part] = changed
+        else:
+            pairs[parameter.part] = replace(pairs[parameter.part], surface=changed)
+    return replace(spec, materials=materials, pairs=tuple(pairs))
+
+
+def _coarse_first(values: Mapping[Parameter, Any]) -> Iterable[tuple[Parameter, Any]]:
+    """Return parameters with values, `friction` before its parts `friction.static` and `friction.dynamic`."""
+    return sorted(values.items(), key=lambda item: -len(item[0].fields))
