@@ -11,13 +11,20 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pysim.errors import SimulationError
+from pysim.loops import project
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from numpy.typing import NDArray
 
+    from pysim.mechanism.model import Model, State
+
     Array = NDArray[np.float64]
 
+LASTS = 3.0  # time constants of a mode without oscillation that are shown
+CLOSED = 1e-8  # [m, rad]
 REAL = 1e-9  # imaginary part of a pole, relative to the largest, that is rounding
 
 
@@ -55,6 +62,11 @@ class LinearSystem:
     rate: Array = field(
         default_factory=lambda: np.zeros(0)
     )  # ẋ at the state, or x⁺ − x: 0 in equilibrium
+    model: Model | None = field(default=None, repr=False)
+    state: State | None = field(default=None, repr=False)  # about which it is linear
+    motions: Array = field(
+        default_factory=lambda: np.zeros((0, 0)), repr=False
+    )  # N (nv, n): δq = N times the first n states
 
     def __iter__(self) -> Iterator[Array]:
         return iter((self.A, self.B, self.C, self.D))
@@ -89,3 +101,44 @@ class LinearSystem:
                 LinearMode(exact, np.asarray(vector / vector[at], complex), self.states[at])
             )
         return sorted(found, key=lambda mode: (mode.natural_frequency, mode.s.real))
+
+    def motion(
+        self, mode: LinearMode, amplitude: float = 0.1, frames: int = 100
+    ) -> tuple[Array, Array]:
+        """Return times (frames,) [s] and configurations (frames, nq) of a mode alone, to draw it.
+
+        An oscillation is drawn for a period, without its decay or growth; another mode for three time constants.
+        Loops are closed in every configuration.
+
+        Args:
+            mode: one of `modes()`.
+            amplitude: of the coordinate that moves most [rad or m].
+            frames: number of times.
+
+        Raises:
+            SimulationError: no coordinate moves in the mode, or the loops do not close at this amplitude.
+        """
+        n, model, state = self.motions.shape[1], self.model, self.state
+        assert model is not None
+        assert state is not None
+        moves = self.motions @ mode.shape[:n]
+        largest = np.abs(moves).max(initial=0.0)
+        if not largest:
+            raise SimulationError("mode", f"no coordinate moves in it; it is one of {mode.state}")
+        turns = mode.s.imag != 0
+        rate = 1j * mode.s.imag if turns else complex(mode.s.real)
+        duration = 2 * np.pi / abs(rate) if turns else LASTS / max(abs(rate), 1e-9)
+        t = np.linspace(0, duration, frames)
+        phase = np.exp(rate * (t if rate.real <= 0 else t - duration))
+        away = np.real(phase[:, None] * moves * (amplitude / largest))
+        q = np.asarray(model.integrate(np.tile(state.q, (frames, 1)), away))
+        if model.rows:
+            start = np.tile(state.loop_q, (frames, 1))
+            there = project(model, q, np.zeros_like(away), loop_q=start)
+            if not (there.residual < CLOSED).all():
+                problem = (
+                    f"the loops do not close at an amplitude of {amplitude:g}; choose a smaller one"
+                )
+                raise SimulationError("mode", problem)
+            q = there.q
+        return t, q

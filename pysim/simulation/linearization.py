@@ -78,7 +78,7 @@ def linearize(
             steps, or numbers are not finite.
     """
     own, elements = (
-        replace(with_controls(scene)[0], state=scene.state, settings=scene.settings),
+        with_controls(scene)[0],
         None,
     )
     if isinstance(state, tuple):
@@ -299,6 +299,9 @@ class _Linearization:
             tuple(self.output_names),
             self.period,
             rate[kept],
+            self.model,
+            self.scene.state,
+            self.N,
         )
 
     def _kept(self, whole: Array, outputs: Array) -> list[int]:

@@ -674,7 +674,9 @@ def _loaded(scene: Any) -> Scene:  # noqa: ANN401, whatever is given
 def with_controls(scene: Scene) -> tuple[Scene, dict[str, ControlPlace]]:
     """Return a scene whose model files' actuators follow inputs, and the places of their commands there."""
     spec, places = with_control_inputs(scene.spec)
-    return (compile_scene(spec) if places else scene), places
+    if not places:
+        return scene, places
+    return replace(compile_scene(spec), state=scene.state, settings=scene.settings), places
 
 
 def _restored(

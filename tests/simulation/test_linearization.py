@@ -15,8 +15,11 @@ import pytest
 from scipy.linalg import expm
 
 import pysim
+from pysim.loops import constraint_residual
+from pysim.simulation.linearization import _Linearization
 from pysim.simulation.loading import load_model_scene
 from tests.elements.blocks import scene_of, simulation, table
+from tests.scene_runs import SCENES
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -252,3 +255,74 @@ def test_costs_and_systems_without_a_regulator_are_rejected(
 ) -> None:
     with pytest.raises(pysim.PysimError, match=text):
         pysim.lqr((A, B), Q, R)
+
+
+QUIET = (  # without contacts or sampled blocks
+    "andrews",
+    "cam",
+    "drive_shaft",
+    "five_bar",
+    "governor",
+    "gyroscope",
+    "motor_run_up",
+    "robot_arm",
+    "rope_and_pulley",
+    "screw_spline",
+    "servo_pid",
+    "slider_crank",
+    "stewart_platform",
+    "tracking_arm",
+)
+
+
+@pytest.mark.parametrize("name", QUIET)
+def test_analytical_matrices_agree_with_differences_of_accelerations(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scene = pysim.load_scene(SCENES / f"{name}.toml", allow_code=True)
+    start = scene.state
+    state = pysim.State(start.q, np.zeros_like(start.v), start.loop_q)  # loops at rest
+    exact = pysim.linearize(scene, state=state)
+    monkeypatch.setattr(_Linearization, "_is_analytical", lambda _: False)
+    rough = pysim.linearize(scene, state=state)
+    scale = max(1.0, np.abs(exact.A).max())
+    np.testing.assert_allclose(exact.A, rough.A, atol=1e-8 * scale)
+    np.testing.assert_allclose(exact.rate, rough.rate, atol=1e-9 * max(1, np.abs(rough.rate).max()))
+
+
+@pytest.mark.parametrize("name", ["four_bar", "t_handle", "slider_crank", "gyroscope"])
+def test_matrices_about_a_motion_are_the_rate_of_its_deviations(name: str) -> None:
+    scene = pysim.load_scene(SCENES / f"{name}.toml", allow_code=True)
+    whole = pysim.linearize(scene)
+    rates = []
+    for h in (2e-4, 1e-4):
+        fine = replace(scene, settings=replace(scene.settings, integrator="rk4", step=h))
+        sampled = pysim.linearize(fine, period=h)
+        assert sampled.states == whole.states
+        rates.append((sampled.A - np.eye(len(sampled.A))) / h)
+    limit = 2 * rates[1] - rates[0]  # of second order in h
+    np.testing.assert_allclose(limit, whole.A, atol=1e-4 * max(1.0, np.abs(whole.A).max()))
+
+
+def test_the_motion_of_a_mode_has_its_shape_and_closed_loops() -> None:
+    car = pysim.linearize(pysim.load_scene(SCENES / "car_over_bump.toml"))
+    mode = car.modes()[-1]
+    t, q = car.motion(mode, amplitude=0.05)
+    assert t[-1] == pytest.approx(2 * np.pi / mode.s.imag)
+    assert car.state is not None
+    away = q - car.state.q
+    assert np.abs(away).max() == pytest.approx(0.05, rel=1e-2)
+    np.testing.assert_allclose(away[0], away[-1], atol=1e-12)
+    system = pysim.linearize(pysim.load_scene(SCENES / "stewart_platform.toml"))
+    t, q = system.motion(system.modes()[-1], amplitude=0.02, frames=20)
+    assert system.model is not None
+    assert np.abs(constraint_residual(system.model, q)).max() < 1e-9
+
+
+def test_worlds_of_a_model_file_start_at_the_state_and_step_they_are_given(tmp_path: Path) -> None:
+    scene, _, q, v = cart(tmp_path)
+    worlds = pysim.Worlds(replace(scene, state=pysim.State(q, v)))
+    assert np.array_equal(worlds.q, q)
+    worlds.step()
+    assert worlds.t == pytest.approx(0.002)
+    assert worlds.scene().settings.integrator == "semi_implicit"
