@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from functools import reduce
+from functools import lru_cache, reduce
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -89,6 +89,7 @@ class PairLaw:
         )
 
 
+@lru_cache(maxsize=1024)
 def dissipation_of(restitution: float, speed: float) -> float:
     """Return d [s/m] with which an impact at `speed` [m/s] has a coefficient of restitution in (0, 1].
 

@@ -13,10 +13,10 @@ import numpy as np
 from pysim import _engine
 from pysim._engine import Passive
 from pysim.inertia.parameter_orders import TO_PACKED
-from pysim.inertia.parameters import moved_by
+from pysim.inertia.parameters import moved
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 PASSIVE = tuple(Passive.fields)  # of a coordinate, in the engine's order
 _INERTIA, _REST = 12, 32  # places in the record of a body
+_TENSOR = [4, 7, 9, 7, 5, 8, 9, 8, 6]  # of a packed record xx, yy, zz, xy, yz, zx behind m and mc
+_UPPER = [0, 4, 8, 1, 5, 2]  # of a tensor, in that order
 _LAW = (
     "friction",
     "lower",
@@ -93,37 +95,47 @@ class ModelNumbers:
         """Return the moving body that a body of the specification is part of; −1 for the world."""
         return int(self.model.frames[self.model.spec.bodies[body].name][0])
 
-    def composite(self, carrier: int, theta: Mapping[int, Array], count: int) -> Array:
-        """Return θ (k, 10) of a moving body with what is welded to it.
+    def inertias(
+        self, carriers: Sequence[int], theta: Mapping[int, Array], count: int
+    ) -> list[Changed]:
+        """Return the numbers of moving bodies, with what is welded to them.
 
         Args:
-            carrier: the moving body.
+            carriers: the moving bodies.
             theta: θ (k, 10) of bodies of the specification that differ, by their numbers.
             count: k.
         """
-        total = np.zeros((count, 10))
-        for k in self._welded[carrier]:
-            body = self.model.spec.bodies[k]
-            own = theta.get(k, body.theta)
-            total = total + moved_by(own, self.model.frames[body.name][1])
-        return total
+        model = self.model
+        parts = [(n, k) for n, carrier in enumerate(carriers) for k in self._welded[carrier]]
+        own = np.empty((len(parts), count, 10))
+        for m, (_, k) in enumerate(parts):
+            own[m] = theta.get(k, model.spec.bodies[k].theta)
+        poses = [model.frames[model.spec.bodies[k].name][1][:3].T.reshape(1, 12) for _, k in parts]
+        moved_parts = moved(own, np.array(poses))
+        total = np.zeros((len(carriers), count, 10))
+        for m, (n, _) in enumerate(parts):
+            total[n] += moved_parts[m]
+        return self._aligned(carriers, total)
 
-    def inertias(self, carrier: int, theta: Array) -> list[Changed]:
-        """Return the numbers of a moving body with θ (k, 10)."""
-        places = self.table("bodies").of(carrier)
-        turn = self.values[places[22:31]].reshape(3, 3).T  # axes of the engine's frame, by column
-        packed = theta[:, TO_PACKED]
+    def _aligned(self, carriers: Sequence[int], theta: Array) -> list[Changed]:
+        """Return the numbers of moving bodies with θ (carriers, k, 10)."""
+        table = self.table("bodies")
+        first = table.place + table.size * np.array(carriers, int)[:, None]
+        turn = self.values[first + np.arange(22, 31)].reshape(-1, 3, 3).swapaxes(1, 2)
+        packed = theta[..., TO_PACKED]
         aligned = np.empty_like(packed)
-        aligned[:, 0] = packed[:, 0]
-        aligned[:, 1:4] = packed[:, 1:4] @ turn
-        xx, yy, zz, xy, yz, zx = packed[:, 4:].T
-        tensor = np.array([[xx, xy, zx], [xy, yy, yz], [zx, yz, zz]]).transpose(2, 0, 1)
-        moved = turn.T @ (tensor @ turn)
-        for n, (i, j) in enumerate(((0, 0), (1, 1), (2, 2), (0, 1), (1, 2), (2, 0))):
-            aligned[:, 4 + n] = moved[:, i, j]
-        found = [Changed(places[_INERTIA : _INERTIA + 10], aligned)]
+        aligned[..., 0] = packed[..., 0]
+        aligned[..., 1:4] = packed[..., 1:4] @ turn
+        tensor = packed[..., _TENSOR].reshape(*packed.shape[:2], 3, 3)
+        turns = turn[:, None]
+        rotated = turns.swapaxes(2, 3) @ (tensor @ turns)
+        aligned[..., 4:] = rotated.reshape(*packed.shape[:2], 9)[..., _UPPER]
+        places = first + np.arange(_INERTIA, _INERTIA + 10)
+        values = aligned.swapaxes(0, 1).reshape(theta.shape[1], -1)
+        found = [Changed(places.ravel(), values)]
         if self.model.planar_tree:
-            found.append(self._plane_inertia(carrier, aligned))
+            pairs = zip(carriers, aligned, strict=True)
+            found += [self._plane_inertia(carrier, own) for carrier, own in pairs]
         return found
 
     def _plane_inertia(self, carrier: int, inertia: Array) -> Changed:

@@ -14,7 +14,13 @@ import numpy as np
 from pysim.errors import SceneError, SimulationError, did_you_mean
 from pysim.inertia.parameters import centers, central_inertia
 from pysim.scene.toml.overrides import path_words
-from pysim.simulation.probed_numbers import ELEMENTS, element_field, element_keys, element_names
+from pysim.simulation.probed_numbers import (
+    ELEMENTS,
+    element_field,
+    element_keys,
+    element_names,
+    find_element,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -150,6 +156,24 @@ class ParameterPaths:
         if path not in self._found:
             self._found[path] = self._parameter(path)
         return self._found[path]
+
+    @staticmethod
+    def part(scene: Scene, parameter: Parameter) -> object:
+        """Return what holds a parameter in a scene; the same object has the same numbers."""
+        spec, at = scene.spec.model, parameter.part
+        if parameter.kind == "body":
+            return spec.bodies[at]
+        if parameter.kind == "joint":
+            return scene.model.joints[at]
+        if parameter.kind == "element":
+            return find_element(scene.spec, *at)
+        if parameter.kind == "gravity" or spec.contacts is None:
+            return spec.gravity
+        return (
+            spec.contacts.materials[at]
+            if parameter.kind == "materials"
+            else spec.contacts.pairs[at]
+        )
 
     def _parameter(self, path: str) -> Parameter:
         where = f"parameters: {path}"

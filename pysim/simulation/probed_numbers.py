@@ -47,13 +47,13 @@ _GOLDEN = 0.6180339887498949
 
 
 class _Law(NamedTuple):
-    """Numbers y₀ (x / x₀)^power at places; with power 0, y₀ + slope (x − x₀)."""
+    """Numbers at places that follow from a field x: start + slope x, or start (x / at)^power with another power."""
 
     places: NDArray[np.intp]
-    start: Array  # y₀
-    power: int
+    start: Array
+    power: int  # 0 and 1 are straight lines
     slope: Array
-    at: float  # x₀
+    at: float
 
 
 class ProbedNumbers:
@@ -76,20 +76,29 @@ class ProbedNumbers:
         self._laws: dict[tuple[str, int], list[_Law]] = {}
         self._find()
 
-    def changed(self, name: str, values: Array) -> list[Changed]:
-        """Return the numbers that follow from the values (k, size) of a field."""
-        found = []
-        for i in range(values.shape[1]):
-            x = values[:, i : i + 1]
-            for law in self._laws[name, i]:
-                if law.power == 0:
-                    y = law.start + law.slope * (x - law.at)
-                elif law.power == 1:
-                    exact = np.abs(law.start) == abs(law.at)
-                    y = np.where(exact, np.sign(law.start * law.at) * x, law.start * (x / law.at))
-                else:
-                    y = law.start * (x / law.at) ** law.power
-                found.append(Changed(law.places, y))
+    def changed(self, fields: Mapping[str, Array]) -> list[Changed]:
+        """Return the numbers that follow from the values (k, size) of fields, by their names."""
+        found: list[Changed] = []
+        straight: list[tuple[_Law, Array]] = []
+        for name, values in fields.items():
+            for i in range(values.shape[1]):
+                for law in self._laws[name, i]:
+                    x = values[:, i : i + 1]
+                    if law.power in (0, 1):
+                        straight.append((law, x))
+                    else:
+                        found.append(Changed(law.places, law.start * (x / law.at) ** law.power))
+        if straight:
+            laws = [law for law, _ in straight]
+            sizes = [len(law.places) for law in laws]
+            x = np.repeat(np.hstack([x for _, x in straight]), sizes, axis=1)
+            slope = np.concatenate([law.slope for law in laws])
+            found.append(
+                Changed(
+                    np.concatenate([law.places for law in laws]),
+                    np.concatenate([law.start for law in laws]) + slope * x,
+                )
+            )
         return found
 
     # ------------------------------------------------------------------------------------------------------ laws
@@ -141,13 +150,17 @@ class ProbedNumbers:
                     f"{problem}; load scenes with pysim.load_scenes",
                 )
             owner[some] = n
-            self._laws[parameter.name, i].append(
-                _Law(some, self._numbers[some], 0, slope, float(x0))
-            )
+            start = self._numbers[some] - slope * x0
+            self._laws[parameter.name, i].append(_Law(some, start, 0, slope, float(x0)))
 
     def _add(self, parameter: Parameter, i: int, places: NDArray[np.intp], power: int) -> None:
         at = float(self._first[parameter.name][i])
-        law = _Law(places, self._numbers[places], power, np.zeros(len(places)), at)
+        numbers = self._numbers[places]
+        start, slope = numbers, np.zeros(len(places))
+        if power == 1:  # a number that is the field, or its negative, is that to the bit
+            slope = np.where(np.abs(numbers) == abs(at), np.sign(numbers * at), numbers / at)
+            start = np.zeros(len(places))
+        law = _Law(places, start, power, slope, at)
         self._laws[parameter.name, i].append(law)
 
     def _ratios(self, keys: list[tuple[Parameter, int]], factors: list[float]) -> Array:

@@ -17,7 +17,7 @@ from pysim.simulation.loading import compile_scene
 from pysim.simulation.probed_numbers import ProbedNumbers, with_elements
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -107,20 +107,23 @@ class VariedScene:
                 for name in written
                 if known[name].kind == "body"
             }
-            for carrier in sorted(touched):
-                own = self.numbers.composite(carrier, theta, count)
-                found += self.numbers.inertias(carrier, own)
-                self._note_reach(carrier, own)
+            changed = self.numbers.inertias(sorted(touched), theta, count)
+            found += changed
+            self._note_reach(sorted(touched), changed[0].values.reshape(count, -1, 10))
         gravity = values.get("gravity")
         if "gravity" in kinds:
             assert gravity is not None
             found += self.numbers.gravity(gravity)
-        for name in written:
-            if known[name].kind == "joint":
-                found += self._joint(known[name], values[name])
-            elif known[name].kind == "element":
-                assert self._probed is not None
-                found += self._probed.changed(name, values[name])
+        found += [
+            change
+            for name in written
+            if known[name].kind == "joint"
+            for change in self._joint(known[name], values[name])
+        ]
+        elements = {name: values[name] for name in written if known[name].kind == "element"}
+        if elements:
+            assert self._probed is not None
+            found += self._probed.changed(elements)
         if self._is_convex and kinds & {"body", "gravity", "materials", "contact"}:
             found += self._laws(known, values, theta, count)
         return found
@@ -182,13 +185,19 @@ class VariedScene:
             if isinstance(table, dict) and "inertia" in table
         )
 
-    def _note_reach(self, carrier: int, theta: Array) -> None:
-        """Note how far the centre of mass of a root can be from its joint, by which motions are bounded."""
-        start = self._scene.model.bodies[carrier].theta
-        if theta[:, 0].min() <= 0 or start[0] <= 0:
-            return
-        distance = np.linalg.norm(theta[:, 1:4] / theta[:, :1], axis=1).max()
-        self.reach = max(self.reach, float(distance - np.linalg.norm(start[1:4] / start[0])))
+    def _note_reach(self, carriers: Sequence[int], inertias: Array) -> None:
+        """Note how far centres of mass of roots can be from their joints, by which motions are bounded.
+
+        Args:
+            carriers: moving bodies.
+            inertias: their numbers (k, carriers, 10), of which the first are m and mc.
+        """
+        for n, carrier in enumerate(carriers):
+            start = self._scene.model.bodies[carrier].theta
+            if self._scene.model.parents[carrier] >= 0 or start[0] <= 0:
+                continue
+            distance = np.linalg.norm(inertias[:, n, 1:4] / inertias[:, n, :1], axis=1).max()
+            self.reach = max(self.reach, float(distance - np.linalg.norm(start[1:4] / start[0])))
 
     # ----------------------------------------------------------------------------------------------------- joints
 

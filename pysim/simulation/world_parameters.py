@@ -17,13 +17,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pysim import _engine
-from pysim.errors import SimulationError
+from pysim.errors import ModelError, SimulationError
 from pysim.simulation.parameter_paths import ParameterPaths
 from pysim.simulation.probed_numbers import check_field
 from pysim.simulation.varied_scene import VariedScene
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
@@ -32,6 +32,57 @@ if TYPE_CHECKING:
     from pysim.simulation.world_records import WorldRecords
 
     Array = NDArray[np.float64]
+
+
+_ROWS = 64  # of a block
+
+
+class _Block:
+    """Memory of the numbers of several parameters, in which what was written is found at once."""
+
+    def __init__(self, rows: int, count: int) -> None:
+        self._now, self._seen = np.zeros((2, rows, count))
+        self._names: list[str] = []  # of every row in use
+
+    def has_room(self, size: int) -> bool:
+        """Return whether a parameter of `size` numbers fits."""
+        return len(self._names) + size <= len(self._now)
+
+    def add(self, name: str, start: Array) -> tuple[Array, Array]:
+        """Return arrays (n, size) for a parameter: its values, and those that were taken over."""
+        rows = slice(len(self._names), len(self._names) + len(start))
+        self._now[rows] = self._seen[rows] = start[:, None]
+        self._names += [name] * len(start)
+        return self._now[rows].T, self._seen[rows].T
+
+    def add_changes(self, worlds: NDArray[np.bool_]) -> list[str]:
+        """Mark the worlds (n,) that were written, and return the names of the parameters that were."""
+        used = len(self._names)
+        differs = self._now[:used] != self._seen[:used]
+        rows = differs.any(axis=1)
+        if not rows.any():
+            return []
+        worlds |= differs[rows].any(axis=0)
+        return list(dict.fromkeys(self._names[k] for k in np.flatnonzero(rows).tolist()))
+
+
+def check_alike(scenes: Sequence[Scene]) -> None:
+    """Reject scenes whose structure or settings differ from those of the first one.
+
+    Raises:
+        ModelError: a model differs in structure.
+        SimulationError: a setting differs.
+    """
+    first = scenes[0]
+    for k, scene in enumerate(scenes[1:], 1):
+        if difference := first.model.structure_difference(scene.model):
+            problem = f"differs from scene[0] in structure: {difference}"
+            raise ModelError(f"scene[{k}]", f"{problem}; give it Worlds of its own")
+        for name in ("integrator", "step", "parameters", "slip_speed", "contact_law"):
+            own, other = getattr(scene.settings, name), getattr(first.settings, name)
+            if own != other:
+                problem = f"{name} is {own}, but {other} in scene[0]"
+                raise SimulationError(f"scene[{k}]", f"{problem}; give it Worlds of its own")
 
 
 class WorldParameters(Mapping[str, Any]):
@@ -46,9 +97,12 @@ class WorldParameters(Mapping[str, Any]):
         self._records, self._one = records, one
         self._paths = ParameterPaths(records.scene)
         self._scene = VariedScene(records.scene, records.is_convex)
-        self._values: dict[str, Array] = {}  # (n, size) by the parameter's name
+        self._blocks: list[_Block] = []
+        self._values: dict[str, Array] = {}  # (n, size) by the parameter's name, in rows of blocks
         self._seen: dict[str, Array] = {}
         self._known: dict[str, Parameter] = {}
+        self._rejected: set[str] = set()  # fields that Python computes with
+        self._allowed: dict[str, tuple[Array, Array]] = {}  # ranges of fields that were checked
         self._places = np.zeros(0, np.int64)
         self._numbers = np.zeros((records.count, 0))
 
@@ -84,9 +138,50 @@ class WorldParameters(Mapping[str, Any]):
         name = parameter.name
         if name not in self._values:
             self._known[name] = parameter
-            self._values[name] = np.tile(parameter.start, (self._records.count, 1))
-            self._seen[name] = self._values[name].copy()
+            size = len(parameter.start)
+            if not self._blocks or not self._blocks[-1].has_room(size):
+                self._blocks.append(_Block(max(_ROWS, size), self._records.count))
+            self._values[name], self._seen[name] = self._blocks[-1].add(name, parameter.start)
         return self._values[name]
+
+    def adopt(self, scenes: Sequence[Scene]) -> None:
+        """Take over the numbers of scenes, one for each world.
+
+        Raises:
+            SimulationError: a scene differs from the first one in other numbers.
+        """
+        first = self._records.scene
+        for path in self._paths:
+            parameter = self._paths.find(path)
+            part = self._paths.part(first, parameter)
+            if all(self._paths.part(scene, parameter) is part for scene in scenes):
+                continue
+            starts = [ParameterPaths(scene).find(parameter.name).start for scene in scenes]
+            if any((start != parameter.start).any() for start in starts):
+                self._array(path)[:] = starts
+        self.accept()
+        for k, scene in enumerate(scenes):
+            self._check_adopted(k, scene)
+
+    def _check_adopted(self, k: int, scene: Scene) -> None:
+        """Reject a scene that differs in a number that is no parameter."""
+        contacts = scene.contacts.engine if self._records.is_convex and scene.contacts else None
+        wanted, tables = _engine.model_numbers(scene.model, contacts)
+        found = self.engine_numbers(k)
+        if len(wanted) != len(found):  # programs have constants of their own for fields of elements
+            last = next(place for name, place, _ in tables if name in ("constants", "closure"))
+            wanted, found = wanted[:last], found[:last]
+        differs = ~np.isclose(wanted, found, rtol=1e-9, atol=1e-15)
+        drive, other = self._records.scene.actuation, scene.actuation
+        same_drive = np.array_equal(drive.offset, other.offset)
+        same_drive &= np.array_equal(drive.amplitude, other.amplitude)
+        if not differs.any() and same_drive:
+            return
+        at = int(np.flatnonzero(differs)[0]) if differs.any() else -1
+        name = [name for name, place, _ in tables if place <= at]
+        what = f"a number of its {name[-1].replace('_', ' ')}" if name else "its actuators"
+        problem = f"differs from scene[0] in {what}, which is no parameter of worlds"
+        raise SimulationError(f"scene[{k}]", f"{problem}; run it in pysim.rollout")
 
     # -------------------------------------------------------------------------------------------------- changes
 
@@ -96,28 +191,27 @@ class WorldParameters(Mapping[str, Any]):
         Raises:
             SimulationError: a number that its key does not allow.
         """
-        written = [
-            name
-            for name in self._values
-            if not np.array_equal(self._values[name], self._seen[name])
-        ]
+        written: list[str] = []
+        changed = np.zeros(self._records.count, bool)
+        for block in self._blocks:
+            written += block.add_changes(changed)
         if written:
-            self._accept(written)
+            self._accept(written, np.flatnonzero(changed))
 
-    def _accept(self, written: list[str]) -> None:
-        rows = np.zeros(self._records.count, bool)
+    def _accept(self, written: list[str], worlds: NDArray[np.intp]) -> None:
+        values = {name: own[worlds] for name, own in self._values.items()}
         for name in written:
-            rows |= (self._values[name] != self._seen[name]).any(axis=1)
-        worlds = np.flatnonzero(rows)
-        for name in written:
-            self._check(self._known[name], worlds)
+            self._check(self._known[name], values[name], worlds)
+        self._rejected.difference_update(written)
         if any(self._known[name].kind == "element" for name in written) and self._probe():
             written = list(self._values)
             worlds = np.arange(self._records.count)
-        values = {name: own[worlds] for name, own in self._values.items()}
-        for places, numbers in self._scene.changed(self._known, values, set(written), len(worlds)):
-            columns = self._columns(places)
-            self._numbers[np.ix_(worlds, columns)] = numbers
+            values = {name: own.copy() for name, own in self._values.items()}
+        written = [name for name in written if name not in self._rejected]
+        found = self._scene.changed(self._known, values, set(written), len(worlds))
+        if found:
+            columns = self._columns(np.concatenate([own.places for own in found]))
+            self._numbers[worlds[:, None], columns] = np.hstack([own.values for own in found])
         self._records.engine.set_varied(
             self._places,
             self._numbers,
@@ -125,22 +219,25 @@ class WorldParameters(Mapping[str, Any]):
             self._scene.reach,
         )
         for name in written:
-            self._seen[name][worlds] = self._values[name][worlds]
+            self._seen[name][worlds] = values[name]
         new = worlds[(self._records.steps[worlds] == 0) & (self._records.t[worlds] == 0)]
         if len(new):
             self._records.begin_signals(new.astype(np.int32))
 
     def _probe(self) -> bool:
         """Let fields of elements be numbers of programs; return whether all numbers have other places from now on."""
-        fields = [own for own in self._known.values() if own.kind == "element"]
+        fields = [
+            own
+            for own in self._known.values()
+            if own.kind == "element" and own.name not in self._rejected
+        ]
         try:
             model = self._scene.probe(fields)
         except SimulationError:
             for own in fields:
                 if not self._scene.has_probed(own):
-                    self._values[own.name][:] = own.start
-                    self._seen[own.name][:] = own.start
-                    del self._known[own.name], self._values[own.name], self._seen[own.name]
+                    self._values[own.name][:] = self._seen[own.name][:] = own.start
+                    self._rejected.add(own.name)
             raise
         if model is None:
             return False
@@ -156,8 +253,8 @@ class WorldParameters(Mapping[str, Any]):
         found[self._places] = self._numbers[k]
         return found
 
-    def _check(self, parameter: Parameter, worlds: NDArray[np.intp]) -> None:
-        values = self._values[parameter.name][worlds]
+    def _check(self, parameter: Parameter, values: Array, worlds: NDArray[np.intp]) -> None:
+        """Reject values (k, size) of worlds, which then keep those before."""
         wrong = parameter.invalid(values)
         if wrong is None and parameter.kind == "element":
             wrong = self._invalid_element(parameter, values)
@@ -173,11 +270,16 @@ class WorldParameters(Mapping[str, Any]):
 
     def _invalid_element(self, parameter: Parameter, values: Array) -> tuple[int, str] | None:
         """Return the first extreme of values (k, size) that an element does not allow, with the reason."""
+        low, high = self._allowed.get(parameter.name, (parameter.start, parameter.start))
+        least, most = values.min(axis=0), values.max(axis=0)
+        if (least >= low).all() and (most <= high).all():
+            return None
         rows = {int(row) for row in (*values.argmin(axis=0), *values.argmax(axis=0))}
         for row in sorted(rows):
             problem = check_field(self._records.scene.spec, parameter, values[row])
             if problem:
                 return row, problem
+        self._allowed[parameter.name] = np.minimum(low, least), np.maximum(high, most)
         return None
 
     def _columns(self, places: NDArray[np.intp]) -> NDArray[np.intp]:

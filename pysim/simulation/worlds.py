@@ -28,7 +28,7 @@ from pysim.simulation.contact_report import pair_sums, reported_points
 from pysim.simulation.loading import Scene, compile_scene, load_model_scene, load_scene
 from pysim.simulation.scene_warnings import warn_of_scene, with_settings
 from pysim.simulation.signal_runs import signals_of_states
-from pysim.simulation.world_parameters import WorldParameters
+from pysim.simulation.world_parameters import WorldParameters, check_alike
 from pysim.simulation.world_records import Status, WorldRecords, quaternion_fault
 
 if TYPE_CHECKING:
@@ -52,8 +52,9 @@ class Worlds:
     """Worlds of one scene, stepped by hand. `len(worlds)` is their number.
 
     Args:
-        scene: a scene, or the path of one, or of a URDF or MJCF.
-        n: number of worlds; without it there is one, whose arrays have no axis of worlds.
+        scene: a scene, or the path of one, or of a URDF or MJCF; or a list of scenes that differ in numbers of
+            `parameters` and in their starts alone, one for each world.
+        n: number of worlds; without it, and without a list, there is one, whose arrays have no axis of worlds.
         threads: that share the worlds in a call; 0 for all processors.
         seed: of random numbers; that of the scene by default.
         numbers: (n,) of the worlds, by which their random numbers differ; 0 … n − 1 by default.
@@ -61,11 +62,12 @@ class Worlds:
 
     Raises:
         SimulationError: the scene's scheme adapts its steps or runs in Python, or an argument does not suit it.
+        ModelError: the models of scenes differ in structure.
     """
 
     def __init__(
         self,
-        scene: Scene | str | PathLike[str],
+        scene: Scene | str | PathLike[str] | Sequence[Scene],
         n: int | None = None,
         *,
         threads: int = 1,
@@ -73,7 +75,11 @@ class Worlds:
         numbers: Sequence[int] | None = None,
         observe: Sequence[str] = (),
     ) -> None:
-        own, controls = with_controls(_loaded(scene))
+        scenes = list(scene) if isinstance(scene, (list, tuple)) else []
+        if scenes and n is not None:
+            raise SimulationError("n", "is the number of scenes; leave it out")
+        n = len(scenes) if scenes else n
+        own, controls = with_controls(_loaded(scenes[0] if scenes else scene))
         if seed is not None:
             own = _with_seed(own, seed)
         self._one, count = n is None, 1 if n is None else int(n)
@@ -85,11 +91,18 @@ class Worlds:
         warn_of_scene(own)
         self._scene, self._threads = own, threads
         self._records = WorldRecords(own, count, selection)
-        state = own.state
-        self._begin(None, *(np.tile(x, (count, 1)) for x in (state.q, state.v, state.loop_q)))
+        states = [other.state for other in scenes] or [own.state] * count
+        self._start = State(
+            *(np.array([getattr(s, x) for s in states]) for x in ("q", "v", "loop_q"))
+        )
+        self._is_uniform = not scenes  # all worlds begin at one start
+        self._begin(None, self._start.q, self._start.v, self._start.loop_q)
         self._template = self._records.engine.save(np.zeros(1, np.int32))
         self.inputs = Inputs(self._records, controls, self._one)
         self.parameters = self._records.parameters = WorldParameters(self._records, self._one)
+        if scenes:
+            check_alike([own, *scenes[1:]])
+            self.parameters.adopt([own, *(with_controls(other)[0] for other in scenes[1:])])
         self.signals = Signals(self, tuple(observe))
         self._warned = np.zeros(count, bool)  # worlds whose loss was warned of
         self._reasons: dict[int, str] = {}  # of worlds to which impossible states were written
@@ -276,7 +289,7 @@ class Worlds:
             records.engine.see_worlds(worlds)
             records.episode[worlds] = episodes
         else:
-            starts = self._starts(q, v, len(worlds))
+            starts = self._starts(q, v, worlds)
             records.episode[worlds] = episodes
             self._begin(worlds, *starts)
         for place, value in commands.items():
@@ -288,25 +301,27 @@ class Worlds:
     def _begins_alike(self) -> bool:
         """Whether the records of worlds that begin at the scene's start are equal."""
         signals = self._scene.signals
+        if not self._is_uniform:
+            return False
         return signals is None or (signals.noise is None and not self.parameters.are_varied)
 
     def _begin(self, selection: Selection, q: Array, v: Array, loop_q: Array) -> None:
         self._records.begin(selection, 0.0, q, v, loop_q, self._threads)
 
     def _starts(
-        self, q: ArrayLike | None, v: ArrayLike | None, count: int
+        self, q: ArrayLike | None, v: ArrayLike | None, worlds: NDArray[np.int32]
     ) -> tuple[Array, Array, Array]:
-        """Return the starts (count, …) of worlds, with loops closed near them."""
-        model, start = self._scene.model, self._scene.state
-        own_v = start.v if q is None else np.zeros(model.nv)
+        """Return the starts (k, …) of worlds, with loops closed near them."""
+        model, start = self._scene.model, self._start
+        own_v = start.v[worlds] if q is None else np.zeros(model.nv)
         found = [
-            _rows(given, own, count, name, size)
+            _rows(given, own, len(worlds), name, size)
             for given, own, name, size in (
-                (q, start.q, "q", model.nq),
+                (q, start.q[worlds], "q", model.nq),
                 (v, own_v, "v", model.nv),
             )
         ]
-        loop_q = np.tile(start.loop_q, (count, 1))
+        loop_q = start.loop_q[worlds]
         if not model.rows:
             for k, row in enumerate(found[0]):
                 if (fault := quaternion_fault(model, row)) is not None:
@@ -422,6 +437,7 @@ class Worlds:
             self._records.numbers,
             self.signals.observed,
             self.save(),
+            None if self._is_uniform else self._start,
         )
 
     # ------------------------------------------------------------------------------------------------ lost worlds
@@ -686,10 +702,13 @@ def _restored(
     numbers: NDArray[np.intp],
     observe: tuple[str, ...],
     saved: bytes,
+    start: State | None = None,
 ) -> Worlds:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PysimWarning)
         worlds = Worlds(scene, n, threads=threads, numbers=numbers.tolist(), observe=observe)
+    if start is not None:
+        worlds._start, worlds._is_uniform = start, False  # noqa: SLF001
     worlds.load(saved)
     return worlds
 

@@ -112,6 +112,46 @@ def go1(folder: Path, rounds: int) -> None:
         print_line(f"Go1, targets ± {amplitude:4} rad: {us['pysim']:.2f} µs a step; {peer}")
 
 
+def differing(folder: Path, rounds: int) -> None:
+    """Print what it costs that masses, friction and gains of Go1 differ from world to world, and to draw them anew."""
+    path = folder / "held_go1.xml"
+    worlds = [pysim.Worlds(path, GO1_WORLDS) for _ in range(2)]
+    parameters, rng = worlds[1].parameters, np.random.default_rng(0)
+    paths = [
+        name
+        for name in parameters
+        if name.endswith(("mass", "gain")) or (name.endswith("friction") and "materials" in name)
+    ]
+    drawn = {}
+    for name in paths:
+        own = parameters[name]
+        own *= rng.uniform(0.9, 1.1, (GO1_WORLDS, *[1] * (own.ndim - 1)))
+        drawn[name] = own.copy()
+    times: list[list[float]] = [[], []]
+    for held in worlds:
+        held.reset(keyframe="home")
+        held.step(seconds=0.2)
+    for _ in range(rounds):
+        for held, spent in zip(worlds, times, strict=True):
+            begin = time.process_time()
+            held.step(seconds=0.2)
+            spent.append(time.process_time() - begin)
+    equal, differ = (1e6 * median(spent) / (GO1_WORLDS * 50) for spent in times)
+    print_line(
+        f"Go1, equal and with {len(paths)} numbers of their own: {equal:.2f}, {differ:.2f} µs a step"
+    )
+    few = np.arange(0, GO1_WORLDS, 100)
+
+    def draw() -> None:
+        for name in paths:
+            parameters[name][few] = drawn[name][rng.permutation(GO1_WORLDS)[: len(few)]]
+        worlds[1].step(steps=0)
+
+    print_line(
+        f"drawing them anew                           {typical(draw, 21) / len(few):8.2f} µs a world"
+    )
+
+
 def main() -> None:
     """Print the table."""
     warnings.simplefilter("ignore")
@@ -123,6 +163,7 @@ def main() -> None:
     print_line(f"{_engine.isa()}, one thread")
     overheads()
     go1(given.folder, given.rounds)
+    differing(given.folder, given.rounds)
 
 
 if __name__ == "__main__":

@@ -457,3 +457,31 @@ def test_a_field_that_python_computes_with_is_rejected(tmp_path: Path) -> None:
     with pytest.raises(SimulationError, match=r"load scenes with pysim\.load_scenes"):
         worlds.step()
     worlds.step()
+
+
+def test_scenes_alike_in_structure_are_worlds(crate: Path, rng: np.random.Generator) -> None:
+    given = {
+        "body.crate.mass": rng.uniform(1, 4, 11),
+        "joint.elbow.friction": rng.uniform(0.01, 0.1, 11),
+        "materials.wood.friction": rng.uniform(0.2, 0.9, 11),
+        "joint.elbow.start": rng.uniform(0.1, 0.4, 11),
+    }
+    scenes = pysim.load_scenes(crate, given)
+
+    worlds = pysim.Worlds(scenes)
+
+    np.testing.assert_array_equal(worlds.parameters["body.crate.mass"], given["body.crate.mass"])
+    worlds.step(steps=100)
+    for k in (0, 7, 10):
+        alone = pysim.Worlds(scenes[k])
+        alone.step(steps=100)
+        np.testing.assert_allclose(worlds.q[k], alone.q, rtol=1e-10, atol=1e-11)
+    again = pickle.loads(pickle.dumps(worlds))
+    again.reset(where=[3])
+    np.testing.assert_array_equal(again.q[3], scenes[3].state.q)
+
+
+def test_scenes_that_differ_in_other_numbers_are_rejected(crate: Path) -> None:
+    scenes = [pysim.load_scene(crate), pysim.load_scene(crate, {"joint.elbow.axis": [1, 0, 0]})]
+    with pytest.raises(SimulationError, match=r"scene\[1\]: differs from scene\[0\] in"):
+        pysim.Worlds(scenes)
