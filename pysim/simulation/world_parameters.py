@@ -105,6 +105,10 @@ class WorldParameters(Mapping[str, Any]):
         self._allowed: dict[str, tuple[Array, Array]] = {}  # ranges of fields that were checked
         self._places = np.zeros(0, np.int64)
         self._numbers = np.zeros((records.count, 0))
+        self._given: tuple[Array | None, float] = (
+            None,
+            0.0,
+        )  # numbers and reach that the engine has
 
     def __getitem__(self, path: str) -> Array:
         values = self._array(path)
@@ -212,12 +216,13 @@ class WorldParameters(Mapping[str, Any]):
         if found:
             columns = self._columns(np.concatenate([own.places for own in found]))
             self._numbers[worlds[:, None], columns] = np.hstack([own.values for own in found])
-        self._records.engine.set_varied(
-            self._places,
-            self._numbers,
-            self._scene.has_joint_forces(self._places),
-            self._scene.reach,
-        )
+        given = (self._numbers, self._scene.reach)
+        if (
+            given[0] is not self._given[0] or given[1] != self._given[1]
+        ):  # the engine reads it in every call
+            forces = self._scene.has_joint_forces(self._places)
+            self._records.engine.set_varied(self._places, self._numbers, forces, self._scene.reach)
+            self._given = given
         for name in written:
             self._seen[name][worlds] = values[name]
         new = worlds[(self._records.steps[worlds] == 0) & (self._records.t[worlds] == 0)]

@@ -115,37 +115,44 @@ def go1(folder: Path, rounds: int) -> None:
 def differing(folder: Path, rounds: int) -> None:
     """Print what it costs that masses, friction and gains of Go1 differ from world to world, and to draw them anew."""
     path = folder / "held_go1.xml"
-    worlds = [pysim.Worlds(path, GO1_WORLDS) for _ in range(2)]
+    worlds = [pysim.Worlds(path, MANY) for _ in range(2)]
     parameters, rng = worlds[1].parameters, np.random.default_rng(0)
-    paths = [
-        name
-        for name in parameters
-        if name.endswith(("mass", "gain")) or (name.endswith("friction") and "materials" in name)
-    ]
     drawn = {}
-    for name in paths:
-        own = parameters[name]
-        own *= rng.uniform(0.9, 1.1, (GO1_WORLDS, *[1] * (own.ndim - 1)))
-        drawn[name] = own.copy()
+    for name in parameters:
+        is_surface = name.endswith("friction") and "materials" in name
+        if not (is_surface or name.endswith(("mass", "gain"))):
+            continue
+        factors = rng.uniform(0.9, 1.1, MANY)
+        alike = [name, name.replace(".gain", ".bias")]  # of a servo
+        for path_of_number in dict.fromkeys(alike):
+            own = parameters[path_of_number]
+            own *= factors.reshape(MANY, *[1] * (own.ndim - 1))
+            drawn[path_of_number] = own.copy()
     times: list[list[float]] = [[], []]
     for held in worlds:
         held.reset(keyframe="home")
-        held.step(seconds=0.2)
+        held.step(seconds=10 * CALL)
+    home = worlds[0].inputs["ctrl"].copy()
     for _ in range(rounds):
+        targets = home + rng.uniform(
+            -0.05, 0.05, home.shape
+        )  # [rad]: also equal worlds move in ways of their own
         for held, spent in zip(worlds, times, strict=True):
+            held.inputs["ctrl"][:] = targets
             begin = time.process_time()
-            held.step(seconds=0.2)
+            held.step(seconds=CALL)
             spent.append(time.process_time() - begin)
-    equal, differ = (1e6 * median(spent) / (GO1_WORLDS * 50) for spent in times)
+    equal, differ = (1e6 * median(spent) / (MANY * round(CALL / STEP)) for spent in times)
     print_line(
-        f"Go1, equal and with {len(paths)} numbers of their own: {equal:.2f}, {differ:.2f} µs a step"
+        f"Go1, equal and with {len(drawn)} numbers of their own: {equal:.2f}, {differ:.2f} µs a step"
     )
-    few = np.arange(0, GO1_WORLDS, 100)
+    few = np.arange(0, MANY, 100)
 
     def draw() -> None:
-        for name in paths:
-            parameters[name][few] = drawn[name][rng.permutation(GO1_WORLDS)[: len(few)]]
-        worlds[1].step(steps=0)
+        others = rng.integers(0, MANY, len(few))
+        for name, own in drawn.items():
+            parameters[name][few] = own[others]
+        parameters.accept()
 
     print_line(
         f"drawing them anew                           {typical(draw, 21) / len(few):8.2f} µs a world"
