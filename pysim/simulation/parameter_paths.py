@@ -13,6 +13,7 @@ import numpy as np
 
 from pysim.errors import SceneError, SimulationError, did_you_mean
 from pysim.inertia.parameters import centers, central_inertia
+from pysim.integrators import find_integrator
 from pysim.scene.toml.overrides import path_words
 from pysim.simulation.probed_numbers import (
     ELEMENTS,
@@ -120,6 +121,7 @@ class ParameterPaths:
         self._bodies = {body.name: k for k, body in enumerate(spec.bodies)}
         self._joints = {joint.name: k for k, joint in enumerate(scene.model.joints)}
         self._materials = {} if spec.contacts is None else dict(spec.contacts.materials)
+        self._solves_contacts = find_integrator(scene.settings.integrator).contacts
         self._found: dict[str, Parameter] = {}
 
     def __iter__(self) -> Iterator[str]:
@@ -139,7 +141,7 @@ class ParameterPaths:
                     found = element_field(self._scene.spec, kind, name, key)
                     if found is not None and np.isfinite(found[0]).all():
                         yield _path(kind, name, key)
-        for name, surface in self._materials.items():
+        for name, surface in self._materials.items() if self._solves_contacts else ():
             for key, fields in _SURFACE.items():
                 if "." not in key and getattr(surface, fields[0]) is not None:
                     yield _path("materials", name, key)
@@ -319,6 +321,10 @@ class ParameterPaths:
         contacts = self._scene.spec.model.contacts
         if contacts is None or self._scene.contacts is None:
             raise SimulationError(where, "the scene has no contacts; leave it out")
+        if not self._solves_contacts:
+            scheme = self._scene.settings.integrator
+            problem = f"surfaces are the same in all worlds under {scheme!r}"
+            raise SimulationError(where, f'{problem}; take integrator = "convex"')
         part: Any
         if kind == "materials":
             full = prefix + rest[0] if prefix + rest[0] in self._materials else rest[0]

@@ -485,3 +485,10 @@ def test_scenes_that_differ_in_other_numbers_are_rejected(crate: Path) -> None:
     scenes = [pysim.load_scene(crate), pysim.load_scene(crate, {"joint.elbow.axis": [1, 0, 0]})]
     with pytest.raises(SimulationError, match=r"scene\[1\]: differs from scene\[0\] in"):
         pysim.Worlds(scenes)
+
+
+def test_surfaces_are_numbers_of_convex_steps_alone(crate: Path) -> None:
+    worlds = pysim.Worlds(pysim.load_scene(crate, {"simulation.integrator": "rk4"}), 2)
+    with pytest.raises(SimulationError, match='take integrator = "convex"'):
+        worlds.parameters["materials.wood.friction"]
+    assert not any(path.startswith("materials") for path in worlds.parameters)
