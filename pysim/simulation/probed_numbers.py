@@ -77,7 +77,7 @@ class ProbedNumbers:
         self._find()
 
     def changed(self, fields: Mapping[str, Array]) -> list[Changed]:
-        """Return the numbers that follow from the values (k, size) of fields, by their names."""
+        """Return the numbers that follow from the values (k, size) of fields."""
         found: list[Changed] = []
         straight: list[tuple[_Law, Array]] = []
         for name, values in fields.items():

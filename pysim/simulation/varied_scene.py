@@ -190,7 +190,7 @@ class VariedScene:
 
         Args:
             carriers: moving bodies.
-            inertias: their numbers (k, carriers, 10), of which the first are m and mc.
+            inertias: their numbers (k, carriers, 10), m and mc first.
         """
         for n, carrier in enumerate(carriers):
             start = self._scene.model.bodies[carrier].theta
