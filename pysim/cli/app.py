@@ -464,6 +464,36 @@ def web(
 
 
 @app.command
+def gltf(
+    trajectory: Path,
+    /,
+    *,
+    output: Output = None,
+    fps: float = 30.0,
+    mesh_dir: Folders = (),
+    quiet: bool = False,
+) -> None:
+    """Export a trajectory as animated glTF, which Blender and other editors open.
+
+    Parameters
+    ----------
+    trajectory
+        Trajectory file (.h5).
+    output
+        File to write, .glb; otherwise the trajectory's name with .glb, here.
+    fps
+        Keyframes of a second of the run.
+    mesh_dir
+        Folder with the meshes of the bodies, where they are no longer at their place; may be repeated.
+    quiet
+        Print errors and warnings only.
+    """
+    from pysim.cli.show import write_gltf  # noqa: PLC0415
+
+    write_gltf(existing(trajectory), output, fps=fps, mesh_dirs=mesh_dir, quiet=quiet)
+
+
+@app.command
 def plot(
     *words: str,
     output: Output = None,

@@ -16,6 +16,7 @@ COMMANDS = (
     "elements",
     "export",
     "format",
+    "gltf",
     "identify",
     "joints",
     "learn",

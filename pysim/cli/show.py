@@ -264,7 +264,7 @@ def write_page(
     mesh_dirs: Sequence[Path] = (),
     quiet: bool = False,
 ) -> None:
-    """Write the web page of trajectory files, the first of which gives its name."""
+    """Write the web page of trajectory files; it has the first one's name."""
     from pysim.render.web_page import web  # noqa: PLC0415, heavy
 
     first, *others = [load_for_pictures(path) for path in paths]
@@ -272,6 +272,24 @@ def write_page(
     web(first, page, others=others, fps=fps, dark=dark, mesh_dirs=mesh_dirs)
     if not quiet:
         print_line(f"  page        {page}, {page.stat().st_size / 1e6:.1f} MB")
+
+
+def write_gltf(
+    path: Path,
+    output: Path | None,
+    *,
+    fps: float,
+    mesh_dirs: Sequence[Path] = (),
+    quiet: bool = False,
+) -> None:
+    """Write a trajectory file as animated glTF."""
+    from pysim.render.gltf import gltf  # noqa: PLC0415, heavy
+
+    target = gltf(
+        load_for_pictures(path), output or Path(path.stem + ".glb"), fps=fps, mesh_dirs=mesh_dirs
+    )
+    if not quiet:
+        print_line(f"  model       {target}, {target.stat().st_size / 1e6:.1f} MB")
 
 
 def make_movie(

@@ -7,6 +7,7 @@ PyVista, trimesh, imageio and matplotlib load when the first picture is drawn.
 
 from __future__ import annotations
 
+from pysim.render.gltf import gltf
 from pysim.render.movie import movie
 from pysim.render.options import RenderOptions
 from pysim.render.plot import plot
@@ -15,4 +16,4 @@ from pysim.render.still import still
 from pysim.render.view import view
 from pysim.render.web_page import show, web
 
-__all__ = ["RenderOptions", "movie", "plot", "pose", "show", "still", "view", "web"]
+__all__ = ["RenderOptions", "gltf", "movie", "plot", "pose", "show", "still", "view", "web"]

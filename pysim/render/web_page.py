@@ -95,18 +95,23 @@ def page_text(
         if len(run) == 0:
             problem = "has no rows to play; the run stopped before its first"
             raise TrajectoryError(run.source, problem)
-    if not 0 < fps <= 240:
-        raise PysimError("fps", f"must be between 0 and 240 [1/s], got {fps:g}")
+    check_fps(fps)
     viser = _viser()
-    times = _times(runs, fps)
+    times = frame_times(runs, fps)
     options = [render_options(run, mesh_dirs=list(mesh_dirs)) for run in runs]
-    with redirect_stdout(io.StringIO()):  # viser tells its address
+    with redirect_stdout(io.StringIO()):  # viser prints its address
         server = viser.ViserServer(host="127.0.0.1", port=0, verbose=False)
         try:
             text = _recorded(server, runs, options, times, dark=dark)
         finally:
             server.stop()
     return _with_title(text, runs)
+
+
+def check_fps(fps: float) -> None:
+    """Reject frames of a second that no screen shows."""
+    if not 0 < fps <= 240:
+        raise PysimError("fps", f"must be between 0 and 240 [1/s], got {fps:g}")
 
 
 class Page:
@@ -142,7 +147,7 @@ def _viser() -> Any:  # noqa: ANN401, a module
     return viser
 
 
-def _times(runs: Sequence[Trajectory], fps: float) -> Array:
+def frame_times(runs: Sequence[Trajectory], fps: float) -> Array:
     """Return the times [s] of the frames: those of the longest run, thinned where there are too many poses."""
     start = min(float(run.t[0]) for run in runs)
     end = max(float(run.t[-1]) for run in runs)
@@ -178,7 +183,7 @@ def _recorded(
             name = f"/run {number + 1}/{body + 1} {_plain(_name(run, body))}"
             own[body] = server.scene.add_frame(name, show_axes=False)
             for k, part in enumerate(parts):
-                server.scene.add_mesh_trimesh(f"{name}/{k}", _trimesh(part, color))
+                server.scene.add_mesh_trimesh(f"{name}/{k}", to_trimesh(part, color))
         handles.append(own)
         points.append(_reach(run, meshes))
     _place_camera(server, np.concatenate(points), stage)
@@ -227,7 +232,8 @@ def _poses(run: Trajectory, times: Array) -> tuple[Array, Array]:
     return rows[..., :3], rows[..., [6, 3, 4, 5]]
 
 
-def _trimesh(mesh: Mesh, color: str | None) -> Any:  # noqa: ANN401, trimesh loads when first used
+def to_trimesh(mesh: Mesh, color: str | None = None) -> Any:  # noqa: ANN401, trimesh loads when first used
+    """Return a body's mesh with at most 5000 triangles, in its colours or in one (`#rrggbb`)."""
     import trimesh
 
     share = max(0.0, 1 - MOST_TRIANGLES / max(mesh.n_cells, 1))
