@@ -197,7 +197,7 @@ def test_a_state_that_touches_its_stop_is_warned_of(tmp_path: Path) -> None:
         ({"period": 0.0}, "period: must be positive"),
     ],
 )
-def test_what_a_scene_does_not_have_is_rejected(
+def test_names_that_a_scene_does_not_have_are_rejected(
     tmp_path: Path, keys: dict[str, Any], text: str
 ) -> None:
     with pytest.raises(pysim.SimulationError, match=text):
