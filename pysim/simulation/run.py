@@ -22,6 +22,7 @@ from pysim.simulation.adaptive_steps import run_adaptive, stops
 from pysim.simulation.contact_checks import warn_of_long_steps, warn_of_sinking
 from pysim.simulation.energy_monitor import warn_of_imbalance
 from pysim.simulation.external_forces import ExternalForces
+from pysim.simulation.fast_turns import check_turns
 from pysim.simulation.fixed_events import run_with_fixed_steps
 from pysim.simulation.implicit_state import SolverState
 from pysim.simulation.interrupt import interrupts_held_back
@@ -164,6 +165,7 @@ def recorded_segments(
         rows = (stretch.t, stretch.q, stretch.v, stretch.loop_q, stretch.report, stretch.signals)
         recorder.add(*rows, stretch.external)
         guard.check(stretch)
+        check_turns(scene, stretch)
         last = float(stretch.t[-1]) if stretch.t.size else last
         event = stretch.event
         if event is not None:
