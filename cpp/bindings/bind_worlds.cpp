@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <memory>
 
 #include "bindings/contacts.hpp"
 #include "bindings/integrators.hpp"
@@ -132,6 +133,7 @@ class EngineWorlds {
                       (signals == nullptr ? 0 : signals->numbers()) == parts_.sizes.signals;
     if (!fits) throw std::invalid_argument("model must have as many coordinates and numbers of signals");
     model_ = &model;
+    schedule_keys_.clear();  // its shapes may be elsewhere
   }
 
   /// Lets worlds differ in the numbers at `places`, ascending, whose values (worlds, places) are read in
@@ -151,6 +153,7 @@ class EngineWorlds {
       throw std::invalid_argument("values must have shape (" + std::to_string(count_) + ", " +
                                   std::to_string(n) + "), got " + describe(values));
     }
+    schedule_keys_.clear();
     places_.assign(places.data(), places.data() + n);
     values_ = values;
     varied_ = {static_cast<int>(n), places_.data(), values_.data(), joint_forces};
@@ -482,10 +485,25 @@ class EngineWorlds {
     if (batch.varied != nullptr) {
       engine::run_varied(*model_, batch, is_convex_, threads);
     } else if (is_convex_) {
+      if (scheme_.accuracy == 0) batch.schedules = schedules();
       engine::run_contacts(&engine::ContactKernels::advance_worlds, *model_, batch, threads);
     } else {
       engine::run_batch<double>(&StateKernels<double>::advance_worlds, *model_, batch, threads);
     }
+  }
+
+  /// Memory of the pairs' schedules, none where it is large. Worlds that differ in numbers have none: these
+  /// may be written between calls.
+  engine::SavedSchedules schedules() {
+    constexpr std::ptrdiff_t most = std::ptrdiff_t{1} << 27;  // bytes
+    const std::ptrdiff_t stride =
+        engine::SavedSchedules::stride_of(contacts_->view(), model_->view<double>().bodies);
+    if (stride * count_ > most) return {};
+    if (schedule_keys_.empty()) {
+      schedule_keys_.assign(static_cast<std::size_t>(count_), 0);
+      schedules_.reset(new unsigned char[static_cast<std::size_t>(stride * count_)]);
+    }
+    return {schedules_.get(), schedule_keys_.data(), stride};
   }
 
   /// f(state, world) for the worlds of a call.
@@ -552,6 +570,8 @@ class EngineWorlds {
   std::vector<double> seen_q_, seen_v_, seen_t_;
   std::vector<stepping::WorldStop> stop_;
   std::vector<std::int64_t> goal_;
+  std::unique_ptr<unsigned char[]> schedules_;
+  std::vector<std::uint64_t> schedule_keys_;
   py::dict arrays_;
   std::vector<std::ptrdiff_t> places_;
   Reals values_ = Reals(0);

@@ -134,7 +134,10 @@ struct AdvanceConvexWorlds {
     stepping::System<S> system = {at.model, *batch.actuation, at.w, nullptr};
     system.loop_q = lanes.loop_q;
     system.signals = lanes.signals;
-    stepping::PairSchedule<S> schedule(contacts, at.model.bodies, system.workspace);
+    const stepping::PairSchedule<S> begin = load_schedule(
+        batch, at.first, pack, stepping::PairSchedule<S>(contacts, at.model.bodies, system.workspace));
+    stepping::PairSchedule<S> schedule =
+        begin;  // no other function has its address, so it may be in registers
     const stepping::ConvexRun<S> run = {contacts, own.passes, own.tolerance, schedule, own.work};
     const auto advance = [&](auto steps) {
       stepping::PackAdvance<S, decltype(steps)> loop(call, at.first, steps);
@@ -151,6 +154,7 @@ struct AdvanceConvexWorlds {
     }
     pack.save_all(lanes, call.worlds);
     save_contacts(batch, at.first, pack, state);
+    save_schedule(batch, at.first, pack, schedule);
   }
 
  private:
@@ -191,6 +195,32 @@ struct AdvanceConvexWorlds {
       state.live->add(i);
       simd::load_rows(numbers, report_numbers, row, state.report + report_numbers * i);
     }
+  }
+
+  template <class S>
+  PYSIM_NOINLINE static stepping::PairSchedule<S> load_schedule(const WorldBatch& batch,
+                                                                std::ptrdiff_t first,
+                                                                const PackOfWorlds<S>& pack,
+                                                                stepping::PairSchedule<S> schedule) {
+    const SavedSchedules& saved = batch.schedules;
+    if (saved.bytes == nullptr || saved.key[first] == 0) return schedule;
+    if (saved.key[first] == state_key<S>(batch.call.worlds, pack)) {
+      schedule.load(saved.bytes + first * saved.stride);
+    }
+    return schedule;
+  }
+
+  template <class S>
+  PYSIM_NOINLINE static void save_schedule(const WorldBatch& batch,
+                                           std::ptrdiff_t first,
+                                           const PackOfWorlds<S>& pack,
+                                           stepping::PairSchedule<S> schedule) {
+    const SavedSchedules& saved = batch.schedules;
+    if (saved.bytes == nullptr) return;
+    for (int k = 0; k < S::width; ++k) saved.key[first + k] = 0;
+    if (!schedule.is_complete()) return;
+    schedule.save(saved.bytes + first * saved.stride);
+    saved.key[first] = state_key<S>(batch.call.worlds, pack);
   }
 
   template <class S>

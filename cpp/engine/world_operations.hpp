@@ -2,6 +2,7 @@
 #pragma once
 
 #include "engine/contact_kernels.hpp"
+#include "engine/saved_schedules.hpp"
 #include "stepping/advance.hpp"
 #include "stepping/world_advance.hpp"
 
@@ -13,6 +14,7 @@ struct WorldBatch : ContactBatch {
   double* report;  ///< (states, points, ContactReport::numbers) of the last step, with the impulses since the
                    ///< last row; in and out, null for none
   double* report_rows;                ///< (states, rows, points, ContactReport::numbers); null for none
+  SavedSchedules schedules;           ///< none where worlds differ in numbers
   const tree::VariedNumbers* varied;  ///< null where all worlds have the model's numbers
 };
 

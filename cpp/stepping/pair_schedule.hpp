@@ -16,6 +16,8 @@
 // through, or all are farther apart than their reach. Paths of steps in which something touches are those of
 // their velocities, paths of the others those of the bounds. Pairs of one tree move relative to its root, so
 // that a robot's flight does not count for its own links.
+//
+// A schedule can be kept from call to call, see engine/saved_schedules.hpp.
 #pragma once
 
 #include "stepping/contact_run.hpp"
@@ -31,6 +33,7 @@ class PairSchedule {
 
   PairSchedule(const Contacts<Parameter>& contacts, int bodies, tree::Workspace<S>& w)
       : contacts_(contacts),
+        bodies_(bodies),
         bound_(tree::take<S>(w, contacts.rates)),
         limit_(tree::take<S>(w, contacts.rates)),
         moved_(tree::take<S>(w, contacts.rates)),
@@ -50,13 +53,41 @@ class PairSchedule {
   /// Makes all pairs due.
   void restart() {
     tests_all_ = true;
-    left_ = 0;
+    left_ = age_ = 0;
+    all_worlds_ = simd::everywhere<S>();
+  }
+
+  /// Whether the next call may begin with this schedule: all worlds have made all steps since all pairs were
+  /// tested, which are few, for bounds of gaps get loose.
+  bool is_complete() const { return contacts_.bounded && !tests_all_ && age_ < oldest && none(!all_worlds_); }
+
+  /// Bytes that `save` writes.
+  std::ptrdiff_t bytes() const {
+    std::ptrdiff_t size = 0;
+    const_cast<PairSchedule*>(this)->visit([&](void*, std::ptrdiff_t count) { size += count; });
+    return size;
+  }
+
+  void save(unsigned char* to) const {
+    const_cast<PairSchedule*>(this)->visit([&](const void* part, std::ptrdiff_t count) {
+      __builtin_memcpy(to, part, static_cast<std::size_t>(count));
+      to += count;
+    });
+  }
+
+  void load(const unsigned char* from) {
+    visit([&](void* part, std::ptrdiff_t count) {
+      __builtin_memcpy(part, from, static_cast<std::size_t>(count));
+      from += count;
+    });
   }
 
   /// Takes the velocities (nv) of a step of length h at its start, and those it would have at its end without
   /// contacts. Returns how many pairs are due in some of these worlds.
   int begin_step(simd::Mask<S> worlds, const S* start, const S* v, S h) {
     worlds_ = worlds;
+    all_worlds_ &= worlds;
+    ++age_;
     start_ = start;
     due_count_ = 0;
     lists_pairs_ = false;
@@ -155,6 +186,7 @@ class PairSchedule {
 
  private:
   static constexpr int window = 8;          ///< steps for which rates are bounded
+  static constexpr int oldest = 200;        ///< steps of a schedule that the next call begins with
   static constexpr int steps_in_reach = 4;  ///< whose motion the reach of a pair contains
   static constexpr int steps_ahead = 2;     ///< before its gap can have closed, a pair is due
 
@@ -163,6 +195,37 @@ class PairSchedule {
     S length, step;  ///< at the begin of the window, and at most in a step of it
     S ahead, seen;   ///< with all steps that decide what is due in the window, and that at the last listing
   };
+
+  /// visit(part, bytes) for all that the next step depends on.
+  template <class Visit>
+  void visit(const Visit& visit) {
+    const auto part = [&](auto* array, std::ptrdiff_t count) {
+      visit(static_cast<void*>(array), count * static_cast<std::ptrdiff_t>(sizeof(*array)));
+    };
+    part(bound_, contacts_.rates);
+    part(limit_, contacts_.rates);
+    part(moved_, contacts_.rates);
+    part(change_, contacts_.rates);
+    part(own_ - 1, bodies_ + 1);
+    part(whole_ - 1, bodies_ + 1);
+    part(end_, contacts_.pairs);
+    part(repeats_, contacts_.pairs);
+    part(step_, contacts_.pairs);
+    part(watched_, contacts_.pairs);
+    part(&watched_count_, 1);
+    part(&left_, 1);
+    part(&elapsed_, 1);
+    part(&apart_, 1);
+    part(&next_, 1);
+    part(&age_, 1);
+    part(&tests_all_, 1);
+    part(&has_change_, 1);
+    part(&h_, 1);
+    part(&own_slack_, 1);
+    part(&whole_slack_, 1);
+    part(&own_limit_, 1);
+    part(&whole_limit_, 1);
+  }
 
   /// Size of a rate of velocities that `at` gives.
   template <class At>
@@ -353,7 +416,8 @@ class PairSchedule {
   }
 
   const Contacts<Parameter>& contacts_;
-  simd::Mask<S> worlds_ = simd::nowhere<S>();
+  const int bodies_;
+  simd::Mask<S> worlds_ = simd::nowhere<S>(), all_worlds_ = simd::everywhere<S>();
   const S* start_ = nullptr;     ///< [nv] velocities where the step starts
   S *bound_, *limit_, *moved_;   ///< [rates] most in a step, most of |v| or |v|², and sums over past steps
   S* change_;                    ///< [rates] in the last step
@@ -364,6 +428,7 @@ class PairSchedule {
   int watched_count_ = 0, due_count_ = 0;
   int left_ = 0, elapsed_ = 0;  ///< steps of the window
   int apart_ = 0;               ///< those of them that have passed without contacts
+  int age_ = 0;                 ///< steps since all pairs were tested
   int next_ = 0;                ///< the first step at which some pair is due
   bool tests_all_ = true, lists_pairs_ = false, has_change_ = false;
   S h_, own_slack_, whole_slack_, own_limit_, whole_limit_;

@@ -164,3 +164,51 @@ def test_a_robots_own_links_are_tested_in_time(tmp_path: Path, rng: np.random.Ge
     assert whole[2] > 10
     np.testing.assert_array_equal(whole[0], apart[0])
     np.testing.assert_array_equal(whole[1], apart[1])
+
+
+def moving_anymals(folder: Path, rng: np.random.Generator) -> tuple[pysim.Scene, pysim.Worlds]:
+    """Eleven worlds, a pack and worlds alone, whose links meet each other and the ground."""
+    setup, _ = case("anymal_stand")
+    scene = anymal(folder, setup | {"kp": 0.0, "kd": 0.0}, 0.8)
+    worlds = pysim.Worlds(scene, 11)
+    worlds.v[:, 3:] += 8 * rng.normal(size=worlds.v[:, 3:].shape)
+    return scene, worlds
+
+
+def without_schedules(scene: pysim.Scene, worlds: pysim.Worlds) -> pysim.Worlds:
+    """Other worlds in the same states."""
+    other = pysim.Worlds(scene, len(worlds))
+    other.load(worlds.save())
+    return other
+
+
+def test_a_schedule_kept_between_calls_changes_no_bit(
+    tmp_path: Path, rng: np.random.Generator
+) -> None:
+    scene, worlds = moving_anymals(tmp_path, rng)
+    whole = without_schedules(scene, worlds)
+    for _ in range(80):
+        worlds.step(steps=5)
+    whole.step(steps=400)
+    np.testing.assert_array_equal(worlds.q, whole.q)
+    np.testing.assert_array_equal(worlds.v, whole.v)
+
+
+def test_a_schedule_is_not_taken_by_another_state(tmp_path: Path, rng: np.random.Generator) -> None:
+    """States are written, reset and copied from other worlds, and some worlds are stepped alone."""
+    scene, worlds = moving_anymals(tmp_path, rng)
+    for k in range(40):
+        worlds.step(steps=5, where=np.arange(11) != 4 if k % 7 == 3 else None)
+        if k % 3 == 0:
+            worlds.q[k % 11, 2] += 0.02 * rng.normal()
+        if k % 4 == 1:
+            worlds.reset(k % 11)
+        if k % 5 == 2:
+            worlds.v[:, 6:] *= -1.0
+        if k % 6 == 4:
+            worlds.copy(k % 11, [(k + 3) % 11])
+        other = without_schedules(scene, worlds)
+        for own in (worlds, other):
+            own.step(steps=3)
+        np.testing.assert_array_equal(worlds.q, other.q)
+        np.testing.assert_array_equal(worlds.v, other.v)

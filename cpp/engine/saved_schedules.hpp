@@ -1,0 +1,61 @@
+// Schedules of pairs that packs of worlds keep from call to call, so that a call begins as its last one
+// ended.
+//
+// A schedule belongs to the states with which the last call ended. Its key is a hash of the numbers and bits
+// of these worlds: their q, v and touching points. Whatever changes a state between two calls, the schedule
+// of another key is not taken, and all pairs are tested. Results do not depend on it, see
+// stepping/pair_schedule.hpp.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+
+#include "stepping/pair_schedule.hpp"
+#include "stepping/world_record.hpp"
+
+namespace pysim::engine {
+
+/// Memory of the schedules; the pack whose first state is k has key[k], and its bytes from k · stride on.
+struct SavedSchedules {
+  unsigned char* bytes = nullptr;  ///< null to keep none
+  std::uint64_t* key = nullptr;    ///< (states) 0 for none
+  std::ptrdiff_t stride = 0;
+
+  /// Bytes a world, enough for packs of any width.
+  template <class Real>
+  static std::ptrdiff_t stride_of(const stepping::Contacts<Real>& contacts, int bodies) {
+    const std::ptrdiff_t packs = 4 * contacts.rates + 8 * (bodies + 1) + contacts.pairs + 5;
+    const std::ptrdiff_t flags = contacts.pairs + 2, steps = 2 * contacts.pairs + 6;
+    return static_cast<std::ptrdiff_t>(sizeof(double)) * packs + flags +
+           static_cast<std::ptrdiff_t>(sizeof(int)) * steps;
+  }
+};
+
+/// Hash of the states of a pack, never 0.
+template <class S, class Pack>
+std::uint64_t state_key(const stepping::WorldArrays& parts, const Pack& pack) {
+  std::uint64_t hash = sizeof(S);
+  const auto mix = [&](std::uint64_t bits) {
+    hash = (hash ^ bits) * 0x9e3779b97f4a7c15U;
+    hash ^= hash >> 29U;
+  };
+  const auto mix_all = [&](const double* numbers, std::ptrdiff_t count) {
+    for (std::ptrdiff_t i = 0; i < count; ++i) {
+      std::uint64_t bits;
+      std::memcpy(&bits, numbers + i, sizeof(bits));
+      mix(bits);
+    }
+  };
+  using Entry = stepping::TouchingPoint;
+  const auto& n = parts.sizes;
+  for (int k = 0; k < S::width; ++k) {
+    const std::ptrdiff_t world = pack.world(k);
+    mix(static_cast<std::uint64_t>(world));
+    mix_all(parts.q + world * n.q, n.q);
+    mix_all(parts.v + world * n.v, n.v);
+    mix_all(parts.contacts + world * n.points * Entry::numbers, parts.touching[world] * Entry::numbers);
+  }
+  return hash == 0 ? 1 : hash;
+}
+
+}  // namespace pysim::engine
