@@ -137,7 +137,7 @@ struct ContactReport {
 };
 
 /// Residual of impulses at which Newton's method ends, relative to the largest impulse of a step.
-constexpr double solver_tolerance = 1e-11;
+constexpr double solver_tolerance = 1e-8;
 
 /// What a call reads and writes beside q and v.
 template <class Real>

@@ -165,6 +165,7 @@ class ConvexStep {
         start_(take<Motion<S>>(w, model_.bodies)),
         twist_(take<Motion<S>>(w, model_.bodies)),
         momentum_(take<Force<S>>(w, model_.bodies)),
+        pushed_(take<Pushed>(w, model_.bodies)),
         centre_(take<Vec3<S>>(w, run.contacts.balls)),
         apart_(take<Mask<S>>(w, run.contacts.points)),
         w_(w) {}
@@ -284,11 +285,18 @@ class ConvexStep {
   static Vec3<S> centre(const spatial::Inertia<S>& M) { return (all<S>(1) / M.m) * M.mc; }
 
  private:
+  static constexpr Real most_cancelling = Real(1e4);  ///< Σ |γ| / |Σ γ| on a single body
   static constexpr int many_pairs =
       8;  ///< to be tested in one step, by centres of balls that are placed first
 
   /// Room for the tree's coordinates, or the user's where they are the same.
   S* full(S* reduced, int numbers) { return model_.mimic ? take<S>(w_, numbers) : reduced; }
+
+  /// Sum of the impulses on a body, and of their sizes.
+  struct Pushed {
+    Vec3<S> sum;
+    S sizes;
+  };
 
   bool is_free(const tree::Joint& joint) const { return joint.shape == tree::Shape::free; }
 
@@ -827,8 +835,12 @@ class ConvexStep {
         store(load3(at) + (R * fma(h_, carried, c) - spatial::rotation(after) * c), at);
         const Force<S>& p = momentum_[b];
         const Vec3<S> spin = inverse(translate(-c, M).I) * transpose_times(step, p.t);
-        store((all<S>(1) / M.m) * transpose_times(step, p.f) - cross(spin, c), to);
-        store(spin, to + 3);
+        const Vec3<S> carried_on = (all<S>(1) / M.m) * transpose_times(step, p.f) - cross(spin, c);
+        // What is left of impulses that cancel is their residual, not the momentum of a light body.
+        const Vec3<S>& sum = pushed_[b].sum;
+        const auto cancels = pushed_[b].sizes > all<S>(most_cancelling) * sqrt(dot(sum, sum));
+        store(collision::select(cancels, transpose_times(step, linear), carried_on), to);
+        store(collision::select(cancels, omega, spin), to + 3);
       }
       store(after, at + 3);
     }
@@ -836,6 +848,7 @@ class ConvexStep {
 
   /// Adds what contacts gave to P and L of single bodies, on the axes of the start.
   void add_impulses() {
+    for (int b = 0; b < model_.bodies; ++b) pushed_[b] = {spatial::zero3<S>(), all<S>(0)};
     problem_.each_pair([&](int k, const ContactPair<Parameter>& pair) {
       for (int i = pair.first; i < pair.first + problem_.used[k]; ++i) {
         const auto& P = problem_.point[i];
@@ -856,6 +869,8 @@ class ConvexStep {
     if (!contacts_.single[b]) return;
     const Vec3<S> c = centre(dynamics::body_inertia<S>(model_, b));
     momentum_[b] = momentum_[b] + Force<S>{impulse, cross(p - c, impulse)};
+    pushed_[b].sum += impulse;
+    pushed_[b].sizes += sqrt(dot(impulse, impulse));
   }
 
   /// Clears what points of a pair remember and report, but for the impulse and for those of the problem.
@@ -982,6 +997,7 @@ class ConvexStep {
   S* shift_;                    ///< [nv] by which q₁ differs from q₀ ⊕ h v₁, on the axes of the start
   Motion<S>*start_, *twist_;    ///< [bodies] at v₀ and v*
   Force<S>* momentum_;          ///< [bodies] P and L of single bodies without contacts
+  Pushed* pushed_;              ///< [bodies] of single bodies
   Vec3<S>* centre_;             ///< [balls] in the world
   Mask<S>* apart_;              ///< [points]
   int due_ = 0, left_out_ = 0;  ///< pairs that are due, and those in reach that are not placed

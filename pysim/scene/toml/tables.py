@@ -398,7 +398,7 @@ class Simulation(Table, json_schema_extra=with_plugin_keys("integrator", INTEGRA
     solver_tolerance: Annotated[float, Field(gt=0, le=0.01)] | None = key(
         None,
         "",
-        "convex: residual of impulses at which the solver ends, over the largest impulse of a step; 1e-11 by default",
+        "convex: residual of impulses at which the solver ends, over the largest impulse of a step; 1e-8 by default",
     )
     accuracy: Positive | None = key(
         None,
