@@ -262,6 +262,10 @@ SYSTEMS = {
         viscous=0.3,
     ),
 }
+NETWORKS = {
+    "mlp",
+    "learned_policy",
+}  # sums and functions that tests/tracing/test_linear.py differentiates
 INVERSE_DYNAMICS = {"computed_torque", "gravity_compensation"}  # whose derivatives are left out
 READ_ALONE = {  # not by continuous forces, or nothing but what they read of others
     "acceleration", "imu", "force_torque", "noisy", "power", "energy", "relay", "delay", "up",
@@ -326,7 +330,7 @@ def test_every_element_of_the_library_is_among_them():
         for name, plugin in FORCES.registered.items()
         if plugin.__module__.startswith("pysim.") and depends_on_signals(name)
     }
-    assert own == {*SYSTEMS, *INVERSE_DYNAMICS, *READ_ALONE, *USED} - {"sensors"}
+    assert own == {*SYSTEMS, *INVERSE_DYNAMICS, *NETWORKS, *READ_ALONE, *USED} - {"sensors"}
 
 
 @pytest.mark.filterwarnings("ignore:.*the run gained:pysim.PysimWarning")  # by long steps

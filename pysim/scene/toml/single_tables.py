@@ -55,7 +55,7 @@ def read_toml_environment(
 def _read_table(path: Path, overrides: Mapping[str, object], name: str) -> tuple[Scene, Problems]:
     """Return a scene that has the values of one table, with its units and expressions."""
     source = read_with_includes(path)
-    used = (name, PARAMETERS)
+    used = (name, PARAMETERS) if name == ENVIRONMENT else (name,)
     own = {key: value for key, value in overrides.items() if key.split(".")[0] in used}
     source.overridden.update(apply_overrides(source.values, own))
     problems = Problems(source)
