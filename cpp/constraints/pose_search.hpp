@@ -63,7 +63,8 @@ class PoseDescent {
       evaluate();
       const auto gains = (E_ < cost) | returned;
       keep(active);
-      active &= !(largest_ <= all<S>(search_.tolerance)) & (E_ < all<S>(__builtin_inf()));
+      active &= E_ < all<S>(__builtin_inf());
+      active &= !(largest_ <= all<S>(search_.tolerance));
       if (k % patience == 0) {
         const S reached = search_.careful ? cost : E_;
         active &= reached < all<S>(search_.gain) * before;
