@@ -188,13 +188,16 @@ class EngineWorlds {
 
   void load(const char* bytes, std::size_t size, const Indices& worlds) {
     check(worlds, "worlds");
-    Reader reader{bytes, bytes + size, 0};
+    // All sizes are compared before the first number is written, so that worlds stay whole if one differs.
+    SizeCheck sizes{bytes, bytes + size};
+    for (py::ssize_t k = 0; k < worlds.size(); ++k) parts_.visit(sizes);
+    if (sizes.at != sizes.end)
+      throw std::invalid_argument("the records are of other worlds: they have other sizes");
+    Reader reader{bytes, 0};
     for (py::ssize_t k = 0; k < worlds.size(); ++k) {
       reader.world = worlds.data()[k];
       parts_.visit(reader);
     }
-    if (reader.at != reader.end)
-      throw std::invalid_argument("the records are of other worlds: they have other sizes");
   }
 
   /// Worlds whose t, q or v Python has written since the last call.
@@ -417,29 +420,52 @@ class EngineWorlds {
     }
   };
 
-  struct Reader {
+  /// Walks over saved records without writing them; fails where they end early or a list is too long.
+  struct SizeCheck {
     const char *at, *end;
-    std::ptrdiff_t world;
+    std::int64_t last = 0;  ///< the whole number before a list: its entries in use
 
     template <class Number>
-    void operator()(const char* name, Number* part, int numbers) {
-      take(name, part + world * numbers, static_cast<std::size_t>(numbers) * sizeof(Number));
+    void operator()(const char* name, const Number*, int numbers) {
+      const char* const from = skip(name, static_cast<std::size_t>(numbers) * sizeof(Number));
+      if (std::is_same_v<Number, std::int64_t> && numbers == 1) std::memcpy(&last, from, sizeof(last));
     }
 
-    void list(const char* name, double* part, int numbers, const std::int64_t* count, int an_entry) {
-      if (count[world] < 0 || count[world] * an_entry > numbers) fail(name);
-      take(name, part + world * numbers, static_cast<std::size_t>(count[world] * an_entry) * sizeof(double));
+    void list(const char* name, const double*, int numbers, const std::int64_t*, int an_entry) {
+      if (last < 0 || last > numbers / an_entry) fail(name);
+      skip(name, static_cast<std::size_t>(last * an_entry) * sizeof(double));
     }
 
-    void take(const char* name, void* to, std::size_t size) {
+    const char* skip(const char* name, std::size_t size) {
       if (static_cast<std::size_t>(end - at) < size) fail(name);
-      std::memcpy(to, at, size);
+      const char* const from = at;
       at += size;
+      return from;
     }
 
     [[noreturn]] static void fail(const char* name) {
       throw std::invalid_argument(std::string("the records are of other worlds: their part '") + name +
                                   "' has another size");
+    }
+  };
+
+  /// Reads records whose sizes `SizeCheck` has found right.
+  struct Reader {
+    const char* at;
+    std::ptrdiff_t world;
+
+    template <class Number>
+    void operator()(const char*, Number* part, int numbers) {
+      take(part + world * numbers, static_cast<std::size_t>(numbers) * sizeof(Number));
+    }
+
+    void list(const char*, double* part, int numbers, const std::int64_t* count, int an_entry) {
+      take(part + world * numbers, static_cast<std::size_t>(count[world] * an_entry) * sizeof(double));
+    }
+
+    void take(void* to, std::size_t size) {
+      std::memcpy(to, at, size);
+      at += size;
     }
   };
 

@@ -332,16 +332,32 @@ class WorldParameters(Mapping[str, Any]):
         numbers = np.hstack([self._values[name][worlds] for name in names])
         return len(header).to_bytes(8, "little") + header + numbers.tobytes()
 
+    def check(self, saved: bytes) -> None:
+        """Reject what `save` returned of a scene that has other parameters.
+
+        Raises:
+            SimulationError: a parameter is unknown here, or of another size.
+        """
+        for name, size in _sizes(saved).items():
+            own = len(self._paths.find(name).start)
+            if own != size:
+                raise SimulationError(f"saved: {name}", f"has {size} numbers, and {own} here")
+
     def load(self, saved: bytes, worlds: NDArray[np.int32]) -> None:
-        """Give worlds the numbers that `save` returned; all others are the scene's."""
+        """Give worlds the numbers that `save` returned and `check` allowed; all others are the scene's."""
         for name, values in self._values.items():
             values[worlds] = self._known[name].start
         if saved:
-            length = int.from_bytes(saved[:8], "little")
-            sizes = json.loads(saved[8 : 8 + length])
-            numbers = np.frombuffer(saved, float, offset=8 + length).reshape(len(worlds), -1)
+            begin = 8 + int.from_bytes(saved[:8], "little")
+            numbers = np.frombuffer(saved, float, offset=begin).reshape(len(worlds), -1)
             at = 0
-            for name, size in sizes.items():
+            for name, size in _sizes(saved).items():
                 self._array(name)[worlds] = numbers[:, at : at + size]
                 at += size
         self.accept()
+
+
+def _sizes(saved: bytes) -> dict[str, int]:
+    """Return how many numbers a world has of each parameter in what `WorldParameters.save` returned."""
+    length = int.from_bytes(saved[:8], "little")
+    return dict(json.loads(saved[8 : 8 + length])) if saved else {}

@@ -414,7 +414,7 @@ class WorldRecords:
         status = self.status[k]
         scene, state, t, step = self.scene_of(k), self._state(k), float(self.t[k]), self._step(k)
         if status == Status.WRITTEN:
-            problem = f"at t = {t:g} s {_impossible(scene.model, state)}"
+            problem = f"at t = {t:g} s {_impossible(scene.model, t, state)}"
             return SimulationError(str(scene.spec.path), problem)
         solver = SolverState(scene)
         solver.numbers[: self.scheme.shape[1]] = self.scheme[k]
@@ -440,8 +440,8 @@ class WorldRecords:
         return None if self.scene.signals is None else self.signals[k]
 
 
-def _impossible(model: Model, state: State) -> str:
-    """Describe why a state that was written cannot be one."""
+def _impossible(model: Model, t: float, state: State) -> str:
+    """Describe why a time or a state that was written cannot be one."""
     remedy = "write another state, and reset the world"
     for name, x, names in (
         ("q", state.q, model.coordinate_names),
@@ -450,6 +450,8 @@ def _impossible(model: Model, state: State) -> str:
         if not np.isfinite(x).all():
             k = int(np.flatnonzero(~np.isfinite(x))[0])
             return f"{name} was set to {x[k]} for {names[k]!r}; {remedy}"
+    if not np.isfinite(t):
+        return f"t was set to {t:g}; {remedy}"
     fault = quaternion_fault(model, state.q)
     if fault is not None:
         return f"q was set to {fault}; {remedy}"

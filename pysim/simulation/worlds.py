@@ -10,7 +10,9 @@ q, v, t and the inputs are arrays of the engine: what is written to them counts 
 
 from __future__ import annotations
 
+import math
 import warnings
+import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from os import PathLike
@@ -45,7 +47,11 @@ if TYPE_CHECKING:
 OPEN = 1e-6  # [m, rad] by which loops of a written state may be open
 WHOLE = 1e-6  # of a step: a span this close to a whole number of steps is that number
 FORMAT = b"pysim worlds 1\n"
-WITH_PARAMETERS = b"pysim worlds 2\n"  # which precede the records, after their size
+CHECKSUM = (
+    4  # bytes after FORMAT: CRC-32 of all that follows, which no damage of a file passes unseen
+)
+MOST = 2**31 - 1  # worlds, and steps of a call
+SIZE = 8  # bytes of each of the two numbers that follow: worlds, bytes of parameters
 
 
 class Worlds:
@@ -82,12 +88,13 @@ class Worlds:
         own, controls = with_controls(_loaded(scenes[0] if scenes else scene))
         if seed is not None:
             own = _with_seed(own, seed)
-        self._one, count = n is None, 1 if n is None else int(n)
-        if count < 1:
-            raise SimulationError("n", f"must be 1 or more, got {n}; leave it out for one world")
-        selection = np.arange(count) if numbers is None else np.asarray(numbers, np.intp)
+        self._one, count = n is None, 1 if n is None else _whole(n, "n", 1)
+        selection = np.arange(count) if numbers is None else np.asarray(numbers)
         if selection.shape != (count,):
             raise SimulationError("numbers", f"must have shape ({count},), got {selection.shape}")
+        if selection.dtype.kind not in "iu":
+            raise SimulationError("numbers", f"must be whole numbers, got {selection.dtype} ones")
+        selection = selection.astype(np.intp)
         warn_of_scene(own)
         self._scene, self._threads = own, threads
         self._records = WorldRecords(own, count, selection)
@@ -228,13 +235,12 @@ class Worlds:
 
     def _steps(self, seconds: float | None, steps: int | None) -> int:
         if seconds is None:
-            count = 1 if steps is None else int(steps)
-            if count < 0:
-                raise SimulationError("steps", f"must be 0 or more, got {steps}")
-            return count
+            return 1 if steps is None else _whole(steps, "steps", 0)
         if steps is not None:
             raise SimulationError("seconds", "and steps are two spans; give one of them")
         step = self._scene.settings.step
+        if not math.isfinite(seconds):
+            raise SimulationError("seconds", f"must be finite, got {seconds:g}")
         count = round(seconds / step)
         if not count * step >= 0 or abs(seconds - count * step) > WHOLE * step:
             nearest = max(count, 1) * step
@@ -360,7 +366,11 @@ class Worlds:
             target: numbers (k,) of worlds.
         """
         to = self._numbers(target, "target")
-        source_numbers = np.broadcast_to(self._numbers(source, "source"), to.shape)
+        source_numbers = self._numbers(source, "source")
+        if source_numbers.size not in (1, to.size):
+            problem = f"names {source_numbers.size} worlds for {to.size} targets"
+            raise SimulationError("source", f"{problem}; name as many, or one")
+        source_numbers = np.broadcast_to(source_numbers, to.shape)
         records, signals = self._records, self._scene.signals
         episodes = records.episode[to].copy()
         keys = None
@@ -390,34 +400,40 @@ class Worlds:
             raise SimulationError("save", f"{problem}; write it as a traced @controller")
         worlds = self._records.chosen(self._which(where))
         numbers = self.parameters.save(worlds)
-        count = len(worlds).to_bytes(8, "little")
-        header = FORMAT + count
-        if numbers:
-            header = WITH_PARAMETERS + count + len(numbers).to_bytes(8, "little") + numbers
-        return header + self._records.engine.save(worlds)
+        sizes = (len(worlds).to_bytes(SIZE, "little"), len(numbers).to_bytes(SIZE, "little"))
+        parts = (*sizes, numbers, self._records.engine.save(worlds))
+        return b"".join((FORMAT, _checksum(*parts), *parts))
 
     def load(self, saved: bytes, where: ArrayLike | None = None) -> None:
         """Overwrite worlds, all by default, by records that `save` returned from worlds of the same scene.
 
         Raises:
-            SimulationError: the records are of another number of worlds, or of other worlds.
+            SimulationError: the records are damaged, of another number of worlds, or of other worlds; then no
+                world has changed.
+            TypeError: `saved` is not bytes.
         """
+        given: Any = saved  # callers without types give other things
+        if not isinstance(given, bytes):
+            problem = f"saved must be bytes, got {type(given).__name__}"
+            raise TypeError(f"{problem}; give what Worlds.save returned")
         worlds = self._records.chosen(self._which(where))
-        if not saved.startswith((FORMAT, WITH_PARAMETERS)):
+        if not saved.startswith(FORMAT):
             raise SimulationError(
                 "saved", "is not what Worlds.save returns; save again with this version of pysim"
             )
-        count = int.from_bytes(saved[len(FORMAT) : len(FORMAT) + 8], "little")
+        begin = len(FORMAT) + CHECKSUM
+        if _checksum(memoryview(saved)[begin:]) != saved[len(FORMAT) : begin]:
+            raise SimulationError("saved", "is damaged: its checksum is another; take a whole copy")
+        count = int.from_bytes(saved[begin : begin + SIZE], "little")
         if count != len(worlds):
             problem = f"holds {count} worlds, and {len(worlds)} are to be loaded"
             raise SimulationError("saved", f"{problem}; choose as many by where")
-        begin, numbers = len(FORMAT) + 8, b""
-        if saved.startswith(WITH_PARAMETERS):
-            size = int.from_bytes(saved[begin : begin + 8], "little")
-            begin += 8 + size
-            numbers = saved[begin - size : begin]
+        size = int.from_bytes(saved[begin + SIZE : begin + 2 * SIZE], "little")
+        begin += 2 * SIZE
+        numbers = saved[begin : begin + size]
+        self.parameters.check(numbers)
         try:
-            self._records.engine.load(saved[begin:], worlds)
+            self._records.engine.load(saved[begin + size :], worlds)
         except ValueError as error:
             raise SimulationError(
                 "saved", f"{error}; load it into Worlds of the scene that it was saved from"
@@ -711,6 +727,23 @@ def _restored(
         worlds._start, worlds._is_uniform = start, False  # noqa: SLF001
     worlds.load(saved)
     return worlds
+
+
+def _whole(given: int, name: str, least: int) -> int:
+    """Return a whole number of at least `least`; numbers of another kind are no numbers of worlds or steps."""
+    if isinstance(given, (bool, np.bool_)) or not isinstance(given, (int, np.integer)):
+        raise SimulationError(name, f"must be a whole number, got {given!r}")
+    if not least <= given <= MOST:
+        raise SimulationError(name, f"must be from {least} to {MOST}, got {given}")
+    return int(given)
+
+
+def _checksum(*parts: bytes | memoryview) -> bytes:
+    """Return the CRC-32 of parts that follow one another."""
+    found = 0
+    for part in parts:
+        found = zlib.crc32(part, found)
+    return found.to_bytes(CHECKSUM, "little")
 
 
 def _with_seed(scene: Scene, seed: int) -> Scene:

@@ -313,6 +313,111 @@ def test_a_written_state_with_an_open_loop_is_lost(tmp_path: Path) -> None:
     assert worlds.lost.tolist() == [False, True]
 
 
+def test_a_time_that_is_not_finite_loses_its_world_with_a_reason(tmp_path: Path) -> None:
+    worlds = pysim.Worlds(load(tmp_path, BALL), 3)
+    worlds.t[1] = np.nan
+    worlds.t[2] = np.inf
+    with pytest.warns(PysimWarning, match="2 of 3 worlds are lost, world 1: .*t was set to nan"):
+        worlds.step()
+    assert "t was set to inf" in worlds.reason(2)
+
+
+@pytest.mark.parametrize("varied", [False, True])
+@pytest.mark.parametrize("damage", ["flipped", "truncated", "appended", "deleted"])
+def test_damaged_records_are_refused_and_change_no_world(
+    tmp_path: Path, damage: str, varied: bool
+) -> None:
+    scene = load(tmp_path, SERVO.replace("INTEGRATOR", "rk4").replace("PERIOD", ""))
+    worlds = pysim.Worlds(scene, 3)
+    if varied:
+        worlds.parameters["body.rod.mass"][:] = [0.9, 1.0, 1.1]
+    worlds.step(steps=20)
+    whole = worlds.save()
+    worlds.step(steps=5)
+    before = worlds.save()
+    rng = np.random.default_rng(5)
+    for at in rng.integers(0, len(whole), 100).tolist():
+        saved = bytearray(whole)
+        if damage == "flipped":
+            saved[at] ^= 1 << int(rng.integers(8))
+        elif damage == "truncated":
+            del saved[at:]
+        elif damage == "appended":
+            saved += bytes(1 + at % 9)
+        else:
+            del saved[at : at + 8]
+        with pytest.raises(SimulationError, match="saved"):
+            worlds.load(bytes(saved))
+        assert worlds.save() == before
+
+
+def test_records_with_parameters_of_another_scene_change_no_world(tmp_path: Path) -> None:
+    text = SERVO.replace("INTEGRATOR", "rk4").replace("PERIOD", "")
+    source = pysim.Worlds(load(tmp_path, text), 2)
+    source.parameters["body.rod.mass"][:] = [0.9, 1.1]
+    source.step(steps=10)
+    worlds = pysim.Worlds(load(tmp_path, text.replace('"rod"', '"stick"')), 2)
+    before = worlds.save()
+    with pytest.raises(SimulationError, match="nothing is named 'rod'; known: stick"):
+        worlds.load(source.save())
+    assert worlds.save() == before
+
+
+def test_records_of_larger_worlds_change_no_world(tmp_path: Path) -> None:
+    saved = pysim.Worlds(SCENES / "four_bar.toml", 2).save()
+    worlds = pysim.Worlds(load(tmp_path, BALL), 2)
+    worlds.step(steps=10)
+    before = worlds.save()
+    with pytest.raises(SimulationError, match="the records are of other worlds"):
+        worlds.load(saved)
+    assert worlds.save() == before
+    with pytest.raises(TypeError, match="saved must be bytes, got str; give what"):
+        worlds.load("records")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("given", "problem"),
+    [
+        ({"steps": 1.7}, "steps: must be a whole number, got 1.7"),
+        ({"steps": "3"}, "steps: must be a whole number, got '3'"),
+        ({"steps": True}, "steps: must be a whole number, got True"),
+        ({"steps": -1}, "steps: must be from 0 to 2147483647, got -1"),
+        ({"steps": 10**20}, "steps: must be from 0 to"),
+        ({"seconds": np.nan}, "seconds: must be finite, got nan"),
+        ({"seconds": np.inf}, "seconds: must be finite, got inf"),
+    ],
+)
+def test_a_step_of_a_span_that_is_not_whole_or_finite_is_refused(
+    tmp_path: Path, given: dict[str, float], problem: str
+) -> None:
+    worlds = pysim.Worlds(load(tmp_path, BALL), 2)
+    with pytest.raises(SimulationError, match=problem):
+        worlds.step(**given)  # type: ignore[arg-type]
+    assert worlds.t.tolist() == [0.0, 0.0]
+
+
+@pytest.mark.parametrize(
+    ("given", "problem"),
+    [
+        ({"n": 2.7}, "n: must be a whole number, got 2.7"),
+        ({"n": 0}, "n: must be from 1 to"),
+        ({"n": 10**12}, "n: must be from 1 to"),
+        ({"n": 2, "numbers": [0, 1.5]}, "numbers: must be whole numbers, got float64 ones"),
+        ({"n": 2, "numbers": [0, np.nan]}, "numbers: must be whole numbers"),
+    ],
+)
+def test_numbers_of_worlds_are_whole(tmp_path: Path, given: dict[str, float], problem: str) -> None:
+    with pytest.raises(SimulationError, match=problem):
+        pysim.Worlds(load(tmp_path, BALL), **given)  # type: ignore[arg-type]
+
+
+def test_as_many_sources_as_targets_are_copied_or_one(tmp_path: Path) -> None:
+    worlds = pysim.Worlds(load(tmp_path, BALL), 4)
+    for source in ([0, 1], []):
+        with pytest.raises(SimulationError, match=f"source: names {len(source)} worlds for 3 targ"):
+            worlds.copy(source, [1, 2, 3])
+
+
 def test_worlds_with_controllers_in_python_are_not_saved(tmp_path: Path) -> None:
     (tmp_path / "own.py").write_text(CALLED, "utf-8")
     text = SERVO.replace("INTEGRATOR", "rk4").replace("PERIOD", "")
