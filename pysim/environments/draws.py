@@ -55,7 +55,13 @@ class Draws:
 
     def values(self, key: ArrayLike, index: ArrayLike, use: int) -> Array:
         """Return values (worlds, numbers)."""
-        u = uniforms(key, index, use, len(self))
+        return self._at(uniforms(key, index, use, len(self)))
+
+    def quantiles(self, u: float) -> Array:
+        """Return the quantiles (1, numbers) of all distributions at u."""
+        return self._at(np.full((1, len(self)), u))
+
+    def _at(self, u: Array) -> Array:
         for column, own in zip(u.T, self._distributions, strict=True):
             column[:] = own.values(column) if isinstance(own, Distribution) else own
         return u

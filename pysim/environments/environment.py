@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import io
 import zlib
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 from zipfile import BadZipFile
@@ -20,6 +21,7 @@ import numpy as np
 
 from pysim.environments.draws import Draws, draws_by_name, uniforms
 from pysim.environments.observed import LAST_ACTION, Observed
+from pysim.environments.randomised import Randomised, accept_drawn
 from pysim.errors import SimulationError, did_you_mean
 from pysim.scene import read_environment
 from pysim.simulation.loading import load_scene
@@ -90,6 +92,7 @@ class Environment:
         self._threads = threads
         self._seed = scene.settings.seed if seed is None else seed
         self.worlds = Worlds(scene, n, threads=threads, seed=self._seed, numbers=numbers)
+        self._model = self.worlds.scene().model  # as in the scene, whatever worlds differ in
         self._numbers = np.arange(n) if numbers is None else np.asarray(numbers)
         tables = self._tables
         self._every = self._steps("environment.period", tables.period, scene.settings.step)
@@ -168,7 +171,7 @@ class Environment:
 
     def _keyframe_commands(self, name: str) -> Array:
         """Return the values of the action's input in a keyframe."""
-        frames = {frame.name: frame for frame in self.worlds.scene().model.spec.keyframes}
+        frames = {frame.name: frame for frame in self._model.spec.keyframes}
         if name not in frames:
             problem = f"there is no keyframe {name!r}{did_you_mean(name, frames)}"
             raise self._error(("action", "offset"), problem)
@@ -245,7 +248,7 @@ class Environment:
 
     def _read_changes(self) -> None:
         """Read what is drawn: commands, starts, pushes and numbers of the scene."""
-        tables, names = self._tables, self.worlds.scene().model.velocity_names
+        tables, names = self._tables, self._model.velocity_names
         inputs = self.worlds.inputs
         self._commands: list[tuple[str, Draws, int]] = []
         for k, command in enumerate(tables.command):
@@ -270,7 +273,7 @@ class Environment:
             )
             self._commands.append((command.input, Draws(drawn), every))
         start = tables.start
-        frames = [frame.name for frame in self.worlds.scene().model.spec.keyframes]
+        frames = [frame.name for frame in self._model.spec.keyframes]
         if start.keyframe is not None and start.keyframe not in frames:
             problem = (
                 f"there is no keyframe {start.keyframe!r}{did_you_mean(start.keyframe, frames)}"
@@ -286,6 +289,16 @@ class Environment:
                 self._periods(("push", k, "every"), push.every),
             )
             for k, push in enumerate(tables.push)
+        ]
+        self._randomised = [
+            Randomised(
+                own,
+                k,
+                self.worlds.parameters,
+                partial(self.where, "randomise", k),
+                0 if own.every is None else self._periods(("randomise", k, "every"), own.every),
+            )
+            for k, own in enumerate(tables.randomise)
         ]
 
     def _periods(self, keys: tuple[str | int, ...], span: float) -> int:
@@ -348,13 +361,19 @@ class Environment:
         self._key[chosen] = episode_key(
             world_key(self._seed, self._numbers[chosen]), self._episode[chosen]
         )
-        key = self._key[chosen]
+        key, first = self._key[chosen], self._episode[chosen] == 0
+        for randomised in self._randomised:  # before the reset, whose first outputs follow them
+            own = slice(None) if randomised.is_redrawn else first
+            if len(chosen[own]):
+                randomised.draw(worlds.parameters, chosen[own], key[own], 0)
+        if self._randomised:
+            accept_drawn(self._randomised, worlds.parameters)
         worlds.reset(where=chosen, keyframe=start.keyframe)
         places, drawn = self._displaced
         if places:
             dq = np.zeros((len(chosen), worlds.v.shape[1]))
             dq[:, places] = drawn.values(key, 0, START)
-            worlds.q[chosen] = worlds.scene().model.integrate(worlds.q[chosen], dq)
+            worlds.q[chosen] = self._model.integrate(worlds.q[chosen], dq)
         places, drawn = self._moved
         if places:
             worlds.v[np.ix_(chosen, np.array(places))] += drawn.values(key, 0, SPEEDS)
@@ -429,7 +448,7 @@ class Environment:
         return np.asarray(self.terms.sum(axis=1))
 
     def _change(self) -> NDArray[np.intp]:
-        """Draw the commands that are due anew, and push; return the worlds that this changes."""
+        """Draw what is due anew, and push; return the worlds that this changes."""
         worlds = self.worlds
         changed: list[NDArray[np.intp]] = [np.zeros(0, np.intp)]
         for number, (name, drawn, every) in enumerate(self._commands):
@@ -445,6 +464,14 @@ class Environment:
             if len(due):
                 values = drawn.values(self._key[due], self.steps[due], PUSHES + number)
                 worlds.v[np.ix_(due, np.array(places))] += values
+                changed.append(due)
+        for randomised in self._randomised:
+            if not randomised.every:
+                continue
+            due = np.flatnonzero(self.steps % randomised.every == 0)
+            if len(due):
+                randomised.draw(worlds.parameters, due, self._key[due], self.steps[due])
+                accept_drawn([randomised], worlds.parameters)
                 changed.append(due)
         return np.unique(np.concatenate(changed))
 

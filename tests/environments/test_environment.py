@@ -268,3 +268,115 @@ def test_a_damaged_save_is_refused() -> None:
 def test_a_scene_without_the_table_says_what_to_add() -> None:
     with pytest.raises(SceneError, match=re.escape("has no [environment] table; add one with")):
         Environment(SCENES.parent / "pendulum.toml", 2)
+
+
+RANDOMISED = """
+[[environment.randomise]]
+path = "body.pole.mass"
+scale = "uniform(0.5, 2)"
+[[environment.randomise]]
+path = "body.*.com"
+add = ["uniform(-0.1, 0.1)", 0, "uniform(0, 0.2)"]
+[[environment.randomise]]
+path = "gravity"
+value = [0, 0, "normal(-9.81, 0.1)"]
+at = "start"
+[[environment.randomise]]
+path = "body.cart.mass"
+value = "loguniform(1, 10)"
+every = "0.1 s"
+"""
+
+
+def test_numbers_are_drawn_at_resets_once_or_in_time(tmp_path: Path) -> None:
+    environment = Environment(with_table(tmp_path, TABLE + RANDOMISED), 50)
+    environment.reset(seed=SEED)
+    parameters = environment.worlds.parameters
+    names = ("body.pole.mass", "body.pole.com", "body.cart.com", "gravity", "body.cart.mass")
+    pole, com, other, gravity, cart = (parameters[name].copy() for name in names)
+    assert ((pole >= 0.05) & (pole <= 0.2)).all()
+    assert pole.std() > 0.02
+    assert np.abs(com[:, 0]).max() <= 0.1
+    assert ((com[:, 2] >= 0.5) & (com[:, 2] <= 0.7)).all()
+    assert (com[:, 1] == 0).all()
+    assert (com[:, 0] != other[:, 0]).all()
+    assert abs(gravity[:, 2].mean() + 9.81) < 0.1
+    assert ((cart >= 1) & (cart <= 10)).all()
+    for _ in range(5):
+        np.testing.assert_array_equal(parameters["body.cart.mass"], cart)
+        environment.step(np.zeros((50, 1)))
+    assert (parameters["body.cart.mass"] != cart).all()
+    environment.reset(where=[3])
+    assert np.flatnonzero(parameters["body.pole.mass"] != pole).tolist() == [3]
+    np.testing.assert_array_equal(parameters["gravity"], gravity)
+
+
+def test_a_drawn_number_is_that_of_worlds_stepped_by_hand(tmp_path: Path) -> None:
+    path = with_table(tmp_path, TABLE + RANDOMISED)
+    environment = Environment(path, 4)
+    environment.reset(seed=SEED)
+    by_hand = Worlds(path, 4)
+    for name in ("body.pole.mass", "body.pole.com", "body.cart.com", "gravity", "body.cart.mass"):
+        by_hand.parameters[name][:] = environment.worlds.parameters[name]
+    by_hand.q[:], by_hand.v[:] = environment.worlds.q, environment.worlds.v
+    for action in actions(environment, 4):
+        environment.step(action)
+        by_hand.inputs["push"][:] = environment.worlds.inputs["push"]
+        by_hand.step(seconds=0.02)
+    np.testing.assert_array_equal(environment.worlds.q, by_hand.q)
+
+
+def test_drawn_numbers_are_the_same_in_parts_of_a_batch_and_when_loaded(tmp_path: Path) -> None:
+    path = with_table(tmp_path, TABLE + RANDOMISED)
+    whole = Environment(path, 5, seed=SEED, threads=2)
+    whole.reset()
+    given = actions(whole, 12)
+    start = run(whole, given[:5])
+    whole.reset(where=[4])
+    saved = whole.save()
+    expected = run(whole, given[5:])
+    again = Environment(path, 5, seed=1)
+    again.load(saved)
+    for mine, theirs in zip(run(again, given[5:]), expected, strict=True):
+        np.testing.assert_array_equal(mine, theirs)
+    part = Environment(path, 2, seed=SEED, numbers=[4, 1])
+    part.reset()
+    first = run(part, given[:5, [4, 1]])
+    part.reset(where=[0])
+    for mine, theirs in zip([*first, *run(part, given[5:, [4, 1]])], start + expected, strict=True):
+        np.testing.assert_array_equal(mine, theirs[[4, 1]])
+
+
+@pytest.mark.parametrize(
+    ("table", "problem"),
+    [
+        ('path = "body.poel.mass"\nscale = 1.1', r"randomise\[0\].*scale"),
+        (
+            'path = "body.poel.mass"\nscale = "uniform(0.9, 1.1)"',
+            r"path: .*poel.*did you mean 'pole'",
+        ),
+        ('path = "body.pole.mass"\nscale = "unifrom(0.9, 1.1)"', "scale: there is no distribution"),
+        (
+            'path = "body.pole.mass"\nscale = "uniform(-1, 1)"',
+            "path: .*pole.mass: is -0.* give a positive",
+        ),
+        ('path = "body.pole.com"\nadd = "uniform(-1, 1)"', "add: has 1 distributions, .* 3 num"),
+        ('path = "joint.hinge.friction"\nvalue = "uniform(0, 1)"', "path: .*friction"),
+        ('path = "joint.b*.friction"\nvalue = "uniform(0, 1)"', "path: .* matches no number"),
+        ('path = "body.pole.mass"', "must have one of scale, add and value"),
+        (
+            'path = "gravity"\nscale = "uniform(0.9, 1.1)"\nat = "start"\nevery = "1 s"',
+            'must have at = "start" or every, not both',
+        ),
+        (
+            'path = "gravity"\nscale = "uniform(0.9, 1.1)"\nevery = "0.03 s"',
+            "every: 0.03 s is no whole number of control periods of 0.02 s; take 0.04 s",
+        ),
+    ],
+)
+def test_a_number_that_cannot_be_drawn_names_table_line_and_remedy(
+    tmp_path: Path, table: str, problem: str
+) -> None:
+    path = with_table(tmp_path, f"{TABLE}[[environment.randomise]]\n{table}\n")
+    with pytest.raises((SceneError, SimulationError), match=rf"scene.toml:\d+:\d+: .*{problem}"):
+        Environment(path, 2)

@@ -101,6 +101,32 @@ class Push(Table):
     every: Positive = key(..., "s", "between pushes")
 
 
+class Randomise(Table):
+    """Numbers of the scene in which worlds differ; one of scale, add and value."""
+
+    path: Name = key(..., "", "of a number, such as body.trunk.mass; * and ? match any")
+    scale: str | list[str | float] | None = key(
+        None, "", 'a distribution of factors, "uniform(0.9, 1.1)", or one for each number'
+    )
+    add: str | list[str | float] | None = key(
+        None, "unit of the number", "distributions of what is added, one for each number"
+    )
+    value: str | list[str | float] | None = key(
+        None, "unit of the number", "distributions of values, one for each number"
+    )
+    at: Literal["reset", "start"] = key("reset", "", "drawn at every reset, or once")
+    every: Positive | None = key(None, "s", "drawn anew so often in an episode, too")
+
+    @model_validator(mode="after")
+    def _one(self) -> Randomise:
+        given = [word for word in (self.scale, self.add, self.value) if word is not None]
+        if len(given) != 1:
+            raise error_text("must have one of scale, add and value")
+        if self.at == "start" and self.every is not None:
+            raise error_text('must have at = "start" or every, not both')
+        return self
+
+
 class Environment(Table):
     """An environment for learners; signals are those of the scene."""
 
@@ -122,3 +148,4 @@ class Environment(Table):
     command: list[Command] = key([], "", "inputs that are drawn")
     start: EpisodeStart = key(EpisodeStart(), "", "starts of episodes")
     push: list[Push] = key([], "", "pushes")
+    randomise: list[Randomise] = key([], "", "numbers that differ from world to world")

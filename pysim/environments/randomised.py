@@ -1,0 +1,128 @@
+"""Numbers of the scene that differ from world to world and from episode to episode: `[[environment.randomise]]`."""
+
+from __future__ import annotations
+
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pysim.environments.draws import Draws
+from pysim.errors import SimulationError
+from pysim.sweeps.parameters import distribution_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from pysim.scene.toml.environment_table import Randomise
+    from pysim.simulation.world_parameters import WorldParameters
+
+    Array = NDArray[np.float64]
+
+NUMBERS = 1 << 10  # use of the draws of the first table
+LEAST = 2.0**-33  # the smallest number of a stream, whose quantile is the least that is drawn
+WORDS = ("scale", "add", "value")
+
+
+class Randomised:
+    """The parameters of one table, and what is drawn for them.
+
+    Args:
+        own: the table.
+        number: of the table.
+        parameters: of the worlds, as in the scene.
+        where: place of a key of the table in the file.
+        every: control steps between draws in an episode; 0 for none.
+
+    Raises:
+        SimulationError: worlds cannot differ in the numbers, or their count is not that of the distributions.
+    """
+
+    def __init__(
+        self,
+        own: Randomise,
+        number: int,
+        parameters: WorldParameters,
+        where: Callable[..., str],
+        every: int,
+    ) -> None:
+        self._number, self.where, self.every = number, where("path"), every
+        self.is_redrawn = own.at == "reset"
+        self._word = next(word for word in WORDS if getattr(own, word) is not None)
+        given = getattr(own, self._word)
+        self.starts = {
+            path: np.atleast_1d(np.array(parameters[path][0], float))
+            for path in self._matched(own.path, parameters)
+        }
+        texts = given if isinstance(given, list) else [given]
+        drawn = []
+        for path, start in self.starts.items():
+            if len(texts) not in (len(start), 1) or (
+                len(texts) < len(start) and self._word != "scale"
+            ):
+                problem = f"has {len(texts)} distributions, and {path!r} has {len(start)} numbers"
+                raise SimulationError(where(self._word), f"{problem}; give one for each")
+            drawn += [distribution_of(where(self._word), text) for text in texts]
+        self._draws, self._per_path = Draws(drawn), len(texts)
+        self._check(parameters)
+
+    def _matched(self, pattern: str, parameters: WorldParameters) -> list[str]:
+        """Return the paths that a path with * and ? stands for."""
+        try:
+            if "*" not in pattern and "?" not in pattern:
+                parameters[pattern]
+                return [pattern]
+        except SimulationError as error:
+            raise SimulationError(self.where, f"{error.where}: {error.problem}") from None
+        found = [path for path in parameters if fnmatchcase(path, pattern)]
+        if not found:
+            problem = f"{pattern!r} matches no number in which worlds may differ"
+            raise SimulationError(self.where, f"{problem}; list(worlds.parameters) has them")
+        return found
+
+    def _check(self, parameters: WorldParameters) -> None:
+        """Give a world the ends of the distributions, and the numbers of the scene again."""
+        world = np.zeros(1, np.intp)
+        for u in (LEAST, 1 - LEAST):
+            self._write(parameters, world, self._draws.quantiles(u))
+            accept_drawn([self], parameters)
+        for path, start in self.starts.items():
+            parameters[path][0] = start if parameters[path].ndim > 1 else start[0]
+        parameters.accept()
+
+    def draw(
+        self, parameters: WorldParameters, worlds: NDArray[np.intp], key: Array, index: ArrayLike
+    ) -> None:
+        """Draw the numbers of worlds, by the keys of their episodes and their control steps."""
+        drawn = self._draws.values(key, index, NUMBERS + self._number)
+        self._write(parameters, worlds, drawn)
+
+    def has(self, parameter: str) -> bool:
+        """Return whether this table draws a parameter, whose name may be longer than its path here."""
+        return any(f".{parameter}".endswith(f".{path}") for path in self.starts)
+
+    def _write(self, parameters: WorldParameters, worlds: NDArray[np.intp], drawn: Array) -> None:
+        for k, (path, start) in enumerate(self.starts.items()):
+            values = drawn[:, k * self._per_path : (k + 1) * self._per_path]
+            if self._word == "scale":
+                values = start * values
+            elif self._word == "add":
+                values = start + values
+            own = parameters[path]
+            own[worlds] = values.reshape(len(worlds), *own.shape[1:])
+
+
+def accept_drawn(randomised: Sequence[Randomised], parameters: WorldParameters) -> None:
+    """Let the numbers that tables have drawn be those of the worlds.
+
+    Raises:
+        SimulationError: a number was drawn that its key in the scene does not allow.
+    """
+    try:
+        parameters.accept()
+    except SimulationError as error:
+        name = error.where.split(": ")[-1]
+        where = next((own.where for own in randomised if own.has(name)), "environment.randomise")
+        raise SimulationError(where, f"{error.where}: {error.problem}") from None
