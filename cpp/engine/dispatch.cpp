@@ -5,9 +5,11 @@
 #include <atomic>
 #include <cstdlib>
 #include <stdexcept>
+#include <string_view>
 
 #include "engine/isa_tables.hpp"
 #include "engine/threads.hpp"
+#include "engine/varied_readings.hpp"
 #include "tree/model_copy.hpp"
 #include "tree/workspace.hpp"
 
@@ -201,10 +203,26 @@ class StateNumbers {
   std::ptrdiff_t at_ = 0;
 };
 
-/// Runs the kernel on states one at a time, each with numbers of its own.
-void run_varied_states(Kernel<double> StateKernels<double>::* kernel,
-                       const tree::Model& model,
-                       const Batch<double>& batch) {
+VariedReadings varied_readings() {
+  const std::string_view isa = kernels().isa;
+#if defined(PYSIM_ISA_AVX512)
+  if (isa == "avx512") return avx512::varied_readings;
+#endif
+#if defined(PYSIM_ISA_AVX2)
+  if (isa == "avx2") return avx2::varied_readings;
+#endif
+#if defined(PYSIM_ISA_BASELINE)
+  if (isa == "baseline") return baseline::varied_readings;
+#endif
+  return nullptr;
+}
+
+/// Runs the kernel on states [first, end) one at a time, each with numbers of its own.
+void run_varied_singles(Kernel<double> StateKernels<double>::* kernel,
+                        const tree::Model& model,
+                        const Batch<double>& batch,
+                        std::ptrdiff_t first,
+                        std::ptrdiff_t end) {
   using Scratch = tree::Workspace<double>;
   constexpr std::ptrdiff_t line = 8;  // doubles, to which the kernel's arrays are aligned
   double* const begin = static_cast<double*>(tree::workspace_memory());
@@ -215,10 +233,27 @@ void run_varied_states(Kernel<double> StateKernels<double>::* kernel,
   view.joint_forces |= model.varied().joint_forces;
   const auto own = tree::ModelCopy<double, double, StateNumbers>(w, numbers).of(view);
   double* const scratch = begin + (w.next - begin + line - 1) / line * line;
-  for (std::ptrdiff_t k = 0; k < batch.states; ++k) {
+  for (std::ptrdiff_t k = first; k < end; ++k) {
     numbers.set(k);
     (precision<double>().single.*kernel)(own, batch, k, k + 1, scratch);
   }
+}
+
+/// Runs the kernel on states with numbers of their own: readings of signals in packs, others one at a time.
+void run_varied_states(Kernel<double> StateKernels<double>::* kernel,
+                       const tree::Model& model,
+                       const Batch<double>& batch,
+                       int threads) {
+  const VariedReadings read = kernel == &StateKernels<double>::read_signals ? varied_readings() : nullptr;
+  const int width = precision<double>().width;
+  auto view = model.view<double>();
+  view.contacts = batch.contact_forces;
+  view.joint_forces |= model.varied().joint_forces;
+  split(batch, width, width, threads, [&](std::ptrdiff_t begin, std::ptrdiff_t end) {
+    const std::ptrdiff_t whole = read == nullptr ? begin : end - (end - begin) % width;
+    if (begin < whole) read(view, batch, model.varied(), begin, whole, tree::workspace_memory());
+    if (whole < end) run_varied_singles(kernel, model, batch, whole, end);
+  });
 }
 
 template <class Real>
@@ -227,7 +262,7 @@ void run_batch(Kernel<Real> StateKernels<Real>::* kernel,
                const Batch<Real>& batch,
                int threads) {
   if constexpr (sizeof(Real) == sizeof(double)) {
-    if (model.varied().count > 0) return run_varied_states(kernel, model, batch);
+    if (model.varied().count > 0) return run_varied_states(kernel, model, batch, threads);
   }
   auto view = model.view<Real>();
   view.contacts = batch.contact_forces;

@@ -21,11 +21,12 @@ class VariedCopy {
     ++at_;
   }
 
-  /// Sets the numbers of the worlds of a pack; `packs` has room for them.
-  void set(const PackOfWorlds<S>& pack, S* packs) const {
-    const auto row = [&](int k) { return varied_.values + pack.world(k) * varied_.count; };
+  /// Sets the numbers of a pack, whose lane k has those of row world(k); `packs` has room for them.
+  template <class World>
+  void set(const World& world, S* packs) const {
+    const auto row = [&](int k) { return varied_.values + world(k) * varied_.count; };
     simd::load_lanes(row, varied_.count, packs);
-    for (int n = 0; n < varied_.count; ++n) set_lanes(*own_[n], packs[n]);
+    for (int n = 0; n < next_; ++n) set_lanes(*own_[n], packs[n]);  // those of contacts that were copied, too
   }
 
  private:
@@ -61,8 +62,30 @@ void each_varied_pack(const tree::ModelView<double>& model,
   S* const packs = take<S>(w, batch.varied->count);
   for (std::ptrdiff_t k = begin; k < end; k += S::width) {
     const tree::RunningOperation running("VariedWorlds");
-    numbers.set(PackOfWorlds<S>(batch.call, k), packs);
+    const PackOfWorlds<S> pack(batch.call, k);
+    numbers.set([&](int lane) { return pack.world(lane); }, packs);
     at(own, contacts, k, w);
+  }
+}
+
+/// States [begin, end) of a batch, a whole number of packs, each with numbers of its own:
+/// at(model, first state, workspace).
+template <class S, class At>
+void each_varied_state(const tree::ModelView<double>& model,
+                       const tree::VariedNumbers& varied,
+                       std::ptrdiff_t begin,
+                       std::ptrdiff_t end,
+                       void* scratch,
+                       const At& at) {
+  using To = typename S::Parameter;
+  Workspace<S> w = {static_cast<S*>(scratch)};
+  VariedCopy<To, S> numbers(varied, w);
+  tree::ModelCopy<To, S, VariedCopy<To, S>> copy(w, numbers);
+  const tree::ModelView<To> own = copy.of(model);
+  S* const packs = take<S>(w, varied.count);
+  for (std::ptrdiff_t k = begin; k < end; k += S::width) {
+    numbers.set([&](int lane) { return k + lane; }, packs);
+    at(own, k, w);
   }
 }
 

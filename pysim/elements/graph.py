@@ -12,7 +12,7 @@ from __future__ import annotations
 import inspect
 import re
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -1316,7 +1316,12 @@ class GraphBuilder:
                 name = f"{EFFORT}.{own.place.name}"
                 recorded.append(RecordedSignal(name, unit, len(nodes), 1, is_single=True))
                 nodes.append(self._effort(own))
-        return nodes, tuple(recorded)
+        if not self._is_measured(nodes):
+            return nodes, tuple(recorded)
+        return nodes, tuple(
+            replace(own, is_measured=self._is_measured(nodes[own.first : own.first + own.size]))
+            for own in recorded
+        )
 
     def _exerted_forces(self, readings: list[int]) -> tuple[ExertedForce, ...]:
         """Add what forces and actuators on paths exert to the readings; return its places there."""

@@ -62,6 +62,7 @@ class RecordedSignal:
     first: int
     size: int
     is_single: bool  # a number, not a list of numbers
+    is_measured: bool = False  # depends on accelerations or wrenches
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 FIRST_STREAM = 2**52 + 2  # beyond those of blocks and of the keys of worlds and episodes
 STREAMS = 2**20  # of a use
-UNIT = 2.0**-32
+UNIT, HALF_UNIT = 2.0**-32, 2.0**-16
 
 
 def uniforms(key: ArrayLike, index: ArrayLike, use: int, count: int) -> Array:
@@ -42,6 +42,13 @@ def uniforms(key: ArrayLike, index: ArrayLike, use: int, count: int) -> Array:
     words = philox((i & LOW, i >> HALF, s & LOW, s >> HALF), (k & LOW, k >> HALF))
     drawn = (words.astype(float) + 0.5) * UNIT
     return np.moveaxis(drawn, 0, -1).reshape(len(k), -1)[:, :count]
+
+
+def coarse_uniforms(key: ArrayLike, index: ArrayLike, use: int, count: int) -> Array:
+    """Return numbers (worlds, count) within (0, 1) of 16 bits each, at half the cost; see `uniforms`."""
+    words = (uniforms(key, index, use, (count + 1) // 2) / UNIT).astype(np.uint32)
+    halves = np.ascontiguousarray(words).view(np.uint16)
+    return np.asarray((halves[:, :count] + 0.5) * HALF_UNIT)
 
 
 class Draws:

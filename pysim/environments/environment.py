@@ -19,7 +19,7 @@ from zipfile import BadZipFile
 
 import numpy as np
 
-from pysim.environments.draws import Draws, draws_by_name, uniforms
+from pysim.environments.draws import Draws, coarse_uniforms, draws_by_name
 from pysim.environments.observed import LAST_ACTION, Observed
 from pysim.environments.randomised import Randomised, accept_drawn
 from pysim.errors import SimulationError, did_you_mean
@@ -340,7 +340,7 @@ class Environment:
             seed=seed,
             numbers=self._numbers.tolist(),
         )
-        self._observed = Observed(self.worlds, self.action_size)
+        self._observed = self._observed.of(self.worlds)
         self._episode[:] = -1
 
     def _chosen(self, where: ArrayLike | None) -> NDArray[np.intp]:
@@ -494,11 +494,13 @@ class Environment:
     def _observe(self, chosen: NDArray[np.intp] | None, everything: Array | None = None) -> None:
         """Observe worlds, all by default: those that begin see their first observation as their history."""
         rows = self._everything(chosen) if everything is None else everything
-        frame = rows[:, self._columns_of_frame]
+        frame = rows.take(self._columns_of_frame, axis=1)
         if len(self._noisy):
             own = slice(None) if chosen is None else chosen
-            u = uniforms(self._key[own], self.steps[own], NOISE, len(self._noisy))
-            frame[:, self._noisy] += self._deviation[self._noisy] * (2 * u - 1)
+            u = coarse_uniforms(self._key[own], self.steps[own], NOISE, len(self._noisy))
+            u -= 0.5
+            u *= 2 * self._deviation[self._noisy]
+            frame[:, self._noisy] += u
         frame *= self._factors
         np.clip(frame, -self._tables.limit, self._tables.limit, out=frame)
         if chosen is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,27 +18,42 @@ LAST_ACTION, ACTION_RATE = "last_action", "action_rate"
 
 
 class Observed:
-    """Columns of the numbers that rewards, ends and observations read, by name."""
+    """Numbers that rewards, ends and observations read, side by side in the order in which they were first asked for.
+
+    Args:
+        worlds: whose signals are read.
+        action_size: numbers of an action.
+    """
 
     def __init__(self, worlds: Worlds, action_size: int) -> None:
         self._worlds = worlds
-        signals = worlds.signals
-        self._places = {name: signals.columns(name) for name in signals}
-        readings = max((place.stop for place in self._places.values()), default=0)
-        for name in (LAST_ACTION, ACTION_RATE):
-            self._places[name] = slice(readings, readings + action_size)
-            readings += action_size
+        self._action_size = action_size
+        self._places: dict[str, slice] = {}  # of what was asked for
+        self._count = 0
+
+    def of(self, worlds: Worlds) -> Observed:
+        """Return the same columns of other worlds of the scene."""
+        other = copy(self)
+        other._worlds = worlds  # noqa: SLF001, its own
+        return other
 
     def __contains__(self, name: str) -> bool:
-        return name in self._places
+        return name in self.names
 
     @property
     def names(self) -> tuple[str, ...]:
         """Names of all signals."""
-        return tuple(self._places)
+        return (*self._worlds.signals, LAST_ACTION, ACTION_RATE)
 
     def columns(self, name: str) -> NDArray[np.intp]:
-        """Return the columns of a signal in `rows`."""
+        """Return the columns of a signal in `rows`, which has them from now on."""
+        if name not in self._places:
+            size = self._action_size
+            if name in self._worlds.signals:
+                source = self._worlds.signals.columns(name)
+                size = source.stop - source.start
+            self._places[name] = slice(self._count, self._count + size)
+            self._count += size
         place = self._places[name]
         return np.arange(place.start, place.stop)
 
@@ -51,5 +67,13 @@ class Observed:
     ) -> Array:
         """Return the numbers of all worlds, or of those chosen, at their states."""
         own = slice(None) if chosen is None else chosen
-        readings = self._worlds.signals.rows(chosen)
-        return np.concatenate([readings, action[own], action_rate[own]], axis=1)
+        signals = self._worlds.signals
+        read = [name for name in self._places if name in signals]
+        readings = signals.rows(chosen, names=read)
+        rows = np.empty((len(readings), self._count))
+        for name, place in self._places.items():
+            if name in signals:
+                rows[:, place] = readings[:, signals.columns(name)]
+            else:
+                rows[:, place] = (action if name == LAST_ACTION else action_rate)[own]
+        return rows

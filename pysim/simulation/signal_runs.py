@@ -351,12 +351,25 @@ def signals_of_states(
     signals: Array,
     loop_q: Array | None = None,
     report: Array | None = None,
+    *,
+    measured: bool = True,
+    threads: int = 1,
 ) -> Array:
     """Return the readings (n, readings) of all signals of n states at t (n,) [s].
 
-    `report` (n, points, 18) is that of the contacts; without it they are smooth, or there are none.
+    `report` (n, points, 18) is that of the contacts; without it they are smooth, or there are none. Without `measured`,
+    accelerations and wrenches are not computed, and signals that depend on them are meaningless.
     """
-    tau = forces_of_actuators(scene, t, q, v, signals)
-    found = start_report(scene, q, v) if report is None else report
-    a, _, f_ext = accelerations_and_forces(scene, tau, q, v, loop_q, found)
-    return np.asarray(_engine.read_signals(scene.model, t, q, v, a, signals, f_ext))
+    a, f_ext = np.zeros(v.shape), None
+    if measured and measures_readings(scene):
+        tau = forces_of_actuators(scene, t, q, v, signals)
+        found = start_report(scene, q, v) if report is None else report
+        a, _, f_ext = accelerations_and_forces(scene, tau, q, v, loop_q, found)
+    return np.asarray(
+        _engine.read_signals(scene.model, t, q, v, a, signals, f_ext, threads=threads)
+    )
+
+
+def measures_readings(scene: Scene) -> bool:
+    """Return whether a signal of the scene depends on accelerations or wrenches."""
+    return scene.signals is not None and any(own.is_measured for own in scene.signals.recorded)

@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 import warnings
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
@@ -630,6 +630,7 @@ class Signals(Mapping[str, Any]):
         self._worlds, self.observed = worlds, observed
         signals = worlds.scene().signals
         self._known = {} if signals is None else {own.name: own for own in signals.recorded}
+        self._measures = any(own.is_measured for own in self._known.values())
         self._readings: Array | None = None
         for name in observed:
             self._check(name)
@@ -662,12 +663,22 @@ class Signals(Mapping[str, Any]):
         own = self._check(name)
         return slice(own.first, own.first + own.size)
 
-    def rows(self, where: NDArray[np.intp] | None = None) -> Array:
-        """Return the numbers of all signals of all worlds, or of those chosen, side by side, at their states."""
-        if where is None or self._readings is not None:
-            rows = self._read()
-            return rows if where is None else rows[where]
-        return self._readings_of(np.ascontiguousarray(where, np.int32))
+    def rows(
+        self, where: NDArray[np.intp] | None = None, *, names: Iterable[str] | None = None
+    ) -> Array:
+        """Return the numbers of all signals of all worlds, or of those chosen, side by side, at their states.
+
+        With `names`, only the columns of those signals mean something: accelerations and wrenches are computed only
+        if one of them depends on these.
+        """
+        if self._readings is not None:
+            return self._readings if where is None else self._readings[where]
+        measured = names is None or any(self._check(name).is_measured for name in names)
+        if where is None and (measured or not self._measures):
+            return self._read()
+        return self._readings_of(
+            None if where is None else np.ascontiguousarray(where, np.int32), measured=measured
+        )
 
     def _check(self, name: str) -> Any:  # noqa: ANN401, a recorded signal
         if name not in self._known:
@@ -680,16 +691,27 @@ class Signals(Mapping[str, Any]):
             self._readings = self._readings_of(None)
         return self._readings
 
-    def _readings_of(self, where: NDArray[np.int32] | None) -> Array:
+    def _readings_of(self, where: NDArray[np.int32] | None, *, measured: bool = True) -> Array:
         records = self._worlds._records  # noqa: SLF001
         own = slice(None) if where is None else where
         worlds = records.chosen(where)
-        report = records.report(worlds) if records.is_convex else None
+        measured = measured and self._measures
+        report = records.report(worlds) if records.is_convex and measured else None
         t, q, v, signals, loop_q = (
             part[own] for part in (records.t, records.q, records.v, records.signals, records.loop_q)
         )
         with records.scene_with_numbers(worlds) as scene:
-            return signals_of_states(scene, t, q, v, signals, loop_q.copy(), report)
+            return signals_of_states(
+                scene,
+                t,
+                q,
+                v,
+                signals,
+                loop_q.copy(),
+                report,
+                measured=measured,
+                threads=self._worlds._threads,  # noqa: SLF001
+            )
 
 
 def _loaded(scene: Any) -> Scene:  # noqa: ANN401, whatever is given

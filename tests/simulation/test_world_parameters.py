@@ -393,6 +393,45 @@ def test_gains_are_numbers_of_worlds(tmp_path: Path, rng: np.random.Generator, c
     assert worlds.scene(1).spec.blocks[-2].parameters["kp"] == values["controller.pd.kp"][1]
 
 
+@pytest.mark.parametrize("scheme", ["rk4", "convex"])
+def test_signals_of_worlds_that_differ_are_those_of_each_world_alone(
+    tmp_path: Path, rng: np.random.Generator, scheme: str
+) -> None:
+    path = tmp_path / "servo.toml"
+    imu = '[[sensor]]\nname = "imu"\ntype = "imu"\nframe = "tip"\n'
+    material = (
+        "[materials.default]\nfriction = 0.5\n"  # contacts have numbers behind those of the model
+    )
+    ball = "[[body.collision]]\nsphere = { radius = 0.05 }\nat = { xyz = [0, 0, -0.5] }\n"
+    floor = "[[ground]]\nplane = { normal = [0, 0, 1], offset = -1.0 }\n"
+    text = SERVO.replace('"rk4"', f'"{scheme}"') + imu
+    if scheme == "convex":
+        text = text.replace("[[joint]]", ball + "[[joint]]", 1) + material + floor
+    path.write_text(text, "utf-8")
+    worlds = pysim.Worlds(path, 19, threads=2)
+    values = {"controller.pd.kp": (10.0, 30.0), "body.rod.mass": (1.0, 2.0), "gravity": (-9.0, 9.0)}
+    if scheme == "convex":
+        values["materials.default.friction"] = (0.3, 0.9)
+    for name, (low, high) in values.items():
+        worlds.parameters[name][:] = rng.uniform(low, high, worlds.parameters[name].shape)
+    worlds.step(seconds=0.1)
+
+    everything = worlds.signals.rows().copy()
+
+    assert "imu.acceleration" in worlds.signals
+    for k in (0, 7, 8, 18):
+        row = worlds.signals.rows(np.array([k]))
+        np.testing.assert_array_equal(row[0], everything[k])
+    fresh = pysim.Worlds(path, 19)
+    fresh.load(worlds.save())
+    names = ["pd", "angle.q"]
+    partly = fresh.signals.rows(names=names)
+    for name in names:
+        place = fresh.signals.columns(name)
+        np.testing.assert_array_equal(partly[:, place], everything[:, place])
+    np.testing.assert_array_equal(fresh.signals.rows(), everything)
+
+
 SERVO = """
 [simulation]
 step = 1e-3

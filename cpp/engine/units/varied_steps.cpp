@@ -1,6 +1,7 @@
-// Steps of fixed size of worlds whose models differ in some numbers.
+// Steps of fixed size of worlds whose models differ in some numbers, and readings of their signals.
 #include "engine/motion_operations.hpp"
 #include "engine/units/unit.hpp"
+#include "engine/varied_readings.hpp"
 #include "engine/varied_worlds.hpp"
 
 namespace pysim::engine::PYSIM_ISA {
@@ -35,6 +36,21 @@ static void run_singles(const tree::ModelView<double>& model,
       });
 }
 
+static void read_packs(const tree::ModelView<double>& model,
+                       const Batch<double>& batch,
+                       const tree::VariedNumbers& varied,
+                       std::ptrdiff_t begin,
+                       std::ptrdiff_t end,
+                       void* scratch) {
+  using S = simd::Pack<double, PYSIM_WIDTH, simd::Varied<Tag>>;
+  const tree::RunningOperation running("ReadSignals");
+  each_varied_state<S>(
+      model, varied, begin, end, scratch, [&](const auto& own, std::ptrdiff_t first, Workspace<S> w) {
+        ReadSignals::at(States<S>{own, batch, first, w});
+      });
+}
+
+const VariedReadings varied_readings = &read_packs;
 const VariedKernels varied_steps = {&run_packs, &run_singles};
 
 }  // namespace pysim::engine::PYSIM_ISA

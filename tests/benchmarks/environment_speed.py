@@ -1,0 +1,217 @@
+"""Control steps a second of Go1's environment, beside its physics alone and the same around `mujoco.batch`.
+
+    python -m tests.benchmarks.environment_speed FOLDER [--worlds 1024] [--threads 2] [--rounds 5] [--steps 20]
+
+FOLDER keeps the downloaded wheel `playground`, see `moving_models`; both programs read its Go1, whose feet collide.
+The environment is that of scenes/environments/go1.toml: 45 observations with noise, 7 rewards, two ends, commands,
+pushes, starts at random and resets, and with and without numbers that differ. Around `mujoco.batch` the same is
+written in NumPy from qpos and qvel alone, as cheaply as it can be: no sensor and no forward pass is computed for it.
+Actions are uniform within ±1 of 0.3 rad; five steps of 4 ms are a control step. The programs take turns; times are
+wall times, and medians of the rounds.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import time
+import warnings
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import mujoco
+import mujoco.batch
+import numpy as np
+
+from pysim import _engine
+from pysim.environments import Environment
+from tests.benchmarks.moving_models import robots
+from tests.benchmarks.moving_speed import SOLVERS
+from tests.benchmarks.report import print_line
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+Array = np.ndarray[Any, Any]
+SCENE = Path(__file__).parents[2] / "scenes/environments/go1.toml"
+STEP, EVERY, LENGTH, REDRAWN = 4e-3, 5, 1000, 250
+SCALE, LIMIT = 0.3, 100.0
+NOISE = np.repeat([0.2, 0.05, 0.0, 0.03, 1.5, 0.0], [3, 3, 3, 12, 12, 12])
+FACTORS = np.repeat([0.25, 1.0, 1.0, 1.0, 0.05, 1.0], [3, 3, 3, 12, 12, 12])
+RANGES = np.array([1.0, 0.5, 1.0])  # of commands
+
+
+def scene_of(folder: Path, mjcf: str, *, randomised: bool) -> Path:
+    """Return the environment's file with the robot of an MJCF instead of its own."""
+    (folder / "go1.xml").write_text(mjcf, "utf-8")
+    text = SCENE.read_text("utf-8")
+    model = '[[model]]\nfile = "go1.xml"\nkeyframe = "home"\ncollision = "file"\n\n'
+    text = re.sub(
+        r"\[materials\.default\].*?(?=\[\[signal\]\]\nname = \"command\")",
+        model,
+        text,
+        flags=re.DOTALL,
+    )
+    text = re.sub(r"\[\[actuator\]\].*?(?=\[\[sensor\]\])", "", text, count=1, flags=re.DOTALL)
+    text = text.replace('input = "target"', 'input = "ctrl"').replace("root_joint", "trunk_joint")
+    text = text.replace('"*_joint" =', '"??_*_joint" =')
+    text = re.sub(r"path = \"actuator\.servos\.kp\"", 'path = "joint.*_joint.damping"', text)
+    text = re.sub(
+        r"path = \"materials\.default\.friction\"\nvalue",
+        'path = "materials.*.friction"\nscale',
+        text,
+    )
+    if not randomised:
+        text = re.sub(r"\[\[environment\.randomise\]\].*?\n\n", "", text, flags=re.DOTALL)
+    path = folder / f"go1_{'randomised' if randomised else 'equal'}.toml"
+    path.write_text(text, "utf-8")
+    return path
+
+
+class Mine:
+    """The environment of pysim."""
+
+    def __init__(self, path: Path, worlds: int, threads: int) -> None:
+        self.environment = Environment(path, worlds, threads=threads)
+        self.environment.reset(seed=1)
+        self.physics = 0.0  # [s] so far, of the steps alone
+        self.environment.worlds.step = self._timed(self.environment.worlds.step)  # type: ignore[method-assign]
+
+    def _timed(self, steps: Callable[..., None]) -> Callable[..., None]:
+        def step(**given: int) -> None:
+            begin = time.perf_counter()
+            steps(**given)
+            self.physics += time.perf_counter() - begin
+
+        return step
+
+    def step(self, actions: Array) -> None:
+        """Make a control step, with resets."""
+        found = self.environment.step(actions)
+        done = found.terminated | found.truncated
+        if done.any():
+            self.environment.reset(where=done)
+
+
+class Peer:
+    """The same around `mujoco.batch`."""
+
+    def __init__(self, mjcf: str, worlds: int, threads: int, solver: str) -> None:
+        model = mujoco.MjModel.from_xml_string(mjcf)
+        for name, value in {"timestep": STEP, **SOLVERS[solver]}.items():
+            setattr(model.opt, name, value)
+        self.batch = mujoco.batch.Batch(model, nsim=worlds, nthread=threads)
+        self.q, self.v, self.ctrl = (self.batch.bind(name) for name in ("qpos", "qvel", "ctrl"))
+        self.start, self.home = model.key("home").qpos, model.key("home").ctrl
+        self.rng = np.random.default_rng(1)
+        self.action, self.command = np.zeros((worlds, 12)), np.zeros((worlds, 3))
+        self.steps, self.physics = np.zeros(worlds, int), 0.0
+        self.reset(np.arange(worlds))
+
+    def reset(self, which: Array) -> None:
+        """Begin episodes."""
+        n, rng = len(which), self.rng
+        self.batch.reset(which.astype(np.int32), stage=mujoco.mjtStage.mjSTAGE_NONE)
+        q = np.tile(self.start, (n, 1))
+        half = rng.uniform(-np.pi, np.pi, n) / 2
+        q[:, 3], q[:, 6] = np.cos(half), np.sin(half)
+        q[:, 7:] += rng.uniform(-0.1, 0.1, (n, 12))
+        self.q[which], self.v[which] = q, 0.0
+        self.v[which, :3] = rng.uniform(-0.3, 0.3, (n, 3))
+        self.action[which], self.steps[which] = 0.0, 0
+        self.command[which] = RANGES * rng.uniform(-1, 1, (n, 3))
+
+    def step(self, actions: Array) -> tuple[Array, Array, Array, Array]:
+        """Make a control step, with resets; return observations, rewards, ends and truncations."""
+        action = np.clip(actions, -4, 4)
+        rate = action - self.action
+        self.action[:] = action
+        self.ctrl[:] = self.home + SCALE * action
+        begin = time.perf_counter()
+        self.batch.step(nstep=EVERY)
+        self.physics += time.perf_counter() - begin
+        self.steps += 1
+        frame = self._frame()
+        up, pose_error = frame[:, 3:6], frame[:, 9:21]
+        velocity, turning = self._velocity(), frame[:, :3]
+        fell = (up[:, 2] < 0.4) | (self.q[:, 2] < 0.14)
+        reward = np.exp(-((self.command[:, :2] - velocity[:, :2]) ** 2).sum(axis=1) / 0.25)
+        reward += 0.5 * np.exp(-((self.command[:, 2] - turning[:, 2]) ** 2) / 0.25)
+        reward -= 0.5 * (velocity[:, 2] ** 2 + 0.04 * (turning[:, :2] ** 2).sum(axis=1))
+        reward -= (up[:, :2] ** 2).sum(axis=1) + 0.01 * (rate**2).sum(axis=1)
+        reward -= 0.05 * (pose_error**2).sum(axis=1) + 5.0 * fell
+        truncated = (self.steps >= LENGTH) & ~fell
+        due = np.flatnonzero(self.steps % REDRAWN == 0)
+        self.command[due] = RANGES * self.rng.uniform(-1, 1, (len(due), 3))
+        self.v[due, :2] += self.rng.uniform(-0.5, 0.5, (len(due), 2))
+        done = np.flatnonzero(fell | truncated)
+        if len(done):
+            self.reset(done)
+        frame = self._frame() if len(done) or len(due) else frame
+        frame += NOISE * self.rng.uniform(-1, 1, frame.shape)
+        frame *= FACTORS
+        return np.clip(frame, -LIMIT, LIMIT).astype(np.float32), reward, fell, truncated
+
+    def _frame(self) -> Array:
+        w, x, y, z = self.q[:, 3:7].T
+        up = np.stack([2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)], axis=1)
+        parts = (
+            self.v[:, 3:6],
+            up,
+            self.command,
+            self.q[:, 7:] - self.start[7:],
+            self.v[:, 6:],
+            self.action,
+        )
+        return np.concatenate(parts, axis=1)
+
+    def _velocity(self) -> Array:
+        """Return the trunk's velocity in its axes."""
+        w, axis, v = self.q[:, 3:4], self.q[:, 4:7], self.v[:, :3]
+        turned = np.cross(v, axis)  # v rotated backwards by the quaternion
+        return v + 2 * (w * turned + np.cross(turned, axis))
+
+
+def main() -> None:
+    """Print the table."""
+    warnings.simplefilter("ignore")
+    parser = argparse.ArgumentParser(description="control steps a second of Go1's environment")
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--worlds", type=int, default=1024)
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--steps", type=int, default=20)
+    given = parser.parse_args()
+    given.folder.mkdir(parents=True, exist_ok=True)
+    mjcf = next(robot.mjcf for robot in robots(given.folder) if robot.name == "Go1")
+    mjcf = re.sub(r'timestep="[^"]*"', f'timestep="{STEP}"', mjcf)
+    rng = np.random.default_rng(0)
+    actions = rng.uniform(-1, 1, (given.steps, given.worlds, 12))
+    ways: dict[str, Mine | Peer] = {}
+    for name, randomised in (("pysim", False), ("pysim, numbers drawn", True)):
+        path = scene_of(given.folder, mjcf, randomised=randomised)
+        ways[name] = Mine(path, given.worlds, given.threads)
+    for solver in ("converged", "file"):
+        ways[f"mujoco.batch, {solver}"] = Peer(mjcf, given.worlds, given.threads, solver)
+    times: dict[str, list[tuple[float, float]]] = {name: [] for name in ways}
+    for _ in range(given.rounds + 1):  # the first one settles
+        for name, own in ways.items():
+            begin, physics = time.perf_counter(), own.physics
+            for action in actions:
+                own.step(action)
+            total = time.perf_counter() - begin
+            times[name].append((total, own.physics - physics))
+    print_line(f"{_engine.isa()}, {given.worlds} worlds, {given.threads} threads")
+    print_line(
+        "| | control steps/s | physics alone | tables | × mujoco.batch, converged |\n|---|---|---|---|---|"
+    )
+    made = given.steps * given.worlds
+    seconds = {name: np.median(own[1:], axis=0) for name, own in times.items()}
+    base = seconds["mujoco.batch, converged"][0]
+    for name, (total, physics) in seconds.items():
+        cells = f"{made / total:,.0f} | {made / physics:,.0f} | {total / physics - 1:.0%} | {base / total:.2f}"
+        print_line(f"| {name} | {cells} |")
+
+
+if __name__ == "__main__":
+    main()
