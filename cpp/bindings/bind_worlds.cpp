@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "bindings/contacts.hpp"
+#include "bindings/float_contacts.hpp"
 #include "bindings/integrators.hpp"
 #include "bindings/released_gil.hpp"
 #include "bindings/stepping_arguments.hpp"
@@ -22,6 +23,9 @@ namespace {
 using Indices = py::array_t<int, py::array::c_style | py::array::forcecast>;
 using Integers = py::array_t<std::int64_t, py::array::c_style>;
 using Reals = py::array_t<double, py::array::c_style>;
+
+/// The finest tolerance of the solver, relative to the largest impulse, that floats meet.
+constexpr float finest_of_floats = 1e-5F;
 
 /// How the worlds of a scene are stepped.
 struct WorldScheme {
@@ -66,8 +70,12 @@ NumberList list_numbers(const Model& model, const ModelContacts* contacts) {
   return found;
 }
 
+/// Worlds whose q and v are of the type Real, in which they are stepped.
+template <class Real>
 class EngineWorlds {
  public:
+  static constexpr bool is_single = sizeof(Real) == 4;
+
   EngineWorlds(const Model& model,
                const Actuation& actuation,
                const ModelContacts* contacts,
@@ -81,13 +89,20 @@ class EngineWorlds {
         blocks_(std::move(blocks)),
         count_(count),
         is_convex_(scheme_.integrator == "convex"),
-        smooth_(is_convex_ ? nullptr : contacts) {
+        smooth_(is_convex_ || is_single ? nullptr : contacts),
+        float_contacts_(is_single ? contacts : nullptr) {
     if (count < 1) throw std::invalid_argument("count must be 1 or more, got " + std::to_string(count));
     if (model.callback_numbers() > 0) {
       throw std::invalid_argument("a model with callback joints is stepped from Python");
     }
     if (is_convex_ && contacts == nullptr) throw std::invalid_argument("'convex' needs contacts");
     if (!is_convex_) integrator_ = integrator_named(scheme_.integrator);
+    if (is_single && !is_convex_ && integrator_ != engine::Integrator::semi_implicit) {
+      throw std::invalid_argument("'" + scheme_.integrator + "' steps in double precision alone");
+    }
+    if (is_single && scheme_.accuracy > 0) {
+      throw std::invalid_argument("accuracy needs double precision");
+    }
     if (!(scheme_.step > 0)) {
       throw std::invalid_argument("step must be positive [s], got " + std::to_string(scheme_.step));
     }
@@ -139,6 +154,7 @@ class EngineWorlds {
   /// Lets worlds differ in the numbers at `places`, ascending, whose values (worlds, places) are read in
   /// every call.
   void set_varied(const Integers& places, const Reals& values, bool joint_forces, double reach) {
+    if (is_single) throw std::invalid_argument("worlds differ in numbers in double precision alone");
     const NumberList known = list_numbers(*model_, is_convex_ ? contacts_ : nullptr);
     const py::ssize_t n = places.size();
     for (py::ssize_t k = 0; k < n; ++k) {
@@ -253,7 +269,7 @@ class EngineWorlds {
 
   /// Goes on with a call of step that was interrupted, of the same worlds.
   py::ssize_t go_on(const std::optional<Indices>& index, py::ssize_t most, int threads) {
-    engine::WorldBatch batch = {};
+    engine::WorldBatch<Real> batch = {};
     const stepping::Actuation forces = actuation_.view(*model_);
     batch.actuation = &forces;
     batch.states = index ? index->size() : count_;
@@ -330,7 +346,7 @@ class EngineWorlds {
     const py::ssize_t report_numbers =
         is_convex_ ? py::ssize_t{stepping::ContactReport::numbers} * parts_.sizes.points : 0;
     Integers stop(states);
-    engine::WorldBatch batch = {};
+    engine::WorldBatch<Real> batch = {};
     batch.states = states;
     const stepping::Actuation forces = actuation_.view(*model_);
     batch.actuation = &forces;
@@ -481,7 +497,7 @@ class EngineWorlds {
     }
   }
 
-  void run(engine::WorldBatch& batch, int threads) {
+  void run(engine::WorldBatch<Real>& batch, int threads) {
     batch.integrator = integrator_;
     batch.spectral_radius = scheme_.spectral_radius;
     batch.contact_forces = smooth_.forces();
@@ -500,19 +516,26 @@ class EngineWorlds {
     batch.varied = varied_.count > 0 ? &varied_ : nullptr;
     const ReleasedGil nogil;
     if (is_convex_) {
+      batch.contacts.passes = scheme_.passes;
+      batch.contacts.work = model_->signals() == nullptr ? nullptr : contacts_->work();
+    }
+    if constexpr (is_single) {
+      if (is_convex_) batch.schedules = schedules();
+      batch.contacts.contacts = float_contacts_.view();
+      batch.contacts.tolerance = std::max(static_cast<float>(scheme_.solver_tolerance), finest_of_floats);
+      using Schemes = engine::FloatWorlds::Schemes;
+      engine::run_float_worlds(is_convex_ ? &Schemes::convex : &Schemes::smooth, *model_, batch, threads);
+    } else if (is_convex_) {
       batch.contacts.contacts = contacts_->view();
       if (!levers_.empty()) batch.contacts.contacts.lever = levers_.data();
-      batch.contacts.passes = scheme_.passes;
       batch.contacts.tolerance = scheme_.solver_tolerance;
       batch.contacts.accuracy = scheme_.accuracy;
       batch.contacts.least_step = scheme_.least_step;
-      batch.contacts.work = model_->signals() == nullptr ? nullptr : contacts_->work();
-    }
-    if (batch.varied != nullptr) {
-      engine::run_varied(*model_, batch, is_convex_, threads);
-    } else if (is_convex_) {
+      if (batch.varied != nullptr) return engine::run_varied(*model_, batch, true, threads);
       if (scheme_.accuracy == 0) batch.schedules = schedules();
       engine::run_contacts(&engine::ContactKernels::advance_worlds, *model_, batch, threads);
+    } else if (batch.varied != nullptr) {
+      engine::run_varied(*model_, batch, false, threads);
     } else {
       engine::run_batch<double>(&StateKernels<double>::advance_worlds, *model_, batch, threads);
     }
@@ -541,8 +564,8 @@ class EngineWorlds {
 
   bool is_written(std::ptrdiff_t world) const {
     const auto& n = parts_.sizes;
-    const auto differs = [](const double* a, const double* b, int count) {
-      return std::memcmp(a, b, static_cast<std::size_t>(count) * sizeof(double)) != 0;
+    const auto differs = [](const Real* a, const Real* b, int count) {
+      return std::memcmp(a, b, static_cast<std::size_t>(count) * sizeof(Real)) != 0;
     };
     return differs(parts_.q + world * n.q, seen_q_.data() + world * n.q, n.q) ||
            differs(parts_.v + world * n.v, seen_v_.data() + world * n.v, n.v) ||
@@ -553,18 +576,20 @@ class EngineWorlds {
   /// normalised.
   bool is_state(std::ptrdiff_t world) const {
     const auto& n = parts_.sizes;
-    double* const q = parts_.q + world * n.q;
-    const double* const v = parts_.v + world * n.v;
+    Real* const q = parts_.q + world * n.q;
+    const Real* const v = parts_.v + world * n.v;
     const auto finite = [](double x) { return std::isfinite(x); };
     if (!std::all_of(q, q + n.q, finite) || !std::all_of(v, v + n.v, finite) || !finite(parts_.t[world])) {
       return false;
     }
     for (const auto& place : model_->quaternions()) {
-      double* const x = q + place.at;
-      const double length = std::sqrt(x[0] * x[0] + x[1] * x[1] + x[2] * x[2] + x[3] * x[3]);
+      Real* const x = q + place.at;
+      double square = 0;
+      for (int i = 0; i < 4; ++i) square += double{x[i]} * x[i];
+      const double length = std::sqrt(square);
       if (std::abs(length - 1) > 1e-6) return false;
-      if (std::abs(length - 1) <= 4 * std::numeric_limits<double>::epsilon()) continue;  // rounding alone
-      for (int i = 0; i < 4; ++i) x[i] /= length;
+      if (std::abs(length - 1) <= 4 * std::numeric_limits<Real>::epsilon()) continue;  // rounding alone
+      for (int i = 0; i < 4; ++i) x[i] = static_cast<Real>(x[i] / length);
     }
     return true;
   }
@@ -592,8 +617,10 @@ class EngineWorlds {
   bool is_convex_;
   SmoothLaw smooth_;
   engine::Integrator integrator_ = {};
-  stepping::WorldArrays parts_ = {};
-  std::vector<double> seen_q_, seen_v_, seen_t_;
+  FloatContacts float_contacts_;
+  stepping::WorldArrays<Real> parts_ = {};
+  std::vector<Real> seen_q_, seen_v_;
+  std::vector<double> seen_t_;
   std::vector<stepping::WorldStop> stop_;
   std::vector<std::int64_t> goal_;
   std::unique_ptr<unsigned char[]> schedules_;
@@ -605,42 +632,10 @@ class EngineWorlds {
   std::vector<stepping::Lever<double>> levers_;
 };
 
-}  // namespace
-
-void bind_worlds(py::module_& m) {
-  m.def(
-      "vary_states",
-      [](Model& model, const std::optional<Integers>& places, const Reals& values, bool joint_forces) {
-        model.vary(places ? tree::VariedNumbers{static_cast<int>(places->size()),
-                                                places->data(),
-                                                values.data(),
-                                                joint_forces}
-                          : tree::VariedNumbers{});
-      },
-      "model"_a,
-      "places"_a,
-      "values"_a.noconvert(),
-      "joint_forces"_a,
-      "Lets the states of all later batches of a model differ in numbers of `model_numbers` at ascending "
-      "places, with "
-      "values (states, places), both read in every call, not copied; places None ends that.");
-  m.def(
-      "model_numbers",
-      [](const Model& model, const ModelContacts* contacts) {
-        const NumberList found = list_numbers(model, contacts);
-        return py::make_tuple(Reals(static_cast<py::ssize_t>(found.values.size()), found.values.data()),
-                              found.tables);
-      },
-      "model"_a,
-      "contacts"_a.none(true),
-      "Returns all numbers of a model and of contacts of convex steps, and their tables: name, place of the "
-      "first "
-      "number, records.");
-  py::class_<EngineWorlds>(
-      m,
-      "Worlds",
-      "Records of worlds of one scene, and their advance. `blocks` are the periods [s] of the "
-      "sampled blocks, the bit of the first of them, and the bits that Python runs.")
+template <class Real>
+void bind_worlds_of(py::module_& m, const char* name, const char* text) {
+  using EngineWorlds = bindings::EngineWorlds<Real>;
+  py::class_<EngineWorlds>(m, name, text)
       .def(py::init([](const Model& model,
                        const Actuation& actuation,
                        const ModelContacts* contacts,
@@ -790,6 +785,45 @@ void bind_worlds(py::module_& m) {
           "for each world why it was left: 0 it has reached the end, 1 its steps are used up, 2 Python has "
           "to run "
           "the blocks of its part 'pending', 3 it is lost, see its part 'status'.");
+}
+
+}  // namespace
+
+void bind_worlds(py::module_& m) {
+  m.def(
+      "vary_states",
+      [](Model& model, const std::optional<Integers>& places, const Reals& values, bool joint_forces) {
+        model.vary(places ? tree::VariedNumbers{static_cast<int>(places->size()),
+                                                places->data(),
+                                                values.data(),
+                                                joint_forces}
+                          : tree::VariedNumbers{});
+      },
+      "model"_a,
+      "places"_a,
+      "values"_a.noconvert(),
+      "joint_forces"_a,
+      "Lets the states of all later batches of a model differ in numbers of `model_numbers` at ascending "
+      "places, with "
+      "values (states, places), both read in every call, not copied; places None ends that.");
+  m.def(
+      "model_numbers",
+      [](const Model& model, const ModelContacts* contacts) {
+        const NumberList found = list_numbers(model, contacts);
+        return py::make_tuple(Reals(static_cast<py::ssize_t>(found.values.size()), found.values.data()),
+                              found.tables);
+      },
+      "model"_a,
+      "contacts"_a.none(true),
+      "Returns all numbers of a model and of contacts of convex steps, and their tables: name, place of the "
+      "first "
+      "number, records.");
+  bind_worlds_of<double>(
+      m,
+      "Worlds",
+      "Records of worlds of one scene, and their advance. `blocks` are the periods [s] of the "
+      "sampled blocks, the bit of the first of them, and the bits that Python runs.");
+  bind_worlds_of<float>(m, "FloatWorlds", "The same of worlds in single precision.");
 }
 
 }  // namespace pysim::bindings

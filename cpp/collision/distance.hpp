@@ -96,6 +96,10 @@ struct Nearest {
   }
 };
 
+/// Square of the sine of the angle between directions below which they count as parallel: above rounding.
+template <class Real>
+constexpr Real parallel = sizeof(Real) == 8 ? Real(1e-12) : Real(1e-8);
+
 /// Nearest points of two edges: middles p and q, unit directions u and v, half lengths.
 template <class S>
 void offer_edges(
@@ -103,7 +107,7 @@ void offer_edges(
   const Vec3<S> r = p - q;
   const S b = dot(u, v), c = dot(u, r), f = dot(v, r), o = all<S>(0), e = all<S>(1);
   const S across = fnma(b, b, e);
-  const auto crossing = across > all<S>(typename S::Real(1e-12));
+  const auto crossing = across > all<S>(parallel<typename S::Real>);
   const S s = clamp(select(crossing, (b * f - c) / select(crossing, across, e), o), g);
   const S t = clamp(fma(b, s, f), h);
   nearest.offer(fma(clamp(b * t - c, g), u, p), fma(t, v, q));
@@ -118,7 +122,7 @@ struct Separation {
   template <int D, int E>
   void offer(const Core<S, D>& A, const Core<S, E>& B, const Vec3<S>& raw) {
     const S square = dot(raw, raw), e = all<S>(1);
-    const auto valid = square > all<S>(typename S::Real(1e-12));
+    const auto valid = square > all<S>(parallel<typename S::Real>);
     const Vec3<S> axis = (e / sqrt(select(valid, square, e))) * raw;
     const S along = dot(axis, B.centre - A.centre);
     const S gap = abs(along) - A.reach(axis) - B.reach(axis);

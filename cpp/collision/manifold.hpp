@@ -62,7 +62,8 @@ Face<S> face_along(const PlacedShape<S>& box, const Vec3<S>& direction) {
   using Real = typename S::Real;
   const auto& R = box.X.R;
   const Vec3<S> along = transpose_times(R, direction);
-  const S tie = all<S>(Real(1e-6)), x = abs(along.x), y = abs(along.y), z = abs(along.z);
+  const S tie = all<S>(sizeof(Real) == 8 ? Real(1e-6) : Real(1e-5)), x = abs(along.x), y = abs(along.y),
+          z = abs(along.z);
   const auto is_y = y > x + tie;
   const auto is_z = z > simd::select(is_y, y, x) + tie;
   const auto number = [&](S a, S b, S c) { return simd::select(is_z, c, simd::select(is_y, b, a)); };
@@ -232,7 +233,7 @@ BoxAxis<S> box_axis(const PlacedShape<S>& A, const PlacedShape<S>& B, S reach) {
   const auto nowhere = simd::nowhere<S>();
   const S least = min(min(min(A.size.x, A.size.y), A.size.z), min(min(B.size.x, B.size.y), B.size.z));
   BoxAxis<S> best = {all<S>(-__builtin_inf()), z, nowhere, nowhere, o, z, z, z, z, o, o};
-  const S tie = all<S>(Real(1e-5)) * least;
+  const S tie = all<S>(sizeof(Real) == 8 ? Real(1e-5) : Real(1e-4)) * least;
   const Core<S, 3> a = A.box(), b = B.box();
   const Vec3<S> r = b.centre - a.centre;
   S C[3][3], size[3][3], on_a[3], on_b[3];
@@ -320,10 +321,11 @@ void face_points(const Face<S>& base, const Face<S>& face, S number, ManifoldPoi
   };
   const Vec3<S> C = on_base(face.centre - base.centre), P = face.hu * on_base(face.u),
                 Q = face.hv * on_base(face.v);
-  const S slack = all<S>(Real(1e-6)) * max(max(hu, hv), max(face.hu, face.hv));
+  const S slack =
+      all<S>(sizeof(Real) == 8 ? Real(1e-6) : Real(1e-5)) * max(max(hu, hv), max(face.hu, face.hv));
   const S least = all<S>(Real(0.2)) * slack, share_p = least / face.hu, share_q = least / face.hv;
   const S det = P.x * Q.y - P.y * Q.x;
-  const auto steep = abs(det) > all<S>(Real(1e-9)) * face.hu * face.hv;
+  const auto steep = abs(det) > all<S>(sizeof(Real) == 8 ? Real(1e-9) : Real(1e-6)) * face.hu * face.hv;
   const S inverse = e / select(steep, det, e);
   PointList<S> points(base, number, out);
   constexpr int sign[4][2] = {{-1, -1}, {1, -1}, {1, 1}, {-1, 1}};

@@ -20,7 +20,8 @@ using simd::select;
 using spatial::Vec3;
 
 /// Below this sine of the angle between a cylinder's axis and the normal, its lowest rim point is undefined.
-constexpr double upright = 1e-6;
+template <class Real>
+constexpr Real upright = sizeof(Real) == 8 ? Real(1e-6) : Real(1e-5);
 
 /// How far the four directions of a mesh lean from −n.
 constexpr double lean = 0.05;
@@ -29,7 +30,7 @@ template <class S>
 void cylinder_points(const Vec3<S>& n, S radius, S half_length, Vec3<S>* point) {
   using Real = typename S::Real;
   const S o = all<S>(0), e = all<S>(1), sine = sqrt(fma(n.x, n.x, n.y * n.y));
-  const auto leans = sine > all<S>(Real(upright));
+  const auto leans = sine > all<S>(upright<Real>);
   const S inverse = e / select(leans, sine, e);
   const S x = select(leans, -n.x * inverse, e), y = select(leans, -n.y * inverse, o);  // lowest of a rim
   const S z = select(n.z > o, -half_length, half_length);                              // the lower cap

@@ -13,8 +13,10 @@
 
 namespace pysim::constraints {
 
-/// Deflection that friction reaches before it slides [m or rad].
-constexpr double sticking_deflection = 1e-10;
+/// Deflection that friction reaches before it slides [m or rad]: some ten times the resolution of a
+/// coordinate of one in single precision.
+template <class Real>
+constexpr Real sticking_deflection = sizeof(Real) == 8 ? Real(1e-10) : Real(1e-6);
 
 /// One coordinate with a limit or with friction.
 template <class Real>
@@ -62,7 +64,7 @@ CoordinateImpulse<S> coordinate_impulse(const CoordinateLaw<typename S::Paramete
   const S o = all<S>(0), f = all<S>(law.friction);
   CoordinateImpulse<S> I = {o, o, simd::everywhere<S>()};
   if (simd::is_there(law.friction)) {
-    const S k = f * all<S>(Real(1 / sticking_deflection)), limit = h * f;
+    const S k = f * all<S>(Real(1 / sticking_deflection<Real>)), limit = h * f;
     const S y = h * k * fma(h, v, at.s);
     I.sticks = abs(y) <= limit;
     I.gamma = -max(min(y, limit), -limit);
@@ -86,7 +88,7 @@ CoordinateImpulse<S> coordinate_impulse(const CoordinateLaw<typename S::Paramete
 /// The deflection that the next step begins with.
 template <class S>
 S next_deflection(const CoordinateLaw<typename S::Parameter>& law, const CoordinateState<S>& at, S h, S v) {
-  const S most = all<S>(typename S::Real(sticking_deflection));
+  const S most = all<S>(sticking_deflection<typename S::Real>);
   return simd::is_there(law.friction) ? max(min(fma(h, v, at.s), most), -most) : all<S>(0);
 }
 

@@ -13,6 +13,7 @@
 #include "dynamics/loaded_factor.hpp"
 #include "dynamics/retract.hpp"
 #include "simd/partial_load.hpp"
+#include "tree/aligned_take.hpp"
 
 namespace pysim::dynamics {
 
@@ -310,7 +311,7 @@ class CoupledTrees {
   void order_members(Workspace<S> w) {
     using Word = unsigned long long;
     const int m = members_, words = (m + 63) / 64;
-    Word* const neighbours = take<Word>(w, static_cast<std::ptrdiff_t>(m) * words);
+    Word* const neighbours = tree::take_aligned<Word>(w, static_cast<std::ptrdiff_t>(m) * words);
     int *const degree = take<int>(w, m), *const before = take<int>(w, m);
     bool* const done = take<bool>(w, m);
     const auto row = [&](int i) { return neighbours + static_cast<std::ptrdiff_t>(i) * words; };

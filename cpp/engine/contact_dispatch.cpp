@@ -5,6 +5,7 @@
 
 #include "dynamics/coupled_trees.hpp"
 #include "engine/dispatch.hpp"
+#include "engine/floating_point.hpp"
 #include "engine/threads.hpp"
 #include "engine/world_operations.hpp"
 #include "tree/workspace.hpp"
@@ -16,6 +17,7 @@ namespace {
 struct Tables {
   std::string_view isa;
   const ContactSteps* steps;
+  const FloatWorlds* worlds;
   const DistanceMap* distances;
   const VariedKernels *varied_contacts, *varied_steps;
 };
@@ -25,15 +27,26 @@ const Tables& tables() {
 #if defined(PYSIM_ISA_BASELINE)
       {"baseline",
        &baseline::contact_steps,
+       &baseline::float_stepped_worlds,
        &baseline::distances,
        &baseline::varied_contacts,
        &baseline::varied_steps},
 #endif
 #if defined(PYSIM_ISA_AVX2)
-      {"avx2", &avx2::contact_steps, &avx2::distances, &avx2::varied_contacts, &avx2::varied_steps},
+      {"avx2",
+       &avx2::contact_steps,
+       &avx2::float_stepped_worlds,
+       &avx2::distances,
+       &avx2::varied_contacts,
+       &avx2::varied_steps},
 #endif
 #if defined(PYSIM_ISA_AVX512)
-      {"avx512", &avx512::contact_steps, &avx512::distances, &avx512::varied_contacts, &avx512::varied_steps},
+      {"avx512",
+       &avx512::contact_steps,
+       &avx512::float_stepped_worlds,
+       &avx512::distances,
+       &avx512::varied_contacts,
+       &avx512::varied_steps},
 #endif
   };
   const std::string_view wanted = kernels().isa;
@@ -43,34 +56,46 @@ const Tables& tables() {
   return all[0];
 }
 
-}  // namespace
-
-/// Whether worlds run one at a time: many trees that touch each other are solved with matrices of their own
-/// size.
-static bool run_alone(const tree::ModelView<double>& view, const ContactBatch& batch) {
+/// Runs whole packs, and the states that remain one by one, on threads. Many trees that touch each other run
+/// one by one: they are solved with matrices of their own size.
+template <class Kernel, class View, class Batch>
+void run_packs(Kernel pack,
+               Kernel single,
+               int width,
+               const View& view,
+               const Batch& batch,
+               int moving_pairs,
+               int threads) {
   int trees = 0;
   for (int b = 0; b < view.bodies; ++b) trees += view.joint[b].parent < 0 ? 1 : 0;
-  return batch.contacts.contacts.moving_pairs > 0 && trees > dynamics::most_trees_in_packs;
-}
-
-void run_varied(const tree::Model& model, const ContactBatch& batch, bool convex, int threads) {
-  auto view = model.view<double>();
-  view.contacts = batch.contact_forces;
-  view.joint_forces |= static_cast<const WorldBatch&>(batch).varied->joint_forces;
-  const VariedKernels& kernels = *(convex ? tables().varied_contacts : tables().varied_steps);
-  const int width = tables().steps->width;
-  const bool alone = run_alone(view, batch);
+  const bool alone = moving_pairs > 0 && trees > dynamics::most_trees_in_packs;
   const auto run = [&](std::ptrdiff_t begin, std::ptrdiff_t end) {
     void* const scratch = tree::workspace_memory();
     const std::ptrdiff_t whole = alone ? begin : end - (end - begin) % width;
-    if (begin < whole) kernels.packs(view, batch, begin, whole, scratch);
-    if (whole < end) kernels.singles(view, batch, whole, end, scratch);
+    if (begin < whole) pack(view, batch, begin, whole, scratch);
+    if (whole < end) single(view, batch, whole, end, scratch);
   };
   if (threads == 1 || batch.states <= width) {
     run(0, batch.states);
   } else {
     parallel_for(batch.states, width, threads, run);
   }
+}
+
+}  // namespace
+
+void run_varied(const tree::Model& model, const ContactBatch& batch, bool convex, int threads) {
+  auto view = model.view<double>();
+  view.contacts = batch.contact_forces;
+  view.joint_forces |= static_cast<const WorldBatch<double>&>(batch).varied->joint_forces;
+  const VariedKernels& kernels = *(convex ? tables().varied_contacts : tables().varied_steps);
+  run_packs(kernels.packs,
+            kernels.singles,
+            tables().steps->width,
+            view,
+            batch,
+            batch.contacts.contacts.moving_pairs,
+            threads);
 }
 
 void run_contacts(ContactKernel ContactKernels::* kernel,
@@ -80,18 +105,33 @@ void run_contacts(ContactKernel ContactKernels::* kernel,
   auto view = model.view<double>();
   view.contacts = batch.contact_forces;
   const ContactSteps& steps = *tables().steps;
-  const bool alone = run_alone(view, batch);
-  const auto run = [&](std::ptrdiff_t begin, std::ptrdiff_t end) {
-    void* const scratch = tree::workspace_memory();
-    const std::ptrdiff_t whole = alone ? begin : end - (end - begin) % steps.width;
-    if (begin < whole) (steps.pack.*kernel)(view, batch, begin, whole, scratch);
-    if (whole < end) (steps.single.*kernel)(view, batch, whole, end, scratch);
+  run_packs(steps.pack.*kernel,
+            steps.single.*kernel,
+            steps.width,
+            view,
+            batch,
+            batch.contacts.contacts.moving_pairs,
+            threads);
+}
+
+void run_float_worlds(Kernel<float> FloatWorlds::Schemes::* kernel,
+                      const tree::Model& model,
+                      const ContactBatchOf<float>& batch,
+                      int threads) {
+  const FloatWorlds& worlds = *tables().worlds;
+  const auto flushed = [](Kernel<float> run) {
+    return [run](const auto& view, const auto& own, std::ptrdiff_t begin, std::ptrdiff_t end, void* scratch) {
+      const FlushDenormals flush;
+      run(view, own, begin, end, scratch);
+    };
   };
-  if (threads == 1 || batch.states <= steps.width) {
-    run(0, batch.states);
-  } else {
-    parallel_for(batch.states, steps.width, threads, run);
-  }
+  run_packs(flushed(worlds.pack.*kernel),
+            flushed(worlds.single.*kernel),
+            2 * tables().steps->width,
+            model.view<float>(),
+            batch,
+            batch.contacts.contacts.moving_pairs,
+            threads);
 }
 
 tree::ContactForces contact_forces(const stepping::SmoothContacts& law,

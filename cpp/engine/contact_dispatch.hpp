@@ -18,6 +18,12 @@ void run_contacts(ContactKernel ContactKernels::* kernel,
 /// Advances worlds whose models differ in some numbers; the batch is a WorldBatch with VariedNumbers.
 void run_varied(const tree::Model& model, const ContactBatch& batch, bool convex, int threads);
 
+/// The same of worlds in single precision; the batch is a WorldBatch<float>.
+void run_float_worlds(Kernel<float> FloatWorlds::Schemes::* kernel,
+                      const tree::Model& model,
+                      const ContactBatchOf<float>& batch,
+                      int threads);
+
 /// The smooth law of the instruction set in use; `law`, `bodies` [pairs] and `work` are referred to.
 tree::ContactForces contact_forces(const stepping::SmoothContacts& law,
                                    const std::vector<tree::ContactForces::Bodies>& bodies,

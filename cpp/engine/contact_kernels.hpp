@@ -2,17 +2,20 @@
 // what changes here compiles two units alone.
 #pragma once
 
-#include "engine/batch.hpp"
+#include "engine/kernels.hpp"
 #include "stepping/smooth_contact.hpp"
 
 namespace pysim::engine {
 
 /// A batch of steps with contacts. The operation's batch is always one of these.
-struct ContactBatch : Batch<double> {
-  stepping::ContactCall<double> contacts;
+template <class Real>
+struct ContactBatchOf : Batch<Real> {
+  stepping::ContactCall<Real> contacts;
   const stepping::SmoothContacts* smooth = nullptr;  ///< of reports of the smooth law
   double reach = -1;  ///< gap of reported points [m]; negative for the points that push
 };
+
+using ContactBatch = ContactBatchOf<double>;
 
 /// Runs states [begin, end), a whole number of packs.
 using ContactKernel = void (*)(const tree::ModelView<double>& model,
@@ -42,6 +45,14 @@ struct VariedKernels {
   ContactKernel packs, singles;
 };
 
+/// Advance of worlds in single precision; the batch is a WorldBatch<float>.
+struct FloatWorlds {
+  struct Schemes {
+    Kernel<float> convex, smooth;
+  };
+  Schemes pack, single;
+};
+
 /// Signed distances of pairs of shapes (collision/distance.hpp).
 struct DistanceMap {
   static constexpr int in = 15, out = 10;  ///< numbers a row
@@ -53,6 +64,7 @@ struct DistanceMap {
 #define PYSIM_DECLARE_CONTACT_TABLES(isa)                   \
   namespace pysim::engine::isa {                            \
   extern const ContactSteps contact_steps;                  \
+  extern const FloatWorlds float_stepped_worlds;            \
   extern const VariedKernels varied_contacts, varied_steps; \
   extern const DistanceMap distances;                       \
   }

@@ -113,12 +113,12 @@ struct AdvanceContacts {
 struct AdvanceConvexWorlds {
   template <class S>
   static void at(States<S> at) {
-    advance(at, static_cast<const WorldBatch&>(at.batch).contacts.contacts);
+    advance(at, static_cast<const WorldBatch<typename S::Real>&>(at.batch).contacts.contacts);
   }
 
   template <class S>
   static void advance(States<S> at, const stepping::Contacts<typename S::Parameter>& contacts) {
-    const auto& batch = static_cast<const WorldBatch&>(at.batch);
+    const auto& batch = static_cast<const WorldBatch<typename S::Real>&>(at.batch);
     const auto& call = batch.call;
     const auto& own = batch.contacts;
     const PackOfWorlds<S> pack(call, at.first);
@@ -147,8 +147,12 @@ struct AdvanceConvexWorlds {
       };
       loop.run(DueBlocks<S>{system, lanes, system.workspace}, RowInputs<S>{call, at.first, lanes}, write);
     };
-    if (own.accuracy > 0) {
-      advance(stepping::ControlledConvexSteps<S>(system, run, own.accuracy, own.least_step, state, trial));
+    if constexpr (sizeof(typename S::Real) == 8) {  // worlds in single precision have fixed steps alone
+      if (own.accuracy > 0) {
+        advance(stepping::ControlledConvexSteps<S>(system, run, own.accuracy, own.least_step, state, trial));
+      } else {
+        advance(stepping::ConvexSteps<S>(system, run, state, trial));
+      }
     } else {
       advance(stepping::ConvexSteps<S>(system, run, state, trial));
     }
@@ -161,17 +165,19 @@ struct AdvanceConvexWorlds {
   using Memory = stepping::ContactMemory;
   using Entry = stepping::TouchingPoint;
   static constexpr int report_numbers = stepping::ContactReport::numbers;
+  static constexpr int counted[] = {Memory::iterations, Memory::halved};
 
   template <class S>
-  static void load_contacts(const WorldBatch& batch,
+  static void load_contacts(const WorldBatch<typename S::Real>& batch,
                             std::ptrdiff_t first,
                             const PackOfWorlds<S>& pack,
                             const stepping::ContactState<S>& state) {
     const auto& parts = batch.call.worlds;
     const Memory& places = state.live->places;
-    simd::load_lanes([&](int k) { return parts.scheme + pack.world(k) * parts.sizes.scheme; },
-                     parts.sizes.scheme,
-                     state.memory);
+    load_numbers([&](int k) { return parts.scheme + pack.world(k) * parts.sizes.scheme; },
+                 parts.sizes.scheme,
+                 state.memory);
+    for (const int i : counted) state.memory[i] = all<S>(0);  // of this call, exact in either precision
     for (int k = 0; k < S::width; ++k) {
       const std::ptrdiff_t world = pack.world(k);
       const double* entry = parts.contacts + world * parts.sizes.points * Entry::numbers;
@@ -179,7 +185,9 @@ struct AdvanceConvexWorlds {
         const int point = static_cast<int>(entry[Entry::number]);
         state.live->add(point);
         for (int i = 0; i < Memory::per_point; ++i) {
-          simd::set_lane(state.memory[places.point(point) + i], k, entry[Entry::memory + i]);
+          simd::set_lane(state.memory[places.point(point) + i],
+                         k,
+                         static_cast<typename S::Real>(entry[Entry::memory + i]));
         }
       }
     }
@@ -193,12 +201,13 @@ struct AdvanceConvexWorlds {
       }
       if (!pushed) continue;
       state.live->add(i);
-      simd::load_rows(numbers, report_numbers, row, state.report + report_numbers * i);
+      load_numbers(
+          [&](int k) { return numbers + k * row; }, report_numbers, state.report + report_numbers * i);
     }
   }
 
   template <class S>
-  PYSIM_NOINLINE static stepping::PairSchedule<S> load_schedule(const WorldBatch& batch,
+  PYSIM_NOINLINE static stepping::PairSchedule<S> load_schedule(const WorldBatch<typename S::Real>& batch,
                                                                 std::ptrdiff_t first,
                                                                 const PackOfWorlds<S>& pack,
                                                                 stepping::PairSchedule<S> schedule) {
@@ -211,7 +220,7 @@ struct AdvanceConvexWorlds {
   }
 
   template <class S>
-  PYSIM_NOINLINE static void save_schedule(const WorldBatch& batch,
+  PYSIM_NOINLINE static void save_schedule(const WorldBatch<typename S::Real>& batch,
                                            std::ptrdiff_t first,
                                            const PackOfWorlds<S>& pack,
                                            stepping::PairSchedule<S> schedule) {
@@ -224,13 +233,18 @@ struct AdvanceConvexWorlds {
   }
 
   template <class S>
-  static void save_contacts(const WorldBatch& batch,
+  static void save_contacts(const WorldBatch<typename S::Real>& batch,
                             std::ptrdiff_t first,
                             const PackOfWorlds<S>& pack,
                             const stepping::ContactState<S>& state) {
     const auto& parts = batch.call.worlds;
     const Memory& places = state.live->places;
-    pack.save(state.memory, parts.sizes.scheme, parts.scheme);
+    for (int k = 0; k < S::width; ++k) {
+      double* const to = parts.scheme + pack.world(k) * parts.sizes.scheme;
+      const double before[] = {to[counted[0]], to[counted[1]]};
+      for (int i = 0; i < parts.sizes.scheme; ++i) to[i] = simd::lane(state.memory[i], k);
+      for (int i = 0; i < 2; ++i) to[counted[i]] += before[i];
+    }
     state.live->sort();
     for (int k = 0; k < S::width; ++k) {
       const std::ptrdiff_t world = pack.world(k);
@@ -253,13 +267,14 @@ struct AdvanceConvexWorlds {
     const std::ptrdiff_t row = std::ptrdiff_t{report_numbers} * places.points;
     for (int n = 0; n < state.live->count; ++n) {
       const int at = report_numbers * state.live->index[n];
-      simd::store_rows(state.report + at, report_numbers, batch.report + first * row + at, row);
+      PackOfWorlds<S>::save_rows(
+          state.report + at, report_numbers, [&](int k) { return batch.report + (first + k) * row + at; });
     }
   }
 
   /// Writes what contacts report at a row, and begins to add impulses anew.
   template <class S>
-  static void write_report(const WorldBatch& batch,
+  static void write_report(const WorldBatch<typename S::Real>& batch,
                            std::ptrdiff_t first,
                            int k,
                            std::int64_t row,

@@ -7,6 +7,7 @@
 #include <stdexcept>
 #include <string_view>
 
+#include "engine/floating_point.hpp"
 #include "engine/isa_tables.hpp"
 #include "engine/threads.hpp"
 #include "engine/varied_readings.hpp"
@@ -85,29 +86,6 @@ std::atomic<const Kernels*>& current() {
   }();
   return table;
 }
-
-/// During its lifetime, subnormal numbers count as zero: in single precision they cost a hundred
-/// cycles each and are insignificant at 24 bits. Double precision keeps them.
-class FlushDenormals {
- public:
-  FlushDenormals() {
-#if defined(PYSIM_X86)
-    _mm_setcsr(saved_ | 0x8040u);  // FTZ and DAZ
-#endif
-  }
-  FlushDenormals(const FlushDenormals&) = delete;
-  FlushDenormals& operator=(const FlushDenormals&) = delete;
-  ~FlushDenormals() {
-#if defined(PYSIM_X86)
-    _mm_setcsr(saved_);
-#endif
-  }
-
- private:
-#if defined(PYSIM_X86)
-  unsigned saved_ = _mm_getcsr();
-#endif
-};
 
 /// Splits a batch into runs of whole packs and calls part(begin, end) for each, on threads. Packs are of
 /// `widest` states if there is at least one per thread, otherwise of `width`.

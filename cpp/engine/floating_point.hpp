@@ -43,4 +43,27 @@ class DefaultFloatingPoint {
 #endif
 };
 
+/// During its lifetime, subnormal numbers count as zero: in single precision they cost a hundred
+/// cycles each and are insignificant at 24 bits. Double precision keeps them.
+class FlushDenormals {
+ public:
+  FlushDenormals() {
+#if defined(PYSIM_X86)
+    _mm_setcsr(saved_ | 0x8040u);  // FTZ and DAZ
+#endif
+  }
+  FlushDenormals(const FlushDenormals&) = delete;
+  FlushDenormals& operator=(const FlushDenormals&) = delete;
+  ~FlushDenormals() {
+#if defined(PYSIM_X86)
+    _mm_setcsr(saved_);
+#endif
+  }
+
+ private:
+#if defined(PYSIM_X86)
+  unsigned saved_ = _mm_getcsr();
+#endif
+};
+
 }  // namespace pysim::engine

@@ -72,7 +72,7 @@ struct Advance {
 struct AdvanceWorlds {
   template <class S>
   static void at(States<S> at) {
-    const auto& batch = static_cast<const WorldBatch&>(at.batch);
+    const auto& batch = static_cast<const WorldBatch<typename S::Real>&>(at.batch);
     const auto& call = batch.call;
     const PackOfWorlds<S> pack(call, at.first);
     const WorldLanes<S> lanes = pack.load_all(at.model, call.worlds, at.w);
@@ -89,7 +89,7 @@ struct AdvanceWorlds {
                                         batch.spectral_radius,
                                         nullptr,
                                         lanes.signals};
-    with_scheme(batch.integrator, [&](auto scheme) {
+    const auto advance_by = [&](auto scheme) {
       stepping::SchemeSteps<decltype(scheme), S> steps(system, lanes.q, lanes.v);
       bool jumped[S::width];
       for (int k = 0; k < S::width; ++k) jumped[k] = call.worlds.jumped[pack.world(k)] != 0;
@@ -105,7 +105,12 @@ struct AdvanceWorlds {
       }
       const auto left = steps.jumps();
       for (int k = 0; k < S::width; ++k) call.worlds.jumped[pack.world(k)] = simd::lane(left, k) ? 1 : 0;
-    });
+    };
+    if constexpr (sizeof(typename S::Real) == 8) {
+      with_scheme(batch.integrator, advance_by);
+    } else {
+      advance_by(stepping::SemiImplicit{});  // the only one in single precision
+    }
     pack.save_all(lanes, call.worlds);
     if (memory != nullptr) pack.save(memory, carried, call.worlds.scheme);
   }

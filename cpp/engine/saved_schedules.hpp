@@ -33,16 +33,16 @@ struct SavedSchedules {
 
 /// Hash of the states of a pack, never 0.
 template <class S, class Pack>
-std::uint64_t state_key(const stepping::WorldArrays& parts, const Pack& pack) {
+std::uint64_t state_key(const stepping::WorldArrays<typename S::Real>& parts, const Pack& pack) {
   std::uint64_t hash = sizeof(S);
   const auto mix = [&](std::uint64_t bits) {
     hash = (hash ^ bits) * 0x9e3779b97f4a7c15U;
     hash ^= hash >> 29U;
   };
-  const auto mix_all = [&](const double* numbers, std::ptrdiff_t count) {
+  const auto mix_all = [&](const auto* numbers, std::ptrdiff_t count) {
     for (std::ptrdiff_t i = 0; i < count; ++i) {
-      std::uint64_t bits;
-      std::memcpy(&bits, numbers + i, sizeof(bits));
+      std::uint64_t bits = 0;
+      std::memcpy(&bits, numbers + i, sizeof(*numbers));
       mix(bits);
     }
   };

@@ -45,7 +45,7 @@ class VariedCopy {
 /// at(model, contacts, first world, workspace).
 template <class S, class At>
 void each_varied_pack(const tree::ModelView<double>& model,
-                      const WorldBatch& batch,
+                      const WorldBatch<double>& batch,
                       std::ptrdiff_t begin,
                       std::ptrdiff_t end,
                       void* scratch,

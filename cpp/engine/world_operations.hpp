@@ -1,6 +1,8 @@
 // Advance of worlds as an operation on packs: the parts of their records in lanes, and back.
 #pragma once
 
+#include <type_traits>
+
 #include "engine/contact_kernels.hpp"
 #include "engine/saved_schedules.hpp"
 #include "stepping/advance.hpp"
@@ -9,14 +11,36 @@
 namespace pysim::engine {
 
 /// A batch of worlds to advance; its states are the worlds of the call.
-struct WorldBatch : ContactBatch {
-  stepping::WorldCall call;
+template <class Real>
+struct WorldBatch : ContactBatchOf<Real> {
+  stepping::WorldCall<Real> call;
   double* report;  ///< (states, points, ContactReport::numbers) of the last step, with the impulses since the
                    ///< last row; in and out, null for none
   double* report_rows;                ///< (states, rows, points, ContactReport::numbers); null for none
   SavedSchedules schedules;           ///< none where worlds differ in numbers
   const tree::VariedNumbers* varied;  ///< null where all worlds have the model's numbers
 };
+
+/// Lane k of `count` packs from the numbers at row(k), of either precision.
+template <class S, class Row>
+void load_numbers(const Row& row, std::ptrdiff_t count, S* packs) {
+  using Real = typename S::Real;
+  using Number = std::remove_const_t<std::remove_pointer_t<decltype(row(0))>>;
+  if constexpr (sizeof(Number) == sizeof(Real)) {
+    simd::load_lanes(row, count, packs);
+  } else {
+    constexpr int W = S::width;
+    Real rows[W][W];
+    for (std::ptrdiff_t first = 0; first < count; first += W) {
+      const int n = static_cast<int>(count - first < W ? count - first : W);
+      for (int k = 0; k < W; ++k) {
+        const Number* const from = row(k) + first;
+        for (int i = 0; i < n; ++i) rows[k][i] = static_cast<Real>(from[i]);
+      }
+      simd::load_lanes([&](int k) { return rows[k]; }, n, packs + first);
+    }
+  }
+}
 
 /// Parts of the records of a pack of worlds.
 template <class S>
@@ -29,19 +53,21 @@ struct WorldLanes {
 template <class S>
 class PackOfWorlds {
  public:
-  PackOfWorlds(const stepping::WorldCall& call, std::ptrdiff_t first) {
+  PackOfWorlds(const stepping::WorldCall<typename S::Real>& call, std::ptrdiff_t first) {
     for (int k = 0; k < S::width; ++k) world_[k] = call.world(first + k);
   }
 
   std::ptrdiff_t world(int k) const { return world_[k]; }
 
-  S* load(const double* part, int count, Workspace<S>& w, int extra = 0) const {
+  template <class Number>
+  S* load(const Number* part, int count, Workspace<S>& w, int extra = 0) const {
     S* const packs = take<S>(w, count + extra);
-    simd::load_lanes([&](int k) { return part + world_[k] * count; }, count, packs);
+    load_numbers([&](int k) { return part + world_[k] * count; }, count, packs);
     return packs;
   }
 
-  void save(const S* packs, int count, double* part) const {
+  template <class Number>
+  void save(const S* packs, int count, Number* part) const {
     save_rows(packs, count, [&](int k) { return part + world_[k] * count; });
   }
 
@@ -49,12 +75,14 @@ class PackOfWorlds {
   template <class Row>
   static void save_rows(const S* packs, int count, const Row& row) {
     for (int k = 0; k < S::width; ++k) {
-      double* const to = row(k);
+      auto* const to = row(k);
       for (int i = 0; i < count; ++i) to[i] = simd::lane(packs[i], k);
     }
   }
 
-  WorldLanes<S> load_all(const ModelOf<S>& model, const stepping::WorldArrays& parts, Workspace<S>& w) const {
+  WorldLanes<S> load_all(const ModelOf<S>& model,
+                         const stepping::WorldArrays<typename S::Real>& parts,
+                         Workspace<S>& w) const {
     const auto& n = parts.sizes;
     WorldLanes<S> lanes = {};
     lanes.q = load(parts.q, n.q, w, model.callback_numbers);
@@ -67,7 +95,7 @@ class PackOfWorlds {
     return lanes;
   }
 
-  void save_all(const WorldLanes<S>& lanes, const stepping::WorldArrays& parts) const {
+  void save_all(const WorldLanes<S>& lanes, const stepping::WorldArrays<typename S::Real>& parts) const {
     const auto& n = parts.sizes;
     save(lanes.q, n.q, parts.q);
     save(lanes.v, n.v, parts.v);
@@ -82,7 +110,7 @@ class PackOfWorlds {
 /// Rows of states in the caller's buffers.
 template <class S>
 struct StateRows {
-  const stepping::WorldCall& call;
+  const stepping::WorldCall<typename S::Real>& call;
   std::ptrdiff_t first;
   const WorldLanes<S>& lanes;
 
@@ -103,14 +131,14 @@ struct StateRows {
 /// Sets the inputs of a world among the numbers of its signals.
 template <class S>
 struct RowInputs {
-  const stepping::WorldCall& call;
+  const stepping::WorldCall<typename S::Real>& call;
   std::ptrdiff_t first;
   const WorldLanes<S>& lanes;
 
   void operator()(int k, std::int64_t row) const {
     const double* const values = call.inputs + ((first + k) * call.input_rows + row) * call.input_count;
     for (int i = 0; i < call.input_count; ++i) {
-      simd::set_lane(lanes.signals.numbers[call.input_place[i]], k, values[i]);
+      simd::set_lane(lanes.signals.numbers[call.input_place[i]], k, static_cast<typename S::Real>(values[i]));
     }
   }
 };

@@ -730,7 +730,7 @@ class ConvexStep {
       P.at.s += taken * lost;
       const Vec3<S> s = transpose_times(X_WB.R, P.at.s);
       const Vec3<S> flat = fnma(dot(P.at.n, s), P.at.n, s);
-      const S square = dot(flat, flat), tiny = all<S>(Real(1e-300));
+      const S square = dot(flat, flat), tiny = all<S>(sizeof(Real) == 8 ? Real(1e-300) : Real(1e-35));
       P.at.s = sqrt(dot(s, s) / max(square, tiny)) * flat;  // turned with the normal
       place_velocities(k, P, slid[i] | (takes & !known[i] & some_slid));
       if (pair.turning >= 0) place_turning(k, i, fma(taken, lost_turning, turned[i]));

@@ -129,10 +129,10 @@ class ConvexProblem {
         h_(h),
         tolerance_(tolerance),
         active_(take<int>(w, contacts.pairs)),
-        at_work_(take<PointAtWork>(w, contacts.points)),
+        at_work_(tree::take_aligned<PointAtWork>(w, contacts.points)),
         most_in_rows_(contacts.moving_pairs > 0 ? dynamics::most_loads_in_rows<S>(factor.model) : 0),
         contact_rows_(factor, most_in_rows_, w),
-        load_(take<Load>(w, most_in_rows_ > 0 ? contacts.points + contacts.turning_points : 0)),
+        load_(tree::take_aligned<Load>(w, most_in_rows_ > 0 ? contacts.points + contacts.turning_points : 0)),
         couples_(take<bool>(w, contacts.pairs)),
         delta_(take<S>(w, factor.model.nv)),
         rhs_(take<S>(w, factor.model.nv)),
@@ -290,7 +290,7 @@ class ConvexProblem {
     for (int k = 0; k < contacts_.coordinates; ++k) {
       auto& C = coordinate[k];
       // Joints that stuck in the last step begin within their range, which a projection onto loops leaves.
-      const auto stuck = abs(C.at.s) < all<S>(Real(constraints::sticking_deflection));
+      const auto stuck = abs(C.at.s) < all<S>(constraints::sticking_deflection<Real>);
       C.now =
           simd::is_there(contacts_.coordinate[k].friction) ? select(stuck, -C.at.s / h_, C.start) : C.start;
       C.made = all<S>(0);
@@ -634,7 +634,7 @@ class ConvexProblem {
       const S inverse =
           all<S>(1) / (h_ * (C.next - C.now));  // infinite or NaN corners are never in a bracket
       const S middle = -fma(h_, C.now, C.at.s) * inverse;
-      const S half_width = all<S>(Real(constraints::sticking_deflection)) * inverse;
+      const S half_width = all<S>(constraints::sticking_deflection<Real>) * inverse;
       corner_[corners_++] = middle - half_width;
       corner_[corners_++] = middle + half_width;
     }

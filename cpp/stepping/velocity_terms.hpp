@@ -145,7 +145,7 @@ class VelocityTerms {
                 *const columns = tree::take<spatial::Motion<S>>(w, model.stored_columns);
     auto* const F = tree::take<spatial::Force<S>>(w, model.bodies);
     const tree::SincosTable<S> sincos = tree::sincos_table(model, static_cast<const S*>(q_m), w);
-    S energy = simd::all<S>(Real(1e-300));
+    S energy = simd::all<S>(sizeof(Real) == 8 ? Real(1e-300) : Real(1e-30));
     each_body([&](int b, const Joint& joint) {
       tree::evaluate(model, b, static_cast<const S*>(q_m), sincos, columns, X_PB[b]);
       const bool at_root = joint.parent < 0;

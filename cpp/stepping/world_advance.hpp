@@ -34,8 +34,9 @@ struct SampledPeriods {
 };
 
 /// Arguments of a call; rows and grid exclude each other.
+template <class Real>
 struct WorldCall {
-  WorldArrays worlds;
+  WorldArrays<Real> worlds;
   const int* index;  ///< [states] number of each state's world; null for 0, 1, …
   SampledPeriods blocks;
   double longest;       ///< step within an interval [s]
@@ -73,11 +74,12 @@ struct LaneSegment {
 template <class S>
 class LaneClock {
  public:
+  using Call = WorldCall<typename S::Real>;
+
   LaneClock() = default;
 
-  LaneClock(const WorldCall& call, std::ptrdiff_t state)
-      : call_(&call), state_(state), world_(call.world(state)) {
-    const WorldArrays& w = call.worlds;
+  LaneClock(const Call& call, std::ptrdiff_t state) : call_(&call), state_(state), world_(call.world(state)) {
+    const auto& w = call.worlds;
     now = w.t[world_];
     if (call.times == nullptr && w.length[world_] >= 0) begin_grid();  // rows ended at times of their own
   }
@@ -102,13 +104,13 @@ class LaneClock {
 
   /// Counts steps that were made; at the end of the segment the clock is at its end.
   void count(const LaneSegment& segment, std::int64_t made) const {
-    const WorldArrays& w = call_->worlds;
+    const auto& w = call_->worlds;
     w.steps[world_] += made;
     if (segment.kind == LaneSegment::Kind::grid) w.made[world_] += made;
   }
 
   void finish(const LaneSegment& segment) {
-    const WorldArrays& w = call_->worlds;
+    const auto& w = call_->worlds;
     now = w.t[world_] = segment.end;
     for (int k = 0; k < call_->blocks.count; ++k) {
       if (((segment.due >> (call_->blocks.first_bit + k)) & 1) != 0) ++instant(k);
@@ -123,7 +125,7 @@ class LaneClock {
 
   /// Leaves a segment after `made` of its steps.
   void leave(const LaneSegment& segment, std::int64_t made) const {
-    const WorldArrays& w = call_->worlds;
+    const auto& w = call_->worlds;
     if (made > 0) {
       w.t[world_] = segment.base + static_cast<double>(segment.first + made) * segment.step;
     }
@@ -161,7 +163,7 @@ class LaneClock {
   }
 
   void begin_grid() const {
-    const WorldArrays& w = call_->worlds;
+    const auto& w = call_->worlds;
     w.begin[world_] = now;
     w.step[world_] = call_->longest;
     w.made[world_] = 0;
@@ -169,7 +171,7 @@ class LaneClock {
   }
 
   double grid(std::int64_t n) const {
-    const WorldArrays& w = call_->worlds;
+    const auto& w = call_->worlds;
     return w.begin[world_] + static_cast<double>(n) * w.step[world_];
   }
 
@@ -177,7 +179,7 @@ class LaneClock {
   bool is_within_grid() const { return now > grid(call_->worlds.made[world_]); }
 
   LaneSegment next_to_row() const {
-    const WorldArrays& w = call_->worlds;
+    const auto& w = call_->worlds;
     const double first = first_instant(), row = target();
     std::uint64_t due = 0;
     double end = row;
@@ -199,7 +201,7 @@ class LaneClock {
   }
 
   LaneSegment next_on_grid() const {
-    const WorldArrays& w = call_->worlds;
+    const auto& w = call_->worlds;
     const std::int64_t made = w.made[world_], left = call_->goal[state_] - made;
     const double h = w.step[world_], next = grid(made + 1), first = first_instant();
     const double near = call_->blocks.near;
@@ -225,7 +227,7 @@ class LaneClock {
             LaneSegment::Kind::grid};
   }
 
-  const WorldCall* call_ = nullptr;
+  const Call* call_ = nullptr;
   std::ptrdiff_t state_ = 0, world_ = 0;
 };
 
@@ -237,12 +239,44 @@ simd::Mask<S> lanes_of(const bool (&flag)[S::width]) {
   return numbers > all<S>(0);
 }
 
+/// Times of the steps in the lanes, base + n · step, computed in double precision.
+template <class S>
+class StepTimes {
+ public:
+  void set(int k, double base, double step, double n) {
+    base_[k] = base;
+    step_[k] = step;
+    n_[k] = n;
+  }
+
+  /// The times of the next steps.
+  S next() {
+    typename S::Real time[S::width];
+    for (int k = 0; k < S::width; ++k) {
+      time[k] = static_cast<typename S::Real>(base_[k] + n_[k] * step_[k]);
+      n_[k] += 1;
+    }
+    return simd::load<S>(time);
+  }
+
+  S step() const {
+    typename S::Real step[S::width];
+    for (int k = 0; k < S::width; ++k) step[k] = static_cast<typename S::Real>(step_[k]);
+    return simd::load<S>(step);
+  }
+
+ private:
+  double base_[S::width] = {}, step_[S::width] = {}, n_[S::width] = {};
+};
+
 /// Advances the worlds of one pack, each along its own clock.
 template <class S, class Steps>
 class PackAdvance {
  public:
-  PackAdvance(const WorldCall& call, std::ptrdiff_t first, Steps& steps)
-      : call_(call), first_(first), steps_(steps), base_(all<S>(0)), h_(all<S>(0)), n_(all<S>(0)) {}
+  using Real = typename S::Real;
+
+  PackAdvance(const WorldCall<Real>& call, std::ptrdiff_t first, Steps& steps)
+      : call_(call), first_(first), steps_(steps) {}
 
   /// `update(time, bits, is_due)` runs the sampled blocks of `bits`, block k in the worlds is_due(k);
   /// `set(lane, row)` sets the inputs that are held up to a row; `row(lane, index)` writes one.
@@ -279,8 +313,7 @@ class PackAdvance {
   void begin(int k, const Row& row) {
     clock_[k] = LaneClock<S>(call_, first_ + k);
     left_[k] = call_.most;
-    simd::set_lane(base_, k, clock_[k].now);
-    simd::set_lane(h_, k, call_.longest);
+    times_.set(k, clock_[k].now, call_.longest, 0);
     if (status(k) == 0) {
       plan(k, row);
     } else {
@@ -297,21 +330,18 @@ class PackAdvance {
     goes_[k] = true;
     segment_[k] = clock_[k].next();
     made_[k] = 0;
-    simd::set_lane(base_, k, segment_[k].base);
-    simd::set_lane(h_, k, segment_[k].step);
-    simd::set_lane(n_, k, static_cast<double>(segment_[k].first));
+    times_.set(k, segment_[k].base, segment_[k].step, static_cast<double>(segment_[k].first));
   }
 
   /// A step of the wanted worlds, or all steps of their segments.
   simd::Mask<S> make(simd::Mask<S> wanted) {
-    const S time = base_ + n_ * h_;
-    n_ += all<S>(1);
+    const S time = times_.next(), h = times_.step();
     if constexpr (Steps::whole) {
       S count = all<S>(0);
-      for (int k = 0; k < W; ++k) simd::set_lane(count, k, static_cast<double>(segment_[k].count));
-      return steps_.make(wanted, time, h_, count);
+      for (int k = 0; k < W; ++k) simd::set_lane(count, k, static_cast<Real>(segment_[k].count));
+      return steps_.make(wanted, time, h, count);
     } else {
-      return steps_.make(wanted, time, h_);
+      return steps_.make(wanted, time, h);
     }
   }
 
@@ -356,7 +386,7 @@ class PackAdvance {
     S time = all<S>(0);
     for (int k = 0; k < W; ++k) {
       bits |= due[k];
-      simd::set_lane(time, k, clock_[k].now);
+      simd::set_lane(time, k, static_cast<Real>(clock_[k].now));
     }
     if (bits == 0) return;
     update(time, bits, [&](int block) {
@@ -369,10 +399,10 @@ class PackAdvance {
     steps_.mark_jumps(lanes_of<S>(jumps));
   }
 
-  const WorldCall& call_;
+  const WorldCall<Real>& call_;
   const std::ptrdiff_t first_;
   Steps& steps_;
-  S base_, h_, n_;
+  StepTimes<S> times_;
   LaneClock<S> clock_[W];
   LaneSegment segment_[W];
   std::int64_t made_[W], left_[W];

@@ -39,7 +39,10 @@ struct TouchingPoint {
   static constexpr int numbers = 6;
 };
 
-/// Parts of the records of many worlds, and beside them what the last step reports of its contacts.
+/// Parts of the records of many worlds, and beside them what the last step reports of its contacts. Worlds in
+/// single precision have q and v of that type; all other parts are the same, so that times, counts and the
+/// keys of random numbers are exact.
+template <class Real>
 struct WorldArrays {
   WorldSizes sizes;
   double* t;               ///< [s]
@@ -52,7 +55,8 @@ struct WorldArrays {
   std::int64_t* jumped;    ///< 1: held numbers have changed since the last step
   std::int64_t* status;    ///< a WorldStatus
   std::int64_t* episode;   ///< resets so far: with the world's number, the key of its random numbers
-  double *q, *v, *loop_q;
+  Real *q, *v;
+  double* loop_q;
   double* scheme;
   double* pivots;
   double* signals;

@@ -203,6 +203,13 @@ class WorldParameters(Mapping[str, Any]):
             self._accept(written, np.flatnonzero(changed))
 
     def _accept(self, written: list[str], worlds: NDArray[np.intp]) -> None:
+        if self._records.is_single:
+            for name in written:
+                self._values[name][:] = self._seen[name]
+            problem = "worlds differ in numbers in double precision alone"
+            raise SimulationError(
+                f"parameters: {written[0]}", f"{problem}; change the scene, or leave dtype out"
+            )
         values = {name: own[worlds] for name, own in self._values.items()}
         for name in written:
             self._check(self._known[name], values[name], worlds)

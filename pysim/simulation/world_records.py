@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from pysim import _engine
+from pysim.algorithms import forward_kinematics
 from pysim.errors import SimulationError
 from pysim.integrators import find_integrator
 from pysim.loops import constraints
@@ -45,6 +46,8 @@ if TYPE_CHECKING:
 
 _T = TypeVar("_T")
 LEAST_STEPS, FIRST_STEPS, MOST_STEPS = 16, 1 << 16, 1 << 40  # of a world in a call
+LEAST_DEPTH = 10.0  # of contacts under the weight, over what floats resolve
+SINGLE = ("convex", "semi_implicit")  # schemes that step in single precision, too
 SAME_LENGTH = 1e-6  # of a quaternion that is not of unit length
 CALL_TIME = (
     0.2  # [s] intended wall time of a call of the engine, so that an interrupt is answered soon
@@ -78,9 +81,10 @@ class WorldRecords:
         numbers: (count,) of the worlds, by which their random numbers differ.
         events: whether the caller looks for the scene's events.
         python_blocks: whether all sampled blocks run in Python.
+        dtype: of q and v, in which worlds are stepped: np.float64 or np.float32.
 
     Raises:
-        SimulationError: the scheme, or a joint, is computed in Python.
+        SimulationError: the scheme, or a joint, is computed in Python, or the scene needs double precision.
     """
 
     def __init__(
@@ -91,10 +95,14 @@ class WorldRecords:
         *,
         events: bool = False,
         python_blocks: bool = False,
+        dtype: type[np.floating[Any]] = np.float64,
     ) -> None:
         self.scene, self.count, self.numbers = scene, count, numbers
         settings, signals = scene.settings, scene.signals
         _check_scheme(scene, events=events)
+        self.is_single = dtype == np.float32
+        if self.is_single:
+            _check_single(scene)
         kind = find_integrator(settings.integrator)
         self.is_convex = kind.contacts  # steps solve contacts, which the engine demands then
         python = 0
@@ -104,7 +112,8 @@ class WorldRecords:
                 python |= signals.measuring
             if python_blocks:
                 python = (1 << (signals.begins + len(signals.periods))) - 1
-        self.engine = _engine.Worlds(
+        make = _engine.FloatWorlds if self.is_single else _engine.Worlds
+        self.engine = make(
             scene.model,
             scene.actuation,
             None if scene.contacts is None else scene.contacts.engine,
@@ -118,8 +127,8 @@ class WorldRecords:
         )
         parts = self.engine.parts
         self.t: Array = parts["t"][:, 0]
-        self.q: Array = parts["q"]
-        self.v: Array = parts["v"]
+        self.q: NDArray[Any] = parts["q"]
+        self.v: NDArray[Any] = parts["v"]
         self.loop_q: Array = parts["loop_q"]
         self.scheme: Array = parts["scheme"]
         self.signals: Array = parts["signals"]
@@ -187,7 +196,7 @@ class WorldRecords:
                 if inputs is not None:
                     run.set_inputs(inputs)
                 if signals is None:
-                    run.begin(t, self.q[rows], self.v[rows], self.loop_q[rows], threads)
+                    run.begin(t, *self.states(rows), threads)
             self.signals[rows] = run.numbers
             goes_on = signals is not None
             self._jumped[rows] = goes_on and (inputs is not None or run.is_instant(t))
@@ -204,8 +213,13 @@ class WorldRecords:
             if signals.inputs:
                 run.set_inputs(given[:, run.input_places])
             t = float(self.t[worlds[0]])
-            run.begin(t, self.q[worlds], self.v[worlds], self.loop_q[worlds])
+            run.begin(t, *self.states(worlds))
         self.signals[worlds] = run.numbers
+
+    def states(self, which: Any) -> tuple[Array, Array, Array]:  # noqa: ANN401, numbers, a slice or a number
+        """Return q, v and the coordinates of the joints that close loops, of worlds, in double precision."""
+        q, v = (np.asarray(part[which], float) for part in (self.q, self.v))
+        return q, v, self.loop_q[which]
 
     def chosen(self, selection: Selection) -> NDArray[np.int32]:
         """Return the numbers of the worlds of a selection."""
@@ -323,8 +337,7 @@ class WorldRecords:
         own = None
         if signals.measures(due) and report is not None:
             own = report[0]
-        t, near = float(self.t[0]), self.loop_q[0]
-        signals.update(t, due, self.q[0], self.v[0], near, report=own)
+        signals.update(float(self.t[0]), due, *self.states(0), report=own)
         self.signals[0] = signals.numbers
         self._pending[0], self._jumped[0] = 0, 1
 
@@ -357,7 +370,7 @@ class WorldRecords:
                 own = None
                 if run.measures(due):
                     own = self.report(some) if report is None else report[some]
-                run.update(t, due, self.q[some], self.v[some], self.loop_q[some], threads, own)
+                run.update(t, due, *self.states(some), threads, own)
             self.signals[some] = run.numbers
             self._pending[some], self._jumped[some] = 0, 1
 
@@ -431,7 +444,7 @@ class WorldRecords:
         )
 
     def _state(self, k: int) -> State:
-        return State(self.q[k], self.v[k], self.loop_q[k])
+        return State(*self.states(k))
 
     def _step(self, k: int) -> float:
         return float(self.engine.parts["step"][k, 0])
@@ -489,4 +502,47 @@ def _check_scheme(scene: Scene, *, events: bool) -> None:
     if scene.model.callback_numbers:
         raise SimulationError(
             where, "has joints that Python computes, and these worlds step in the engine"
+        )
+
+
+def _check_single(scene: Scene) -> None:
+    """Refuse what worlds in single precision cannot do."""
+    settings, signals, where = scene.settings, scene.signals, "dtype"
+    remedy = "leave dtype out for double precision"
+    if settings.integrator not in SINGLE:
+        known = " and ".join(repr(name) for name in SINGLE)
+        problem = f"integrator {settings.integrator!r} steps in double precision alone"
+        raise SimulationError(where, f"{problem}; choose from {known}, or {remedy}")
+    if settings.integrator == "convex" and settings.parameters.get("accuracy", 0.0) > 0:
+        problem = "accuracy controls errors below the resolution of single precision"
+        raise SimulationError(where, f"{problem}; leave accuracy out of [simulation], or {remedy}")
+    if settings.integrator != "convex" and scene.contacts is not None:
+        problem = f"contacts under {settings.integrator!r} are computed in double precision alone"
+        raise SimulationError(where, f'{problem}; take integrator = "convex", or {remedy}')
+    if signals is not None and signals.noise is not None:
+        problem = "the scene draws random numbers, whose keys have 53 bits"
+        raise SimulationError(where, f"{problem}; leave noise out of the scene, or {remedy}")
+    if scene.contacts is not None:
+        _check_depths(scene, remedy)
+
+
+def _check_depths(scene: Scene, remedy: str) -> None:
+    """Refuse contacts so stiff, or so far from the origin, that floats do not resolve how deep they rest."""
+    assert scene.contacts is not None
+    place = np.asarray(forward_kinematics(scene.model, scene.state.q))[:, :3, 3]
+    for shape in scene.contacts.shapes:
+        normal = scene.model.gravity if shape.ground is None else shape.ground.normal
+        size = float(np.linalg.norm(normal))
+        height = abs(float(np.dot(normal, place[shape.body]))) / size if size > 0 else 0.0
+        finest = float(np.finfo(np.float32).eps) * height
+        if shape.law.sink >= LEAST_DEPTH * finest:
+            continue
+        name = scene.contacts.pairs[shape.pair].name
+        problem = (
+            f"contact {name!r} rests {shape.law.sink:.2g} m deep, and {height:.3g} m from the origin floats resolve"
+            f" {finest:.2g} m"
+        )
+        raise SimulationError(
+            "dtype",
+            f"{problem}; give it a sink of {LEAST_DEPTH * finest:.1e} m or more, or {remedy}",
         )

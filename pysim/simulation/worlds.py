@@ -36,7 +36,7 @@ from pysim.simulation.world_records import Status, WorldRecords, quaternion_faul
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike, DTypeLike, NDArray
 
     from pysim.scene.spec import KeyframeSpec
     from pysim.trajectory.contacts import ContactPoints
@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     Selection = NDArray[np.int32] | None
 
 OPEN = 1e-6  # [m, rad] by which loops of a written state may be open
+OPEN_SINGLE = 1e-4  # the same in single precision
 WHOLE = 1e-6  # of a step: a span this close to a whole number of steps is that number
 FORMAT = b"pysim worlds 1\n"
 CHECKSUM = (
@@ -65,9 +66,12 @@ class Worlds:
         seed: of random numbers; that of the scene by default.
         numbers: (n,) of the worlds, by which their random numbers differ; 0 … n − 1 by default.
         observe: names of signals that every call computes at its end, so that reading them costs nothing more.
+        dtype: of q and v, in which the worlds are stepped: np.float64, or np.float32 for single precision, which is
+            faster where there are many worlds.
 
     Raises:
-        SimulationError: the scene's scheme adapts its steps or runs in Python, or an argument does not suit it.
+        SimulationError: the scene's scheme adapts its steps or runs in Python, needs double precision where dtype is
+            np.float32, or an argument does not suit it.
         ModelError: the models of scenes differ in structure.
     """
 
@@ -80,6 +84,7 @@ class Worlds:
         seed: int | None = None,
         numbers: Sequence[int] | None = None,
         observe: Sequence[str] = (),
+        dtype: DTypeLike = np.float64,
     ) -> None:
         scenes = list(scene) if isinstance(scene, (list, tuple)) else []
         if scenes and n is not None:
@@ -95,9 +100,10 @@ class Worlds:
         if selection.dtype.kind not in "iu":
             raise SimulationError("numbers", f"must be whole numbers, got {selection.dtype} ones")
         selection = selection.astype(np.intp)
+        number = _precision(dtype)
         warn_of_scene(own)
         self._scene, self._threads = own, threads
-        self._records = WorldRecords(own, count, selection)
+        self._records = WorldRecords(own, count, selection, dtype=number)
         states = [other.state for other in scenes] or [own.state] * count
         self._start = State(
             *(np.array([getattr(s, x) for s in states]) for x in ("q", "v", "loop_q"))
@@ -166,9 +172,7 @@ class Worlds:
     def scene(self, world: int = 0) -> Scene:
         """Return the scene of a world, with its parameters, which starts at its current state."""
         k = self._number(world)
-        state = State(
-            *(x[k].copy() for x in (self._records.q, self._records.v, self._records.loop_q))
-        )
+        state = State(*(x.copy() for x in self._records.states(k)))
         return replace(self.parameters.scene_of(k), state=state)
 
     # ------------------------------------------------------------------------------------------------ contacts
@@ -452,6 +456,7 @@ class Worlds:
             self._threads,
             self._records.numbers,
             self.signals.observed,
+            self._records.q.dtype,
             self.save(),
             None if self._is_uniform else self._start,
         )
@@ -505,11 +510,10 @@ class Worlds:
         good = written[np.isfinite(records.q[written]).all(axis=1)]
         if not len(good):
             return False
-        at = constraints(
-            self._scene.model, records.q[good], records.v[good], loop_q=records.loop_q[good]
-        )
+        q, v, loop_q = records.states(good)
+        at = constraints(self._scene.model, q, v, loop_q=loop_q)
         largest = np.abs(at.residual).max(axis=1, initial=0.0)
-        is_open = ~(largest <= OPEN)
+        is_open = ~(largest <= (OPEN_SINGLE if records.is_single else OPEN))
         records.status[good[is_open]] = Status.WRITTEN
         return bool(is_open.any())
 
@@ -541,7 +545,7 @@ class Worlds:
     def _number(self, world: int) -> int:
         return int(self._numbers([world], "world")[0])
 
-    def _live(self, rows: Array) -> Array:
+    def _live(self, rows: NDArray[Any]) -> NDArray[Any]:
         return rows[0] if self._one else rows
 
 
@@ -697,16 +701,14 @@ class Signals(Mapping[str, Any]):
         worlds = records.chosen(where)
         measured = measured and self._measures
         report = records.report(worlds) if records.is_convex and measured else None
-        t, q, v, signals, loop_q = (
-            part[own] for part in (records.t, records.q, records.v, records.signals, records.loop_q)
-        )
+        q, v, loop_q = records.states(own)
         with records.scene_with_numbers(worlds) as scene:
             return signals_of_states(
                 scene,
-                t,
+                records.t[own],
                 q,
                 v,
-                signals,
+                records.signals[own],
                 loop_q.copy(),
                 report,
                 measured=measured,
@@ -739,12 +741,15 @@ def _restored(
     threads: int,
     numbers: NDArray[np.intp],
     observe: tuple[str, ...],
+    dtype: np.dtype[Any],
     saved: bytes,
     start: State | None = None,
 ) -> Worlds:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PysimWarning)
-        worlds = Worlds(scene, n, threads=threads, numbers=numbers.tolist(), observe=observe)
+        worlds = Worlds(
+            scene, n, threads=threads, numbers=numbers.tolist(), observe=observe, dtype=dtype
+        )
     if start is not None:
         worlds._start, worlds._is_uniform = start, False  # noqa: SLF001
     worlds.load(saved)
@@ -766,6 +771,14 @@ def _checksum(*parts: bytes | memoryview) -> bytes:
     for part in parts:
         found = zlib.crc32(part, found)
     return found.to_bytes(CHECKSUM, "little")
+
+
+def _precision(dtype: DTypeLike) -> type[np.floating[Any]]:
+    """Return the type of the numbers of worlds."""
+    for known in (np.float64, np.float32):
+        if np.dtype(dtype) == known:
+            return known
+    raise SimulationError("dtype", f"must be np.float64 or np.float32, got {np.dtype(dtype)}")
 
 
 def _with_seed(scene: Scene, seed: int) -> Scene:

@@ -11,7 +11,7 @@ static void run_packs(const tree::ModelView<double>& model,
                       std::ptrdiff_t end,
                       void* scratch) {
   using S = simd::Pack<double, PYSIM_WIDTH, simd::Varied<Tag>>;
-  const auto& worlds = static_cast<const WorldBatch&>(batch);
+  const auto& worlds = static_cast<const WorldBatch<double>&>(batch);
   each_varied_pack<S>(model,
                       worlds,
                       begin,
@@ -28,10 +28,10 @@ static void run_singles(const tree::ModelView<double>& model,
                         std::ptrdiff_t begin,
                         std::ptrdiff_t end,
                         void* scratch) {
-  WorldBatch one = static_cast<const WorldBatch&>(batch);
+  WorldBatch one = static_cast<const WorldBatch<double>&>(batch);
   each_varied_pack<OneDouble>(
       model,
-      static_cast<const WorldBatch&>(batch),
+      static_cast<const WorldBatch<double>&>(batch),
       begin,
       end,
       scratch,

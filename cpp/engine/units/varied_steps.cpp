@@ -12,7 +12,7 @@ static void run_packs(const tree::ModelView<double>& model,
                       std::ptrdiff_t end,
                       void* scratch) {
   using S = simd::Pack<double, PYSIM_WIDTH, simd::Varied<Tag>>;
-  const auto& worlds = static_cast<const WorldBatch&>(batch);
+  const auto& worlds = static_cast<const WorldBatch<double>&>(batch);
   each_varied_pack<S>(model,
                       worlds,
                       begin,
@@ -29,7 +29,7 @@ static void run_singles(const tree::ModelView<double>& model,
                         std::ptrdiff_t begin,
                         std::ptrdiff_t end,
                         void* scratch) {
-  const auto& worlds = static_cast<const WorldBatch&>(batch);
+  const auto& worlds = static_cast<const WorldBatch<double>&>(batch);
   each_varied_pack<OneDouble>(
       model, worlds, begin, end, scratch, [&](const auto& own, const auto&, std::ptrdiff_t first, auto w) {
         single_steps.advance_worlds(own, batch, first, first + 1, w.next);

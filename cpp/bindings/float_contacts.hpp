@@ -1,0 +1,135 @@
+// Contacts of a model in single precision: a copy of what ModelContacts holds.
+#pragma once
+
+#include <algorithm>
+#include <vector>
+
+#include "bindings/contacts.hpp"
+
+namespace pysim::bindings {
+
+class FloatContacts {
+ public:
+  /// Without contacts, empty.
+  explicit FloatContacts(const ModelContacts* contacts) {
+    if (contacts == nullptr) return;
+    const auto from = contacts->view();
+    const int speeds = contacts->memory().speeds;
+    for (int k = 0; k < from.pairs; ++k) {
+      pairs_.push_back(pair(from.pair[k]));
+      bounds_.push_back(bounds(from.bounds[k]));
+    }
+    for (int k = 0; k < from.pairs; ++k) {
+      pairs_[place(k)].shape_a = shape(from.pair[k].shape_a);
+      pairs_[place(k)].shape_b = shape(from.pair[k].shape_b);
+    }
+    for (int k = 0; k < from.coordinates; ++k) {
+      const auto& own = from.coordinate[k];
+      coordinates_.push_back({own.v,
+                              own.q,
+                              real(own.friction),
+                              real(own.lower),
+                              real(own.upper),
+                              real(own.stiffness),
+                              real(own.damping)});
+    }
+    smooth_ = passive(from.smooth, speeds);
+    for (int k = 0; k < speeds; ++k) diagonal_.push_back(real(from.diagonal[k]));
+    for (int k = 0; k < from.balls; ++k) {
+      const auto& own = from.ball[k];
+      stepping::Ball<float> ball = {own.body, {}, real(own.radius)};
+      copy(own.centre, ball.centre);
+      balls_.push_back(ball);
+    }
+    int levers = 0;
+    for (int k = 0; k < from.carriers; ++k) levers = std::max(levers, from.levers[k].end);
+    for (int k = 0; k < levers; ++k) lever_.push_back({from.lever[k].rate, real(from.lever[k].length)});
+    view_ = {from.pairs,     from.points,         from.coordinates, from.turning_points, from.moving_pairs,
+             pairs_.data(),  coordinates_.data(), smooth_.data(),   diagonal_.data(),    from.single,
+             from.bounded,   from.rates,          from.carriers,    from.rate,           from.carrier,
+             bounds_.data(), from.own_pairs,      from.balls,       balls_.data(),       from.levers,
+             lever_.data()};
+  }
+  FloatContacts(const FloatContacts&) = delete;  // the view refers to the numbers
+  FloatContacts& operator=(const FloatContacts&) = delete;
+
+  /// Refers to the contacts that this was made from, too.
+  const stepping::Contacts<float>& view() const { return view_; }
+
+ private:
+  static std::size_t place(int k) { return static_cast<std::size_t>(k); }
+  static float real(double x) { return static_cast<float>(x); }
+
+  template <std::size_t n>
+  static void copy(const double (&from)[n], float (&to)[n]) {
+    std::transform(from, from + n, to, real);
+  }
+
+  static stepping::ContactPair<float> pair(const stepping::ContactPair<double>& own) {
+    const auto& law = own.law;
+    stepping::ContactPair<float> found = {};
+    found.a = own.a;
+    found.b = own.b;
+    found.first = own.first;
+    found.points = own.points;
+    found.turning = own.turning;
+    found.plane = own.plane;
+    found.swapped = own.swapped;
+    found.kind = own.kind;
+    found.offset = real(own.offset);
+    copy(own.normal, found.normal);
+    copy(own.surface, found.surface);
+    found.law = {real(law.stiffness),
+                 law.hertz,
+                 real(law.dissipation),
+                 real(law.static_friction),
+                 real(law.dynamic_friction),
+                 real(law.tangential),
+                 real(law.relaxation),
+                 real(law.rolling),
+                 real(law.spinning),
+                 real(law.lever)};
+    return found;
+  }
+
+  stepping::PairShape<float> shape(const stepping::PairShape<double>& own) {
+    stepping::PairShape<float> found = {};
+    found.shape.kind = own.shape.kind;
+    found.shape.vertices = own.shape.vertices;
+    copy(own.shape.size, found.shape.size);
+    copy(own.placement, found.placement);
+    found.radius = real(own.radius);
+    if (own.shape.vertices > 0) {
+      std::vector<float> vertices(static_cast<std::size_t>(3 * own.shape.vertices));
+      std::transform(own.shape.vertex, own.shape.vertex + vertices.size(), vertices.begin(), real);
+      vertices_.push_back(std::move(vertices));  // moved, not copied: the numbers stay where they are
+      found.shape.vertex = vertices_.back().data();
+    }
+    return found;
+  }
+
+  static stepping::PairBounds<float> bounds(const stepping::PairBounds<double>& own) {
+    return {
+        own.a, own.b, own.ball_a, own.ball_b, own.root, own.one_tree, real(own.radii), real(own.least_reach)};
+  }
+
+  static std::vector<tree::Passive<float>> passive(const tree::Passive<double>* own, int count) {
+    std::vector<tree::Passive<float>> found(place(count));
+    for (int k = 0; k < count; ++k) {
+      tree::Passive<float>::visit([](float& to, double from) { to = real(from); }, found[place(k)], own[k]);
+    }
+    return found;
+  }
+
+  std::vector<stepping::ContactPair<float>> pairs_;
+  std::vector<stepping::PairBounds<float>> bounds_;
+  std::vector<std::vector<float>> vertices_;
+  std::vector<constraints::CoordinateLaw<float>> coordinates_;
+  std::vector<tree::Passive<float>> smooth_;
+  std::vector<float> diagonal_;
+  std::vector<stepping::Ball<float>> balls_;
+  std::vector<stepping::Lever<float>> lever_;
+  stepping::Contacts<float> view_ = {};
+};
+
+}  // namespace pysim::bindings

@@ -1,0 +1,12 @@
+// Advance of worlds in single precision: convex steps, and semi-implicit Euler without contacts.
+#include "engine/contact_operations.hpp"
+#include "engine/motion_operations.hpp"
+#include "engine/units/unit.hpp"
+
+namespace pysim::engine::PYSIM_ISA {
+
+const FloatWorlds float_stepped_worlds = {
+    {&run<AdvanceConvexWorlds, Floats>, &run<AdvanceWorlds, Floats>},
+    {&run<AdvanceConvexWorlds, OneFloat>, &run<AdvanceWorlds, OneFloat>}};
+
+}  // namespace pysim::engine::PYSIM_ISA
