@@ -20,5 +20,6 @@ from __future__ import annotations
 
 from pysim.elements.block import Actuator, actuator
 from pysim.elements.channels import Signal, real, signal
+from pysim.tracing.implicit_equation import solve
 
-__all__ = ["Actuator", "Signal", "actuator", "real", "signal"]
+__all__ = ["Actuator", "Signal", "actuator", "real", "signal", "solve"]

@@ -23,6 +23,7 @@ from __future__ import annotations
 
 from pysim.elements.block import CallbackController, Controller, Source, controller, source
 from pysim.elements.channels import Signal, real, signal
+from pysim.tracing.implicit_equation import solve
 from pysim.tracing.linear import linear
 from pysim.tracing.spline import spline
 
@@ -35,6 +36,7 @@ __all__ = [
     "linear",
     "real",
     "signal",
+    "solve",
     "source",
     "spline",
 ]

@@ -25,6 +25,18 @@ from pysim.elements.channels import Signal, real
 from pysim.elements.force import Force, find_force, force
 from pysim.elements.quantities import Twist, Wrench
 from pysim.joints.displacement import Pose
+from pysim.tracing.implicit_equation import solve
 from pysim.tracing.spline import spline
 
-__all__ = ["Force", "Pose", "Signal", "Twist", "Wrench", "find_force", "force", "real", "spline"]
+__all__ = [
+    "Force",
+    "Pose",
+    "Signal",
+    "Twist",
+    "Wrench",
+    "find_force",
+    "force",
+    "real",
+    "solve",
+    "spline",
+]

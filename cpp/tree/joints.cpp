@@ -216,9 +216,12 @@ int Model::keep_program(const std::optional<ProgramDescription>& given,
   if (!given) throw std::invalid_argument("joint '" + owner + "': a program is missing");
   const ProgramDescription& program = *given;
   const auto outside = [&](int r) { return r < 0 || r >= program.registers; };
+  const auto length = static_cast<std::ptrdiff_t>(program.code.size());
   for (const auto& i : program.code) {
-    const bool reads_row = i.op == Op::dot && i.c > 0;
-    if (outside(i.a) || outside(i.out) || (reads_row && outside(i.a + i.c - 1))) {
+    const bool reads_row = i.op == Op::dot && i.c > 0, solves = i.op == Op::solve;
+    const bool goes_on = solves && (i.c < 0 || &i - program.code.data() + i.c >= length);
+    if (outside(i.a) || outside(i.out) || (reads_row && outside(i.a + i.c - 1)) || goes_on ||
+        (solves && (outside(i.a + 2) || outside(i.b) || outside(i.b + 1)))) {
       throw std::invalid_argument("joint '" + owner +
                                   "': an instruction uses a register that does not exist");
     }

@@ -8,6 +8,7 @@
 #include "simd/lookup.hpp"
 #include "simd/math.hpp"
 #include "simd/random.hpp"
+#include "tree/implicit_equation.hpp"
 #include "tree/model_view.hpp"
 
 namespace pysim::tree {
@@ -154,6 +155,10 @@ void run(const ProgramView<typename S::Parameter>& program, int begin, int end, 
         break;
       case Op::random:
         out = simd::random(a, r[in.b], r[in.c]);
+        break;
+      case Op::solve:
+        solve(program, i, r);
+        i += in.c;
         break;
     }
   }

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from pysim.scene.spec import JointSpec, LoopSpec
 
 UNIT_TWISTS = (Column.vx, Column.vy, Column.vz, Column.wx, Column.wy, Column.wz)
-_PIECES = {Op[name] for name in PIECEWISE}  # instructions
+_PIECES = {Op[name] for name in PIECEWISE - {"unknown"}}  # instructions
 
 
 @dataclass(frozen=True)

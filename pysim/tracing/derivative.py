@@ -10,11 +10,22 @@ if TYPE_CHECKING:
     from pysim.tracing.tape import Tape
 
 
-class Derivative:
-    """Derivatives d/ds of nodes along one direction, in which input i changes at the rate `rates[i]` (a node)."""
+def rate_of_unknown(depth: int) -> int:
+    """Return the key of an unknown among the rates of inputs."""
+    return -1 - depth
 
-    def __init__(self, tape: Tape, rates: Mapping[int, int]) -> None:
-        self.tape = tape
+
+class Derivative:
+    """Derivatives d/ds of nodes along one direction, in which input i changes at the rate `rates[i]` (a node).
+
+    Args:
+        tape: the nodes.
+        rates: of the inputs that change.
+        unknown: number of the unknown of an implicit equation, if it is all that changes.
+    """
+
+    def __init__(self, tape: Tape, rates: Mapping[int, int], unknown: int | None = None) -> None:
+        self.tape, self._unknown = tape, unknown
         self.zero = tape.const(0)
         self._rates = rates
         self._known: dict[int, int] = {}
@@ -24,6 +35,8 @@ class Derivative:
         pending = [index]
         while pending:  # operands first, without recursion: tapes may be long
             top = pending[-1]
+            if self._unknown is not None and self._unknown not in self.tape.unknowns(top):
+                self._known[top] = self.zero  # another equation may have an unknown of this number
             missing = [a for a in self.tape.nodes[top].args if a not in self._known]
             if missing and top not in self._known:
                 pending += missing
@@ -39,6 +52,8 @@ class Derivative:
         n = tape.node
         if node.op == "input":
             return self._rates.get(node.data[0], self.zero)
+        if node.op == "unknown":
+            return self._rates.get(rate_of_unknown(node.data[0]), self.zero)
         d = [self._known[a] for a in node.args]
         if all(tape.is_value(x, 0) for x in d):
             return self.zero
@@ -91,9 +106,18 @@ class Derivative:
                 return n("select", args[0], d[1], d[2])
             case "dot":
                 return n("dot", *d, data=node.data)
+            case "solve":
+                return self._root(index, args, d[1])
         return (
             self.zero
         )  # comparisons, signs, segments and table look-ups are constant between jumps
+
+    def _root(self, index: int, args: tuple[int, ...], along: int) -> int:
+        """Return dx = −(∂r/∂p dp)/(∂r/∂x) at the solution x of an implicit equation."""
+        tape = self.tape
+        change = tape.substituted(along, args[0], index)
+        slope = tape.substituted(args[2], args[0], index)
+        return tape.node("neg", tape.node("div", change, slope))
 
     def _power(self, index: int, args: tuple[int, ...], d: list[int]) -> int:
         """Return d(x^y) = y x^(y−1) dx + x^y log(x) dy."""

@@ -7,14 +7,14 @@ part.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
 from pysim.tracing.random_numbers import uniform
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
@@ -23,6 +23,14 @@ if TYPE_CHECKING:
     Columns = NDArray[Any]
 
 STEP = 1e-30
+EPSILON = float(np.finfo(float).eps)
+MOST_ROOT_STEPS = 64
+
+
+class _Values(Protocol):
+    """Values of nodes by index."""
+
+    def __getitem__(self, index: int, /) -> Columns: ...
 
 
 def evaluate(tape: Tape, inputs: Columns, targets: Sequence[int]) -> Columns:
@@ -31,6 +39,8 @@ def evaluate(tape: Tape, inputs: Columns, targets: Sequence[int]) -> Columns:
     values: dict[int, Columns] = {}
     with np.errstate(all="ignore"):
         for index in tape.needed(targets):
+            if tape.unknowns(index):
+                continue  # of a residual, which its equation evaluates
             values[index] = node_value(tape, tape.nodes[index], values, inputs)
     if not targets:
         return np.zeros((0, count), inputs.dtype)
@@ -43,9 +53,7 @@ def rate(tape: Tape, inputs: Columns, rates: Columns, targets: Sequence[int]) ->
     return np.asarray(stepped.imag / STEP)
 
 
-def node_value(
-    tape: Tape, node: Node, values: Mapping[int, Columns] | Sequence[Columns], inputs: Columns
-) -> Columns:
+def node_value(tape: Tape, node: Node, values: _Values, inputs: Columns) -> Columns:
     """Return the values (n,) of one node, given those of its operands."""
     match node.op:
         case "const":
@@ -65,7 +73,94 @@ def node_value(
             start, stride = node.data
             table = np.array(tape.tables)
             return np.asarray(table[start + stride * values[node.args[0]].real.astype(int)])
+        case "unknown":
+            return np.full(inputs.shape[1], np.nan, inputs.dtype)
+        case "solve":
+            return _Equation(tape, node, values, inputs).solution()
     return np.asarray(_OPERATIONS[node.op](*(values[a] for a in node.args)))
+
+
+class _Equation:
+    """An implicit equation at given values of the numbers on which it depends, as cpp/tree/implicit_equation.hpp."""
+
+    def __init__(self, tape: Tape, node: Node, values: _Values, inputs: Columns) -> None:
+        self._tape, self._node, self._values, self._inputs = tape, node, values, inputs
+        self._body = [k for k in tape.body(tape.place(node)) if k != node.args[0]]
+
+    def solution(self) -> Columns:
+        """Return the solution (n,), with its rate if the numbers are complex."""
+        inputs = self._inputs.real
+        count = inputs.shape[1]
+        guess, lower, upper = (
+            np.broadcast_to(self._values[a].real, count) for a in self._node.args[3:]
+        )
+        outside = _RealParts(self._values)
+        with np.errstate(all="ignore"):
+            x = self._root(guess, lower, upper, lambda x: self._residual(x, outside, inputs))
+        if not np.iscomplexobj(self._inputs):
+            return x
+        r, slope = self._residual(x.astype(complex), self._values, self._inputs)
+        return np.asarray(x - 1j * r.imag / slope.real)
+
+    def _residual(self, x: Columns, outside: _Values, inputs: Columns) -> tuple[Columns, Columns]:
+        """Return the residual and its slope (n,) at x."""
+        tape, (unknown, residual, slope, *_) = self._tape, self._node.args
+        values = _Inside(outside, {unknown: x})
+        for k in self._body:
+            values.own[k] = node_value(tape, tape.nodes[k], values, inputs)
+        return np.broadcast_to(values[residual], x.shape), np.broadcast_to(values[slope], x.shape)
+
+    @staticmethod
+    def _root(
+        guess: Columns,
+        lower: Columns,
+        upper: Columns,
+        residual: Callable[[Columns], tuple[Columns, Columns]],
+    ) -> Columns:
+        ends = residual(lower)[0], residual(upper)[0]
+        rises = ends[0] < ends[1]
+        low, high = np.where(rises, lower, upper), np.where(rises, upper, lower)
+        least, most = np.where(rises, *ends), np.where(rises, ends[1], ends[0])
+        rounding = 64 * EPSILON * (abs(least) + abs(most))
+        at_low, at_high = (least >= 0) & (least <= rounding), (most <= 0) & (-most <= rounding)
+        crosses = (least < 0) & (most > 0)
+        x = np.where(at_low, low, np.where(at_high, high, np.clip(guess, lower, upper)))
+        last, done = upper - lower, ~crosses
+        for _ in range(MOST_ROOT_STEPS):
+            if done.all():
+                break
+            f, slope = residual(x)
+            low, high = np.where(f < 0, x, low), np.where(f < 0, high, x)
+            newton = x - f / slope
+            stays = (newton >= np.minimum(low, high)) & (newton <= np.maximum(low, high))
+            halves = 2 * abs(newton - x) <= last
+            following = np.where(stays & halves, newton, 0.5 * (low + high))
+            following = np.where(f == 0, x, following)
+            last = abs(following - x)
+            precision = EPSILON * (2 * abs(following) + 1e-3 * abs(upper - lower))
+            x = np.where(done, x, np.where(np.isnan(f), np.nan, following))
+            done = done | (last <= precision) | np.isnan(f)
+        return np.where(done & (crosses | at_low | at_high), x, np.nan)
+
+
+class _RealParts:
+    """Real parts of values."""
+
+    def __init__(self, values: _Values) -> None:
+        self._values = values
+
+    def __getitem__(self, index: int) -> Columns:
+        return np.real(self._values[index])
+
+
+class _Inside:
+    """Values of the nodes of a residual, and of those outside of it."""
+
+    def __init__(self, outside: _Values, own: dict[int, Columns]) -> None:
+        self._outside, self.own = outside, own
+
+    def __getitem__(self, index: int) -> Columns:
+        return self.own[index] if index in self.own else self._outside[index]
 
 
 def _atan2(y: Columns, x: Columns) -> Columns:

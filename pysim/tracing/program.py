@@ -6,7 +6,7 @@ and, from v as well, the bias; common subexpressions are computed once.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pysim._engine import Op, Program
 
@@ -28,9 +28,10 @@ def emit(
         inputs: numbers in q and v together.
         aside: number of nodes at the end of `late` that are only recorded: the others have the same bits without them.
     """
-    first = tape.needed(early)
+    first = [node for node in tape.needed(early) if not tape.unknowns(node)]
     known = set(first)
-    second = [node for node in tape.needed(late) if node not in known]
+    later = (node for node in tape.needed(late) if node not in known)
+    second = [node for node in later if not tape.unknowns(node)]  # without residuals
     constants = [k for k in first + second if tape.nodes[k].op == "const"]
     writer = _Writer(tape, inputs, constants)
     recorded = late[len(late) - aside :]
@@ -61,11 +62,12 @@ class _Writer:
             self.register[node] = inputs + k
         self.registers = inputs + len(constants)
         self._free: list[int] = []
-        self._last_use: dict[int, int] = {}
+        self._last_use: dict[int, Any] = {}
         self._partner: dict[int, int] = {}
         self._fused: dict[int, tuple[str, int, int]] = {}
         self._swallowed: set[int] = set()
         self._blocks: dict[tuple[int, ...], int] = {}
+        self._bodies: dict[int, tuple[list[int], tuple[int, ...]]] = {}
 
     def plan(
         self,
@@ -78,7 +80,7 @@ class _Writer:
         """Find each value's last use, and pairs of sine and cosine of one angle."""
         angles: dict[int, dict[str, int]] = {}
         for position, node in enumerate(order):
-            for a in self.tape.nodes[node].args:
+            for a in self._operands(node):
                 self._last_use[a] = position
             if self.tape.nodes[node].op in ("sin", "cos"):
                 angles.setdefault(self.tape.nodes[node].args[0], {})[self.tape.nodes[node].op] = (
@@ -93,7 +95,21 @@ class _Writer:
             self._last_use[node] = max(self._last_use.get(node, 0), split)
         for node in late:
             self._last_use[node] = len(order)
-        self._position = {node: k for k, node in enumerate(order)}
+        self._position: dict[int, int | tuple[int, int]] = {node: k for k, node in enumerate(order)}
+
+    def _operands(self, node: int) -> tuple[int, ...]:
+        """Return the nodes that a node reads: of an implicit equation its bounds, and what its residual reads."""
+        what = self.tape.nodes[node]
+        return self._body(node)[1] if what.op == "solve" else what.args
+
+    def _body(self, node: int) -> tuple[list[int], tuple[int, ...]]:
+        """Return the nodes of the residual of an implicit equation, and the nodes outside that it reads."""
+        if node not in self._bodies:
+            args = self.tape.nodes[node].args
+            own = self.tape.body(node)
+            read = {a for k in own for a in self._operands(k)} | set(args[1:])
+            self._bodies[node] = own, tuple(sorted(read - set(own)))
+        return self._bodies[node]
 
     def write(self, node: int) -> None:
         """Write one node's instruction."""
@@ -110,6 +126,12 @@ class _Writer:
             return
         if node in self._fused:
             self._write_fused(node)
+            return
+        if what.op == "solve":
+            out = self._take()
+            self._write_equation(node, out)
+            self.register[node] = out
+            self._release(node)
             return
         args = [self.register[a] for a in what.args]
         if what.op in ("sin", "cos"):
@@ -142,7 +164,7 @@ class _Writer:
         uses: dict[int, int] = {}
         beside = set(recorded)  # products of main sums that others use
         for node in order:
-            for a in self.tape.nodes[node].args:
+            for a in self._operands(node):
                 if node in main or a not in main:
                     uses[a] = uses.get(a, 0) + 1
                 else:
@@ -166,6 +188,61 @@ class _Writer:
                         self._last_use[a] = max(self._last_use[a], place[node])
                     break
 
+    def _write_equation(self, node: int, out: int) -> None:
+        """Write an implicit equation, and after it the instructions of its residual, which the engine repeats."""
+        unknown, residual, slope, *bounds = self.tape.nodes[node].args
+        first, pair = self._neighbours(bounds), self.registers
+        self.registers += 2
+        at = len(self.code)
+        self.code.append((Op["solve"], out, first, pair, 0))
+        body = self._body(node)[0]
+        self._plan_body(body, node, {residual, slope})
+        self.register[unknown] = out
+        for k in body:
+            if k != unknown:
+                self.write(k)
+        self.code.append((Op["copy"], pair, self.register[residual], 0, 0))
+        self.code.append((Op["copy"], pair + 1, self.register[slope], 0, 0))
+        self.code[at] = (Op["solve"], out, first, pair, len(self.code) - at - 1)
+        for k in {residual, slope} & set(body) - {unknown}:
+            self._free.append(self.register[k])
+
+    def _plan_body(self, body: Sequence[int], node: int, outputs: AbstractSet[int]) -> None:
+        """Find the last use of each value within a residual, and its fused products; it may be written again."""
+        uses: dict[int, int] = {}
+        for k in body:
+            self.register.pop(k, None)
+            self._fused.pop(k, None)
+            self._swallowed.discard(k)
+            for a in self._operands(k):
+                uses[a] = uses.get(a, 0) + 1
+        own = set(body)
+        for k in body:
+            what = self.tape.nodes[k]
+            for side in (1, 0) if what.op in ("add", "sub") else ():
+                product, other = what.args[side], what.args[1 - side]
+                lone = product in own and uses[product] == 1 and product not in outputs
+                if lone and self.tape.nodes[product].op == "mul":
+                    op = "fma" if what.op == "add" else ("fnma" if side == 1 else "fms")
+                    self._fused[k] = op, product, other
+                    self._swallowed.add(product)
+                    break
+        for place, k in enumerate(body):
+            self._position[k] = (node, place)
+            for a in self._read_by(k):
+                if a in own:
+                    self._last_use[a] = (node, place)
+        for k in outputs & own:
+            self._last_use[k] = None
+
+    def _read_by(self, node: int) -> set[int]:
+        """Return the operands of the instruction of a node; a fused one reads those of its product."""
+        operands = set(self._operands(node))
+        if node in self._fused:
+            product = self._fused[node][1]
+            operands = (operands - {product}) | set(self.tape.nodes[product].args)
+        return operands
+
     def _write_fused(self, node: int) -> None:
         op, product, other = self._fused[node]
         a, b = (self.register[x] for x in self.tape.nodes[product].args)
@@ -176,12 +253,21 @@ class _Writer:
 
     def _block(self, args: tuple[int, ...]) -> int:
         """Return the first of neighbouring registers that hold operands, copied there for all who read these."""
+        if any(
+            self.tape.unknowns(a) for a in args
+        ):  # within a residual, which may be written again
+            return self._neighbours(args)
         if args not in self._blocks:
-            self._blocks[args] = self.registers
-            self.registers += len(args)
-            for k, a in enumerate(args):
-                self.code.append((Op["copy"], self._blocks[args] + k, self.register[a], 0, 0))
+            self._blocks[args] = self._neighbours(args)
         return self._blocks[args]
+
+    def _neighbours(self, args: Sequence[int]) -> int:
+        """Return the first of new neighbouring registers, to which operands are copied."""
+        first = self.registers
+        self.registers += len(args)
+        for k, a in enumerate(args):
+            self.code.append((Op["copy"], first + k, self.register[a], 0, 0))
+        return first
 
     def _take(self) -> int:
         if self._free:
@@ -201,11 +287,10 @@ class _Writer:
 
     def _release(self, node: int) -> None:
         """Free the registers of operands whose last use is this node."""
-        operands = set(self.tape.nodes[node].args)
-        if node in self._fused:
-            product = self._fused[node][1]
-            operands = (operands - {product}) | set(self.tape.nodes[product].args)
-        for a in operands:
+        for a in self._read_by(node):
             kind = self.tape.nodes[a].op
-            if kind not in ("const", "input") and self._last_use[a] == self._position[node]:
+            if (
+                kind not in ("const", "input", "unknown")
+                and self._last_use[a] == self._position[node]
+            ):
                 self._free.append(self.register[a])

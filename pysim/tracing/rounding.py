@@ -64,6 +64,10 @@ def rounding_error(
             own = np.maximum(e[0], e[1])
         case "select":
             own = np.where(x[0] != 0, e[1], e[2])
+        case "unknown":
+            own = np.zeros(np.shape(value))
+        case "solve":
+            own = 1e4 * own  # of the residual's error, which is not followed
         case "less" | "less_equal" | "equal" | "sign" | "segment":
             own = 0 * own
         case "sqrt":

@@ -80,6 +80,8 @@ PIECEWISE = frozenset(
         "sign",
         "segment",
         "lookup",
+        "solve",
+        "unknown",
     }
 )
 JUMPING = frozenset(
@@ -88,6 +90,7 @@ JUMPING = frozenset(
 
 
 MOST_RECORDED = 500_000  # operations of one author's code
+NO_UNKNOWNS: frozenset[int] = frozenset()
 LONG = 10_000
 SECONDS_A_NODE = 1e-3  # to differentiate, fold and check one
 
@@ -102,6 +105,17 @@ class Tape:
         self._known: dict[Node, int] = {}
         self._most = sys.maxsize
         self._log: list[tuple[int, tuple[str, int]]] | None = None
+        self._equations = 0  # whose residuals are being recorded
+        self._unknowns: list[frozenset[int]] = []  # of the first nodes
+
+    @contextmanager
+    def equation(self) -> Iterator[int]:
+        """Record the residual of an implicit equation in the block, which receives the number of its unknown."""
+        self._equations += 1
+        try:
+            yield self._equations - 1
+        finally:
+            self._equations -= 1
 
     @contextmanager
     def recording(
@@ -132,6 +146,7 @@ class Tape:
         other = Tape()
         other.nodes, other.tables = list(self.nodes), self.tables
         other._known = dict(self._known)
+        other._equations = self._equations
         return other
 
     def node(self, op: str, *args: int, value: float = 0.0, data: tuple[int, ...] = ()) -> int:
@@ -160,6 +175,10 @@ class Tape:
             self._table_starts[tuple(numbers)] = len(self.tables)
             self.tables += numbers
         return self._table_starts[tuple(numbers)]
+
+    def place(self, node: Node) -> int:
+        """Return the index of a node of this tape."""
+        return self._known[node]
 
     def _keep(self, node: Node) -> int:
         if node not in self._known:
@@ -218,6 +237,51 @@ class Tape:
                 return b
         return None
 
+    def unknowns(self, index: int) -> frozenset[int]:
+        """Return the numbers of the unknowns on which a node depends: none outside of residuals."""
+        for node in self.nodes[len(self._unknowns) : index + 1]:
+            if node.op == "unknown":
+                found = frozenset(node.data)
+            elif node.op == "solve":
+                own = self.nodes[node.args[0]].data
+                found = frozenset().union(*(self._unknowns[a] for a in node.args)) - set(own)
+            else:
+                parts = [self._unknowns[a] for a in node.args if self._unknowns[a]]
+                found = frozenset().union(*parts) if parts else NO_UNKNOWNS
+            self._unknowns.append(found)
+        return self._unknowns[index]
+
+    def body(self, index: int) -> list[int]:
+        """Return the nodes of the residual and the slope of an implicit equation that depend on its unknown.
+
+        Those of equations within it belong to these.
+        """
+        unknown, residual, slope, *_ = self.nodes[index].args
+        depth = self.nodes[unknown].data[0]
+        found: set[int] = set()
+        pending = [residual, slope, unknown]
+        while pending:
+            node = pending.pop()
+            if node not in found and depth in self.unknowns(node):
+                found.add(node)
+                pending += self.nodes[node].args
+        return sorted(node for node in found if max(self.unknowns(node)) == depth)
+
+    def substituted(self, index: int, unknown: int, by: int) -> int:
+        """Return a node with another one in place of an unknown."""
+        depth = self.nodes[unknown].data[0]
+        changed: dict[int, int] = {unknown: by}
+        for k in self.needed([index]):
+            if k in changed:
+                continue
+            node = self.nodes[k]
+            if depth not in self.unknowns(k):
+                changed[k] = k
+            else:
+                args = (changed[a] for a in node.args)
+                changed[k] = self.node(node.op, *args, value=node.value, data=node.data)
+        return changed[index]
+
     def needed(self, targets: Iterable[int]) -> list[int]:
         """Return the targets and the nodes that they depend on, operands first."""
         wanted: set[int] = set()
@@ -256,6 +320,13 @@ class Tape:
             case "lookup":
                 start, stride = node.data
                 return self.tables[start + stride * int(values[node.args[0]])]
+            case "unknown":
+                return math.nan
+            case "solve":
+                from pysim.tracing.evaluation import node_value  # noqa: PLC0415, it reads tapes
+
+                column = np.asarray(inputs, float)[:, None]
+                return float(node_value(self, node, [np.array([x]) for x in values], column)[0])
         try:
             return float(EVALUATE[node.op](*(values[a] for a in node.args)))
         except (ValueError, OverflowError, ZeroDivisionError):

@@ -26,6 +26,12 @@ def segment(a, *_):
     return np.searchsorted(KNOTS[1:-1], a, side="right")
 
 
+def root_within(square, lower, upper):
+    """Return x with x² = square between two bounds."""
+    crosses = (lower * lower - square) * (upper * upper - square) <= 0
+    return np.sqrt(square) if crosses else np.nan
+
+
 ALONE = {  # of the engine: written for several nodes, or not folded
     Op.sincos: lambda a, *_: (np.sin(a), np.cos(a)),
     Op.segment: segment,
@@ -35,6 +41,7 @@ ALONE = {  # of the engine: written for several nodes, or not folded
     Op.fnma: lambda a, b, c: c - a * b,
     Op.copy: lambda a, *_: a,
     Op.dot: lambda *row: np.dot(TABLE, row),
+    Op.solve: root_within,
 }
 UNARY = {"neg", "sqrt", "tan", "asin", "acos", "atan", "exp", "log", "tanh", "abs", "floor", "sign"}
 DEFINED_BELOW_ZERO = {"abs", "sign", "neg", "tan", "atan", "tanh", "atan2", "sincos", "exp"}
@@ -49,10 +56,12 @@ def program_of(op: Op) -> Program:
         code.append((Op.lookup, FIRST, FIRST, len(KNOTS), 1))
     if op is Op.dot:  # of the three coordinates
         code = [(Op.dot, FIRST, 0, len(KNOTS), 3)]
+    if op is Op.solve:  # x² − q₁, with the guess q₁ between q₂ and q₃
+        code = [(op, FIRST, 0, 10, 2), (Op.fms, 10, FIRST, FIRST, 0), (Op.add, 11, FIRST, FIRST, 0)]
     second = SECOND if op is Op.sincos else ZERO
     pose = [ONE, ZERO, ZERO, ZERO, ONE, ZERO, ZERO, ZERO, ONE, FIRST, second, ZERO]
     constants, tables = [0.0, 1.0], KNOTS + TABLE
-    return Program(code, len(code), 10, constants, tables, pose + [ZERO] * 24)
+    return Program(code, len(code), 12, constants, tables, pose + [ZERO] * 24)
 
 
 def on_engine(op: Op, q: np.ndarray) -> np.ndarray:
@@ -92,8 +101,17 @@ def test_every_operation_that_a_tape_records_is_one_of_the_engines():
     assert set(EVALUATE) - {"sin", "cos"} == {op.name for op in Op if op not in ALONE}
 
 
-def test_a_sum_of_registers_that_do_not_exist_is_refused():
-    program = program_of(Op.dot).replaced(code=[(Op.dot, FIRST, 8, 0, 3)])
+@pytest.mark.parametrize(
+    "code",
+    [
+        [(Op.dot, FIRST, 10, 0, 3)],  # of three registers
+        [(Op.solve, FIRST, 10, 8, 0)],
+        [(Op.solve, FIRST, 0, 11, 0)],
+        [(Op.solve, FIRST, 0, 8, 1)],  # a residual of one instruction
+    ],
+)
+def test_instructions_that_read_what_does_not_exist_are_refused(code):
+    program = program_of(Op.dot).replaced(code=code)
     motion = MotionDescription(
         Shape.program,
         blocks=[Block(Group.real, 0, 0, 3)],
