@@ -29,11 +29,12 @@ class Case:
         self.setup: dict[str, Any] = self._case["setup"]
 
     def expected(self, quantity: str) -> dict[str, Any]:
-        """Return the entry whose quantity begins with these words."""
+        """Return the entry whose quantity is this, or begins with these words."""
         entry: dict[str, Any]
-        for entry in self._case["expect"]:
-            if entry["quantity"].startswith(quantity):
-                return entry
+        for is_meant in (str.__eq__, str.startswith):
+            for entry in self._case["expect"]:
+                if is_meant(entry["quantity"], quantity):
+                    return entry
         raise KeyError(quantity)
 
     def at(self, quantity: str) -> Array:
