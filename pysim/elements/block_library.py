@@ -5,7 +5,9 @@ from __future__ import annotations
 import pysim.elements.actuators
 import pysim.elements.affine_actuators
 import pysim.elements.controllers
+import pysim.elements.cylinders
 import pysim.elements.policy
 import pysim.elements.sensors
+import pysim.elements.series_elastic
 import pysim.elements.signal_blocks
 import pysim.elements.sources  # noqa: F401
