@@ -21,6 +21,7 @@ release = version = pysim.__version__
 
 extensions = [
     "docstring_markup",
+    "element_reference",
     "joint_reference",
     "myst_parser",
     "scene_reference",

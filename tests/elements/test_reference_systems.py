@@ -417,7 +417,7 @@ def test_state_feedback_holds_a_double_pendulum_upright(tmp_path):
 
 
 def test_every_case_of_the_folder_is_a_test():
-    """Cases without a test: muscles, tyres, fluids and hydraulics, which are not there yet."""
+
     texts = [
         file.read_text("utf-8") for file in FOLDER.parents[1].parent.glob("elements/test_*.py")
     ]
