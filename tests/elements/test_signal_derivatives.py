@@ -262,6 +262,83 @@ SYSTEMS = {
         viscous=0.3,
     ),
 }
+MUSCLE = {
+    "excitation": "bent.q",
+    "max_isometric_force": 3.0,
+    "optimal_fibre_length": 0.4,
+    "tendon_slack_length": 0.5,
+    "pennation_angle": 0.3,
+}
+SOFT = {"tendon_strain": 1.0, "tendon_slope": 1.375}  # inputs are not those of a muscle
+WHEEL = {"b": "two", "radius": 1.4, "stiffness": 2e3, "damping": 30.0, "carcass_damping": 0.1}
+CYLINDER = {"areas": [1.3, 0.8], "volumes": [0.9, 1.4], "supply": 2.0}
+SYSTEMS |= {
+    "propeller": table(
+        "force", name="f", type="propeller", b="two", thrust=2.0, torque=0.3, speed="bent.v"
+    ),
+    "thelen_muscle": table(
+        "force", name="f", type="thelen_muscle", path=PATH, **MUSCLE, tendon_strain=1.0
+    ),
+    "millard_muscle": table("force", name="f", type="millard_muscle", path=PATH, **MUSCLE, **SOFT),
+    "rigid_tendon_muscle": table(
+        "force", name="f", type="rigid_tendon_muscle", path=PATH, **MUSCLE
+    ),
+    "brush_tyre": table(
+        "force",
+        name="f",
+        type="brush_tyre",
+        **WHEEL,
+        bristle_stiffness=30.0,
+        half_length=0.4,
+        friction=0.7,
+        rolling_resistance=0.1,
+    ),
+    "pacejka_tyre": table(
+        "force",
+        name="f",
+        type="pacejka_tyre",
+        **WHEEL,
+        lateral=[1.4, -25, 1100, 1100, 10, 0, 0, -1.5, 0, 0, 0.02, 5, 10, -6, 2, 2e-4, 0, -0.2],
+        longitudinal=[1.65, -20, 1200, 5, 250, 0.03, 0.01, -0.05, -0.5, 0, 0, 2, -5, 0.1],
+    ),
+    "series_elastic": without_unit("bent.q")[1]
+    + table(
+        "actuator",
+        name="m",
+        type="series_elastic",
+        joint="slide",
+        command=without_unit("bent.q")[0],
+        stiffness=30.0,
+        inertia=0.4,
+        damping=0.7,
+        friction=0.2,
+    ),
+    "hydraulic_cylinder": without_unit("bent.q")[1]
+    + table(
+        "actuator",
+        name="m",
+        type="hydraulic_cylinder",
+        joint="slide",
+        command=without_unit("bent.q")[0],
+        **CYLINDER,
+        valve=0.3,
+        tank=0.1,
+        bulk_modulus=5.0,
+        leakage=0.2,
+        laminar_pressure=0.1,
+    ),
+    "pneumatic_cylinder": without_unit("bent.q")[1]
+    + table(
+        "actuator",
+        name="m",
+        type="pneumatic_cylinder",
+        joint="slide",
+        command=without_unit("bent.q")[0],
+        **CYLINDER,
+        conductance=1e-6,
+        ambient=0.1,
+    ),
+}
 NETWORKS = {
     "mlp",
     "learned_policy",
