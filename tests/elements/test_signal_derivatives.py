@@ -301,6 +301,20 @@ SYSTEMS |= {
         lateral=[1.4, -25, 1100, 1100, 10, 0, 0, -1.5, 0, 0, 0.02, 5, 10, -6, 2, 2e-4, 0, -0.2],
         longitudinal=[1.65, -20, 1200, 5, 250, 0.03, 0.01, -0.05, -0.5, 0, 0, 2, -5, 0.1],
     ),
+    "multirotor": constant("there", [0.4, -0.3, 0.9], "m")
+    + table(
+        "controller",
+        name="c",
+        type="multirotor",
+        inputs=["there", "place.position", "place.orientation", "motion.velocity", "motion.rate"],
+        mass=1.2,
+        inertia=[0.2, 0.3, 0.4],
+        rotors=[[0.3, 0.2], [-0.3, 0.2], [-0.3, -0.2], [0.3, -0.2]],
+        spins=[1, -1, 1, -1],
+        thrust=0.3,
+        torque=0.1,
+    )
+    + force("c[0]").replace('"motor"', '"m"'),
     "series_elastic": without_unit("bent.q")[1]
     + table(
         "actuator",
