@@ -66,6 +66,7 @@ if TYPE_CHECKING:
         load_scenes as load_scenes,
         simulate as simulate,
     )
+    from pysim.simulation.element_forces import element_forces as element_forces
     from pysim.simulation.linear_system import (
         LinearMode as LinearMode,
         LinearSystem as LinearSystem,
@@ -103,6 +104,7 @@ _OWN = [
     "TrajectoryError",
     "Worlds",
     "available_isas",
+    "element_forces",
     "inverse_kinematics",
     "linearize",
     "load_model",
@@ -125,6 +127,7 @@ _HOME = {
     "State": "pysim.mechanism.model",
     "LinearMode": "pysim.simulation.linear_system",
     "LinearSystem": "pysim.simulation.linear_system",
+    "element_forces": "pysim.simulation.element_forces",
     "linearize": "pysim.simulation.linearization",
     "Regulator": "pysim.simulation.regulator",
     "lqr": "pysim.simulation.regulator",
