@@ -26,6 +26,7 @@ from pysim.elements.channels import Signal, real, signal
 from pysim.tracing.implicit_equation import solve
 from pysim.tracing.linear import linear
 from pysim.tracing.spline import spline
+from pysim.tracing.table import table
 
 __all__ = [
     "CallbackController",
@@ -39,4 +40,5 @@ __all__ = [
     "solve",
     "source",
     "spline",
+    "table",
 ]

@@ -27,6 +27,7 @@ from pysim.elements.quantities import Twist, Wrench
 from pysim.joints.displacement import Pose
 from pysim.tracing.implicit_equation import solve
 from pysim.tracing.spline import spline
+from pysim.tracing.table import table
 
 __all__ = [
     "Force",
@@ -39,4 +40,5 @@ __all__ = [
     "real",
     "solve",
     "spline",
+    "table",
 ]

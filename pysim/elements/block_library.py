@@ -6,6 +6,7 @@ import pysim.elements.actuators
 import pysim.elements.affine_actuators
 import pysim.elements.controllers
 import pysim.elements.cylinders
+import pysim.elements.lookup_blocks
 import pysim.elements.multirotor
 import pysim.elements.policy
 import pysim.elements.sensors

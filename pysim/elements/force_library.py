@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pysim.elements.fluid
 import pysim.elements.friction
+import pysim.elements.impedance
 import pysim.elements.library
 import pysim.elements.millard_muscle
 import pysim.elements.propeller

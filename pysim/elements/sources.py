@@ -120,7 +120,7 @@ class Table(Source):
 
     def _points(self) -> tuple[Array, Array]:
         if self.file:
-            return _checked_points(self, *_csv_columns(self))
+            return _checked_points(self, *csv_columns(self.file, self.time, self.column))
         return _checked_points(self, np.array(self.t, float), array_of_rows("values", self.values))
 
 
@@ -194,9 +194,32 @@ def _checked_points(plugin: Any, times: Array, values: Array) -> tuple[Array, Ar
     return times, values.reshape(len(times), -1)
 
 
-def _csv_columns(plugin: Table) -> tuple[Array, Array]:
-    """Return times and values of a CSV file."""
-    path = Path(plugin.file)
+def csv_columns(file: str, first: str, second: str) -> tuple[Array, Array]:
+    """Return the two named columns of a CSV file; without a second name, the next column."""
+    path, rows = csv_rows(file)
+    names = [name.strip() for name in rows[0]] if rows else []
+    if not names:
+        raise PysimError(f"{path}:1", "is empty; write the names of the columns in the first line")
+    columns = []
+    for name in (first, second or next((n for n in names if n != first), "")):
+        if len(names) == 1 and len(names[0].split(";")) > 1:
+            problem = f"separates columns by semicolons, {names[0]!r}"
+            raise PysimError(f"{path}:1", f"{problem}; write commas, and decimal points")
+        if name not in names:
+            problem = f"has no column {name!r}{did_you_mean(name, names)}"
+            raise PysimError(f"{path}:1", problem)
+        columns.append(names.index(name))
+    found = [
+        [csv_number(path, k, row, c, names[c]) for c in columns]
+        for k, row in enumerate(rows[1:], 2)
+    ]
+    data = np.array(found, float).reshape(-1, 2)
+    return data[:, 0], data[:, 1]
+
+
+def csv_rows(file: str) -> tuple[Path, list[list[str]]]:
+    """Return the path of a CSV file and its rows that are not empty."""
+    path = Path(file)
     try:
         lines = path.read_text("utf-8-sig").splitlines()
         rows = [row for row in csv.reader(lines) if row]
@@ -209,26 +232,11 @@ def _csv_columns(plugin: Table) -> tuple[Array, Array]:
     except csv.Error as error:
         problem = f"is not a table of comma-separated values, {error}"
         raise PysimError(str(path), f"{problem}; export it again") from error
-    names = [name.strip() for name in rows[0]] if rows else []
-    if not names:
-        raise PysimError(f"{path}:1", "is empty; write the names of the columns in the first line")
-    columns = []
-    for name in (plugin.time, plugin.column or next((n for n in names if n != plugin.time), "")):
-        if len(names) == 1 and len(names[0].split(";")) > 1:
-            problem = f"separates columns by semicolons, {names[0]!r}"
-            raise PysimError(f"{path}:1", f"{problem}; write commas, and decimal points")
-        if name not in names:
-            problem = f"has no column {name!r}{did_you_mean(name, names)}"
-            raise PysimError(f"{path}:1", problem)
-        columns.append(names.index(name))
-    found = [
-        [_number(path, k, row, c, names[c]) for c in columns] for k, row in enumerate(rows[1:], 2)
-    ]
-    data = np.array(found, float).reshape(-1, 2)
-    return data[:, 0], data[:, 1]
+    return path, rows
 
 
-def _number(path: Path, line: int, row: list[str], column: int, name: str) -> float:
+def csv_number(path: Path, line: int, row: list[str], column: int, name: str) -> float:
+    """Return the number in a column of a line."""
     text = row[column].strip() if column < len(row) else ""
     try:
         return float(text)

@@ -22,6 +22,13 @@ KEYS = {  # of fields that take more than any positive number
     "weighted_stop": {"weights": [0.7, -1.3], "lower": -0.02, "upper": 0.01},
     "stribeck_friction": {"rounding_speed": 0.3, "exponent": 1.5},
     "rope": {"rest_length": 0.3},
+    "impedance": {
+        "stiffness": np.diag([2.0, 3.0, 4.0]).tolist(),
+        "damping": (np.diag([0.2, 0.3, 0.4]) + 0.1).tolist(),
+        "orientation": [0.0, 0.6, 0.0, 0.8],
+        "turning_stiffness": 1.5,
+        "turning_damping": 0.3,
+    },
     "fluid_ellipsoid": {"semi_axes": [0.5, 0.4, 0.2]},
     "slack_spring": {"rest_length": 0.3, "slack": 0.1},
 }

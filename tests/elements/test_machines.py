@@ -171,3 +171,28 @@ def test_impossible_numbers_of_a_cylinder_are_rejected_with_their_keys(
     text += table("actuator", name="cylinder", type=kind, joint="x", command="u", **own)
     with pytest.raises(pysim.SceneError, match=message):
         scene_of(tmp_path, text + simulation())
+
+
+def test_an_impedance_turns_a_body_to_its_orientation_as_a_torsional_pendulum(tmp_path):
+    """Small turns about an axis: I θ'' = −k θ − d θ', overdamped to the target."""
+    text = "gravity = [0, 0, 0]\n"
+    text += table("body", name="tool", mass=1, inertia=dict.fromkeys(("xx", "yy", "zz"), 0.5))
+    start = {"axis_angle": [0.0, 0.0, 1.0, 0.301]}
+    text += table("joint", name="wrist", type="ball", child="tool", start=start)
+    half = [0.0, 0.0, float(np.sin(0.15)), float(np.cos(0.15))]
+    text += table(
+        "force",
+        name="hold",
+        type="impedance",
+        b="tool",
+        position=[0.0, 0.0, 0.0],
+        stiffness=np.zeros((3, 3)).tolist(),
+        orientation=half,
+        turning_stiffness=8.0,
+        turning_damping=1.0,
+    )
+    run = pysim.simulate(scene_of(tmp_path, text + simulation(duration=3.0, interval=0.25)))
+    angle = 2 * np.arctan2(run.q[:, 2], run.q[:, 3]) - 0.3
+    a, w = 1.0, np.sqrt(16 - 1)
+    exact = 1e-3 * np.exp(-a * run.t) * (np.cos(w * run.t) + a / w * np.sin(w * run.t))
+    np.testing.assert_allclose(angle, exact, atol=1e-8)

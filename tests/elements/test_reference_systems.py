@@ -380,7 +380,30 @@ def by_bushing(s):
     )
 
 
-@pytest.mark.parametrize("impedance", [by_controller, by_bushing])
+def by_force(s):
+    """Return the force `impedance` at the tip, and gravity compensation."""
+    matrices = []
+    for key in ("K_N_m", "D_N_s_m"):
+        full = np.zeros((3, 3))
+        full[np.ix_([0, 2], [0, 2])] = s[key]
+        matrices.append(full.tolist())
+    x, z = s["target_xz_m"]
+    hold = table("controller", name="hold", type="gravity_compensation")
+    hold += table("actuator", name="motors", type="force", coordinates=["q1", "q2"], command="hold")
+    hold += table("signal", name="target", type="constant", value=[x, 0.0, z], unit="m")
+    return hold + table(
+        "force",
+        name="impedance",
+        type="impedance",
+        b="link2",
+        at_b=[s["length_m"][1], 0.0, 0.0],
+        position={"signal": "target"},
+        stiffness=matrices[0],
+        damping=matrices[1],
+    )
+
+
+@pytest.mark.parametrize("impedance", [by_controller, by_bushing, by_force])
 def test_an_arm_with_cartesian_impedance_yields_to_a_force(tmp_path, impedance):
     case = Case("impedance")
     s = case.setup

@@ -301,6 +301,27 @@ SYSTEMS |= {
         lateral=[1.4, -25, 1100, 1100, 10, 0, 0, -1.5, 0, 0, 0.02, 5, 10, -6, 2, 2e-4, 0, -0.2],
         longitudinal=[1.65, -20, 1200, 5, 250, 0.03, 0.01, -0.05, -0.5, 0, 0, 2, -5, 0.1],
     ),
+    "lookup": table(
+        "controller",
+        name="c",
+        type="lookup",
+        inputs=["bent.q"],
+        x=[0.1, 0.5, 1.0],
+        values=[2.0, -1.0, 3.0],
+        interpolation="natural",
+    )
+    + force("c"),
+    "lookup_2d": table(
+        "controller",
+        name="c",
+        type="lookup_2d",
+        inputs=["bent.q", "bent.v"],
+        x=[0.1, 0.5, 1.0],
+        y=[0.0, 0.6, 1.0],
+        values=[[2.0, -1.0, 3.0], [0.5, 1.0, -2.0], [0.3, 0.1, 0.7]],
+        interpolation="cubic",
+    )
+    + force("c"),
     "multirotor": constant("there", [0.4, -0.3, 0.9], "m")
     + table(
         "controller",
