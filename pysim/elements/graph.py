@@ -36,6 +36,7 @@ from pysim.elements.graph_types import (
     GraphBlock,
     NoiseKey,
     RecordedSignal,
+    RigidPart,
     SceneInput,
     WorkTerm,
 )
@@ -651,6 +652,8 @@ class GraphBuilder:
             return self._of_element(block, name)
         if name in ("q", "v", "a"):
             return self._coordinates(block, name, method)
+        if name == "wrench" and block.part is not None:
+            return self._wrench_at_fixed_joint(block, block.part)
         if name == "wrench":
             if block.joint is None:
                 raise _needs(block, "joint", name)
@@ -672,6 +675,40 @@ class GraphBuilder:
             return twist
         x = self.symbols.numbers(SignalSource.port_acceleration, 6 * block.port, 6)
         return Acceleration(Twist(x[:3], x[3:]), twist)
+
+    def _wrench_at_fixed_joint(self, block: GraphBlock, part: RigidPart) -> Wrench:
+        """Return the wrench of one side of a fixed joint, about the joint's origin in its axes."""
+        m, first = part.theta[0], part.theta[1:4]
+        xx, xy, yy, xz, yz, zz = part.theta[4:]
+        inertia = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+        pose, w, linear, angular = self._motion_at(block, part)
+        lifted = linear - pose.T @ np.array(self.gravity, float)
+        force = m * lifted + np.cross(angular, first) + np.cross(w, np.cross(w, first))
+        torque = inertia @ angular + np.cross(w, inertia @ w) + np.cross(first, lifted)
+        force, torque = part.sign * force, part.sign * torque
+        for sign, joint, port, X in part.wrenches:
+            n = self.symbols.numbers(SignalSource.reaction, 6 * joint, 6)
+            R, p = X[:3, :3], X[:3, 3]
+            if port is not None:
+                x = self.symbols.numbers(SignalSource.port, self.symbols.port_at[port], 12)
+                R = np.array([[x[3 * j + i] for j in range(3)] for i in range(3)], object)
+                p = np.array(x[9:], object)
+            f = R @ np.array(n[:3], object)
+            force = force + sign * f
+            torque = torque + sign * (R @ np.array(n[3:], object) + np.cross(p, f))
+        return Wrench(list(force), list(torque))
+
+    def _motion_at(self, block: GraphBlock, part: RigidPart) -> tuple[Any, Any, Any, Any]:
+        """Return the rotation, ω, the classical acceleration and ω′ of a fixed joint, in its axes but the first."""
+        if part.is_still:
+            return part.rotation, np.zeros(3), np.zeros(3), np.zeros(3)
+        assert block.port is not None
+        x = self.symbols.numbers(SignalSource.port, self.symbols.port_at[block.port], 18)
+        pose = np.array([[x[3 * j + i] for j in range(3)] for i in range(3)], object)
+        twist = Twist(x[12:15], x[15:])
+        a = self.symbols.numbers(SignalSource.port_acceleration, 6 * block.port, 6)
+        acceleration = Acceleration(Twist(a[:3], a[3:]), twist)
+        return pose, np.array(twist.w), np.array(acceleration.linear), np.array(acceleration.w)
 
     def _gravity(self, block: GraphBlock) -> Any:
         """Return gravity (3,) [m/s²], for a sensor in the axes of the frame that it measures against.

@@ -28,6 +28,26 @@ class CoordinatePlace:
 
 
 @dataclass(frozen=True)
+class RigidPart:
+    """Part of a body on one side of a fixed joint, from whose motion the wrench at the joint follows.
+
+    Attributes:
+        sign: 1 of the part beyond the joint, −1 of that before it.
+        theta: mass, first moment and inertia (10,) about the joint's origin, in its axes.
+        is_still: whether the body is the world.
+        rotation: of the joint's axes in the body (3, 3).
+        wrenches: of moving joints, which are added: their sign, number, the port of their child's frame in the joint's,
+            and their pose in it (4, 4) where no port has it.
+    """
+
+    sign: float
+    theta: Any
+    is_still: bool
+    rotation: Any
+    wrenches: tuple[tuple[float, int, int | None, Any], ...]
+
+
+@dataclass(frozen=True)
 class GraphBlock:
     """A block of a scene: its plugin with its keys, what it reads, and what it measures or drives."""
 
@@ -43,6 +63,7 @@ class GraphBlock:
     port: int | None = None
     is_path: bool = False
     joint: int | None = None  # whose wrench a sensor reads
+    part: RigidPart | None = None  # by which a sensor reads the wrench at a fixed joint
     element: str | None = None  # whose power or energy a sensor reads
     signals: Mapping[str, str] = field(default_factory=dict)  # fields of type Signal
     released_by: tuple[int, ...] = ()  # numbers of the events until which a force or actuator acts

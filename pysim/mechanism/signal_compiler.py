@@ -21,6 +21,7 @@ from pysim.elements.sources import Input
 from pysim.errors import JointError, ModelError, PysimError, SceneError
 from pysim.joints import find_joint
 from pysim.mechanism.constraint_compiler import Coordinates
+from pysim.mechanism.fixed_joint_wrench import rigid_part
 from pysim.mechanism.passive_elements import PassiveElements
 from pysim.mechanism.path_compiler import compile_path
 from pysim.plugins.fields import build, check_numbers_given
@@ -30,7 +31,7 @@ from pysim.scene.tree import WORLD
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
-    from pysim.elements.graph_types import CompiledSignals
+    from pysim.elements.graph_types import CompiledSignals, RigidPart
     from pysim.mechanism.model import Model
     from pysim.scene.spec import ActuatorSpec, ForceSpec, JointSpec, SceneSpec
 
@@ -60,7 +61,7 @@ def compile_signals(
     if not (spec.blocks or forces or limited or ledger or contacts):
         return None
     specs: list[BlockSpec | ForceSpec] = [*spec.blocks, *forces]
-    places = _Places(model)
+    places = _Places(model, spec)
     names = {own.name for own in specs} | {force.name for force in spec.model.forces}
     bounded: list[GraphBlock] = []
     for drive in limited:
@@ -203,8 +204,8 @@ def _drives_port(spec: BlockSpec | ForceSpec) -> bool:
 class _Places:
     """Places of names in a model: coordinates, frames, paths and joints."""
 
-    def __init__(self, model: Model) -> None:
-        self.model = model
+    def __init__(self, model: Model, scene: SceneSpec | None = None) -> None:
+        self.model, self.scene = model, scene
         self.ports: list[PortDescription] = []
         self._coordinates = Coordinates(model.joints)
         self._limits = {joint.name: joint for joint in model.joints}
@@ -237,6 +238,13 @@ class _Places:
         if spec.points:
             points = compile_path(spec.points, self._frame, self._coordinates, spec.where)
             return PortDescription(spec.name, ElementKind.path, points=points)
+        fixed = self._fixed_joint(spec)
+        if fixed is not None:
+            body, place = self.model.frames[fixed.child]
+            if body < 0:
+                return None
+            kind, still = ElementKind.frames, np.eye(4)
+            return PortDescription(spec.name, kind, a=-1, b=body, at_a=still, at_b=place)
         if spec.frame is None:
             return None
         (a, pose_a), (b, pose_b) = self._frame(spec.relative_to), self._frame(spec.frame)
@@ -262,8 +270,26 @@ class _Places:
     def _frame(self, name: str) -> tuple[int, Any]:
         return (-1, np.eye(4)) if name == WORLD else self.model.frames[name]
 
+    def _fixed_joint(self, spec: BlockSpec) -> JointSpec | None:
+        """Return the fixed joint whose wrench a sensor measures; None for other blocks."""
+        if self.scene is None or spec.joint is None or spec.kind != "sensor":
+            return None
+        fixed = (joint for joint in self.scene.model.joints if joint.type == "fixed")
+        return next((joint for joint in fixed if joint.name == spec.joint), None)
+
+    def part(self, spec: BlockSpec) -> RigidPart | None:
+        """Return the part by which a sensor measures the wrench at a fixed joint; None for other blocks."""
+        if self._fixed_joint(spec) is None:
+            return None
+        assert self.scene is not None
+        return rigid_part(self.model, self.scene, spec, self._added)
+
+    def _added(self, port: PortDescription) -> int:
+        self.ports.append(port)
+        return len(self.ports) - 1
+
     def joint(self, spec: BlockSpec) -> int | None:
-        if spec.joint is None:
+        if spec.joint is None or self._fixed_joint(spec) is not None:
             return None
         if spec.joint not in self.model.joint_names:
             problem = f"{spec.kind} {spec.name!r}: joint {spec.joint!r} does not move"
@@ -318,6 +344,7 @@ def _block(spec: BlockSpec, places: _Places, port: int | None) -> GraphBlock:
         port=port,
         is_path=bool(spec.points),
         joint=places.joint(spec),
+        part=places.part(spec),
         element=spec.element,
         signals=signals,
         where=spec.where,

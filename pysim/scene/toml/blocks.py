@@ -82,7 +82,7 @@ class BlockReader:
         for word in ("frame", "relative_to"):
             self._check_body(getattr(table, word), (*path, word))
         if table.joint is not None:
-            self._joint(table.joint, (*path, "joint"))
+            self._joint(table.joint, (*path, "joint"), is_measured=True)
         return self._block(
             "sensor",
             table,
@@ -176,12 +176,12 @@ class BlockReader:
             return None
         return str(file)
 
-    def _joint(self, name: str, path: Steps) -> JointSpec | None:
+    def _joint(self, name: str, path: Steps, *, is_measured: bool = False) -> JointSpec | None:
         joint = next((joint for joint in self.model.joints if joint.name == name), None)
         if joint is None:
             known = [j.name for j in self.model.joints if j.type != "fixed"]
             self.problems.add(path, f"unknown joint {name!r}{did_you_mean(name, known)}")
-        elif find_joint(joint.type).nv == 0:
+        elif find_joint(joint.type).nv == 0 and not is_measured:
             problem = f"joint {name!r} is fixed; name one that moves"
             self.problems.add(path, problem)
             return None

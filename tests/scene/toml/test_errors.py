@@ -360,10 +360,6 @@ MORE_CASES = [
         "s.toml:25:9: actuator[0].joint: joint 'k' follows 'j'; drive that joint",
     ),
     (
-        WELDED + '[[sensor]]\nname = "s"\ntype = "force_torque"\njoint = "k"\n',
-        "s.toml:19:9: sensor[0].joint: joint 'k' is fixed; name one that moves",
-    ),
-    (
         HINGE + MOTOR + 'joint = "j"\ncoordinates = ["j"]\n',
         "s.toml:12:1: actuator[0]: drives a joint, coordinates or a path; give one of them",
     ),
