@@ -9,8 +9,9 @@ from pysim.contact.compiler import (
     mechanism_masses,
 )
 from pysim.contact.distances import Distances, distances
-from pysim.contact.laws import PairLaw, creep_speed, dissipation_of, restitution_of
+from pysim.contact.laws import PairLaw, creep_speed
 from pysim.contact.pairs import ContactPair
+from pysim.elements.restitution import dissipation_of, restitution_of
 
 __all__ = [
     "CompiledContacts",

@@ -8,6 +8,7 @@ import pysim.elements.impedance
 import pysim.elements.library
 import pysim.elements.millard_muscle
 import pysim.elements.propeller
+import pysim.elements.stops
 import pysim.elements.tendons
 import pysim.elements.thelen_muscle
 import pysim.elements.thruster

@@ -108,6 +108,7 @@ class JointSpec:
     upper: Array = _each(math.inf)
     stop_stiffness: Array = _each(math.nan)  # [N/m or N·m/rad], NaN as above
     stop_damping: Array = _each(math.nan)  # [N·s/m or N·m·s/rad], NaN as above
+    stop_dissipation: Array = _each(-1.0)  # [s/m or s/rad] in place of it; -1 for none
     parameters: Mapping[str, Any] = field(default_factory=dict)  # pitch, or the keys of a plugin
     mimic: Mimic | None = None
     effort_limit: float | None = None  # [N or N·m], of the sum of actuator forces

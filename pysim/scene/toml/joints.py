@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pysim.elements.restitution import dissipation_of
 from pysim.errors import JointError, PysimWarning
 from pysim.joints import find_joint
 from pysim.joints.coordinate_ranges import limits_of
@@ -176,7 +177,28 @@ class JointReader:
             changes["stop_stiffness"] = self._spread(limits.stiffness, kind, (*path, "stiffness"))
         if limits.damping is not None:
             changes["stop_damping"] = self._spread(limits.damping, kind, (*path, "damping"))
+        changes["stop_dissipation"] = self._dissipation(limits, kind, path)
         return changes
+
+    def _dissipation(self, limits: Limits, kind: JointType, path: Steps) -> Array:
+        """Return the dissipations of the stops, -1 for those with a damper."""
+        given = [
+            n for n in ("damping", "dissipation", "restitution") if getattr(limits, n) is not None
+        ]
+        if len(given) > 1:
+            problem = f"has {given[0]} and {given[1]}; give one of the two"
+            self.problems.add((*path, given[1]), problem)
+        none = np.full(kind.nv, -1.0)
+        if limits.dissipation is not None:
+            return np.asarray(self._spread(limits.dissipation, kind, (*path, "dissipation")), float)
+        if limits.restitution is None:
+            return none
+        if limits.restitution.value == 0:
+            problem = "value 0 is that of a damper; give damping in place of restitution"
+            self.problems.add((*path, "restitution"), problem)
+            return none
+        d = dissipation_of(limits.restitution.value, limits.restitution.at)
+        return np.full(kind.nv, d)
 
     def with_v(self, joint: JointSpec, given: list[float] | None, path: Steps) -> JointSpec:
         """Return the joint with its start velocity."""

@@ -27,6 +27,7 @@ from pysim.scene.spec import (
     Settings,
 )
 from pysim.scene.stop_defaults import with_stops
+from pysim.scene.stop_forces import with_stop_forces
 from pysim.scene.toml.blocks import BlockReader
 from pysim.scene.toml.bodies import BodyReader
 from pysim.scene.toml.constraint_tables import Loop
@@ -170,7 +171,7 @@ def read_tables(
     if not reading.chain:
         reading = replace(reading, counter=count(1))
     bare, parts, frames = _Mechanism(scene, problems, path, reading, table_cache).build()
-    model = replace(bare, joints=with_stops(bare.joints, bare.bodies))
+    model = with_stop_forces(replace(bare, joints=with_stops(bare.joints, bare.bodies)))
     actuators = tuple(
         read_actuator(table, ("actuator", k), model, problems)
         for k, table in enumerate(scene.actuator)

@@ -15,7 +15,7 @@ from pysim.joints.definition import SCENE_KEYS
 from pysim.scene.inertia_policy import InertiaPolicy
 from pysim.scene.toml.block_tables import ACTUATOR_KEYS, Controller, Sensor, Signal
 from pysim.scene.toml.constraint_tables import Assembly, Coupling, Force, Loop, PathPoint
-from pysim.scene.toml.contact_tables import Contact, Exclude, Ground, Material
+from pysim.scene.toml.contact_tables import Contact, Exclude, Ground, Material, Restitution
 from pysim.scene.toml.coordinates import CoordinateOf
 from pysim.scene.toml.environment_table import Environment
 from pysim.scene.toml.event_table import Event
@@ -194,6 +194,12 @@ class Limits(Table):
     )
     damping: NotNegativeNumbers | None = key(
         None, "N·s/m or N·m·s/rad", "damper of the stop; by default half the critical damping"
+    )
+    dissipation: NotNegativeNumbers | None = key(
+        None, "s/m or s/rad", "d of Hunt and Crossley's law K x (1 + d v), in place of damping"
+    )
+    restitution: Restitution | None = key(
+        None, "", "coefficient of restitution at a speed, { value, at }, in place of dissipation"
     )
 
 

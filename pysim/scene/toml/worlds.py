@@ -22,6 +22,7 @@ from pysim.inertia import is_physical
 from pysim.scene.attachment import Parts, on_bodies
 from pysim.scene.spec import with_fields
 from pysim.scene.stop_defaults import with_stops
+from pysim.scene.stop_forces import has_dissipation
 from pysim.scene.toml.blocks import BlockReader
 from pysim.scene.toml.bodies import MASS_KEYS, spreads_mass
 from pysim.scene.toml.contacts import ContactReader
@@ -150,7 +151,8 @@ class _FirstWorld:
             for item in fields(part)
             if item.name not in known
         ]
-        return not any(others)
+        rebounds = any(map(has_dissipation, self.read.bare.joints))  # whose stops are forces
+        return not (any(others) or rebounds)
 
     def _expressions(self) -> Expressions:
         values = pickle.loads(self._fresh)

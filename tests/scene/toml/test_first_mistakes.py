@@ -82,8 +82,8 @@ CORRECTED = {
         "got [0, 0, 1]; write at = { xyz = [0, 0, 1] }"
     ),
     "limits = [-1, 1]": (
-        "9:10: joint[0].limits: must be a table, { lower = …, upper = …, stiffness = …, damping = … }, "
-        "got [-1, 1]; write limits = { lower = -1, upper = 1 }"
+        "9:10: joint[0].limits: must be a table, { lower = …, upper = …, stiffness = …, damping = …, "
+        "dissipation = …, restitution = … }, got [-1, 1]; write limits = { lower = -1, upper = 1 }"
     ),
     "[[simulation]]\nduration = 1.0": (
         "9:3: simulation: must be one table, not a list of tables; write [simulation]"
