@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 ALL: dict[str, PluginKind[Any]] = {"force": FORCES, **KINDS}
 SPRING = "Spring and damper between two points, along the line through them."
+_MOST_KEYS = 60  # characters
 SPRING_KEYS = ("stiffness", "damping", "length")
 
 
@@ -62,7 +63,7 @@ def describe_elements(name: str | None, plugin: Path | None) -> None:
 def list_kind(kind: str) -> None:
     """Print one line for each type of a kind."""
     rows = [
-        (name, ", ".join(fields_of(plugin)), _first_line(plugin))
+        (name, _listed(list(fields_of(plugin))), _first_line(plugin))
         for name, plugin in ALL[kind].registered.items()
     ]
     if kind == "force":
@@ -139,6 +140,13 @@ def _table_keys(kind: str, plugin: Any) -> list[str]:  # noqa: ANN401, as above
         return []
     named = set(inspect.signature(plugin.measure).parameters)
     return [f"place       {keys}" for names, keys in _SENSOR_KEYS.items() if named & set(names)]
+
+
+def _listed(keys: list[str]) -> str:
+    """Return the first keys of a type, as many as a line of the list holds."""
+    while len(", ".join(keys)) > _MOST_KEYS:
+        keys = [*keys[:-2], "…"] if keys[-1] == "…" else [*keys[:-1], "…"]
+    return ", ".join(keys)
 
 
 def _shortened(text: str) -> str:

@@ -23,6 +23,7 @@ from pysim.tracing.implicit_equation import solve
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+EXCITATION = Signal["1"]
 LEAST_COSINE = 0.1  # of the pennation: fibres do not stand steeper
 LONGEST = 4.0  # fibre, in optimal lengths, at the start
 
@@ -34,7 +35,7 @@ class Muscle(Force):
     """
 
     _: KW_ONLY
-    excitation: Signal  # type: ignore[valid-type]  # u, from 0 to 1
+    excitation: EXCITATION  # type: ignore[valid-type]  # u, from 0 to 1
     max_isometric_force: float  # [N], F_max
     optimal_fibre_length: float  # [m], l_o
     tendon_slack_length: float  # [m], L_s
@@ -148,5 +149,6 @@ class ElasticMuscle(Muscle):
         )  # the fibre's projection if the tendon is slack
         longest = np.sqrt(np.maximum(slack, least) ** 2 + self.thickness**2)
         found = solve(surplus, np.minimum(longest, self.optimal_fibre_length), least, most)
-        # a path that is too short leaves the tendon slack, whatever the fibre's length
-        return self.initial_activation, np.where(surplus(least) >= 0, least, found)
+        # a path that is too short leaves the tendon slack; one that is too long pulls the fibre as far as it goes
+        longest = np.where(surplus(most) <= 0, most, found)
+        return self.initial_activation, np.where(surplus(least) >= 0, least, longest)

@@ -27,6 +27,7 @@ from pysim.errors import PysimError
 if TYPE_CHECKING:
     from pysim.joints.displacement import Pose
 
+LEAST_COSINE = 0.1  # of the camber
 LEAST_ROLLING = 1e-3  # of 1 + κ, so that slips of a locked wheel stay finite
 STANDSTILL = 1e-6  # [rad²/s²], of the spin, below which rolling resistance is viscous
 RELEASE = 10.0  # [m/s], with which the deflections of a tyre in the air decay
@@ -50,7 +51,8 @@ class _Contact:
         R = np.array(pose.rotation, object)
         axle, normal = R[:, 1], np.array([0.0, 0.0, 1.0])
         across = np.cross(axle, normal)
-        cosine: Any = np.sqrt(across @ across)  # of the camber
+        # of the camber; a wheel that lies on its side is one that leans by 84°
+        cosine: Any = np.sqrt(np.maximum(across @ across, LEAST_COSINE**2))
         self.rotation, self.axle = R, axle
         self.ahead = across / cosine
         self.left = np.cross(normal, self.ahead)

@@ -66,9 +66,19 @@ def _signal_fault(scene: Scene, q: Array, v: Array, numbers: Array, times: Array
     for signal in scene.signals.recorded:
         name = signal.name if signal.name in blocks else signal.name.rpartition(".")[0]
         row = _first_bad(readings[:, signal.first : signal.first + signal.size])
-        if row is not None and name in blocks:
-            return _of_block(blocks[name], signal.name, float(times[row]))
-    row = _first_bad(_engine.signal_forces(scene.model, times, q, v, held)[0])
+        if row is not None:
+            fault = _of_element(scene, name, signal.name, float(times[row]))
+            if fault is not None:
+                return fault
+    exerted, rates = _engine.signal_forces(scene.model, times, q, v, held)
+    for state, name in enumerate(scene.signals.state_names):
+        row = _first_bad(np.asarray(rates)[:, [state]])
+        if row is not None:
+            owner = name.rpartition(".")[0]
+            fault = _of_element(scene, owner, f"rate of {name}", float(times[row]))
+            if fault is not None:
+                return fault
+    row = _first_bad(exerted)
     if row is None:
         return None
     bad = {
@@ -121,11 +131,22 @@ def _first_bad(rows: Array) -> int | None:
     return int(np.argmax(bad)) if bad.any() else None
 
 
-def _of_force(force: ForceSpec, t: float) -> str:
+def _of_element(scene: Scene, name: str, signal: str, t: float) -> str | None:
+    """Return the fault of a signal or of a state's rate; None if it is no block's or force's of the scene."""
+    for block in scene.spec.blocks:
+        if block.name == name:
+            return _of_block(block, signal, t)
+    for force in scene.model.spec.forces:
+        if force.name == name:
+            return _of_force(force, t, f" ({signal})")
+    return None
+
+
+def _of_force(force: ForceSpec, t: float, what: str = "") -> str:
     kind: Any = find_force(force.type)
     plugin = build(kind, force.parameters, force.where)
     remedy = _remedy(plugin, method_of(kind).name, force.where)
-    return f"force {force.name!r} is NaN or infinite at t = {t:.6g} s; {remedy}"
+    return f"force {force.name!r}{what} is NaN or infinite at t = {t:.6g} s; {remedy}"
 
 
 def _of_block(block: BlockSpec, signal: str, t: float) -> str:

@@ -214,6 +214,19 @@ def test_a_muscle_whose_path_is_too_short_starts_slack(tmp_path):
     assert run.signals["muscle.fibre_length"][0] < 0.01
 
 
+def test_an_excitation_is_a_number_without_a_unit(tmp_path):
+    text = bench("thelen_muscle", 0.3, constant("u", 0.5, "N"), **STANDARD)
+    with pytest.raises(pysim.SceneError, match=r"excitation.*is in \[1\], but 'u' is in \[N\]"):
+        scene_of(tmp_path, text + simulation())
+
+
+def test_a_muscle_that_is_torn_is_reported_with_its_name_and_state(tmp_path):
+    text = bench("millard_muscle", 10.0, constant("u", 0.5), **STANDARD)
+    scene = scene_of(tmp_path, text + simulation("rk4", duration=0.1))
+    with pytest.raises(pysim.SimulationError, match=r"force 'muscle' .*fibre_length.* is NaN"):
+        pysim.simulate(scene)
+
+
 @pytest.mark.parametrize(
     ("keys", "message"),
     [

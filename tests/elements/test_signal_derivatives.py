@@ -263,7 +263,7 @@ SYSTEMS = {
     ),
 }
 MUSCLE = {
-    "excitation": "bent.q",
+    "excitation": without_unit("bent.q")[0],
     "max_isometric_force": 3.0,
     "optimal_fibre_length": 0.4,
     "tendon_slack_length": 0.5,
@@ -276,13 +276,12 @@ SYSTEMS |= {
     "propeller": table(
         "force", name="f", type="propeller", b="two", thrust=2.0, torque=0.3, speed="bent.v"
     ),
-    "thelen_muscle": table(
-        "force", name="f", type="thelen_muscle", path=PATH, **MUSCLE, tendon_strain=1.0
-    ),
-    "millard_muscle": table("force", name="f", type="millard_muscle", path=PATH, **MUSCLE, **SOFT),
-    "rigid_tendon_muscle": table(
-        "force", name="f", type="rigid_tendon_muscle", path=PATH, **MUSCLE
-    ),
+    "thelen_muscle": without_unit("bent.q")[1]
+    + table("force", name="f", type="thelen_muscle", path=PATH, **MUSCLE, tendon_strain=1.0),
+    "millard_muscle": without_unit("bent.q")[1]
+    + table("force", name="f", type="millard_muscle", path=PATH, **MUSCLE, **SOFT),
+    "rigid_tendon_muscle": without_unit("bent.q")[1]
+    + table("force", name="f", type="rigid_tendon_muscle", path=PATH, **MUSCLE),
     "brush_tyre": table(
         "force",
         name="f",

@@ -169,6 +169,19 @@ def test_a_wheel_in_the_air_has_no_force_and_a_tyre_never_pulls(tmp_path):
     assert (run.signals["hub.force"][:, 2] <= 1e-9).all()
 
 
+def test_a_wheel_falls_over_and_lies_still_enough_to_go_on(tmp_path):
+    """Its tyre has no side wall: beyond 84 degrees its forces stay those of 84 degrees."""
+    text = "gravity = [0, 0, -9.81]\n"
+    text += table("body", name="wheel", mass=10, inertia=dict.fromkeys(("xx", "yy", "zz"), 0.5))
+    for roll in (0.3, np.pi / 2):
+        start = {"xyz": [0, 0, 0.3], "rpy": [roll, 0, 0]}
+        own = table("joint", name="free", type="free", child="wheel", start=start)
+        keys = brush_keys(Case("tyre_brush").setup) | {"damping": 500.0}
+        own += table("force", name="tyre", type="brush_tyre", b="wheel", **WHEEL, **keys)
+        run = simulation("rk4", duration=0.5, interval=0.1)
+        assert np.isfinite(pysim.simulate(scene_of(tmp_path, text + own + run)).q).all()
+
+
 def test_coefficients_of_another_count_are_rejected(tmp_path):
     text = rig("pacejka_tyre", 0.0, 1.0, lateral=[1.4], longitudinal=[0.0] * 14) + simulation()
     with pytest.raises(pysim.SceneError, match="must have 18 coefficients, got 1"):
