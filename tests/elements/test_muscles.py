@@ -16,6 +16,7 @@ from pysim.elements.millard_muscle import MillardMuscle, RigidTendonMuscle
 from pysim.elements.thelen_muscle import ThelenMuscle
 from tests.elements.blocks import FIXED, constant, run_at, scene_of, simulation, table
 from tests.elements.reference_cases import FOLDER, Case
+from tests.scene_runs import SCENES
 
 BENCH = json.loads((FOLDER.parent / "opensim" / "muscle_bench.json").read_text("utf-8"))
 STANDARD = {
@@ -241,3 +242,17 @@ def test_impossible_numbers_of_a_muscle_are_rejected_with_their_keys(tmp_path, k
     text = bench("thelen_muscle", 0.3, constant("u", 0.5), **(STANDARD | keys))
     with pytest.raises(pysim.SceneError, match=message):
         scene_of(tmp_path, text + simulation())
+
+
+@pytest.mark.parametrize("integrator", ["implicit_midpoint", "generalized_alpha"])
+@pytest.mark.parametrize("kind", ["millard_muscle", "thelen_muscle"])
+def test_a_muscle_arm_takes_at_most_three_newton_steps(tmp_path, integrator, kind):
+    """Steps of 1 ms while the biceps becomes active and bends the arm; nothing holds it."""
+    text = (SCENES / "elbow.toml").read_text("utf-8").replace("millard_muscle", kind)
+    file = tmp_path / "elbow.toml"
+    file.write_text(text, "utf-8")
+    keys = {"simulation.integrator": integrator, "simulation.duration": 1.0}
+    keys |= {"force[2].capacity": 0.0}
+    updates = []
+    pysim.simulate(pysim.load_scene(file, keys), progress=updates.append)
+    assert updates[-1].iterations / updates[-1].steps < 3
