@@ -67,9 +67,10 @@ class MillardMuscle(_MillardFibre, ElasticMuscle):
     """Muscle along a path with an elastic tendon and a damped fibre, and the activation of a signal.
 
         F_max (a f_l(l) f_v(v) + f_p(l) + β v) cos φ = F_max f_T(L_T/L_s),  v = l′/(l_o v_max)
+        a′ = (u − a)/τ,  τ = τ_a (0.5 + 1.5 a) for u > a, else τ_d/(0.5 + 1.5 a);  thickness l sin φ constant
 
-    is solved for v [Millard, Uchida, Seth and Delp 2013]. The curves f are quintic Bézier splines with the parameters
-    of OpenSim 4, `f_l` with the minimum 0 as damped muscles have it there.
+    The first is solved for v [Millard, Uchida, Seth and Delp 2013]. The curves f are quintic Bézier splines with the
+    parameters of OpenSim 4, `f_l` with the minimum 0 as damped muscles have it there.
     """
 
     tendon_strain: float = 0.049  # [1], of f_T at F_max

@@ -28,6 +28,7 @@ class ThelenMuscle(ElasticMuscle):
         f_T = 0.33 (exp(3 ε/ε_t) − 1)/(e³ − 1) up to ε_t = toe ε_T, then linear with the slope `slope`/ε_T
         l′ = (0.25 + 0.75 a) v_max (F − a f_l)/b,  F = f_T/cos φ − f_p
         b = a f_l + F/A_f for F ≤ a f_l, else (2 + 2/A_f)(a f_l F_len − F)/(F_len − 1)
+        a′ = (u − a)/τ,  τ = τ_a (0.5 + 1.5 a) for u > a, else τ_d/(0.5 + 1.5 a);  thickness l sin φ constant
 
     Defaults are those of young adults in the paper, with the toe's constants unrounded. Shortening faster than v_max
     and lengthening beyond a share `lengthening_limit` of F_len are continued linearly, as in OpenSim.
