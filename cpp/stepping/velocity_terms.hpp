@@ -74,12 +74,14 @@ class VelocityTerms {
       const S share = h_ * h_ * size / energy;  // of the kinetic energy
       failed |= left & !(share <= before);
       left &= !failed;
+      auto goes_on = share > simd::all<S>(enough);
+      if (n > 0) goes_on &= share * share > simd::all<S>(negligible) * before;  // shares fall by one factor
       before = select(left, share, before);
       each_coordinate([&](int i) {
         rate_[i] = select(left, rate_[i] + step[i], rate_[i]);
         change_[i] = select(left, change_[i] + step[i], change_[i]);
       });
-      left &= share > simd::all<S>(enough);
+      left &= goes_on | (share > simd::all<S>(converging));
     }
     return wanted & !failed & (before <= simd::all<S>(converging));
   }
@@ -89,9 +91,10 @@ class VelocityTerms {
 
  private:
   static constexpr int most_rounds = 8;
-  /// Shares of the kinetic energy that a round changes: below the first the next one is left out; a change
-  /// above the second in the last round shows that rounds do not converge.
-  static constexpr Real enough = Real(1e-9), converging = Real(1e-6);
+  /// Shares of the kinetic energy that a round changes: below the first the next one is left out, and so is
+  /// one whose own share would be below the second; a change above the third in the last round shows that
+  /// rounds do not converge.
+  static constexpr Real enough = Real(1e-9), negligible = Real(1e-12), converging = Real(1e-6);
 
   auto included() const {
     return [this](int b) { return !single_[b]; };
