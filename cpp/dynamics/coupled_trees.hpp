@@ -63,6 +63,7 @@ class CoupledTrees {
   void uncouple() {
     if (edges_ == 0) return;
     edges_ = arranged_ = members_ = 0;
+    is_idle_ = true;
     for (int t = 0; t < trees_; ++t) {
       tree_[t].member = -1;
       tree_[t].coupled = simd::nowhere<S>();
@@ -113,13 +114,19 @@ class CoupledTrees {
     y_ = take<S>(w, factor_.model.nv);
   }
 
-  bool empty() const { return members_ == 0; }
+  /// Whether no tree is coupled in a world that is solved.
+  bool empty() const { return is_idle_; }
 
-  /// Whether body b's solution is replaced in all worlds.
-  bool replaces(int b) const { return members_ > 0 && all(tree_[tree_of_[b]].coupled); }
+  /// Whether body b's solution is replaced in all worlds that are solved.
+  bool replaces(int b) const { return !is_idle_ && all(tree_[tree_of_[b]].coupled | !solved_); }
 
   /// Takes over loads and forces of LoadedFactor before it is factored, and forgets those between bodies.
-  void begin() {
+  /// Solutions are wanted in the `solved` worlds alone.
+  void begin(Mask<S> solved) {
+    solved_ = solved;
+    is_idle_ = true;
+    for (int i = 0; i < members_; ++i) is_idle_ = is_idle_ && none(tree_[member_[i]].coupled & solved);
+    if (is_idle_) return;
     for (int i = 0; i < members_; ++i) {
       const Tree& tree = tree_[member_[i]];
       for (int b = tree.first; b < tree.end; ++b) {
@@ -577,6 +584,8 @@ class CoupledTrees {
   LoadedFactor<S>& factor_;
   int* tree_of_;  ///< [bodies]
   int trees_ = 0, members_ = 0, edges_ = 0;
+  bool is_idle_ = true;
+  Mask<S> solved_ = simd::everywhere<S>();
   int arranged_ = 0;  ///< edges whose blocks have memory
   Tree* tree_ = nullptr;
   Edge* edge_ = nullptr;

@@ -23,7 +23,8 @@
 // (constraints/velocity_rows.hpp).
 //
 // Points in reach that push neither at u nor at u' push nowhere between, because their gap is linear in the
-// velocity: their impulses are zero, and only the others, those `at work`, are evaluated and summed.
+// velocity: their impulses are zero, and only the others, those `at work`, are evaluated and summed. Of lanes
+// that are done no point is at work, and no load is solved for.
 //
 // Loads between two bodies are no part of the factor of the trees. In worlds with few of them they are rows
 // B = G^½ J beside it (dynamics/contact_rows.hpp); else they couple the trees of their bodies, which are then
@@ -78,7 +79,8 @@ struct PointIterate : Iterate<Vec3<S>> {
   S feature;                  ///< see collision/manifold.hpp
   S lagged;                   ///< `limit` where Newton's method begins
   S change;                   ///< of the normal impulse in the last iteration
-  bool pushes;                ///< whether the impulse at u or γ̂ can differ from zero in some world
+  Mask<S> pushing;            ///< where the impulse at u or γ̂ can differ from zero
+  bool pushes;                ///< whether that is so in some world that is not done
 };
 
 /// Rolling and spinning friction of a point, in angular velocities.
@@ -206,7 +208,7 @@ class ConvexProblem {
     for (bool first = true; any(left); first = false) {
       iterations += number(left);
       made += number(left);
-      linearize(base, first, w);
+      linearize(left, base, first, w);
       if (!covers(static_cast<const S*>(delta_))) {
         stopped_ = true;
         return simd::nowhere<S>();
@@ -276,7 +278,8 @@ class ConvexProblem {
       P.now = P.start;
       P.made = P.aimed = spatial::zero3<S>();
       const auto apart = fnma(h_, dot(P.at.n, P.now), P.at.x) <= all<S>(0);
-      P.pushes = any((!apart) | (P.at.limit > all<S>(0)));
+      P.pushing = (!apart) | (P.at.limit > all<S>(0));
+      P.pushes = any(P.pushing);
       if (P.pushes) {
         at_work_[points_at_work_++] = {&P, &pair};
       } else {
@@ -305,8 +308,8 @@ class ConvexProblem {
   void evaluate() {
     each_at_work([&](PointIterate<S>& P, const ContactPair<Parameter>& pair) {
       P.impulse = contact_impulse(pair.law, P.at, h_, P.now);
-      P.pushes = any(yields(P.impulse) | (P.at.limit > all<S>(0)) | (sum_of_sizes(P.made) > all<S>(0)));
-      if (!P.pushes) P.aimed = spatial::zero3<S>();
+      P.pushing = yields(P.impulse) | (P.at.limit > all<S>(0)) | (sum_of_sizes(P.made) > all<S>(0));
+      P.pushes = any(P.pushing);
     });
     each_turning([&](TurningIterate<S>& T, const PointIterate<S>& P, const ContactPair<Parameter>& pair) {
       T.impulse = turning_impulse(pair.law, P.at.n, T.s, P.at.limit, h_, T.now);
@@ -318,17 +321,22 @@ class ConvexProblem {
     each_bounded([&](BoundedIterate<S>& B) { B.impulse = bounded_impulse(B.law, h_, B.now); });
   }
 
-  /// u' and γ' of the problem that is linear at u; `whole` solves for Δ, else for its correction.
-  void linearize(const S* base, bool whole, Workspace<S> w) {
+  /// u' and γ' of the problem that is linear at u, in the worlds that are `left`; `whole` solves for Δ, else
+  /// for its correction.
+  void linearize(Mask<S> left, const S* base, bool whole, Workspace<S> w) {
     const auto& model = factor_.model;
+    each_at_work([&](PointIterate<S>& P, const ContactPair<Parameter>&) {
+      P.pushes = P.pushes && any(P.pushing & left);
+      if (!P.pushes) P.aimed = spatial::zero3<S>();
+    });
     factor_.unload();
     for (int b = 0; b < model.bodies; ++b) factor_.pA[b] = spatial::zero_force<S>();
     for (int i = 0; i < model.nv; ++i) {
       diagonal_[i] = base[i];
       rhs_[i] = all<S>(0);
     }
-    if (most_in_rows_ > 0) list_loads();
-    each_pair([&](int k, const ContactPair<Parameter>& pair) { load(k, pair, whole); });
+    if (most_in_rows_ > 0) list_loads(left);
+    each_pair([&](int k, const ContactPair<Parameter>& pair) { load(left, k, pair, whole); });
     for (int k = 0; k < contacts_.coordinates; ++k) {
       const auto& C = coordinate[k];
       const int i = contacts_.coordinate[k].v;
@@ -341,16 +349,16 @@ class ConvexProblem {
           whole ? fma(B.impulse.slope, B.now - B.free, B.impulse.gamma) : B.impulse.gamma - B.made;
     });
     trees.arrange(w);
-    trees.begin();
+    trees.begin(left);
     if (!trees.empty()) {
       each_pair([&](int k, const ContactPair<Parameter>& pair) {
-        if (pair.a >= 0 && couples_[k]) trees.add(pair.a, pair.b, coupling(k, pair));
+        if (pair.a >= 0 && couples_[k]) trees.add(pair.a, pair.b, coupling(left, k, pair));
       });
     }
-    const auto left = [this](int b) { return !trees.replaces(b); };
-    factor_.factor(diagonal_, left);
+    const auto alone = [this](int b) { return !trees.replaces(b); };
+    factor_.factor(diagonal_, alone);
     if (most_in_rows_ > 0) factor_rows();
-    factor_.solve(rhs_, spatial::zero_motion<S>(), nullptr, delta_, left, [this] { add_rows(); });
+    factor_.solve(rhs_, spatial::zero_motion<S>(), nullptr, delta_, alone, [this] { add_rows(); });
     if (!trees.empty()) {
       trees.factor(diagonal_);
       trees.solve(rhs_, delta_);
@@ -368,7 +376,7 @@ class ConvexProblem {
         }
         P.next = (whole ? P.free : P.now) + change;
         if (P.pushes) P.aimed = P.impulse.gamma + P.impulse.slope_times(P.at.n, P.now - P.next);
-        if (P.pushes || reaches(P)) at_work_[points_at_work_++] = {&P, &pair};
+        if (P.pushes || reaches(left, P)) at_work_[points_at_work_++] = {&P, &pair};
       }
       for (int i = 0; pair.turning >= 0 && i < used[k]; ++i) {
         TurningIterate<S>& T = turning[pair.turning + i];
@@ -388,17 +396,17 @@ class ConvexProblem {
       B.aimed = fma(B.impulse.slope, B.now - B.next, B.impulse.gamma);
     });
     if (whole) return;
-    for (int i = 0; i < model.nv; ++i) delta_[i] += found_[i];
+    for (int i = 0; i < model.nv; ++i) delta_[i] = select(left, delta_[i] + found_[i], found_[i]);
   }
 
   static S sum_of_sizes(const Vec3<S>& a) { return abs(a.x) + abs(a.y) + abs(a.z); }
 
   /// Whether a point that pushes nothing at u may push before or at u', but for rounding.
-  bool reaches(const PointIterate<S>& P) const {
+  bool reaches(Mask<S> left, const PointIterate<S>& P) const {
     constexpr Real margin = 16 * (sizeof(Real) == 8 ? Real(2.3e-16) : Real(1.2e-7));
     const S gap = fnma(h_, dot(P.at.n, P.next), P.at.x);
     const S size = fma(h_, sum_of_sizes(P.now) + sum_of_sizes(P.next), abs(P.at.x));
-    return any(!(fma(all<S>(margin), size, gap) <= all<S>(0)));
+    return any(left & !(fma(all<S>(margin), size, gap) <= all<S>(0)));
   }
 
   /// Projects the solution onto K v = 0.
@@ -418,12 +426,12 @@ class ConvexProblem {
     return (I.normal_slope > all<S>(0)) | (I.slope > all<S>(0));
   }
 
-  /// Lists the loads between two bodies, and chooses where they go.
-  void list_loads() {
+  /// Lists the loads between two bodies in the worlds that are `left`, and chooses where they go.
+  void list_loads(Mask<S> left) {
     loads_ = 0;
     S count = all<S>(0);
     const auto list = [&](int k, const ContactImpulse<S>& I, const PointIterate<S>& P, bool turns) {
-      const auto worlds = yields(I);
+      const auto worlds = yields(I) & left;
       if (none(worlds)) return;
       load_[loads_++] = {k, &I, &P, turns, worlds, count};
       count += number(worlds);
@@ -495,8 +503,8 @@ class ConvexProblem {
     return {keep(G.xx), keep(G.yy), keep(G.zz), keep(G.xy), keep(G.yz), keep(G.zx)};
   }
 
-  /// Puts the points of a pair into the bodies' inertias and forces.
-  void load(int k, const ContactPair<Parameter>& pair, bool whole) {
+  /// Puts the points of a pair into the bodies' inertias and forces, for the worlds that are `left`.
+  void load(Mask<S> left, int k, const ContactPair<Parameter>& pair, bool whole) {
     const Vec3<S> zero = spatial::zero3<S>();
     const S o = all<S>(0);
     auto yielding = simd::nowhere<S>();
@@ -514,7 +522,7 @@ class ConvexProblem {
           whole ? P.impulse.gamma + P.impulse.slope_times(P.at.n, P.now - P.free) : P.impulse.gamma - P.made;
       push_on(pair.b, P.at.p, push);
       if (pair.a >= 0) push_on(pair.a, P.p_A, -(R_AB[k] * push));
-      auto yields_here = yields(P.impulse);
+      auto yields_here = yields(P.impulse) & left;
       if (pair.a >= 0) yields_here &= in_blocks_;
       if (none(yields_here)) continue;
       yielding |= yields_here;
@@ -534,7 +542,7 @@ class ConvexProblem {
           whole ? T.impulse.gamma + T.impulse.slope_times(n, T.now - T.free) : T.impulse.gamma - T.made;
       auto G = T.impulse.matrix(n);
       if (pair.a >= 0) G = in_blocks(G);
-      yielding |= yields(T.impulse) & in_blocks_;
+      yielding |= yields(T.impulse) & in_blocks_ & left;
       twist(pair.b, push, G);
       if (pair.a >= 0) twist(pair.a, -(R_AB[k] * push), rotate(R_AB[k], G));
     }
@@ -544,7 +552,7 @@ class ConvexProblem {
   }
 
   /// −[1 | −p_A×]ᵀ R_AB G [1 | −p_B×], summed over the points of a pair.
-  dynamics::BodyCoupling<S> coupling(int k, const ContactPair<Parameter>& pair) const {
+  dynamics::BodyCoupling<S> coupling(Mask<S> left, int k, const ContactPair<Parameter>& pair) const {
     dynamics::BodyCoupling<S> K;
     for (auto& column : K.column) column = spatial::zero_force<S>();
     const auto times = [&](const spatial::Sym3<S>& G) {
@@ -557,7 +565,7 @@ class ConvexProblem {
     };
     for (int i = pair.first; i < pair.first + used[k]; ++i) {
       const PointIterate<S>& P = point[i];
-      if (none(yields(P.impulse))) continue;
+      if (none(yields(P.impulse) & left)) continue;
       const Mat3<S> W = times(in_blocks(P.impulse.matrix(P.at.n)));
       const Vec3<S>& p = P.at.p;
       subtract(K.column[0], P.p_A, W.x);
