@@ -14,6 +14,8 @@ from pysim.simulation.python_stepping import ModelSystem
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from numpy.typing import NDArray
+
     from pysim.loops import Mobility
     from pysim.mechanism.model import Model, State
     from pysim.simulation.loading import Scene
@@ -56,7 +58,7 @@ def starts_beyond_limits(scene: Scene) -> Iterator[str]:
         return
     model, q = scene.model, scene.state.q
     system = ModelSystem(model, scene.actuation, scene.state.loop_q.copy())
-    left, mobility = system.acceleration(0.0, q, np.zeros(model.nv)), minverse(model, q)
+    left, mobility = system.acceleration(0.0, q, np.zeros(model.nv)), _response(model, scene.state)
     for k, push, text in beyond:
         if 0 < mobility[k, k] * push / 2 < abs(left[k]):
             yield f"{text}, and its stop will throw it back; start it within its limits"
@@ -103,6 +105,16 @@ def _beyond_limits(scene: Scene) -> Iterator[tuple[int, float, str]]:
                 name = f"{joint.name}.{kind.q_names[k]}" if kind.nv > 1 else joint.name
                 text = f"{name!r} starts {beyond:.4g} [{unit}] beyond its {side} limit {limit:.4g} [{unit}]"
                 yield at_v + k, joint.stop_stiffness[k] * beyond, f"{joint.where}: {text}"
+
+
+def _response(model: Model, state: State) -> NDArray[np.float64]:
+    """Return ∂v̇/∂τ (nv, nv) with the loops closed: what a light crank moves through them counts."""
+    free = minverse(model, state.q)
+    if not model.rows:
+        return free
+    J = constraints(model, state.q, state.v, loop_q=state.loop_q).jacobian
+    JM = J @ free
+    return np.asarray(free - JM.T @ np.linalg.pinv(JM @ J.T, _FOLLOWED**2, hermitian=True) @ JM)
 
 
 def _leads_on(model: Model, state: State) -> bool:

@@ -250,6 +250,22 @@ def test_a_body_too_light_for_its_loop_is_not_called_a_singular_start() -> None:
     )
 
 
+def test_a_light_crank_before_a_heavy_load_is_warned_of_beyond_its_limit(tmp_path: Path) -> None:
+    """By hand: the rotor alone would be thrown at 1e5 rad/s², with its load at 10 rad/s²."""
+    rotor = "mass = 1.0\ninertia = { xx = 1e-4, yy = 1e-4, zz = 1e-4 }\n"
+    load = "mass = 1.0\ninertia = { xx = 1.0, yy = 1.0, zz = 1.0 }\n"
+    limit = "limits = { upper = -0.1, stiffness = 100.0 }\n"
+    text = "gravity = [0, 0, 0]\n" + "".join(
+        f'[[body]]\nname = "{name}"\n{body}[[joint]]\nname = "to {name}"\ntype = "revolute"\n'
+        f'child = "{name}"\naxis = [0, 0, 1]\n{limits}'
+        for name, body, limits in (("rotor", rotor, limit), ("load", load, ""))
+    )
+    text += '[[coupling]]\nname = "gear"\njoint = "to load"\nratios = { "to rotor" = 1.0 }\n'
+    text += "[simulation]\nduration = 0.01\nstep = 1e-3\n"
+    found = texts(pysim.load_scene, scene_file(tmp_path, text))
+    assert any("'to rotor' starts 0.1 [rad] beyond its upper limit -0.1 [rad]" in x for x in found)
+
+
 def test_a_step_beyond_stability_is_warned_of_by_simulate(tmp_path: Path) -> None:
     """By hand: ω = 1e4 rad/s, rk4 is stable to h ω = 2.828."""
     (text,) = texts(pysim.simulate, pysim.load_scene(scene_file(tmp_path, SPRUNG)))
