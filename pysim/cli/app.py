@@ -165,7 +165,6 @@ def check(
     ranges: bool = False,
     linear: bool = False,
     json: bool = False,
-    fix: Output = None,
 ) -> int:
     """Read a scene or a robot and print its content and what looks wrong, without running it.
 
@@ -193,13 +192,11 @@ def check(
         Linearise a scene about its start and print its poles, with frequency and damping, and what moves in each.
     json
         Print one JSON object instead of text.
-    fix
-        Write a copy in which mistakes that have one remedy are corrected, and print the difference.
     """
     from pysim.cli.check import CheckOptions, check_scene  # noqa: PLC0415
 
     options = CheckOptions(
-        set_, unset, package_dir, allow_code, strict, tree, meshes, ranges, linear, json, fix
+        set_, unset, package_dir, allow_code, strict, tree, meshes, ranges, linear, json
     )
     return check_scene(existing(scene, package_dir), options)
 
@@ -258,22 +255,6 @@ def convert(
         overwrite=overwrite,
         allow_code=allow_code,
     )
-
-
-@app.command(name="format")
-def format_(*files: Path, check: bool = False) -> int:
-    """Lay out scene files uniformly: spaces, blank lines and indentation; comments and numbers are kept.
-
-    Parameters
-    ----------
-    files
-        Scene files (.toml); they are replaced.
-    check
-        Write nothing; the exit status is 1 if a file would change.
-    """
-    from pysim.cli.format import format_files  # noqa: PLC0415, each command loads its own
-
-    return format_files([existing(file) for file in files], check=check)
 
 
 @app.command
@@ -805,20 +786,6 @@ def new(kind: str, name: str, /) -> None:
     from pysim.cli.new_element import write_plugin  # noqa: PLC0415
 
     write_plugin(kind, name)
-
-
-@app.command(name="new-joint")
-def new_joint(name: str, /) -> None:
-    """Write a joint plugin to start from, NAME.py, and its test, test_NAME.py.
-
-    Parameters
-    ----------
-    name
-        The joint type, such as `screw_slot`.
-    """
-    from pysim.cli.new_joint import write_joint  # noqa: PLC0415
-
-    write_joint(name)
 
 
 def _explain(error: Exception) -> int:

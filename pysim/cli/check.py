@@ -18,7 +18,6 @@ from pysim.cli.doctor import (
     print_report,
     print_tree,
 )
-from pysim.cli.fix import write_fixed
 from pysim.cli.linear_modes import print_linear
 from pysim.cli.messages import print_columns, print_line
 from pysim.cli.ranges import overlap_findings, print_ranges
@@ -77,14 +76,11 @@ class CheckOptions:
     ranges: bool = False
     linear: bool = False
     json: bool = False
-    fix: Path | None = None
 
 
 def check_scene(path: Path, options: CheckOptions | None = None) -> int:
     """Read a file, print its content and what looks wrong, without running it, and return the exit status."""
     options = options or CheckOptions()
-    if options.fix is not None:
-        return write_fixed(path, options.fix, options.package_dirs, allow_code=options.allow_code)
     is_scene = path.suffix.lower() == ".toml"
     if not is_scene and (options.overrides or options.unset):
         option = "--set" if options.overrides else "--unset"

@@ -1,4 +1,4 @@
-"""`pysim new-joint NAME`: a joint plugin to start from, and its test."""
+"""`pysim new joint NAME`: a joint plugin to start from, and its test."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def write_joint(name: str) -> None:
     Raises:
         PysimError: the name cannot be a module's, is taken, or a file of that name exists.
     """
-    check_type_name("new-joint", "joint", name, "screw_slot", lambda: name in joint_types())
+    check_type_name("new", "joint", name, "screw_slot", lambda: name in joint_types())
     write_files(name, PLUGIN, TEST)
     print_line(
         f"              pysim joints {name} --plugin {name}.py --set lift=0.1 --still {name}.png"

@@ -641,7 +641,7 @@ def test_version_and_help(capsys: pytest.CaptureFixture[str]) -> None:
     words = [
         "check",
         "joints",
-        "new-joint",
+        "new",
         "plot",
         "view",
         "--output",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import tomllib
 import warnings
 from pathlib import Path
 
@@ -12,7 +11,6 @@ import pytest
 
 import pysim
 from pysim.cli import main
-from pysim.inertia import unphysical_reason
 from pysim.scene import read_model
 from pysim.scene.doctor import examine, examine_meshes, model_size
 
@@ -213,45 +211,6 @@ def test_the_report_in_json_has_totals_and_findings(capsys: pytest.CaptureFixtur
     report = json.loads(capsys.readouterr().out)
     assert report["totals"]["mobility"].startswith("1 degree of freedom")
     assert report["loops"] == ["close"]
-
-
-BAD = "inertia = { xx = 0.1, yy = 0.1, zz = 0.9 }   # measured"
-URDF = """<robot name="r"><!-- kept -->
-<link name="a"><inertial><mass value="1"/><inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="9"/></inertial></link>
-</robot>
-"""
-
-
-def test_inconsistent_inertias_are_repaired_in_a_copy_with_the_difference_printed(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    text = "# a comment\n" + ROD.replace("inertia = { xx = 0.2, yy = 0.2, zz = 0.001 }", BAD)
-    Path("s.toml").write_text(text, "utf-8")
-    assert main(["check", "s.toml"]) == 2
-    capsys.readouterr()
-    assert main(["check", "s.toml", "--fix", "t.toml"]) == 0
-    printed = capsys.readouterr().out
-    assert f"-{BAD}\n" in printed
-    assert "--- s.toml\n+++ t.toml\n" in printed
-    assert Path("s.toml").read_text("utf-8") == text
-    fixed = Path("t.toml").read_text("utf-8")
-    assert "# a comment" in fixed
-    assert tomllib.loads(fixed)["body"][0]["mass"] == 2.0
-    assert main(["check", "t.toml", "--strict"]) == 0
-    Path("r.urdf").write_text(URDF, "utf-8")
-    assert main(["check", "r.urdf", "--fix", "q.urdf"]) == 0
-    (body,) = read_model("q.urdf").bodies
-    assert unphysical_reason(body.theta) is None
-    assert "<!-- kept -->" in Path("q.urdf").read_text("utf-8")
-    capsys.readouterr()
-    assert main(["check", "t.toml", "--fix", "u.toml"]) == 0
-    assert capsys.readouterr().out == "  nothing to repair\n"
-    for words, error in (
-        (["t.toml", "--fix", "q.urdf"], "q.urdf: must end in .toml like t.toml; scenes and URDF files are repaired"),
-        (["s.toml", "--fix", "t.toml"], "t.toml: exists; name another file"),
-    ):  # fmt: skip
-        assert main(["check", *words]) == 2
-        assert capsys.readouterr().err == f"error: {error}\n"
 
 
 def test_a_stated_inertia_is_compared_with_that_of_the_mesh(

@@ -49,16 +49,6 @@ def test_a_new_plugin_is_explained_and_its_test_passes_as_written(
     assert "{{" not in text
 
 
-def test_a_new_joint_is_the_same_as_by_new_joint(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    assert main(["new", "joint", "cam_slot"]) == 0
-    first = Path("cam_slot.py").read_bytes()
-    Path("cam_slot.py").unlink()
-    Path("test_cam_slot.py").unlink()
-    assert main(["new-joint", "cam_slot"]) == 0
-    assert Path("cam_slot.py").read_bytes() == first
-
-
 ERRORS = [
     (
         "fore mine",

@@ -1,4 +1,4 @@
-"""`pysim joints NAME`, its picture, and `pysim new-joint`, as a user sees them. Oracles: text, files, pixels."""
+"""`pysim joints NAME`, its picture, and `pysim new joint`, as a user sees them. Oracles: text, files, pixels."""
 
 from __future__ import annotations
 
@@ -168,16 +168,16 @@ ERRORS = [
     ),
     ("joints command_cam --plugin mne.py", "mne.py: no such file; did you mean 'mine.py'?"),
     (
-        "new-joint My-Joint",
-        "new-joint: 'My-Joint' is not a valid name for a joint; use small letters, digits and _, such as screw_slot",
+        "new joint My-Joint",
+        "new: 'My-Joint' is not a valid name for a joint; use small letters, digits and _, such as screw_slot",
     ),
     (
-        "new-joint lambda",
-        "new-joint: 'lambda' is not a valid name for a joint; use small letters, digits and _, such as screw_slot",
+        "new joint lambda",
+        "new: 'lambda' is not a valid name for a joint; use small letters, digits and _, such as screw_slot",
     ),
-    ("new-joint ball", "new-joint: joint type 'ball' exists; choose another name"),
-    ("new-joint mine", "mine.py: exists and is not overwritten; choose another name"),
-    ("new-joint old", "test_old.py: exists and is not overwritten; choose another name"),
+    ("new joint ball", "new: joint type 'ball' exists; choose another name"),
+    ("new joint mine", "mine.py: exists and is not overwritten; choose another name"),
+    ("new joint old", "test_old.py: exists and is not overwritten; choose another name"),
 ]
 
 
@@ -191,7 +191,7 @@ def test_bad_input_is_one_line_and_writes_nothing(here, capsys, line, message):
 
 
 def test_a_new_joints_test_passes_as_written_and_its_commands_work(here, capsys):
-    assert main(["new-joint", "cam_slot"]) == 0
+    assert main(["new", "joint", "cam_slot"]) == 0
     assert capsys.readouterr().out == (
         "  wrote       cam_slot.py\n"
         "  wrote       test_cam_slot.py\n"
@@ -208,7 +208,7 @@ def test_a_new_joints_test_passes_as_written_and_its_commands_work(here, capsys)
     )
     assert done.returncode == 0, done.stdout
     assert "2 passed" in done.stdout
-    assert main(["new-joint", "cam_slot"]) == 2
+    assert main(["new", "joint", "cam_slot"]) == 2
     assert "cam_slot.py: exists and is not overwritten" in capsys.readouterr().err
     Path("s.toml").write_text(
         'plugins = ["cam_slot.py"]\n[[body]]\nname = "b"\nmass = 1.0\n'
@@ -222,7 +222,7 @@ def test_a_new_joints_test_passes_as_written_and_its_commands_work(here, capsys)
 
 def test_the_template_follows_the_style_of_its_reader(here):
     """Names are filled in everywhere, and nothing of the template is left."""
-    main(["new-joint", "two_words"])
+    main(["new", "joint", "two_words"])
     text = Path("two_words.py").read_text("utf-8") + Path("test_two_words.py").read_text("utf-8")
     assert "class TwoWords(Joint):" in text
     assert '@joint("two_words")' in text
