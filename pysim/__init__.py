@@ -74,6 +74,7 @@ if TYPE_CHECKING:
     from pysim.simulation.linearization import linearize as linearize
     from pysim.simulation.loading import Scene as Scene, load_model as load_model
     from pysim.simulation.regulator import Regulator as Regulator, lqr as lqr
+    from pysim.simulation.resume import resume as resume
     from pysim.simulation.rollouts import rollout as rollout
     from pysim.simulation.scene_builder import SceneBuilder as SceneBuilder
     from pysim.simulation.worlds import Worlds as Worlds
@@ -113,6 +114,7 @@ _OWN = [
     "load_sweep",
     "load_trajectory",
     "lqr",
+    "resume",
     "rollout",
     "save_rollout",
     "simulate",
@@ -136,6 +138,7 @@ _HOME = {
     "load_model": "pysim.simulation.loading",
     "load_scene": "pysim.simulation",
     "load_scenes": "pysim.simulation",
+    "resume": "pysim.simulation.resume",
     "rollout": "pysim.simulation.rollouts",
     "simulate": "pysim.simulation",
     "Worlds": "pysim.simulation.worlds",

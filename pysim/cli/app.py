@@ -700,6 +700,37 @@ def learn(
 
 
 @app.command
+def resume(
+    trajectory: Path,
+    /,
+    *,
+    force: bool = False,
+    package_dir: Folders = (),
+    quiet: bool = False,
+    allow_code: bool = False,
+) -> int:
+    """Continue a run that was stopped or killed, in its file.
+
+    Parameters
+    ----------
+    trajectory
+        Trajectory file (.h5) of the run.
+    force
+        Go on although the scene, its plugins, pysim or the instruction set have changed.
+    package_dir
+        Folder with packages, or a package: the scene may read meshes in it; may be repeated.
+    quiet
+        Print errors and warnings only.
+    allow_code
+        Run Python code that the scene names. Use it for trusted scenes only.
+    """
+    from pysim.cli.resume import ResumeOptions, resume_file  # noqa: PLC0415
+
+    options = ResumeOptions(force, quiet, allow_code, package_dir)
+    return resume_file(existing(trajectory), options)
+
+
+@app.command
 def joints(
     name: str | None = None,
     /,

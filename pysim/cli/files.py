@@ -22,6 +22,7 @@ COMMANDS = (
     "movie",
     "new",
     "plot",
+    "resume",
     "schema",
     "still",
     "sweep",

@@ -20,6 +20,7 @@ from pysim.render.still import IMAGES
 from pysim.scene.importer import foreign_suffixes
 from pysim.scene.toml.overrides import UNSET
 from pysim.simulation import load_scene, simulate, summarize
+from pysim.simulation.checkpoints import why_not
 from pysim.simulation.scene_warnings import warn_of_scene
 from pysim.trajectory import load_trajectory
 from pysim.trajectory.reader import stored_run
@@ -70,7 +71,8 @@ def run_scene(path: Path, options: RunOptions) -> int:
         scene = with_policy(scene, path, options.policy, overrides)
     output = options.output or Path(path.stem + ".h5")
     replaces = output.exists()
-    overwrite = options.overwrite or _may_replace(output, scene.spec.name)
+    resumes = not (options.live or why_not(scene))
+    overwrite = options.overwrite or _may_replace(output, scene.spec.name, resumes=resumes)
     warn_of_scene(scene)
     bar = ProgressBar(scene.spec.name, shown=not options.quiet)
     try:
@@ -78,7 +80,7 @@ def run_scene(path: Path, options: RunOptions) -> int:
             run = _run_in_window if options.live else simulate
             trajectory = run(scene, output, bar, overwrite=overwrite)
     except KeyboardInterrupt:
-        print_message("interrupted", _end_of(output))
+        print_message("interrupted", end_of_run(output, resumes=resumes))
         return INTERRUPTED
     if not options.quiet:
         print_summary(scene, summarize(scene, trajectory, bar.last))
@@ -91,7 +93,7 @@ def run_scene(path: Path, options: RunOptions) -> int:
     return 0
 
 
-def _end_of(output: Path) -> str:
+def end_of_run(output: Path, *, resumes: bool = True) -> str:
     """Return where the trajectory of an interrupted run ends."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PysimWarning)  # incomplete
@@ -101,7 +103,8 @@ def _end_of(output: Path) -> str:
             return "before the first output"
     if len(t) == 0:
         return f"before the first output; {output} has no rows"
-    return f"at t = {t[-1]:g} s; {output} holds the run so far, marked incomplete"
+    rest = f"go on with pysim resume {output}" if resumes else "marked incomplete"
+    return f"at t = {t[-1]:g} s; {output} holds the run so far{';' if resumes else ','} {rest}"
 
 
 def check_suffix(path: Path) -> None:
@@ -155,7 +158,7 @@ def parse_overrides(texts: tuple[str, ...], unset: tuple[str, ...] = ()) -> dict
     return overrides
 
 
-def _may_replace(output: Path, name: str) -> bool:
+def _may_replace(output: Path, name: str, *, resumes: bool) -> bool:
     """Return whether `output` holds a complete run of this scene; raise an error for one that is lost if replaced."""
     found = stored_run(output)
     if found is None:
@@ -165,7 +168,8 @@ def _may_replace(output: Path, name: str) -> bool:
         raise PysimError(str(output), f"{problem}; choose another or --overwrite")
     if not found.complete:
         problem = "holds a run of this scene that was cut short"
-        remedy = "choose another name with --output, or replace it with --overwrite"
+        resume = f"go on with pysim resume {output}, " if resumes else ""
+        remedy = f"{resume}choose another name with --output, or replace it with --overwrite"
         raise PysimError(str(output), f"{problem}; {remedy}")
     return True
 

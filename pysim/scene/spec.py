@@ -414,6 +414,7 @@ class Settings:
     slip_speed: float = 0.01  # of smooth friction [m/s]
     contact_law: str = "compliant"  # or "impact"
     rest_speed: float = 1e-6  # below which surfaces come to rest on each other under "impact" [m/s]
+    checkpoint: float = 1.0  # [s] of wall time between checkpoints
 
 
 @dataclass(frozen=True)

@@ -14,13 +14,14 @@ import numpy as np
 from pysim.mechanism.model import State
 from pysim.simulation.contact_report import IMPULSE
 from pysim.simulation.event_functions import event_function
-from pysim.simulation.fixed_steps import steps_between
-from pysim.simulation.record_runs import Stepper, run_fixed, stepper
+from pysim.simulation.fixed_steps import runs_in_python, steps_between
+from pysim.simulation.record_runs import RecordRun, Stepper, run_fixed, stepper
 from pysim.simulation.segment import EventOccurrence, Segment
 from pysim.simulation.signal_runs import Instants, with_instants
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from typing import Any
 
     from numpy.typing import NDArray
 
@@ -49,8 +50,14 @@ def run_with_fixed_steps(
         SimulationError: as of `run_fixed`.
     """
     if scene.spec.events:
-        return _EventRun(scene, memory, signals, external).segments(times)
+        return EventRun(scene, memory, signals, external).from_start(times)
     return run_fixed(scene, times, memory, signals, external)
+
+
+def fixed_run(scene: Scene, memory: SolverState, signals: SignalRun | None) -> RecordRun | EventRun:
+    """Return the run of a scene whose steps are fixed and made in the engine."""
+    kind = EventRun if scene.spec.events else RecordRun
+    return kind(scene, memory, signals, None)
 
 
 class _Held(NamedTuple):
@@ -69,7 +76,7 @@ class _Crossing(NamedTuple):
 
 
 @dataclass
-class _EventRun:
+class EventRun:
     """Run of a scene, step by step."""
 
     scene: Scene
@@ -79,18 +86,39 @@ class _EventRun:
     functions: list[Callable[[Array, Array], Array]] = field(init=False)
     state: State = field(init=False)
     steps_through: Stepper = field(init=False)
+    record: RecordRun | None = field(init=False)  # None where Python makes the steps
     signs: Array = field(init=False)  # (events,) of the last values that were not 0
     impulse: Array | float = 0.0  # of contacts since the last output (points, 3) [N·s]
     steps: int = 0  # since the last segment
+    at_output: bool = False  # whether the last segment ended at one
 
     def __post_init__(self) -> None:
         self.state = self.scene.state
-        self.steps_through = stepper(self.scene, self.memory, self.signals, self.external)
+        given = self.scene, self.memory, self.signals, self.external
+        self.record = None if runs_in_python(self.scene) else RecordRun(*given)
+        self.steps_through = stepper(*given) if self.record is None else self.record.segments
         model, events = self.scene.model, self.scene.spec.events
         self.functions = [event_function(model, event) for event in events]
         self.signs = np.sign(self._values(self.state.q[None], self.state.v[None])[0])
 
-    def segments(self, times: Iterator[float]) -> Iterator[Segment]:
+    def saved(self) -> dict[str, Any] | None:
+        """Return what `resumed` goes on from after the last segment; None if that did not end at an output."""
+        saved = self.record.saved() if self.record is not None and self.at_output else None
+        if saved is not None:
+            saved |= {"q": self.state.q, "v": self.state.v, "loop_q": self.state.loop_q}
+            saved["signs"] = self.signs
+        return saved
+
+    def resumed(self, saved: Mapping[str, Any], times: Iterator[float]) -> Iterator[Segment]:
+        """Yield the segments through output times [s]; `saved` returned at the first one."""
+        assert self.record is not None
+        self.record.restore(saved)
+        self.state = State(saved["q"], saved["v"], saved["loop_q"])
+        self.signs = saved["signs"]
+        return self.from_start(times)
+
+    def from_start(self, times: Iterator[float]) -> Iterator[Segment]:
+        """Yield the segments through output times [s] from the state at the first of them."""
         instants = Instants() if self.signals is None else self.signals.instants
         given = with_instants(times, instants)
         start = next(given)[0]
@@ -101,7 +129,7 @@ class _EventRun:
                 grid[-1] = end
                 start, last, occurrences = self._advance(grid)
                 for event in occurrences:
-                    steps, self.steps = self.steps, 0
+                    steps, self.steps, self.at_output = self.steps, 0, False
                     yield replace(last.part(slice(0, 0)), steps=steps, event=event)
                     if self.scene.spec.events[event.index].stop:
                         return
@@ -109,6 +137,7 @@ class _EventRun:
                         self.signals.release(event.index)
                         self.signals.jumped = True
             if is_output:
+                self.at_output = True
                 yield self._output(last)
 
     def _output(self, last: Segment) -> Segment:

@@ -29,7 +29,7 @@ from pysim.simulation.segment import Segment
 from pysim.simulation.world_records import Stop, WorldRecords
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
     from typing import Any
 
     from numpy.typing import NDArray
@@ -68,6 +68,48 @@ class RecordRun:
             scene, 1, np.zeros(1, np.intp), events=True, python_blocks=in_python
         )
         self._pace = _pace(scene, signals, external)
+        self._report: Array | None = None
+        self._waits = False  # blocks in Python are due
+
+    def from_start(self, times: Iterator[float]) -> Iterator[Segment]:
+        """Yield the segments through output times [s] from the scene's start at the first of them."""
+        return self.segments(self._scene.state, times)
+
+    def saved(self) -> dict[str, Any] | None:
+        """Return what `resumed` goes on from after the last segment; None while blocks in Python are due."""
+        if self._waits:
+            return None
+        saved: dict[str, Any] = {
+            "record": np.frombuffer(self._records.engine.save(np.zeros(1, np.int32)), np.uint8),
+            "memory": self._memory.numbers,
+        }
+        if self._report is not None:
+            saved["report"] = self._report
+        if self._signals is not None:
+            saved["signals"] = self._signals.numbers
+            saved["jumped"] = np.array(self._signals.jumped)
+        return saved
+
+    def restore(self, saved: Mapping[str, Any]) -> None:
+        """Return to what `saved` returned.
+
+        Raises:
+            ValueError: it is of another scene.
+        """
+        engine, first = self._records.engine, np.zeros(1, np.int32)
+        engine.load(saved["record"].tobytes(), first)
+        engine.see_worlds(first)
+        self._memory.numbers[:] = saved["memory"]
+        if "report" in saved:
+            self._report = saved["report"].copy()
+        if self._signals is not None:
+            self._signals.numbers[:] = saved["signals"]
+            self._signals.jumped = bool(saved["jumped"])
+
+    def resumed(self, saved: Mapping[str, Any], times: Iterator[float]) -> Iterator[Segment]:
+        """Yield the segments through the output times [s] that follow what `saved` returned."""
+        self.restore(saved)
+        return self._through(times)
 
     def segments(
         self, state: State, times: Iterator[float], inputs: Array | None = None
@@ -79,15 +121,20 @@ class RecordRun:
         Raises:
             SimulationError: the state became NaN or infinite or left its loops, or a step found no solution.
         """
-        records, count = self._records, 0
+        records = self._records
         records.place(next(times), state, self._memory.numbers, self._signals)
         points = records.points
-        report = np.zeros((1, points, NUMBERS)) if points else None
+        self._report = np.zeros((1, points, NUMBERS)) if points else None
+        return self._through(times, inputs)
+
+    def _through(self, times: Iterator[float], inputs: Array | None = None) -> Iterator[Segment]:
+        """Yield the segments through further output times."""
+        count = 0
         while part := list(islice(times, self._pace.outputs)):
             ends, held = np.array(part), None
             if inputs is not None:
                 held = np.array(inputs[None, count : count + len(ends) + 1])
-            yield from self._call(ends, report, held)
+            yield from self._call(ends, self._report, held)
             count += len(ends)
 
     def _call(self, ends: Array, report: Array | None, inputs: Array | None) -> Iterator[Segment]:
@@ -104,6 +151,7 @@ class RecordRun:
             if not done:
                 self._pace.keep(time.perf_counter() - began)
             found = slice(done, int(row[0]))
+            self._waits = stop == Stop.WAITS
             if stop != Stop.WAITS or found.stop > found.start:
                 made, steps = int(records.steps[0]) - steps, int(records.steps[0])
                 self._sync()

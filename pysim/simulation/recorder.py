@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from pysim.elements.graph_types import WorkTerm
     from pysim.simulation.loading import Scene
     from pysim.trajectory import Trajectory
+    from pysim.trajectory.writer import Beginning
 
     Array = NDArray[np.float64]
 
@@ -56,7 +57,13 @@ class Recorder:
     """Recorder of a run's states; leaving the `with` block records the remaining ones."""
 
     def __init__(
-        self, scene: Scene, output: str | PathLike[str] | None = None, *, overwrite: bool = False
+        self,
+        scene: Scene,
+        output: str | PathLike[str] | None = None,
+        *,
+        overwrite: bool = False,
+        origin: str | None = None,
+        beginning: Beginning | None = None,
     ) -> None:
         self.scene = scene
         self._records = ForceRecords(scene.model, scene.signals)
@@ -69,8 +76,16 @@ class Recorder:
         self._events: list[Events] = []
         self._contacts: list[ContactPoints] = []
         self._flushed = time.monotonic()
+        if beginning is not None:
+            self._chunks.append(beginning.columns)
+            self._contacts.append(beginning.contacts)
+            self._events.append(beginning.events)
         self._writer = (
-            None if output is None else TrajectoryWriter(output, self.header, overwrite=overwrite)
+            None
+            if output is None
+            else TrajectoryWriter(
+                output, self.header, overwrite=overwrite, origin=origin, beginning=beginning
+            )
         )
 
     def add(
@@ -114,6 +129,17 @@ class Recorder:
         self._events.append(event)
         if self._writer is not None:
             self._writer.append_events(event)
+
+    @property
+    def has_file(self) -> bool:
+        """Whether rows go into a file."""
+        return self._writer is not None
+
+    def checkpoint(self, record: bytes) -> None:
+        """Record the waiting states, and then in the file what the run needs to go on from there."""
+        self._flush()
+        if self._writer is not None:
+            self._writer.checkpoint(record)
 
     def finish(self) -> None:
         """Record the remaining states and mark the trajectory complete."""
@@ -235,7 +261,8 @@ def complete_rows(
         v,
         a,
         np.asarray(kinetic_energy(model, q, v)),
-        np.asarray(potential_energy(model, q)),
+        np.asarray(potential_energy(model, q))
+        + 0.0,  # no −0, whose sign depends on the rows beside
         np.asarray(elastic_energy(model, q)),
         map_rows("position_and_quaternion", forward_kinematics(model, q), 2, (7,)),
         *forces,

@@ -13,22 +13,24 @@ import math
 import time
 from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
 from pysim.integrators import find_integrator
 from pysim.simulation.adaptive_steps import run_adaptive, stops
+from pysim.simulation.checkpoints import Checkpoints, origin_of, part_of, why_not
 from pysim.simulation.contact_checks import warn_of_long_steps, warn_of_sinking
 from pysim.simulation.energy_monitor import warn_of_imbalance
 from pysim.simulation.external_forces import ExternalForces
 from pysim.simulation.fast_turns import check_turns
-from pysim.simulation.fixed_events import run_with_fixed_steps
+from pysim.simulation.fixed_events import fixed_run, run_with_fixed_steps
 from pysim.simulation.implicit_state import SolverState
 from pysim.simulation.interrupt import interrupts_held_back
 from pysim.simulation.ledger import begin_work, with_ledger
 from pysim.simulation.loading import Scene
 from pysim.simulation.python_stepping import builtin_in_python
+from pysim.simulation.record_runs import RecordRun
 from pysim.simulation.recorder import Recorder
 from pysim.simulation.scene_warnings import (
     warn_of_control,
@@ -40,7 +42,7 @@ from pysim.simulation.signal_runs import begin_signals
 from pysim.simulation.unstable_steps import StepGuard
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
     from os import PathLike
 
     from numpy.typing import NDArray
@@ -90,8 +92,8 @@ def simulate(
     spin, and after the run about friction sharper than the step where a joint came to rest, and about energy gained or
     lost without work that the errors of the scheme do not explain.
 
-    The file is marked incomplete until the run has ended; an existing trajectory is replaced with
-    `overwrite`. After an error or an interrupt the file holds the rows so far.
+    The file is marked incomplete until the run has ended; `resume` continues a run that was stopped. An existing
+    trajectory is replaced with `overwrite`. After an error or an interrupt the file holds the rows so far.
 
     Raises:
         TypeError: the argument is not a scene.
@@ -100,9 +102,10 @@ def simulate(
     _check_scene(scene)
     warn_of_scene(scene)
     recorded = with_ledger(scene)
+    origin = None if output is None else origin_of(scene)
     with (
         interrupts_held_back() as check_interrupts,
-        Recorder(recorded, output, overwrite=overwrite) as recorder,
+        Recorder(recorded, output, overwrite=overwrite, origin=origin) as recorder,
     ):
         clock = Clock(scene.settings.duration, progress, check_interrupts)
         for _ in recorded_segments(recorded, recorder, clock):
@@ -151,17 +154,49 @@ def output_times(duration: float, every: float) -> Iterator[float]:
 
 
 def recorded_segments(
-    scene: Scene, recorder: Recorder, clock: Clock, external: ExternalForces | None = None
+    scene: Scene,
+    recorder: Recorder,
+    clock: Clock,
+    external: ExternalForces | None = None,
+    *,
+    saved: Mapping[str, Any] | None = None,
+    done: int = 0,
 ) -> Iterator[Segment]:
-    """Run a scene, and yield every segment after it is recorded."""
+    """Run a scene, and yield every segment after it is recorded.
+
+    Args:
+        scene: to run.
+        recorder: of its rows.
+        clock: of the run.
+        external: forces from outside.
+        saved: checkpoint from which the run goes on; from the scene's start by default.
+        done: number of rows up to it.
+    """
     times = output_times(scene.settings.duration, scene.settings.every)
     signals = begin_signals(scene, 0.0)
     begin_work(scene, signals)
     start = None if signals is None else signals.numbers.copy()
-    recorder.add_state(0.0, scene.state.q, scene.state.v, scene.state.loop_q, start)
     guard = StepGuard(scene, start, energy=external is None)
     last = 0.0  # [s] recorded
-    for stretch in _segments(scene, times, clock, signals, external):
+    points = None
+    if external is None and not why_not(scene):
+        clock.memory = SolverState(scene)
+        run = fixed_run(scene, clock.memory, signals)
+        if recorder.has_file:
+            points = Checkpoints(scene, recorder, run, guard)
+        if saved is None:
+            segments = run.from_start(times)
+        else:
+            guard.restore(part_of(saved, "guard."))
+            # runs with events take the time of the checkpoint first
+            left = islice(times, done if isinstance(run, RecordRun) else done - 1, None)
+            last = float(saved["guard.energies"][0])
+            segments = run.resumed(part_of(saved, "run."), left)
+    else:
+        segments = _segments(scene, times, clock, signals, external)
+    if saved is None:
+        recorder.add_state(0.0, scene.state.q, scene.state.v, scene.state.loop_q, start)
+    for stretch in segments:
         rows = (stretch.t, stretch.q, stretch.v, stretch.loop_q, stretch.report, stretch.signals)
         recorder.add(*rows, stretch.external)
         guard.check(stretch)
@@ -175,6 +210,8 @@ def recorded_segments(
         for impact in stretch.following:
             recorder.add_event(impact.t, impact.index, impact.q, impact.v)
         clock.tick(stretch.end, stretch.steps)
+        if points is not None:
+            points.after_segment(clock.steps)
         yield stretch
     guard.finish()
     clock.report()

@@ -30,6 +30,8 @@ from pysim.simulation.stability import GROWTH, sliding_coordinates
 from pysim.simulation.step_checks import SLIDES, beyond_stability
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from numpy.typing import NDArray
 
     from pysim.simulation.loading import Scene
@@ -69,6 +71,28 @@ class StepGuard:
         self._kinetic, self._stored, self._exchanged = 0.0, np.zeros(0), np.zeros(0)
         if self._judged and numbers is not None:
             self._begin = self._balance(0.0, state.q, state.v, numbers)
+
+    def saved(self) -> dict[str, Array]:
+        """Return what `restore` returns to."""
+        found = {"q": self._q, "v": self._v, "stored": self._stored, "exchanged": self._exchanged}
+        found["numbers"] = np.zeros(0) if self._numbers is None else self._numbers
+        begin = self._begin if self._judged and self._numbers is not None else 0.0
+        found["energies"] = np.array([self._t, self._last, self._kinetic, begin])
+        for name in ("q", "v", "loop_q"):
+            own = [getattr(state, name) for state in self._seen]
+            found[f"seen_{name}"] = np.stack(own) if own else np.zeros((0, 0))
+        return found
+
+    def restore(self, saved: Mapping[str, Array]) -> None:
+        """Return to what `saved` returned."""
+        self._q, self._v, self._stored, self._exchanged = (
+            saved[name] for name in ("q", "v", "stored", "exchanged")
+        )
+        if self._numbers is not None:
+            self._numbers = saved["numbers"]
+        self._t, self._last, self._kinetic, self._begin = saved["energies"].tolist()
+        seen = (saved[f"seen_{name}"] for name in ("q", "v", "loop_q"))
+        self._seen = [State(*own) for own in zip(*seen, strict=True)]
 
     def check(self, part: Segment) -> None:
         """Check the outputs of a segment.

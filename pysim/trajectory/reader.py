@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from pysim.errors import PysimWarning, TrajectoryError
+from pysim.trajectory.checkpoint import Checkpoint, read_checkpoint, read_origin
 from pysim.trajectory.contacts import read_points
 from pysim.trajectory.events import read_events
 from pysim.trajectory.header_file import FORMAT, FORMAT_VERSION, read_header
@@ -99,6 +100,28 @@ def stored_run(path: Path) -> StoredRun | None:
         if error.__cause__ is not None and _in_use(error.__cause__):
             raise
         return None
+
+
+def load_stopped_run(path: Path) -> tuple[Trajectory, str | None, Checkpoint | None]:
+    """Read the trajectory of a run that did not reach its end, what the run was made of, and its last checkpoint.
+
+    Raises:
+        TrajectoryError: the file is not a trajectory, is in use, is damaged, or another program has written it.
+    """
+    found: tuple[Any, ...] = _read_from(path, _read_stopped, "whole")
+    if len(found) != 3:  # read by a child
+        problem = (
+            "is damaged, or was changed by another program, so that its checkpoint is not trusted"
+        )
+        raise TrajectoryError(str(path), f"{problem}; run the scene again with --overwrite")
+    return found
+
+
+def _read_stopped(
+    path: Path, file: h5py.File, _stored: StoredFile | None = None
+) -> tuple[Trajectory, str | None, Checkpoint | None]:
+    trajectory, _ = read_whole(path, file)
+    return trajectory, read_origin(file), read_checkpoint(file)
 
 
 def load_for_pictures(path: str | PathLike[str]) -> Trajectory:

@@ -12,11 +12,12 @@ import time
 import warnings
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, NamedTuple, Self
 
 import numpy as np
 
 from pysim.errors import PysimWarning, TrajectoryError
+from pysim.trajectory.checkpoint import remove_checkpoints, write_checkpoint, write_origin
 from pysim.trajectory.contacts import ContactPoints, append_points, joined_points
 from pysim.trajectory.destination import (
     check_output,
@@ -50,15 +51,33 @@ FLUSH_INTERVAL = 1.0  # [s] of wall time
 FLUSH_BYTES = 1 << 22
 
 
+class Beginning(NamedTuple):
+    """Rows, events, contact points and record with which the file of a resumed run begins."""
+
+    columns: tuple[Array, ...]
+    events: Events
+    contacts: ContactPoints
+    record: bytes
+
+
 class TrajectoryWriter:
     """Streams rows into an HDF5 file that is marked incomplete until `finish()`.
 
     A file of that name which is no pysim trajectory is never touched; a pysim trajectory is
     replaced with `overwrite=True`. Leaving the `with` block closes the file and does not finish it.
+
+    `origin` describes in JSON what a run that can be resumed is made of. `beginning` is on disk before the file
+    replaces another one.
     """
 
     def __init__(
-        self, path: str | PathLike[str], header: TrajectoryHeader, *, overwrite: bool = False
+        self,
+        path: str | PathLike[str],
+        header: TrajectoryHeader,
+        *,
+        overwrite: bool = False,
+        origin: str | None = None,
+        beginning: Beginning | None = None,
     ) -> None:
         self.path = Path(path)
         self.header = header
@@ -72,7 +91,7 @@ class TrajectoryWriter:
         self._file: h5py.File | None = None
         self._datasets: dict[str, h5py.Dataset] = {}
         self._target = target_of(self.path)
-        self._create(overwrite=overwrite)
+        self._create(overwrite=overwrite, origin=origin, beginning=beginning)
 
     def append(self, *columns: ArrayLike) -> None:
         """Add k rows, an array (k, …) for each of the header's `row_shapes`, in its order.
@@ -136,6 +155,12 @@ class TrajectoryWriter:
                 self._write_rows({key: values[part] for key, values in rows.items()})
         self._last_flush = time.monotonic()
 
+    def checkpoint(self, record: bytes) -> None:
+        """Bring every row, event and contact point so far to disk, and then what the run needs to go on from there."""
+        self.flush()
+        with self._writing() as file:
+            write_checkpoint(file, self.rows, record)
+
     def _rows_a_flush(self) -> int:
         """Return the number of rows per flush: a few megabytes, and in small mechanisms a few HDF5 chunks."""
         row = sum(8 * int(np.prod(shape, dtype=int)) for shape in self.header.row_shapes.values())
@@ -168,6 +193,7 @@ class TrajectoryWriter:
     def finish(self) -> None:
         """Write what is pending, mark the file complete and close it."""
         self.flush()
+        remove_checkpoints(self._opened())  # on disk together with the mark
         self._shut("complete", True)
 
     def close(self, reason: str = "") -> None:
@@ -222,7 +248,7 @@ class TrajectoryWriter:
             if pages is not None:
                 pages.close()
 
-    def _create(self, *, overwrite: bool) -> None:
+    def _create(self, *, overwrite: bool, origin: str | None, beginning: Beginning | None) -> None:
         import h5py  # noqa: PLC0415, costs 0.1 s
 
         draft = draft_beside(self._target)
@@ -233,7 +259,14 @@ class TrajectoryWriter:
             self._file = h5py.File(self._pages, "w")
             with self._writing() as file:
                 write_header(file, self.header)
+                if origin is not None:
+                    write_origin(file, origin)
             self._datasets = {key: self._file[key] for key in self.header.row_shapes}
+            if beginning is not None:
+                self.append_contacts(beginning.contacts)
+                self.append_events(beginning.events)
+                self.append(*beginning.columns)
+                self.checkpoint(beginning.record)
             take_name(draft, self.path, self._target, overwrite=overwrite)
         except BaseException as error:
             self._abandon()

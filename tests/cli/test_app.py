@@ -101,7 +101,8 @@ def test_a_run_that_was_cut_short_is_replaced_only_on_request(
     for options in ([], ["--quiet"], ["--duration", "0.2"], ["-o", "stone.h5"]):
         assert main(["stone.toml", *options]) == 2
         problem = "stone.h5: holds a run of this scene that was cut short"
-        remedy = "choose another name with --output, or replace it with --overwrite"
+        go_on = "go on with pysim resume stone.h5"
+        remedy = f"{go_on}, choose another name with --output, or replace it with --overwrite"
         assert capsys.readouterr() == ("", f"error: {problem}; {remedy}\n")
     assert Path("stone.h5").read_bytes() == before
     assert main(["stone.toml", "--quiet", "--overwrite"]) == 0
@@ -293,7 +294,7 @@ def test_an_interrupt_is_one_line_status_130_and_a_readable_file(here: Path) -> 
         finally:
             run.kill()  # else a lost signal would hold the tests up for ever
     assert run.returncode == 130
-    pattern = r"interrupted: at t = \S+ s; stone\.h5 holds the run so far, marked incomplete\n"
+    pattern = r"interrupted: at t = \S+ s; stone\.h5 holds the run so far; go on with pysim resume stone\.h5\n"
     assert re.fullmatch(pattern, err)
     with pytest.warns(pysim.PysimWarning, match="incomplete"):
         assert len(pysim.load_trajectory(here / "stone.h5")) > 1

@@ -61,6 +61,7 @@ def read_settings(scene: Scene, model: ModelSpec, problems: Problems) -> Setting
         _slip_speed(scene, kind, model, problems),
         table.contact_law,
         _rest_speed(scene, kind, model, problems),
+        table.checkpoint,
     )
 
 

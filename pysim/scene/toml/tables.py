@@ -446,6 +446,11 @@ class Simulation(Table, json_schema_extra=with_plugin_keys("integrator", INTEGRA
     seed: Annotated[int, Field(ge=0, lt=2**53)] = key(
         0, "", "seed of the noise of sampled elements"
     )
+    checkpoint: Positive = key(
+        1.0,
+        "s",
+        "wall time between checkpoints in the trajectory file, from which pysim resume goes on",
+    )
     parameters: dict[str, Any] = key(
         {}, "", "keys of an integrator plugin; written beside the others"
     )
