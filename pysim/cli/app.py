@@ -91,6 +91,7 @@ def run(
     movie: Picture = None,
     still: Picture = None,
     duration: Seconds = None,
+    step: Seconds = None,
     set_: Overrides = (),
     unset: Unset = (),
     package_dir: Folders = (),
@@ -114,6 +115,8 @@ def run(
         Also write a picture of the final state, .png.
     duration
         Simulated time [s], instead of the scene's.
+    step
+        Step [s], instead of the scene's.
     set_
         Override any key of the scene, such as simulation.step=1e-4; may be repeated.
     unset
@@ -146,6 +149,7 @@ def run(
         package_dir,
         live,
         policy,
+        step,
     )
     return run_scene(existing(scene, package_dir), options)
 
@@ -165,6 +169,7 @@ def check(
     ranges: bool = False,
     linear: bool = False,
     json: bool = False,
+    full: bool = False,
 ) -> int:
     """Read a scene or a robot and print its content and what looks wrong, without running it.
 
@@ -192,11 +197,13 @@ def check(
         Linearise a scene about its start and print its poles, with frequency and damping, and what moves in each.
     json
         Print one JSON object instead of text.
+    full
+        Print every contact; otherwise contacts of two mechanisms share a row if their laws are equal.
     """
     from pysim.cli.check import CheckOptions, check_scene  # noqa: PLC0415
 
     options = CheckOptions(
-        set_, unset, package_dir, allow_code, strict, tree, meshes, ranges, linear, json
+        set_, unset, package_dir, allow_code, strict, tree, meshes, ranges, linear, json, full
     )
     return check_scene(existing(scene, package_dir), options)
 
@@ -482,6 +489,7 @@ def plot(
     spectrum: bool = False,
     energy: bool = False,
     names: bool = False,
+    quiet: bool = False,
 ) -> None:
     """Plot recorded quantities of a trajectory over time, or of several to compare them; or the results of a sweep.
 
@@ -501,10 +509,20 @@ def plot(
         Plot the energies, their balance, and the work of every element.
     names
         Print the names of the quantities instead.
+    quiet
+        Print errors and warnings only.
     """
     from pysim.cli.show import plot_files  # noqa: PLC0415
 
-    plot_files(words, output, against=against, spectrum=spectrum, energy=energy, list_names=names)
+    plot_files(
+        words,
+        output,
+        against=against,
+        spectrum=spectrum,
+        energy=energy,
+        list_names=names,
+        quiet=quiet,
+    )
 
 
 @app.command
@@ -586,6 +604,8 @@ def sweep(
     method: str | None = None,
     seed: int | None = None,
     signal: Names = (),
+    duration: Seconds = None,
+    step: Seconds = None,
     set_: Overrides = (),
     threads: int = 0,
     scheduler: str | None = None,
@@ -615,8 +635,12 @@ def sweep(
         Seed of the samples; by default that of [sweep], or 0.
     signal
         Signal to record over time, such as q.hinge, v.hinge, position.tool.x or energy; may be repeated.
+    duration
+        Simulated time of every world [s], instead of the scene's.
+    step
+        Step [s], instead of the scene's.
     set_
-        Override any key of the scene in all worlds, such as simulation.duration=2; may be repeated.
+        Override any key of the scene in all worlds, such as gravity=[0,0,-1.6]; may be repeated.
     threads
         Threads that share the worlds; 0 uses every processor.
     scheduler
@@ -644,6 +668,8 @@ def sweep(
         overwrite,
         quiet,
         allow_code,
+        duration,
+        step,
     )
     return sweep_scene(existing(scene), options)
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pysim.cli.contact_table import print_contacts
 from pysim.cli.doctor import (
     DOUBTFUL,
     find_faults,
@@ -23,8 +24,6 @@ from pysim.cli.messages import print_columns, print_line
 from pysim.cli.ranges import overlap_findings, print_ranges
 from pysim.cli.run import parse_overrides
 from pysim.cli.step_advice import print_step
-from pysim.contact import creep_speed, mechanism_masses, restitution_of
-from pysim.contact.laws import DEFAULT_SINK
 from pysim.errors import ModelError, PysimError, PysimWarning
 from pysim.joints import find_joint
 from pysim.mechanism.compile import start_state
@@ -42,7 +41,6 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
     from pathlib import Path
 
-    from pysim.contact.compiler import CompiledContacts
     from pysim.loops import Mobility
     from pysim.mechanism.model import Model
     from pysim.scene.spec import ActuatorSpec, BlockSpec, ContactsSpec, JointSpec
@@ -51,8 +49,6 @@ if TYPE_CHECKING:
     from pysim.simulation.stability import StepBounds
 
 FRAMES_SHOWN = 12
-LEVEL = 1e-6  # slopes below are level
-OVERLOAD = 20.0  # times its own mass that a mechanism may have to carry
 CHANGED = 1e-9  # [m, rad, per second] changes of a start that are printed
 RESISTANCES = (
     ("armature", "armature"),
@@ -76,6 +72,7 @@ class CheckOptions:
     ranges: bool = False
     linear: bool = False
     json: bool = False
+    full: bool = False
 
 
 def check_scene(path: Path, options: CheckOptions | None = None) -> int:
@@ -97,7 +94,7 @@ def check_scene(path: Path, options: CheckOptions | None = None) -> int:
         if not options.json:
             print_line(f"{path}: {scene.spec.name if scene else model.name}", style="bold")
             print_model(model)
-        mobility, bounds = _judged(scene, shown=not options.json)
+        mobility, bounds = _judged(scene, shown=not options.json, full=options.full)
     if not (scene or options.json):
         print_connections(model)
         print_omitted(model.spec.omitted)
@@ -146,14 +143,16 @@ def _ranges(scene: Scene | None, model: Model, found: list[Finding]) -> RangesOf
     return ranges
 
 
-def _judged(scene: Scene | None, *, shown: bool) -> tuple[Mobility | None, StepBounds | None]:
+def _judged(
+    scene: Scene | None, *, shown: bool, full: bool
+) -> tuple[Mobility | None, StepBounds | None]:
     """Return the mobility and step bounds of a scene, printed if `shown`, and warn of them."""
     if scene is None:
         return None, None
     found = mobility_at_start(scene)
     if shown:
         print_constraints(scene, found)
-        print_contacts(scene)
+        print_contacts(scene, full=full)
         print_settings(scene)
     bounds = step_bounds(scene)
     if shown:
@@ -272,93 +271,6 @@ def print_constraints(scene: Scene, found: Mobility | None) -> None:
     if found is not None:
         print_line(f"  mobility    {found}")
         print_assembly(scene)
-
-
-def print_contacts(scene: Scene) -> None:
-    """Print the law of every pair of shapes, and of a shape and a ground, and what the step makes of it."""
-    contacts = scene.contacts
-    if contacts is None or not contacts.shapes:
-        return
-    print_line()
-    rows = []
-    impacts = scene.settings.contact_law == "impact"
-    adaptive = not math.isfinite(scene.settings.step)
-    turning = any(shape.law.rolling or shape.law.spinning for shape in contacts.shapes)
-    for shape in contacts.shapes:
-        law = shape.law
-        restitution = law.restitution if impacts else restitution_of(law.dissipation, 1.0)
-        unit = "N/m" if law.exponent == 1 else "N/m^1.5"
-        rows.append(
-            (
-                contacts.pairs[shape.pair].name,
-                shape.kinds,
-                f"{law.stiffness:.4g} {unit}",
-                f"{law.dissipation:.4g}",
-                f"{restitution:.3g}",
-                f"{law.static_friction:.3g}, {law.dynamic_friction:.3g}",
-                f"{law.sink:.3g}",
-                f"{law.half_period / (1.0 if adaptive else scene.settings.step):.3g}",
-                *([f"{law.rolling:.3g}, {law.spinning:.3g}"] if turning else []),
-            )
-        )
-    lasts = "contact [s]" if adaptive else "steps in contact"
-    names = ("K", "d [s/m]", "e" if impacts else "e at 1 m/s", "μ", "sink [m]", lasts)
-    lengths = ("rolling, spinning [m]",) if turning else ()
-    print_columns(("contact", "shape", *names, *lengths), rows)
-    print_overloads(scene, contacts)
-    if scene.smooth_contacts is not None and not impacts:
-        print_creep(scene, contacts)
-    if contacts.passing:
-        a, b = contacts.passing[0]
-        kinds = f"{a.shape.kind} and {b.shape.kind}"
-        line = (
-            f"  {len(contacts.passing)} pairs of shapes pass through each other, such as {kinds} of"
-        )
-        print_line(f"{line} {a.link!r} and {b.link!r}")
-
-
-def print_overloads(scene: Scene, contacts: CompiledContacts) -> None:
-    """Print how a light mechanism sinks and relaxes under a heavy one, where `sink` gives the stiffness."""
-    masses = mechanism_masses(scene.model)
-    gravity = float(np.linalg.norm(scene.model.gravity))
-    printed = set()
-    for shape in contacts.shapes:
-        if shape.other is None or shape.other.body < 0 or not gravity or shape.pair in printed:
-            continue
-        light, heavy = sorted((masses[shape.own.body], masses[shape.other.body]))
-        depth = shape.law.sink * (heavy / light) ** (1 / shape.law.exponent)
-        if heavy < OVERLOAD * light or depth < DEFAULT_SINK:
-            continue
-        printed.add(shape.pair)
-        relaxed = shape.law.dissipation * depth
-        name = contacts.pairs[shape.pair].name
-        print_line(
-            f"  overload    {name}: the law is that of the lighter mechanism's weight; under "
-            f"{heavy:.4g} kg it sinks {depth:.2g} m and settles in {relaxed:.2g} s; give a stiffness [N/m]"
-        )
-
-
-def print_creep(scene: Scene, contacts: CompiledContacts) -> None:
-    """Print the speed at which contacts slip that a scheme without stiction cannot hold."""
-    speed, gravity = scene.settings.slip_speed, np.asarray(scene.model.gravity)
-    print_line(
-        f"  creep       friction of {scene.settings.integrator} does not stick: at half its bound, contacts slip at "
-        f'{creep_speed(0.5, speed):.3g} m/s (slip_speed = {speed:g}); integrator = "convex" holds them'
-    )
-    slopes: dict[str, float] = {}
-    for shape in contacts.shapes:
-        if shape.ground is None or not shape.law.dynamic_friction:
-            continue
-        normal = np.array(shape.ground.normal)
-        press = -float(gravity @ normal)
-        along = float(np.linalg.norm(gravity + press * normal))
-        if press > 0 and along > LEVEL * press:
-            slopes[contacts.pairs[shape.pair].name] = along / (shape.law.dynamic_friction * press)
-    for name, share in slopes.items():
-        how = "slides, its slope exceeds the angle of friction"
-        if share < 1:
-            how = f"creeps down its slope at {creep_speed(share, speed):.3g} m/s"
-        print_line(f"  creep       {name}: {how}")
 
 
 def print_assembly(scene: Scene) -> None:

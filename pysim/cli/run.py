@@ -53,6 +53,7 @@ class RunOptions:
     package_dirs: tuple[Path, ...] = ()
     live: bool = False
     policy: Path | None = None
+    step: float | None = None  # [s]
 
 
 def run_scene(path: Path, options: RunOptions) -> int:
@@ -134,10 +135,18 @@ def _run_in_window(
 def run_overrides(options: RunOptions) -> dict[str, Any]:
     """Return keys of the scene that the command line sets."""
     overrides = parse_overrides(options.overrides, options.unset)
-    if options.duration is not None:
-        if not 0 < options.duration < math.inf:
-            raise PysimError("--duration", f"must be positive [s], got {options.duration:g}")
-        overrides["simulation.duration"] = options.duration
+    return overrides | timing_overrides(options.duration, options.step)
+
+
+def timing_overrides(duration: float | None, step: float | None) -> dict[str, Any]:
+    """Return the keys of the scene that `--duration` and `--step` [s] set, None if not given."""
+    overrides: dict[str, Any] = {}
+    for name, value in (("duration", duration), ("step", step)):
+        if value is None:
+            continue
+        if not 0 < value < math.inf:
+            raise PysimError(f"--{name}", f"must be positive [s], got {value:g}")
+        overrides[f"simulation.{name}"] = value
     return overrides
 
 

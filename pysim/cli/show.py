@@ -194,6 +194,7 @@ def plot_files(
     spectrum: bool = False,
     energy: bool = False,
     list_names: bool = False,
+    quiet: bool = False,
 ) -> None:
     """Plot quantities of trajectories: the words that are files come first, patterns of quantities follow."""
     paths = [existing(word) for word in words if _is_file(word)]
@@ -202,7 +203,7 @@ def plot_files(
         raise PysimError("plot", f"{problem}; give one that pysim wrote, such as run.h5")
     patterns = [word for word in words if not _is_file(word)]
     if is_sweep(paths[0]):
-        _plot_sweep(paths[0], output, patterns, list_names=list_names)
+        _plot_sweep(paths[0], output, patterns, list_names=list_names, quiet=quiet)
         return
     runs = [load_for_pictures(path) for path in paths]
     if list_names:
@@ -217,12 +218,12 @@ def plot_files(
     if energy:
         patterns = [*energy_patterns(runs[0]), *patterns]
     render.plot(runs, output, patterns, against=against, spectrum=spectrum)
-    if output is not None:
+    if output is not None and not quiet:
         print_line(f"  plot        {output}")
 
 
 def _plot_sweep(
-    path: Path, output: Path | None, quantities: list[str], *, list_names: bool
+    path: Path, output: Path | None, quantities: list[str], *, list_names: bool, quiet: bool
 ) -> None:
     """Plot the results of a sweep, or print the names of its signals."""
     if list_names:
@@ -231,7 +232,7 @@ def _plot_sweep(
     from pysim.render.sweep_figure import plot_sweep  # noqa: PLC0415
 
     plot_sweep(path, output, quantities)
-    if output is not None:
+    if output is not None and not quiet:
         print_line(f"  plot        {output}")
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from pysim.cli import INTERRUPTED
 from pysim.cli.messages import print_line, print_message
 from pysim.cli.progress import TaskBar
-from pysim.cli.run import check_suffix, parse_overrides
+from pysim.cli.run import check_suffix, parse_overrides, timing_overrides
 from pysim.errors import PysimError
 from pysim.sweeps import run_sweep
 from pysim.sweeps.sweep import PIECE
@@ -37,6 +37,8 @@ class SweepOptions:
     overwrite: bool
     quiet: bool
     allow_code: bool
+    duration: float | None  # [s]
+    step: float | None  # [s]
 
 
 def sweep_scene(path: Path, options: SweepOptions) -> int:
@@ -49,13 +51,15 @@ def sweep_scene(path: Path, options: SweepOptions) -> int:
     parameters: dict[str, str] = {}
     _add(parameters, options.grids, "--grid", "=", "KEY=FIRST:LAST:COUNT or KEY=A,B,…")
     _add(parameters, options.samples, "--sample", "~", "KEY~normal(1,0.05)")
+    overrides = parse_overrides(options.overrides)
+    overrides |= timing_overrides(options.duration, options.step)
     bar = _Bar(path.stem, shown=not options.quiet)
     try:
         with bar:
             failed = run_sweep(
                 path, parameters or None, options.n, output=output, method=options.method,
                 seed=options.seed, signals=options.signals or None,
-                overrides=parse_overrides(options.overrides), threads=options.threads, piece=PIECE,
+                overrides=overrides, threads=options.threads, piece=PIECE,
                 progress=bar, overwrite=options.overwrite, allow_code=options.allow_code,
                 scheduler=options.scheduler,
             )  # fmt: skip

@@ -110,6 +110,14 @@ def test_a_run_that_was_cut_short_is_replaced_only_on_request(
     assert main(["stone.toml", "--quiet"]) == 0
 
 
+@pytest.mark.usefixtures("here")
+def test_a_step_of_the_command_line_is_that_of_the_scene_set_so() -> None:
+    assert main(["stone.toml", "--step", "0.025", "--quiet"]) == 0
+    given = pysim.load_trajectory("stone.h5")
+    scene = pysim.load_scene("stone.toml", {"simulation.step": 0.025})
+    assert given.header.step == scene.settings.step == 0.025
+
+
 def interrupted(_: Update) -> None:
     """End a run as Ctrl-C does."""
     raise KeyboardInterrupt
@@ -138,6 +146,8 @@ ERRORS = [
     ),
     ("stone.toml --duration -1", "--duration: must be positive [s], got -1"),
     ("stone.toml --duration nan", "--duration: must be positive [s], got nan"),
+    ("stone.toml --step 0", "--step: must be positive [s], got 0"),
+    ("sweep stone.toml --step -1", "--step: must be positive [s], got -1"),
     (
         "stone.toml --set step",
         "--set: needs key=value, got 'step'; write for example simulation.step=1e-4",
@@ -497,6 +507,7 @@ def test_stills_movies_and_plots_are_commands(
     assert main(["still", "stone.toml", "-o", "start.png", *small]) == 0
     assert main(["movie", "stone.h5", "--fps", "4", "--quiet", *small]) == 0
     assert main(["plot", "stone.h5", "q.*", "energy", "-o", "a.svg"]) == 0
+    assert main(["plot", "stone.h5", "q.*", "-o", "b.svg", "--quiet"]) == 0
     assert main(["plot", "stone.h5", "--names", "v"]) == 0
     out, err = capsys.readouterr()
     lines = ["  still       stone.png", "  still       start.png", "  plot        a.svg"]

@@ -129,3 +129,27 @@ def test_a_cube_of_2_mm_sinks_by_a_hundredth(tmp_path: Path) -> None:
     cube = free("cube", "{ box = [0.002, 0.002, 0.002] }", 2e-5, "{ xyz = [0, 0, 0.001] }")
     trajectory = pysim.simulate(world(tmp_path, cube + GROUND, duration=0.5, every=0.1))
     assert 1e-3 - trajectory.q[-1, 2] == pytest.approx(2e-5, rel=1e-2)
+
+
+def test_contacts_of_two_mechanisms_with_equal_laws_share_a_row_unless_full(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Two bodies of one mechanism have one row with the ground, and another mechanism of other numbers its own."""
+    sphere = "{ sphere = { radius = 0.1 } }"
+    legs = "".join(
+        f'[[body]]\nname = "{name}"\nshape = {sphere}\nmass = 1.0\ncollision = true\n'
+        f'[[joint]]\nname = "{name}"\nparent = "box"\nchild = "{name}"\ntype = "revolute"\n'
+        f"at = {{ xyz = [{x}, 0, 1] }}\n"
+        for name, x in (("left", -1), ("right", 1))
+    )
+    alone = free("alone", sphere, 9.0, "{ xyz = [5, 0, 1] }")
+    world(tmp_path, BOX + legs + alone, surface="friction = 0.5", duration=0.1)
+    rows = {}
+    for option in ((), ("--full",)):
+        assert main(["check", str(tmp_path / "world.toml"), *option]) == 0
+        lines = capsys.readouterr().out.splitlines()
+        rows[option] = [line.split("  ")[1] for line in lines if line.startswith("  world, ")]
+        shares = any(line.endswith(" contacts; --full prints each") for line in lines)
+        assert shares is not bool(option)
+    assert rows[()] == ["world, box", "world, left and 1 more", "world, alone"]
+    assert rows["--full",] == ["world, box", "world, left", "world, right", "world, alone"]

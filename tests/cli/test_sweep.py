@@ -39,6 +39,17 @@ def test_the_command_writes_the_dataset_of_the_function(
     assert capsys.readouterr().out == finished
 
 
+def test_duration_and_step_are_those_of_the_scene_set_so(tmp_path: Path) -> None:
+    options = ["--duration", "0.1", "--step", "0.01"]
+    settings = ["--set", "simulation.duration=0.1", "--set", "simulation.step=0.01"]
+    for name, words in (("a.nc", options), ("b.nc", settings)):
+        grid = ["--grid", "joint[0].damping=0,0.4", "--quiet"]
+        assert main(["sweep", SPRING, *grid, *words, "-o", str(tmp_path / name)]) == 0
+    by_option, by_set = (pysim.load_sweep(tmp_path / name) for name in ("a.nc", "b.nc"))
+    assert by_option.identical(by_set.assign_attrs(by_option.attrs))
+    assert by_option["time"][-1] == 0.1
+
+
 @pytest.mark.parametrize(
     ("words", "text"),
     [

@@ -1,0 +1,122 @@
+"""Contacts of `pysim check`: laws of pairs of shapes, mechanisms that sink, and friction that creeps."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pysim.cli.messages import print_columns, print_line
+from pysim.contact import creep_speed, mechanism_masses, restitution_of
+from pysim.contact.compiler import root_bodies
+from pysim.contact.laws import DEFAULT_SINK
+
+if TYPE_CHECKING:
+    from pysim.contact.compiler import CompiledContacts
+    from pysim.simulation.loading import Scene
+
+LEVEL = 1e-6  # slopes below are level
+OVERLOAD = 20.0  # times its own mass that a mechanism may have to carry
+
+
+def print_contacts(scene: Scene, *, full: bool = False) -> None:
+    """Print the laws of pairs of shapes, and of shapes and grounds, and what the step makes of them.
+
+    Pairs of the same two mechanisms whose laws are equal share a row, unless `full` is true.
+    """
+    contacts = scene.contacts
+    if contacts is None or not contacts.shapes:
+        return
+    print_line()
+    rows: dict[tuple[object, ...], list[tuple[str, ...]]] = {}
+    roots = root_bodies(scene.model)
+    impacts = scene.settings.contact_law == "impact"
+    adaptive = not math.isfinite(scene.settings.step)
+    turning = any(shape.law.rolling or shape.law.spinning for shape in contacts.shapes)
+    for shape in contacts.shapes:
+        law = shape.law
+        restitution = law.restitution if impacts else restitution_of(law.dissipation, 1.0)
+        unit = "N/m" if law.exponent == 1 else "N/m^1.5"
+        row = (
+            contacts.pairs[shape.pair].name,
+            shape.kinds,
+            f"{law.stiffness:.4g} {unit}",
+            f"{law.dissipation:.4g}",
+            f"{restitution:.3g}",
+            f"{law.static_friction:.3g}, {law.dynamic_friction:.3g}",
+            f"{law.sink:.3g}",
+            f"{law.half_period / (1.0 if adaptive else scene.settings.step):.3g}",
+            *([f"{law.rolling:.3g}, {law.spinning:.3g}"] if turning else []),
+        )
+        sides = (shape.own, shape.other)
+        mechanisms = [roots[x.body] if x is not None and x.body >= 0 else None for x in sides]
+        key: tuple[object, ...] = (len(rows),) if full else (*mechanisms, *row[1:])
+        rows.setdefault(key, []).append(row)
+    lasts = "contact [s]" if adaptive else "steps in contact"
+    names = ("K", "d [s/m]", "e" if impacts else "e at 1 m/s", "μ", "sink [m]", lasts)
+    lengths = ("rolling, spinning [m]",) if turning else ()
+    shown = [(_name(group), *group[0][1:]) for group in rows.values()]
+    print_columns(("contact", "shape", *names, *lengths), shown)
+    if len(shown) < len(contacts.shapes):
+        print_line(f"  {len(contacts.shapes)} contacts; --full prints each")
+    print_overloads(scene, contacts)
+    if scene.smooth_contacts is not None and not impacts:
+        print_creep(scene, contacts)
+    if contacts.passing:
+        a, b = contacts.passing[0]
+        kinds = f"{a.shape.kind} and {b.shape.kind}"
+        line = (
+            f"  {len(contacts.passing)} pairs of shapes pass through each other, such as {kinds} of"
+        )
+        print_line(f"{line} {a.link!r} and {b.link!r}")
+
+
+def _name(rows: list[tuple[str, ...]]) -> str:
+    """Return the name of contacts in one row."""
+    name = rows[0][0]
+    return name if len(rows) == 1 else f"{name} and {len(rows) - 1} more"
+
+
+def print_overloads(scene: Scene, contacts: CompiledContacts) -> None:
+    """Print how a light mechanism sinks and relaxes under a heavy one, where `sink` gives the stiffness."""
+    masses = mechanism_masses(scene.model)
+    gravity = float(np.linalg.norm(scene.model.gravity))
+    printed = set()
+    for shape in contacts.shapes:
+        if shape.other is None or shape.other.body < 0 or not gravity or shape.pair in printed:
+            continue
+        light, heavy = sorted((masses[shape.own.body], masses[shape.other.body]))
+        depth = shape.law.sink * (heavy / light) ** (1 / shape.law.exponent)
+        if heavy < OVERLOAD * light or depth < DEFAULT_SINK:
+            continue
+        printed.add(shape.pair)
+        relaxed = shape.law.dissipation * depth
+        name = contacts.pairs[shape.pair].name
+        print_line(
+            f"  overload    {name}: the law is that of the lighter mechanism's weight; under "
+            f"{heavy:.4g} kg it sinks {depth:.2g} m and settles in {relaxed:.2g} s; give a stiffness [N/m]"
+        )
+
+
+def print_creep(scene: Scene, contacts: CompiledContacts) -> None:
+    """Print the speed at which contacts slip that a scheme without stiction cannot hold."""
+    speed, gravity = scene.settings.slip_speed, np.asarray(scene.model.gravity)
+    print_line(
+        f"  creep       friction of {scene.settings.integrator} does not stick: at half its bound, contacts slip at "
+        f'{creep_speed(0.5, speed):.3g} m/s (slip_speed = {speed:g}); integrator = "convex" holds them'
+    )
+    slopes: dict[str, float] = {}
+    for shape in contacts.shapes:
+        if shape.ground is None or not shape.law.dynamic_friction:
+            continue
+        normal = np.array(shape.ground.normal)
+        press = -float(gravity @ normal)
+        along = float(np.linalg.norm(gravity + press * normal))
+        if press > 0 and along > LEVEL * press:
+            slopes[contacts.pairs[shape.pair].name] = along / (shape.law.dynamic_friction * press)
+    for name, share in slopes.items():
+        how = "slides, its slope exceeds the angle of friction"
+        if share < 1:
+            how = f"creeps down its slope at {creep_speed(share, speed):.3g} m/s"
+        print_line(f"  creep       {name}: {how}")
