@@ -79,11 +79,10 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         Path(name).write_text(text, "utf-8")
 
 
-def test_it_is_checked_formatted_and_drawn(capsys: pytest.CaptureFixture[str]) -> None:
+def test_it_is_checked_and_drawn(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["check", "arm.toml", "--strict", "--tree"]) == 0
     printed = capsys.readouterr().out
     assert "  └─ upper  (shoulder, revolute, 1.787 kg)\n" in printed
-    assert main(["format", "--check", "arm.toml", "parts/upper.toml", "parts/lower.toml"]) == 0
     assert main(["still", "arm.toml", "-o", "arm.png", "--size", "160x120"]) == 0
     assert Path("arm.png").stat().st_size > 1000
 
