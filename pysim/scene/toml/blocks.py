@@ -10,7 +10,7 @@ import numpy as np
 
 from pysim.elements.block import find_block
 from pysim.elements.units import misspelt_unit, spelled_unit
-from pysim.errors import JointError, PysimError, did_you_mean
+from pysim.errors import JointError, PysimError
 from pysim.joints import find_joint
 from pysim.plugins.fields import build, fields_of
 from pysim.scene.packages import fence_of
@@ -180,7 +180,7 @@ class BlockReader:
         joint = next((joint for joint in self.model.joints if joint.name == name), None)
         if joint is None:
             known = [j.name for j in self.model.joints if j.type != "fixed"]
-            self.problems.add(path, f"unknown joint {name!r}{did_you_mean(name, known)}")
+            self.problems.add_unknown(path, "joint", name, known)
         elif find_joint(joint.type).nv == 0 and not is_measured:
             problem = f"joint {name!r} is fixed; name one that moves"
             self.problems.add(path, problem)
@@ -190,7 +190,7 @@ class BlockReader:
     def _check_body(self, name: str | None, path: Steps) -> None:
         known = [WORLD, *(b.name for b in self.model.bodies), *(f.name for f in self.model.frames)]
         if name is not None and name not in known:
-            self.problems.add(path, f"unknown body or frame {name!r}{did_you_mean(name, known)}")
+            self.problems.add_unknown(path, "body or frame", name, known)
 
     def _path(self, points: Sequence[PathPoint], path: Steps) -> tuple[PathPart, ...]:
         check_parts(points, path, self.problems)

@@ -143,8 +143,7 @@ class ConstraintReader:
         """Report a name that is no body or frame."""
         if name != WORLD and name not in self.bodies and name not in self.frames:
             known = sorted({WORLD, *self.bodies, *self.frames})
-            problem = f"unknown body or frame {name!r}{self.problems.hint(name, known)}"
-            self.problems.add(path, problem)
+            self.problems.add_unknown(path, "body or frame", name, known)
 
     def check_bodies(self, table: Loop | Force, path: Steps) -> None:
         """Report bodies a and b that are unknown, or the same."""

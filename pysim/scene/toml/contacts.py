@@ -7,7 +7,7 @@ import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pysim.errors import PysimWarning, did_you_mean
+from pysim.errors import PysimWarning
 from pysim.scene.spec import ContactSpec, ContactsSpec, GroundSpec, SurfaceSpec
 from pysim.scene.tree import WORLD
 
@@ -93,7 +93,7 @@ class ContactReader:
 
     def _known(self, name: str, path: Steps, materials: Mapping[str, SurfaceSpec]) -> str:
         if name not in materials:
-            self.problems.add(path, f"unknown material {name!r}{did_you_mean(name, materials)}")
+            self.problems.add_unknown(path, "material", name, materials)
         return name
 
     def _check_bodies(
@@ -122,9 +122,7 @@ class ContactReader:
         names = [WORLD, *(body.name for body in bodies)]
         for k, name in enumerate(between):
             if name not in names:
-                self.problems.add(
-                    (*path, k), f"unknown body {name!r}{self.problems.hint(name, names)}"
-                )
+                self.problems.add_unknown((*path, k), "body", name, names)
                 return WORLD, WORLD
         first, second = between
         if first == second:

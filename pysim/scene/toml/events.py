@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pysim.errors import PysimError, did_you_mean
+from pysim.errors import PysimError
 from pysim.events import make_event
 from pysim.integrators import BUILTIN, find_integrator
 from pysim.joints import find_joint
@@ -103,8 +103,7 @@ def release_forces(
                 problem = f'{name!r} is a spring, which acts always; give it type = "path_spring"'
                 problems.add(path, problem)
             elif name not in known:
-                problem = f"unknown force or actuator {name!r}{did_you_mean(name, known)}"
-                problems.add(path, problem)
+                problems.add_unknown(path, "force or actuator", name, known)
     if not any(event.release for event in events):
         return model
     return replace(model, forces=mark_released(model.forces, events))
@@ -125,8 +124,7 @@ def _check_body(name: str, path: Steps, model: ModelSpec, problems: Problems) ->
         problem = f"{name!r} is a fixed point; name a body or frame that moves"
         problems.add((*path, "body"), problem)
     elif name not in known:
-        problem = f"unknown body or frame {name!r}{did_you_mean(name, known)}"
-        problems.add((*path, "body"), problem)
+        problems.add_unknown((*path, "body"), "body or frame", name, known)
 
 
 def _fixed(model: ModelSpec) -> set[str]:
@@ -145,8 +143,7 @@ def _watched(table: Event, path: Steps, model: ModelSpec, problems: Problems) ->
     joint = next((joint for joint in model.joints if joint.name == table.joint), None)
     if joint is None:
         known = [j.name for j in model.joints if j.type != "fixed"]
-        problem = f"unknown joint {table.joint!r}{did_you_mean(table.joint or '', known)}"
-        problems.add((*path, "joint"), problem)
+        problems.add_unknown((*path, "joint"), "joint", table.joint or "", known)
         return 0, 0.0
     kind = find_joint(joint.type)
     if joint.mimic is not None:

@@ -59,7 +59,7 @@ def _starts(name: str, joints: Mapping[str, JointSpec], problems: Problems, at: 
     """Return whether a joint has a start of its own."""
     joint = joints.get(name)
     if joint is None:
-        problems.add(at, f"unknown joint {name!r}{did_you_mean(name, joints)}", of_key=True)
+        problems.add_unknown(at, "joint", name, joints, of_key=True)
     elif joint.mimic is not None:
         problem = f"follows joint {joint.mimic.joint!r}; give the start to that joint"
         problems.add(at, problem, of_key=True)

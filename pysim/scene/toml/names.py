@@ -52,7 +52,7 @@ def check_names(
             problems.add(path, "the world cannot be moved; swap parent and child")
         elif name not in known:
             noun = "joint" if what == "leader" else "body"
-            problems.add(path, f"unknown {noun} {name!r}{problems.hint(name, known)}")
+            problems.add_unknown(path, noun, name, known)
     if all(joint.child in bodies for joint in scene.joint):
         _check_children(scene, problems, joints)
 

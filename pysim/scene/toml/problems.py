@@ -57,9 +57,21 @@ class Problems:
             self._places.add(error.where)
             self.found.append((self.source.position(path), error.where, error.problem))
 
-    def hint(self, word: str, known: Iterable[str]) -> str:
-        """Return `did_you_mean` as long as it would be shown: among thousands of names a suggestion is slow."""
-        return did_you_mean(word, known) if len(self.found) < _MOST_LISTED else ""
+    def add_unknown(
+        self,
+        path: Iterable[Step],
+        noun: str,
+        name: str,
+        known: Iterable[str],
+        *,
+        of_key: bool = False,
+    ) -> None:
+        """Note a name that nothing of a kind has, such as noun "joint", with the known one that is meant.
+
+        Only as long as it would be shown, because a suggestion is slow among thousands of names.
+        """
+        hint = did_you_mean(name, known) if len(self.found) < _MOST_LISTED else ""
+        self.add(path, f"unknown {noun} {name!r}{hint}", of_key=of_key)
 
     def unset(self, *path: Step) -> str:
         """Return the option that removes a key of the file; "" without overrides."""

@@ -12,7 +12,7 @@ import numpy as np
 from pydantic import ValidationError
 
 from pysim.elements.force import FORCES, find_force
-from pysim.errors import PysimError, SceneError, did_you_mean
+from pysim.errors import PysimError, SceneError
 from pysim.joints import find_joint
 from pysim.joints.loop_joints import find_loop_type
 from pysim.scene.attachment import Parts, on_bodies
@@ -384,8 +384,7 @@ def _held(scene: Scene, model: ModelSpec, problems: Problems) -> tuple[str, ...]
         known += [f"{joint.name}.{name}" for name in names if len(names) > 1]
     for k, name in enumerate(scene.assembly.hold):
         if name not in known:
-            problem = f"unknown joint {name!r}{did_you_mean(name, known)}"
-            problems.add(("assembly", "hold", k), problem)
+            problems.add_unknown(("assembly", "hold", k), "joint", name, known)
     return tuple(scene.assembly.hold)
 
 
@@ -418,8 +417,7 @@ def read_actuator(
     name, at = table.name or table.joint, None
     if joint is None:
         known = [j.name for j in model.joints if j.type != "fixed"]
-        problem = f"unknown joint {table.joint!r}{did_you_mean(table.joint, known)}"
-        problems.add((*path, "joint"), problem)
+        problems.add_unknown((*path, "joint"), "joint", table.joint, known)
     elif joint.mimic is not None:
         problem = f"joint {joint.name!r} follows {joint.mimic.joint!r}; drive that joint"
         problems.add((*path, "joint"), problem)
@@ -461,7 +459,7 @@ def _render(scene: Scene, model: ModelSpec, problems: Problems) -> RenderSpec:
         named.append((("render", "tool"), table.tool))
     for path, name in named:
         if name not in known:
-            problems.add(path, f"unknown frame or body {name!r}{problems.hint(name, known)}")
+            problems.add_unknown(path, "frame or body", name, known)
     times = [entry.t for entry in table.camera_path or ()]
     for k, (before, after) in enumerate(pairwise(times)):
         if after <= before:

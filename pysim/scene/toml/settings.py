@@ -7,7 +7,7 @@ import warnings
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from pysim.errors import PysimError, PysimWarning, did_you_mean
+from pysim.errors import PysimError, PysimWarning
 from pysim.integrators import BUILTIN, check_wheels, find_integrator, make
 from pysim.plugins.fields import fields_of
 from pysim.scene.spec import Settings
@@ -296,6 +296,5 @@ def _tolerance(
     known = [joint.name for joint in model.joints]
     for joint in given:
         if joint not in {ALL_JOINTS, *known}:
-            problem = f"unknown joint {joint!r}{did_you_mean(joint, known)}"
-            problems.add((*path, joint), problem, of_key=True)
+            problems.add_unknown((*path, joint), "joint", joint, known, of_key=True)
     return {ALL_JOINTS: default} | given
