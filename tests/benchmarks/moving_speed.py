@@ -5,7 +5,7 @@
 
 FOLDER keeps the downloaded wheel `playground`, see `moving_models`. Both programs read one MJCF and run the same
 commands, drawn anew every 20 ms about the home pose, on one thread; they take turns within one run, and times are the
-processor's. MuJoCo runs with three settings of its solver:
+processor's. "Single" are worlds of pysim in single precision. MuJoCo runs with three settings of its solver:
 
 * converged: Newton, at most 100 iterations of 50 trials, tolerance 1e-10, line search 1e-3; constraint forces agree
   with those of tolerance 0 to rounding;
@@ -47,9 +47,11 @@ SOLVERS: dict[str, dict[str, float]] = {
     "defaults": {"iterations": 100, "ls_iterations": 50, "tolerance": 1e-8, "ls_tolerance": 1e-2},
     "file": {},
 }
-HEAD = """
-| | commands | step | pysim | MuJoCo converged | defaults | file | ratio | iterations | repeated | lost | height | its |
-|---|---|---|---|---|---|---|---|---|---|---|---|---|"""
+COLUMNS = (
+    "", "commands", "step", "pysim", "single", "MuJoCo converged", "defaults", "file", "ratio", "single",
+    "iterations", "repeated", "lost", "height", "single", "MuJoCo's",
+)  # fmt: skip
+HEAD = f"\n| {' | '.join(COLUMNS)} |\n|{'---|' * len(COLUMNS)}"
 
 
 def scene_of(robot: MovingRobot, step: float, folder: Path) -> pysim.Scene:
@@ -116,6 +118,26 @@ class Mine:
         )
 
 
+class Single:
+    """Worlds of pysim in single precision."""
+
+    def __init__(self, scene: pysim.Scene, height: int) -> None:
+        self.worlds = pysim.Worlds(scene, WORLDS, dtype=np.float32)
+        self.height, self.lost = height, 0
+
+    def advance(self, commands: Array) -> float:
+        """Run commands (worlds, rows, actuators) and return the mean height [m]."""
+        heights = []
+        for k in range(commands.shape[1]):
+            self.worlds.inputs.all[:] = commands[:, k]
+            self.worlds.step(seconds=HOLD)
+            heights.append(self.worlds.q[:, self.height].mean())
+            if self.worlds.lost.any():
+                self.lost += int(self.worlds.lost.sum())
+                self.worlds.reset(self.worlds.lost)
+        return float(np.mean(heights))
+
+
 class Peer:
     """Worlds of MuJoCo with one setting of its solver."""
 
@@ -144,7 +166,7 @@ class Measured:
     times: list[float] = field(default_factory=list)
     heights: list[float] = field(default_factory=list)
 
-    def add(self, worlds: Mine | Peer, commands: Array) -> None:
+    def add(self, worlds: Mine | Single | Peer, commands: Array) -> None:
         """Time a round."""
         begin = time.process_time()
         height = worlds.advance(commands)
@@ -157,8 +179,9 @@ def measure(robot: MovingRobot, amplitude: float, step: float, given: argparse.N
     model = mujoco.MjModel.from_xml_string(robot.mjcf)
     free = [k for k in range(model.njnt) if model.jnt_type[k] == int(mujoco.mjtJoint.mjJNT_FREE)]
     height = int(model.jnt_qposadr[free[0]]) + 2
-    mine = Mine(scene_of(robot, step, given.folder), step, height)
-    worlds: dict[str, Mine | Peer] = {"pysim": mine}
+    scene = scene_of(robot, step, given.folder)
+    mine, single = Mine(scene, step, height), Single(scene, height)
+    worlds: dict[str, Mine | Single | Peer] = {"pysim": mine, "single": single}
     if not given.alone:
         worlds |= {solver: Peer(robot, step, solver, height) for solver in SOLVERS}
     found = {name: Measured() for name in worlds}
@@ -168,17 +191,18 @@ def measure(robot: MovingRobot, amplitude: float, step: float, given: argparse.N
         for name, own in worlds.items():
             found[name].add(own, commands)
         if len(found["pysim"].times) == 1:
-            before, lost = mine.counts(), mine.lost
+            before, lost = mine.counts(), mine.lost + single.lost
     made = WORLDS * ROWS * mine.every
     us = {name: 1e6 * median(own.times[1:]) / made for name, own in found.items()}
     z = {name: np.mean(own.heights[1:]) for name, own in found.items()}
     iterations, repeated = (mine.counts() - before) / (made * given.rounds)
     peers = [f"{us[solver]:.2f}" if solver in us else "" for solver in SOLVERS]
-    ratio = f"{us['converged'] / us['pysim']:.1f}" if "converged" in us else ""
+    both = ("pysim", "single")
+    ratios = [f"{us['converged'] / us[x]:.1f}" if "converged" in us else "" for x in both]
     cells = [
-        robot.name, f"±{amplitude:g} {robot.unit}", f"{1e3 * step:g} ms", f"{us['pysim']:.2f}", *peers, ratio,
-        f"{iterations:.1f}", f"{100 * repeated:.2f} %", f"{mine.lost - lost}", f"{z['pysim']:.4f}",
-        f"{z['converged']:.4f}" if "converged" in z else "",
+        robot.name, f"±{amplitude:g} {robot.unit}", f"{1e3 * step:g} ms", *(f"{us[x]:.2f}" for x in both), *peers,
+        *ratios, f"{iterations:.1f}", f"{100 * repeated:.2f} %", f"{mine.lost + single.lost - lost}",
+        *(f"{z[x]:.4f}" for x in both), f"{z['converged']:.4f}" if "converged" in z else "",
     ]  # fmt: skip
     return f"| {' | '.join(cells)} |"
 
