@@ -12,7 +12,7 @@ import numpy as np
 from pysim.cli.messages import print_line
 from pysim.scene.doctor import Finding, examine, examine_meshes
 from pysim.scene.toml.includes import read_with_includes
-from pysim.scene.toml.quantities import TABLE, unused_parameters
+from pysim.scene.toml.number_texts import TABLE, unused_parameters
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

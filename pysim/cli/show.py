@@ -207,13 +207,13 @@ def plot_files(
         return
     runs = [load_for_pictures(path) for path in paths]
     if list_names:
-        from pysim.render.quantities import quantities_of, select  # noqa: PLC0415
+        from pysim.render.recorded_quantities import quantities_of, select  # noqa: PLC0415
 
         known = select(runs[0], patterns) if patterns else quantities_of(runs[0]).values()
         print_columns(("quantity", "unit"), [(x.name, x.unit) for x in known])
         return
     from pysim import render  # noqa: PLC0415
-    from pysim.render.quantities import energy_patterns  # noqa: PLC0415
+    from pysim.render.recorded_quantities import energy_patterns  # noqa: PLC0415
 
     if energy:
         patterns = [*energy_patterns(runs[0]), *patterns]

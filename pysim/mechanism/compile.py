@@ -16,7 +16,7 @@ from pysim.mechanism.builder import Builder
 from pysim.mechanism.inertia_check import check_inertia, idle_joints
 from pysim.mechanism.joint_description import TraceCache
 from pysim.mechanism.model import Model, State
-from pysim.mechanism.variants import FirstModel
+from pysim.mechanism.partial_compilation import FirstModel
 from pysim.scene.inertia_text import nearest_printable, urdf_inertial
 from pysim.scene.tree import check_tree
 

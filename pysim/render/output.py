@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pysim.errors import PysimError
-from pysim.trajectory.destination import (
+from pysim.trajectory.output_file import (
     draft_beside,
     open_draft,
     remove_abandoned_drafts,

@@ -13,7 +13,7 @@ from pysim.errors import PysimError, TrajectoryError
 from pysim.render import colors
 from pysim.render.drawable import motion_of
 from pysim.render.output import replacing
-from pysim.render.quantities import Quantity, default_patterns, select
+from pysim.render.recorded_quantities import Quantity, default_patterns, select
 from pysim.render.window import has_display
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def plot(
         trajectory: a run, or several to compare.
         path: picture to write, .png, .pdf, .svg, .jpg or .webp.
         names: quantities, patterns such as "contacts.*.force", or parts such as "energy"; by default q, v, forces and
-            energy. `pysim.render.quantities` lists them.
+            energy. `pysim.render.recorded_quantities` lists them.
         against: quantity on the horizontal axis instead of the time, for phase plots.
         spectrum: plot amplitudes over the frequency [Hz] instead of values over the time.
 

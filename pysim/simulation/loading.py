@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
     from pysim.contact import CompiledContacts
     from pysim.elements.graph_types import CompiledSignals
-    from pysim.mechanism.variants import FirstModel
+    from pysim.mechanism.partial_compilation import FirstModel
     from pysim.scene.inertia_policy import InertiaPolicy
     from pysim.scene.spec import ModelSpec, SceneSpec, Settings, SurfaceSpec
 

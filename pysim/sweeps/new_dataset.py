@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pysim.sweeps.dataset import UNFINISHED, unusable
-from pysim.sweeps.quantities import STATISTICS
 from pysim.sweeps.seal import seal_of
+from pysim.sweeps.signal_statistics import STATISTICS
 from pysim.sweeps.structure import FORMAT, RESULTS
-from pysim.trajectory.destination import (
+from pysim.trajectory.output_file import (
     draft_beside,
     open_draft,
     remove_abandoned_drafts,

@@ -11,7 +11,7 @@ import numpy as np
 from pysim.errors import ModelError, PysimError, PysimWarning
 from pysim.simulation import load_scene, load_scenes
 from pysim.simulation.rollouts import rollout
-from pysim.sweeps.quantities import STATISTICS, evaluate, statistics, to_record
+from pysim.sweeps.signal_statistics import STATISTICS, evaluate, statistics, to_record
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -10,8 +10,8 @@ import numpy as np
 
 from pysim.errors import SimulationError, did_you_mean
 from pysim.sweeps.dataset import SweepFile, described
-from pysim.sweeps.quantities import STATISTICS
 from pysim.sweeps.seal import is_sealed
+from pysim.sweeps.signal_statistics import STATISTICS
 from pysim.sweeps.structure import NotASweepError
 from pysim.trajectory.page_checks import is_committed
 

@@ -29,7 +29,7 @@ from pysim.sweeps.extras import check_installed
 from pysim.sweeps.new_dataset import create
 from pysim.sweeps.parameters import plan_of, whole_number
 from pysim.sweeps.pieces import PieceRunner, with_keys_as_given
-from pysim.sweeps.quantities import check_signals, default_signals
+from pysim.sweeps.signal_statistics import check_signals, default_signals
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -19,7 +19,9 @@ import numpy as np
 from pysim.errors import PysimWarning, TrajectoryError
 from pysim.trajectory.checkpoint import remove_checkpoints, write_checkpoint, write_origin
 from pysim.trajectory.contacts import ContactPoints, append_points, joined_points
-from pysim.trajectory.destination import (
+from pysim.trajectory.events import Events, append_events, joined
+from pysim.trajectory.header_file import write_header
+from pysim.trajectory.output_file import (
     check_output,
     draft_beside,
     open_draft,
@@ -28,8 +30,6 @@ from pysim.trajectory.destination import (
     take_name,
     target_of,
 )
-from pysim.trajectory.events import Events, append_events, joined
-from pysim.trajectory.header_file import write_header
 from pysim.trajectory.page_file import PageFile
 from pysim.trajectory.parts import write_attribute
 from pysim.trajectory.reader import failure

@@ -17,7 +17,7 @@ import pysim
 from pysim.errors import PysimError, PysimWarning, TrajectoryError
 from pysim.render import plot
 from pysim.render.plot import MOST_POINTS, amplitudes, draw, panels_of, subsampled
-from pysim.render.quantities import default_patterns, quantities_of, select
+from pysim.render.recorded_quantities import default_patterns, quantities_of, select
 from pysim.trajectory import Trajectory
 from tests.render.scenes import cart, moving
 

@@ -15,7 +15,7 @@ import pytest
 
 import pysim
 from pysim.algorithms import frame_velocity, passive_forces
-from pysim.render.quantities import select
+from pysim.render.recorded_quantities import select
 from pysim.simulation.force_records import ForceRecords
 
 SCENE = """

@@ -23,7 +23,7 @@ import pysim
 from pysim.errors import PysimWarning, SimulationError
 from pysim.sweeps import SweepUpdate, dataset
 from pysim.sweeps.dataset import SweepFile
-from pysim.sweeps.quantities import statistics
+from pysim.sweeps.signal_statistics import statistics
 from pysim.trajectory import page_file
 
 pytest.importorskip("xarray")

@@ -46,6 +46,7 @@ from pysim.scene.toml.joints import JointReader, resolve_mimics
 from pysim.scene.toml.keyframes import read_keyframes, started
 from pysim.scene.toml.models import ModelReader, joined
 from pysim.scene.toml.names import check_names
+from pysim.scene.toml.number_texts import TABLE as PARAMETERS, check_new_parameters, replace_texts
 from pysim.scene.toml.overrides import apply_overrides, checked_overrides
 from pysim.scene.toml.plausibility import check_numbers
 from pysim.scene.toml.plugin_keys import (
@@ -56,7 +57,6 @@ from pysim.scene.toml.plugin_keys import (
     load_plugins,
 )
 from pysim.scene.toml.problems import Problems, is_list_of_tables
-from pysim.scene.toml.quantities import TABLE as PARAMETERS, check_new_parameters, replace_texts
 from pysim.scene.toml.settings import read_settings, without_unsupported_contacts
 from pysim.scene.toml.source import source_of
 from pysim.scene.toml.table_cache import TableCache

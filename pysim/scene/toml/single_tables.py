@@ -11,9 +11,9 @@ from pydantic import ValidationError
 
 from pysim.errors import SceneError
 from pysim.scene.toml.includes import read_with_includes
+from pysim.scene.toml.number_texts import replace_texts
 from pysim.scene.toml.overrides import apply_overrides
 from pysim.scene.toml.problems import Problems
-from pysim.scene.toml.quantities import replace_texts
 from pysim.scene.toml.tables import Scene
 
 if TYPE_CHECKING:

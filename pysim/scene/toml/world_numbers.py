@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pysim.scene.toml.number_texts import TABLE as EXPRESSIONS
 from pysim.scene.toml.plausibility import is_plausible
 from pysim.scene.toml.plugin_keys import PARAMETERS
-from pysim.scene.toml.quantities import TABLE as EXPRESSIONS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
 
-    from pysim.scene.toml.quantities import Expressions
+    from pysim.scene.toml.number_texts import Expressions
     from pysim.scene.toml.reader import ReadScene
     from pysim.scene.toml.source import Steps
 

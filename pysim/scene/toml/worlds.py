@@ -31,9 +31,9 @@ from pysim.scene.toml.expressions import ExpressionError
 from pysim.scene.toml.forces import ForceReader
 from pysim.scene.toml.includes import read_with_includes
 from pysim.scene.toml.joints import COMPLETED_KEYS
+from pysim.scene.toml.number_texts import Expressions
 from pysim.scene.toml.overrides import apply_overrides
 from pysim.scene.toml.plausibility import is_plausible
-from pysim.scene.toml.quantities import Expressions
 from pysim.scene.toml.reader import Reading, read_actuator, read_tables
 from pysim.scene.toml.table_cache import TableCache
 from pysim.scene.toml.world_numbers import GRAVITY, UnlikeWorldError, WorldNumbers

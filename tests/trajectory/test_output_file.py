@@ -18,7 +18,7 @@ import pytest
 from pysim.errors import PysimWarning, TrajectoryError
 from pysim.render.output import replacing
 from pysim.trajectory import Trajectory, TrajectoryWriter, load_trajectory
-from pysim.trajectory.destination import open_draft
+from pysim.trajectory.output_file import open_draft
 from tests.trajectory.test_files import assert_same_rows, random_trajectory, rows_of
 
 ROOT = Path(__file__).parents[2]
