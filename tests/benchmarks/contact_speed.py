@@ -25,7 +25,7 @@ import pysim
 from pysim import _engine
 from tests.benchmarks.report import print_line
 from tests.benchmarks.timing import take_turns
-from tests.contact.body_scenes import GROUND, free, world
+from tests.contact.body_scenes import GROUND, finger, free, world
 from tests.contact.scenes import anymal, robots
 
 if TYPE_CHECKING:
@@ -257,22 +257,9 @@ def gripper() -> str:
     """Two pads that press on a box with 10 N."""
     text = ""
     for name, sign in (("left", -1), ("right", 1)):
-        text += f"""
-[[body]]
-name = "{name}"
-shape = {{ box = [0.02, 0.04, 0.04] }}
-mass = 0.5
-collision = true
-[[joint]]
-name = "{name} slides"
-type = "prismatic"
-axis = [1, 0, 0]
-child = "{name}"
-at = {{ xyz = [{0.04 * sign}, 0, 0] }}
-[[actuator]]
-joint = "{name} slides"
-offset = {-10.0 * sign}
-"""
+        text += finger(
+            name, sign, f'[[actuator]]\njoint = "{name} slides"\noffset = {-10.0 * sign}'
+        )
     return text + free("box", "{ box = [0.06, 0.06, 0.06] }", 0.5, "{ xyz = [0, 0, 0] }")
 
 

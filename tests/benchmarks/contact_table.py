@@ -19,7 +19,7 @@ import mujoco
 import numpy as np
 
 import pysim
-from tests.contact.body_scenes import GROUND, free, world
+from tests.contact.body_scenes import GROUND, finger, free, world
 
 G = 9.81
 
@@ -70,22 +70,9 @@ def held_box(folder: Path) -> tuple[float, float]:
     """Return the speeds [m/s] at which a box of 0.5 kg sinks between two pads that press with 10 N, μ = 0.5."""
     pads, xml = "", ""
     for name, sign in (("left", -1), ("right", 1)):
-        pads += f"""
-[[body]]
-name = "{name}"
-shape = {{ box = [0.02, 0.04, 0.04] }}
-mass = 0.5
-collision = true
-[[joint]]
-name = "{name} slides"
-type = "prismatic"
-axis = [1, 0, 0]
-child = "{name}"
-at = {{ xyz = [{0.04 * sign}, 0, 0] }}
-[[actuator]]
-joint = "{name} slides"
-offset = {-10.0 * sign}
-"""
+        pads += finger(
+            name, sign, f'[[actuator]]\njoint = "{name} slides"\noffset = {-10.0 * sign}'
+        )
         xml += f"""<body pos="{0.04 * sign} 0 0"><joint name="{name}" type="slide" axis="1 0 0"/>
 <geom type="box" size=".01 .02 .02" mass="0.5" friction="0.5 0 0"/></body>"""
     t, _ = ours(

@@ -29,6 +29,24 @@ start = {start}
 """
 
 
+def finger(name: str, sign: int, extra: str) -> str:
+    """A pad that slides along x beside a box, on the side of this sign, with further tables."""
+    return f"""
+[[body]]
+name = "{name}"
+shape = {{ box = [0.02, 0.04, 0.04] }}
+mass = 0.5
+collision = true
+[[joint]]
+name = "{name} slides"
+type = "prismatic"
+axis = [1, 0, 0]
+child = "{name}"
+at = {{ xyz = [{0.04 * sign}, 0, 0] }}
+{extra}
+"""
+
+
 def world(
     tmp_path: Path,
     bodies: str,

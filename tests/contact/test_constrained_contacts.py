@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import pysim
-from tests.contact.body_scenes import GROUND, free, world
+from tests.contact.body_scenes import GROUND, finger, free, world
 from tests.contact.scenes import G, ran
 
 SCENES = Path(__file__).parents[2] / "scenes"
@@ -122,23 +122,6 @@ def test_two_welded_boxes_come_to_rest_and_carry_their_weight(tmp_path: Path) ->
     assert trajectory.contact_forces[-1, :, 2].sum() == pytest.approx(2 * G, rel=1e-9)
     q = trajectory.q[-1]
     assert np.abs(q[:7] - q[7:]).max() < 1e-9
-
-
-def finger(name: str, sign: int, extra: str) -> str:
-    return f"""
-[[body]]
-name = "{name}"
-shape = {{ box = [0.02, 0.04, 0.04] }}
-mass = 0.5
-collision = true
-[[joint]]
-name = "{name} slides"
-type = "prismatic"
-axis = [1, 0, 0]
-child = "{name}"
-at = {{ xyz = [{0.04 * sign}, 0, 0] }}
-{extra}
-"""
 
 
 @pytest.mark.parametrize("kind", ["mimic", "coupling"])
