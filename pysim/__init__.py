@@ -74,6 +74,7 @@ if TYPE_CHECKING:
     from pysim.simulation.linearization import linearize as linearize
     from pysim.simulation.loading import Scene as Scene, load_model as load_model
     from pysim.simulation.regulator import Regulator as Regulator, lqr as lqr
+    from pysim.simulation.replay import replay as replay
     from pysim.simulation.resume import resume as resume
     from pysim.simulation.rollouts import rollout as rollout
     from pysim.simulation.scene_builder import SceneBuilder as SceneBuilder
@@ -114,6 +115,7 @@ _OWN = [
     "load_sweep",
     "load_trajectory",
     "lqr",
+    "replay",
     "resume",
     "rollout",
     "save_rollout",
@@ -138,6 +140,7 @@ _HOME = {
     "load_model": "pysim.simulation.loading",
     "load_scene": "pysim.simulation",
     "load_scenes": "pysim.simulation",
+    "replay": "pysim.simulation.replay",
     "resume": "pysim.simulation.resume",
     "rollout": "pysim.simulation.rollouts",
     "simulate": "pysim.simulation",

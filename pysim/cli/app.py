@@ -757,6 +757,38 @@ def resume(
 
 
 @app.command
+def replay(
+    trajectory: Path,
+    /,
+    *,
+    steps: int = 20,
+    force: bool = False,
+    package_dir: Folders = (),
+    allow_code: bool = False,
+) -> int:
+    """Print the last steps of a run that failed, and the likely cause.
+
+    Parameters
+    ----------
+    trajectory
+        Trajectory file of the run (.h5); it stays as it is.
+    steps
+        Number of steps before the failure.
+    force
+        Go on although the scene, its plugins, pysim or the instruction set have changed.
+    package_dir
+        Folder with packages, or a package: the scene may read meshes in it; may be repeated.
+    allow_code
+        Run Python code that the scene names. Use it for trusted scenes only.
+    """
+    from pysim.cli.replay import replay_file  # noqa: PLC0415
+
+    return replay_file(
+        existing(trajectory), steps, force=force, allow_code=allow_code, package_dirs=package_dir
+    )
+
+
+@app.command
 def joints(
     name: str | None = None,
     /,

@@ -22,6 +22,7 @@ COMMANDS = (
     "movie",
     "new",
     "plot",
+    "replay",
     "resume",
     "schema",
     "still",

@@ -26,7 +26,7 @@ from pysim.simulation.fixed_steps import (
     runs_in_python,
 )
 from pysim.simulation.segment import Segment
-from pysim.simulation.world_records import Stop, WorldRecords
+from pysim.simulation.world_records import Status, Stop, WorldRecords
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -70,14 +70,15 @@ class RecordRun:
         self._pace = _pace(scene, signals, external)
         self._report: Array | None = None
         self._waits = False  # blocks in Python are due
+        self.watch: Callable[[WorldRecords], None] | None = None  # called after every step if set
 
     def from_start(self, times: Iterator[float]) -> Iterator[Segment]:
         """Yield the segments through output times [s] from the scene's start at the first of them."""
         return self.segments(self._scene.state, times)
 
     def saved(self) -> dict[str, Any] | None:
-        """Return what `resumed` goes on from after the last segment; None while blocks in Python are due."""
-        if self._waits:
+        """Return what `resumed` goes on from after the last segment; None if blocks are due or a step failed."""
+        if self._waits or self._records.status[0] != Status.RUNNING:
             return None
         saved: dict[str, Any] = {
             "record": np.frombuffer(self._records.engine.save(np.zeros(1, np.int32)), np.uint8),
@@ -147,8 +148,11 @@ class RecordRun:
                 now = float(records.t[0]), records.q[0], records.v[0]
                 records.engine.set_actuation(external.before_call(self._scene.actuation, *now))
             began = time.perf_counter()
-            stop = records.call(ends, row, rows, report, inputs, self._pace.steps)
-            if not done:
+            most = self._pace.steps if self.watch is None else 1
+            stop = records.call(ends, row, rows, report, inputs, most)
+            if self.watch is not None and stop != Stop.LOST:
+                self.watch(records)
+            elif not done:
                 self._pace.keep(time.perf_counter() - began)
             found = slice(done, int(row[0]))
             self._waits = stop == Stop.WAITS

@@ -57,7 +57,7 @@ class StoppedRun:
     ) -> None:
         self.path = path
         self.rows: Trajectory
-        self.rows, text, self._checkpoint = load_stopped_run(path)
+        self.rows, text, self.checkpoint = load_stopped_run(path)
         self.origin = _checked(path, self.rows, text)
         given = self.origin["overrides"].items()
         overrides = {key: UNSET if value == REMOVED else value for key, value in given}
@@ -70,7 +70,7 @@ class StoppedRun:
     @property
     def reached(self) -> float:
         """Time [s] from which the run goes on."""
-        return 0.0 if self._checkpoint is None else float(self.rows.t[self._checkpoint.rows - 1])
+        return 0.0 if self.checkpoint is None else float(self.rows.t[self.checkpoint.rows - 1])
 
     def go_on(self, progress: Progress | None = None) -> Trajectory:
         """Run to the end, and return the whole trajectory.
@@ -78,9 +78,9 @@ class StoppedRun:
         Raises:
             SimulationError: the run cannot continue, or its checkpoint is not one of the scene.
         """
-        if self._checkpoint is None:  # stopped before the first one
+        if self.checkpoint is None:  # stopped before the first one
             return simulate(self.scene, self.path, progress, overwrite=True)
-        return _continued(self.scene, self.path, self.rows, self._checkpoint, progress)
+        return _continued(self.scene, self.path, self.rows, self.checkpoint, progress)
 
 
 def _checked(path: Path, rows: Trajectory, text: str | None) -> dict[str, Any]:

@@ -188,15 +188,15 @@ def _cause_of_bound(scene: Scene, bounds: StepBounds) -> tuple[str, str]:
     alone = step_bounds(replace(scene, signals=None))
     if alone.stable <= max(scene.settings.step, ALIKE * bounds.stable):
         return f"joint {name!r}", "a softer spring, damper or friction there"
-    acting = _acting_on(scene, name)
+    acting = acting_on(scene, name)
     if not acting:  # on a joint that moves with this one, by a loop or a coupling
         name = _driven_joint(scene) or name
-        acting = _acting_on(scene, name)
+        acting = acting_on(scene, name)
     by = f" by {', '.join(map(repr, acting))}" if acting else ""
     return f"the control of joint {name!r}{by}", "smaller gains"
 
 
-def _acting_on(scene: Scene, joint: str) -> list[str]:
+def acting_on(scene: Scene, joint: str) -> list[str]:
     """Return the names of the actuators that act on coordinates of a joint."""
     return [
         block.name

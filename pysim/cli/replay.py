@@ -1,0 +1,46 @@
+"""`pysim replay run.h5`: prints the last steps of a run that failed, and the likely cause."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pysim.cli.messages import print_line
+from pysim.simulation.replay import replay
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+    from pysim.simulation.replay import Replay, ReplayStep
+
+
+def replay_file(
+    path: Path,
+    steps: int,
+    *,
+    force: bool = False,
+    allow_code: bool = False,
+    package_dirs: Iterable[Path] = (),
+) -> int:
+    """Print the end of the run in a trajectory file and return the exit status."""
+    print_replay(replay(path, steps, force=force, allow_code=allow_code, package_dirs=package_dirs))
+    return 0
+
+
+def print_replay(found: Replay) -> None:
+    """Print the steps in a table, the error and the likely cause."""
+    print_line(
+        f"  {'t [s]':>12} {'kinetic [J]':>12} {'stored [J]':>12} {'Newton':>6}  fastest, contacts"
+    )
+    for step in found.steps:
+        print_line(f"  {_line(step)}")
+    print_line(f"  error         {found.problem}")
+    print_line(f"  likely cause  {found.cause}")
+
+
+def _line(step: ReplayStep) -> str:
+    numbers = f"{step.t:12.6g} {step.kinetic:12.4g} {step.stored:12.4g} {step.iterations:6d}"
+    text = f"{numbers}  {step.fastest} {step.speed:.4g} {step.unit}"
+    if step.contacts:
+        text += f"; {' and '.join(step.contacts)}, up to {step.force:.3g} N"
+    return text
