@@ -15,6 +15,7 @@ import shlex
 import subprocess
 import sys
 import tomllib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ import numpy as np
 import pytest
 
 import pysim
+from pysim.plugins import registry
 from pysim.scene import scene_schema
 
 ROOT = Path(__file__).parents[1]
@@ -71,8 +73,18 @@ def test_fences_without_a_language_are_not_used() -> None:
     assert bare == []
 
 
+@pytest.fixture
+def plugins_of_the_page_forgotten() -> Iterator[None]:
+    """Registered names are those of the whole process: other tests may use the ones of a page."""
+    yield
+    for kind in registry._kinds.values():
+        for name in [n for n, plugin in kind.registered.items() if plugin.__module__ == "page"]:
+            del kind.registered[name]
+
+
 @pytest.mark.slow
 @pytest.mark.render
+@pytest.mark.usefixtures("plugins_of_the_page_forgotten")
 @pytest.mark.parametrize("page", [page for page in PAGES if runnable(page)])
 def test_the_code_of_a_page_runs(
     page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
