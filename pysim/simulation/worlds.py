@@ -10,10 +10,12 @@ q, v, t and the inputs are arrays of the engine: what is written to them counts 
 
 from __future__ import annotations
 
+import hashlib
 import math
 import warnings
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
@@ -47,12 +49,14 @@ if TYPE_CHECKING:
 OPEN = 1e-6  # [m, rad] by which loops of a written state may be open
 OPEN_SINGLE = 1e-4  # the same in single precision
 WHOLE = 1e-6  # of a step: a span this close to a whole number of steps is that number
-FORMAT = b"pysim worlds 1\n"
+FORMAT = b"pysim worlds 2\n"
 CHECKSUM = (
     4  # bytes after FORMAT: CRC-32 of all that follows, which no damage of a file passes unseen
 )
 MOST = 2**31 - 1  # worlds, and steps of a call
-SIZE = 8  # bytes of each of the two numbers that follow: worlds, bytes of parameters
+SIZE = (
+    8  # bytes of each of the three numbers that follow: of the scene, worlds, bytes of parameters
+)
 
 
 class Worlds:
@@ -77,7 +81,7 @@ class Worlds:
 
     def __init__(
         self,
-        scene: Scene | str | PathLike[str] | Sequence[Scene],
+        scene: Scene | str | PathLike[str] | Sequence[Scene | str | PathLike[str]],
         n: int | None = None,
         *,
         threads: int = 1,
@@ -86,15 +90,18 @@ class Worlds:
         observe: Sequence[str] = (),
         dtype: DTypeLike = np.float64,
     ) -> None:
-        scenes = list(scene) if isinstance(scene, (list, tuple)) else []
+        scenes = [_loaded(own) for own in scene] if isinstance(scene, (list, tuple)) else []
+        if isinstance(observe, str):
+            raise SimulationError("observe", f"must be a list of names; write [{observe!r}]")
+        threads = _whole(threads, "threads", 0)
         if scenes and n is not None:
             raise SimulationError("n", "is the number of scenes; leave it out")
         n = len(scenes) if scenes else n
         own, controls = with_controls(_loaded(scenes[0] if scenes else scene))
         if seed is not None:
-            own = _with_seed(own, seed)
+            own = _with_seed(own, _whole(seed, "seed", 0, 2**63 - 1))
         self._one, count = n is None, 1 if n is None else _whole(n, "n", 1)
-        selection = np.arange(count) if numbers is None else np.asarray(numbers)
+        selection = np.arange(count) if numbers is None else _array(numbers, "numbers")
         if selection.shape != (count,):
             raise SimulationError("numbers", f"must have shape ({count},), got {selection.shape}")
         if selection.dtype.kind not in "iu":
@@ -132,7 +139,7 @@ class Worlds:
 
     @t.setter
     def t(self, value: ArrayLike) -> None:
-        self._records.t[:] = value
+        self._records.t[:] = _real(value, "t")
 
     @property
     def q(self) -> Array:
@@ -141,7 +148,7 @@ class Worlds:
 
     @q.setter
     def q(self, value: ArrayLike) -> None:
-        self.q[:] = value
+        self.q[:] = _real(value, "q")
 
     @property
     def v(self) -> Array:
@@ -150,7 +157,7 @@ class Worlds:
 
     @v.setter
     def v(self, value: ArrayLike) -> None:
-        self.v[:] = value
+        self.v[:] = _real(value, "v")
 
     @property
     def lost(self) -> Any:  # noqa: ANN401, an array, or a truth value for one world
@@ -243,6 +250,8 @@ class Worlds:
         if steps is not None:
             raise SimulationError("seconds", "and steps are two spans; give one of them")
         step = self._scene.settings.step
+        if isinstance(seconds, bool) or not isinstance(seconds, (int, float, np.number)):
+            raise SimulationError("seconds", f"must be a number, got {seconds!r}")
         if not math.isfinite(seconds):
             raise SimulationError("seconds", f"must be finite, got {seconds:g}")
         count = round(seconds / step)
@@ -253,7 +262,7 @@ class Worlds:
         return count
 
     def _checked_controls(self, controls: ArrayLike, steps: int) -> Array:
-        values, size = np.asarray(controls, float), self.inputs.all.shape[-1]
+        values, size = _real(controls, "controls"), self.inputs.all.shape[-1]
         shape = (steps, size) if self._one else (len(self), steps, size)
         if values.shape != shape:
             raise SimulationError("controls", f"must have shape {shape}, got {values.shape}")
@@ -351,6 +360,8 @@ class Worlds:
     ) -> tuple[ArrayLike, ArrayLike, Mapping[int, float]]:
         """Return the state and the inputs of a keyframe."""
         known = {keyframe.name: keyframe for keyframe in self._scene.model.spec.keyframes}
+        if not isinstance(name, str):
+            raise SimulationError("keyframe", f"must be the name of one, got {name!r}")
         if name not in known:
             remedy = did_you_mean(name, known) or "; the scene has none" * (not known)
             raise SimulationError("keyframe", f"there is none named {name!r}{remedy}")
@@ -405,7 +416,7 @@ class Worlds:
         worlds = self._records.chosen(self._which(where))
         numbers = self.parameters.save(worlds)
         sizes = (len(worlds).to_bytes(SIZE, "little"), len(numbers).to_bytes(SIZE, "little"))
-        parts = (*sizes, numbers, self._records.engine.save(worlds))
+        parts = (_structure(self._scene), *sizes, numbers, self._records.engine.save(worlds))
         return b"".join((FORMAT, _checksum(*parts), *parts))
 
     def load(self, saved: bytes, where: ArrayLike | None = None) -> None:
@@ -428,6 +439,12 @@ class Worlds:
         begin = len(FORMAT) + CHECKSUM
         if _checksum(memoryview(saved)[begin:]) != saved[len(FORMAT) : begin]:
             raise SimulationError("saved", "is damaged: its checksum is another; take a whole copy")
+        if saved[begin : begin + SIZE] != _structure(self._scene):
+            problem = "is of worlds whose scheme, bodies, joints, signals or contacts are others"
+            raise SimulationError(
+                "saved", f"{problem}; load it into Worlds of the scene that it was saved from"
+            )
+        begin += SIZE
         count = int.from_bytes(saved[begin : begin + SIZE], "little")
         if count != len(worlds):
             problem = f"holds {count} worlds, and {len(worlds)} are to be loaded"
@@ -520,7 +537,7 @@ class Worlds:
     def _which(self, where: ArrayLike | None) -> Selection:
         if where is None:
             return None
-        given = np.atleast_1d(np.asarray(where))
+        given = np.atleast_1d(_array(where, "where"))
         if given.dtype == bool:
             if given.shape != (len(self),):
                 raise SimulationError("where", f"must have shape ({len(self)},), got {given.shape}")
@@ -528,7 +545,7 @@ class Worlds:
         return self._numbers(given, "where")
 
     def _numbers(self, given: ArrayLike, name: str) -> NDArray[np.int32]:
-        numbers = np.atleast_1d(np.asarray(given))
+        numbers = np.atleast_1d(_array(given, name))
         if numbers.size == 0:
             return np.zeros(0, np.int32)
         if numbers.dtype.kind not in "iu" or numbers.ndim != 1:
@@ -579,7 +596,7 @@ class Inputs(Mapping[str, Any]):
         return name in self._inputs
 
     def __setitem__(self, name: str, value: ArrayLike) -> None:
-        self._values(self.places_of(name))[...] = value
+        self._values(self.places_of(name))[...] = _real(value, f"inputs: {name!r}")
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._inputs)
@@ -594,7 +611,7 @@ class Inputs(Mapping[str, Any]):
             SimulationError: the scene has no such input.
         """
         if name not in self._inputs:
-            remedy = did_you_mean(name, self._inputs)
+            remedy = did_you_mean(str(name), self._inputs)
             if not self._inputs:
                 remedy = '; it has none, add a [[signal]] with type = "input"'
             raise SimulationError(f"inputs: {name!r}", f"the scene has no such input{remedy}")
@@ -647,9 +664,9 @@ class Signals(Mapping[str, Any]):
             self._read()
 
     def __getitem__(self, name: str) -> Any:  # noqa: ANN401, an array, or a number of one world
-        rows = self._read()
-        values = rows[:, self.columns(name)]
-        if self._check(name).is_single:
+        own = self._check(name)
+        values = self._read()[:, own.first : own.first + own.size]
+        if own.is_single:
             values = values[:, 0]
         return values[0] if self._worlds._one else values  # noqa: SLF001
 
@@ -686,7 +703,7 @@ class Signals(Mapping[str, Any]):
 
     def _check(self, name: str) -> Any:  # noqa: ANN401, a recorded signal
         if name not in self._known:
-            remedy = did_you_mean(name, self._known) or "; it has none" * (not self._known)
+            remedy = did_you_mean(str(name), self._known) or "; it has none" * (not self._known)
             raise SimulationError(f"signals: {name!r}", f"the scene has no such signal{remedy}")
         return self._known[name]
 
@@ -756,13 +773,43 @@ def _restored(
     return worlds
 
 
-def _whole(given: int, name: str, least: int) -> int:
+def _whole(given: int, name: str, least: int, most: int = MOST) -> int:
     """Return a whole number of at least `least`; numbers of another kind are no numbers of worlds or steps."""
     if isinstance(given, (bool, np.bool_)) or not isinstance(given, (int, np.integer)):
         raise SimulationError(name, f"must be a whole number, got {given!r}")
-    if not least <= given <= MOST:
-        raise SimulationError(name, f"must be from {least} to {MOST}, got {given}")
+    if not least <= given <= most:
+        raise SimulationError(name, f"must be from {least} to {most}, got {given}")
     return int(given)
+
+
+def _array(given: ArrayLike, name: str) -> NDArray[Any]:
+    """Return an array, in place of which rows of different lengths are no numbers."""
+    try:
+        return np.asarray(given)
+    except ValueError:
+        raise SimulationError(name, "has rows of different lengths; give all as many") from None
+
+
+def _real(given: ArrayLike, name: str) -> Array:
+    """Return an array of real numbers; of complex ones a part would be lost."""
+    values = _array(given, name)
+    if values.dtype.kind not in "fiu":
+        raise SimulationError(name, f"must be real numbers, got an array of {values.dtype}")
+    return values.astype(float, copy=False)
+
+
+def _structure(scene: Scene) -> bytes:
+    """Return a digest of what records of worlds have in common, by name: two scenes may have as many numbers."""
+    spec, signals, contacts = scene.model.spec, scene.signals, scene.contacts
+    names = (
+        scene.settings.integrator,
+        [body.name for body in spec.bodies],
+        [(joint.name, joint.type, joint.parent, joint.child) for joint in spec.joints],
+        [] if signals is None else [own.name for own in signals.inputs],
+        [] if signals is None else [own.name for own in signals.recorded],
+        [] if contacts is None else [pair.name for pair in contacts.pairs],
+    )
+    return hashlib.sha256(repr(names).encode()).digest()[:SIZE]
 
 
 def _checksum(*parts: bytes | memoryview) -> bytes:
@@ -775,10 +822,13 @@ def _checksum(*parts: bytes | memoryview) -> bytes:
 
 def _precision(dtype: DTypeLike) -> type[np.floating[Any]]:
     """Return the type of the numbers of worlds."""
+    own: Any = dtype  # named as it was given where it is no type
+    with suppress(TypeError):
+        own = np.dtype(dtype)
     for known in (np.float64, np.float32):
-        if np.dtype(dtype) == known:
+        if own == known:
             return known
-    raise SimulationError("dtype", f"must be np.float64 or np.float32, got {np.dtype(dtype)}")
+    raise SimulationError("dtype", f"must be np.float64 or np.float32, got {own}")
 
 
 def _with_seed(scene: Scene, seed: int) -> Scene:
@@ -792,7 +842,7 @@ def _with_seed(scene: Scene, seed: int) -> Scene:
 
 def _rows(given: ArrayLike | None, own: Array, count: int, name: str, size: int) -> Array:
     """Return the starts of worlds (count, size)."""
-    values = own if given is None else np.asarray(given, float)
+    values = own if given is None else _real(given, name)
     if values.shape not in ((size,), (count, size)):
         raise SimulationError(
             name, f"must have shape ({size},) or ({count}, {size}), got {values.shape}"

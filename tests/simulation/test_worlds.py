@@ -10,7 +10,7 @@ import pickle
 import subprocess
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -358,7 +358,7 @@ def test_records_with_parameters_of_another_scene_change_no_world(tmp_path: Path
     source.step(steps=10)
     worlds = pysim.Worlds(load(tmp_path, text.replace('"rod"', '"stick"')), 2)
     before = worlds.save()
-    with pytest.raises(SimulationError, match="nothing is named 'rod'; known: stick"):
+    with pytest.raises(SimulationError, match="saved: is of worlds whose scheme, bodies"):
         worlds.load(source.save())
     assert worlds.save() == before
 
@@ -368,7 +368,7 @@ def test_records_of_larger_worlds_change_no_world(tmp_path: Path) -> None:
     worlds = pysim.Worlds(load(tmp_path, BALL), 2)
     worlds.step(steps=10)
     before = worlds.save()
-    with pytest.raises(SimulationError, match="the records are of other worlds"):
+    with pytest.raises(SimulationError, match="saved: is of worlds whose scheme"):
         worlds.load(saved)
     assert worlds.save() == before
     with pytest.raises(TypeError, match="saved must be bytes, got str; give what"):
@@ -404,11 +404,55 @@ def test_a_step_of_a_span_that_is_not_whole_or_finite_is_refused(
         ({"n": 10**12}, "n: must be from 1 to"),
         ({"n": 2, "numbers": [0, 1.5]}, "numbers: must be whole numbers, got float64 ones"),
         ({"n": 2, "numbers": [0, np.nan]}, "numbers: must be whole numbers"),
+        ({"n": 2, "numbers": [[0], [1, 2]]}, "numbers: has rows of different lengths"),
+        ({"n": 2, "threads": -1}, "threads: must be from 0 to"),
+        ({"n": 2, "threads": 1.5}, "threads: must be a whole number, got 1.5"),
+        ({"n": 2, "seed": 1.5}, "seed: must be a whole number, got 1.5"),
+        ({"n": 2, "seed": -1}, "seed: must be from 0 to"),
+        ({"n": 2, "observe": "imu"}, r"observe: must be a list of names; write \['imu'\]"),
+        ({"n": 2, "dtype": "exact"}, "dtype: must be np.float64 or np.float32, got exact"),
     ],
 )
-def test_numbers_of_worlds_are_whole(tmp_path: Path, given: dict[str, float], problem: str) -> None:
+def test_arguments_of_worlds_are_checked(
+    tmp_path: Path, given: dict[str, float], problem: str
+) -> None:
     with pytest.raises(SimulationError, match=problem):
         pysim.Worlds(load(tmp_path, BALL), **given)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("call", "problem"),
+    [
+        (lambda w: w.reset(q=1j * w.q), "q: must be real numbers, got an array of complex128"),
+        (lambda w: w.reset(v=[[1.0], [1.0, 2.0]]), "v: has rows of different lengths"),
+        (lambda w: w.reset(keyframe=3), "keyframe: must be the name of one, got 3"),
+        (lambda w: w.reset(where=[[0], [0, 1]]), "where: has rows of different lengths"),
+        (lambda w: w.inputs[None], "inputs: None: the scene has no such input"),
+        (lambda w: w.signals[3], "signals: 3: the scene has no such signal"),
+        (lambda w: w.step(seconds="3"), "seconds: must be a number, got '3'"),
+        (lambda w: w.step(seconds=True), "seconds: must be a number, got True"),
+        (lambda w: w.step(controls=[[1.0], [1.0, 2.0]]), "controls: has rows of different"),
+        (lambda w: setattr(w, "q", 1j * w.q), "q: must be real numbers"),
+        (lambda w: setattr(w, "t", "now"), "t: must be real numbers"),
+        (lambda w: w.copy([[0], [0, 1]], 1), "source: has rows of different lengths"),
+        (lambda w: w.reason(1.5), "world: must be numbers of worlds"),
+    ],
+)
+def test_arguments_of_calls_are_checked_and_change_nothing(
+    tmp_path: Path, call: Callable[[pysim.Worlds], object], problem: str
+) -> None:
+    worlds = pysim.Worlds(load(tmp_path, BALL), 2)
+    worlds.step(steps=3)
+    saved = worlds.save()
+    with pytest.raises(SimulationError, match=problem):
+        call(worlds)
+    assert worlds.save() == saved
+
+
+def test_worlds_are_made_of_paths_too(tmp_path: Path) -> None:
+    load(tmp_path, BALL)
+    path = next(tmp_path.glob("*.toml"))
+    assert pysim.Worlds([path, str(path)]).q.shape == (2, 7)
 
 
 def test_as_many_sources_as_targets_are_copied_or_one(tmp_path: Path) -> None:
@@ -490,6 +534,17 @@ def test_records_of_other_worlds_are_rejected(tmp_path: Path) -> None:
         ball.load(ball.save(), where=[0])
     with pytest.raises(SimulationError, match=r"is not what Worlds\.save returns"):
         ball.load(b"something")
+
+
+def test_records_of_another_scene_with_as_many_numbers_are_rejected(tmp_path: Path) -> None:
+    """Names tell them apart; numbers of one scene may change between saving and loading."""
+    ball = pysim.Worlds(load(tmp_path, BALL), 2)
+    saved = ball.save()
+    heavy = pysim.Worlds(load(tmp_path, BALL.replace("mass = 1.0", "mass = 2.0")), 2)
+    heavy.load(saved)
+    other = pysim.Worlds(load(tmp_path, BALL.replace('"ball"', '"stone"')), 2)
+    with pytest.raises(SimulationError, match="saved: is of worlds whose scheme, bodies, joints"):
+        other.load(saved)
 
 
 def test_worlds_and_episodes_have_random_numbers_of_their_own(tmp_path: Path) -> None:
