@@ -47,10 +47,10 @@ class Settings:
     discount: float = 0.97
     trace_decay: float = 0.95  # of the generalised advantage
     clip: float = 0.2
-    entropy: float = 0.005
+    entropy: float = 0.002
     learning_rate: float = 1e-3
-    divergence: float = 0.01  # to which the learning rate adapts
-    deviation: float = 1.0  # of actions at the start
+    divergence: float = 0.02  # to which the learning rate adapts
+    deviation: float = 0.5  # of actions at the start
 
 
 @dataclass(frozen=True)
