@@ -14,9 +14,11 @@ from pysim.cli.run import parse_overrides
 from pysim.errors import PysimError
 
 if TYPE_CHECKING:
+    from pysim.environments.environment import Environment
     from pysim.environments.learn import Learner, Progress
 
 EVERY = 10.0  # [s] between checkpoints
+CLIPPED = 0.5  # share of the actions' numbers that may be beyond their range
 
 
 @dataclass(frozen=True)
@@ -71,13 +73,11 @@ def learn_scene(path: Path, options: LearnOptions) -> int:
     return 0
 
 
-def _learner(environment: object, options: LearnOptions) -> Learner:
+def _learner(environment: Environment, options: LearnOptions) -> Learner:
     import os  # noqa: PLC0415, for the number of processors
 
-    from pysim.environments.environment import Environment  # noqa: PLC0415
     from pysim.environments.learn import Learner  # noqa: PLC0415, torch costs seconds
 
-    assert isinstance(environment, Environment)
     return Learner(environment, seed=options.seed, threads=options.threads or os.cpu_count() or 1)
 
 
@@ -87,15 +87,27 @@ def _learn(learner: Learner, output: Path, checkpoint: Path, options: LearnOptio
     written = time.monotonic()
     first = learner.steps
     start = time.monotonic()
+    warned = False
     for progress in learner.iterations(left):
         now = time.monotonic()
         if not options.quiet and (progress.iteration % 10 == 0 or progress.iteration == 1):
             speed = (progress.steps - first) / (now - start)
             print_line(_line(progress, speed, options.steps))
+        if progress.clipped > CLIPPED and not warned:
+            print_message("warning", clipped_text(learner.environment, progress.clipped))
+            warned = True
         if now - written > EVERY:
             _write(learner, output, checkpoint)
             written = now
     _write(learner, output, checkpoint)
+
+
+def clipped_text(environment: Environment, share: float) -> str:
+    """Return a warning that a share of the actions' numbers is beyond their range."""
+    lowest, highest = environment.action_range
+    where = environment.where("action", "range")
+    problem = f"{share:.0%} of the actions are beyond [{lowest:g}, {highest:g}] and are clipped"
+    return f"{where}: {problem}; widen range, or raise environment.action.scale"
 
 
 def _line(progress: Progress, speed: float, wanted: float) -> str:

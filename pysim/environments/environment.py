@@ -173,8 +173,8 @@ class Environment:
         """Return the values of the action's input in a keyframe."""
         frames = {frame.name: frame for frame in self._model.spec.keyframes}
         if name not in frames:
-            problem = f"there is no keyframe {name!r}{did_you_mean(name, frames)}"
-            raise self._error(("action", "offset"), problem)
+            remedy = did_you_mean(name, frames) or ", and the model has none; give numbers"
+            raise self._error(("action", "offset"), f"there is no keyframe {name!r}{remedy}")
         inputs = self.worlds.inputs
         found = inputs.of_keyframe(frames[name])
         places = inputs.places_of(self._tables.action.input)
@@ -191,6 +191,8 @@ class Environment:
         noise: list[Array] = []
         self.observation_names: list[str] = []
         for k, name in enumerate(tables.observations):
+            if name in tables.observations[:k]:
+                raise self._error(("observations", k), f"{name!r} is there twice; remove one")
             own = self._columns(("observations", k), name)
             columns.append(own)
             factor = np.asarray(tables.scales.get(name, [1.0]), float)
@@ -254,10 +256,9 @@ class Environment:
         for k, command in enumerate(tables.command):
             if command.input not in inputs or command.input == tables.action.input:
                 others = [name for name in inputs if name != tables.action.input]
-                remedy = did_you_mean(command.input, others)
-                raise self._error(
-                    ("command", k, "input"), f"is no input that is free for commands{remedy}"
-                )
+                remedy = did_you_mean(command.input, others) or "; add a [[signal]] of type input"
+                problem = f"{command.input!r} is no input that is free for commands"
+                raise self._error(("command", k, "input"), f"{problem}{remedy}")
             size = inputs[command.input].shape[-1]
             if len(command.values) != size:
                 problem = f"has {len(command.values)} values, and the input has {size}"
@@ -275,9 +276,8 @@ class Environment:
         start = tables.start
         frames = [frame.name for frame in self._model.spec.keyframes]
         if start.keyframe is not None and start.keyframe not in frames:
-            problem = (
-                f"there is no keyframe {start.keyframe!r}{did_you_mean(start.keyframe, frames)}"
-            )
+            remedy = did_you_mean(start.keyframe, frames) or ", and the model has none; remove it"
+            problem = f"there is no keyframe {start.keyframe!r}{remedy}"
             raise self._error(("start", "keyframe"), problem)
         self._displaced = draws_by_name(
             self.where("start", "displacement"), start.displacement, names
@@ -390,7 +390,7 @@ class Environment:
         A world that is lost has reward 0 and is terminated; `Worlds.reason` says why.
 
         Raises:
-            SimulationError: actions of another shape or that are not finite, or a reward that is not.
+            SimulationError: actions of another shape or that are not finite, or a signal that is not.
         """
         given = np.asarray(actions, float)
         if given.shape != self._action.shape:
@@ -425,6 +425,8 @@ class Environment:
         found = np.zeros((len(self), len(self._ends)), bool)
         for k, (columns, below, above) in enumerate(self._ends):
             x = everything[:, columns]
+            if np.isnan(x).any():
+                self._check_finite(x, lost, ("end", k), self._tables.end[k].signal)
             if below is not None:
                 found[:, k] |= (x < below).any(axis=1)
             if above is not None:
@@ -439,13 +441,18 @@ class Environment:
             else:
                 self.terms[:, k] = weight * _kernel(everything[:, columns], kernel)
         self.terms[lost] = 0.0
-        wrong = ~np.isfinite(self.terms)
-        if wrong.any():
-            world, k = (int(i) for i in np.argwhere(wrong)[0])
-            value, signal = self.terms[world, k], self._tables.reward[k].signal
-            problem = f"is {value} in world {world} at {self.worlds.t[world]:g} s"
-            raise self._error(("reward", k), f"{problem}; look at the signal {signal!r}")
+        if not np.isfinite(self.terms).all():
+            for k, reward in enumerate(self._tables.reward):
+                self._check_finite(self.terms[:, k : k + 1], lost, ("reward", k), reward.signal)
         return np.asarray(self.terms.sum(axis=1))
+
+    def _check_finite(self, x: Array, lost: Mask, keys: tuple[str | int, ...], signal: str) -> None:
+        """Require that numbers (n, size), which are computed from a signal, are finite in worlds that are not lost."""
+        wrong = np.argwhere(~np.isfinite(x) & ~lost[:, None])
+        if len(wrong):
+            world, column = (int(i) for i in wrong[0])
+            problem = f"is {x[world, column]} in world {world} at {self.worlds.t[world]:g} s"
+            raise self._error(keys, f"{problem}; look at the signal {signal!r}")
 
     def _change(self) -> NDArray[np.intp]:
         """Draw what is due anew, and push; return the worlds that this changes."""
@@ -485,7 +492,13 @@ class Environment:
     @property
     def critic(self) -> NDArray[Any]:
         """What a critic sees (n, size): the observations, and the signals of `critic` without noise."""
-        own = self._everything()[:, self._critic].astype(self.dtype)
+        everything = self._everything()
+        own = everything[:, self._critic].astype(self.dtype)
+        if not np.isfinite(own).all():
+            lost = np.asarray(self.worlds.lost)
+            for k, name in enumerate(self._tables.critic):
+                x = everything[:, self._observed.columns(name)]
+                self._check_finite(x, lost, ("critic", k), name)
         return np.concatenate([self.observations, own], axis=1)
 
     def _everything(self, chosen: NDArray[np.intp] | None = None) -> Array:
@@ -495,6 +508,8 @@ class Environment:
         """Observe worlds, all by default: those that begin see their first observation as their history."""
         rows = self._everything(chosen) if everything is None else everything
         frame = rows.take(self._columns_of_frame, axis=1)
+        if not np.isfinite(frame).all():
+            self._check_observed(rows, chosen)
         if len(self._noisy):
             own = slice(None) if chosen is None else chosen
             u = coarse_uniforms(self._key[own], self.steps[own], NOISE, len(self._noisy))
@@ -509,6 +524,13 @@ class Environment:
         if self._tables.history > 1:
             self._history[:, :-1] = self._history[:, 1:]
         self._history[:, -1] = frame
+
+    def _check_observed(self, rows: Array, chosen: NDArray[np.intp] | None) -> None:
+        every = np.zeros((len(self), rows.shape[1]))
+        every[slice(None) if chosen is None else chosen] = rows
+        for k, name in enumerate(self._tables.observations):
+            x = every[:, self._observed.columns(name)]
+            self._check_finite(x, np.asarray(self.worlds.lost), ("observations", k), name)
 
     def policy_arrays(self) -> dict[str, NDArray[Any]]:
         """Return what a policy has to know of this environment, as arrays for its file."""

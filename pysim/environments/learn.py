@@ -65,6 +65,7 @@ class Progress:
     episode_length: float  # [s]
     terms: dict[str, float]  # of the reward of a control step
     simulated: float  # share of the time that the worlds took
+    clipped: float  # share of the actions' numbers that were beyond their range
 
 
 @dataclass
@@ -171,10 +172,12 @@ class Learner:
 
     def _iterate(self) -> Progress:
         own, ppo, start = self.environment, self._ppo, time.perf_counter()
-        total, terms = 0.0, np.zeros(len(own.reward_names))
+        total, terms, clipped = 0.0, np.zeros(len(own.reward_names)), 0.0
+        lowest, highest = own.action_range
         with torch.inference_mode():
             for _ in range(self.settings.steps):
                 actions = ppo.act(self._observations)
+                clipped += float(((actions < lowest) | (actions > highest)).float().mean())
                 before = own.steps + 1
                 self._observations, reward, done, extras = self._worlds.step(actions)
                 ppo.process_env_step(self._observations, reward, done, extras)
@@ -198,6 +201,7 @@ class Learner:
             length * own.period,
             dict(zip(own.reward_names, (terms / count).tolist(), strict=True)),
             simulated / spent,
+            clipped / count,
         )
 
     def write_policy(self, path: str | Path) -> None:

@@ -56,6 +56,12 @@ class Randomised:
             path: np.atleast_1d(np.array(parameters[path][0], float))
             for path in self._matched(own.path, parameters)
         }
+        if self._word == "scale" and not any(
+            (np.isfinite(start) & (start != 0)).any() for start in self.starts.values()
+        ):
+            path, start = next(iter(self.starts.items()))
+            problem = f"changes nothing, for {path!r} is {start[0]:g}"
+            raise SimulationError(where("scale"), f"{problem}; give add or value")
         texts = given if isinstance(given, list) else [given]
         drawn = []
         for path, start in self.starts.items():

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from pysim import SceneError, SimulationError, Worlds
+from pysim.controllers import Controller, controller, signal
 from pysim.environments import Environment
 from pysim.environments.draws import uniforms
 
@@ -217,7 +219,12 @@ def test_a_lost_world_is_terminated_with_reward_0() -> None:
         ('"20 ms"', '"15 ms"', "period: 0.015 s is no whole number of steps of 0.01 s; take 0.02"),
         ('"1 s"', '"1.01 s"', "duration: 1.01 s is no whole number"),
         ('{ "state.v" = [0.5, 0.25] }', '{ "rail" = 1 }', "scales.rail: is no observation"),
-        ("offset = 0.5", 'offset = "home"', "action.offset: there is no keyframe 'home'"),
+        (
+            "offset = 0.5",
+            'offset = "home"',
+            "action.offset: there is no keyframe 'home', and the model has none; give numbers",
+        ),
+        ('"action_rate"]', '"pole.q"]', r"observations\[3\]: 'pole.q' is there twice; remove one"),
         ("duration", "duratoin", "environment.duratoin: unknown key; did you mean 'duration'"),
     ],
 )
@@ -238,6 +245,43 @@ def test_a_reward_that_is_not_finite_names_its_table(tmp_path: Path) -> None:
     environment.worlds.q[0, 0] = 1e160
     with pytest.raises(SimulationError, match=r"reward\[0\]: is inf in world 0 at 0.02 s; look at"):
         environment.step([[0.0]])
+
+
+def test_a_signal_that_is_not_finite_names_the_table_that_reads_it(tmp_path: Path) -> None:
+    block = """
+[[controller]]
+name = "above"
+type = "logarithm_of_tests"
+inputs = ["pole.q"]
+"""
+    end = '[[environment.end]]\nname = "low"\nsignal = "above"\nbelow = -1e9\n'
+    tables = {
+        r"observations\[3\]: is nan in world 1 at 0.02 s; look at the signal 'above'": TABLE.replace(
+            '"action_rate"]', '"above"]'
+        ),
+        r"critic\[0\]: is nan in world 1 at 0.02 s; look at": TABLE + 'critic = ["above"]\n',
+        r"end\[0\]: is nan in world 1 at 0.02 s; look at": TABLE + end,
+    }
+    for problem, table in tables.items():
+        environment = Environment(with_table(tmp_path, table + block), 2)
+        environment.reset()
+        environment.worlds.q[:, 1] = [0.3, -0.3]
+        with pytest.raises(SimulationError, match=rf"scene.toml:\d+:\d+: environment.{problem}"):
+            _ = (environment.step(np.zeros((2, 1))), environment.critic)
+
+
+@controller("logarithm_of_tests")
+class _Logarithm(Controller):
+    """Logarithm of x + 0.1, which is NaN below −0.1."""
+
+    inputs = signal("x", unit="")
+    outputs = signal("y", unit="")
+
+    def output(self, inputs: Any) -> Any:
+        return np.log(inputs.x + 0.1)
+
+    def units(self, _: Any) -> Any:
+        return {"y": ""}
 
 
 def test_a_reward_of_several_numbers_needs_a_kernel(tmp_path: Path) -> None:
@@ -363,6 +407,14 @@ def test_drawn_numbers_are_the_same_in_parts_of_a_batch_and_when_loaded(tmp_path
         ('path = "body.pole.com"\nadd = "uniform(-1, 1)"', "add: has 1 distributions, .* 3 num"),
         ('path = "joint.hinge.friction"\nvalue = "uniform(0, 1)"', "path: .*friction"),
         ('path = "joint.b*.friction"\nvalue = "uniform(0, 1)"', "path: .* matches no number"),
+        (
+            'path = "joint.hinge.friction"\nscale = "uniform(0.5, 2)"',
+            "scale: changes nothing, for 'joint.hinge.friction' is 0; give add or value",
+        ),
+        (
+            'path = "joint.hinge.limits.upper"\nscale = "uniform(0.5, 2)"',
+            "scale: changes nothing, .* is inf; give add or value",
+        ),
         ('path = "body.pole.mass"', "must have one of scale, add and value"),
         (
             'path = "gravity"\nscale = "uniform(0.9, 1.1)"\nat = "start"\nevery = "1 s"',

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from importlib.util import find_spec
@@ -14,6 +15,7 @@ import pytest
 
 import pysim
 from pysim import PysimError, SimulationError
+from pysim.cli.learn import clipped_text
 from pysim.elements.policy import evaluate_network
 from pysim.environments import Environment
 from pysim.environments.trained_policy import with_policy
@@ -155,6 +157,14 @@ def test_a_policy_needs_observations_that_a_scene_has(tmp_path: Path) -> None:
         with_policy(scene, CART_POLE, tmp_path / "policy.npz", {"environment.history": 2})
 
 
+def test_actions_beyond_their_range_are_reported_with_its_place() -> None:
+    text = clipped_text(Environment(CART_POLE, 1), 0.634)
+    problem = (
+        r"environment.action.range: 63% of the actions are beyond \[-1, 1\] and are clipped; widen"
+    )
+    assert re.search(rf"cart_pole.toml:\d+:\d+: {problem}", text)
+
+
 LEARN = """
 from sys import argv
 import numpy as np
@@ -172,6 +182,9 @@ def learner(seed):
 first = learner(1)
 rewards = [progress.reward for progress in first.iterations(40)]
 assert np.mean(rewards[-5:]) > np.mean(rewards[:5]) + 0.02, rewards
+assert 0 < next(first.iterations(1)).clipped < 0.3
+wide = Learner(Environment(scene, 64), Settings(hidden=(16,), deviation=10.0))
+assert next(wide.iterations(1)).clipped > 0.9
 first.save(folder + "/learner.pt")
 first.write_policy(folder + "/policy.npz")
 reward = next(first.iterations(1)).reward
