@@ -19,6 +19,12 @@ from pysim.cli.doctor import (
     print_report,
     print_tree,
 )
+from pysim.cli.environment_check import (
+    checked_environment,
+    environment_report,
+    limit_findings,
+    print_environment,
+)
 from pysim.cli.linear_modes import print_linear
 from pysim.cli.messages import print_columns, print_line
 from pysim.cli.ranges import overlap_findings, print_ranges
@@ -28,6 +34,7 @@ from pysim.errors import ModelError, PysimError, PysimWarning
 from pysim.joints import find_joint
 from pysim.mechanism.compile import start_state
 from pysim.mechanism.signal_compiler import acting_limits
+from pysim.scene import has_environment
 from pysim.scene.doctor import Finding
 from pysim.simulation import load_scene
 from pysim.simulation.linearization import linearize
@@ -41,6 +48,8 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
     from pathlib import Path
 
+    from pysim.environments.environment import Environment
+    from pysim.environments.trial import Trial
     from pysim.loops import Mobility
     from pysim.mechanism.model import Model
     from pysim.scene.spec import ActuatorSpec, BlockSpec, ContactsSpec, JointSpec
@@ -76,7 +85,7 @@ class CheckOptions:
 
 
 def check_scene(path: Path, options: CheckOptions | None = None) -> int:
-    """Read a file, print its content and what looks wrong, without running it, and return the exit status."""
+    """Read a file, print its content and what looks wrong, and return the exit status; only environments are tried."""
     options = options or CheckOptions()
     is_scene = path.suffix.lower() == ".toml"
     if not is_scene and (options.overrides or options.unset):
@@ -95,15 +104,21 @@ def check_scene(path: Path, options: CheckOptions | None = None) -> int:
             print_line(f"{path}: {scene.spec.name if scene else model.name}", style="bold")
             print_model(model)
         mobility, bounds = _judged(scene, shown=not options.json, full=options.full)
+        tried = _tried(path, options) if is_scene else None
     if not (scene or options.json):
         print_connections(model)
         print_omitted(model.spec.omitted)
     found = find_faults(model.spec, warned, meshes=options.meshes)
     found += find_unused(path, scene, options.package_dirs) if scene else []
+    if tried is not None:
+        found += limit_findings(*tried)
     ranges = _ranges(scene, model, found) if options.ranges else None
     if options.json:
-        print_report(path, model, found, scene, mobility, bounds, ranges)
+        environment = None if tried is None else environment_report(*tried)
+        print_report(path, model, found, scene, mobility, bounds, ranges, environment)
     else:
+        if tried is not None:
+            print_environment(*tried)
         if options.tree:
             print_tree(model.spec)
         if ranges is not None:
@@ -113,6 +128,16 @@ def check_scene(path: Path, options: CheckOptions | None = None) -> int:
         print_findings(found[len(warned) :])
     doubtful = any(finding.severity == "warning" for finding in found)
     return DOUBTFUL if options.strict and doubtful else 0
+
+
+def _tried(path: Path, options: CheckOptions) -> tuple[Environment, Trial] | None:
+    """Return the environment of a scene and a trial of it, None without one."""
+    changes = parse_overrides(options.overrides, options.unset)
+    if not has_environment(path, changes):
+        return None
+    return checked_environment(
+        path, changes, allow_code=options.allow_code, package_dirs=options.package_dirs
+    )
 
 
 def _loaded(path: Path, options: CheckOptions) -> tuple[Scene | None, Model]:

@@ -89,8 +89,9 @@ def print_report(
     mobility: Mobility | None = None,
     bounds: StepBounds | None = None,
     ranges: RangesOfMotion | None = None,
+    environment: dict[str, Any] | None = None,
 ) -> None:
-    """Print a model, its findings, its ranges of motion, and the run of a scene as JSON."""
+    """Print a model, its findings, ranges of motion, and the run and environment of a scene as JSON."""
     spec = model.spec
     report: dict[str, Any] = {
         "file": str(path),
@@ -117,6 +118,8 @@ def print_report(
         "omitted": list(spec.omitted),
         "findings": [asdict(finding) for finding in found],
     }
+    if environment is not None:
+        report["environment"] = environment
     if scene is not None:
         settings = scene.settings
         report["simulation"] = {

@@ -30,7 +30,7 @@ from pysim.sweeps.parameters import distribution_of
 from pysim.tracing.random_numbers import episode_key, world_key
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from os import PathLike
 
     from numpy.typing import ArrayLike, DTypeLike, NDArray
@@ -68,6 +68,7 @@ class Environment:
         numbers: (n,) of the worlds, by which their random numbers differ; 0 … n − 1 by default.
         dtype: of observations.
         allow_code: whether plugin files of the scene may run.
+        package_dirs: folders of packages, as in `pysim.load_scene`.
 
     Raises:
         SceneError: the file has no valid `[environment]` table.
@@ -85,10 +86,11 @@ class Environment:
         numbers: Sequence[int] | None = None,
         dtype: DTypeLike = np.float32,
         allow_code: bool = False,
+        package_dirs: Iterable[str | PathLike[str]] = (),
     ) -> None:
         self.path, self.dtype = Path(path), np.dtype(dtype)
         self._tables, self._problems = read_environment(path, overrides)
-        scene = load_scene(path, overrides, allow_code=allow_code)
+        scene = load_scene(path, overrides, allow_code=allow_code, package_dirs=package_dirs)
         self._threads = threads
         self._seed = scene.settings.seed if seed is None else seed
         self.worlds = Worlds(scene, n, threads=threads, seed=self._seed, numbers=numbers)
@@ -110,6 +112,7 @@ class Environment:
         self._action, self._action_rate = np.zeros((n, size)), np.zeros((n, size))
         self._history = np.zeros((n, tables.history, self.frame_size), self.dtype)
         self.terms = np.zeros((n, len(self.reward_names)))  # of the last step, with their weights
+        self.ends = np.zeros((n, len(self.end_names)), bool)  # that hold after the last step
 
     # ------------------------------------------------------------------------------------------------- the tables
 
@@ -130,6 +133,18 @@ class Environment:
     def critic_size(self) -> int:
         """Numbers that a critic sees: the observation, and those of `critic`."""
         return self.observation_size + len(self._critic)
+
+    @property
+    def observed_names(self) -> tuple[str, ...]:
+        """The signals of `observations`."""
+        return tuple(self._tables.observations)
+
+    def observation_columns(self, k: int) -> NDArray[np.intp]:
+        """Return the columns of an observation that the k-th signal of `observations` fills, with its history."""
+        first = sum(self._sizes[:k])
+        own = np.arange(first, first + self._sizes[k])
+        frames = np.arange(self._tables.history)[:, None] * self.frame_size
+        return np.asarray((frames + own).ravel())
 
     def where(self, *keys: str | int) -> str:
         """Return the place of a key of `[environment]` in its file."""
@@ -207,6 +222,7 @@ class Environment:
                 if name not in tables.observations:
                     remedy = did_you_mean(name, tables.observations)
                     raise self._error((table, name), f"is no observation{remedy}")
+        self._sizes = [len(own) for own in columns]
         self._columns_of_frame = np.concatenate(columns)
         self._factors, self._deviation = np.concatenate(scales), np.concatenate(noise)
         self._noisy = np.flatnonzero(self._deviation)
@@ -408,7 +424,7 @@ class Environment:
         self.steps += 1
         everything = self._everything()
         lost = np.asarray(worlds.lost)
-        ends = self._hold(everything, lost)
+        ends = self.ends = self._hold(everything, lost)
         reward = self._reward(everything, ends, lost)
         terminated = ends.any(axis=1) | lost
         truncated = (self.steps >= self.length) & ~terminated

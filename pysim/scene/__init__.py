@@ -101,6 +101,15 @@ def read_environment(
     return read_toml_environment(Path(path), {} if overrides is None else overrides)
 
 
+def has_environment(
+    path: str | PathLike[str], overrides: Mapping[str, object] | None = None
+) -> bool:
+    """Return whether a scene file with overrides has an `[environment]` table."""
+    from pysim.scene.toml.single_tables import has_toml_environment
+
+    return has_toml_environment(Path(path), {} if overrides is None else overrides)
+
+
 def read_model(
     path: str | PathLike[str],
     *,

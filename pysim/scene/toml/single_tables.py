@@ -52,6 +52,14 @@ def read_toml_environment(
     return scene.environment, problems
 
 
+def has_toml_environment(path: Path, overrides: Mapping[str, object]) -> bool:
+    """Return whether a scene file with overrides has an `[environment]` table."""
+    source = read_with_includes(path)
+    own = {key: value for key, value in overrides.items() if key.split(".")[0] == ENVIRONMENT}
+    apply_overrides(source.values, own)
+    return ENVIRONMENT in source.values
+
+
 def _read_table(path: Path, overrides: Mapping[str, object], name: str) -> tuple[Scene, Problems]:
     """Return a scene that has the values of one table, with its units and expressions."""
     source = read_with_includes(path)

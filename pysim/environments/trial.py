@@ -1,0 +1,56 @@
+"""Trial of an environment with random actions: ranges of observations and rewards, ends, and speed."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from pysim.environments.environment import Environment
+
+    Array = NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Trial:
+    """What a trial has met."""
+
+    steps: int  # control steps of all worlds
+    seconds: float  # that they took
+    lowest: Array  # (observation numbers,), with noise and scales
+    highest: Array
+    terms: Array  # (control steps, worlds, rewards), with their weights
+    ends: Array  # (ends,), episodes that each has terminated
+    truncated: int  # episodes
+    lost: int  # worlds
+
+
+def try_environment(environment: Environment, steps: int, seed: int = 0) -> Trial:
+    """Take control steps with actions that are uniform in their range, beginning anew where episodes end."""
+    rng = np.random.default_rng(seed)
+    shape = len(environment), environment.action_size
+    observations = environment.reset(seed=seed)
+    lowest, highest = observations.min(axis=0), observations.max(axis=0)
+    terms, ends = [], np.zeros(len(environment.end_names), int)
+    truncated = lost = 0
+    start = time.perf_counter()
+    for _ in range(steps):
+        found = environment.step(rng.uniform(*environment.action_range, shape))
+        terms.append(environment.terms.copy())
+        lowest = np.minimum(lowest, found.observations.min(axis=0))
+        highest = np.maximum(highest, found.observations.max(axis=0))
+        ends += environment.ends.sum(axis=0)
+        truncated += int(found.truncated.sum())
+        lost += int(np.sum(environment.worlds.lost))
+        done = found.terminated | found.truncated
+        if done.any():
+            environment.reset(where=done)
+    seconds = time.perf_counter() - start
+    return Trial(
+        steps * len(environment), seconds, lowest, highest, np.array(terms), ends, truncated, lost
+    )
