@@ -918,6 +918,14 @@ def signal_forces(
     model: Model, times: ArrayLike, q: ArrayLike, v: ArrayLike, signals: Array, *, threads: int = 1
 ) -> tuple[Array, Array]: ...
 
+class Field:
+    def __init__(
+        self,
+        program: Program | None = None,
+        heights: ArrayLike | None = None,
+        spacing: tuple[float, float] = (0.0, 0.0),
+    ) -> None: ...
+
 class Contacts:
     def __init__(
         self,
@@ -932,6 +940,8 @@ class Contacts:
         surfaces: ArrayLike,
         laws: ArrayLike,
         slip_speed: float = 0.01,
+        fields: Sequence[Field] = (),
+        field_of_pair: Sequence[int] = (),
     ) -> None: ...
     def gaps(self, pair: int) -> int: ...
     @property

@@ -75,7 +75,86 @@ void pack(const double* X, double pose[12]) {
   }
 }
 
+FieldDescription make_field(std::optional<tree::ProgramDescription> program,
+                            const std::optional<Numbers>& heights,
+                            std::pair<double, double> spacing) {
+  if (program.has_value() == heights.has_value()) {
+    throw std::invalid_argument("a field has either a program or heights");
+  }
+  FieldDescription field;
+  if (program) {
+    if (program->outputs.size() != 4) {
+      throw std::invalid_argument("program must have 4 outputs, got " +
+                                  std::to_string(program->outputs.size()));
+    }
+    if (program->registers > collision::most_field_registers) {
+      throw std::invalid_argument("program must have " + std::to_string(collision::most_field_registers) +
+                                  " registers or fewer, got " + std::to_string(program->registers));
+    }
+    field.program = std::move(program);
+    return field;
+  }
+  if (heights->ndim() != 2 || heights->shape(0) < 2 || heights->shape(1) < 2) {
+    throw std::invalid_argument("heights must have shape (rows, columns), 2 or more of each, got " +
+                                describe(*heights));
+  }
+  if (!(spacing.first > 0) || !(spacing.second > 0)) {
+    throw std::invalid_argument("spacing must be positive [m]");
+  }
+  field.heights.assign(heights->data(), heights->data() + heights->size());
+  field.rows = static_cast<int>(heights->shape(0));
+  field.columns = static_cast<int>(heights->shape(1));
+  field.spacing[0] = spacing.first;
+  field.spacing[1] = spacing.second;
+  return field;
+}
+
 }  // namespace
+
+template <class Real>
+FieldNumbers<Real>::FieldNumbers(const FieldDescription& from) {
+  const auto numbers = [](const std::vector<double>& x) {
+    std::vector<Real> found(x.size());
+    std::transform(x.begin(), x.end(), found.begin(), [](double y) { return static_cast<Real>(y); });
+    return found;
+  };
+  if (from.program) {
+    const tree::ProgramDescription& p = *from.program;
+    constants = numbers(p.constants);
+    tables = numbers(p.tables);
+    field.program = {p.code.data(),
+                     p.pose_end,
+                     static_cast<int>(p.code.size()),
+                     p.registers,
+                     static_cast<int>(constants.size()),
+                     static_cast<int>(tables.size()),
+                     constants.data(),
+                     tables.data(),
+                     p.outputs.data()};
+    return;
+  }
+  heights = numbers(from.heights);
+  const auto size = [&](int i) { return from.spacing[i]; };
+  double highest = from.heights.front(), steepest = 0;
+  for (int j = 0; j < from.rows; ++j) {
+    for (int i = 0; i < from.columns; ++i) {
+      const double* const h = from.heights.data() + std::ptrdiff_t{j} * from.columns + i;
+      highest = std::max(highest, *h);
+      const double x = i + 1 < from.columns ? (h[1] - h[0]) / size(0) : 0;
+      const double y = j + 1 < from.rows ? (h[from.columns] - h[0]) / size(1) : 0;
+      steepest = std::max({steepest, std::abs(x), std::abs(y)});
+    }
+  }
+  field.grid = {from.columns,
+                from.rows,
+                {static_cast<Real>(size(0)), static_cast<Real>(size(1))},
+                static_cast<Real>(highest),
+                static_cast<Real>(std::sqrt(1 + 2 * steepest * steepest)),
+                heights.data()};
+}
+
+template struct FieldNumbers<double>;
+template struct FieldNumbers<float>;
 
 ModelContacts::ModelContacts(const Model& model,
                              const std::vector<int>& bodies,
@@ -87,8 +166,10 @@ ModelContacts::ModelContacts(const Model& model,
                              const Numbers& planes,
                              const Numbers& surfaces,
                              const Numbers& laws,
-                             double slip_speed)
-    : model_(&model), slip_speed_(slip_speed) {
+                             double slip_speed,
+                             std::vector<FieldDescription> fields,
+                             const std::vector<int>& field_of_pair)
+    : model_(&model), slip_speed_(slip_speed), fields_(std::move(fields)), field_of_pair_(field_of_pair) {
   if (!(slip_speed > 0)) {
     throw std::invalid_argument("slip_speed must be positive [m/s], got " + std::to_string(slip_speed));
   }
@@ -98,8 +179,18 @@ ModelContacts::ModelContacts(const Model& model,
   const double* plane = rows_of(planes, "planes", n, {4});
   const double* surface = rows_of(surfaces, "surfaces", n, {3});
   const double* law = rows_of(laws, "laws", n, {9});
+  if (!field_of_pair_.empty() && field_of_pair_.size() != n) {
+    throw std::invalid_argument("field_of_pair must have " + std::to_string(n) + " entries, or none");
+  }
+  for (const FieldDescription& field : fields_) field_numbers_.emplace_back(field);
   for (std::size_t k = 0; k < n; ++k) {
     Pair pair = {};
+    const int field = field_of(k);
+    if (field < -1 || field >= static_cast<int>(fields_.size())) {
+      throw std::invalid_argument("field_of_pair must be from -1 to " + std::to_string(fields_.size() - 1) +
+                                  ", got " + std::to_string(field));
+    }
+    if (field >= 0) pair.field = &field_numbers_[static_cast<std::size_t>(field)].field;
     read_pair(pairs[k].first, pairs[k].second, bodies, pair);
     std::copy_n(plane + 4 * k, 3, pair.normal);
     pair.offset = plane[4 * k + 3];
@@ -112,8 +203,9 @@ ModelContacts::ModelContacts(const Model& model,
     const double size_a = pair.shape_a.radius, size_b = pair.shape_b.radius;
     pair.law.lever = pair.plane || size_b < size_a ? size_b : size_a;
     pair.first = points_;
-    pair.points = pair.plane ? collision::plane_points[static_cast<int>(pair.shape_b.shape.kind)]
-                             : collision::manifold_points(pair.kind);
+    pair.points = pair.plane              ? collision::plane_points[static_cast<int>(pair.shape_b.shape.kind)]
+                  : pair.field != nullptr ? collision::field_points(pair.shape_b.shape)
+                                          : collision::manifold_points(pair.kind);
     points_ += pair.points;
     pair.turning = pair.law.resists_turning() ? turning_points_ : -1;
     if (pair.turning >= 0) turning_points_ += pair.points;
@@ -173,6 +265,7 @@ void ModelContacts::read_pair(int first, int second, const std::vector<int>& bod
   pair.shape_b = shapes_[at(second)];
   if (pair.plane) return;
   pair.shape_a = shapes_[at(first)];
+  if (pair.field != nullptr) return;
   const auto name = [](const Shape& own) {
     return std::string(collision::shape_names[static_cast<int>(own.shape.kind)]);
   };
@@ -624,6 +717,16 @@ void bind_contacts(py::module_& m) {
         "pose as rotation column-major and position. Returns rows (n, 10): distance [m], unit normal from a "
         "to b, and "
         "the nearest points on a and b.");
+  py::class_<FieldDescription>(
+      m,
+      "Field",
+      "Signed-distance field: `program` computes d [m] and ∇d from a point (3), or "
+      "`heights` (rows along y, columns along x) [m] are those at the nodes of a grid with "
+      "a `spacing` along x and y [m], centred at the origin.")
+      .def(py::init(&make_field),
+           "program"_a = py::none(),
+           "heights"_a = py::none(),
+           "spacing"_a = std::pair(0.0, 0.0));
   py::class_<ModelContacts>(
       m,
       "Contacts",
@@ -636,7 +739,9 @@ void bind_contacts(py::module_& m) {
       "tangential stiffness [N/m], relaxation time [s], and lengths of rolling and spinning friction [m]. "
       "slip_speed [m/s] regularises the friction of "
       "schemes "
-      "that integrate contacts as smooth forces.")
+      "that integrate contacts as smooth forces. `field_of_pair` are indices among `fields`, −1 for none: "
+      "the "
+      "first shape of such a pair is a sphere about the origin of the field's frame that holds the solid.")
       .def(py::init<const Model&,
                     const std::vector<int>&,
                     const std::vector<std::string>&,
@@ -647,7 +752,9 @@ void bind_contacts(py::module_& m) {
                     const Numbers&,
                     const Numbers&,
                     const Numbers&,
-                    double>(),
+                    double,
+                    std::vector<FieldDescription>,
+                    const std::vector<int>&>(),
            py::keep_alive<1, 2>(),
            "model"_a,
            "bodies"_a,
@@ -659,7 +766,9 @@ void bind_contacts(py::module_& m) {
            "planes"_a,
            "surfaces"_a,
            "laws"_a,
-           "slip_speed"_a = 0.01)
+           "slip_speed"_a = 0.01,
+           "fields"_a = std::vector<FieldDescription>(),
+           "field_of_pair"_a = std::vector<int>())
       .def_property_readonly("points", &ModelContacts::points, "Contact points of all pairs.")
       .def_property_readonly(
           "pair_of_point",

@@ -3,6 +3,8 @@
 
 #include <pybind11/stl.h>
 
+#include <deque>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,11 +14,29 @@
 
 namespace pysim::bindings {
 
+/// A signed-distance field: a program of p (3) with the outputs d and ∇d, or heights at the nodes of a grid.
+struct FieldDescription {
+  std::optional<tree::ProgramDescription> program;
+  std::vector<double> heights;  ///< [rows · columns] [m]
+  int rows = 0, columns = 0;
+  double spacing[2] = {0, 0};  ///< [m] along x and y
+};
+
+/// A field with its numbers in one precision; code is that of the description, which must outlive it.
+template <class Real>
+struct FieldNumbers {
+  std::vector<Real> constants, tables, heights;
+  collision::Field<Real> field = {};
+
+  explicit FieldNumbers(const FieldDescription& from);
+};
+
 class ModelContacts {
  public:
   using Pair = stepping::ContactPair<double>;
 
-  /// Pairs of shapes by their indices; the first is −1 for a plane.
+  /// Pairs of shapes by their indices; the first is −1 for a plane, and a ball that holds the solid for a
+  /// field.
   ModelContacts(const Model& model,
                 const std::vector<int>& bodies,
                 const std::vector<std::string>& kinds,
@@ -27,13 +47,18 @@ class ModelContacts {
                 const Numbers& planes,
                 const Numbers& surfaces,
                 const Numbers& laws,
-                double slip_speed);
+                double slip_speed,
+                std::vector<FieldDescription> fields,
+                const std::vector<int>& field_of_pair);
 
   const Model& model() const { return *model_; }
   int points() const { return points_; }
   stepping::Contacts<double> view() const;
   stepping::ContactMemory memory() const { return stepping::memory_of(view(), model_->view<double>().nv); }
   const std::vector<Pair>& pairs() const { return pairs_; }
+  const std::vector<FieldDescription>& fields() const { return fields_; }
+  /// Field of a pair, −1 for none.
+  int field_of(std::size_t pair) const { return field_of_pair_.empty() ? -1 : field_of_pair_[pair]; }
   /// Continuous gaps of a pair, see stepping::continuous_gap.
   int gaps(int pair) const {
     const Pair& own = pairs_[static_cast<std::size_t>(pair)];
@@ -66,6 +91,9 @@ class ModelContacts {
   int points_ = 0, turning_points_ = 0, moving_pairs_ = 0;
   std::vector<Shape> shapes_;
   std::vector<Pair> pairs_;
+  std::vector<FieldDescription> fields_;
+  std::vector<int> field_of_pair_;
+  std::deque<FieldNumbers<double>> field_numbers_;
   std::vector<std::vector<double>> vertices_;
   std::vector<constraints::CoordinateLaw<double>> coordinates_;
   std::vector<tree::Passive<double>> smooth_;

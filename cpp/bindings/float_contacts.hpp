@@ -15,8 +15,11 @@ class FloatContacts {
     if (contacts == nullptr) return;
     const auto from = contacts->view();
     const int speeds = contacts->memory().speeds;
+    for (const FieldDescription& field : contacts->fields()) fields_.emplace_back(field);
     for (int k = 0; k < from.pairs; ++k) {
       pairs_.push_back(pair(from.pair[k]));
+      const int field = contacts->field_of(place(k));
+      if (field >= 0) pairs_.back().field = &fields_[place(field)].field;
       bounds_.push_back(bounds(from.bounds[k]));
     }
     for (int k = 0; k < from.pairs; ++k) {
@@ -122,6 +125,7 @@ class FloatContacts {
   }
 
   std::vector<stepping::ContactPair<float>> pairs_;
+  std::deque<FieldNumbers<float>> fields_;  // pairs refer to them
   std::vector<stepping::PairBounds<float>> bounds_;
   std::vector<std::vector<float>> vertices_;
   std::vector<constraints::CoordinateLaw<float>> coordinates_;

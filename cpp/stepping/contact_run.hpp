@@ -2,6 +2,7 @@
 #pragma once
 
 #include "collision/distance.hpp"
+#include "collision/field.hpp"
 #include "constraints/coordinate_law.hpp"
 #include "simd/parameter.hpp"
 
@@ -25,6 +26,8 @@ struct ContactPair {
   bool plane;                    ///< the surface of a is a plane
   bool swapped;                  ///< `kind` names the shape of b first
   collision::DistancePair kind;  ///< of two shapes
+  const collision::Field<simd::Fixed<Real>>*
+      field;  ///< in the frame of shape a, a ball that holds it; or null
   PairShape<simd::Fixed<Real>> shape_a, shape_b;
   simd::Fixed<Real> normal[3];   ///< of the plane, in the world, away from the solid side
   simd::Fixed<Real> offset;      ///< normal · x on the plane [m]

@@ -26,6 +26,7 @@ Contacts<To> copy_contacts(const Contacts<double>& from,
     to.plane = own.plane;
     to.swapped = own.swapped;
     to.kind = own.kind;
+    to.field = own.field;
     to.shape_a = own.shape_a;
     to.shape_b = own.shape_b;
     for (int i = 0; i < 3; ++i) to.normal[i] = own.normal[i];

@@ -10,6 +10,7 @@
 // order of the step.
 #pragma once
 
+#include "collision/field.hpp"
 #include "collision/manifold.hpp"
 #include "collision/plane_contact.hpp"
 #include "constraints/projection.hpp"
@@ -537,8 +538,11 @@ class ConvexStep {
       const S reach = least + approach(k);
       close &= gap < reach;
       const auto& pair = contacts_.pair[k];
-      if (any(close))
-        gap = pair.plane ? place_on_plane(k, close, reach, state) : place_manifold(k, close, reach, state);
+      if (any(close)) {
+        gap = pair.plane              ? place_on_plane(k, close, reach, state)
+              : pair.field != nullptr ? place_in_field(k, close, gap, reach, state)
+                                      : place_manifold(k, close, reach, state);
+      }
       if (any(close)) return schedule.set_gap(k, gap);
     }
     schedule.set_gap(k, gap);
@@ -558,12 +562,18 @@ class ConvexStep {
     return in_world(contacts_.ball[ball].body, spatial::all3<S>(contacts_.ball[ball].centre));
   }
 
-  /// Distance between the balls about two shapes, or of one from a plane.
+  /// Distance between the balls about two shapes, or of one from a plane or a field.
   S gap_of_balls(int k, bool has_centres) const {
     const auto& bounds = contacts_.bounds[k];
     const Vec3<S> p = centre(bounds.ball_b, has_centres);
+    const auto& pair = contacts_.pair[k];
+    if (pair.field != nullptr) {
+      const Pose<S> X_WF = in_world(pair.a, pair.shape_a);
+      const Vec3<S> r = transpose_times(X_WF.R, p - X_WF.p);
+      const S from_ball = sqrt(dot(r, r)) - all<S>(pair.shape_a.radius);
+      return max(from_ball, collision::field_value(*pair.field, r).bound) - all<S>(pair.shape_b.radius);
+    }
     if (bounds.ball_a < 0) {
-      const auto& pair = contacts_.pair[k];
       return dot(spatial::all3<S>(pair.normal), p) - all<S>(pair.offset) - all<S>(bounds.radii);
     }
     const Vec3<S> r = p - centre(bounds.ball_a, has_centres);
@@ -642,6 +652,49 @@ class ConvexStep {
     }
     problem_.include(k, used);
     return least;
+  }
+
+  /// The same of a shape in a field, given a bound of their gap; returns a bound.
+  S place_in_field(int k, Mask<S>& close, S gap, S reach, const ContactState<S>& state) {
+    const auto& pair = contacts_.pair[k];
+    const Pose<S>& X = factor_.X_WB[pair.b];
+    const Pose<S> X_WF = in_world(pair.a, pair.shape_a), X_WS = in_world(pair.b, pair.shape_b);
+    const Pose<S> X_FS = {transpose_times(X_WF.R, X_WS.R), transpose_times(X_WF.R, X_WS.p - X_WF.p)};
+    problem_.R_AB[k] = pair.a < 0 ? X.R : transpose_times(factor_.X_WB[pair.a].R, X.R);
+    S least = all<S>(__builtin_inf()), bound = least;
+    int used = 0;
+    const auto place = [&](int i, const collision::FieldPoint<S>& F) {
+      least = min(least, select(F.exists, F.gap, all<S>(__builtin_inf())));
+      bound = min(bound, F.bound);
+      const auto near = close & F.exists & (F.gap < reach);
+      if (none(near)) return;
+      const int m = used++;
+      problem_.slot[pair.first + m] = pair.first + i;
+      PointIterate<S>& P = problem_.point[pair.first + m];
+      const S* const kept = state.kept(pair.first + i);
+      const Vec3<S> p = X_WF * F.p;
+      P.at.n = transpose_times(X.R, X_WF.R * F.n);
+      P.at.p = transpose_times(X.R, p - X.p);
+      if (pair.a >= 0) P.p_A = transpose_times(factor_.X_WB[pair.a].R, p - factor_.X_WB[pair.a].p);
+      P.at.x = select(near, -F.gap, all<S>(Real(-1e30)));
+      P.feature = all<S>(1);
+      P.at.s = turned_with_normal(P.at.n, transpose_times(X.R, load3(kept)));
+      place_velocities(k, P, kept[ContactMemory::slid] > all<S>(0));
+      if (pair.turning >= 0) {
+        place_turning(k, m, load3(state.memory + places_.turning(pair.turning + i)));
+      }
+    };
+    collision::visit_field_points(*pair.field, pair.shape_b.shape, X_FS, place);
+    close &= least < reach;
+    if (any(close)) problem_.include(k, used);
+    return collision::has_fixed_points(pair.shape_b.shape.kind) ? bound : gap;
+  }
+
+  /// A deflection on the plane across n, as long as it was.
+  static Vec3<S> turned_with_normal(const Vec3<S>& n, const Vec3<S>& s) {
+    const Vec3<S> flat = fnma(dot(n, s), n, s);
+    const S square = dot(flat, flat), tiny = all<S>(sizeof(Real) == 8 ? Real(1e-300) : Real(1e-35));
+    return sqrt(dot(s, s) / max(square, tiny)) * flat;
   }
 
   /// The same of two shapes.
@@ -728,10 +781,7 @@ class ConvexStep {
       const auto takes = (P.at.x > o) & (all_share | !known[i]);
       const S taken = select(takes, share, o);
       P.at.s += taken * lost;
-      const Vec3<S> s = transpose_times(X_WB.R, P.at.s);
-      const Vec3<S> flat = fnma(dot(P.at.n, s), P.at.n, s);
-      const S square = dot(flat, flat), tiny = all<S>(sizeof(Real) == 8 ? Real(1e-300) : Real(1e-35));
-      P.at.s = sqrt(dot(s, s) / max(square, tiny)) * flat;  // turned with the normal
+      P.at.s = turned_with_normal(P.at.n, transpose_times(X_WB.R, P.at.s));
       place_velocities(k, P, slid[i] | (takes & !known[i] & some_slid));
       if (pair.turning >= 0) place_turning(k, i, fma(taken, lost_turning, turned[i]));
     }

@@ -14,6 +14,7 @@
 // A, which leaves out terms of the order of x over the radius of curvature; Newton's method corrects that.
 #pragma once
 
+#include "collision/field.hpp"
 #include "collision/manifold.hpp"
 #include "collision/plane_contact.hpp"
 #include "elements/contact_forces.hpp"
@@ -80,6 +81,19 @@ bool visit_pair_points(
   const auto close =
       sqrt(dot(r, r)) < all<S>(pair.shape_a.radius) + all<S>(pair.shape_b.radius) + all<S>(reach);
   if (none(close)) return false;
+  if (pair.field != nullptr) {
+    const auto near = [&](int i, const collision::FieldPoint<S>& F) {
+      const auto exists = close & F.exists;
+      if (none(exists)) return;
+      visit(i,
+            exists,
+            F.gap,
+            transpose_times(X_AB.R, X_A * F.p - X_AB.p),
+            transpose_times(X_AB.R, X_A.R * F.n));
+    };
+    collision::visit_field_points(*pair.field, pair.shape_b.shape, inverse(X_A) * X_AS, near);
+    return true;
+  }
   const collision::PlacedShape<S> A = {spatial::all3<S>(pair.shape_a.shape.size), X_A};
   const collision::PlacedShape<S> B = {spatial::all3<S>(pair.shape_b.shape.size), X_AS};
   collision::Manifold<S> M;
@@ -94,11 +108,18 @@ bool visit_pair_points(
 }
 
 /// Gap of a point of pair k that is continuous in X_AB: of a point of a shape over a plane, of a mesh's
-/// lowest vertex, else of the two shapes.
+/// lowest vertex, of the nearest point in a field, else of the two shapes.
 template <class S>
 S continuous_gap(const Contacts<double>& contacts, int k, int point, const Pose<S>& X_AB) {
   const auto& pair = contacts.pair[k];
   const Pose<S> X_AS = X_AB * placement<S>(pair.shape_b);
+  if (pair.field != nullptr) {
+    const Pose<S> X_FS = inverse(placement<S>(pair.shape_a)) * X_AS;
+    S least = all<S>(__builtin_inf());
+    const auto nearest = [&](int, const collision::FieldPoint<S>& F) { least = min(least, F.gap); };
+    collision::visit_field_points(*pair.field, pair.shape_b.shape, X_FS, nearest);
+    return least;
+  }
   if (!pair.plane) {
     const collision::PlacedShape<S> A = {spatial::all3<S>(pair.shape_a.shape.size),
                                          placement<S>(pair.shape_a)};

@@ -108,7 +108,7 @@ def print_creep(scene: Scene, contacts: CompiledContacts) -> None:
     )
     slopes: dict[str, float] = {}
     for shape in contacts.shapes:
-        if shape.ground is None or not shape.law.dynamic_friction:
+        if shape.ground is None or shape.ground.field is not None or not shape.law.dynamic_friction:
             continue
         normal = np.array(shape.ground.normal)
         press = -float(gravity @ normal)

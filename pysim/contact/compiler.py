@@ -17,9 +17,9 @@ from pysim.contact.pairs import (
     placed_shapes,
     touching_kinds,
 )
-from pysim.contact.shape_dimensions import engine_dimensions
+from pysim.contact.shape_dimensions import engine_dimensions, engine_kind
 from pysim.errors import ModelError
-from pysim.scene.spec import may_touch
+from pysim.scene.spec import CollisionSpec, may_touch
 from pysim.scene.tree import WORLD
 
 if TYPE_CHECKING:
@@ -40,8 +40,8 @@ class ShapePair:
 
     pair: int  # among the pairs of links
     own: PlacedShape
-    other: PlacedShape | None  # None for a ground
-    ground: GroundSpec | None  # None for a shape
+    other: PlacedShape | None  # None for a plane
+    ground: GroundSpec | None  # None for a shape of a body
     law: PairLaw
     surface_velocity: tuple[
         float, float, float
@@ -136,10 +136,11 @@ def engine_contacts(
     used = [shape for pair in shapes for shape in (pair.other, pair.own) if shape is not None]
     placed = list({id(shape): shape for shape in used}.values())
     index = {id(shape): k for k, shape in enumerate(placed)}
+    fields = FieldsOfPairs(shapes)
     return _engine.Contacts(
         model,
         [s.body for s in placed],
-        [s.shape.kind for s in placed],
+        [engine_kind(s.shape) for s in placed],
         np.array([engine_dimensions(s.shape) for s in placed]).reshape(-1, 3),
         np.array([s.pose for s in placed]).reshape(-1, 4, 4),
         [s.vertices for s in placed],
@@ -148,7 +149,31 @@ def engine_contacts(
         np.array([s.surface_velocity for s in shapes]).reshape(-1, 3),
         np.array([s.law.numbers for s in shapes]).reshape(-1, 9),
         slip_speed,
+        fields.engine,
+        fields.index,
     )
+
+
+class FieldsOfPairs:
+    """Fields of pairs of shapes, as the engine takes them: each once, and the index of every pair's.
+
+    Args:
+        shapes: the pairs.
+    """
+
+    def __init__(self, shapes: Sequence[ShapePair]) -> None:
+        self.index: list[int] = []
+        known: dict[int, int] = {}
+        self.engine: list[_engine.Field] = []
+        for pair in shapes:
+            field = None if pair.other is None else pair.other.shape.field
+            if field is None:
+                self.index.append(-1)
+                continue
+            if id(field) not in known:
+                known[id(field)] = len(self.engine)
+                self.engine.append(field.engine())
+            self.index.append(known[id(field)])
 
 
 def _is_fixed(model: Model, link: str) -> bool:
@@ -181,18 +206,19 @@ def _shape_pairs(
     masses = mechanism_masses(model)
     gravity = float(np.linalg.norm(model.gravity)) or STANDARD_GRAVITY
     known = touching_kinds()
+    fields = [_placed_field(ground) for ground in spec.grounds]
     for k, pair in enumerate(links):
         change = changes.get(frozenset((pair.first, pair.second)))
         surface = None if change is None else change.surface
         if WORLD in {pair.first, pair.second}:
             velocity = (0.0, 0.0, 0.0) if change is None else change.surface_velocity
             for own in shapes[pair.second if pair.first == WORLD else pair.first]:
-                for ground in spec.grounds:
+                for ground, field in zip(spec.grounds, fields, strict=True):
                     if not may_touch(ground.filter, own.collision.filter):
                         continue
                     materials = _materials(spec, ground.material, own)
-                    law = pair_law(*materials, surface, _load(masses, gravity, own, None))
-                    yield ShapePair(k, own, None, ground, law, velocity)
+                    law = pair_law(*materials, surface, _load(masses, gravity, own, field))
+                    yield ShapePair(k, own, field, ground, law, velocity)
             continue
         velocity = (0.0, 0.0, 0.0)
         if change is not None and any(change.surface_velocity):
@@ -212,6 +238,14 @@ def _shape_pairs(
                 materials = _materials(spec, other.collision.material, own)
                 law = pair_law(*materials, surface, _load(masses, gravity, own, other))
                 yield ShapePair(k, own, other, None, law, velocity)
+
+
+def _placed_field(ground: GroundSpec) -> PlacedShape | None:
+    """Return the field of a ground as a shape that is fixed to the world, None of a plane."""
+    if ground.field is None:
+        return None
+    collision = CollisionSpec(ground.field.shape, ground.field.pose, ground.material)
+    return PlacedShape(WORLD, -1, collision, ground.field.pose, np.zeros((0, 3)))
 
 
 def _materials(
@@ -348,6 +382,8 @@ def _laws(
 def _smallest_dimension(shape: PlacedShape) -> float:
     """Return the smallest edge or diameter of a shape [m], of a mesh along its axes."""
     kind, size = shape.shape.kind, shape.shape.size
+    if shape.shape.field is not None:
+        return float((shape.shape.field.high - shape.shape.field.low).min())
     if kind == "mesh":
         return float(np.ptp(shape.vertices, axis=0).min())
     if kind == "box":

@@ -25,7 +25,15 @@ if TYPE_CHECKING:
     from pysim.scene.spec import SurfaceSpec
 
 STANDARD_GRAVITY = 9.81  # [m/s²] for sinks where there is no gravity
-CARRYING_POINTS = {"sphere": 1, "capsule": 2, "box": 4, "cylinder": 3, "ellipsoid": 1, "mesh": 4}
+CARRYING_POINTS = {
+    "sphere": 1,
+    "capsule": 2,
+    "box": 4,
+    "cylinder": 3,
+    "ellipsoid": 1,
+    "mesh": 4,
+    "field": 4,
+}
 CURVED = ("sphere", "capsule")
 DEFAULT_SINK = 1e-4  # [m] of a surface without stiffness, and no more than the
 DEFAULT_SHARE = 5e-3  # of the smallest dimension of the shapes

@@ -17,6 +17,8 @@ from pysim.mechanism.model import Body, Connections, Model
 from pysim.scene.mimic import leading
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from numpy.typing import NDArray
 
     from pysim._engine import MotionDescription
@@ -116,11 +118,17 @@ class Builder:
             spec=self.spec,
             joints=tuple(self.joints),
             bodies=tuple(Body(c.name, c.theta, tuple(c.geometries)) for c in self.carriers),
-            world_geometries=tuple(self.world.geometries),
+            world_geometries=(*self.world.geometries, *self._fields()),
             frames=self.frames,
             connections=self._connections(),
             callbacks=self.callbacks,
         )
+
+    def _fields(self) -> Iterator[Geometry]:
+        """Yield the surfaces of the grounds that are no planes."""
+        for ground in () if self.spec.contacts is None else self.spec.contacts.grounds:
+            if ground.field is not None:
+                yield ground.field.drawn
 
     def _connections(self) -> Connections:
         """Return loops, couplings and springs; callback joints are rejected with loops and couplings."""

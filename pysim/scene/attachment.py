@@ -272,6 +272,8 @@ def _named_contacts(contacts: ContactsSpec, prefix: str) -> ContactsSpec:
 
 def _moved(ground: GroundSpec, X: Array) -> GroundSpec:
     """Return a ground in the frame in which its old frame has the pose X (4, 4)."""
+    if ground.field is not None:
+        return replace(ground, field=replace(ground.field, pose=X @ ground.field.pose))
     x, y, z = map(float, X[:3, :3] @ ground.normal)
     return replace(
         ground, normal=(x, y, z), offset=ground.offset + float(np.dot((x, y, z), X[:3, 3]))

@@ -184,6 +184,10 @@ def plugin_files_of(spec: ModelSpec | SceneSpec) -> list[Path]:
         used += [("event type", event.type) for event in spec.events if event.type]
         used.append(("integrator", spec.settings.integrator))
     plugins = [kind_called(noun).registered.get(name) for noun, name in used]
+    shapes = [own.shape for body in model.bodies for own in body.collisions]
+    if model.contacts is not None:
+        shapes += [g.field.shape for g in model.contacts.grounds if g.field is not None]
+    plugins += [type(shape.field.plugin) for shape in shapes if shape.field is not None]
     if isinstance(spec, SceneSpec):
         plugins += [KINDS[block.kind].registered.get(block.type) for block in spec.blocks]
     files = [source_file(p) for p in plugins if p is not None and _was_run(p)]

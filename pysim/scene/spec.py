@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
+from pysim.shapes import Geometry, Shape
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
     from numpy.typing import NDArray
-
-    from pysim.shapes import Geometry, Shape
 
     Array = NDArray[np.float64]
 
@@ -338,14 +338,29 @@ class SurfaceSpec:
 
 
 @dataclass(frozen=True)
+class FieldSpec:
+    """Signed distance that is fixed to the world: its shape, the pose (4, 4) of its frame, and its colour."""
+
+    shape: Shape
+    pose: Array
+    color: tuple[float, float, float, float] | None = None
+
+    @property
+    def drawn(self) -> Geometry:
+        """The surface in a picture."""
+        return Geometry(Shape("mesh", (), self.shape.mesh), self.pose, self.color)
+
+
+@dataclass(frozen=True)
 class GroundSpec:
-    """Plane normal · x = offset that is fixed to the world; the solid lies below it."""
+    """Surface that is fixed to the world: the plane normal · x = offset, with the solid below it, or a field."""
 
     normal: tuple[float, float, float]  # unit
     offset: float  # [m]
     material: str = "default"
     where: str = ""
     filter: CollisionFilter | None = None
+    field: FieldSpec | None = None  # in place of the plane
 
 
 @dataclass(frozen=True)

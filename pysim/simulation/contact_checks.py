@@ -11,6 +11,7 @@ from pysim.algorithms import forward_kinematics
 from pysim.contact import distances
 from pysim.contact.compiler import root_bodies
 from pysim.contact.distances import normal_axes
+from pysim.contact.field_samples import distance_in_field
 from pysim.contact.hulls import is_left_out
 from pysim.errors import PysimWarning
 from pysim.scene.tree import WORLD
@@ -146,6 +147,8 @@ def _smaller_half_size(pair: ShapePair) -> float:
 
 def _half_size(shape: PlacedShape) -> float:
     """Return half of the smallest extent of a shape [m]."""
+    if shape.shape.field is not None:
+        return float((shape.shape.field.high - shape.shape.field.low).min()) / 2
     if shape.shape.mesh is not None:
         return float(np.ptp(shape.vertices, axis=0).min()) / 2
     size = shape.shape.size
@@ -161,6 +164,8 @@ def _distance(pair: ShapePair, poses: Array) -> float:
     pose, other = poses[pair.body] @ pair.pose, pair.other
     if other is not None:
         placed = other.pose if other.body < 0 else poses[other.body] @ other.pose
+        if other.shape.field is not None:
+            return distance_in_field(pair.own, np.linalg.inv(placed) @ pose, other.shape.field)
         return float(distances(other.shape, placed, pair.shape, pose).distance)
     assert pair.ground is not None
     normal = np.array(pair.ground.normal)

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from pysim.elements.graph_types import CompiledSignals
     from pysim.mechanism.partial_compilation import FirstModel
     from pysim.scene.inertia_policy import InertiaPolicy
-    from pysim.scene.spec import ModelSpec, SceneSpec, Settings, SurfaceSpec
+    from pysim.scene.spec import GroundSpec, ModelSpec, SceneSpec, Settings, SurfaceSpec
 
 _CHECKED_TOGETHER = 512  # scenes
 
@@ -216,7 +216,10 @@ def _touch_alike(spec: SceneSpec, other: SceneSpec) -> bool:
         return False
     if any(a.at is not b.at for a, b in zip(spec.model.joints, other.model.joints, strict=True)):
         return False
-    planes = [[(g.normal, g.offset, g.material, g.filter) for g in c.grounds] for c in (own, first)]
+    planes = [
+        [(g.normal, g.offset, g.material, g.filter, _of_field(g)) for g in c.grounds]
+        for c in (own, first)
+    ]
     pairs = [[(p.between, p.surface_velocity) for p in c.pairs] for c in (own, first)]
     kinds = [
         [_kind(s) for s in (*c.materials.values(), *(p.surface for p in c.pairs))]
@@ -229,6 +232,11 @@ def _touch_alike(spec: SceneSpec, other: SceneSpec) -> bool:
         and list(own.materials) == list(first.materials)
         and kinds[0] == kinds[1]
     )
+
+
+def _of_field(ground: GroundSpec) -> object:
+    """Return what a ground's field is, and where."""
+    return ground.field and (ground.field.shape.field, ground.field.pose.tobytes())
 
 
 def _kind(surface: SurfaceSpec) -> tuple[bool, ...]:

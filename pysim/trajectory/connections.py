@@ -72,6 +72,8 @@ def connections_of(model: Model, blocks: Sequence[BlockSpec] = ()) -> list[Entry
             {"role": "body", "name": body.name, "body": k, "theta": _numbers(body.theta)}
         )
     for ground in () if spec.contacts is None else spec.contacts.grounds:
+        if ground.field is not None:
+            continue  # drawn as a mesh of the world
         entries.append(
             {"role": "ground", "name": "ground", "type": "plane", "normal": list(ground.normal)}
             | {"offset": ground.offset}

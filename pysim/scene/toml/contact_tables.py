@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import Field, model_validator
 
@@ -11,7 +11,9 @@ from pysim.scene.toml.keys import (
     SHORTEST_AXIS,
     Name,
     NotNegative,
+    Pose,
     Positive,
+    Rgba,
     Table,
     Vector3,
     error_text,
@@ -140,8 +142,27 @@ class GroundPlane(Table):
 class Ground(Table):
     """A surface that is fixed to the world."""
 
-    plane: GroundPlane = key(..., "", "plane of the surface: { normal, offset }")
+    plane: GroundPlane | None = key(None, "", "plane of the surface: { normal, offset }")
+    field: dict[str, Any] | None = key(
+        None, "", "signed distance of a shape plugin: { type, and the keys of the plugin }"
+    )
+    at: Pose = key(Pose(), "", "pose of the frame of a field in the world")
+    color: Rgba | None = key(None, "", "of a field; as that of a shape")
     material: Name = key("default", "", "name of a material")
+
+    @model_validator(mode="after")
+    def _one_kind(self) -> Ground:
+        kinds = [kind for kind in GROUND_KINDS if getattr(self, kind) is not None]
+        if len(kinds) != 1:
+            got = " and ".join(kinds) or "none"
+            raise error_text(f"needs exactly one of {', '.join(GROUND_KINDS)}, got {got}")
+        for name in ("at", "color") if self.plane is not None else ():
+            if name in self.model_fields_set:
+                raise error_text(f"{name} is for a field; a plane has normal and offset alone")
+        return self
+
+
+GROUND_KINDS = ("plane", "field")
 
 
 class Contact(Surface):

@@ -8,14 +8,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pysim.errors import PysimWarning
-from pysim.scene.spec import ContactSpec, ContactsSpec, GroundSpec, SurfaceSpec
+from pysim.scene.spec import ContactSpec, ContactsSpec, FieldSpec, GroundSpec, SurfaceSpec
+from pysim.scene.toml.fields import read_field
 from pysim.scene.tree import WORLD
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
     from pysim.scene.spec import BodySpec
-    from pysim.scene.toml.contact_tables import Surface
+    from pysim.scene.toml.contact_tables import Ground, Surface
     from pysim.scene.toml.problems import Problems
     from pysim.scene.toml.source import Steps
     from pysim.scene.toml.tables import Scene
@@ -39,13 +40,7 @@ class ContactReader:
         scene = self.scene
         materials = self._materials()
         grounds = tuple(
-            GroundSpec(
-                _unit(ground.plane.normal),
-                ground.plane.offset / math.hypot(*ground.plane.normal),
-                self._known(ground.material, ("ground", k, "material"), materials),
-                self.problems.source.where(("ground", k)),
-            )
-            for k, ground in enumerate(scene.ground)
+            self._ground(ground, ("ground", k), materials) for k, ground in enumerate(scene.ground)
         )
         self._check_bodies(bodies, materials)
         colliding = {body.name for body in bodies if body.collisions}
@@ -76,6 +71,19 @@ class ContactReader:
             self._warn_of_ground()
             return None
         return ContactsSpec(materials, grounds, pairs, excluded)
+
+    def _ground(
+        self, table: Ground, path: Steps, materials: Mapping[str, SurfaceSpec]
+    ) -> GroundSpec:
+        material = self._known(table.material, (*path, "material"), materials)
+        where = self.problems.source.where(path)
+        if table.plane is not None:
+            normal, length = _unit(table.plane.normal), math.hypot(*table.plane.normal)
+            return GroundSpec(normal, table.plane.offset / length, material, where)
+        assert table.field is not None
+        shape = read_field(table.field, (*path, "field"), self.problems)
+        field = None if shape is None else FieldSpec(shape, table.at.matrix, table.color)
+        return GroundSpec((0.0, 0.0, 1.0), 0.0, material, where, field=field)
 
     def _materials(self) -> dict[str, SurfaceSpec]:
         where = self.problems.source.where
@@ -202,8 +210,13 @@ def _without_repeated(grounds: tuple[GroundSpec, ...]) -> tuple[GroundSpec, ...]
     """Return the grounds without planes that coincide with one before, as those of two robots' files do."""
     found: list[GroundSpec] = []
     for ground in grounds:
+        if ground.field is not None:
+            found.append(ground)
+            continue
         plane = (*ground.normal, ground.offset)
-        if not any(math.dist(plane, (*g.normal, g.offset)) < SAME_PLANE for g in found):
+        if not any(
+            g.field is None and math.dist(plane, (*g.normal, g.offset)) < SAME_PLANE for g in found
+        ):
             found.append(ground)
     return tuple(found)
 

@@ -245,6 +245,8 @@ class SpecTables:
         return table
 
     def _form(self, shape: Shape, where: str) -> Tables:
+        if shape.field is not None:
+            return {"field": shape.field.table()}
         if shape.mesh is None:
             return {shape.kind: dict(zip(SIZES[shape.kind], map(float, shape.size), strict=True))}
         table: Tables = {"mesh": self.mesh_name(shape.mesh, where)}
@@ -279,11 +281,17 @@ class SpecTables:
             for name, surface in contacts.materials.items()
             if (name, _plain(surface)) != (DEFAULT, _plain(DEFAULT_MATERIAL))
         }
-        grounds = []
+        grounds: list[Tables] = []
         for ground in contacts.grounds:
             plane = {"normal": list(ground.normal), "offset": ground.offset}
             named = {} if ground.material == DEFAULT else {"material": ground.material}
-            grounds.append({"plane": plane, **named})
+            if ground.field is None:
+                grounds.append({"plane": plane, **named})
+                continue
+            field = self._form(ground.field.shape, ground.where) | _at(ground.field.pose)
+            if ground.field.color is not None:
+                field["color"] = list(ground.field.color)
+            grounds.append(field | named)
         return {
             "materials": materials,
             "ground": grounds,

@@ -1,4 +1,4 @@
-"""Shapes of bodies, for pictures and for mass properties of uniform density.
+"""Primitives, meshes and fields as shapes of bodies, for pictures, contacts and mass properties of uniform density.
 
 Sizes [m]: box (x, y, z) full lengths; sphere (radius); cylinder, cone (radius, length); capsule (radius, length
 without the caps); ellipsoid (three semi-axes); a mesh has none. Every primitive is centred at its origin, except that
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from pysim.shapes.signed_distance import Field
+
     Array = NDArray[np.float64]
 
 MESH_SUFFIXES = (".stl", ".obj", ".ply", ".dae", ".glb")  # files of these kinds are read
@@ -35,12 +37,16 @@ SIZES: dict[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True)
 class Shape:
-    """A primitive by its sizes [m], or a mesh by its file and scale."""
+    """A primitive by its sizes [m], a mesh by its file and scale, or a field by its signed distance.
+
+    The mesh of a field is its surface, for pictures and mass properties.
+    """
 
     kind: str
     size: tuple[float, ...] = ()
     mesh: Path | None = None
     scale: tuple[float, float, float] = (1.0, 1.0, 1.0)
+    field: Field | None = None
 
 
 @dataclass(frozen=True)

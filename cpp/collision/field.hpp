@@ -1,0 +1,271 @@
+// Signed-distance fields: solids {p : d(p) < 0} of a traced program, or of a grid of heights.
+//
+//     program    d and ∇d of p                              grid    d = z − h(x, y), h bilinear in each cell
+//
+//     n = ∇d/|∇d|        gap = d/|∇d|        exact at the surface, and everywhere if |∇d| = 1
+//
+// A field has a point of contact with a shape for each of these points of the shape:
+//
+//   sphere     the point nearest to the surface
+//   capsule    both ends, and the nearest point between them
+//   box        its corners
+//   cylinder   the nearest points of both rims, and two more of the nearer rim, 120° away
+//   ellipsoid  the point nearest to the surface
+//   mesh       its vertices
+//
+// All are in the field's frame. The nearest point between the ends of a capsule has the gap that lies between
+// it and the ends: where an end is as near, only that carries, and no force jumps as the point reaches an
+// end.
+#pragma once
+
+#include "collision/plane_contact.hpp"
+#include "tree/program.hpp"
+
+namespace pysim::collision {
+
+using simd::fma;
+using simd::fnma;
+using spatial::Pose;
+
+/// Heights [m] at the nodes of a grid, centred at the origin: `rows` along y, each of `columns` along x.
+template <class Real>
+struct HeightGrid {
+  int columns, rows;
+  Real spacing[2];     ///< [m] along x and y
+  Real highest;        ///< [m]
+  Real steepest;       ///< √(1 + |∇h|²), most of it
+  const Real* height;  ///< null for none
+};
+
+template <class Real>
+struct Field {
+  tree::ProgramView<Real> program;  ///< of p (3) to d and ∇d
+  HeightGrid<Real> grid;
+};
+
+/// |∇d| of a program is at most this.
+constexpr double steepest_distance = 1.01;
+/// Below this size of ∇d, as at the middle of a ball, there is no normal.
+constexpr double least_slope = 0.1;
+/// Registers of a program, which are on the stack.
+constexpr int most_field_registers = 1024;
+
+/// The pack of S without models that differ between worlds: fields are the same in all of them.
+template <class S>
+struct UniformOf {
+  using type = S;
+};
+
+template <class Real, int W, class Isa>
+struct UniformOf<simd::Pack<Real, W, simd::Varied<Isa>>> {
+  using type = simd::Pack<Real, W, Isa>;
+};
+
+/// A field at a point.
+template <class S>
+struct FieldValue {
+  Vec3<S> n;  ///< unit
+  S gap;      ///< d/|∇d|, infinite where there is no surface
+  S bound;    ///< no more than the distance to the solid [m]
+  simd::Mask<S> exists;
+};
+
+template <class To, class From>
+PYSIM_INLINE To same_lanes(const From& x) {
+  static_assert(sizeof(To) == sizeof(From));
+  To y;
+  __builtin_memcpy(&y, &x, sizeof x);
+  return y;
+}
+
+/// d and ∇d by the program.
+template <class S>
+[[gnu::noinline]] void run_field(const tree::ProgramView<typename S::Real>& program,
+                                 const Vec3<S>& p,
+                                 S (&out)[4]) {
+  using U = typename UniformOf<S>::type;
+  const std::size_t bytes = sizeof(U) * static_cast<std::size_t>(program.registers);
+  U* const r = static_cast<U*>(__builtin_alloca_with_align(bytes, 8 * alignof(U)));
+  r[0] = same_lanes<U>(p.x);
+  r[1] = same_lanes<U>(p.y);
+  r[2] = same_lanes<U>(p.z);
+  tree::load_constants<U>(program, r + 3);
+  tree::run<U>(program, 0, program.end, r);
+  for (int i = 0; i < 4; ++i) out[i] = same_lanes<S>(r[program.outputs[i]]);
+}
+
+/// Place of a coordinate on a grid: its cell, and how far in the cell, 0 … 1.
+template <class S>
+struct CellPlace {
+  S cell, share;
+  simd::Mask<S> within;
+
+  CellPlace(S x, typename S::Real spacing, int nodes) {
+    using Real = typename S::Real;
+    const S last = all<S>(Real(nodes - 1)), o = all<S>(0);
+    const S at = fma(x, all<S>(Real(1) / spacing), all<S>(Real(0.5)) * last);
+    within = (at >= o) & (at <= last);
+    const S inside = select(within, at, o);
+    cell = min(simd::floor(inside), last - all<S>(1));
+    share = inside - cell;
+  }
+};
+
+template <class S>
+FieldValue<S> grid_value(const HeightGrid<typename S::Real>& grid, const Vec3<S>& p) {
+  using Real = typename S::Real;
+  using U = typename UniformOf<S>::type;
+  const CellPlace<S> x(p.x, grid.spacing[0], grid.columns), y(p.y, grid.spacing[1], grid.rows);
+  const U node = same_lanes<U>(fma(y.cell, all<S>(Real(grid.columns)), x.cell));
+  const auto height = [&](int offset) { return same_lanes<S>(simd::lookup(grid.height + offset, node, 1)); };
+  const S h00 = height(0), h10 = height(1), h01 = height(grid.columns), h11 = height(grid.columns + 1);
+  const S low = fma(x.share, h10 - h00, h00), high = fma(x.share, h11 - h01, h01);
+  const S by_x = all<S>(Real(1) / grid.spacing[0]) * fma(y.share, (h11 - h01) - (h10 - h00), h10 - h00);
+  const S by_y = all<S>(Real(1) / grid.spacing[1]) * (high - low);
+  const S scale = all<S>(1) / sqrt(fma(by_x, by_x, fma(by_y, by_y, all<S>(1))));
+  FieldValue<S> found;
+  found.n = {-scale * by_x, -scale * by_y, scale};
+  const S above = p.z - fma(y.share, high - low, low);
+  found.exists = x.within & y.within;
+  found.gap = select(found.exists, scale * above, all<S>(__builtin_inf()));
+  const auto beyond = [](S at, int nodes, Real spacing) {
+    return abs(at) - all<S>(Real(0.5) * Real(nodes - 1) * spacing);
+  };
+  const S outside = max(beyond(p.x, grid.columns, grid.spacing[0]), beyond(p.y, grid.rows, grid.spacing[1]));
+  const S far = max(p.z - all<S>(grid.highest), outside);
+  found.bound = select(found.exists, max(above / all<S>(grid.steepest), far), far);
+  return found;
+}
+
+template <class S>
+FieldValue<S> field_value(const Field<typename S::Real>& field, const Vec3<S>& p) {
+  using Real = typename S::Real;
+  if (field.grid.height != nullptr) return grid_value(field.grid, p);
+  S out[4];
+  run_field(field.program, p, out);
+  const S o = all<S>(0), e = all<S>(1);
+  const S square = fma(out[1], out[1], fma(out[2], out[2], out[3] * out[3]));
+  FieldValue<S> found;
+  found.exists = square > all<S>(Real(least_slope * least_slope));  // not where it is NaN
+  const S inverse = e / sqrt(select(found.exists, square, e));
+  found.bound = all<S>(Real(1 / steepest_distance)) * out[0];
+  found.n = select(found.exists, inverse * Vec3<S>{out[1], out[2], out[3]}, Vec3<S>{o, o, e});
+  found.gap = select(found.exists, inverse * out[0], all<S>(__builtin_inf()));
+  return found;
+}
+
+/// Points of contact that a shape can have with a field.
+template <class Real>
+int field_points(const Shape<Real>& shape) {
+  if (shape.kind == ShapeKind::mesh) return shape.vertices;
+  return shape.kind == ShapeKind::capsule ? 3 : plane_points[static_cast<int>(shape.kind)];
+}
+
+/// Whether points of contact do not move on the shape: the field at them bounds when they can touch.
+constexpr bool has_fixed_points(ShapeKind kind) {
+  return kind == ShapeKind::box || kind == ShapeKind::mesh;
+}
+
+/// A point of a shape and the field there.
+template <class S>
+struct FieldPoint {
+  Vec3<S> p, n;
+  S gap, bound;
+  simd::Mask<S> exists;
+};
+
+template <class S>
+FieldPoint<S> point_of(const Vec3<S>& p, const FieldValue<S>& at) {
+  return {p, at.n, at.gap, at.bound, at.exists};
+}
+
+/// Nearest point of a sphere about c: in the direction of −n at its centre, where the field is exact.
+template <class S>
+FieldPoint<S> sphere_point(const Field<typename S::Real>& field, const Vec3<S>& c, S radius) {
+  const FieldValue<S> centre = field_value(field, c);
+  const Vec3<S> p = fnma(radius, centre.n, c);
+  return point_of(p, field_value(field, p));
+}
+
+/// Ends of a segment with a radius, and the point between them where the distance is least: its slope along
+/// the segment has a root there, which regula falsi approaches [Dowell, Jarratt 1971].
+template <class S, class Visit>
+void capsule_points(
+    const Field<typename S::Real>& field, S radius, S half, const Pose<S>& X, const Visit& visit) {
+  using Real = typename S::Real;
+  constexpr int steps = 6;
+  const S o = all<S>(0), e = all<S>(1);
+  S low = -half, high = half;
+  const FieldPoint<S> first = sphere_point(field, fma(low, X.R.z, X.p), radius),
+                      last = sphere_point(field, fma(high, X.R.z, X.p), radius);
+  visit(0, first);
+  visit(1, last);
+  const auto slope = [&](S t) { return dot(field_value(field, fma(t, X.R.z, X.p)).n, X.R.z); };
+  S f_low = slope(low), f_high = slope(high);
+  FieldPoint<S> middle = first;
+  middle.exists = first.exists & last.exists & (f_low < o) & (f_high > o);
+  if (any(middle.exists)) {
+    S t = o;
+    for (int k = 0; k < steps; ++k) {
+      const S rise = f_high - f_low;
+      const auto rises = rise > all<S>(Real(1e-12));
+      t = select(
+          rises, (low * f_high - high * f_low) / select(rises, rise, e), all<S>(Real(0.5)) * (low + high));
+      const S f = slope(t);
+      const auto above = f > o;  // the end that stays weighs half as much [Illinois]
+      f_low = select(above, all<S>(Real(0.5)) * f_low, f);
+      f_high = select(above, f, all<S>(Real(0.5)) * f_high);
+      low = select(above, low, t);
+      high = select(above, t, high);
+    }
+    const auto exists = middle.exists;
+    middle = sphere_point(field, fma(t, X.R.z, X.p), radius);
+    middle.exists &= exists;
+  }
+  middle.gap = middle.gap - min(min(first.gap, last.gap), o);
+  visit(2, middle);
+}
+
+/// visit(i, point) for the points of contact of a shape at X in the field's frame.
+template <class S, class Visit>
+void visit_field_points(const Field<typename S::Real>& field,
+                        const Shape<typename S::Real>& shape,
+                        const Pose<S>& X,
+                        const Visit& visit) {
+  constexpr int corrections = 3;
+  const Vec3<S> size = spatial::all3<S>(shape.size);
+  const auto put = [&](int i, const Vec3<S>& own) {
+    const Vec3<S> p = X * own;
+    visit(i, point_of(p, field_value(field, p)));
+  };
+  switch (shape.kind) {
+    case ShapeKind::sphere:
+      return visit(0, sphere_point(field, X.p, size.x));
+    case ShapeKind::capsule:
+      return capsule_points(field, size.x, size.y, X, visit);
+    case ShapeKind::mesh:
+      for (int i = 0; i < shape.vertices; ++i) put(i, spatial::all3<S>(shape.vertex + 3 * i));
+      return;
+    case ShapeKind::ellipsoid: {
+      Vec3<S> p = X.p, lowest[max_plane_points];
+      simd::Mask<S> apart[max_plane_points];
+      for (int k = 0; k < corrections; ++k) {
+        const Vec3<S> n = transpose_times(X.R, field_value(field, p).n);
+        points_to_plane<S>(shape, n, lowest, apart);
+        p = X * lowest[0];
+      }
+      return visit(0, point_of(p, field_value(field, p)));
+    }
+    case ShapeKind::box:
+    case ShapeKind::cylinder: {
+      Vec3<S> lowest[max_plane_points];
+      simd::Mask<S> apart[max_plane_points];
+      const Vec3<S> n = transpose_times(X.R, field_value(field, X.p).n);
+      points_to_plane<S>(shape, n, lowest, apart);
+      for (int i = 0; i < plane_points[static_cast<int>(shape.kind)]; ++i) put(i, lowest[i]);
+      return;
+    }
+  }
+}
+
+}  // namespace pysim::collision

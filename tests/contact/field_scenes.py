@@ -1,0 +1,57 @@
+"""Scenes of bodies that touch a field: signed distances of the example files, and grids of heights."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pysim
+from tests.contact.body_scenes import free
+
+ROOT = Path(__file__).parents[2]
+SHAPES = ROOT / "scenes" / "shapes"
+
+
+def with_shapes(
+    tmp_path: Path,
+    tables: str,
+    *,
+    plugins: tuple[Path, ...] = (),
+    surface: str = "",
+    gravity: Any = (0, 0, -9.81),
+    duration: float = 1.0,
+    step: float = 1e-3,
+    every: float | None = None,
+    run: str = "",
+) -> pysim.Scene:
+    """A scene of tables as text, with the files of shape plugins."""
+    text = f"""
+plugins = {[str(file) for file in plugins]}
+gravity = {[float(g) for g in gravity]}
+[materials.default]
+{surface}
+{tables}
+[simulation]
+duration = {duration}
+step = {step}
+{run}
+[output]
+every = {every or step}
+"""
+    path = tmp_path / "fields.toml"
+    path.write_text(text, "utf-8")
+    return pysim.load_scene(path, allow_code=True)
+
+
+def in_bowl(
+    tmp_path: Path,
+    shape: str,
+    start: str,
+    mass: float = 1.0,
+    radius: float = 1.0,
+    **changes: Any,
+) -> pysim.Scene:
+    """A body in a bowl about the origin."""
+    ground = f'[[ground]]\nfield = {{ type = "bowl", radius = {radius} }}\n'
+    tables = ground + free("body", shape, mass, start)
+    return with_shapes(tmp_path, tables, plugins=(SHAPES / "bowl.py",), **changes)
