@@ -37,6 +37,21 @@ def test_a_registered_scene_is_made_by_name() -> None:
     np.testing.assert_array_equal(many.reset(seed=2)[0][0], one.reset(seed=2)[0])
 
 
+@pytest.mark.parametrize(
+    "path", sorted(CART_POLE.parent.glob("*.toml")), ids=lambda path: path.stem
+)
+def test_every_environment_makes_vectors_whose_steps_are_in_their_spaces(path: Path) -> None:
+    env = gym.make_vec(path, 2)
+    observations, _ = env.reset(seed=1)
+    assert observations in env.observation_space
+    env.action_space.seed(2)
+    for _ in range(5):
+        observations, reward, terminated, truncated, info = env.step(env.action_space.sample())
+        assert observations in env.observation_space
+        np.testing.assert_allclose(reward, sum(info["terms"].values()))
+    assert not (terminated | truncated).all()
+
+
 def fall(env: Any) -> tuple[int, tuple[Any, ...]]:
     """Push until world 0 falls; the number of steps and what the last one returned."""
     for k in range(200):

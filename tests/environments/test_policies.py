@@ -207,3 +207,31 @@ def test_a_policy_is_learned_saved_and_continued(tmp_path: Path) -> None:
     words = [sys.executable, "-c", LEARN, str(CART_POLE), str(tmp_path)]
     run = subprocess.run(words, capture_output=True, text=True, check=False)
     assert run.returncode == 0, run.stderr
+
+
+EVERY = """
+from sys import argv
+import numpy as np
+import pysim
+from pysim.environments import Environment
+from pysim.environments.learn import Learner, Settings
+from pysim.environments.trained_policy import with_policy
+
+folder, *scenes = argv[1:]
+for scene in scenes:
+    learner = Learner(Environment(scene, 4), Settings(steps=4, hidden=(8,)))
+    assert np.isfinite(next(learner.iterations(1)).reward), scene
+    learner.write_policy(folder + "/policy.npz")
+    worlds = pysim.Worlds(with_policy(pysim.load_scene(scene), scene, folder + "/policy.npz"))
+    worlds.step(steps=10)
+    assert np.isfinite(worlds.q).all(), scene
+"""
+
+
+def test_every_environment_can_be_learned_and_its_policy_acts(tmp_path: Path) -> None:
+    if not (find_spec("torch") and find_spec("rsl_rl")):
+        pytest.skip("needs torch and rsl-rl-lib, of the extra learn")
+    scenes = [str(path) for path in sorted(CART_POLE.parent.glob("*.toml"))]
+    words = [sys.executable, "-c", EVERY, str(tmp_path), *scenes]
+    run = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stderr
