@@ -783,7 +783,7 @@ def _whole(given: int, name: str, least: int, most: int = MOST) -> int:
 
 
 def _array(given: ArrayLike, name: str) -> NDArray[Any]:
-    """Return an array, in place of which rows of different lengths are no numbers."""
+    """Return an array; rows of different lengths are rejected, for they are no numbers."""
     try:
         return np.asarray(given)
     except ValueError:

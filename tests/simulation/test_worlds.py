@@ -537,7 +537,7 @@ def test_records_of_other_worlds_are_rejected(tmp_path: Path) -> None:
 
 
 def test_records_of_another_scene_with_as_many_numbers_are_rejected(tmp_path: Path) -> None:
-    """Names tell them apart; numbers of one scene may change between saving and loading."""
+    """Names distinguish them; numbers of one scene may change between saving and loading."""
     ball = pysim.Worlds(load(tmp_path, BALL), 2)
     saved = ball.save()
     heavy = pysim.Worlds(load(tmp_path, BALL.replace("mass = 1.0", "mass = 2.0")), 2)
