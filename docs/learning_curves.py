@@ -16,7 +16,12 @@ from pysim.environments.learn import Learner
 
 DOCS = Path(__file__).parent
 SCENES = DOCS.parent / "scenes" / "environments"
-STEPS = {"cart_pole": 8e5, "cart_pole_swing_up": 1e6, "reacher": 8e5}  # control steps of all worlds
+STEPS = {  # control steps of all worlds
+    "cart_pole": 8e5,
+    "cart_pole_swing_up": 1e6,
+    "reacher": 8e5,
+    "gripper": 3.5e5,
+}
 WORLDS, SEED = 256, 0
 
 
