@@ -443,6 +443,12 @@ class Model(_engine.Model):
     def __repr__(self) -> str:
         return f"<pysim.Model {self.name!r}: {self.nbodies} bodies, nq {self.nq}, nv {self.nv}>"
 
+    def _repr_html_(self) -> str:
+        """Return the tree of bodies and joints, for notebooks."""
+        from pysim.mechanism.model_html import model_html  # noqa: PLC0415, the table needs us
+
+        return model_html(self)
+
 
 def _restored(
     files: Mapping[tuple[str, str], str],

@@ -86,6 +86,12 @@ class Scene:
         how = f"{run.integrator} {step} for {run.duration:g} s"
         return f"<pysim.Scene {self.spec.name!r}: {self.model.nbodies} bodies, {how}>"
 
+    def _repr_html_(self) -> str:
+        """Return what is in the scene, for notebooks."""
+        from pysim.simulation.scene_html import scene_html  # noqa: PLC0415, the table needs us
+
+        return scene_html(self)
+
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle the engine's objects by the arrays and descriptions they are made of."""
         drive = self.actuation

@@ -184,6 +184,12 @@ class Trajectory:
         shapes = f"q {self.q.shape}, v {self.v.shape}"
         return f"<pysim.Trajectory {self.header.name!r}: {times}, {shapes}{cut}>"
 
+    def _repr_html_(self) -> str:
+        """Return times, bodies and what was recorded, for notebooks."""
+        from pysim.trajectory.trajectory_html import trajectory_html  # noqa: PLC0415, needs us
+
+        return trajectory_html(self)
+
     @property
     def energy(self) -> Array:
         """Total energy (n,) [J], the sum of kinetic, potential and elastic energy."""
@@ -341,6 +347,33 @@ class Trajectory:
         from pysim.trajectory.table import to_pandas  # noqa: PLC0415, the table needs us
 
         return to_pandas(self)
+
+    def to_xarray(self) -> Any:  # noqa: ANN401, an xarray.Dataset
+        """Return an xarray.Dataset over `t` [s] of q, v, a, poses, energies, forces, signals and work.
+
+        Columns are labelled: `run.to_xarray().q.sel(coordinate="hinge")`. Units are the attribute `units` of a variable
+        whose numbers have one, and otherwise the coordinates `q_unit`, `v_unit`, `a_unit` and `force_unit`.
+
+        Raises:
+            TrajectoryError: xarray is not installed.
+        """
+        from pysim.trajectory.labelled import to_xarray  # noqa: PLC0415, as above
+
+        return to_xarray(self)
+
+    def show(self, *, height: int = 480, **options: Any) -> Any:  # noqa: ANN401, a page
+        """Return the run as the last line of a notebook's cell shows it: `pysim.render.show`.
+
+        Args:
+            height: of the frame [pixel].
+            options: those of `pysim.render.web`.
+
+        Raises:
+            PysimError: viser is missing, or an option is wrong.
+        """
+        import pysim  # noqa: PLC0415, pictures are a layer above
+
+        return pysim.render.show(self, height=height, **options)
 
     def poses_at(self, times: ArrayLike) -> Array:
         """Return body poses (k, nbodies, 7) at `times` (k,) [s], interpolated; constant beyond both ends."""

@@ -1,0 +1,67 @@
+"""A trajectory as an xarray.Dataset: arrays with named dimensions, units and times."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pysim.errors import TrajectoryError
+
+if TYPE_CHECKING:
+    from pysim.trajectory.record import Trajectory
+
+POSE = ("x", "y", "z", "qx", "qy", "qz", "qw")
+
+
+def to_xarray(trajectory: Trajectory) -> Any:  # noqa: ANN401, an xarray.Dataset
+    """Return the trajectory as an xarray.Dataset over its times.
+
+    Raises:
+        TrajectoryError: xarray is not installed.
+    """
+    try:
+        import xarray  # noqa: PLC0415, an optional package
+    except ImportError as error:
+        problem = 'to_xarray needs xarray; install it with pip install "pysim-multibody[sweeps]"'
+        raise TrajectoryError("trajectory", problem) from error
+    names, units, header = trajectory.names, trajectory.units, trajectory.header
+    found: dict[str, Any] = {
+        "q": (("t", "coordinate"), np.asarray(trajectory.q)),
+        "v": (("t", "velocity"), np.asarray(trajectory.v)),
+        "a": (("t", "velocity"), np.asarray(trajectory.a)),
+        "poses": (("t", "body", "pose"), np.asarray(trajectory.poses)),
+    }
+    for part in ("kinetic", "potential", "elastic"):
+        values = np.asarray(getattr(trajectory, part))
+        found[f"energy.{part}"] = ("t", values, {"units": "J"})
+    if names["forces"]:
+        found["forces"] = (("t", "force"), np.asarray(trajectory.element_forces))
+    for name, unit in zip(names["signals"], units["signals"], strict=True):
+        values = np.asarray(trajectory.signals[name])
+        axes = ("t",) if values.ndim == 1 else ("t", f"{name}[]")
+        found[f"signals.{name}"] = (axes, values, {"units": unit})
+    for name, work in trajectory.work.items():
+        found[f"work.{name}"] = ("t", np.asarray(work), {"units": "J"})
+    coordinates: dict[str, Any] = {
+        "t": ("t", np.asarray(trajectory.t), {"units": "s"}),
+        "coordinate": list(names["coordinates"]),
+        "q_unit": ("coordinate", list(units["q"])),
+        "velocity": list(names["velocities"]),
+        "v_unit": ("velocity", list(units["v"])),
+        "a_unit": ("velocity", list(units["a"])),
+        "body": list(names["bodies"]),
+        "pose": list(POSE),
+    }
+    if names["forces"]:
+        coordinates |= {
+            "force": list(names["forces"]),
+            "force_unit": ("force", list(units["forces"])),
+        }
+    attributes = {
+        "name": header.name,
+        "integrator": header.integrator,
+        "version": header.version,
+        "complete": int(trajectory.complete),
+    }
+    return xarray.Dataset(found, coordinates, attributes)
