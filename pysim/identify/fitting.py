@@ -76,7 +76,7 @@ def fit(
         threads: that share the runs; 0 for all processors.
 
     Raises:
-        IdentificationError: arrays do not suit the scene, a range is empty, or no run comes to the end.
+        IdentificationError: arrays do not suit the scene, a range is empty, or no run lasts as long.
         SimulationError: the scene's worlds cannot differ in a number, or its scheme adapts its steps.
     """
     from scipy.stats import qmc  # noqa: PLC0415, loads where a scene is fitted
@@ -89,7 +89,7 @@ def fit(
     weights = np.broadcast_to(1 / runs.scale, (runs.worlds.v.shape[1],))
     costs = (runs.residuals(points, weights) ** 2).sum(axis=1)
     if not np.isfinite(costs).any() or not (costs < runs.lost_cost).any():
-        problem = "no sample of the ranges comes to the end of the recording"
+        problem = "no sample of the ranges lasts as long as the recording"
         raise IdentificationError("fit", f"{problem}; give narrower ranges, or a shorter step")
     best = points[np.argsort(costs)[:BEST]]
     for _ in range(REWEIGHTED):

@@ -43,7 +43,7 @@ def model_facts(model: Model) -> list[tuple[str, str]]:
 
 def model_tree(model: Model) -> str:
     """Return the tree of bodies and joints as a table, open if it is short."""
-    rows = []
+    rows: list[tuple[str, ...]] = []
     for row in _rows(model):
         if len(rows) == MOST_ROWS:
             rows.append((f"… {model.nbodies - MOST_ROWS} more", "", "", "", ""))

@@ -6,9 +6,8 @@ The player is viser's: its client and a recording of the scene, in one HTML file
 from __future__ import annotations
 
 import html
-import io
 import warnings
-from contextlib import redirect_stdout
+from contextlib import contextmanager
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,7 +24,7 @@ from pysim.render.output import replacing
 from pysim.trajectory.interpolation import pose_matrices
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from os import PathLike
 
     from numpy.typing import NDArray
@@ -99,7 +98,7 @@ def page_text(
     viser = _viser()
     times = frame_times(runs, fps)
     options = [render_options(run, mesh_dirs=list(mesh_dirs)) for run in runs]
-    with redirect_stdout(io.StringIO()):  # viser prints its address
+    with _quiet():
         server = viser.ViserServer(host="127.0.0.1", port=0, verbose=False)
         try:
             text = _recorded(server, runs, options, times, dark=dark)
@@ -273,6 +272,21 @@ def _quaternion(stage: Array) -> tuple[float, float, float, float]:
 
     x, y, z, w = Rotation.from_matrix(stage).as_quat()
     return float(w), float(x), float(y), float(z)
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Suppress what viser prints: its address, that it stops, and in notebooks that it has no progress bars."""
+    import rich  # noqa: PLC0415, heavy
+
+    console = rich.get_console()
+    before, console.quiet = console.quiet, True
+    try:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "IProgress not found")
+            yield
+    finally:
+        console.quiet = before
 
 
 def _with_title(text: str, runs: Sequence[Trajectory]) -> str:

@@ -53,13 +53,13 @@ duration = 2.0
 every = 0.004
 """
 LOOP = """
-[materials.felt]
+[materials.cork]
 friction = 0.3
 stiffness = 2e3
 restitution = { value = 0.4, at = 1.0 }
 [[ground]]
 plane = { normal = [0, 0, 1], offset = -0.2 }
-material = "felt"
+material = "cork"
 [[body]]
 name = "crank"
 shape = { sphere = { radius = 0.05 }, at = { xyz = [0, 0, 0.2] } }
@@ -75,7 +75,7 @@ name = "coupler"
 shape = { sphere = { radius = 0.05 }, at = { xyz = [0.15, 0, 0] } }
 mass = 1.0
 collision = true
-material = "felt"
+material = "cork"
 [[joint]]
 name = "knee"
 type = "revolute"
@@ -164,8 +164,8 @@ def test_numbers_of_a_contact_follow_from_a_mechanism_with_a_loop(tmp_path: Path
         t,
         q,
         {
-            "materials.felt.stiffness": (3e2, 3e4),
-            "materials.felt.restitution.value": (0.05, 0.95),
+            "materials.cork.stiffness": (3e2, 3e4),
+            "materials.cork.restitution.value": (0.05, 0.95),
         },
         samples=16,
     )
