@@ -1,6 +1,7 @@
 """Active coordinates of closed mechanisms.
 
-Oracles: the closed configuration found again beside it, the constrained dynamics as an inverse, finite differences.
+Oracles: the closed configuration found again beside it, the constrained dynamics as an inverse, finite differences,
+virtual work of a slider-crank.
 """
 
 from __future__ import annotations
@@ -135,3 +136,82 @@ def test_a_loop_said_twice_maps_as_one(rng):
     q = assemble(model, rng.uniform(-0.5, 0.5, model.nq)).q
     one, two = actuation_map(compile_model(spec), q, ACTIVE), actuation_map(model, q, ACTIVE)
     np.testing.assert_allclose(two.E, one.E, atol=1e-9)
+
+
+CRANK, ROD = 0.1, 0.3  # [m]
+
+SLIDER_CRANK = f"""
+gravity = [0, 0, 0]
+
+[[body]]
+name = "crank"
+mass = 0.5
+com = [{CRANK / 2}, 0, 0]
+inertia = {{ xx = 1e-4, yy = 1e-3, zz = 1e-3 }}
+
+[[body]]                       # as two masses of 0.4 kg at its ends
+name = "rod"
+mass = 0.8
+com = [{ROD / 2}, 0, 0]
+inertia = {{ xx = 0, yy = {0.8 * ROD**2 / 4}, zz = {0.8 * ROD**2 / 4} }}
+
+[[body]]
+name = "slider"
+mass = 2.0
+inertia = {{ xx = 1e-3, yy = 1e-3, zz = 1e-3 }}
+
+[[joint]]
+name = "crank"
+type = "revolute"
+child = "crank"
+axis = [0, 0, 1]
+
+[[joint]]
+name = "pin"
+type = "revolute"
+parent = "crank"
+child = "rod"
+at = {{ xyz = [{CRANK}, 0, 0] }}
+axis = [0, 0, 1]
+
+[[joint]]
+name = "track"
+type = "prismatic"
+child = "slider"
+axis = [1, 0, 0]
+start = {{ q = {CRANK + ROD} }}
+
+[[loop]]
+name = "wrist pin"
+type = "revolute"
+a = "rod"
+b = "slider"
+at_a = {{ xyz = [{ROD}, 0, 0] }}
+axis = [0, 0, 1]
+"""
+
+
+@pytest.mark.parametrize("alpha", [0.0, 70.0])
+def test_the_torque_of_a_driven_slider_crank_is_that_of_virtual_work(tmp_path, alpha):
+    """τ = (I + ½ m_r r²) α + M x′ (x″ ω² + x′ α) with x(θ) = r cos θ + (l² − r² sin² θ)^½ and M = m_s + ½ m_r."""
+    path = tmp_path / "slider_crank.toml"
+    path.write_text(SLIDER_CRANK, "utf-8")
+    scene = pysim.load_scene(path)
+    model, q, omega = scene.model, scene.state.q.copy(), 20.0
+    turning = 1e-3 + 0.5 * (CRANK / 2) ** 2 + 0.4 * CRANK**2
+    torques, expected = [], []
+    for theta in np.linspace(0, 2 * np.pi, 37):
+        q[0] = theta
+        q = assemble(model, q, hold=["crank"]).q
+        motion = actuation_map(model, q, "crank")
+        v, a = motion.velocity([omega]), motion.acceleration([omega], [alpha])
+        torques.append(motion.equivalent_torque(v, a)[0])
+        s, c = CRANK * np.sin(theta), CRANK * np.cos(theta)
+        root = np.sqrt(ROD**2 - s**2)
+        first = -s - s * c / root
+        second = -c - (c**2 - s**2) / root - (s * c) ** 2 / root**3
+        assert q[2] == pytest.approx(c + root, abs=1e-9)
+        force = 2.4 * (second * omega**2 + first * alpha)
+        expected.append(turning * alpha + first * force)
+    assert np.ptp(expected) > 5
+    np.testing.assert_allclose(torques, expected, atol=1e-7)
