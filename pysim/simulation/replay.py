@@ -10,7 +10,6 @@ from collections import deque
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import islice
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -18,6 +17,7 @@ import numpy as np
 from pysim.algorithms import elastic_energy, kinetic_energy, potential_energy
 from pysim.errors import SimulationError
 from pysim.mechanism.model import State
+from pysim.simulation.argument_checks import checked_path
 from pysim.simulation.checkpoints import part_of, unpacked
 from pysim.simulation.contact_report import reported_points, start_report
 from pysim.simulation.diagnosis import has_diverged
@@ -196,9 +196,11 @@ def replay(
         TrajectoryError: the file is not a trajectory, is in use or is damaged.
         SimulationError: the run did not fail, does not fail again, cannot be resumed, or something has changed.
     """
-    if steps < 1:
-        raise SimulationError("steps", f"must be 1 or more, got {steps}; give a positive number")
-    run = StoppedRun(Path(path), force=force, allow_code=allow_code, package_dirs=package_dirs)
+    if not isinstance(steps, (int, np.integer)) or isinstance(steps, bool) or steps < 1:
+        problem = f"must be a whole number, 1 or more, got {steps!r}"
+        raise SimulationError("steps", f"{problem}; give a positive number")
+    file = checked_path(path, "path")
+    run = StoppedRun(file, force=force, allow_code=allow_code, package_dirs=package_dirs)
     return replay_run(run, steps)
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from pysim.errors import PysimWarning, SimulationError
 from pysim.scene.toml.overrides import UNSET
+from pysim.simulation.argument_checks import check_progress, checked_flag, checked_path
 from pysim.simulation.checkpoints import REMOVED, differences, origin_of, unpacked
 from pysim.simulation.interrupt import interrupts_held_back
 from pysim.simulation.ledger import with_ledger
@@ -55,6 +56,8 @@ class StoppedRun:
         package_dirs: Iterable[str | PathLike[str]] = (),
         force: bool = False,
     ) -> None:
+        for name, value in (("force", force), ("allow_code", allow_code)):
+            checked_flag(value, name)
         self.path = path
         self.rows: Trajectory
         self.rows, text, self.checkpoint = load_stopped_run(path)
@@ -154,7 +157,9 @@ def resume(
         TrajectoryError: the file is not a trajectory, is in use or is damaged.
         SimulationError: the run is complete or cannot be resumed, or something has changed; the error names it.
     """
+    file = checked_path(path, "path")
+    check_progress(progress)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PysimWarning)  # those of the start were given in the run
-        run = StoppedRun(Path(path), force=force, allow_code=allow_code, package_dirs=package_dirs)
+        run = StoppedRun(file, force=force, allow_code=allow_code, package_dirs=package_dirs)
     return run.go_on(progress)

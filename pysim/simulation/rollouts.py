@@ -22,6 +22,7 @@ from pysim import _engine
 from pysim.errors import ModelError, SimulationError
 from pysim.integrators import BUILTIN, check_wheels, find_integrator
 from pysim.mechanism.model import State
+from pysim.simulation.argument_checks import checked_flag, checked_names
 from pysim.simulation.contact_rollouts import ModelRollout, rollout_models
 from pysim.simulation.failed_worlds import warn_of_lost
 from pysim.simulation.loading import Scene
@@ -151,14 +152,14 @@ def rollout(
             None if q0 is None else _numbers(q0, "q0"),
             None if v0 is None else _numbers(v0, "v0"),
             None if step is None else checked_number(step, "step", "s"),
-            integrator,
+            None if integrator is None else _scheme(integrator),
             _whole(threads, "threads", 2**31 - 1),
             None if steps is None else _whole(steps, "steps"),
             None if every is None else _whole(every, "every"),
             None if spectral_radius is None else checked_number(spectral_radius, "spectral_radius"),
-            state,
-            tuple(signals),
-            contacts,
+            _checked_state(state),
+            checked_names(signals, "signals"),
+            checked_flag(contacts, "contacts"),
             None if worlds is None else _world_numbers(worlds),
             None if controls is None else _numbers(controls, "controls"),
         )
@@ -172,7 +173,7 @@ def rollout(
     if any(value is not None for value in given.values()):
         name = next(name for name, value in given.items() if value is not None)
         raise SimulationError(name, "applies to scenes only; pass the scene instead of its model")
-    integrator = "rk4" if integrator is None else integrator
+    integrator = "rk4" if integrator is None else _scheme(integrator)
     every = 1 if every is None else every
     spectral_radius = 0.9 if spectral_radius is None else spectral_radius
     if not hasattr(model, "__iter__"):
@@ -185,6 +186,7 @@ def rollout(
     steps = _number_of_steps(controls, None if steps is None else _whole(steps, "steps", 2**53))
     every, threads = _whole(every, "every"), _whole(threads, "threads", 2**31 - 1)
     step = checked_number(_given(step, "step"), "step", "s")
+    _check_out(out)
     radius: object = spectral_radius
     if not isinstance(radius, float):  # its range is checked by the engine
         spectral_radius = checked_number(spectral_radius, "spectral_radius")
@@ -292,16 +294,47 @@ def _given(x: Any, name: str) -> Any:  # noqa: ANN401, whatever is given
 
 
 def _numbers(x: ArrayLike, name: str) -> NDArray[Any]:
-    """Return the argument as a real array; reject texts and masked arrays, which the engine would convert."""
+    """Return the argument as a real array; reject masked arrays and what the engine would convert."""
     refuse_mask(x, name)
-    numbers = np.asarray(x)
-    if numbers.dtype.kind in "SU":
+    try:
+        numbers = np.asarray(x)
+    except ValueError:
+        raise ValueError(
+            f"{name} must be an array of numbers, got rows of unequal length"
+        ) from None
+    if numbers.dtype.kind not in "fiu":
         raise ValueError(f"{name} must hold real numbers, got dtype {numbers.dtype}")
     return numbers
 
 
+def _scheme(name: object) -> str:
+    """Return the name of an integrator; SimulationError if it is no text."""
+    if not isinstance(name, str):
+        problem = f"must be the name of a scheme, got {type(name).__name__}"
+        raise SimulationError("integrator", f"{problem}; give a str, as 'rk4'")
+    return name
+
+
+def _checked_state(state: object) -> RolloutState | None:
+    """Return the state that a rollout continues; SimulationError if it is of another kind."""
+    if state is not None and not isinstance(state, RolloutState):
+        problem = f"must be the state of a rollout, got {type(state).__name__}"
+        raise SimulationError("state", f"{problem}; give `state` of what pysim.rollout returned")
+    return state
+
+
+def _check_out(out: object) -> None:
+    """Reject what is no pair of arrays."""
+    if out is not None and not (isinstance(out, (tuple, list)) and len(out) == 2):
+        problem = f"must be two arrays, of q and of v, got {type(out).__name__}"
+        raise SimulationError("out", f"{problem}; give (q, v), or leave it out")
+
+
 def _world_numbers(worlds: Sequence[int]) -> tuple[int, ...]:
     """Return the numbers of worlds, whole and not negative."""
+    if not isinstance(worlds, (Sequence, np.ndarray)) or np.ndim(worlds) == 0:  # also a text
+        problem = f"worlds must be a list of whole numbers, got {worlds!r}"
+        raise ValueError(f"{problem}; give one for each world")
     numbers = tuple(_whole(number, "worlds", 2**53 - 1) for number in worlds)
     if min(numbers, default=0) < 0:
         raise ValueError(f"worlds must not be negative, got {min(numbers)}")

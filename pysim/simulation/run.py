@@ -19,6 +19,7 @@ import numpy as np
 
 from pysim.integrators import find_integrator
 from pysim.simulation.adaptive_steps import run_adaptive, stops
+from pysim.simulation.argument_checks import check_progress, checked_flag, checked_path
 from pysim.simulation.checkpoints import Checkpoints, origin_of, part_of, why_not
 from pysim.simulation.contact_checks import warn_of_long_steps, warn_of_sinking
 from pysim.simulation.energy_monitor import warn_of_imbalance
@@ -97,9 +98,13 @@ def simulate(
 
     Raises:
         TypeError: the argument is not a scene.
-        SimulationError: the run cannot continue, or has stalled under `dopri5`; the error gives time and joint.
+        SimulationError: an argument is of a wrong kind; the run cannot continue, or has stalled under `dopri5`, with
+            time and joint.
     """
     _check_scene(scene)
+    output = None if output is None else checked_path(output, "output")
+    check_progress(progress)
+    overwrite = checked_flag(overwrite, "overwrite")
     warn_of_scene(scene)
     recorded = with_ledger(scene)
     origin = None if output is None else origin_of(scene)

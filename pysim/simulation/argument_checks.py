@@ -1,0 +1,48 @@
+"""Checks of arguments that are no arrays: paths, flags, callbacks, lists of names. Errors name the argument."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import numpy as np
+
+from pysim.errors import SimulationError
+
+
+def checked_path(given: object, name: str) -> Path:
+    """Return a path of a file; SimulationError if it is neither a text nor a path."""
+    try:
+        return Path(given)  # type: ignore[arg-type]
+    except TypeError:
+        problem = f"must be the path of a file, got {type(given).__name__}"
+        raise SimulationError(name, f"{problem}; give a str or a pathlib.Path") from None
+
+
+def checked_flag(given: object, name: str) -> bool:
+    """Return True or False; SimulationError for anything else, as "no" would count as True."""
+    if not isinstance(given, (bool, np.bool_)):
+        raise SimulationError(name, f"must be True or False, got {given!r}; give one of them")
+    return bool(given)
+
+
+def check_progress(given: object) -> None:
+    """Raise SimulationError if a callback of a run cannot be called."""
+    if given is not None and not callable(given):
+        problem = f"must be a function of one argument, got {type(given).__name__}"
+        raise SimulationError("progress", f"{problem}; leave it out for none")
+
+
+def checked_names(given: object, name: str) -> tuple[str, ...]:
+    """Return a list of names; SimulationError for one text, which would be read letter by letter."""
+    if isinstance(given, str):
+        raise SimulationError(name, f"must be a list of names, got a text; give [{given!r}]")
+    if not isinstance(given, Iterable):
+        problem = f"must be a list of names, got {type(given).__name__}"
+        raise SimulationError(name, f"{problem}; leave it out for none")
+    names = tuple(given)
+    for k, entry in enumerate(names):
+        if not isinstance(entry, str):
+            problem = f"must be a name, got {type(entry).__name__}"
+            raise SimulationError(f"{name}[{k}]", f"{problem}; give a str")
+    return names
