@@ -15,6 +15,7 @@ import time
 import warnings
 from collections import Counter
 from pathlib import Path
+from typing import NamedTuple
 
 import pysim
 from pysim.simulation.checkpoints import why_not
@@ -29,11 +30,22 @@ LONGEST = 30.0  # [s] of processor time that a scene may take
 DELAY = 0.05  # [s] of wall time, at most, from a segment to the kill
 
 
-def killed(scene: Path, output: Path, duration: float, draw: random.Random) -> str:
-    """Kill a run at a random instant and resume it; return when the kill came."""
+class Whole(NamedTuple):
+    """Run that was never stopped."""
+
+    duration: float  # simulated [s]
+    wall: float  # spent [s]
+
+
+def killed(scene: Path, output: Path, whole: Whole, draw: random.Random) -> str:
+    """Kill a run at a random instant and resume it; return when the kill came.
+
+    It comes within the time that the rest of the run takes: a longer delay would let short runs end.
+    """
     output.unlink(missing_ok=True)
-    reached, delay = draw.uniform(0.0, 1.0) * duration, draw.uniform(1e-5, DELAY)
-    run_killed(scene, output, CHANGES, reached, delay)
+    part = draw.uniform(0.0, 1.0)
+    delay = draw.uniform(0.0, min(DELAY, (1.0 - part) * whole.wall))
+    run_killed(scene, output, CHANGES, part * whole.duration, max(delay, 1e-5))
     trajectory, _, point = load_stopped_run(output)
     if trajectory.complete:
         return "after the end"
@@ -44,7 +56,8 @@ def killed(scene: Path, output: Path, duration: float, draw: random.Random) -> s
 def main(kills: int) -> int:
     """Kill runs of all scenes that have checkpoints, in turn; return the number of those that differ."""
     warnings.simplefilter("ignore")
-    draw, wrong, whole = random.Random(0), 0, {}
+    draw, wrong = random.Random(0), 0
+    whole: dict[Path, Whole] = {}
     folder = Path(tempfile.mkdtemp())
     counts: dict[str, Counter[str]] = {}
     for path in sorted(SCENES.glob("*.toml")):
@@ -54,10 +67,11 @@ def main(kills: int) -> int:
             continue  # it names code
         if why_not(scene):
             continue
-        began = time.process_time()
+        began, began_wall = time.process_time(), time.perf_counter()
         pysim.simulate(scene, folder / f"{path.stem}.h5")
         if time.process_time() - began < LONGEST:
-            whole[path], counts[path.stem] = scene.settings.duration, Counter()
+            wall = time.perf_counter() - began_wall
+            whole[path], counts[path.stem] = Whole(scene.settings.duration, wall), Counter()
     for k in range(kills):
         path = list(whole)[k % len(whole)]
         output = folder / "killed.h5"
