@@ -78,6 +78,6 @@ def test_resume_and_replay_name_a_path_or_flag_of_a_wrong_kind(function, tmp_pat
 
 
 @pytest.mark.parametrize("steps", [0, 1.5, True, "x", None])
-def test_replay_names_a_number_of_steps_that_is_none(steps):
+def test_replay_rejects_steps_that_are_no_whole_number_above_zero(steps):
     with pytest.raises(SimulationError, match="steps: must be a whole number, 1 or more"):
         pysim.replay("run.h5", steps)
