@@ -196,7 +196,8 @@ def replay(
         TrajectoryError: the file is not a trajectory, is in use or is damaged.
         SimulationError: the run did not fail, does not fail again, cannot be resumed, or something has changed.
     """
-    if not isinstance(steps, (int, np.integer)) or isinstance(steps, bool) or steps < 1:
+    given: object = steps
+    if not isinstance(given, (int, np.integer)) or isinstance(given, bool) or steps < 1:
         problem = f"must be a whole number, 1 or more, got {steps!r}"
         raise SimulationError("steps", f"{problem}; give a positive number")
     file = checked_path(path, "path")

@@ -332,7 +332,8 @@ def _check_out(out: object) -> None:
 
 def _world_numbers(worlds: Sequence[int]) -> tuple[int, ...]:
     """Return the numbers of worlds, whole and not negative."""
-    if not isinstance(worlds, (Sequence, np.ndarray)) or np.ndim(worlds) == 0:  # also a text
+    given: object = worlds
+    if not isinstance(given, (Sequence, np.ndarray)) or np.ndim(worlds) == 0:  # also a text
         problem = f"worlds must be a list of whole numbers, got {worlds!r}"
         raise ValueError(f"{problem}; give one for each world")
     numbers = tuple(_whole(number, "worlds", 2**53 - 1) for number in worlds)
