@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -14,8 +15,6 @@ from pysim.loops.pose_targets import read_targets
 from pysim.spatial.arrays import checked_number
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from numpy.typing import ArrayLike, NDArray
 
     from pysim.mechanism.model import Model
@@ -69,11 +68,19 @@ def inverse_kinematics(
 
     Raises:
         ModelError: no such frame, no target, or limits that exclude each other.
+        TypeError: targets or weights are no mapping.
         ValueError: an argument has a wrong shape, NaN or infinite entries, or is not a pose.
     """
     _engine.check_model(model)
     _check_whole("iterations", iterations)
     _check_whole("restarts", restarts)
+    _check_whole("threads", threads)
+    if seed is not None:
+        _check_whole("seed", seed)
+    given: object = weights
+    if given is not None and not isinstance(given, Mapping):
+        problem = f"must be a mapping {{frame: weight}}, got {type(given).__name__}"
+        raise TypeError(f"weights {problem}; leave it out for equal weights")
     tolerance = checked_number(tolerance, "tolerance", "m, rad")
     if not tolerance > 0:
         raise ValueError(f"tolerance must be positive [m, rad], got {tolerance}")

@@ -14,6 +14,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping
 from dataclasses import replace
+from types import NoneType
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -25,19 +26,20 @@ from pysim.integrators import find_integrator
 from pysim.loops import constrained_aba, constrained_aba_derivatives, project
 from pysim.mechanism.model import State
 from pysim.simulation.accelerations import accelerations_and_forces, forces_of_actuators
+from pysim.simulation.argument_checks import checked_names
 from pysim.simulation.contact_report import start_report
 from pysim.simulation.independent_motions import bracket, independent_motions
 from pysim.simulation.linear_system import LinearSystem
+from pysim.simulation.loading import Scene
 from pysim.simulation.signal_runs import begin_signals, signals_of_states
 from pysim.simulation.world_records import WorldRecords
 from pysim.simulation.worlds import with_controls
+from pysim.spatial.arrays import checked_number
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from numpy.typing import ArrayLike, NDArray
-
-    from pysim.simulation.loading import Scene
 
     Array = NDArray[np.float64]
     Functions = tuple[Array, ...]  # (points, outputs) of each function
@@ -74,13 +76,17 @@ def linearize(
         period: [s] of a sampled system. By default that after which all sampled blocks repeat, or one step of "convex".
 
     Raises:
-        SimulationError: no such input or output, a wheel rolls on a plane, the scheme of a sampled system adapts its
-            steps, or numbers are not finite.
+        TypeError: the argument is not a scene.
+        SimulationError: an argument is of a wrong kind, no such input or output, a wheel rolls on a plane, the
+            scheme of a sampled system adapts its steps, or numbers are not finite.
     """
+    _check_arguments(scene, inputs, outputs, state)
     own, elements = (
         with_controls(scene)[0],
         None,
     )
+    if period is not None:
+        period = checked_number(period, "period", "s")
     if isinstance(state, tuple):
         if len(state) not in (2, 3):
             raise SimulationError("state", f"must be (q, v) or (q, v, s), got {len(state)} arrays")
@@ -103,6 +109,19 @@ def linearize(
     if elements is not None:
         found.set_elements(elements)
     return found.system()
+
+
+def _check_arguments(scene: object, inputs: object, outputs: object, state: object) -> None:
+    """Reject arguments of a wrong kind; a text for a list of names is rejected where names are read."""
+    if not isinstance(scene, Scene):
+        problem = f"must be a pysim.Scene, got {type(scene).__name__}"
+        raise TypeError(f"scene {problem}; give what pysim.load_scene returns")
+    for name, given in (("inputs", inputs), ("outputs", outputs)):
+        if given is not None and not isinstance(given, str):
+            checked_names(given, name)
+    if not isinstance(state, (State, tuple, NoneType)):
+        problem = f"must be (q, v), (q, v, s) or a pysim.State, got {type(state).__name__}"
+        raise SimulationError("state", f"{problem}; leave it out for the scene's start")
 
 
 def _at(scene: Scene, state: State | None) -> Scene:

@@ -81,3 +81,25 @@ def test_resume_and_replay_name_a_path_or_flag_of_a_wrong_kind(function, tmp_pat
 def test_replay_rejects_steps_that_are_no_whole_number_above_zero(steps):
     with pytest.raises(SimulationError, match="steps: must be a whole number, 1 or more"):
         pysim.replay("run.h5", steps)
+
+
+def test_linearize_names_an_argument_of_a_wrong_kind(scene):
+    with pytest.raises(TypeError, match=r"scene must be a pysim\.Scene, got NoneType"):
+        pysim.linearize(None)
+    for name, value in (("inputs", 3), ("outputs", True), ("state", 1.5), ("state", "x")):
+        with pytest.raises(SimulationError, match=f"{name}: must be"):
+            pysim.linearize(scene, **{name: value})
+    with pytest.raises(SimulationError, match=r"outputs\[0\]: must be a name, got list"):
+        pysim.linearize(scene, outputs=[["q"]])
+    for period in ("x", 1j, [[1.0]]):
+        with pytest.raises(pysim.PysimError, match="period: must"):
+            pysim.linearize(scene, period=period)
+
+
+def test_inverse_kinematics_names_an_argument_of_a_wrong_kind(scene):
+    targets = {scene.model.spec.bodies[0].name: np.eye(4)}
+    for name, value in (("threads", None), ("threads", 1.5), ("threads", -1), ("seed", "x")):
+        with pytest.raises(ValueError, match=f"{name} must be a whole number, 0 or more"):
+            pysim.inverse_kinematics(scene.model, targets, **{name: value})
+    with pytest.raises(TypeError, match=r"weights must be a mapping .* got float"):
+        pysim.inverse_kinematics(scene.model, targets, weights=0.5)
