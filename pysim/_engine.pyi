@@ -935,6 +935,8 @@ class Contacts:
         sizes: ArrayLike,
         placements: ArrayLike,
         vertices: Sequence[Array],
+        faces: Sequence[Array],
+        groups: Sequence[tuple[Array, Array]],
         pairs: Sequence[tuple[int, int]],
         planes: ArrayLike,
         surfaces: ArrayLike,
@@ -1132,7 +1134,14 @@ def advance_contacts(
     threads: int = 1,
 ) -> tuple[Array, Array, Array, int, NDArray[np.intp], Array]: ...
 def distance_pairs() -> list[tuple[str, str]]: ...
-def distances(kind_a: str, kind_b: str, a: ArrayLike, b: ArrayLike) -> Array: ...
+def distances(
+    kind_a: str,
+    kind_b: str,
+    a: ArrayLike,
+    b: ArrayLike,
+    mesh_a: tuple[Array, Array, Array, Array],
+    mesh_b: tuple[Array, Array, Array, Array],
+) -> Array: ...
 def joint_torque_regressor(
     model: Model,
     q: ArrayLike,

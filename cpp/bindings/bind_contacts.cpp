@@ -1,5 +1,6 @@
 // Bindings of contacts: descriptions of pairs, convex steps, distances of shapes.
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <numeric>
@@ -54,6 +55,7 @@ double radius_of(const collision::Shape<double>& shape) {
     case collision::ShapeKind::box:
       return std::hypot(x, y, z);
     case collision::ShapeKind::cylinder:
+    case collision::ShapeKind::cone:
       return std::hypot(x, y);
     case collision::ShapeKind::ellipsoid:
       return std::max({x, y, z});
@@ -66,6 +68,45 @@ double radius_of(const collision::Shape<double>& shape) {
     most = std::max(most, std::hypot(p[0], p[1], p[2]));
   }
   return most;
+}
+
+/// Counts of a mesh's vertices and faces; the arrays of other shapes are empty.
+void read_mesh(const Numbers& vertices, const Numbers& faces, collision::Shape<double>& shape) {
+  if (vertices.ndim() != 2 || vertices.shape(1) != 3) {
+    throw std::invalid_argument("vertices must have shape (n, 3), got " + describe(vertices));
+  }
+  constexpr int numbers = collision::MeshFace::numbers;
+  if (faces.ndim() != 2 || faces.shape(1) != numbers) {
+    throw std::invalid_argument("faces must have shape (n, 7), got " + describe(faces));
+  }
+  if (shape.kind == collision::ShapeKind::mesh && vertices.shape(0) == 0) {
+    throw std::invalid_argument("a mesh must have vertices");
+  }
+  const auto count = static_cast<double>(vertices.shape(0));
+  for (py::ssize_t i = 0; i < faces.shape(0); ++i) {
+    const double* corner = faces.data() + numbers * i + collision::MeshFace::corner;
+    if (std::all_of(corner, corner + 4, [&](double v) { return v >= 0 && v < count; })) continue;
+    throw std::invalid_argument("corners of faces must be vertices from 0 to " +
+                                std::to_string(vertices.shape(0) - 1));
+  }
+  shape.vertices = static_cast<int>(vertices.shape(0));
+  shape.faces = static_cast<int>(faces.shape(0));
+}
+
+/// Groups of a mesh's points, see collision::PointGroup.
+collision::PointGroups<double> read_groups(const Numbers& groups, int points) {
+  using Group = collision::PointGroup;
+  if (groups.ndim() != 2 || groups.shape(1) != Group::numbers) {
+    throw std::invalid_argument("groups must have shape (n, 6), got " + describe(groups));
+  }
+  double sum = 0;
+  for (py::ssize_t i = 0; i < groups.shape(0); ++i) {
+    const double* own = groups.data() + Group::numbers * i;
+    if (own[Group::first] != sum || !(own[Group::count] >= 1)) sum = points + 1;
+    sum += own[Group::count];
+  }
+  if (sum != points) throw std::invalid_argument("groups must have all points, one after the other");
+  return {static_cast<int>(groups.shape(0)), groups.data()};
 }
 
 /// A 4×4 matrix as rotation column-major, position.
@@ -162,6 +203,8 @@ ModelContacts::ModelContacts(const Model& model,
                              const Numbers& sizes,
                              const Numbers& placements,
                              const std::vector<Numbers>& vertices,
+                             const std::vector<Numbers>& faces,
+                             const std::vector<std::pair<Numbers, Numbers>>& groups,
                              const std::vector<std::pair<int, int>>& pairs,
                              const Numbers& planes,
                              const Numbers& surfaces,
@@ -174,7 +217,7 @@ ModelContacts::ModelContacts(const Model& model,
     throw std::invalid_argument("slip_speed must be positive [m/s], got " + std::to_string(slip_speed));
   }
   check_model();
-  read_shapes(bodies, kinds, sizes, placements, vertices);
+  read_shapes(bodies, kinds, sizes, placements, vertices, faces, groups);
   const std::size_t n = pairs.size();
   const double* plane = rows_of(planes, "planes", n, {4});
   const double* surface = rows_of(surfaces, "surfaces", n, {3});
@@ -220,12 +263,15 @@ void ModelContacts::read_shapes(const std::vector<int>& bodies,
                                 const std::vector<std::string>& kinds,
                                 const Numbers& sizes,
                                 const Numbers& placements,
-                                const std::vector<Numbers>& vertices) {
+                                const std::vector<Numbers>& vertices,
+                                const std::vector<Numbers>& faces,
+                                const std::vector<std::pair<Numbers, Numbers>>& groups) {
   const std::size_t n = bodies.size();
   const double* size = rows_of(sizes, "sizes", n, {3});
   const double* placement = rows_of(placements, "placements", n, {4, 4});
-  if (kinds.size() != n || vertices.size() != n) {
-    throw std::invalid_argument("kinds and vertices must have " + std::to_string(n) + " entries");
+  if (kinds.size() != n || vertices.size() != n || faces.size() != n || groups.size() != n) {
+    throw std::invalid_argument("kinds, vertices, faces and groups must have " + std::to_string(n) +
+                                " entries");
   }
   for (std::size_t k = 0; k < n; ++k) {
     if (bodies[k] < -1 || bodies[k] >= model_->nbodies()) {
@@ -235,17 +281,23 @@ void ModelContacts::read_shapes(const std::vector<int>& bodies,
     Shape own = {};
     own.shape.kind = shape_kind(kinds[k]);
     std::copy_n(size + 3 * k, 3, own.shape.size);
-    if (vertices[k].ndim() != 2 || vertices[k].shape(1) != 3) {
-      throw std::invalid_argument("vertices must have shape (n, 3), got " + describe(vertices[k]));
-    }
+    read_mesh(vertices[k], faces[k], own.shape);
     vertices_.emplace_back(vertices[k].data(), vertices[k].data() + vertices[k].size());
-    own.shape.vertices = static_cast<int>(vertices[k].shape(0));
+    faces_.emplace_back(faces[k].data(), faces[k].data() + faces[k].size());
+    const Numbers &of_vertices = groups[k].first, &of_normals = groups[k].second;
+    own.shape.of_vertices = read_groups(of_vertices, own.shape.vertices);
+    own.shape.of_normals = read_groups(of_normals, own.shape.faces);
+    vertex_groups_.emplace_back(of_vertices.data(), of_vertices.data() + of_vertices.size());
+    normal_groups_.emplace_back(of_normals.data(), of_normals.data() + of_normals.size());
     pack(placement + 16 * k, own.placement);
     if (bodies[k] >= 0) model_->to_engine_frame(bodies[k], own.placement);
     shapes_.push_back(own);
   }
   for (std::size_t k = 0; k < n; ++k) {
     shapes_[k].shape.vertex = vertices_[k].data();
+    shapes_[k].shape.face = faces_[k].data();
+    shapes_[k].shape.of_vertices.group = vertex_groups_[k].data();
+    shapes_[k].shape.of_normals.group = normal_groups_[k].data();
     shapes_[k].radius = radius_of(shapes_[k].shape);
   }
 }
@@ -265,6 +317,11 @@ void ModelContacts::read_pair(int first, int second, const std::vector<int>& bod
   pair.shape_b = shapes_[at(second)];
   if (pair.plane) return;
   pair.shape_a = shapes_[at(first)];
+  for (const Shape* own : {&pair.shape_a, &pair.shape_b}) {
+    if (pair.field == nullptr && own->shape.kind == collision::ShapeKind::mesh && own->shape.faces == 0) {
+      throw std::invalid_argument("a mesh that meets another shape must have faces");
+    }
+  }
   if (pair.field != nullptr) return;
   const auto name = [](const Shape& own) {
     return std::string(collision::shape_names[static_cast<int>(own.shape.kind)]);
@@ -279,7 +336,7 @@ void ModelContacts::read_pair(int first, int second, const std::vector<int>& bod
     }
     ++kind;
   }
-  throw std::invalid_argument("'" + a + "' and '" + b + "' have no contact points in closed form");
+  throw std::logic_error("'" + a + "' and '" + b + "' have no contact points");
 }
 
 void ModelContacts::set_work(const std::vector<int>& places) {
@@ -674,14 +731,27 @@ static py::tuple actuator_damping(const ModelContacts& contacts,
 static py::array_t<double> distances(const std::string& kind_a,
                                      const std::string& kind_b,
                                      const Numbers& a,
-                                     const Numbers& b) {
+                                     const Numbers& b,
+                                     const std::array<Numbers, 4>& mesh_a,
+                                     const std::array<Numbers, 4>& mesh_b) {
+  const auto shape = [](const std::string& kind, const std::array<Numbers, 4>& mesh) {
+    collision::Shape<double> own = {};
+    if (kind != "half_space") own.kind = shape_kind(kind);
+    read_mesh(mesh[0], mesh[1], own);
+    own.vertex = mesh[0].data();
+    own.face = mesh[1].data();
+    own.of_vertices = read_groups(mesh[2], own.vertices);
+    own.of_normals = read_groups(mesh[3], own.faces);
+    return own;
+  };
+  const auto own_a = shape(kind_a, mesh_a), own_b = shape(kind_b, mesh_b);
   int pair = 0;
   for (const auto& kinds : collision::distance_pairs) {
     if (kind_a == kinds[0] && kind_b == kinds[1]) break;
     ++pair;
   }
   if (pair == static_cast<int>(std::size(collision::distance_pairs))) {
-    throw std::invalid_argument("'" + kind_a + "' and '" + kind_b + "' have no distance in closed form");
+    throw std::invalid_argument("'" + kind_a + "' and '" + kind_b + "' are no pair of distance_pairs");
   }
   using Map = engine::DistanceMap;
   const py::ssize_t rows = a.ndim() == 2 ? a.shape(0) : 0;
@@ -695,7 +765,7 @@ static py::array_t<double> distances(const std::string& kind_a,
   double* out = found.mutable_data();
   {
     const ReleasedGil nogil;
-    engine::distance_map().run(pair, first, second, out, rows);
+    engine::distance_map().run(pair, own_a, own_b, first, second, out, rows);
   }
   return found;
 }
@@ -712,11 +782,13 @@ void bind_contacts(py::module_& m) {
         "kind_b"_a,
         "a"_a,
         "b"_a,
+        "mesh_a"_a,
+        "mesh_b"_a,
         "Signed distances of shapes of two kinds, see distance_pairs: rows (n, 15) are sizes (3) as of "
-        "Contacts and a "
-        "pose as rotation column-major and position. Returns rows (n, 10): distance [m], unit normal from a "
-        "to b, and "
-        "the nearest points on a and b.");
+        "Contacts and a pose as rotation column-major and position, mesh_a and mesh_b vertices, faces and "
+        "groups as "
+        "of Contacts. Returns rows (n, 10): distance [m], unit normal from a to b, and the nearest points on "
+        "a and b.");
   py::class_<FieldDescription>(
       m,
       "Field",
@@ -731,8 +803,11 @@ void bind_contacts(py::module_& m) {
       m,
       "Contacts",
       "Contacts of a model. Shapes: `bodies` (−1 for the world), `kinds`, `sizes` (n, 3) [m], `placements` "
-      "(n, 4, 4) in the body frames [m], `vertices` of meshes. Pairs of shapes, by index; the first is −1 "
-      "for "
+      "(n, 4, 4) in the body frames [m], `vertices` (v, 3) [m] and `faces` (f, 7) of convex meshes, which "
+      "are "
+      "outward normals and the vertices of four corners, `groups` of vertices and of normals (g, 6): centre "
+      "and "
+      "radius of a ball, first and count. Pairs of shapes, by index; the first is −1 for "
       "a plane that is fixed to the world. A row of each array for every pair: `planes` (m, 4) are "
       "normal and offset, `surfaces` (m, 3) velocities of the first surface in its body's frame [m/s], and "
       "`laws` (m, 9) stiffness [N/m or N/m^1.5], exponent, dissipation [s/m], static and dynamic friction, "
@@ -748,6 +823,8 @@ void bind_contacts(py::module_& m) {
                     const Numbers&,
                     const Numbers&,
                     const std::vector<Numbers>&,
+                    const std::vector<Numbers>&,
+                    const std::vector<std::pair<Numbers, Numbers>>&,
                     const std::vector<std::pair<int, int>>&,
                     const Numbers&,
                     const Numbers&,
@@ -762,6 +839,8 @@ void bind_contacts(py::module_& m) {
            "sizes"_a,
            "placements"_a,
            "vertices"_a,
+           "faces"_a,
+           "groups"_a,
            "pairs"_a,
            "planes"_a,
            "surfaces"_a,

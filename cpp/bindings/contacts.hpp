@@ -43,6 +43,8 @@ class ModelContacts {
                 const Numbers& sizes,
                 const Numbers& placements,
                 const std::vector<Numbers>& vertices,
+                const std::vector<Numbers>& faces,
+                const std::vector<std::pair<Numbers, Numbers>>& groups,
                 const std::vector<std::pair<int, int>>& pairs,
                 const Numbers& planes,
                 const Numbers& surfaces,
@@ -78,7 +80,9 @@ class ModelContacts {
                    const std::vector<std::string>& kinds,
                    const Numbers& sizes,
                    const Numbers& placements,
-                   const std::vector<Numbers>& vertices);
+                   const std::vector<Numbers>& vertices,
+                   const std::vector<Numbers>& faces,
+                   const std::vector<std::pair<Numbers, Numbers>>& groups);
   void read_pair(int first, int second, const std::vector<int>& bodies, Pair& pair) const;
   void read_joints();
   void read_bounds();
@@ -94,7 +98,7 @@ class ModelContacts {
   std::vector<FieldDescription> fields_;
   std::vector<int> field_of_pair_;
   std::deque<FieldNumbers<double>> field_numbers_;
-  std::vector<std::vector<double>> vertices_;
+  std::vector<std::vector<double>> vertices_, faces_, vertex_groups_, normal_groups_;
   std::vector<constraints::CoordinateLaw<double>> coordinates_;
   std::vector<tree::Passive<double>> smooth_;
   std::vector<double> diagonal_;

@@ -102,13 +102,28 @@ class FloatContacts {
     copy(own.shape.size, found.shape.size);
     copy(own.placement, found.placement);
     found.radius = real(own.radius);
-    if (own.shape.vertices > 0) {
-      std::vector<float> vertices(static_cast<std::size_t>(3 * own.shape.vertices));
-      std::transform(own.shape.vertex, own.shape.vertex + vertices.size(), vertices.begin(), real);
-      vertices_.push_back(std::move(vertices));  // moved, not copied: the numbers stay where they are
-      found.shape.vertex = vertices_.back().data();
-    }
+    found.shape.faces = own.shape.faces;
+    found.shape.vertex = numbers(own.shape.vertex, 3 * own.shape.vertices);
+    found.shape.face = numbers(own.shape.face, collision::MeshFace::numbers * own.shape.faces);
+    found.shape.of_vertices = groups(own.shape.of_vertices);
+    found.shape.of_normals = groups(own.shape.of_normals);
     return found;
+  }
+
+  /// Balls are somewhat larger, for their points are rounded.
+  collision::PointGroups<float> groups(const collision::PointGroups<double>& own) {
+    using Group = collision::PointGroup;
+    const float* copied = numbers(own.group, Group::numbers * own.count);
+    for (int g = 0; g < own.count; ++g) meshes_.back()[place(Group::numbers * g + Group::radius)] *= 1.0001F;
+    return {own.count, copied};
+  }
+
+  const float* numbers(const double* from, int count) {
+    if (count == 0) return nullptr;
+    std::vector<float> copied(place(count));
+    std::transform(from, from + count, copied.begin(), real);
+    meshes_.push_back(std::move(copied));  // moved, not copied: the numbers stay where they are
+    return meshes_.back().data();
   }
 
   static stepping::PairBounds<float> bounds(const stepping::PairBounds<double>& own) {
@@ -127,7 +142,7 @@ class FloatContacts {
   std::vector<stepping::ContactPair<float>> pairs_;
   std::deque<FieldNumbers<float>> fields_;  // pairs refer to them
   std::vector<stepping::PairBounds<float>> bounds_;
-  std::vector<std::vector<float>> vertices_;
+  std::vector<std::vector<float>> meshes_;
   std::vector<constraints::CoordinateLaw<float>> coordinates_;
   std::vector<tree::Passive<float>> smooth_;
   std::vector<float> diagonal_;

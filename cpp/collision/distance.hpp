@@ -174,6 +174,7 @@ template <class S>
 struct PlacedShape {
   Vec3<S> size;
   Pose<S> X;
+  const Shape<typename S::Real>* shape = nullptr;  ///< kind and vertices; of pairs without a closed form
 
   Core<S, 0> point() const { return {X.p, {X.R.z}, {all<S>(0)}}; }
   Core<S, 1> segment() const { return {X.p, {X.R.z, X.R.z}, {size.y, size.y}}; }
@@ -203,106 +204,6 @@ Distance<S> cylinder_sphere(const PlacedShape<S>& A, const PlacedShape<S>& B) {
   found.p_B = fnma(B.size.x, found.n, B.X.p);
   found.p_A = fnma(found.d, found.n, found.p_B);
   return found;
-}
-
-/// From the half space z < 0 of a frame to the support point of a shape, given in the shape's frame.
-template <class S>
-Distance<S> half_space(const PlacedShape<S>& A, const PlacedShape<S>& B, ShapeKind kind) {
-  const S o = all<S>(0), e = all<S>(1);
-  const Vec3<S> n = transpose_times(B.X.R, A.X.R.z), &size = B.size;
-  const auto opposed = [&](S x, S along) { return select(along > o, -x, x); };
-  Vec3<S> p = spatial::zero3<S>();
-  switch (kind) {
-    case ShapeKind::sphere:
-      p = -size.x * n;
-      break;
-    case ShapeKind::capsule:
-      p = fnma(size.x, n, Vec3<S>{o, o, opposed(size.y, n.z)});
-      break;
-    case ShapeKind::box:
-      p = {opposed(size.x, n.x), opposed(size.y, n.y), opposed(size.z, n.z)};
-      break;
-    case ShapeKind::cylinder: {
-      const S sine = sqrt(fma(n.x, n.x, n.y * n.y));
-      const S scale = -size.x / select(sine > o, sine, e);
-      p = {scale * n.x, scale * n.y, opposed(size.y, n.z)};
-      break;
-    }
-    case ShapeKind::ellipsoid: {
-      const Vec3<S> stretched = {size.x * n.x, size.y * n.y, size.z * n.z};
-      const S scale = all<S>(-1) / sqrt(dot(stretched, stretched));
-      p = {scale * size.x * stretched.x, scale * size.y * stretched.y, scale * size.z * stretched.z};
-      break;
-    }
-    case ShapeKind::mesh:
-      break;
-  }
-  Distance<S> found;
-  found.n = A.X.R.z;
-  found.p_B = B.X * p;
-  found.d = dot(found.n, found.p_B - A.X.p);
-  found.p_A = fnma(found.d, found.n, found.p_B);
-  return found;
-}
-
-/// Pairs with a closed form, first the shape that is named first here.
-enum class DistancePair : int {
-  sphere_sphere,
-  capsule_sphere,
-  capsule_capsule,
-  box_sphere,
-  box_capsule,
-  box_box,
-  cylinder_sphere,
-  half_space_sphere,
-  half_space_capsule,
-  half_space_box,
-  half_space_cylinder,
-  half_space_ellipsoid
-};
-constexpr const char* distance_pairs[][2] = {{"sphere", "sphere"},
-                                             {"capsule", "sphere"},
-                                             {"capsule", "capsule"},
-                                             {"box", "sphere"},
-                                             {"box", "capsule"},
-                                             {"box", "box"},
-                                             {"cylinder", "sphere"},
-                                             {"half_space", "sphere"},
-                                             {"half_space", "capsule"},
-                                             {"half_space", "box"},
-                                             {"half_space", "cylinder"},
-                                             {"half_space", "ellipsoid"}};
-
-template <class S>
-Distance<S> distance(DistancePair pair, const PlacedShape<S>& A, const PlacedShape<S>& B) {
-  const S o = all<S>(0);
-  switch (pair) {
-    case DistancePair::sphere_sphere:
-      return core_distance(A.point(), A.size.x, B.point(), B.size.x);
-    case DistancePair::capsule_sphere:
-      return core_distance(A.segment(), A.size.x, B.point(), B.size.x);
-    case DistancePair::capsule_capsule:
-      return core_distance(A.segment(), A.size.x, B.segment(), B.size.x);
-    case DistancePair::box_sphere:
-      return core_distance(A.box(), o, B.point(), B.size.x);
-    case DistancePair::box_capsule:
-      return core_distance(A.box(), o, B.segment(), B.size.x);
-    case DistancePair::box_box:
-      return core_distance(A.box(), o, B.box(), o);
-    case DistancePair::cylinder_sphere:
-      return cylinder_sphere(A, B);
-    case DistancePair::half_space_sphere:
-      return half_space(A, B, ShapeKind::sphere);
-    case DistancePair::half_space_capsule:
-      return half_space(A, B, ShapeKind::capsule);
-    case DistancePair::half_space_box:
-      return half_space(A, B, ShapeKind::box);
-    case DistancePair::half_space_cylinder:
-      return half_space(A, B, ShapeKind::cylinder);
-    case DistancePair::half_space_ellipsoid:
-      break;
-  }
-  return half_space(A, B, ShapeKind::ellipsoid);
 }
 
 }  // namespace pysim::collision

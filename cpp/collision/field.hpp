@@ -10,6 +10,7 @@
 //   capsule    both ends, and the nearest point between them
 //   box        its corners
 //   cylinder   the nearest points of both rims, and two more of the nearer rim, 120° away
+//   cone       the nearest point of the rim, two more of it, 120° away, and the tip
 //   ellipsoid  the point nearest to the surface
 //   mesh       its vertices
 //
@@ -257,6 +258,7 @@ void visit_field_points(const Field<typename S::Real>& field,
       return visit(0, point_of(p, field_value(field, p)));
     }
     case ShapeKind::box:
+    case ShapeKind::cone:
     case ShapeKind::cylinder: {
       Vec3<S> lowest[max_plane_points];
       simd::Mask<S> apart[max_plane_points];

@@ -4,8 +4,8 @@
 //   capsule with capsule                         the ends of their overlap where parallel, else the nearest
 //   box with capsule                             the ends of the segment above a face, else the nearest
 //   box with box                                 two edges: one point; a face: the corners of the polygon
-//   that
-//                                                it shares with a face of the other box, up to eight
+//                                                that it shares with a face of the other box, up to eight
+//   others                                       see facets.hpp
 //
 // The normal of two boxes is the separating axis of least overlap [Ericson 2005, section 4.4.1]; the polygon
 // is seen along it.
@@ -16,7 +16,7 @@
 // then changes from step to step is the stiffness under it.
 #pragma once
 
-#include "collision/distance.hpp"
+#include "collision/facets.hpp"
 
 namespace pysim::collision {
 
@@ -28,6 +28,20 @@ constexpr int manifold_points(DistancePair pair) {
     case DistancePair::capsule_capsule:
     case DistancePair::box_capsule:
       return 2;
+    case DistancePair::cylinder_capsule:
+    case DistancePair::cone_capsule:
+    case DistancePair::mesh_capsule:
+      return 2;
+    case DistancePair::cylinder_box:
+    case DistancePair::cylinder_cylinder:
+    case DistancePair::mesh_box:
+    case DistancePair::mesh_cylinder:
+    case DistancePair::mesh_cone:
+    case DistancePair::mesh_mesh:
+    case DistancePair::cone_box:
+    case DistancePair::cone_cylinder:
+    case DistancePair::cone_cone:
+      return facet_points;
     case DistancePair::box_box:
       return 8;
     default:
@@ -36,52 +50,10 @@ constexpr int manifold_points(DistancePair pair) {
 }
 
 template <class S>
-struct ManifoldPoint {
-  Vec3<S> p;  ///< in the world, midway between the surfaces [m]
-  S gap;      ///< [m], negative where the shapes overlap
-  S feature;  ///< 1 or more; 0 where there is no such point
-};
-
-template <class S>
 struct Manifold {
   Vec3<S> n;  ///< unit, from A to B
   ManifoldPoint<S> point[max_manifold_points];
 };
-
-/// A face of a box.
-template <class S>
-struct Face {
-  Vec3<S> centre, u, v, n;  ///< axes along the face, outward normal
-  S hu, hv;                 ///< half lengths along u and v
-  S number;                 ///< 0 … 5
-};
-
-/// The face whose normal is nearest to a direction.
-template <class S>
-Face<S> face_along(const PlacedShape<S>& box, const Vec3<S>& direction) {
-  using Real = typename S::Real;
-  const auto& R = box.X.R;
-  const Vec3<S> along = transpose_times(R, direction);
-  const S tie = all<S>(sizeof(Real) == 8 ? Real(1e-6) : Real(1e-5)), x = abs(along.x), y = abs(along.y),
-          z = abs(along.z);
-  const auto is_y = y > x + tie;
-  const auto is_z = z > simd::select(is_y, y, x) + tie;
-  const auto number = [&](S a, S b, S c) { return simd::select(is_z, c, simd::select(is_y, b, a)); };
-  const auto vector = [&](const Vec3<S>& a, const Vec3<S>& b, const Vec3<S>& c) {
-    return select(is_z, c, select(is_y, b, a));
-  };
-  const auto inward = number(along.x, along.y, along.z) < all<S>(0);
-  const Vec3<S> axis = vector(R.x, R.y, R.z);
-  Face<S> F;
-  F.n = select(inward, -axis, axis);
-  F.u = vector(R.y, R.z, R.x);
-  F.v = vector(R.z, R.x, R.y);
-  F.hu = number(box.size.y, box.size.z, box.size.x);
-  F.hv = number(box.size.z, box.size.x, box.size.y);
-  F.centre = fma(number(box.size.x, box.size.y, box.size.z), F.n, box.X.p);
-  F.number = number(all<S>(0), all<S>(2), all<S>(4)) + simd::number(inward);
-  return F;
-}
 
 /// One point where the shapes are nearest.
 template <class S>
@@ -418,9 +390,14 @@ void manifold(DistancePair pair, const PlacedShape<S>& A, const PlacedShape<S>& 
       return box_capsule_manifold(A, B, M);
     case DistancePair::box_box:
       return box_box_manifold(A, B, reach, M);
-    default:
-      M.n = spatial::zero3<S>();
-      M.point[0] = {spatial::zero3<S>(), all<S>(__builtin_inf()), o};
+    default: {
+      const Distance<S> D = convex_distance(A, B, reach);
+      const int points = manifold_points(pair);
+      if (points == 1) return single(D);
+      M.n = D.n;
+      if (any(D.d < reach)) return facet_manifold(A, B, D, points, M.point);
+      for (int k = 0; k < points; ++k) M.point[k] = {D.p_A, D.d, o};
+    }
   }
 }
 

@@ -53,10 +53,16 @@ struct FloatWorlds {
   Schemes pack, single;
 };
 
-/// Signed distances of pairs of shapes (collision/distance.hpp).
+/// Signed distances of pairs of shapes (collision/pairs.hpp).
 struct DistanceMap {
   static constexpr int in = 15, out = 10;  ///< numbers a row
-  void (*run)(int pair, const double* a, const double* b, double* y, std::ptrdiff_t rows);
+  void (*run)(int pair,
+              const collision::Shape<double>& shape_a,
+              const collision::Shape<double>& shape_b,
+              const double* a,
+              const double* b,
+              double* y,
+              std::ptrdiff_t rows);
 };
 
 }  // namespace pysim::engine

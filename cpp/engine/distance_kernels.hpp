@@ -2,23 +2,29 @@
 // position.
 #pragma once
 
-#include "collision/distance.hpp"
+#include "collision/pairs.hpp"
 #include "engine/contact_kernels.hpp"
 
 namespace pysim::engine {
 
 template <class S>
-collision::PlacedShape<S> load_shape(const typename S::Real* rows) {
+collision::PlacedShape<S> load_shape(const collision::Shape<double>& shape, const typename S::Real* rows) {
   constexpr int stride = DistanceMap::in;
   S x[stride];
   for (int i = 0; i < stride; ++i) x[i] = simd::gather<S>(rows + i, stride);
   const auto vector = [&](int i) { return spatial::Vec3<S>{x[i], x[i + 1], x[i + 2]}; };
-  return {vector(0), {{vector(3), vector(6), vector(9)}, vector(12)}};
+  return {vector(0), {{vector(3), vector(6), vector(9)}, vector(12)}, &shape};
 }
 
 template <class S>
-void distance_rows(int pair, const typename S::Real* a, const typename S::Real* b, typename S::Real* y) {
-  const auto found = collision::distance(collision::DistancePair{pair}, load_shape<S>(a), load_shape<S>(b));
+void distance_rows(int pair,
+                   const collision::Shape<double>& shape_a,
+                   const collision::Shape<double>& shape_b,
+                   const typename S::Real* a,
+                   const typename S::Real* b,
+                   typename S::Real* y) {
+  const auto found = collision::distance(
+      collision::DistancePair{pair}, load_shape<S>(shape_a, a), load_shape<S>(shape_b, b));
   const S out[] = {found.d,
                    found.n.x,
                    found.n.y,
@@ -36,6 +42,8 @@ void distance_rows(int pair, const typename S::Real* a, const typename S::Real* 
 /// Whole packs first, then the remaining rows one at a time through the same code.
 template <class S, class Tail>
 void distances(int pair,
+               const collision::Shape<double>& shape_a,
+               const collision::Shape<double>& shape_b,
                const typename S::Real* a,
                const typename S::Real* b,
                typename S::Real* y,
@@ -43,9 +51,11 @@ void distances(int pair,
   using Map = DistanceMap;
   std::ptrdiff_t k = 0;
   for (; k + S::width <= rows; k += S::width) {
-    distance_rows<S>(pair, a + k * Map::in, b + k * Map::in, y + k * Map::out);
+    distance_rows<S>(pair, shape_a, shape_b, a + k * Map::in, b + k * Map::in, y + k * Map::out);
   }
-  for (; k < rows; ++k) distance_rows<Tail>(pair, a + k * Map::in, b + k * Map::in, y + k * Map::out);
+  for (; k < rows; ++k) {
+    distance_rows<Tail>(pair, shape_a, shape_b, a + k * Map::in, b + k * Map::in, y + k * Map::out);
+  }
 }
 
 }  // namespace pysim::engine

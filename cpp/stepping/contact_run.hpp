@@ -1,8 +1,8 @@
 // Contacts of a mechanism as steps read them, the same for every pack of worlds.
 #pragma once
 
-#include "collision/distance.hpp"
 #include "collision/field.hpp"
+#include "collision/pairs.hpp"
 #include "constraints/coordinate_law.hpp"
 #include "simd/parameter.hpp"
 
@@ -15,6 +15,12 @@ struct PairShape {
   Real placement[12];
   Real radius;  ///< of a ball about the shape's origin that holds the shape [m]
 };
+
+/// A shape of a pair at its pose in some frame.
+template <class S, class Real>
+collision::PlacedShape<S> placed(const PairShape<Real>& own, const spatial::Pose<S>& X) {
+  return {spatial::all3<S>(own.shape.size), X, &own.shape};
+}
 
 /// Two shapes that may touch: one of body b, and one of body a or a surface that is fixed to the world. Where
 /// they are is the same in all worlds; their law may differ.

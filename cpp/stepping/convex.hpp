@@ -700,10 +700,8 @@ class ConvexStep {
   /// The same of two shapes.
   S place_manifold(int k, Mask<S>& close, S reach, const ContactState<S>& state) {
     const auto& pair = contacts_.pair[k];
-    const collision::PlacedShape<S> A = {spatial::all3<S>(pair.shape_a.shape.size),
-                                         in_world(pair.a, pair.shape_a)};
-    const collision::PlacedShape<S> B = {spatial::all3<S>(pair.shape_b.shape.size),
-                                         in_world(pair.b, pair.shape_b)};
+    const auto A = placed(pair.shape_a, in_world(pair.a, pair.shape_a)),
+               B = placed(pair.shape_b, in_world(pair.b, pair.shape_b));
     collision::Manifold<S> M;
     collision::manifold(pair.kind, pair.swapped ? B : A, pair.swapped ? A : B, reach, M);
     if (pair.swapped) M.n = -M.n;

@@ -94,8 +94,7 @@ bool visit_pair_points(
     collision::visit_field_points(*pair.field, pair.shape_b.shape, inverse(X_A) * X_AS, near);
     return true;
   }
-  const collision::PlacedShape<S> A = {spatial::all3<S>(pair.shape_a.shape.size), X_A};
-  const collision::PlacedShape<S> B = {spatial::all3<S>(pair.shape_b.shape.size), X_AS};
+  const auto A = placed(pair.shape_a, X_A), B = placed(pair.shape_b, X_AS);
   collision::Manifold<S> M;
   collision::manifold(pair.kind, pair.swapped ? B : A, pair.swapped ? A : B, all<S>(reach), M);
   const Vec3<S> n = transpose_times(X_AB.R, pair.swapped ? -M.n : M.n);
@@ -121,9 +120,7 @@ S continuous_gap(const Contacts<double>& contacts, int k, int point, const Pose<
     return least;
   }
   if (!pair.plane) {
-    const collision::PlacedShape<S> A = {spatial::all3<S>(pair.shape_a.shape.size),
-                                         placement<S>(pair.shape_a)};
-    const collision::PlacedShape<S> B = {spatial::all3<S>(pair.shape_b.shape.size), X_AS};
+    const auto A = placed(pair.shape_a, placement<S>(pair.shape_a)), B = placed(pair.shape_b, X_AS);
     return collision::distance(pair.kind, pair.swapped ? B : A, pair.swapped ? A : B).d;
   }
   const auto& shape = pair.shape_b.shape;

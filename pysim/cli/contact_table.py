@@ -60,16 +60,16 @@ def print_contacts(scene: Scene, *, full: bool = False) -> None:
     print_columns(("contact", "shape", *names, *lengths), shown)
     if len(shown) < len(contacts.shapes):
         print_line(f"  {len(contacts.shapes)} contacts; --full prints each")
-    print_overloads(scene, contacts)
-    if scene.smooth_contacts is not None and not impacts:
-        print_creep(scene, contacts)
     if contacts.passing:
         a, b = contacts.passing[0]
         kinds = f"{a.shape.kind} and {b.shape.kind}"
-        line = (
-            f"  {len(contacts.passing)} pairs of shapes pass through each other, such as {kinds} of"
+        line = f"  {len(contacts.passing)} pairs of shapes of one robot pass through each other, such as {kinds}"
+        print_line(
+            f"{line} of {a.link!r} and {b.link!r}; a [[contact]] that names both lets them touch"
         )
-        print_line(f"{line} {a.link!r} and {b.link!r}")
+    print_overloads(scene, contacts)
+    if scene.smooth_contacts is not None and not impacts:
+        print_creep(scene, contacts)
 
 
 def _name(rows: list[tuple[str, ...]]) -> str:

@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pysim import _engine
+from pysim.contact.hulls import NO_FACES, NO_HULL
 from pysim.contact.laws import CARRYING_POINTS, CURVED, STANDARD_GRAVITY, Load, PairLaw, pair_law
 from pysim.contact.pairs import (
+    CLOSED_FORMS,
     ContactPair,
     PlacedShape,
     link_pairs,
     pairs_of,
     placed_shapes,
-    touching_kinds,
 )
 from pysim.contact.shape_dimensions import engine_dimensions, engine_kind
 from pysim.errors import ModelError
@@ -82,7 +83,7 @@ class CompiledContacts:
     signs: Array  # (pairs,) −1 if the engine's forces act on the first link
     passing: tuple[
         tuple[PlacedShape, PlacedShape], ...
-    ]  # shapes without contact points in closed form
+    ]  # of one robot, which pass through each other
 
 
 def compile_contacts(
@@ -104,8 +105,12 @@ def compile_contacts(
     for own in placed:
         of_link.setdefault(own.link, []).append(own)
     links = [] if spec is None else link_pairs(model, spec)
-    passing = tuple(_passing(links, of_link))
     shapes = [] if spec is None else list(_shape_pairs(model, spec, links, of_link))
+    root = root_bodies(model)
+    named = set() if spec is None else {frozenset(contact.between) for contact in spec.pairs}
+    free = [_passes(s, links[s.pair], root, named) for s in shapes]
+    passing = tuple((s.other, s.own) for s, f in zip(shapes, free, strict=True) if f and s.other)
+    shapes = [s for s, f in zip(shapes, free, strict=True) if not f]
     used = {k: n for n, k in enumerate(sorted({s.pair for s in shapes}))}
     shapes = [replace(s, pair=used[s.pair]) for s in shapes]
     links = [links[k] for k in used]
@@ -125,6 +130,24 @@ def compile_contacts(
     )
 
 
+def _passes(
+    shapes: ShapePair, links: ContactPair, root: Sequence[int], named: set[frozenset[str]]
+) -> bool:
+    """Whether two shapes of one imported robot pass through each other.
+
+    Files of robots have simplified shapes that overlap without end, a hip with a thigh, and hulls of thousands of
+    vertices. Programs that read them let few of them touch: here those whose contact has a closed form, and those of
+    links that a [[contact]] names.
+    """
+    other, own = shapes.other, shapes.own
+    if other is None or other.body < 0 or root[other.body] != root[own.body]:
+        return False
+    if any(".toml:" in shape.collision.where for shape in (own, other)):
+        return False
+    kinds = frozenset((own.shape.kind, other.shape.kind))
+    return kinds not in CLOSED_FORMS and frozenset((links.first, links.second)) not in named
+
+
 def engine_contacts(
     model: Model, shapes: Sequence[ShapePair], slip_speed: float
 ) -> _engine.Contacts:
@@ -137,13 +160,19 @@ def engine_contacts(
     placed = list({id(shape): shape for shape in used}.values())
     index = {id(shape): k for k, shape in enumerate(placed)}
     fields = FieldsOfPairs(shapes)
+    facing = {
+        id(s) for pair in shapes if pair.other is not None for s in (pair.own, pair.other)
+    }  # other shapes need no faces
+    faces_of = [s.hull.faces if id(s) in facing else NO_FACES for s in placed]
     return _engine.Contacts(
         model,
         [s.body for s in placed],
         [engine_kind(s.shape) for s in placed],
         np.array([engine_dimensions(s.shape) for s in placed]).reshape(-1, 3),
-        np.array([s.pose for s in placed]).reshape(-1, 4, 4),
-        [s.vertices for s in placed],
+        np.array([s.hull.placed(s.pose) for s in placed]).reshape(-1, 4, 4),
+        [s.hull.vertices for s in placed],
+        [faces for faces, _ in faces_of],
+        [(s.hull.groups, groups) for s, (_, groups) in zip(placed, faces_of, strict=True)],
         [(-1 if s.other is None else index[id(s.other)], index[id(s.own)]) for s in shapes],
         np.array([_plane(s.ground) for s in shapes]).reshape(-1, 4),
         np.array([s.surface_velocity for s in shapes]).reshape(-1, 3),
@@ -184,18 +213,6 @@ def _plane(ground: GroundSpec | None) -> tuple[float, float, float, float]:
     return (0.0, 0.0, 0.0, 0.0) if ground is None else (*ground.normal, ground.offset)
 
 
-def _passing(
-    links: list[ContactPair], shapes: dict[str, list[PlacedShape]]
-) -> Iterator[tuple[PlacedShape, PlacedShape]]:
-    """Yield shapes that would touch, but have no contact points in closed form."""
-    known = touching_kinds()
-    for pair in links:
-        if WORLD not in {pair.first, pair.second}:
-            for a, b in pairs_of(pair, shapes):
-                if frozenset((a.shape.kind, b.shape.kind)) not in known:
-                    yield a, b
-
-
 def _shape_pairs(
     model: Model,
     spec: ContactsSpec,
@@ -205,7 +222,6 @@ def _shape_pairs(
     changes = {frozenset(contact.between): contact for contact in spec.pairs}
     masses = mechanism_masses(model)
     gravity = float(np.linalg.norm(model.gravity)) or STANDARD_GRAVITY
-    known = touching_kinds()
     fields = [_placed_field(ground) for ground in spec.grounds]
     for k, pair in enumerate(links):
         change = changes.get(frozenset((pair.first, pair.second)))
@@ -234,10 +250,9 @@ def _shape_pairs(
             x, y, z = model.frames[pair.first][1][:3, :3] @ change.surface_velocity
             velocity = float(x), float(y), float(z)
         for other, own in pairs_of(pair, shapes):
-            if frozenset((other.shape.kind, own.shape.kind)) in known:
-                materials = _materials(spec, other.collision.material, own)
-                law = pair_law(*materials, surface, _load(masses, gravity, own, other))
-                yield ShapePair(k, own, other, None, law, velocity)
+            materials = _materials(spec, other.collision.material, own)
+            law = pair_law(*materials, surface, _load(masses, gravity, own, other))
+            yield ShapePair(k, own, other, None, law, velocity)
 
 
 def _placed_field(ground: GroundSpec) -> PlacedShape | None:
@@ -245,7 +260,7 @@ def _placed_field(ground: GroundSpec) -> PlacedShape | None:
     if ground.field is None:
         return None
     collision = CollisionSpec(ground.field.shape, ground.field.pose, ground.material)
-    return PlacedShape(WORLD, -1, collision, ground.field.pose, np.zeros((0, 3)))
+    return PlacedShape(WORLD, -1, collision, ground.field.pose, NO_HULL)
 
 
 def _materials(
@@ -385,10 +400,10 @@ def _smallest_dimension(shape: PlacedShape) -> float:
     if shape.shape.field is not None:
         return float((shape.shape.field.high - shape.shape.field.low).min())
     if kind == "mesh":
-        return float(np.ptp(shape.vertices, axis=0).min())
+        return float(np.ptp(shape.hull.vertices, axis=0).min())
     if kind == "box":
         return min(size)
-    if kind == "cylinder":
+    if kind in {"cone", "cylinder"}:
         return min(2 * size[0], size[1])
     return 2 * (min(size) if kind == "ellipsoid" else size[0])
 

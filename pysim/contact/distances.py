@@ -1,4 +1,4 @@
-"""Signed distances of convex shapes in closed form, many pairs at a time.
+"""Signed distances of convex shapes, many pairs at a time: in closed form, or by their support points.
 
 A positive distance separates two shapes; a negative one is the depth of their overlap, the length of the shortest
 translation that separates them.
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pysim import _engine
+from pysim.contact.hulls import NO_FACES, NO_HULL, Hull, mesh_hull
 from pysim.contact.shape_dimensions import engine_dimensions
 from pysim.errors import PysimError
 
@@ -41,36 +42,48 @@ def distances(
     """Return the signed distances of two shapes in any number of poses.
 
     Args:
-        shape_a: sphere, capsule, box, cylinder or ellipsoid; None is the half space z < 0 of its frame.
+        shape_a: a primitive, or a mesh, which stands for its convex hull; None is the half space z < 0 of its frame.
         pose_a: its frame in the world (…, 4, 4) [m].
         shape_b: the other shape, likewise.
         pose_b: its frame in the world (…, 4, 4) [m]; both poses are broadcast.
 
     Raises:
-        PysimError: the two kinds have no distance in closed form. A half space has one to every shape, spheres,
-            capsules and boxes have one to each other, and a sphere has one to a cylinder.
+        PysimError: both are half spaces, or a mesh is flat.
         ValueError: a pose has a wrong shape.
     """
     kinds = [HALF_SPACE if shape is None else shape.kind for shape in (shape_a, shape_b)]
     known = {tuple(pair) for pair in _engine.distance_pairs()}
     swapped = (kinds[0], kinds[1]) not in known
     if swapped and (kinds[1], kinds[0]) not in known:
-        others = sorted({b if a == kinds[0] else a for a, b in known if kinds[0] in {a, b}})
-        problem = f"{kinds[0]} and {kinds[1]} have no distance in closed form"
-        raise PysimError("distances", f"{problem}; {kinds[0]} has one to {', '.join(others)}")
+        raise PysimError("distances", f"{kinds[0]} and {kinds[1]} have no distance; give shapes")
     poses = [np.asarray(pose, float) for pose in (pose_a, pose_b)]
     for name, pose in zip(("pose_a", "pose_b"), poses, strict=True):
         if pose.shape[-2:] != (4, 4):
             raise ValueError(f"{name} must have shape (…, 4, 4), got {pose.shape}")
     leading = np.broadcast_shapes(*(pose.shape[:-2] for pose in poses))
+    hulls = [_hull(shape) for shape in (shape_a, shape_b)]
+    poses = [hull.placed(pose) for hull, pose in zip(hulls, poses, strict=True)]
     rows = [_rows(s, x, leading) for s, x in zip((shape_a, shape_b), poses, strict=True)]
     first, second = (1, 0) if swapped else (0, 1)
-    found = _engine.distances(kinds[first], kinds[second], rows[first], rows[second])
+    meshes = [(hull.vertices, NO_FACES[0], hull.groups, NO_FACES[1]) for hull in hulls]
+    found = _engine.distances(
+        kinds[first], kinds[second], rows[first], rows[second], meshes[first], meshes[second]
+    )
     d, n, p_first, p_second = found[:, 0], found[:, 1:4], found[:, 4:7], found[:, 7:]
     points = (p_second, p_first) if swapped else (p_first, p_second)
     nearest_a, nearest_b = (p.reshape(*leading, 3) for p in points)
     normal = (-n if swapped else n).reshape(*leading, 3)
     return Distances(d.reshape(leading), normal, nearest_a, nearest_b)
+
+
+def _hull(shape: Shape | None) -> Hull:
+    """Return the hull of a mesh, an empty one of other shapes."""
+    if shape is None or shape.mesh is None:
+        return NO_HULL
+    hull = mesh_hull(shape.mesh, shape.scale)
+    if hull.volume == 0:
+        raise PysimError("distances", f"mesh {shape.mesh.name!r} is flat, and has no inside")
+    return hull
 
 
 def _rows(shape: Shape | None, pose: Array, leading: tuple[int, ...]) -> Array:

@@ -37,12 +37,12 @@ def _points(shape: PlacedShape) -> tuple[Array, float]:
     if kind == "box":
         return np.array(np.meshgrid(*([-s / 2, s / 2] for s in size))).reshape(3, -1).T, 0.0
     if kind == "mesh":
-        return shape.vertices, 0.0
+        return shape.hull.vertices + shape.hull.middle, 0.0
     angle = np.linspace(0, 2 * np.pi, AROUND, endpoint=False)
-    if kind == "cylinder":
+    if kind in {"cone", "cylinder"}:
         rim = size[0] * np.column_stack([np.cos(angle), np.sin(angle)])
         ends = [np.column_stack([rim, np.full(AROUND, z)]) for z in (-size[1] / 2, size[1] / 2)]
-        return np.vstack(ends), 0.0
+        return np.vstack(ends if kind == "cylinder" else [ends[0], [[0, 0, size[1] / 2]]]), 0.0
     height = np.linspace(-1, 1, AROUND)
     z, a = (part.ravel() for part in np.meshgrid(height, angle))
     flat = np.sqrt(1 - z * z)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,6 +12,7 @@ from pysim.errors import ModelError, SceneError
 from pysim.meshes import mesh_theta, read_mesh
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -19,19 +21,68 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
+GROUP = 24  # points that are near each other, at most
+FLAT = 5e-3  # [rad] between triangles of one face
 HOLLOW = 1e-3  # of the hull's volume: what a convex mesh may lack by rounding of its file
 
 
-def hull_vertices(collision: CollisionSpec) -> Array:
-    """Return the vertices (n, 3) [m] of the convex hull that a mesh collides as, in the mesh's frame.
+@dataclass(frozen=True)
+class Triangles:
+    """Triangles of a hull: unit normals (t, 3), vertices of their corners (t, 3), and their neighbours (t, 3)."""
+
+    normals: Array
+    corners: NDArray[np.intp]
+    neighbors: NDArray[np.intp]
+
+
+@dataclass(frozen=True)
+class Hull:
+    """Convex hull of a mesh, in the mesh's frame; empty of other shapes."""
+
+    middle: Array  # (3,) a point well inside [m]
+    vertices: Array  # (n, 3) from the middle [m]
+    groups: Array  # of vertices that are near each other (g, 6), see `point_groups`
+    volume: float  # [m³], 0 if the mesh is flat
+    triangles: Triangles | None = None
+
+    @cached_property
+    def faces(self) -> tuple[Array, Array]:
+        """Faces (f, 7), and groups of their normals (g, 6).
+
+        A face is its outward unit normal and the vertices of four corners (cpp/collision/shapes.hpp).
+        """
+        if self.triangles is None:
+            return NO_FACES
+        normals, corners = self.triangles.normals, self.triangles.corners
+        rows = [
+            np.hstack([normal, _corners(self.vertices, np.unique(corners[group]), normal)])
+            for normal, group in _flat_groups(normals, self.triangles.neighbors)
+        ]
+        order, groups = point_groups(np.array(rows)[:, :3])
+        return np.array(rows)[order], groups
+
+    def placed(self, pose: Array) -> Array:
+        """Return the poses (…, 4, 4) of the middle, from those of the mesh."""
+        found = np.array(pose)
+        found[..., :3, 3] += pose[..., :3, :3] @ self.middle
+        return found
+
+
+NO_FACES = np.zeros((0, 7)), np.zeros((0, 6))
+NO_HULL = Hull(np.zeros(3), np.zeros((0, 3)), np.zeros((0, 6)), 0.0)
+
+
+def collision_hull(collision: CollisionSpec) -> Hull:
+    """Return the convex hull that a mesh collides as; an empty one of other shapes.
 
     Raises:
         ModelError: the mesh is flat, or is not convex and does not stand for its hull.
     """
     shape = collision.shape
-    assert shape.mesh is not None
-    vertices, volume = _hull(shape.mesh, shape.scale)
-    if volume == 0:
+    if shape.mesh is None:
+        return NO_HULL
+    hull = mesh_hull(shape.mesh, shape.scale)
+    if hull.volume == 0:
         problem = f"mesh {shape.mesh.name!r} is flat, and has no inside"
         raise ModelError(collision.where, f"{problem}; give the shape a thickness")
     if not collision.convex:
@@ -42,11 +93,11 @@ def hull_vertices(collision: CollisionSpec) -> Array:
             raise ModelError(
                 collision.where, f"{problem}; or let it collide as its hull with convex = true"
             ) from error
-        if own < (1 - HOLLOW) * volume:
-            problem = f"mesh {shape.mesh.name!r} is not convex, it fills {100 * own / volume:.3g} % of its hull"
+        if own < (1 - HOLLOW) * hull.volume:
+            problem = f"mesh {shape.mesh.name!r} is not convex, it fills {100 * own / hull.volume:.3g} % of its hull"
             remedy = "let it collide as its hull with convex = true, or give simpler shapes"
             raise ModelError(collision.where, f"{problem}; {remedy}")
-    return vertices
+    return hull
 
 
 def is_left_out(collision: CollisionSpec) -> bool:
@@ -54,17 +105,85 @@ def is_left_out(collision: CollisionSpec) -> bool:
     shape = collision.shape
     if shape.mesh is None or not collision.convex or ".toml:" in collision.where:
         return False
-    return _hull(shape.mesh, shape.scale)[1] == 0
+    return mesh_hull(shape.mesh, shape.scale).volume == 0
 
 
 @lru_cache(maxsize=256)
-def _hull(path: Path, scale: tuple[float, float, float]) -> tuple[Array, float]:
-    """Return vertices and volume of a hull; the volume is 0 if the mesh is flat."""
+def mesh_hull(path: Path, scale: tuple[float, float, float]) -> Hull:
+    """Return the convex hull of a mesh file, its volume 0 if the mesh is flat."""
+    return hull_of(read_mesh(path).vertices * np.array(scale))
+
+
+def hull_of(points: Array) -> Hull:
+    """Return the convex hull of points (n, 3) [m], its volume 0 if they lie in a plane."""
     from scipy.spatial import ConvexHull, QhullError  # noqa: PLC0415, only where a mesh collides
 
-    points = read_mesh(path).vertices * np.array(scale)
     try:
-        hull = ConvexHull(points)
+        found = ConvexHull(points)
     except QhullError:
-        return points, 0.0
-    return points[hull.vertices], float(hull.volume)
+        return replace(NO_HULL, vertices=points)
+    order, groups = point_groups(points[found.vertices])
+    used = found.vertices[order]
+    index = np.full(len(points), -1)
+    index[used] = np.arange(len(used))
+    middle = points[used].mean(axis=0)
+    vertices = points[used] - middle
+    groups[:, :3] -= middle
+    triangles = Triangles(found.equations[:, :3], index[found.simplices], found.neighbors)
+    return Hull(middle, vertices, groups, float(found.volume), triangles)
+
+
+def point_groups(points: Array) -> tuple[NDArray[np.intp], Array]:
+    """Return an order of points (n, 3) in which near ones follow each other, and groups of them (g, 6).
+
+    Groups are centre and radius of a ball, first point and count (cpp/collision/shapes.hpp).
+    """
+    parts, found = [np.arange(len(points))], []
+    while parts:
+        part = parts.pop()
+        if len(part) <= GROUP:
+            found.append(part)
+            continue
+        own = points[part]
+        along = own[:, int(np.argmax(np.ptp(own, axis=0)))]
+        ordered = part[np.argsort(along, kind="stable")]
+        parts += [ordered[len(part) // 2 :], ordered[: len(part) // 2]]
+    rows, first = [], 0
+    for part in found:
+        centre = (points[part].max(axis=0) + points[part].min(axis=0)) / 2
+        radius = (1 + 1e-9) * np.linalg.norm(points[part] - centre, axis=1).max() + 1e-12
+        rows.append([*centre, radius, first, len(part)])
+        first += len(part)
+    return np.concatenate(found), np.array(rows)
+
+
+def _flat_groups(normals: Array, neighbors: NDArray[np.intp]) -> Iterator[tuple[Array, list[int]]]:
+    """Yield normal and triangles of every face: neighbours that turn from the first one by less than `FLAT`."""
+    left = set(range(len(normals)))
+    for first in range(len(normals)):
+        if first not in left:
+            continue
+        group, open_ends = [], [first]
+        left.discard(first)
+        while open_ends:
+            triangle = open_ends.pop()
+            group.append(triangle)
+            for k in neighbors[triangle]:
+                if k in left and normals[k] @ normals[first] > np.cos(FLAT):
+                    left.discard(k)
+                    open_ends.append(int(k))
+        yield normals[first], group
+
+
+def _corners(vertices: Array, around: NDArray[np.intp], normal: Array) -> Array:
+    """Return four corners of a face in their order around it, the farthest where it has more."""
+    across = np.linalg.svd(normal[None])[2][1:]
+    flat = (vertices[around] - vertices[around].mean(axis=0)) @ across.T
+    if len(around) > 4:
+        farthest = [
+            int(np.argmax(flat @ (np.cos(a), np.sin(a)))) for a in 0.3 + np.pi / 2 * np.arange(4)
+        ]
+        keep = np.unique(farthest)
+        around, flat = around[keep], flat[keep]
+    ordered = around[np.argsort(np.arctan2(flat[:, 1], flat[:, 0]))]
+    return np.concatenate([ordered, np.repeat(ordered[-1:], 4 - len(ordered))])

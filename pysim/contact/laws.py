@@ -31,6 +31,7 @@ CARRYING_POINTS = {
     "box": 4,
     "cylinder": 3,
     "ellipsoid": 1,
+    "cone": 3,
     "mesh": 4,
     "field": 4,
 }

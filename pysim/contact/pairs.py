@@ -1,19 +1,19 @@
 """Pairs of links and of shapes that may touch.
 
 Links touch each other unless they belong to one body, are parent and child, are both fixed to the world, or are
-excluded by the scene. Two shapes touch if their contact points have a closed form.
+excluded by the scene.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, product
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pysim import _engine
-from pysim.contact.hulls import hull_vertices, is_left_out
+from pysim.contact.hulls import Hull, collision_hull, is_left_out
+from pysim.scene.doctor import shape_radius
 from pysim.scene.spec import may_touch
 from pysim.scene.tree import WORLD
 
@@ -27,6 +27,13 @@ if TYPE_CHECKING:
     from pysim.shapes import Shape
 
     Array = NDArray[np.float64]
+
+
+CLOSED_FORMS = {
+    frozenset(kinds)
+    for kinds in (*product(("sphere", "capsule", "box"), repeat=2), ("cylinder", "sphere"))
+}
+"""Kinds of shapes whose contact points have a closed form (cpp/collision/pairs.hpp)."""
 
 
 @dataclass(frozen=True)
@@ -50,12 +57,19 @@ class PlacedShape:
     body: int  # −1 for the world
     collision: CollisionSpec
     pose: Array  # in the body or the world (4, 4)
-    vertices: Array  # of a mesh (n, 3) [m]
+    hull: Hull  # of a mesh
 
     @property
     def shape(self) -> Shape:
         """Shape in its frame."""
         return self.collision.shape
+
+    @property
+    def radius(self) -> float:
+        """Radius of a ball about its middle that contains it [m]."""
+        if self.shape.mesh is None:
+            return shape_radius(self.shape)
+        return float(np.linalg.norm(self.hull.vertices, axis=1).max())
 
 
 def placed_shapes(model: Model) -> list[PlacedShape]:
@@ -70,9 +84,8 @@ def placed_shapes(model: Model) -> list[PlacedShape]:
             if is_left_out(collision):  # contact_checks.py warns of it
                 continue
             body, pose = model.frames[link.name]
-            mesh = collision.shape.mesh is not None
-            vertices = hull_vertices(collision) if mesh else np.zeros((0, 3))
-            found.append(PlacedShape(link.name, body, collision, pose @ collision.pose, vertices))
+            hull = collision_hull(collision)
+            found.append(PlacedShape(link.name, body, collision, pose @ collision.pose, hull))
     return found
 
 
@@ -116,11 +129,6 @@ def _attached(model: Model, a: int, b: int) -> bool:
     return (
         a == b or (a >= 0 and model.parents[a] == b >= 0) or (b >= 0 and model.parents[b] == a >= 0)
     )
-
-
-def touching_kinds() -> set[frozenset[str]]:
-    """Return the pairs of kinds of shapes whose contact points have a closed form."""
-    return {frozenset(pair) for pair in _engine.distance_pairs() if "half_space" not in pair}
 
 
 def pairs_of(

@@ -15,7 +15,7 @@ def engine_dimensions(shape: Shape) -> tuple[float, float, float]:
         return shape.field.radius, 0.0, 0.0
     if shape.kind == "box":
         return size[0] / 2, size[1] / 2, size[2] / 2
-    if shape.kind in {"capsule", "cylinder"}:
+    if shape.kind in {"capsule", "cone", "cylinder"}:
         return size[0], size[1] / 2, 0.0
     if shape.kind == "ellipsoid":
         return size[0], size[1], size[2]

@@ -9,7 +9,6 @@ import numpy as np
 
 from pysim.algorithms import forward_kinematics
 from pysim.contact import distances
-from pysim.contact.compiler import root_bodies
 from pysim.contact.distances import normal_axes
 from pysim.contact.field_samples import distance_in_field
 from pysim.contact.hulls import is_left_out
@@ -35,7 +34,7 @@ DEEP = 0.5  # of a shape's smallest half size: a contact that has sunk
 
 
 def contact_warnings(scene: Scene) -> Iterator[str]:
-    """Describe shapes that overlap at the start, and mechanisms whose shapes pass through each other."""
+    """Describe shapes that overlap at the start."""
     contacts = scene.contacts
     if contacts is None:
         return
@@ -51,15 +50,6 @@ def contact_warnings(scene: Scene) -> Iterator[str]:
     yield from _overlaps(grounded, "start it higher")
     yield from _overlaps(others, "move one of them, or add an [[exclude]]")
     yield from _left_out(scene)
-    roots = [*root_bodies(scene.model), -1]
-    apart = [(a, b) for a, b in contacts.passing if roots[a.body] != roots[b.body]]
-    if apart:
-        a, b = apart[0]
-        more = f" and {len(apart) - 1} more pairs" if len(apart) > 1 else ""
-        yield (
-            f"{a.link!r} and {b.link!r}{more} pass through each other: the contact of {a.shape.kind} and"
-            f" {b.shape.kind} is not computed in this version; let them collide as spheres, capsules or boxes"
-        )
 
 
 def _overlaps(found: Mapping[str, tuple[float, float]], remedy: str) -> Iterator[str]:
@@ -150,11 +140,11 @@ def _half_size(shape: PlacedShape) -> float:
     if shape.shape.field is not None:
         return float((shape.shape.field.high - shape.shape.field.low).min()) / 2
     if shape.shape.mesh is not None:
-        return float(np.ptp(shape.vertices, axis=0).min()) / 2
+        return float(np.ptp(shape.hull.vertices, axis=0).min()) / 2
     size = shape.shape.size
     if shape.shape.kind == "box":
         return min(size) / 2
-    if shape.shape.kind == "cylinder":
+    if shape.shape.kind in {"cone", "cylinder"}:
         return min(size[0], size[1] / 2)
     return min(size) if shape.shape.kind == "ellipsoid" else size[0]
 
@@ -169,9 +159,6 @@ def _distance(pair: ShapePair, poses: Array) -> float:
         return float(distances(other.shape, placed, pair.shape, pose).distance)
     assert pair.ground is not None
     normal = np.array(pair.ground.normal)
-    if pair.shape.mesh is not None:
-        vertices = pair.own.vertices @ pose[:3, :3].T + pose[:3, 3]
-        return float((vertices @ normal).min()) - pair.ground.offset
     ground = np.eye(4)
     ground[:3, [2, 0, 1]] = normal_axes(normal).T
     ground[:3, 3] = pair.ground.offset * normal

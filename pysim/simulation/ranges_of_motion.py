@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pysim.algorithms import forward_kinematics
-from pysim.contact.hulls import hull_vertices
-from pysim.contact.overlap import ConvexShape, overlaps
+from pysim.contact.distances import distances
+from pysim.contact.hulls import collision_hull
 from pysim.contact.pairs import ContactPair, link_pairs
 from pysim.errors import ModelError
 from pysim.joints import find_joint
+from pysim.scene.doctor import shape_radius
 from pysim.scene.mimic import leading
 from pysim.scene.spec import CollisionFilter, CollisionSpec, ContactsSpec, may_touch
 from pysim.simulation.loading import compile_model
@@ -30,12 +31,14 @@ if TYPE_CHECKING:
 
     from pysim.mechanism.model import Model
     from pysim.scene.spec import BodySpec, JointSpec, ModelSpec
+    from pysim.shapes import Shape
 
     Array = NDArray[np.float64]
     Mask = NDArray[np.bool_]
 
 STEPS = 49  # positions of a coordinate that moves alone
 SAMPLES = 400  # random configurations
+TOUCHING = 2e-3  # of the extent of both shapes: less is no overlap
 
 
 @dataclass(frozen=True)
@@ -220,7 +223,8 @@ class _Shapes:
             for a in self._shapes[pair.first]:
                 for b in self._shapes[pair.second]:
                     if may_touch(a.filter, b.filter):
-                        found[:, k] |= overlaps(a.shape, a.placed(poses), b.shape, b.placed(poses))
+                        apart = distances(a.shape, a.placed(poses), b.shape, b.placed(poses))
+                        found[:, k] |= apart.distance < -TOUCHING * (a.extent + b.extent)
         return found
 
 
@@ -228,15 +232,20 @@ class _Shapes:
 class _Placed:
     """A convex shape on a body, or on the world."""
 
-    shape: ConvexShape
+    shape: Shape
+    extent: float  # radius of a ball about its middle that contains it [m]
     body: int  # −1 for the world
     pose: Array  # in the body or the world (4, 4)
     filter: CollisionFilter | None
 
     @staticmethod
     def of(own: CollisionSpec, body: int, pose: Array) -> _Placed:
-        vertices = hull_vertices(replace(own, convex=True)) if own.shape.mesh is not None else None
-        return _Placed(ConvexShape.of(own.shape, vertices), body, pose @ own.pose, own.filter)
+        hull = collision_hull(replace(own, convex=True))
+        if own.shape.mesh is None:
+            extent = shape_radius(own.shape)
+        else:
+            extent = float(np.linalg.norm(hull.vertices, axis=1).max())
+        return _Placed(own.shape, extent, body, pose @ own.pose, own.filter)
 
     def placed(self, poses: Array) -> Array:
         """Return its poses (n, 4, 4) in the world, from those of the bodies (n, bodies, 4, 4)."""

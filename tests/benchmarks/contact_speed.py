@@ -3,7 +3,7 @@
     python -m tests.benchmarks.contact_speed [avx2 | avx512 [part of the scenes' names]]
 
 Both programs make steps of 1 ms on one thread, with their defaults. MuJoCo's models are written from the scenes:
-the same bodies, joints, springs, shapes, friction and pairs that can touch. Worlds start with velocities
+the same bodies, joints, springs, shapes and friction. Worlds start with velocities
 of their own and settle in the program that is measured.
 """
 
@@ -61,17 +61,13 @@ def contacts_of(scene: pysim.Scene) -> CompiledContacts:
 
 
 class Geoms:
-    """Shapes that collide as elements, by body, −1 for the world, and the pairs of them that can touch."""
+    """Shapes that collide as elements, by body, −1 for the world."""
 
     def __init__(self, scene: pysim.Scene, friction: float) -> None:
         contacts = contacts_of(scene)
-        # pairs without contact points in closed form do not touch in pysim, so MuJoCo gets the others one by one
-        self._listed = bool(contacts.passing)
         self._names: dict[tuple[int, str], str] = {}
         self._friction = friction
-        self.pairs = ""
         for pair in contacts.shapes:
-            names = []
             for own in (pair.own, pair.other):
                 if own is None:
                     continue
@@ -82,24 +78,20 @@ class Geoms:
                     size = np.array([size[0], size[1] / 2])
                 turn = numbers(quaternion(own.pose[:3, :3]))
                 text = f'type="{shape.kind}" size="{numbers(size)}" pos="{numbers(own.pose[:3, 3])}" quat="{turn}"'
-                names.append(self._name(own.body, text))
+                self._name(own.body, text)
             if pair.ground is not None:
                 normal = np.array(pair.ground.normal)
                 at = numbers(pair.ground.offset * normal)
                 text = f'type="plane" size="9 9 1" pos="{at}" zaxis="{numbers(normal)}"'
-                names.append(self._name(-1, text))
-            if self._listed:
-                both = f'geom1="{names[0]}" geom2="{names[1]}"'
-                self.pairs += f'<pair {both} friction="{friction} {friction} 0 0 0"/>'
+                self._name(-1, text)
 
-    def _name(self, body: int, text: str) -> str:
-        return self._names.setdefault((body, text), f"g{len(self._names)}")
+    def _name(self, body: int, text: str) -> None:
+        self._names.setdefault((body, text), f"g{len(self._names)}")
 
     def of_body(self, k: int) -> str:
         """Elements of a body."""
-        masks = 'contype="0" conaffinity="0"' if self._listed else ""
         return "".join(
-            f'<geom name="{name}" {text} friction="{self._friction} 0 0" {masks}/>'
+            f'<geom name="{name}" {text} friction="{self._friction} 0 0"/>'
             for (body, text), name in self._names.items()
             if body == k
         )
@@ -144,7 +136,7 @@ def mjcf(scene: pysim.Scene, friction: float) -> str:
     return (
         f'<mujoco><compiler angle="radian" balanceinertia="true"/><size memory="64M"/>'
         f'<option timestep="{STEP}" gravity="{numbers(model.gravity)}"/>'
-        f"<worldbody>{shapes.of_body(-1)}{roots}</worldbody><contact>{shapes.pairs}</contact></mujoco>"
+        f"<worldbody>{shapes.of_body(-1)}{roots}</worldbody></mujoco>"
     )
 
 

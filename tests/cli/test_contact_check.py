@@ -92,21 +92,6 @@ def test_a_contact_of_bodies_and_of_ice_has_no_slope(
 
 
 @pytest.mark.filterwarnings("ignore::pysim.errors.PysimWarning")
-def test_shapes_that_pass_through_each_other_are_named(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    rods = "".join(
-        free(name, "{ cylinder = { radius = 0.1, length = 1 } }", 1.0, f"{{ xyz = [0, 0, {z}] }}")
-        for name, z in (("one", 1.0), ("two", 3.0))
-    )
-    world(tmp_path, rods + GROUND, surface="friction = 0.5", duration=0.1)
-    assert main(["check", str(tmp_path / "world.toml")]) == 0
-    printed = capsys.readouterr().out
-    expected = "  1 pairs of shapes pass through each other, such as cylinder and cylinder of 'one' and 'two'\n"
-    assert expected in printed
-
-
-@pytest.mark.filterwarnings("ignore::pysim.errors.PysimWarning")
 def test_a_light_body_under_a_heavy_one_is_reported_with_depth_and_time(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -1,6 +1,6 @@
-"""Signed distances of shapes in closed form.
+"""Signed distances of shapes.
 
-Oracle: 144 random pairs by Coal 3.0.3 (GJK and EPA at 1e-9), those of its 240 whose kinds have a closed form.
+Oracle: 240 random pairs by Coal 3.0.3 (GJK and EPA at 1e-9).
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from tests.robots import REFERENCE
 
 ROWS = json.loads((REFERENCE / "contact" / "distances.json").read_text("utf-8"))["rows"]
 NAMES = {"halfspace": "half_space"}
-CLOSED = {tuple(pair) for pair in _engine.distance_pairs()}
-HELD = [row for row in ROWS if (NAMES.get(row["a"], row["a"]), row["b"]) in CLOSED]
+KNOWN = {tuple(pair) for pair in _engine.distance_pairs()}
+HELD = [row for row in ROWS if (NAMES.get(row["a"], row["a"]), row["b"]) in KNOWN]
 EXACT, SHALLOW = 1e-9, 0.02  # [m]
 
 
@@ -57,8 +57,15 @@ def pair_of(row: dict[str, Any]) -> tuple[Shape | None, np.ndarray, Shape | None
     return a, X_A, b, X_B
 
 
-def test_every_pair_of_a_closed_form_is_among_the_reference() -> None:
-    assert len(HELD) == 144
+def closed(row: dict[str, Any]) -> bool:
+    """Whether a pair has a closed form; others are found from support points."""
+    kinds = {row["a"], row["b"]}
+    from_support = "ellipsoid" in kinds or ("cylinder" in kinds and "sphere" not in kinds)
+    return "halfspace" in kinds or not from_support
+
+
+def test_every_pair_of_the_reference_is_known() -> None:
+    assert len(HELD) == len(ROWS) == 240
 
 
 @pytest.mark.parametrize("row", HELD, ids=lambda row: f"{row['a']}-{row['b']}")
@@ -67,9 +74,12 @@ def test_distances_are_those_of_coal(row: dict[str, Any]) -> None:
     if row["distance"] >= -SHALLOW:
         tolerance = 1e-7 if row["distance"] > 0 else 1e-6
         assert found.distance == pytest.approx(row["distance"], abs=tolerance)
-        np.testing.assert_allclose(found.normal, row["normal_a_to_b"], atol=1e-4)
-    else:  # EPA gives some way out, the closed form the shortest
+        atol = 1e-4 if closed(row) else 1e-3  # of EPA on curved shapes
+        np.testing.assert_allclose(found.normal, row["normal_a_to_b"], atol=atol)
+    elif closed(row):  # EPA gives some way out, the closed form the shortest
         assert found.distance >= row["distance"] - 1e-6
+    else:
+        assert found.distance >= 1.2 * row["distance"]
     np.testing.assert_allclose(
         found.nearest_b - found.nearest_a, found.distance * found.normal, atol=1e-12
     )
@@ -78,7 +88,8 @@ def test_distances_are_those_of_coal(row: dict[str, Any]) -> None:
 @pytest.mark.parametrize("row", [r for r in HELD if r["distance"] > 0][::3])
 def test_nearest_points_of_separate_shapes_are_those_of_coal(row: dict[str, Any]) -> None:
     found = distances(*pair_of(row))
-    tolerance = 1e-4 if {row["a"], row["b"]} & {"box"} else 1e-6  # parallel faces have many
+    # parallel faces have many; GJK ends at a distance to 1e-9, so that its points are known to the root of that
+    tolerance = 1e-6 if closed(row) and "box" not in {row["a"], row["b"]} else 1e-4
     np.testing.assert_allclose(found.nearest_b, row["nearest_b"], atol=tolerance)
 
 
@@ -125,12 +136,11 @@ def test_parallel_boxes_overlap_by_the_least_depth() -> None:
     np.testing.assert_array_equal(found.normal, [0, 0, 1])
 
 
-def test_a_pair_without_closed_form_is_reported() -> None:
-    ellipsoid, box = Shape("ellipsoid", (1.0, 1.0, 2.0)), Shape("box", (1.0, 1.0, 1.0))
+def test_two_half_spaces_have_no_distance() -> None:
     with pytest.raises(pysim.PysimError) as error:
-        distances(ellipsoid, np.eye(4), box, np.eye(4))
+        distances(None, np.eye(4), None, np.eye(4))
     assert str(error.value) == (
-        "distances: ellipsoid and box have no distance in closed form; ellipsoid has one to half_space"
+        "distances: half_space and half_space have no distance; give shapes"
     )
 
 

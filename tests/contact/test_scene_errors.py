@@ -85,11 +85,6 @@ def error_of(tmp_path: Path, text: str) -> str:
             "s.toml:16:9: ground[0].plane: normal must not be zero; [0, 0, 1] points up",
         ),
         (
-            "sphere = { radius = 0.1 }",
-            "cone = { radius = 0.1, length = 0.2 }",
-            "s.toml:7:9: body[0].shape: a cone cannot collide; use a mesh with convex = true",
-        ),
-        (
             "[[ground]]\nplane = { normal = [0, 0, 1], offset = 0.0 }",
             "",
             "s.toml:9:13: body[0].collision: there is nothing to touch; add a [[ground]], or remove it",
@@ -350,16 +345,6 @@ def test_bodies_that_overlap_at_the_start_are_reported(tmp_path: Path) -> None:
     assert str(caught[0].message) == (
         "contact ball, other: the surfaces overlap by 0.1 [m] at the start and by 0.0002 [m] at rest, so they will be "
         "thrown apart; move one of them, or add an [[exclude]]"
-    )
-
-
-def test_bodies_that_pass_through_each_other_are_reported(tmp_path: Path) -> None:
-    text = with_another("ellipsoid = [0.1, 0.2, 0.1]", "[0.5, 0, 0.2]")
-    with pytest.warns(pysim.PysimWarning) as caught:
-        pysim.load_scene(write(tmp_path, text))
-    assert str(caught[0].message) == (
-        "'ball' and 'other' pass through each other: the contact of sphere and ellipsoid is not computed in this "
-        "version; let them collide as spheres, capsules or boxes"
     )
 
 

@@ -1,124 +1,23 @@
 """Ranges of motion and overlapping links of `pysim check --ranges`.
 
-Oracles: closed forms of arms whose links touch at a known angle, the engine's distances, and linear programming, which
-decides for two polytopes whether a plane separates them.
+Oracles: closed forms of arms whose links touch at a known angle.
 """
 
 from __future__ import annotations
 
 import json
 import math
-from itertools import combinations, product
 from pathlib import Path
 
-import numpy as np
 import pytest
-from scipy.optimize import linprog
 
 import pysim
 from pysim.cli import main
-from pysim.contact import distances
-from pysim.contact.overlap import ConvexShape, overlaps
 from pysim.errors import ModelError
 from pysim.scene.packages import robots_folder
-from pysim.scene.poses import from_rpy, pose
-from pysim.shapes import Shape
 from pysim.simulation.ranges_of_motion import STEPS, ranges_of_motion
 
 SCENES = Path(__file__).parents[2] / "scenes"
-SHAPES = {
-    "sphere": Shape("sphere", (0.3,)),
-    "capsule": Shape("capsule", (0.2, 0.5)),
-    "box": Shape("box", (0.4, 0.3, 0.7)),
-    "cylinder": Shape("cylinder", (0.25, 0.6)),
-    "cone": Shape("cone", (0.3, 0.6)),
-    "ellipsoid": Shape("ellipsoid", (0.2, 0.3, 0.5)),
-}
-
-
-def random_poses(rng: np.random.Generator, n: int, reach: float = 0.7) -> np.ndarray:
-    return np.array([
-        pose(rng.uniform(-reach, reach, 3).tolist(), from_rpy(*rng.uniform(-3, 3, 3))) for _ in range(n)
-    ])  # fmt: skip
-
-
-def surface(shape: Shape) -> np.ndarray:
-    """Points of a shape's surface, whose hull is the shape to 4 %."""
-    angles = np.linspace(0, 2 * np.pi, 16, endpoint=False)
-    ring = np.column_stack([np.cos(angles), np.sin(angles)])
-    size = shape.size
-    if shape.kind == "box":
-        return np.array([*product(*((-s / 2, s / 2) for s in size))])
-    if shape.kind in {"cylinder", "cone"}:
-        base, top = (
-            np.column_stack([size[0] * ring, np.full(16, z * size[1] / 2)]) for z in (-1, 1)
-        )
-        return np.vstack([base, top if shape.kind == "cylinder" else [[0, 0, size[1] / 2]]])
-    polar = np.linspace(0, np.pi, 9)
-    ball = np.vstack([np.column_stack([np.sin(a) * ring, np.full(16, np.cos(a))]) for a in polar])
-    if shape.kind == "capsule":
-        return np.vstack([size[0] * ball + [0, 0, z * size[1] / 2] for z in (-1, 1)])
-    return ball * (size if shape.kind == "ellipsoid" else size[0])
-
-
-def separating_margin(a: np.ndarray, b: np.ndarray) -> float:
-    """Largest gap m with n · x ≤ c for a and n · x ≥ c + m for b, |n|∞ ≤ 1: positive if and only if they are apart."""
-    rows = np.vstack([
-        np.column_stack([a, -np.ones(len(a)), np.zeros(len(a))]),
-        np.column_stack([-b, np.ones(len(b)), np.ones(len(b))]),
-    ])  # fmt: skip
-    bounds = [(-1, 1)] * 3 + [(None, None), (0, None)]
-    found = linprog([0, 0, 0, 0, -1], rows, np.zeros(len(rows)), bounds=bounds)
-    return float(-found.fun)
-
-
-@pytest.mark.parametrize(
-    "kinds", [*combinations(SHAPES, 2), *((k, k) for k in SHAPES)], ids="-".join
-)
-def test_overlap_is_that_of_linear_programming(kinds: tuple[str, str]) -> None:
-    """Shapes and hulls of their points: apart if 10 % larger ones are, overlapping if 10 % smaller ones do."""
-    rng = np.random.default_rng(27)
-    shapes = [SHAPES[kind] for kind in kinds]
-    poses = [random_poses(rng, 12), random_poses(rng, 12)]
-    points = [surface(shape) for shape in shapes]
-    far, apart = (
-        np.array([separating_margin(a, b) > 0 for a, b in zip(*sets, strict=True)])
-        for sets in (
-            [moved(center_scaled(p, factor), X) for p, X in zip(points, poses, strict=True)]
-            for factor in (1.1, 0.9)
-        )
-    )
-    assert far.any()
-    assert not apart.all()
-    hulls = [ConvexShape.of(Shape("mesh"), p) for p in points]
-    for a, b in ([ConvexShape.of(shape) for shape in shapes], hulls):
-        found = overlaps(a, poses[0], b, poses[1])
-        assert not found[far].any()
-        assert found[~apart].all()
-
-
-def moved(points: np.ndarray, poses: np.ndarray) -> np.ndarray:
-    return np.asarray(points @ poses[:, :3, :3].transpose(0, 2, 1) + poses[:, None, :3, 3])
-
-
-def center_scaled(points: np.ndarray, factor: float) -> np.ndarray:
-    center = (points.min(axis=0) + points.max(axis=0)) / 2
-    return np.asarray(center + factor * (points - center))
-
-
-@pytest.mark.parametrize(
-    "kinds", [("sphere", "box"), ("capsule", "capsule"), ("box", "box")], ids="-".join
-)
-def test_overlap_is_that_of_the_engine_up_to_its_margin(kinds: tuple[str, str]) -> None:
-    rng = np.random.default_rng(3)
-    a, b = (SHAPES[kind] for kind in kinds)
-    X_a, X_b = random_poses(rng, 400), random_poses(rng, 400)
-    d = distances(a, X_a, b, X_b).distance
-    found = overlaps(ConvexShape.of(a), X_a, ConvexShape.of(b), X_b)
-    assert not found[d > 0].any()
-    assert found[d < -0.01].all()
-
-
 ARM = """
 [[body]]
 name = "lower"

@@ -99,8 +99,6 @@ class BodyReader:
         for table, shape, at in tables:
             if shape is None:
                 continue
-            if shape.kind == "cone":
-                self.problems.add(at, "a cone cannot collide; use a mesh with convex = true")
             material = getattr(table, "material", None) or body.material or "default"
             where = self.problems.source.where(at)
             found.append(CollisionSpec(shape, table.at.matrix, material, table.convex, where))

@@ -1,0 +1,356 @@
+// Signed distance of any two convex shapes by their support points.
+//
+//     C = A − B     h(n) = max n · c over c ∈ C     distance = max −h(n) over unit n
+//
+// Shapes that are apart: the point of C nearest to the origin, by the simplices of Gilbert, Johnson, Keerthi
+// 1988. Shapes that nearly touch or overlap: B is moved away along the normal n of the moment by just so much
+// that the shapes are apart by a margin, and the normal of the moved shapes is the next n, until it stays
+// where −h is stationary; Anderson's mixing makes that a few rounds also of curved surfaces. The first n is
+// that of shapes shrunk about their centres. Deep inside one another shapes may have several such normals,
+// and the overlap found is that of one of them.
+//
+// All worlds of a pack go through the same rounds; one that is done keeps what it has.
+#pragma once
+
+#include "collision/support.hpp"
+
+namespace pysim::collision {
+
+/// Relative accuracy of the distance of cores, and of a first search that others follow.
+template <class Real>
+constexpr Real fine = sizeof(Real) == 8 ? Real(1e-13) : Real(1e-6);
+template <class Real>
+constexpr Real coarse = sizeof(Real) == 8 ? Real(1e-6) : Real(1e-4);
+
+/// Four points of C and the weights of the point of their hull that is nearest to the origin. The first three
+/// hold all that have weight, the last one is the newest.
+template <class S>
+class Simplex {
+ public:
+  /// All four at one point of C; `of_a` is that of A.
+  Simplex(const Vec3<S>& point, const Vec3<S>& of_a) {
+    for (int k = 0; k < 4; ++k) {
+      point_[k] = point;
+      of_a_[k] = of_a;
+      weight_[k] = all<S>(k == 0 ? 1 : 0);
+    }
+  }
+
+  /// Takes a point of C beyond the plane through the nearest one; false where the origin is inside.
+  simd::Mask<S> add(simd::Mask<S> where, const Vec3<S>& point, const Vec3<S>& of_a) {
+    point_[3] = select(where, point, point_[3]);
+    of_a_[3] = select(where, of_a, of_a_[3]);
+    Search search(point_);
+    for (int i = 0; i < 3; ++i) search.offer_edge(i);
+    for (int i = 0; i < 3; ++i) search.offer_face(i, (i + 1) % 3);
+    const auto outside = !search.holds_origin();
+    auto to_place = where & outside;
+    take(to_place, search);
+    for (int k = 0; k < 3; ++k) {  // into a place that has no weight
+      const auto here = to_place & (weight_[k] == all<S>(0));
+      point_[k] = select(here, point_[3], point_[k]);
+      of_a_[k] = select(here, of_a_[3], of_a_[k]);
+      weight_[k] = simd::select(here, weight_[3], weight_[k]);
+      to_place &= !here;
+    }
+    return outside;
+  }
+
+  /// The nearest point, and the same combination of points of A.
+  Vec3<S> nearest_point() const { return combine(point_); }
+  Vec3<S> point_of_a() const { return combine(of_a_); }
+
+ private:
+  /// The nearest point of the faces and edges that meet at the newest point, which has some weight: it is
+  /// beyond the plane of the others.
+  class Search {
+   public:
+    explicit Search(const Vec3<S>* point) : p_(point[3]), least_(dot(p_, p_)) {
+      weight[3] = all<S>(1);
+      for (int i = 0; i < 3; ++i) {
+        edge_[i] = point[i] - p_;
+        along_[i] = dot(p_, edge_[i]);
+        weight[i] = all<S>(0);
+        for (int j = 0; j <= i; ++j) gram_[i][j] = gram_[j][i] = dot(edge_[i], edge_[j]);
+      }
+    }
+
+    void offer_edge(int i) {
+      const S o = all<S>(0), e = all<S>(1);
+      const auto valid = gram_[i][i] > tiny();
+      offer(valid, i, max(min(-along_[i] / simd::select(valid, gram_[i][i], e), e), o), i, o);
+    }
+
+    void offer_face(int i, int j) {
+      const S o = all<S>(0), e = all<S>(1);
+      const S square = gram_[i][i] * gram_[j][j], det = fnma(gram_[i][j], gram_[i][j], square);
+      const auto wide = det > fma(flat(), square, tiny());
+      const S inverse = e / simd::select(wide, det, e);
+      const S a = (along_[j] * gram_[i][j] - along_[i] * gram_[j][j]) * inverse;
+      const S b = (along_[i] * gram_[i][j] - along_[j] * gram_[i][i]) * inverse;
+      offer(wide & (a > o) & (b > o) & (a + b < e), i, a, j, b);
+    }
+
+    simd::Mask<S> holds_origin() const {
+      const S o = all<S>(0), e = all<S>(1);
+      const Vec3<S> area = cross(edge_[1], edge_[2]);
+      const S det = dot(edge_[0], area);
+      const auto solid = det * det > flat() * gram_[0][0] * gram_[1][1] * gram_[2][2];
+      const S inverse = e / simd::select(solid, det, e);
+      const S a = -dot(p_, area) * inverse, b = -dot(p_, cross(edge_[2], edge_[0])) * inverse,
+              c = -dot(p_, cross(edge_[0], edge_[1])) * inverse;
+      return solid & (a > o) & (b > o) & (c > o) & (a + b + c < e);
+    }
+
+    S weight[4];
+
+   private:
+    static S tiny() { return all<S>(sizeof(typename S::Real) == 8 ? 1e-300 : 1e-35); }
+    static S flat() { return all<S>(sizeof(typename S::Real) == 8 ? 1e-14 : 1e-6); }
+
+    void offer(simd::Mask<S> valid, int i, S a, int j, S b) {
+      const S o = all<S>(0);
+      const Vec3<S> found = fma(b, edge_[j], fma(a, edge_[i], p_));
+      const S square = dot(found, found);
+      const auto nearer = valid & (square < least_);
+      least_ = simd::select(nearer, square, least_);
+      for (int k = 0; k < 3; ++k) {
+        weight[k] = simd::select(nearer, k == i ? a : k == j ? b : o, weight[k]);
+      }
+      weight[3] = simd::select(nearer, all<S>(1) - a - b, weight[3]);
+    }
+
+    Vec3<S> p_, edge_[3];
+    S least_, along_[3], gram_[3][3];
+  };
+
+  void take(simd::Mask<S> where, const Search& search) {
+    for (int k = 0; k < 4; ++k) weight_[k] = simd::select(where, search.weight[k], weight_[k]);
+  }
+
+  Vec3<S> combine(const Vec3<S>* points) const {
+    Vec3<S> sum = weight_[0] * points[0];
+    for (int k = 1; k < 3; ++k) sum = fma(weight_[k], points[k], sum);
+    return sum;
+  }
+
+  Vec3<S> point_[4], of_a_[4];
+  S weight_[4];
+};
+
+/// Search of the nearest points of two cores, shrunk about their centres by `scale`, B moved by `moved`.
+template <class S>
+class CoreSearch {
+ public:
+  Vec3<S> v;            ///< from B's point to A's: the point of C that is nearest to the origin
+  simd::Mask<S> apart;  ///< whether the origin is outside of C
+
+  CoreSearch(const PlacedShape<S>& A, const PlacedShape<S>& B, S scale, const Vec3<S>& first)
+      : A_(A),
+        B_(B),
+        scale_(scale),
+        moved_(spatial::zero3<S>()),
+        simplex_(point_of_a(first) - point_of_b(-first), point_of_a(first)) {}
+
+  /// Begins again with B at another place, from a first direction.
+  void move(const Vec3<S>& to, const Vec3<S>& first) {
+    moved_ = to;
+    const Vec3<S> a = point_of_a(first);
+    simplex_ = Simplex<S>(a - point_of_b(-first), a);
+  }
+
+  /// Searches in some worlds to a relative accuracy of the distance. Where it exceeds `reach` the search ends
+  /// early, with a v whose length is no more than the distance.
+  void run(simd::Mask<S> wanted, S accuracy, S reach) {
+    using Real = typename S::Real;
+    constexpr int most_rounds = 64;
+    const S o = all<S>(0), e = all<S>(1);
+    v = simplex_.nearest_point();
+    apart = wanted;
+    auto active = wanted, far = simd::nowhere<S>();
+    S bound = o;
+    for (int round = 0; round < most_rounds; ++round) {
+      const S square = dot(v, v);
+      const Vec3<S> a = point_of_a(-v), w = a - point_of_b(v);
+      const S along = dot(v, w);
+      const auto beyond = active & (along > o) & (along * along > reach * reach * square);
+      bound = simd::select(beyond, along / sqrt(max(square, all<S>(Real(1e-35)))), bound);
+      far |= beyond;
+      active &= !beyond;
+      active &= square - along > accuracy * square;
+      if (none(active)) break;
+      const auto outside = simplex_.add(active, w, a);
+      apart &= outside | !active;
+      active &= outside;
+      const Vec3<S> nearer = simplex_.nearest_point();
+      active &= dot(nearer, nearer) < square;
+      v = select(active, nearer, v);
+      if (none(active)) break;
+    }
+    const S length = sqrt(dot(v, v));
+    v = select(far, (bound / simd::select(far, length, e)) * v, v);
+  }
+
+  /// The nearest points, where B was before it was moved.
+  Vec3<S> point_a() const { return simplex_.point_of_a(); }
+  Vec3<S> point_b() const { return point_a() - simplex_.nearest_point() - moved_; }
+
+ private:
+  Vec3<S> point_of_a(const Vec3<S>& n) const { return fma(scale_, support(A_, n) - A_.X.p, A_.X.p); }
+  Vec3<S> point_of_b(const Vec3<S>& n) const { return fma(scale_, support(B_, n) - B_.X.p, B_.X.p) + moved_; }
+
+  const PlacedShape<S>&A_, &B_;
+  S scale_;
+  Vec3<S> moved_;
+  Simplex<S> simplex_;
+};
+
+/// −h(n): how far the cores are apart along n, negative where they overlap.
+template <class S>
+S core_gap(const PlacedShape<S>& A, const PlacedShape<S>& B, const Vec3<S>& n) {
+  return dot(n, support(B, -n) - support(A, n));
+}
+
+/// A first normal of cores that overlap: of cores that are shrunk until they are apart; else, of the line of
+/// centres and the axes of both shapes, the direction of least overlap.
+template <class S>
+Vec3<S> overlap_normal(const PlacedShape<S>& A,
+                       const PlacedShape<S>& B,
+                       const Vec3<S>& centres,
+                       simd::Mask<S> wanted) {
+  using Real = typename S::Real;
+  const S inf = all<S>(__builtin_inf()), e = all<S>(1);
+  Vec3<S> n = centres;
+  constexpr double scales[] = {0.9, 0.5, 0.1};
+  for (const double scale : scales) {
+    CoreSearch<S> shrunk(A, B, all<S>(Real(scale)), centres);
+    shrunk.run(wanted, all<S>(coarse<Real>), inf);
+    const S square = dot(shrunk.v, shrunk.v), least = all<S>(sizeof(Real) == 8 ? Real(1e-24) : Real(1e-14));
+    const auto apart = wanted & shrunk.apart & (square > least);
+    n = select(apart, (-e / sqrt(simd::select(apart, square, e))) * shrunk.v, n);
+    wanted &= !apart;
+    if (none(wanted)) return n;
+  }
+  S most = core_gap(A, B, n);
+  const Vec3<S> axes[] = {A.X.R.x, A.X.R.y, A.X.R.z, B.X.R.x, B.X.R.y, B.X.R.z};
+  for (int k = 0; k < 12; ++k) {
+    const Vec3<S> direction = k < 6 ? axes[k] : -axes[k - 6];
+    const S gap = core_gap(A, B, direction);
+    const auto better = wanted & (gap > most);
+    most = simd::select(better, gap, most);
+    n = select(better, direction, n);
+  }
+  return n;
+}
+
+/// Fixed point of a map of unit vectors by the mixing of its last three values, Anderson 1965: exact for a
+/// linear map across two directions.
+template <class S>
+class NormalIteration {
+ public:
+  /// The next vector, after the map has taken n to `value`.
+  Vec3<S> next(const Vec3<S>& n, const Vec3<S>& value) {
+    using Real = typename S::Real;
+    const S o = all<S>(0), e = all<S>(1);
+    const S small = all<S>(sizeof(Real) == 8 ? Real(1e-10) : Real(1e-4));
+    const Vec3<S> rest = value - n;
+    Vec3<S> mixed = value;
+    if (count_ > 0) {
+      const Vec3<S> d = rest - rest_[0], f = count_ > 1 ? rest_[0] - rest_[1] : spatial::zero3<S>();
+      const S dd = dot(d, d), df = dot(d, f), ff = dot(f, f), rd = dot(rest, d), rf = dot(rest, f);
+      const S det = dd * ff - df * df;
+      const auto two = det > small * dd * ff, one = dd > o;
+      const S inverse = e / simd::select(two, det, e);
+      const S a = simd::select(two, (rd * ff - rf * df) * inverse, rd / simd::select(one, dd, e));
+      const S b = simd::select(two, (rf * dd - rd * df) * inverse, o);
+      mixed = fnma(a, value - value_[0], mixed);
+      if (count_ > 1) mixed = fnma(b, value_[0] - value_[1], mixed);
+      const S turn = dot(mixed - value, mixed - value);
+      mixed = select(one & (turn < all<S>(Real(0.25))), mixed, value);
+    }
+    rest_[1] = rest_[0];
+    value_[1] = value_[0];
+    rest_[0] = rest;
+    value_[0] = value;
+    if (count_ < 2) ++count_;
+    return (e / sqrt(dot(mixed, mixed))) * mixed;
+  }
+
+ private:
+  int count_ = 0;
+  Vec3<S> rest_[2] = {}, value_[2] = {};
+};
+
+/// Whether the core of a shape has a curved surface.
+constexpr bool is_curved(ShapeKind kind) {
+  return kind == ShapeKind::cylinder || kind == ShapeKind::ellipsoid || kind == ShapeKind::cone;
+}
+
+/// Signed distance; or a lower bound of it that is `reach` or more.
+template <class S>
+Distance<S> convex_distance(const PlacedShape<S>& A, const PlacedShape<S>& B, S reach) {
+  using Real = typename S::Real;
+  constexpr int mixed_rounds = 8, most_rounds = 24;
+  const S o = all<S>(0), e = all<S>(1), inf = all<S>(__builtin_inf());
+  const S r_A = core_radius(A), r_B = core_radius(B);
+  const Vec3<S> between = B.X.p - A.X.p;
+  const S span = sqrt(dot(between, between));
+  const auto distinct = span > all<S>(Real(1e-12));
+  const Vec3<S> centres = select(distinct, (e / simd::select(distinct, span, e)) * between, Vec3<S>{o, o, e});
+  const bool curved = is_curved(A.shape->kind) || is_curved(B.shape->kind);
+  CoreSearch<S> search(A, B, e, centres);
+  const S first_accuracy = all<S>(curved && sizeof(Real) == 8 ? Real(1e-10) : fine<Real>);
+  search.run(simd::everywhere<S>(), first_accuracy, max(reach + r_A + r_B, o));
+  // What both extend along the line of centres is a length of the two. Simplices find a distance that is
+  // small beside the curvature of the surfaces slowly.
+  const S size = max(span - core_gap(A, B, centres), all<S>(Real(1e-9)));
+  const S margin = all<S>(Real(curved ? 0.15 : 0.005)) * size;
+  S length = sqrt(dot(search.v, search.v));
+  const auto apart = search.apart & (length > margin);
+  const auto usable = search.apart & (length > all<S>(sizeof(Real) == 8 ? Real(1e-6) : Real(1e-4)) * size);
+  Distance<S> found;
+  found.n = (-e / simd::select(usable, length, e)) * search.v;
+  found.d = length;
+  found.p_A = search.point_a();
+  found.p_B = search.point_b();
+  auto active = !apart;
+  if (any(active)) {
+    if (any(active & !usable)) {
+      found.n = select(usable, found.n, overlap_normal(A, B, centres, active & !usable));
+    }
+    Vec3<S> n = found.n;
+    found.d = simd::select(apart, found.d, -inf);
+    const S still = all<S>(sizeof(Real) == 8 ? Real(1e-13) : Real(1e-8));
+    S accuracy = all<S>(curved ? coarse<Real> : fine<Real>);
+    NormalIteration<S> iteration;
+    for (int round = 0; round < most_rounds; ++round) {
+      const S shift = margin - min(core_gap(A, B, n), margin);
+      search.move(shift * n, n);
+      search.run(active, accuracy, inf);
+      const S square = dot(search.v, search.v);
+      const auto valid = active & search.apart & (square > o);
+      length = sqrt(simd::select(valid, square, e));
+      const Vec3<S> value = select(valid, (-e / length) * search.v, n), turn = value - n;
+      const S gap = core_gap(A, B, value);
+      const auto better = valid & (gap > found.d);
+      found.n = select(better, value, found.n);
+      found.d = simd::select(better, gap, found.d);
+      found.p_A = select(better, search.point_a(), found.p_A);
+      found.p_B = select(better, search.point_b(), found.p_B);
+      active = valid & (dot(turn, turn) > still);
+      if (none(active)) break;
+      accuracy = max(min(all<S>(Real(1e-6)) * dot(turn, turn), accuracy), all<S>(fine<Real>));
+      n = round < mixed_rounds ? iteration.next(n, value) : value;  // which converges across corners, too
+    }
+  }
+  const S half = all<S>(Real(0.5));  // the common point is midway, and each one is on its surface along n
+  const Vec3<S> middle = half * (found.p_A + found.p_B);
+  const S off = dot(found.n, found.p_B - middle) - half * found.d;
+  const Vec3<S> p = fma(off, found.n, middle);
+  found.p_A = fma(r_A, found.n, fnma(half * found.d, found.n, p));
+  found.d = found.d - r_A - r_B;
+  found.p_B = fma(found.d, found.n, found.p_A);
+  return found;
+}
+
+}  // namespace pysim::collision
