@@ -2,12 +2,12 @@
 //
 //     C = A − B     h(n) = max n · c over c ∈ C     distance = max −h(n) over unit n
 //
-// Shapes that are apart: the point of C nearest to the origin, by the simplices of Gilbert, Johnson, Keerthi
-// 1988. Shapes that nearly touch or overlap: B is moved away along the normal n of the moment by just so much
-// that the shapes are apart by a margin, and the normal of the moved shapes is the next n, until it stays
-// where −h is stationary; Anderson's mixing makes that a few rounds also of curved surfaces. The first n is
-// that of shapes shrunk about their centres. Deep inside one another shapes may have several such normals,
-// and the overlap found is that of one of them.
+// Shapes that are apart: the point of C nearest to the origin, by simplices [Gilbert, Johnson, Keerthi
+// 1988]. Shapes that nearly touch or overlap: B is moved away along the normal n of the moment by just so
+// much that the shapes are apart by a margin, and the normal of the moved shapes is the next n, until it
+// stays where −h is stationary; Anderson's mixing makes that a few rounds also of curved surfaces. The first
+// n is that of shapes shrunk about their centres. Deep inside one another shapes may have several such
+// normals, and the overlap found is that of one of them.
 //
 // All worlds of a pack go through the same rounds; one that is done keeps what it has.
 #pragma once
@@ -243,7 +243,7 @@ Vec3<S> overlap_normal(const PlacedShape<S>& A,
   return n;
 }
 
-/// Fixed point of a map of unit vectors by the mixing of its last three values, Anderson 1965: exact for a
+/// Fixed point of a map of unit vectors by the mixing of its last three values [Anderson 1965]: exact for a
 /// linear map across two directions.
 template <class S>
 class NormalIteration {
