@@ -44,6 +44,9 @@ Unset = Annotated[tuple[str, ...], Parameter(name="--unset", consume_multiple=Fa
 Folders = Annotated[
     tuple[Path, ...], Parameter(name="--package-dir", consume_multiple=False, metavar="FOLDER")
 ]
+MeshFolders = Annotated[
+    tuple[Path, ...], Parameter(name="--mesh-dir", consume_multiple=False, metavar="FOLDER")
+]
 Files = Annotated[tuple[Path, ...], Parameter(consume_multiple=False, metavar="FILE")]
 Names = Annotated[tuple[str, ...], Parameter(consume_multiple=False, metavar="NAME")]
 Grids = Annotated[tuple[str, ...], Parameter(consume_multiple=False, metavar="KEY=VALUES")]
@@ -422,8 +425,9 @@ def web(
     *others: Path,
     output: Output = None,
     fps: float = 30.0,
-    dark: bool = False,
-    mesh_dir: Folders = (),
+    dark: bool | None = None,
+    plot: Names = (),
+    mesh_dir: MeshFolders = (),
     quiet: bool = False,
 ) -> None:
     """Write a web page that plays a trajectory in any browser: one file, without a server or network.
@@ -439,7 +443,9 @@ def web(
     fps
         Frames of a second of the run.
     dark
-        Begin dark.
+        Begin dark, or with --no-dark light; otherwise as the browser prefers.
+    plot
+        Quantity whose curve the page has, such as "v.*"; may be repeated. By default q, v, forces and energy.
     mesh_dir
         Folder with the meshes of the bodies, where they are no longer at their place; may be repeated.
     quiet
@@ -448,7 +454,7 @@ def web(
     from pysim.cli.show import write_page  # noqa: PLC0415
 
     paths = [existing(path) for path in (trajectory, *others)]
-    write_page(paths, output, fps=fps, dark=dark, mesh_dirs=mesh_dir, quiet=quiet)
+    write_page(paths, output, fps=fps, dark=dark, plots=plot, mesh_dirs=mesh_dir, quiet=quiet)
 
 
 @app.command
@@ -458,7 +464,7 @@ def gltf(
     *,
     output: Output = None,
     fps: float = 30.0,
-    mesh_dir: Folders = (),
+    mesh_dir: MeshFolders = (),
     quiet: bool = False,
 ) -> None:
     """Export a trajectory as animated glTF, which Blender and other editors open.

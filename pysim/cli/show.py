@@ -261,7 +261,8 @@ def write_page(
     output: Path | None,
     *,
     fps: float,
-    dark: bool,
+    dark: bool | None = None,
+    plots: Sequence[str] = (),
     mesh_dirs: Sequence[Path] = (),
     quiet: bool = False,
 ) -> None:
@@ -270,7 +271,7 @@ def write_page(
 
     first, *others = [load_for_pictures(path) for path in paths]
     page = output or Path(paths[0].stem + ".html")
-    web(first, page, others=others, fps=fps, dark=dark, mesh_dirs=mesh_dirs)
+    web(first, page, others=others, fps=fps, dark=dark, plots=plots, mesh_dirs=mesh_dirs)
     if not quiet:
         print_line(f"  page        {page}, {page.stat().st_size / 1e6:.1f} MB")
 

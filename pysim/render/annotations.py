@@ -1,25 +1,21 @@
 """Annotations that can be switched on: frames, joint axes, centres of mass, inertia ellipsoids, and forces as arrows.
 
 An inertia ellipsoid is that of a homogeneous solid with the body's mass and principal inertias: semi-axes
-a = √(5 (J − I₁)/m) with J = ½ (I₁ + I₂ + I₃), about the centre of mass. Arrows are drawn of the forces of contacts and
-loops, and of forces between frames, such as thrusts and drags, on their second frame. They have one scale for the run:
-the force that a share `USUAL` of the run's forces does not exceed is as long as `LONGEST` of the mechanism's size, and
-so are those beyond it, which impacts exert.
+a = √(5 (J − I₁)/m) with J = ½ (I₁ + I₂ + I₃), about the centre of mass. Arrows are those of `force_arrows`.
 """
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from pysim.render import colors, fitting_shapes as shapes
+from pysim.render.force_arrows import ForceArrows
 from pysim.render.triads import Triad
-from pysim.trajectory.stored_rows import by_blocks
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
     from numpy.typing import NDArray
 
@@ -29,9 +25,6 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 TRIAD, AXIS, CENTRE = 0.07, 0.2, 0.012  # of the mechanism's size
-LONGEST = 0.3  # length of a strong force, likewise
-USUAL = 0.95
-CONTACT, LOOP, FORCE = "#e07a1f", "#7b4fb5", "#2a8f5b"
 
 
 class Annotations:
@@ -45,8 +38,7 @@ class Annotations:
         self._fixed: dict[str, list[tuple[int, Array, Any]]] = {}  # body, pose, actor
         self._triads: list[Triad] | None = None
         self._arrows: list[tuple[Any, Any]] = []  # shaft, tip
-        self._wrenches = list(_wrenches(trajectory))
-        self._strong = _strong_force(trajectory, self._wrenches)
+        self._forces = ForceArrows(trajectory)
 
     def toggle(self, kind: str) -> bool:
         """Show a kind of marks, or hide it; return whether it is shown."""
@@ -73,7 +65,7 @@ class Annotations:
         if "frames" in self._shown:
             for triad in self._triads or ():
                 triad.show(matrices)
-        self._show_arrows(list(self._forces(time, matrices)) if "forces" in self._shown else [])
+        self._show_arrows(list(self._forces.at(time, matrices)) if "forces" in self._shown else [])
 
     def _make_triads(self) -> list[Triad]:
         names = self._trajectory.header.body_names
@@ -113,23 +105,6 @@ class Annotations:
             if entry["role"] == "body" and entry["theta"][0] > 0:
                 yield entry["body"], np.array(entry["theta"], float)
 
-    def _forces(self, time: float, matrices: Array) -> Iterator[tuple[Array, Array, str]]:
-        """Yield points (3,) [m] of the world, forces (3,) [N], and colours."""
-        run = self._trajectory
-        row = int(np.clip(np.searchsorted(run.t, time + 1e-9, side="right") - 1, 0, len(run) - 1))
-        points = run.contacts.of_row(row) if len(run.contacts) else run.contacts
-        for point, force in zip(points.point, points.force, strict=True):
-            yield point, force, CONTACT
-        loops = [e for e in run.header.connections if e["role"] == "loop"]
-        for entry, wrench in zip(loops, run.loop_wrenches[row], strict=False):
-            body, at = entry["frames"][1]
-            frame = matrices[body] @ np.array(at, float)
-            yield frame[:3, 3], frame[:3, :3] @ wrench[:3], LOOP
-        numbers = run.element_forces[row] if self._wrenches else ()
-        for body, pose, first in self._wrenches:
-            frame = matrices[body] @ pose
-            yield frame[:3, 3], frame[:3, :3] @ numbers[first : first + 3], FORCE
-
     def _show_arrows(self, forces: list[tuple[Array, Array, str]]) -> None:
         while len(self._arrows) < len(forces):
             width = 0.006 * self._size
@@ -142,16 +117,12 @@ class Annotations:
             for actor in pair:
                 actor.SetVisibility(k < len(forces))
         for (shaft, tip), (point, force, color) in zip(self._arrows, forces, strict=False):
-            size = float(np.linalg.norm(force))
-            length = (
-                LONGEST * self._size * min(1 / max(self._strong, 1e-300), 1 / max(size, 1e-300))
-            )
-            end = point + length * force
+            end = point + self._forces.arrow(force, self._size)
             shaft.user_matrix = shapes.between(point, end)
             tip.user_matrix = shapes.between(end, end + force, scaled=False)
             for actor in (shaft, tip):
                 actor.prop.color = color
-                actor.SetVisibility(size > 1e-6 * self._strong)
+                actor.SetVisibility(bool(np.linalg.norm(force) > 1e-6 * self._forces.strong))
 
 
 def through(actor: Any) -> None:  # noqa: ANN401, VTK has no types
@@ -173,29 +144,3 @@ def ellipsoid(theta: Array) -> tuple[Array, Array]:
     pose = np.eye(4)
     pose[:3, :3], pose[:3, 3] = turn, c
     return np.maximum(axes, 1e-6), pose
-
-
-def _wrenches(trajectory: Trajectory) -> Iterator[tuple[int, Array, int]]:
-    """Yield body and pose (4, 4) in it of the frames on which recorded forces act, and the columns of their force."""
-    names = trajectory.header.force_names
-    for entry in trajectory.header.connections:
-        first = f"{entry.get('name')}.fx"
-        if "frame" in entry and first in names:
-            body, pose = entry["frame"]
-            yield int(body), np.array(pose, float), names.index(first)
-
-
-def _strong_force(trajectory: Trajectory, wrenches: Sequence[tuple[int, Array, int]]) -> float:
-    """Return the force [N] that the share `USUAL` of those of contacts, loops and frames in the run does not exceed."""
-    points = by_blocks(lambda force: np.linalg.norm(force, axis=-1), trajectory.contacts.force)
-    found = [points, np.ravel(trajectory.loop_loads[..., 0])]
-    for _, _, first in wrenches:
-        norm = partial(_norm_of_columns, slice(first, first + 3))
-        found.append(by_blocks(norm, trajectory.element_forces))
-    sizes = np.concatenate(found)
-    sizes = sizes[sizes > 0]
-    return float(np.quantile(sizes, USUAL)) if len(sizes) else 0.0
-
-
-def _norm_of_columns(columns: slice, rows: Array) -> Array:
-    return np.asarray(np.linalg.norm(rows[:, columns], axis=-1))

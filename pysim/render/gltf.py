@@ -18,7 +18,8 @@ from pysim.render.drawable import to_trajectory
 from pysim.render.meshes import body_meshes
 from pysim.render.options import render_options
 from pysim.render.output import replacing
-from pysim.render.web_page import FPS, check_fps, frame_times, to_trimesh
+from pysim.render.web_page import FPS, check_fps, frame_times
+from pysim.render.web_recording import to_trimesh
 
 if TYPE_CHECKING:
     from collections.abc import MutableMapping, Sequence

@@ -10,13 +10,14 @@ import numpy as np
 
 from pysim.errors import PysimWarning, TrajectoryError
 from pysim.render import colors
-from pysim.render.annotations import LONGEST, Annotations
+from pysim.render.annotations import Annotations
 from pysim.render.camera import framing_camera, upright
 from pysim.render.camera_path import CameraPath
 from pysim.render.captions import Captions
 from pysim.render.extent import hull, measure, moved_points
 from pysim.render.fitting_plan import Planner
 from pysim.render.fittings import Fittings
+from pysim.render.force_arrows import LONGEST
 from pysim.render.ghosts import Ghost, ghost_color
 from pysim.render.ground import Ground
 from pysim.render.meshes import body_meshes, decimated, is_opaque, merged

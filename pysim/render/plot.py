@@ -292,11 +292,11 @@ def _legend(axis: Axes, labels: Sequence[str]) -> None:
         text.set_text(label)
 
 
-def subsampled(t: Array, values: Array) -> tuple[Array, Array]:
-    """Return at most `MOST_POINTS` points of a line, including the extremes of each interval."""
-    if len(t) <= MOST_POINTS:
+def subsampled(t: Array, values: Array, most: int = MOST_POINTS) -> tuple[Array, Array]:
+    """Return at most `most` points of a line, including the extremes of each interval."""
+    if len(t) <= most:
         return t, values
-    edges = np.linspace(0, len(t), MOST_POINTS // 2 + 1).astype(int)
+    edges = np.linspace(0, len(t), most // 2 + 1).astype(int)
     stretches = [slice(first, last) for first, last in pairwise(edges)]
     ends = [[0, len(t) - 1]]
     low = [part.start + int(np.argmin(values[part])) for part in stretches]

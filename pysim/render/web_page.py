@@ -1,6 +1,7 @@
 """Web pages that play a run: one file that needs no server, no network and no pysim.
 
-The player is viser's: its client and a recording of the scene, in one HTML file [viser 1.1, `StateSerializer.as_html`].
+The player is viser's: its client and a recording of the scene, in one HTML file [viser 1.1, `StateSerializer.as_html`],
+with the controls of `web_controls`.
 """
 
 from __future__ import annotations
@@ -8,7 +9,6 @@ from __future__ import annotations
 import html
 import warnings
 from contextlib import contextmanager
-from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,11 +17,11 @@ import numpy as np
 from pysim.errors import PysimError, PysimWarning, TrajectoryError
 from pysim.render.camera import upright
 from pysim.render.drawable import motion_of, to_trajectory
-from pysim.render.ghosts import ghost_color
-from pysim.render.meshes import body_meshes, decimated
+from pysim.render.meshes import body_meshes
 from pysim.render.options import render_options
 from pysim.render.output import replacing
-from pysim.trajectory.interpolation import pose_matrices
+from pysim.render.web_controls import with_controls
+from pysim.render.web_recording import RecordedRun, nodes_of, reach_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -31,16 +31,12 @@ if TYPE_CHECKING:
 
     from pysim.render.drawable import Drawable
     from pysim.render.options import RenderOptions
-    from pysim.render.pyvista_types import Mesh
     from pysim.trajectory import Trajectory
 
     Array = NDArray[np.float64]
 
 FPS = 30.0  # [1/s] poses of a page
 MOST_POSES = 600_000  # of all bodies, some 20 MB; fewer frames are written then
-MOST_TRIANGLES = 5000  # of a mesh
-SEEN = 50  # instants at which bodies have to be in the picture
-FARTHEST = 20.0  # [m] size of what is fixed and yet in the picture
 SMALLEST = 0.3  # [m] of a motion
 GROUND = 8.0  # side of the ground in sizes of the motion
 DIRECTION = np.array([1.0, -1.4, 0.7])  # from which the camera looks, in stage axes
@@ -53,28 +49,33 @@ def web(
     *,
     others: Sequence[Trajectory] = (),
     fps: float = FPS,
-    dark: bool = False,
+    dark: bool | None = None,
+    plots: Sequence[str] = (),
     mesh_dirs: Sequence[str | PathLike[str]] = (),
 ) -> Path:
     """Write a page that plays a run in any browser, and return its path.
 
-    Bodies of `others`, further runs, are drawn beside it in other colours. Meshes are decimated to 5000 triangles; of a
-    run with more than 600 000 poses fewer frames are written, with a warning.
+    Bodies of `others`, further runs, are drawn beside it in other colours, and their curves are dashed. Meshes are
+    decimated to 5000 triangles; of a run with more than 600 000 poses, some 20 MB, fewer frames are written, with a
+    warning.
 
     Args:
         trajectory: a run, or a model or scene at its start.
         path: the file, .html.
         others: runs that are played together with it.
         fps: frames of a second of the run.
-        dark: whether the page begins dark.
+        dark: whether the page begins dark; None for what the browser prefers.
+        plots: quantities whose curves the page has, as in `plot`; by default q, v, forces and energy. At most 24.
         mesh_dirs: folders with the meshes of the bodies, where they are no longer at their place.
 
     Raises:
-        TrajectoryError: the run has no rows.
+        TrajectoryError: the run has no rows, or a name in `plots` matches nothing.
         PysimError: viser is missing, a number is wrong, or the file cannot be written.
     """
     with replacing(path, PAGES) as draft:
-        text = page_text(trajectory, others=others, fps=fps, dark=dark, mesh_dirs=mesh_dirs)
+        text = page_text(
+            trajectory, others=others, fps=fps, dark=dark, plots=plots, mesh_dirs=mesh_dirs
+        )
         assert draft is not None
         draft.write_text(text, "utf-8")
     return Path(path)
@@ -85,7 +86,8 @@ def page_text(
     *,
     others: Sequence[Trajectory] = (),
     fps: float = FPS,
-    dark: bool = False,
+    dark: bool | None = None,
+    plots: Sequence[str] = (),
     mesh_dirs: Sequence[str | PathLike[str]] = (),
 ) -> str:
     """Return the text of the page that `web` writes."""
@@ -95,16 +97,15 @@ def page_text(
             problem = "has no rows to play; the run stopped before its first"
             raise TrajectoryError(run.source, problem)
     check_fps(fps)
-    viser = _viser()
     times = frame_times(runs, fps)
     options = [render_options(run, mesh_dirs=list(mesh_dirs)) for run in runs]
     with _quiet():
-        server = viser.ViserServer(host="127.0.0.1", port=0, verbose=False)
+        server = _viser().ViserServer(host="127.0.0.1", port=0, verbose=False)
         try:
-            text = _recorded(server, runs, options, times, dark=dark)
+            text, nodes = _recorded(server, runs, options, times)
         finally:
             server.stop()
-    return _with_title(text, runs)
+    return with_controls(text, runs, nodes, plots=plots, dark=dark)
 
 
 def check_fps(fps: float) -> None:
@@ -146,6 +147,21 @@ def _viser() -> Any:  # noqa: ANN401, a module
     return viser
 
 
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Suppress what viser prints: its address, that it stops, and in notebooks that it has no progress bars."""
+    import rich  # noqa: PLC0415, heavy
+
+    console = rich.get_console()
+    before, console.quiet = console.quiet, True
+    try:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "IProgress not found")
+            yield
+    finally:
+        console.quiet = before
+
+
 def frame_times(runs: Sequence[Trajectory], fps: float) -> Array:
     """Return the times [s] of the frames: those of the longest run, thinned where there are too many poses."""
     start = min(float(run.t[0]) for run in runs)
@@ -166,93 +182,36 @@ def _recorded(
     runs: Sequence[Trajectory],
     options: Sequence[RenderOptions],
     times: Array,
-    *,
-    dark: bool,
-) -> str:
-    """Return the page of a scene in which the bodies move."""
+) -> tuple[str, dict[str, Any]]:
+    """Return the page of a scene in which the bodies move, and its nodes, see `with_controls`."""
     stage = upright(runs[0].header.gravity)
     server.scene.set_up_direction(tuple(stage[:, 2]))
-    handles: list[dict[int, Any]] = []
-    points: list[Array] = []
-    for number, run in enumerate(runs):
-        own: dict[int, Any] = {}
-        meshes = body_meshes(run, options[number])
-        color = None if number == 0 else ghost_color(number - 1)
-        for body, parts in meshes.items():
-            name = f"/run {number + 1}/{body + 1} {_plain(_name(run, body))}"
-            own[body] = server.scene.add_frame(name, show_axes=False)
-            for k, part in enumerate(parts):
-                server.scene.add_mesh_trimesh(f"{name}/{k}", to_trimesh(part, color))
-        handles.append(own)
-        points.append(_reach(run, meshes))
-    _place_camera(server, np.concatenate(points), stage)
+    meshes = [body_meshes(run, own) for run, own in zip(runs, options, strict=True)]
+    reach = [reach_of(run, own) for run, own in zip(runs, meshes, strict=True)]
+    size = _place_camera(server, np.concatenate(reach), stage)
+    drawn = [
+        RecordedRun(server, number, run, own, options[number], size)
+        for number, (run, own) in enumerate(zip(runs, meshes, strict=True))
+    ]
     recording = server.get_scene_serializer()
-    placed = [_poses(run, times) for run in runs]
+    placed = [run.poses_at(np.clip(times, run.t[0], run.t[-1])) for run in runs]
     for k in range(len(times)):
-        for own, (positions, quaternions) in zip(handles, placed, strict=True):
-            for body, handle in own.items():
-                if body >= 0:
-                    handle.position = positions[k, body]
-                    handle.wxyz = quaternions[k, body]
+        for own, poses in zip(drawn, placed, strict=True):
+            own.show(float(times[k]), poses[k])
         if k + 1 < len(times):
             recording.insert_sleep(float(times[k + 1] - times[k]))
-    return str(recording.as_html(dark_mode=dark))
+    return str(recording.as_html()), nodes_of(drawn)
 
 
-def _reach(run: Trajectory, meshes: dict[int, list[Mesh]]) -> Array:
-    """Return corners of the boxes of the bodies at some of the instants, in the world."""
-    found = []
-    rows = run.poses[:: -(-len(run) // SEEN)]
-    for body, parts in meshes.items():
-        bounds = np.array([part.bounds for part in parts]).reshape(-1, 3, 2)
-        low, high = bounds[:, :, 0].min(axis=0), bounds[:, :, 1].max(axis=0)
-        corners = np.array(list(product(*zip(low, high, strict=True))))
-        if body < 0:
-            if np.linalg.norm(high - low) < FARTHEST:  # a floor is larger than what happens on it
-                found.append(corners)
-            continue
-        matrices = pose_matrices(rows[:, body])
-        found += [corners @ matrix[:3, :3].T + matrix[:3, 3] for matrix in matrices]
-    return np.concatenate(found) if found else np.zeros((1, 3))
-
-
-def _name(run: Trajectory, body: int) -> str:
-    return run.header.body_names[body] if body >= 0 else "world"
-
-
-def _plain(name: str) -> str:
-    """Return a name without slashes, which would make levels of the scene's tree."""
-    return name.replace("/", "∕")
-
-
-def _poses(run: Trajectory, times: Array) -> tuple[Array, Array]:
-    """Return positions (n, bodies, 3) [m] and quaternions (n, bodies, 4), w first, at times within the run."""
-    rows = run.poses_at(np.clip(times, run.t[0], run.t[-1]))
-    return rows[..., :3], rows[..., [6, 3, 4, 5]]
-
-
-def to_trimesh(mesh: Mesh, color: str | None = None) -> Any:  # noqa: ANN401, trimesh loads when first used
-    """Return a body's mesh with at most 5000 triangles, in its colours or in one (`#rrggbb`)."""
-    import trimesh
-
-    share = max(0.0, 1 - MOST_TRIANGLES / max(mesh.n_cells, 1))
-    own = decimated(mesh, share)
-    faces = own.regular_faces if own.is_all_triangles else own.triangulate().regular_faces
-    rgba = np.array(own.point_data["rgba"], np.uint8)
-    if color is not None:
-        rgba[:, :3] = tuple(bytes.fromhex(color.lstrip("#")))
-    return trimesh.Trimesh(np.array(own.points), np.array(faces), vertex_colors=rgba, process=False)
-
-
-def _place_camera(server: Any, points: Array, stage: Array) -> None:  # noqa: ANN401, as above
-    """Let the camera see the whole motion, and lay a grid under it."""
+def _place_camera(server: Any, points: Array, stage: Array) -> float:  # noqa: ANN401, as above
+    """Let the camera see the whole motion, lay a grid under it, and return the size of the motion [m]."""
     along = points @ stage
     low, high = along.min(axis=0), along.max(axis=0)
     size = max(float(np.linalg.norm(high - low)), SMALLEST)
     middle = (low + high) / 2
     direction = DIRECTION / np.linalg.norm(DIRECTION)
     server.initial_camera.look_at = tuple(stage @ middle)
-    server.initial_camera.position = tuple(stage @ (middle + 1.1 * size * direction))
+    server.initial_camera.position = tuple(stage @ (middle + 0.9 * size * direction))
     ground = np.array([middle[0], middle[1], low[2]])
     cell = 10.0 ** np.floor(np.log10(size)) / 2
     server.scene.add_grid(
@@ -264,6 +223,7 @@ def _place_camera(server: Any, points: Array, stage: Array) -> None:  # noqa: AN
         position=tuple(stage @ ground),
         wxyz=_quaternion(stage),
     )
+    return size
 
 
 def _quaternion(stage: Array) -> tuple[float, float, float, float]:
@@ -272,33 +232,3 @@ def _quaternion(stage: Array) -> tuple[float, float, float, float]:
 
     x, y, z, w = Rotation.from_matrix(stage).as_quat()
     return float(w), float(x), float(y), float(z)
-
-
-@contextmanager
-def _quiet() -> Iterator[None]:
-    """Suppress what viser prints: its address, that it stops, and in notebooks that it has no progress bars."""
-    import rich  # noqa: PLC0415, heavy
-
-    console = rich.get_console()
-    before, console.quiet = console.quiet, True
-    try:
-        with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", "IProgress not found")
-            yield
-    finally:
-        console.quiet = before
-
-
-def _with_title(text: str, runs: Sequence[Trajectory]) -> str:
-    """Return the page with the names of the runs as its title and in a corner; markup in them is text."""
-    names = " · ".join(html.escape(run.header.name or "run", quote=True) for run in runs)
-    length = max(float(run.t[-1] - run.t[0]) for run in runs)
-    corner = (
-        '<div style="position:fixed;right:14px;top:10px;z-index:9;pointer-events:none;'
-        'font:13px system-ui,sans-serif;color:#888">'
-        f"{names}, {length:.4g} s</div>"
-    )
-    head, title = text.index("<title>"), text.index("</title>")
-    text = f"{text[:head]}<title>{names}{text[title:]}"
-    body = text.rindex("</body>")
-    return text[:body] + corner + text[body:]

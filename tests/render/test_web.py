@@ -17,7 +17,8 @@ from pysim import PysimError, TrajectoryError
 from pysim.cli import main
 from pysim.render import show, web
 from pysim.render.web_page import page_text
-from tests.render.scenes import moving
+from pysim.shapes import Shape
+from tests.render.scenes import drawn, moving
 
 pytest.importorskip("viser")
 SCENES = Path(__file__).parents[2] / "scenes"
@@ -150,3 +151,23 @@ def test_a_browser_plays_the_page(run: pysim.Trajectory, tmp_path: Path) -> None
         pictures.append(np.asarray(Image.open(picture).convert("RGB"), float)[:430])
     assert pictures[0].std() > 5
     assert np.abs(pictures[0] - pictures[1]).max() > 50
+
+
+def test_missing_meshes_are_boxes_named_once_and_found_in_other_folders(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    trimesh: Any = pytest.importorskip("trimesh")
+    (tmp_path / "old").mkdir()
+    (tmp_path / "new").mkdir()
+    mesh = tmp_path / "old" / "cube.stl"
+    trimesh.creation.box((0.4, 0.4, 0.4)).export(mesh)
+    shapes = [drawn(Shape("mesh", mesh=mesh)) for _ in range(2)]
+    moving(np.zeros((3, 3)), *shapes).save(tmp_path / "a.h5")
+    mesh.rename(tmp_path / "new" / "cube.stl")
+    monkeypatch.chdir(tmp_path)
+    assert main(["web", "a.h5"]) == 0
+    warned = " ".join(capsys.readouterr().err.split())
+    assert warned.count("does not exist on this machine") == 1
+    assert "boxes are drawn instead" in warned
+    assert main(["web", "a.h5", "--mesh-dir", "new"]) == 0
+    assert "does not exist" not in capsys.readouterr().err
