@@ -247,7 +247,7 @@ ModelContacts::ModelContacts(const Model& model,
     pair.law.lever = pair.plane || size_b < size_a ? size_b : size_a;
     pair.first = points_;
     pair.points = pair.plane              ? collision::plane_points[static_cast<int>(pair.shape_b.shape.kind)]
-                  : pair.field != nullptr ? collision::field_points(pair.shape_b.shape)
+                  : pair.field != nullptr ? collision::field_points(*pair.field, pair.shape_b.shape)
                                           : collision::manifold_points(pair.kind);
     points_ += pair.points;
     pair.turning = pair.law.resists_turning() ? turning_points_ : -1;

@@ -4,19 +4,24 @@
 //
 //     n = ∇d/|∇d|        gap = d/|∇d|        exact at the surface, and everywhere if |∇d| = 1
 //
-// A field has a point of contact with a shape for each of these points of the shape:
+// Points of contact of a shape:
 //
 //   sphere     the point nearest to the surface
 //   capsule    both ends, and the nearest point between them
-//   box        its corners
-//   cylinder   the nearest points of both rims, and two more of the nearer rim, 120° away
+//   box        its corners, and the deepest point
+//   cylinder   the nearest points of both rims, two more of the nearer rim, 120° away, and the deepest point
 //   cone       the nearest point of the rim, two more of it, 120° away, and the tip
 //   ellipsoid  the point nearest to the surface
 //   mesh       its vertices
 //
-// All are in the field's frame. The nearest point between the ends of a capsule has the gap that lies between
-// it and the ends: where an end is as near, only that carries, and no force jumps as the point reaches an
-// end.
+// On a grid, a ball and an end of a capsule have one for each of the four cells about the nearest node: the
+// nearest point of the cell. Its number is the parity of the cell, so a cell keeps its number, and with it
+// the memory of friction, while the ball moves. There are no deepest points, and none in the middle of a
+// capsule.
+//
+// All are in the field's frame. A point that moves between the others, in the middle of a capsule or the
+// deepest one, has the gap that lies between it and the deepest of these: where one of them is as deep, only
+// that carries, and no force jumps.
 #pragma once
 
 #include "collision/plane_contact.hpp"
@@ -155,16 +160,46 @@ FieldValue<S> field_value(const Field<typename S::Real>& field, const Vec3<S>& p
   return found;
 }
 
+constexpr int cells_of_ball = 4;  ///< of a grid
+
 /// Points of contact that a shape can have with a field.
 template <class Real>
-int field_points(const Shape<Real>& shape) {
-  if (shape.kind == ShapeKind::mesh) return shape.vertices;
-  return shape.kind == ShapeKind::capsule ? 3 : plane_points[static_cast<int>(shape.kind)];
+int field_points(const Field<Real>& field, const Shape<Real>& shape) {
+  const bool is_grid = field.grid.height != nullptr;
+  switch (shape.kind) {
+    case ShapeKind::sphere:
+      return is_grid ? cells_of_ball : 1;
+    case ShapeKind::capsule:
+      return is_grid ? 2 * cells_of_ball : 3;
+    case ShapeKind::mesh:
+      return shape.vertices;
+    case ShapeKind::ellipsoid:
+      return 1;
+    case ShapeKind::box:
+    case ShapeKind::cone:
+    case ShapeKind::cylinder:
+      break;
+  }
+  const bool has_deepest = !is_grid && shape.kind != ShapeKind::cone;
+  return plane_points[static_cast<int>(shape.kind)] + (has_deepest ? 1 : 0);
+}
+
+template <class S>
+PYSIM_INLINE S clipped(S x, S most) {
+  return max(min(x, most), -most);
+}
+
+/// Whether points of contact are those of cells: when others touch, they take over the deflection of the old
+/// ones.
+template <class Real>
+bool has_cells(const Field<Real>& field, ShapeKind kind) {
+  return field.grid.height != nullptr && (kind == ShapeKind::sphere || kind == ShapeKind::capsule);
 }
 
 /// Whether points of contact do not move on the shape: the field at them bounds when they can touch.
-constexpr bool has_fixed_points(ShapeKind kind) {
-  return kind == ShapeKind::box || kind == ShapeKind::mesh;
+template <class Real>
+bool has_fixed_points(const Field<Real>& field, ShapeKind kind) {
+  return kind == ShapeKind::mesh || (kind == ShapeKind::box && field.grid.height != nullptr);
 }
 
 /// A point of a shape and the field there.
@@ -188,6 +223,108 @@ FieldPoint<S> sphere_point(const Field<typename S::Real>& field, const Vec3<S>& 
   return point_of(p, field_value(field, p));
 }
 
+/// Height and slopes of a cell at shares s and t of its sides.
+template <class S>
+struct CellSurface {
+  S h00, by_s, by_t, twist;
+
+  CellSurface(const HeightGrid<typename S::Real>& grid, S column, S row) {
+    using U = typename UniformOf<S>::type;
+    const U node = same_lanes<U>(fma(row, all<S>(typename S::Real(grid.columns)), column));
+    const auto height = [&](int offset) {
+      return same_lanes<S>(simd::lookup(grid.height + offset, node, 1));
+    };
+    h00 = height(0);
+    by_s = height(1) - h00;
+    by_t = height(grid.columns) - h00;
+    twist = height(grid.columns + 1) - h00 - by_s - by_t;
+  }
+
+  S height(S s, S t) const { return fma(fma(twist, t, by_s), s, fma(by_t, t, h00)); }
+};
+
+/// visit(k, point) for the nearest points of a ball in the four cells about the node that is nearest to its
+/// centre; k is the parity of the cell. The projection onto the tangent plane is repeated.
+template <class S, class Visit>
+void ball_on_grid(const HeightGrid<typename S::Real>& grid, const Vec3<S>& c, S radius, const Visit& visit) {
+  using Real = typename S::Real;
+  constexpr int projections = 3;
+  const S o = all<S>(0), e = all<S>(1), half = all<S>(Real(0.5)), far = all<S>(__builtin_inf());
+  const Real dx = grid.spacing[0], dy = grid.spacing[1];
+  const S x = fma(c.x, all<S>(Real(1) / dx), all<S>(Real(0.5) * Real(grid.columns - 1)));
+  const S y = fma(c.y, all<S>(Real(1) / dy), all<S>(Real(0.5) * Real(grid.rows - 1)));
+  const auto inside = [&](S at, int nodes) { return max(min(at, all<S>(Real(nodes - 1))), o); };
+  const S i = simd::floor(inside(x, grid.columns) + half), j = simd::floor(inside(y, grid.rows) + half);
+  const auto parity = [&](S at) { return at - all<S>(2) * simd::floor(half * at); };
+  const S odd_i = parity(i), odd_j = parity(j);
+  const S bound = field_value(Field<Real>{{}, grid}, c).bound - radius;
+  for (int k = 0; k < cells_of_ball; ++k) {
+    // of columns i − 1 and i, the one whose parity is that of k
+    const S column = select(odd_i == all<S>(Real(k & 1)), i, i - e);
+    const S row = select(odd_j == all<S>(Real(k >> 1)), j, j - e);
+    const auto is_cell = (column >= o) & (column <= all<S>(Real(grid.columns - 2))) & (row >= o) &
+                         (row <= all<S>(Real(grid.rows - 2)));
+    const CellSurface<S> cell(grid, select(is_cell, column, o), select(is_cell, row, o));
+    S s = max(min(x - column, e), o), t = max(min(y - row, e), o);
+    Vec3<S> n, r;
+    for (int m = 0;; ++m) {
+      const S by_x = all<S>(Real(1) / dx) * fma(cell.twist, t, cell.by_s);
+      const S by_y = all<S>(Real(1) / dy) * fma(cell.twist, s, cell.by_t);
+      const S scale = e / sqrt(fma(by_x, by_x, fma(by_y, by_y, e)));
+      n = {-scale * by_x, -scale * by_y, scale};
+      r = {all<S>(dx) * (x - column - s), all<S>(dy) * (y - row - t), c.z - cell.height(s, t)};
+      if (m == projections) break;
+      const S along = dot(n, r);
+      s = max(min(fma(all<S>(Real(1) / dx), fnma(along, n.x, r.x), s), e), o);
+      t = max(min(fma(all<S>(Real(1) / dy), fnma(along, n.y, r.y), t), e), o);
+    }
+    // At the rim of a cell, the direction to the point is another one than the normal. A rim counts for the
+    // cell below the centre alone: else it would act on even ground, too.
+    const S above = dot(n, r), length = sqrt(dot(r, r));
+    const auto rim_s = (s <= o) | (s >= e), rim_t = (t <= o) | (t >= e);
+    const auto in_column = (x >= column) & (x < column + e), in_row = (y >= row) & (y < row + e);
+    const auto is_rim = (rim_s | rim_t) & (above > o) & (length > o);
+    const Vec3<S> direction = select(is_rim, (e / select(is_rim, length, e)) * r, n);
+    FieldPoint<S> found;
+    found.n = direction;
+    found.p = fnma(radius, direction, c);
+    found.gap = select(is_cell, select(is_rim, length, above) - radius, far);
+    found.bound = bound;
+    found.exists = is_cell & ((!rim_s) | in_column) & ((!rim_t) | in_row);
+    visit(k, found);
+  }
+}
+
+/// The deepest point of a convex solid in a field. The projection onto the surface at the depth `level`, and
+/// back by `onto` into the solid, has a linear rate, from which Aitken's extrapolation finds its limit, axis
+/// by axis [Aitken 1926]. Points are on the axes of the solid, which is at X.
+template <class S, class Onto>
+FieldPoint<S> deepest_point(const Field<typename S::Real>& field,
+                            const Pose<S>& X,
+                            S level,
+                            const Onto& onto) {
+  using Real = typename S::Real;
+  constexpr int rounds = 3;
+  const S e = all<S>(1), tiny = all<S>(sizeof(Real) == 8 ? Real(1e-14) : Real(1e-6));
+  const auto step = [&](const Vec3<S>& own) {
+    const FieldValue<S> at = field_value(field, X * own);
+    const S way = select(at.exists, at.gap, all<S>(0)) + level;
+    return onto(fnma(way, transpose_times(X.R, at.n), own));
+  };
+  const auto limit = [&](S a, S b, S c) {
+    const S first = b - a, second = c - b, change = first - second;
+    const auto bends = abs(change) > tiny * level;
+    return select(bends, fma(second, second / select(bends, change, e), c), c);
+  };
+  Vec3<S> a = onto(spatial::zero3<S>());
+  for (int k = 0; k < rounds; ++k) {
+    const Vec3<S> b = step(a), c = step(b);
+    a = onto(Vec3<S>{limit(a.x, b.x, c.x), limit(a.y, b.y, c.y), limit(a.z, b.z, c.z)});
+  }
+  const Vec3<S> p = X * a;
+  return point_of(p, field_value(field, p));
+}
+
 /// Ends of a segment with a radius, and the point between them where the distance is least: its slope along
 /// the segment has a root there, which regula falsi approaches [Dowell, Jarratt 1971].
 template <class S, class Visit>
@@ -196,6 +333,14 @@ void capsule_points(
   using Real = typename S::Real;
   constexpr int steps = 6;
   const S o = all<S>(0), e = all<S>(1);
+  if (field.grid.height != nullptr) {
+    for (int end = 0; end < 2; ++end) {
+      const Vec3<S> c = fma(end == 0 ? -half : half, X.R.z, X.p);
+      ball_on_grid(
+          field.grid, c, radius, [&](int k, const FieldPoint<S>& F) { visit(cells_of_ball * end + k, F); });
+    }
+    return;
+  }
   S low = -half, high = half;
   const FieldPoint<S> first = sphere_point(field, fma(low, X.R.z, X.p), radius),
                       last = sphere_point(field, fma(high, X.R.z, X.p), radius);
@@ -241,6 +386,7 @@ void visit_field_points(const Field<typename S::Real>& field,
   };
   switch (shape.kind) {
     case ShapeKind::sphere:
+      if (field.grid.height != nullptr) return ball_on_grid(field.grid, X.p, size.x, visit);
       return visit(0, sphere_point(field, X.p, size.x));
     case ShapeKind::capsule:
       return capsule_points(field, size.x, size.y, X, visit);
@@ -264,7 +410,27 @@ void visit_field_points(const Field<typename S::Real>& field,
       simd::Mask<S> apart[max_plane_points];
       const Vec3<S> n = transpose_times(X.R, field_value(field, X.p).n);
       points_to_plane<S>(shape, n, lowest, apart);
-      for (int i = 0; i < plane_points[static_cast<int>(shape.kind)]; ++i) put(i, lowest[i]);
+      const int points = plane_points[static_cast<int>(shape.kind)];
+      S deepest = all<S>(0);
+      for (int i = 0; i < points; ++i) {
+        const Vec3<S> p = X * lowest[i];
+        const FieldPoint<S> F = point_of(p, field_value(field, p));
+        deepest = min(deepest, select(F.exists, F.gap, deepest));
+        visit(i, F);
+      }
+      if (field.grid.height != nullptr || shape.kind == ShapeKind::cone) return;
+      const bool is_box = shape.kind == ShapeKind::box;
+      const auto onto = [&](const Vec3<S>& p) {
+        if (is_box) return Vec3<S>{clipped(p.x, size.x), clipped(p.y, size.y), clipped(p.z, size.z)};
+        const S square = fma(p.x, p.x, p.y * p.y), r = size.x;
+        const auto beyond = square > r * r;
+        const S scale = select(beyond, r / sqrt(select(beyond, square, all<S>(1))), all<S>(1));
+        return Vec3<S>{scale * p.x, scale * p.y, clipped(p.z, size.y)};
+      };
+      const S level = is_box ? min(min(size.x, size.y), size.z) : min(size.x, size.y);
+      FieldPoint<S> F = deepest_point(field, X, level, onto);
+      F.gap = F.gap - deepest;
+      visit(points, F);
       return;
     }
   }

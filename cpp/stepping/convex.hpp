@@ -663,6 +663,7 @@ class ConvexStep {
     problem_.R_AB[k] = pair.a < 0 ? X.R : transpose_times(factor_.X_WB[pair.a].R, X.R);
     S least = all<S>(__builtin_inf()), bound = least;
     int used = 0;
+    const bool has_cells = collision::has_cells(*pair.field, pair.shape_b.shape.kind);
     const auto place = [&](int i, const collision::FieldPoint<S>& F) {
       least = min(least, select(F.exists, F.gap, all<S>(__builtin_inf())));
       bound = min(bound, F.bound);
@@ -677,7 +678,8 @@ class ConvexStep {
       P.at.p = transpose_times(X.R, p - X.p);
       if (pair.a >= 0) P.p_A = transpose_times(factor_.X_WB[pair.a].R, p - factor_.X_WB[pair.a].p);
       P.at.x = select(near, -F.gap, all<S>(Real(-1e30)));
-      P.feature = all<S>(1);
+      P.feature = all<S>(Real(has_cells ? i + 1 : 1));
+      if (has_cells) return;
       P.at.s = turned_with_normal(P.at.n, transpose_times(X.R, load3(kept)));
       place_velocities(k, P, kept[ContactMemory::slid] > all<S>(0));
       if (pair.turning >= 0) {
@@ -687,7 +689,8 @@ class ConvexStep {
     collision::visit_field_points(*pair.field, pair.shape_b.shape, X_FS, place);
     close &= least < reach;
     if (any(close)) problem_.include(k, used);
-    return collision::has_fixed_points(pair.shape_b.shape.kind) ? bound : gap;
+    if (any(close) && has_cells) recall(k, X, state);
+    return collision::has_fixed_points(*pair.field, pair.shape_b.shape.kind) ? bound : gap;
   }
 
   /// A deflection on the plane across n, as long as it was.

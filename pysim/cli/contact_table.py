@@ -63,9 +63,9 @@ def print_contacts(scene: Scene, *, full: bool = False) -> None:
     if contacts.passing:
         a, b = contacts.passing[0]
         kinds = f"{a.shape.kind} and {b.shape.kind}"
-        line = f"  {len(contacts.passing)} pairs of shapes of one robot pass through each other, such as {kinds}"
+        line = f"  {len(contacts.passing)} pairs of shapes pass through each other, such as {kinds}"
         print_line(
-            f"{line} of {a.link!r} and {b.link!r}; a [[contact]] that names both lets them touch"
+            f"{line} of {a.link!r} and {b.link!r}; a [[contact]] that names both lets those of one robot touch"
         )
     print_overloads(scene, contacts)
     if scene.smooth_contacts is not None and not impacts:

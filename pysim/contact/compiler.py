@@ -14,9 +14,11 @@ from pysim.contact.pairs import (
     CLOSED_FORMS,
     ContactPair,
     PlacedShape,
+    are_compiled,
     link_pairs,
     pairs_of,
     placed_shapes,
+    with_hull,
 )
 from pysim.contact.shape_dimensions import engine_dimensions, engine_kind
 from pysim.errors import ModelError
@@ -80,10 +82,10 @@ class CompiledContacts:
     shapes: tuple[ShapePair, ...]
     shape_of_point: NDArray[np.intp]  # (points,) among shapes
     pair_of_point: NDArray[np.intp]  # (points,) among pairs
-    signs: Array  # (pairs,) −1 if the engine's forces act on the first link
+    signs: Array  # (points,) −1 if the engine's forces act on the first link
     passing: tuple[
         tuple[PlacedShape, PlacedShape], ...
-    ]  # of one robot, which pass through each other
+    ]  # which pass through each other: of one robot, or both fields
 
 
 def compile_contacts(
@@ -109,7 +111,8 @@ def compile_contacts(
     root = root_bodies(model)
     named = set() if spec is None else {frozenset(contact.between) for contact in spec.pairs}
     free = [_passes(s, links[s.pair], root, named) for s in shapes]
-    passing = tuple((s.other, s.own) for s, f in zip(shapes, free, strict=True) if f and s.other)
+    passing = tuple(_passing(links, of_link))
+    passing += tuple((s.other, s.own) for s, f in zip(shapes, free, strict=True) if f and s.other)
     shapes = [s for s, f in zip(shapes, free, strict=True) if not f]
     used = {k: n for n, k in enumerate(sorted({s.pair for s in shapes}))}
     shapes = [replace(s, pair=used[s.pair]) for s in shapes]
@@ -125,7 +128,7 @@ def compile_contacts(
         tuple(shapes),
         shape_of_point,
         of_shape[shape_of_point] if shapes else shape_of_point,
-        np.array([-1.0 if _is_fixed(model, pair.second) else 1.0 for pair in links]),
+        np.array([_sign(links, s) for s in shapes])[shape_of_point] if shapes else np.zeros(0),
         passing,
     )
 
@@ -205,12 +208,28 @@ class FieldsOfPairs:
             self.index.append(known[id(field)])
 
 
+def _sign(links: Sequence[ContactPair], shape: ShapePair) -> float:
+    """Return −1 if the engine's forces act on a shape of the first link."""
+    return -1.0 if shape.own.link == links[shape.pair].first else 1.0
+
+
 def _is_fixed(model: Model, link: str) -> bool:
     return link == WORLD or model.frames[link][0] < 0
 
 
 def _plane(ground: GroundSpec | None) -> tuple[float, float, float, float]:
     return (0.0, 0.0, 0.0, 0.0) if ground is None else (*ground.normal, ground.offset)
+
+
+def _passing(
+    links: list[ContactPair], shapes: dict[str, list[PlacedShape]]
+) -> Iterator[tuple[PlacedShape, PlacedShape]]:
+    """Yield shapes that would touch, but have no contact points: two fields."""
+    for pair in links:
+        if WORLD not in {pair.first, pair.second}:
+            for a, b in pairs_of(pair, shapes):
+                if not are_compiled(a, b):
+                    yield a, b
 
 
 def _shape_pairs(
@@ -228,10 +247,15 @@ def _shape_pairs(
         surface = None if change is None else change.surface
         if WORLD in {pair.first, pair.second}:
             velocity = (0.0, 0.0, 0.0) if change is None else change.surface_velocity
-            for own in shapes[pair.second if pair.first == WORLD else pair.first]:
+            for placed in shapes[pair.second if pair.first == WORLD else pair.first]:
+                own = with_hull(placed)
                 for ground, field in zip(spec.grounds, fields, strict=True):
                     if not may_touch(ground.filter, own.collision.filter):
                         continue
+                    if field is not None and own is not placed:
+                        problem = f"the field of {own.link!r} cannot touch the field of a ground"
+                        remedy = "give one of them primitives or a mesh, or exclude the pair"
+                        raise ModelError(own.collision.where, f"{problem}; {remedy}")
                     materials = _materials(spec, ground.material, own)
                     law = pair_law(*materials, surface, _load(masses, gravity, own, field))
                     yield ShapePair(k, own, field, ground, law, velocity)
@@ -250,9 +274,10 @@ def _shape_pairs(
             x, y, z = model.frames[pair.first][1][:3, :3] @ change.surface_velocity
             velocity = float(x), float(y), float(z)
         for other, own in pairs_of(pair, shapes):
-            materials = _materials(spec, other.collision.material, own)
-            law = pair_law(*materials, surface, _load(masses, gravity, own, other))
-            yield ShapePair(k, own, other, None, law, velocity)
+            if are_compiled(other, own):
+                materials = _materials(spec, other.collision.material, own)
+                law = pair_law(*materials, surface, _load(masses, gravity, own, other))
+                yield ShapePair(k, own, other, None, law, velocity)
 
 
 def _placed_field(ground: GroundSpec) -> PlacedShape | None:
@@ -398,7 +423,7 @@ def _smallest_dimension(shape: PlacedShape) -> float:
     """Return the smallest edge or diameter of a shape [m], of a mesh along its axes."""
     kind, size = shape.shape.kind, shape.shape.size
     if shape.shape.field is not None:
-        return float((shape.shape.field.high - shape.shape.field.low).min())
+        return shape.shape.field.thickness
     if kind == "mesh":
         return float(np.ptp(shape.hull.vertices, axis=0).min())
     if kind == "box":

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pysim.contact.pairs import PlacedShape
+    from pysim.shapes import HeightField
     from pysim.shapes.signed_distance import Field
 
     Array = NDArray[np.float64]
@@ -18,7 +19,7 @@ AROUND = 24  # points of a rim
 ALONG = 9  # points of the axis of a capsule
 
 
-def distance_in_field(shape: PlacedShape, pose: Array, field: Field) -> float:
+def distance_in_field(shape: PlacedShape, pose: Array, field: Field | HeightField) -> float:
     """Return how far a shape at a pose (4, 4) in a field's frame is from its surface [m], negative inside."""
     points, radius = _points(shape)
     placed = points @ pose[:3, :3].T + pose[:3, 3]

@@ -6,16 +6,17 @@ excluded by the scene.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations, product
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pysim.contact.hulls import Hull, collision_hull, is_left_out
+from pysim.contact.hulls import NO_HULL, Hull, collision_hull, is_left_out
 from pysim.scene.doctor import shape_radius
 from pysim.scene.spec import may_touch
 from pysim.scene.tree import WORLD
+from pysim.shapes import drawn
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -84,9 +85,17 @@ def placed_shapes(model: Model) -> list[PlacedShape]:
             if is_left_out(collision):  # contact_checks.py warns of it
                 continue
             body, pose = model.frames[link.name]
-            hull = collision_hull(collision)
+            hull = collision_hull(collision) if collision.shape.kind == "mesh" else NO_HULL
             found.append(PlacedShape(link.name, body, collision, pose @ collision.pose, hull))
     return found
+
+
+def with_hull(shape: PlacedShape) -> PlacedShape:
+    """Return a shape as it touches planes: a field as the convex hull of its surface."""
+    if shape.shape.field is None:
+        return shape
+    collision = replace(shape.collision, shape=drawn(shape.shape), convex=True)
+    return replace(shape, collision=collision, hull=collision_hull(collision))
 
 
 def link_pairs(model: Model, spec: ContactsSpec) -> list[ContactPair]:
@@ -134,8 +143,14 @@ def _attached(model: Model, a: int, b: int) -> bool:
 def pairs_of(
     pair: ContactPair, shapes: dict[str, list[PlacedShape]]
 ) -> Iterator[tuple[PlacedShape, PlacedShape]]:
-    """Yield the shapes of two links, the fixed one first, else that of the first link."""
+    """Yield the shapes of two links, the fixed one first, else a field, else that of the first link."""
     for a in shapes[pair.first]:
         for b in shapes[pair.second]:
             if may_touch(a.collision.filter, b.collision.filter):
-                yield (b, a) if b.body < 0 else (a, b)
+                is_turned = b.shape.field is not None and a.body >= 0 and a.shape.field is None
+                yield (b, a) if b.body < 0 or is_turned else (a, b)
+
+
+def are_compiled(other: PlacedShape, own: PlacedShape) -> bool:
+    """Return whether the contact points of two shapes are computed, in the order of `pairs_of`."""
+    return other.shape.field is None or (own.shape.field is None and own.body >= 0)

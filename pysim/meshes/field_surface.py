@@ -12,10 +12,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pysim.shapes import HeightField, Shape
+from pysim.shapes.signed_distance import Field
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from pysim.shapes.signed_distance import Field
+    from pysim.shapes import SignedDistance
 
     Array = NDArray[np.float64]
 
@@ -30,13 +33,29 @@ def cache_folder() -> Path:
     return (Path(base) if base else Path.home() / ".cache") / "pysim" / "surfaces"
 
 
-def surface_file(field: Field) -> Path:
+def surface_file(field: Field | HeightField) -> Path:
     """Return the mesh file of a field's surface within its bounds [m], written if there is none yet."""
     path = cache_folder() / f"{field.content[:32]}-{CELLS}-{VERSION}.stl"
     if not path.is_file():
-        vertices, faces = surface_of(field)
+        vertices, faces = field.surface() if isinstance(field, HeightField) else surface_of(field)
         write_stl(path, vertices[faces])
     return path
+
+
+def distance_shape(plugin: SignedDistance, *, moves: bool) -> Shape:
+    """Return the shape of a plugin; see `Field.check`.
+
+    Raises:
+        JointError: its distance cannot be recorded, or is no distance.
+    """
+    field = Field(plugin)
+    field.check(moves=moves)
+    return Shape("field", (), surface_file(field), field=field)
+
+
+def height_shape(field: HeightField) -> Shape:
+    """Return a grid of heights as a shape."""
+    return Shape("field", (), surface_file(field), field=field)
 
 
 def surface_of(field: Field, cells: int = CELLS) -> tuple[Array, NDArray[np.int64]]:

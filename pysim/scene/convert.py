@@ -22,6 +22,7 @@ from pysim.scene.conversion_limits import Refusals
 from pysim.scene.packages import ROBOTS, fence_of, resolve_uri, robots_folder
 from pysim.scene.spec import SceneSpec
 from pysim.shapes import MESH_SUFFIXES
+from pysim.shapes.signed_distance import Field
 from pysim.tracing.author_code import RUN_TEXT, source_file
 
 if TYPE_CHECKING:
@@ -187,7 +188,7 @@ def plugin_files_of(spec: ModelSpec | SceneSpec) -> list[Path]:
     shapes = [own.shape for body in model.bodies for own in body.collisions]
     if model.contacts is not None:
         shapes += [g.field.shape for g in model.contacts.grounds if g.field is not None]
-    plugins += [type(shape.field.plugin) for shape in shapes if shape.field is not None]
+    plugins += [type(shape.field.plugin) for shape in shapes if isinstance(shape.field, Field)]
     if isinstance(spec, SceneSpec):
         plugins += [KINDS[block.kind].registered.get(block.type) for block in spec.blocks]
     files = [source_file(p) for p in plugins if p is not None and _was_run(p)]

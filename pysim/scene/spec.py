@@ -11,13 +11,15 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from pysim.shapes import Geometry, Shape
+from pysim.shapes import Geometry, drawn
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
     from numpy.typing import NDArray
+
+    from pysim.shapes import Shape
 
     Array = NDArray[np.float64]
 
@@ -348,7 +350,7 @@ class FieldSpec:
     @property
     def drawn(self) -> Geometry:
         """The surface in a picture."""
-        return Geometry(Shape("mesh", (), self.shape.mesh), self.pose, self.color)
+        return Geometry(drawn(self.shape), self.pose, self.color)
 
 
 @dataclass(frozen=True)

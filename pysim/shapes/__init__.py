@@ -23,6 +23,7 @@ the normal. Scenes use it as `field = { type = "bowl", radius = 1.0 }` in [[grou
 
 from __future__ import annotations
 
+from pysim.shapes.height_field import HeightField
 from pysim.shapes.signed_distance import SignedDistance, find_shape, shape
 from pysim.shapes.solids import (
     MESH_SUFFIXES,
@@ -30,6 +31,7 @@ from pysim.shapes.solids import (
     Geometry,
     MassSource,
     Shape,
+    drawn,
     primitive_theta,
     primitive_volume,
 )
@@ -40,9 +42,11 @@ __all__ = [
     "MESH_SUFFIXES",
     "SIZES",
     "Geometry",
+    "HeightField",
     "MassSource",
     "Shape",
     "SignedDistance",
+    "drawn",
     "find_shape",
     "primitive_theta",
     "primitive_volume",

@@ -141,6 +141,11 @@ class Field:
         return hashlib.sha256(text.encode()).hexdigest()
 
     @property
+    def thickness(self) -> float:
+        """Smallest extent of the bounds [m]."""
+        return float((self.high - self.low).min())
+
+    @property
     def radius(self) -> float:
         """Radius of the ball about the origin that holds the bounds [m]."""
         return float(np.linalg.norm(np.maximum(abs(self.low), abs(self.high))))
@@ -224,7 +229,23 @@ def _outputs(plugin: SignedDistance, tape: Tape) -> list[int]:
     if given.tape is not tape:
         raise JointError(place, "returns a number of an earlier call; compute it from p")
     one = tape.const(1)
-    return [given.index, *(Derivative(tape, {i: one}).of(given.index) for i in range(3))]
+    return [given.index, *(_Gradient(tape, {i: one}).of(given.index) for i in range(3))]
+
+
+class _Gradient(Derivative):
+    """Derivative in which lengths that are 0 do not change: those of vectors such as max(q, 0) of a box's inside."""
+
+    def _rule(self, index: int) -> int:
+        tape, node = self.tape, self.tape.nodes[index]
+        d = [self._known[a] for a in node.args]
+        if node.op not in ("sqrt", "hypot") or all(tape.is_value(x, 0) for x in d):
+            return super()._rule(index)
+        n = tape.node
+        if node.op == "sqrt":
+            change = n("mul", tape.const(0.5), d[0])
+        else:
+            change = n("add", n("mul", node.args[0], d[0]), n("mul", node.args[1], d[1]))
+        return n("div", change, n("add", index, n("equal", index, tape.const(0))))
 
 
 def _bounds(plugin: SignedDistance) -> tuple[Array, Array]:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from pysim.shapes.height_field import HeightField
     from pysim.shapes.signed_distance import Field
 
     Array = NDArray[np.float64]
@@ -46,7 +47,7 @@ class Shape:
     size: tuple[float, ...] = ()
     mesh: Path | None = None
     scale: tuple[float, float, float] = (1.0, 1.0, 1.0)
-    field: Field | None = None
+    field: Field | HeightField | None = None
 
 
 @dataclass(frozen=True)
@@ -79,6 +80,11 @@ class Geometry:
     def moved(self, pose: Array) -> Geometry:
         """Return the geometry in another body frame, in which the present one has the pose `pose` (4, 4)."""
         return replace(self, pose=pose @ self.pose)
+
+
+def drawn(shape: Shape) -> Shape:
+    """Return a shape as it is drawn: a field by the mesh of its surface."""
+    return shape if shape.field is None else Shape("mesh", (), shape.mesh)
 
 
 def primitive_volume(shape: Shape) -> float:

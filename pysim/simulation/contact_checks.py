@@ -138,7 +138,7 @@ def _smaller_half_size(pair: ShapePair) -> float:
 def _half_size(shape: PlacedShape) -> float:
     """Return half of the smallest extent of a shape [m]."""
     if shape.shape.field is not None:
-        return float((shape.shape.field.high - shape.shape.field.low).min()) / 2
+        return shape.shape.field.thickness / 2
     if shape.shape.mesh is not None:
         return float(np.ptp(shape.hull.vertices, axis=0).min()) / 2
     size = shape.shape.size

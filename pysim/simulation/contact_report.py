@@ -53,8 +53,8 @@ def reported_points(contacts: CompiledContacts | None, report: Array) -> Contact
     columns: dict[str, Array] = {
         "pair": pair.astype(float),
         "point": own[:, POINT],
-        "normal": contacts.signs[pair, np.newaxis] * own[:, NORMAL],
-        "force": contacts.signs[pair, np.newaxis] * own[:, FORCE],
+        "normal": contacts.signs[points, np.newaxis] * own[:, NORMAL],
+        "force": contacts.signs[points, np.newaxis] * own[:, FORCE],
         "penetration": own[:, PENETRATION],
         "slip_speed": own[:, SLIP],
         "stuck": own[:, STICKS],
@@ -67,8 +67,9 @@ def pair_sums(contacts: CompiledContacts, report: Array) -> tuple[Array, Array]:
     sums = np.zeros((2, len(contacts.pairs), len(report), 3))
     for total, part in zip(sums, (FORCE, IMPULSE), strict=True):
         used = np.flatnonzero(report[..., part].any(axis=(0, 2)))
-        np.add.at(total, contacts.pair_of_point[used], report[:, used, part].swapaxes(0, 1))
-    force, impulse = contacts.signs[:, np.newaxis] * sums.swapaxes(1, 2)
+        signed = contacts.signs[used, np.newaxis] * report[:, used, part]
+        np.add.at(total, contacts.pair_of_point[used], signed.swapaxes(0, 1))
+    force, impulse = sums.swapaxes(1, 2)
     return force, impulse
 
 

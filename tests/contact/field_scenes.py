@@ -55,3 +55,45 @@ def in_bowl(
     ground = f'[[ground]]\nfield = {{ type = "bowl", radius = {radius} }}\n'
     tables = ground + free("body", shape, mass, start)
     return with_shapes(tmp_path, tables, plugins=(SHAPES / "bowl.py",), **changes)
+
+
+def cam_and_follower(
+    tmp_path: Path, shape: str, height: float, radius: float, eccentricity: float
+) -> pysim.Scene:
+    """A disc that turns about a point beside its centre, with a flywheel, and a follower on it that slides along y."""
+    tables = f"""
+[[body]]
+name = "cam"
+collision = true
+[[body.shape]]
+field = {{ type = "eccentric_cam", radius = {radius}, eccentricity = {eccentricity}, thickness = 0.02 }}
+density = 7800
+[[joint]]
+name = "shaft"
+type = "revolute"
+axis = [0, 0, 1]
+child = "cam"
+start = {{ v = [3.0] }}
+armature = 10.0
+[[body]]
+name = "follower"
+shape = {shape}
+mass = 0.2
+collision = true
+[[joint]]
+name = "guide"
+type = "prismatic"
+axis = [0, 1, 0]
+child = "follower"
+start = [{height!r}]
+"""
+    return with_shapes(
+        tmp_path,
+        tables,
+        plugins=(SHAPES / "cam.py",),
+        surface="friction = 0\nstiffness = 1e7\nrestitution = { value = 0, at = 1 }",
+        gravity=(0, -9.81, 0),
+        duration=2.0,
+        step=5e-4,
+        every=0.01,
+    )

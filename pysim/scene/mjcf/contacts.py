@@ -14,17 +14,21 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pysim.meshes.field_surface import height_shape
 from pysim.scene.materials import Materials
 from pysim.scene.mjcf.surfaces import depth_at_rest, mixed, of_geom, of_pair, restitution
+from pysim.scene.poses import translation
 from pysim.scene.spec import (
     CollisionFilter,
     CollisionSpec,
     ContactSpec,
     ContactsSpec,
+    FieldSpec,
     GroundSpec,
     SurfaceSpec,
 )
 from pysim.scene.tree import WORLD
+from pysim.shapes import HeightField
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -36,6 +40,7 @@ if TYPE_CHECKING:
     from pysim.scene.mjcf.shapes import ShapeReader
     from pysim.scene.mjcf.surfaces import SurfaceNumbers
     from pysim.scene.spec import BodySpec
+    from pysim.shapes import Shape
 
     Array = NDArray[np.float64]
 
@@ -57,7 +62,13 @@ class ContactReader:
             frozenset((int(m.pair_geom1[k]), int(m.pair_geom2[k]))): k for k in range(m.npair)
         }
         plane = int(model.mj.mjtGeom.mjGEOM_PLANE)
-        self.planes = frozenset(map(int, np.flatnonzero(m.geom_type == plane)))  # of static bodies
+        self.fields = frozenset(
+            k
+            for k in map(int, np.flatnonzero(m.geom_type == int(model.mj.mjtGeom.mjGEOM_HFIELD)))
+            if self._is_static(k)
+        )
+        planes = map(int, np.flatnonzero(m.geom_type == plane))  # of static bodies
+        self.planes = frozenset(planes) | self.fields
         self.grounds = [k for k in sorted(self.planes) if self._acts(k) and not self.off]
         self.partners = {ground: self._partners(ground) for ground in self.grounds}
         self.excluded = self._excluded()
@@ -143,12 +154,23 @@ class ContactReader:
             reason = f"is raised by the margin of {margin:g} m at which MuJoCo lets surfaces touch"
             self.omissions.note("margins", item, where, reason)
             offset += margin
+            X = X @ translation([0.0, 0.0, margin])
         elif len(margins) > 1:
             largest = max(margins)
             reason = f"has no margin: those of the geoms on it differ, up to {largest:g} m"
             self.omissions.add("margins", item, where, reason)
         material = self._material(of_geom(self.m, k))
-        return GroundSpec((x, y, z), offset, material, where, self._filter(k))
+        field = FieldSpec(self._heights(k), X, self.shapes.color(k)) if k in self.fields else None
+        return GroundSpec((x, y, z), offset, material, where, self._filter(k), field)
+
+    def _heights(self, k: int) -> Shape:
+        """Return the grid of a height field; MuJoCo's surface has two triangles a cell."""
+        m, data = self.m, int(self.m.geom_dataid[k])
+        rows, columns = int(m.hfield_nrow[data]), int(m.hfield_ncol[data])
+        first = int(m.hfield_adr[data])
+        x, y, top, _ = map(float, m.hfield_size[data])
+        share = np.array(m.hfield_data[first : first + rows * columns], float)
+        return height_shape(HeightField(top * share.reshape(rows, columns), (2 * x, 2 * y)))
 
     def _partners(self, ground: int) -> list[int]:
         """Return the geoms of moving bodies that touch a ground."""

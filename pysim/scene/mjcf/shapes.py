@@ -78,7 +78,7 @@ class ShapeReader:
         if solid is None:
             return []
         shape, pose = solid
-        r, g, b, a = map(float, self._color(k))
+        r, g, b, a = self.color(k)
         collides = bool(m.geom_contype[k] or m.geom_conaffinity[k])
         drawn = not collides or m.geom_group[k] < HIDDEN_GROUP
         found = [Geometry(shape, pose, (r, g, b, a))] if drawn else []
@@ -94,6 +94,11 @@ class ShapeReader:
         name = bytes(raw[: raw.index(b"\0")]).decode("utf-8", "replace")
         path = Path(name)
         return path if path.suffix.lower() in MESH_SUFFIXES and path.is_file() else None
+
+    def color(self, k: int) -> tuple[float, float, float, float]:
+        """Return the colour of a geom."""
+        r, g, b, a = map(float, self._color(k))
+        return r, g, b, a
 
     def _color(self, k: int) -> Array:
         """Return the colour of a geom, which its material overrides unless the geom has its own."""

@@ -18,8 +18,17 @@ from pysim.scene.inertia_policy import log
 from pysim.scene.inertia_text import nearest_printable, toml_inertia
 from pysim.scene.packages import resolve_uri
 from pysim.scene.spec import BodySpec, CollisionSpec
+from pysim.scene.toml.fields import read_field
 from pysim.scene.toml.tables import Solid
-from pysim.shapes import MESH_SUFFIXES, SIZES, Geometry, MassSource, Shape, primitive_theta
+from pysim.shapes import (
+    MESH_SUFFIXES,
+    SIZES,
+    Geometry,
+    MassSource,
+    Shape,
+    drawn,
+    primitive_theta,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -52,14 +61,16 @@ class BodyReader:
             for k, visual in enumerate(body.visual)
         ]
         geometries = tuple(
-            Geometry(shape, table.at.matrix, table.color, mass_source=_mass_source(body, table))
+            Geometry(
+                drawn(shape), table.at.matrix, table.color, mass_source=_mass_source(body, table)
+            )
             for table, shape in [*solids, *visuals]
             if shape is not None
         )
         collisions = self._collisions(body, path, solids)
         if isinstance(body.collision, list):
             geometries += tuple(
-                Geometry(own.shape, own.pose, table.color, "collision")
+                Geometry(drawn(own.shape), own.pose, table.color, "collision")
                 for own, table in zip(
                     collisions, body.collision, strict=False
                 )  # fewer after an error
@@ -105,6 +116,8 @@ class BodyReader:
         return tuple(found)
 
     def _shape(self, table: Visual, path: Steps) -> Shape | None:
+        if table.field is not None:
+            return read_field(table.field, (*path, "field"), self.problems, moves=True)
         if table.mesh is None:
             size = getattr(table, table.kind)
             return Shape(table.kind, tuple(getattr(size, name) for name in SIZES[table.kind]))

@@ -139,6 +139,18 @@ class GroundPlane(Table):
         return self
 
 
+class GroundHeights(Table):
+    """Heights at the nodes of a grid, centred at the origin of its frame; bilinear between them, nothing beyond."""
+
+    file: Name = key(
+        ..., "", "grey-scale image (.png), or heights [m] as an array (.npy) or a table (.csv)"
+    )
+    size: Annotated[list[Positive], Field(min_length=2, max_length=2)] = key(
+        ..., "m", "lengths of the grid along x and y"
+    )
+    height: Positive | None = key(None, "m", "height of white, for an image; black is at 0")
+
+
 class Ground(Table):
     """A surface that is fixed to the world."""
 
@@ -146,8 +158,11 @@ class Ground(Table):
     field: dict[str, Any] | None = key(
         None, "", "signed distance of a shape plugin: { type, and the keys of the plugin }"
     )
-    at: Pose = key(Pose(), "", "pose of the frame of a field in the world")
-    color: Rgba | None = key(None, "", "of a field; as that of a shape")
+    height_field: GroundHeights | None = key(
+        None, "", "heights of a terrain: { file, size, height }"
+    )
+    at: Pose = key(Pose(), "", "pose of a field's frame in the world")
+    color: Rgba | None = key(None, "", "colour of a field, as that of a shape")
     material: Name = key("default", "", "name of a material")
 
     @model_validator(mode="after")
@@ -162,7 +177,7 @@ class Ground(Table):
         return self
 
 
-GROUND_KINDS = ("plane", "field")
+GROUND_KINDS = ("plane", "field", "height_field")
 
 
 class Contact(Surface):

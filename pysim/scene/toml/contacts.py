@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from pysim.errors import PysimWarning
 from pysim.scene.spec import ContactSpec, ContactsSpec, FieldSpec, GroundSpec, SurfaceSpec
-from pysim.scene.toml.fields import read_field
+from pysim.scene.toml.fields import read_field, read_height_field
 from pysim.scene.tree import WORLD
 
 if TYPE_CHECKING:
@@ -80,8 +80,11 @@ class ContactReader:
         if table.plane is not None:
             normal, length = _unit(table.plane.normal), math.hypot(*table.plane.normal)
             return GroundSpec(normal, table.plane.offset / length, material, where)
-        assert table.field is not None
-        shape = read_field(table.field, (*path, "field"), self.problems)
+        if table.height_field is not None:
+            shape = read_height_field(table.height_field, (*path, "height_field"), self.problems)
+        else:
+            assert table.field is not None
+            shape = read_field(table.field, (*path, "field"), self.problems)
         field = None if shape is None else FieldSpec(shape, table.at.matrix, table.color)
         return GroundSpec((0.0, 0.0, 1.0), 0.0, material, where, field=field)
 

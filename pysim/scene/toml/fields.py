@@ -1,20 +1,23 @@
-"""Reader of field tables: a shape plugin by its type and keys, as a shape of a ground or a body."""
+"""Reader of fields: shape plugins by their type and keys, and grids of heights, as shapes of grounds and bodies."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 from pysim.errors import JointError, PysimError
+from pysim.meshes.field_surface import distance_shape, height_shape
 from pysim.plugins.fields import build, fields_of
-from pysim.shapes import Shape, SignedDistance, find_shape
-from pysim.shapes.signed_distance import Field
+from pysim.shapes import HeightField, Shape, SignedDistance, find_shape
+from pysim.shapes.height_field import IMAGE, SUFFIXES, read_heights
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from pysim.scene.toml.contact_tables import GroundHeights
     from pysim.scene.toml.problems import Problems
     from pysim.scene.toml.source import Steps
 
+_TERRAINS: dict[tuple[Any, ...], Shape] = {}  # of files as they were
 _SHAPES: dict[tuple[type[SignedDistance], str, bool], Shape] = {}  # of plugins with their keys
 
 
@@ -51,16 +54,41 @@ def read_field(
     known = (plugin, repr([getattr(made, name) for name in fields_of(plugin)]), moves)
     if known not in _SHAPES:
         try:
-            _SHAPES[known] = _shape(made, moves=moves)
+            _SHAPES[known] = distance_shape(made, moves=moves)
         except PysimError as error:
             problems.add(path, str(error))
             return None
     return _SHAPES[known]
 
 
-def _shape(plugin: SignedDistance, *, moves: bool) -> Shape:
-    from pysim.meshes.field_surface import surface_file  # noqa: PLC0415, only where a field is named
-
-    field = Field(plugin)
-    field.check(moves=moves)
-    return Shape("field", (), surface_file(field), field=field)
+def read_height_field(table: GroundHeights, path: Steps, problems: Problems) -> Shape | None:
+    """Return the shape of a table of heights, None if there is a problem with it."""
+    at = (*path, "file")
+    file = problems.source.folder(at) / table.file
+    suffix = file.suffix.lower()
+    if suffix not in SUFFIXES:
+        problems.add(at, f"must be a {', '.join(SUFFIXES)} file, got {table.file!r}")
+        return None
+    if (suffix == IMAGE) != (table.height is not None):
+        if suffix == IMAGE:
+            problems.add(path, "needs the height of white [m] for an image: height = …")
+        else:
+            problems.add((*path, "height"), f"is for an image; a {suffix} file is in metres")
+        return None
+    if not file.is_file():
+        problems.add(at, f"there is no file {str(file)!r}; paths are relative to the scene")
+        return None
+    stat = file.stat()
+    size = table.size[0], table.size[1]
+    known = (file, stat.st_mtime_ns, stat.st_size, size, table.height)
+    if known not in _TERRAINS:
+        try:
+            heights = read_heights(file, table.height)
+        except PysimError as error:
+            problems.add(at, str(error))
+            return None
+        keys: dict[str, Any] = {"file": file, "size": list(size)}
+        if table.height is not None:
+            keys["height"] = table.height
+        _TERRAINS[known] = height_shape(HeightField(heights, size, keys))
+    return _TERRAINS[known]

@@ -26,7 +26,7 @@ from pysim.scene.toml.blocks import FILE
 from pysim.scene.toml.contacts import DEFAULT, DEFAULT_MATERIAL
 from pysim.scene.toml.keys import ALL_JOINTS
 from pysim.scene.tree import WORLD
-from pysim.shapes import SIZES, primitive_theta
+from pysim.shapes import SIZES, HeightField, primitive_theta
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -245,6 +245,13 @@ class SpecTables:
         return table
 
     def _form(self, shape: Shape, where: str) -> Tables:
+        if isinstance(shape.field, HeightField):
+            source = shape.field.source
+            if source is None:
+                self.refusals.add(where, "the height field, which no file has,")
+                return {}
+            file = self.file_name(source["file"], where)
+            return {"height_field": source | {"file": file}}
         if shape.field is not None:
             return {"field": shape.field.table()}
         if shape.mesh is None:

@@ -89,6 +89,9 @@ class Visual(Table):
     cone: Round | None = key(None, "", "{ radius, length }")
     ellipsoid: Annotated[Ellipsoid, boxed("abc")] | None = key(None, "", "{ a, b, c } or a list")
     mesh: Name | None = key(None, "", "mesh file, relative to the scene, or package://NAME/path")
+    field: dict[str, Any] | None = key(
+        None, "", "signed distance of a shape plugin: { type, and the keys of the plugin }"
+    )
     scale: Numbers = key([1.0], "", "one number or three, for a mesh; a negative one mirrors")
     at: Pose = key(Pose(), "", "pose of the shape in the body frame")
     color: Rgba | None = key(None, "", '"#rrggbb", a name, or [r, g, b] or [r, g, b, a] in 0 to 1')
@@ -113,7 +116,7 @@ class Visual(Table):
         return next(kind for kind in SHAPE_KINDS if getattr(self, kind) is not None)
 
 
-SHAPE_KINDS = ("box", "sphere", "cylinder", "capsule", "cone", "ellipsoid", "mesh")
+SHAPE_KINDS = ("box", "sphere", "cylinder", "capsule", "cone", "ellipsoid", "mesh", "field")
 
 
 class Solid(Visual):

@@ -84,7 +84,7 @@ CASES = [
     ),
     (
         BODY + "shape = { density = 2 }\n" + FREE,
-        "s.toml:3:9: body[0].shape: needs exactly one of box, sphere, cylinder, capsule, cone, ellipsoid, mesh, got none",
+        "s.toml:3:9: body[0].shape: needs exactly one of box, sphere, cylinder, capsule, cone, ellipsoid, mesh, field, got none",
     ),
     (
         BODY + "mass = 1\nshape = { sphere = { radius = 1 }, scale = 2 }\n" + FREE,
@@ -857,7 +857,7 @@ def test_a_key_that_excludes_one_that_is_set_is_named_and_can_be_removed() -> No
         (
             {"body.rod.shape.sphere.radius": 2.0},
             {"body[0].shape[0].box": UNSET},
-            "s.toml:3:9: body[0].shape: needs exactly one of box, sphere, cylinder, capsule, cone, ellipsoid, mesh, got box and sphere (--unset body[0].shape[0].box)",
+            "s.toml:3:9: body[0].shape: needs exactly one of box, sphere, cylinder, capsule, cone, ellipsoid, mesh, field, got box and sphere (--unset body[0].shape[0].box)",
         ),
     ]
     for given, unset, expected in cases:
