@@ -488,6 +488,36 @@ def gltf(
 
 
 @app.command
+def usd(
+    trajectory: Path,
+    /,
+    *,
+    output: Output = None,
+    fps: float = 30.0,
+    mesh_dir: MeshFolders = (),
+    quiet: bool = False,
+) -> None:
+    """Export a trajectory as Universal Scene Description, which usdview, Omniverse and Blender open.
+
+    Parameters
+    ----------
+    trajectory
+        Trajectory file (.h5).
+    output
+        File to write, .usd, .usda or .usdc; otherwise the trajectory's name with .usd, here.
+    fps
+        Samples of a second of the run, and time codes of a second.
+    mesh_dir
+        Folder with the meshes of the bodies, where they are no longer at their place; may be repeated.
+    quiet
+        Print errors and warnings only.
+    """
+    from pysim.cli.show import write_usd  # noqa: PLC0415
+
+    write_usd(existing(trajectory), output, fps=fps, mesh_dirs=mesh_dir, quiet=quiet)
+
+
+@app.command
 def plot(
     *words: str,
     output: Output = None,

@@ -27,6 +27,7 @@ COMMANDS = (
     "schema",
     "still",
     "sweep",
+    "usd",
     "view",
     "web",
 )

@@ -294,6 +294,24 @@ def write_gltf(
         print_line(f"  model       {target}, {target.stat().st_size / 1e6:.1f} MB")
 
 
+def write_usd(
+    path: Path,
+    output: Path | None,
+    *,
+    fps: float,
+    mesh_dirs: Sequence[Path] = (),
+    quiet: bool = False,
+) -> None:
+    """Write a trajectory file as a USD stage."""
+    from pysim.render.usd import usd  # noqa: PLC0415, heavy
+
+    target = usd(
+        load_for_pictures(path), output or Path(path.stem + ".usd"), fps=fps, mesh_dirs=mesh_dirs
+    )
+    if not quiet:
+        print_line(f"  stage       {target}, {target.stat().st_size / 1e6:.1f} MB")
+
+
 def make_movie(
     trajectory: Trajectory,
     path: Path,

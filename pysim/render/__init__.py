@@ -13,7 +13,8 @@ from pysim.render.options import RenderOptions
 from pysim.render.plot import plot
 from pysim.render.posing import pose
 from pysim.render.still import still
+from pysim.render.usd import usd
 from pysim.render.view import view
 from pysim.render.web_page import show, web
 
-__all__ = ["RenderOptions", "gltf", "movie", "plot", "pose", "show", "still", "view", "web"]
+__all__ = ["RenderOptions", "gltf", "movie", "plot", "pose", "show", "still", "usd", "view", "web"]

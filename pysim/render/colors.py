@@ -42,3 +42,10 @@ def display_rgba(color: Sequence[float]) -> NDArray[np.uint8]:
     full = np.ones(4)
     full[: len(color)] = color
     return np.round(255 * np.clip(full, 0, 1)).astype(np.uint8)
+
+
+def linear_rgba(rgba: NDArray[np.uint8]) -> NDArray[np.float64]:
+    """Return an sRGB colour (4,) as linear numbers in 0…1, which materials of glTF and USD have."""
+    s = rgba / 255.0
+    linear = np.where(s <= 0.04045, s / 12.92, ((s + 0.055) / 1.055) ** 2.4)
+    return np.append(linear[:3], s[3])

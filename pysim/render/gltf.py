@@ -14,12 +14,14 @@ import numpy as np
 
 from pysim.errors import TrajectoryError
 from pysim.render.camera import upright
+from pysim.render.colors import linear_rgba
 from pysim.render.drawable import to_trajectory
 from pysim.render.meshes import body_meshes
 from pysim.render.options import render_options
 from pysim.render.output import replacing
 from pysim.render.web_page import FPS, check_fps, frame_times
 from pysim.render.web_recording import to_trimesh
+from pysim.trajectory.interpolation import continuous_quaternions
 
 if TYPE_CHECKING:
     from collections.abc import MutableMapping, Sequence
@@ -95,7 +97,7 @@ def _glb(run: Trajectory, fps: float, mesh_dirs: Sequence[str | PathLike[str]]) 
                 roughnessFactor=ROUGHNESS,
                 alphaMode="OPAQUE" if rgba[3] == 255 else "BLEND",
             )
-            colors.append(_linear(rgba))
+            colors.append(linear_rgba(rgba))
             piece.visual = library.visual.TextureVisuals(material=material)
             scene.add_geometry(piece, f"{parent} {k}", f"{parent} {k}", parent_node_name=parent)
 
@@ -121,13 +123,6 @@ def _one_colored(mesh: Any) -> list[tuple[Any, NDArray[np.uint8]]]:  # noqa: ANN
     return list(zip(meshes, found, strict=True))
 
 
-def _linear(rgba: NDArray[np.uint8]) -> Array:
-    """Return an sRGB colour (4,) as linear numbers, which glTF's materials have."""
-    s = rgba / 255.0
-    linear = np.where(s <= 0.04045, s / 12.92, ((s + 0.055) / 1.055) ** 2.4)
-    return np.append(linear[:3], s[3])
-
-
 def _animate(
     run: Trajectory, times: Array, buffers: MutableMapping[Any, bytes], tree: dict[str, Any]
 ) -> None:
@@ -142,7 +137,10 @@ def _animate(
         node = tree["nodes"][index]
         node.pop("matrix", None)  # an animated node has none
         node["name"] = name
-        parts = {"translation": poses[:, body, :3], "rotation": _continuous(poses[:, body, 3:])}
+        parts = {
+            "translation": poses[:, body, :3],
+            "rotation": continuous_quaternions(poses[:, body, 3:]),
+        }
         for target, values in parts.items():
             node[target] = values[0].tolist()
             if np.ptp(values, axis=0).max() == 0:
@@ -155,14 +153,6 @@ def _animate(
     if channels:
         animation = {"name": run.header.name, "samplers": samplers, "channels": channels}
         tree["animations"] = [animation]
-
-
-def _continuous(quaternions: Array) -> Array:
-    """Return unit quaternions (n, 4), of whose two signs each is the nearer to the one before."""
-    flips = np.sum(quaternions[1:] * quaternions[:-1], axis=1) < 0
-    signs = np.concatenate([[1.0], np.where(np.cumsum(flips) % 2, -1.0, 1.0)])
-    unit = quaternions / np.linalg.norm(quaternions, axis=1, keepdims=True)
-    return np.asarray(unit * signs[:, None])
 
 
 def _stored(

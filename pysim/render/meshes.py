@@ -58,12 +58,28 @@ class Part:
     color: tuple[float, ...] | None
 
 
+@dataclass(frozen=True)
+class DrawnShape:
+    """A shape of a body: its meshes in the body's frame, and its entry; None for the box of missing meshes."""
+
+    entry: Mapping[str, Any] | None
+    meshes: list[Mesh]
+
+
 def body_meshes(trajectory: Trajectory, options: RenderOptions) -> dict[int, list[Mesh]]:
     """Return the meshes of a body (-1: the world), in its frame [m], with point data `rgba`.
 
     The opaque shapes are one mesh, the first, and each translucent shape is one.
     """
-    pieces: dict[int, list[Mesh]] = {}
+    return {
+        body: _merged_opaque([mesh for shape in shapes for mesh in shape.meshes])
+        for body, shapes in body_shapes(trajectory, options).items()
+    }
+
+
+def body_shapes(trajectory: Trajectory, options: RenderOptions) -> dict[int, list[DrawnShape]]:
+    """Return the shapes of a body (-1: the world); meshes that are missing are named in one warning."""
+    shapes: dict[int, list[DrawnShape]] = {}
     read: dict[str, list[Part]] = {}
     missing: dict[str, None] = {}
     for body, entries in _drawn(trajectory.visuals, options).items():
@@ -78,15 +94,15 @@ def body_meshes(trajectory: Trajectory, options: RenderOptions) -> dict[int, lis
                 parts = read[entry["mesh"]]
             else:
                 parts = [Part(primitive(entry["kind"], entry["size"]), None)]
-            pieces.setdefault(body, []).extend(_placed(part, entry) for part in parts)
-        if body not in pieces and body >= 0:
-            box = box_of_joints(trajectory, body)
-            pieces[body] = [
-                _placed(Part(box, None), {"body": body, "pose": np.eye(4), "color": None})
-            ]
+            drawn = DrawnShape(entry, [_placed(part, entry) for part in parts])
+            shapes.setdefault(body, []).append(drawn)
+        if body not in shapes and body >= 0:
+            box = Part(box_of_joints(trajectory, body), None)
+            placed = _placed(box, {"body": body, "pose": np.eye(4), "color": None})
+            shapes[body] = [DrawnShape(None, [placed])]
     if missing:
         _warn_of_missing(trajectory, list(missing))
-    return {body: _merged_opaque(meshes) for body, meshes in pieces.items()}
+    return shapes
 
 
 def _merged_opaque(meshes: list[Mesh]) -> list[Mesh]:

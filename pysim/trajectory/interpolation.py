@@ -43,6 +43,14 @@ def slerp(first: Array, last: Array, s: Array) -> Array:
     return unit
 
 
+def continuous_quaternions(quaternions: Array) -> Array:
+    """Return unit quaternions (n, 4), of whose two signs each is the nearer to the one before."""
+    flips = np.sum(quaternions[1:] * quaternions[:-1], axis=1) < 0
+    signs = np.concatenate([[1.0], np.where(np.cumsum(flips) % 2, -1.0, 1.0)])
+    unit = quaternions / np.linalg.norm(quaternions, axis=1, keepdims=True)
+    return np.asarray(unit * signs[:, None])
+
+
 def rotation_matrices(quaternions: Array) -> Array:
     """Return rotation matrices (..., 3, 3) of unit quaternions (..., 4) in the order x y z w."""
     x, y, z, w = np.moveaxis(quaternions, -1, 0)

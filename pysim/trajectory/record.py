@@ -375,6 +375,21 @@ class Trajectory:
 
         return pysim.render.show(self, height=height, **options)
 
+    def to_usd(self, path: str | PathLike[str], **options: Any) -> Path:  # noqa: ANN401, as above
+        """Write the bodies and their motion as Universal Scene Description: `pysim.render.usd`.
+
+        Args:
+            path: the file, .usd, .usda or .usdc.
+            options: those of `pysim.render.usd`.
+
+        Raises:
+            TrajectoryError: the run has no rows.
+            PysimError: usd-core is missing, an option is wrong, or the file cannot be written.
+        """
+        import pysim  # noqa: PLC0415, as above
+
+        return pysim.render.usd(self, path, **options)
+
     def poses_at(self, times: ArrayLike) -> Array:
         """Return body poses (k, nbodies, 7) at `times` (k,) [s], interpolated; constant beyond both ends."""
         if len(self) == 0:
