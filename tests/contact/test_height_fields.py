@@ -10,6 +10,7 @@ import re
 import time
 import warnings
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -176,8 +177,8 @@ def test_image_is_read_with_black_at_zero_and_its_first_row_at_the_largest_y(
     imageio.imwrite(tmp_path / "terrain.png", image)
     ground = '[[ground]]\nheight_field = { file = "terrain.png", size = [4, 2], height = 0.5 }\n'
     scene = with_shapes(tmp_path, ground + free("ball", BALL, 1.0, "{ xyz = [0, 0, 1] }"))
-    (spec,) = scene.spec.model.contacts.grounds  # type: ignore[union-attr]
-    field = spec.field.shape.field
+    contacts: Any = scene.spec.model.contacts
+    field = contacts.grounds[0].field.shape.field
     assert field.heights[2, 4] == 0.5
     assert np.count_nonzero(field.heights) == 1
     assert field(np.array([[2.5, 0.0, 0.0]]))[0, 0] == math.inf  # beyond the grid
@@ -187,8 +188,8 @@ def test_table_of_numbers_is_read_in_metres(tmp_path: Path) -> None:
     (tmp_path / "terrain.csv").write_text("0,0\n0.2,0.4\n", "utf-8")
     ground = '[[ground]]\nheight_field = { file = "terrain.csv", size = [4, 2] }\n'
     scene = with_shapes(tmp_path, ground + free("ball", BALL, 1.0, "{ xyz = [0, 0, 1] }"))
-    (spec,) = scene.spec.model.contacts.grounds  # type: ignore[union-attr]
-    assert spec.field.shape.field.heights.tolist() == [[0, 0], [0.2, 0.4]]
+    contacts: Any = scene.spec.model.contacts
+    assert contacts.grounds[0].field.shape.field.heights.tolist() == [[0, 0], [0.2, 0.4]]
 
 
 def test_errors_of_a_height_field_name_what_to_do(tmp_path: Path) -> None:
