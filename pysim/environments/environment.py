@@ -406,7 +406,8 @@ class Environment:
         A world that is lost has reward 0 and is terminated; `Worlds.reason` says why.
 
         Raises:
-            SimulationError: actions of another shape or that are not finite, or a signal that is not.
+            SimulationError: actions of another shape or that are not finite, or a signal that is not; or, with
+                `simulation.on_failure = "stop"`, a world is lost.
         """
         given = np.asarray(actions, float)
         if given.shape != self._action.shape:

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pysim.errors import IdentificationError, PysimWarning
+from pysim.simulation.failed_worlds import DROP
 from pysim.simulation.worlds import Worlds
 
 if TYPE_CHECKING:
@@ -125,7 +126,7 @@ class _Runs:
         self._size = max(8, len(parameters) + 1)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", PysimWarning)
-            self.worlds = Worlds(scene, self._size, threads=threads)
+            self.worlds = Worlds(scene, self._size, threads=threads, on_failure=DROP)
         self._model = self.worlds.scene().model
         self._step = self.worlds.scene().settings.step
         self.t, self._q = _checked(t, q, self._model.nq)

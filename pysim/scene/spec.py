@@ -432,6 +432,7 @@ class Settings:
     contact_law: str = "compliant"  # or "impact"
     rest_speed: float = 1e-6  # below which surfaces come to rest on each other under "impact" [m/s]
     checkpoint: float = 1.0  # [s] of wall time between checkpoints
+    on_failure: str = "drop_world"  # of many worlds; or "stop"
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ from pysim.integrators import BUILTIN, check_wheels, find_integrator
 from pysim.mechanism.model import State
 from pysim.simulation.argument_checks import checked_flag, checked_names
 from pysim.simulation.contact_rollouts import ModelRollout, rollout_models
-from pysim.simulation.failed_worlds import warn_of_lost
+from pysim.simulation.failed_worlds import checked_on_failure, report_lost
 from pysim.simulation.loading import Scene
 from pysim.simulation.rollout_monitor import (
     warn_of_friction_of_worlds,
@@ -59,6 +59,7 @@ def rollout(
     spectral_radius: float = 0.9,
     loop_q: Array | None = None,
     out: tuple[Array, Array] | None = None,
+    on_failure: str | None = None,
 ) -> tuple[Array, Array]: ...
 @overload
 def rollout(
@@ -77,6 +78,7 @@ def rollout(
     state: RolloutState | None = None,
     contacts: bool = False,
     worlds: Sequence[int] | None = None,
+    on_failure: str | None = None,
 ) -> Rollout: ...
 def rollout(
     model: Any,
@@ -96,6 +98,7 @@ def rollout(
     state: RolloutState | None = None,
     contacts: bool = False,
     worlds: Sequence[int] | None = None,
+    on_failure: str | None = None,
 ) -> tuple[Array, Array] | Rollout:
     """Return the trajectories of many worlds: (q, v) of models under given forces, or a `Rollout` of scenes.
 
@@ -108,7 +111,9 @@ def rollout(
     one), `integrator` and `spectral_radius` replace those of the scene; `steps` and `every` replace its duration and
     output interval by numbers of equal steps.
 
-    A world whose state becomes NaN or infinite has NaN in its rows from then on, with a warning; the others continue.
+    A world that fails, because its state becomes NaN or infinite or a step has no solution, has NaN in its rows from
+    then on; the others continue, and one warning names the first with its reason. With `on_failure="stop"` the first
+    that fails is an error instead.
 
     Args:
         model: model or scene of every world, or a sequence with one for each world. The models of one call have the
@@ -137,6 +142,8 @@ def rollout(
         state: `Rollout.state` of a rollout of scenes that this one continues; pass its last rows as q0 and v0.
         worlds: numbers (batch,) of the worlds, which select their noise besides the scene's `simulation.seed`;
             0, 1, … by default.
+        on_failure: "drop_world" or "stop", what follows if a world fails; by default the scene's
+            `simulation.on_failure`, for models "drop_world".
 
     Returns:
         q (batch, 1 + steps / every, nq) and v (batch, 1 + steps / every, nv), without the first axis for one world.
@@ -144,7 +151,9 @@ def rollout(
     Raises:
         ValueError: an argument has a wrong shape or dtype, a NaN or infinity, or a quaternion that is not unit.
         ModelError: models differ in more than numbers; the text names the first that does, and the difference.
-        SimulationError: a rollout cannot run the integrator, or a start violates its loops.
+        SimulationError: a rollout cannot run the integrator, a start violates its loops, or with `on_failure="stop"` a
+            world failed, whose number and reason are given: the earliest in time where worlds run in packs, the one
+            of the lowest number where they run one by one.
     """
     if _are_scenes(model):
         _check_of_scenes(loop_q, out)
@@ -162,6 +171,7 @@ def rollout(
             checked_flag(contacts, "contacts"),
             None if worlds is None else _world_numbers(worlds),
             None if controls is None else _numbers(controls, "controls"),
+            checked_on_failure(on_failure),
         )
         return scene_rollout(model, request)
     given = {
@@ -185,6 +195,7 @@ def rollout(
     controls = None if controls is None else _numbers(controls, "controls")
     steps = _number_of_steps(controls, None if steps is None else _whole(steps, "steps", 2**53))
     every, threads = _whole(every, "every"), _whole(threads, "threads", 2**31 - 1)
+    stops = checked_on_failure(on_failure) == "stop"
     step = checked_number(_given(step, "step"), "step", "s")
     _check_out(out)
     radius: object = spectral_radius
@@ -226,7 +237,7 @@ def rollout(
             out_v,
         )
     t = np.asarray(every * step * np.arange(v.shape[-2]), float)
-    warn_of_lost(v, t)
+    report_lost(v, t, stops=stops)
     if v.dtype == np.float64 and v.size and steps and not find_integrator(integrator).contacts:
         _monitor(models, integrator, step, spectral_radius, t, q, v, controls)
     return q, v

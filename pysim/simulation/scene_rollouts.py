@@ -27,7 +27,7 @@ from pysim.integrators import check_wheels, find_integrator
 from pysim.mechanism.model import State
 from pysim.simulation.adaptive_steps import run_adaptive
 from pysim.simulation.contact_report import NUMBERS, pair_sums, start_report
-from pysim.simulation.failed_worlds import warn_of_lost
+from pysim.simulation.failed_worlds import failed_world, report_lost
 from pysim.simulation.fixed_events import run_with_fixed_steps
 from pysim.simulation.fixed_steps import steps_between
 from pysim.simulation.growing_states import growing_worlds
@@ -71,7 +71,17 @@ if TYPE_CHECKING:
 
 MOST_DIAGNOSED = 16  # worlds that end early
 MOST_NUMBERS = 1 << 24  # of contact reports that are held at once
-_SAME = ("integrator", "step", "duration", "every", "parameters", "rtol", "atol")  # of all scenes
+_SAME = (  # of all scenes
+    "integrator",
+    "step",
+    "duration",
+    "every",
+    "parameters",
+    "rtol",
+    "atol",
+    "on_failure",
+)
+_GONE = "it ended before this rollout"
 
 
 @dataclass(frozen=True)
@@ -129,6 +139,7 @@ class Request:
     contacts: bool = False  # whether to record them
     worlds: tuple[int, ...] | None = None  # numbers of the worlds; 0, 1, … by default
     controls: Array | None = None  # (…, rows − 1, inputs) of the scene
+    on_failure: str | None = None  # "stop" or "drop_world"
 
 
 @dataclass(frozen=True)
@@ -152,6 +163,11 @@ class _Worlds:
     @property
     def settings(self) -> Any:  # noqa: ANN401
         return self.scenes[0].settings
+
+    @property
+    def stops(self) -> bool:
+        """Whether the first world that fails ends all of them."""
+        return bool(self.settings.on_failure == "stop")
 
     def scene(self, k: int, end: float) -> Scene:
         """Return the scene of a world with its own start and duration [s]."""
@@ -179,6 +195,8 @@ def scene_rollout(scenes: Scene | Sequence[Scene], request: Request) -> Rollout:
         check_starts(models, worlds.q0, worlds.v0, worlds.loop_q, stacklevel=4)
         if request.q0 is not None and request.state is None:
             warn_of_quaternion_order(models[0], worlds.q0, stacklevel=4)
+    if worlds.stops and worlds.lost is not None and worlds.lost.any():
+        raise failed_world("rollout", int(worlds.lost.argmax()), _GONE)
     blocks = _blocks(worlds, request)
     worlds = replace(worlds, controls=_controls(worlds, request, sum(b.rows for b in blocks)))
     path = _one_by_one
@@ -238,6 +256,8 @@ def _adjusted(scene: Scene, request: Request) -> Scene:
         changes["parameters"] = {"spectral_radius": request.spectral_radius}
     if request.step is not None:
         changes["step"] = request.step
+    if request.on_failure is not None:
+        changes["on_failure"] = request.on_failure
     if kind.adaptive and request.steps is not None:
         raise SimulationError("steps", f"{kind.name!r} chooses its steps; leave steps out")
     events = scene.spec.events
@@ -351,8 +371,7 @@ def _without_lost(run: Rollout, lost: NDArray[np.bool_] | None) -> Rollout:
         array[lost] = np.nan
     failures = run.failures or ("",) * len(lost)
     texts = zip(failures, lost, strict=True)
-    text = "it ended before this rollout"
-    return replace(run, failures=tuple(text if gone else other for other, gone in texts))
+    return replace(run, failures=tuple(_GONE if gone else other for other, gone in texts))
 
 
 def _starts(given: Array | None, own: list[Array], name: str, *, goes_on: bool) -> Array:
@@ -492,7 +511,11 @@ def _in_packs(worlds: _Worlds, blocks: list[_Block]) -> tuple[Rollout, int]:
         own = None
         if controls is not None:
             own = np.array(controls[:, rows.start - 1 : rows.stop])
-        reached = records.advance(t[rows], worlds.threads, rows=found, report=report, inputs=own)
+        reached = records.advance(
+            t[rows], worlds.threads, rows=found, report=report, inputs=own, stops=worlds.stops
+        )
+        if worlds.stops and (failed := records.first_lost()) is not None:
+            raise failed_world("rollout", failed, records.reason(failed))
         q[:, rows], v[:, rows] = found["q_rows"], found["v_rows"]
         for k in range(n):
             row, alive = rows.start + k, reached > k
@@ -508,6 +531,9 @@ def _in_packs(worlds: _Worlds, blocks: list[_Block]) -> tuple[Rollout, int]:
                     )
                 forces.add(row, touching, alive)
     unstable = _unstable_worlds(scene, records, t, q, v, None if held is None else begun)
+    if worlds.stops and unstable:
+        failed = min(unstable, key=lambda k: (unstable[k][0], k))
+        raise failed_world("rollout", failed, unstable[failed][1])
     failures = _failures(records, v, t, unstable)
     for array in (q, v, *recorder.found.values()):
         for k, row in ((k, row) for k, (row, _) in unstable.items()):
@@ -574,7 +600,7 @@ def _failures(
     if errors:
         _warn_of_ends(errors, records.count, len(lost), stacklevel=6)
     else:
-        warn_of_lost(v, t, stacklevel=6)
+        report_lost(v, t, stacklevel=6)
     found = [""] * records.count
     for k in lost:
         found[k] = errors.get(k) or (
@@ -595,8 +621,10 @@ def _models_in_packs(worlds: _Worlds, blocks: list[_Block]) -> tuple[Rollout, in
         q, v = _advance_models(worlds, q, v, (end - start) / every, every, loop_q, alive)
         rows_q.append(np.where(alive[:, None], q, np.nan))
         rows_v.append(np.where(alive[:, None], v, np.nan))
+        if worlds.stops:
+            report_lost(np.stack(rows_v[-1:], axis=1), np.array([end]), stops=True)
     q_t, v_t = np.stack(rows_q, axis=1), np.stack(rows_v, axis=1)
-    warn_of_lost(v_t, t, stacklevel=5)
+    report_lost(v_t, t, stacklevel=5)
     failures = tuple(
         ""
         if alive[k]
@@ -786,9 +814,13 @@ def _one_by_one(worlds: _Worlds, blocks: list[_Block]) -> tuple[Rollout, int]:
     errors: dict[int, str] = {}
     slow: dict[int, str] = {}
     steps = [0] * count
+    first_failed = count  # world that stops those of higher numbers
 
     def run(k: int) -> Iterator[None]:
         """Run a world, yielding after each segment."""
+        nonlocal first_failed
+        if k > first_failed:
+            return
         scene, row, passed = worlds.scene(k, float(t[-1])), 1, []
         own_controls = worlds.controls is not None and worlds.controls.shape[1]
         inputs = worlds.controls[k, 0] if own_controls and worlds.controls is not None else None
@@ -825,11 +857,17 @@ def _one_by_one(worlds: _Worlds, blocks: list[_Block]) -> tuple[Rollout, int]:
                     name = scene.spec.events[at.index].name
                     passed.append(Events(np.array([at.t]), (name,), at.q[None], at.v[None]))
                     events[k] = joined(passed, model.nq, model.nv)
+                if k > first_failed:
+                    return
                 yield
         except SimulationError as error:
             errors[k] = str(error)
+            if worlds.stops:
+                first_failed = min(k, first_failed)
 
     _on_threads(run, count, 1 if _runs_python(worlds) else worlds.threads)
+    if errors and worlds.stops:
+        raise failed_world("rollout", min(errors), errors[min(errors)])
     if errors:
         _warn_of_ends(errors, count, len(errors), stacklevel=4)
     if slow:

@@ -78,7 +78,14 @@ def check_alike(scenes: Sequence[Scene]) -> None:
         if difference := first.model.structure_difference(scene.model):
             problem = f"differs from scene[0] in structure: {difference}"
             raise ModelError(f"scene[{k}]", f"{problem}; give it Worlds of its own")
-        for name in ("integrator", "step", "parameters", "slip_speed", "contact_law"):
+        for name in (
+            "integrator",
+            "step",
+            "parameters",
+            "slip_speed",
+            "contact_law",
+            "on_failure",
+        ):
             own, other = getattr(scene.settings, name), getattr(first.settings, name)
             if own != other:
                 problem = f"{name} is {own}, but {other} in scene[0]"

@@ -270,6 +270,7 @@ class WorldRecords:
         rows: dict[str, Array] | None = None,
         report: Array | None = None,
         inputs: Array | None = None,
+        stops: bool = False,
     ) -> NDArray[np.int64]:
         """Advance all worlds through times (n,) [s]; return how many rows each reached.
 
@@ -280,11 +281,12 @@ class WorldRecords:
             report: contacts of the last step (worlds, points, 18), with impulses since the last row; in and out.
             inputs: values (worlds, n, inputs) of the scene's inputs held up to each row; those up to the first are
                 set already.
+            stops: whether worlds stop where the first is lost, once no other can be lost before it.
         """
         reached = np.zeros(self.count, np.int64)
         keys = {**(rows or {}), **self._inputs(inputs)}
         while True:
-            stops = self._timed(
+            reasons = self._timed(
                 lambda: self.engine.advance(
                     times=times,
                     row=reached,
@@ -294,9 +296,16 @@ class WorldRecords:
                     **keys,
                 )
             )
-            if ((stops == Stop.REACHED) | (stops == Stop.LOST)).all():
+            if ((reasons == Stop.REACHED) | (reasons == Stop.LOST)).all():
                 return reached
-            self._answer(self.chosen(None)[stops == Stop.WAITS], report, threads)
+            if stops and self._first_is_lost():
+                return reached
+            self._answer(self.chosen(None)[reasons == Stop.WAITS], report, threads)
+
+    def _first_is_lost(self) -> bool:
+        """Return whether a world is lost, and all that are not are past its time."""
+        lost = self.status != Status.RUNNING
+        return bool(lost.any()) and self.t[lost].min() < self.t[~lost].min(initial=np.inf)
 
     @property
     def points(self) -> int:
@@ -417,6 +426,12 @@ class WorldRecords:
         return found
 
     # ---------------------------------------------------------------------------------------------- lost worlds
+
+    def first_lost(self, selection: Selection = None) -> int | None:
+        """Return the world of a selection that was lost first, at equal times that of the lowest number."""
+        worlds = self.chosen(selection)
+        lost = worlds[self.status[worlds] != Status.RUNNING]
+        return int(lost[np.lexsort((lost, self.t[lost]))[0]]) if len(lost) else None
 
     def reason(self, k: int) -> str:
         """Return why a world is lost, as `simulate` would say; an empty text if it is not."""

@@ -29,6 +29,7 @@ from pysim.loops import constraints, project
 from pysim.mechanism.model import State
 from pysim.scene.control_inputs import ControlPlace, with_control_inputs
 from pysim.simulation.contact_report import pair_sums, reported_points
+from pysim.simulation.failed_worlds import checked_on_failure, failed_world
 from pysim.simulation.loading import Scene, compile_scene, load_model_scene, load_scene
 from pysim.simulation.scene_warnings import warn_of_scene, with_settings
 from pysim.simulation.signal_runs import signals_of_states
@@ -72,6 +73,8 @@ class Worlds:
         observe: names of signals that every call computes at its end, so that reading them costs nothing more.
         dtype: of q and v, in which the worlds are stepped: np.float64, or np.float32 for single precision, which is
             faster where there are many worlds.
+        on_failure: "drop_world", by which a world that fails stays at its last good state while the others go on, or
+            "stop", by which it is an error; the scene's `simulation.on_failure` by default.
 
     Raises:
         SimulationError: the scene's scheme adapts its steps or runs in Python, needs double precision where dtype is
@@ -89,6 +92,7 @@ class Worlds:
         numbers: Sequence[int] | None = None,
         observe: Sequence[str] = (),
         dtype: DTypeLike = np.float64,
+        on_failure: str | None = None,
     ) -> None:
         scenes = [_loaded(own) for own in scene] if isinstance(scene, (list, tuple)) else []
         if isinstance(observe, str):
@@ -100,6 +104,9 @@ class Worlds:
         own, controls = with_controls(_loaded(scenes[0] if scenes else scene))
         if seed is not None:
             own = _with_seed(own, _whole(seed, "seed", 0, 2**63 - 1))
+        choice = checked_on_failure(on_failure) or own.settings.on_failure
+        if choice != own.settings.on_failure:
+            own = with_settings(own, replace(own.settings, on_failure=choice))
         self._one, count = n is None, 1 if n is None else _whole(n, "n", 1)
         selection = np.arange(count) if numbers is None else _array(numbers, "numbers")
         if selection.shape != (count,):
@@ -222,7 +229,9 @@ class Worlds:
     ) -> None:
         """Advance worlds by whole steps of the scene's `simulation.step`, one by default.
 
-        A world that is lost stays at its last good state, with one warning a call; the others go on.
+        A world that is lost stays at its last good state, with one warning a call; the others go on. With
+        `on_failure="stop"` it is an error, after the others have made their steps; from then on worlds that include a
+        lost one are not stepped until `reset`.
 
         Args:
             seconds: span [s], a whole number of steps.
@@ -231,18 +240,21 @@ class Worlds:
             controls: values (n, steps, inputs) of the inputs in every step, in file order; those held by default.
 
         Raises:
-            SimulationError: `seconds` is no whole number of steps; the error names the nearest.
+            SimulationError: `seconds` is no whole number of steps; the error names the nearest. Or, with
+                `on_failure="stop"`, a world is lost; the error has its number and the reason.
         """
         count = self._steps(seconds, steps)
         selection = self._which(where)
         self._accept(selection)
+        self._stop_at_lost(selection)
         if controls is None:
             self._records.step(count, selection, self._threads)
         else:
             self._step_with(self._checked_controls(controls, count), selection)
+        self.signals.end_call()
+        self._stop_at_lost(selection)
         if self._records.status.any():
             self._warn_of_lost()
-        self.signals.end_call()
 
     def _steps(self, seconds: float | None, steps: int | None) -> int:
         if seconds is None:
@@ -490,6 +502,13 @@ class Worlds:
         self._warned[worlds] = False
         for k in worlds.tolist() if self._reasons else ():
             self._reasons.pop(k, None)
+
+    def _stop_at_lost(self, selection: Selection) -> None:
+        """Raise SimulationError for the first lost world of a selection, if it is to stop the others."""
+        if self._scene.settings.on_failure != "stop" or not self._records.status.any():
+            return
+        if (first := self._records.first_lost(selection)) is not None:
+            raise failed_world("worlds", first, self.reason(first))
 
     def _warn_of_lost(self) -> None:
         lost = np.flatnonzero((self._records.status != Status.RUNNING) & ~self._warned)

@@ -10,6 +10,7 @@ import numpy as np
 
 from pysim.errors import ModelError, PysimError, PysimWarning
 from pysim.simulation import load_scene, load_scenes
+from pysim.simulation.failed_worlds import DROP
 from pysim.simulation.rollouts import rollout
 from pysim.sweeps.signal_statistics import STATISTICS, evaluate, statistics, to_record
 
@@ -111,7 +112,10 @@ class PieceRunner:
         def run(some: list[int], threads: int) -> tuple[list[int], Rollout]:
             worlds = [first + k for k in some]
             each = [scenes[k] for k in some]
-            return some, rollout(each, threads=threads, worlds=worlds, signals=signals)
+            run = rollout(
+                each, threads=threads, worlds=worlds, signals=signals, on_failure=DROP
+            )  # a piece is finished and written, whatever follows
+            return some, run
 
         try:
             return [run(numbers, self.threads)]

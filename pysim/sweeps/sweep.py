@@ -22,6 +22,7 @@ from pysim.errors import PysimError, PysimWarning, SimulationError
 from pysim.scene import read_sweep
 from pysim.scene.toml.overrides import checked_overrides
 from pysim.simulation import load_scene
+from pysim.simulation.failed_worlds import checked_on_failure, failed_world
 from pysim.simulation.loading import Scene
 from pysim.simulation.run import output_times
 from pysim.sweeps.dataset import SweepFile, described, load_sweep
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 PIECE = 256  # worlds
+_ON_FAILURE = "simulation.on_failure"  # a key with which a sweep is the same
 TRIED = 16  # worlds, before a sweep whose worlds cannot be loaded is rejected
 
 
@@ -90,6 +92,7 @@ def sweep(
     overwrite: bool = False,
     allow_code: bool = False,
     scheduler: str | Client | None = None,
+    on_failure: str | None = None,
 ) -> xarray.Dataset:
     """Run a scene with many values of its parameters and return the labelled dataset, which is read lazily.
 
@@ -114,6 +117,8 @@ def sweep(
         allow_code: whether the scene may name programs to run.
         scheduler: address of a Dask scheduler, or a client of one, whose workers run the worlds. They read the scene at
             the same path; `threads` is then that of a task of a worker, 1 by default.
+        on_failure: "drop_world", by which worlds that fail have NaN in the dataset and a reason, or "stop", by which
+            the first is an error, once its piece is written; the scene's `simulation.on_failure` by default.
 
     Returns:
         A dataset with the parameters and the variables `summary` (world, signal, statistic), `series` (world, record,
@@ -121,13 +126,14 @@ def sweep(
 
     Raises:
         SimulationError: a parameter or signal is invalid, `output` holds another sweep or cannot be written, or the
-            package of an extra is not installed.
+            package of an extra is not installed. Or, with `on_failure="stop"`, a world could not be loaded or ended
+            early; the error has its number and the reason.
     """
     check_installed("pysim.sweep", "xarray")  # before rather than after a long run
     run_sweep(
         scene, parameters, n, output=output, method=method, seed=seed, signals=signals, overrides=overrides,
         threads=threads, piece=piece, progress=progress, overwrite=overwrite, allow_code=allow_code,
-        scheduler=scheduler,
+        scheduler=scheduler, on_failure=on_failure,
     )  # fmt: skip
     return load_sweep(Path(output))
 
@@ -148,8 +154,10 @@ def run_sweep(
     overwrite: bool,
     allow_code: bool,
     scheduler: str | Client | None = None,
+    on_failure: str | None = None,
 ) -> list[tuple[int, str]]:
     """Run a sweep as `sweep` does, and return the worlds that ended early and why."""
+    choice = checked_on_failure(on_failure)
     scene, same = _source(scene, overrides)
     table = read_sweep(scene, same)
     if parameters is None:
@@ -172,7 +180,7 @@ def run_sweep(
     check_signals(first, signals)
     description = plan.describe() | {
         "scene": hashlib.sha256(first.spec.text.encode()).hexdigest(),
-        "overrides": repr(sorted(same.items())),
+        "overrides": repr(sorted((key, x) for key, x in same.items() if key != _ON_FAILURE)),
         "signals": signals,
     }
     names = list(dict.fromkeys([*default_signals(first.model), *signals]))
@@ -182,13 +190,17 @@ def run_sweep(
         settings = first.settings
         t = np.fromiter(output_times(settings.duration, settings.every), float)
         create(path, description, values, names, signals, t, piece)
+    stops = (choice or first.settings.on_failure) == "stop"
     runner = PieceRunner(
         str(Path(scene).resolve()) if scheduler is not None else str(scene),
         same, names, signals, threads if scheduler is None else max(threads, 1), allow_code,
     )  # fmt: skip
     with SweepFile(path) as file:
         pieces = file.unfinished()
+        earlier = file.failures() if stops else []
         _check_same_results(path, file, runner, values, pieces)
+    if earlier:
+        raise _failed(path, *earlier[0])
     with SweepFile(path, write=bool(pieces)) as file:
         clock = _Clock(file.worlds, pieces, progress)
         texts: list[str] = []
@@ -196,6 +208,9 @@ def run_sweep(
             texts.extend(result.warnings)
             file.write(worlds, result.summary, result.series, result.failures)
             clock.tick(worlds)
+            if stops and any(result.failures):
+                k, reason = next((k, text) for k, text in enumerate(result.failures) if text)
+                raise _failed(path, worlds.start + k, reason)
         failed = file.failures()
     _warn(path, texts, failed, len(next(iter(values.values()))))
     return failed
@@ -309,6 +324,11 @@ class _Clock:
             wall = time.perf_counter() - self._begin
             done = self._earlier + self._computed
             self._progress(SweepUpdate(done, self._worlds, self._computed, wall))
+
+
+def _failed(path: Path, world: int, reason: str) -> SimulationError:
+    """Return the error of a world that ends the sweep."""
+    return failed_world(f"{path}", world, f"{reason}; the dataset has the pieces finished so far")
 
 
 def _warn(path: Path, texts: list[str], failed: list[tuple[int, str]], worlds: int) -> None:

@@ -486,6 +486,36 @@ def test_worlds_that_fail_say_why_and_the_others_are_computed(tmp_path: Path) ->
     assert np.isfinite(found.summary[0]).all()
 
 
+def test_a_sweep_stops_at_the_first_failed_world_and_goes_on_if_it_is_dropped(
+    tmp_path: Path,
+) -> None:
+    values = {"joint[0].stiffness": [40.0, 50.0, 60.0, 1e12, 70.0, 1e13]}
+    keys = {"simulation.duration": 1.0, "output.every": 0.5}
+    path = tmp_path / "a.nc"
+    reason = "it reached NaN or infinite values or opened its loops before t = 0.5 s"
+    text = (
+        f"{path}: world 3: {reason}; the dataset has the pieces finished so far; "
+        'on_failure = "drop_world" goes on with the others'
+    )
+    stops = keys | {"simulation.on_failure": "stop"}
+    for overrides, choice in ((stops, None), (keys, "stop"), (keys, "stop")):
+        with pytest.raises(SimulationError, match=f"^{re.escape(text)}$"):
+            pysim.sweep(
+                SPRING, values, output=path, overrides=overrides, piece=2, on_failure=choice
+            )
+        with SweepFile(path) as file:
+            assert file.unfinished() == [slice(4, 6)]
+    with pytest.warns(PysimWarning, match="2 of 6 worlds ended early .*, world 3: it reached"):
+        found = pysim.sweep(SPRING, values, output=path, overrides=keys, piece=2)
+    assert [bool(why) for why in found.failure.values] == [False, False, False, True, False, True]
+
+
+def test_a_world_that_cannot_be_loaded_stops_a_sweep(tmp_path: Path) -> None:
+    values = {"body[0].shape.density": [250.0, -1.0]}
+    with pytest.raises(SimulationError, match=r"a.nc: world 1: body\[0\].shape.density: must be"):
+        pysim.sweep(SPRING, values, output=tmp_path / "a.nc", overrides=SHORT, on_failure="stop")
+
+
 def test_a_world_with_several_errors_names_the_first_and_a_long_one_is_cut(tmp_path: Path) -> None:
     masses = {"body[0].shape.density": [250.0, -1.0], "joint[0].stiffness": [-1.0, 40.0]}
     with pytest.warns(PysimWarning, match="ended early"):

@@ -62,6 +62,7 @@ def read_settings(scene: Scene, model: ModelSpec, problems: Problems) -> Setting
         table.contact_law,
         _rest_speed(scene, kind, model, problems),
         table.checkpoint,
+        table.on_failure,
     )
 
 

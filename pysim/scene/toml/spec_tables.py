@@ -527,6 +527,8 @@ def _simulation(spec: SceneSpec) -> Tables:
     table["integrator"] = settings.integrator
     if settings.seed:
         table["seed"] = settings.seed
+    if settings.on_failure != "drop_world":
+        table["on_failure"] = settings.on_failure
     if kind.adaptive:
         for name in ("rtol", "atol"):
             given = dict(getattr(settings, name))

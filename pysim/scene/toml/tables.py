@@ -454,6 +454,11 @@ class Simulation(Table, json_schema_extra=with_plugin_keys("integrator", INTEGRA
         "s",
         "wall time between checkpoints in the trajectory file, from which pysim resume goes on",
     )
+    on_failure: Literal["stop", "drop_world"] = key(
+        "drop_world",
+        "",
+        "many worlds: whether the first that fails ends all of them with an error, or the others go on without it",
+    )
     parameters: dict[str, Any] = key(
         {}, "", "keys of an integrator plugin; written beside the others"
     )
