@@ -10,6 +10,7 @@ from pysim.errors import SceneError
 from pysim.inertia import move_theta, theta_from_com
 from pysim.scene.inertia_policy import apply_inertia_policy
 from pysim.scene.packages import ForbiddenFileError, resolve_uri, short
+from pysim.scene.sdf.heightmaps import heightmap_of
 from pysim.scene.sdf.includes import folder_of
 from pysim.scene.sdf.surfaces import has_plane, surface_of
 from pysim.scene.sdf.values import lengths, non_negative, number, numbers, raw_pose, text
@@ -44,11 +45,11 @@ class LinkReader:
         self.surfaces: dict[int, SurfaceSpec] = {}  # by the id of a geometry
 
     def geometries(self, link: Element, *, grounds: bool) -> tuple[Geometry, ...]:
-        """Return the shapes of a link; without planes if they are read as grounds."""
+        """Return the shapes of a link; without planes and heightmaps if they are read as grounds."""
         found = []
         for role in ("visual", "collision"):
             for element in link.all(role):
-                if grounds and has_plane(element):
+                if grounds and (has_plane(element) or heightmap_of(element) is not None):
                     continue
                 geometry = self._geometry(element, role)
                 if geometry is None:
@@ -79,6 +80,8 @@ class LinkReader:
         element = geometry.children[0]
         if element.tag == "mesh":
             return self._mesh(element)
+        if element.tag == "heightmap":
+            element.fail("a <heightmap> is a ground; make its model <static>")
         if element.tag not in _SIZES:
             element.fail(f"<{element.tag}> is not a shape that pysim supports")
         sizes = (lengths(element, key, count) for key, count in _SIZES[element.tag])

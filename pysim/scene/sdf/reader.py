@@ -2,7 +2,7 @@
 
 Links, frames, joints, nested and included models are read, with poses relative to any frame and axes expressed in any
 frame. Joints that close loops become loops. A model moves freely unless a joint connects it to the world or it is
-static, as in Gazebo. Planes of static links are grounds. Sensors, lights and plugins are listed.
+static, as in Gazebo. Planes and heightmaps of static links are grounds. Sensors, lights and plugins are listed.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from pysim.scene.mimic import leading
 from pysim.scene.poses import relative_pose
 from pysim.scene.sdf.frames import WORLD, Scope
 from pysim.scene.sdf.gearboxes import coupling_of
+from pysim.scene.sdf.heightmaps import HeightmapReader
 from pysim.scene.sdf.includes import expand_includes
 from pysim.scene.sdf.joints import JointItem, axis_in, ends_of, loop_of, tree_joints
 from pysim.scene.sdf.links import LinkReader
@@ -79,7 +80,8 @@ def _read(path: str | PathLike[str], options: ImportOptions) -> ModelSpec:
     scopes = list(_scopes(top))
     links = LinkReader(options, omissions)
     materials = Materials(path.stem)
-    builder = _Builder(links, materials, omissions)
+    heightmaps = HeightmapReader(options.package_dirs, materials, omissions)
+    builder = _Builder(links, heightmaps, materials, omissions)
     for scope in scopes:
         builder.add_links(scope)
     if not builder.bodies:
@@ -194,8 +196,15 @@ def _list_others(holder: Element, omissions: Omissions) -> None:
 class _Builder:
     """Builder of the mechanism: bodies, joints of the tree, loops and couplings."""
 
-    def __init__(self, links: LinkReader, materials: Materials, omissions: Omissions) -> None:
-        self.links, self.materials, self.omissions = links, materials, omissions
+    def __init__(
+        self,
+        links: LinkReader,
+        heightmaps: HeightmapReader,
+        materials: Materials,
+        omissions: Omissions,
+    ) -> None:
+        self.links, self.heightmaps = links, heightmaps
+        self.materials, self.omissions = materials, omissions
         self.grounds: list[GroundSpec] = []
         self.bodies: dict[str, BodySpec] = {}
         self.placed: dict[str, tuple[Array, str, bool]] = {}  # pose in the world, place, static
@@ -218,6 +227,7 @@ class _Builder:
             self.placed[label] = (X, element.where, fixed)
             if fixed:
                 self.grounds += grounds_of(element, X, self.materials, self.omissions)
+                self.grounds += self.heightmaps.grounds(element, X)
 
     def material_of(self, _: BodySpec, geometry: Geometry) -> str:
         """Return the name of the material of a shape that collides."""
