@@ -10,6 +10,7 @@ import numpy as np
 from pysim.cli.messages import print_columns, print_line
 from pysim.contact import creep_speed, mechanism_masses, restitution_of
 from pysim.contact.compiler import root_bodies
+from pysim.contact.hulls import HOLLOW, added_volume, convex_pieces, is_left_out
 from pysim.contact.laws import DEFAULT_SINK
 
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from pysim.simulation.loading import Scene
 
 LEVEL = 1e-6  # slopes below are level
+LISTED = 4  # meshes in a line
 OVERLOAD = 20.0  # times its own mass that a mechanism may have to carry
 
 
@@ -67,6 +69,8 @@ def print_contacts(scene: Scene, *, full: bool = False) -> None:
         print_line(
             f"{line} of {a.link!r} and {b.link!r}; a [[contact]] that names both lets those of one robot touch"
         )
+    print_hulls(scene)
+    print_parts(scene)
     print_overloads(scene, contacts)
     if scene.smooth_contacts is not None and not impacts:
         print_creep(scene, contacts)
@@ -76,6 +80,53 @@ def _name(rows: list[tuple[str, ...]]) -> str:
     """Return the name of contacts in one row."""
     name = rows[0][0]
     return name if len(rows) == 1 else f"{name} and {len(rows) - 1} more"
+
+
+def print_hulls(scene: Scene) -> None:
+    """Print the meshes of other programs' files that collide as their convex hulls, and the volume that this adds."""
+    added, open_meshes = {}, set()
+    for link in scene.model.spec.bodies:
+        for collision in link.collisions:
+            mesh = collision.shape.mesh
+            if mesh is None or not collision.convex or ".toml:" in collision.where:
+                continue
+            volume = None if is_left_out(collision) else added_volume(collision)
+            if volume is None:
+                open_meshes.add(mesh)
+            elif volume > HOLLOW:
+                added[f"{mesh.name!r} of {link.name!r}"] = volume
+    if added:
+        names = sorted(added, key=lambda name: -added[name])
+        listed = ", ".join(f"{name} {100 * added[name]:.3g} %" for name in names[:LISTED])
+        more = f" and {len(names) - LISTED} more" if len(names) > LISTED else ""
+        collide = "mesh that is not convex collides as its hull, which adds volume"
+        if len(names) > 1:
+            collide = "meshes that are not convex collide as their hulls, which adds volume"
+        remedy = "decompose of its [[model]] lets it collide as convex parts"
+        print_line(f"  hulls       {len(names)} {collide}: {listed}{more}; {remedy}")
+    if open_meshes:
+        first = min(mesh.name for mesh in open_meshes)
+        line = f"{len(open_meshes)} meshes that enclose no volume collide as their hulls"
+        if len(open_meshes) == 1:
+            line = "1 mesh that encloses no volume collides as its hull"
+        print_line(f"  hulls       {line}, such as {first!r}")
+
+
+def print_parts(scene: Scene) -> None:
+    """Print the meshes that collide as convex parts, with the number of parts and the volume that these add."""
+    found = []
+    for link in scene.model.spec.bodies:
+        for collision in link.collisions:
+            pieces = convex_pieces(collision)
+            if len(pieces) > 1 and collision.shape.mesh is not None:
+                volume = added_volume(collision, pieces) or 0.0
+                name = f"{collision.shape.mesh.name!r} of {link.name!r}"
+                found.append(f"{name} as {len(pieces)} ({100 * volume:+.2g} % of volume)")
+    if found:
+        collide = "mesh collides" if len(found) == 1 else "meshes collide"
+        more = f" and {len(found) - LISTED} more" if len(found) > LISTED else ""
+        text = f"{len(found)} {collide} as convex parts: {', '.join(found[:LISTED])}{more}"
+        print_line(f"  parts       {text}")
 
 
 def print_overloads(scene: Scene, contacts: CompiledContacts) -> None:

@@ -425,7 +425,8 @@ def _smallest_dimension(shape: PlacedShape) -> float:
     if shape.shape.field is not None:
         return shape.shape.field.thickness
     if kind == "mesh":
-        return float(np.ptp(shape.hull.vertices, axis=0).min())
+        hull = shape.whole or shape.hull  # the parts of one mesh have one law
+        return float(np.ptp(hull.vertices, axis=0).min())
     if kind == "box":
         return min(size)
     if kind in {"cone", "cylinder"}:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
@@ -10,9 +11,11 @@ import numpy as np
 
 from pysim.errors import ModelError, SceneError
 from pysim.meshes import mesh_theta, read_mesh
+from pysim.meshes.decomposition import convex_parts
+from pysim.shapes import Shape
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -86,24 +89,78 @@ def collision_hull(collision: CollisionSpec) -> Hull:
         problem = f"mesh {shape.mesh.name!r} is flat, and has no inside"
         raise ModelError(collision.where, f"{problem}; give the shape a thickness")
     if not collision.convex:
-        try:
-            own = float(mesh_theta(shape.mesh, shape.scale, 1.0)[0])
-        except SceneError as error:
-            problem = f"mesh {shape.mesh.name!r} cannot collide: {error.problem}"
-            raise ModelError(
-                collision.where, f"{problem}; or let it collide as its hull with convex = true"
-            ) from error
+        own = _volume(collision)
         if own < (1 - HOLLOW) * hull.volume:
             problem = f"mesh {shape.mesh.name!r} is not convex, it fills {100 * own / hull.volume:.3g} % of its hull"
-            remedy = "let it collide as its hull with convex = true, or give simpler shapes"
+            remedy = (
+                "let it collide as convex parts with decompose = true, or as its hull with convex = true, or give "
+                "simpler shapes"
+            )
             raise ModelError(collision.where, f"{problem}; {remedy}")
     return hull
+
+
+def convex_pieces(collision: CollisionSpec) -> tuple[CollisionSpec, ...]:
+    """Return the convex parts that a mesh collides as; the shape itself if it is not decomposed.
+
+    Raises:
+        ModelError: the mesh encloses no volume, or the package for its decomposition is not installed.
+    """
+    settings, shape = collision.decomposition, collision.shape
+    if settings is None or shape.mesh is None:
+        return (collision,)
+    hull = mesh_hull(shape.mesh, shape.scale)
+    if hull.volume == 0 or _volume(collision) >= (1 - HOLLOW) * hull.volume:
+        return (replace(collision, decomposition=None),)
+    try:
+        files = convex_parts(shape.mesh, shape.scale, settings.concavity, settings.parts)
+    except SceneError as error:
+        raise _cannot_collide(collision, error) from error
+    parts = (Shape("mesh", (), file) for file in files)
+    return tuple(replace(collision, shape=part, convex=True, decomposition=None) for part in parts)
+
+
+def added_volume(
+    collision: CollisionSpec, pieces: Sequence[CollisionSpec] | None = None
+) -> float | None:
+    """Return what convex parts of a mesh, or its hull, add to its volume, over this volume; None if it encloses none.
+
+    Faults of the mesh are not warned of again.
+    """
+    shapes = [own.shape for own in (pieces or (collision,))]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            own = _volume(collision)
+        except ModelError:
+            return None
+    around = sum(mesh_hull(s.mesh, s.scale).volume for s in shapes if s.mesh is not None)
+    return around / own - 1
+
+
+def _volume(collision: CollisionSpec) -> float:
+    """Return the volume that a mesh encloses [m³]."""
+    assert collision.shape.mesh is not None
+    try:
+        return float(mesh_theta(collision.shape.mesh, collision.shape.scale, 1.0)[0])
+    except SceneError as error:
+        raise _cannot_collide(collision, error) from error
+
+
+def _cannot_collide(collision: CollisionSpec, error: SceneError) -> ModelError:
+    assert collision.shape.mesh is not None
+    problem = f"mesh {collision.shape.mesh.name!r} cannot collide: {error.problem}"
+    remedy = (
+        "" if "convex = true" in problem else "; or let it collide as its hull with convex = true"
+    )
+    return ModelError(collision.where, problem + remedy)
 
 
 def is_left_out(collision: CollisionSpec) -> bool:
     """Return whether a shape of another program's file is a flat mesh, such as a sticker, which cannot touch."""
     shape = collision.shape
-    if shape.mesh is None or not collision.convex or ".toml:" in collision.where:
+    is_solid = not collision.convex and collision.decomposition is None
+    if shape.mesh is None or is_solid or ".toml:" in collision.where:
         return False
     return mesh_hull(shape.mesh, shape.scale).volume == 0
 

@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pysim.contact.hulls import NO_HULL, Hull, collision_hull, is_left_out
+from pysim.contact.hulls import NO_HULL, Hull, collision_hull, convex_pieces, is_left_out, mesh_hull
 from pysim.scene.doctor import shape_radius
 from pysim.scene.spec import may_touch
 from pysim.scene.tree import WORLD
 from pysim.shapes import drawn
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -59,6 +59,7 @@ class PlacedShape:
     collision: CollisionSpec
     pose: Array  # in the body or the world (4, 4)
     hull: Hull  # of a mesh
+    whole: Hull | None = None  # of the mesh that this is a convex part of
 
     @property
     def shape(self) -> Shape:
@@ -77,7 +78,7 @@ def placed_shapes(model: Model) -> list[PlacedShape]:
     """Return the shapes that collide, in the order of the file.
 
     Raises:
-        ModelError: a mesh is not convex.
+        ModelError: a mesh is not convex, or cannot be decomposed.
     """
     found = []
     for link in model.spec.bodies:
@@ -85,9 +86,18 @@ def placed_shapes(model: Model) -> list[PlacedShape]:
             if is_left_out(collision):  # contact_checks.py warns of it
                 continue
             body, pose = model.frames[link.name]
-            hull = collision_hull(collision) if collision.shape.kind == "mesh" else NO_HULL
-            found.append(PlacedShape(link.name, body, collision, pose @ collision.pose, hull))
+            pieces = convex_pieces(collision)
+            whole = _hull_of_pieces(collision, pieces)
+            for own in pieces:
+                hull = collision_hull(own) if own.shape.kind == "mesh" else NO_HULL
+                found.append(PlacedShape(link.name, body, own, pose @ own.pose, hull, whole))
     return found
+
+
+def _hull_of_pieces(collision: CollisionSpec, pieces: Sequence[CollisionSpec]) -> Hull | None:
+    """Return the hull of a mesh that collides as several convex parts, None of others."""
+    mesh = collision.shape.mesh
+    return None if mesh is None or len(pieces) == 1 else mesh_hull(mesh, collision.shape.scale)
 
 
 def with_hull(shape: PlacedShape) -> PlacedShape:

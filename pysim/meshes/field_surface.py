@@ -27,10 +27,10 @@ MARGIN = 1e-3  # of the bounds, so that a surface that touches them is closed
 VERSION = 1  # of the method, part of the names of files
 
 
-def cache_folder() -> Path:
-    """Return the folder of generated meshes: `pysim` in `XDG_CACHE_HOME`, by default in `~/.cache`."""
+def cache_folder(kind: str = "surfaces") -> Path:
+    """Return the folder of a kind of generated meshes: in `pysim` in `XDG_CACHE_HOME`, by default `~/.cache`."""
     base = os.environ.get("XDG_CACHE_HOME")
-    return (Path(base) if base else Path.home() / ".cache") / "pysim" / "surfaces"
+    return (Path(base) if base else Path.home() / ".cache") / "pysim" / kind
 
 
 def surface_file(field: Field | HeightField) -> Path:

@@ -47,6 +47,14 @@ def may_touch(a: CollisionFilter | None, b: CollisionFilter | None) -> bool:
 
 
 @dataclass(frozen=True)
+class DecompositionSpec:
+    """Convex parts of a mesh: their concavity in a unit cube, and their largest number, −1 for any."""
+
+    concavity: float = 0.05
+    parts: int = -1
+
+
+@dataclass(frozen=True)
 class CollisionSpec:
     """Shape of a body that collides: its pose (4, 4) in the body frame, and the name of its material."""
 
@@ -56,6 +64,7 @@ class CollisionSpec:
     convex: bool = False  # whether a mesh stands for its convex hull
     where: str = ""
     filter: CollisionFilter | None = None
+    decomposition: DecompositionSpec | None = None  # of a mesh that collides as convex parts
 
 
 @dataclass(frozen=True)

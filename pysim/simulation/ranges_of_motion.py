@@ -15,7 +15,7 @@ import numpy as np
 
 from pysim.algorithms import forward_kinematics
 from pysim.contact.distances import distances
-from pysim.contact.hulls import collision_hull
+from pysim.contact.hulls import collision_hull, convex_pieces
 from pysim.contact.pairs import ContactPair, link_pairs
 from pysim.errors import ModelError
 from pysim.joints import find_joint
@@ -211,7 +211,11 @@ class _Shapes:
             body.name for body in bodies if body.geometries and not body.collisions
         )
         self._shapes = {
-            body.name: [_Placed.of(own, *self._model.frames[body.name]) for own in body.collisions]
+            body.name: [
+                _Placed.of(own, *self._model.frames[body.name])
+                for shape in body.collisions
+                for own in convex_pieces(shape)
+            ]
             for body in bodies
         }
 

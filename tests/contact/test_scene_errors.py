@@ -220,8 +220,8 @@ def meshes(folder: Path) -> None:
         (
             "ring",
             (
-                "is not convex, it fills 75 % of its hull; let it collide as its hull with convex = true, or give "
-                "simpler shapes"
+                "is not convex, it fills 75 % of its hull; let it collide as convex parts with decompose = true, or as "
+                "its hull with convex = true, or give simpler shapes"
             ),
         ),
         ("sheet", "is flat, and has no inside; give the shape a thickness"),

@@ -17,7 +17,7 @@ from pysim.inertia.parameters import joined_at, moved_by
 from pysim.scene.inertia_policy import log
 from pysim.scene.inertia_text import nearest_printable, toml_inertia
 from pysim.scene.packages import resolve_uri
-from pysim.scene.spec import BodySpec, CollisionSpec
+from pysim.scene.spec import BodySpec, CollisionSpec, DecompositionSpec
 from pysim.scene.toml.fields import read_field
 from pysim.scene.toml.tables import Solid
 from pysim.shapes import (
@@ -38,7 +38,14 @@ if TYPE_CHECKING:
     from pysim.scene.inertia_policy import InertiaPolicy
     from pysim.scene.toml.problems import Problems
     from pysim.scene.toml.source import Steps
-    from pysim.scene.toml.tables import Body, BodyOverrides, CollisionShape, Inertia, Visual
+    from pysim.scene.toml.tables import (
+        Body,
+        BodyOverrides,
+        CollisionShape,
+        Decomposition,
+        Inertia,
+        Visual,
+    )
 
     Array = NDArray[np.float64]
 
@@ -92,6 +99,11 @@ class BodyReader:
         self, body: Body, path: Steps, solids: list[tuple[Solid, Shape | None]]
     ) -> tuple[CollisionSpec, ...]:
         """Return the shapes that collide: those of `shape`, or of `collision` itself."""
+        if body.collision is not True:
+            for k, (solid, _) in enumerate(solids):
+                if solid.decompose:
+                    problem = "is for a shape that collides; write collision = true, or remove it"
+                    self.problems.add((*path, "shape", k, "decompose"), problem, of_key=True)
         if body.collision is False:
             return ()
         tables: list[tuple[Solid | CollisionShape, Shape | None, Steps]] = [
@@ -112,7 +124,11 @@ class BodyReader:
                 continue
             material = getattr(table, "material", None) or body.material or "default"
             where = self.problems.source.where(at)
-            found.append(CollisionSpec(shape, table.at.matrix, material, table.convex, where))
+            parts = decomposition_of(table.decompose)
+            X = table.at.matrix
+            found.append(
+                CollisionSpec(shape, X, material, table.convex, where, decomposition=parts)
+            )
         return tuple(found)
 
     def _shape(self, table: Visual, path: Steps) -> Shape | None:
@@ -277,3 +293,10 @@ def theta_as_written(table: Body | BodyOverrides) -> Array:
 def _tensor(inertia: Inertia) -> Array:
     i = inertia
     return np.array([[i.xx, i.xy, i.xz], [i.xy, i.yy, i.yz], [i.xz, i.yz, i.zz]])
+
+
+def decomposition_of(given: bool | Decomposition) -> DecompositionSpec | None:
+    """Return the settings of a decomposition, None if there is none."""
+    if isinstance(given, bool):
+        return DecompositionSpec() if given else None
+    return DecompositionSpec(given.concavity, given.parts or -1)

@@ -21,7 +21,7 @@ from pysim.scene.actuator_commands import (
 from pysim.scene.attachment import Attachment, Parts
 from pysim.scene.importer import ImportOptions, find_importer
 from pysim.scene.packages import resolve_uri
-from pysim.scene.spec import CollisionSpec
+from pysim.scene.spec import CollisionSpec, DecompositionSpec
 from pysim.scene.toml.bodies import theta_of_numbers
 from pysim.scene.toml.contacts import DEFAULT_MATERIAL
 from pysim.scene.toml.includes import SUFFIXES, as_named
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     SceneReader = Callable[[Model, Path, Steps], SceneSpec]
 
 MOST_BODIES = 100_000  # of all models of a scene
-_OF_IMPORTS = {"free_base", "srdf"}
+_OF_IMPORTS = {"decompose", "free_base", "srdf"}
 
 
 @dataclass
@@ -74,6 +74,7 @@ class ModelReader:
         self._start(joints, table, path)
         bodies = self._looks(spec.bodies, table, path)
         bodies = self._colliding(bodies, parts.contacts, table, path)
+        bodies = self._decomposed(bodies, table, path)
         contacts = self._contacts(parts.contacts, table, path)
         parts = parts._replace(
             bodies=tuple(bodies), joints=tuple(joints.values()), contacts=contacts
@@ -283,6 +284,25 @@ class ModelReader:
                 self.problems.add((*path, "collision", k), problem)
         return [body if body.name in chosen else replace(body, collisions=()) for body in bodies]
 
+    def _decomposed(self, bodies: list[BodySpec], table: Model, path: Steps) -> list[BodySpec]:
+        """Let meshes of the links that the table names collide as convex parts."""
+        if not table.decompose or _is_scene(table):
+            return bodies
+        meshes = {b.name: any(c.shape.kind == "mesh" for c in b.collisions) for b in bodies}
+        chosen = table.decompose if isinstance(table.decompose, list) else []
+        for k, name in enumerate(chosen):
+            if name not in meshes:
+                problem = f"the file has no body {name!r}{did_you_mean(name, meshes)}"
+                self.problems.add((*path, "decompose", k), problem)
+            elif not meshes[name]:
+                problem = f"body {name!r} has no mesh that collides; remove it"
+                self.problems.add((*path, "decompose", k), problem)
+        if table.decompose is True and not any(meshes.values()):
+            problem = "no mesh of the file collides; remove it"
+            self.problems.add((*path, "decompose"), problem, of_key=True)
+        names = [name for name in meshes if table.decompose is True or name in chosen]
+        return [_in_parts(body) if body.name in names else body for body in bodies]
+
     def _contacts(
         self, contacts: ContactsSpec | None, table: Model, path: Steps
     ) -> ContactsSpec | None:
@@ -355,6 +375,16 @@ def _shapes_for_contact(body: BodySpec) -> tuple[CollisionSpec, ...]:
         for geometry in body.geometries
         if geometry.role == "collision"
     )
+
+
+def _in_parts(body: BodySpec) -> BodySpec:
+    """Return a body whose meshes collide as convex parts."""
+    parts = DecompositionSpec()
+    collisions = tuple(
+        replace(own, convex=False, decomposition=parts) if own.shape.kind == "mesh" else own
+        for own in body.collisions
+    )
+    return replace(body, collisions=collisions)
 
 
 def _painted(body: BodySpec, look: BodyOverrides | None) -> BodySpec:

@@ -21,7 +21,7 @@ from pysim.joints.loop_joints import find_loop_type
 from pysim.plugins.fields import SIGNAL, SignalName
 from pysim.scene.inertia_text import ENTRIES, clean_inertia
 from pysim.scene.poses import rpy_of
-from pysim.scene.spec import RenderSpec, SceneSpec, may_touch
+from pysim.scene.spec import DecompositionSpec, RenderSpec, SceneSpec, may_touch
 from pysim.scene.toml.blocks import FILE
 from pysim.scene.toml.contacts import DEFAULT, DEFAULT_MATERIAL
 from pysim.scene.toml.keys import ALL_JOINTS
@@ -189,7 +189,9 @@ class SpecTables:
             and not any(g.role == "collision" for g in body.geometries)
             and len({shape.material for shape in shapes}) == 1
             and all(
-                own.shape == g.shape and np.array_equal(own.pose, g.pose)
+                own.shape == g.shape
+                and np.array_equal(own.pose, g.pose)
+                and own.decomposition is None
                 for own, g in zip(shapes, visual, strict=True)
             )
         )
@@ -242,6 +244,8 @@ class SpecTables:
             table["material"] = own.material
         if own.convex and own.shape.kind == "mesh":
             table["convex"] = True
+        if own.decomposition is not None:
+            table["decompose"] = _parts(own.decomposition)
         return table
 
     def _form(self, shape: Shape, where: str) -> Tables:
@@ -566,6 +570,16 @@ def _spread(values: Array) -> Any:  # noqa: ANN401, a number or a list
     """Return one number for all coordinates, or one for each."""
     numbers = values.tolist()
     return numbers[0] if len(set(numbers)) == 1 else numbers
+
+
+def _parts(own: DecompositionSpec) -> bool | Tables:
+    """Return the value of `decompose`: true, or a table of what differs from it."""
+    table: Tables = {}
+    if own.concavity != DecompositionSpec.concavity:
+        table["concavity"] = own.concavity
+    if own.parts != DecompositionSpec.parts:
+        table["parts"] = own.parts
+    return table or True
 
 
 def _one_or_list(tables: list[Tables]) -> Tables | list[Tables]:

@@ -119,6 +119,17 @@ class Visual(Table):
 SHAPE_KINDS = ("box", "sphere", "cylinder", "capsule", "cone", "ellipsoid", "mesh", "field")
 
 
+class Decomposition(Table):
+    """Convex parts of a mesh. A smaller concavity gives more parts."""
+
+    concavity: Annotated[float, Field(ge=0.01, le=1)] = key(
+        0.05, "", "largest distance of a part from its hull, of the mesh in a cube of edge 2"
+    )
+    parts: Annotated[int, Field(ge=1)] | None = key(
+        None, "", "largest number of parts; unbounded by default"
+    )
+
+
 class Solid(Visual):
     """A shape to draw, with a mass if it has a density."""
 
@@ -132,6 +143,9 @@ class Solid(Visual):
     shell: Positive | None = key(
         None, "m", "compute the mass of a mesh as a sheet of this thickness"
     )
+    decompose: bool | Decomposition = key(
+        default=False, unit="", doc="let a mesh that is not convex collide as convex parts"
+    )
 
     @model_validator(mode="after")
     def _one_way_to_weigh(self) -> Solid:
@@ -140,6 +154,7 @@ class Solid(Visual):
             raise error_text(f"{ways[0]} is for a mesh")
         if len(ways) > 1:
             raise error_text(f"{' and '.join(ways)} are alternatives; give one of them")
+        _check_decompose(self)
         return self
 
 
@@ -148,12 +163,23 @@ class CollisionShape(Visual):
 
     material: Name | None = key(None, "", "name of a material; the body's by default")
     convex: bool = key(default=False, unit="", doc="let a mesh collide as its convex hull")
+    decompose: bool | Decomposition = key(
+        default=False, unit="", doc="let a mesh that is not convex collide as convex parts"
+    )
 
     @model_validator(mode="after")
     def _hull_of_mesh(self) -> CollisionShape:
         if self.convex and self.mesh is None:
             raise error_text("convex is for a mesh")
+        _check_decompose(self)
         return self
+
+
+def _check_decompose(shape: Solid | CollisionShape) -> None:
+    if shape.decompose and shape.mesh is None:
+        raise error_text("decompose is for a mesh")
+    if shape.decompose and shape.convex:
+        raise error_text("convex and decompose are alternatives; give one of them")
 
 
 class Inertia(Table):
@@ -377,6 +403,11 @@ class Model(Table):
         None,
         "",
         'links that collide: "file" (as the file says; with a ground), also "urdf"; "none", or a list',
+    )
+    decompose: bool | list[Name] = key(
+        default=False,
+        unit="",
+        doc="let meshes that are not convex collide as convex parts; or the links whose meshes do",
     )
     strict: bool = key(default=False, unit="", doc="reject what an importer would leave out")
     body: dict[str, BodyOverrides] = key({}, "", "by body: values that replace the file's")

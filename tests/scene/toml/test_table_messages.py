@@ -107,7 +107,8 @@ SCENES = {
         colliding("flat.obj")
     ),
     "s.toml:4:13: body[0].collision: mesh 'dent.obj' is not convex, it fills 50 % of its hull; "
-    "let it collide as its hull with convex = true, or give simpler shapes": colliding("dent.obj"),
+    "let it collide as convex parts with decompose = true, or as its hull with convex = true, or give simpler "
+    "shapes": colliding("dent.obj"),
 }
 
 
