@@ -24,6 +24,8 @@ extensions = [
     "element_reference",
     "joint_reference",
     "myst_parser",
+    "notebook",
+    "scene_gallery",
     "scene_reference",
     "sphinx.ext.autodoc",
     "sphinx-mathjax-offline",  # formulas without a network
@@ -53,6 +55,8 @@ html_theme_options = {
     "footer_end": [],
     "show_prev_next": True,
 }
-html_sidebars: dict[str, list[str]] = {name: [] for name in ("index", "tutorial", "scenes")}
+html_sidebars: dict[str, list[str]] = {
+    name: [] for name in ("index", "tutorial", "scenes", "gallery/index")
+}
 smartquotes_action = "D"
 toc_object_entries = False
