@@ -10,6 +10,7 @@ import numpy as np
 from pysim import _engine
 from pysim.contact.hulls import NO_FACES, NO_HULL
 from pysim.contact.laws import CARRYING_POINTS, CURVED, STANDARD_GRAVITY, Load, PairLaw, pair_law
+from pysim.contact.laws_at_once import LawGroup, Surfaces, law_kind
 from pysim.contact.pairs import (
     CLOSED_FORMS,
     ContactPair,
@@ -301,15 +302,20 @@ def _load(
     other: PlacedShape | None,
 ) -> Load:
     """Return what a contact point carries: its share of the lighter mechanism's weight."""
-    mass, points, curvature = masses[own.body], CARRYING_POINTS[own.shape.kind], _curvature(own)
-    size = _smallest_dimension(own)
+    points, curvature = CARRYING_POINTS[own.shape.kind], _curvature(own)
+    size, mass = _smallest_dimension(own), _lighter(masses, own, other)
     if other is not None:
-        if other.body >= 0:
-            mass = least(mass, masses[other.body])
         points = min(points, CARRYING_POINTS[other.shape.kind])
         curvature += _curvature(other)
         size = min(size, _smallest_dimension(other))
     return Load(mass, gravity, points, 1 / curvature if curvature else None, size)
+
+
+def _lighter(masses: Sequence[Any], own: PlacedShape, other: PlacedShape | None) -> Any:  # noqa: ANN401
+    """Return the mass of the lighter mechanism of two shapes, a number or (k,) [kg]."""
+    if other is None or other.body < 0:
+        return masses[own.body]
+    return least(masses[own.body], masses[other.body])
 
 
 def least(a: Any, b: Any) -> Any:  # noqa: ANN401, numbers or arrays of them
@@ -327,6 +333,8 @@ class LawsOfWorlds:
 
     def __init__(self, model: Model, contacts: CompiledContacts) -> None:
         self._groups: list[tuple[PlacedShape, PlacedShape | None, str, frozenset[str]]] = []
+        self._loads: list[Load] = []  # of groups, without masses and gravity
+        self._alike: dict[frozenset[str], list[LawGroup]] = {}  # by what varies
         index: dict[object, int] = {}
         self.group_of = np.empty(len(contacts.shapes), int)  # of every pair of shapes
         root = root_bodies(model)
@@ -344,24 +352,39 @@ class LawsOfWorlds:
             if key not in index:
                 index[key] = len(self._groups)
                 self._groups.append((shape.own, shape.other, material, between))
+                self._loads.append(load)
             self.group_of[n] = index[key]
 
-    def numbers(self, spec: ContactsSpec, masses: Sequence[Any], gravity: Array) -> Array:
-        """Return the nine numbers of every group of pairs with one law (k, groups, 9).
+    def numbers(
+        self, spec: ContactsSpec, varied: frozenset[str], masses: Sequence[Any], gravity: Array
+    ) -> Array:
+        """Return the nine numbers of every group of pairs with one law (groups, 9, k).
 
         Args:
             spec: materials and changed pairs, whose numbers may be arrays (k,).
+            varied: names of those that are.
             masses: for every body, the mass of its mechanism, a number or (k,) [kg].
             gravity: size of gravity (k,) [m/s²].
         """
         changes = {frozenset(contact.between): contact.surface for contact in spec.pairs}
+        surfaces: list[Surfaces] = [
+            (*_materials(spec, material, own), changes.get(between))
+            for own, _, material, between in self._groups
+        ]
+        if varied not in self._alike:
+            kinds: dict[object, list[int]] = {}
+            for n, (own, load) in enumerate(zip(surfaces, self._loads, strict=True)):
+                kinds.setdefault(law_kind(own, load), []).append(n)
+            self._alike[varied] = [
+                LawGroup(rows, [self._loads[n] for n in rows]) for rows in kinds.values()
+            ]
         weight = np.where(gravity > 0, gravity, STANDARD_GRAVITY)
-        found = np.empty((len(gravity), len(self._groups), 9))
-        for n, (own, other, material, between) in enumerate(self._groups):
-            load = _load(masses, weight, own, other)
-            law = pair_law(*_materials(spec, material, own), changes.get(between), load)
+        found = np.empty((len(self._groups), 9, len(gravity)))
+        for alike in self._alike[varied]:
+            each = [_lighter(masses, *self._groups[n][:2]) for n in alike.rows]
+            law = alike.law([surfaces[n] for n in alike.rows], each, weight)
             for i, number in enumerate(law.numbers):
-                found[:, n, i] = number
+                found[alike.rows, i] = number
         return found
 
 

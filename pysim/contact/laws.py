@@ -200,7 +200,8 @@ def _stiffnesses(
     if own[0] is not None and own[1] is not None:
         return (own[0], own[1]), 1.0
     if own[0] is not None or own[1] is not None:
-        return (own[0] or math.inf, own[1] or math.inf), 1.0
+        first_stiffness, second_stiffness = (math.inf if k is None else k for k in own)
+        return (first_stiffness, second_stiffness), 1.0
     if load.radius is None:
         problem = "both surfaces have young, and Hertz's law needs a sphere or a capsule"
         raise ModelError(second.where or first.where, f"{problem}; give one a stiffness [N/m]")

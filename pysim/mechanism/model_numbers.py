@@ -82,6 +82,7 @@ class ModelNumbers:
         order = {name: n for n, name in enumerate(model.frames)}
         for bodies in self._welded:
             bodies.sort(key=lambda k: order[model.spec.bodies[k].name])
+        self._starts: dict[int, Array] = {}  # of bodies, see _start_of
         self._laws = self._coordinate_laws() if contacts is not None else {}
         self._plane_gravity: Array | None = None
 
@@ -96,31 +97,90 @@ class ModelNumbers:
         return int(self.model.frames[self.model.spec.bodies[body].name][0])
 
     def inertias(
-        self, carriers: Sequence[int], theta: Mapping[int, Array], count: int
+        self,
+        carriers: Sequence[int],
+        theta: Mapping[int, Array],
+        ratios: Mapping[int, Array],
+        count: int,
     ) -> list[Changed]:
         """Return the numbers of moving bodies, with what is welded to them.
 
         Args:
             carriers: the moving bodies.
             theta: θ (k, 10) of bodies of the specification that differ, by their numbers.
+            ratios: by which those of them are scaled that differ in nothing else (k,).
             count: k.
         """
+        scaled = self._scaled_carriers(carriers, theta, ratios)
+        if len(scaled) == len(carriers):
+            aligned = self._scaled(scaled, ratios, count)
+        else:
+            aligned = self._moved(carriers, theta, count)
+            if scaled:
+                rows = [carriers.index(carrier) for carrier in scaled]
+                aligned[rows] = self._scaled(scaled, ratios, count)
+        places = self._first_places(carriers) + np.arange(_INERTIA, _INERTIA + 10)
+        found = [Changed(places.ravel(), aligned.swapaxes(0, 1).reshape(count, -1))]
+        if self.model.planar_tree:
+            pairs = zip(carriers, aligned, strict=True)
+            found += [self._plane_inertia(carrier, own) for carrier, own in pairs]
+        return found
+
+    def _scaled_carriers(
+        self, carriers: Sequence[int], theta: Mapping[int, Array], ratios: Mapping[int, Array]
+    ) -> Sequence[int]:
+        """Return the moving bodies whose parts are as they are or scaled."""
+        if theta.keys() == ratios.keys():
+            return carriers
+        others = theta.keys() - ratios.keys()
+        return [carrier for carrier in carriers if others.isdisjoint(self._welded[carrier])]
+
+    def _scaled(self, carriers: Sequence[int], ratios: Mapping[int, Array], count: int) -> Array:
+        """Return the numbers (carriers, k, 10) of moving bodies whose parts are scaled."""
+        parts = [k for carrier in carriers for k in self._welded[carrier]]
+        same = np.ones(count)
+        ratio = np.array([ratios.get(k, same) for k in parts])
+        found = ratio[:, :, None] * np.array([self._start_of(k) for k in parts])[:, None]
+        if len(parts) == len(carriers):
+            return found
+        sizes = [len(self._welded[carrier]) for carrier in carriers]
+        return np.asarray(np.add.reduceat(found, np.cumsum([0, *sizes[:-1]]), axis=0))
+
+    def _start_of(self, body: int) -> Array:
+        """Return the numbers (10,) of a body of the specification in the frame of its moving body."""
+        if body not in self._starts:
+            theta = self.model.spec.bodies[body].theta
+            moved_theta = moved(theta[None, None], self._poses([body])[:, None])
+            self._starts[body] = self._aligned([self.carrier(body)], moved_theta)[0, 0]
+        return self._starts[body]
+
+    def _poses(self, bodies: Sequence[int]) -> Array:
+        """Return the records (bodies, 12) of the poses of bodies of the specification in the moving bodies."""
+        model = self.model
+        poses = [model.frames[model.spec.bodies[k].name][1][:3].T.reshape(12) for k in bodies]
+        return np.array(poses)
+
+    def _moved(self, carriers: Sequence[int], theta: Mapping[int, Array], count: int) -> Array:
+        """Return the numbers (carriers, k, 10) of moving bodies."""
         model = self.model
         parts = [(n, k) for n, carrier in enumerate(carriers) for k in self._welded[carrier]]
         own = np.empty((len(parts), count, 10))
         for m, (_, k) in enumerate(parts):
             own[m] = theta.get(k, model.spec.bodies[k].theta)
-        poses = [model.frames[model.spec.bodies[k].name][1][:3].T.reshape(1, 12) for _, k in parts]
-        moved_parts = moved(own, np.array(poses))
+        moved_parts = moved(own, self._poses([k for _, k in parts])[:, None])
         total = np.zeros((len(carriers), count, 10))
         for m, (n, _) in enumerate(parts):
             total[n] += moved_parts[m]
         return self._aligned(carriers, total)
 
-    def _aligned(self, carriers: Sequence[int], theta: Array) -> list[Changed]:
-        """Return the numbers of moving bodies with θ (carriers, k, 10)."""
+    def _first_places(self, carriers: Sequence[int]) -> NDArray[np.intp]:
+        """Return the first places (carriers, 1) of moving bodies."""
         table = self.table("bodies")
-        first = table.place + table.size * np.array(carriers, int)[:, None]
+        return table.place + table.size * np.array(carriers, int)[:, None]
+
+    def _aligned(self, carriers: Sequence[int], theta: Array) -> Array:
+        """Return the numbers (carriers, k, 10) of moving bodies with θ (carriers, k, 10)."""
+        first = self._first_places(carriers)
         turn = self.values[first + np.arange(22, 31)].reshape(-1, 3, 3).swapaxes(1, 2)
         packed = theta[..., TO_PACKED]
         aligned = np.empty_like(packed)
@@ -130,13 +190,7 @@ class ModelNumbers:
         turns = turn[:, None]
         rotated = turns.swapaxes(2, 3) @ (tensor @ turns)
         aligned[..., 4:] = rotated.reshape(*packed.shape[:2], 9)[..., _UPPER]
-        places = first + np.arange(_INERTIA, _INERTIA + 10)
-        values = aligned.swapaxes(0, 1).reshape(theta.shape[1], -1)
-        found = [Changed(places.ravel(), values)]
-        if self.model.planar_tree:
-            pairs = zip(carriers, aligned, strict=True)
-            found += [self._plane_inertia(carrier, own) for carrier, own in pairs]
-        return found
+        return aligned
 
     def _plane_inertia(self, carrier: int, inertia: Array) -> Changed:
         """Return the numbers of a body that moves in a plane."""

@@ -88,6 +88,22 @@ class Parameter:
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Parameter) and other.name == self.name
 
+    @property
+    def bounds(self) -> tuple[Array, Array]:
+        """Bounds (size,) between which all values are valid, by `invalid`; others may be."""
+        large = np.finfo(float).max
+        endless = self.field in ("lower", "upper")
+        low = np.full(len(self.start), max(self.least, -np.inf if endless else -large))
+        high = np.full(len(self.start), np.inf if endless else large)
+        if self.fixed_zero:
+            none = (self.start == 0) | ~np.isfinite(self.start)
+            if endless:
+                low, high = np.maximum(low, -large), np.minimum(high, large)
+            elif self.fixed_zero.startswith("both"):
+                low = np.maximum(low, np.nextafter(0, 1))
+            low, high = np.where(none, self.start, low), np.where(none, self.start, high)
+        return low, high
+
     def invalid(self, values: Array) -> tuple[int, str] | None:
         """Return the first row of values (k, size) that is invalid, with the reason and remedy."""
         endless = self.field in ("lower", "upper")

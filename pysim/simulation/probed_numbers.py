@@ -74,32 +74,39 @@ class ProbedNumbers:
         self.scene = self._compiled(self._first)
         self._numbers = self._numbers_of(self.scene)
         self._laws: dict[tuple[str, int], list[_Law]] = {}
+        self._straight: dict[tuple[str, ...], tuple[Any, Array, Array, Any]] = {}
         self._find()
 
     def changed(self, fields: Mapping[str, Array]) -> list[Changed]:
         """Return the numbers that follow from the values (k, size) of fields."""
-        found: list[Changed] = []
-        straight: list[tuple[_Law, Array]] = []
-        for name, values in fields.items():
-            for i in range(values.shape[1]):
-                for law in self._laws[name, i]:
-                    x = values[:, i : i + 1]
-                    if law.power in (0, 1):
-                        straight.append((law, x))
-                    else:
-                        found.append(Changed(law.places, law.start * (x / law.at) ** law.power))
-        if straight:
-            laws = [law for law, _ in straight]
-            sizes = [len(law.places) for law in laws]
-            x = np.repeat(np.hstack([x for _, x in straight]), sizes, axis=1)
-            slope = np.concatenate([law.slope for law in laws])
-            found.append(
-                Changed(
-                    np.concatenate([law.places for law in laws]),
-                    np.concatenate([law.start for law in laws]) + slope * x,
-                )
-            )
+        keys = [(name, i) for name, own in fields.items() for i in range(own.shape[1])]
+        x = np.concatenate([own.T for own in fields.values()]).T
+        found = [
+            Changed(law.places, law.start * (x[:, n : n + 1] / law.at) ** law.power)
+            for n, key in enumerate(keys)
+            for law in self._laws[key]
+            if law.power not in (0, 1)
+        ]
+        names = tuple(fields)
+        if names not in self._straight:
+            self._straight = {names: self._straight_laws(keys)}  # in general, of every draw
+        places, start, slope, field = self._straight[names]
+        if len(places):
+            found.append(Changed(places, start + slope * x[:, field]))
         return found
+
+    def _straight_laws(self, keys: Sequence[tuple[str, int]]) -> tuple[Any, Array, Array, Any]:
+        """Return places, start, slope and number of the field of what follows from fields by straight lines."""
+        laws = [(n, law) for n, key in enumerate(keys) for law in self._laws[key]]
+        laws = [(n, law) for n, law in laws if law.power in (0, 1)]
+        if not laws:
+            return np.zeros(0, int), np.zeros(0), np.zeros(0), np.zeros(0, int)
+        return (
+            np.concatenate([law.places for _, law in laws]),
+            np.concatenate([law.start for _, law in laws]),
+            np.concatenate([law.slope for _, law in laws]),
+            np.repeat([n for n, _ in laws], [len(law.places) for _, law in laws]),
+        )
 
     # ------------------------------------------------------------------------------------------------------ laws
 

@@ -67,7 +67,7 @@ class VariedScene:
         probed = ProbedNumbers(self._scene, fields)
         self._probed = probed
         self._model = self._probed.scene.model
-        for name in ("numbers", "own"):
+        for name in ("numbers", "own", "_law_places"):
             self.__dict__.pop(name, None)
         return self._model
 
@@ -99,15 +99,16 @@ class VariedScene:
         found: list[Changed] = []
         kinds = {known[name].kind for name in written}
         theta: dict[int, Array] = {}
+        ratios: dict[int, Array] = {}
         if kinds & {"body", "gravity", "materials", "contact"}:
-            theta = self._theta(known, values, count)
+            theta, ratios = self._theta(known, values, count)
         if "body" in kinds:
             touched = {
                 self.numbers.carrier(known[name].part)
                 for name in written
                 if known[name].kind == "body"
             }
-            changed = self.numbers.inertias(sorted(touched), theta, count)
+            changed = self.numbers.inertias(sorted(touched), theta, ratios, count)
             found += changed
             self._note_reach(sorted(touched), changed[0].values.reshape(count, -1, 10))
         gravity = values.get("gravity")
@@ -132,14 +133,35 @@ class VariedScene:
 
     def _theta(
         self, known: Mapping[str, Parameter], values: Mapping[str, Array], count: int
-    ) -> dict[int, Array]:
-        """Return θ (k, 10) of the bodies that have numbers of their own, by number in the specification."""
+    ) -> tuple[dict[int, Array], dict[int, Array]]:
+        """Return θ (k, 10) of the bodies that have numbers of their own, and ratios (k,) of those that are scaled.
+
+        Both are by number in the specification.
+        """
         given: dict[int, dict[str, Array]] = {}
+        mass: dict[int, Array] = {}
         for name, own in values.items():
             parameter = known[name]
-            if parameter.kind == "body" and (own != parameter.start).any():
-                given.setdefault(parameter.part, {})[parameter.field] = own
-        return {k: self._theta_of(k, own, count) for k, own in given.items()}
+            if parameter.kind == "body":
+                if parameter.field == "mass":
+                    mass[parameter.part] = own
+                elif (own != parameter.start).any():
+                    given.setdefault(parameter.part, {})[parameter.field] = own
+        bodies = self._scene.spec.model.bodies
+        scaled = [k for k in mass if k not in given and bodies[k].name not in self._given_inertias]
+        for k in mass.keys() - set(scaled):
+            if (mass[k] != bodies[k].theta[0]).any():
+                given.setdefault(k, {})["mass"] = mass[k]
+        found = {k: self._theta_of(k, own, count) for k, own in given.items()}
+        if not scaled:
+            return found, {}
+        start = np.array([bodies[k].theta for k in scaled])
+        masses = np.concatenate([mass[k] for k in scaled], axis=1).T
+        ratio = masses / start[:, :1]
+        theta = start[:, None] * ratio[:, :, None]
+        theta[..., 0] = masses
+        found.update(zip(scaled, theta, strict=True))
+        return found, dict(zip(scaled, ratio, strict=True))
 
     def _theta_of(self, k: int, given: Mapping[str, Array], count: int) -> Array:
         """Return θ (k, 10) of a body from its mass, centre of mass and inertia about that."""
@@ -151,10 +173,6 @@ class VariedScene:
             "inertia" not in given
             and self._scene.spec.model.bodies[k].name not in self._given_inertias
         )
-        if scales and "com" not in given:
-            found = theta * ratio
-            found[:, 0] = given["mass"][:, 0]
-            return found
         mass = given["mass"][:, 0] if "mass" in given else np.full(count, theta[0])
         com = given["com"] if "com" in given else np.tile(centers(theta), (count, 1))
         tensor = np.tile(central_inertia(theta), (count, 1, 1))
@@ -193,11 +211,17 @@ class VariedScene:
             inertias: their numbers (k, carriers, 10), m and mc first.
         """
         for n, carrier in enumerate(carriers):
-            start = self._scene.model.bodies[carrier].theta
-            if self._scene.model.parents[carrier] >= 0 or start[0] <= 0:
+            if carrier not in self._roots:
                 continue
             distance = np.linalg.norm(inertias[:, n, 1:4] / inertias[:, n, :1], axis=1).max()
-            self.reach = max(self.reach, float(distance - np.linalg.norm(start[1:4] / start[0])))
+            self.reach = max(self.reach, float(distance - self._roots[carrier]))
+
+    @cached_property
+    def _roots(self) -> dict[int, float]:
+        """Roots that have mass, with the distances of their centres of mass from their joints [m]."""
+        model = self._scene.model
+        starts = {k: body.theta for k, body in enumerate(model.bodies) if model.parents[k] < 0}
+        return {k: float(np.linalg.norm(x[1:4] / x[0])) for k, x in starts.items() if x[0] > 0}
 
     # ----------------------------------------------------------------------------------------------------- joints
 
@@ -227,15 +251,27 @@ class VariedScene:
             for name, own in values.items()
             if known[name].kind in ("materials", "contact")
         }
-        gravity = values.get("gravity", np.tile(scene.model.gravity, (count, 1)))
-        size = np.linalg.norm(gravity, axis=1)
+        gravity = values.get("gravity")
+        size = self._gravity if gravity is None else np.linalg.norm(gravity, axis=1)
         laws = self._laws_of_worlds.numbers(
-            with_surfaces(spec, surfaces), self._masses(theta), size
+            with_surfaces(spec, surfaces),
+            frozenset(parameter.name for parameter in surfaces),
+            self._masses(theta),
+            np.broadcast_to(size, count),
         )
+        own = laws[self._laws_of_worlds.group_of[:, None], _LAW]
+        return [Changed(self._law_places, own.reshape(-1, count).T)]
+
+    @cached_property
+    def _gravity(self) -> np.floating[Any]:
+        """Size of the gravity of the scene [m/s²]."""
+        return np.linalg.norm(self._scene.model.gravity)
+
+    @cached_property
+    def _law_places(self) -> NDArray[np.intp]:
         table = self.numbers.table("laws")
         places = table.place + table.size * np.arange(table.records)[:, None] + np.arange(8)
-        own = laws[:, self._laws_of_worlds.group_of][:, :, _LAW]
-        return [Changed(places.ravel(), own.reshape(count, -1))]
+        return places.ravel()
 
     @cached_property
     def _laws_of_worlds(self) -> LawsOfWorlds:
@@ -244,15 +280,26 @@ class VariedScene:
 
     def _masses(self, theta: Mapping[int, Array]) -> list[Any]:
         """Return, for every moving body, the mass of its mechanism, a number or one for each world (k,)."""
-        root, model = root_bodies(self._scene.model), self._scene.model
-        own: list[Any] = [float(body.theta[0]) for body in model.bodies]
-        for k, values in theta.items():
-            carrier = self.numbers.carrier(k)
-            own[carrier] = own[carrier] + (values[:, 0] - self._scene.spec.model.bodies[k].theta[0])
-        total: list[Any] = [0.0] * len(root)
-        for mass, r in zip(own, root, strict=True):
-            total[r] = total[r] + mass
+        root, start = self._mechanisms
+        bodies = self._scene.spec.model.bodies
+        parts: dict[int, list[int]] = {}  # that differ, by root
+        for k in sorted(theta):
+            parts.setdefault(root[self.numbers.carrier(k)], []).append(k)
+        total: list[Any] = list(start)
+        for r, own in parts.items():
+            change = np.array([theta[k][:, 0] for k in own])
+            change -= np.array([bodies[k].theta[0] for k in own])[:, None]
+            total[r] = start[r] + change.sum(axis=0)
         return [total[r] for r in root]
+
+    @cached_property
+    def _mechanisms(self) -> tuple[list[int], list[float]]:
+        """The root of every moving body, and the mass of the mechanism of every root."""
+        root = root_bodies(self._scene.model)
+        total = [0.0] * len(root)
+        for body, r in zip(self._scene.model.bodies, root, strict=True):
+            total[r] += float(body.theta[0])
+        return root, total
 
     # ------------------------------------------------------------------------------------------ scenes of worlds
 
@@ -266,7 +313,7 @@ class VariedScene:
         known = {p.name: p for p in values}
         rows = {p.name: value[None] for p, value in values.items()}
         bodies, joints = list(model.bodies), list(model.joints)
-        for k, theta in self._theta(known, rows, 1).items():
+        for k, theta in self._theta(known, rows, 1)[0].items():
             bodies[k] = with_fields(bodies[k], theta=theta[0])
         index = {joint.name: k for k, joint in enumerate(joints)}
         for p, value in values.items():

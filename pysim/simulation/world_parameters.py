@@ -42,28 +42,49 @@ class _Block:
 
     def __init__(self, rows: int, count: int) -> None:
         self._now, self._seen = np.zeros((2, rows, count))
+        self._differs = np.zeros((rows, count), bool)
         self._names: list[str] = []  # of every row in use
+        self._low, self._high = np.zeros((2, rows, 1))  # bounds of what was found to be valid
 
     def has_room(self, size: int) -> bool:
         """Return whether a parameter of `size` numbers fits."""
         return len(self._names) + size <= len(self._now)
 
-    def add(self, name: str, start: Array) -> tuple[Array, Array]:
-        """Return arrays (n, size) for a parameter: its values, and those that were taken over."""
+    def add(self, name: str, start: Array) -> tuple[slice, Array, Array]:
+        """Return the rows of a parameter, its values (n, size), and those that were taken over."""
         rows = slice(len(self._names), len(self._names) + len(start))
         self._now[rows] = self._seen[rows] = start[:, None]
         self._names += [name] * len(start)
-        return self._now[rows].T, self._seen[rows].T
+        return rows, self._now[rows].T, self._seen[rows].T
 
-    def add_changes(self, worlds: NDArray[np.bool_]) -> list[str]:
-        """Mark the worlds (n,) that were written, and return the names of the parameters that were."""
+    def written_worlds(self) -> NDArray[np.bool_]:
+        """Return the worlds (n,) that were written."""
         used = len(self._names)
-        differs = self._now[:used] != self._seen[:used]
-        rows = differs.any(axis=1)
-        if not rows.any():
-            return []
-        worlds |= differs[rows].any(axis=0)
+        differs = np.not_equal(self._now[:used], self._seen[:used], out=self._differs[:used])
+        return np.asarray(differs.any(axis=0))
+
+    def written_names(self, worlds: NDArray[np.intp]) -> list[str]:
+        """Return the names of the parameters that were written in worlds."""
+        rows = self._differs[: len(self._names), worlds].any(axis=1)
         return list(dict.fromkeys(self._names[k] for k in np.flatnonzero(rows).tolist()))
+
+    def of(self, worlds: NDArray[np.intp]) -> Array:
+        """Return the numbers (rows, k) of worlds."""
+        return self._now[: len(self._names), worlds]
+
+    def see(self, worlds: NDArray[np.intp], numbers: Array) -> None:
+        """Take over numbers (rows, k) of worlds."""
+        self._seen[: len(numbers), worlds] = numbers
+
+    def allow(self, rows: slice, low: Array, high: Array) -> None:
+        """Set the bounds (size,) of what is valid without a check."""
+        self._low[rows, 0], self._high[rows, 0] = low, high
+
+    def are_allowed(self, numbers: Array) -> bool:
+        """Return whether numbers (rows, k) are within their bounds."""
+        used = len(numbers)
+        inside = (numbers >= self._low[:used]) & (numbers <= self._high[:used])
+        return bool(inside.all())
 
 
 def check_alike(scenes: Sequence[Scene]) -> None:
@@ -107,10 +128,14 @@ class WorldParameters(Mapping[str, Any]):
         self._blocks: list[_Block] = []
         self._values: dict[str, Array] = {}  # (n, size) by the parameter's name, in rows of blocks
         self._seen: dict[str, Array] = {}
+        self._shown: dict[str, Array] = {}  # as users see them, by path
+        self._rows: dict[str, tuple[_Block, slice]] = {}  # their places
         self._known: dict[str, Parameter] = {}
+        self._elements: set[str] = set()  # whose fields no program has as its numbers yet
         self._rejected: set[str] = set()  # fields that Python computes with
         self._allowed: dict[str, tuple[Array, Array]] = {}  # ranges of fields that were checked
         self._places = np.zeros(0, np.int64)
+        self._column_of = np.zeros(0, np.int64)  # of every number of the engine, −1 for none
         self._numbers = np.zeros((records.count, 0))
         self._given: tuple[Array | None, float] = (
             None,
@@ -118,16 +143,12 @@ class WorldParameters(Mapping[str, Any]):
         )  # numbers and reach that the engine has
 
     def __getitem__(self, path: str) -> Array:
-        values = self._array(path)
-        parameter = self._known[self._paths.find(path).name]
-        shown = values if parameter.is_list else values[:, 0]
-        return (
-            shown[0, ...]
-            if self._one and parameter.is_list
-            else shown.reshape(())
-            if self._one
-            else shown
-        )
+        if path not in self._shown:
+            values = self._array(path)
+            parameter = self._known[self._paths.find(path).name]
+            shown = values if parameter.is_list else values[:, 0]
+            self._shown[path] = shown[0, ...] if self._one else shown
+        return self._shown[path]
 
     def __setitem__(self, path: str, value: ArrayLike) -> None:
         self[path][...] = value
@@ -152,7 +173,13 @@ class WorldParameters(Mapping[str, Any]):
             size = len(parameter.start)
             if not self._blocks or not self._blocks[-1].has_room(size):
                 self._blocks.append(_Block(max(_ROWS, size), self._records.count))
-            self._values[name], self._seen[name] = self._blocks[-1].add(name, parameter.start)
+            block = self._blocks[-1]
+            rows, self._values[name], self._seen[name] = block.add(name, parameter.start)
+            self._rows[name] = block, rows
+            if parameter.kind == "element":
+                self._elements.add(name)
+            else:
+                block.allow(rows, *parameter.bounds)
         return self._values[name]
 
     def adopt(self, scenes: Sequence[Scene]) -> None:
@@ -202,12 +229,15 @@ class WorldParameters(Mapping[str, Any]):
         Raises:
             SimulationError: a number that its key does not allow.
         """
-        written: list[str] = []
-        changed = np.zeros(self._records.count, bool)
-        for block in self._blocks:
-            written += block.add_changes(changed)
-        if written:
-            self._accept(written, np.flatnonzero(changed))
+        if not self._blocks:
+            return
+        changed = self._blocks[0].written_worlds()
+        for block in self._blocks[1:]:
+            changed |= block.written_worlds()
+        worlds = np.flatnonzero(changed)
+        if len(worlds):
+            written = [name for block in self._blocks for name in block.written_names(worlds)]
+            self._accept(written, worlds)
 
     def _accept(self, written: list[str], worlds: NDArray[np.intp]) -> None:
         if self._records.is_single:
@@ -217,19 +247,23 @@ class WorldParameters(Mapping[str, Any]):
             raise SimulationError(
                 f"parameters: {written[0]}", f"{problem}; change the scene, or leave dtype out"
             )
-        values = {name: own[worlds] for name, own in self._values.items()}
-        for name in written:
-            self._check(self._known[name], values[name], worlds)
+        parts = [block.of(worlds) for block in self._blocks]
+        if not all(map(_Block.are_allowed, self._blocks, parts)):
+            for name in written:
+                self._check(self._known[name], self._values[name][worlds], worlds)
         self._rejected.difference_update(written)
-        if any(self._known[name].kind == "element" for name in written) and self._probe():
+        if not self._elements.isdisjoint(written) and self._probe():
             written = list(self._values)
             worlds = np.arange(self._records.count)
-            values = {name: own.copy() for name, own in self._values.items()}
+            parts = [block.of(worlds) for block in self._blocks]
         written = [name for name in written if name not in self._rejected]
+        own_part = dict(zip(self._blocks, parts, strict=True))
+        values = {name: own_part[block][rows].T for name, (block, rows) in self._rows.items()}
         found = self._scene.changed(self._known, values, set(written), len(worlds))
         if found:
             columns = self._columns(np.concatenate([own.places for own in found]))
-            self._numbers[worlds[:, None], columns] = np.hstack([own.values for own in found])
+            numbers = np.concatenate([own.values for own in found], axis=1)
+            self._numbers[worlds[:, None], columns] = numbers
         given = (self._numbers, self._scene.reach)
         if (
             given[0] is not self._given[0] or given[1] != self._given[1]
@@ -237,8 +271,8 @@ class WorldParameters(Mapping[str, Any]):
             forces = self._scene.has_joint_forces(self._places)
             self._records.engine.set_varied(self._places, self._numbers, forces, self._scene.reach)
             self._given = given
-        for name in written:
-            self._seen[name][worlds] = values[name]
+        for block, part in own_part.items():
+            block.see(worlds, part)
         new = worlds[(self._records.steps[worlds] == 0) & (self._records.t[worlds] == 0)]
         if len(new):
             self._records.begin_signals(new.astype(np.int32))
@@ -258,10 +292,12 @@ class WorldParameters(Mapping[str, Any]):
                     self._values[own.name][:] = self._seen[own.name][:] = own.start
                     self._rejected.add(own.name)
             raise
+        self._elements.difference_update(own.name for own in fields)
         if model is None:
             return False
         self._records.set_model(model)
         self._places = np.zeros(0, np.int64)
+        self._column_of = np.zeros(0, np.int64)
         self._numbers = np.zeros((self._records.count, 0))
         return True
 
@@ -299,17 +335,23 @@ class WorldParameters(Mapping[str, Any]):
             if problem:
                 return row, problem
         self._allowed[parameter.name] = np.minimum(low, least), np.maximum(high, most)
+        block, rows_of_block = self._rows[parameter.name]
+        block.allow(rows_of_block, *self._allowed[parameter.name])
         return None
 
     def _columns(self, places: NDArray[np.intp]) -> NDArray[np.intp]:
         """Return the columns of places, for which there is room from now on."""
-        missing = np.setdiff1d(places, self._places)
-        if len(missing):
-            known = np.union1d(self._places, missing).astype(np.int64)
-            numbers = np.tile(self._scene.numbers.values[known], (self._records.count, 1))
-            numbers[:, np.searchsorted(known, self._places)] = self._numbers
-            self._places, self._numbers = known, numbers
-        return np.searchsorted(self._places, places)
+        if not len(self._column_of):
+            self._column_of = np.full(len(self._scene.numbers.values), -1)
+        columns = self._column_of[places]
+        if columns.min() >= 0:
+            return columns
+        known = np.union1d(self._places, places).astype(np.int64)
+        numbers = np.tile(self._scene.numbers.values[known], (self._records.count, 1))
+        numbers[:, np.searchsorted(known, self._places)] = self._numbers
+        self._places, self._numbers = known, numbers
+        self._column_of[known] = np.arange(len(known))
+        return self._column_of[places]
 
     @contextmanager
     def scene_with_numbers(self, worlds: NDArray[np.int32]) -> Iterator[Scene]:

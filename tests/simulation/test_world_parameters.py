@@ -17,6 +17,7 @@ import pytest
 import pysim
 from pysim import _engine
 from pysim.errors import SimulationError
+from pysim.simulation.parameter_paths import ParameterPaths
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -531,3 +532,24 @@ def test_surfaces_are_numbers_of_convex_steps_alone(crate: Path) -> None:
     with pytest.raises(SimulationError, match='take integrator = "convex"'):
         worlds.parameters["materials.wood.friction"]
     assert not any(path.startswith("materials") for path in worlds.parameters)
+
+
+@pytest.mark.parametrize("name", ["robot_arm", "gripper", "quarter_car", "anymal_pushed"])
+def test_numbers_between_the_bounds_of_a_parameter_are_valid(
+    name: str, rng: np.random.Generator
+) -> None:
+    worlds = pysim.Worlds(SCENES / f"{name}.toml", 1)
+    found = 0
+    for path in worlds.parameters:
+        parameter = ParameterPaths(worlds.scene()).find(path)
+        if parameter.kind == "element":
+            continue
+        low, high = parameter.bounds
+        span = (np.clip(x, -1e3, 1e3) for x in (low, high))
+        inside = rng.uniform(*span, (20, len(low)))
+        ends = np.array([low, high, np.nextafter(low, np.inf), np.nextafter(high, -np.inf)])
+        rows = np.vstack([inside, ends[(ends >= low).all(axis=1) & (ends <= high).all(axis=1)]])
+        assert parameter.invalid(rows) is None, path
+        assert parameter.invalid(parameter.start[None]) is None
+        found += 1
+    assert found
