@@ -308,6 +308,7 @@ class CouplingDescription(_Record):
         inputs: Sequence[Term] = ...,
         function: Program | None = None,
         derivative: Program | None = None,
+        work: int = -1,
     ) -> None: ...
     @property
     def name(self) -> str: ...
@@ -321,6 +322,8 @@ class CouplingDescription(_Record):
     def function(self) -> Program | None: ...
     @property
     def derivative(self) -> Program | None: ...
+    @property
+    def work(self) -> int: ...
 
 class Spring(_Record):
     def __init__(
@@ -1268,6 +1271,8 @@ class ConstraintRows:
     @property
     def bias(self) -> Array: ...
     @property
+    def rates(self) -> Array: ...
+    @property
     def jacobian(self) -> Array: ...
     @property
     def wrenches(self) -> Array: ...
@@ -1296,6 +1301,7 @@ def constrained_aba(
     *,
     threads: int = 1,
     passive: bool = False,
+    t: ArrayLike | None = None,
 ) -> ConstrainedAccelerations: ...
 def constrained_aba_derivatives(
     model: Model,
@@ -1309,6 +1315,7 @@ def constrained_aba_derivatives(
     passive: bool = False,
     forces: bool = False,
     out: tuple[Array, Array, Array] | None = None,
+    t: ArrayLike | None = None,
 ) -> tuple[Array, Array, Array, Array]: ...
 def constraint_rows(
     model: Model,
@@ -1317,6 +1324,7 @@ def constraint_rows(
     loop_q: ArrayLike | None,
     *,
     threads: int = 1,
+    t: ArrayLike | None = None,
 ) -> ConstraintRows: ...
 def search_poses(
     model: Model,
@@ -1335,5 +1343,11 @@ def search_poses(
     threads: int = 1,
 ) -> tuple[Array, Array, Array, Array]: ...
 def project(
-    model: Model, q: ArrayLike, v: ArrayLike, loop_q: ArrayLike | None, *, threads: int = 1
+    model: Model,
+    q: ArrayLike,
+    v: ArrayLike,
+    loop_q: ArrayLike | None,
+    *,
+    threads: int = 1,
+    t: ArrayLike | None = None,
 ) -> ProjectedState: ...

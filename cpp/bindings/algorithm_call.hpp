@@ -39,6 +39,25 @@ class Call {
   void set_x(py::handle x, const char* name, const Shape& row) { batch_.x = keep(x, name, row); }
   void set_f_ext(py::handle f) { batch_.f_ext = keep(f, "f_ext", {model_.nbodies(), 6}); }
 
+  /// Time of each state [s]: one number, or one for each; 0 if none are given.
+  void set_times(py::handle t) {
+    if (t.is_none()) return;
+    const auto given = PlainArray<double, py::array::forcecast>::ensure(t);
+    if (!given) throw py::error_already_set();
+    if (given.size() != 1 && given.size() != leading_.states) {
+      throw std::invalid_argument("t must be one number or have one for each of the " +
+                                  std::to_string(leading_.states) + " states, got " +
+                                  std::to_string(given.size()));
+    }
+    times_.resize(static_cast<std::size_t>(leading_.states));
+    for (std::size_t k = 0; k < times_.size(); ++k) {
+      const double time = given.data()[given.size() == 1 ? 0 : k];
+      if (!std::isfinite(time)) throw std::invalid_argument("t must be finite");
+      times_[k] = static_cast<Real>(time);
+    }
+    batch_.times = times_.data();
+  }
+
   /// Coordinates of the joints that close loops; their initial values if none are given.
   void set_loop_q(py::handle loop_q) {
     if (!loop_q.is_none()) {
@@ -161,7 +180,7 @@ class Call {
   Rows<Real> q_;
   std::optional<Rows<Real>> kept_[4];
   int count_ = 0;
-  std::vector<Real> zeros_, loop_start_;
+  std::vector<Real> zeros_, loop_start_, times_;
   py::object callback_;  ///< keeps the numbers that Python computed
   Extent output_[4];
   int outputs_ = 0;

@@ -22,7 +22,7 @@ struct ConstrainedAccelerations {
 
 /// The constraints at a state, as pysim.loops.Constraints.
 struct ConstraintRows {
-  py::array residual, bias, jacobian, wrenches, loop_q;
+  py::array residual, bias, rates, jacobian, wrenches, loop_q;
 };
 
 /// A state moved onto the constraints, the remaining residual, and the rank of the Jacobian.
@@ -38,8 +38,10 @@ ConstrainedAccelerations constrained_aba(const Model& model,
                                          py::handle f_ext,
                                          py::handle loop_q,
                                          int threads,
-                                         bool passive) {
+                                         bool passive,
+                                         py::handle t) {
   Call<Real> call(model, q);
+  call.set_times(t);
   call.set_v(v);
   call.set_x(tau, "tau", model.nv());
   if (!f_ext.is_none()) call.set_f_ext(f_ext);
@@ -61,10 +63,12 @@ py::tuple constrained_aba_derivatives(const Model& model,
                                       int threads,
                                       bool passive,
                                       bool forces,
-                                      py::handle out) {
+                                      py::handle out,
+                                      py::handle t) {
   constexpr const char* names[3] = {"out[0]", "out[1]", "out[2]"};
   refuse_callbacks(model);
   Call<Real> call(model, q);
+  call.set_times(t);
   call.set_v(v);
   call.set_x(tau, "tau", model.nv());
   if (!f_ext.is_none()) call.set_f_ext(f_ext);
@@ -85,8 +89,9 @@ py::tuple constrained_aba_derivatives(const Model& model,
 
 template <class Real>
 ConstraintRows constraint_rows(
-    const Model& model, py::handle q, py::handle v, py::handle loop_q, int threads) {
+    const Model& model, py::handle q, py::handle v, py::handle loop_q, int threads, py::handle t) {
   Call<Real> call(model, q);
+  call.set_times(t);
   if (v.is_none()) {
     call.set_v_zero();
   } else {
@@ -96,11 +101,13 @@ ConstraintRows constraint_rows(
   const auto rows = n(model.rows());
   ConstraintRows at;
   at.bias = call.output({}, {rows});
+  at.rates = call.output({}, {rows});
   at.jacobian = call.output({}, {rows, n(model.nv())});
   at.wrenches = call.output({}, {rows, 6});
   at.loop_q = call.output({}, {n(model.loop_nq())});
   auto& constraint = call.batch().constraint;
   constraint.bias = numbers<Real>(at.bias);
+  constraint.rates = numbers<Real>(at.rates);
   constraint.jacobian = numbers<Real>(at.jacobian);
   constraint.wrenches = numbers<Real>(at.wrenches);
   call.batch().out_loop_q = numbers<Real>(at.loop_q);
@@ -109,8 +116,10 @@ ConstraintRows constraint_rows(
 }
 
 template <class Real>
-ProjectedState project(const Model& model, py::handle q, py::handle v, py::handle loop_q, int threads) {
+ProjectedState project(
+    const Model& model, py::handle q, py::handle v, py::handle loop_q, int threads, py::handle t) {
   Call<Real> call(model, q);
+  call.set_times(t);
   call.set_v(v);
   call.set_loop_q(loop_q);
   ProjectedState to;
@@ -204,7 +213,8 @@ void bind_results(py::module_& m) {
       .def_readonly("forces", &ConstrainedAccelerations::forces, "λ of every row (…, rows).");
   py::class_<ConstraintRows>(m, "ConstraintRows")
       .def_readonly("residual", &ConstraintRows::residual, "g (…, rows).")
-      .def_readonly("bias", &ConstraintRows::bias, "J̇ v (…, rows).")
+      .def_readonly("bias", &ConstraintRows::bias, "g̈ at v̇ = 0 (…, rows).")
+      .def_readonly("rates", &ConstraintRows::rates, "∂g/∂t of prescribed motions (…, rows).")
       .def_readonly("jacobian", &ConstraintRows::jacobian, "(…, rows, nv)")
       .def_readonly("wrenches", &ConstraintRows::wrenches, "Of a unit λ (…, rows, 6).")
       .def_readonly("loop_q", &ConstraintRows::loop_q, "(…, loop_nq)");
@@ -229,9 +239,10 @@ void bind_constraints(py::module_& m) {
          py::handle f_ext,
          py::handle loop_q,
          int threads,
-         bool passive) {
-        return is_single(q) ? constrained_aba<float>(model, q, v, tau, f_ext, loop_q, threads, passive)
-                            : constrained_aba<double>(model, q, v, tau, f_ext, loop_q, threads, passive);
+         bool passive,
+         py::handle t) {
+        const auto run = is_single(q) ? &constrained_aba<float> : &constrained_aba<double>;
+        return run(model, q, v, tau, f_ext, loop_q, threads, passive, t);
       },
       "model"_a,
       "q"_a,
@@ -242,6 +253,7 @@ void bind_constraints(py::module_& m) {
       py::kw_only(),
       "threads"_a = 1,
       "passive"_a = false,
+      "t"_a = py::none(),
       "Accelerations and the force of every row.");
   m.def(
       "constrained_aba_derivatives",
@@ -254,10 +266,11 @@ void bind_constraints(py::module_& m) {
          int threads,
          bool passive,
          bool forces,
-         py::handle out) {
+         py::handle out,
+         py::handle t) {
         const auto run =
             is_single(q) ? &constrained_aba_derivatives<float> : &constrained_aba_derivatives<double>;
-        return run(model, q, v, tau, f_ext, loop_q, threads, passive, forces, out);
+        return run(model, q, v, tau, f_ext, loop_q, threads, passive, forces, out, t);
       },
       "model"_a,
       "q"_a,
@@ -270,14 +283,15 @@ void bind_constraints(py::module_& m) {
       "passive"_a = false,
       "forces"_a = false,
       "out"_a = py::none(),
+      "t"_a = py::none(),
       "Derivatives of accelerations (nv, nv) or row forces (rows, nv) by q, v and tau; and how far a "
       "singular position "
       "opens.");
   m.def(
       "constraint_rows",
-      [](const Model& model, py::handle q, py::handle v, py::handle loop_q, int threads) {
-        return is_single(q) ? constraint_rows<float>(model, q, v, loop_q, threads)
-                            : constraint_rows<double>(model, q, v, loop_q, threads);
+      [](const Model& model, py::handle q, py::handle v, py::handle loop_q, int threads, py::handle t) {
+        return is_single(q) ? constraint_rows<float>(model, q, v, loop_q, threads, t)
+                            : constraint_rows<double>(model, q, v, loop_q, threads, t);
       },
       "model"_a,
       "q"_a,
@@ -285,12 +299,13 @@ void bind_constraints(py::module_& m) {
       "loop_q"_a,
       py::kw_only(),
       "threads"_a = 1,
-      "The constraints at a state; v is zero by default.");
+      "t"_a = py::none(),
+      "The constraints at a state and a time, 0 by default; v is zero by default.");
   m.def(
       "project",
-      [](const Model& model, py::handle q, py::handle v, py::handle loop_q, int threads) {
-        return is_single(q) ? project<float>(model, q, v, loop_q, threads)
-                            : project<double>(model, q, v, loop_q, threads);
+      [](const Model& model, py::handle q, py::handle v, py::handle loop_q, int threads, py::handle t) {
+        return is_single(q) ? project<float>(model, q, v, loop_q, threads, t)
+                            : project<double>(model, q, v, loop_q, threads, t);
       },
       "model"_a,
       "q"_a,
@@ -298,6 +313,7 @@ void bind_constraints(py::module_& m) {
       "loop_q"_a,
       py::kw_only(),
       "threads"_a = 1,
+      "t"_a = py::none(),
       "The state moved onto the constraints.");
   m.def(
       "search_poses",

@@ -364,13 +364,15 @@ CouplingDescription make_coupling(std::string name,
                                   double offset,
                                   std::vector<Term> inputs,
                                   std::optional<ProgramDescription> function,
-                                  std::optional<ProgramDescription> derivative) {
+                                  std::optional<ProgramDescription> derivative,
+                                  int work) {
   return {std::move(name),
           std::move(terms),
           std::move(inputs),
           offset,
           std::move(function),
-          std::move(derivative)};
+          std::move(derivative),
+          work};
 }
 
 Spring make_spring(
@@ -422,7 +424,8 @@ void bind_coupling(py::module_& m) {
   py::class_<CouplingDescription> coupling(
       m,
       "CouplingDescription",
-      "Coupling: the sum of the terms minus the offset minus a function of the inputs is 0.");
+      "Coupling: the sum of the terms minus the offset minus a function of the inputs is 0; without "
+      "inputs it is a function of time.");
   coupling
       .def(py::init(&make_coupling),
            "name"_a,
@@ -430,14 +433,16 @@ void bind_coupling(py::module_& m) {
            "offset"_a = 0.0,
            "inputs"_a = std::vector<Term>(),
            "function"_a = py::none(),
-           "derivative"_a = py::none())
+           "derivative"_a = py::none(),
+           "work"_a = -1)
       .def_readonly("name", &CouplingDescription::name)
       .def_readonly("terms", &CouplingDescription::terms)
       .def_readonly("offset", &CouplingDescription::offset)
       .def_readonly("inputs", &CouplingDescription::inputs)
       .def_readonly("function", &CouplingDescription::function)
-      .def_readonly("derivative", &CouplingDescription::derivative);
-  define_record(coupling, "name", "terms", "offset", "inputs", "function", "derivative");
+      .def_readonly("derivative", &CouplingDescription::derivative)
+      .def_readonly("work", &CouplingDescription::work);
+  define_record(coupling, "name", "terms", "offset", "inputs", "function", "derivative", "work");
 }
 
 void bind_spring(py::module_& m) {

@@ -18,9 +18,10 @@ struct ConstrainedMechanism {
   MechanismFactor<S> factor;
   Rows<S> rows;
   Delassus<S> delassus;
+  Clock<S> clock;
 
-  ConstrainedMechanism(const ModelOf<S>& model, Workspace<S>& w)
-      : factor(model, w), rows(take_rows(model, true, w)), delassus(rows, w) {}
+  ConstrainedMechanism(const ModelOf<S>& model, const Clock<S>& at, Workspace<S>& w)
+      : factor(model, w), rows(take_rows(model, true, w)), delassus(rows, w), clock(at) {}
   ConstrainedMechanism(const ConstrainedMechanism&) = delete;  // the matrix refers to the rows
 
   /// v̇ of the user's coordinates, constraints included, and the constraint forces λ [rows].
@@ -48,7 +49,7 @@ struct ConstrainedMechanism {
     }
     factor.accelerate(q, v, tau, force, f_ext, passive, a, w);
     evaluate_rows(model, factor, phi, rows, true, w);
-    evaluate_couplings(model, reduced_q, reduced_v, static_cast<const S*>(a), rows, w);
+    evaluate_couplings(model, clock, reduced_q, reduced_v, static_cast<const S*>(a), rows, w);
     delassus.factorise(factor, dependence);
     for (int i = 0; i < rows.count; ++i) lambda[i] = -rows.gdd[i];
     if (any(delassus.G.is_slight())) {

@@ -2,7 +2,8 @@
 //
 //     dg̈ = −∂κ/∂x dx − ∂κ/∂ẋ dẋ,   κ = f′ ẍ + ẋᵀ f″ ẋ        d(Jᵀλ) = −λ f″ dx
 //
-// A function's second program maps x, ẋ and ẍ to f″, ∂κ/∂x and ∂κ/∂ẋ. A linear coupling has none.
+// A function's second program maps x, ẋ and ẍ to f″, ∂κ/∂x and ∂κ/∂ẋ. A linear coupling and a prescribed
+// motion have none.
 #pragma once
 
 #include "constraints/couplings.hpp"
@@ -23,7 +24,7 @@ void add_coupling_slopes(const ModelOf<S>& model,
   const int n = model.reduced_nv;
   for (int k = 0; k < model.couplings; ++k) {
     const auto& coupling = model.coupling[k];
-    if (coupling.program < 0) continue;
+    if (coupling.derivative < 0) continue;
     const auto& program = model.program[coupling.derivative];
     const auto* input = model.term + coupling.first_input;
     const int inputs = coupling.inputs;

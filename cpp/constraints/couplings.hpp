@@ -1,8 +1,9 @@
-// Couplings between coordinates: gears, differentials, cams.
+// Couplings between coordinates: gears, differentials, cams; and motions prescribed by time.
 //
 //     g = Σ cᵢ qᵢ − offset − f(x),   ġ = Σ cᵢ q̇ᵢ − f′ ẋ,   g̈ = Σ cᵢ q̈ᵢ − f′ ẍ − ẋᵀ f″ ẋ
 //
-// A function's program maps x and ẋ to f, every ∂f/∂x, and ẋᵀ f″ ẋ.
+// A function's program maps x and ẋ to f, every ∂f/∂x, and ẋᵀ f″ ẋ. Without inputs it is a motion prescribed
+// by time, s(t), and its program maps t to s, ds/dt and d²s/dt².
 #pragma once
 
 #include "constraints/constraint_rows.hpp"
@@ -12,10 +13,17 @@ namespace pysim::constraints {
 using tree::Coupling;
 using tree::Term;
 
+/// Time at which prescribed motions are evaluated [s], and its rate: 0 for virtual velocities.
+template <class S>
+struct Clock {
+  S time = all<S>(0), rate = all<S>(1);
+};
+
 /// f, its slopes and its curvature term, in registers that begin at r.
 template <class S>
 void run_coupling(const ModelOf<S>& model,
                   const Coupling<typename S::Parameter>& coupling,
+                  const Clock<S>& clock,
                   const S* reduced_q,
                   const S* reduced_v,
                   S* r) {
@@ -25,13 +33,16 @@ void run_coupling(const ModelOf<S>& model,
     r[i] = reduced_q[input[i].q];
     r[coupling.inputs + i] = reduced_v[input[i].v];
   }
-  tree::load_constants(program, r + 2 * coupling.inputs);
+  const bool timed = coupling.inputs == 0;
+  if (timed) r[0] = clock.time;
+  tree::load_constants(program, r + (timed ? 1 : 2 * coupling.inputs));
   tree::run(program, 0, program.end, r);
 }
 
 /// The rows of every coupling; `a` may be null (zero).
 template <class S>
 void evaluate_couplings(const ModelOf<S>& model,
+                        const Clock<S>& clock,
                         const S* reduced_q,
                         const S* reduced_v,
                         const S* a,
@@ -51,13 +62,18 @@ void evaluate_couplings(const ModelOf<S>& model,
     if (coupling.program >= 0) {
       const auto& program = model.program[coupling.program];
       S* const r = take<S>(inner, program.registers);
-      run_coupling(model, coupling, reduced_q, reduced_v, r);
+      run_coupling(model, coupling, clock, reduced_q, reduced_v, r);
       const int* outputs = program.outputs;
       g -= r[outputs[0]];
       for (int i = 0; i < coupling.inputs; ++i) {
         J[model.term[coupling.first_input + i].v] -= r[outputs[1 + i]];
       }
-      gdd -= r[outputs[1 + coupling.inputs]];
+      if (coupling.inputs == 0) {
+        gd = -r[outputs[1]] * clock.rate;
+        gdd -= r[outputs[2]] * clock.rate * clock.rate;
+      } else {
+        gdd -= r[outputs[1 + coupling.inputs]];
+      }
     }
     for (int i = 0; i < model.reduced_nv; ++i) gd = fma(J[i], reduced_v[i], gd);
     for (int i = 0; a != nullptr && i < model.reduced_nv; ++i) gdd = fma(J[i], a[i], gdd);

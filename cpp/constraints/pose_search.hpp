@@ -141,7 +141,7 @@ class PoseDescent {
     const S* v = tree::full_v(model_, static_cast<const S*>(v_), w);
     factor_.move_freely(q, v, w);
     evaluate_rows(model_, factor_, loop_q_, rows_, true, w);
-    evaluate_couplings<S>(model_, q_, v_, nullptr, rows_, w);
+    evaluate_couplings<S>(model_, Clock<S>(), q_, v_, nullptr, rows_, w);
     follow_hinges(model_, factor_, loop_q_);
     for (int k = 0; k < model_.rows; ++k) {
       const double c = search_.row_weight[k];

@@ -1,6 +1,6 @@
 // Projection onto the constraints after a step, by the smallest motion in the norm of M.
 //
-//     q ← q ⊕ −M⁻¹Jᵀ G⁺ g    until g = 0            v ← v − M⁻¹Jᵀ G⁺ J v            G = J M⁻¹ Jᵀ
+//     q ← q ⊕ −M⁻¹Jᵀ G⁺ g    until g = 0            v ← v − M⁻¹Jᵀ G⁺ ġ            G = J M⁻¹ Jᵀ
 //
 // The component of v that violates the constraints is M-orthogonal to the rest, so the loss of kinetic energy
 // is of second order in the drift of one step: the motion is not damped [Eich 1993; Blajer
@@ -39,9 +39,15 @@ class Projection {
   using Tolerance = ProjectionTolerance<typename S::Real>;
 
  public:
-  Projection(
-      const ModelOf<S>& model, S* reduced_q, S* reduced_v, S* phi, Dependence<S>* dependence, Workspace<S>& w)
+  Projection(const ModelOf<S>& model,
+             S time,
+             S* reduced_q,
+             S* reduced_v,
+             S* phi,
+             Dependence<S>* dependence,
+             Workspace<S>& w)
       : model_(model),
+        clock_{time, all<S>(1)},
         q_(reduced_q),
         v_(reduced_v),
         phi_(phi),
@@ -141,7 +147,7 @@ class Projection {
       factor_.place(q, v, inner);
     }
     evaluate_rows(model_, factor_, phi_, rows_, first, inner);
-    evaluate_couplings<S>(model_, q_, v_, nullptr, rows_, inner);
+    evaluate_couplings<S>(model_, clock_, q_, v_, nullptr, rows_, inner);
   }
 
   /// −M⁻¹Jᵀ G⁺ off.
@@ -155,6 +161,7 @@ class Projection {
   }
 
   const ModelOf<S>& model_;
+  const Clock<S> clock_;
   S *q_, *v_, *phi_;
   Dependence<S>* dependence_;
   S *step_, *lambda_, *moved_;
@@ -166,10 +173,12 @@ class Projection {
   bool regularised_ = true;  ///< whether rows that have nearly vanished are regularised
 };
 
-/// Moves q and v of the user's coordinates onto the constraints; φ follows. A world that satisfies them
-/// already keeps its q to the last bit. The pivots of its factorisation are recorded in `watch`, if given.
+/// Moves q and v of the user's coordinates onto the constraints at a time; φ follows. A world that satisfies
+/// them already keeps its q to the last bit. The pivots of its factorisation are recorded in `watch`, if
+/// given.
 template <class S>
 Projected<S> project(const ModelOf<S>& model,
+                     S time,
                      S* reduced_q,
                      S* reduced_v,
                      S* phi,
@@ -178,7 +187,7 @@ Projected<S> project(const ModelOf<S>& model,
                      Dependence<S>* watch = nullptr) {
   S* const found_q = take<S>(w, model.reduced_nq);
   for (int i = 0; i < model.reduced_nq; ++i) found_q[i] = reduced_q[i];
-  Projection<S> projection(model, reduced_q, reduced_v, phi, dependence, w);
+  Projection<S> projection(model, time, reduced_q, reduced_v, phi, dependence, w);
   if (watch != nullptr && dependence == nullptr) watch->watch(projection.factor());
   projection.settle_position(simd::everywhere<S>());
   projection.settle_with_all_rows(found_q);

@@ -6,6 +6,8 @@
 //
 //     x ← x − H⁻¹Kᵀ (K H⁻¹ Kᵀ)⁺ K x          the solution of H x = b with K x = 0, from that without
 //
+// Velocities satisfy K v = r, where r are the rates of prescribed motions.
+//
 // H is whatever `solve` applies the inverse of. Rows may be redundant.
 #pragma once
 
@@ -34,6 +36,12 @@ class VelocityRows {
     K_ = take<S>(w, count * model.nv);
     X_ = take<S>(w, count * model.nv);
     lambda_ = take<S>(w, count);
+    if (model.timed) {
+      rate_ = take<S>(w, count);
+      first_rate_ = take<S>(w, count);
+      impulse_ = take<S>(w, count);
+      later_ = take<S>(w, count);
+    }
     G_.n = count_;
     G_.A = take<S>(w, count * count);
     G_.inv_D = take<S>(w, count);
@@ -48,10 +56,16 @@ class VelocityRows {
   bool empty() const { return count_ == 0; }
 
   /// K where `factor` has placed and moved the bodies; φ of the loops follows.
-  void evaluate(const TreeFactor<S>& factor, const S* reduced_q, const S* reduced_v, S* phi, Workspace<S> w) {
+  void evaluate(const TreeFactor<S>& factor,
+                const Clock<S>& clock,
+                const S* reduced_q,
+                const S* reduced_v,
+                S* phi,
+                Workspace<S> w) {
     const int n = model_.nv;
     for (int k = 0; k < model_.loops; ++k) put_loop_rows(model_, k, factor, phi, rows_, true, w);
-    evaluate_couplings<S>(model_, reduced_q, reduced_v, nullptr, rows_, w);
+    evaluate_couplings<S>(model_, clock, reduced_q, reduced_v, nullptr, rows_, w);
+    if (model_.timed) find_rates(reduced_v);
     for (int i = 0; i < count_ * n; ++i) K_[i] = all<S>(0);
     for (int i = 0; i < rows_.count; ++i) {
       const int* const own = rows_.coordinates(i);
@@ -87,11 +101,27 @@ class VelocityRows {
 
   /// Projects a solution of H x = b.
   void project(S* x) const {
-    const int n = model_.nv;
-    for (int i = 0; i < count_; ++i) lambda_[i] = times(K_ + i * n, x);
-    G_.solve(lambda_);
-    for (int i = 0; i < count_; ++i) {
-      for (int k = 0; k < n; ++k) x[k] = fnma(lambda_[i], X_[i * n + k], x[k]);
+    project_from(x, nullptr);
+    for (int i = 0; model_.timed && i < count_; ++i) later_[i] = -lambda_[i];
+  }
+
+  /// Projects velocities:  K v = r.
+  void project_velocity(S* v) const {
+    project_from(v, rate_);
+    for (int i = 0; model_.timed && i < count_; ++i) {
+      impulse_[i] = -lambda_[i];
+      later_[i] = all<S>(0);
+    }
+  }
+
+  /// Adds the work of prescribed motions in a step to its places among `numbers`: impulses of both
+  /// projections times the rate at the end, or the `mean` of both ends.
+  void add_motion_work(bool mean, S* numbers) const {
+    for (int k = 0; k < model_.couplings; ++k) {
+      const int place = model_.coupling[k].work, row = model_.coupling[k].row;
+      if (place < 0) continue;
+      const S rate = mean ? all<S>(0.5) * (first_rate_[row] + rate_[row]) : rate_[row];
+      numbers[place] = fma(impulse_[row] + later_[row], rate, numbers[place]);
     }
   }
 
@@ -112,6 +142,29 @@ class VelocityRows {
   }
 
  private:
+  void project_from(S* x, const S* rate) const {
+    const int n = model_.nv;
+    for (int i = 0; i < count_; ++i) {
+      lambda_[i] = times(K_ + i * n, x);
+      if (rate != nullptr) lambda_[i] -= rate[i];
+    }
+    G_.solve(lambda_);
+    for (int i = 0; i < count_; ++i) {
+      for (int k = 0; k < n; ++k) x[k] = fnma(lambda_[i], X_[i * n + k], x[k]);
+    }
+  }
+
+  /// r, from ġ = K v − r.
+  void find_rates(const S* reduced_v) {
+    for (int i = 0; i < count_; ++i) rate_[i] = all<S>(0);
+    for (int k = 0; k < model_.couplings; ++k) {
+      const auto& coupling = model_.coupling[k];
+      if (coupling.program < 0 || coupling.inputs > 0) continue;
+      first_rate_[coupling.row] = rows_.times(coupling.row, reduced_v);
+      rate_[coupling.row] = first_rate_[coupling.row] - rows_.gd[coupling.row];
+    }
+  }
+
   S times(const S* a, const S* b) const {
     S sum = all<S>(0);
     for (int k = 0; k < model_.nv; ++k) sum = fma(a[k], b[k], sum);
@@ -124,6 +177,8 @@ class VelocityRows {
   int* leader_ = nullptr;  ///< [reduced nv] the tree's coordinate of the user's
   S *K_, *X_;              ///< (count, nv) K, and H⁻¹Kᵀ transposed
   S* lambda_;
+  S* rate_ = nullptr;  ///< [count] r; null without prescribed motions, as the following
+  S *first_rate_ = nullptr, *impulse_ = nullptr, *later_ = nullptr;  ///< K v before; impulses of projections
   Semidefinite<S> G_;
 };
 

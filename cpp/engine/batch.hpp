@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "constraints/couplings.hpp"
 #include "dynamics/frame.hpp"
 #include "simd/load_rows.hpp"
 #include "stepping/run_description.hpp"
@@ -93,6 +94,7 @@ template <class Real>
 struct ConstraintOutputs {
   Real* forces;    ///< (states, rows) λ
   Real* bias;      ///< (states, rows) J̇ v
+  Real* rates;     ///< (states, rows) ∂g/∂t, of prescribed motions
   Real* jacobian;  ///< (states, rows, nv)
   Real* wrenches;  ///< (states, rows, 6) of a unit λ on body b, in frame B
   Real* residual;  ///< (states) the largest |g| left
@@ -222,6 +224,12 @@ struct States {
 
   void save_signals(const S* numbers) const {
     if (numbers != nullptr) save(numbers, batch.signals, model.signals->numbers());
+  }
+
+  /// Time of each state, 0 by default.
+  constraints::Clock<S> clock() const {
+    if (batch.times == nullptr) return {all<S>(0), all<S>(1)};
+    return {gather<S>(batch.times + first, 1), all<S>(1)};
   }
 
   const S* reduced_v() { return read(batch.v, model.reduced_nv); }

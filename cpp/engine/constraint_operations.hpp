@@ -18,7 +18,7 @@ struct ConstrainedAba {
     S* const loop_q = at.loop_q();
     const Force<S>* f_ext = at.f_ext();
     S *const a = take<S>(at.w, model.reduced_nv), *const forces = take<S>(at.w, model.rows);
-    constraints::ConstrainedMechanism<S> mechanism(model, at.w);
+    constraints::ConstrainedMechanism<S> mechanism(model, at.clock(), at.w);
     mechanism.accelerate(q, v, tau, f_ext, at.batch.passive, loop_q, a, forces, at.w);
     at.save(a, at.batch.out, model.reduced_nv);
     at.save(forces, at.batch.constraint.forces, model.rows);
@@ -33,7 +33,7 @@ struct ConstrainedAbaDerivatives {
     const S *q = at.reduced_q(), *v = at.reduced_v(), *tau = at.reduced_x();
     S* const loop_q = at.loop_q();
     const Force<S>* f_ext = at.f_ext();
-    constraints::ConstrainedMechanism<S> mechanism(model, at.w);
+    constraints::ConstrainedMechanism<S> mechanism(model, at.clock(), at.w);
     const auto D = constraints::kkt_slopes(mechanism, q, v, tau, f_ext, at.batch.passive, loop_q, at.w);
     const auto inverse = constraints::kkt_inverse(mechanism, q, at.batch.forces, at.w);
     const int first = at.batch.forces ? model.reduced_nv : 0;
@@ -45,7 +45,8 @@ struct ConstrainedAbaDerivatives {
   }
 };
 
-/// The constraints at a state: g (rows), J̇ v (rows), J (rows, nv), the wrench of every row (rows, 6), and φ.
+/// The constraints at a state: g (rows), g̈ at v̇ = 0 (rows), ∂g/∂t (rows), J (rows, nv), the wrench of every
+/// row (rows, 6), and φ.
 struct ConstraintRows {
   template <class S>
   static void at(States<S> at) {
@@ -57,7 +58,7 @@ struct ConstraintRows {
     constraints::MechanismFactor<S> factor(model, at.w);
     factor.move_freely(q, v, at.w);
     constraints::evaluate_rows(model, factor, loop_q, r, true, at.w);
-    constraints::evaluate_couplings<S>(model, reduced_q, reduced_v, nullptr, r, at.w);
+    constraints::evaluate_couplings<S>(model, at.clock(), reduced_q, reduced_v, nullptr, r, at.w);
     constraints::follow_hinges(model, factor, loop_q);
     constraints::name_wrenches(model, r);
     const auto& out = at.batch.constraint;
@@ -65,6 +66,14 @@ struct ConstraintRows {
     constraints::spread_jacobian(r, J);
     at.save(r.g, at.batch.out, model.rows);
     at.save(r.gdd, out.bias, model.rows);
+    S* const rates = take<S>(at.w, model.rows);
+    for (int i = 0; i < model.rows; ++i) rates[i] = all<S>(0);
+    for (int k = 0; model.timed && k < model.couplings; ++k) {
+      const auto& coupling = model.coupling[k];
+      if (coupling.program < 0 || coupling.inputs > 0) continue;
+      rates[coupling.row] = r.gd[coupling.row] - r.times(coupling.row, reduced_v);
+    }
+    at.save(rates, out.rates, model.rows);
     at.save(J, out.jacobian, model.rows * model.reduced_nv);
     at.save(&r.W->f.x, out.wrenches, model.rows * 6);
     at.save(loop_q, at.batch.out_loop_q, model.loop_nq());
@@ -77,8 +86,9 @@ struct Project {
   static void at(States<S> at) {
     const auto& model = at.model;
     S *const q = at.copy_q(), *const v = at.copy_v(), *const loop_q = at.loop_q();
-    constraints::project(model, q, v, loop_q, at.w);  // from far away the velocity needs the end's factors
-    const auto projected = constraints::project(model, q, v, loop_q, at.w);
+    constraints::project(
+        model, at.clock().time, q, v, loop_q, at.w);  // from far away the velocity needs the end's factors
+    const auto projected = constraints::project(model, at.clock().time, q, v, loop_q, at.w);
     at.save(q, at.batch.out, model.reduced_nq);
     at.save(v, at.batch.out_v, model.reduced_nv);
     at.save(loop_q, at.batch.out_loop_q, model.loop_nq());

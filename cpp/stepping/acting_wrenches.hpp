@@ -140,7 +140,7 @@ void add_loop_wrenches(const System<S>& system, S time, const S* q, const S* v, 
            *const lambda = take<S>(w, model.rows), *const phi = system.copy_loop_q(w);
   system.actuate(time, q, v, tau, w);
   const spatial::Force<S>* const unloaded = nullptr;
-  constraints::ConstrainedMechanism<S> mechanism(model, w);
+  constraints::ConstrainedMechanism<S> mechanism(model, {time, all<S>(1)}, w);
   mechanism.accelerate(q, v, tau, unloaded, true, phi, a, lambda, w, nullptr);
   const spatial::Pose<S>* const X_WB = mechanism.factor.poses(tree::full_q(model, q, w), w);
   constraints::add_loop_wrenches<S>(model, X_WB, mechanism.rows.W, lambda, sum);

@@ -145,7 +145,7 @@ void hand_out(const System<S>& system,
     const auto due = next <= stop;
     if (none(due)) return;
     const S theta = select(due, (next - state.time) / state.h, all<S>(0));
-    state_within(inner, state.h, theta, state.q, state.v, stages, q, v);
+    state_within(inner, state.time, state.h, theta, state.q, state.v, stages, q, v);
     states_within(system, state.h, theta, stages, x);
     for (int k = 0; k < S::width; ++k) {
       if (lane(due, k)) sink(k, static_cast<std::ptrdiff_t>(simd::lane(record->reached, k)), q, v, x);
@@ -167,8 +167,8 @@ S look_for_events(const System<S>& system,
                   Crossing<S>& first) {
   const S end = state.time + state.h;
   if (events.count == 0) return end;
-  const StepInterpolant<S> step = {system, events, state.h, state.q, state.v, stages};
-  find_crossing(step, state.time, state.watch, good, first);
+  const StepInterpolant<S> step = {system, events, state.time, state.h, state.q, state.v, stages};
+  find_crossing(step, state.watch, good, first);
   S when = fma(first.theta, state.h, state.time);
   const auto short_of = (when - state.time) / state.h < first.theta;
   when = select(short_of, fma(all<S>(__DBL_EPSILON__), abs(when), when), when);
@@ -296,7 +296,7 @@ Record<S> advance_adaptive(const System<S>& system,
       error *= finest / (finest + rounding_of_accelerations(dependence.least));
     }
     refuse_blurred(system.model, allowed, state, alive & (error > one), &record, w);
-    error = select(inner.project(q1, v1), error, all<S>(1e10));
+    error = select(inner.project(state.time + state.h, q1, v1), error, all<S>(1e10));
     error = select(error * o == o, min(error, all<S>(1e10)), all<S>(1e10));  // NaN or infinite: far too long
     if (system.model.rows > 0) keep_energy<S>(inner, state.time, state.h, state.q, state.v, q1, v1);
     before.keep(simd::everywhere<S>(), dependence);

@@ -61,7 +61,7 @@ simd::Mask<S> constrained_step(
   System<S> outer = inner;
   const System<S> begun = outer.with_own_signals(outer.workspace);
   Scheme::step(outer, time, h, next_q, next_v);
-  auto closed = outer.project(next_q, next_v);
+  auto closed = outer.project(time + h, next_q, next_v);
   if constexpr (sizeof(typename S::Real) == 8) {
     if (inner.model.rows == 0 || inner.model.callback_numbers > 0) return closed;
     const auto near = nears_singularity(outer, time, h, q, v, phi);

@@ -17,7 +17,7 @@ struct Fourth {
     constexpr double share[5] = {p, p, 1 - 4 * p, p, p};
     for (int k = 0; k < 5; ++k) {
       if (k > 0) {
-        system.project(q, v);
+        system.project(time, q, v);
         system.begin_part();
       }
       const S along = all<S>(share[k]) * h;

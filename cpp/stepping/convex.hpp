@@ -185,7 +185,7 @@ class ConvexStep {
     if (model_.mimic) rows_.reduce(q, v, state.q, state.v);
     if (model_.rows > 0) {
       using Tolerance = constraints::ProjectionTolerance<Real>;
-      const auto projected = constraints::project(model_, state.q, state.v, state.loop_q, w_);
+      const auto projected = constraints::project(model_, time + h_, state.q, state.v, state.loop_q, w_);
       good &= projected.open <= all<S>(Tolerance::required);
     }
     if (x0 != nullptr) end_states(system_, time + h_, h_, state.q, state.v, x0, w_);
@@ -238,8 +238,9 @@ class ConvexStep {
   /// the mean of the velocities before and after, which is their share of the change of kinetic energy; of a
   /// stage, impulses times its velocity.
   void add_work() const {
-    if (run_.work == nullptr) return;
     S* const numbers = system_.signals.numbers;
+    if (model_.timed && numbers != nullptr) rows_.add_motion_work(stage_ == nullptr, numbers);
+    if (run_.work == nullptr) return;
     const auto mean = [this](const auto& start, const auto& now) {
       return stage_ == nullptr ? all<S>(Real(0.5)) * (start + now) : now;
     };
@@ -344,9 +345,10 @@ class ConvexStep {
       }
     }
     if (!rows_.empty()) {
-      rows_.evaluate(factor_, state.q, state.v, state.loop_q, w);
+      const S end = stage_ == nullptr ? fma(all<S>(Real(0.5)), h_, time) : time;
+      rows_.evaluate(factor_, {end, all<S>(1)}, state.q, state.v, state.loop_q, w);
       rows_.factor([&](const S* b, S* x) { factor_.apply_inverse(b, x); });
-      rows_.project(free_);
+      rows_.project_velocity(free_);
     }
   }
 

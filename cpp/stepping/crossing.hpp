@@ -143,10 +143,9 @@ S leaving(const Events& events, S at, const Crossing<S>& first) {
   return leaves;
 }
 
-/// Searches for the first event of a step that begins at `time`, for the `good` worlds.
+/// Searches for the first event of a step, for the `good` worlds.
 template <class S>
 void find_crossing(const StepInterpolant<S>& step,
-                   S time,
                    const EventWatch<S>& watch,
                    simd::Mask<S> good,
                    Crossing<S>& first) {
@@ -155,7 +154,7 @@ void find_crossing(const StepInterpolant<S>& step,
   first.theta = all<S>(1);
   first.index = all<S>(-1);
   for (int k = 0; k < events.count; ++k) first.sign[k] = watch.sign[k];
-  S at = min(max((watch.seen - time) / step.h, o), last);
+  S at = min(max((watch.seen - step.time) / step.h, o), last);
   const S leaves = leaving(events, at, first);
   step.points(at, first.from, first.q, first.v);
   for (int piece = 1; piece <= pieces; ++piece) {
@@ -174,7 +173,7 @@ void find_crossing(const StepInterpolant<S>& step,
     }
   }
   if (none(first.index >= o)) return;
-  state_within(step.system, step.h, first.theta, step.q, step.v, step.stages, first.q, first.v);
+  state_within(step.system, step.time, step.h, first.theta, step.q, step.v, step.stages, first.q, first.v);
 }
 
 }  // namespace pysim::stepping

@@ -64,15 +64,23 @@ void interpolate(
   retract(system.model, q, xi, q_t);
 }
 
-/// The same, projected onto the constraints; the coordinates of the loops' joints are not changed.
+/// The same in a step from `time`, projected onto the constraints; the coordinates of the loops' joints are
+/// not changed.
 template <class S>
-void state_within(
-    const System<S>& system, S h, S theta, const S* q, const S* v, const Stages<S>& stages, S* q_t, S* v_t) {
+void state_within(const System<S>& system,
+                  S time,
+                  S h,
+                  S theta,
+                  const S* q,
+                  const S* v,
+                  const Stages<S>& stages,
+                  S* q_t,
+                  S* v_t) {
   interpolate(system, h, theta, q, v, stages, q_t, v_t);
   Workspace<S> w = system.workspace;
   S* const loop_q = system.copy_loop_q(w);
   const System<S> inner = {system.model, system.actuation, w, loop_q};
-  inner.project(q_t, v_t);
+  inner.project(fma(theta, h, time), q_t, v_t);
 }
 
 }  // namespace pysim::stepping

@@ -42,7 +42,14 @@ AlphaStates<S> begin_states(
   S* const last = y + n;
   if (any(begins)) {
     Workspace<S> scratch = room;
-    inner.actuate(time, q, v, take<S>(scratch, inner.model.reduced_nv), scratch);
+    S* const a = take<S>(scratch, inner.model.reduced_nv);
+    if (inner.model.timed) {  // work of prescribed motions
+      System<S> at_start = inner;
+      at_start.workspace = scratch;
+      at_start.acceleration(time, q, v, a);
+    } else {
+      inner.actuate(time, q, v, a, scratch);
+    }
     simd::copy_where<S>(begins, inner.signals.rate, n, y);
     simd::copy_where<S>(begins, inner.signals.rate, n, last);
   }

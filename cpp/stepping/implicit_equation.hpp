@@ -52,7 +52,13 @@ void evaluate_states(const System<S>& system, const Stage<S>& stage, const S* w)
   Workspace<S> scratch = system.workspace;
   const NewtonIterate<S> at = take_iterate(system.model, scratch);
   place(system, stage, w, at);
-  system.actuate(stage.time, at.q, at.v, at.rest, scratch);
+  if (system.model.timed) {  // work of prescribed motions
+    System<S> inner = system;
+    inner.workspace = scratch;
+    inner.acceleration(stage.time, at.q, at.v, at.rest);
+  } else {
+    system.actuate(stage.time, at.q, at.v, at.rest, scratch);
+  }
 }
 
 /// rest = w − v̇(t, q(w), v(w)).

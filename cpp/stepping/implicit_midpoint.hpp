@@ -14,6 +14,8 @@
 namespace pysim::stepping {
 
 struct ImplicitMidpoint {
+  static constexpr bool includes_reactions = true;  ///< of the constraints, in its accelerations
+
   /// Change of v by constraints at the start: none, because the accelerations satisfy them.
   template <class S>
   static void expect(const System<S>& system, S, S, const S*, const S*, S* push) {

@@ -71,7 +71,7 @@ Formed<S> form_of_constrained(const System<S>& system,
   const spatial::Force<S>* none = nullptr;
   S *const tau = take<S>(room, n), *const phi = system.copy_loop_q(room);
   system.actuate(stage.time, q, v, tau, room);
-  constraints::ConstrainedMechanism<S> mechanism(system.model, room);
+  constraints::ConstrainedMechanism<S> mechanism(system.model, {stage.time, all<S>(1)}, room);
   auto dependence = system.copy_dependence(room);
   auto* const known = system.dependence == nullptr ? nullptr : &dependence;
   const auto D = constraints::kkt_slopes<S>(mechanism, q, v, tau, none, true, phi, room, known);

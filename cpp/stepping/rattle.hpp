@@ -2,7 +2,7 @@
 // sections V.4.1 and VII.1.4; Marsden and West 2001, section 3.5].
 //
 //     v₀⁺ = v₀ + M(q₀)⁻¹ J(q₀)ᵀ λ      (q₁, v₁⁻) = Φ(q₀, v₀⁺)      λ such that g(q₁) = 0
-//     v₁  = v₁⁻ + M(q₁)⁻¹ J(q₁)ᵀ μ     J(q₁) v₁ = 0, by the projection that ends every step
+//     v₁  = v₁⁻ + M(q₁)⁻¹ J(q₁)ᵀ μ     ġ(q₁, v₁) = 0, by the projection that ends every step
 //
 // The step is time-reversible, so energy does not drift. Around a variational scheme of the tree
 // alone it is the constrained variational scheme; around a scheme whose accelerations satisfy the
@@ -18,7 +18,7 @@ namespace pysim::stepping {
 template <class S>
 class StartConstraints {
  public:
-  StartConstraints(const System<S>& system, const S* q, const S* v, Workspace<S>& w)
+  StartConstraints(const System<S>& system, S time, const S* q, const S* v, Workspace<S>& w)
       : system_(system),
         factor_(system.model, w),
         end_(system.model, w),
@@ -33,19 +33,19 @@ class StartConstraints {
     factor_.move(full_q, tree::full_v(model, v, inner), inner);
     factor_.factor(full_q, inner);
     constraints::evaluate_rows(model, factor_, system.loop_q, rows_, true, inner);
-    constraints::evaluate_couplings<S>(model, q, v, nullptr, rows_, inner);
+    constraints::evaluate_couplings<S>(model, {time, all<S>(1)}, q, v, nullptr, rows_, inner);
     delassus_.factorise(factor_);
     if (system.dependence != nullptr) system.dependence->watch(delassus_.G);
     turning_ = delassus_.G.smallest < all<S>(nearly_singular);
     turns_ = any(turning_);
   }
 
-  /// Largest |g(q)|.
-  S residual(const S* q, const S* v, Workspace<S> w) {
+  /// Largest |g(t, q)|.
+  S residual(S time, const S* q, const S* v, Workspace<S> w) {
     const auto& model = system_.model;
     end_.place(tree::full_q(model, q, w), tree::full_v(model, v, w), w);
     constraints::evaluate_rows(model, end_, system_.loop_q, end_rows_, turns_, w);
-    constraints::evaluate_couplings<S>(model, q, v, nullptr, end_rows_, w);
+    constraints::evaluate_couplings<S>(model, {time, all<S>(1)}, q, v, nullptr, end_rows_, w);
     return largest(static_cast<const S*>(end_rows_.g), model.rows);
   }
 
@@ -129,7 +129,9 @@ struct Rattle {
     const System<S> begun = inner.with_own_signals(room);
     inner.signals = inner.with_own_signals(room).signals;
     Base::expect(inner, time, h, q, v, push);
-    StartConstraints<S> start(inner, q, v, room);
+    S* const power = take<S>(room, system.model.couplings);
+    if constexpr (!Base::includes_reactions) read_motion_powers(inner, power);
+    StartConstraints<S> start(inner, time, q, v, room);
 
     for (int n = 0; n < most && any(found.active); ++n) {
       for (int i = 0; i < nq; ++i) next_q[i] = q[i];
@@ -138,7 +140,8 @@ struct Rattle {
       const auto tried = found.active;
       inner.keep_signals(simd::everywhere<S>(), begun);
       const auto made = Base::attempt(inner, found.active, time, h, next_q, next_v, trial, n > 0);
-      const S off = start.residual(static_cast<const S*>(next_q), static_cast<const S*>(next_v), room);
+      const S off =
+          start.residual(time + h, static_cast<const S*>(next_q), static_cast<const S*>(next_v), room);
       inner.keep_loop_q(!tried, phi);
       const auto taken = found.take(nq, nv, next_q, next_v, made, off);
       if (memory.numbers != nullptr) memory.keep(trial, tried, taken);
@@ -148,7 +151,53 @@ struct Rattle {
     }
     for (int i = 0; i < nq; ++i) q[i] = found.q[i];
     for (int i = 0; i < nv; ++i) v[i] = found.v[i];
+    if constexpr (!Base::includes_reactions) {
+      inner.keep_signals(simd::everywhere<S>(), system);
+      if (integrates_motions(system)) add_motion_work(system, inner, time, h, found, power);
+    }
     return found.good;
+  }
+
+ private:
+  /// Whether the work of some prescribed motion is integrated.
+  template <class S>
+  static bool integrates_motions(const System<S>& system) {
+    return system.model.timed && system.signals.numbers != nullptr;
+  }
+
+  /// Powers of prescribed motions after an evaluation of the acceleration.
+  template <class S>
+  static void read_motion_powers(const System<S>& system, S* power) {
+    if (!integrates_motions(system)) return;
+    for (int k = 0; k < system.model.couplings; ++k) {
+      const int place = system.model.coupling[k].work;
+      if (place >= 0) power[k] = system.signals.rate[place];
+    }
+  }
+
+  /// Work of prescribed motions in a step, h/2 (P₀ + P₁), at its end on the constraints.
+  template <class S>
+  static void add_motion_work(
+      const System<S>& system, System<S> inner, S time, S h, const RattleIterate<S>& found, const S* power) {
+    Workspace<S>& room = inner.workspace;
+    const int nq = system.model.reduced_nq, nv = system.model.reduced_nv;
+    S *const q = take<S>(room, nq + system.model.callback_numbers), *const v = take<S>(room, nv);
+    S *const a = take<S>(room, nv), *const last = take<S>(room, system.model.couplings);
+    simd::copy_each<S>(found.q, nq, q);
+    simd::copy_each<S>(found.v, nv, v);
+    inner.loop_q = system.copy_loop_q(room);
+    inner.dependence = nullptr;
+    inner.signals.base = nullptr;
+    inner.project(time + h, q, v);
+    inner.acceleration(time + h, q, v, a);
+    read_motion_powers(inner, last);
+    for (int k = 0; k < system.model.couplings; ++k) {
+      const int place = system.model.coupling[k].work;
+      if (place < 0) continue;
+      S& work = system.signals.numbers[place];
+      const S more = all<S>(0.5) * h * (power[k] + last[k]);
+      work += select(found.good, more, all<S>(0));
+    }
   }
 };
 

@@ -170,7 +170,7 @@ class SdirkStep {
     }
     motion_.move(q1, part_, y2, q0, v0);
     motion_.finish(q0, P2, v0);
-    return finish(good, q0, v0, state);
+    return finish(good, time + h_, q0, v0, state);
   }
 
  private:
@@ -225,8 +225,8 @@ class SdirkStep {
     }
   }
 
-  /// Puts the end into the state, projected onto the constraints.
-  Mask<S> finish(Mask<S> good, const S* q, const S* v, const ContactState<S>& state) {
+  /// Puts the end at a time into the state, projected onto the constraints.
+  Mask<S> finish(Mask<S> good, S time, const S* q, const S* v, const ContactState<S>& state) {
     const auto& model = inner_.model;
     if (model.mimic) {
       Workspace<S> room = inner_.workspace;
@@ -237,7 +237,8 @@ class SdirkStep {
     }
     if (model.rows == 0) return good;
     using Tolerance = constraints::ProjectionTolerance<Real>;
-    const auto projected = constraints::project(model, state.q, state.v, state.loop_q, inner_.workspace);
+    const auto projected =
+        constraints::project(model, time, state.q, state.v, state.loop_q, inner_.workspace);
     return good & (projected.open <= all<S>(Tolerance::required));
   }
 

@@ -123,12 +123,13 @@ S power_of_forces(const System<S>& system, S time, const S* q, const S* v) {
 
 /// Scales v₁ to the kinetic energy that follows from the work of the applied forces. Constraint forces do no
 /// work, but near a singular configuration rounding errors of the pivots make them do some. Applies to steps
-/// so short that the trapezoidal rule is accurate for the work.
+/// so short that the trapezoidal rule is accurate for the work, and without prescribed motions, which do
+/// work.
 template <class S>
 void keep_energy(const System<S>& system, S time, S length, const S* q0, const S* v0, const S* q1, S* v1) {
   const S one = all<S>(1), zero = all<S>(0);
   const auto slight = system.dependence->least < all<S>(SingularStep::slight);
-  if (none(slight)) return;
+  if (none(slight) || system.model.timed) return;
   S before, total_before, after, total_after;
   energies(system, q0, v0, &before, &total_before);
   energies<S>(system, q1, v1, &after, &total_after);
@@ -169,7 +170,7 @@ simd::Mask<S> step_past_singularity(const System<S>& system, simd::Mask<S> activ
     combine<S>(Tableau::e, Tableau::stages, length, stages.a, nv, nullptr, e_v);
     S error = error_of_step<S>(nv, inner.dependence->least, xi, e_v, v1);
     error = select(error < failed, error, failed);  // NaN too
-    error = select(inner.project(q1, v1), error, failed);
+    error = select(inner.project(time + at + length, q1, v1), error, failed);
     keep_energy<S>(inner, time + at, length, q, v, q1, v1);
     const auto good = left & (error <= one);
     if (const int states = inner.states()) {

@@ -57,7 +57,7 @@ struct Halving {
     const S part = h / all<S>(Real(parts));
     auto good = wanted;
     for (int k = 0; k < parts && any(good); ++k) {
-      if (k > 0) good &= inner.project(next_q, next_v);
+      if (k > 0) good &= inner.project(time + all<S>(Real(k)) * part, next_q, next_v);
       if (parts > 1) inner.begin_part(good);
       good = Scheme::attempt(inner, good, time + all<S>(Real(k)) * part, part, next_q, next_v, trial);
     }

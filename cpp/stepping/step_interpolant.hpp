@@ -19,18 +19,18 @@ struct StepInterpolant {
 
   const System<S>& system;
   const Events& events;
-  S h;
+  S time, h;
   const S *q, *v;
   const Stages<S>& stages;
 
   S sign(const Event& event, S theta, S* q_t, S* v_t) const {
-    state_within(system, h, theta, q, v, stages, q_t, v_t);
+    state_within(system, time, h, theta, q, v, stages, q_t, v_t);
     return sign_of(value(event, q_t, v_t));
   }
 
   /// g of every event; the state is left in q_t, v_t.
   void signs(S theta, S* sign, S* q_t, S* v_t) const {
-    state_within(system, h, theta, q, v, stages, q_t, v_t);
+    state_within(system, time, h, theta, q, v, stages, q_t, v_t);
     for (int k = 0; k < events.count; ++k) sign[k] = sign_of(value(events.event[k], q_t, v_t));
   }
 

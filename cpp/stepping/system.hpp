@@ -77,11 +77,23 @@ struct System {
       return;
     }
     S* const lambda = take<S>(w, model.rows);
-    constraints::ConstrainedMechanism<S> mechanism(model, w);
+    constraints::ConstrainedMechanism<S> mechanism(model, {time, all<S>(1)}, w);
     const auto begins = dependence == nullptr ? simd::nowhere<S>() : !dependence->known;
     mechanism.accelerate(q, v, tau, unloaded, true, loop_q, a, lambda, w, dependence);
+    if (model.timed && signals.numbers != nullptr) set_motion_powers(mechanism.rows, v, lambda);
     if (none(begins)) return;
     constraints::accelerate_by_one_sided_limits<S>(mechanism, q, v, tau, loop_q, begins, a, *dependence, w);
+  }
+
+  /// Sets the rates of the work of prescribed motions, λ q̇; the work itself in an implicit evaluation.
+  void set_motion_powers(const constraints::Rows<S>& rows, const S* v, const S* lambda) const {
+    for (int k = 0; k < model.couplings; ++k) {
+      const int place = model.coupling[k].work, row = model.coupling[k].row;
+      if (place < 0) continue;
+      const S power = lambda[row] * rows.times(row, v);
+      signals.rate[place] = power;
+      if (signals.base != nullptr) signals.numbers[place] = fma(signals.factor, power, signals.base[place]);
+    }
   }
 
   /// Result of `evaluate` for a mechanism; worlds that are not `active` keep φ and the dependence of rows.
@@ -163,13 +175,13 @@ struct System {
     return dependence != nullptr && any(dependence->known) ? dependence : nullptr;
   }
 
-  /// Projects a state that a scheme has reached onto the constraints; true in every lane in which that
-  /// succeeds.
-  simd::Mask<S> project(S* q, S* v) const {
+  /// Projects a state that a scheme has reached at a time onto the constraints; true in every lane in which
+  /// that succeeds.
+  simd::Mask<S> project(S time, S* q, S* v) const {
     using Tolerance = constraints::ProjectionTolerance<typename S::Real>;
     if (model.rows == 0) return simd::everywhere<S>();
     const auto projected =
-        constraints::project(model, q, v, loop_q, workspace, known_dependence(), dependence);
+        constraints::project(model, time, q, v, loop_q, workspace, known_dependence(), dependence);
     return projected.open <= all<S>(Tolerance::required);
   }
 };

@@ -71,6 +71,7 @@ void factor_at(constraints::MechanismFactor<S>& inertia,
 
 struct Variational {
   static constexpr int most_iterations = 100;
+  static constexpr bool includes_reactions = false;  ///< of the constraints, in its accelerations
 
   /// Change of v by constraints at the start: half a step of the acceleration due to the constraints.
   template <class S>

@@ -102,6 +102,15 @@ SupportPath Model::path_to_world(int a, int b) {
   return with_coordinates(first);
 }
 
+/// The body that the joint with the user's velocity v moves; −1 if there is none.
+int Model::body_of(int v) const {
+  for (int b = 0; b < nbodies(); ++b) {
+    const Joint& joint = joints_[static_cast<std::size_t>(b)];
+    if (joint.reduced_v >= 0 && joint.reduced_v <= v && v < joint.reduced_v + joint.nv) return b;
+  }
+  return -1;
+}
+
 SupportPath Model::everything() {
   const auto first = static_cast<int>(paths_.size());
   for (int b = nbodies() - 1; b >= 0; --b) paths_.push_back(b);
@@ -130,14 +139,18 @@ void Model::add_couplings(const std::vector<CouplingDescription>& couplings) {
     return static_cast<int>(double_.terms.size() - terms.size());
   };
   for (const auto& d : couplings) {
-    Coupling<double> r = {rows_++, 0, static_cast<int>(d.terms.size()), -1, -1, 0, 0, d.offset};
-    row_paths_.push_back(everything());
+    Coupling<double> r = {rows_++, 0, static_cast<int>(d.terms.size()), -1, -1, 0, 0, d.work, d.offset};
+    const bool timed = d.inputs.empty() && d.function && d.terms.size() == 1;
+    row_paths_.push_back(timed && !mimic_ ? path_to_world(body_of(d.terms[0].v), -1) : everything());
     r.first_term = keep(d, d.terms);
     r.inputs = static_cast<int>(d.inputs.size());
     r.first_input = keep(d, d.inputs);
     if (r.inputs > 0) {
       r.program = keep_program(d.function, 2 + d.inputs.size(), d.name);
       r.derivative = keep_program(d.derivative, (2 + d.inputs.size()) * d.inputs.size(), d.name);
+    } else if (d.function) {
+      r.program = keep_program(d.function, 3, d.name);
+      timed_ = true;
     }
     double_.couplings.push_back(r);
     coupling_names_.push_back(d.name);

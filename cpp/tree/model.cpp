@@ -221,6 +221,7 @@ ModelView<Real> Model::view() const {
   view.loop_constants = n.loop_constants.data();
   view.couplings = static_cast<int>(n.couplings.size());
   view.coupling = n.couplings.data();
+  view.timed = timed_;
   view.terms = static_cast<int>(n.terms.size());
   view.term = n.terms.data();
   view.springs = static_cast<int>(n.springs.size());

@@ -79,8 +79,9 @@ struct CouplingDescription {
   std::string name;
   std::vector<Term<double>> terms, inputs;
   double offset = 0;
-  std::optional<ProgramDescription> function;    ///< outputs 2 + inputs; none without inputs
+  std::optional<ProgramDescription> function;    ///< outputs 2 + inputs; without inputs of time, 3
   std::optional<ProgramDescription> derivative;  ///< outputs (2 + inputs) · inputs
+  int work = -1;                                 ///< see Coupling
 };
 
 /// A force that a traced program computes, in the user's frames.
@@ -262,6 +263,7 @@ class Model {
   void group_coordinates();
   void close_loops(const std::vector<LoopDescription>& loops);
   SupportPath path_to_world(int a, int b);
+  int body_of(int v) const;
   SupportPath everything();
   SupportPath with_coordinates(int first);
   void find_row_blocks();
@@ -314,7 +316,8 @@ class Model {
   std::vector<SharedRun> shared_;
   std::shared_ptr<const SignalTables> signals_;
   std::shared_ptr<const Closure> closure_;  ///< the joints that close the loops
-  bool mimic_ = false, aligned_ = false, joint_forces_ = false, planar_tree_ = false, planar_loops_ = false;
+  bool mimic_ = false, aligned_ = false, joint_forces_ = false, planar_tree_ = false, planar_loops_ = false,
+       timed_ = false;
 };
 
 }  // namespace pysim::tree

@@ -254,7 +254,8 @@ struct LoopConstants {
   }
 };
 
-/// One row of the constraints between coordinates of the user:  Σ factor q − offset − f(x) = 0.
+/// One row of the constraints between coordinates of the user:  Σ factor q − offset − f(x) = 0; a program
+/// without inputs is a function of time.
 template <class Real>
 struct Coupling {
   int row;
@@ -262,12 +263,13 @@ struct Coupling {
   int program;            ///< f and its slopes, see couplings.hpp; −1 for none
   int derivative;         ///< the derivatives of these, see coupling_derivatives.hpp; −1 for none
   int first_input, inputs;
+  int work;  ///< of a prescribed motion, its place among the states of elements; −1 if it is not integrated
   Real offset;
 
   template <class F, class... Records>
   static constexpr void visit(F&& f, Records&... r) {
     f(r.row...), f(r.first_term...), f(r.terms...), f(r.program...), f(r.derivative...), f(r.first_input...),
-        f(r.inputs...), f(r.offset...);
+        f(r.inputs...), f(r.work...), f(r.offset...);
   }
 };
 
@@ -517,6 +519,7 @@ struct Structure {
   const RowBlock* row_block;    ///< row blocks in the order of their first rows
   const SharedRun* shared;
   int couplings, terms, springs;
+  bool timed;  ///< a coupling depends on time
   int elements, path_points;
   const ElementCoordinate* element_coordinate;
   const Signals* signals;  ///< of a scene; null for none

@@ -2,6 +2,8 @@
 
     g(q) = 0        ġ = J v = 0        g̈ = J v̇ + J̇ v = 0        M v̇ = τ − h + Jᵀ λ
 
+Prescribed motions of a scene depend on time as well, g = q − s(t): ġ = J v + ∂g/∂t and J̇ v includes −s̈.
+
 A loop closed by a joint has one row for each freedom that the joint removes, an orthonormal twist of frame B; the
 residuals are the distance of B from its place on the joint, in [m] and [rad]. Two rows of a rolling wheel constrain
 velocities only, J v = 0, and their g is 0. An array holds one state or a batch. `loop_q` (…, loop_nq) is the initial
@@ -39,7 +41,8 @@ class Constraints:
     """Constraints at a state; rows in the order of `model.row_names`."""
 
     residual: Array  # g (…, rows) [m, rad]
-    bias: Array  # J̇ v (…, rows) [m/s², rad/s²]
+    bias: Array  # g̈ at v̇ = 0, J̇ v (…, rows) [m/s², rad/s²]
+    rates: Array  # ∂g/∂t (…, rows) [m/s, rad/s], 0 but for prescribed motions
     jacobian: Array  # J (…, rows, nv)
     wrenches: Array  # (…, rows, 6) of a unit λ on body b, in frame B; zero for a coupling's row
     loop_q: Array  # coordinates of the joints that close loops (…, loop_nq)
@@ -52,15 +55,18 @@ def constraints(
     *,
     loop_q: ArrayLike | None = None,
     threads: int = 1,
+    t: ArrayLike | None = None,
 ) -> Constraints:
     """Return residual, Jacobian and bias of every row at q (…, nq) and v (…, nv), zero by default.
+
+    `t` [s] is the time of prescribed motions, one number or one for each state; 0 by default.
 
     Raises:
         ValueError: an argument has a wrong shape or dtype, NaN or infinite entries, or a quaternion that is not unit.
     """
     _engine.check_model(model)
-    at = _engine.constraint_rows(model, q, v, loop_q, threads=threads)
-    return Constraints(at.residual, at.bias, at.jacobian, at.wrenches, at.loop_q)
+    at = _engine.constraint_rows(model, q, v, loop_q, threads=threads, t=t)
+    return Constraints(at.residual, at.bias, at.rates, at.jacobian, at.wrenches, at.loop_q)
 
 
 def loop_begins(model: Model) -> NDArray[np.intp]:
@@ -92,6 +98,7 @@ def constrained_aba(
     loop_q: ArrayLike | None = None,
     threads: int = 1,
     passive: bool = False,
+    t: ArrayLike | None = None,
     out: Array | None = None,
 ) -> Array:
     """Return the accelerations v̇ (…, nv) [m/s² or rad/s²] with loops closed and couplings held.
@@ -107,12 +114,13 @@ def constrained_aba(
         loop_q: initial guess of the coordinates of the loops' joints (…, loop_nq).
         threads: threads that share a batch; 0 uses every processor.
         passive: add the passive joint forces (damping, springs, friction, stops).
+        t: time of prescribed motions [s], one number or one for each state; 0 by default.
         out: an array for the result.
 
     Raises:
         ValueError: an argument has a wrong shape or dtype, NaN or infinite entries, or a quaternion that is not unit.
     """
-    return placed(_solve(model, q, v, tau, f_ext, loop_q, threads, passive=passive)[0], out)
+    return placed(_solve(model, q, v, tau, f_ext, loop_q, threads, passive=passive, t=t)[0], out)
 
 
 def constraint_forces(
@@ -125,13 +133,14 @@ def constraint_forces(
     loop_q: ArrayLike | None = None,
     threads: int = 1,
     passive: bool = False,
+    t: ArrayLike | None = None,
     out: Array | None = None,
 ) -> Array:
     """Return λ (…, rows) [N, N·m], the force along every row; Jᵀλ acts on the coordinates.
 
     The forces of redundant rows are not unique; dependent rows are given zero. Arguments as in `constrained_aba`.
     """
-    return placed(_solve(model, q, v, tau, f_ext, loop_q, threads, passive=passive)[1], out)
+    return placed(_solve(model, q, v, tau, f_ext, loop_q, threads, passive=passive, t=t)[1], out)
 
 
 def loop_wrenches(
@@ -144,6 +153,7 @@ def loop_wrenches(
     loop_q: ArrayLike | None = None,
     threads: int = 1,
     passive: bool = False,
+    t: ArrayLike | None = None,
     out: Array | None = None,
 ) -> Array:
     """Return the wrench (…, loops, 6) [N, N·m] of every loop on body b, in frame B about its origin.
@@ -151,7 +161,7 @@ def loop_wrenches(
     The wrench on body a is the opposite. Arguments as in `constrained_aba`.
     """
     motion = constrained_motion(
-        model, q, v, tau, f_ext, loop_q=loop_q, threads=threads, passive=passive
+        model, q, v, tau, f_ext, loop_q=loop_q, threads=threads, passive=passive, t=t
     )
     return placed(motion.loop_wrenches, out)
 
@@ -177,10 +187,11 @@ def constrained_motion(
     loop_q: ArrayLike | None = None,
     threads: int = 1,
     passive: bool = False,
+    t: ArrayLike | None = None,
 ) -> ConstrainedMotion:
     """Return accelerations, wrenches of the loops and forces of the couplings. Arguments as in `constrained_aba`."""
-    a, forces = _solve(model, q, v, tau, f_ext, loop_q, threads, passive=passive)
-    unit = constraints(model, q, v, loop_q=loop_q, threads=threads).wrenches
+    a, forces = _solve(model, q, v, tau, f_ext, loop_q, threads, passive=passive, t=t)
+    unit = constraints(model, q, v, loop_q=loop_q, threads=threads, t=t).wrenches
     rows = sum(model.loop_rows)
     wrenches = _sum_by_loop(model, (forces[..., None] * unit)[..., :rows, :])
     return ConstrainedMotion(a, wrenches, forces[..., rows:])
@@ -205,11 +216,12 @@ def _solve(
     threads: int,
     *,
     passive: bool,
+    t: ArrayLike | None,
 ) -> tuple[Array, Array]:
     """Return accelerations (…, nv) and row forces (…, rows)."""
     _engine.check_model(model)
     solved = _engine.constrained_aba(
-        model, q, v, tau, f_ext, loop_q, threads=threads, passive=passive
+        model, q, v, tau, f_ext, loop_q, threads=threads, passive=passive, t=t
     )
     return solved.a, solved.forces
 
@@ -226,14 +238,21 @@ class Projected:
 
 
 def project(
-    model: Model, q: ArrayLike, v: ArrayLike, *, loop_q: ArrayLike | None = None, threads: int = 1
+    model: Model,
+    q: ArrayLike,
+    v: ArrayLike,
+    *,
+    loop_q: ArrayLike | None = None,
+    threads: int = 1,
+    t: ArrayLike | None = None,
 ) -> Projected:
     """Return the nearest state on the constraints, in the norm of M; intended for states close to them.
 
-    q ← q ⊕ −M⁻¹Jᵀ Λ⁺ g until g = 0, then v ← v − M⁻¹Jᵀ Λ⁺ J v, Λ = J M⁻¹ Jᵀ [Eich 1993; Blajer 2011].
+    q ← q ⊕ −M⁻¹Jᵀ G⁺ g until g = 0, then v ← v − M⁻¹Jᵀ G⁺ ġ, G = J M⁻¹ Jᵀ [Eich 1993; Blajer 2011]. `t` [s] is the
+    time of prescribed motions, one number or one for each state; 0 by default.
     """
     _engine.check_model(model)
-    to = _engine.project(model, q, v, loop_q, threads=threads)
+    to = _engine.project(model, q, v, loop_q, threads=threads, t=t)
     good = np.isfinite(to.residual) & np.isfinite(to.rank)
     for numbers in (to.q, to.v, to.loop_q):
         good &= np.isfinite(numbers).all(axis=-1)

@@ -173,7 +173,7 @@ def couplings_of(model: Model, q: Array) -> list[Coupling]:
         at = np.array([x.v for x in inputs], np.intp)
         n = len(inputs)
         second, third = np.zeros((n, n)), np.zeros((n, n, n))
-        if spec.function is not None:
+        if spec.function is not None and inputs:
             x = q[[x.q for x in inputs]]
             _, second, third = relation_derivatives(find_relation(spec.function), x)
         found.append(Coupling(at, second, third))

@@ -58,10 +58,12 @@ void accelerate_by_one_sided_limits(ConstrainedMechanism<S>& mechanism,
            *const mean = take<S>(w, nv);
   S *const phi_there = take<S>(w, phis), *const lambda = take<S>(w, model.rows);
   Dependence<S> there = take_dependence<S>(model.rows, w);
+  const S now = mechanism.clock.time;
   auto holds = fallen;
   for (int i = 0; i < nv; ++i) mean[i] = o;
   for (int sign = -1; sign <= 1; sign += 2) {
     for (int i = 0; i < nv; ++i) step[i] = all<S>(sign * Sides::away) / speed * reduced_v[i];
+    mechanism.clock.time = now + all<S>(sign * Sides::away) / speed;
     for (int i = 0; i < phis; ++i) phi_there[i] = phi[i];
     dynamics::retract(model, reduced_q, static_cast<const S*>(step), q);
     there.forget(simd::everywhere<S>());
@@ -71,6 +73,7 @@ void accelerate_by_one_sided_limits(ConstrainedMechanism<S>& mechanism,
     holds &= (G.rank > rank) & (G.smallest > all<S>(Sides::opened) * g * g);
     for (int i = 0; i < nv; ++i) mean[i] = fma(all<S>(0.5), side[i], mean[i]);
   }
+  mechanism.clock.time = now;
   dependence.most = select(holds, max(dependence.most, mechanism.delassus.G.rank), dependence.most);
   for (int i = 0; i < nv; ++i) a[i] = select(holds, mean[i], a[i]);
   for (int i = 0; i < model.rows; ++i) dependence.row[i] = select(holds, there.row[i], dependence.row[i]);
