@@ -5,18 +5,20 @@ Oracles: closed forms, published numbers, balances of energy and momentum.
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 import pysim
-from pysim.loops import constraints, mobility
+from pysim.loops import actuation_map, constraints, mobility
 from pysim.trajectory.interpolation import pose_matrices
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Array = NDArray[np.float64]
+SCENES = Path(__file__).parents[1] / "scenes"
 Run = Any  # tests.test_scenes.Run, which uses this module
 
 # IFToMM A03 at t = 0.03 s (Hairer and Wanner 1996, section VII.7)
@@ -36,8 +38,8 @@ FOUR_BARS = (-30.17980086018323, -1.5066421808201262)
 def stays_closed(run: Run, degrees: int) -> None:
     """Hold the residuals of every output and the freedoms at the start."""
     state, trajectory = run.scene.state, run.trajectory
-    at = constraints(run.model, trajectory.q, trajectory.v)
-    slip = np.einsum("nij,nj->ni", at.jacobian, trajectory.v)
+    at = constraints(run.model, trajectory.q, trajectory.v, t=trajectory.t)
+    slip = np.einsum("nij,nj->ni", at.jacobian, trajectory.v) + at.rates
     assert np.abs(at.residual).max() < 1e-10
     assert np.abs(slip).max() < 1e-10
     assert mobility(run.model, state.q, state.loop_q).degrees == degrees
@@ -79,6 +81,22 @@ def four_bars(run: Run) -> None:
     posts = [run.model.joint_names.index(f"pivot{k}") for k in range(3)]
     np.testing.assert_allclose(q[:, posts[1:]], q[:, :1].repeat(2, 1), atol=1e-9)
     np.testing.assert_allclose([q[-1, 0], v[-1, 0]], FOUR_BARS, atol=1e-8)
+
+
+def driven_linkage(run: Run) -> None:
+    """The drive's torque is that of inverse dynamics of the linkage without it."""
+    stays_closed(run, 0)
+    trajectory = run.trajectory
+    assert np.ptp(q_of(run, "swing")) < np.pi
+    np.testing.assert_allclose(q_of(run, "drive")[[0, 100, 150, -1]], [0.4, 3.5, 3.5, 16.1])
+    free = pysim.load_model(SCENES / "four_bar.toml")
+    for k in range(0, len(trajectory), 40):
+        q, v, a = trajectory.q[k], trajectory.v[k], trajectory.a[k]
+        torque = actuation_map(free, q, "drive").equivalent_torque(v, a)[0]
+        assert abs(trajectory.coupling_forces[k, 0] - torque) < 1e-6
+    balance = trajectory.energy_balance
+    np.testing.assert_allclose(balance, balance[0], rtol=0, atol=1e-6)
+    assert np.abs(trajectory.work["drive"]).max() > 1
 
 
 def slider_crank(run: Run) -> None:
@@ -146,6 +164,7 @@ CLAIMS = {
     "andrews": andrews,
     "bricard": bricard,
     "differential": differential,
+    "driven_linkage": driven_linkage,
     "five_bar": five_bar,
     "four_bar": four_bar,
     "four_bars": four_bars,

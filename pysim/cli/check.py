@@ -37,6 +37,8 @@ from pysim.mechanism.signal_compiler import acting_limits
 from pysim.scene import has_environment
 from pysim.scene.doctor import Finding
 from pysim.simulation import load_scene
+from pysim.simulation.accelerations import accelerations_and_forces, forces_of_actuators
+from pysim.simulation.contact_report import start_report
 from pysim.simulation.linearization import linearize
 from pysim.simulation.loading import load_model
 from pysim.simulation.ranges_of_motion import ranges_of_motion
@@ -47,6 +49,8 @@ from pysim.simulation.start_checks import mobility_at_start
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
     from pathlib import Path
+
+    from numpy.typing import NDArray
 
     from pysim.environments.environment import Environment
     from pysim.environments.trial import Trial
@@ -282,7 +286,7 @@ def print_omitted(omitted: tuple[str, ...]) -> None:
 
 def print_constraints(scene: Scene, found: Mobility | None) -> None:
     """Print loops, couplings, forces and the mobility."""
-    spec = scene.spec.model
+    spec = scene.model.spec
     if not (spec.loops or spec.couplings or spec.springs or spec.forces):
         return
     print_line()
@@ -291,11 +295,38 @@ def print_constraints(scene: Scene, found: Mobility | None) -> None:
     for force in spec.forces:
         between = (*dict.fromkeys(force.bodies), *force.coordinates)
         rows.append((force.name, force.type, ", ".join(between[:-1]), between[-1]))
-    rows += [(c.name, "coupling", ", ".join((*c.terms, *c.inputs)), "") for c in spec.couplings]
+    for c in spec.couplings:
+        kind = "coupling" if c.signal is None else "signal"
+        rows.append((c.name, kind, ", ".join((*c.terms, *c.inputs)), c.signal or ""))
     print_columns(("tie", "type", "between", "and"), rows)
     if found is not None:
         print_line(f"  mobility    {found}")
         print_assembly(scene)
+        print_reactions(scene)
+
+
+def print_reactions(scene: Scene) -> None:
+    """Print the forces that prescribed motions need at the start."""
+    model, state = scene.model, scene.state
+    spec = model.spec.couplings
+    if all(coupling.signal is None for coupling in spec):
+        return
+    q, v, numbers = (x[np.newaxis] for x in (state.q, state.v, _start_numbers(scene)))
+    tau = forces_of_actuators(scene, np.zeros(1), q, v, numbers)
+    report = start_report(scene, q, v)
+    forces = accelerations_and_forces(scene, 0.0, tau, q, v, state.loop_q[np.newaxis], report)[1]
+    own = forces[1 if model.loop_names else 0][0]
+    units = dict(zip(model.coordinate_names, model.coordinate_units, strict=True))
+    listed = [
+        f"{force:.4g} {'N·m' if units[next(iter(coupling.terms))] == 'rad' else 'N'} ({coupling.name})"
+        for coupling, force in zip(spec, own.tolist(), strict=True)
+        if coupling.signal is not None
+    ]
+    print_line(f"  reactions   {', '.join(listed)} at the start")
+
+
+def _start_numbers(scene: Scene) -> NDArray[np.float64]:
+    return np.array(() if scene.signals is None else scene.signals.start)
 
 
 def print_assembly(scene: Scene) -> None:

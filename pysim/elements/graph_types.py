@@ -164,6 +164,9 @@ class CompiledSignals:
     )  # by elements that events release
     measuring: int = 0  # bit k: the sampled block k reads accelerations or wrenches
     contact_work: ContactWork | None = None  # of contacts, with a ledger
+    motion_work: Mapping[str, int] = field(
+        default_factory=dict
+    )  # places of the work of prescribed motions, by the name of their row, with a ledger
     settled: tuple[
         int, ...
     ] = ()  # places whose initial values depend on one another, see SignalRun.begin

@@ -92,7 +92,7 @@ class MeasuredElements:
         joints: joints with passive forces.
         ledger: names of the elements whose work is integrated, and whether they inject it, or dissipate.
         names: names of all elements outside the graph, measured or not.
-        contacts: names of the contacts in the ledger, whose work the engine integrates.
+        integrated: names of contacts and prescribed motions in the ledger, whose work the engine integrates.
     """
 
     forces: tuple[GraphBlock, ...] = ()
@@ -100,7 +100,7 @@ class MeasuredElements:
     joints: tuple[PassiveJoint, ...] = ()
     ledger: Mapping[str, bool] | None = None
     names: tuple[str, ...] = ()
-    contacts: tuple[str, ...] = ()
+    integrated: tuple[str, ...] = ()
 
 
 class Powers:
@@ -114,7 +114,7 @@ class Powers:
         self._outside = outside
         self._joints = {joint.name: joint for joint in measured.joints}
         self._names = measured.names
-        self._contacts = measured.contacts
+        self._integrated = measured.integrated
 
     def check(self, name: str, block: GraphBlock) -> None:
         """Reject the name of an element that does not exist.
@@ -147,7 +147,7 @@ class Powers:
 
         The work is that which is not taken from the stored energy of the element; the energy is None if it is 0.
         """
-        if name in self._contacts:
+        if name in self._integrated:
             return Scalar(self._tape, self._tape.const(0)), None
         if name in self._joints:
             joint = self._joints[name]

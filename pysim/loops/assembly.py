@@ -1,7 +1,7 @@
 """Assembly of a start state: loops are closed by the smallest motion from the state that the user gives.
 
     q ← q ⊕ s δ,   δ = −L⁻ᵀ A⁺ g,  A = J L⁻ᵀ,  M = L Lᵀ        by loops/closure_solver.py, 0 < s ≤ 1
-    v ← v − L⁻ᵀ A⁺ J v
+    v ← v − L⁻ᵀ A⁺ ġ
 
 Held coordinates keep their start; the others move. If the loops cannot be closed in this way, they are closed with
 nothing held, and then the held coordinates are moved to their start, as a motor would move them.
@@ -100,7 +100,7 @@ def assemble(
     _warn_of_cut_digits(model, best)
     _refuse_flat_wheels(model, best.q)
     J = best.at.jacobian
-    rate[free] -= _correction(model, best, free, J @ rate)
+    rate[free] -= _correction(model, best, free, J @ rate + best.at.rates)
     _refuse_slip(model, best, rate)
     moved = float(np.abs(model.difference(start, best.q)).max(initial=0.0))
     return Assembled(best.q, rate, best.at.loop_q, best.largest, moved)
@@ -160,7 +160,7 @@ def _put(model: Model, q: Array, start: Array, free: NDArray[np.intp]) -> Array:
 
 
 def _correction(model: Model, best: ClosureIterate, free: NDArray[np.intp], slip: Array) -> Array:
-    """L⁻ᵀ A⁺ (J v) of the velocities that may move; rows that are redundant but for their digits hold none back."""
+    """L⁻ᵀ A⁺ ġ of the velocities that may move; rows that are redundant but for their digits hold none back."""
     A, L = reduced(best.at.jacobian, crba(model, best.q), free)
     least = SMALLEST_ANGLE if _agree_to_digits(model, best) else DEPENDENT
     scale = (
@@ -186,7 +186,7 @@ def _agree_to_digits(model: Model, best: ClosureIterate) -> bool:
 def _refuse_slip(model: Model, best: ClosureIterate, rate: Array) -> None:
     """Reject held start velocities that violate the loops; the error names the row of the largest slip."""
     J = best.at.jacobian
-    slip = np.abs(J @ rate)
+    slip = np.abs(J @ rate + best.at.rates)
     fastest = max(1.0, np.abs(rate).max(initial=0.0))
     allowed = np.maximum(REQUIRED * fastest, rounding_of(J, rate))
     if (slip > allowed).any() and _agree_to_digits(model, best):

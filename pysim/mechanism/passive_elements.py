@@ -39,6 +39,7 @@ class PassiveElements:
     Attributes:
         forces: forces that depend on positions and velocities alone, and springs.
         contacts: names of these pairs.
+        motions: names of prescribed motions, and of their rows.
     """
 
     def __init__(
@@ -79,6 +80,11 @@ class PassiveElements:
         self._impulsive = impulses
         self._injects = {self._unique(name, "contact"): moves for name, moves in contacts or ()}
         self.contacts = tuple(self._injects)
+        self.motions = {
+            self._unique(next(iter(coupling.terms)), "motion"): coupling.name
+            for coupling in model.spec.couplings
+            if coupling.signal is not None
+        }
 
     def _springs(self) -> list[tuple[ForceSpec, SpringSpec]]:
         springs = self._spec.model.springs
@@ -137,14 +143,14 @@ class PassiveElements:
             entries |= acting
             entries |= dict.fromkeys(drives, True)
             entries |= {name: False for name in self._dissipating_joints() if name in joints}
-            entries |= self._injects
+            entries |= self._injects | dict.fromkeys(self.motions, True)
         return MeasuredElements(
             tuple(forces),
             tuple(self._drive(name, drive) for name, drive in drives.items()),
             tuple(self._joint(name, *own) for name, own in joints.items()),
             entries,
             self._all_names(),
-            self.contacts,
+            (*self.contacts, *self.motions),
         )
 
     def _drive(self, name: str, drive: ActuatorSpec) -> GraphBlock:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pysim._engine import ElementKind, Group, PortDescription
+from pysim._engine import ElementKind, Group, PortDescription, SignalSource
 from pysim.elements.actuators import Prescribed
 from pysim.elements.block import (
     CallbackController,
@@ -106,11 +106,28 @@ def compile_signals(
         bounds=impulses,
     )
     compiled = graph.compile()
+    place_of = {term.name: term.place for term in compiled.work}
+    motions = {row: place_of[name] for name, row in elements.motions.items() if name in place_of}
+    compiled = replace(compiled, motion_work=motions)
     if contacts is None:
         return compiled
-    place_of = {term.name: term.place for term in compiled.work}
     pairs = tuple(place_of[name] for name in elements.contacts)
     return replace(compiled, contact_work=ContactWork(pairs, elements.joint_places(place_of)))
+
+
+def time_graph(model: Model, spec: SceneSpec, blocks: Sequence[BlockSpec]) -> GraphBuilder:
+    """Return the graph of blocks that depend on time alone, whose first input is the time.
+
+    Raises:
+        SceneError: a table does not cover the run.
+    """
+    places = _Places(model)
+    own = [_block(block, places, None) for block in blocks]
+    for block in own:
+        _check_domain(block, spec.settings.duration)
+    graph = GraphBuilder(own, [], 0, _groups(model), model.nv, model.gravity.tolist())
+    graph.symbols.number_of(SignalSource.time, 0)
+    return graph
 
 
 def compile_lengths(model: Model, forces: Sequence[ForceSpec]) -> CompiledSignals:
@@ -143,7 +160,15 @@ def with_signals(model: Model, compiled: CompiledSignals | None) -> Model:
     """Return the model with the signals of its scene, which act in runs of the scene alone."""
     if compiled is None:
         return model
-    return model.with_connections(replace(model.connections, signals=compiled.description))
+    connections = replace(model.connections, signals=compiled.description)
+    timed = {coupling.name for coupling in model.spec.couplings if coupling.signal is not None}
+    if timed:
+        couplings = [
+            own.replaced(work=compiled.motion_work.get(own.name, -1)) if own.name in timed else own
+            for own in connections.couplings
+        ]
+        connections = replace(connections, couplings=couplings)
+    return model.with_connections(connections)
 
 
 def reflected_inertia(model: Model, specs: Sequence[BlockSpec]) -> Model:

@@ -93,6 +93,14 @@ def _each(none: float) -> Any:  # noqa: ANN401, the type of each field
 
 
 @dataclass(frozen=True)
+class MotionSpec:
+    """Prescribed motion of a joint's coordinate, which follows a signal of time."""
+
+    signal: str
+    coordinate: str | None = None  # of a joint that has several
+
+
+@dataclass(frozen=True)
 class JointSpec:
     """Joint and the body it moves. Arrays have one number for each velocity, `rest` and `start_q` for each of q.
 
@@ -126,6 +134,8 @@ class JointSpec:
     velocity_limit: float | None = None  # [m/s or rad/s], at which actuators drive no further
     velocity_band: float | None = None  # share of it, over which their force falls to 0; None: 1e-6
     enforce_limits: bool = True  # whether these limits bound the actuators
+    motions: tuple[MotionSpec, ...] = ()  # of coordinates that follow signals of time
+    given_start: frozenset[str] = frozenset()  # which of "q" and "v" its start gives
     where: str = ""
 
     def __post_init__(self) -> None:
@@ -179,6 +189,7 @@ class CouplingSpec:
     function: str | None = None  # name of the relation f
     inputs: tuple[str, ...] = ()  # coordinates x
     where: str = ""
+    signal: str | None = None  # of time, in place of f(x): a prescribed motion
 
 
 @dataclass(frozen=True)

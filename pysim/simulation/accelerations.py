@@ -14,7 +14,7 @@ from pysim.simulation.contact_report import contact_wrenches, pair_sums
 from pysim.simulation.loop_loads import with_loops
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
     from pysim.simulation.loading import Scene
 
@@ -30,9 +30,11 @@ def forces_of_actuators(scene: Scene, t: Array, q: Array, v: Array, signals: Arr
 
 
 def accelerations_and_forces(
-    scene: Scene, tau: Array, q: Array, v: Array, loop_q: Array | None, report: Array
+    scene: Scene, t: ArrayLike, tau: Array, q: Array, v: Array, loop_q: Array | None, report: Array
 ) -> tuple[Array, list[Array], Array | None]:
     """Return v̇ (n, nv) of n states under forces tau (n, nv), passive and contact forces, and constraint forces.
+
+    `t` [s] is one time or one for each state.
 
     These are wrenches of the loops (n, loops, 6), forces of the couplings (n, couplings), and forces and impulses of
     pairs of links that touch (n, pairs, 3), if there are any; then the wrenches of contacts and loops on bodies
@@ -45,7 +47,7 @@ def accelerations_and_forces(
         pairs = list(pair_sums(scene.contacts, report))
     if not (model.loop_names or model.coupling_names):
         return aba(model, q, v, tau, f_ext, passive=True), pairs, f_ext
-    moved = constrained_motion(model, q, v, tau, f_ext, loop_q=loop_q, passive=True)
+    moved = constrained_motion(model, q, v, tau, f_ext, loop_q=loop_q, passive=True, t=t)
     forces = []
     if model.loop_names:
         forces.append(moved.loop_wrenches)

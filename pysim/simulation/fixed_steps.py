@@ -286,7 +286,7 @@ def _opened(scene: Scene, state: State, last: float, step: float) -> SimulationE
     model, (q, v) = scene.model, (state.q, state.v)
     with np.errstate(all="ignore"):
         ahead = model.integrate(q, np.nan_to_num(step * v))
-        residual = np.abs(constraints(model, ahead, loop_q=state.loop_q).residual)
+        residual = np.abs(constraints(model, ahead, loop_q=state.loop_q, t=last + step).residual)
     name = model.row_names[int(np.nan_to_num(residual, nan=np.inf).argmax())]
     remedy = (
         redundant_opening(model, q, state.loop_q)

@@ -25,6 +25,7 @@ from pysim.errors import PysimWarning, SimulationError, did_you_mean
 from pysim.integrators import find_integrator
 from pysim.loops import constrained_aba, constrained_aba_derivatives, project
 from pysim.mechanism.model import State
+from pysim.mechanism.motion_compiler import with_uniform_motions
 from pysim.simulation.accelerations import accelerations_and_forces, forces_of_actuators
 from pysim.simulation.argument_checks import checked_names
 from pysim.simulation.contact_report import start_report
@@ -137,6 +138,7 @@ def _at(scene: Scene, state: State | None) -> Scene:
             raise SimulationError(f"state: {name}", problem)
         arrays.append(array)
     q, v = arrays
+    model = with_uniform_motions(model, State(q, v, np.array(loop_q)))
     if model.rows:
         there = project(model, q, v, loop_q=loop_q)
         if not there.residual <= 1e-6:
@@ -144,7 +146,7 @@ def _at(scene: Scene, state: State | None) -> Scene:
                 "state", "loops do not close near it; assemble it with pysim.loops"
             )
         q, v, loop_q = there.q, there.v, there.loop_q
-    return replace(scene, state=State(q, v, np.array(loop_q)))
+    return replace(scene, model=model, state=State(q, v, np.array(loop_q)))
 
 
 def _common_period(periods: tuple[float, ...]) -> float:
@@ -475,7 +477,7 @@ class _Linearization:
         own = self.independent
         tau, rates = self._forces(q, v, loop_q, numbers)
         report = start_report(self.scene, q, v)
-        a = accelerations_and_forces(self.scene, np.array(tau), q, v, loop_q, report)[0]
+        a = accelerations_and_forces(self.scene, 0.0, np.array(tau), q, v, loop_q, report)[0]
         return (np.hstack([v[:, own], np.asarray(a)[:, own], rates]),)
 
     def _read(self, q: Array, v: Array, loop_q: Array, numbers: Array) -> Functions:

@@ -24,6 +24,7 @@ from pysim.mechanism.compile import compile_tree, first_model, invalid_models, s
 from pysim.mechanism.event_compiler import compile_events
 from pysim.mechanism.joint_description import TraceCache
 from pysim.mechanism.model import Model, State
+from pysim.mechanism.motion_compiler import with_motions
 from pysim.mechanism.signal_compiler import (
     compile_signals,
     limited_actuators,
@@ -145,10 +146,10 @@ def _completed(
         actuation: its actuators, if they are known.
         like: a scene that has the same shapes and settings, if there is one.
     """
-    state = start_state(model)
+    model, state, driven = with_motions(model, spec, start_state(model))
     if model.loop_names or model.coupling_names:
         with np.errstate(all="ignore"):  # what overflows leaves the loops open
-            closed = assemble(model, state.q, state.v, hold=spec.hold)
+            closed = assemble(model, state.q, state.v, hold=(*spec.hold, *driven))
         state = State(closed.q, closed.v, closed.loop_q)
     model = reflected_inertia(model, spec.blocks)
     signals = compile_signals(model, spec)

@@ -17,6 +17,7 @@ from pysim.integrators import BUILTIN, Integrator
 from pysim.joints import find_joint
 from pysim.loops import constrained_aba, project
 from pysim.loops.closure_solver import REQUIRED
+from pysim.loops.constraints import constrained_motion
 from pysim.mechanism.actuation import actuator_forces
 from pysim.simulation.contact_report import contact_wrenches
 from pysim.spatial import right_jacobian_inverse
@@ -55,6 +56,31 @@ class ModelSystem:
 
     def acceleration(self, t: float, q: Array, v: Array) -> Array:
         _check_finite(q, v)
+        tau, f_ext = self._forces(t, q, v)
+        if self.model.rows:
+            return constrained_aba(
+                self.model, q, v, tau, f_ext, loop_q=self.loop_q, passive=True, t=t
+            )
+        return aba(self.model, q, v, tau, f_ext, passive=True)
+
+    def motion_powers(self, t: float, q: Array, v: Array) -> dict[str, float]:
+        """Return the powers [W] of prescribed motions, by the names of their rows."""
+        model = self.model
+        tau, f_ext = self._forces(t, q, v)
+        moved = constrained_motion(model, q, v, tau, f_ext, loop_q=self.loop_q, passive=True, t=t)
+        return {
+            coupling.name: float(force * v[coupling.terms[0].v])
+            for spec, coupling, force in zip(
+                model.spec.couplings,
+                model.connections.couplings,
+                moved.coupling_forces.tolist(),
+                strict=True,
+            )
+            if spec.signal is not None
+        }
+
+    def _forces(self, t: float, q: Array, v: Array) -> tuple[Array, Array | None]:
+        """Return the generalised forces of actuators, and the wrenches of contacts."""
         tau = actuator_forces(self.actuation, t)
         if self.signals is not None:
             forces = _engine.signal_forces(self.model, np.array([t]), q, v, self.signals.numbers)
@@ -63,16 +89,14 @@ class ModelSystem:
         if self.contacts is not None:
             report = _engine.contact_points(self.contacts.engine, q[np.newaxis], v[np.newaxis])
             f_ext = contact_wrenches(self.contacts, self.model, q[np.newaxis], report)[0]
-        if self.model.rows:
-            return constrained_aba(self.model, q, v, tau, f_ext, loop_q=self.loop_q, passive=True)
-        return aba(self.model, q, v, tau, f_ext, passive=True)
+        return tau, f_ext
 
-    def close(self, q: Array, v: Array) -> tuple[Array, Array]:
-        """Project a state onto the constraints; NaN is returned if that fails."""
+    def close(self, t: float, q: Array, v: Array) -> tuple[Array, Array]:
+        """Project a state at t [s] onto the constraints; NaN is returned if that fails."""
         _check_finite(q, v)
         if not self.model.rows:
             return q, v
-        projected = project(self.model, q, v, loop_q=self.loop_q)
+        projected = project(self.model, q, v, loop_q=self.loop_q, t=t)
         if not projected.residual <= REQUIRED:
             return q * np.nan, v
         self.loop_q[:] = projected.loop_q
@@ -159,7 +183,8 @@ def advance(
         with np.errstate(all="ignore"):
             try:
                 state = scheme.step(system, t, step, q.copy(), v.copy())
-                q1, v1 = system.close(*_checked(scheme, system, state, t + step, q, v))
+                reached = _checked(scheme, system, state, t + step, q, v)
+                q1, v1 = system.close(t + step, *reached)
             except NotFiniteError:
                 return q, v, n
             except PysimError:  # has its own place
@@ -179,14 +204,18 @@ def _add_work(
 ) -> None:
     """Add the work of a step from t [s] to the energy ledger, by the trapezoidal rule."""
     run = system.signals
-    terms = () if run is None or run.scene.signals is None else run.scene.signals.work
-    if run is None or not terms:
+    if run is None or run.scene.signals is None or not run.scene.signals.work:
         return
+    terms = run.scene.signals.work
     numbers, times = np.tile(run.numbers, (2, 1)), np.array([t, t + h])
     q, v = (np.stack(pair) for pair in zip(first, last, strict=True))
     rates = np.asarray(_engine.signal_forces(system.model, times, q, v, numbers)[1])
+    rates = rates.reshape(2, -1)
+    for k in range(2 if run.scene.signals.motion_work else 0):
+        for name, power in system.motion_powers(float(times[k]), q[k], v[k]).items():
+            rates[k, run.scene.signals.motion_work[name]] = power
     places = [term.place for term in terms]
-    run.numbers[places] += 0.5 * h * rates.reshape(2, -1)[:, places].sum(axis=0)
+    run.numbers[places] += 0.5 * h * rates[:, places].sum(axis=0)
 
 
 def scheme_fault(

@@ -251,7 +251,7 @@ def complete_rows(
     """Return the rows of n states at t (n,) [s], one array for each of a header's `row_shapes`."""
     model = scene.model
     tau = forces_of_actuators(scene, t, q, v, signals) + external
-    a, forces, f_ext = accelerations_and_forces(scene, tau, q, v, loop_q, report)
+    a, forces, f_ext = accelerations_and_forces(scene, t, tau, q, v, loop_q, report)
     rows = None
     if scene.signals is not None:
         rows = np.asarray(_engine.read_signals(model, t, q, v, a, signals, f_ext))

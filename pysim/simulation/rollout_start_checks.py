@@ -38,9 +38,15 @@ _usual_ranks: WeakKeyDictionary[Model, int] = WeakKeyDictionary()
 
 
 def check_starts(
-    models: Sequence[Model], q0: Array, v0: Array, loop_q: Array | None, stacklevel: int = 2
+    models: Sequence[Model],
+    q0: Array,
+    v0: Array,
+    loop_q: Array | None,
+    t: float = 0.0,
+    *,
+    stacklevel: int = 2,
 ) -> None:
-    """Check the starts q0 (batch, nq), v0 (batch, nv) of one model for all worlds or one for each.
+    """Check the starts q0 (batch, nq), v0 (batch, nv) at t [s] of one model for all worlds or one for each.
 
     Raises:
         SimulationError: a loop is open, or a velocity is not along the loops; by world and name.
@@ -52,9 +58,9 @@ def check_starts(
         worlds = slice(k, k + 1) if own else slice(None)
         near = None if loop_q is None else np.asarray(loop_q[worlds], float)
         q, v = np.asarray(q0[worlds], float), np.asarray(v0[worlds], float)
-        at = constraints(model, q, v, loop_q=near)
+        at = constraints(model, q, v, loop_q=near, t=t)
         first, size = k if own else 0, q0.dtype.itemsize
-        slip = np.einsum("nij,nj->ni", at.jacobian, v)
+        slip = np.einsum("nij,nj->ni", at.jacobian, v) + at.rates
         fastest = np.maximum(1.0, np.abs(v).max(axis=1, initial=0.0))[:, None]
         _check(model, "q0", at.residual, "is open by", "[m, rad]", first, size, stacklevel)
         _check(model, "v0", slip / fastest, "slips at", "of the speed", first, size, stacklevel)

@@ -192,7 +192,7 @@ def scene_rollout(scenes: Scene | Sequence[Scene], request: Request) -> Rollout:
     worlds = _worlds(adjusted, request)
     if request.q0 is not None or request.v0 is not None:
         models = [scene.model for scene in worlds.scenes]
-        check_starts(models, worlds.q0, worlds.v0, worlds.loop_q, stacklevel=4)
+        check_starts(models, worlds.q0, worlds.v0, worlds.loop_q, worlds.start, stacklevel=4)
         if request.q0 is not None and request.state is None:
             warn_of_quaternion_order(models[0], worlds.q0, stacklevel=4)
     if worlds.stops and worlds.lost is not None and worlds.lost.any():

@@ -202,7 +202,7 @@ class SignalRun:
         rates, numbers = np.atleast_2d(v), np.atleast_2d(self.numbers)
         report = report.reshape(len(q), *report.shape[-2:])
         tau = forces_of_actuators(self.scene, np.full(len(q), t), q, rates, numbers)
-        a, _, f_ext = accelerations_and_forces(self.scene, tau, q, rates, loop_q, report)
+        a, _, f_ext = accelerations_and_forces(self.scene, t, tau, q, rates, loop_q, report)
         wrenches = None if f_ext is None else f_ext.reshape(*leading, *f_ext.shape[1:])
         return {"a": a.reshape(v.shape), "f_ext": wrenches}
 
@@ -364,7 +364,7 @@ def signals_of_states(
     if measured and measures_readings(scene):
         tau = forces_of_actuators(scene, t, q, v, signals)
         found = start_report(scene, q, v) if report is None else report
-        a, _, f_ext = accelerations_and_forces(scene, tau, q, v, loop_q, found)
+        a, _, f_ext = accelerations_and_forces(scene, t, tau, q, v, loop_q, found)
     return np.asarray(
         _engine.read_signals(scene.model, t, q, v, a, signals, f_ext, threads=threads)
     )

@@ -15,7 +15,7 @@ oscillation by the imaginary axis [Hairer, Wanner 1996, IV.2].
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
@@ -26,6 +26,7 @@ from pysim.algorithms import aba, aba_derivatives, crba, minverse
 from pysim.integrators import find_integrator
 from pysim.loops import allowed_motions, constrained_aba, constrained_aba_derivatives, project
 from pysim.mechanism.actuation import actuator_forces
+from pysim.mechanism.motion_compiler import with_uniform_motions
 from pysim.simulation.accelerations import forces_of_actuators
 from pysim.simulation.signal_runs import begin_signals
 
@@ -108,6 +109,9 @@ def step_bounds(scene: Scene) -> StepBounds:
 
 
 def _step_bounds(scene: Scene) -> StepBounds:
+    model = with_uniform_motions(scene.model, scene.state)
+    if model is not scene.model:
+        scene = replace(scene, model=model)
     motions = allowed_motions(scene.model, scene.state.q, scene.state.loop_q)
     modes = _modes_along(scene, motions, linearised)
     turning = [mode for mode in modes if mode.frequency > 0]

@@ -144,8 +144,8 @@ def _work_summary(trajectory: Trajectory) -> WorkSummary | None:
 def summarize_loops(scene: Scene, trajectory: Trajectory) -> LoopSummary:
     """Return the summary of a run's loops, evaluated at its outputs."""
     model, state = scene.model, scene.state
-    at = constraints(model, trajectory.q, trajectory.v)
-    slip = np.einsum("nij,nj->ni", at.jacobian, trajectory.v)
+    at = constraints(model, trajectory.q, trajectory.v, t=trajectory.t)
+    slip = np.einsum("nij,nj->ni", at.jacobian, trajectory.v) + at.rates
     rank = mobility(model, state.q, state.loop_q).rank
     rows = independence(model, trajectory.q, rank)
     return LoopSummary(
@@ -186,6 +186,8 @@ def _stopped_by(scene: Scene, trajectory: Trajectory) -> str | None:
 def conserves_energy(scene: Scene) -> bool:
     """Return whether a scene conserves energy: no actuators, damping, friction, damped stops and other such forces."""
     if scene.spec.actuators or scene.contacts is not None:
+        return False
+    if any(coupling.signal is not None for coupling in scene.model.spec.couplings):
         return False
     signals = scene.model.connections.signals
     if signals is not None and signals.forces is not None:

@@ -483,7 +483,7 @@ def _impossible(model: Model, t: float, state: State) -> str:
     fault = quaternion_fault(model, state.q)
     if fault is not None:
         return f"q was set to {fault}; {remedy}"
-    at = constraints(model, state.q, state.v, loop_q=state.loop_q)
+    at = constraints(model, state.q, state.v, loop_q=state.loop_q, t=t)
     k = int(np.abs(at.residual).argmax())
     return f"q was set where {model.row_names[k]!r} is open by {abs(at.residual[k]):.3g} [m, rad]; {remedy}"
 

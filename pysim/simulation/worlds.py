@@ -547,7 +547,7 @@ class Worlds:
         if not len(good):
             return False
         q, v, loop_q = records.states(good)
-        at = constraints(self._scene.model, q, v, loop_q=loop_q)
+        at = constraints(self._scene.model, q, v, loop_q=loop_q, t=records.t[good])
         largest = np.abs(at.residual).max(axis=1, initial=0.0)
         is_open = ~(largest <= (OPEN_SINGLE if records.is_single else OPEN))
         records.status[good[is_open]] = Status.WRITTEN

@@ -15,7 +15,7 @@ from pysim.joints import find_joint
 from pysim.joints.coordinate_ranges import limits_of
 from pysim.plugins.fields import fields_of
 from pysim.scene.mimic import leading
-from pysim.scene.spec import PER_COORDINATE, Mimic, with_fields
+from pysim.scene.spec import PER_COORDINATE, Mimic, MotionSpec, with_fields
 from pysim.scene.toml.keys import SHORTEST_AXIS
 from pysim.scene.toml.plugin_keys import PARAMETERS, check_parameters
 from pysim.scene.toml.tables import Passive
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from pysim.scene.toml.keys import Configuration
     from pysim.scene.toml.problems import Problems
     from pysim.scene.toml.source import Steps
-    from pysim.scene.toml.tables import Joint, Limits
+    from pysim.scene.toml.tables import Joint, Limits, Motion
 
     Array = NDArray[np.float64]
 
@@ -85,7 +85,8 @@ class JointReader:
         if table.start is None:
             return joint
         kind = find_joint(joint.type)
-        joint = with_fields(joint, start_q=self.q(table.start, kind, (*path, "start")))
+        q = self.q(table.start, kind, (*path, "start"))
+        joint = with_fields(joint, start_q=q, given_start=given_start(table.start))
         return self.with_v(joint, table.start.v, (*path, "start", "v"))
 
     def _refuse_keys(self, table: Joint, kind: JointType, path: Steps) -> None:
@@ -123,11 +124,41 @@ class JointReader:
                 changes[name] = getattr(table, name)
         if table.rest is not None and kind.nv:
             changes["rest"] = self.q(table.rest, kind, (*path, "rest"))
+        if table.motion and kind.nv:
+            changes["motions"] = self._motions(table.motion, kind, (*path, "motion"))
         if table.limits is not None and kind.nv:
             changes |= self._limits(joint, table.limits, kind, (*path, "limits"))
         changed = with_fields(joint, **changes)
         self._refuse_parts(changed, table, path)
         return changed
+
+    def _motions(
+        self, tables: Sequence[Motion], kind: JointType, path: Steps
+    ) -> tuple[MotionSpec, ...]:
+        """Return the prescribed motions of a joint's coordinates."""
+        plain = [kind.q_names[at] for at in kind.real_coordinates[0]]
+        found: dict[str, MotionSpec] = {}
+        for table in tables:
+            name = table.coordinate
+            if name is None and kind.nq == 1:
+                name = plain[0]
+            if not plain:
+                problem = f"a {kind.name} joint has no coordinate that a signal can give"
+                remedy = "build it from joints that turn about one axis or move along one"
+                self.problems.add(path, f"{problem}; {remedy}", of_key=True)
+            elif name is None:
+                problem = f"a {kind.name} joint has several coordinates"
+                example = f'{{ coordinate = "{plain[0]}", signal = "{table.signal}" }}'
+                self.problems.add(path, f"{problem}; name one of them, as in {example}")
+            elif name not in plain:
+                problem = f"a {kind.name} joint has no coordinate {name!r} that a signal can give"
+                self.problems.add(path, f"{problem}; choose among {', '.join(plain)}")
+            elif name in found:
+                problem = f"the coordinate {name!r} has two motions; keep one of them"
+                self.problems.add(path, problem)
+            else:
+                found[name] = MotionSpec(table.signal, None if kind.nq == 1 else name)
+        return tuple(found.values())
 
     def _refuse_parts(self, joint: JointSpec, table: Passive, path: Steps) -> None:
         """Reject what says how a force is where there is none: it would be dropped."""
@@ -265,6 +296,12 @@ class JointReader:
             f" {meant}"
         )
         warnings.warn(f"{place}: {text}", PysimWarning, stacklevel=2)
+
+
+def given_start(table: Configuration) -> frozenset[str]:
+    """Return which of "q" and "v" a start gives."""
+    given = {"v"} if getattr(table, "v", None) is not None else set()
+    return frozenset(given | ({"q"} if table.model_fields_set - {"v"} else set()))
 
 
 def _as_pose(given: list[float], kind: JointType) -> str:

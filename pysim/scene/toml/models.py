@@ -25,6 +25,7 @@ from pysim.scene.spec import CollisionSpec, DecompositionSpec
 from pysim.scene.toml.bodies import theta_of_numbers
 from pysim.scene.toml.contacts import DEFAULT_MATERIAL
 from pysim.scene.toml.includes import SUFFIXES, as_named
+from pysim.scene.toml.joints import given_start
 from pysim.scene.toml.plausibility import check_start
 from pysim.scene.tree import WORLD
 
@@ -233,12 +234,14 @@ class ModelReader:
             if self._starts(name, joints, at):
                 check_start(start.q, joints[name].type, at, self.problems)
                 q = self.joints.q(start, find_joint(joints[name].type), at)
-                joints[name] = replace(joints[name], start_q=q)
+                given = joints[name].given_start | given_start(start)
+                joints[name] = replace(joints[name], start_q=q, given_start=given)
                 joints[name] = self.joints.with_v(joints[name], start.v, (*at, "v"))
         for name, v in table.start_v.items():
             at = (*path, "start_v", name)
             if self._starts(name, joints, at):
-                joints[name] = self.joints.with_v(joints[name], v, at)
+                given = joints[name].given_start | {"v"}
+                joints[name] = self.joints.with_v(replace(joints[name], given_start=given), v, at)
 
     def _starts(self, name: str, joints: dict[str, JointSpec], at: Steps) -> bool:
         """Return whether the table gives a joint a start."""

@@ -49,6 +49,7 @@ if TYPE_CHECKING:
         KeyframeSpec,
         LoopSpec,
         ModelSpec,
+        MotionSpec,
         PathPart,
         SpringSpec,
         SurfaceSpec,
@@ -375,7 +376,14 @@ def _joint(joint: JointSpec) -> Tables:
         table["mimic"] = {"joint": m.joint, "ratio": m.ratio, "offset": m.offset}
     else:
         table |= _start(joint)
+    if joint.motions:
+        table["motion"] = _one_or_list([_motion(motion) for motion in joint.motions])
     return table
+
+
+def _motion(motion: MotionSpec) -> Tables:
+    named = {} if motion.coordinate is None else {"coordinate": motion.coordinate}
+    return {**named, "signal": motion.signal}
 
 
 def _configuration(kind: JointType, q: NDArray[np.float64]) -> Tables:
@@ -391,7 +399,9 @@ def _configuration(kind: JointType, q: NDArray[np.float64]) -> Tables:
 def _start(joint: JointSpec) -> Tables:
     kind = find_joint(joint.type)
     start: Tables = {}
-    if kind.plugin is not None or not np.array_equal(joint.start_q, kind.neutral):
+    if joint.motions and "q" not in joint.given_start:
+        pass  # the signals give it
+    elif kind.plugin is not None or not np.array_equal(joint.start_q, kind.neutral):
         start |= _configuration(kind, joint.start_q)
     if joint.start_v.any():
         start["v"] = joint.start_v.tolist()

@@ -232,6 +232,13 @@ class Limits(Table):
     )
 
 
+class Motion(Table):
+    """Prescribed motion of a coordinate."""
+
+    signal: Name = key(..., "", "signal of time that the coordinate follows")
+    coordinate: Name | None = key(None, "", "coordinate of a joint that has several, by name")
+
+
 class Passive(Table):
     """Passive forces of a joint. A number applies to every coordinate, a list has one for each."""
 
@@ -266,6 +273,11 @@ class Passive(Table):
     )
     enforce_limits: bool | None = key(
         None, "", "whether these two bound the actuators; true by default"
+    )
+    motion: ListOf[Motion] = key(
+        [],
+        "",
+        "prescribed motion, { signal }; of a joint with several coordinates a list of { coordinate, signal }",
     )
 
 

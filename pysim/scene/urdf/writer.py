@@ -98,6 +98,9 @@ class UrdfWriter:
             for item in items:
                 name, where = getattr(item, "name", ""), getattr(item, "where", "")
                 self.refusals.add(where, f"{word} {name!r}")
+        for joint in spec.joints:
+            if joint.motions:
+                self.refusals.add(joint.where, f"the prescribed motion of joint {joint.name!r}")
         if tuple(spec.gravity.tolist()) != GRAVITY:
             x, y, z = spec.gravity
             self.refusals.add(spec.where, f"gravity {x:g} {y:g} {z:g} m/s²")
