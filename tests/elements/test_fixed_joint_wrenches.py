@@ -8,8 +8,6 @@ import pytest
 import pysim
 from tests.elements.blocks import scene_of, simulation, table
 
-HEAVY = 1e9  # inertia of a rotor, against which nothing turns the joint
-
 
 def body(name, mass, com):
     inertia = {"xx": 0.02 * mass, "yy": 0.03 * mass, "zz": 0.025 * mass, "xy": 0.004 * mass}
@@ -25,7 +23,7 @@ def arm(*, welded, base="revolute", more=""):
     turn = {"axis": [0, 1, 0], "at": {"xyz": [0.2, 0.1, 0]}, "start": {"q": 0.4, "v": -2.0}}
     text += table("joint", name="swing", type="revolute", parent="arm", child="elbow", **turn)
     text += body("plate", 0.5, [0, 0.1, 0.05])
-    kind = {"type": "fixed"} if welded else {"type": "revolute", "armature": HEAVY}
+    kind = {"type": "fixed"} if welded else {"type": "revolute", "motion": {"signal": "still"}}
     at = {"xyz": [0, 0.1, 0.6], "rpy": [0.4, -0.2, 0.9]}
     text += table("joint", name="flange", parent="arm", child="plate", at=at, **kind)
     text += body("tool", 0.8, [0.05, 0, 0.1])
@@ -35,6 +33,7 @@ def arm(*, welded, base="revolute", more=""):
     start = {"rpy": [0.5, 0, 0], "v": [1.0, -2.0, 0.5]}
     text += table("joint", name="hook", type="ball", parent="tool", child="bob", start=start)
     text += table("sensor", name="cell", type="force_torque", joint="flange")
+    text += "" if welded else table("signal", name="still", type="constant", unit="rad", value=0.0)
     return text + more
 
 

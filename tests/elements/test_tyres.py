@@ -63,10 +63,10 @@ def test_both_slips_at_once_stay_within_the_ellipse_of_the_peaks():
 
 
 def rig(kind, yaw, speed, **keys):
-    """Return a wheel at a steering angle on a carriage that is so heavy that its velocity stays."""
+    """Return a wheel at a steering angle on a carriage that moves at a prescribed speed."""
     inertia = {"xx": 0.5, "yy": 1.0, "zz": 0.5}
     text = "gravity = [0, 0, 0]\n"
-    text += table("body", name="carriage", mass=1e9, inertia=dict.fromkeys(("xx", "yy", "zz"), 1))
+    text += table("body", name="carriage", mass=1, inertia=dict.fromkeys(("xx", "yy", "zz"), 1))
     text += table(
         "joint",
         name="road",
@@ -74,8 +74,10 @@ def rig(kind, yaw, speed, **keys):
         axis=[1, 0, 0],
         child="carriage",
         at={"xyz": [0, 0, 0.28]},
-        start={"v": speed},
+        motion={"signal": "way"},
     )
+    way = {"t": [0.0, 10.0], "values": [0.0, 10.0 * speed]}
+    text += table("signal", name="way", type="spline", unit="m", **way)
     text += table("body", name="wheel", mass=10, inertia=inertia)
     text += table(
         "joint",
