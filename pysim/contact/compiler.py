@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -27,7 +27,7 @@ from pysim.scene.spec import CollisionSpec, may_touch
 from pysim.scene.tree import WORLD
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -37,9 +37,11 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
+Value = TypeVar("Value")
+NO_VELOCITY = (0.0, 0.0, 0.0)  # [m/s]
 
-@dataclass(frozen=True)
-class ShapePair:
+
+class ShapePair(NamedTuple):
     """A shape of a moving body, and the ground or the shape that it may touch, with the law between them."""
 
     pair: int  # among the pairs of links
@@ -116,10 +118,11 @@ def compile_contacts(
     passing += tuple((s.other, s.own) for s, f in zip(shapes, free, strict=True) if f and s.other)
     shapes = [s for s, f in zip(shapes, free, strict=True) if not f]
     used = {k: n for n, k in enumerate(sorted({s.pair for s in shapes}))}
-    shapes = [replace(s, pair=used[s.pair]) for s in shapes]
-    links = [links[k] for k in used]
+    if len(used) < len(links):
+        shapes = [s._replace(pair=used[s.pair]) for s in shapes]
+        links = [links[k] for k in used]
     if impacts:
-        shapes = [replace(s, law=s.law.without_restitution()) for s in shapes]
+        shapes = [s._replace(law=s.law.without_restitution()) for s in shapes]
     engine = engine_contacts(model, shapes, slip_speed)
     shape_of_point = np.array(engine.pair_of_point, int)
     of_shape = np.array([s.pair for s in shapes], int)
@@ -178,13 +181,29 @@ def engine_contacts(
         [faces for faces, _ in faces_of],
         [(s.hull.groups, groups) for s, (_, groups) in zip(placed, faces_of, strict=True)],
         [(-1 if s.other is None else index[id(s.other)], index[id(s.own)]) for s in shapes],
-        np.array([_plane(s.ground) for s in shapes]).reshape(-1, 4),
-        np.array([s.surface_velocity for s in shapes]).reshape(-1, 3),
-        np.array([s.law.numbers for s in shapes]).reshape(-1, 9),
+        _rows((s.ground for s in shapes), _plane, 4),
+        _rows((s.surface_velocity for s in shapes), tuple, 3),
+        _rows((s.law for s in shapes), lambda law: law.numbers, 9),
         slip_speed,
         fields.engine,
         fields.index,
     )
+
+
+def _rows(
+    values: Iterable[Value], numbers: Callable[[Value], tuple[float, ...]], width: int
+) -> Array:
+    """Return the numbers of values (n, width); many values are the same."""
+    place: dict[int, int] = {}
+    rows: list[tuple[float, ...]] = []
+    places: list[int] = []
+    for value in values:
+        found = place.get(id(value))
+        if found is None:
+            found = place[id(value)] = len(rows)
+            rows.append(numbers(value))
+        places.append(found)
+    return np.array(rows).reshape(-1, width)[places]
 
 
 class FieldsOfPairs:
@@ -226,6 +245,8 @@ def _passing(
     links: list[ContactPair], shapes: dict[str, list[PlacedShape]]
 ) -> Iterator[tuple[PlacedShape, PlacedShape]]:
     """Yield shapes that would touch, but have no contact points: two fields."""
+    if all(shape.shape.field is None for own in shapes.values() for shape in own):
+        return
     for pair in links:
         if WORLD not in {pair.first, pair.second}:
             for a, b in pairs_of(pair, shapes):
@@ -240,14 +261,13 @@ def _shape_pairs(
     shapes: dict[str, list[PlacedShape]],
 ) -> Iterator[ShapePair]:
     changes = {frozenset(contact.between): contact for contact in spec.pairs}
-    masses = mechanism_masses(model)
-    gravity = float(np.linalg.norm(model.gravity)) or STANDARD_GRAVITY
+    laws = _Laws(model, spec)
     fields = [_placed_field(ground) for ground in spec.grounds]
     for k, pair in enumerate(links):
-        change = changes.get(frozenset((pair.first, pair.second)))
+        change = changes.get(frozenset(pair)) if changes else None
         surface = None if change is None else change.surface
-        if WORLD in {pair.first, pair.second}:
-            velocity = (0.0, 0.0, 0.0) if change is None else change.surface_velocity
+        if WORLD in pair:
+            velocity = NO_VELOCITY if change is None else change.surface_velocity
             for placed in shapes[pair.second if pair.first == WORLD else pair.first]:
                 own = with_hull(placed)
                 for ground, field in zip(spec.grounds, fields, strict=True):
@@ -257,11 +277,10 @@ def _shape_pairs(
                         problem = f"the field of {own.link!r} cannot touch the field of a ground"
                         remedy = "give one of them primitives or a mesh, or exclude the pair"
                         raise ModelError(own.collision.where, f"{problem}; {remedy}")
-                    materials = _materials(spec, ground.material, own)
-                    law = pair_law(*materials, surface, _load(masses, gravity, own, field))
+                    law = laws.of(ground.material, own, field, surface)
                     yield ShapePair(k, own, field, ground, law, velocity)
             continue
-        velocity = (0.0, 0.0, 0.0)
+        velocity = NO_VELOCITY
         if change is not None and any(change.surface_velocity):
             if _is_fixed(model, pair.second) and not _is_fixed(model, pair.first):
                 problem = (
@@ -276,9 +295,40 @@ def _shape_pairs(
             velocity = float(x), float(y), float(z)
         for other, own in pairs_of(pair, shapes):
             if are_compiled(other, own):
-                materials = _materials(spec, other.collision.material, own)
-                law = pair_law(*materials, surface, _load(masses, gravity, own, other))
+                law = laws.of(other.collision.material, own, other, surface)
                 yield ShapePair(k, own, other, None, law, velocity)
+
+
+class _Laws:
+    """Laws of pairs of shapes; those of the same materials under the same load have one."""
+
+    def __init__(self, model: Model, spec: ContactsSpec) -> None:
+        self._spec, self._masses = spec, mechanism_masses(model)
+        self._gravity = float(np.linalg.norm(model.gravity)) or STANDARD_GRAVITY
+        self._known: dict[object, PairLaw] = {}
+        self._kinds: dict[object, int] = {}  # of shapes: what their loads depend on
+        self._kind_of: dict[int, tuple[int, PlacedShape]] = {}  # by id, of shapes that are kept
+
+    def of(
+        self, first: str, own: PlacedShape, other: PlacedShape | None, surface: SurfaceSpec | None
+    ) -> PairLaw:
+        """Return the law of a shape and another one, or a plane, of the material `first`."""
+        key = (first, self._kind(own), None if other is None else self._kind(other), id(surface))
+        law = self._known.get(key)
+        if law is None:
+            load = _load(self._masses, self._gravity, own, other)
+            law = self._known[key] = pair_law(*_materials(self._spec, first, own), surface, load)
+        return law
+
+    def _kind(self, shape: PlacedShape) -> int:
+        known = self._kind_of.get(id(shape))
+        if known is None:
+            mass = None if shape.body < 0 else self._masses[shape.body]
+            points, material = CARRYING_POINTS[shape.shape.kind], shape.collision.material
+            key = (mass, points, _curvature(shape), _smallest_dimension(shape), material)
+            known = self._kinds.setdefault(key, len(self._kinds)), shape
+            self._kind_of[id(shape)] = known
+        return known[0]
 
 
 def _placed_field(ground: GroundSpec) -> PlacedShape | None:
@@ -413,7 +463,7 @@ def contacts_with_other_numbers(
     laws = _laws(model, first, spec, mechanism_masses(model), gravity)
     if impacts:
         laws = (law.without_restitution() for law in laws)
-    shapes = [replace(s, law=law) for s, law in zip(first.shapes, laws, strict=True)]
+    shapes = [s._replace(law=law) for s, law in zip(first.shapes, laws, strict=True)]
     return replace(first, engine=engine_contacts(model, shapes, slip_speed), shapes=tuple(shapes))
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from itertools import combinations, product
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from pysim.scene.tree import WORLD
 from pysim.shapes import drawn
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
+Value = TypeVar("Value")
 
 CLOSED_FORMS = {
     frozenset(kinds)
@@ -37,8 +38,7 @@ CLOSED_FORMS = {
 """Kinds of shapes whose contact points have a closed form (cpp/collision/pairs.hpp)."""
 
 
-@dataclass(frozen=True)
-class ContactPair:
+class ContactPair(NamedTuple):
     """Two links that may touch: the normal points from the first to the second, and forces act on the second."""
 
     first: str
@@ -113,25 +113,29 @@ def link_pairs(model: Model, spec: ContactsSpec) -> list[ContactPair]:
     bodies = {
         link.name: model.frames[link.name][0] for link in model.spec.bodies if link.collisions
     }
-    order = {frozenset(contact.between): contact.between for contact in spec.pairs}
-    excluded = {frozenset(between) for between in spec.excluded}
-    grounded = [(WORLD, name) for name, body in bodies.items() if body >= 0 and spec.grounds]
-    joined = _joined_links(model)
-    moving = [
+    order = _in_both_orders({contact.between: contact.between for contact in spec.pairs})
+    excluded = _in_both_orders(dict.fromkeys(spec.excluded))
+    apart = {**excluded, **_in_both_orders(dict.fromkeys(_joined_links(model)))}
+    parents = (*model.parents, -1)  # that of the world is the last
+    found = [(WORLD, name) for name, body in bodies.items() if body >= 0 and spec.grounds]
+    found = [between for between in found if between not in excluded]
+    found += [
         (a, b)
-        for a, b in combinations(bodies, 2)
-        if not _attached(model, bodies[a], bodies[b]) and frozenset((a, b)) not in joined
+        for (a, i), (b, j) in combinations(bodies.items(), 2)
+        if i != j
+        and (parents[i] != j or j < 0)
+        and (parents[j] != i or i < 0)
+        and (a, b) not in apart
     ]
-    named = (frozenset(between) for between in (*grounded, *moving))
-    found = [
-        order.get(pair, between)
-        for pair, between in zip(named, (*grounded, *moving), strict=True)
-        if pair not in excluded
-    ]
-    return [ContactPair(*between) for between in found]
+    return [ContactPair(*order.get(between, between)) for between in found]
 
 
-def _joined_links(model: Model) -> set[frozenset[str]]:
+def _in_both_orders(of_pair: Mapping[tuple[str, str], Value]) -> dict[tuple[str, str], Value]:
+    """Return what belongs to pairs, by their names in either order."""
+    return {**{(b, a): value for (a, b), value in of_pair.items()}, **of_pair}
+
+
+def _joined_links(model: Model) -> set[tuple[str, str]]:
     """Return the pairs of links that a joint connects; one of them may be fixed to the world.
 
     In files with masks (MJCF), a link that is fixed to the world touches what it carries.
@@ -139,15 +143,8 @@ def _joined_links(model: Model) -> set[frozenset[str]]:
     masked = {
         link.name for link in model.spec.bodies if any(shape.filter for shape in link.collisions)
     }
-    pairs = (frozenset((joint.parent, joint.child)) for joint in model.spec.joints)
-    return {pair for pair in pairs if not pair & masked}
-
-
-def _attached(model: Model, a: int, b: int) -> bool:
-    """Return whether two bodies are the same, parent and child, or fixed to the world."""
-    return (
-        a == b or (a >= 0 and model.parents[a] == b >= 0) or (b >= 0 and model.parents[b] == a >= 0)
-    )
+    pairs = ((joint.parent, joint.child) for joint in model.spec.joints)
+    return {pair for pair in pairs if masked.isdisjoint(pair)}
 
 
 def pairs_of(

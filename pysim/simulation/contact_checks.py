@@ -16,7 +16,7 @@ from pysim.errors import PysimWarning
 from pysim.scene.tree import WORLD
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -40,7 +40,7 @@ def contact_warnings(scene: Scene) -> Iterator[str]:
         return
     poses = forward_kinematics(scene.model, scene.state.q)
     deepest: dict[int, tuple[float, float]] = {}
-    for shape in contacts.shapes:
+    for shape in _near_shapes(contacts.shapes, poses):
         depth = -_distance(shape, poses)
         if depth > DEEP_START * shape.law.sink:
             deepest[shape.pair] = max((depth, shape.law.sink), deepest.get(shape.pair, (0.0, 0.0)))
@@ -50,6 +50,28 @@ def contact_warnings(scene: Scene) -> Iterator[str]:
     yield from _overlaps(grounded, "start it higher")
     yield from _overlaps(others, "move one of them, or add an [[exclude]]")
     yield from _left_out(scene)
+
+
+def _near_shapes(pairs: Sequence[ShapePair], poses: Array) -> Iterator[ShapePair]:
+    """Yield the pairs of shapes whose balls overlap, and those of fields."""
+    shapes = {id(s): s for pair in pairs for s in (pair.own, pair.other) if s is not None}
+    place = {key: k for k, key in enumerate(shapes)}
+    radius = np.array([np.inf if s.shape.field is not None else s.radius for s in shapes.values()])
+    placed = [(s.body, s.hull.placed(s.pose)) for s in shapes.values()]
+    centre = np.array([(X if b < 0 else poses[b] @ X)[:3, 3] for b, X in placed]).reshape(-1, 3)
+    own = np.array([place[id(pair.own)] for pair in pairs], int)
+    other = np.array([-1 if pair.other is None else place[id(pair.other)] for pair in pairs], int)
+    apart = np.zeros(len(pairs), bool)
+    two = np.flatnonzero(other >= 0)
+    way = np.linalg.norm(centre[own[two]] - centre[other[two]], axis=1)
+    apart[two] = way > radius[own[two]] + radius[other[two]]
+    for k in np.flatnonzero(~apart):
+        ground = pairs[k].ground
+        if ground is not None and ground.field is None:
+            height = float(np.dot(ground.normal, centre[own[k]])) - ground.offset
+            if height > radius[own[k]]:
+                continue
+        yield pairs[k]
 
 
 def _overlaps(found: Mapping[str, tuple[float, float]], remedy: str) -> Iterator[str]:
@@ -93,9 +115,13 @@ def warn_of_sinking(scene: Scene, trajectory: Trajectory, stacklevel: int = 2) -
     if contacts is None or not len(points):
         return
     times = np.repeat(trajectory.t, np.diff(points.offsets))
-    for k, pair in enumerate(contacts.pairs):
-        shapes = [shape for shape in contacts.shapes if shape.pair == k]
-        allowed = DEEP * max(_smaller_half_size(shape) for shape in shapes)
+    shapes: dict[int, list[ShapePair]] = {k: [] for k in np.unique(points.pair).tolist()}
+    for shape in contacts.shapes:
+        if shape.pair in shapes:
+            shapes[shape.pair].append(shape)
+    for k, own in shapes.items():
+        pair = contacts.pairs[k]
+        allowed = DEEP * max(_smaller_half_size(shape) for shape in own)
         sunk = np.flatnonzero((points.pair == k) & (points.penetration > allowed))
         if not sunk.size:
             continue
