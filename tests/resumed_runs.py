@@ -1,4 +1,4 @@
-"""Kills of runs at random instants, and comparison of a resumed run's file with that of one that was never stopped."""
+"""Stops and kills of runs, and comparison of a resumed run's file with that of one that was never stopped."""
 
 from __future__ import annotations
 
@@ -9,6 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import h5py
 import numpy as np
+import pytest
+
+import pysim
+from pysim.simulation.checkpoints import Checkpoints
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -21,7 +25,7 @@ import json, signal, sys, warnings
 import pysim
 from pysim.simulation.run import Clock
 
-scene, output, changes, reached, delay = sys.argv[1:]
+scene, output, changes, reached, delay, allow_code = sys.argv[1:]
 tick, armed = Clock.tick, []
 
 def tick_and_arm(own, now, steps):
@@ -31,19 +35,67 @@ def tick_and_arm(own, now, steps):
 
 Clock.tick = tick_and_arm
 warnings.simplefilter("ignore")
-pysim.simulate(pysim.load_scene(scene, json.loads(changes)), output)
+own = pysim.load_scene(scene, json.loads(changes), allow_code=json.loads(allow_code))
+pysim.simulate(own, output)
 """
 
 
 def run_killed(
-    scene: Path, output: Path, changes: Mapping[str, Any], reached: float, delay: float
+    scene: Path,
+    output: Path,
+    changes: Mapping[str, Any],
+    reached: float,
+    delay: float,
+    *,
+    allow_code: bool = False,
 ) -> bool:
     """Run a scene into a file in a process that is killed; return whether it was.
 
     The kill comes `delay` [s] of wall time, more than 0, after the first segment that ends at or after `reached` [s].
     """
-    given = str(scene), str(output), json.dumps(changes), str(reached), str(delay)
+    given = (
+        str(scene),
+        str(output),
+        json.dumps(changes),
+        str(reached),
+        str(delay),
+        json.dumps(allow_code),
+    )
     return subprocess.run([sys.executable, "-c", CHILD, *given], check=False).returncode < 0
+
+
+class Stopped(BaseException):
+    """Stop of a run between two segments."""
+
+
+def run_to_stop(scene: pysim.Scene, output: Path, segments: int, patch: pytest.MonkeyPatch) -> None:
+    """Run a scene until some segments are recorded."""
+    left = [segments]
+    original = Checkpoints.after_segment
+
+    def after(own: Checkpoints, steps: int, last: float) -> None:
+        original(own, steps, last)
+        left[0] -= 1
+        if left[0] == 0:
+            raise Stopped
+
+    with patch.context() as own:
+        own.setattr(Checkpoints, "after_segment", after)
+        with pytest.raises(Stopped):
+            pysim.simulate(scene, output, overwrite=True)
+
+
+def segments_of(scene: pysim.Scene, output: Path, patch: pytest.MonkeyPatch) -> int:
+    """Run a scene into a file to its end; return the number of segments."""
+    made = [0]
+
+    def count(own: Checkpoints, steps: int, last: float) -> None:
+        made[0] += 1
+
+    with patch.context() as own:
+        own.setattr(Checkpoints, "after_segment", count)
+        pysim.simulate(scene, output)
+    return made[0]
 
 
 def differing(whole: Path, resumed: Path) -> list[str]:

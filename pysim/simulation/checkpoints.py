@@ -11,7 +11,7 @@ import io
 import json
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -20,17 +20,15 @@ from pysim import _engine
 from pysim.algorithms import crba, forward_kinematics
 from pysim.integrators import find_integrator
 from pysim.scene.toml.overrides import UNSET
-from pysim.simulation.fixed_steps import runs_in_python
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from numpy.typing import NDArray
 
-    from pysim.simulation.fixed_events import EventRun
     from pysim.simulation.loading import Scene
-    from pysim.simulation.record_runs import RecordRun
     from pysim.simulation.recorder import Recorder
+    from pysim.simulation.segment import Segment
     from pysim.simulation.unstable_steps import StepGuard
 
     Array = NDArray[np.float64]
@@ -38,11 +36,24 @@ if TYPE_CHECKING:
 REMOVED = "UNSET"  # an override that removes a key, in JSON
 
 
+class ResumableRun(Protocol):
+    """Run through output times that may go on from what it saves."""
+
+    def from_start(self, times: Iterator[float]) -> Iterator[Segment]:
+        """Yield the segments through output times [s] from the scene's start at the first of them."""
+
+    def saved(self) -> dict[str, Any] | None:
+        """Return what `resumed` goes on from after the last segment; None if it does not from there."""
+
+    def resumed(self, saved: Mapping[str, Any], times: Iterator[float]) -> Iterator[Segment]:
+        """Yield the segments through output times [s]; `saved` returned at the first one."""
+
+
 class Checkpoints:
     """Writes the checkpoints of a run into the file of its recorder, at most one in `simulation.checkpoint` [s]."""
 
     def __init__(
-        self, scene: Scene, recorder: Recorder, run: RecordRun | EventRun, guard: StepGuard
+        self, scene: Scene, recorder: Recorder, run: ResumableRun, guard: StepGuard
     ) -> None:
         self._interval, self._recorder, self._run, self._guard = (
             scene.settings.checkpoint,
@@ -52,8 +63,13 @@ class Checkpoints:
         )
         self._last = time.monotonic()
 
-    def after_segment(self, steps: int) -> None:
-        """Write a checkpoint after a recorded segment if it is time for one; `steps` are made so far."""
+    def after_segment(self, steps: int, last: float) -> None:
+        """Write a checkpoint after a recorded segment if it is time for one.
+
+        Args:
+            steps: made so far.
+            last: time of the last row [s].
+        """
         if time.monotonic() - self._last < self._interval:
             return
         saved = self._run.saved()
@@ -61,7 +77,9 @@ class Checkpoints:
             return
         parts = {f"run.{name}": value for name, value in saved.items()}
         parts |= {f"guard.{name}": value for name, value in self._guard.saved().items()}
-        self._recorder.checkpoint(packed({**parts, "steps": np.array(steps)}))
+        self._recorder.checkpoint(
+            packed({**parts, "steps": np.array(steps), "last": np.array(last)})
+        )
         self._last = time.monotonic()
 
 
@@ -92,10 +110,6 @@ def why_not(scene: Scene) -> str:
         return 'its contact_law = "impact" keeps pairs at rest that checkpoints do not hold'
     if kind.adaptive:
         return f"integrator {kind.name!r} adapts its steps in a state that checkpoints do not hold"
-    if kind.plugin is not None:
-        return f"integrator {kind.name!r} runs in Python, and checkpoints do not hold its memory"
-    if runs_in_python(scene):
-        return "it has joints that Python computes, and checkpoints do not hold their memory"
     if scene.signals is not None and scene.signals.callbacks:
         name = scene.signals.callbacks[0].name
         return f"controller {name!r} runs in Python, and checkpoints do not hold its memory"

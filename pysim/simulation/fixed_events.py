@@ -14,8 +14,9 @@ import numpy as np
 from pysim.mechanism.model import State
 from pysim.simulation.contact_report import IMPULSE
 from pysim.simulation.event_functions import event_function
-from pysim.simulation.fixed_steps import runs_in_python, steps_between
-from pysim.simulation.record_runs import RecordRun, Stepper, run_fixed, stepper
+from pysim.simulation.fixed_steps import steps_between
+from pysim.simulation.python_runs import PythonRun, runs_in_python
+from pysim.simulation.record_runs import RecordRun, Stepper, stepper
 from pysim.simulation.segment import EventOccurrence, Segment
 from pysim.simulation.signal_runs import Instants, with_instants
 
@@ -49,15 +50,21 @@ def run_with_fixed_steps(
     Raises:
         SimulationError: as of `run_fixed`.
     """
+    return fixed_run(scene, memory, signals, external).from_start(times)
+
+
+def fixed_run(
+    scene: Scene,
+    memory: SolverState,
+    signals: SignalRun | None,
+    external: ExternalForces | None = None,
+) -> RecordRun | EventRun | PythonRun:
+    """Return the run of a scene with steps of fixed size."""
     if scene.spec.events:
-        return EventRun(scene, memory, signals, external).from_start(times)
-    return run_fixed(scene, times, memory, signals, external)
-
-
-def fixed_run(scene: Scene, memory: SolverState, signals: SignalRun | None) -> RecordRun | EventRun:
-    """Return the run of a scene whose steps are fixed and made in the engine."""
-    kind = EventRun if scene.spec.events else RecordRun
-    return kind(scene, memory, signals, None)
+        return EventRun(scene, memory, signals, external)
+    if runs_in_python(scene):
+        return PythonRun(scene, signals, external)
+    return RecordRun(scene, memory, signals, external)
 
 
 class _Held(NamedTuple):
@@ -88,6 +95,7 @@ class EventRun:
     steps_through: Stepper = field(init=False)
     record: RecordRun | None = field(init=False)  # None where Python makes the steps
     signs: Array = field(init=False)  # (events,) of the last values that were not 0
+    counts: list[int] = field(default_factory=list)  # of the next instants of sampled blocks
     impulse: Array | float = 0.0  # of contacts since the last output (points, 3) [N·s]
     steps: int = 0  # since the last segment
     at_output: bool = False  # whether the last segment ended at one
@@ -103,24 +111,35 @@ class EventRun:
 
     def saved(self) -> dict[str, Any] | None:
         """Return what `resumed` goes on from after the last segment; None if that did not end at an output."""
-        saved = self.record.saved() if self.record is not None and self.at_output else None
+        saved = self._saved_steps() if self.at_output else None
         if saved is not None:
             saved |= {"q": self.state.q, "v": self.state.v, "loop_q": self.state.loop_q}
-            saved["signs"] = self.signs
+            saved |= {"signs": self.signs, "counts": np.array(self.counts, np.int64)}
         return saved
+
+    def _saved_steps(self) -> dict[str, Any] | None:
+        """Return what the steps go on from beside the state."""
+        if self.record is not None:
+            return self.record.saved()
+        if self.signals is None:
+            return {}
+        return {"signals": self.signals.numbers, "jumped": np.array(self.signals.jumped)}
 
     def resumed(self, saved: Mapping[str, Any], times: Iterator[float]) -> Iterator[Segment]:
         """Yield the segments through output times [s]; `saved` returned at the first one."""
-        assert self.record is not None
-        self.record.restore(saved)
+        if self.record is not None:
+            self.record.restore(saved)
+        elif self.signals is not None:
+            self.signals.numbers[:] = saved["signals"]
+            self.signals.jumped = bool(saved["jumped"])
         self.state = State(saved["q"], saved["v"], saved["loop_q"])
-        self.signs = saved["signs"]
+        self.signs, self.counts = saved["signs"], saved["counts"].tolist()
         return self.from_start(times)
 
     def from_start(self, times: Iterator[float]) -> Iterator[Segment]:
         """Yield the segments through output times [s] from the state at the first of them."""
         instants = Instants() if self.signals is None else self.signals.instants
-        given = with_instants(times, instants)
+        given = with_instants(times, instants, self.counts)
         start = next(given)[0]
         for end, is_output, _ in given:
             while start < end:

@@ -1,14 +1,14 @@
-"""Steps of fixed size that Python makes: of integrator plugins, and of mechanisms with callback joints.
+"""Steps of fixed size: their number between two outputs, the length of calls, and the errors that end a run.
 
 n = ⌈(t_k+1 − t_k) / step⌉ equal steps lead from one output to the next, none longer than `simulation.step`. Runs that
-the engine steps are in record_runs.py; the errors that end a run are the same.
+the engine steps are in record_runs.py, those that Python steps in python_runs.py.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, NamedTuple
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -21,22 +21,16 @@ from pysim.mechanism.actuation import actuator_forces
 from pysim.mechanism.model import State
 from pysim.simulation.diagnosis import has_diverged, plugin_fault
 from pysim.simulation.element_faults import element_fault
-from pysim.simulation.external_forces import ExternalForces, tau_of_rows
+from pysim.simulation.external_forces import ExternalForces
 from pysim.simulation.growing_states import growth_error
 from pysim.simulation.implicit_state import SolverState, unsolved
 from pysim.simulation.python_stepping import (
     ModelSystem,
-    advance,
-    builtin_in_python,
     scheme_fault,
 )
-from pysim.simulation.segment import Segment
-from pysim.simulation.signal_runs import Instants, with_instants
 from pysim.simulation.step_checks import STIFF_SCHEME, beyond_stability, is_stiff
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
     from numpy.typing import NDArray
 
     from pysim.simulation.loading import Scene
@@ -47,54 +41,6 @@ if TYPE_CHECKING:
 MOST_STEPS = 2**53  # a double counts no further
 STEPS_A_CALL = 4096  # so that an interrupt is answered soon and progress shows in long intervals
 CALL_TIME = 0.05  # [s] intended wall time of a call
-
-
-class Call(NamedTuple):
-    """Equal steps from a time to an end [s], which is an output, an instant of sampled blocks, or both."""
-
-    time: float  # [s]
-    step: float  # [s]
-    steps: int
-    end: float  # [s]
-    is_output: bool
-    due: int  # bit k: the sampled block k runs at the end
-
-
-def run_python_steps(
-    scene: Scene,
-    times: Iterator[float],
-    signals: SignalRun | None = None,
-    external: ExternalForces | None = None,
-) -> Iterator[Segment]:
-    """Yield the segments of a run through output times [s], ascending, from the scene's start at the first.
-
-    Raises:
-        SimulationError: the state became NaN or infinite or left its loops.
-    """
-    check_count(scene)
-    q, v, loop_q = scene.state.q, scene.state.v, scene.state.loop_q.copy()
-    advance_interval = _advance_function(scene, loop_q, signals, external)
-    steps = STEPS_A_CALL if external is None else external.steps
-    instants = Instants() if signals is None else signals.instants
-    for call in split_into_calls(times, scene.settings.step, steps, instants):
-        q, v, done = advance_interval(q, v, call)
-        if done < call.steps:
-            last = call.time + done * call.step
-            numbers = None if signals is None else signals.numbers
-            state, memory = State(q, v, loop_q), SolverState(scene)
-            raise stop_of_fixed_steps(scene, state, memory, last, call.step, numbers)
-        rows = slice(0, int(call.is_output))
-        numbers = None if signals is None else signals.numbers[None].copy()[rows]
-        yield Segment(
-            np.array([call.end])[rows],
-            q[None][rows],
-            v[None][rows],
-            loop_q[None].copy()[rows],
-            call.end,
-            call.steps,
-            signals=numbers,
-            external=tau_of_rows(external, rows.stop),
-        )
 
 
 def check_count(scene: Scene) -> None:
@@ -135,69 +81,6 @@ def pace_of(
         return Pace(1)
     settings = scene.settings
     return Pace(max(1, STEPS_A_CALL // steps_between(0.0, settings.every, settings.step)))
-
-
-def split_into_calls(
-    times: Iterator[float], longest: float, most: int, instants: Instants
-) -> Iterator[Call]:
-    """Yield calls of at most `most` steps that end at outputs and at the instants of sampled blocks."""
-    given = with_instants(times, instants)
-    start = next(given)[0]
-    for end, is_output, due in given:
-        count = steps_between(start, end, longest)
-        step = (end - start) / count
-        for made in range(0, count, most):
-            steps = min(count - made, most)
-            if made + steps == count:
-                yield Call(start + made * step, step, steps, end, is_output, due)
-            else:
-                yield Call(
-                    start + made * step, step, steps, start + (made + steps) * step, False, 0
-                )
-        start = end
-
-
-def runs_in_python(scene: Scene) -> bool:
-    """Return whether Python makes the steps of a scene."""
-    plugin = find_integrator(scene.settings.integrator).plugin
-    return plugin is not None or bool(scene.model.callback_numbers)
-
-
-def _advance_function(
-    scene: Scene, loop_q: Array, signals: SignalRun | None, external: ExternalForces | None
-) -> Callable[[Array, Array, Call], tuple[Array, Array, int]]:
-    """Return the function that makes the steps of a call: the state at the end, and how many steps were good.
-
-    The coordinates of joints that close loops are updated in place.
-    """
-    name, model, drive = scene.settings.integrator, scene.model, scene.actuation
-    plugin = find_integrator(name).plugin
-    where, keys = str(scene.spec.path), scene.settings.parameters
-    own = builtin_in_python(name, where) if plugin is None else make(plugin, keys)
-    _check_states(scene)
-    system = ModelSystem(model, drive, loop_q, signals, scene.contacts)
-
-    def advance_call(q: Array, v: Array, call: Call) -> tuple[Array, Array, int]:
-        driven = system
-        if external is not None:
-            driven = replace(system, actuation=external.before_call(drive, call.time, q, v))
-        q, v, done = advance(own, driven, q, v, call.time, call.step, call.steps)
-        if signals is not None and done == call.steps:
-            signals.update(call.end, call.due, q, v, loop_q)
-        return q, v, done
-
-    return advance_call
-
-
-def _check_states(scene: Scene) -> None:
-    """Reject states of elements under a scheme that runs in Python, which does not carry them."""
-    if scene.signals is None or not scene.signals.state_names:
-        return
-    name = scene.signals.state_names[0]
-    problem = f"integrator {scene.settings.integrator!r} runs in Python, without states of elements such as {name!r}"
-    raise SimulationError(
-        str(scene.spec.path), f"{problem}; choose one of the engine's, such as rk4"
-    )
 
 
 def stop_of_fixed_steps(

@@ -22,9 +22,8 @@ from pysim.simulation.fixed_steps import (
     Pace,
     check_count,
     pace_of,
-    run_python_steps,
-    runs_in_python,
 )
+from pysim.simulation.python_runs import PythonRun, runs_in_python
 from pysim.simulation.segment import Segment
 from pysim.simulation.world_records import Status, Stop, WorldRecords
 
@@ -108,9 +107,9 @@ class RecordRun:
             self._signals.jumped = bool(saved["jumped"])
 
     def resumed(self, saved: Mapping[str, Any], times: Iterator[float]) -> Iterator[Segment]:
-        """Yield the segments through the output times [s] that follow what `saved` returned."""
+        """Yield the segments through output times [s]; `saved` returned at the first one."""
         self.restore(saved)
-        return self._through(times)
+        return self._through(islice(times, 1, None))
 
     def segments(
         self, state: State, times: Iterator[float], inputs: Array | None = None
@@ -213,9 +212,9 @@ def stepper(
     """Return the function that runs a scene, without its events, from a state through output times."""
     if not runs_in_python(scene):
         return RecordRun(scene, memory, signals, external).segments
-    return lambda state, times: run_python_steps(
-        replace(scene, state=state), times, signals, external
-    )
+    return lambda state, times: PythonRun(
+        replace(scene, state=state), signals, external
+    ).from_start(times)
 
 
 def run_fixed(

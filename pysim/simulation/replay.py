@@ -22,10 +22,11 @@ from pysim.simulation.checkpoints import part_of, unpacked
 from pysim.simulation.contact_report import reported_points, start_report
 from pysim.simulation.diagnosis import has_diverged
 from pysim.simulation.failure_causes import LastSteps, likely_cause
-from pysim.simulation.fixed_events import fixed_run
+from pysim.simulation.fixed_events import EventRun, fixed_run
 from pysim.simulation.implicit_state import SolverState
 from pysim.simulation.interrupt import interrupts_held_back
 from pysim.simulation.ledger import begin_work, with_ledger
+from pysim.simulation.python_runs import runs_in_python
 from pysim.simulation.record_runs import RecordRun
 from pysim.simulation.recorder import Recorder
 from pysim.simulation.resume import StoppedRun
@@ -209,8 +210,9 @@ def replay_run(run: StoppedRun, steps: int = STEPS) -> Replay:
     """Return the last steps of a run that was stopped by an error.
 
     Raises:
-        SimulationError: it was not, or does not fail again.
+        SimulationError: it was not, does not fail again, or is made of steps that are not shown.
     """
+    _check_replayed(run)
     settings = replace(run.scene.settings, checkpoint=0.0)
     scene = with_ledger(replace(run.scene, settings=settings))
     start = _Kept(None, 0, 0)
@@ -233,6 +235,15 @@ def replay_run(run: StoppedRun, steps: int = STEPS) -> Replay:
     return Replay(watch.steps(), str(error), likely_cause(scene, watch.last()))
 
 
+def _check_replayed(run: StoppedRun) -> None:
+    """Reject a run whose steps are made in Python, one call for each output."""
+    if runs_in_python(run.scene):
+        problem = (
+            "cannot be replayed: its steps run in Python, and only steps of the engine are shown"
+        )
+        raise SimulationError(str(run.path), f"{problem}; read the error in the run, and its line")
+
+
 def _failure(scene: Scene, recorder: Recorder, start: _Kept) -> SimulationError | None:
     """Run a scene from a checkpoint; return the error that ends the run, None at its end."""
     saved = None if start.record is None else unpacked(start.record)
@@ -252,15 +263,14 @@ def _look(scene: Scene, start: _Kept, watch: _Watch) -> None:
     signals = begin_signals(scene, 0.0)
     begin_work(scene, signals)
     run = fixed_run(scene, SolverState(scene), signals)
-    record = run if isinstance(run, RecordRun) else run.record
-    assert record is not None  # as in every run with checkpoints
+    record = run.record if isinstance(run, EventRun) else run
+    assert isinstance(record, RecordRun)  # as _check_replayed makes sure
     record.watch = watch
     times = output_times(scene.settings.duration, scene.settings.every)
     if start.record is None:
         segments = run.from_start(times)
     else:
-        # runs with events take the time of the checkpoint first
-        done = start.rows if isinstance(run, RecordRun) else start.rows - 1
-        segments = run.resumed(part_of(unpacked(start.record), "run."), islice(times, done, None))
+        left = islice(times, start.rows - 1, None)
+        segments = run.resumed(part_of(unpacked(start.record), "run."), left)
     with suppress(SimulationError, _Stop):
         deque(segments, maxlen=0)

@@ -25,13 +25,12 @@ from pysim.simulation.contact_checks import warn_of_long_steps, warn_of_sinking
 from pysim.simulation.energy_monitor import warn_of_imbalance
 from pysim.simulation.external_forces import ExternalForces
 from pysim.simulation.fast_turns import check_turns
-from pysim.simulation.fixed_events import fixed_run, run_with_fixed_steps
+from pysim.simulation.fixed_events import fixed_run
 from pysim.simulation.implicit_state import SolverState
 from pysim.simulation.interrupt import interrupts_held_back
 from pysim.simulation.ledger import begin_work, with_ledger
 from pysim.simulation.loading import Scene
 from pysim.simulation.python_stepping import builtin_in_python
-from pysim.simulation.record_runs import RecordRun
 from pysim.simulation.recorder import Recorder
 from pysim.simulation.scene_warnings import (
     warn_of_control,
@@ -184,21 +183,19 @@ def recorded_segments(
     guard = StepGuard(scene, start, energy=external is None)
     last = 0.0  # [s] recorded
     points = None
-    if external is None and not why_not(scene):
+    if find_integrator(scene.settings.integrator).adaptive:
+        segments = _adaptive_segments(scene, times, signals, external)
+    else:
         clock.memory = SolverState(scene)
-        run = fixed_run(scene, clock.memory, signals)
-        if recorder.has_file:
+        run = fixed_run(scene, clock.memory, signals, external)
+        if recorder.has_file and external is None and not why_not(scene):
             points = Checkpoints(scene, recorder, run, guard)
         if saved is None:
             segments = run.from_start(times)
         else:
             guard.restore(part_of(saved, "guard."))
-            # runs with events take the time of the checkpoint first
-            left = islice(times, done if isinstance(run, RecordRun) else done - 1, None)
-            last = float(saved["guard.energies"][0])
-            segments = run.resumed(part_of(saved, "run."), left)
-    else:
-        segments = _segments(scene, times, clock, signals, external)
+            last = float(saved["last"])
+            segments = run.resumed(part_of(saved, "run."), islice(times, done - 1, None))
     if saved is None:
         recorder.add_state(0.0, scene.state.q, scene.state.v, scene.state.loop_q, start)
     for stretch in segments:
@@ -216,27 +213,21 @@ def recorded_segments(
             recorder.add_event(impact.t, impact.index, impact.q, impact.v)
         clock.tick(stretch.end, stretch.steps)
         if points is not None:
-            points.after_segment(clock.steps)
+            points.after_segment(clock.steps, last)
         yield stretch
     guard.finish()
     clock.report()
 
 
-def _segments(
+def _adaptive_segments(
     scene: Scene,
     times: Iterator[float],
-    clock: Clock,
     signals: SignalRun | None,
     external: ExternalForces | None,
 ) -> Iterator[Segment]:
-    if find_integrator(scene.settings.integrator).adaptive:
-        if scene.model.callback_numbers:
-            builtin_in_python(
-                scene.settings.integrator, str(scene.spec.path)
-            )  # rejects anything else
-        return run_adaptive(scene, islice(times, 1, None), signals=signals, external=external)
-    clock.memory = SolverState(scene)
-    return run_with_fixed_steps(scene, times, clock.memory, signals, external)
+    if scene.model.callback_numbers:
+        builtin_in_python(scene.settings.integrator, str(scene.spec.path))  # rejects anything else
+    return run_adaptive(scene, islice(times, 1, None), signals=signals, external=external)
 
 
 class Clock:

@@ -315,15 +315,20 @@ def start_numbers(signals: CompiledSignals, worlds: ArrayLike) -> Array:
     return numbers
 
 
-def with_instants(times: Iterator[float], instants: Instants) -> Iterator[tuple[float, bool, int]]:
+def with_instants(
+    times: Iterator[float], instants: Instants, counts: list[int] | None = None
+) -> Iterator[tuple[float, bool, int]]:
     """Yield ends of intervals: outputs and instants k · period, with whether they are outputs and which blocks are due.
 
-    The first time is the start, which is no end.
+    The first time is the start, which is no end. `counts` are the k of every block's next instant, updated in place;
+    if they are empty or not given, those after the start.
     """
     start = next(times)
     yield start, False, 0
     periods, bit = instants
-    counts = [math.floor(start / period + SAME_INSTANT) + 1 for period in periods]
+    counts = [] if counts is None else counts
+    if not counts:
+        counts += [math.floor(start / period + SAME_INSTANT) + 1 for period in periods]
     for t in times:
         while True:
             nexts = [count * period for count, period in zip(counts, periods, strict=True)]

@@ -13,9 +13,8 @@ import pytest
 
 import pysim
 from pysim.cli import main
-from pysim.simulation.checkpoints import Checkpoints
 from pysim.trajectory.checkpoint import SLOTS, read_checkpoint, write_checkpoint
-from tests.resumed_runs import differing, run_killed
+from tests.resumed_runs import differing, run_killed, run_to_stop
 
 SCENES = Path(__file__).parents[2] / "scenes"
 OFTEN = {"simulation.checkpoint": 1e-6}
@@ -61,27 +60,6 @@ release = ["motor"]
 """
 
 pytestmark = pytest.mark.filterwarnings("ignore::pysim.PysimWarning")
-
-
-class Stopped(BaseException):
-    """Stop of a run between two segments."""
-
-
-def run_to_stop(scene: pysim.Scene, output: Path, segments: int, patch: pytest.MonkeyPatch) -> None:
-    """Run a scene until some segments are recorded."""
-    left = [segments]
-    original = Checkpoints.after_segment
-
-    def after(own: Checkpoints, steps: int) -> None:
-        original(own, steps)
-        left[0] -= 1
-        if left[0] == 0:
-            raise Stopped
-
-    with patch.context() as own:
-        own.setattr(Checkpoints, "after_segment", after)
-        with pytest.raises(Stopped):
-            pysim.simulate(scene, output, overwrite=True)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,69 @@
+"""Memory of integrator plugins: the attributes that a scheme changes from step to step, as text for checkpoints.
+
+Numbers, texts, arrays, and lists, tuples, deques and dictionaries of them are written; arrays and numbers return to the
+bit. Text rather than pickle, which could run code when a file is read.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections import deque
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from pysim.integrators import Integrator
+
+PLAIN = (type(None), bool, int, float, str)
+
+
+def memory_of(scheme: Integrator) -> str:
+    """Return the attributes of a scheme.
+
+    Raises:
+        TypeError: one is of another kind; the text names it.
+    """
+    return json.dumps({name: _encoded(value, name) for name, value in vars(scheme).items()})
+
+
+def set_memory(scheme: Integrator, text: str) -> None:
+    """Give a scheme the attributes that `memory_of` returned."""
+    for name, value in json.loads(text).items():
+        setattr(scheme, name, _decoded(value))
+
+
+def _encoded(value: Any, name: str) -> Any:  # noqa: ANN401, whatever a scheme remembers
+    kind = type(value)
+    if kind in PLAIN:
+        return value
+    if kind is list:
+        return [_encoded(own, name) for own in value]
+    if kind is tuple:
+        return {"tuple": _encoded(list(value), name)}
+    if kind is deque:
+        return {"deque": _encoded(list(value), name), "most": value.maxlen}
+    if kind is dict and all(type(key) is str for key in value):
+        return {"dict": {key: _encoded(own, name) for key, own in value.items()}}
+    if (kind is np.ndarray or isinstance(value, np.generic)) and value.dtype.kind in "biufc":
+        data = base64.b64encode(value.tobytes()).decode()
+        what = "array" if kind is np.ndarray else "number"
+        return {what: data, "dtype": value.dtype.str, "shape": value.shape}
+    raise TypeError(f"{name} holds {kind.__name__}")
+
+
+def _decoded(value: Any) -> Any:  # noqa: ANN401, as above
+    if isinstance(value, list):
+        return [_decoded(own) for own in value]
+    if not isinstance(value, dict):
+        return value
+    if "tuple" in value:
+        return tuple(_decoded(value["tuple"]))
+    if "deque" in value:
+        return deque(_decoded(value["deque"]), value["most"])
+    if "dict" in value:
+        return {key: _decoded(own) for key, own in value["dict"].items()}
+    data = base64.b64decode(value["array" if "array" in value else "number"])
+    numbers = np.frombuffer(data, value["dtype"]).reshape(value["shape"]).copy()
+    return numbers if "array" in value else numbers[()]
