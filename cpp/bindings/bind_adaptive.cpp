@@ -49,6 +49,7 @@ class AdaptiveState {
   py::ssize_t worlds() const { return numbers_.shape(0); }
   int events() const { return events_; }
   double* data() { return numbers_.mutable_data(); }
+  const Numbers& numbers() const { return numbers_; }
 
   AdaptiveState copy() const {
     AdaptiveState other = *this;
@@ -265,7 +266,10 @@ void bind_state(py::module_& m) {
       .def_property_readonly("seen",
                              column(Place::seen),
                              "Time up to which events were reported (worlds,) [s]; requires events.")
-      .def_property_readonly("signs", &AdaptiveState::signs, "Sign of every event (worlds, events).");
+      .def_property_readonly("signs", &AdaptiveState::signs, "Sign of every event (worlds, events).")
+      .def_property_readonly("numbers",
+                             &AdaptiveState::numbers,
+                             "All of these (worlds, numbers); written numbers set the state.");
   py::class_<AdaptiveRecord> record(m, "AdaptiveRecord", "Record of one world in a call.");
   using Count = std::ptrdiff_t;
   record

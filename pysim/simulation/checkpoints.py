@@ -18,7 +18,6 @@ import numpy as np
 import pysim
 from pysim import _engine
 from pysim.algorithms import crba, forward_kinematics
-from pysim.integrators import find_integrator
 from pysim.scene.toml.overrides import UNSET
 
 if TYPE_CHECKING:
@@ -105,11 +104,8 @@ def part_of(parts: Mapping[str, Any], prefix: str) -> dict[str, Any]:
 
 def why_not(scene: Scene) -> str:
     """Return why runs of a scene have no checkpoints; an empty text if they have."""
-    kind = find_integrator(scene.settings.integrator)
     if scene.settings.contact_law == "impact":
         return 'its contact_law = "impact" keeps pairs at rest that checkpoints do not hold'
-    if kind.adaptive:
-        return f"integrator {kind.name!r} adapts its steps in a state that checkpoints do not hold"
     if scene.signals is not None and scene.signals.callbacks:
         name = scene.signals.callbacks[0].name
         return f"controller {name!r} runs in Python, and checkpoints do not hold its memory"

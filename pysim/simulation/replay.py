@@ -16,6 +16,7 @@ import numpy as np
 
 from pysim.algorithms import elastic_energy, kinetic_energy, potential_energy
 from pysim.errors import SimulationError
+from pysim.integrators import find_integrator
 from pysim.mechanism.model import State
 from pysim.simulation.argument_checks import checked_path
 from pysim.simulation.checkpoints import part_of, unpacked
@@ -236,12 +237,14 @@ def replay_run(run: StoppedRun, steps: int = STEPS) -> Replay:
 
 
 def _check_replayed(run: StoppedRun) -> None:
-    """Reject a run whose steps are made in Python, one call for each output."""
-    if runs_in_python(run.scene):
-        problem = (
-            "cannot be replayed: its steps run in Python, and only steps of the engine are shown"
-        )
-        raise SimulationError(str(run.path), f"{problem}; read the error in the run, and its line")
+    """Reject a run whose steps are not of fixed size and made in the engine."""
+    name = run.scene.settings.integrator
+    reason = "its steps run in Python" if runs_in_python(run.scene) else ""
+    if find_integrator(name).adaptive:
+        reason = f"integrator {name!r} adapts its steps"
+    if reason:
+        problem = f"cannot be replayed: {reason}, and only fixed steps of the engine are shown"
+        raise SimulationError(str(run.path), f"{problem}; run its scene again to read the error")
 
 
 def _failure(scene: Scene, recorder: Recorder, start: _Kept) -> SimulationError | None:

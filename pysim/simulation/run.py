@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from pysim.integrators import find_integrator
-from pysim.simulation.adaptive_steps import run_adaptive, stops
+from pysim.simulation.adaptive_steps import AdaptiveRun, stops
 from pysim.simulation.argument_checks import check_progress, checked_flag, checked_path
 from pysim.simulation.checkpoints import Checkpoints, origin_of, part_of, why_not
 from pysim.simulation.contact_checks import warn_of_long_steps, warn_of_sinking
@@ -47,6 +47,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from pysim.simulation.checkpoints import ResumableRun
     from pysim.simulation.segment import Segment
     from pysim.simulation.signal_runs import SignalRun
     from pysim.trajectory import Trajectory
@@ -183,19 +184,15 @@ def recorded_segments(
     guard = StepGuard(scene, start, energy=external is None)
     last = 0.0  # [s] recorded
     points = None
-    if find_integrator(scene.settings.integrator).adaptive:
-        segments = _adaptive_segments(scene, times, signals, external)
+    run = _run_of(scene, clock, signals, external)
+    if recorder.has_file and external is None and not why_not(scene):
+        points = Checkpoints(scene, recorder, run, guard)
+    if saved is None:
+        segments = run.from_start(times)
     else:
-        clock.memory = SolverState(scene)
-        run = fixed_run(scene, clock.memory, signals, external)
-        if recorder.has_file and external is None and not why_not(scene):
-            points = Checkpoints(scene, recorder, run, guard)
-        if saved is None:
-            segments = run.from_start(times)
-        else:
-            guard.restore(part_of(saved, "guard."))
-            last = float(saved["last"])
-            segments = run.resumed(part_of(saved, "run."), islice(times, done - 1, None))
+        guard.restore(part_of(saved, "guard."))
+        last = float(saved["last"])
+        segments = run.resumed(part_of(saved, "run."), islice(times, done - 1, None))
     if saved is None:
         recorder.add_state(0.0, scene.state.q, scene.state.v, scene.state.loop_q, start)
     for stretch in segments:
@@ -219,15 +216,16 @@ def recorded_segments(
     clock.report()
 
 
-def _adaptive_segments(
-    scene: Scene,
-    times: Iterator[float],
-    signals: SignalRun | None,
-    external: ExternalForces | None,
-) -> Iterator[Segment]:
-    if scene.model.callback_numbers:
-        builtin_in_python(scene.settings.integrator, str(scene.spec.path))  # rejects anything else
-    return run_adaptive(scene, islice(times, 1, None), signals=signals, external=external)
+def _run_of(
+    scene: Scene, clock: Clock, signals: SignalRun | None, external: ExternalForces | None
+) -> ResumableRun:
+    """Return the run of a scene under its integrator."""
+    if find_integrator(scene.settings.integrator).adaptive:
+        if scene.model.callback_numbers:
+            builtin_in_python(scene.settings.integrator, str(scene.spec.path))  # rejects it
+        return AdaptiveRun(scene, signals, external)
+    clock.memory = SolverState(scene)
+    return fixed_run(scene, clock.memory, signals, external)
 
 
 class Clock:

@@ -931,8 +931,7 @@ def _run_parts(
     if find_integrator(scene.settings.integrator).adaptive:
         if scene.model.callback_numbers:
             builtin_in_python(scene.settings.integrator, str(scene.spec.path))  # rejects it
-        times, start = iter(t[1:].tolist()), float(t[0])
-        return run_adaptive(scene, times, start=start, signals=signals, warn=report)
+        return run_adaptive(scene, iter(t.tolist()), signals, warn=report)
     return run_with_fixed_steps(scene, iter(t.tolist()), memory, signals)
 
 

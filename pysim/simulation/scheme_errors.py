@@ -163,7 +163,7 @@ def rerun_interval(motion: Motion, k: int, parts: int = 1) -> Motion:
         state = State(q0, v0, scene.state.loop_q)
         own = replace(scene, state=state, settings=replace(settings, duration=end))
         try:
-            for part in run_adaptive(own, iter(times[1:].tolist()), start, warn=str):
+            for part in run_adaptive(own, iter(times.tolist()), warn=str):
                 t.append(part.t)
                 q.append(part.q)
                 v.append(part.v)

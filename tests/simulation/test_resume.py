@@ -59,6 +59,36 @@ at = -0.3
 release = ["motor"]
 """
 
+CALLED = """
+from pysim.controllers import CallbackController, controller, signal
+
+@controller("resumed_callback")
+class Called(CallbackController):
+    inputs = signal("q", unit="m")
+    outputs = signal("force", unit="N")
+
+    def output(self, inputs):
+        return -2.0 * inputs.q
+"""
+CONTROL = """
+[[sensor]]
+name = "place"
+type = "coordinates"
+coordinates = ["slide"]
+
+[[controller]]
+name = "regulator"
+type = "resumed_callback"
+inputs = ["place.q"]
+period = 0.01
+
+[[actuator]]
+name = "motor"
+type = "force"
+joint = "slide"
+command = "regulator"
+"""
+
 pytestmark = pytest.mark.filterwarnings("ignore::pysim.PysimWarning")
 
 
@@ -166,14 +196,15 @@ def test_changes_since_the_run_are_named_and_force_goes_on(
 def test_a_run_that_checkpoints_do_not_hold_is_refused_with_the_reason(
     tmp_path: Path,
 ) -> None:
-    (tmp_path / "mass.toml").write_text(MASS.replace("step = 1e-3", 'integrator = "dopri5"'))
+    (tmp_path / "called.py").write_text(CALLED)
+    (tmp_path / "mass.toml").write_text('plugins = ["called.py"]\n' + MASS + CONTROL)
 
     def interrupt(_: object) -> None:
         raise KeyboardInterrupt
 
-    own = pysim.load_scene(tmp_path / "mass.toml")
+    own = pysim.load_scene(tmp_path / "mass.toml", allow_code=True)
     with pytest.raises(KeyboardInterrupt):
         pysim.simulate(own, tmp_path / "run.h5", interrupt)
-    reason = "integrator 'dopri5' adapts its steps in a state that checkpoints do not hold"
+    reason = "controller 'regulator' runs in Python, and checkpoints do not hold its memory"
     with pytest.raises(pysim.SimulationError, match=f"cannot be resumed: {reason}"):
-        pysim.resume(tmp_path / "run.h5")
+        pysim.resume(tmp_path / "run.h5", allow_code=True)
