@@ -145,3 +145,59 @@ def disc_text(kind: str, event: str = "") -> str:
     """Return the scene of a disc on a joint of some type, with an event; hinges have sampled control with noise."""
     tables = CONTROL + event if kind == "revolute" else event
     return DISC.replace("TYPE", kind).replace("[simulation]", f"{tables}\n[simulation]")
+
+
+BALLS = """
+name = "balls"
+
+[materials.default]
+restitution = { value = LAW, at = 1.0 }
+friction = 0.3
+
+[[body]]
+name = "low"
+shape = { sphere = { radius = 0.1 }, density = 300 }
+collision = true
+
+[[body]]
+name = "high"
+shape = { box = [0.2, 0.1, 0.1], density = 300 }
+collision = true
+
+[[joint]]
+name = "low falls"
+type = "free"
+child = "low"
+start = { xyz = [0, 0, 0.3], v = [0, 0, 0, 0.2, 0.1, 0] }
+
+[[joint]]
+name = "high falls"
+type = "free"
+child = "high"
+start = { xyz = [0.05, 0.02, 0.7], v = [0.3, 0.1, 0, 0, 0, 0] }
+
+[[sensor]]
+name = "place"
+type = "pose"
+frame = "low"
+
+[[sensor]]
+name = "measured"
+type = "noisy"
+inputs = ["place.position"]
+deviation = 0.01
+period = 0.013
+
+[[ground]]
+plane = { normal = [0, 0, 1], offset = 0.0 }
+
+[simulation]
+integrator = "dopri5"
+contact_law = "impact"
+duration = 1.0
+step = 1.0
+checkpoint = 1e-6
+
+[output]
+every = 0.01
+"""

@@ -105,6 +105,8 @@ class AdaptiveRun:
         }
         if self._numbers is not None:
             saved["signals"] = self._numbers
+        if self._impacts is not None:
+            saved |= self._impacts.saved()
         return saved
 
     def resumed(self, saved: Mapping[str, Any], times: Iterator[float]) -> Iterator[Segment]:
@@ -119,6 +121,8 @@ class AdaptiveRun:
         self._counts = saved["counts"].tolist()
         if self._numbers is not None:
             self._numbers[:] = saved["signals"]
+        if self._impacts is not None:
+            self._impacts.restore(saved)
         taken = len(self._wanted) - (len(self._wanted) > 0 and not self._is_output)
         start = self._state.time.item()
         reached, *counts = saved["stall"].tolist()

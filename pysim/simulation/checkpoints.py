@@ -104,8 +104,6 @@ def part_of(parts: Mapping[str, Any], prefix: str) -> dict[str, Any]:
 
 def why_not(scene: Scene) -> str:
     """Return why runs of a scene have no checkpoints; an empty text if they have."""
-    if scene.settings.contact_law == "impact":
-        return 'its contact_law = "impact" keeps pairs at rest that checkpoints do not hold'
     if scene.signals is not None and scene.signals.callbacks:
         name = scene.signals.callbacks[0].name
         return f"controller {name!r} runs in Python, and checkpoints do not hold its memory"

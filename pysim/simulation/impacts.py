@@ -27,6 +27,8 @@ from pysim.simulation.contact_report import IMPULSE, NORMAL, PENETRATION, POINT,
 from pysim.spatial import skew
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from numpy.typing import NDArray
 
     from pysim.simulation.loading import Scene
@@ -80,6 +82,20 @@ class ImpactRun:
         own = event_descriptions(scene.model, scene.spec.events)
         self._first = len(own)  # event of a gap
         self.events = _engine.Events(scene.model, [*own, *gaps], contacts.engine)
+
+    def saved(self) -> dict[str, Array]:
+        """Return what `restore` returns to: pairs that rest, impulses since the last output, and pairs warned of."""
+        return {
+            "resting": np.array(sorted(self._resting), float),
+            "impulses": self._impulses,
+            "warned": np.array(sorted(self._warned), float),
+        }
+
+    def restore(self, saved: Mapping[str, Array]) -> None:
+        """Return to what `saved` returned."""
+        self._resting = frozenset(map(int, saved["resting"].tolist()))
+        self._warned = set(map(int, saved["warned"].tolist()))
+        self._impulses = saved["impulses"].copy()
 
     @property
     def forces(self) -> _engine.Contacts | None:
