@@ -65,8 +65,7 @@ class CallbackJoint(Joint):
 
     def bias(self, q: Array, v: Array) -> Array:
         """Return c = Ṡ v (n, 6); by default from the rate of the subspace."""
-        c: Array = np.einsum("nij,nj->ni", self.subspace_rate(q, v), v)
-        return c
+        return _product(self.subspace_rate(q, v), v)
 
     def numbers(self, q: Array, v: Array | None) -> Array:
         """Return the engine's input for n states (n, 18 + 12 nv): pose, columns of S, bias c = Ṡ v, columns of Ṡ.
@@ -89,7 +88,7 @@ class CallbackJoint(Joint):
         S_dot, c = np.zeros_like(S), np.zeros((n, 6))
         if v is not None:
             S_dot = self.asked("subspace_rate", (n, 6, nv), q, v)
-            c = np.einsum("nij,nj->ni", S_dot, v)
+            c = _product(S_dot, v)
             if type(self).bias is not CallbackJoint.bias:  # the author's own
                 c = self.asked("bias", (n, 6), q, v)
         rotation = np.swapaxes(X[:, :3, :3], 1, 2).reshape(n, 9)
@@ -131,7 +130,8 @@ class CallbackJoint(Joint):
         values = of(np.concatenate([self.moved(q, k * STEP * v) for k in shifts]))
         split = values.reshape(len(shifts), len(q), *values.shape[1:])
         weights = [sign * weight / STEP for _, weight in STENCIL for sign in (1, -1)]
-        return np.tensordot(weights, split, axes=1)
+        rate: Array = sum(weight * value for weight, value in zip(weights, split, strict=True))
+        return rate
 
     def moved(self, q: Array, d: Array) -> Array:
         """Return q ⊕ d (n, nq) for tangent vectors d (n, nv)."""
@@ -145,14 +145,23 @@ class CallbackJoint(Joint):
             if part.group == "pose":
                 step = exp(own)[:, :3, 3]
                 R = rotation_from_quaternion(q[:, turn])
-                q1[:, at : at + 3] += np.einsum("nij,nj->ni", R, step)
+                q1[:, at : at + 3] += _product(R, step)
             q1[:, turn] = _turned(q[:, turn], own[:, -3:])
         return q1
 
 
+def _product(M: Array, x: Array) -> Array:
+    """Return M x (n, m) of n matrices (n, m, k) and vectors (n, k).
+
+    It is summed column by column, because sums of BLAS and einsum depend on n in their last bits.
+    """
+    columns = (M[:, :, j] * x[:, j, None] for j in range(1, x.shape[1]))
+    return sum(columns, start=M[:, :, 0] * x[:, 0, None])
+
+
 def _turned(quaternion: Array, w: Array) -> Array:
     """Return quaternions (x, y, z, w) rotated by rotation vectors in the body frame."""
-    half = np.linalg.norm(w, axis=1, keepdims=True) / 2
+    half = np.sqrt(_product(w[:, None, :], w)) / 2
     vector = 0.5 * np.sinc(half / np.pi) * w
     b = np.concatenate([vector, np.cos(half)], axis=1)
     ax, ay, az, aw = quaternion.T
@@ -169,7 +178,8 @@ def _turned(quaternion: Array, w: Array) -> Array:
 
 def _body_twist(X: Array, rate: Array) -> Array:
     R = X[:, :3, :3]
-    linear = np.einsum("nji,nj->ni", R, rate[:, :3, 3])
-    W = np.einsum("nji,njk->nik", R, rate[:, :3, :3])
+    back = np.swapaxes(R, 1, 2)
+    linear = _product(back, rate[:, :3, 3])
+    W = np.stack([_product(back, rate[:, :3, k]) for k in range(3)], axis=-1)
     angular = np.stack([W[:, 2, 1] - W[:, 1, 2], W[:, 0, 2] - W[:, 2, 0], W[:, 1, 0] - W[:, 0, 1]])
     return np.concatenate([linear, 0.5 * angular.T], axis=1)

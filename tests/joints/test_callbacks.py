@@ -83,6 +83,20 @@ def twins():
     return traced, called
 
 
+def test_a_state_has_the_same_bits_alone_and_in_a_batch_of_any_size(twins, rng):
+    """Oracle: the state alone. Differences of poses are sums in one order."""
+    _, called = twins
+    q = np.array([called.random_configuration(rng) for _ in range(53)])
+    v, tau = rng.normal(size=(2, 53, called.nv))
+    together = pysim.aba(called, q, v, tau)
+    for count in (1, 2, 7, 19):
+        parts = [
+            pysim.aba(called, q[k : k + count], v[k : k + count], tau[k : k + count])
+            for k in range(0, 53, count)
+        ]
+        assert np.concatenate(parts).tobytes() == together.tobytes()
+
+
 def test_callbacks_equal_traced_joints_in_every_algorithm(twins, rng, isa):
     traced, called = twins
     q = np.array([traced.random_configuration(rng) for _ in range(11)])
