@@ -226,6 +226,7 @@ ModelContacts::ModelContacts(const Model& model,
     throw std::invalid_argument("field_of_pair must have " + std::to_string(n) + " entries, or none");
   }
   for (const FieldDescription& field : fields_) field_numbers_.emplace_back(field);
+  pairs_.reserve(n);
   for (std::size_t k = 0; k < n; ++k) {
     Pair pair = {};
     const int field = field_of(k);
@@ -412,16 +413,19 @@ void ModelContacts::read_joints() {
   }
 }
 
-/// Index of the ball about a shape.
-int ModelContacts::add_ball(int body, const Shape& own) {
+/// Index of the ball about a shape, among those of the bodies from the world on.
+int ModelContacts::add_ball(int body, const Shape& own, std::vector<std::vector<int>>& balls_of_body) {
   const double* p = own.placement + 9;
-  const auto same = [&](const stepping::Ball<double>& ball) {
-    return ball.body == body && ball.radius == own.radius && std::equal(p, p + 3, ball.centre);
+  const auto same = [&](int k) {
+    const stepping::Ball<double>& ball = balls_[static_cast<std::size_t>(k)];
+    return ball.radius == own.radius && std::equal(p, p + 3, ball.centre);
   };
-  const auto at = std::find_if(balls_.begin(), balls_.end(), same);
-  const int index = static_cast<int>(at - balls_.begin());
-  if (at == balls_.end()) balls_.push_back({body, {p[0], p[1], p[2]}, own.radius});
-  return index;
+  std::vector<int>& known = balls_of_body[static_cast<std::size_t>(body + 1)];
+  const auto at = std::find_if(known.begin(), known.end(), same);
+  if (at != known.end()) return *at;
+  known.push_back(static_cast<int>(balls_.size()));
+  balls_.push_back({body, {p[0], p[1], p[2]}, own.radius});
+  return known.back();
 }
 
 /// Balls about shapes, and levers of the bodies that have them.
@@ -431,6 +435,8 @@ void ModelContacts::read_bounds() {
     while (b >= 0 && view.joint[b].parent >= 0) b = view.joint[b].parent;
     return b;
   };
+  std::vector<std::vector<int>> balls_of_body(static_cast<std::size_t>(view.bodies) + 1);
+  bounds_.reserve(pairs_.size());
   for (const Pair& pair : pairs_) {
     const double radius_a = pair.shape_a.radius, radius_b = pair.shape_b.radius;
     const int at_root = root(pair.b);
@@ -438,8 +444,8 @@ void ModelContacts::read_bounds() {
     const bool is_carried = one_tree && view.joint[at_root].shape == tree::Shape::free;
     bounds_.push_back({pair.a,
                        pair.b,
-                       pair.plane ? -1 : add_ball(pair.a, pair.shape_a),
-                       add_ball(pair.b, pair.shape_b),
+                       pair.plane ? -1 : add_ball(pair.a, pair.shape_a, balls_of_body),
+                       add_ball(pair.b, pair.shape_b, balls_of_body),
                        is_carried ? at_root : -1,
                        one_tree,
                        pair.plane ? radius_b : radius_a + radius_b,
@@ -453,6 +459,7 @@ void ModelContacts::read_bounds() {
     const double* p = ball.centre;
     extent = std::max(extent, std::hypot(p[0], p[1], p[2]) + ball.radius);
   }
+  rate_of_.assign(static_cast<std::size_t>(view.nv), -1);
   bounded_ = view.rows == 0 && !view.mimic;  // projections move coordinates by more than their velocities
   for (int b = 0; b < view.bodies && bounded_; ++b) {
     const double extent = extents[static_cast<std::size_t>(b)];
@@ -467,10 +474,11 @@ bool ModelContacts::add_levers(int body, double extent) {
   stepping::Levers own = {static_cast<int>(lever_.size()), 0, 0};
   bool slides = false;  // below the joint in question, so that levers grow
   const auto add = [&](int v, int count, double length) {
-    const auto same = [&](const stepping::Rate& rate) { return rate.v == v; };
-    const auto at = std::find_if(rates_.begin(), rates_.end(), same);
-    const int index = static_cast<int>(at - rates_.begin());
-    if (at == rates_.end()) rates_.push_back({v, count});
+    int& index = rate_of_[static_cast<std::size_t>(v)];
+    if (index < 0) {
+      index = static_cast<int>(rates_.size());
+      rates_.push_back({v, count});
+    }
     lever_.push_back({index, length});
   };
   for (int b = body; b >= 0; b = view.joint[b].parent) {

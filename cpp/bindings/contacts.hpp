@@ -86,7 +86,7 @@ class ModelContacts {
   void read_pair(int first, int second, const std::vector<int>& bodies, Pair& pair) const;
   void read_joints();
   void read_bounds();
-  int add_ball(int body, const Shape& own);
+  int add_ball(int body, const Shape& own, std::vector<std::vector<int>>& balls_of_body);
   bool add_levers(int body, double extent);
 
   const Model* model_;
@@ -105,6 +105,7 @@ class ModelContacts {
   std::vector<unsigned char> single_;
   bool bounded_ = true;
   std::vector<stepping::Rate> rates_;
+  std::vector<int> rate_of_;  ///< [nv] index among rates, −1 for none
   std::vector<int> carriers_;
   std::vector<stepping::PairBounds<double>> bounds_;
   std::vector<stepping::Ball<double>> balls_;
