@@ -949,6 +949,7 @@ class Contacts:
         slip_speed: float = 0.01,
         fields: Sequence[Field] = (),
         field_of_pair: Sequence[int] = (),
+        field_is_second: Sequence[bool] = (),
     ) -> None: ...
     def gaps(self, pair: int) -> int: ...
     @property

@@ -148,6 +148,22 @@ def humanoid_fall(run: Run) -> None:
     assert trajectory.contacts.penetration[late:].max() < 1e-3
 
 
+def stairs(run: Run) -> None:
+    trajectory = run.trajectory
+    on_stairs = [k for k, name in enumerate(trajectory.names["contacts"]) if "stairs" in name]
+    weight = run.model.total_mass * G
+    carried = trajectory.contact_forces[-1, on_stairs, 2]
+    np.testing.assert_allclose(carried.sum(), weight, rtol=1e-4)
+    assert (np.abs(carried) > 0.05 * weight).all()  # each foot
+    points = trajectory.contacts.of_row(-1)
+    heights = np.sort(points.point[:, 2])
+    np.testing.assert_allclose(heights, [0, 0, 0.12, 0.12], atol=1e-3)
+    late = row_at(run, 2.5)
+    assert np.abs(trajectory.v[late:]).max() < 1e-2
+    stays = points.point - trajectory.contacts.of_row(late).point
+    assert np.abs(stays).max() < 1e-4
+
+
 CLAIMS: dict[str, Callable[[Run], None]] = {
     "anymal_pushed": anymal_pushed,
     "billiards": billiards,
@@ -158,6 +174,7 @@ CLAIMS: dict[str, Callable[[Run], None]] = {
     "humanoid_fall": humanoid_fall,
     "newtons_cradle": newtons_cradle,
     "quadruped": quadruped,
+    "stairs": stairs,
     "standing_up": standing_up,
     "wrecking_ball": wrecking_ball,
 }

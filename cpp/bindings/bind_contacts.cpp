@@ -211,7 +211,8 @@ ModelContacts::ModelContacts(const Model& model,
                              const Numbers& laws,
                              double slip_speed,
                              std::vector<FieldDescription> fields,
-                             const std::vector<int>& field_of_pair)
+                             const std::vector<int>& field_of_pair,
+                             const std::vector<bool>& field_is_second)
     : model_(&model), slip_speed_(slip_speed), fields_(std::move(fields)), field_of_pair_(field_of_pair) {
   if (!(slip_speed > 0)) {
     throw std::invalid_argument("slip_speed must be positive [m/s], got " + std::to_string(slip_speed));
@@ -225,6 +226,9 @@ ModelContacts::ModelContacts(const Model& model,
   if (!field_of_pair_.empty() && field_of_pair_.size() != n) {
     throw std::invalid_argument("field_of_pair must have " + std::to_string(n) + " entries, or none");
   }
+  if (!field_is_second.empty() && field_is_second.size() != n) {
+    throw std::invalid_argument("field_is_second must have " + std::to_string(n) + " entries, or none");
+  }
   for (const FieldDescription& field : fields_) field_numbers_.emplace_back(field);
   pairs_.reserve(n);
   for (std::size_t k = 0; k < n; ++k) {
@@ -236,6 +240,7 @@ ModelContacts::ModelContacts(const Model& model,
     }
     if (field >= 0) pair.field = &field_numbers_[static_cast<std::size_t>(field)].field;
     read_pair(pairs[k].first, pairs[k].second, bodies, pair);
+    if (field >= 0) pair.swapped = !field_is_second.empty() && field_is_second[k];
     std::copy_n(plane + 4 * k, 3, pair.normal);
     pair.offset = plane[4 * k + 3];
     std::copy_n(surface + 3 * k, 3, pair.surface);
@@ -248,7 +253,7 @@ ModelContacts::ModelContacts(const Model& model,
     pair.law.lever = pair.plane || size_b < size_a ? size_b : size_a;
     pair.first = points_;
     pair.points = pair.plane              ? collision::plane_points[static_cast<int>(pair.shape_b.shape.kind)]
-                  : pair.field != nullptr ? collision::field_points(*pair.field, pair.shape_b.shape)
+                  : pair.field != nullptr ? collision::field_points(*pair.field, pair.touching_shape().shape)
                                           : collision::manifold_points(pair.kind);
     points_ += pair.points;
     pair.turning = pair.law.resists_turning() ? turning_points_ : -1;
@@ -824,7 +829,9 @@ void bind_contacts(py::module_& m) {
       "schemes "
       "that integrate contacts as smooth forces. `field_of_pair` are indices among `fields`, −1 for none: "
       "the "
-      "first shape of such a pair is a sphere about the origin of the field's frame that holds the solid.")
+      "first shape of such a pair, or the second where `field_is_second`, is a sphere about the origin of "
+      "the "
+      "field's frame that holds the solid.")
       .def(py::init<const Model&,
                     const std::vector<int>&,
                     const std::vector<std::string>&,
@@ -839,7 +846,8 @@ void bind_contacts(py::module_& m) {
                     const Numbers&,
                     double,
                     std::vector<FieldDescription>,
-                    const std::vector<int>&>(),
+                    const std::vector<int>&,
+                    const std::vector<bool>&>(),
            py::keep_alive<1, 2>(),
            "model"_a,
            "bodies"_a,
@@ -855,7 +863,8 @@ void bind_contacts(py::module_& m) {
            "laws"_a,
            "slip_speed"_a = 0.01,
            "fields"_a = std::vector<FieldDescription>(),
-           "field_of_pair"_a = std::vector<int>())
+           "field_of_pair"_a = std::vector<int>(),
+           "field_is_second"_a = std::vector<bool>())
       .def_property_readonly("points", &ModelContacts::points, "Contact points of all pairs.")
       .def_property_readonly(
           "pair_of_point",

@@ -35,8 +35,8 @@ class ModelContacts {
  public:
   using Pair = stepping::ContactPair<double>;
 
-  /// Pairs of shapes by their indices; the first is −1 for a plane, and a ball that holds the solid for a
-  /// field.
+  /// Pairs of shapes by their indices; the first is −1 for a plane. The shape of a field is a ball that
+  /// holds the solid: the first, or the second of a pair where `field_is_second`.
   ModelContacts(const Model& model,
                 const std::vector<int>& bodies,
                 const std::vector<std::string>& kinds,
@@ -51,7 +51,8 @@ class ModelContacts {
                 const Numbers& laws,
                 double slip_speed,
                 std::vector<FieldDescription> fields,
-                const std::vector<int>& field_of_pair);
+                const std::vector<int>& field_of_pair,
+                const std::vector<bool>& field_is_second);
 
   const Model& model() const { return *model_; }
   int points() const { return points_; }

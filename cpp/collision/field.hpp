@@ -258,6 +258,8 @@ void ball_on_grid(const HeightGrid<typename S::Real>& grid, const Vec3<S>& c, S 
   const auto parity = [&](S at) { return at - all<S>(2) * simd::floor(half * at); };
   const S odd_i = parity(i), odd_j = parity(j);
   const S bound = field_value(Field<Real>{{}, grid}, c).bound - radius;
+  FieldPoint<S> found[cells_of_ball];
+  simd::Mask<S> inner[cells_of_ball], rim_s[cells_of_ball], rim_t[cells_of_ball];
   for (int k = 0; k < cells_of_ball; ++k) {
     // of columns i − 1 and i, the one whose parity is that of k
     const S column = select(odd_i == all<S>(Real(k & 1)), i, i - e);
@@ -281,17 +283,26 @@ void ball_on_grid(const HeightGrid<typename S::Real>& grid, const Vec3<S>& c, S 
     // At the rim of a cell, the direction to the point is another one than the normal. A rim counts for the
     // cell below the centre alone: else it would act on even ground, too.
     const S above = dot(n, r), length = sqrt(dot(r, r));
-    const auto rim_s = (s <= o) | (s >= e), rim_t = (t <= o) | (t >= e);
+    rim_s[k] = (s <= o) | (s >= e);
+    rim_t[k] = (t <= o) | (t >= e);
     const auto in_column = (x >= column) & (x < column + e), in_row = (y >= row) & (y < row + e);
-    const auto is_rim = (rim_s | rim_t) & (above > o) & (length > o);
+    const auto is_rim = (rim_s[k] | rim_t[k]) & (above > o) & (length > o);
     const Vec3<S> direction = select(is_rim, (e / select(is_rim, length, e)) * r, n);
-    FieldPoint<S> found;
-    found.n = direction;
-    found.p = fnma(radius, direction, c);
-    found.gap = select(is_cell, select(is_rim, length, above) - radius, far);
-    found.bound = bound;
-    found.exists = is_cell & ((!rim_s) | in_column) & ((!rim_t) | in_row);
-    visit(k, found);
+    FieldPoint<S>& F = found[k];
+    F.n = direction;
+    F.p = fnma(radius, direction, c);
+    F.gap = select(is_cell, select(is_rim, length, above) - radius, far);
+    F.bound = bound;
+    F.exists = is_cell & ((!rim_s[k]) | in_column) & ((!rim_t[k]) | in_row);
+    inner[k] = is_cell & !(rim_s[k] | rim_t[k]);
+  }
+  // A rim is not nearest where a point inside the cell beyond it is nearer, as on even ground that slopes.
+  const auto nearer = [&](int k, int other) { return inner[other] & (found[other].gap <= found[k].gap); };
+  for (int k = 0; k < cells_of_ball; ++k) {
+    FieldPoint<S> F = found[k];
+    F.exists = F.exists & !((rim_s[k] & nearer(k, k ^ 1)) | (rim_t[k] & nearer(k, k ^ 2)) |
+                            (rim_s[k] & rim_t[k] & nearer(k, k ^ 3)));
+    visit(k, F);
   }
 }
 

@@ -30,15 +30,19 @@ struct ContactPair {
   int first, points;             ///< its contact points among all
   int turning;                   ///< the first of them among those that resist turning; −1 if none do
   bool plane;                    ///< the surface of a is a plane
-  bool swapped;                  ///< `kind` names the shape of b first
+  bool swapped;                  ///< `kind` names the shape of b first, or the field is that of b
   collision::DistancePair kind;  ///< of two shapes
   const collision::Field<simd::Fixed<Real>>*
-      field;  ///< in the frame of shape a, a ball that holds it; or null
+      field;  ///< in the frame of its shape, a ball that holds it; or null
   PairShape<simd::Fixed<Real>> shape_a, shape_b;
   simd::Fixed<Real> normal[3];   ///< of the plane, in the world, away from the solid side
   simd::Fixed<Real> offset;      ///< normal · x on the plane [m]
   simd::Fixed<Real> surface[3];  ///< velocity of the surface of a, on the axes of a [m/s]
   constraints::ContactLaw<Real> law;
+
+  /// Of a pair with a field: the shape of the field, and that whose points touch it.
+  const PairShape<simd::Fixed<Real>>& field_shape() const { return swapped ? shape_b : shape_a; }
+  const PairShape<simd::Fixed<Real>>& touching_shape() const { return swapped ? shape_a : shape_b; }
 };
 
 /// Size of a velocity: |v_i|, or the norm of some components.

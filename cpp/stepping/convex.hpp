@@ -557,6 +557,10 @@ class ConvexStep {
     return body < 0 ? X : factor_.X_WB[body] * X;
   }
 
+  Pose<S> field_pose(const ContactPair<Parameter>& pair) const {
+    return in_world(pair.swapped ? pair.b : pair.a, pair.field_shape());
+  }
+
   Vec3<S> in_world(int body, const Vec3<S>& p) const { return body < 0 ? p : factor_.X_WB[body] * p; }
 
   Vec3<S> centre(int ball, bool is_placed) const {
@@ -567,13 +571,15 @@ class ConvexStep {
   /// Distance between the balls about two shapes, or of one from a plane or a field.
   S gap_of_balls(int k, bool has_centres) const {
     const auto& bounds = contacts_.bounds[k];
-    const Vec3<S> p = centre(bounds.ball_b, has_centres);
     const auto& pair = contacts_.pair[k];
+    const Vec3<S> p =
+        centre(pair.field != nullptr && pair.swapped ? bounds.ball_a : bounds.ball_b, has_centres);
     if (pair.field != nullptr) {
-      const Pose<S> X_WF = in_world(pair.a, pair.shape_a);
+      const Pose<S> X_WF = field_pose(pair);
       const Vec3<S> r = transpose_times(X_WF.R, p - X_WF.p);
-      const S from_ball = sqrt(dot(r, r)) - all<S>(pair.shape_a.radius);
-      return max(from_ball, collision::field_value(*pair.field, r).bound) - all<S>(pair.shape_b.radius);
+      const S from_ball = sqrt(dot(r, r)) - all<S>(pair.field_shape().radius);
+      return max(from_ball, collision::field_value(*pair.field, r).bound) -
+             all<S>(pair.touching_shape().radius);
     }
     if (bounds.ball_a < 0) {
       return dot(spatial::all3<S>(pair.normal), p) - all<S>(pair.offset) - all<S>(bounds.radii);
@@ -660,12 +666,13 @@ class ConvexStep {
   S place_in_field(int k, Mask<S>& close, S gap, S reach, const ContactState<S>& state) {
     const auto& pair = contacts_.pair[k];
     const Pose<S>& X = factor_.X_WB[pair.b];
-    const Pose<S> X_WF = in_world(pair.a, pair.shape_a), X_WS = in_world(pair.b, pair.shape_b);
+    const PairShape<Real>& touching = pair.touching_shape();
+    const Pose<S> X_WF = field_pose(pair), X_WS = in_world(pair.swapped ? pair.a : pair.b, touching);
     const Pose<S> X_FS = {transpose_times(X_WF.R, X_WS.R), transpose_times(X_WF.R, X_WS.p - X_WF.p)};
     problem_.R_AB[k] = pair.a < 0 ? X.R : transpose_times(factor_.X_WB[pair.a].R, X.R);
     S least = all<S>(__builtin_inf()), bound = least;
     int used = 0;
-    const bool has_cells = collision::has_cells(*pair.field, pair.shape_b.shape.kind);
+    const bool has_cells = collision::has_cells(*pair.field, touching.shape.kind);
     const auto place = [&](int i, const collision::FieldPoint<S>& F) {
       least = min(least, select(F.exists, F.gap, all<S>(__builtin_inf())));
       bound = min(bound, F.bound);
@@ -676,7 +683,8 @@ class ConvexStep {
       PointIterate<S>& P = problem_.point[pair.first + m];
       const S* const kept = state.kept(pair.first + i);
       const Vec3<S> p = X_WF * F.p;
-      P.at.n = transpose_times(X.R, X_WF.R * F.n);
+      const Vec3<S> n = transpose_times(X.R, X_WF.R * F.n);
+      P.at.n = pair.swapped ? -n : n;
       P.at.p = transpose_times(X.R, p - X.p);
       if (pair.a >= 0) P.p_A = transpose_times(factor_.X_WB[pair.a].R, p - factor_.X_WB[pair.a].p);
       P.at.x = select(near, -F.gap, all<S>(Real(-1e30)));
@@ -688,11 +696,11 @@ class ConvexStep {
         place_turning(k, m, load3(state.memory + places_.turning(pair.turning + i)));
       }
     };
-    collision::visit_field_points(*pair.field, pair.shape_b.shape, X_FS, place);
+    collision::visit_field_points(*pair.field, touching.shape, X_FS, place);
     close &= least < reach;
     if (any(close)) problem_.include(k, used);
     if (any(close) && has_cells) recall(k, X, state);
-    return collision::has_fixed_points(*pair.field, pair.shape_b.shape.kind) ? bound : gap;
+    return collision::has_fixed_points(*pair.field, touching.shape.kind) ? bound : gap;
   }
 
   /// A deflection on the plane across n, as long as it was.

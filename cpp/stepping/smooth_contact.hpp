@@ -82,16 +82,15 @@ bool visit_pair_points(
       sqrt(dot(r, r)) < all<S>(pair.shape_a.radius) + all<S>(pair.shape_b.radius) + all<S>(reach);
   if (none(close)) return false;
   if (pair.field != nullptr) {
+    const Pose<S> X_F = pair.swapped ? X_AS : X_A;
     const auto near = [&](int i, const collision::FieldPoint<S>& F) {
       const auto exists = close & F.exists;
       if (none(exists)) return;
-      visit(i,
-            exists,
-            F.gap,
-            transpose_times(X_AB.R, X_A * F.p - X_AB.p),
-            transpose_times(X_AB.R, X_A.R * F.n));
+      const Vec3<S> n = transpose_times(X_AB.R, X_F.R * F.n);
+      visit(i, exists, F.gap, transpose_times(X_AB.R, X_F * F.p - X_AB.p), pair.swapped ? -n : n);
     };
-    collision::visit_field_points(*pair.field, pair.shape_b.shape, inverse(X_A) * X_AS, near);
+    const Pose<S> X_FS = inverse(X_F) * (pair.swapped ? X_A : X_AS);
+    collision::visit_field_points(*pair.field, pair.touching_shape().shape, X_FS, near);
     return true;
   }
   const auto A = placed(pair.shape_a, X_A), B = placed(pair.shape_b, X_AS);
@@ -113,10 +112,11 @@ S continuous_gap(const Contacts<double>& contacts, int k, int point, const Pose<
   const auto& pair = contacts.pair[k];
   const Pose<S> X_AS = X_AB * placement<S>(pair.shape_b);
   if (pair.field != nullptr) {
-    const Pose<S> X_FS = inverse(placement<S>(pair.shape_a)) * X_AS;
+    const Pose<S> X_AA = placement<S>(pair.shape_a);
+    const Pose<S> X_FS = pair.swapped ? inverse(X_AS) * X_AA : inverse(X_AA) * X_AS;
     S least = all<S>(__builtin_inf());
     const auto nearest = [&](int, const collision::FieldPoint<S>& F) { least = min(least, F.gap); };
-    collision::visit_field_points(*pair.field, pair.shape_b.shape, X_FS, nearest);
+    collision::visit_field_points(*pair.field, pair.touching_shape().shape, X_FS, nearest);
     return least;
   }
   if (!pair.plane) {

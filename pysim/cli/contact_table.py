@@ -12,11 +12,13 @@ from pysim.contact import creep_speed, mechanism_masses, restitution_of
 from pysim.contact.compiler import root_bodies
 from pysim.contact.hulls import HOLLOW, added_volume, convex_pieces, is_left_out
 from pysim.contact.laws import DEFAULT_SINK
+from pysim.shapes import HeightField
 
 if TYPE_CHECKING:
     from pysim.contact.compiler import CompiledContacts
     from pysim.simulation.loading import Scene
 
+FLAT_KINDS = ("box", "cone", "cylinder")  # which touch a terrain at corners and rims
 LEVEL = 1e-6  # slopes below are level
 LISTED = 4  # meshes in a line
 OVERLOAD = 20.0  # times its own mass that a mechanism may have to carry
@@ -72,6 +74,7 @@ def print_contacts(scene: Scene, *, full: bool = False) -> None:
     print_hulls(scene)
     print_parts(scene)
     print_overloads(scene, contacts)
+    print_peaks(contacts)
     if scene.smooth_contacts is not None and not impacts:
         print_creep(scene, contacts)
 
@@ -147,6 +150,25 @@ def print_overloads(scene: Scene, contacts: CompiledContacts) -> None:
         print_line(
             f"  overload    {name}: the law is that of the lighter mechanism's weight; under "
             f"{heavy:.4g} kg it sinks {depth:.2g} m and settles in {relaxed:.2g} s; give a stiffness [N/m]"
+        )
+
+
+def print_peaks(contacts: CompiledContacts) -> None:
+    """Print the shapes with faces through which peaks of a terrain pass."""
+    printed = set()
+    for shape in contacts.shapes:
+        terrain = None if shape.other is None else shape.other.shape.field
+        if not isinstance(terrain, HeightField) or shape.shape.kind not in FLAT_KINDS:
+            continue
+        cell, size = min(terrain.spacing), shape.shape.size
+        face = max(size) if shape.shape.kind == "box" else 2 * size[0]
+        if face <= cell or shape.pair in printed:
+            continue
+        printed.add(shape.pair)
+        name, kind = contacts.pairs[shape.pair].name, shape.shape.kind
+        print_line(
+            f"  peaks       {name}: peaks of the terrain, whose cells are {cell:.3g} m, pass through a face of the "
+            f"{kind} of {face:.3g} m between its points; let spheres or capsules touch it"
         )
 
 

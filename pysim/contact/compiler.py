@@ -15,11 +15,11 @@ from pysim.contact.pairs import (
     CLOSED_FORMS,
     ContactPair,
     PlacedShape,
-    are_compiled,
     link_pairs,
     pairs_of,
     placed_shapes,
     with_hull,
+    with_samples,
 )
 from pysim.contact.shape_dimensions import engine_dimensions, engine_kind
 from pysim.errors import ModelError
@@ -88,7 +88,7 @@ class CompiledContacts:
     signs: Array  # (points,) −1 if the engine's forces act on the first link
     passing: tuple[
         tuple[PlacedShape, PlacedShape], ...
-    ]  # which pass through each other: of one robot, or both fields
+    ]  # of one robot, which pass through each other
 
 
 def compile_contacts(
@@ -114,8 +114,7 @@ def compile_contacts(
     root = root_bodies(model)
     named = set() if spec is None else {frozenset(contact.between) for contact in spec.pairs}
     free = [_passes(s, links[s.pair], root, named) for s in shapes]
-    passing = tuple(_passing(links, of_link))
-    passing += tuple((s.other, s.own) for s, f in zip(shapes, free, strict=True) if f and s.other)
+    passing = tuple((s.other, s.own) for s, f in zip(shapes, free, strict=True) if f and s.other)
     shapes = [s for s, f in zip(shapes, free, strict=True) if not f]
     used = {k: n for n, k in enumerate(sorted({s.pair for s in shapes}))}
     if len(used) < len(links):
@@ -187,6 +186,7 @@ def engine_contacts(
         slip_speed,
         fields.engine,
         fields.index,
+        fields.is_second,
     )
 
 
@@ -207,7 +207,7 @@ def _rows(
 
 
 class FieldsOfPairs:
-    """Fields of pairs of shapes, as the engine takes them: each once, and the index of every pair's.
+    """Fields of pairs of shapes, as the engine takes them: each once, and for every pair its index and its side.
 
     Args:
         shapes: the pairs.
@@ -215,10 +215,13 @@ class FieldsOfPairs:
 
     def __init__(self, shapes: Sequence[ShapePair]) -> None:
         self.index: list[int] = []
+        self.is_second: list[bool] = []  # whether it is the field of the shape that moves
         known: dict[int, int] = {}
         self.engine: list[_engine.Field] = []
         for pair in shapes:
-            field = None if pair.other is None else pair.other.shape.field
+            of_own = pair.own.shape.field if pair.other is not None else None
+            field = of_own if of_own is not None or pair.other is None else pair.other.shape.field
+            self.is_second.append(of_own is not None)
             if field is None:
                 self.index.append(-1)
                 continue
@@ -241,19 +244,6 @@ def _plane(ground: GroundSpec | None) -> tuple[float, float, float, float]:
     return (0.0, 0.0, 0.0, 0.0) if ground is None else (*ground.normal, ground.offset)
 
 
-def _passing(
-    links: list[ContactPair], shapes: dict[str, list[PlacedShape]]
-) -> Iterator[tuple[PlacedShape, PlacedShape]]:
-    """Yield shapes that would touch, but have no contact points: two fields."""
-    if all(shape.shape.field is None for own in shapes.values() for shape in own):
-        return
-    for pair in links:
-        if WORLD not in {pair.first, pair.second}:
-            for a, b in pairs_of(pair, shapes):
-                if not are_compiled(a, b):
-                    yield a, b
-
-
 def _shape_pairs(
     model: Model,
     spec: ContactsSpec,
@@ -269,16 +259,13 @@ def _shape_pairs(
         if WORLD in pair:
             velocity = NO_VELOCITY if change is None else change.surface_velocity
             for placed in shapes[pair.second if pair.first == WORLD else pair.first]:
-                own = with_hull(placed)
+                hull = with_hull(placed)
                 for ground, field in zip(spec.grounds, fields, strict=True):
-                    if not may_touch(ground.filter, own.collision.filter):
+                    if not may_touch(ground.filter, placed.collision.filter):
                         continue
-                    if field is not None and own is not placed:
-                        problem = f"the field of {own.link!r} cannot touch the field of a ground"
-                        remedy = "give one of them primitives or a mesh, or exclude the pair"
-                        raise ModelError(own.collision.where, f"{problem}; {remedy}")
-                    law = laws.of(ground.material, own, field, surface)
-                    yield ShapePair(k, own, field, ground, law, velocity)
+                    other, own = (None, hull) if field is None else with_samples(field, placed)
+                    law = laws.of(ground.material, own, other, surface)
+                    yield ShapePair(k, own, other, ground, law, velocity)
             continue
         velocity = NO_VELOCITY
         if change is not None and any(change.surface_velocity):
@@ -294,9 +281,8 @@ def _shape_pairs(
             x, y, z = model.frames[pair.first][1][:3, :3] @ change.surface_velocity
             velocity = float(x), float(y), float(z)
         for other, own in pairs_of(pair, shapes):
-            if are_compiled(other, own):
-                law = laws.of(other.collision.material, own, other, surface)
-                yield ShapePair(k, own, other, None, law, velocity)
+            law = laws.of(other.collision.material, own, other, surface)
+            yield ShapePair(k, own, other, None, law, velocity)
 
 
 class _Laws:
@@ -498,8 +484,7 @@ def _smallest_dimension(shape: PlacedShape) -> float:
     if shape.shape.field is not None:
         return shape.shape.field.thickness
     if kind == "mesh":
-        hull = shape.whole or shape.hull  # the parts of one mesh have one law
-        return float(np.ptp(hull.vertices, axis=0).min())
+        return (shape.whole or shape.hull).thickness  # the parts of one mesh have one law
     if kind == "box":
         return min(size)
     if kind in {"cone", "cylinder"}:

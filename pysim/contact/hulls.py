@@ -47,6 +47,14 @@ class Hull:
     groups: Array  # of vertices that are near each other (g, 6), see `point_groups`
     volume: float  # [m³], 0 if the mesh is flat
     triangles: Triangles | None = None
+    solid: float | None = None  # smallest extent [m] of a solid whose surface has these vertices
+
+    @property
+    def thickness(self) -> float:
+        """Smallest extent along the axes [m]."""
+        if self.solid is not None:
+            return self.solid
+        return float(np.ptp(self.vertices, axis=0).min())
 
     @cached_property
     def faces(self) -> tuple[Array, Array]:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 import numpy as np
 
 from pysim.contact.hulls import NO_HULL, Hull, collision_hull, convex_pieces, is_left_out, mesh_hull
+from pysim.contact.surface_samples import samples_of
 from pysim.scene.doctor import shape_radius
 from pysim.scene.spec import may_touch
 from pysim.scene.tree import WORLD
@@ -150,14 +151,33 @@ def _joined_links(model: Model) -> set[tuple[str, str]]:
 def pairs_of(
     pair: ContactPair, shapes: dict[str, list[PlacedShape]]
 ) -> Iterator[tuple[PlacedShape, PlacedShape]]:
-    """Yield the shapes of two links, the fixed one first, else a field, else that of the first link."""
+    """Yield the shapes of two links, the fixed one first, else a field, else that of the first link.
+
+    Of two fields, one is samples of its surface.
+    """
     for a in shapes[pair.first]:
         for b in shapes[pair.second]:
             if may_touch(a.collision.filter, b.collision.filter):
                 is_turned = b.shape.field is not None and a.body >= 0 and a.shape.field is None
-                yield (b, a) if b.body < 0 or is_turned else (a, b)
+                yield with_samples(*((b, a) if b.body < 0 or is_turned else (a, b)))
 
 
-def are_compiled(other: PlacedShape, own: PlacedShape) -> bool:
-    """Return whether the contact points of two shapes are computed, in the order of `pairs_of`."""
-    return other.shape.field is None or (own.shape.field is None and own.body >= 0)
+def with_samples(first: PlacedShape, second: PlacedShape) -> tuple[PlacedShape, PlacedShape]:
+    """Return two shapes as they touch: of two fields, one is samples of its surface.
+
+    It is the one with points of its own, else the one that moves if the other is fixed, else the smaller one.
+    """
+    fields = first.shape.field, second.shape.field
+    if fields[0] is None or fields[1] is None:
+        return first, second
+    if fields[0].has_points != fields[1].has_points:
+        is_first = fields[0].has_points
+    else:
+        is_first = first.body >= 0 and fields[0].thickness < fields[1].thickness
+    return (sampled(first), second) if is_first else (first, sampled(second))
+
+
+def sampled(shape: PlacedShape) -> PlacedShape:
+    """Return a field as it touches another one: as samples of its surface."""
+    collision = replace(shape.collision, shape=drawn(shape.shape))
+    return replace(shape, collision=collision, hull=samples_of(shape.shape))

@@ -57,6 +57,11 @@ class HeightField:
         return np.array([self.size[0] / 2, self.size[1] / 2, self.heights.max()])
 
     @property
+    def has_points(self) -> bool:
+        """Whether it has points of its own at which it touches other fields."""
+        return False
+
+    @property
     def radius(self) -> float:
         """Radius of the ball about the origin that holds the surface [m]; the solid reaches below it without end."""
         return 1e6

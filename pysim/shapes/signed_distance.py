@@ -34,6 +34,9 @@ if TYPE_CHECKING:
 SAMPLES = 4000  # points within the bounds at which a distance is checked
 STEEPEST = 1.01  # |∇d| of a distance, with its error (cpp/collision/field.hpp)
 MOST_REGISTERS = 1024  # of the engine (cpp/collision/field.hpp)
+MOST_POINTS = 4096  # at which a field touches another one
+ON_SURFACE = 1e-3  # of the thickness, within which such a point is on the surface
+PROJECTIONS = 3  # of points near the surface onto it
 KEYS = frozenset({"type"})  # of every field table
 
 
@@ -62,6 +65,10 @@ class SignedDistance:
         raise JointError(
             definition_place(type(self)), "has no method bounds; write `def bounds(self)`"
         )
+
+    def points(self) -> Any:  # noqa: ANN401, rows of numbers
+        """Return points (n, 3) [m] of the surface at which it touches other fields; None for some spread over it."""
+        return None
 
 
 def _check_shape(plugin: type[SignedDistance], where: str) -> None:
@@ -126,6 +133,9 @@ class Field:
             )
             raise JointError(method_place(plugin, "distance"), f"{problem}; compute it in fewer")
         self.low, self.high = _bounds(plugin)
+        self.points = (
+            self._read_points()
+        )  # (n, 3) of its own at which it touches other fields [m], or None
 
     def __call__(self, points: Array) -> Array:
         """Return distance and gradient (n, 4) at points (n, 3) [m]."""
@@ -141,6 +151,11 @@ class Field:
         return hashlib.sha256(text.encode()).hexdigest()
 
     @property
+    def has_points(self) -> bool:
+        """Whether it has points of its own at which it touches other fields."""
+        return self.points is not None
+
+    @property
     def thickness(self) -> float:
         """Smallest extent of the bounds [m]."""
         return float((self.high - self.low).min())
@@ -149,6 +164,33 @@ class Field:
     def radius(self) -> float:
         """Radius of the ball about the origin that holds the bounds [m]."""
         return float(np.linalg.norm(np.maximum(abs(self.low), abs(self.high))))
+
+    def onto_surface(self, points: Array) -> Array:
+        """Return points (n, 3) near the surface, moved onto it [m]."""
+        for _ in range(PROJECTIONS):
+            d = self(points)
+            square = (d[:, 1:] ** 2).sum(axis=1, keepdims=True)
+            points = (
+                points
+                - np.where(square > 0, d[:, :1] / np.where(square > 0, square, 1), 0) * d[:, 1:]
+            )
+        return points
+
+    def _read_points(self) -> Array | None:
+        place = method_place(self.plugin, "points")
+        given = call(self.plugin, "points")
+        if given is None:
+            return None
+        points = np.asarray(given, float)
+        if points.ndim != 2 or points.shape[1] != 3 or not 0 < len(points) <= MOST_POINTS:
+            problem = f"must return points (n, 3) [m], {MOST_POINTS} at most, got the shape {points.shape}"
+            raise JointError(place, problem)
+        d = abs(self(points)[:, 0])
+        if not (d < ON_SURFACE * self.thickness).all():
+            k = int(np.argmax(np.where(np.isfinite(d), d, np.inf)))
+            problem = f"returns {_text(points[k])}, {d[k]:.3g} [m] off the surface"
+            raise JointError(place, f"{problem}; return points where distance is 0")
+        return points
 
     def table(self) -> dict[str, Any]:
         """Return the scene's table: type and keys of the plugin."""

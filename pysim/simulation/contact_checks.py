@@ -166,7 +166,7 @@ def _half_size(shape: PlacedShape) -> float:
     if shape.shape.field is not None:
         return shape.shape.field.thickness / 2
     if shape.shape.mesh is not None:
-        return float(np.ptp(shape.hull.vertices, axis=0).min()) / 2
+        return shape.hull.thickness / 2
     size = shape.shape.size
     if shape.shape.kind == "box":
         return min(size) / 2
@@ -182,6 +182,8 @@ def _distance(pair: ShapePair, poses: Array) -> float:
         placed = other.pose if other.body < 0 else poses[other.body] @ other.pose
         if other.shape.field is not None:
             return distance_in_field(pair.own, np.linalg.inv(placed) @ pose, other.shape.field)
+        if pair.shape.field is not None:
+            return distance_in_field(other, np.linalg.inv(pose) @ placed, pair.shape.field)
         return float(distances(other.shape, placed, pair.shape, pose).distance)
     assert pair.ground is not None
     normal = np.array(pair.ground.normal)

@@ -109,6 +109,24 @@ def test_a_light_body_under_a_heavy_one_is_reported_with_depth_and_time(
     )
 
 
+@pytest.mark.parametrize(("size", "passes"), [(0.3, True), (0.05, False)])
+def test_faces_larger_than_cells_of_a_terrain_are_reported(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], size: float, passes: bool
+) -> None:
+    np.save(tmp_path / "terrain.npy", np.zeros((11, 11)))
+    box = free("box", f"{{ box = [{size}, {size}, {size}] }}", 1.0, "{ xyz = [0, 0, 1] }")
+    ground = '[[ground]]\nheight_field = { file = "terrain.npy", size = [1, 1] }\n'
+    world(tmp_path, box + ground)
+    assert main(["check", str(tmp_path / "world.toml")]) == 0
+    text = capsys.readouterr().out
+    line = (
+        "  peaks       world, box: peaks of the terrain, whose cells are 0.1 m, pass through a face of the box of "
+        f"{size:g} m between its points; let spheres or capsules touch it\n"
+    )
+    assert (line in text) == passes
+    assert ("peaks  " in text) == passes
+
+
 @pytest.mark.filterwarnings("ignore::pysim.errors.PysimWarning")
 def test_a_cube_of_2_mm_sinks_by_a_hundredth(tmp_path: Path) -> None:
     cube = free("cube", "{ box = [0.002, 0.002, 0.002] }", 2e-5, "{ xyz = [0, 0, 0.001] }")

@@ -249,6 +249,50 @@ def test_quadruped_stands_on_rough_ground_without_creep(tmp_path: Path) -> None:
     assert np.count_nonzero(on_feet > 10) == 4
 
 
+def stands_on(
+    tmp_path: Path, ground: str, x: float, angle: float, surface: str
+) -> pysim.Trajectory:
+    """A foot, a ball that does not turn, stands on a slope at x [m] along it for 5 s."""
+    at = [
+        x * math.cos(angle) - 0.1 * math.sin(angle),
+        0.05,
+        x * math.sin(angle) + 0.1 * math.cos(angle),
+    ]
+    foot = f"""
+[[body]]
+name = "foot"
+shape = {BALL}
+mass = 1.0
+collision = true
+[[joint]]
+name = "moves"
+type = "translation"
+child = "foot"
+start = {at}
+"""
+    return ran(with_shapes(tmp_path, ground + foot, surface=surface, duration=5.0, every=0.1))
+
+
+@pytest.mark.parametrize("offset", [-2e-4, -4e-5, -2e-6, 0.0, 2e-6])
+def test_foot_on_a_slope_sticks_across_the_edge_of_a_cell_as_on_a_plane(
+    tmp_path: Path, offset: float
+) -> None:
+    """The springs of the contact move it over the edge, and it stays where it stays on the plane."""
+    angle = math.atan(0.4)
+    surface = "friction = 0.8\nstiffness = 2e4\nrestitution = { value = 0, at = 1 }"
+    np.save(tmp_path / "terrain.npy", ramp(0.4))
+    grid = '[[ground]]\nheight_field = { file = "terrain.npy", size = [4, 4] }\n'
+    normal = [-math.sin(angle), 0, math.cos(angle)]
+    plane = f"[[ground]]\nplane = {{ normal = {normal} }}\n"
+    found = stands_on(tmp_path, grid, offset, angle, surface)
+    expected = stands_on(tmp_path, plane, offset, angle, surface)
+    moved = (expected.q[-1] - expected.q[0]) @ [math.cos(angle), 0, math.sin(angle)]
+    assert moved > 5e-5  # over the edge at x = 0 from all places below it but the first
+    late = found.t > 2.0
+    assert np.abs(found.q[late] - found.q[-1]).max() < 1e-12
+    np.testing.assert_allclose(found.q[-1], expected.q[-1], atol=1e-9)
+
+
 def test_worlds_on_a_terrain_have_the_bits_of_one(tmp_path: Path) -> None:
     scene = on_heights(
         tmp_path,
