@@ -40,6 +40,7 @@ from pysim.elements.graph_types import (
     SceneInput,
     WorkTerm,
 )
+from pysim.elements.ground import Ground
 from pysim.elements.noise import Noise
 from pysim.elements.number_names import AXES_OF, place_of_name
 from pysim.elements.powers import MeasuredElements, Powers
@@ -59,7 +60,7 @@ from pysim.tracing.repeated_call import recorded_call
 from pysim.tracing.symbolic_array import symbolic_array
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from pysim._engine import PortDescription
     from pysim.elements.block import Block
@@ -100,6 +101,7 @@ class GraphBuilder:
         seed: of the random numbers.
         velocity_names: of the mechanism's velocities, by which numbers of a signal are selected.
         bounds: steps are implicit in forces on coordinates that an actuator bounds.
+        ground: returns the surfaces whose heights a sensor reads.
     """
 
     def __init__(
@@ -115,9 +117,11 @@ class GraphBuilder:
         velocity_names: Sequence[str] = (),
         *,
         bounds: bool = False,
+        ground: Callable[[], Ground] | None = None,
     ) -> None:
         self.velocity_names = tuple(velocity_names)
         self._bounds = bounds
+        self._ground_of, self._ground = ground, None
         self.blocks = {block.name: block for block in blocks}
         self.ports, self.driven, self.groups, self.nv = ports, driven, groups, nv
         self.gravity, self.seed = gravity, seed
@@ -648,6 +652,8 @@ class GraphBuilder:
             return Noise(block, method, self.symbols, self.random_key)
         if name == "gravity":
             return self._gravity(block)
+        if name == "ground":
+            return self._read_ground(block)
         if name in ("power", "energy"):
             return self._of_element(block, name)
         if name in ("q", "v", "a"):
@@ -725,6 +731,23 @@ class GraphBuilder:
             raise SceneError(block.where, f"{problem}; leave out relative_to")
         return np.asarray(port.at_a, float)[:3, :3].T @ gravity
 
+    def _read_ground(self, block: GraphBlock) -> Ground:
+        """Return the ground, for a sensor whose frame is measured in the world.
+
+        Raises:
+            SceneError: there is none, or the frame is measured in another one.
+        """
+        port = None if block.port is None else self.ports[block.port]
+        if port is not None and (port.a >= 0 or not np.array_equal(port.at_a, np.eye(4))):
+            problem = f"{block.label}: reads the ground, but is relative to a frame"
+            raise SceneError(block.where, f"{problem}; leave out relative_to")
+        if self._ground is None:
+            self._ground = Ground([]) if self._ground_of is None else self._ground_of()
+        if not self._ground.surfaces:
+            problem = f"{block.label}: reads the ground, and the scene has none"
+            raise SceneError(block.where, f"{problem}; add a [[ground]]")
+        return self._ground
+
     def _of_element(self, block: GraphBlock, name: str) -> Any:
         """Return the power or the energy of the element that a sensor measures."""
         if block.element is None:
@@ -765,6 +788,8 @@ class GraphBuilder:
             object.__setattr__(plugin, name, self._shaped(nodes))
         function = getattr(plugin, method)
         try:
+            if type(plugin).__module__.startswith(LIBRARY):
+                return function(**given)
             return recorded_call(
                 self.tape,
                 lambda: method_place(plugin, method),
@@ -1404,12 +1429,13 @@ class Dynamics:
         return symbolic_array(graph.symbols.add_call(SignalCallKind.inverse, nodes))
 
 
+LIBRARY = "pysim.elements."  # whose methods return the same in every call
 _REPEATABLE = "compute it from the arguments alone; keep numbers in states or memory, and draw random ones from noise"
 _OFFERED = {
     "signal": (),
     "sensor": (
         "inputs", "q", "v", "a", "pose", "twist", "acceleration", "length", "rate", "wrench", "gravity", "power",
-        "energy", "noise",
+        "energy", "noise", "ground",
     ),
     "controller": ("inputs", "dynamics", "gravity", "noise"),
     "actuator": ("command", "inputs", "q", "v", "length", "rate"),

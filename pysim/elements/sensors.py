@@ -13,11 +13,13 @@ from pysim.errors import PysimError, did_you_mean
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from pysim.elements.ground import Ground
     from pysim.elements.noise import Noise
     from pysim.elements.quantities import Acceleration, Twist, Wrench
     from pysim.joints.displacement import Pose
 
 AXES = ("frame", "base")
+MOST_HEIGHTS = 2000  # of a scan
 
 
 @sensor("coordinates")
@@ -236,6 +238,57 @@ class Distance(Sensor):
 
     def measure(self, length: Any, rate: Any) -> Any:
         return length, rate
+
+
+@sensor("height_scan")
+class HeightScan(Sensor):
+    """Heights of the ground at a grid of points around a frame, relative to the frame's origin.
+
+    The grid is level; its x axis is the horizontal direction of the frame's x axis. Each number is the height of the
+    highest ground over the point, less that of the frame's origin, within ± `reach`; −reach where there is none. The
+    numbers run along x first, from the corner at −x, −y. The ground is what is fixed to the world: grounds, and shapes
+    that collide.
+    """
+
+    outputs = signal("heights", unit="m", size="n")
+    size: tuple[float, float]  # [m], lengths of the grid along x and y
+    spacing: float  # [m] of points
+    reach: float = 2.0  # [m], largest height above and below the frame
+
+    def __post_init__(self) -> None:
+        for name, numbers in (
+            ("size", self.size),
+            ("spacing", [self.spacing]),
+            ("reach", [self.reach]),
+        ):
+            if min(numbers) < 0 or (name != "size" and not min(numbers) > 0):
+                wanted = "0 or more" if name == "size" else "positive"
+                raise PysimError(name, f"must be {wanted} [m], got {min(numbers):g}")
+        if self._count(0) * self._count(1) > MOST_HEIGHTS:
+            problem = f"has {self._count(0)} by {self._count(1)} points, {MOST_HEIGHTS} at most"
+            raise PysimError("spacing", f"{problem}; enlarge spacing")
+
+    def _count(self, axis: int) -> int:
+        return round(self.size[axis] / self.spacing) + 1
+
+    def sizes(self) -> Mapping[str, int]:
+        return {"n": self._count(0) * self._count(1)}
+
+    def measure(self, pose: Pose, ground: Ground) -> Any:
+        c, s = pose.rotation[0][0], pose.rotation[1][0]
+        length = np.sqrt(c * c + s * s)
+        length = length + (length == 0)
+        along, across = (
+            (np.arange(n) - (n - 1) / 2) * self.spacing for n in (self._count(0), self._count(1))
+        )
+        heights = []
+        for b in across.tolist():
+            for a in along.tolist():
+                x = pose.p[0] + (c * a - s * b) / length
+                y = pose.p[1] + (s * a + c * b) / length
+                h = ground.height(x, y) - pose.p[2]
+                heights.append(np.clip(h, -self.reach, self.reach))
+        return heights
 
 
 @sensor("noisy")

@@ -22,6 +22,7 @@ from pysim.errors import JointError, ModelError, PysimError, SceneError
 from pysim.joints import find_joint
 from pysim.mechanism.constraint_compiler import Coordinates
 from pysim.mechanism.fixed_joint_wrench import rigid_part
+from pysim.mechanism.ground_surfaces import ground_of
 from pysim.mechanism.passive_elements import PassiveElements
 from pysim.mechanism.path_compiler import compile_path
 from pysim.plugins.fields import build, check_numbers_given
@@ -104,6 +105,7 @@ def compile_signals(
         spec.settings.seed,
         model.velocity_names,
         bounds=impulses,
+        ground=lambda: ground_of(model),
     )
     compiled = graph.compile()
     place_of = {term.name: term.place for term in compiled.work}
