@@ -16,7 +16,7 @@ import pytest
 import pysim
 from pysim.simulation import conserves_energy
 from pysim.trajectory.interpolation import rotation_matrices
-from tests import closed_scenes, contact_scenes, control_scenes, element_scenes
+from tests import closed_scenes, contact_scenes, control_scenes, element_scenes, shape_scenes
 from tests.joints.scene_claims import PLUGIN_CLAIMS
 from tests.scene_runs import SCENES, Array, G, Run, constant, run_scene
 
@@ -176,6 +176,7 @@ CLAIMS: dict[str, Callable[[Run], None]] = {
     **contact_scenes.CLAIMS,
     **control_scenes.CLAIMS,
     **element_scenes.CLAIMS,
+    **shape_scenes.CLAIMS,
     **PLUGIN_CLAIMS,
 }
 

@@ -25,6 +25,8 @@ ENDED: dict[
     ("cart_pole_swing_up", "left the rail"): (slice(1), 2.5),
     ("go1", "fell"): (slice(7), FALLEN),
     ("go1", "low"): (slice(2, 3), 0.1),
+    ("go1_rough", "fell"): (slice(7), FALLEN),
+    ("go1_rough", "low"): (slice(2, 3), 0.1),
     ("gripper", "dropped"): (BOX, [0.5, 0.0, 0.3, 1.0, 0.0, 0.0, 0.0]),
     ("humanoid", "jumped"): (slice(2, 3), 2.0),
     ("reacher", "hit the table"): (slice(1, 2), 0.5),
