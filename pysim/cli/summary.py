@@ -36,6 +36,8 @@ def print_summary(scene: Scene, summary: RunSummary) -> None:
         print_line(f"  loops       {loops_line(summary.loops)}")
         if summary.loops.strongest:
             print_line(f"  loads       {loads_line(summary.loops)}")
+        if summary.loops.reactions:
+            print_line(f"  reactions   {reactions_line(summary.loops)}")
     for event in summary.events:
         print_line(f"  event       {event.name}: {event_line(event)}")
     if summary.stopped_by is not None:
@@ -93,6 +95,14 @@ def loads_line(loops: LoopSummary) -> str:
     moment = f", up to {bent.moment:.4g} N·m in {bent.name!r}" if bent.moment > 0 else ""
     split = " (redundant: one of many valid distributions)" if loops.redundant else ""
     return f"up to {pulled.force:.4g} N in {pulled.name!r}{moment}{split}"
+
+
+def reactions_line(loops: LoopSummary) -> str:
+    """Return the largest force of every prescribed motion, with its time."""
+    return ", ".join(
+        f"up to {own.force:.4g} {own.unit} ({own.name}, t = {own.t:.4g} s)"
+        for own in loops.reactions
+    )
 
 
 def pose_line(summary: RunSummary) -> str:

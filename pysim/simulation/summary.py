@@ -12,8 +12,11 @@ from pysim.loops import constraints, independence, mobility
 from pysim.trajectory.interpolation import pose_matrices
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from numpy.typing import NDArray
 
+    from pysim.mechanism.model import Model
     from pysim.simulation.loading import Scene
     from pysim.simulation.run import Update
     from pysim.trajectory import Trajectory
@@ -43,6 +46,16 @@ class LoopLoad:
 
 
 @dataclass(frozen=True)
+class Reaction:
+    """Largest force on a coordinate that its prescribed motion needs."""
+
+    name: str
+    force: float  # in `unit`
+    unit: str
+    t: float  # [s]
+
+
+@dataclass(frozen=True)
 class LoopSummary:
     """Residuals of loops and couplings over a run, and their loads."""
 
@@ -54,6 +67,7 @@ class LoopSummary:
     nearest: float  # when that was [s]
     strongest: tuple[LoopLoad, ...]  # largest load of every loop
     redundant: int = 0  # redundant rows: the loads are one of many valid distributions
+    reactions: tuple[Reaction, ...] = ()  # largest force of every prescribed motion
 
 
 @dataclass(frozen=True)
@@ -155,7 +169,18 @@ def summarize_loops(scene: Scene, trajectory: Trajectory) -> LoopSummary:
         nearest=float(trajectory.t[rows.argmin()]),
         strongest=_loads(trajectory),
         redundant=model.rows - rank,
+        reactions=tuple(_reactions(model, trajectory)),
     )
+
+
+def _reactions(model: Model, trajectory: Trajectory) -> Iterator[Reaction]:
+    units = dict(zip(model.coordinate_names, model.coordinate_units, strict=True))
+    for coupling, force in zip(model.spec.couplings, trajectory.coupling_forces.T, strict=True):
+        if coupling.signal is None:
+            continue
+        k = int(np.abs(force).argmax())
+        unit = "N·m" if units[next(iter(coupling.terms))] == "rad" else "N"
+        yield Reaction(coupling.name, float(force[k]), unit, float(trajectory.t[k]))
 
 
 def _loads(trajectory: Trajectory) -> tuple[LoopLoad, ...]:

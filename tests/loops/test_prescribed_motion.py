@@ -524,6 +524,15 @@ def test_a_scene_that_is_written_again_has_the_motion(load, tmp_path, capsys):
     assert "the prescribed motion of joint 'slide'" in capsys.readouterr().err
 
 
+def test_a_run_prints_the_largest_force(load, tmp_path, capsys):
+    load(PENDULUM)
+    main([str(tmp_path / "scene.toml"), "-o", str(tmp_path / "run.h5")])
+    run = pysim.load_trajectory(tmp_path / "run.h5")
+    k = int(np.abs(run.coupling_forces).argmax())
+    text = f"up to {run.coupling_forces[k, 0]:.4g} N (motion of slide, t = {run.t[k]:.4g} s)"
+    assert f"  reactions   {text}\n" in capsys.readouterr().out
+
+
 def test_the_check_prints_the_force_at_the_start(load, tmp_path, capsys):
     load(PENDULUM)
     main(["check", str(tmp_path / "scene.toml")])
