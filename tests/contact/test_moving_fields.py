@@ -121,6 +121,37 @@ def test_smooth_schemes_carry_a_ring_around_a_peg(tmp_path: Path, integrator: st
     )
 
 
+@pytest.mark.parametrize("kind", ["sphere", "capsule"])
+def test_linearization_of_a_moving_field_on_a_fixed_shape_is_that_of_differences(
+    tmp_path: Path, kind: str
+) -> None:
+    height, h, e = -(RING - TUBE - PEG) - 5e-5, 1e-8, 1e-6  # [m], [s], and of differences
+    turned = f"{math.pi / 2}, 0.01, 0.02"
+    scene = on_a_peg(
+        tmp_path,
+        PEGS[kind],
+        f"{{ xyz = [0.001, 0.002, {height}], rpy = [{turned}], v = [0.01, 0.02, 0.03, 0.1, 0.2, 0.3] }}",
+        surface="friction = 0.5\nstiffness = 1e5\nrestitution = { value = 0, at = 1 }",
+        step=h,
+        duration=h,
+        every=h,
+        run='integrator = "rk4"',
+    )
+    q, v = scene.state.q, scene.state.v
+    dv = e * np.vstack([np.eye(6), -np.eye(6)])
+
+    def accelerations(q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        return (pysim.rollout(scene, q, v).v[:, -1] - v) / h
+
+    at = np.tile(q, (12, 1)), np.tile(v, (12, 1))
+    by_q = accelerations(scene.model.integrate(at[0], dv), at[1])
+    by_v = accelerations(at[0], at[1] + dv)
+    expected = np.hstack([(x[:6] - x[6:]).T / (2 * e) for x in (by_q, by_v)])
+    A = pysim.linearize(scene).A[6:]
+    assert np.abs(A).max() > 1000  # [1/s²], in contact
+    np.testing.assert_allclose(A, expected, atol=2e-4 * np.abs(A).max())
+
+
 def test_worlds_with_moving_fields_have_the_bits_of_one(tmp_path: Path) -> None:
     start = f"{{ xyz = [0, 0, -0.1], rpy = [{math.pi / 2}, 0, 0] }}"
     scene = on_a_peg(tmp_path, PEGS["sphere"], start, duration=0.3)
