@@ -12,6 +12,7 @@ import numpy as np
 
 from pysim.elements.block import Controller, controller
 from pysim.elements.channels import real, signal
+from pysim.elements.onnx_network import OnnxNetwork, read_onnx
 from pysim.errors import PysimError, did_you_mean
 from pysim.tracing.linear import linear
 
@@ -82,12 +83,16 @@ def evaluate_network(arrays: Mapping[str, Array], activation: str, x: Any) -> An
 
 @controller("mlp")
 class Network(Controller):
-    """Dense network, layer by layer activation(W x + b); the last layer is linear."""
+    """Dense network, layer by layer activation(W x + b); the last layer is linear.
+
+    An ONNX file has its activations and may have other operators: sums, differences, products and quotients of
+    numbers, Gemm, MatMul, Elu, Relu, LeakyRelu, Tanh, Sigmoid and Clip. Reading one needs the package `onnx`.
+    """
 
     inputs = signal("value", unit="", size="n")
     outputs = signal("value", unit="", size="m")
-    file: str  # .npz with weight0 (outputs, inputs), bias0, weight1 …
-    activation: str = "elu"  # elu, relu or tanh
+    file: str  # .npz with weight0 (outputs, inputs), bias0, weight1 …, or .onnx
+    activation: str = "elu"  # elu, relu or tanh, of an .npz
     unit: str = ""  # of the output; "" fits every unit
 
     def __post_init__(self) -> None:
@@ -100,16 +105,24 @@ class Network(Controller):
         """Arrays of the file."""
         return read_network(self.file)
 
+    @cached_property
+    def graph(self) -> OnnxNetwork | None:
+        """Graph of an ONNX file; None for arrays."""
+        return read_onnx(self.file) if Path(self.file).suffix.lower() == ".onnx" else None
+
     def sizes(self) -> Mapping[str, int]:
+        if self.graph is not None:
+            return {"m": self.graph.outputs}
         return {"m": len(self.arrays[f"bias{_layers(self.arrays) - 1}"])}
 
     def output(self, inputs: Any) -> Any:
-        x = np.atleast_1d(np.array(inputs.value))
-        y = evaluate_network(self.arrays, self.activation, self._fitting(x))
+        x = self._fitting(np.atleast_1d(np.array(inputs.value)))
+        graph = self.graph
+        y = evaluate_network(self.arrays, self.activation, x) if graph is None else graph(x)
         return y[0] if len(y) == 1 else y
 
     def _fitting(self, x: Any) -> Any:
-        wanted = self.arrays["weight0"].shape[1]
+        wanted = self.arrays["weight0"].shape[1] if self.graph is None else self.graph.size
         if len(x) != wanted:
             problem = f"takes {wanted} numbers, and the signal has {len(x)}"
             raise PysimError(self.file, f"{problem}; join the signals that it was trained with")
