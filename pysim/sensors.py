@@ -12,9 +12,10 @@
             return np.arccos(pose.rotation[2][2])
 
 `measure` names what it reads: `q` and `v` of the scene's `coordinates`; `pose`, `twist` and `acceleration` of its
-`frame`; `length` and `rate` of its `path`; `wrench` of its `joint`; `gravity`, `t`, `inputs`. `acceleration.linear` is
-the classical acceleration of the frame's origin, the second derivative of its position, and `acceleration.angular` the
-angular one, both in the axes of the frame; `acceleration.spatial` holds the derivatives of the numbers of the twist.
+`frame`, and the `contact` of the frame's body; `length` and `rate` of its `path`; `wrench` of its `joint`; `gravity`,
+`t`, `inputs`. `acceleration.linear` is the classical acceleration of the frame's origin, the second derivative of its
+position, and `acceleration.angular` the angular one, both in the axes of the frame; `acceleration.spatial` holds the
+derivatives of the numbers of the twist.
 """
 
 from __future__ import annotations

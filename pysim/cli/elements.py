@@ -126,6 +126,9 @@ _SENSOR_KEYS = {  # by arguments of `measure`
     ("pose", "twist", "acceleration"): "frame, at and relative_to: the frame that it measures",
     ("length", "rate"): "path: points whose path it measures",
     ("wrench",): "joint: the joint that it measures",
+    (
+        "contact",
+    ): "frame, at and others: the body whose contacts it measures, and with which others",
     ("power", "energy"): "element: the force, actuator or joint that it measures",
 }
 

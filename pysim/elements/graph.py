@@ -2,7 +2,7 @@
 
     sources, sensors, continuous controllers → forces of actuators        evaluated with the dynamics
     sampled controllers                      → numbers held between their instants
-    accelerations, wrenches of joints        → sampled controllers and the recording alone
+    accelerations, wrenches, contacts        → sampled controllers and the recording alone
 
 The result is a few programs of the engine, see cpp/elements/signals.hpp.
 """
@@ -29,6 +29,7 @@ from pysim.elements.bounded_forces import BoundedForce, BoundedForces
 from pysim.elements.channels import Channel, SignalField
 from pysim.elements.force import method_of
 from pysim.elements.graph_types import (
+    CONTACT_NUMBERS,
     Callback,
     CompiledSignals,
     CoordinatePlace,
@@ -44,7 +45,7 @@ from pysim.elements.ground import Ground
 from pysim.elements.noise import Noise
 from pysim.elements.number_names import AXES_OF, place_of_name
 from pysim.elements.powers import MeasuredElements, Powers
-from pysim.elements.quantities import Acceleration, Twist, Wrench
+from pysim.elements.quantities import Acceleration, Contact, Twist, Wrench
 from pysim.elements.signal_derivatives import SignalDerivatives
 from pysim.elements.signal_inputs import SignalInputs, is_path
 from pysim.elements.units import spelled_unit
@@ -139,6 +140,7 @@ class GraphBuilder:
         measured = measured or MeasuredElements()
         self._ledger = dict(measured.ledger or {})
         self._powers = Powers(self, measured)
+        self._contact_places: dict[str, list[int]] = {}  # of contact sensors, by name
         self._gates_of: dict[str, list[int]] = {}  # places, by the name of the block
         self._gates: dict[
             int, list[int]
@@ -171,6 +173,9 @@ class GraphBuilder:
                 places = self._state_places[block.name, "value"] = self._take(block.size)
                 for place, value in zip(places, block.start or (0.0,) * block.size, strict=True):
                     self._start[place] = value
+        for block in self.blocks.values():
+            if block.touched is not None:
+                self._contact_places[block.name] = self._take(CONTACT_NUMBERS)
         return states
 
     def _take(self, count: int) -> list[int]:
@@ -658,6 +663,11 @@ class GraphBuilder:
             return self._of_element(block, name)
         if name in ("q", "v", "a"):
             return self._coordinates(block, name, method)
+        if name == "contact":
+            if block.touched is None:
+                raise _needs(block, "frame", name)
+            x = [Scalar(self.tape, k) for k in self.held(self._contact_places[block.name])]
+            return Contact(x[0], x[1], x[2:5], x[5:])
         if name == "wrench" and block.part is not None:
             return self._wrench_at_fixed_joint(block, block.part)
         if name == "wrench":
@@ -1050,6 +1060,12 @@ class GraphBuilder:
             tuple(tuple(self._gates.get(k, ())) for k in range(max(self._gates, default=-1) + 1)),
             {name: tuple(places) for name, places in self._gates_of.items()},
             sum(1 << k for k, (_, nodes, _) in enumerate(blocks) if self._is_measured(nodes)),
+            touching=sum(1 << k for k, own in enumerate(blocks) if self._is_touching(own[1])),
+            contacts=tuple(
+                (block.touched, tuple(self._contact_places[block.name]))
+                for block in self.blocks.values()
+                if block.touched is not None
+            ),
             settled=self._settled(initial, blocks[len(begins) :]),
             settled_outputs=tuple(
                 place
@@ -1325,21 +1341,33 @@ class GraphBuilder:
         late = {SignalSource.acceleration, SignalSource.port_acceleration, SignalSource.reaction}
         return any(source in late for source, _ in self.symbols.read_by(nodes))
 
+    def _is_touching(self, nodes: Sequence[int]) -> bool:
+        """Whether nodes depend on numbers of contact sensors."""
+        own = {place for places in self._contact_places.values() for place in places}
+        return bool(own) and any(
+            source is SignalSource.state and index in own
+            for source, index in self.symbols.read_by(nodes)
+        )
+
+    def _is_late(self, nodes: Sequence[int]) -> bool:
+        return self._is_measured(nodes) or self._is_touching(nodes)
+
     def _check_stages(self, rows: Sequence[int]) -> None:
-        """Reject forces and rates that depend on accelerations and wrenches."""
-        if not self._is_measured(rows):
+        """Reject forces and rates that depend on accelerations, wrenches and contacts."""
+        if not self._is_late(rows):
             return
         sensors = [
             block
             for block in self.blocks.values()
             if block.kind == "sensor"
-            and self._is_measured(
+            and self._is_late(
                 [k for nodes in self.values(block.name).numbers.values() for k in nodes]
             )
         ]
         names = ", ".join(repr(block.name) for block in sensors)
         where = sensors[0].where if sensors else ""
-        problem = f"the forces depend on {names}, which measures accelerations or wrenches, and these on the forces"
+        what = "accelerations or wrenches" if self._is_measured(rows) else "contacts"
+        problem = f"the forces depend on {names}, which measures {what}, and these on the forces"
         raise SceneError(where, f"{problem}; give the controller between them a period [s]")
 
     def _readings(self) -> tuple[list[int], tuple[RecordedSignal, ...]]:
@@ -1378,11 +1406,12 @@ class GraphBuilder:
                 name = f"{EFFORT}.{own.place.name}"
                 recorded.append(RecordedSignal(name, unit, len(nodes), 1, is_single=True))
                 nodes.append(self._effort(own))
-        if not self._is_measured(nodes):
+        if not self._is_late(nodes):
             return nodes, tuple(recorded)
+        parts = [nodes[own.first : own.first + own.size] for own in recorded]
         return nodes, tuple(
-            replace(own, is_measured=self._is_measured(nodes[own.first : own.first + own.size]))
-            for own in recorded
+            replace(own, is_measured=self._is_measured(part), is_touching=self._is_touching(part))
+            for own, part in zip(recorded, parts, strict=True)
         )
 
     def _exerted_forces(self, readings: list[int]) -> tuple[ExertedForce, ...]:
@@ -1435,7 +1464,7 @@ _OFFERED = {
     "signal": (),
     "sensor": (
         "inputs", "q", "v", "a", "pose", "twist", "acceleration", "length", "rate", "wrench", "gravity", "power",
-        "energy", "noise", "ground",
+        "energy", "noise", "ground", "contact",
     ),
     "controller": ("inputs", "dynamics", "gravity", "noise"),
     "actuator": ("command", "inputs", "q", "v", "length", "rate"),

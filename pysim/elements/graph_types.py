@@ -10,6 +10,7 @@ if TYPE_CHECKING:
 
     from pysim._engine import SignalsDescription
 
+CONTACT_NUMBERS = 8  # touching, normal force, force (3) and torque (3) of a contact sensor
 SHARP_BAND = 1e-6  # share of a velocity limit over which the drive falls to 0, by default
 
 
@@ -48,6 +49,35 @@ class RigidPart:
 
 
 @dataclass(frozen=True)
+class TouchedBody:
+    """Body whose contacts a sensor measures, about the origin of a frame and in its axes.
+
+    Attributes:
+        name: of the sensor.
+        link: name of the body.
+        others: bodies whose contacts count; all without any.
+        body: number of the engine's body that carries the frame, -1 for the world.
+        at: the frame in that body (4, 4).
+        base: the same two of another frame in whose axes the numbers are; None for those of the frame.
+        where: place of the sensor in its file.
+    """
+
+    name: str
+    link: str
+    others: tuple[str, ...]
+    body: int
+    at: Any
+    base: tuple[int, Any] | None
+    where: str = ""
+
+    def side(self, first: str, second: str) -> int:
+        """Return 1 for the second link of a pair, −1 for the first, 0 if the pair does not count."""
+        if second == self.link and (not self.others or first in self.others):
+            return 1
+        return -int(first == self.link and (not self.others or second in self.others))
+
+
+@dataclass(frozen=True)
 class GraphBlock:
     """A block of a scene: its plugin with its keys, what it reads, and what it measures or drives."""
 
@@ -65,6 +95,7 @@ class GraphBlock:
     joint: int | None = None  # whose wrench a sensor reads
     part: RigidPart | None = None  # by which a sensor reads the wrench at a fixed joint
     element: str | None = None  # whose power or energy a sensor reads
+    touched: TouchedBody | None = None  # whose contacts a sensor reads
     signals: Mapping[str, str] = field(default_factory=dict)  # fields of type Signal
     released_by: tuple[int, ...] = ()  # numbers of the events until which a force or actuator acts
     where: str = ""
@@ -84,6 +115,12 @@ class RecordedSignal:
     size: int
     is_single: bool  # a number, not a list of numbers
     is_measured: bool = False  # depends on accelerations or wrenches
+    is_touching: bool = False  # depends on contacts
+
+    @property
+    def is_late(self) -> bool:
+        """Whether it exists after the dynamics only."""
+        return self.is_measured or self.is_touching
 
 
 @dataclass(frozen=True)
@@ -163,6 +200,8 @@ class CompiledSignals:
         default_factory=dict
     )  # by elements that events release
     measuring: int = 0  # bit k: the sampled block k reads accelerations or wrenches
+    touching: int = 0  # bit k: the sampled block k reads contacts
+    contacts: tuple[tuple[TouchedBody, tuple[int, ...]], ...] = ()  # with places in the state
     contact_work: ContactWork | None = None  # of contacts, with a ledger
     motion_work: Mapping[str, int] = field(
         default_factory=dict

@@ -79,3 +79,22 @@ class Wrench:
         if len(self.force) != 3 or len(self.torque) != 3:
             got = f"{len(self.force)} and {len(self.torque)}"
             raise ValueError(f"a wrench needs 3 numbers of force and 3 of torque, got {got}")
+
+
+class Contact:
+    """Contacts of a body, about the origin of a frame and in the axes that its sensor names.
+
+    Attributes:
+        touching: 1 where the body touches, else 0.
+        normal: sum of the normal forces [N].
+        force: sum of the forces on the body (3,) [N].
+        torque: their moment, with that of rolling and spinning friction (3,) [N·m].
+    """
+
+    __slots__ = ("force", "normal", "torque", "touching")
+
+    def __init__(
+        self, touching: Any, normal: Any, force: Sequence[Any], torque: Sequence[Any]
+    ) -> None:
+        self.touching, self.normal = touching, normal
+        self.force, self.torque = symbolic_array(force), symbolic_array(torque)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from pysim.elements.ground import Ground
     from pysim.elements.noise import Noise
-    from pysim.elements.quantities import Acceleration, Twist, Wrench
+    from pysim.elements.quantities import Acceleration, Contact, Twist, Wrench
     from pysim.joints.displacement import Pose
 
 AXES = ("frame", "base")
@@ -191,6 +191,31 @@ class ForceTorque(Sensor):
 
     def measure(self, wrench: Wrench) -> Any:
         return wrench.force, wrench.torque
+
+
+@sensor("contact")
+class ContactSensor(Sensor):
+    """Contacts of the body of a frame: whether it touches, and the sum of forces on it about the frame's origin.
+
+    `normal` is the sum of the normal forces, and `torque` includes that of rolling and spinning friction. With
+    `others`, only contacts with these bodies count. The forces are those of the state where contacts are smooth, and
+    after a step of `convex` its mean ones.
+    """
+
+    outputs = (
+        signal("touching", unit="1")
+        * signal("normal", unit="N")
+        * signal("force", unit="N", size=3)
+        * signal("torque", unit="N·m", size=3)
+    )
+    axes: str = "frame"  # frame or base, whose axes the numbers are in
+
+    def __post_init__(self) -> None:
+        if self.axes not in AXES:
+            raise PysimError("axes", f"unknown {self.axes!r}{did_you_mean(self.axes, AXES)}")
+
+    def measure(self, contact: Contact) -> Any:
+        return contact.touching, contact.normal, contact.force, contact.torque
 
 
 @sensor("weighted_sum")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from inspect import signature
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,7 +17,13 @@ from pysim.elements.block import (
 )
 from pysim.elements.force import depends_on_signals, find_force, is_driven
 from pysim.elements.graph import GraphBuilder
-from pysim.elements.graph_types import SHARP_BAND, ContactWork, CoordinatePlace, GraphBlock
+from pysim.elements.graph_types import (
+    SHARP_BAND,
+    ContactWork,
+    CoordinatePlace,
+    GraphBlock,
+    TouchedBody,
+)
 from pysim.elements.sources import Input
 from pysim.errors import JointError, ModelError, PysimError, SceneError
 from pysim.joints import find_joint
@@ -315,6 +322,21 @@ class _Places:
         self.ports.append(port)
         return len(self.ports) - 1
 
+    def touched(self, spec: BlockSpec, plugin: Any) -> TouchedBody | None:  # noqa: ANN401
+        """Return the body whose contacts a sensor measures; None for other blocks."""
+        measures = spec.kind == "sensor" and "contact" in signature(plugin.measure).parameters
+        if not measures or spec.frame is None or self.scene is None:
+            return None
+        body_of = {frame.name: frame.body for frame in self.scene.model.frames}
+        body, pose = self._frame(spec.frame)
+        base = None
+        if getattr(plugin, "axes", "frame") == "base":
+            base_body, base_pose = self._frame(spec.relative_to)
+            base = base_body, base_pose @ spec.relative_at
+        others = tuple(body_of.get(name, name) for name in spec.others)
+        link = body_of.get(spec.frame, spec.frame)
+        return TouchedBody(spec.name, link, others, body, pose @ spec.at, base, spec.where)
+
     def joint(self, spec: BlockSpec) -> int | None:
         if spec.joint is None or self._fixed_joint(spec) is not None:
             return None
@@ -373,6 +395,7 @@ def _block(spec: BlockSpec, places: _Places, port: int | None) -> GraphBlock:
         joint=places.joint(spec),
         part=places.part(spec),
         element=spec.element,
+        touched=places.touched(spec, plugin),
         signals=signals,
         where=spec.where,
     )

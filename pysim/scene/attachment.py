@@ -190,6 +190,7 @@ def _placed_block(block: BlockSpec, place: Place) -> BlockSpec:
     base, X = place(block.relative_to)
     own = replace(
         block,
+        others=tuple(place(name)[0] for name in block.others),
         relative_to=base,
         relative_at=X @ block.relative_at,
         points=tuple(_placed_part(part, place) for part in block.points),

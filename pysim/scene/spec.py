@@ -302,6 +302,7 @@ class BlockSpec:
     points: tuple[PathPart, ...] = ()  # of a path
     joint: str | None = None  # whose wrench a sensor measures
     element: str | None = None  # whose power or energy a sensor measures
+    others: tuple[str, ...] = ()  # bodies whose contacts a sensor counts, all by default
     parameters: Mapping[str, Any] = field(default_factory=dict)  # keys of the plugin
     where: str = ""
     command_of: str | None = (

@@ -498,7 +498,10 @@ class _Linearization:
             _engine.read_signals(self.model, t, q, v, np.full((1, nv), x), numbers, wrenches + x)
             for x in (0.0, 1.0)
         ]
-        differs = (np.asarray(read[0]) != np.asarray(read[1]))[0, self._readings]
+        differs = (np.asarray(read[0]) != np.asarray(read[1]))[0]
+        for own in self.scene.signals.recorded if self.scene.signals is not None else ():
+            differs[own.first : own.first + own.size] |= own.is_touching
+        differs = differs[self._readings]
         if differs.any():
             names = [x for k, x in enumerate(self.output_names) if k not in self._rows]
             name = names[int(differs.argmax())]

@@ -31,6 +31,7 @@ from pysim.mechanism.signal_compiler import (
     reflected_inertia,
     with_signals,
 )
+from pysim.simulation.contact_readings import check_contact_sensors
 from pysim.simulation.scene_warnings import warn_of_start
 from pysim.tracing.recursion import once
 
@@ -157,7 +158,9 @@ def _completed(
     events = compile_events(model, spec.events)
     contacts = _contacts(model, spec.settings, None if like is None else like.contacts)
     drive = compile_actuation(model, spec) if actuation is None else actuation
-    return Scene(model, state, spec.settings, spec, drive, events, contacts, signals)
+    scene = Scene(model, state, spec.settings, spec, drive, events, contacts, signals)
+    check_contact_sensors(scene)
+    return scene
 
 
 class SceneCompiler:

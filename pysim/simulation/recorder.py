@@ -22,6 +22,7 @@ from pysim.algorithms import (
 from pysim.errors import PysimError, SimulationError
 from pysim.mechanism.passive_elements import TOTALS
 from pysim.simulation.accelerations import accelerations_and_forces, forces_of_actuators
+from pysim.simulation.contact_readings import with_contact_numbers
 from pysim.simulation.contact_report import (
     reported_points,
     start_report,
@@ -254,6 +255,7 @@ def complete_rows(
     a, forces, f_ext = accelerations_and_forces(scene, t, tau, q, v, loop_q, report)
     rows = None
     if scene.signals is not None:
+        signals = with_contact_numbers(scene, signals, q, v, report)
         rows = np.asarray(_engine.read_signals(model, t, q, v, a, signals, f_ext))
     return (
         t,

@@ -13,6 +13,7 @@ import numpy as np
 from pysim import _engine
 from pysim.errors import JointError, PysimError
 from pysim.simulation.accelerations import accelerations_and_forces, forces_of_actuators
+from pysim.simulation.contact_readings import set_contact_numbers, with_contact_numbers
 from pysim.simulation.contact_report import start_report
 from pysim.tracing.author_code import author_error, method_place
 from pysim.tracing.random_numbers import world_key
@@ -173,7 +174,8 @@ class SignalRun:
     ) -> None:
         """Run the sampled blocks that are due at t [s] (see `with_instants`); they read the inputs from t on.
 
-        What they read of accelerations follows the contact forces of `report` (…, points, 18) after a convex step.
+        What they read of accelerations and contacts follows the contact forces of `report` (…, points, 18) after a
+        convex step.
         """
         if self.next_inputs is not None and t >= self.inputs_until:
             self.set_inputs(self.next_inputs)
@@ -182,6 +184,8 @@ class SignalRun:
         self._measured = {}
         if report is not None and self.measures(due):
             self._measured = self._after_contacts(t, q, v, loop_q, report)
+        if self.touches(due):
+            self._set_contacts(q, v, report)
         self._run(t, due, q, v, loop_q, first=False, threads=threads)
 
     @property
@@ -192,6 +196,17 @@ class SignalRun:
     def measures(self, due: int) -> bool:
         """Whether a block that is due reads accelerations or wrenches."""
         return self.scene.signals is not None and bool(due & self.scene.signals.measuring)
+
+    def touches(self, due: int) -> bool:
+        """Whether a block that is due reads contacts."""
+        return self.scene.signals is not None and bool(due & self.scene.signals.touching)
+
+    def _set_contacts(self, q: Array, v: Array, report: Array | None) -> None:
+        """Set the numbers of contact sensors."""
+        q, v, numbers = (np.atleast_2d(x) for x in (q, v, self.numbers))
+        if report is not None:
+            report = report.reshape(len(q), *report.shape[-2:])
+        set_contact_numbers(self.scene, numbers, q, v, report)
 
     def _after_contacts(
         self, t: float, q: Array, v: Array, loop_q: Array, report: Array
@@ -363,13 +378,15 @@ def signals_of_states(
     """Return the readings (n, readings) of all signals of n states at t (n,) [s].
 
     `report` (n, points, 18) is that of the contacts; without it they are smooth, or there are none. Without `measured`,
-    accelerations and wrenches are not computed, and signals that depend on them are meaningless.
+    accelerations, wrenches and contacts are not computed, and signals that depend on them are meaningless.
     """
     a, f_ext = np.zeros(v.shape), None
     if measured and measures_readings(scene):
         tau = forces_of_actuators(scene, t, q, v, signals)
         found = start_report(scene, q, v) if report is None else report
         a, _, f_ext = accelerations_and_forces(scene, t, tau, q, v, loop_q, found)
+    if measured:
+        signals = with_contact_numbers(scene, signals, q, v, report)
     return np.asarray(
         _engine.read_signals(scene.model, t, q, v, a, signals, f_ext, threads=threads)
     )

@@ -108,6 +108,7 @@ class WorldRecords:
         python = 0
         if signals is not None:
             python = sum(1 << callback.bit for callback in signals.callbacks)
+            python |= signals.touching
             if kind.contacts:
                 python |= signals.measuring
             if python_blocks:
@@ -259,8 +260,12 @@ class WorldRecords:
             stops = self.engine.stops(count)
             if ((stops == Stop.REACHED) | (stops == Stop.LOST)).all():
                 return
-            self._answer(self.chosen(selection)[stops == Stop.WAITS], None, threads)
+            waiting = self.chosen(selection)[stops == Stop.WAITS]
+            self._answer(waiting, None, threads)
+            before, contacts = self.steps[waiting], self._report[waiting]
             left = self._timed(lambda: self.engine.go_on(selection, self._most, threads))
+            ended = self.steps[waiting] == before  # the engine forgets the contacts of no step
+            self._report[waiting[ended]] = contacts[ended]
 
     def advance(
         self,
@@ -344,7 +349,7 @@ class WorldRecords:
         due = int(self._pending[0])
         signals.numbers[:] = self.signals[0]
         own = None
-        if signals.measures(due) and report is not None:
+        if (signals.measures(due) or signals.touches(due)) and report is not None:
             own = report[0]
         signals.update(float(self.t[0]), due, *self.states(0), report=own)
         self.signals[0] = signals.numbers
@@ -377,7 +382,7 @@ class WorldRecords:
             with self.scene_with_numbers(some) as scene:
                 run = SignalRun(scene, self.signals[some])
                 own = None
-                if run.measures(due):
+                if self.is_convex and (run.measures(due) or run.touches(due)):
                     own = self.report(some) if report is None else report[some]
                 run.update(t, due, *self.states(some), threads, own)
             self.signals[some] = run.numbers

@@ -670,7 +670,7 @@ class Signals(Mapping[str, Any]):
         self._worlds, self.observed = worlds, observed
         signals = worlds.scene().signals
         self._known = {} if signals is None else {own.name: own for own in signals.recorded}
-        self._measures = any(own.is_measured for own in self._known.values())
+        self._measures = any(own.is_late for own in self._known.values())
         self._readings: Array | None = None
         for name in observed:
             self._check(name)
@@ -708,12 +708,12 @@ class Signals(Mapping[str, Any]):
     ) -> Array:
         """Return the numbers of all signals of all worlds, or of those chosen, side by side, at their states.
 
-        With `names`, only the columns of those signals mean something: accelerations and wrenches are computed only
-        if one of them depends on these.
+        With `names`, only the columns of those signals mean something: accelerations, wrenches and contacts are
+        computed only if one of them depends on these.
         """
         if self._readings is not None:
             return self._readings if where is None else self._readings[where]
-        measured = names is None or any(self._check(name).is_measured for name in names)
+        measured = names is None or any(self._check(name).is_late for name in names)
         if where is None and (measured or not self._measures):
             return self._read()
         return self._readings_of(

@@ -42,6 +42,9 @@ class Sensor(Table, json_schema_extra=_opened("sensor")):
     element: Name | None = key(
         None, "", "the force, actuator or joint whose power or energy it measures"
     )
+    others: list[Name] = key(
+        [], "", 'bodies, or "world", whose contacts it counts; those of all by default'
+    )
     inputs: list[Name] = key([], "", "signals that it reads, in the order of its inputs")
     period: Positive | None = key(None, "s", "of a sampled sensor, whose outputs are held")
     parameters: dict[str, Any] = key({}, "", "keys of a plugin; written beside the others")

@@ -81,6 +81,8 @@ class BlockReader:
     def _sensor(self, table: Sensor, path: Steps) -> BlockSpec | None:
         for word in ("frame", "relative_to"):
             self._check_body(getattr(table, word), (*path, word))
+        for k, name in enumerate(table.others):
+            self._check_body(name, (*path, "others", k))
         if table.joint is not None:
             self._joint(table.joint, (*path, "joint"), is_measured=True)
         return self._block(
@@ -95,6 +97,7 @@ class BlockReader:
             points=self._path(table.path, path),
             joint=table.joint,
             element=table.element,
+            others=tuple(table.others),
             period=table.period,
         )
 

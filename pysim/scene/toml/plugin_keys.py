@@ -34,6 +34,7 @@ BLOCK_TABLES = {  # keys that all plugins of a table share
             "path",
             "joint",
             "element",
+            "others",
             "inputs",
             "period",
         }

@@ -124,6 +124,7 @@ class SpecTables:
             "relative_to": block.relative_to if block.relative_to != WORLD else None,
             "joint": block.joint,
             "element": block.element,
+            "others": list(block.others),
             "coordinates": list(block.coordinates),
             "command" if block.kind == "actuator" else "inputs": list(block.inputs),
             "path": [_path_part(part) for part in block.points],
