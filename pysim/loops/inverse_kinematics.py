@@ -12,7 +12,7 @@ from pysim import _engine
 from pysim.loops.constraints import project
 from pysim.loops.pose_solver import PoseSolver
 from pysim.loops.pose_targets import read_targets
-from pysim.spatial.arrays import checked_number
+from pysim.spatial.arrays import checked_double, checked_number
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 __all__ = ["InverseKinematics", "inverse_kinematics"]
+
+
+MOST = 2**31 - 1  # iterations, restarts and threads
 
 
 @dataclass(frozen=True)
@@ -86,7 +89,9 @@ def inverse_kinematics(
         raise ValueError(f"tolerance must be positive [m, rad], got {tolerance}")
     frames, start, shape = read_targets(model, targets, weights, q0)
     solver = PoseSolver(model, frames, tolerance, iterations, threads)
-    guess = None if loop_q is None else np.asarray(loop_q, float)
+    guess = None
+    if loop_q is not None:
+        guess = checked_double(loop_q, "loop_q", (model.loop_nq,), unit="m, rad", alone=True)
     q, loops = solver.solve(start, guess, restarts, np.random.default_rng(seed))
     if model.rows:
         there = project(model, q, np.zeros((len(q), model.nv)), loop_q=loops, threads=threads)
@@ -107,3 +112,5 @@ def inverse_kinematics(
 def _check_whole(name: str, value: object) -> None:
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 0:
         raise ValueError(f"{name} must be a whole number, 0 or more, got {value!r}")
+    if name != "seed" and value > MOST:
+        raise ValueError(f"{name} must be {MOST} at most, got {value}")

@@ -1,13 +1,20 @@
-"""Checks of arguments that are no arrays: paths, flags, callbacks, lists of names. Errors name the argument."""
+"""Checks of arguments: paths, flags, callbacks, lists of names, arrays of numbers. Errors name the argument."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from pysim.errors import SimulationError
+from pysim.spatial.arrays import refuse_mask
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    Array = NDArray[np.float64]
 
 
 def checked_path(given: object, name: str) -> Path:
@@ -46,3 +53,30 @@ def checked_names(given: object, name: str) -> tuple[str, ...]:
             problem = f"must be a name, got {type(entry).__name__}"
             raise SimulationError(f"{name}[{k}]", f"{problem}; give a str")
     return names
+
+
+def checked_array(given: ArrayLike, name: str) -> NDArray[Any]:
+    """Return an array; SimulationError for rows of different lengths, PysimError for masked numbers."""
+    refuse_mask(given, name)
+    try:
+        return np.asarray(given)
+    except ValueError:
+        raise SimulationError(name, "has rows of different lengths; give all as many") from None
+
+
+def checked_real(given: ArrayLike, name: str) -> Array:
+    """Return an array of real numbers; SimulationError for complex ones, whose imaginary part would be lost."""
+    values = checked_array(given, name)
+    if values.dtype.kind not in "fiu":
+        raise SimulationError(name, f"must be real numbers, got an array of {values.dtype}")
+    return values.astype(float, copy=False)
+
+
+def assign(rows: NDArray[Any], given: ArrayLike, name: str) -> None:
+    """Write real numbers to live rows; SimulationError if they do not fit."""
+    values = checked_real(given, name)
+    try:
+        rows[...] = values
+    except ValueError:
+        problem = f"must have shape {rows.shape}, got {values.shape}"
+        raise SimulationError(name, problem) from None

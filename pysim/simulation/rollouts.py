@@ -155,27 +155,28 @@ def rollout(
             world failed, whose number and reason are given: the earliest in time where worlds run in packs, the one
             of the lowest number where they run one by one.
     """
+    names, contacts = checked_names(signals, "signals"), checked_flag(contacts, "contacts")
     if _are_scenes(model):
         _check_of_scenes(loop_q, out)
         request = Request(
             None if q0 is None else _numbers(q0, "q0"),
             None if v0 is None else _numbers(v0, "v0"),
-            None if step is None else checked_number(step, "step", "s"),
+            None if step is None else _step(step),
             None if integrator is None else _scheme(integrator),
             _whole(threads, "threads", 2**31 - 1),
             None if steps is None else _whole(steps, "steps"),
             None if every is None else _whole(every, "every"),
-            None if spectral_radius is None else checked_number(spectral_radius, "spectral_radius"),
+            None if spectral_radius is None else _radius(spectral_radius),
             _checked_state(state),
-            checked_names(signals, "signals"),
-            checked_flag(contacts, "contacts"),
+            names,
+            contacts,
             None if worlds is None else _world_numbers(worlds),
             None if controls is None else _numbers(controls, "controls"),
             checked_on_failure(on_failure),
         )
         return scene_rollout(model, request)
     given = {
-        "signals": signals or None,
+        "signals": names or None,
         "state": state,
         "contacts": contacts or None,
         "worlds": worlds,
@@ -196,11 +197,9 @@ def rollout(
     steps = _number_of_steps(controls, None if steps is None else _whole(steps, "steps", 2**53))
     every, threads = _whole(every, "every"), _whole(threads, "threads", 2**31 - 1)
     stops = checked_on_failure(on_failure) == "stop"
-    step = checked_number(_given(step, "step"), "step", "s")
+    step = _step(_given(step, "step"))
     _check_out(out)
-    radius: object = spectral_radius
-    if not isinstance(radius, float):  # its range is checked by the engine
-        spectral_radius = checked_number(spectral_radius, "spectral_radius")
+    spectral_radius = _radius(spectral_radius)
     if not isinstance(model, _engine.Model):
         q0, v0 = (_of_every_world(x, len(models), 1) for x in (q0, v0))
         if len(q0) != len(models):
@@ -210,9 +209,12 @@ def rollout(
     elif controls is not None and controls.ndim == 3:
         q0, v0 = (_of_every_world(x, controls.shape[0], 1) for x in (q0, v0))
     if loop_q is not None and models:
-        expected = (*np.shape(q0)[:-1], models[0].loop_nq)
-        if np.shape(loop_q) != expected:
-            raise ValueError(f"loop_q must have shape {expected}, got {np.shape(loop_q)}")
+        expected, given_shape = (
+            (*np.shape(q0)[:-1], models[0].loop_nq),
+            _numbers(loop_q, "loop_q").shape,
+        )
+        if given_shape != expected:
+            raise ValueError(f"loop_q must have shape {expected}, got {given_shape}")
     _check_closed(models, q0, v0, loop_q)
     if models and np.shape(q0)[-1:] == (models[0].nq,):
         warn_of_quaternion_order(models[0], np.atleast_2d(q0))
@@ -244,9 +246,16 @@ def rollout(
 
 
 def _are_scenes(model: object) -> bool:
-    return isinstance(model, Scene) or (
-        isinstance(model, Sequence) and len(model) > 0 and isinstance(model[0], Scene)
-    )
+    """Return whether scenes are given; SimulationError for a list of scenes and others."""
+    if isinstance(model, Scene):
+        return True
+    if not isinstance(model, Sequence) or not model or not isinstance(model[0], Scene):
+        return False
+    for k, own in enumerate(model):
+        if not isinstance(own, Scene):
+            problem = f"must be a pysim.Scene as scene[0], got {type(own).__name__}"
+            raise SimulationError(f"scene[{k}]", f"{problem}; give what pysim.load_scene returns")
+    return True
 
 
 def _check_of_scenes(loop_q: object, out: object) -> None:
@@ -318,6 +327,22 @@ def _numbers(x: ArrayLike, name: str) -> NDArray[Any]:
     return numbers
 
 
+def _step(given: float) -> float:
+    """Return a step size [s]."""
+    step = checked_number(given, "step", "s")
+    if not step > 0:
+        raise ValueError(f"step must be positive [s], got {step:g}")
+    return step
+
+
+def _radius(given: float) -> float:
+    """Return the spectral radius of `generalized_alpha`."""
+    radius = checked_number(given, "spectral_radius")
+    if not 0 <= radius <= 1:
+        raise ValueError(f"spectral_radius must be from 0 to 1, got {radius:g}")
+    return radius
+
+
 def _scheme(name: object) -> str:
     """Return the name of an integrator; SimulationError if it is no text."""
     if not isinstance(name, str):
@@ -344,7 +369,8 @@ def _check_out(out: object) -> None:
 def _world_numbers(worlds: Sequence[int]) -> tuple[int, ...]:
     """Return the numbers of worlds, whole and not negative."""
     given: object = worlds
-    if not isinstance(given, (Sequence, np.ndarray)) or np.ndim(worlds) == 0:  # also a text
+    is_list = isinstance(given, Sequence) and not isinstance(given, (str, bytes))
+    if not is_list and not (isinstance(given, np.ndarray) and given.ndim):
         problem = f"worlds must be a list of whole numbers, got {worlds!r}"
         raise ValueError(f"{problem}; give one for each world")
     numbers = tuple(_whole(number, "worlds", 2**53 - 1) for number in worlds)
@@ -354,11 +380,14 @@ def _world_numbers(worlds: Sequence[int]) -> tuple[int, ...]:
 
 
 def _whole(x: object, name: str, most: int = sys.maxsize) -> int:
-    """Return a whole number within the range of the engine."""
+    """Return a whole number within the range of the engine; True and False are no numbers."""
+    problem = f"{name} must be a whole number, got {x!r}"
+    if isinstance(x, (bool, np.bool_)):
+        raise ValueError(problem)  # noqa: TRY004, as for other values
     try:
         number = operator.index(x)  # type: ignore[arg-type]
     except TypeError:
-        raise ValueError(f"{name} must be a whole number, got {x!r}") from None
+        raise ValueError(problem) from None
     if abs(number) > most:
         raise ValueError(f"{name} must be {most} at most, got {number}")
     return number

@@ -18,6 +18,7 @@ import numpy as np
 
 from pysim import _engine
 from pysim.errors import ModelError, SimulationError
+from pysim.simulation.argument_checks import assign
 from pysim.simulation.parameter_paths import ParameterPaths
 from pysim.simulation.probed_numbers import check_field
 from pysim.simulation.varied_scene import VariedScene
@@ -143,6 +144,9 @@ class WorldParameters(Mapping[str, Any]):
         )  # numbers and reach that the engine has
 
     def __getitem__(self, path: str) -> Array:
+        if not isinstance(path, str):
+            problem = f"must be the path of a number, got {type(path).__name__}"
+            raise SimulationError("parameters", f"{problem}; see list(worlds.parameters)")
         if path not in self._shown:
             values = self._array(path)
             parameter = self._known[self._paths.find(path).name]
@@ -151,7 +155,7 @@ class WorldParameters(Mapping[str, Any]):
         return self._shown[path]
 
     def __setitem__(self, path: str, value: ArrayLike) -> None:
-        self[path][...] = value
+        assign(self[path], value, f"parameters: {path}")
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._paths)

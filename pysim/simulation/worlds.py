@@ -28,6 +28,12 @@ from pysim.errors import PysimWarning, SimulationError, did_you_mean
 from pysim.loops import constraints, project
 from pysim.mechanism.model import State
 from pysim.scene.control_inputs import ControlPlace, with_control_inputs
+from pysim.simulation.argument_checks import (
+    assign,
+    checked_array,
+    checked_names,
+    checked_real,
+)
 from pysim.simulation.contact_report import pair_sums, reported_points
 from pysim.simulation.failed_worlds import checked_on_failure, failed_world
 from pysim.simulation.loading import Scene, compile_scene, load_model_scene, load_scene
@@ -95,8 +101,7 @@ class Worlds:
         on_failure: str | None = None,
     ) -> None:
         scenes = [_loaded(own) for own in scene] if isinstance(scene, (list, tuple)) else []
-        if isinstance(observe, str):
-            raise SimulationError("observe", f"must be a list of names; write [{observe!r}]")
+        observe = checked_names(observe, "observe")
         threads = _whole(threads, "threads", 0)
         if scenes and n is not None:
             raise SimulationError("n", "is the number of scenes; leave it out")
@@ -108,7 +113,7 @@ class Worlds:
         if choice != own.settings.on_failure:
             own = with_settings(own, replace(own.settings, on_failure=choice))
         self._one, count = n is None, 1 if n is None else _whole(n, "n", 1)
-        selection = np.arange(count) if numbers is None else _array(numbers, "numbers")
+        selection = np.arange(count) if numbers is None else checked_array(numbers, "numbers")
         if selection.shape != (count,):
             raise SimulationError("numbers", f"must have shape ({count},), got {selection.shape}")
         if selection.dtype.kind not in "iu":
@@ -130,7 +135,7 @@ class Worlds:
         if scenes:
             check_alike([own, *scenes[1:]])
             self.parameters.adopt([own, *(with_controls(other)[0] for other in scenes[1:])])
-        self.signals = Signals(self, tuple(observe))
+        self.signals = Signals(self, observe)
         self._warned = np.zeros(count, bool)  # worlds whose loss was warned of
         self._reasons: dict[int, str] = {}  # of worlds to which impossible states were written
 
@@ -146,7 +151,7 @@ class Worlds:
 
     @t.setter
     def t(self, value: ArrayLike) -> None:
-        self._records.t[:] = _real(value, "t")
+        assign(self._records.t, value, "t")
 
     @property
     def q(self) -> Array:
@@ -155,7 +160,7 @@ class Worlds:
 
     @q.setter
     def q(self, value: ArrayLike) -> None:
-        self.q[:] = _real(value, "q")
+        assign(self.q, value, "q")
 
     @property
     def v(self) -> Array:
@@ -164,7 +169,7 @@ class Worlds:
 
     @v.setter
     def v(self, value: ArrayLike) -> None:
-        self.v[:] = _real(value, "v")
+        assign(self.v, value, "v")
 
     @property
     def lost(self) -> Any:  # noqa: ANN401, an array, or a truth value for one world
@@ -267,6 +272,10 @@ class Worlds:
         if not math.isfinite(seconds):
             raise SimulationError("seconds", f"must be finite, got {seconds:g}")
         count = round(seconds / step)
+        if count > MOST:
+            raise SimulationError(
+                "seconds", f"{seconds:g} s is more than {MOST} steps of {step:g} s"
+            )
         if not count * step >= 0 or abs(seconds - count * step) > WHOLE * step:
             nearest = max(count, 1) * step
             problem = f"{seconds:g} s is no whole number of steps of {step:g} s"
@@ -274,7 +283,7 @@ class Worlds:
         return count
 
     def _checked_controls(self, controls: ArrayLike, steps: int) -> Array:
-        values, size = _real(controls, "controls"), self.inputs.all.shape[-1]
+        values, size = checked_real(controls, "controls"), self.inputs.all.shape[-1]
         shape = (steps, size) if self._one else (len(self), steps, size)
         if values.shape != shape:
             raise SimulationError("controls", f"must have shape {shape}, got {values.shape}")
@@ -556,7 +565,7 @@ class Worlds:
     def _which(self, where: ArrayLike | None) -> Selection:
         if where is None:
             return None
-        given = np.atleast_1d(_array(where, "where"))
+        given = np.atleast_1d(checked_array(where, "where"))
         if given.dtype == bool:
             if given.shape != (len(self),):
                 raise SimulationError("where", f"must have shape ({len(self)},), got {given.shape}")
@@ -564,7 +573,7 @@ class Worlds:
         return self._numbers(given, "where")
 
     def _numbers(self, given: ArrayLike, name: str) -> NDArray[np.int32]:
-        numbers = np.atleast_1d(_array(given, name))
+        numbers = np.atleast_1d(checked_array(given, name))
         if numbers.size == 0:
             return np.zeros(0, np.int32)
         if numbers.dtype.kind not in "iu" or numbers.ndim != 1:
@@ -579,6 +588,8 @@ class Worlds:
         return np.ascontiguousarray(numbers, np.int32)
 
     def _number(self, world: int) -> int:
+        if isinstance(world, (bool, np.bool_)) or not isinstance(world, (int, np.integer)):
+            raise SimulationError("world", f"must be the number of a world, got {world!r}")
         return int(self._numbers([world], "world")[0])
 
     def _live(self, rows: NDArray[Any]) -> NDArray[Any]:
@@ -615,7 +626,7 @@ class Inputs(Mapping[str, Any]):
         return name in self._inputs
 
     def __setitem__(self, name: str, value: ArrayLike) -> None:
-        self._values(self.places_of(name))[...] = _real(value, f"inputs: {name!r}")
+        assign(self._values(self.places_of(name)), value, f"inputs: {name!r}")
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._inputs)
@@ -629,7 +640,7 @@ class Inputs(Mapping[str, Any]):
         Raises:
             SimulationError: the scene has no such input.
         """
-        if name not in self._inputs:
+        if not isinstance(name, str) or name not in self._inputs:
             remedy = did_you_mean(str(name), self._inputs)
             if not self._inputs:
                 remedy = '; it has none, add a [[signal]] with type = "input"'
@@ -711,8 +722,11 @@ class Signals(Mapping[str, Any]):
         With `names`, only the columns of those signals mean something: accelerations, wrenches and contacts are
         computed only if one of them depends on these.
         """
+        if where is not None and not (isinstance(where, np.ndarray) and where.dtype.kind == "i"):
+            where = self._worlds._which(where)  # noqa: SLF001
         if self._readings is not None:
             return self._readings if where is None else self._readings[where]
+        names = None if names is None else checked_names(names, "names")
         measured = names is None or any(self._check(name).is_late for name in names)
         if where is None and (measured or not self._measures):
             return self._read()
@@ -721,7 +735,7 @@ class Signals(Mapping[str, Any]):
         )
 
     def _check(self, name: str) -> Any:  # noqa: ANN401, a recorded signal
-        if name not in self._known:
+        if not isinstance(name, str) or name not in self._known:
             remedy = did_you_mean(str(name), self._known) or "; it has none" * (not self._known)
             raise SimulationError(f"signals: {name!r}", f"the scene has no such signal{remedy}")
         return self._known[name]
@@ -801,22 +815,6 @@ def _whole(given: int, name: str, least: int, most: int = MOST) -> int:
     return int(given)
 
 
-def _array(given: ArrayLike, name: str) -> NDArray[Any]:
-    """Return an array; rows of different lengths are rejected, for they are no numbers."""
-    try:
-        return np.asarray(given)
-    except ValueError:
-        raise SimulationError(name, "has rows of different lengths; give all as many") from None
-
-
-def _real(given: ArrayLike, name: str) -> Array:
-    """Return an array of real numbers; of complex ones a part would be lost."""
-    values = _array(given, name)
-    if values.dtype.kind not in "fiu":
-        raise SimulationError(name, f"must be real numbers, got an array of {values.dtype}")
-    return values.astype(float, copy=False)
-
-
 def _structure(scene: Scene) -> bytes:
     """Return a digest of what records of worlds have in common, by name: two scenes may have as many numbers."""
     spec, signals, contacts = scene.model.spec, scene.signals, scene.contacts
@@ -845,7 +843,7 @@ def _precision(dtype: DTypeLike) -> type[np.floating[Any]]:
     with suppress(TypeError):
         own = np.dtype(dtype)
     for known in (np.float64, np.float32):
-        if own == known:
+        if isinstance(own, np.dtype) and own == known:
             return known
     raise SimulationError("dtype", f"must be np.float64 or np.float32, got {own}")
 
@@ -861,7 +859,7 @@ def _with_seed(scene: Scene, seed: int) -> Scene:
 
 def _rows(given: ArrayLike | None, own: Array, count: int, name: str, size: int) -> Array:
     """Return the starts of worlds (count, size)."""
-    values = own if given is None else _real(given, name)
+    values = own if given is None else checked_real(given, name)
     if values.shape not in ((size,), (count, size)):
         raise SimulationError(
             name, f"must have shape ({size},) or ({count}, {size}), got {values.shape}"

@@ -409,7 +409,10 @@ def test_a_step_of_a_span_that_is_not_whole_or_finite_is_refused(
         ({"n": 2, "threads": 1.5}, "threads: must be a whole number, got 1.5"),
         ({"n": 2, "seed": 1.5}, "seed: must be a whole number, got 1.5"),
         ({"n": 2, "seed": -1}, "seed: must be from 0 to"),
-        ({"n": 2, "observe": "imu"}, r"observe: must be a list of names; write \['imu'\]"),
+        (
+            {"n": 2, "observe": "imu"},
+            r"observe: must be a list of names, got a text; give \['imu'\]",
+        ),
         ({"n": 2, "dtype": "exact"}, "dtype: must be np.float64 or np.float32, got exact"),
     ],
 )
@@ -435,7 +438,7 @@ def test_arguments_of_worlds_are_checked(
         (lambda w: setattr(w, "q", 1j * w.q), "q: must be real numbers"),
         (lambda w: setattr(w, "t", "now"), "t: must be real numbers"),
         (lambda w: w.copy([[0], [0, 1]], 1), "source: has rows of different lengths"),
-        (lambda w: w.reason(1.5), "world: must be numbers of worlds"),
+        (lambda w: w.reason(1.5), "world: must be the number of a world, got 1.5"),
     ],
 )
 def test_arguments_of_calls_are_checked_and_change_nothing(
