@@ -19,7 +19,7 @@ Layout, version 1; n output instants, every number a double, every dataset of nu
 | `energy/kinetic` `potential` `elastic` | (n,) | [J] |
 | `poses` | (n, nbodies, 7) | body frames in the world: x y z [m], quaternion x y z w |
 | `loops/wrenches` | (n, loops, 6) | of each loop on its second body, in frame B about its origin [N, N·m] |
-| `couplings/forces` | (n, couplings) | λ of each coupling or prescribed motion, times its factor on a coordinate [N or N·m] |
+| `couplings/forces` | (n, couplings) | λ of each coupling or motion, times its factor on a coordinate [N or N·m] |
 | `events/time` `q` `v` `name` | (k,) (k, nq) (k, nv) text | events [s] and their states, if the scene has any |
 | `names/events` | text | events of the scene |
 | `names/loops` `names/couplings` | text | columns of the two, if the scene has any |
