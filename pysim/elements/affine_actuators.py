@@ -4,7 +4,7 @@
 
 The transmission has the length l = Σ gear_k q_k of coordinates, on which the force is gear_k p, or gear times the
 length of a path; a positive p makes it longer. In place of the command u there may be an activation w, with
-w′ = (u − w)/T or w′ = u. These are the actuators of MuJoCo (MuJoCo's documentation, "Actuation model").
+w′ = (u − w)/T or w′ = u. These are the actuators of MuJoCo [MuJoCo 2026].
 """
 
 from __future__ import annotations
@@ -31,16 +31,25 @@ def _affine(factors: Sequence[float], length: Any, rate: Any) -> Any:
     return total
 
 
-def _length(gear: Sequence[float], numbers: Any) -> Any:
+def length_of(gear: Sequence[float], numbers: Any) -> Any:
     """Return Σ gear_k x_k of one number or several."""
     if len(gear) == 1:
         return gear[0] * numbers
     return sum(ratio * x for ratio, x in zip(gear, numbers, strict=True))
 
 
-def _spread(gear: Sequence[float], force: Any) -> Any:
+def spread(gear: Sequence[float], force: Any) -> Any:
     """Return the force on each coordinate."""
     return gear[0] * force if len(gear) == 1 else [ratio * force for ratio in gear]
+
+
+def held_within(rate: Any, activation: Any, limits: Range) -> Any:
+    """Return the rate of an activation, 0 if it leaves its range."""
+    if not limits:
+        return rate
+    lowest, highest = limits
+    rate = np.where(activation < highest, rate, np.minimum(rate, 0.0))
+    return np.where(activation > lowest, rate, np.maximum(rate, 0.0))
 
 
 @actuator("motor")
@@ -61,7 +70,7 @@ class Motor(Actuator):
         return clipped(self.gain * clipped(command, self.command_range), self.force_range)
 
     def force(self, command: Any) -> Any:
-        return _spread(self.gear, self._force(command))
+        return spread(self.gear, self._force(command))
 
     def tension(self, command: Any) -> Any:
         return -self.gear[0] * self._force(command)
@@ -92,7 +101,9 @@ class AffineForce(Actuator):
         return clipped(gain * value + bias, self.force_range)
 
     def _on_coordinates(self, value: Any, q: Any, v: Any) -> Any:
-        return _spread(self.gear, self._force(value, _length(self.gear, q), _length(self.gear, v)))
+        return spread(
+            self.gear, self._force(value, length_of(self.gear, q), length_of(self.gear, v))
+        )
 
     def _along_path(self, value: Any, length: Any, rate: Any) -> Any:
         (gear,) = self.gear
@@ -127,14 +138,6 @@ class ActivatedForce(AffineForce):
     def start(self) -> Mapping[str, Any]:
         return {"activation": self.initial_activation}
 
-    def _within(self, rate: Any, activation: Any) -> Any:
-        """Return the rate of the activation, 0 if it leaves its range."""
-        if not self.activation_range:
-            return rate
-        lowest, highest = self.activation_range
-        rate = np.where(activation < highest, rate, np.minimum(rate, 0.0))
-        return np.where(activation > lowest, rate, np.maximum(rate, 0.0))
-
     def force(self, activation: Any, q: Any, v: Any) -> Any:
         return self._on_coordinates(activation, q, v)
 
@@ -155,7 +158,9 @@ class AffineFilter(ActivatedForce):
 
     def state_rate(self, command: Any, activation: Any) -> Any:
         command = clipped(command, self.command_range)
-        return self._within((command - activation) / self.time_constant, activation)
+        return held_within(
+            (command - activation) / self.time_constant, activation, self.activation_range
+        )
 
 
 @actuator("affine_integrator")
@@ -163,4 +168,4 @@ class AffineIntegrator(ActivatedForce):
     """Force gain · activation + bias, such as that of a servo whose velocity is commanded; w′ is the command."""
 
     def state_rate(self, command: Any, activation: Any) -> Any:
-        return self._within(clipped(command, self.command_range), activation)
+        return held_within(clipped(command, self.command_range), activation, self.activation_range)

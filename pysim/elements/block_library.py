@@ -7,6 +7,7 @@ import pysim.elements.affine_actuators
 import pysim.elements.controllers
 import pysim.elements.cylinders
 import pysim.elements.lookup_blocks
+import pysim.elements.mujoco_muscle
 import pysim.elements.multirotor
 import pysim.elements.policy
 import pysim.elements.sensors

@@ -282,6 +282,18 @@ SYSTEMS |= {
     + table("force", name="f", type="millard_muscle", path=PATH, **MUSCLE, **SOFT),
     "rigid_tendon_muscle": without_unit("bent.q")[1]
     + table("force", name="f", type="rigid_tendon_muscle", path=PATH, **MUSCLE),
+    "mujoco_muscle": without_unit("bent.q")[1]
+    + table(
+        "actuator",
+        name="m",
+        type="mujoco_muscle",
+        path=PATH,
+        command=without_unit("bent.q")[0],
+        peak_force=3.0,
+        length_range=[0.1, 1.4],
+        smoothing=0.5,
+        max_contraction_velocity=4.0,
+    ),
     "brush_tyre": table(
         "force",
         name="f",
@@ -380,7 +392,7 @@ NETWORKS = {
 INVERSE_DYNAMICS = {"computed_torque", "gravity_compensation"}  # whose derivatives are left out
 READ_ALONE = {  # not by continuous forces, or nothing but what they read of others
     "acceleration", "imu", "force_torque", "noisy", "power", "energy", "relay", "delay", "up",
-    "contact",
+    "contact", "height_scan",
 }  # fmt: skip
 USED = {"coordinates", "rates", "pose", "twist", "distance", "weighted_sum"}
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pysim.scene.mjcf.model import BALL, FREE
+from pysim.scene.mjcf.muscles import muscle_keys, unread_muscle
 from pysim.scene.mjcf.tendons import course_of
 from pysim.scene.spec import BlockSpec, ForceSpec
 
@@ -34,7 +35,6 @@ _TARGETS = {
     "SO3": "it acts on an orientation",
 }
 _LAWS = {
-    "MUSCLE": "it is a muscle",
     "DCMOTOR": "it is a DC motor with the laws of MuJoCo",
     "PID": "it is a PID controller with the laws of MuJoCo",
     "SO3": "it acts on an orientation",
@@ -117,6 +117,11 @@ class ActuatorReader:
         if kind != "motor" and not acts.has_length:
             self._leave(k, "is left out: it is no motor, and its transmission has no length")
             return
+        if self.model.m.actuator_actearly[k]:
+            reason = (
+                "acts with its present activation: actearly, that of the next step, is not read"
+            )
+            self.omissions.note(KIND, self._item(k), self._where(k), reason)
         if self.model.m.actuator_delay[k]:
             delay = float(self.model.m.actuator_delay[k])
             self._leave(k, f"has a delay of {delay:g} s, which is left out")
@@ -172,27 +177,27 @@ class ActuatorReader:
         m, mj = self.model.m, self.model.mj
         if m.actuator_plugin[k] >= 0:
             return "it is code of MuJoCo"
+        words = []
         for enum, of in (("Gain", "gain"), ("Bias", "bias"), ("Dyn", "dyn")):
             number = int(getattr(m, f"actuator_{of}type")[k])
-            word = str(getattr(mj, f"mjt{enum}")(number).name).partition("_")[2]
+            words.append(str(getattr(mj, f"mjt{enum}")(number).name).partition("_")[2])
+        for word in words:
             if word in _LAWS:
                 return _LAWS[word]
-        return ""
+        return unread_muscle(m, k, *words) if "MUSCLE" in words else ""
 
     def _law(self, k: int) -> tuple[str, dict[str, Any]]:
         """Return the type of the actuator in a scene, and its keys without the gear."""
         m, mj = self.model.m, self.model.mj
+        if int(m.actuator_gaintype[k]) == mj.mjtGain.mjGAIN_MUSCLE:
+            return "mujoco_muscle", muscle_keys(self.model, k) | self._ranges(k)
         gain, bias = np.zeros(3), np.zeros(3)
         gain[0] = m.actuator_gainprm[k, 0]
         if int(m.actuator_gaintype[k]) == mj.mjtGain.mjGAIN_AFFINE:
             gain[:] = m.actuator_gainprm[k, :3]
         if int(m.actuator_biastype[k]) == mj.mjtBias.mjBIAS_AFFINE:
             bias[:] = m.actuator_biasprm[k, :3]
-        keys: dict[str, Any] = {}
-        if m.actuator_ctrllimited[m.actuator_ctrladr[k]] and self.model.enables("CLAMPCTRL"):
-            keys["command_range"] = _pair(m.actuator_ctrlrange[m.actuator_ctrladr[k]])
-        if m.actuator_forcelimited[k]:
-            keys["force_range"] = _pair(m.actuator_forcerange[k])
+        keys = self._ranges(k)
         dynamics = int(m.actuator_dyntype[k])
         if dynamics == mj.mjtDyn.mjDYN_NONE and not (bias.any() or gain[1:].any()):
             return "motor", keys | ({"gain": float(gain[0])} if gain[0] != 1 else {})
@@ -202,11 +207,21 @@ class ActuatorReader:
             keys["bias"] = _shortened(bias)
         if dynamics == mj.mjtDyn.mjDYN_NONE:
             return "affine", keys
-        if m.actuator_actlimited[k]:
-            keys["activation_range"] = _pair(m.actuator_actrange[k])
         if dynamics == mj.mjtDyn.mjDYN_INTEGRATOR:
             return "affine_integrator", keys
         return "affine_filter", keys | {"time_constant": float(m.actuator_dynprm[k, 0])}
+
+    def _ranges(self, k: int) -> dict[str, Any]:
+        """Return the ranges of command, force and activation that an actuator has."""
+        m, at = self.model.m, int(self.model.m.actuator_ctrladr[k])
+        keys: dict[str, Any] = {}
+        if m.actuator_ctrllimited[at] and self.model.enables("CLAMPCTRL"):
+            keys["command_range"] = _pair(m.actuator_ctrlrange[at])
+        if m.actuator_forcelimited[k]:
+            keys["force_range"] = _pair(m.actuator_forcerange[k])
+        if m.actuator_actlimited[k] and m.actuator_actadr[k] >= 0:
+            keys["activation_range"] = _pair(m.actuator_actrange[k])
+        return keys
 
 
 def transmission_of(model: MujocoModel, k: int) -> Transmission | str:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pysim.scene.mjcf.joints import stop_gains
+from pysim.scene.mjcf.model import wxyz_pose
 from pysim.scene.spec import ForceSpec, PathPart
 
 if TYPE_CHECKING:
@@ -44,13 +45,6 @@ class Course:
         return {"coordinates": names, "weights": weights}
 
 
-OBSTACLES = {
-    "PULLEY": "it runs over pulleys",
-    "SPHERE": "it runs around a sphere",
-    "CYLINDER": "it runs around a cylinder",
-}
-
-
 def course_of(model: MujocoModel, k: int) -> Course:
     """Return the course of a tendon."""
     m, start = model.m, int(model.m.tendon_adr[k])
@@ -62,14 +56,42 @@ def course_of(model: MujocoModel, k: int) -> Course:
             name = model.joints[m.wrap_objid[w]]
             weights[name] = weights.get(name, 0.0) + float(m.wrap_prm[w])
         return Course(tuple(weights.items()))
-    for kind, obstacle in OBSTACLES.items():
-        if kind in kinds:
-            return Course(obstacle=obstacle)
-    sites = [int(m.wrap_objid[w]) for w in wraps]
-    if len({int(m.body_weldid[m.site_bodyid[site]]) for site in sites}) < 2:
-        return Course(is_rigid=True)
-    points = (PathPart(model.bodies[m.site_bodyid[s]], m.site_pos[s].copy()) for s in sites)
-    return Course(points=tuple(points))
+    if "PULLEY" in kinds:
+        return Course(obstacle="it runs over pulleys")
+    points: list[PathPart] = []
+    for w, kind in zip(wraps, kinds, strict=True):
+        part = _site(model, int(m.wrap_objid[w])) if kind == "SITE" else _around(model, w, kind)
+        if isinstance(part, str):
+            return Course(obstacle=part)
+        points.append(part)
+    on = {int(m.body_weldid[model.bodies.index(part.body)]) for part in points}
+    return Course(is_rigid=True) if len(on) < 2 else Course(points=tuple(points))
+
+
+def _site(model: MujocoModel, site: int) -> PathPart:
+    return PathPart(model.bodies[model.m.site_bodyid[site]], model.m.site_pos[site].copy())
+
+
+def _around(model: MujocoModel, w: int, kind: str) -> PathPart | str:
+    """Return the geom that a tendon wraps over, or why pysim does not represent it."""
+    m, geom, side = model.m, int(model.m.wrap_objid[w]), round(float(model.m.wrap_prm[w]))
+    kind, radius = kind.lower(), float(m.geom_size[geom, 0])
+    at = wxyz_pose(m.geom_pos[geom], m.geom_quat[geom])
+    direction = np.zeros(3)
+    if side >= 0:
+        label = model.label("SITE", side)
+        if m.site_bodyid[side] != m.geom_bodyid[geom]:
+            return f"it runs around a {kind} with the side of site {label} on another body"
+        direction = at[:3, :3].T @ (m.site_pos[side] - at[:3, 3])
+        if np.linalg.norm(direction) < radius:  # also of a cylinder
+            return f"it runs through the inside of a {kind}, where its site {label} is"
+        if kind == "cylinder":
+            direction[2] = 0.0
+            if not direction.any():
+                direction[0] = 1.0  # as MuJoCo normalises zero
+        direction /= np.linalg.norm(direction)
+    x, y, z = map(float, direction)
+    return PathPart(model.bodies[m.geom_bodyid[geom]], at, kind, radius, (x, y, z))
 
 
 class TendonReader:

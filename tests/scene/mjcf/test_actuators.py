@@ -164,7 +164,7 @@ def test_a_closed_loop_moves_as_in_mujoco(write: Write, tmp_path: Path, name: st
 
 
 def test_the_armature_and_damping_of_actuators_are_those_of_joints(write: Write) -> None:
-    """Both are multiplied by the square of the gear, also those of a muscle, which is left out."""
+    """Both are multiplied by the square of the gear, also those of a muscle."""
     motors = """<motor joint="turn" gear="3" armature="0.02" damping="0.1"/>
         <motor joint="turn" gear="2" armature="0.01"/><position joint="slide" kp="3" damping="0.3"/>
         <muscle joint="elbow" armature="0.1" lengthrange="0.1 1"/>"""
@@ -192,7 +192,6 @@ def test_a_range_of_actuator_forces_is_the_effort_limit_of_a_joint(write: Write)
 
 
 LEFT_OUT = {
-    '<muscle name="m" joint="elbow" lengthrange="0.1 1"/>': "it is a muscle",
     '<position name="m" joint="ball" kp="3" gear="1 0 0"/>': (
         "it is no motor, and its transmission has no length"
     ),
@@ -207,12 +206,14 @@ LEFT_OUT = {
     '<motor name="m" cranksite="tip" slidersite="jet" cranklength="1"/>': "it acts on a slider-crank",
     '<adhesion name="m" body="stone" ctrlrange="0 1"/>': "it acts by adhesion at contacts",
     '<general name="m" joint="elbow" gaintype="user"/>': "its law is code of a program",
-    '<motor name="m" tendon="around"/>': "its tendon runs around a sphere",
+    '<motor name="m" tendon="through"/>': (
+        "its tendon runs through the inside of a sphere, where its site 'centre' is"
+    ),
     '<motor name="m" tendon="rigid"/>': "its tendon lies on one rigid body",
 }
-ROPES = """<worldbody><geom name="drum" size="0.02" pos="0 0 1.5"/>
+ROPES = """<worldbody><geom name="drum" size="0.02" pos="0 0 1.5"/><site name="centre" pos="0 0 1.5"/>
 <site name="a"/><site name="b" pos="1 0 0"/></worldbody>
-<tendon><spatial name="around"><site site="hook"/><geom geom="drum"/><site site="tip"/></spatial>
+<tendon><spatial name="through"><site site="hook"/><geom geom="drum" sidesite="centre"/><site site="tip"/></spatial>
 <spatial name="rigid"><site site="a"/><site site="b"/></spatial></tendon>"""
 
 

@@ -219,7 +219,7 @@ UNSUPPORTED = """
 <contact><exclude body1="a" body2="b"/></contact>
 <tendon><fixed name="t" stiffness="3"><joint joint="j" coef="1"/></fixed>
 <fixed name="u"><joint joint="j" coef="1"/></fixed></tendon>
-<actuator><muscle name="m" joint="j" lengthrange="0 1"/><muscle name="p" joint="k" lengthrange="0 1"/></actuator>
+<actuator><general name="m" joint="j" gaintype="user"/><general name="p" joint="k" gaintype="user"/></actuator>
 <sensor><touch name="touch" site="s"/></sensor>
 """
 
@@ -228,7 +228,7 @@ def test_parts_that_are_left_out_are_named(write: Write) -> None:
     spec, texts = warnings_of(write(UNSUPPORTED))
     assert texts == [
         (
-            "m.xml:12: actuator 'm' is left out: it is a muscle; "
+            "m.xml:12: actuator 'm' is left out: its law is code of a program; "
             "1 more actuators: actuator 'p' (line 12)"
         ),
         "m.xml:7: body 'hand' is fixed: motion capture moves no bodies in pysim",
@@ -406,21 +406,21 @@ def test_gravity_compensation_acts_on_moving_bodies_under_gravity(
 
 def test_omissions_of_an_included_file_have_no_lines(write: Write, tmp_path: Path) -> None:
     """MuJoCo gives elements of included files the line 0."""
-    actuators = "".join(f'<muscle name="{name}" joint="j" lengthrange="0 1"/>' for name in "mno")
+    actuators = "".join(f'<general name="{name}" joint="j" gaintype="user"/>' for name in "mno")
     body = '<worldbody><body><joint name="j"/><geom size="0.1"/></body></worldbody>'
     text = f"<mujoco>{body}<actuator>{actuators}</actuator></mujoco>"
     (tmp_path / "part.xml").write_text(text, "utf-8")
     _, texts = warnings_of(write('<include file="part.xml"/>'))
     assert texts == [
         (
-            "m.xml: actuator 'm' is left out: it is a muscle; "
+            "m.xml: actuator 'm' is left out: its law is code of a program; "
             "2 more actuators: actuator 'n', actuator 'o'"
         )
     ]
 
 
 def test_strict_reading_rejects_what_would_be_left_out(write: Write) -> None:
-    text = "m.xml:12: actuator 'm' is left out: it is a muscle"
+    text = "m.xml:12: actuator 'm' is left out: its law is code of a program"
     assert refusal(write(UNSUPPORTED), strict=True) == text
 
 

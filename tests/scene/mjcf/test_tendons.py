@@ -12,7 +12,8 @@ import pytest
 import pysim
 from pysim.errors import PysimWarning
 from pysim.scene import read_model
-from tests.corpus.mujoco_agreement import agreement
+from pysim.scene.mjcf.model import MujocoModel
+from tests.corpus.mujoco_agreement import Pair, agreement, smooth
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -106,21 +107,73 @@ def jacobian_row(m: mujoco.MjModel, data: mujoco.MjData) -> np.ndarray:
     return row
 
 
+AROUND = """
+<worldbody><geom name="drum" type="cylinder" size="0.11 0.1" pos="0.4 0.1 0.4" euler="1.2 0.3 0"/>
+<site name="above" pos="0.4 0.1 0.9"/>
+<geom name="hole" type="sphere" size="0.08" pos="0.1 -0.2 0.7"/><site name="centre" pos="0.1 -0.2 0.71"/></worldbody>
+"""
+COURSES = {
+    "a cylinder": '<site site="anchor"/><geom geom="drum"/><site site="end"/>',
+    "a sphere that moves": '<site site="anchor"/><geom geom="knob"/><site site="tip"/>',
+}
+PARTS = (  # of the bodies of ARM that tendons wrap over
+    '<geom name="knob" type="sphere" size="0.09" pos="0.1 0.1 0.6"/><site name="knob_side" pos="0.3 0.2 0.6"/>'
+    '<geom name="tunnel" type="cylinder" size="0.07 0.1" pos="0.1 -0.2 0.4" euler="0.3 0.5 0"/>'
+    '<site name="in_tunnel" pos="0.1 -0.18 0.4"/>'
+)
+
+
+def around(course: str, law: str = 'stiffness="40" damping="2"') -> str:
+    return f'<spatial name="t" springlength="0.2" {law}>{course}</spatial>'
+
+
+def obstacles(path: Path) -> Path:
+    """Add the geoms of `AROUND` and `PARTS` to a file."""
+    text = path.read_text("utf-8").replace("<tendon>", AROUND + "<tendon>")
+    path.write_text(text.replace('<site name="mid"', PARTS + '<site name="mid"'), "utf-8")
+    return path
+
+
+@pytest.mark.parametrize("course", COURSES)
+def test_a_tendon_over_obstacles_has_the_length_and_the_moments_of_mujoco(
+    write: Write, course: str
+) -> None:
+    path = obstacles(write(around(COURSES[course])))
+    model = pysim.load_model(path)
+    assert not any("tendon" in line for line in model.spec.omitted)
+    reference = MujocoModel(path)
+    pair = Pair(smooth(model), reference)
+    data, rng, wrapped = pair.data, np.random.default_rng(8), []
+    for _ in range(60):
+        q, v = pair.random_state(rng)
+        found = pysim.passive_forces(pair.model, q, v)
+        assert np.abs(found - data.qfrc_passive).max() < 4e-10
+        wrapped.append(data.ten_wrapnum[0] > 2)
+    assert 0 < sum(wrapped) < len(wrapped)
+
+
 LEFT_OUT = {
     "pulley": (
-        (
-            '<spatial name="t" stiffness="1"><site site="anchor"/><site site="mid"/><pulley divisor="2"/>'
-            '<site site="hook"/><site site="end"/></spatial>'
+        around(
+            '<site site="anchor"/><site site="mid"/><pulley divisor="2"/><site site="hook"/><site site="end"/>'
         ),
-        "m.xml:13: tendon 't' is left out: it runs over pulleys",
+        "tendon 't' is left out: it runs over pulleys",
+    ),
+    "inside": (
+        around('<site site="anchor"/><geom geom="hole" sidesite="centre"/><site site="end"/>'),
+        "tendon 't' is left out: it runs through the inside of a sphere, where its site 'centre' is",
+    ),
+    "side on another body": (
+        around('<site site="anchor"/><geom geom="drum" sidesite="mid"/><site site="end"/>'),
+        "tendon 't' is left out: it runs around a cylinder with the side of site 'mid' on another body",
     ),
     "friction": (
         FIXED.format('frictionloss="1" stiffness="1"'),
-        "m.xml:13: tendon 't' has friction, which is left out",
+        "tendon 't' has friction, which is left out",
     ),
     "armature": (
         FIXED.format('armature="1"'),
-        "m.xml:13: tendon 't' has an armature, which is left out",
+        "tendon 't' has an armature, which is left out",
     ),
 }
 
@@ -128,13 +181,15 @@ LEFT_OUT = {
 @pytest.mark.parametrize("case", LEFT_OUT)
 def test_parts_of_a_tendon_that_are_left_out_are_named(write: Write, case: str) -> None:
     text, expected = LEFT_OUT[case]
-    path = write(text)
+    path = obstacles(write(text))
+    lines = path.read_text("utf-8").splitlines()
+    line = next(k for k, own in enumerate(lines, 1) if 'name="t"' in own)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         read_model(path)
     assert [
         str(w.message).removeprefix(f"{path.parent}/") for w in caught if w.category is PysimWarning
-    ] == [expected]
+    ] == [f"m.xml:{line}: {expected}"]
 
 
 def test_a_tendon_on_one_body_is_listed(write: Write) -> None:
