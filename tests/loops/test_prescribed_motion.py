@@ -635,6 +635,28 @@ def test_a_joint_of_several_coordinates_names_the_one_that_moves(load):
         load(text.replace('coordinate = "x"', 'coordinate = "z"'))
 
 
+def test_a_joint_that_follows_another_has_no_motion_of_its_own(load):
+    led = 'mimic = { joint = "swing" }\nmotion = { signal = "shake" }'
+    with pytest.raises(
+        PysimError, match="follows 'swing' and has a motion; prescribe that of 'swing'"
+    ):
+        load(with_start(led))
+
+
+def test_a_coordinate_has_one_motion(load):
+    twice = 'motion = [{ signal = "shake" }, { signal = "shake" }]'
+    with pytest.raises(PysimError, match="has two motions; keep one of them"):
+        load(with_start(twice))
+
+
+def test_a_table_that_ends_before_the_run_is_rejected(load):
+    table = 'type = "spline"\nt = [0.0, 0.5]\nvalues = [0.0, 0.1]'
+    text = PENDULUM.replace('type = "sine"', table)
+    text = text.replace(f"amplitude = {AMPLITUDE}\n", "").replace(f"frequency = {RATE}\n", "")
+    with pytest.raises(PysimError, match=r"from t = 0 to 0.5 s, the run is from 0 to 1 s"):
+        load(text)
+
+
 def test_a_free_joint_cannot_follow_a_signal(load):
     text = PENDULUM.replace('type = "prismatic"', 'type = "ball"').replace(
         "axis = [1, 0, 0]\n", "", 1
