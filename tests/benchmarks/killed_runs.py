@@ -1,91 +1,179 @@
-"""Kills runs of scenes at random instants, resumes them, and compares every dataset with that of a whole run.
+"""Kills and stops runs at random instants, resumes them, and compares every dataset with that of a whole run.
 
-    python tests/benchmarks/killed_runs.py 300
+    python tests/benchmarks/killed_runs.py 100 60
 
-prints every scene with the number of its kills, how many of them came before the first checkpoint or after the end,
-and the datasets that differ. None may.
+kills 100 runs (SIGKILL) and stops 60 (SIGINT, as Ctrl-C does), in turn over all scenes, and prints for every kind of
+run how many there were, how many of them came before the first checkpoint or after the end, and how many differ from
+the whole run in any dataset. None may. Instants are drawn evenly from the wall time that the whole run took, and
+counted from the simulated time that it had reached, so that the load of the machine moves few past the end. Short runs
+are made longer first.
 """
 
 from __future__ import annotations
 
 import random
+import signal
 import sys
 import tempfile
 import time
 import warnings
 from collections import Counter
+from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pysim
-from pysim.simulation.checkpoints import why_not
+from pysim.simulation.run import Clock
 from pysim.trajectory.reader import load_stopped_run
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 from tests.resumed_runs import differing, run_killed
+from tests.resumed_scenes import BALLS, EVENT, PLUGINS, disc_text
 
 SCENES = Path(__file__).parents[2] / "scenes"
-CHANGES = {"simulation.checkpoint": 0.02}
-LONGEST = 30.0  # [s] of processor time that a scene may take
-DELAY = 0.05  # [s] of wall time, at most, from a segment to the kill
+ADAPTIVE = {"simulation.integrator": "dopri5"}
+LEAST = 0.5  # [s] of wall time that a whole run takes
+LONGER = 10  # times its own duration, at most
+LINE = "| {:34} | {:>6} | {:>6} | {:>10} | {:>13} | {:>6} |\n"
+
+
+class Case(NamedTuple):
+    """Scene whose runs are killed."""
+
+    kind: str
+    path: Path
+    changes: dict[str, Any] = {}  # noqa: RUF012, never changed
+
+
+FIXED = (
+    "anymal_pushed", "billiards", "conveyor", "double_pendulum", "four_bar", "gripper", "instrumented_top",
+    "motor_run_up", "quarter_car", "servo_pid", "stewart_platform", "stick_slip", "tracking_arm",
+)  # fmt: skip
+
+
+def cases(folder: Path) -> list[Case]:
+    """Return the scenes; those of tests are written into a folder."""
+    (folder / "own.py").write_text(PLUGINS)
+    texts = {
+        "slot": disc_text("resumed_slot"),
+        "hinge": disc_text("revolute", EVENT),
+        "bouncing": BALLS.replace("LAW", "0.6"),
+        "elastic": BALLS.replace("LAW", "1.0"),
+    }
+    for name, text in texts.items():
+        (folder / f"{name}.toml").write_text(text)
+    return [
+        *(Case("fixed steps", SCENES / f"{name}.toml") for name in FIXED),
+        Case("`dopri5`, with events", SCENES / "timed_pendulum.toml"),
+        Case("`dopri5`, with events", SCENES / "catapult.toml"),
+        Case("`dopri5`, loops and controllers", SCENES / "four_bar.toml", ADAPTIVE),
+        Case("`dopri5`, loops and controllers", SCENES / "servo_pid.toml", ADAPTIVE),
+        Case("impacts", SCENES / "newtons_cradle.toml"),
+        Case("impacts", folder / "bouncing.toml"),
+        Case("impacts", folder / "elastic.toml"),
+        Case("schemes and joints in Python", folder / "slot.toml"),
+        Case(
+            "schemes and joints in Python",
+            folder / "hinge.toml",
+            {"simulation.integrator": "resumed_heun"},
+        ),
+        Case(
+            "schemes and joints in Python",
+            folder / "slot.toml",
+            {"simulation.integrator": "resumed_adams"},
+        ),
+    ]
+
+
+class Tick(NamedTuple):
+    """End of a segment of a whole run."""
+
+    wall: float  # since the first one [s]
+    time: float  # simulated [s]
 
 
 class Whole(NamedTuple):
     """Run that was never stopped."""
 
-    duration: float  # simulated [s]
-    wall: float  # spent [s]
+    case: Case  # with its duration
+    output: Path
+    ticks: list[Tick]
+
+    def instant(self, draw: random.Random) -> tuple[float, float]:
+        """Return an instant of the run: simulated time that is reached [s], and wall time after that [s]."""
+        wall = draw.uniform(0.0, self.ticks[-1].wall)
+        before = [tick for tick in self.ticks if tick.wall <= wall][-1]
+        return before.time, wall - before.wall
 
 
-def killed(scene: Path, output: Path, whole: Whole, draw: random.Random) -> str:
-    """Kill a run at a random instant and resume it; return when the kill came.
+def whole_run(case: Case, output: Path) -> Whole:
+    """Run a scene to its end, for longer than its own duration if that is short."""
+    given = {**case.changes, "simulation.checkpoint": 0.02}
+    scene = pysim.load_scene(case.path, given, allow_code=True)
+    ticks = timed(scene, output)
+    factor = min(LONGER, 1.2 * LEAST / max(ticks[-1].wall, 1e-3))
+    if factor > 1.0:
+        longer = {**given, "simulation.duration": factor * scene.settings.duration}
+        with suppress(pysim.PysimError):  # a table may end
+            ticks = timed(pysim.load_scene(case.path, longer, allow_code=True), output)
+            given = longer
+    return Whole(case._replace(changes=given), output, ticks)
 
-    It comes within the time that the rest of the run takes: a longer delay would let short runs end.
-    """
+
+def timed(scene: pysim.Scene, output: Path) -> list[Tick]:
+    """Run a scene into a file; return when its segments ended."""
+    tick, found = Clock.tick, []
+
+    def noted(own: Clock, now: float, steps: int) -> None:
+        tick(own, now, steps)
+        found.append((time.perf_counter(), now))
+
+    Clock.tick = noted  # type: ignore[method-assign]
+    try:
+        pysim.simulate(scene, output, overwrite=True)
+    finally:
+        Clock.tick = tick  # type: ignore[method-assign]
+    return [Tick(wall - found[0][0], now) for wall, now in found]
+
+
+def killed(whole: Whole, output: Path, number: signal.Signals, draw: random.Random) -> str:
+    """Send a signal to a run at a random instant and resume it; return when the signal came."""
     output.unlink(missing_ok=True)
-    part = draw.uniform(0.0, 1.0)
-    delay = draw.uniform(0.0, min(DELAY, (1.0 - part) * whole.wall))
-    run_killed(scene, output, CHANGES, part * whole.duration, max(delay, 1e-5))
+    reached, delay = whole.instant(draw)
+    given = whole.case.path, output, whole.case.changes, reached, delay
+    run_killed(*given, allow_code=True, number=number)
     trajectory, _, point = load_stopped_run(output)
     if trajectory.complete:
         return "after the end"
-    pysim.resume(output)
-    return "before a checkpoint" if point is None else "resumed"
+    pysim.resume(output, allow_code=True)
+    return "before" if point is None else "resumed"
 
 
-def main(kills: int) -> int:
-    """Kill runs of all scenes that have checkpoints, in turn; return the number of those that differ."""
+def main(kills: int, stops: int) -> int:
+    """Kill and stop runs of all scenes in turn; return the number of those that differ."""
     warnings.simplefilter("ignore")
-    draw, wrong = random.Random(0), 0
-    whole: dict[Path, Whole] = {}
-    folder = Path(tempfile.mkdtemp())
-    counts: dict[str, Counter[str]] = {}
-    for path in sorted(SCENES.glob("*.toml")):
-        try:
-            scene = pysim.load_scene(path, CHANGES)
-        except pysim.PysimError:
-            continue  # it names code
-        if why_not(scene):
-            continue
-        began, began_wall = time.process_time(), time.perf_counter()
-        pysim.simulate(scene, folder / f"{path.stem}.h5")
-        if time.process_time() - began < LONGEST:
-            wall = time.perf_counter() - began_wall
-            whole[path], counts[path.stem] = Whole(scene.settings.duration, wall), Counter()
-    for k in range(kills):
-        path = list(whole)[k % len(whole)]
-        output = folder / "killed.h5"
-        counts[path.stem][killed(path, output, whole[path], draw)] += 1
-        found = differing(folder / f"{path.stem}.h5", output)
+    draw, folder = random.Random(0), Path(tempfile.mkdtemp())
+    wholes = [whole_run(case, folder / f"whole_{k}.h5") for k, case in enumerate(cases(folder))]
+    counts: dict[str, Counter[str]] = {whole.case.kind: Counter() for whole in wholes}
+    signals = [signal.SIGKILL] * kills + [signal.SIGINT] * stops
+    for k, number in enumerate(signals):
+        whole, output = wholes[k % len(wholes)], folder / "killed.h5"
+        count = counts[whole.case.kind]
+        count[number.name] += 1
+        count[killed(whole, output, number, draw)] += 1
+        found = differing(whole.output, output)
         if found:
-            wrong += 1
-            sys.stdout.write(f"{path.stem}: {found} differ\n")
-    for name, count in counts.items():
-        sys.stdout.write(f"{name:24} {dict(count)}\n")
-    total = sum(counts.values(), Counter())
-    sys.stdout.write(f"{kills} kills over {len(whole)} scenes: {dict(total)}; {wrong} differ\n")
-    return wrong
+            count["differ"] += 1
+            sys.stdout.write(f"{whole.case.path.stem}: {found} differ\n")
+    heads = "kind of run", "kills", "stops", "no checkpoint", "after the end", "differ"
+    sys.stdout.write(LINE.format(*heads))
+    counts[f"all {len(wholes)} scenes"] = sum(counts.values(), Counter())
+    columns = "SIGKILL", "SIGINT", "before", "after the end", "differ"
+    for kind, count in counts.items():
+        sys.stdout.write(LINE.format(kind, *(count[name] for name in columns)))
+    return sum(count["differ"] for count in counts.values())
 
 
 if __name__ == "__main__":
-    sys.exit(bool(main(int(sys.argv[1]) if len(sys.argv) > 1 else 300)))
+    given = [int(part) for part in sys.argv[1:]]
+    sys.exit(bool(main(*(given if len(given) == 2 else (100, 60)))))
