@@ -79,6 +79,8 @@ void bind_enums(py::module_& m) {
       .value("conditional", tree::PathKind::conditional)
       .value("sphere", tree::PathKind::sphere)
       .value("cylinder", tree::PathKind::cylinder)
+      .value("inside_sphere", tree::PathKind::inside_sphere)
+      .value("inside_cylinder", tree::PathKind::inside_cylinder)
       .finalize();
   py::native_enum<ElementKind>(m,
                                "ElementKind",
@@ -492,8 +494,9 @@ PathPoint make_path_point(int body,
                           const Numbers& side,
                           int q,
                           double lower,
-                          double upper) {
-  PathPoint point = {body, kind, q, {}, {}, radius, {}, lower, upper};
+                          double upper,
+                          double multiplicity) {
+  PathPoint point = {body, kind, q, {}, {}, radius, {}, lower, upper, multiplicity};
   double pose[12];
   pack_pose(at, "at", pose);
   std::copy(pose, pose + 9, point.axes);
@@ -523,7 +526,8 @@ void bind_element(py::module_& m) {
            "side"_a = Numbers(3, std::array<double, 3>{}.data()),
            "q"_a = -1,
            "lower"_a = -std::numeric_limits<double>::infinity(),
-           "upper"_a = std::numeric_limits<double>::infinity())
+           "upper"_a = std::numeric_limits<double>::infinity(),
+           "multiplicity"_a = 1.0)
       .def_readonly("body", &PathPoint::body)
       .def_property_readonly("at", &path_pose)
       .def_readonly("kind", &PathPoint::kind)
@@ -531,8 +535,9 @@ void bind_element(py::module_& m) {
       .def_property_readonly("side", [](const PathPoint& p) { return Numbers(3, p.side); })
       .def_readonly("q", &PathPoint::q)
       .def_readonly("lower", &PathPoint::lower)
-      .def_readonly("upper", &PathPoint::upper);
-  define_record(point, "body", "at", "kind", "radius", "side", "q", "lower", "upper");
+      .def_readonly("upper", &PathPoint::upper)
+      .def_readonly("multiplicity", &PathPoint::multiplicity);
+  define_record(point, "body", "at", "kind", "radius", "side", "q", "lower", "upper", "multiplicity");
 
   py::class_<ElementCoordinate> coordinate(
       m, "ElementCoordinate", "A coordinate by its place in q (-1 if it is no plain number) and in v.");

@@ -232,14 +232,16 @@ void visit_path_slopes(const ModelOf<S>& model,
     const Vec3<S>&at_a = from.at, &at_b = to.at;
     for (int k = 0; k < model.nv; ++k) d.D[k] = d.rate[k] = zero3<S>();
     spread_levers(model, d, from.body, at_a, -one);
-    spread_curvature(model, d, v, from.body, at_a, -one, tension * s.n);
+    const S pull = tension * s.multiplicity;
+    spread_curvature(model, d, v, from.body, at_a, -one, pull * s.n);
     spread_levers(model, d, to.body, at_b, one);
-    spread_curvature(model, d, v, to.body, at_b, one, tension * s.n);
+    spread_curvature(model, d, v, to.body, at_b, one, pull * s.n);
     for (int k = 0; k < model.nv; ++k) {
       const S stretch = dot(s.n, d.D[k]);
       const Vec3<S> dn = s.inverse_length * (d.D[k] - stretch * s.n);
-      visit(k, stretch, dot(dn, s.d_rate) + dot(s.n, d.rate[k]));
-      const Vec3<S> df = (d.sign * tension) * dn;
+      const S stretch_rate = dot(dn, s.d_rate) + dot(s.n, d.rate[k]);
+      visit(k, s.multiplicity * stretch, s.multiplicity * stretch_rate);
+      const Vec3<S> df = (d.sign * pull) * dn;
       for (int i = 0; i < model.nv; ++i) add_entry(model, i, k, -dot(d.D[i], df), d.by_q);
     }
   });

@@ -2,14 +2,15 @@
 //
 //     frames        F(X_AB, V_AB)    τ = J_ABᵀ F       wrench on frame B about its origin, in B; the opposite
 //                                                      wrench acts on A at the same place
-//     path          T(L, L̇)          τ = −T ∂L/∂q      L = Σ |p_{j+1} − p_j|; T > 0 pulls the ends together
-//     coordinates   f(q, v)          τ = f
+//     path          T(L, L̇)          τ = −T ∂L/∂q      L = Σ m_j |p_{j+1} − p_j|; T > 0 pulls the ends
+//     together coordinates   f(q, v)          τ = f
 //
-// V_AB = V_B − X_BA V_A is the twist of B relative to A, in B.
+// m_j is the multiplicity of a part of the path, the number of its strands. V_AB = V_B − X_BA V_A is the
+// twist of B relative to A, in B.
 #pragma once
 
+#include "elements/inside_wrapping.hpp"
 #include "elements/placed_bodies.hpp"
-#include "elements/wrapping.hpp"
 #include "tree/program.hpp"
 
 namespace pysim::elements {
@@ -112,15 +113,16 @@ struct Segment {
   Vec3<S> n;       ///< direction, from the first point to the second
   Vec3<S> d_rate;  ///< difference of their velocities
   S length, inverse_length;
+  S multiplicity;  ///< of strands
 };
 
 /// Coincident points have no direction.
 template <class S>
-Segment<S> segment(const PointMotion<S>& A, const PointMotion<S>& B) {
+Segment<S> segment(const PointMotion<S>& A, const PointMotion<S>& B, S multiplicity) {
   const Vec3<S> d = B.p - A.p;
   const S length = sqrt(dot(d, d)), o = all<S>(0);
   const S inverse_length = select(length > o, all<S>(1) / length, o);
-  return {inverse_length * d, B.v - A.v, length, inverse_length};
+  return {inverse_length * d, B.v - A.v, length, inverse_length, multiplicity};
 }
 
 /// End of a straight part of a path: a point fixed on a body, in its frame.
@@ -160,6 +162,8 @@ Wrap<S> wrap(const PathPoint<typename S::Parameter>& point,
   const Vec3<S> side = spatial::all3<S>(point.side);
   if (point.kind == PathKind::sphere) return over_sphere<S>(a, b, r, side);
   if (point.kind == PathKind::cylinder) return over_cylinder<S>(a, b, r, side);
+  if (point.kind == PathKind::inside_sphere) return through_sphere<S>(a, b, r);
+  if (point.kind == PathKind::inside_cylinder) return through_cylinder<S>(a, b, r);
   const S x = q[point.q];
   return through_point<S>(a, b, (x >= all<S>(point.lower)) & (x <= all<S>(point.upper)));
 }
@@ -178,16 +182,18 @@ void visit_segments(const ModelOf<S>& model,
   for (int k = 1; k < element.count; ++k) {
     const auto& next = point[k];
     const bool is_point = next.kind == PathKind::point;
-    const PathEnd<S> to = path_end<S>(is_point ? next : point[++k]);
+    const auto& end = is_point ? next : point[++k];
+    const PathEnd<S> to = path_end<S>(end);
     const PointMotion<S> B = end_motion(body, to);
+    const S strands = all<S>(end.multiplicity);
     if (is_point) {
-      visit(from, to, segment(A, B));
+      visit(from, to, segment(A, B, strands));
     } else {
       const Wrap<S> over = wrap<S>(next, obstacle_pose(body, next), q, A.p, B.p);
       const Pose<S> X_BO = {spatial::all33<S>(next.axes), spatial::all3<S>(next.at)};
       const PathEnd<S> P = {next.body, X_BO * over.P}, Q = {next.body, X_BO * over.Q};
-      visit(from, P, segment(A, end_motion(body, P)));
-      Segment<S> last = segment(end_motion(body, Q), B);
+      visit(from, P, segment(A, end_motion(body, P), strands));
+      Segment<S> last = segment(end_motion(body, Q), B, strands);
       last.length += over.arc;
       visit(Q, to, last);
     }
@@ -210,11 +216,11 @@ void visit_curvature_terms(const ModelOf<S>& model,
     const PathEnd<S> from = path_end<S>(point[k - 1]), to = path_end<S>(point[k + 1]);
     const Pose<S> X_WO = obstacle_pose(body, point[k]);
     const Wrap<S> over = wrap<S>(point[k], X_WO, q, end_motion(body, from).p, end_motion(body, to).p);
+    const S strands = all<S>(point[k + 1].multiplicity);
     for (const CurvatureTerm<S>& term : over.term) {
-      visit(from,
-            point[k].body,
-            to,
-            CurvatureTerm<S>{X_WO.R * term.f, X_WO.R * term.g, term.p, term.q, term.s});
+      const CurvatureTerm<S> own = {
+          X_WO.R * term.f, X_WO.R * term.g, strands * term.p, strands * term.q, strands * term.s};
+      visit(from, point[k].body, to, own);
     }
   }
 }
@@ -228,8 +234,8 @@ void load_path(const ModelOf<S>& model,
                S* registers) {
   S length = all<S>(0), rate = all<S>(0);
   visit_segments(model, body, q, element, [&](const auto&, const auto&, const Segment<S>& s) {
-    length += s.length;
-    rate += dot(s.n, s.d_rate);
+    length = fma(s.multiplicity, s.length, length);
+    rate = fma(s.multiplicity, dot(s.n, s.d_rate), rate);
   });
   registers[0] = length;
   registers[1] = rate;
@@ -246,7 +252,7 @@ void push_path(const ModelOf<S>& model,
                S* tau) {
   visit_segments(model, body, q, element, [&](const auto& from, const auto& to, const Segment<S>& s) {
     if (from.body == to.body) return;
-    const Vec3<S> f = tension * s.n;
+    const Vec3<S> f = (tension * s.multiplicity) * s.n;
     push_point(model, body, columns, from.body, from.at, f, tau);
     push_point(model, body, columns, to.body, to.at, -f, tau);
   });

@@ -95,13 +95,8 @@ Round<S> around_circle(const Vec3<S>& a, const Vec3<S>& b, S r, const Vec3<S>& s
     return TangentPoints<S>{tangent_point(A, rho_a, l_a, sense), tangent_point(B, rho_b, l_b, -sense)};
   };
   const auto near = ends(direct), far = ends(-direct);
-  const auto named = dot(side, side) > o;
-  const auto goodness = [&](const auto& pair) { return dot(normalised(pair.P + pair.Q), side); };
-  // a straight line that misses the circle on the other side has to go round it
-  const Vec3<S> d = b - a;
-  const S share = min(max(-dot(a, d) / max(dot(d, d), tiny), o), one);
-  const auto misses = shorter < tangents, beyond = dot(fma(share, d, a), side) < o;
-  const auto is_far = named & select(misses, beyond, goodness(far) > goodness(near));
+  // the path does not cross the ray opposite to the named side
+  const auto is_far = (direct * cross(a, side).z < o) & (direct * cross(side, b).z < o);
   const S gamma = select(is_far, pi + pi - shorter, shorter);
   const S phi = gamma - tangents;
   const auto touches = (rho_a > r) & (rho_b > r) & (phi > o);
@@ -116,8 +111,7 @@ Round<S> around_circle(const Vec3<S>& a, const Vec3<S>& b, S r, const Vec3<S>& s
           cosine};
 }
 
-/// Path over an obstacle; a straight line where `round` does not touch. `heights` are those of P and Q over
-/// the plane with axes x, y and z, and `arc` the length between them.
+/// Path over an obstacle; a straight line where `round` does not touch. `arc` is the length between P and Q.
 template <class S>
 Wrap<S> assembled(const Round<S>& round,
                   const Vec3<S>& a,
@@ -125,7 +119,8 @@ Wrap<S> assembled(const Round<S>& round,
                   const Vec3<S>& P,
                   const Vec3<S>& Q,
                   S arc,
-                  const CurvatureTerm<S>& over) {
+                  const CurvatureTerm<S>& over,
+                  const CurvatureTerm<S>& second) {
   const S o = all<S>(0), half = all<S>(typename S::Real(0.5)), tiny = all<S>(typename S::Real(1e-30));
   const Vec3<S> middle = half * (a + b), u = normalised(b - a), c = across(u), d = b - a;
   const S L = max(sqrt(dot(d, d)), tiny), p = -all<S>(1) / L, q = p;
@@ -136,10 +131,18 @@ Wrap<S> assembled(const Round<S>& round,
                                       select(on, over.q, q),
                                       select(on, over.s, p)};
   const Vec3<S> other = cross(u, c);
-  return {select(on, P, middle),
-          select(on, Q, middle),
-          select(on, arc, o),
-          {first, {other, other, select(on, o, p), select(on, o, q), select(on, o, p)}}};
+  const auto last = CurvatureTerm<S>{select(on, second.f, other),
+                                     select(on, second.g, other),
+                                     select(on, second.p, p),
+                                     select(on, second.q, q),
+                                     select(on, second.s, p)};
+  return {select(on, P, middle), select(on, Q, middle), select(on, arc, o), {first, last}};
+}
+
+template <class S>
+CurvatureTerm<S> no_curvature() {
+  const S o = all<S>(0);
+  return {zero3<S>(), zero3<S>(), o, o, o};
 }
 
 template <class S>
@@ -156,7 +159,7 @@ Wrap<S> over_cylinder(const Vec3<S>& a, const Vec3<S>& b, S r, const Vec3<S>& si
   const Vec3<S> f = {rise * u_a.x, rise * u_a.y, run}, g = {rise * u_b.x, rise * u_b.y, -run};
   const S l_a = max(incline * round.tangent_a, tiny), l_b = max(incline * round.tangent_b, tiny);
   const CurvatureTerm<S> over = {f, g, one / L - one / l_a, one / L, one / L - one / l_b};
-  return assembled<S>(round, a, b, P, Q, incline * round.arc, over);
+  return assembled<S>(round, a, b, P, Q, incline * round.arc, over, no_curvature<S>());
 }
 
 template <class S>
@@ -182,7 +185,7 @@ Wrap<S> over_sphere(const Vec3<S>& a, const Vec3<S>& b, S r, const Vec3<S>& side
                                  (l_a + cotangent) / (rho_a * rho_a) - one / l_a,
                                  -r / (safe * rho_a * rho_b),
                                  (l_b + cotangent) / (rho_b * rho_b) - one / l_b};
-  return assembled<S>(round, a, b, back(round.P), back(round.Q), round.arc, over);
+  return assembled<S>(round, a, b, back(round.P), back(round.Q), round.arc, over, no_curvature<S>());
 }
 
 /// A point through which the path passes where `on` holds, and not elsewhere.
@@ -190,8 +193,8 @@ template <class S>
 Wrap<S> through_point(const Vec3<S>& a, const Vec3<S>& b, Mask<S> on) {
   const S o = all<S>(0);
   const Round<S> round = {on, {}, {}, o, o, o, o, o};
-  const CurvatureTerm<S> none = {zero3<S>(), zero3<S>(), o, o, o};
-  return assembled<S>(round, a, b, zero3<S>(), zero3<S>(), o, none);
+  const CurvatureTerm<S> none = no_curvature<S>();
+  return assembled<S>(round, a, b, zero3<S>(), zero3<S>(), o, none, none);
 }
 
 }  // namespace pysim::elements

@@ -44,7 +44,7 @@ struct ActingWrenches {
   void along_path(const elements::Element<Parameter>& element, const S* q, S tension) const {
     elements::visit_segments(
         model, body, q, element, [&](const auto& from, const auto& to, const elements::Segment<S>& s) {
-          const spatial::Vec3<S> f = tension * s.n;
+          const spatial::Vec3<S> f = (tension * s.multiplicity) * s.n;
           at_point(from.body, from.at, f);
           at_point(to.body, to.at, -f);
         });

@@ -323,11 +323,12 @@ struct Element {
   }
 };
 
-/// Part of a path: a point, a point that counts within a range of a coordinate, or an obstacle between two
-/// points.
-enum class PathKind : int { point, conditional, sphere, cylinder };
+/// Part of a path: a point, a point that counts within a range of a coordinate, or between two points a
+/// sphere or cylinder, which the path wraps over or passes through.
+enum class PathKind : int { point, conditional, sphere, cylinder, inside_sphere, inside_cylinder };
 
-/// A point of a path, or an obstacle that it wraps over (elements/wrapping.hpp).
+/// A point of a path, or an obstacle that it wraps over (elements/wrapping.hpp) or passes through
+/// (elements/inside_wrapping.hpp).
 template <class Real>
 struct PathPoint {
   int body;  ///< −1 for the world
@@ -338,11 +339,12 @@ struct PathPoint {
   Real radius;        ///< [m] of the obstacle
   Real side[3];       ///< direction in its axes in which the path passes; 0 for the shorter side
   Real lower, upper;  ///< range of the coordinate
+  Real multiplicity;  ///< of a point: strands of the path from the point before, 0 for none
 
   template <class F, class... Records>
   static constexpr void visit(F&& f, Records&... r) {
     f(r.body...), f(r.kind...), f(r.q...), f(r.at...), f(r.axes...), f(r.radius...), f(r.side...),
-        f(r.lower...), f(r.upper...);
+        f(r.lower...), f(r.upper...), f(r.multiplicity...);
   }
 };
 

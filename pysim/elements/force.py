@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 NO_KEYS: Mapping[str, Any] = MappingProxyType({})
 FORCE_KEYS = frozenset(
-    {"name", "type", "a", "b", "at_a", "at_b", "path", "coordinates", "parameters"}
+    ("name", "type", "a", "b", "at_a", "at_b", "path", "multiplicity", "coordinates", "parameters")
 )  # keys of every force (pysim/scene/toml/constraint_tables.py)
 
 

@@ -31,7 +31,7 @@ class MujocoMuscle(Actuator):
     """Muscle of MuJoCo on joints or along a path, whose command is its excitation u from 0 to 1.
 
         p = −F₀ (a f_l(l) f_v(v) + f_p(l)),  l = r₀ + (L − L₀₀)/L_o,  v = L′/(L_o v_max),  L_o = (L₀₁ − L₀₀)/(r₁ − r₀)
-        f_l = 0 at l_min and at l_max, 1 at 1, of four parabolas that meet half-way
+        f_l = 0 at l_min and at l_max, 1 at 1, of four parabolas that join smoothly in the middle
         f_v = (v + 1)² for −1 ≤ v ≤ 0, f_max − (y − v)²/y for 0 ≤ v ≤ y = f_max − 1;  0 before, f_max beyond
         f_p = f_pmax x²/2 for 0 ≤ x ≤ 1, f_pmax (x − 1/2) beyond,  x = (l − 1)/(b − 1),  b = (1 + l_max)/2
         a′ = (u − a)/τ,  τ = τ_a (0.5 + 1.5 a) for u > a, else τ_d/(0.5 + 1.5 a)
@@ -49,7 +49,9 @@ class MujocoMuscle(Actuator):
     shortest_fibre: float = 0.5  # [1], l_min, at which the active force vanishes
     longest_fibre: float = 1.6  # [1], l_max, at which the active force vanishes
     max_contraction_velocity: float = 1.5  # [1/s], v_max, in optimal lengths
-    passive_force: float = 1.3  # [1], f_pmax, times F₀ half-way between optimal and longest
+    passive_force: float = (
+        1.3  # [1], f_pmax, twice the passive force over F₀ midway between optimal and longest
+    )
     lengthening_force: float = 1.2  # [1], f_max, times F₀ at fast lengthening
     activation_time: float = 0.01  # [s], τ_a
     deactivation_time: float = 0.04  # [s], τ_d

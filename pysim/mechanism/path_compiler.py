@@ -43,16 +43,18 @@ def compile_path(
             if q < 0:
                 problem = f"{part.coordinate!r} is a velocity, whose position is no single number"
                 raise ModelError(where, f"{problem}; name another coordinate for the point")
+        kind = f"inside_{part.kind}" if part.inside else part.kind
         found.append(
             PathPoint(
                 body,
                 pose @ part.at,
-                PathKind[part.kind],
+                PathKind[kind],
                 part.radius,
                 part.side,
                 q,
                 part.above,
                 part.below,
+                *([part.multiplicity] if part.multiplicity != 1 else []),
             )
         )
     return found

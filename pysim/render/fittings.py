@@ -8,7 +8,7 @@ import numpy as np
 
 from pysim.render import fitting_shapes as shapes
 from pysim.render.fitting_plan import placed
-from pysim.render.rope_path import count_places, rope_places
+from pysim.render.rope_path import count_places, gaps, rope_places
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -62,6 +62,9 @@ def _fixed_actor(plotter: Plotter, part: Fixed) -> Any:  # noqa: ANN401, VTK has
     return shapes.add(plotter, make[part.kind](*part.sizes), part.color)
 
 
+NOTHING = np.array([0.0, 0.0, 1e-9])  # [m], in place of a strand that is not there
+
+
 class _LineActors:
     """Actors along the points of a line."""
 
@@ -96,8 +99,11 @@ class _LineActors:
             self.actors[0].user_matrix = shapes.between(places[0], end)
             self.actors[1].user_matrix = shapes.between(places[0], places[1])
             return
-        for actor, first, last in zip(self.actors, places, places[1:], strict=False):
-            actor.user_matrix = shapes.between(first, last)
+        missing = gaps(line.points)
+        for k, (actor, first, last) in enumerate(
+            zip(self.actors, places, places[1:], strict=False)
+        ):
+            actor.user_matrix = shapes.between(first, first + NOTHING if k in missing else last)
         if line.kind in {"rod", "rope"}:
             for ball, k in zip(self._joints, self._ends, strict=True):
                 ball.user_matrix = placed(places[k])

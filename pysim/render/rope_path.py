@@ -4,7 +4,8 @@
     α = acos(r/ρ_a), β = acos(r/ρ_b)        φ = γ − α − β        the path touches if φ > 0
 
 a and b are the points beside an obstacle, in its frame, and ρ their distances from its axis or centre [Garner and Pandy
-2000, obstacle set]. The engine computes the same path in cpp/elements/wrapping.hpp.
+2000, obstacle set]. The engine computes the same path in cpp/elements/wrapping.hpp, and that through the inside of a
+sphere or cylinder, which bends at one point of the surface, in cpp/elements/inside_wrapping.hpp.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 ARC = 12  # straight pieces of an arc
+BISECTIONS = 52
 INLINE = 1e-12  # square of the sine of an angle between a line and one through the centre
 
 
@@ -37,6 +39,8 @@ class RopePoint:
     side: tuple[float, float, float] = (0.0, 0.0, 0.0)  # in its axes; 0 for the shorter side
     coordinate: str = ""  # of a conditional point
     ends: tuple[float, float] = (-np.inf, np.inf)  # of its range
+    inside: bool = False  # whether the path passes through the inside of the obstacle
+    strands: float = 1.0  # from the point before, 0 for none
 
     @property
     def is_obstacle(self) -> bool:
@@ -56,12 +60,13 @@ def rope_points(entry: Mapping[str, Any]) -> list[RopePoint]:
     """Return the points of a force or spring of a trajectory's connections."""
     points = entry["points"]
     parts = entry.get("parts") or [None] * len(points)
+    strands = entry.get("strands") or [1.0] * len(points)
     found = []
-    for (body, point), part in zip(points, parts, strict=True):
+    for (body, point), part, count in zip(points, parts, strands, strict=True):
         pose = np.eye(4)
         pose[:3, 3] = point
         if part is None:
-            found.append(RopePoint(int(body), pose))
+            found.append(RopePoint(int(body), pose, strands=count))
         elif part["kind"] == "conditional":
             above, below = part["ends"]
             ends = -np.inf if above is None else above, np.inf if below is None else below
@@ -70,13 +75,29 @@ def rope_points(entry: Mapping[str, Any]) -> list[RopePoint]:
         else:
             own = np.array(part["pose"], float)
             x, y, z = part["side"]
-            found.append(RopePoint(int(body), own, part["kind"], part["radius"], (x, y, z)))
+            found.append(
+                RopePoint(
+                    int(body),
+                    own,
+                    part["kind"],
+                    part["radius"],
+                    (x, y, z),
+                    inside=part.get("inside", False),
+                )
+            )
     return found
 
 
 def count_places(points: Sequence[RopePoint]) -> int:
     """Return the number of places that `rope_places` returns."""
     return sum(ARC + 1 if point.is_obstacle else 1 for point in points)
+
+
+def gaps(points: Sequence[RopePoint]) -> list[int]:
+    """Return the numbers of the places after which `rope_places` has no strand."""
+    return [
+        count_places(points[:k]) - 1 for k, point in enumerate(points) if k and point.strands == 0
+    ]
 
 
 def rope_places(
@@ -93,14 +114,15 @@ def rope_places(
         if point.is_obstacle:
             before, after = places[-1][-1], frames[k + 1][:3, 3]
             arc, over = around(before, after, frames[k], point)
-            length += float(np.linalg.norm(arc[0] - before)) + over
+            length += points[k + 1].strands * (float(np.linalg.norm(arc[0] - before)) + over)
             places.append(arc)
             continue
         place = frames[k][:3, 3]
         if not point.counts(values):
             place = 0.5 * (places[-1][-1] + frames[k + 1][:3, 3])
         if places:
-            length += float(np.linalg.norm(place - places[-1][-1]))
+            strands = point.strands if point.kind == "point" else points[k + 1].strands
+            length += strands * float(np.linalg.norm(place - places[-1][-1]))
         places.append(place[None])
     return np.concatenate(places), length
 
@@ -109,8 +131,13 @@ def around(a: Array, b: Array, frame: Array, obstacle: RopePoint) -> tuple[Array
     """Return points (ARC + 1, 3) and the length of the arc of a path from a to b (3,) over an obstacle at `frame`."""
     R, origin = frame[:3, :3], frame[:3, 3]
     start, end = R.T @ (a - origin), R.T @ (b - origin)
-    over = _over_cylinder if obstacle.kind == "cylinder" else _over_sphere
-    found = over(start, end, obstacle.radius, np.array(obstacle.side))
+    if obstacle.inside:
+        through = _through_cylinder if obstacle.kind == "cylinder" else _through_sphere
+        bend = through(start, end, obstacle.radius)
+        found = None if bend is None else (np.tile(bend, (ARC + 1, 1)), 0.0)
+    else:
+        over = _over_cylinder if obstacle.kind == "cylinder" else _over_sphere
+        found = over(start, end, obstacle.radius, np.array(obstacle.side))
     if found is None:
         return np.tile(0.5 * (a + b), (ARC + 1, 1)), 0.0
     arc, length = found
@@ -155,15 +182,11 @@ def _around_circle(
     shorter = math.atan2(abs(crossed), a @ b)
     turn = -1.0 if crossed < 0 else 1.0
     gamma = shorter
-    if side @ side > 0:
-        if shorter < alpha + beta:  # the straight line misses the circle, perhaps on the other side
-            d = b - a
-            nearest = a + float(np.clip(-(a @ d) / max(float(d @ d), 1e-300), 0, 1)) * d
-            is_far = nearest @ side < 0
-        else:
-            is_far = _tops(a, b, alpha, beta, -turn) @ side > _tops(a, b, alpha, beta, turn) @ side
-        if is_far:
-            gamma, turn = 2 * math.pi - shorter, -turn
+    before_it = turn * (a[0] * side[1] - a[1] * side[0]) < 0
+    if (
+        before_it and turn * (side[0] * b[1] - side[1] * b[0]) < 0
+    ):  # it would cross the ray opposite
+        gamma, turn = 2 * math.pi - shorter, -turn
     angle = gamma - alpha - beta
     if angle <= 0:
         return None
@@ -173,10 +196,45 @@ def _around_circle(
     return arc, angle, before, after
 
 
-def _tops(a: Array, b: Array, alpha: float, beta: float, turn: float) -> Array:
-    """Return the direction (2,) between the points of tangency on one side."""
-    bearings = np.array(
-        [np.arctan2(a[1], a[0]) + turn * alpha, np.arctan2(b[1], b[0]) - turn * beta]
-    )
-    total = np.array([np.cos(bearings).sum(), np.sin(bearings).sum()])
-    return np.asarray(total / max(float(np.linalg.norm(total)), 1e-30))
+def _through_cylinder(a: Array, b: Array, r: float) -> Array | None:
+    bend = _through_circle(a[:2], b[:2], r)
+    if bend is None:
+        return None
+    before, after = float(np.linalg.norm(a[:2] - bend)), float(np.linalg.norm(b[:2] - bend))
+    return np.array([*bend, a[2] + (b[2] - a[2]) * before / max(before + after, 1e-300)])
+
+
+def _through_sphere(a: Array, b: Array, r: float) -> Array | None:
+    x = a / max(float(np.linalg.norm(a)), 1e-300)
+    y = b - (b @ x) * x
+    if float(y @ y) <= INLINE * float(b @ b):
+        y = np.cross(x, np.eye(3)[np.argmin(np.abs(x))])
+    plane = np.stack([x, y / np.linalg.norm(y)])
+    bend = _through_circle(plane @ a, plane @ b, r)
+    return None if bend is None else bend @ plane
+
+
+def _through_circle(a: Array, b: Array, r: float) -> Array | None:
+    """Return the point (2,) where the shortest path through a circle bends; None where it is straight."""
+    rho_a, rho_b = float(np.linalg.norm(a)), float(np.linalg.norm(b))
+    if rho_a <= r or rho_b <= r:
+        return None
+    alpha, beta = math.acos(r / rho_a), math.acos(r / rho_b)
+    crossed = a[0] * b[1] - a[1] * b[0]
+    gamma = math.atan2(abs(crossed), a @ b)
+    if gamma >= alpha + beta:
+        return None
+    lower, upper = max(0.0, gamma - beta), min(gamma, alpha)
+
+    def slope(rho: float, angle: float) -> float:
+        away = math.sqrt(rho * rho + r * r - 2 * rho * r * math.cos(angle))
+        return rho * math.sin(angle) / away
+
+    for _ in range(BISECTIONS):
+        middle = 0.5 * (lower + upper)
+        if slope(rho_a, middle) < slope(rho_b, gamma - middle):
+            lower = middle
+        else:
+            upper = middle
+    bearing = np.arctan2(a[1], a[0]) + (-lower if crossed < 0 else lower)
+    return r * np.array([np.cos(bearing), np.sin(bearing)])

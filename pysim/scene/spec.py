@@ -209,16 +209,21 @@ class SpringSpec:
 
 @dataclass(frozen=True)
 class PathPart:
-    """Part of a path: a point, a point within a range of a coordinate, or an obstacle that it wraps over."""
+    """Part of a path: a point, a point within a range of a coordinate, or a sphere or cylinder.
+
+    It wraps over these, or passes through their inside.
+    """
 
     body: str
     at: Array  # point (3,) [m] or frame (4, 4) in the body; the axis of a cylinder is its z
     kind: str = "point"  # point, conditional, sphere or cylinder
     radius: float = 0.0  # [m] of an obstacle
     side: tuple[float, float, float] = (0.0, 0.0, 0.0)  # in its axes; 0 for the shorter side
+    inside: bool = False  # whether it passes through the inside of the obstacle
     coordinate: str = ""  # joint, or "joint.coordinate", of a conditional point
     above: float = -math.inf  # [m or rad], ends of its range
     below: float = math.inf
+    multiplicity: float = 1.0  # of a point: strands from the point before, 0 for none
 
     def __post_init__(self) -> None:
         if self.at.shape == (3,):

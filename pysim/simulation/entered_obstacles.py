@@ -35,7 +35,7 @@ def entered_obstacle(scene: Scene, t: Array, q: Array) -> str | None:
         return None
     for name, parts in _paths(scene):
         for k, part in enumerate(parts):
-            if part.kind not in ("sphere", "cylinder"):
+            if part.kind not in ("sphere", "cylinder") or part.inside:
                 continue
             ends = [parts[at] for at in (k - 1, k + 1) if 0 <= at < len(parts)]
             for end in ends:

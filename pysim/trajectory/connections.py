@@ -126,6 +126,8 @@ class _Placed:
         entry: Entry = {"points": self.points([(part.body, part.point) for part in parts])}
         if any(part.kind != "point" for part in parts):
             entry["parts"] = [self._part(part) for part in parts]
+        if any(part.multiplicity != 1 for part in parts):
+            entry["strands"] = [part.multiplicity for part in parts]
         return entry
 
     def _part(self, part: PathPart) -> Entry | None:
@@ -136,7 +138,8 @@ class _Placed:
             return {"kind": part.kind, "coordinate": part.coordinate, "ends": ends}
         pose = (self._place(part.body)[1] @ part.at).tolist()
         numbers = {"radius": part.radius, "side": list(part.side)}
-        return {"kind": part.kind, "pose": pose} | numbers
+        inside = {"inside": True} if part.inside else {}
+        return {"kind": part.kind, "pose": pose} | numbers | inside
 
     def _frames_entry(
         self, role: str, of: JointSpec | LoopSpec, first: tuple[str, Array], last: tuple[str, Array]

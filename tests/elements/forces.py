@@ -68,8 +68,28 @@ def elastic(spec: ModelSpec, rng: np.random.Generator) -> ModelSpec:
         ForceSpec(
             "gravity", "mutual_gravity", names[0], names[1], **frames, parameters={"strength": 3.0}
         ),
+        ForceSpec(
+            "through",
+            "path_spring",
+            path=through_rings(names, rng),
+            parameters={"stiffness": 2.0, "rest_length": 6.0},
+        ),
     )
     return replace(spec, forces=forces)
+
+
+def through_rings(names: list[str], rng: np.random.Generator) -> tuple[PathPart, ...]:
+    """Return a path of two branches with strands of their own, through the inside of a sphere and a cylinder."""
+    return (
+        PathPart("world", 4.0 * rng.normal(size=3)),
+        PathPart(names[1], random_pose(rng), "cylinder", 0.8, inside=True),
+        PathPart(names[0], 4.0 * rng.normal(size=3), multiplicity=1.7),
+        PathPart(names[2], rng.normal(size=3), multiplicity=0.0),
+        PathPart(names[1], random_pose(rng), "sphere", 0.7, inside=True),
+        PathPart("world", 4.0 * rng.normal(size=3), multiplicity=0.5),
+        PathPart(names[0], random_pose(rng), "cylinder", 0.3),
+        PathPart(names[2], 4.0 * rng.normal(size=3), multiplicity=2.0),
+    )
 
 
 def damped(spec: ModelSpec, rng: np.random.Generator) -> ModelSpec:
@@ -80,6 +100,7 @@ def damped(spec: ModelSpec, rng: np.random.Generator) -> ModelSpec:
     dampers: dict[str, dict[str, object]] = {
         "path": {"damping": 0.7},
         "over": {"damping": 0.5},
+        "through": {"damping": 0.3},
         "pair": {"damping": 0.4},
         "between": {"damping": symmetric(rng, 0.3)},
     }

@@ -168,6 +168,84 @@ def test_lengths_over_a_moving_obstacle_are_those_of_the_oracle(tmp_path, kind, 
     assert count > 40
 
 
+@pytest.mark.parametrize("kind", ["cylinder", "sphere"])
+def test_lengths_through_a_moving_ring_are_those_of_the_oracle(tmp_path, kind):
+    """Where the straight line passes through the inside the path is straight, elsewhere it bends at the surface."""
+    rng = np.random.default_rng(6)
+    radius, turn, at = 0.25, [0.4, -0.2, 0.7], [0.1, 0.2, -0.1]
+    through = getattr(wrapping, f"through_{kind}")
+    bends = []
+    for _ in range(6):
+        a = rng.normal(size=3)
+        b = 0.3 * rng.normal(size=3) - a
+        ring = {"body": "link", kind: radius, "at": {"xyz": at, "rpy": turn}, "inside": True}
+        path = [
+            {"body": "world", "point": a.tolist()},
+            ring,
+            {"body": "world", "point": b.tolist()},
+        ]
+        angles = rng.uniform(-3, 3, 12)
+        length, slope = lengths_and_slopes(tmp_path, link([0, 0.6, 0.8]) + distance(path), angles)
+        X = rotations_of(turn)
+
+        def expected(q, ends=(a, b), X=X):
+            R = rotation(q * np.array([0, 0.6, 0.8]))
+            return through(*(X.T @ (R.T @ p - np.array(at)) for p in ends), radius)
+
+        wanted = np.array([expected(q) for q in angles])
+        np.testing.assert_allclose(length, wanted, rtol=1e-12)
+        step = 1e-5
+        slopes = [(expected(q + step) - expected(q - step)) / (2 * step) for q in angles]
+        np.testing.assert_allclose(slope, slopes, atol=1e-8)
+        bends += (wanted > np.linalg.norm(b - a) * (1 + 1e-9)).tolist()
+    assert 10 < sum(bends) < len(bends)
+
+
+def test_strands_count_as_often_as_their_multiplicity(tmp_path):
+    """L = 2 (3 |AB| + |DE|): parts count by their end's number, the part to D not at all, and all of it twice."""
+    A, B, D, E = [0.0, 1.0, 0.2], [0.5, 0.1, 0.0], [0.0, -1.0, 0.0], [0.3, 0.2, -0.1]
+    path = [
+        {"body": "world", "point": A},
+        {"body": "link", "point": B, "multiplicity": 3},
+        {"body": "world", "point": D, "multiplicity": 0},
+        {"body": "link", "point": E},
+    ]
+    sensor = table("sensor", name="rope", type="distance", path=path, multiplicity=2.0)
+    angles = np.array([-0.7, 0.1, 1.3])
+    length, slope = lengths_and_slopes(tmp_path, link([0, 0, 1]) + sensor, angles)
+    for k, angle in enumerate(angles):
+        R = rotation(angle * np.array([0, 0, 1.0]))
+        rates = [np.cross([0, 0, 1], R @ p) for p in (B, E)]
+        d = [R @ np.array(B) - A, R @ np.array(E) - D]
+        l_ab, l_de = np.linalg.norm(d, axis=1)
+        np.testing.assert_allclose(length[k], 2 * (3 * l_ab + l_de), rtol=1e-14)
+        wanted = 2 * (3 * d[0] @ rates[0] / l_ab + d[1] @ rates[1] / l_de)
+        np.testing.assert_allclose(slope[k], wanted, rtol=1e-13)
+
+
+def test_a_block_and_tackle_of_one_strand_with_a_multiplicity(tmp_path):
+    """A rope of stiffness k with n strands, all alike, holds n T: the block oscillates with ω² = n² k/m."""
+    path = [{"body": "world", "point": [0, 0, 1.0]}, {"body": "load"}]
+    text = "gravity = [0, 0, 0]\n" + table(
+        "body", name="load", mass=2.0, inertia=dict.fromkeys(("xx", "yy", "zz"), 1)
+    )
+    text += table("joint", name="x", type="prismatic", child="load", start={"q": -0.1})
+    text += table(
+        "force",
+        name="rope",
+        type="path_spring",
+        path=path,
+        multiplicity=4,
+        stiffness=50.0,
+        rest_length=4.0,
+    )
+    whole, rows = run_at(tmp_path, text, np.array([0.1, 0.35]), step=1e-4)
+    omega = 4 * np.sqrt(50.0 / 2.0)
+    np.testing.assert_allclose(
+        whole.q[rows, 0], -0.1 * np.cos(omega * np.array([0.1, 0.35])), atol=1e-9
+    )
+
+
 def rotations_of(rpy):
     """Return the rotation matrix of roll, pitch and yaw."""
     x, y, z = (rotation(angle * axis) for angle, axis in zip(rpy, np.eye(3), strict=True))
@@ -195,11 +273,20 @@ def test_a_conditional_point_counts_within_its_range(tmp_path):
         np.testing.assert_allclose(slope[k], rate, rtol=1e-13, atol=1e-14)
 
 
-def test_a_spring_over_a_moving_sphere_keeps_energy(tmp_path):
+@pytest.mark.parametrize(
+    "obstacle",
+    [
+        {"body": "link", "sphere": 0.2, "at": [0.1, 0.0, 0.05]},
+        {"body": "link", "sphere": 0.1, "at": [0.1, 0.3, 0.05], "inside": True},
+        {"body": "link", "cylinder": 0.1, "at": [0.1, 0.3, 0.05], "inside": True},
+    ],
+    ids=["over a sphere", "through a sphere", "through a cylinder"],
+)
+def test_a_spring_along_a_moving_obstacle_keeps_energy(tmp_path, obstacle):
     path = [
         {"body": "world", "point": [-0.6, 0.1, 0.1]},
-        {"body": "link", "sphere": 0.2, "at": [0.1, 0.0, 0.05]},
-        {"body": "world", "point": [0.7, -0.1, 0.1]},
+        obstacle,
+        {"body": "world", "point": [0.7, -0.1, 0.1], "multiplicity": 1.5},
     ]
     text = link([0, 0.6, 0.8], (0.2, 1.0)) + table(
         "force", name="spring", type="path_spring", path=path, stiffness=40.0, rest_length=1.0
@@ -237,6 +324,22 @@ POINT = '{ body = "world" }'
         (
             f'[{POINT}, {{ body = "link", at = [0, 0, 1] }}]',
             "has at, which belongs to a sphere or cylinder; give its radius, or write the place of a point as point",
+        ),
+        (
+            f'[{POINT}, {{ body = "link", inside = true }}]',
+            "has inside, which belongs to a sphere or cylinder; give its radius",
+        ),
+        (
+            f'[{POINT}, {{ body = "link", sphere = 0.1, inside = true, side = [0, 0, 1] }}, {POINT}]',
+            "has side and inside; keep one of them",
+        ),
+        (
+            f'[{POINT}, {{ body = "link", sphere = 0.1, multiplicity = 2 }}, {POINT}]',
+            "has multiplicity, which belongs to a point that always counts; give it to the point after this one",
+        ),
+        (
+            '[{ body = "world", multiplicity = 2 }, { body = "link" }]',
+            "the first point has a multiplicity, and no part of the path is before it; remove it",
         ),
         (
             f'[{POINT}, {{ body = "link", when = {{ coordinate = "hinge" }} }}, {POINT}]',

@@ -25,6 +25,12 @@ OBSTACLES = {
     "cylinder": '{ body = "world", cylinder = 0.3, at = { rpy = [1.2, 0.3, 0] } }',
     "cylinder_far": '{ body = "world", cylinder = 0.2, at = { rpy = [1.4, 0, 0] }, side = [0, -1, 0] }',
     "conditional": '{ body = "world", point = [0, 0, 0.5], when = { coordinate = "slide", above = 0.0 } }',
+    "ring": '{ body = "world", cylinder = 0.1, at = { xyz = [0, 0, 0.4], rpy = [1.4, 0.2, 0] }, inside = true }',
+    "hole": '{ body = "world", sphere = 0.1, at = { xyz = [0.1, 0.3, 0.3] }, inside = true }',
+    "strands": (
+        '{ body = "world", point = [0, 0, 0.5], multiplicity = 3 }, '
+        '{ body = "world", point = [0.2, 0, 0], multiplicity = 0 }'
+    ),
 }
 SCENE = """
 name = "paths"
@@ -135,7 +141,7 @@ def test_ropes_of_winches_and_their_pulleys_are_drawn(run: Trajectory, tmp_path:
         early = player.values
         player.show(0.9)
     assert kinds == ["rope"] * len(OBSTACLES)
-    assert (fixed.count("ball"), fixed.count("pulley")) == (2, 2)
+    assert (fixed.count("ball"), fixed.count("pulley")) == (3, 3)
     assert early["q.slide"] < 0 < player.values["q.slide"]
 
 

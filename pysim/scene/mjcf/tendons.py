@@ -56,11 +56,18 @@ def course_of(model: MujocoModel, k: int) -> Course:
             name = model.joints[m.wrap_objid[w]]
             weights[name] = weights.get(name, 0.0) + float(m.wrap_prm[w])
         return Course(tuple(weights.items()))
-    if "PULLEY" in kinds:
-        return Course(obstacle="it runs over pulleys")
     points: list[PathPart] = []
+    divisor, begins = 1.0, False  # of the strands after a pulley, where a new branch begins
     for w, kind in zip(wraps, kinds, strict=True):
-        part = _site(model, int(m.wrap_objid[w])) if kind == "SITE" else _around(model, w, kind)
+        if kind == "PULLEY":
+            divisor, begins = float(m.wrap_prm[w]), bool(points)
+            continue
+        if kind == "SITE":
+            strands = 0.0 if begins else 1.0 / divisor if points else 1.0
+            points.append(_site(model, int(m.wrap_objid[w]), strands))
+            begins = False
+            continue
+        part = _around(model, w, kind)
         if isinstance(part, str):
             return Course(obstacle=part)
         points.append(part)
@@ -68,8 +75,9 @@ def course_of(model: MujocoModel, k: int) -> Course:
     return Course(is_rigid=True) if len(on) < 2 else Course(points=tuple(points))
 
 
-def _site(model: MujocoModel, site: int) -> PathPart:
-    return PathPart(model.bodies[model.m.site_bodyid[site]], model.m.site_pos[site].copy())
+def _site(model: MujocoModel, site: int, strands: float) -> PathPart:
+    body = model.bodies[model.m.site_bodyid[site]]
+    return PathPart(body, model.m.site_pos[site].copy(), multiplicity=strands)
 
 
 def _around(model: MujocoModel, w: int, kind: str) -> PathPart | str:
@@ -84,7 +92,7 @@ def _around(model: MujocoModel, w: int, kind: str) -> PathPart | str:
             return f"it runs around a {kind} with the side of site {label} on another body"
         direction = at[:3, :3].T @ (m.site_pos[side] - at[:3, 3])
         if np.linalg.norm(direction) < radius:  # also of a cylinder
-            return f"it runs through the inside of a {kind}, where its site {label} is"
+            return PathPart(model.bodies[m.geom_bodyid[geom]], at, kind, radius, inside=True)
         if kind == "cylinder":
             direction[2] = 0.0
             if not direction.any():

@@ -38,6 +38,7 @@ class Sensor(Table, json_schema_extra=_opened("sensor")):
     at: PointOrPose = key(Pose(), "m", "its point, or its frame, in that body or frame")
     relative_to: Name = key("world", "", '"world", a body or a frame that it measures against')
     path: list[PathPoint] = key([], "", "points of a path whose length it measures")
+    multiplicity: Positive = key(1.0, "", "strands of all parts of the path")
     joint: Name | None = key(None, "", "the joint whose wrench it measures")
     element: Name | None = key(
         None, "", "the force, actuator or joint whose power or energy it measures"

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
     from pysim.scene.spec import JointSpec, ModelSpec, PathPart
     from pysim.scene.toml.block_tables import Controller, Sensor, Signal
-    from pysim.scene.toml.constraint_tables import PathPoint
     from pysim.scene.toml.problems import Problems
     from pysim.scene.toml.source import Steps
     from pysim.scene.toml.tables import Actuator, Scene
@@ -94,7 +93,7 @@ class BlockReader:
             frame=table.frame,
             at=table.at.matrix,
             relative_to=table.relative_to,
-            points=self._path(table.path, path),
+            points=self._path(table, path),
             joint=table.joint,
             element=table.element,
             others=tuple(table.others),
@@ -125,7 +124,7 @@ class BlockReader:
             path,
             inputs=tuple(commands),
             coordinates=coordinates,
-            points=self._path(table.path, path),
+            points=self._path(table, path),
         )
 
     def _block(self, kind: str, table: Any, path: Steps, **own: Any) -> BlockSpec | None:  # noqa: ANN401, a table, its fields
@@ -195,11 +194,16 @@ class BlockReader:
         if name is not None and name not in known:
             self.problems.add_unknown(path, "body or frame", name, known)
 
-    def _path(self, points: Sequence[PathPoint], path: Steps) -> tuple[PathPart, ...]:
-        check_parts(points, path, self.problems)
-        for k, point in enumerate(points):
+    def _path(self, table: Sensor | Actuator, path: Steps) -> tuple[PathPart, ...]:
+        check_parts(table.path, path, self.problems)
+        if "multiplicity" in table.model_fields_set and not table.path:
+            problem = "belongs to a path, and there is none; give its points, or remove it"
+            self.problems.add((*path, "multiplicity"), problem, of_key=True)
+        for k, point in enumerate(table.path):
             self._check_body(point.body, (*path, "path", k, "body"))
-        return tuple(read_part(point, point.body, np.eye(4)) for point in points)
+        return tuple(
+            read_part(point, point.body, np.eye(4), table.multiplicity) for point in table.path
+        )
 
 
 def _acts_across(name: str, blocks: Sequence[BlockSpec]) -> bool:

@@ -92,7 +92,10 @@ class PathRange(Table):
 
 
 class PathPoint(Table):
-    """A point through which a path passes, or a sphere or cylinder that it wraps over between two points."""
+    """A point through which a path passes, or a sphere or cylinder between two points.
+
+    The path wraps over it, or passes through its inside.
+    """
 
     body: Name = key(..., "", '"world", a body or a frame')
     point: Vector3 = key([0.0, 0.0, 0.0], "m", "point in the body or frame")
@@ -104,6 +107,12 @@ class PathPoint(Table):
         None,
         "",
         "direction in the obstacle's frame in which the path passes; the shorter by default",
+    )
+    inside: bool = key(
+        False, "", "whether the path passes through the inside of the sphere or cylinder"
+    )
+    multiplicity: NotNegative = key(
+        1.0, "", "strands of the path from the point before to this one; 0 for none"
     )
 
     @model_validator(mode="after")
@@ -117,6 +126,14 @@ class PathPoint(Table):
                 problem = f"has {name}, which belongs to a sphere or cylinder; give its radius"
                 place = ", or write the place of a point as point" if name == "at" else ""
                 raise error_text(f"{problem}{place}")
+        if "inside" in self.model_fields_set and not is_obstacle:
+            problem = "has inside, which belongs to a sphere or cylinder; give its radius"
+            raise error_text(problem)
+        if self.inside and self.side is not None:
+            raise error_text("has side and inside; keep one of them")
+        if "multiplicity" in self.model_fields_set and (is_obstacle or self.when is not None):
+            problem = "has multiplicity, which belongs to a point that always counts"
+            raise error_text(f"{problem}; give it to the point after this one")
         if self.when is not None and is_obstacle:
             raise error_text("has when, which belongs to a point; remove it")
         return self
@@ -134,6 +151,7 @@ class Force(Table, json_schema_extra=with_plugin_keys("type", FORCES.builtin, FO
     at_a: PointOrPose = key(Pose(), "m", "point or frame in body (or frame) a")
     at_b: PointOrPose = key(Pose(), "m", "point or frame in body (or frame) b")
     path: list[PathPoint] = key([], "", "points of a force along a path, in their order")
+    multiplicity: Positive = key(1.0, "", "strands of all parts of the path")
     coordinates: list[Name] = key([], "", "joints (or joint.coordinate) that the force acts on")
     stiffness: NotNegative = key(0.0, "N/m", "stiffness of a spring between the points")
     damping: NotNegative = key(0.0, "N·s/m", "damping of a spring between the points")

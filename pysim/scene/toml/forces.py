@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pysim.scene.toml.source import Steps
 
 _OF_FRAMES = ("a", "b", "at_a", "at_b")
-_FITTING = {"frames": _OF_FRAMES, "path": ("path",), "coordinates": ("coordinates",)}
+_FITTING = {"frames": _OF_FRAMES, "path": ("path", "multiplicity"), "coordinates": ("coordinates",)}
 _EXAMPLE = {
     "path": 'path = [{ body = "world", point = [0, 0, 1] }, { body = "…" }]',
     "coordinates": 'coordinates = ["…"]',
@@ -91,7 +91,10 @@ class ForceReader:
             b=ties.body(table.b),
             at_a=ties.pose(table.a) @ table.at_a.matrix,
             at_b=ties.pose(table.b) @ table.at_b.matrix,
-            path=tuple(read_part(p, ties.body(p.body), ties.pose(p.body)) for p in table.path),
+            path=tuple(
+                read_part(p, ties.body(p.body), ties.pose(p.body), table.multiplicity)
+                for p in table.path
+            ),
             coordinates=tuple(table.coordinates),
             parameters=self._parameters(table, path),
             where=ties.problems.source.where(path),

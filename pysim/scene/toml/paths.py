@@ -21,8 +21,15 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 
-def read_part(table: PathPoint, body: str, pose: Array) -> PathPart:
-    """Return a part of a path on a body; `pose` (4, 4) is that of the named frame in the body."""
+def read_part(table: PathPoint, body: str, pose: Array, multiplicity: float = 1.0) -> PathPart:
+    """Return a part of a path on a body.
+
+    Args:
+        table: the part.
+        body: on which it is.
+        pose: of the frame that the table names in the body (4, 4).
+        multiplicity: of the whole path.
+    """
     point = np.eye(4)
     point[:3, 3] = table.point
     if table.when is not None:
@@ -40,14 +47,18 @@ def read_part(table: PathPoint, body: str, pose: Array) -> PathPart:
         radius = getattr(table, kind)
         if radius is not None:
             x, y, z = (0.0, 0.0, 0.0) if table.side is None else map(float, table.side)
-            return PathPart(body, pose @ table.at.matrix, kind, radius, (x, y, z))
-    return PathPart(body, pose @ point)
+            at = pose @ table.at.matrix
+            return PathPart(body, at, kind, radius, (x, y, z), inside=table.inside)
+    return PathPart(body, pose @ point, multiplicity=multiplicity * table.multiplicity)
 
 
 def check_parts(tables: Sequence[PathPoint], path: Steps, problems: Problems) -> None:
-    """Report a path with too few points, and obstacles that are not between two points."""
+    """Report a path with too few points, obstacles that are not between two points, and strands before the first."""
     if len(tables) == 1:
         problems.add((*path, "path"), "has one point; a path needs two or more")
+    if tables and "multiplicity" in tables[0].model_fields_set:
+        problem = "the first point has a multiplicity, and no part of the path is before it"
+        problems.add((*path, "path", 0, "multiplicity"), f"{problem}; remove it")
     plain = [
         table.when is None and table.sphere is None and table.cylinder is None for table in tables
     ]

@@ -32,6 +32,7 @@ BLOCK_TABLES = {  # keys that all plugins of a table share
             "at",
             "relative_to",
             "path",
+            "multiplicity",
             "joint",
             "element",
             "others",
@@ -41,7 +42,7 @@ BLOCK_TABLES = {  # keys that all plugins of a table share
     ),
     "controller": frozenset({"name", "type", "inputs", "period"}),
     "actuator": frozenset(
-        {"name", "type", "command", "joint", "coordinate", "coordinates", "path"}
+        {"name", "type", "command", "joint", "coordinate", "coordinates", "path", "multiplicity"}
     ),
 }
 

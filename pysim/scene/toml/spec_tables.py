@@ -460,9 +460,12 @@ def _path_part(part: PathPart) -> Tables:
     table: Tables = {"body": part.body}
     if part.kind in ("sphere", "cylinder"):
         table[part.kind] = part.radius
-        side = {"side": list(part.side)} if any(part.side) else {}
-        return table | _at(part.at) | side
+        side: Tables = {"side": list(part.side)} if any(part.side) else {}
+        inside = {"inside": True} if part.inside else {}
+        return table | _at(part.at) | side | inside
     table["point"] = part.point.tolist()
+    if part.multiplicity != 1:
+        table["multiplicity"] = part.multiplicity
     if part.kind == "conditional":
         ends = {"above": part.above, "below": part.below}
         finite = {key: value for key, value in ends.items() if math.isfinite(value)}

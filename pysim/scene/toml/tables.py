@@ -325,6 +325,7 @@ class Actuator(Table, json_schema_extra=with_plugin_keys("type", (), ACTUATOR_KE
     joint: Name | None = key(None, "", "the joint it drives")
     coordinates: list[Name] = key([], "", "coordinates that an actuator of a type drives, in order")
     path: list[PathPoint] = key([], "", "points of a path that an actuator of a type pulls along")
+    multiplicity: Positive = key(1.0, "", "strands of all parts of the path")
     coordinate: CoordinateOf = key(0, "", "velocity of the joint, by name or by index from 0")
     offset: float = key(0.0, "N or N·m", "constant part")
     amplitude: float = key(0.0, "N or N·m", "amplitude of the sine")
@@ -343,7 +344,7 @@ class Actuator(Table, json_schema_extra=with_plugin_keys("type", (), ACTUATOR_KE
             return self
         if self.joint is None:
             raise error_text("joint is missing; name the joint that it drives")
-        for word in ("command", "coordinates", "path"):
+        for word in ("command", "coordinates", "path", "multiplicity"):
             if word in self.model_fields_set:
                 raise error_text(f'has {word} but no type; write type = "force"')
         return self

@@ -206,14 +206,14 @@ LEFT_OUT = {
     '<motor name="m" cranksite="tip" slidersite="jet" cranklength="1"/>': "it acts on a slider-crank",
     '<adhesion name="m" body="stone" ctrlrange="0 1"/>': "it acts by adhesion at contacts",
     '<general name="m" joint="elbow" gaintype="user"/>': "its law is code of a program",
-    '<motor name="m" tendon="through"/>': (
-        "its tendon runs through the inside of a sphere, where its site 'centre' is"
+    '<motor name="m" tendon="around"/>': (
+        "its tendon runs around a sphere with the side of site 'tip' on another body"
     ),
     '<motor name="m" tendon="rigid"/>': "its tendon lies on one rigid body",
 }
-ROPES = """<worldbody><geom name="drum" size="0.02" pos="0 0 1.5"/><site name="centre" pos="0 0 1.5"/>
+ROPES = """<worldbody><geom name="drum" size="0.02" pos="0 0 1.5"/>
 <site name="a"/><site name="b" pos="1 0 0"/></worldbody>
-<tendon><spatial name="through"><site site="hook"/><geom geom="drum" sidesite="centre"/><site site="tip"/></spatial>
+<tendon><spatial name="around"><site site="hook"/><geom geom="drum" sidesite="tip"/><site site="tip"/></spatial>
 <spatial name="rigid"><site site="a"/><site site="b"/></spatial></tendon>"""
 
 

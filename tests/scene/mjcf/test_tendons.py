@@ -114,7 +114,15 @@ AROUND = """
 """
 COURSES = {
     "a cylinder": '<site site="anchor"/><geom geom="drum"/><site site="end"/>',
+    "a cylinder on a side": '<site site="anchor"/><geom geom="drum" sidesite="above"/><site site="end"/>',
     "a sphere that moves": '<site site="anchor"/><geom geom="knob"/><site site="tip"/>',
+    "a sphere on a side": '<site site="hook"/><geom geom="knob" sidesite="knob_side"/><site site="end"/>',
+    "a hole": '<site site="anchor"/><geom geom="hole" sidesite="centre"/><site site="end"/>',
+    "a tunnel that moves": '<site site="hook"/><geom geom="tunnel" sidesite="in_tunnel"/><site site="end"/>',
+    "pulleys": (
+        '<site site="anchor"/><site site="mid"/><site site="hook"/><pulley divisor="2"/><site site="hook"/>'
+        '<site site="tip"/><pulley divisor="3"/><site site="anchor"/><geom geom="drum"/><site site="end"/>'
+    ),
 }
 PARTS = (  # of the bodies of ARM that tendons wrap over
     '<geom name="knob" type="sphere" size="0.09" pos="0.1 0.1 0.6"/><site name="knob_side" pos="0.3 0.2 0.6"/>'
@@ -135,34 +143,28 @@ def obstacles(path: Path) -> Path:
 
 
 @pytest.mark.parametrize("course", COURSES)
-def test_a_tendon_over_obstacles_has_the_length_and_the_moments_of_mujoco(
+def test_a_tendon_over_obstacles_and_pulleys_has_the_length_and_the_moments_of_mujoco(
     write: Write, course: str
 ) -> None:
+    """Inside a geom MuJoCo's search for the bend ends at 1e-6 of an angle."""
     path = obstacles(write(around(COURSES[course])))
     model = pysim.load_model(path)
     assert not any("tendon" in line for line in model.spec.omitted)
+    tolerance = 1e-5 if course in {"a hole", "a tunnel that moves"} else 1e-11
     reference = MujocoModel(path)
     pair = Pair(smooth(model), reference)
     data, rng, wrapped = pair.data, np.random.default_rng(8), []
     for _ in range(60):
         q, v = pair.random_state(rng)
         found = pysim.passive_forces(pair.model, q, v)
-        assert np.abs(found - data.qfrc_passive).max() < 4e-10
+        assert np.abs(found - data.qfrc_passive).max() < tolerance * 40
         wrapped.append(data.ten_wrapnum[0] > 2)
-    assert 0 < sum(wrapped) < len(wrapped)
+    assert sum(wrapped) > 0
+    if course not in {"pulleys", "a hole"}:
+        assert sum(wrapped) < len(wrapped)
 
 
 LEFT_OUT = {
-    "pulley": (
-        around(
-            '<site site="anchor"/><site site="mid"/><pulley divisor="2"/><site site="hook"/><site site="end"/>'
-        ),
-        "tendon 't' is left out: it runs over pulleys",
-    ),
-    "inside": (
-        around('<site site="anchor"/><geom geom="hole" sidesite="centre"/><site site="end"/>'),
-        "tendon 't' is left out: it runs through the inside of a sphere, where its site 'centre' is",
-    ),
     "side on another body": (
         around('<site site="anchor"/><geom geom="drum" sidesite="mid"/><site site="end"/>'),
         "tendon 't' is left out: it runs around a cylinder with the side of site 'mid' on another body",
