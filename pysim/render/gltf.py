@@ -50,7 +50,7 @@ def gltf(
 ) -> Path:
     """Write the bodies of a run and their motion as animated glTF, and return its path.
 
-    Each body is a node with its name. Meshes are decimated to 5000 triangles; of a run with more than 600 000 poses
+    Each body is a node with its name. Meshes are decimated to 5000 triangles; of a run with more than 300 000 poses
     fewer frames are written, with a warning.
 
     Args:

@@ -49,7 +49,7 @@ def usd(
     """Write the bodies of a run and their motion as a USD stage, and return its path.
 
     Each body is a transform below `/World` with the body's name, in metres, z upwards. Meshes are decimated to 5000
-    triangles; of a run with more than 600 000 poses fewer frames are written, with a warning.
+    triangles; of a run with more than 300 000 poses fewer frames are written, with a warning.
 
     Args:
         trajectory: a run, or a model or scene at its start, which is written without samples in time.

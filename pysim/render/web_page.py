@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 FPS = 30.0  # [1/s] poses of a page
-MOST_POSES = 600_000  # of all bodies, some 20 MB; fewer frames are written then
+MOST_POSES = 300_000  # of all bodies, some 20 MB; fewer frames are written then
 SMALLEST = 0.3  # [m] of a motion
 GROUND = 8.0  # side of the ground in sizes of the motion
 DIRECTION = np.array([1.0, -1.4, 0.7])  # from which the camera looks, in stage axes
@@ -56,7 +56,7 @@ def web(
     """Write a page that plays a run in any browser, and return its path.
 
     Bodies of `others`, further runs, are drawn beside it in other colours, and their curves are dashed. Meshes are
-    decimated to 5000 triangles; of a run with more than 600 000 poses, some 20 MB, fewer frames are written, with a
+    decimated to 5000 triangles; of a run with more than 300 000 poses, some 20 MB, fewer frames are written, with a
     warning.
 
     Args:
