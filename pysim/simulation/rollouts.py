@@ -31,9 +31,9 @@ from pysim.simulation.rollout_monitor import (
     warn_of_worlds_out_of_balance,
     world_of,
 )
-from pysim.simulation.rollout_start_checks import check_starts, warn_of_quaternion_order
 from pysim.simulation.scene_rollouts import Request, Rollout, RolloutState, scene_rollout
 from pysim.simulation.scene_warnings import warn_of_model
+from pysim.simulation.start_checks import check_starts, warn_of_quaternion_order
 from pysim.spatial.arrays import checked_number, refuse_mask
 
 if TYPE_CHECKING:

@@ -38,7 +38,6 @@ from pysim.simulation.rollout_monitor import (
     warn_of_friction_of_worlds,
     warn_of_worlds_out_of_balance,
 )
-from pysim.simulation.rollout_start_checks import check_starts, warn_of_quaternion_order
 from pysim.simulation.run import output_times
 from pysim.simulation.scene_warnings import (
     warn_of_control,
@@ -53,6 +52,7 @@ from pysim.simulation.signal_runs import (
     signals_of_states,
     start_numbers,
 )
+from pysim.simulation.start_checks import check_starts, warn_of_quaternion_order
 from pysim.simulation.unstable_steps import StepGuard, frozen_worlds, is_explicit, suspicious
 from pysim.simulation.world_records import Status, WorldRecords
 from pysim.trajectory import Events
