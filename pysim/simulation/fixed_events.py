@@ -11,14 +11,16 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from pysim.algorithms import forward_kinematics
+from pysim.mechanism.event_compiler import recorded_value, watched_coordinate, watched_point
 from pysim.mechanism.model import State
 from pysim.simulation.contact_report import IMPULSE
-from pysim.simulation.event_functions import event_function
 from pysim.simulation.fixed_steps import steps_between
 from pysim.simulation.python_runs import PythonRun, runs_in_python
 from pysim.simulation.record_runs import RecordRun, Stepper, stepper
 from pysim.simulation.segment import EventOccurrence, Segment
 from pysim.simulation.signal_runs import Instants, with_instants
+from pysim.tracing.evaluation import evaluate
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -26,12 +28,15 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from pysim.mechanism.model import Model
+    from pysim.scene.spec import EventSpec
     from pysim.simulation.external_forces import ExternalForces
     from pysim.simulation.implicit_state import SolverState
     from pysim.simulation.loading import Scene
     from pysim.simulation.signal_runs import SignalRun
 
     Array = NDArray[np.float64]
+
 
 DIRECTIONS = {"rising": (1.0,), "falling": (-1.0,), "both": (1.0, -1.0)}
 SAME_PLACE = 1e-15  # of a step: resolution of its fraction at an event
@@ -273,3 +278,25 @@ class EventRun:
         own = None if last.signals is None else last.signals[-1].copy()
         t, state = float(last.t[-1]), self.state
         return EventOccurrence(index, t, state.q, state.v, state.loop_q, own)
+
+
+def event_function(model: Model, event: EventSpec) -> Callable[[Array, Array], Array]:
+    """Return the function of q (n, nq) and v (n, nv) whose values (n,) are 0 at an event.
+
+    Raises:
+        JointError: the value of a plugin cannot be recorded.
+    """
+    if event.joint is not None:
+        at = watched_coordinate(model, event)
+        return lambda q, v: q[:, at] - event.offset  # noqa: ARG005, one signature for all
+    if event.body is not None:
+        body, point = watched_point(model, event)
+
+        def distance(q: Array, v: Array) -> Array:  # noqa: ARG001, one signature for all
+            pose = np.asarray(forward_kinematics(model, q))[:, body]
+            place = pose[:, :3, :3] @ point + pose[:, :3, 3]
+            return np.asarray(place @ np.array(event.normal) - event.offset)
+
+        return distance
+    tape, value = recorded_value(model, event)
+    return lambda q, v: np.asarray(evaluate(tape, np.concatenate([q, v], axis=1).T, [value])[0])
