@@ -29,8 +29,7 @@ from pysim.mechanism.motion_compiler import with_uniform_motions
 from pysim.simulation.accelerations import accelerations_and_forces, forces_of_actuators
 from pysim.simulation.argument_checks import checked_names
 from pysim.simulation.contact_report import start_report
-from pysim.simulation.independent_motions import bracket, independent_motions
-from pysim.simulation.linear_system import LinearSystem
+from pysim.simulation.linear_system import LinearSystem, bracket, independent_motions
 from pysim.simulation.loading import Scene
 from pysim.simulation.signal_runs import begin_signals, signals_of_states
 from pysim.simulation.world_records import WorldRecords
