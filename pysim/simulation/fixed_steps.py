@@ -33,14 +33,19 @@ from pysim.simulation.step_checks import STIFF_SCHEME, beyond_stability, is_stif
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from pysim.contact import CompiledContacts
+    from pysim.mechanism.model import State
+    from pysim.simulation.implicit_state import SolverState
     from pysim.simulation.loading import Scene
     from pysim.simulation.signal_runs import SignalRun
 
     Array = NDArray[np.float64]
 
+
 MOST_STEPS = 2**53  # a double counts no further
 STEPS_A_CALL = 4096  # so that an interrupt is answered soon and progress shows in long intervals
 CALL_TIME = 0.05  # [s] intended wall time of a call
+LEAST_PARTS = 64  # smallest parts of a convex step that are tried (cpp/stepping/convex.hpp)
 
 
 def check_count(scene: Scene) -> None:
@@ -180,5 +185,27 @@ def _opened(scene: Scene, state: State, last: float, step: float) -> SimulationE
         f"{name!r} cannot be kept closed at t = {last + step:g} s; the last valid state, at {last:g} s, has"
         f" max |v| = {np.abs(v).max():.3g}, and {mobility(model, q, state.loop_q)};"
         f" {remedy}"
+    )
+    return SimulationError(str(scene.spec.path), problem)
+
+
+def stop_of_convex_steps(
+    scene: Scene,
+    contacts: CompiledContacts,
+    state: State,
+    memory: SolverState,
+    last: float,
+    step: float,
+) -> SimulationError:
+    """Return the error of a convex step without a solution after the last good state, at `last` [s]."""
+    if not memory.lost:
+        return divergence(scene, state, last, step)
+    where = "a stop or dry friction"
+    if contacts.engine.points:
+        pair = contacts.pair_of_point[memory.worst]
+        where = f"the contact of {contacts.pairs[pair].name}"
+    problem = (
+        f"at t = {last:.9g} s {where} has no solution that Newton's method finds, even in steps of"
+        f" {step / LEAST_PARTS:.2g} s; reduce simulation.step, now {scene.settings.step:g} [s], or its stiffness"
     )
     return SimulationError(str(scene.spec.path), problem)

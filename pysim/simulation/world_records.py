@@ -23,9 +23,8 @@ from pysim.integrators import find_integrator
 from pysim.loops import constraints
 from pysim.mechanism.model import State
 from pysim.simulation.contact_report import NUMBERS
-from pysim.simulation.contact_steps import stop_error
 from pysim.simulation.element_faults import element_fault
-from pysim.simulation.fixed_steps import stop_of_fixed_steps
+from pysim.simulation.fixed_steps import stop_of_convex_steps, stop_of_fixed_steps
 from pysim.simulation.growing_states import growth_error
 from pysim.simulation.implicit_state import SolverState
 from pysim.simulation.signal_runs import SignalRun, start_numbers
@@ -454,7 +453,7 @@ class WorldRecords:
         if self.is_convex:
             assert scene.contacts is not None
             growth = growth_error(scene, t, state.q, state.v, self._numbers(k), step)
-            return growth or stop_error(scene, scene.contacts, state, solver, t, step)
+            return growth or stop_of_convex_steps(scene, scene.contacts, state, solver, t, step)
         return stop_of_fixed_steps(scene, state, solver, t, step, self._numbers(k))
 
     def element_fault(self, k: int) -> str | None:
