@@ -150,13 +150,13 @@ class _Worlds:
     q0: Array
     v0: Array
     loop_q: Array
-    scheme: Array | None
-    signals: Array | None
-    start: float  # [s]
     threads: int
     recorded: tuple[str, ...]  # names of signals
     contacts: bool  # recorded
     numbers: NDArray[np.intp]  # of the worlds
+    scheme: Array | None = None
+    signals: Array | None = None
+    start: float = 0.0  # [s]
     controls: Array | None = None  # (worlds, rows − 1, inputs) of the scene
     lost: NDArray[np.bool_] | None = None  # worlds that ended before a rollout that goes on
 
@@ -290,20 +290,11 @@ def _worlds(scenes: list[Scene], request: Request) -> _Worlds:
         own_start = scenes[k if len(scenes) > 1 else 0].state
         q0[k], v0[k] = own_start.q, own_start.v
     state, own = request.state, _world_numbers(request, count)
+    worlds = _Worlds(
+        scenes, q0, v0, loop_q, request.threads, request.signals, request.contacts, own
+    )
     if state is None:
-        return _Worlds(
-            scenes,
-            q0,
-            v0,
-            loop_q,
-            None,
-            None,
-            0.0,
-            request.threads,
-            request.signals,
-            request.contacts,
-            own,
-        )
+        return worlds
     start_loop_q, loop_q = loop_q, np.array(np.atleast_2d(state.loop_q), q0.dtype)
     scheme = np.array(np.atleast_2d(state.scheme), q0.dtype)
     if len(loop_q) != count or len(scheme) != count:
@@ -315,20 +306,7 @@ def _worlds(scenes: list[Scene], request: Request) -> _Worlds:
         loop_q[lost], scheme[lost] = start_loop_q[lost], 0.0
         if scenes[0].signals is not None:
             signals[lost] = start_numbers(scenes[0].signals, own[lost])
-    return _Worlds(
-        scenes,
-        q0,
-        v0,
-        loop_q,
-        scheme,
-        signals,
-        state.t,
-        request.threads,
-        request.signals,
-        request.contacts,
-        own,
-        lost=lost,
-    )
+    return replace(worlds, loop_q=loop_q, scheme=scheme, signals=signals, start=state.t, lost=lost)
 
 
 def _controls(worlds: _Worlds, request: Request, rows: int) -> Array | None:

@@ -188,11 +188,6 @@ class SignalRun:
             self._set_contacts(q, v, report)
         self._run(t, due, q, v, loop_q, first=False, threads=threads)
 
-    @property
-    def measures_any(self) -> bool:
-        """Whether a sampled block reads accelerations or wrenches."""
-        return self.measures(~0)
-
     def measures(self, due: int) -> bool:
         """Whether a block that is due reads accelerations or wrenches."""
         return self.scene.signals is not None and bool(due & self.scene.signals.measuring)
