@@ -65,12 +65,16 @@ class Hull:
         if self.triangles is None:
             return NO_FACES
         normals, corners = self.triangles.normals, self.triangles.corners
-        rows = [
-            np.hstack([normal, _corners(self.vertices, np.unique(corners[group]), normal)])
-            for normal, group in _flat_groups(normals, self.triangles.neighbors)
-        ]
-        order, groups = point_groups(np.array(rows)[:, :3])
-        return np.array(rows)[order], groups
+        rows = np.hstack([normals, corners[:, [0, 1, 2, 2]]])  # of faces of one triangle
+        leads = np.zeros(len(rows), bool)
+        for group in _flat_groups(normals, self.triangles.neighbors):
+            first = group[0]
+            leads[first] = True
+            if len(group) > 1:
+                around = np.unique(corners[group])
+                rows[first, 3:] = _corners(self.vertices, around, normals[first])
+        order, groups = point_groups(rows[leads, :3])
+        return rows[leads][order], groups
 
     def placed(self, pose: Array) -> Array:
         """Return the poses (…, 4, 4) of the middle, from those of the mesh."""
@@ -222,9 +226,11 @@ def point_groups(points: Array) -> tuple[NDArray[np.intp], Array]:
     return np.concatenate(found), np.array(rows)
 
 
-def _flat_groups(normals: Array, neighbors: NDArray[np.intp]) -> Iterator[tuple[Array, list[int]]]:
-    """Yield normal and triangles of every face: neighbours that turn from the first one by less than `FLAT`."""
-    left = set(range(len(normals)))
+def _flat_groups(normals: Array, neighbors: NDArray[np.intp]) -> Iterator[list[int]]:
+    """Yield the triangles of every face: neighbours that turn from the first one by less than `FLAT`."""
+    alone = ~(np.einsum("ij,ikj->ik", normals, normals[neighbors]) > np.cos(FLAT)).any(axis=1)
+    yield from ([k] for k in np.flatnonzero(alone).tolist())
+    left = set(np.flatnonzero(~alone).tolist())
     for first in range(len(normals)):
         if first not in left:
             continue
@@ -237,7 +243,7 @@ def _flat_groups(normals: Array, neighbors: NDArray[np.intp]) -> Iterator[tuple[
                 if k in left and normals[k] @ normals[first] > np.cos(FLAT):
                     left.discard(k)
                     open_ends.append(int(k))
-        yield normals[first], group
+        yield group
 
 
 def _corners(vertices: Array, around: NDArray[np.intp], normal: Array) -> Array:
