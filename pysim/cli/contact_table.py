@@ -12,6 +12,8 @@ from pysim.contact import creep_speed, mechanism_masses, restitution_of
 from pysim.contact.compiler import root_bodies
 from pysim.contact.hulls import HOLLOW, added_volume, convex_pieces, is_left_out
 from pysim.contact.laws import DEFAULT_SINK
+from pysim.contact.self_contact import OFF, UNSTATED, overlaps_of_links
+from pysim.scene.tree import WORLD
 from pysim.shapes import HeightField
 
 if TYPE_CHECKING:
@@ -19,6 +21,13 @@ if TYPE_CHECKING:
     from pysim.simulation.loading import Scene
 
 FLAT_KINDS = ("box", "cone", "cylinder")  # which touch a terrain at corners and rims
+REASONS = {
+    OFF: ("by self_collision = false", ""),
+    UNSTATED: (
+        "of one robot, whose URDF file does not say whether they touch",
+        "; an srdf, self_collision = true or a [[contact]] that names both lets them touch",
+    ),
+}
 LEVEL = 1e-6  # slopes below are level
 LISTED = 4  # meshes in a line
 OVERLOAD = 20.0  # times its own mass that a mechanism may have to carry
@@ -64,13 +73,7 @@ def print_contacts(scene: Scene, *, full: bool = False) -> None:
     print_columns(("contact", "shape", *names, *lengths), shown)
     if len(shown) < len(contacts.shapes):
         print_line(f"  {len(contacts.shapes)} contacts; --full prints each")
-    if contacts.passing:
-        a, b = contacts.passing[0]
-        kinds = f"{a.shape.kind} and {b.shape.kind}"
-        line = f"  {len(contacts.passing)} pairs of shapes pass through each other, such as {kinds}"
-        print_line(
-            f"{line} of {a.link!r} and {b.link!r}; a [[contact]] that names both lets those of one robot touch"
-        )
+    print_left_out(scene, contacts)
     print_hulls(scene)
     print_parts(scene)
     print_overloads(scene, contacts)
@@ -83,6 +86,37 @@ def _name(rows: list[tuple[str, ...]]) -> str:
     """Return the name of contacts in one row."""
     name = rows[0][0]
     return name if len(rows) == 1 else f"{name} and {len(rows) - 1} more"
+
+
+def print_left_out(scene: Scene, contacts: CompiledContacts) -> None:
+    """Print the pairs that pass through each other, a line for each reason."""
+    for reason, (why, remedy) in REASONS.items():
+        pairs = [pair for pair in contacts.left_out if pair.reason == reason]
+        if pairs:
+            first = pairs[0]
+            kinds = f"{first.first.shape.kind} and {first.second.shape.kind}"
+            of = f"{first.first.link!r} and {first.second.link!r}"
+            count = "1 pair of shapes" if len(pairs) == 1 else f"{len(pairs)} pairs of shapes"
+            print_line(f"  left out    {count} {why}, such as {kinds} of {of}{remedy}")
+    depths = overlaps_of_links(contacts)
+    if depths:
+        names = sorted(depths, key=lambda name: -depths[name])
+        listed = "; ".join(f"{name} by {depths[name]:.3g} m" for name in names[:LISTED])
+        more = f"; and {len(names) - LISTED} more" if len(names) > LISTED else ""
+        verb = "overlaps" if len(names) == 1 else "overlap"
+        remedy = "a [[contact]] that names both lets them touch"
+        pairs = f"{_links(len(names))} of one robot that {verb} at the start"
+        print_line(f"  left out    {pairs}: {listed}{more}; {remedy}")
+    spec = scene.model.spec.contacts
+    excluded = set() if spec is None else {frozenset(pair) for pair in spec.excluded}
+    solid = {link.name for link in scene.model.spec.bodies if link.collisions} | {WORLD}
+    count = sum(pair <= solid for pair in excluded)
+    if count:
+        print_line(f"  left out    {_links(count)} by the file of a robot or an [[exclude]]")
+
+
+def _links(count: int) -> str:
+    return "1 pair of links" if count == 1 else f"{count} pairs of links"
 
 
 def print_hulls(scene: Scene) -> None:

@@ -12,7 +12,6 @@ from pysim.contact.hulls import NO_FACES, NO_HULL
 from pysim.contact.laws import CARRYING_POINTS, CURVED, STANDARD_GRAVITY, Load, PairLaw, pair_law
 from pysim.contact.laws_at_once import LawGroup, Surfaces, law_kind
 from pysim.contact.pairs import (
-    CLOSED_FORMS,
     ContactPair,
     PlacedShape,
     link_pairs,
@@ -21,6 +20,7 @@ from pysim.contact.pairs import (
     with_hull,
     with_samples,
 )
+from pysim.contact.self_contact import LeftOutPair, left_out_pairs
 from pysim.contact.shape_dimensions import engine_dimensions, engine_kind
 from pysim.errors import ModelError
 from pysim.scene.spec import CollisionSpec, may_touch
@@ -86,13 +86,11 @@ class CompiledContacts:
     shape_of_point: NDArray[np.intp]  # (points,) among shapes
     pair_of_point: NDArray[np.intp]  # (points,) among pairs
     signs: Array  # (points,) −1 if the engine's forces act on the first link
-    passing: tuple[
-        tuple[PlacedShape, PlacedShape], ...
-    ]  # of one robot, which pass through each other
+    left_out: tuple[LeftOutPair, ...]  # shapes of one robot that pass through each other
 
 
 def compile_contacts(
-    model: Model, slip_speed: float = 0.01, *, impacts: bool = False
+    model: Model, slip_speed: float = 0.01, *, impacts: bool = False, q: Array | None = None
 ) -> CompiledContacts:
     """Return the contacts of a model, none if nothing in its scene can touch.
 
@@ -100,6 +98,7 @@ def compile_contacts(
         model: of the scene.
         slip_speed: of friction that is a smooth force [m/s].
         impacts: whether surfaces strike each other at events, so that what remains has no restitution.
+        q: coordinates at the start (nq,), at which shapes of one robot may overlap; by default those of the joints.
 
     Raises:
         ModelError: a mesh is not convex, or two materials have no common law.
@@ -112,10 +111,11 @@ def compile_contacts(
     links = [] if spec is None else link_pairs(model, spec)
     shapes = [] if spec is None else list(_shape_pairs(model, spec, links, of_link))
     root = root_bodies(model)
-    named = set() if spec is None else {frozenset(contact.between) for contact in spec.pairs}
-    free = [_passes(s, links[s.pair], root, named) for s in shapes]
-    passing = tuple((s.other, s.own) for s, f in zip(shapes, free, strict=True) if f and s.other)
-    shapes = [s for s, f in zip(shapes, free, strict=True) if not f]
+    changed = set() if spec is None else {frozenset(contact.between) for contact in spec.pairs}
+    named = [k for k, pair in enumerate(links) if changed and frozenset(pair) in changed]
+    apart = left_out_pairs(model, shapes, root, named, q)
+    left_out = tuple(apart.values())
+    shapes = [s for k, s in enumerate(shapes) if k not in apart]
     used = {k: n for n, k in enumerate(sorted({s.pair for s in shapes}))}
     if len(used) < len(links):
         shapes = [s._replace(pair=used[s.pair]) for s in shapes]
@@ -132,26 +132,8 @@ def compile_contacts(
         shape_of_point,
         of_shape[shape_of_point] if shapes else shape_of_point,
         np.array([_sign(links, s) for s in shapes])[shape_of_point] if shapes else np.zeros(0),
-        passing,
+        left_out,
     )
-
-
-def _passes(
-    shapes: ShapePair, links: ContactPair, root: Sequence[int], named: set[frozenset[str]]
-) -> bool:
-    """Whether two shapes of one imported robot pass through each other.
-
-    Files of robots have simplified shapes that overlap without end, a hip with a thigh, and hulls of thousands of
-    vertices. Programs that read them let few of them touch: here those whose contact has a closed form, and those of
-    links that a [[contact]] names.
-    """
-    other, own = shapes.other, shapes.own
-    if other is None or other.body < 0 or root[other.body] != root[own.body]:
-        return False
-    if any(".toml:" in shape.collision.where for shape in (own, other)):
-        return False
-    kinds = frozenset((own.shape.kind, other.shape.kind))
-    return kinds not in CLOSED_FORMS and frozenset((links.first, links.second)) not in named
 
 
 def engine_contacts(

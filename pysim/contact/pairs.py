@@ -7,7 +7,7 @@ excluded by the scene.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from itertools import combinations, product
+from itertools import combinations
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import numpy as np
@@ -31,12 +31,6 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 Value = TypeVar("Value")
-
-CLOSED_FORMS = {
-    frozenset(kinds)
-    for kinds in (*product(("sphere", "capsule", "box"), repeat=2), ("cylinder", "sphere"))
-}
-"""Kinds of shapes whose contact points have a closed form (cpp/collision/pairs.hpp)."""
 
 
 class ContactPair(NamedTuple):

@@ -53,6 +53,7 @@ class ImportOptions:
     allow_code: bool = False  # run code in the file, such as the expressions of xacro
     srdf: Path | None = None  # start states of a URDF
     fix_massless: bool = True  # fix joints that move no mass; a scene may give them some
+    self_collision: bool | None = None  # whether links touch each other; None as the file says
 
 
 class Importer:

@@ -65,6 +65,8 @@ class CollisionSpec:
     where: str = ""
     filter: CollisionFilter | None = None
     decomposition: DecompositionSpec | None = None  # of a mesh that collides as convex parts
+    robot: str = ""  # file of another program that it is from
+    self_collision: bool | None = None  # whether links of its file touch, if it says
 
 
 @dataclass(frozen=True)
@@ -430,6 +432,7 @@ class ModelSpec:
     contacts: ContactsSpec | None = None  # of a scene where bodies collide
     blocks: tuple[BlockSpec, ...] = ()  # of an imported file, for scenes with it
     step: float | None = None  # of its program [s]
+    self_collision: bool | None = None  # whether links touch, if the file says
 
     @property
     def wheels(self) -> list[str]:

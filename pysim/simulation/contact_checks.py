@@ -8,19 +8,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pysim.algorithms import forward_kinematics
-from pysim.contact import distances
-from pysim.contact.distances import normal_axes
-from pysim.contact.field_samples import distance_in_field
 from pysim.contact.hulls import is_left_out
+from pysim.contact.self_contact import DEEP_START, distance_of, near_shapes, overlaps_of_links
 from pysim.errors import PysimWarning
 from pysim.scene.tree import WORLD
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping
 
     from numpy.typing import NDArray
 
-    from pysim.contact.compiler import ShapePair
+    from pysim.contact.compiler import CompiledContacts, ShapePair
     from pysim.contact.pairs import PlacedShape
     from pysim.simulation.loading import Scene
     from pysim.trajectory import Trajectory
@@ -29,7 +27,6 @@ if TYPE_CHECKING:
 
 UNBALANCED = 0.3  # of energy and work: more is no error of a step that resolves the contact
 LISTED = 8  # pairs that overlap at the start, in a warning
-DEEP_START = 10.0  # of the depth at rest: an overlap at the start that throws a body back
 DEEP = 0.5  # of a shape's smallest half size: a contact that has sunk
 
 
@@ -40,8 +37,8 @@ def contact_warnings(scene: Scene) -> Iterator[str]:
         return
     poses = forward_kinematics(scene.model, scene.state.q)
     deepest: dict[int, tuple[float, float]] = {}
-    for shape in _near_shapes(contacts.shapes, poses):
-        depth = -_distance(shape, poses)
+    for shape in near_shapes(contacts.shapes, poses):
+        depth = -distance_of(shape, poses)
         if depth > DEEP_START * shape.law.sink:
             deepest[shape.pair] = max((depth, shape.law.sink), deepest.get(shape.pair, (0.0, 0.0)))
     named = {contacts.pairs[pair].name: found for pair, found in deepest.items()}
@@ -49,29 +46,22 @@ def contact_warnings(scene: Scene) -> Iterator[str]:
     others = {name: found for name, found in named.items() if name not in grounded}
     yield from _overlaps(grounded, "start it higher")
     yield from _overlaps(others, "move one of them, or add an [[exclude]]")
+    yield from _links_left_out(contacts)
     yield from _left_out(scene)
 
 
-def _near_shapes(pairs: Sequence[ShapePair], poses: Array) -> Iterator[ShapePair]:
-    """Yield the pairs of shapes whose balls overlap, and those of fields."""
-    shapes = {id(s): s for pair in pairs for s in (pair.own, pair.other) if s is not None}
-    place = {key: k for k, key in enumerate(shapes)}
-    radius = np.array([np.inf if s.shape.field is not None else s.radius for s in shapes.values()])
-    placed = [(s.body, s.hull.placed(s.pose)) for s in shapes.values()]
-    centre = np.array([(X if b < 0 else poses[b] @ X)[:3, 3] for b, X in placed]).reshape(-1, 3)
-    own = np.array([place[id(pair.own)] for pair in pairs], int)
-    other = np.array([-1 if pair.other is None else place[id(pair.other)] for pair in pairs], int)
-    apart = np.zeros(len(pairs), bool)
-    two = np.flatnonzero(other >= 0)
-    way = np.linalg.norm(centre[own[two]] - centre[other[two]], axis=1)
-    apart[two] = way > radius[own[two]] + radius[other[two]]
-    for k in np.flatnonzero(~apart):
-        ground = pairs[k].ground
-        if ground is not None and ground.field is None:
-            height = float(np.dot(ground.normal, centre[own[k]])) - ground.offset
-            if height > radius[own[k]]:
-                continue
-        yield pairs[k]
+def _links_left_out(contacts: CompiledContacts) -> Iterator[str]:
+    """Describe the links of one robot that overlap at the start, and therefore do not touch each other."""
+    found = overlaps_of_links(contacts)
+    if found:
+        names = sorted(found, key=lambda name: -found[name])
+        listed = "; ".join(f"{name} by {found[name]:.3g}" for name in names[:LISTED])
+        more = f"; and {len(names) - LISTED} more" if len(names) > LISTED else ""
+        pairs = "pair of links" if len(names) == 1 else "pairs of links"
+        yield (
+            f"{len(names)} {pairs} of one robot overlap at the start [m] and do not touch each other: {listed}{more}; "
+            "start them apart, or let them touch by a [[contact]] that names both"
+        )
 
 
 def _overlaps(found: Mapping[str, tuple[float, float]], remedy: str) -> Iterator[str]:
@@ -173,21 +163,3 @@ def _half_size(shape: PlacedShape) -> float:
     if shape.shape.kind in {"cone", "cylinder"}:
         return min(size[0], size[1] / 2)
     return min(size) if shape.shape.kind == "ellipsoid" else size[0]
-
-
-def _distance(pair: ShapePair, poses: Array) -> float:
-    """Return how far a shape is from its ground or from the other one [m], negative if they overlap."""
-    pose, other = poses[pair.body] @ pair.pose, pair.other
-    if other is not None:
-        placed = other.pose if other.body < 0 else poses[other.body] @ other.pose
-        if other.shape.field is not None:
-            return distance_in_field(pair.own, np.linalg.inv(placed) @ pose, other.shape.field)
-        if pair.shape.field is not None:
-            return distance_in_field(other, np.linalg.inv(pose) @ placed, pair.shape.field)
-        return float(distances(other.shape, placed, pair.shape, pose).distance)
-    assert pair.ground is not None
-    normal = np.array(pair.ground.normal)
-    ground = np.eye(4)
-    ground[:3, [2, 0, 1]] = normal_axes(normal).T
-    ground[:3, 3] = pair.ground.offset * normal
-    return float(distances(None, ground, pair.shape, pose).distance)

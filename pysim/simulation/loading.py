@@ -156,7 +156,7 @@ def _completed(
     signals = compile_signals(model, spec)
     model = with_signals(model, signals)
     events = compile_events(model, spec.events)
-    contacts = _contacts(model, spec.settings, None if like is None else like.contacts)
+    contacts = _contacts(model, spec.settings, state, None if like is None else like.contacts)
     drive = compile_actuation(model, spec) if actuation is None else actuation
     scene = Scene(model, state, spec.settings, spec, drive, events, contacts, signals)
     check_contact_sensors(scene)
@@ -257,7 +257,7 @@ def _kind(surface: SurfaceSpec) -> tuple[bool, ...]:
 
 
 def _contacts(
-    model: Model, settings: Settings, like: CompiledContacts | None = None
+    model: Model, settings: Settings, state: State, like: CompiledContacts | None = None
 ) -> CompiledContacts | None:
     """Return the contacts that the scheme of a run needs; `like` are those of a scene with the same shapes."""
     kind = find_integrator(settings.integrator)
@@ -265,7 +265,9 @@ def _contacts(
     impacts = settings.contact_law == "impact"
     if needed and like is not None:
         return contacts_with_other_numbers(model, like, settings.slip_speed, impacts=impacts)
-    return compile_contacts(model, settings.slip_speed, impacts=impacts) if needed else None
+    if not needed:
+        return None
+    return compile_contacts(model, settings.slip_speed, impacts=impacts, q=state.q)
 
 
 def _restored(
@@ -277,7 +279,7 @@ def _restored(
     signals: CompiledSignals | None,
 ) -> Scene:
     events = compile_events(model, spec.events)
-    contacts = _contacts(model, settings)
+    contacts = _contacts(model, settings, state)
     drive = _engine.Actuation(*actuation)
     return Scene(model, state, settings, spec, drive, events, contacts, signals)
 

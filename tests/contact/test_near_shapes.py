@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import pysim
-from pysim.simulation import contact_checks
+from pysim.contact.self_contact import distance_of, near_shapes
 from tests.contact.body_scenes import GROUND, free, world
 
 SHAPES = (
@@ -32,8 +32,8 @@ def test_no_pair_that_overlaps_at_the_start_is_left_out(tmp_path: Path) -> None:
     assert scene.contacts is not None
     pairs = scene.contacts.shapes
     poses = np.asarray(pysim.forward_kinematics(scene.model, scene.state.q))
-    near = {id(pair) for pair in contact_checks._near_shapes(pairs, poses)}
-    overlap = [pair for pair in pairs if contact_checks._distance(pair, poses) < 0]
+    near = {id(pair) for pair in near_shapes(pairs, poses)}
+    overlap = [pair for pair in pairs if distance_of(pair, poses) < 0]
     assert len(overlap) > 10
     assert all(id(pair) in near for pair in overlap)
     assert len(near) < len(pairs) / 2

@@ -104,6 +104,7 @@ def read_mjcf(
         forces=(*forces, *actuators.forces),
         blocks=(*actuators.blocks, *sensors),
         contacts=contacts,
+        self_collision=True,  # as the masks say
         step=float(model.m.opt.timestep),
     )
     check_connections(spec)

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 WORLD = "world"
+WORLD_LINK = "world_link"  # body of a link called "world"
 OWN_FRAME = ("", "__model__")
 TOP = (WORLD, "__root__")
 SHOWN = 20  # names of a cycle in a message
@@ -177,3 +178,9 @@ class Scope:
             canonical = scope.element.attributes.get("canonical_link") or next(iter(scope.links))
             return scope.body(canonical, user)
         return None
+
+
+def body_label(scope: Scope, name: str) -> str:
+    """Return the name of the body of a link."""
+    label = scope.label(name)
+    return WORLD_LINK if label == WORLD else label

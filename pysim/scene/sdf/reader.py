@@ -20,12 +20,13 @@ from pysim.scene.massless_joints import fix_massless_joints
 from pysim.scene.materials import Materials, with_contacts
 from pysim.scene.mimic import leading
 from pysim.scene.poses import relative_pose
-from pysim.scene.sdf.frames import WORLD, Scope
+from pysim.scene.sdf.frames import WORLD, WORLD_LINK, Scope, body_label
 from pysim.scene.sdf.gearboxes import coupling_of
 from pysim.scene.sdf.heightmaps import HeightmapReader
 from pysim.scene.sdf.includes import expand_includes
 from pysim.scene.sdf.joints import JointItem, axis_in, ends_of, loop_of, tree_joints
 from pysim.scene.sdf.links import LinkReader
+from pysim.scene.sdf.self_collision import pairs_without_contact
 from pysim.scene.sdf.surfaces import DEFAULT, grounds_of
 from pysim.scene.sdf.values import numbers
 from pysim.scene.spec import BodySpec, CouplingSpec, FrameSpec, JointSpec, LoopSpec, ModelSpec
@@ -50,7 +51,6 @@ if TYPE_CHECKING:
 
 GRAVITY = (0.0, 0.0, -9.81)  # [m/s²]
 NEWEST = (1, 12)
-WORLD_LINK = "world_link"
 
 
 def read_sdf(path: str | PathLike[str], options: ImportOptions) -> ModelSpec:
@@ -90,8 +90,12 @@ def _read(path: str | PathLike[str], options: ImportOptions) -> ModelSpec:
         builder.add_joints(scope)
     builder.add_gearboxes()
     builder.add_roots()
+    excluded = pairs_without_contact(
+        scopes, builder.bodies, builder.joints, builder.joined, options.self_collision
+    )
+    grounds = tuple(builder.grounds)
     bodies, contacts = with_contacts(
-        builder.bodies.values(), builder.material_of, materials, tuple(builder.grounds)
+        builder.bodies.values(), builder.material_of, materials, grounds, excluded
     )
     spec = ModelSpec(
         name=next(iter(top.models), path.stem),
@@ -103,6 +107,7 @@ def _read(path: str | PathLike[str], options: ImportOptions) -> ModelSpec:
         loops=tuple(builder.loops),
         couplings=tuple(builder.couplings),
         contacts=contacts,
+        self_collision=True,
     )
     check_connections(spec)
     spec = _with_mimics(spec, follow=options.mimic)
@@ -214,6 +219,7 @@ class _Builder:
         self.gearboxes: list[JointItem] = []
         self.hinges: dict[tuple[str, str], tuple[str, Array]] = {}  # name and axis in the world
         self.parents: dict[str, str] = {}
+        self.joined: set[frozenset[str]] = set()  # bodies that a joint connects
 
     def add_links(self, scope: Scope) -> None:
         """Add the links of a model; one called "world" is renamed."""
@@ -239,6 +245,7 @@ class _Builder:
         for name, element in scope.joints.items():
             item = ends_of(name, element, scope)
             item = replace(item, parent=self._label(item.parent), child=self._label(item.child))
+            self.joined.add(frozenset((item.parent, item.child)))
             if item.child == WORLD:
                 element.fail("has the world as its child; swap parent and child")
             if element.attributes.get("type") == "gearbox":
@@ -300,12 +307,6 @@ class _Builder:
             joint = plain_joint(f"{name}/free", "free", WORLD, name, np.eye(4), where)
             start = np.concatenate([X[:3, 3], quaternion_from_rotation(X[:3, :3])])
             self.joints.append(replace(joint, start_q=start))
-
-
-def body_label(scope: Scope, name: str) -> str:
-    """Return the name of the body of a link."""
-    label = scope.label(name)
-    return WORLD_LINK if label == WORLD else label
 
 
 def _frames(scope: Scope) -> list[FrameSpec]:

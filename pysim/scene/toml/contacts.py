@@ -59,8 +59,9 @@ class ContactReader:
         )
         self._check_single()
         if self.brought is not None:
+            named = {frozenset(pair.between) for pair in pairs}  # by the scene itself
+            excluded += tuple(x for x in self.brought.excluded if frozenset(x) not in named)
             pairs = self.brought.pairs + pairs  # later ones precede
-            excluded += self.brought.excluded
             grounds = _without_repeated((*grounds, *self.brought.grounds))
         if self.is_attached:
             return ContactsSpec(materials, grounds, pairs, excluded)

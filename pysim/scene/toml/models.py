@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     SceneReader = Callable[[Model, Path, Steps], SceneSpec]
 
 MOST_BODIES = 100_000  # of all models of a scene
-_OF_IMPORTS = {"decompose", "free_base", "srdf"}
+_OF_IMPORTS = {"decompose", "free_base", "self_collision", "srdf"}
 
 
 @dataclass
@@ -76,6 +76,8 @@ class ModelReader:
         bodies = self._looks(spec.bodies, table, path)
         bodies = self._colliding(bodies, parts.contacts, table, path)
         bodies = self._decomposed(bodies, table, path)
+        if not _is_scene(table):
+            bodies = self._touching_themselves(bodies, spec, table, path)
         contacts = self._contacts(parts.contacts, table, path)
         parts = parts._replace(
             bodies=tuple(bodies), joints=tuple(joints.values()), contacts=contacts
@@ -175,6 +177,7 @@ class ModelReader:
             srdf=self._srdf(table, path),
             fix_massless=False,
             allow_code=self.allow_code,
+            self_collision=table.self_collision,
         )
         if (file, options) not in self.imported:
             try:
@@ -182,7 +185,9 @@ class ModelReader:
             except SceneError as error:
                 self.problems.add((*path, "file"), error.problem)
                 return None
-            self.imported[file, options] = found().read(file, options)
+            spec = found().read(file, options)
+            bodies = tuple(_of_robot(body, table.file, spec.self_collision) for body in spec.bodies)
+            self.imported[file, options] = replace(spec, bodies=bodies)
         spec = self.imported[file, options]
         return spec, parts_of(spec)._replace(contacts=spec.contacts, blocks=spec.blocks)
 
@@ -306,6 +311,17 @@ class ModelReader:
         names = [name for name in meshes if table.decompose is True or name in chosen]
         return [_in_parts(body) if body.name in names else body for body in bodies]
 
+    def _touching_themselves(
+        self, bodies: list[BodySpec], spec: ModelSpec, table: Model, path: Steps
+    ) -> list[BodySpec]:
+        """Let the links touch each other, or not, as the table or else the file says."""
+        stated = table.self_collision
+        if stated is not None and not any(body.collisions for body in bodies):
+            problem = "no link of the file collides; remove it"
+            self.problems.add((*path, "self_collision"), problem, of_key=True)
+        stated = spec.self_collision if stated is None else stated
+        return [_of_robot(body, table.file, stated) for body in bodies]
+
     def _contacts(
         self, contacts: ContactsSpec | None, table: Model, path: Steps
     ) -> ContactsSpec | None:
@@ -378,6 +394,14 @@ def _shapes_for_contact(body: BodySpec) -> tuple[CollisionSpec, ...]:
         for geometry in body.geometries
         if geometry.role == "collision"
     )
+
+
+def _of_robot(body: BodySpec, file: str, stated: bool | None) -> BodySpec:
+    """Return a body whose shapes for contact are of a robot's file, which may state that its links touch."""
+    if all((own.robot, own.self_collision) == (file, stated) for own in body.collisions):
+        return body
+    found = (replace(own, robot=file, self_collision=stated) for own in body.collisions)
+    return replace(body, collisions=tuple(found))
 
 
 def _in_parts(body: BodySpec) -> BodySpec:

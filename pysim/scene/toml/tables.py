@@ -417,6 +417,9 @@ class Model(Table):
         "",
         'links that collide: "file" (as the file says; with a ground), also "urdf"; "none", or a list',
     )
+    self_collision: bool | None = key(
+        None, "", "whether its links touch each other; by default as the file says"
+    )
     decompose: bool | list[Name] = key(
         default=False,
         unit="",

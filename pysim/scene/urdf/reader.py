@@ -119,6 +119,7 @@ def read_urdf(
         joints=with_stops(spec.joints, bodies),
         keyframes=keyframes,
         contacts=contacts,
+        self_collision=None if srdf is None else True,
         omitted=omissions.warn(),
     )
 

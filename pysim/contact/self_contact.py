@@ -1,0 +1,185 @@
+"""Pairs of shapes of one imported robot: which of them touch each other, and why others do not.
+
+A file lets its links touch by masks (MJCF), `<self_collide>` (SDF) or what a Semantic Robot Description leaves enabled;
+`self_collision` of a [[model]] overrides it. A URDF file alone says nothing: of its links, those shapes touch whose
+contact points have a closed form, which costs little.
+
+Shapes in files of robots are simplified: those of a hip and a thigh, or of two parts that are bolted together, often
+overlap in every posture, and would throw the robot apart. As in the collision matrices of MoveIt's setup assistant
+[Coleman et al. 2014], links that overlap in the start posture do not touch each other.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import product
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pysim import _engine
+from pysim.contact.distances import distances, normal_axes
+from pysim.contact.field_samples import distance_in_field
+from pysim.mechanism.compile import start_state
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from pysim.contact.compiler import CompiledContacts, ShapePair
+    from pysim.contact.pairs import PlacedShape
+    from pysim.mechanism.model import Model
+
+    Array = NDArray[np.float64]
+
+CLOSED_FORMS = {
+    frozenset(kinds)
+    for kinds in (*product(("sphere", "capsule", "box"), repeat=2), ("cylinder", "sphere"))
+}
+"""Kinds of shapes whose contact points have a closed form (cpp/collision/pairs.hpp)."""
+DEEP_START = 10.0  # of the depth at rest: an overlap at the start that throws a body back
+OFF, OVERLAP, UNSTATED = "off", "overlap", "unstated"
+
+
+@dataclass(frozen=True)
+class LeftOutPair:
+    """Two shapes of one robot that pass through each other, and why.
+
+    Attributes:
+        first: one shape.
+        second: the other one.
+        reason: OFF, by `self_collision = false`; UNSTATED, by a URDF file; or OVERLAP.
+        depth: overlap at the start [m], 0 of further shapes of links that overlap.
+    """
+
+    first: PlacedShape
+    second: PlacedShape
+    reason: str
+    depth: float = 0.0
+
+
+def left_out_pairs(
+    model: Model,
+    shapes: Sequence[ShapePair],
+    roots: Sequence[int],
+    named: Iterable[int],
+    q: Array | None = None,
+) -> dict[int, LeftOutPair]:
+    """Return the pairs of shapes of one imported robot that do not touch each other, by their numbers.
+
+    Args:
+        model: of the scene.
+        shapes: pairs of shapes.
+        roots: for every body, the first body of its mechanism.
+        named: numbers of pairs of links that a [[contact]] names, which touch in any case.
+        q: coordinates at the start (nq,); by default those of the joints, whose loops may be open.
+    """
+    placed = {id(s): s for pair in shapes for s in (pair.own, pair.other) if s is not None}
+    robots = {key: robot for key, shape in placed.items() if (robot := _robot(shape)) is not None}
+    found, examined, kept = {}, [], set(named)
+    for k, pair in enumerate(shapes) if robots else ():
+        other, robot = pair.other, robots.get(id(pair.own))
+        if other is None or robot is None or robots.get(id(other)) != robot or pair.pair in kept:
+            continue
+        mask, masked = pair.own.collision.filter, other.collision.filter
+        if mask is not None and masked is not None and masked.name in mask.partners:
+            continue  # a <pair> of MJCF
+        reason = _reason(model, pair.own, other, roots)
+        if reason is None:
+            examined.append(k)
+        else:
+            found[k] = LeftOutPair(other, pair.own, reason)
+    depths = _overlaps(model, shapes, examined, q)
+    apart = {shapes[k].pair for k in depths}
+    for k in examined:
+        other = shapes[k].other
+        if shapes[k].pair in apart and other is not None:
+            found[k] = LeftOutPair(other, shapes[k].own, OVERLAP, depths.get(k, 0.0))
+    return found
+
+
+def _robot(shape: PlacedShape) -> tuple[str, str] | None:
+    """Return the copy of another program's file that a shape is from, None of a scene's own shapes."""
+    if ".toml:" in shape.collision.where:
+        return None
+    return shape.collision.robot, shape.link.rpartition("/")[0]
+
+
+def _reason(model: Model, a: PlacedShape, b: PlacedShape, roots: Sequence[int]) -> str | None:
+    """Return why the file of two shapes does not let them touch, None if it does."""
+    stated = [x.collision.self_collision for x in (a, b)]
+    stated = [model.spec.self_collision if x is None else x for x in stated]
+    if False in stated:
+        return OFF
+    is_tree = b.body >= 0 and roots[a.body] == roots[b.body]
+    is_closed = frozenset((a.shape.kind, b.shape.kind)) in CLOSED_FORMS
+    return UNSTATED if None in stated and is_tree and not is_closed else None
+
+
+def _overlaps(
+    model: Model, shapes: Sequence[ShapePair], examined: Sequence[int], q: Array | None
+) -> dict[int, float]:
+    """Return the overlaps at the start [m] that would throw links apart, by number of the pair."""
+    if not examined:
+        return {}
+    poses = _engine.forward_kinematics(model, start_state(model).q if q is None else q)
+    number = {id(shapes[k]): k for k in examined}
+    near = near_shapes([shapes[k] for k in examined], poses)
+    depths = {number[id(pair)]: -distance_of(pair, poses) for pair in near}
+    return {k: depth for k, depth in depths.items() if depth > DEEP_START * shapes[k].law.sink}
+
+
+def overlaps_of_links(contacts: CompiledContacts) -> dict[str, float]:
+    """Return the greatest overlap at the start [m] of links of one robot that are left out, by "first, second"."""
+    found: dict[str, float] = {}
+    for pair in contacts.left_out:
+        if pair.reason == OVERLAP:
+            name = f"{pair.first.link}, {pair.second.link}"
+            found[name] = max(pair.depth, found.get(name, 0.0))
+    return found
+
+
+def near_shapes(pairs: Sequence[ShapePair], poses: Array) -> Iterator[ShapePair]:
+    """Yield the pairs of shapes whose balls overlap, and those of fields."""
+    shapes = {id(s): s for pair in pairs for s in (pair.own, pair.other) if s is not None}
+    place = {key: k for k, key in enumerate(shapes)}
+    radius = np.array([np.inf if s.shape.field is not None else s.radius for s in shapes.values()])
+    placed = [(s.body, s.hull.placed(s.pose)) for s in shapes.values()]
+    centre = np.array([(X if b < 0 else poses[b] @ X)[:3, 3] for b, X in placed]).reshape(-1, 3)
+    own = np.array([place[id(pair.own)] for pair in pairs], int)
+    other = np.array([-1 if pair.other is None else place[id(pair.other)] for pair in pairs], int)
+    apart = np.zeros(len(pairs), bool)
+    two = np.flatnonzero(other >= 0)
+    way = np.linalg.norm(centre[own[two]] - centre[other[two]], axis=1)
+    apart[two] = way > radius[own[two]] + radius[other[two]]
+    for k in np.flatnonzero(~apart):
+        ground = pairs[k].ground
+        if ground is not None and ground.field is None:
+            height = float(np.dot(ground.normal, centre[own[k]])) - ground.offset
+            if height > radius[own[k]]:
+                continue
+        yield pairs[k]
+
+
+def distance_of(pair: ShapePair, poses: Array) -> float:
+    """Return how far a shape is from its ground or from the other one [m], negative if they overlap.
+
+    Args:
+        pair: of shapes.
+        poses: of the bodies (bodies, 4, 4).
+    """
+    pose, other = poses[pair.body] @ pair.pose, pair.other
+    if other is not None:
+        placed = other.pose if other.body < 0 else poses[other.body] @ other.pose
+        if other.shape.field is not None:
+            return distance_in_field(pair.own, np.linalg.inv(placed) @ pose, other.shape.field)
+        if pair.shape.field is not None:
+            return distance_in_field(other, np.linalg.inv(pose) @ placed, pair.shape.field)
+        return float(distances(other.shape, placed, pair.shape, pose).distance)
+    assert pair.ground is not None
+    normal = np.array(pair.ground.normal)
+    ground = np.eye(4)
+    ground[:3, [2, 0, 1]] = normal_axes(normal).T
+    ground[:3, 3] = pair.ground.offset * normal
+    return float(distances(None, ground, pair.shape, pose).distance)
