@@ -126,7 +126,7 @@ def link_pairs(model: Model, spec: ContactsSpec) -> list[ContactPair]:
 
 
 def _in_both_orders(of_pair: Mapping[tuple[str, str], Value]) -> dict[tuple[str, str], Value]:
-    """Return what belongs to pairs, by their names in either order."""
+    """Return what belongs to pairs, with the names of each in both orders."""
     return {**{(b, a): value for (a, b), value in of_pair.items()}, **of_pair}
 
 
