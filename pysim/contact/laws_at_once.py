@@ -50,7 +50,7 @@ class LawGroup:
         self,
         surfaces: Sequence[Surfaces],
         masses: Sequence[Any],
-        gravity: Array,
+        gravity: Any,  # noqa: ANN401, numbers or arrays
     ) -> PairLaw:
         """Return the law of the pairs, whose numbers are numbers, (k,) or (pairs, k), those of worlds.
 

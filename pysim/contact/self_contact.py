@@ -153,7 +153,7 @@ def near_shapes(pairs: Sequence[ShapePair], poses: Array) -> Iterator[ShapePair]
     two = np.flatnonzero(other >= 0)
     way = np.linalg.norm(centre[own[two]] - centre[other[two]], axis=1)
     apart[two] = way > radius[own[two]] + radius[other[two]]
-    for k in np.flatnonzero(~apart):
+    for k in np.flatnonzero(~apart).tolist():
         ground = pairs[k].ground
         if ground is not None and ground.field is None:
             height = float(np.dot(ground.normal, centre[own[k]])) - ground.offset

@@ -122,7 +122,8 @@ class GraphBuilder:
     ) -> None:
         self.velocity_names = tuple(velocity_names)
         self._bounds = bounds
-        self._ground_of, self._ground = ground, None
+        self._ground_of = ground
+        self._ground: Ground | None = None
         self.blocks = {block.name: block for block in blocks}
         self.ports, self.driven, self.groups, self.nv = ports, driven, groups, nv
         self.gravity, self.seed = gravity, seed

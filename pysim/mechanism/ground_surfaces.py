@@ -85,8 +85,8 @@ def _of_shape(shape: Shape, pose: Array, where: str) -> Iterator[GroundSurface]:
         yield ConvexSolid(_placed(_hull_planes(shape), pose))
     elif shape.kind == "box":
         faces = np.vstack([np.eye(3), -np.eye(3)])
-        half = np.array([*shape.size, *shape.size]) / 2
-        yield ConvexSolid(_placed(np.column_stack([faces, half]), pose))
+        offsets = np.array([*shape.size, *shape.size]) / 2
+        yield ConvexSolid(_placed(np.column_stack([faces, offsets]), pose))
     elif shape.kind == "ellipsoid":
         yield Quadric(R.T / np.array(shape.size)[:, None], p, axis)
     elif shape.kind == "sphere":

@@ -140,7 +140,7 @@ class ModelNumbers:
         parts = [k for carrier in carriers for k in self._welded[carrier]]
         same = np.ones(count)
         ratio = np.array([ratios.get(k, same) for k in parts])
-        found = ratio[:, :, None] * np.array([self._start_of(k) for k in parts])[:, None]
+        found: Array = ratio[:, :, None] * np.array([self._start_of(k) for k in parts])[:, None]
         if len(parts) == len(carriers):
             return found
         sizes = [len(self._welded[carrier]) for carrier in carriers]

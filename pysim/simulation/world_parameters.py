@@ -143,7 +143,7 @@ class WorldParameters(Mapping[str, Any]):
             0.0,
         )  # numbers and reach that the engine has
 
-    def __getitem__(self, path: str) -> Array:
+    def __getitem__(self, path: object) -> Array:
         if not isinstance(path, str):
             problem = f"must be the path of a number, got {type(path).__name__}"
             raise SimulationError("parameters", f"{problem}; see list(worlds.parameters)")

@@ -634,7 +634,7 @@ class Inputs(Mapping[str, Any]):
     def __len__(self) -> int:
         return len(self._inputs)
 
-    def places_of(self, name: str) -> list[int]:
+    def places_of(self, name: object) -> list[int]:
         """Return the places of an input among the numbers of the signals.
 
         Raises:
@@ -714,27 +714,27 @@ class Signals(Mapping[str, Any]):
         own = self._check(name)
         return slice(own.first, own.first + own.size)
 
-    def rows(
-        self, where: NDArray[np.intp] | None = None, *, names: Iterable[str] | None = None
-    ) -> Array:
+    def rows(self, where: ArrayLike | None = None, *, names: Iterable[str] | None = None) -> Array:
         """Return the numbers of all signals of all worlds, or of those chosen, side by side, at their states.
 
         With `names`, only the columns of those signals mean something: accelerations, wrenches and contacts are
         computed only if one of them depends on these.
         """
-        if where is not None and not (isinstance(where, np.ndarray) and where.dtype.kind == "i"):
-            where = self._worlds._which(where)  # noqa: SLF001
+        if where is None or (isinstance(where, np.ndarray) and where.dtype.kind == "i"):
+            chosen = where
+        else:
+            chosen = self._worlds._which(where)  # noqa: SLF001
         if self._readings is not None:
-            return self._readings if where is None else self._readings[where]
+            return self._readings if chosen is None else self._readings[chosen]
         names = None if names is None else checked_names(names, "names")
         measured = names is None or any(self._check(name).is_late for name in names)
-        if where is None and (measured or not self._measures):
+        if chosen is None and (measured or not self._measures):
             return self._read()
         return self._readings_of(
-            None if where is None else np.ascontiguousarray(where, np.int32), measured=measured
+            None if chosen is None else np.ascontiguousarray(chosen, np.int32), measured=measured
         )
 
-    def _check(self, name: str) -> Any:  # noqa: ANN401, a recorded signal
+    def _check(self, name: object) -> Any:  # noqa: ANN401, a recorded signal
         if not isinstance(name, str) or name not in self._known:
             remedy = did_you_mean(str(name), self._known) or "; it has none" * (not self._known)
             raise SimulationError(f"signals: {name!r}", f"the scene has no such signal{remedy}")

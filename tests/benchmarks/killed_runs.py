@@ -128,7 +128,7 @@ def timed(scene: pysim.Scene, output: Path) -> list[Tick]:
         tick(own, now, steps)
         found.append((time.perf_counter(), now))
 
-    Clock.tick = noted  # type: ignore[method-assign]
+    Clock.tick = noted  # type: ignore[method-assign, assignment]
     try:
         pysim.simulate(scene, output, overwrite=True)
     finally:

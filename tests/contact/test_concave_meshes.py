@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -280,7 +281,7 @@ def test_converted_scenes_keep_the_parts(tmp_path: Path) -> None:
     assert [s.hull.volume for s in shapes(scene)] == [s.hull.volume for s in shapes(again)]
 
 
-def shapes(scene: pysim.Scene) -> list:
+def shapes(scene: pysim.Scene) -> list[Any]:
     assert scene.contacts is not None
     return [s.other for s in scene.contacts.shapes]
 

@@ -74,8 +74,9 @@ def test_pairs_of_one_kind_have_their_own_laws(
             for k in range(WORLDS):
                 mass = masses[n] if np.ndim(masses[n]) == 0 else masses[n][k]
                 load = replace(loads[n], mass=float(mass), gravity=float(gravity[k]))
-                alone: Any = tuple(of_world(own, k) for own in surfaces[n])
-                assert found[n, k] == pytest.approx(pair_law(*alone, load).numbers[i], rel=1e-14)
+                own: list[Any] = [of_world(surface, k) for surface in surfaces[n]]
+                alone = pair_law(own[0], own[1], own[2], load)
+                assert found[n, k] == pytest.approx(alone.numbers[i], rel=1e-14)
 
 
 def test_kinds_differ_where_formulas_do() -> None:

@@ -118,7 +118,7 @@ at = { xyz = [0.1, -0.2, 0.3], rpy = [0, 0, 0.6] }
 
 
 def inside_box(p: np.ndarray) -> np.ndarray:
-    return (abs(p) <= [0.2, 0.15, 0.1]).all(axis=-1)
+    return np.asarray((abs(p) <= [0.2, 0.15, 0.1]).all(axis=-1))
 
 
 def inside_sphere(p: np.ndarray) -> np.ndarray:

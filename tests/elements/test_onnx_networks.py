@@ -103,8 +103,10 @@ def test_a_network_is_that_of_the_reference_evaluator(tmp_path: Path, graph: Any
     x = np.random.default_rng(2).standard_normal((11, SIZE))
     worlds.inputs["x"][:] = x
     evaluator = ReferenceEvaluator(own)
-    expected = [evaluator.run(None, {"x": row[None]})[0][0] for row in x]
-    np.testing.assert_allclose(worlds.signals["net"], expected, atol=1e-13)
+    expected: Any = [evaluator.run(None, {"x": row[None]}) for row in x]
+    np.testing.assert_allclose(
+        worlds.signals["net"], [found[0][0] for found in expected], atol=1e-13
+    )
 
 
 def test_numbers_in_a_row_need_no_batch(tmp_path: Path) -> None:

@@ -545,8 +545,8 @@ def test_numbers_between_the_bounds_of_a_parameter_are_valid(
         if parameter.kind == "element":
             continue
         low, high = parameter.bounds
-        span = (np.clip(x, -1e3, 1e3) for x in (low, high))
-        inside = rng.uniform(*span, (20, len(low)))
+        lowest, highest = (np.clip(x, -1e3, 1e3) for x in (low, high))
+        inside = rng.uniform(lowest, highest, (20, len(low)))
         ends = np.array([low, high, np.nextafter(low, np.inf), np.nextafter(high, -np.inf)])
         rows = np.vstack([inside, ends[(ends >= low).all(axis=1) & (ends <= high).all(axis=1)]])
         assert parameter.invalid(rows) is None, path

@@ -70,9 +70,9 @@ class HeightmapReader:
                 item = f"{link.owner}: visual {visual.attributes.get('name', '')!r}"
                 reason = "is left out: a heightmap is drawn if it collides"
                 self.omissions.add("shapes", item, visual.where, reason)
-            for paint in () if element is None else PAINT:
-                for child in element.all(paint):
-                    self.omissions.note("extensions", f"<{paint}>", child.where, "is not read")
+            painted = [] if element is None else [(p, c) for p in PAINT for c in element.all(p)]
+            for paint, child in painted:
+                self.omissions.note("extensions", f"<{paint}>", child.where, "is not read")
         for collision, element in found:
             try:
                 field = self._field(element, X @ raw_pose(collision))

@@ -129,7 +129,7 @@ def test_a_converted_model_has_the_same_muscles(tmp_path: Path) -> None:
         numbers[scene.signals.state_names.index("m.activation")] = 0.7
         q, v = np.array([[0.2, 0.9]]), np.array([[0.3, -0.2]])
         forces.append(forces_of_actuators(scene, np.zeros(1), q, v, numbers[None])[0])
-    np.testing.assert_allclose(*forces, rtol=1e-12)
+    np.testing.assert_allclose(forces[0], forces[1], rtol=1e-12)
     assert np.abs(forces[0]).max() > 1e-3
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -48,7 +49,7 @@ def test_a_heightmap_of_a_static_model_is_a_ground_with_its_pixels(tmp_path: Pat
     np.testing.assert_allclose(ground.field.pose[:3, 3], [1, 2, 2.5])
     field = ground.field.shape.field
     assert isinstance(field, HeightField)
-    assert field.size == (4, 2)
+    assert field.size == pytest.approx((4, 2))
     np.testing.assert_allclose(field.heights, PIXELS[::-1] * (0.8 / 200), rtol=1e-14)
     assert any("<texture> is not read" in line for line in spec.omitted)
 
@@ -65,6 +66,12 @@ def test_a_ball_rests_on_the_heightmap_of_its_file(tmp_path: Path) -> None:
     assert trajectory.q[-1, 2] == pytest.approx(3 - 0.5 + 0.8 + 0.1, abs=5e-4)
 
 
+def ground_of(scene: pysim.Scene) -> Any:
+    assert scene.model.spec.contacts is not None
+    (ground,) = scene.model.spec.contacts.grounds
+    return ground
+
+
 def test_a_converted_heightmap_is_the_same_ground(tmp_path: Path) -> None:
     written(tmp_path, MAP.format(uri="hills.png", size=SIZE) + BALL.format(at="0 0 9"))
     (tmp_path / "s.toml").write_text('[[model]]\nfile = "w.sdf"\n', "utf-8")
@@ -73,7 +80,7 @@ def test_a_converted_heightmap_is_the_same_ground(tmp_path: Path) -> None:
 
     convert(tmp_path / "s.toml", tmp_path / "flat.toml")
     again = pysim.load_scene(tmp_path / "flat.toml")
-    (a,), (b,) = (x.model.spec.contacts.grounds for x in (scene, again))
+    a, b = (ground_of(x) for x in (scene, again))
     np.testing.assert_allclose(a.field.pose, b.field.pose)
     np.testing.assert_allclose(a.field.shape.field.heights, b.field.shape.field.heights, rtol=1e-14)
 
