@@ -249,10 +249,10 @@ ModelContacts::ModelContacts(const Model& model,
     std::copy_n(moved + 9, 3, pair.surface);
     const double* own = law + 9 * k;
     pair.law = {own[0], own[1] != 1, own[2], own[3], own[4], own[5], own[6], own[7], own[8], 0};
-    const double size_a = pair.shape_a.radius, size_b = pair.shape_b.radius;
-    pair.law.lever = pair.plane || size_b < size_a ? size_b : size_a;
+    const double size_b = pair.shape_b->radius;
+    pair.law.lever = pair.plane ? size_b : std::min(pair.shape_a->radius, size_b);
     pair.first = points_;
-    pair.points = pair.plane              ? collision::plane_points[static_cast<int>(pair.shape_b.shape.kind)]
+    pair.points = pair.plane ? collision::plane_points[static_cast<int>(pair.shape_b->shape.kind)]
                   : pair.field != nullptr ? collision::field_points(*pair.field, pair.touching_shape().shape)
                                           : collision::manifold_points(pair.kind);
     points_ += pair.points;
@@ -263,6 +263,7 @@ ModelContacts::ModelContacts(const Model& model,
   }
   read_joints();
   read_bounds();
+  read_partners();
 }
 
 void ModelContacts::read_shapes(const std::vector<int>& bodies,
@@ -320,10 +321,10 @@ void ModelContacts::read_pair(int first, int second, const std::vector<int>& bod
   pair.a = pair.plane ? -1 : bodies[at(first)];
   pair.b = bodies[at(second)];
   if (pair.b < 0) throw std::invalid_argument("the second shape of a pair must be on a body");
-  pair.shape_b = shapes_[at(second)];
+  pair.shape_b = &shapes_[at(second)];
   if (pair.plane) return;
-  pair.shape_a = shapes_[at(first)];
-  for (const Shape* own : {&pair.shape_a, &pair.shape_b}) {
+  pair.shape_a = &shapes_[at(first)];
+  for (const Shape* own : {pair.shape_a, pair.shape_b}) {
     if (pair.field == nullptr && own->shape.kind == collision::ShapeKind::mesh && own->shape.faces == 0) {
       throw std::invalid_argument("a mesh that meets another shape must have faces");
     }
@@ -332,7 +333,7 @@ void ModelContacts::read_pair(int first, int second, const std::vector<int>& bod
   const auto name = [](const Shape& own) {
     return std::string(collision::shape_names[static_cast<int>(own.shape.kind)]);
   };
-  const std::string a = name(pair.shape_a), b = name(pair.shape_b);
+  const std::string a = name(*pair.shape_a), b = name(*pair.shape_b);
   int kind = 0;
   for (const auto& kinds : collision::distance_pairs) {
     if ((a == kinds[0] && b == kinds[1]) || (b == kinds[0] && a == kinds[1])) {
@@ -443,14 +444,14 @@ void ModelContacts::read_bounds() {
   std::vector<std::vector<int>> balls_of_body(static_cast<std::size_t>(view.bodies) + 1);
   bounds_.reserve(pairs_.size());
   for (const Pair& pair : pairs_) {
-    const double radius_a = pair.shape_a.radius, radius_b = pair.shape_b.radius;
+    const double radius_a = pair.plane ? 0 : pair.shape_a->radius, radius_b = pair.shape_b->radius;
     const int at_root = root(pair.b);
     const bool one_tree = pair.a >= 0 && root(pair.a) == at_root;
     const bool is_carried = one_tree && view.joint[at_root].shape == tree::Shape::free;
     bounds_.push_back({pair.a,
                        pair.b,
-                       pair.plane ? -1 : add_ball(pair.a, pair.shape_a, balls_of_body),
-                       add_ball(pair.b, pair.shape_b, balls_of_body),
+                       pair.plane ? -1 : add_ball(pair.a, *pair.shape_a, balls_of_body),
+                       add_ball(pair.b, *pair.shape_b, balls_of_body),
                        is_carried ? at_root : -1,
                        one_tree,
                        pair.plane ? radius_b : radius_a + radius_b,
@@ -470,6 +471,28 @@ void ModelContacts::read_bounds() {
     const double extent = extents[static_cast<std::size_t>(b)];
     if (extent >= 0) bounded_ = add_levers(b, extent);
   }
+}
+
+/// Lists pairs by their balls, if there are many.
+void ModelContacts::read_partners() {
+  if (pairs_.size() <= stepping::most_listed_pairs) return;
+  std::vector<std::vector<stepping::BallPartner>> of_ball(balls_.size());
+  int k = 0;
+  for (const auto& own : bounds_) {
+    if (own.ball_a < 0) {
+      plane_pairs_.push_back(k++);
+    } else {
+      const auto [first, second] = std::minmax(own.ball_a, own.ball_b);
+      of_ball[static_cast<std::size_t>(first)].push_back({second, k++});
+    }
+  }
+  partners_.reserve(pairs_.size());
+  for (auto& own : of_ball) {
+    std::stable_sort(own.begin(), own.end(), [](const auto& a, const auto& b) { return a.ball < b.ball; });
+    first_partner_.push_back(static_cast<int>(partners_.size()));
+    partners_.insert(partners_.end(), own.begin(), own.end());
+  }
+  first_partner_.push_back(static_cast<int>(partners_.size()));
 }
 
 /// Adds the levers of a body whose shapes reach as far as `extent` from its origin; false if a joint's motion
@@ -555,7 +578,11 @@ stepping::Contacts<double> ModelContacts::view() const {
           static_cast<int>(balls_.size()),
           balls_.data(),
           levers_.data(),
-          lever_.data()};
+          lever_.data(),
+          partners_.empty() ? nullptr : partners_.data(),
+          first_partner_.data(),
+          plane_pairs_.data(),
+          static_cast<int>(plane_pairs_.size())};
 }
 
 namespace {
@@ -869,14 +896,13 @@ void bind_contacts(py::module_& m) {
       .def_property_readonly(
           "pair_of_point",
           [](const ModelContacts& contacts) {
-            std::vector<int> pair;
-            for (std::size_t k = 0; k < contacts.pairs().size(); ++k) {
-              pair.insert(
-                  pair.end(), static_cast<std::size_t>(contacts.pairs()[k].points), static_cast<int>(k));
-            }
+            py::array_t<int> pair(contacts.points());
+            int* to = pair.mutable_data();
+            int k = 0;
+            for (const auto& own : contacts.pairs()) to = std::fill_n(to, own.points, k++);
             return pair;
           },
-          "Index of the pair of every contact point.")
+          "Index of the pair of every contact point (points,).")
       .def("gaps",
            &ModelContacts::gaps,
            "pair"_a,

@@ -65,7 +65,7 @@ class ModelContacts {
   /// Continuous gaps of a pair, see stepping::continuous_gap.
   int gaps(int pair) const {
     const Pair& own = pairs_[static_cast<std::size_t>(pair)];
-    return own.plane && own.shape_b.shape.kind != collision::ShapeKind::mesh ? own.points : 1;
+    return own.plane && own.shape_b->shape.kind != collision::ShapeKind::mesh ? own.points : 1;
   }
   double slip_speed() const { return slip_speed_; }
 
@@ -87,6 +87,7 @@ class ModelContacts {
   void read_pair(int first, int second, const std::vector<int>& bodies, Pair& pair) const;
   void read_joints();
   void read_bounds();
+  void read_partners();
   int add_ball(int body, const Shape& own, std::vector<std::vector<int>>& balls_of_body);
   bool add_levers(int body, double extent);
 
@@ -110,6 +111,8 @@ class ModelContacts {
   std::vector<int> carriers_;
   std::vector<stepping::PairBounds<double>> bounds_;
   std::vector<stepping::Ball<double>> balls_;
+  std::vector<stepping::BallPartner> partners_;
+  std::vector<int> first_partner_, plane_pairs_;
   int own_pairs_ = 0;
   std::vector<stepping::Levers> levers_;
   std::vector<stepping::Lever<double>> lever_;

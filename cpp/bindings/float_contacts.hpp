@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <unordered_map>
 #include <vector>
 
 #include "bindings/contacts.hpp"
@@ -47,11 +48,11 @@ class FloatContacts {
     int levers = 0;
     for (int k = 0; k < from.carriers; ++k) levers = std::max(levers, from.levers[k].end);
     for (int k = 0; k < levers; ++k) lever_.push_back({from.lever[k].rate, real(from.lever[k].length)});
-    view_ = {from.pairs,     from.points,         from.coordinates, from.turning_points, from.moving_pairs,
-             pairs_.data(),  coordinates_.data(), smooth_.data(),   diagonal_.data(),    from.single,
-             from.bounded,   from.rates,          from.carriers,    from.rate,           from.carrier,
-             bounds_.data(), from.own_pairs,      from.balls,       balls_.data(),       from.levers,
-             lever_.data()};
+    view_ = {from.pairs,     from.points,         from.coordinates,   from.turning_points, from.moving_pairs,
+             pairs_.data(),  coordinates_.data(), smooth_.data(),     diagonal_.data(),    from.single,
+             from.bounded,   from.rates,          from.carriers,      from.rate,           from.carrier,
+             bounds_.data(), from.own_pairs,      from.balls,         balls_.data(),       from.levers,
+             lever_.data(),  from.partner,        from.first_partner, from.plane_pair,     from.plane_pairs};
   }
   FloatContacts(const FloatContacts&) = delete;  // the view refers to the numbers
   FloatContacts& operator=(const FloatContacts&) = delete;
@@ -93,6 +94,17 @@ class FloatContacts {
                  real(law.spinning),
                  real(law.lever)};
     return found;
+  }
+
+  /// Copy of a shape, each once; null of null.
+  const stepping::PairShape<float>* shape(const stepping::PairShape<double>* own) {
+    if (own == nullptr) return nullptr;
+    const stepping::PairShape<float>*& known = copies_[own];
+    if (known == nullptr) {
+      shapes_.push_back(shape(*own));
+      known = &shapes_.back();
+    }
+    return known;
   }
 
   stepping::PairShape<float> shape(const stepping::PairShape<double>& own) {
@@ -140,6 +152,8 @@ class FloatContacts {
   }
 
   std::vector<stepping::ContactPair<float>> pairs_;
+  std::deque<stepping::PairShape<float>> shapes_;  // pairs refer to them
+  std::unordered_map<const stepping::PairShape<double>*, const stepping::PairShape<float>*> copies_;
   std::deque<FieldNumbers<float>> fields_;  // pairs refer to them
   std::vector<stepping::PairBounds<float>> bounds_;
   std::vector<std::vector<float>> meshes_;

@@ -6,10 +6,12 @@
 //
 // A few trees keep their order, so a world's numbers do not depend on its neighbours in the pack: what
 // another world fills in is zero here, and adds zeros. Many trees are stepped world by world, and eliminated
-// in an order of minimum degree [Tinney, Walker 1967], which fills in less. Worlds where a tree is coupled to
-// no other one, nor to itself, keep the solution of LoadedFactor.
+// in an order of minimum degree [Tinney, Walker 1967], which fills in less; still more of them are not
+// eliminated, but solved by conjugate gradients (dynamics/block_gradients.hpp). Worlds where a tree is
+// coupled to no other one, nor to itself, keep the solution of LoadedFactor.
 #pragma once
 
+#include "dynamics/block_gradients.hpp"
 #include "dynamics/loaded_factor.hpp"
 #include "dynamics/retract.hpp"
 #include "simd/partial_load.hpp"
@@ -22,6 +24,9 @@ using simd::select;
 
 /// Mechanisms with more trees than that are stepped world by world if they can touch each other.
 constexpr int most_trees_in_packs = 16;
+
+/// Worlds with more coupled trees than that are solved by conjugate gradients.
+constexpr int most_trees_factored = 200;
 
 /// A linear map from the twist of body b to a wrench on body a, by columns.
 template <class S>
@@ -41,9 +46,10 @@ class CoupledTrees {
  public:
   using Real = typename S::Real;
 
-  /// Trees of a mechanism, not coupled yet; `most` bounds the pairs of bodies that will be.
-  CoupledTrees(LoadedFactor<S>& factor, int most, Workspace<S>& w)
-      : factor_(factor), tree_of_(take<int>(w, most > 0 ? factor.model.bodies : 0)) {
+  /// Trees of a mechanism, not coupled yet; `most` bounds the pairs of bodies that will be. Only solutions
+  /// that are not `exact` may be those of conjugate gradients.
+  CoupledTrees(LoadedFactor<S>& factor, int most, bool exact, Workspace<S>& w)
+      : factor_(factor), is_exact_(exact), tree_of_(take<int>(w, most > 0 ? factor.model.bodies : 0)) {
     if (most == 0) return;
     const ModelOf<S>& model = factor.model;
     for (int b = 0; b < model.bodies; ++b) {
@@ -90,6 +96,14 @@ class CoupledTrees {
       tree_[t].member = members_;
       member_[members_++] = t;
     }
+    const int bodies = factor_.model.bodies;
+    IA_ = take<ArticulatedInertia<S>>(w, bodies);
+    push_ = take<Force<S>>(w, bodies);
+    y_ = take<S>(w, factor_.model.nv);
+    if constexpr (is_single) {
+      iterates_ = !is_exact_ && members_ > most_trees_factored;
+      if (iterates_) return arrange_iterations(w);
+    }
     if (trees_ > most_trees_in_packs) order_members(w);
     const int m = members_;
     bool* const filled = take<bool>(w, static_cast<std::ptrdiff_t>(m) * m);
@@ -108,10 +122,16 @@ class CoupledTrees {
     }
     place_blocks(filled, w);
     number_ = take<S>(w, numbers_);
-    const int bodies = factor_.model.bodies;
-    IA_ = take<ArticulatedInertia<S>>(w, bodies);
-    push_ = take<Force<S>>(w, bodies);
-    y_ = take<S>(w, factor_.model.nv);
+  }
+
+  /// Whether the solutions are those of conjugate gradients.
+  bool iterates() const { return !is_idle_ && iterates_; }
+
+  /// Arranges the trees anew, to be solved by a factor from now on.
+  void demand_factor(Workspace<S> w) {
+    is_exact_ = true;
+    arranged_ = 0;
+    arrange(w);
   }
 
   /// Whether no tree is coupled in a world that is solved.
@@ -133,6 +153,9 @@ class CoupledTrees {
         IA_[b] = factor_.IA[b];
         push_[b] = factor_.pA[b];
       }
+    }
+    if constexpr (is_single) {
+      if (iterates_) return gradients_.clear();
     }
     for (int k = 0; k < numbers_; ++k) number_[k] = all<S>(0);
   }
@@ -162,11 +185,14 @@ class CoupledTrees {
     }
   }
 
-  /// Factors; `diagonal` (nv) is added.
-  void factor(const S* diagonal) {
+  /// Factors; `diagonal` (nv) is added. `base` (nv) is the diagonal without loads.
+  void factor(const S* diagonal, const S* base) {
+    if constexpr (is_single) {
+      if (iterates_) return factor_iterations(diagonal, base);
+    }
     const Product* product = product_;
     for (int i = 0; i < members_; ++i) {
-      add_inertia(i, diagonal);
+      add_inertia(i, diagonal, block(i, i));
       for (const Block* B = block_ + row_[i]; B != block_ + row_[i + 1]; ++B) {
         const int j = B->column;
         S* const H = number_ + B->offset;
@@ -192,9 +218,11 @@ class CoupledTrees {
   }
 
   /// Replaces x (nv) and the bodies' accelerations in the worlds where a tree is coupled, by the solution
-  /// under τ (nv) and the forces that `begin` took over.
-  void solve(const S* tau, S* x) {
-    const ModelOf<S>& model = factor_.model;
+  /// under τ (nv) and the forces that `begin` took over. Returns whether it was found.
+  bool solve(const S* tau, S* x) {
+    if constexpr (is_single) {
+      if (iterates_) return iterate(tau, x);
+    }
     for (int i = 0; i < members_; ++i) {
       gather(tree_[member_[i]], tau);
       subtract_solved(i);
@@ -228,17 +256,25 @@ class CoupledTrees {
     for (int i = 0; i < members_; ++i) {
       const Tree& tree = tree_[member_[i]];
       for (int k = tree.v; k < tree.v_end; ++k) x[k] = select(tree.coupled, y_[k], x[k]);
-      for (int b = tree.first; b < tree.end; ++b) {
-        const Joint& joint = model.joint[b];
-        const Motion<S> carried = joint.parent < 0
-                                      ? spatial::zero_motion<S>()
-                                      : to_child(factor_.body[b].X_PB, factor_.acceleration[joint.parent]);
-        factor_.acceleration[b] = plus_joint_twist(carried, joint, factor_.columns, static_cast<const S*>(x));
-      }
+      spread_to_bodies(tree, x);
+    }
+    return true;
+  }
+
+  /// Adds to the solution x of conjugate gradients, in the norm of which they end, what their residual moves
+  /// the trees without loads by: A x' are the forces that act at x.
+  void complete(S* x) {
+    if constexpr (is_single) {
+      for (int i = 0; i < members_; ++i) copy_right_side(i);
+      gradients_.complete();
+      copy_solution(x);
     }
   }
 
  private:
+  /// Of the residual of conjugate gradients. Newton's method converges linearly at this rate, or faster.
+  static constexpr Real iteration_tolerance = Real(1e-5);
+
   struct Tree {
     int first, end, v, v_end;  ///< bodies, and coordinates
     int member;                ///< its number among those that are coupled
@@ -254,11 +290,12 @@ class CoupledTrees {
     int left, right, columns;  ///< offsets of L_ik and L_jk, and size of k
   };
 
+  static constexpr bool is_single = S::width == 1;
   static constexpr int body_size = 6;    ///< coordinates of a body that moves freely
   static constexpr int padded_size = 8;  ///< of its columns in a single world
 
   /// In a single world, a column of a block is in one register or more.
-  static constexpr bool columns_in_registers = S::width == 1 && sizeof(Real) == 8;
+  static constexpr bool columns_in_registers = is_single && sizeof(Real) == 8;
   static constexpr int lanes = simd::register_bytes<typename S::Isa>() / 8;
   using Column = simd::Pack<Real, lanes, typename S::Isa>;
   static constexpr int column_registers = (body_size + lanes - 1) / lanes;
@@ -268,11 +305,65 @@ class CoupledTrees {
 
   /// Numbers from one column of a member's blocks to the next.
   int stride(int member) const { return stride_of(size(member)); }
-  static int stride_of(int rows) { return columns_in_registers && rows == body_size ? padded_size : rows; }
+  static constexpr int stride_of(int rows) {
+    return columns_in_registers && rows == body_size ? padded_size : rows;
+  }
 
   /// A tree of one body that moves freely.
   bool is_free(const Tree& tree) const {
     return tree.end == tree.first + 1 && factor_.model.joint[tree.first].shape == tree::Shape::free;
+  }
+
+  void arrange_iterations(Workspace<S>& w) {
+    const auto pair = [this](int n, int& i, int& j) {
+      i = tree_[edge_[n].i].member;
+      j = tree_[edge_[n].j].member;
+    };
+    gradients_.arrange(members_, [this](int i) { return size(i); }, edges_, pair, w);
+  }
+
+  void factor_iterations(const S* diagonal, const S* base) {
+    for (int i = 0; i < members_; ++i) add_inertia(i, diagonal, gradients_.block(i, i));
+    gradients_.factor([&](int i, S* to) {
+      const Tree& tree = tree_[member_[i]];
+      for (int b = tree.first; b < tree.end; ++b) {
+        IA_[b] = articulated(body_inertia<S>(factor_.model, b));
+      }
+      add_inertia(i, base, to);
+    });
+  }
+
+  bool iterate(const S* tau, S* x) {
+    for (int i = 0; i < members_; ++i) {
+      gather(tree_[member_[i]], tau);
+      copy_right_side(i);
+    }
+    const bool found = gradients_.solve(iteration_tolerance);
+    copy_solution(x);
+    return found;
+  }
+
+  void copy_right_side(int i) {
+    simd::copy_each<S>(y_ + tree_[member_[i]].v, size(i), gradients_.right_side(i));
+  }
+
+  void copy_solution(S* x) {
+    for (int i = 0; i < members_; ++i) {
+      const Tree& tree = tree_[member_[i]];
+      simd::copy_each<S>(gradients_.solution(i), size(i), x + tree.v);
+      spread_to_bodies(tree, x);
+    }
+  }
+
+  /// Accelerations of a tree's bodies at x (nv).
+  void spread_to_bodies(const Tree& tree, const S* x) {
+    for (int b = tree.first; b < tree.end; ++b) {
+      const Joint& joint = factor_.model.joint[b];
+      const Motion<S> carried = joint.parent < 0
+                                    ? spatial::zero_motion<S>()
+                                    : to_child(factor_.body[b].X_PB, factor_.acceleration[joint.parent]);
+      factor_.acceleration[b] = plus_joint_twist(carried, joint, factor_.columns, x);
+    }
   }
 
   /// Lists the blocks that are filled, row by row, and the products that are subtracted from each.
@@ -373,12 +464,30 @@ class CoupledTrees {
 
   void add_entry(const Tree& A, const Tree& B, int v_a, int v_b, S number) {
     const int r = v_a - A.v, c = v_b - B.v;
+    if (is_single && iterates_) {
+      gradients_.block(A.member, B.member)[c * stride(A.member) + r] += number;
+      gradients_.block(B.member, A.member)[r * stride(B.member) + c] += number;
+      return;
+    }
     if (A.member >= B.member) block(A.member, B.member)[c * stride(A.member) + r] += number;
     if (A.member <= B.member) block(B.member, A.member)[r * stride(B.member) + c] += number;
   }
 
   /// The same of two bodies that move freely, whose axes are those of twists.
   void add_to_bodies(const Tree& A, const Tree& B, const BodyCoupling<S>& K) {
+    if (is_single && iterates_) {
+      constexpr int rows = stride_of(body_size);
+      S *const H = gradients_.block(A.member, B.member), *const below = gradients_.block(B.member, A.member);
+      for (int c = 0; c < body_size; ++c) {
+        S numbers[body_size];
+        store_numbers(K.column[c], numbers);
+        for (int r = 0; r < body_size; ++r) {
+          H[rows * c + r] += numbers[r];
+          below[rows * r + c] += numbers[r];
+        }
+      }
+      return;
+    }
     const bool after = A.member > B.member;
     S* const H = after ? block(A.member, B.member) : block(B.member, A.member);
     const int by_a = after ? 1 : stride_of(body_size), by_b = after ? stride_of(body_size) : 1;
@@ -389,12 +498,11 @@ class CoupledTrees {
     }
   }
 
-  /// Adds the loaded inertias of a tree to its block.
-  void add_inertia(int i, const S* diagonal) {
+  /// Adds the inertias IA of a tree to its block H.
+  void add_inertia(int i, const S* diagonal, S* H) {
     const ModelOf<S>& model = factor_.model;
     const Tree& tree = tree_[member_[i]];
     const int rows = stride(i);
-    S* const H = block(i, i);
     if (is_free(tree)) {
       for (int c = 0; c < body_size; ++c) {
         S column[body_size];
@@ -582,6 +690,8 @@ class CoupledTrees {
   }
 
   LoadedFactor<S>& factor_;
+  bool is_exact_, iterates_ = false;
+  BlockGradients<S> gradients_;
   int* tree_of_;  ///< [bodies]
   int trees_ = 0, members_ = 0, edges_ = 0;
   bool is_idle_ = true;

@@ -79,7 +79,7 @@ struct AdvanceContacts {
       const S feature = gather<S>(from + places.point(i) + Memory::feature, row);
       if (none(feature > all<S>(0))) continue;
       state.live->add(i);
-      load(places.point(i), Memory::per_point);
+      simd::load_rows(from + places.point(i), Memory::per_point, row, state.memory_of(i));
     }
   }
 
@@ -96,14 +96,14 @@ struct AdvanceContacts {
     S& touches = state.memory[Memory::touches];
     touches = all<S>(0);
     for (int n = 0; n < live.count; ++n) {
-      const int i = live.index[n], place = places.point(i);
-      touches = max(touches, state.memory[place + Memory::feature]);
-      save(place, Memory::per_point);
+      const int i = live.number[n];
+      const S* const kept = state.memory_of(i);
+      touches = max(touches, kept[Memory::feature]);
+      simd::store_rows(kept, Memory::per_point, to + places.point(i), row);
       if (call.report == nullptr) continue;
       constexpr int numbers = stepping::ContactReport::numbers;
       const std::ptrdiff_t reports = std::ptrdiff_t{numbers} * places.points;
-      simd::store_rows(
-          state.report + numbers * i, numbers, call.report + at.first * reports + numbers * i, reports);
+      simd::store_rows(state.report_of(i), numbers, call.report + at.first * reports + numbers * i, reports);
     }
     save(0, places.point(0));
   }
@@ -157,7 +157,7 @@ struct AdvanceConvexWorlds {
       advance(stepping::ConvexSteps<S>(system, run, state, trial));
     }
     pack.save_all(lanes, call.worlds);
-    save_contacts(batch, at.first, pack, state);
+    save_contacts(batch, at.first, pack, state, system.workspace);
     save_schedule(batch, at.first, pack, schedule);
   }
 
@@ -185,9 +185,8 @@ struct AdvanceConvexWorlds {
         const int point = static_cast<int>(entry[Entry::number]);
         state.live->add(point);
         for (int i = 0; i < Memory::per_point; ++i) {
-          simd::set_lane(state.memory[places.point(point) + i],
-                         k,
-                         static_cast<typename S::Real>(entry[Entry::memory + i]));
+          simd::set_lane(
+              state.memory_of(point)[i], k, static_cast<typename S::Real>(entry[Entry::memory + i]));
         }
       }
     }
@@ -201,8 +200,7 @@ struct AdvanceConvexWorlds {
       }
       if (!pushed) continue;
       state.live->add(i);
-      load_numbers(
-          [&](int k) { return numbers + k * row; }, report_numbers, state.report + report_numbers * i);
+      load_numbers([&](int k) { return numbers + k * row; }, report_numbers, state.report_of(i));
     }
   }
 
@@ -236,7 +234,8 @@ struct AdvanceConvexWorlds {
   static void save_contacts(const WorldBatch<typename S::Real>& batch,
                             std::ptrdiff_t first,
                             const PackOfWorlds<S>& pack,
-                            const stepping::ContactState<S>& state) {
+                            const stepping::ContactState<S>& state,
+                            const Workspace<S>& w) {
     const auto& parts = batch.call.worlds;
     const Memory& places = state.live->places;
     for (int k = 0; k < S::width; ++k) {
@@ -245,20 +244,20 @@ struct AdvanceConvexWorlds {
       for (int i = 0; i < parts.sizes.scheme; ++i) to[i] = simd::lane(state.memory[i], k);
       for (int i = 0; i < 2; ++i) to[counted[i]] += before[i];
     }
-    state.live->sort();
+    const int* const ascending = state.live->ascending(w);
     for (int k = 0; k < S::width; ++k) {
       const std::ptrdiff_t world = pack.world(k);
       double* const begin = parts.contacts + world * parts.sizes.points * Entry::numbers;
       double* entry = begin;
       double* reported = parts.report + world * parts.sizes.points * report_numbers;
       for (int n = 0; n < state.live->count; ++n) {
-        const int point = state.live->index[n];
-        const S* const memory = state.memory + places.point(point);
+        const int point = state.live->number[ascending[n]];
+        const S* const memory = state.memory_of(point);
         if (!(simd::lane(memory[Memory::feature], k) > 0)) continue;
         entry[Entry::number] = point;
         for (int i = 0; i < Memory::per_point; ++i) entry[Entry::memory + i] = simd::lane(memory[i], k);
         entry += Entry::numbers;
-        const S* const report = state.report + report_numbers * point;
+        const S* const report = state.report_of(point);
         for (int i = 0; i < report_numbers; ++i) *reported++ = simd::lane(report[i], k);
       }
       parts.touching[world] = (entry - begin) / Entry::numbers;
@@ -266,9 +265,10 @@ struct AdvanceConvexWorlds {
     if (batch.report == nullptr) return;
     const std::ptrdiff_t row = std::ptrdiff_t{report_numbers} * places.points;
     for (int n = 0; n < state.live->count; ++n) {
-      const int at = report_numbers * state.live->index[n];
-      PackOfWorlds<S>::save_rows(
-          state.report + at, report_numbers, [&](int k) { return batch.report + (first + k) * row + at; });
+      const int at = report_numbers * state.live->number[n];
+      PackOfWorlds<S>::save_rows(state.report + report_numbers * n, report_numbers, [&](int k) {
+        return batch.report + (first + k) * row + at;
+      });
     }
   }
 
@@ -283,9 +283,9 @@ struct AdvanceConvexWorlds {
     const std::ptrdiff_t numbers = std::ptrdiff_t{report_numbers} * state.live->places.points;
     double* const to = batch.report_rows + ((first + k) * batch.call.rows + row) * numbers;
     for (int n = 0; n < state.live->count; ++n) {
-      S* const report = state.report + report_numbers * state.live->index[n];
+      S* const report = state.report + report_numbers * n;
       for (int i = 0; i < report_numbers; ++i) {
-        to[report_numbers * state.live->index[n] + i] = simd::lane(report[i], k);
+        to[report_numbers * state.live->number[n] + i] = simd::lane(report[i], k);
       }
       for (int i = 0; i < 3; ++i) simd::set_lane(report[stepping::ContactReport::impulse + i], k, 0);
     }

@@ -34,15 +34,15 @@ struct ContactPair {
   collision::DistancePair kind;  ///< of two shapes
   const collision::Field<simd::Fixed<Real>>*
       field;  ///< in the frame of its shape, a ball that holds it; or null
-  PairShape<simd::Fixed<Real>> shape_a, shape_b;
+  const PairShape<simd::Fixed<Real>>*shape_a, *shape_b;  ///< that of a is null for a plane
   simd::Fixed<Real> normal[3];   ///< of the plane, in the world, away from the solid side
   simd::Fixed<Real> offset;      ///< normal · x on the plane [m]
   simd::Fixed<Real> surface[3];  ///< velocity of the surface of a, on the axes of a [m/s]
   constraints::ContactLaw<Real> law;
 
   /// Of a pair with a field: the shape of the field, and that whose points touch it.
-  const PairShape<simd::Fixed<Real>>& field_shape() const { return swapped ? shape_b : shape_a; }
-  const PairShape<simd::Fixed<Real>>& touching_shape() const { return swapped ? shape_a : shape_b; }
+  const PairShape<simd::Fixed<Real>>& field_shape() const { return swapped ? *shape_b : *shape_a; }
+  const PairShape<simd::Fixed<Real>>& touching_shape() const { return swapped ? *shape_a : *shape_b; }
 };
 
 /// Size of a velocity: |v_i|, or the norm of some components.
@@ -76,6 +76,11 @@ struct PairBounds {
   Real least_reach;    ///< a fiftieth of the smaller ball's radius [m]; shapes are in reach at any speed
 };
 
+/// A pair with a ball and one whose index is no less.
+struct BallPartner {
+  int ball, pair;
+};
+
 /// Levers of a body: [first, root) of its joints, [root, end) of a root that moves freely.
 struct Levers {
   int first, root, end;
@@ -101,7 +106,25 @@ struct Contacts {
   const Ball<simd::Fixed<Real>>* ball;
   const Levers* levers;  ///< [carriers]
   const Lever<simd::Fixed<Real>>* lever;
+  /// Of many pairs, null of few: partners of every ball, ascending, and pairs with planes.
+  const BallPartner* partner;
+  const int* first_partner;  ///< [balls + 1]
+  const int* plane_pair;     ///< [plane_pairs]
+  int plane_pairs;
+
+  /// The pair that a contact point belongs to.
+  int pair_of(int point) const {
+    int low = 0;
+    for (int high = pairs; high - low > 1;) {
+      const int middle = (low + high) / 2;
+      (pair[middle].first <= point ? low : high) = middle;
+    }
+    return low;
+  }
 };
+
+/// Pairs of shapes more than which are found by sweep and prune.
+constexpr int most_listed_pairs = 4096;
 
 /// Numbers a world that a step leaves to the next one.
 struct ContactMemory {

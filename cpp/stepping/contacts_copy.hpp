@@ -54,7 +54,11 @@ Contacts<To> copy_contacts(const Contacts<double>& from,
           from.balls,
           from.ball,
           from.levers,
-          from.lever};
+          from.lever,
+          from.partner,
+          from.first_partner,
+          from.plane_pair,
+          from.plane_pairs};
 }
 
 }  // namespace pysim::stepping

@@ -39,44 +39,44 @@ struct ConvexRun {
       nullptr;  ///< [pairs + coordinates] places of their work among the states of elements, or −1
 };
 
-/// Contact points that have touched in some world. Memory and report of the others are zero, and not stored.
+/// Contact points that have touched in some world, in the order in which they did. Memory and report of the
+/// others are zero, and not stored.
 template <class S>
 struct LivePoints {
   ContactMemory places;
-  S *memory[2], *report[2];  ///< of a step's start, and of its trial
+  S *memory[2], *report[2];  ///< of a step's start, and of its trial: what is no point's, then the points
   const S* blank;            ///< [ContactMemory::per_point] zeros
-  bool* is_live;             ///< [points]
-  int* index;                ///< [count]
+  int* place;                ///< [points] of live points, −1 of others
+  int* number;               ///< [count] of a live point among all
   int count = 0;
 
   LivePoints(const ContactMemory& p, Workspace<S>& w)
-      : places(p), blank(zeros(w)), is_live(take<bool>(w, p.points)), index(take<int>(w, p.points)) {
+      : places(p), blank(zeros(w)), place(take<int>(w, p.points)), number(take<int>(w, p.points)) {
     for (int k = 0; k < 2; ++k) {
       memory[k] = take<S>(w, p.numbers());
       report[k] = take<S>(w, std::ptrdiff_t{ContactReport::numbers} * p.points);
     }
-    for (int i = 0; i < p.points; ++i) is_live[i] = false;
+    for (int i = 0; i < p.points; ++i) place[i] = -1;
   }
 
-  /// Lists the points in ascending order.
-  void sort() {
-    for (int n = 1; n < count; ++n) {
-      const int point = index[n];
-      int at = n;
-      for (; at > 0 && index[at - 1] > point; --at) index[at] = index[at - 1];
-      index[at] = point;
-    }
+  bool has(int point) const { return place[point] >= 0; }
+
+  /// The places of live points by ascending numbers.
+  const int* ascending(Workspace<S> w) const {
+    int* const sorted = take<int>(w, count);
+    for (int n = 0; n < count; ++n) sorted[n] = n;
+    simd::sort_ascending(sorted, count, [this](int n) { return number[n]; });
+    return sorted;
   }
 
   void add(int point) {
-    if (is_live[point]) return;
-    is_live[point] = true;
-    index[count++] = point;
+    if (has(point)) return;
+    const int n = count++;
+    place[point] = n;
+    number[n] = point;
     for (int k = 0; k < 2; ++k) {
-      for (int i = 0; i < ContactMemory::per_point; ++i) memory[k][places.point(point) + i] = all<S>(0);
-      for (int i = 0; i < ContactReport::numbers; ++i) {
-        report[k][ContactReport::numbers * point + i] = all<S>(0);
-      }
+      for (int i = 0; i < ContactMemory::per_point; ++i) memory[k][places.point(n) + i] = all<S>(0);
+      for (int i = 0; i < ContactReport::numbers; ++i) report[k][ContactReport::numbers * n + i] = all<S>(0);
     }
   }
 
@@ -98,9 +98,11 @@ struct ContactState {
   LivePoints<S>* live;
 
   /// What a point remembers.
-  const S* kept(int point) const {
-    return live->is_live[point] ? memory + live->places.point(point) : live->blank;
-  }
+  const S* kept(int point) const { return live->has(point) ? memory_of(point) : live->blank; }
+
+  /// Memory and report of a live point.
+  S* memory_of(int point) const { return memory + live->places.point(live->place[point]); }
+  S* report_of(int point) const { return report + ContactReport::numbers * live->place[point]; }
 };
 
 /// Copies a state by copy(from, count, to), of contact points those that are live.
@@ -116,12 +118,9 @@ void copy_state(const ModelOf<S>& model,
   copy(from.memory, ContactMemory::counts, to.memory);
   const int rest = places.next_step() - places.coordinate(0);  // coordinates and angular deflections
   copy(from.memory + places.coordinate(0), rest, to.memory + places.coordinate(0));
-  for (int n = 0; n < from.live->count; ++n) {
-    const int i = from.live->index[n];
-    copy(from.memory + places.point(i), ContactMemory::per_point, to.memory + places.point(i));
-    const int at = ContactReport::numbers * i;
-    copy(from.report + at, ContactReport::numbers, to.report + at);
-  }
+  const int count = from.live->count;
+  copy(from.memory + places.point(0), ContactMemory::per_point * count, to.memory + places.point(0));
+  copy(from.report, ContactReport::numbers * count, to.report);
 }
 
 /// A stage of an implicit scheme of order 2 that a convex step of the stage's length h solves, see sdirk.hpp:
@@ -168,7 +167,6 @@ class ConvexStep {
         momentum_(take<Force<S>>(w, model_.bodies)),
         pushed_(take<Pushed>(w, model_.bodies)),
         centre_(take<Vec3<S>>(w, run.contacts.balls)),
-        apart_(take<Mask<S>>(w, run.contacts.points)),
         w_(w) {}
 
   /// Makes the step in place; returns the worlds where it was solved. The others are to be discarded.
@@ -245,14 +243,15 @@ class ConvexStep {
       return stage_ == nullptr ? all<S>(Real(0.5)) * (start + now) : now;
     };
     problem_.each_pair([&](int k, const ContactPair<Parameter>& pair) {
-      if (run_.work[k] < 0) return;
+      const int place = run_.work[problem_.index[k]];
+      if (place < 0) return;
       const Vec3<S> surface = transpose_times(problem_.R_AB[k], spatial::all3<S>(pair.surface));
-      S& work = numbers[run_.work[k]];
+      S& work = numbers[place];
       for (int i = 0; i < problem_.used[k]; ++i) {
-        const PointIterate<S>& P = problem_.point[pair.first + i];
+        const PointIterate<S>& P = problem_.point[problem_.first[k] + i];
         work = dot_add(P.made, mean(P.start, P.now) + surface, work);
         if (pair.turning < 0) continue;
-        const TurningIterate<S>& T = problem_.turning[pair.turning + i];
+        const TurningIterate<S>& T = problem_.turning[problem_.first_turning[k] + i];
         work = dot_add(T.made, mean(T.start, T.now), work);
       }
     });
@@ -479,8 +478,15 @@ class ConvexStep {
   Mask<S> place_points(Mask<S> wanted, const S* v, const ContactState<S>& state) {
     PairSchedule<S>& schedule = run_.schedule;
     bool has_twists = false;
-    const int due = due_ = schedule.begin_step(wanted, v, static_cast<const S*>(free_), h_);
+    bool has_centres = false;
+    const auto place_balls = [&] {
+      if (!has_centres) this->place_balls();
+      has_centres = true;
+      return static_cast<const Vec3<S>*>(centre_);
+    };
+    const int due = due_ = schedule.begin_step(wanted, v, static_cast<const S*>(free_), h_, place_balls);
     if (due > many_pairs) place_balls();
+    if (schedule.left_out_far()) forget_others(due, state);
     for (int n = 0; n < due; ++n) place_pair(schedule.due(n), due > many_pairs, has_twists, state);
     const auto touched = wanted & problem_.touched();
     left_out_ = 0;
@@ -489,6 +495,23 @@ class ConvexStep {
       if (left_out_ > 0 && !schedule.covers(schedule.start())) place_left_out(state);
     }
     return touched;
+  }
+
+  /// Clears what points of pairs remember that are not among the `due` ones.
+  void forget_others(int due, const ContactState<S>& state) const {
+    for (int n = 0; n < state.live->count; ++n) {
+      const int k = contacts_.pair_of(state.live->number[n]);
+      int low = 0, high = due;
+      while (low < high) {
+        const int middle = (low + high) / 2;
+        if (run_.schedule.due(middle) < k) {
+          low = middle + 1;
+        } else {
+          high = middle;
+        }
+      }
+      if (low == due || run_.schedule.due(low) != k) forget(contacts_.pair[k], nullptr, 0, state);
+    }
   }
 
   /// Whether pairs that were left out touch nothing at v* + delta.
@@ -510,11 +533,11 @@ class ConvexStep {
 
   /// Tests pairs that push in the next step, too: what their points remember changes.
   void repeat_pairs() const {
-    problem_.each_pair([&](int k, const ContactPair<Parameter>& pair) {
-      for (int i = pair.first; i < pair.first + problem_.used[k]; ++i) {
+    problem_.each_pair([&](int k, const ContactPair<Parameter>&) {
+      for (int i = problem_.first[k]; i < problem_.first[k] + problem_.used[k]; ++i) {
         const PointIterate<S>& P = problem_.point[i];
         const S most = max(dot(P.at.n, P.made), dot(P.made, P.made));
-        if (any(most > all<S>(0))) return run_.schedule.repeat(k);
+        if (any(most > all<S>(0))) return run_.schedule.repeat(problem_.index[k]);
       }
     });
   }
@@ -548,7 +571,7 @@ class ConvexStep {
       if (any(close)) return schedule.set_gap(k, gap);
     }
     schedule.set_gap(k, gap);
-    if (state.live->count > 0) forget(contacts_.pair[k], 0, state);
+    if (state.live->count > 0) forget(contacts_.pair[k], nullptr, 0, state);
   }
 
   /// Pose of a shape, on a body or fixed to the world.
@@ -624,28 +647,29 @@ class ConvexStep {
   S place_on_plane(int k, Mask<S>& close, S reach, const ContactState<S>& state) {
     const auto& pair = contacts_.pair[k];
     const Pose<S>& X_WB = factor_.X_WB[pair.b];
-    const Pose<S> X_BS = {spatial::all33<S>(pair.shape_b.placement),
-                          spatial::all3<S>(pair.shape_b.placement + 9)};
+    const Pose<S> X_BS = {spatial::all33<S>(pair.shape_b->placement),
+                          spatial::all3<S>(pair.shape_b->placement + 9)};
     const Pose<S> X_WS = X_WB * X_BS;
     const Vec3<S> n_W = spatial::all3<S>(pair.normal), n = transpose_times(X_WB.R, n_W);
+    Mask<S> apart[collision::max_plane_points];
     Vec3<S> lowest[collision::max_plane_points];
     S gaps[collision::max_plane_points], least = all<S>(__builtin_inf());
-    collision::points_to_plane<S>(
-        pair.shape_b.shape, transpose_times(X_WS.R, n_W), lowest, apart_ + pair.first);
+    collision::points_to_plane<S>(pair.shape_b->shape, transpose_times(X_WS.R, n_W), lowest, apart);
     for (int i = 0; i < pair.points; ++i) {
       gaps[i] = dot(n_W, X_WS * lowest[i]) - all<S>(pair.offset);
       least = min(least, gaps[i]);
     }
     close &= least < reach;
     if (none(close)) return least;
-    problem_.R_AB[k] = X_WB.R;
+    const int place = problem_.place(k), first = problem_.first[place];
+    problem_.R_AB[place] = X_WB.R;
     int used = 0;
     for (int i = 0; i < pair.points; ++i) {
-      const auto near = apart_[pair.first + i] & close & (gaps[i] < reach);
+      const auto near = apart[i] & close & (gaps[i] < reach);
       if (none(near)) continue;
       const int m = used++;
-      problem_.slot[pair.first + m] = pair.first + i;
-      PointIterate<S>& P = problem_.point[pair.first + m];
+      problem_.slot[first + m] = pair.first + i;
+      PointIterate<S>& P = problem_.point[first + m];
       const S* const kept = state.kept(pair.first + i);
       P.at.n = n;
       P.at.p = X_BS * lowest[i];
@@ -653,12 +677,12 @@ class ConvexStep {
       P.feature = all<S>(1);
       const Vec3<S> s = transpose_times(X_WB.R, load3(kept));
       P.at.s = fnma(dot(n, s), n, s);
-      place_velocities(k, P, kept[3] > all<S>(0));
+      place_velocities(place, P, kept[3] > all<S>(0));
       if (pair.turning >= 0) {
-        place_turning(k, m, load3(state.memory + places_.turning(pair.turning + i)));
+        place_turning(place, m, load3(state.memory + places_.turning(pair.turning + i)));
       }
     }
-    problem_.include(k, used);
+    problem_.include(place, used);
     return least;
   }
 
@@ -669,7 +693,8 @@ class ConvexStep {
     const PairShape<Real>& touching = pair.touching_shape();
     const Pose<S> X_WF = field_pose(pair), X_WS = in_world(pair.swapped ? pair.a : pair.b, touching);
     const Pose<S> X_FS = {transpose_times(X_WF.R, X_WS.R), transpose_times(X_WF.R, X_WS.p - X_WF.p)};
-    problem_.R_AB[k] = pair.a < 0 ? X.R : transpose_times(factor_.X_WB[pair.a].R, X.R);
+    const int at = problem_.place(k), first = problem_.first[at];
+    problem_.R_AB[at] = pair.a < 0 ? X.R : transpose_times(factor_.X_WB[pair.a].R, X.R);
     S least = all<S>(__builtin_inf()), bound = least;
     int used = 0;
     const bool has_cells = collision::has_cells(*pair.field, touching.shape.kind);
@@ -679,8 +704,8 @@ class ConvexStep {
       const auto near = close & F.exists & (F.gap < reach);
       if (none(near)) return;
       const int m = used++;
-      problem_.slot[pair.first + m] = pair.first + i;
-      PointIterate<S>& P = problem_.point[pair.first + m];
+      problem_.slot[first + m] = pair.first + i;
+      PointIterate<S>& P = problem_.point[first + m];
       const S* const kept = state.kept(pair.first + i);
       const Vec3<S> p = X_WF * F.p;
       const Vec3<S> n = transpose_times(X.R, X_WF.R * F.n);
@@ -691,15 +716,15 @@ class ConvexStep {
       P.feature = all<S>(Real(has_cells ? i + 1 : 1));
       if (has_cells) return;
       P.at.s = turned_with_normal(P.at.n, transpose_times(X.R, load3(kept)));
-      place_velocities(k, P, kept[ContactMemory::slid] > all<S>(0));
+      place_velocities(at, P, kept[ContactMemory::slid] > all<S>(0));
       if (pair.turning >= 0) {
-        place_turning(k, m, load3(state.memory + places_.turning(pair.turning + i)));
+        place_turning(at, m, load3(state.memory + places_.turning(pair.turning + i)));
       }
     };
     collision::visit_field_points(*pair.field, touching.shape, X_FS, place);
     close &= least < reach;
-    if (any(close)) problem_.include(k, used);
-    if (any(close) && has_cells) recall(k, X, state);
+    if (any(close)) problem_.include(at, used);
+    if (any(close) && has_cells) recall(at, X, state);
     return collision::has_fixed_points(*pair.field, touching.shape.kind) ? bound : gap;
   }
 
@@ -713,8 +738,8 @@ class ConvexStep {
   /// The same of two shapes.
   S place_manifold(int k, Mask<S>& close, S reach, const ContactState<S>& state) {
     const auto& pair = contacts_.pair[k];
-    const auto A = placed(pair.shape_a, in_world(pair.a, pair.shape_a)),
-               B = placed(pair.shape_b, in_world(pair.b, pair.shape_b));
+    const auto A = placed(*pair.shape_a, in_world(pair.a, *pair.shape_a)),
+               B = placed(*pair.shape_b, in_world(pair.b, *pair.shape_b));
     collision::Manifold<S> M;
     collision::manifold(pair.kind, pair.swapped ? B : A, pair.swapped ? A : B, reach, M);
     if (pair.swapped) M.n = -M.n;
@@ -726,13 +751,14 @@ class ConvexStep {
     for (int i = 0; i < pair.points; ++i) {
       if (any(close & (M.point[i].feature > all<S>(0)))) used = i + 1;
     }
-    problem_.include(k, used);
+    const int place = problem_.place(k), first = problem_.first[place];
+    problem_.include(place, used);
     const Pose<S>& X = factor_.X_WB[pair.b];
-    problem_.R_AB[k] = pair.a < 0 ? X.R : transpose_times(factor_.X_WB[pair.a].R, X.R);
+    problem_.R_AB[place] = pair.a < 0 ? X.R : transpose_times(factor_.X_WB[pair.a].R, X.R);
     const Vec3<S> n = transpose_times(X.R, M.n);
-    for (int i = 0; i < problem_.used[k]; ++i) {
-      problem_.slot[pair.first + i] = pair.first + i;
-      PointIterate<S>& P = problem_.point[pair.first + i];
+    for (int i = 0; i < used; ++i) {
+      problem_.slot[first + i] = pair.first + i;
+      PointIterate<S>& P = problem_.point[first + i];
       const auto exists = close & (M.point[i].feature > all<S>(0));
       P.at.n = n;
       P.at.p = transpose_times(X.R, M.point[i].p - X.p);
@@ -742,18 +768,18 @@ class ConvexStep {
       P.at.x = select(exists, -M.point[i].gap, all<S>(Real(-1e30)));
       P.feature = M.point[i].feature;
     }
-    recall(k, X, state);
+    recall(place, X, state);
     return least;
   }
 
   /// Deflections of a pair's points: of the same features in the last step. Those of features that are gone
   /// are handed over to new ones, or to all if none is new, so that the pair's friction stays.
   void recall(int k, const Pose<S>& X_WB, const ContactState<S>& state) {
-    const auto& pair = contacts_.pair[k];
+    const auto& pair = problem_.pair(k);
     const S o = all<S>(0), e = all<S>(1);
     Mask<S> known[collision::max_manifold_points], slid[collision::max_manifold_points];
     for (int i = 0; i < problem_.used[k]; ++i) {
-      problem_.point[pair.first + i].at.s = spatial::zero3<S>();
+      problem_.point[problem_.first[k] + i].at.s = spatial::zero3<S>();
       known[i] = slid[i] = simd::nowhere<S>();
     }
     Vec3<S> lost = spatial::zero3<S>(), lost_turning = spatial::zero3<S>();
@@ -767,7 +793,7 @@ class ConvexStep {
           pair.turning < 0 ? spatial::zero3<S>() : load3(state.memory + places_.turning(pair.turning + j));
       auto found = !(feature > o);
       for (int i = 0; i < problem_.used[k]; ++i) {
-        PointIterate<S>& P = problem_.point[pair.first + i];
+        PointIterate<S>& P = problem_.point[problem_.first[k] + i];
         const auto same = (feature > o) & (P.feature == feature) & (P.at.x > o);
         P.at.s = collision::select(same, load3(kept), P.at.s);
         turned[i] = collision::select(same, turning, turned[i]);
@@ -781,14 +807,14 @@ class ConvexStep {
     }
     S fresh = o, present = o;
     for (int i = 0; i < problem_.used[k]; ++i) {
-      const auto touches = problem_.point[pair.first + i].at.x > o;
+      const auto touches = problem_.point[problem_.first[k] + i].at.x > o;
       fresh += number(touches & !known[i]);
       present += number(touches);
     }
     const auto all_share = fresh == o;
     const S share = e / max(select(all_share, present, fresh), e);
     for (int i = 0; i < problem_.used[k]; ++i) {
-      PointIterate<S>& P = problem_.point[pair.first + i];
+      PointIterate<S>& P = problem_.point[problem_.first[k] + i];
       const auto takes = (P.at.x > o) & (all_share | !known[i]);
       const S taken = select(takes, share, o);
       P.at.s += taken * lost;
@@ -801,8 +827,8 @@ class ConvexStep {
   /// Angular velocities of a point's bodies, relative to each other, and its angular deflection, given in the
   /// world.
   void place_turning(int k, int i, const Vec3<S>& deflection) {
-    const auto& pair = contacts_.pair[k];
-    TurningIterate<S>& T = problem_.turning[pair.turning + i];
+    const auto& pair = problem_.pair(k);
+    TurningIterate<S>& T = problem_.turning[problem_.first_turning[k] + i];
     S fastest = all<S>(0);
     const auto spin = [&](const Motion<S>* V) {
       const Vec3<S>& w = V[pair.b].w;
@@ -814,13 +840,13 @@ class ConvexStep {
     };
     T.start = spin(start_);
     T.free = spin(twist_);
-    T.speed = max(sqrt(fastest), problem_.point[pair.first + i].speed / all<S>(pair.law.lever));
+    T.speed = max(sqrt(fastest), problem_.point[problem_.first[k] + i].speed / all<S>(pair.law.lever));
     T.s = transpose_times(factor_.X_WB[pair.b].R, deflection);
   }
 
   /// Velocities of a point at the start and without contacts, and its friction.
   void place_velocities(int k, PointIterate<S>& P, Mask<S> slid) {
-    const auto& pair = contacts_.pair[k];
+    const auto& pair = problem_.pair(k);
     const Vec3<S> surface = spatial::all3<S>(pair.surface);
     S fastest = all<S>(0);
     const auto velocity = [&](const Motion<S>* V) {
@@ -911,13 +937,13 @@ class ConvexStep {
   void add_impulses() {
     for (int b = 0; b < model_.bodies; ++b) pushed_[b] = {spatial::zero3<S>(), all<S>(0)};
     problem_.each_pair([&](int k, const ContactPair<Parameter>& pair) {
-      for (int i = pair.first; i < pair.first + problem_.used[k]; ++i) {
+      for (int i = problem_.first[k]; i < problem_.first[k] + problem_.used[k]; ++i) {
         const auto& P = problem_.point[i];
         add_impulse(pair.b, P.at.p, P.made);
         if (pair.a >= 0) add_impulse(pair.a, P.p_A, -(problem_.R_AB[k] * P.made));
       }
       for (int i = 0; pair.turning >= 0 && i < problem_.used[k]; ++i) {
-        const Vec3<S>& made = problem_.turning[pair.turning + i].made;
+        const Vec3<S>& made = problem_.turning[problem_.first_turning[k] + i].made;
         if (contacts_.single[pair.b]) momentum_[pair.b].t += made;
         if (pair.a >= 0 && contacts_.single[pair.a]) {
           momentum_[pair.a].t = momentum_[pair.a].t - problem_.R_AB[k] * made;
@@ -934,18 +960,20 @@ class ConvexStep {
     pushed_[b].sizes += sqrt(dot(impulse, impulse));
   }
 
-  /// Clears what points of a pair remember and report, but for the impulse and for those of the problem.
-  void forget(const ContactPair<Parameter>& pair, int used, const ContactState<S>& state) const {
-    const int* slot = problem_.slot + pair.first;
+  /// Clears what points of a pair remember and report, but for the impulse and for those `used` whose numbers
+  /// begin at `slot`.
+  void forget(const ContactPair<Parameter>& pair,
+              const int* slot,
+              int used,
+              const ContactState<S>& state) const {
     const int* const end = slot + used;
     for (int i = pair.first; i < pair.first + pair.points; ++i) {
       if (slot != end && *slot == i) {
         ++slot;
         continue;
       }
-      if (!state.live->is_live[i]) continue;
-      S* const kept = state.memory + places_.point(i);
-      S* const report = state.report + ContactReport::numbers * i;
+      if (!state.live->has(i)) continue;
+      S *const kept = state.memory_of(i), *const report = state.report_of(i);
       for (int j = 0; j < ContactMemory::per_point; ++j) kept[j] = all<S>(0);
       for (int j = 0; j < ContactReport::impulse; ++j) report[j] = all<S>(0);
       store(spatial::zero3<S>(), report + ContactReport::normal);
@@ -971,14 +999,15 @@ class ConvexStep {
     problem_.each_pair([&](int k, const ContactPair<Parameter>& pair) {
       const Pose<S>& X_WB = factor_.X_WB[pair.b];
       const Mat3<S> turn = mean_rotation(pair);
-      for (int m = pair.first; m < pair.first + problem_.used[k]; ++m) {
+      const int first = problem_.first[k];
+      for (int m = first; m < first + problem_.used[k]; ++m) {
         const PointIterate<S>& P = problem_.point[m];
         const int i = problem_.slot[m];
-        S* const kept = state.memory + places_.point(i);
         const auto touches = dot(P.at.n, P.made) > all<S>(0);
         const auto pushes = dot(P.made, P.made) > all<S>(0);  // lagged friction may outlast the normal force
-        if (!state.live->is_live[i] && none(pushes)) continue;
+        if (!state.live->has(i) && none(pushes)) continue;
         state.live->add(i);
+        S* const kept = state.memory_of(i);
         const Vec3<S> s = X_WB.R * carried(P.at.s,
                                            next_deflection(pair.law, P.at, h_, P.now, P.impulse),
                                            !P.impulse.sticks,
@@ -987,10 +1016,10 @@ class ConvexStep {
         store(collision::select(touches, turned, spatial::zero3<S>()), kept);
         kept[ContactMemory::slid] = number(touches & !P.impulse.sticks);
         kept[ContactMemory::feature] = select(touches, P.feature, all<S>(0));
-        report_point(X_WB, P, touches, state.report + ContactReport::numbers * i);
-        if (pair.turning >= 0) remember_turning(pair, m - pair.first, turn, touches, state);
+        report_point(X_WB, P, touches, state.report_of(i));
+        if (pair.turning >= 0) remember_turning(k, pair, m - first, turn, touches, state);
       }
-      forget(pair, problem_.used[k], state);
+      forget(pair, problem_.slot + first, problem_.used[k], state);
     });
     for (int k = 0; k < contacts_.coordinates; ++k) {
       const auto& C = problem_.coordinate[k];
@@ -1001,22 +1030,22 @@ class ConvexStep {
   }
 
  private:
-  void remember_turning(const ContactPair<Parameter>& pair,
+  void remember_turning(int k,
+                        const ContactPair<Parameter>& pair,
                         int i,
                         const Mat3<S>& turn,
                         Mask<S> touches,
                         const ContactState<S>& state) const {
     const Vec3<S> none = spatial::zero3<S>();
-    const TurningIterate<S>& T = problem_.turning[pair.turning + i];
-    const Vec3<S>& n = problem_.point[pair.first + i].at.n;
-    const int slot = problem_.slot[pair.first + i];
+    const TurningIterate<S>& T = problem_.turning[problem_.first_turning[k] + i];
+    const Vec3<S>& n = problem_.point[problem_.first[k] + i].at.n;
+    const int slot = problem_.slot[problem_.first[k] + i];
     const Mat3<S>& R = factor_.X_WB[pair.b].R;
     const Vec3<S> next = next_turning(pair.law, n, T.s, h_, T.now, T.impulse);
     const Vec3<S> s = R * carried(T.s, next, simd::nowhere<S>(), pair.law.relaxation);
     store(collision::select(touches, pair.a < 0 ? s : turn * s, none),
           state.memory + places_.turning(pair.turning + slot - pair.first));
-    store((all<S>(1) / h_) * (R * T.made),
-          state.report + ContactReport::numbers * slot + ContactReport::moment);
+    store((all<S>(1) / h_) * (R * T.made), state.report_of(slot) + ContactReport::moment);
   }
 
   /// How two bodies turn in a step, on average.
@@ -1060,7 +1089,6 @@ class ConvexStep {
   Force<S>* momentum_;          ///< [bodies] P and L of single bodies without contacts
   Pushed* pushed_;              ///< [bodies] of single bodies
   Vec3<S>* centre_;             ///< [balls] in the world
-  Mask<S>* apart_;              ///< [points]
   int due_ = 0, left_out_ = 0;  ///< pairs that are due, and those in reach that are not placed
   const S* q_ = nullptr;        ///< of the tree, where the step is solved
   const S* states_ = nullptr;   ///< of elements at the beginning; null for none

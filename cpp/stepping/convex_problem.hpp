@@ -35,6 +35,7 @@
 #include "constraints/velocity_rows.hpp"
 #include "dynamics/contact_rows.hpp"
 #include "dynamics/coupled_trees.hpp"
+#include "simd/sorting.hpp"
 #include "stepping/bounded_force.hpp"
 #include "stepping/contact_run.hpp"
 
@@ -123,7 +124,10 @@ class ConvexProblem {
         bounded(take<BoundedIterate<S>>(w, bounded_forces)),
         R_AB(take<Mat3<S>>(w, contacts.pairs)),
         used(take<int>(w, contacts.pairs)),
-        trees(factor, contacts.moving_pairs, w),
+        index(take<int>(w, contacts.pairs)),
+        first(take<int>(w, contacts.pairs)),
+        first_turning(take<int>(w, contacts.pairs)),
+        trees(factor, contacts.moving_pairs, !rows.empty(), w),
         factor_(factor),
         rows_(rows),
         contacts_(contacts),
@@ -131,6 +135,8 @@ class ConvexProblem {
         h_(h),
         tolerance_(tolerance),
         active_(take<int>(w, contacts.pairs)),
+        pair_(tree::take_aligned<const ContactPair<Parameter>*>(w, contacts.pairs)),
+        copy_(tree::take_aligned<ContactPair<Parameter>>(w, copies_pairs(contacts) ? contacts.pairs : 0)),
         at_work_(tree::take_aligned<PointAtWork>(w, contacts.points)),
         most_in_rows_(contacts.moving_pairs > 0 ? dynamics::most_loads_in_rows<S>(factor.model) : 0),
         contact_rows_(factor, most_in_rows_, w),
@@ -141,35 +147,49 @@ class ConvexProblem {
         diagonal_(take<S>(w, factor.model.nv)),
         corner_(take<S>(w, 2 * contacts.coordinates)) {}
 
-  PointIterate<S>* const point;            ///< [points], of pairs that may touch
+  // Pairs that may touch, and their points, lie one after the other in the order in which they are placed.
+  PointIterate<S>* const point;            ///< [points]
   int* const slot;                         ///< [points] their numbers among all points, ascending in a pair
-  TurningIterate<S>* const turning;        ///< [turning points], of pairs that may touch
+  TurningIterate<S>* const turning;        ///< [turning points]
   CoordinateIterate<S>* const coordinate;  ///< [coordinates]
   BoundedIterate<S>* const bounded;        ///< [bounded forces]
-  Mat3<S>* const R_AB;                     ///< [pairs] that may touch, axes of b in a, or in the world
-  int* const used;                         ///< [pairs] that may touch: points that some world has
+  Mat3<S>* const R_AB;                     ///< [pairs] axes of b in a, or in the world
+  int* const used;                         ///< [pairs] points that some world has
+  int* const index;                        ///< [pairs] number among all pairs
+  int *const first, *const first_turning;  ///< [pairs] among the points, and among those that resist turning
   dynamics::CoupledTrees<S> trees;
 
-  /// Lets pair k touch within the step at its first points.
-  void include(int k, int points) {
-    used[k] = points;
-    active_[active_pairs_++] = k;
+  /// Place of pair k, whose points may be written from first[place] on, until it is included.
+  int place(int k) {
+    const int p = active_pairs_;
+    index[p] = k;
+    first[p] = points_;
+    first_turning[p] = turning_points_;
+    pair_[p] = &contacts_.pair[k];
+    return p;
   }
+
+  /// Lets the pair at a place touch within the step at so many points.
+  void include(int p, int points) {
+    if (copies_pairs(contacts_)) pair_[p] = &(copy_[p] = *pair_[p]);
+    used[p] = points;
+    points_ += points;
+    if (pair_[p]->turning >= 0) turning_points_ += points;
+    active_[active_pairs_++] = p;
+  }
+
+  /// The pair at a place.
+  const ContactPair<Parameter>& pair(int p) const { return *pair_[p]; }
 
   /// Restores the order of the pairs, which decides how sums are rounded.
   void sort_pairs() {
-    for (int n = 1; n < active_pairs_; ++n) {
-      const int k = active_[n];
-      int at = n;
-      for (; at > 0 && active_[at - 1] > k; --at) active_[at] = active_[at - 1];
-      active_[at] = k;
-    }
+    simd::sort_ascending(active_, active_pairs_, [this](int p) { return index[p]; });
   }
 
-  /// visit(k, pair) for the pairs that may touch.
+  /// visit(place, pair) for the pairs that may touch.
   template <class Visit>
   void each_pair(const Visit& visit) const {
-    for (int n = 0; n < active_pairs_; ++n) visit(active_[n], contacts_.pair[active_[n]]);
+    for (int n = 0; n < active_pairs_; ++n) visit(active_[n], *pair_[active_[n]]);
   }
 
   /// Where contacts change anything at v*.
@@ -350,24 +370,30 @@ class ConvexProblem {
     });
     trees.arrange(w);
     trees.begin(left);
-    if (!trees.empty()) {
-      each_pair([&](int k, const ContactPair<Parameter>& pair) {
-        if (pair.a >= 0 && couples_[k]) trees.add(pair.a, pair.b, coupling(left, k, pair));
-      });
-    }
+    if (!trees.empty()) add_couplings(left);
     const auto alone = [this](int b) { return !trees.replaces(b); };
     factor_.factor(diagonal_, alone);
     if (most_in_rows_ > 0) factor_rows();
     factor_.solve(rhs_, spatial::zero_motion<S>(), nullptr, delta_, alone, [this] { add_rows(); });
-    if (!trees.empty()) {
-      trees.factor(diagonal_);
-      trees.solve(rhs_, delta_);
-    }
+    if (!trees.empty()) solve_coupled(left, base, w);
     if (!rows_.empty()) hold_rows();
-    points_at_work_ = 0;
+    bool aims = true;
+    if (trees.iterates()) {
+      place_next(left, whole, true, false);
+      trees.complete(delta_);
+      aims = false;
+    }
+    place_next(left, whole, aims, true);
+    if (whole) return;
+    for (int i = 0; i < model.nv; ++i) delta_[i] = select(left, delta_[i] + found_[i], found_[i]);
+  }
+
+  /// u' at the solution; `aims` computes γ' there, and `lists` the points at work between u and u'.
+  void place_next(Mask<S> left, bool whole, bool aims, bool lists) {
+    if (lists) points_at_work_ = 0;
     each_pair([&](int k, const ContactPair<Parameter>& pair) {
       const Motion<S>& V = factor_.acceleration[pair.b];
-      for (int i = pair.first; i < pair.first + used[k]; ++i) {
+      for (int i = first[k]; i < first[k] + used[k]; ++i) {
         PointIterate<S>& P = point[i];
         Vec3<S> change = cross_add(V.w, P.at.p, V.v);
         if (pair.a >= 0) {
@@ -375,28 +401,43 @@ class ConvexProblem {
           change = change - transpose_times(R_AB[k], cross_add(V_A.w, P.p_A, V_A.v));
         }
         P.next = (whole ? P.free : P.now) + change;
-        if (P.pushes) P.aimed = P.impulse.gamma + P.impulse.slope_times(P.at.n, P.now - P.next);
-        if (P.pushes || reaches(left, P)) at_work_[points_at_work_++] = {&P, &pair};
+        if (P.pushes && aims) P.aimed = P.impulse.gamma + P.impulse.slope_times(P.at.n, P.now - P.next);
+        if (lists && (P.pushes || reaches(left, P))) at_work_[points_at_work_++] = {&P, &pair};
       }
       for (int i = 0; pair.turning >= 0 && i < used[k]; ++i) {
-        TurningIterate<S>& T = turning[pair.turning + i];
+        TurningIterate<S>& T = turning[first_turning[k] + i];
         Vec3<S> change = V.w;
         if (pair.a >= 0) change = change - transpose_times(R_AB[k], factor_.acceleration[pair.a].w);
         T.next = (whole ? T.free : T.now) + change;
-        T.aimed = T.impulse.gamma + T.impulse.slope_times(point[pair.first + i].at.n, T.now - T.next);
+        if (!aims) continue;
+        T.aimed = T.impulse.gamma + T.impulse.slope_times(point[first[k] + i].at.n, T.now - T.next);
       }
     });
     for (int k = 0; k < contacts_.coordinates; ++k) {
       auto& C = coordinate[k];
       C.next = (whole ? C.free : C.now) + delta_[contacts_.coordinate[k].v];
-      C.aimed = fma(C.impulse.slope, C.now - C.next, C.impulse.gamma);
+      if (aims) C.aimed = fma(C.impulse.slope, C.now - C.next, C.impulse.gamma);
     }
     each_bounded([&](BoundedIterate<S>& B) {
       B.next = (whole ? B.free : B.now) + delta_[B.law.v];
-      B.aimed = fma(B.impulse.slope, B.now - B.next, B.impulse.gamma);
+      if (aims) B.aimed = fma(B.impulse.slope, B.now - B.next, B.impulse.gamma);
     });
-    if (whole) return;
-    for (int i = 0; i < model.nv; ++i) delta_[i] = select(left, delta_[i] + found_[i], found_[i]);
+  }
+
+  void add_couplings(Mask<S> left) {
+    each_pair([&](int k, const ContactPair<Parameter>& pair) {
+      if (pair.a >= 0 && couples_[k]) trees.add(pair.a, pair.b, coupling(left, k, pair));
+    });
+  }
+
+  void solve_coupled(Mask<S> left, const S* base, Workspace<S> w) {
+    trees.factor(diagonal_, base);
+    if (trees.solve(rhs_, delta_)) return;
+    trees.demand_factor(w);
+    trees.begin(left);
+    add_couplings(left);
+    trees.factor(diagonal_, base);
+    trees.solve(rhs_, delta_);
   }
 
   static S sum_of_sizes(const Vec3<S>& a) { return abs(a.x) + abs(a.y) + abs(a.z); }
@@ -439,9 +480,9 @@ class ConvexProblem {
     each_pair([&](int k, const ContactPair<Parameter>& pair) {
       if (pair.a < 0) return;
       for (int i = 0; i < used[k]; ++i) {
-        const PointIterate<S>& P = point[pair.first + i];
+        const PointIterate<S>& P = point[first[k] + i];
         if (P.pushes) list(k, P.impulse, P, false);
-        if (pair.turning >= 0) list(k, turning[pair.turning + i].impulse, P, true);
+        if (pair.turning >= 0) list(k, turning[first_turning[k] + i].impulse, P, true);
       }
     });
     in_blocks_ |= count > all<S>(static_cast<Real>(most_in_rows_));
@@ -484,7 +525,7 @@ class ConvexProblem {
     const auto root = [&](S slope) { return select(worlds, sqrt(max(slope, o)), o); };
     const Vec3<S> d[] = {
         root(I.normal_slope) * n, root(I.slope) * cross(n, t), root(I.slope - I.slide_slope) * t};
-    const ContactPair<Parameter>& pair = contacts_.pair[L.pair];
+    const ContactPair<Parameter>& pair = *pair_[L.pair];
     const Vec3<S> zero = spatial::zero3<S>();
     Force<S> on_b[3], on_a[3];
     for (int r = 0; r < 3; ++r) {
@@ -515,7 +556,7 @@ class ConvexProblem {
       const dynamics::ArticulatedInertia<S> load = {G, {zero, zero, zero}, {o, o, o, o, o, o}};
       factor_.IA[body] = factor_.IA[body] + translate(p, load);
     };
-    for (int i = pair.first; i < pair.first + used[k]; ++i) {
+    for (int i = first[k]; i < first[k] + used[k]; ++i) {
       const PointIterate<S>& P = point[i];
       if (!P.pushes) continue;
       const Vec3<S> push =
@@ -536,8 +577,8 @@ class ConvexProblem {
       factor_.IA[body].I = factor_.IA[body].I + G;
     };
     for (int i = 0; pair.turning >= 0 && i < used[k]; ++i) {
-      const TurningIterate<S>& T = turning[pair.turning + i];
-      const Vec3<S>& n = point[pair.first + i].at.n;
+      const TurningIterate<S>& T = turning[first_turning[k] + i];
+      const Vec3<S>& n = point[first[k] + i].at.n;
       const Vec3<S> push =
           whole ? T.impulse.gamma + T.impulse.slope_times(n, T.now - T.free) : T.impulse.gamma - T.made;
       auto G = T.impulse.matrix(n);
@@ -563,7 +604,7 @@ class ConvexProblem {
     const auto subtract = [](Force<S>& column, const Vec3<S>& p, const Vec3<S>& f) {
       column = column - Force<S>{f, cross(p, f)};
     };
-    for (int i = pair.first; i < pair.first + used[k]; ++i) {
+    for (int i = first[k]; i < first[k] + used[k]; ++i) {
       const PointIterate<S>& P = point[i];
       if (none(yields(P.impulse) & left)) continue;
       const Mat3<S> W = times(in_blocks(P.impulse.matrix(P.at.n)));
@@ -577,7 +618,7 @@ class ConvexProblem {
     }
     for (int i = 0; pair.turning >= 0 && i < used[k]; ++i) {
       const Mat3<S> W =
-          times(in_blocks(turning[pair.turning + i].impulse.matrix(point[pair.first + i].at.n)));
+          times(in_blocks(turning[first_turning[k] + i].impulse.matrix(point[first[k] + i].at.n)));
       K.column[3].t = K.column[3].t - W.x;
       K.column[4].t = K.column[4].t - W.y;
       K.column[5].t = K.column[5].t - W.z;
@@ -813,7 +854,7 @@ class ConvexProblem {
   template <class Visit>
   void each_point(const Visit& visit) const {
     each_pair([&](int k, const ContactPair<Parameter>& pair) {
-      for (int i = pair.first; i < pair.first + used[k]; ++i) visit(point[i], pair);
+      for (int i = first[k]; i < first[k] + used[k]; ++i) visit(point[i], pair);
     });
   }
 
@@ -828,7 +869,7 @@ class ConvexProblem {
     if (contacts_.turning_points == 0) return;
     each_pair([&](int k, const ContactPair<Parameter>& pair) {
       for (int i = 0; pair.turning >= 0 && i < used[k]; ++i) {
-        visit(turning[pair.turning + i], point[pair.first + i], pair);
+        visit(turning[first_turning[k] + i], point[first[k] + i], pair);
       }
     });
   }
@@ -844,8 +885,15 @@ class ConvexProblem {
   const int bounded_forces_;
   const S h_;
   const Real tolerance_;
-  int* const active_;  ///< [active_pairs_] pairs that may touch
-  int active_pairs_ = 0;
+  /// Of many pairs, those that may touch are copied next to each other.
+  static bool copies_pairs(const Contacts<Parameter>& contacts) {
+    return S::width == 1 && contacts.pairs > 4096;
+  }
+
+  int* const active_;  ///< [active_pairs_] places, in the order of the pairs
+  const ContactPair<Parameter>** const pair_;
+  ContactPair<Parameter>* const copy_;
+  int active_pairs_ = 0, points_ = 0, turning_points_ = 0;
   PointAtWork* const at_work_;  ///< [points_at_work_] in the order of their pairs
   int points_at_work_ = 0;
   const int most_in_rows_;  ///< loads between two bodies in a world
@@ -853,7 +901,7 @@ class ConvexProblem {
   Load* const load_;  ///< [loads_] between two bodies
   int loads_ = 0;
   Mask<S> in_blocks_ = simd::nowhere<S>();  ///< worlds whose loads between two bodies are in blocks
-  bool* const couples_;  ///< [pairs] that may touch: whether their loads have coupled trees
+  bool* const couples_;                     ///< [pairs] whether their loads have coupled trees
   bool stopped_ = false;
   const S* found_ = nullptr;  ///< [nv] Δ so far
   S *delta_, *rhs_, *diagonal_;

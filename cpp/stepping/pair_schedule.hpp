@@ -17,11 +17,13 @@
 // their velocities, paths of the others those of the bounds. Pairs of one tree move relative to its root, so
 // that a robot's flight does not count for its own links.
 //
+// Of many pairs, those that can be due soon are found by the balls of their shapes
+// (stepping/sweep_and_prune.hpp), and nothing is known of the others but that they are farther apart.
+//
 // A schedule can be kept from call to call, see engine/saved_schedules.hpp.
 #pragma once
 
-#include "stepping/contact_run.hpp"
-#include "tree/workspace.hpp"
+#include "stepping/sweep_and_prune.hpp"
 
 namespace pysim::stepping {
 
@@ -44,7 +46,9 @@ class PairSchedule {
         repeats_(tree::take<bool>(w, contacts.pairs)),
         step_(tree::take<int>(w, contacts.pairs)),
         watched_(tree::take<int>(w, contacts.pairs)),
-        due_(tree::take<int>(w, contacts.pairs)) {
+        due_(tree::take<int>(w, 2 * std::ptrdiff_t{contacts.pairs})),
+        sweeps_(S::width == 1 && contacts.bounded && contacts.partner != nullptr),
+        sweep_(contacts, w) {
     const S o = simd::all<S>(0);
     own_[-1] = whole_[-1] = {o, o, o, o};
     for (int i = 0; i < contacts.rates; ++i) moved_[i] = bound_[i] = o;
@@ -83,8 +87,10 @@ class PairSchedule {
   }
 
   /// Takes the velocities (nv) of a step of length h at its start, and those it would have at its end without
-  /// contacts. Returns how many pairs are due in some of these worlds.
-  int begin_step(simd::Mask<S> worlds, const S* start, const S* v, S h) {
+  /// contacts. Returns how many pairs are due in some of these worlds. place_balls() returns the balls'
+  /// centres [balls], if they are needed.
+  template <class PlaceBalls>
+  int begin_step(simd::Mask<S> worlds, const S* start, const S* v, S h, const PlaceBalls& place_balls) {
     worlds_ = worlds;
     all_worlds_ &= worlds;
     ++age_;
@@ -95,12 +101,17 @@ class PairSchedule {
       for (int k = 0; k < contacts_.pairs; ++k) due_[due_count_++] = k;
       return due_count_;
     }
-    if (left_ == 0 || any(worlds & !((h == h_) & within(v)))) open_window(start, v, h);
+    if (left_ == 0 || any(worlds & !((h == h_) & within(v)))) open_window(start, v, h, place_balls);
     --left_;
+    tested_all_ = tests_all_;
     if (tests_all_) {
       tests_all_ = false;
       begin_lists();
-      for (int k = 0; k < contacts_.pairs; ++k) due_[due_count_++] = k;
+      if (sweeps_) {
+        due_count_ = sweep_.list(place_balls(), begin_sweep(), due_);
+      } else {
+        for (int k = 0; k < contacts_.pairs; ++k) due_[due_count_++] = k;
+      }
     } else if (elapsed_ >= next_) {
       choose();
     }
@@ -109,6 +120,9 @@ class PairSchedule {
 
   /// Pair n of those that are due; their indices ascend.
   int due(int n) const { return due_[n]; }
+
+  /// Whether the step began with a test of all pairs, of which those that are far apart were left out.
+  bool left_out_far() const { return sweeps_ && tested_all_; }
 
   /// Whether pairs that are not due touch nothing while the rates of the step are those of v (nv).
   bool covers(const S* v) const { return !contacts_.bounded || none(worlds_ & !within(v)); }
@@ -185,10 +199,12 @@ class PairSchedule {
   }
 
  private:
-  static constexpr int window = 8;          ///< steps for which rates are bounded
-  static constexpr int oldest = 200;        ///< steps of a schedule that the next call begins with
-  static constexpr int steps_in_reach = 4;  ///< whose motion the reach of a pair contains
-  static constexpr int steps_ahead = 2;     ///< before its gap can have closed, a pair is due
+  static constexpr Real least_share = Real(0.02);  ///< of the least reach in the smaller ball's radius
+  static constexpr int window = 8;                 ///< steps for which rates are bounded
+  static constexpr int oldest = 200;               ///< steps of a schedule that the next call begins with
+  static constexpr int steps_in_reach = 4;         ///< whose motion the reach of a pair contains
+  static constexpr int steps_ahead = 2;            ///< before its gap can have closed, a pair is due
+  static constexpr int horizon = 2 * window;       ///< steps within which a watched pair can be due
 
   /// Lengths of the path of a body's shapes [m].
   struct Path {
@@ -208,11 +224,20 @@ class PairSchedule {
     part(change_, contacts_.rates);
     part(own_ - 1, bodies_ + 1);
     part(whole_ - 1, bodies_ + 1);
-    part(end_, contacts_.pairs);
-    part(repeats_, contacts_.pairs);
-    part(step_, contacts_.pairs);
-    part(watched_, contacts_.pairs);
     part(&watched_count_, 1);
+    if (sweeps_) {  // the others have no numbers
+      for (int n = 0; n < watched_count_; ++n) {
+        part(watched_ + n, 1);
+        part(end_ + watched_[n], 1);
+        part(repeats_ + watched_[n], 1);
+        part(step_ + watched_[n], 1);
+      }
+    } else {
+      part(end_, contacts_.pairs);
+      part(repeats_, contacts_.pairs);
+      part(step_, contacts_.pairs);
+      part(watched_, contacts_.pairs);
+    }
     part(&left_, 1);
     part(&elapsed_, 1);
     part(&apart_, 1);
@@ -257,7 +282,8 @@ class PairSchedule {
   }
 
   /// Bounds the rates of the next steps, and finds the steps at which pairs are due.
-  void open_window(const S* start, const S* v, S h) {
+  template <class PlaceBalls>
+  void open_window(const S* start, const S* v, S h, const PlaceBalls& place_balls) {
     add_window();
     h_ = h;
     left_ = window;
@@ -269,8 +295,12 @@ class PairSchedule {
     if (contacts_.own_pairs > 0) covered &= two * longest(own_) < own_slack_;
     next_ = window;
     if (any(worlds_ & !covered)) {
-      begin_lists();
-      for (int k = 0; k < contacts_.pairs; ++k) list(k);
+      if (sweeps_) {
+        list_swept(place_balls);
+      } else {
+        begin_lists();
+        for (int k = 0; k < contacts_.pairs; ++k) list(k);
+      }
       lists_pairs_ = false;
     } else {
       for (int n = 0; n < watched_count_; ++n) set_step(watched_[n]);
@@ -384,7 +414,6 @@ class PairSchedule {
 
   /// Begins to list all pairs: those that can be due within some steps are watched.
   void begin_lists() {
-    constexpr Real horizon = 2 * window;  // steps
     lists_pairs_ = true;
     watched_count_ = 0;
     next_ = window;
@@ -396,10 +425,55 @@ class PairSchedule {
       own_fastest = max(own_fastest, own.step);
       whole_fastest = max(whole_fastest, whole.step);
     }
-    const S far = simd::all<S>(Real(2) * horizon);
+    const S far = simd::all<S>(Real(2 * horizon));
+    fastest_ = max(own_fastest, whole_fastest);
     own_limit_ = far * own_fastest;
     whole_limit_ = far * whole_fastest;
     own_slack_ = whole_slack_ = simd::all<S>(__builtin_inf());
+  }
+
+  /// Leaves out the pairs that are not within the returned reach: they cannot be due soon.
+  S begin_sweep() {
+    own_slack_ = own_limit_;
+    whole_slack_ = whole_limit_;
+    S least = simd::all<S>(0);
+    for (int i = 0; i < contacts_.balls; ++i) least = max(least, simd::all<S>(contacts_.ball[i].radius));
+    const S room =
+        fma(simd::all<S>(Real(2 * (window + steps_in_reach))), fastest_, max(own_limit_, whole_limit_));
+    constexpr Real rounding = sizeof(Real) == 8 ? Real(1e-9) : Real(1e-3);
+    return fma(simd::all<S>(least_share + rounding), least, simd::all<S>(1 + rounding) * room);
+  }
+
+  /// Lists the pairs that a sweep finds. What is known of those that were watched stays.
+  template <class PlaceBalls>
+  void list_swept(const PlaceBalls& place_balls) {
+    const spatial::Vec3<S>* const centre = place_balls();
+    int* const before = due_ + contacts_.pairs;
+    const int count_before = watched_count_;
+    for (int n = 0; n < count_before; ++n) before[n] = watched_[n];
+    begin_lists();
+    const int count = sweep_.list(centre, begin_sweep(), due_);
+    for (int n = 0, at = 0; n < count; ++n) {
+      const int k = due_[n];
+      while (at < count_before && before[at] < k) ++at;
+      if (at < count_before && before[at] == k) {
+        list(k);
+      } else {
+        set_gap(k, gap_of_balls(k, centre));
+      }
+    }
+  }
+
+  /// A bound of the gap of pair k.
+  S gap_of_balls(int k, const spatial::Vec3<S>* centre) const {
+    const auto& bounds = contacts_.bounds[k];
+    const spatial::Vec3<S>& p = centre[bounds.ball_b];
+    if (bounds.ball_a < 0) {
+      const auto& pair = contacts_.pair[k];
+      return dot(spatial::all3<S>(pair.normal), p) - simd::all<S>(pair.offset) - simd::all<S>(bounds.radii);
+    }
+    const spatial::Vec3<S> r = p - centre[bounds.ball_a];
+    return sqrt(dot(r, r)) - simd::all<S>(bounds.radii);
   }
 
   void list(int k) {
@@ -425,12 +499,15 @@ class PairSchedule {
   S* end_;                       ///< [pairs] sum of the paths at which a pair is due
   bool* repeats_;                ///< [pairs] due whatever their gap is
   int *step_, *watched_, *due_;  ///< [pairs] step of the window at which a watched pair is due
+  bool sweeps_;
+  SweepAndPrune<S> sweep_;
   int watched_count_ = 0, due_count_ = 0;
   int left_ = 0, elapsed_ = 0;  ///< steps of the window
   int apart_ = 0;               ///< those of them that have passed without contacts
   int age_ = 0;                 ///< steps since all pairs were tested
   int next_ = 0;                ///< the first step at which some pair is due
-  bool tests_all_ = true, lists_pairs_ = false, has_change_ = false;
+  bool tests_all_ = true, tested_all_ = false, lists_pairs_ = false, has_change_ = false;
+  S fastest_;  ///< longest path of a body in a step
   S h_, own_slack_, whole_slack_, own_limit_, whole_limit_;
 };
 

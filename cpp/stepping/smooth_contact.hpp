@@ -62,24 +62,24 @@ bool visit_pair_points(
     const Contacts<double>& contacts, int k, const Pose<S>& X_AB, double reach, const Visit& visit) {
   const auto& pair = contacts.pair[k];
   const S o = all<S>(0);
-  const Pose<S> X_BS = placement<S>(pair.shape_b), X_AS = X_AB * X_BS;
+  const Pose<S> X_BS = placement<S>(*pair.shape_b), X_AS = X_AB * X_BS;
   if (pair.plane) {
     const Vec3<S> n_A = spatial::all3<S>(pair.normal), n = transpose_times(X_AB.R, n_A);
     const S above = dot(n_A, X_AS.p) - all<S>(pair.offset);
-    if (none(above < all<S>(pair.shape_b.radius + reach))) return false;
+    if (none(above < all<S>(pair.shape_b->radius + reach))) return false;
     Vec3<S> lowest[collision::max_plane_points];
     simd::Mask<S> apart[collision::max_plane_points];
-    collision::points_to_plane<S>(pair.shape_b.shape, transpose_times(X_AS.R, n_A), lowest, apart);
+    collision::points_to_plane<S>(pair.shape_b->shape, transpose_times(X_AS.R, n_A), lowest, apart);
     for (int i = 0; i < pair.points; ++i) {
       const S gap = dot(n_A, X_AS * lowest[i]) - all<S>(pair.offset);
       visit(i, apart[i], gap, X_BS * lowest[i], n);
     }
     return true;
   }
-  const Pose<S> X_A = placement<S>(pair.shape_a);
+  const Pose<S> X_A = placement<S>(*pair.shape_a);
   const Vec3<S> r = X_AS.p - X_A.p;
   const auto close =
-      sqrt(dot(r, r)) < all<S>(pair.shape_a.radius) + all<S>(pair.shape_b.radius) + all<S>(reach);
+      sqrt(dot(r, r)) < all<S>(pair.shape_a->radius) + all<S>(pair.shape_b->radius) + all<S>(reach);
   if (none(close)) return false;
   if (pair.field != nullptr) {
     const Pose<S> X_F = pair.swapped ? X_AS : X_A;
@@ -93,7 +93,7 @@ bool visit_pair_points(
     collision::visit_field_points(*pair.field, pair.touching_shape().shape, X_FS, near);
     return true;
   }
-  const auto A = placed(pair.shape_a, X_A), B = placed(pair.shape_b, X_AS);
+  const auto A = placed(*pair.shape_a, X_A), B = placed(*pair.shape_b, X_AS);
   collision::Manifold<S> M;
   collision::manifold(pair.kind, pair.swapped ? B : A, pair.swapped ? A : B, all<S>(reach), M);
   const Vec3<S> n = transpose_times(X_AB.R, pair.swapped ? -M.n : M.n);
@@ -110,9 +110,9 @@ bool visit_pair_points(
 template <class S>
 S continuous_gap(const Contacts<double>& contacts, int k, int point, const Pose<S>& X_AB) {
   const auto& pair = contacts.pair[k];
-  const Pose<S> X_AS = X_AB * placement<S>(pair.shape_b);
+  const Pose<S> X_AS = X_AB * placement<S>(*pair.shape_b);
   if (pair.field != nullptr) {
-    const Pose<S> X_AA = placement<S>(pair.shape_a);
+    const Pose<S> X_AA = placement<S>(*pair.shape_a);
     const Pose<S> X_FS = pair.swapped ? inverse(X_AS) * X_AA : inverse(X_AA) * X_AS;
     S least = all<S>(__builtin_inf());
     const auto nearest = [&](int, const collision::FieldPoint<S>& F) { least = min(least, F.gap); };
@@ -120,10 +120,10 @@ S continuous_gap(const Contacts<double>& contacts, int k, int point, const Pose<
     return least;
   }
   if (!pair.plane) {
-    const auto A = placed(pair.shape_a, placement<S>(pair.shape_a)), B = placed(pair.shape_b, X_AS);
+    const auto A = placed(*pair.shape_a, placement<S>(*pair.shape_a)), B = placed(*pair.shape_b, X_AS);
     return collision::distance(pair.kind, pair.swapped ? B : A, pair.swapped ? A : B).d;
   }
-  const auto& shape = pair.shape_b.shape;
+  const auto& shape = pair.shape_b->shape;
   const Vec3<S> n_A = spatial::all3<S>(pair.normal), n = transpose_times(X_AS.R, n_A);
   Vec3<S> lowest[collision::max_plane_points];
   simd::Mask<S> apart[collision::max_plane_points];
