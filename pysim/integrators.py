@@ -25,14 +25,10 @@ from pysim.errors import JointError, PysimError
 from pysim.plugins.fields import build
 from pysim.plugins.registry import PluginKind, require_method
 from pysim.tracing.author_code import definition_place
+from pysim.typing import Array
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
 
 
 class System(Protocol):

@@ -6,18 +6,15 @@ Oracles: closed forms, published numbers, balances of energy and momentum.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 import pysim
 from pysim.loops import actuation_map, constraints, mobility
 from pysim.trajectory.interpolation import pose_matrices
+from pysim.typing import Array
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
 SCENES = Path(__file__).parents[1] / "scenes"
 Run = Any  # tests.test_scenes.Run, which uses this module
 

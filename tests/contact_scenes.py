@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 import pysim
-from tests.scene_runs import Array, G, Run
+from pysim.typing import Array
+from tests.scene_runs import G, Run
 
 if TYPE_CHECKING:
     from collections.abc import Callable

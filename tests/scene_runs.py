@@ -7,13 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 import pysim
 from pysim.simulation.loading import Scene
 from pysim.trajectory import Trajectory
+from pysim.typing import Array
 
-Array = NDArray[np.float64]
 SCENES = Path(__file__).parents[1] / "scenes"
 G = 9.81  # [m/s²]
 

@@ -25,6 +25,7 @@ PYTHON_LAYERS = [  # one layer a name: a module uses its own package and those a
         "deprecation",
         "errors",
         "markup",
+        "typing",
         "spatial",
         "inertia",
         "tracing",

@@ -16,9 +16,10 @@ import pytest
 import pysim
 from pysim.simulation import conserves_energy
 from pysim.trajectory.interpolation import rotation_matrices
+from pysim.typing import Array
 from tests import closed_scenes, contact_scenes, control_scenes, element_scenes, shape_scenes
 from tests.joints.scene_claims import PLUGIN_CLAIMS
-from tests.scene_runs import SCENES, Array, G, Run, constant, run_scene
+from tests.scene_runs import SCENES, G, Run, constant, run_scene
 
 GALLERY = (SCENES.parent / "docs" / "scenes.md").read_text("utf-8")
 README = (SCENES.parent / "README.md").read_text("utf-8")

@@ -17,15 +17,14 @@ from pysim import _engine
 from pysim.algorithms.derivatives import placement_derivatives
 from pysim.errors import ModelError, did_you_mean
 from pysim.spatial.arrays import checked_out
+from pysim.typing import Array
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
     from pysim.mechanism.model import Model
-
-    Array = NDArray[np.float64]
 
 __all__ = [
     "link_length_derivatives",

@@ -13,17 +13,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-import numpy as np
-
 from pysim import _engine
 from pysim.errors import ModelError, did_you_mean
+from pysim.typing import Array
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
     from pysim.mechanism.model import Model
-
-    Array = NDArray[np.float64]
 
 __all__ = [
     "frame_acceleration",

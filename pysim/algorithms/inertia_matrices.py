@@ -10,14 +10,13 @@ from pysim import _engine
 from pysim.algorithms.frames import body_and_point
 from pysim.errors import ModelError
 from pysim.spatial.arrays import placed
+from pysim.typing import Array
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
     from pysim.algorithms.frames import Expressed
     from pysim.mechanism.model import Model
-
-    Array = NDArray[np.float64]
 
 __all__ = [
     "coriolis_matrix",

@@ -19,6 +19,7 @@ from pysim import _engine
 from pysim.errors import ModelError, did_you_mean
 from pysim.inertia import move_theta, moving_matrix
 from pysim.shapes import MassSource, primitive_theta
+from pysim.typing import Array
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -26,8 +27,6 @@ if TYPE_CHECKING:
     from pysim.mechanism.model import Model
     from pysim.meshes import MeshSolid
     from pysim.shapes import Geometry
-
-    Array = NDArray[np.float64]
 
 __all__ = [
     "MassMesh",

@@ -18,13 +18,12 @@ import numpy as np
 
 from pysim import _engine
 from pysim.spatial.arrays import checked, leading, map_rows
+from pysim.typing import Array
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
     from pysim.mechanism.model import Model
-
-    Array = NDArray[np.float64]
 
 __all__ = [
     "body_regressor",

@@ -19,13 +19,12 @@ from pysim.algorithms.link_mesh import MassMesh, mass_mesh
 from pysim.algorithms.regressors import joint_torque_regressor
 from pysim.errors import ModelError
 from pysim.spatial.arrays import checked, checked_out
+from pysim.typing import Array
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
     from pysim.mechanism.model import Model
-
-    Array = NDArray[np.float64]
 
 __all__ = [
     "torque_vertex_derivatives",

@@ -12,18 +12,15 @@ from pysim.joints import engine_probe, pose, real, rotation
 from pysim.joints.coordinate_ranges import bounds, limits_of, start_of
 from pysim.joints.invariants import numbers_of
 from pysim.plugins.fields import checked
+from pysim.typing import Array
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from numpy.typing import NDArray
-
     from pysim.joints import Joint, JointType
     from pysim.joints.coordinates import Coordinates
     from pysim.joints.trace import Traced
-
-    Array = NDArray[np.float64]
 
 GHOSTS = {1: 9, 2: 7, 3: 5}  # poses for each coordinate, by the number of coordinates
 Axis = tuple[float, float, float]

@@ -25,6 +25,7 @@ from pysim.contact.shape_dimensions import engine_dimensions, engine_kind
 from pysim.errors import ModelError
 from pysim.scene.spec import CollisionSpec, may_touch
 from pysim.scene.tree import WORLD
+from pysim.typing import Array
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -34,8 +35,6 @@ if TYPE_CHECKING:
     from pysim.mechanism.model import Model
     from pysim.scene.spec import ContactsSpec, GroundSpec, SurfaceSpec
     from pysim.shapes import Shape
-
-    Array = NDArray[np.float64]
 
 Value = TypeVar("Value")
 NO_VELOCITY = (0.0, 0.0, 0.0)  # [m/s]

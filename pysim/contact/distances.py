@@ -15,13 +15,12 @@ from pysim import _engine
 from pysim.contact.hulls import NO_FACES, NO_HULL, Hull, mesh_hull
 from pysim.contact.shape_dimensions import engine_dimensions
 from pysim.errors import PysimError
+from pysim.typing import Array
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
     from pysim.shapes import Shape
-
-    Array = NDArray[np.float64]
 
 HALF_SPACE = "half_space"
 

@@ -6,14 +6,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+from pysim.typing import Array
 
+if TYPE_CHECKING:
     from pysim.contact.pairs import PlacedShape
     from pysim.shapes import HeightField
     from pysim.shapes.signed_distance import Field
-
-    Array = NDArray[np.float64]
 
 AROUND = 24  # points of a rim
 ALONG = 9  # points of the axis of a capsule

@@ -13,6 +13,7 @@ from pysim.errors import ModelError, SceneError
 from pysim.meshes import mesh_theta, read_mesh
 from pysim.meshes.decomposition import convex_parts
 from pysim.shapes import Shape
+from pysim.typing import Array
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -21,8 +22,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pysim.scene.spec import CollisionSpec
-
-    Array = NDArray[np.float64]
 
 GROUP = 24  # points that are near each other, at most
 FLAT = 5e-3  # [rad] between triangles of one face

@@ -18,14 +18,10 @@ to the largest one that does not.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
+from pysim.typing import Array
 
 _SWEEPS = 20  # of Gauss-Seidel before Newton's method
 _ITERATIONS = 60  # of Newton's method

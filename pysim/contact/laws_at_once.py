@@ -14,9 +14,6 @@ from pysim.scene.spec import SurfaceSpec
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
 
 Surfaces = tuple[SurfaceSpec, SurfaceSpec, SurfaceSpec | None]  # as `pair_law` takes them
 

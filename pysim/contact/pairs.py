@@ -18,17 +18,14 @@ from pysim.scene.doctor import shape_radius
 from pysim.scene.spec import may_touch
 from pysim.scene.tree import WORLD
 from pysim.shapes import drawn
+from pysim.typing import Array
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from numpy.typing import NDArray
-
     from pysim.mechanism.model import Model
     from pysim.scene.spec import CollisionSpec, ContactsSpec
     from pysim.shapes import Shape
-
-    Array = NDArray[np.float64]
 
 Value = TypeVar("Value")
 

@@ -21,17 +21,14 @@ from pysim import _engine
 from pysim.contact.distances import distances, normal_axes
 from pysim.contact.field_samples import distance_in_field
 from pysim.mechanism.compile import start_state
+from pysim.typing import Array
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from numpy.typing import NDArray
-
     from pysim.contact.compiler import CompiledContacts, ShapePair
     from pysim.contact.pairs import PlacedShape
     from pysim.mechanism.model import Model
-
-    Array = NDArray[np.float64]
 
 CLOSED_FORMS = {
     frozenset(kinds)

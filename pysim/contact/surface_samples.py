@@ -9,13 +9,10 @@ import numpy as np
 from pysim.contact.hulls import Hull, point_groups
 from pysim.meshes import read_mesh
 from pysim.shapes.signed_distance import Field
+from pysim.typing import Array
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from pysim.shapes import Shape
-
-    Array = NDArray[np.float64]
 
 SAMPLES = 400  # of a surface without points of its own
 

@@ -9,17 +9,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import comb
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from pysim.tracing.implicit_equation import solve
 from pysim.tracing.piecewise import piecewise
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
+from pysim.typing import Array
 
 Point = tuple[float, float, float]  # x, y, and the slope there
 

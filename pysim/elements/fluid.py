@@ -10,13 +10,10 @@ import numpy as np
 
 from pysim.elements.force import Force, force
 from pysim.elements.quantities import Twist, Wrench
+from pysim.typing import Array
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from pysim.joints.displacement import Pose
-
-    Array = NDArray[np.float64]
 
 
 @force("buoyancy")

@@ -17,15 +17,12 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from pysim.tracing.expression import Scalar, clip, maximum, minimum, record, where
+from pysim.typing import Array
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
-
     from pysim.tracing.tape import Tape
-
-    Array = NDArray[np.float64]
 
 NOTHING = -1e9  # [m], the height where there is no ground
 PARALLEL = 1e-9  # of a unit vector: less is parallel to the vertical

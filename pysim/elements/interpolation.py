@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pysim.typing import Array
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
 
 CUBIC = ("natural", "clamped", "not_a_knot", "pchip")
 KINDS = ("linear", *CUBIC, "previous")

@@ -15,13 +15,11 @@ from pysim.elements.sources import csv_columns, csv_number, csv_rows
 from pysim.errors import PysimError, did_you_mean
 from pysim.tracing.piecewise import piecewise
 from pysim.tracing.table import KINDS as GRID_KINDS, table
+from pysim.typing import Array
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
     Points = tuple[Array, Array, Array]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import math
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -16,11 +16,7 @@ from pysim.errors import PysimError, did_you_mean
 from pysim.tracing.author_code import owner
 from pysim.tracing.expression import record
 from pysim.tracing.piecewise import piecewise
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
+from pysim.typing import Array
 
 OUTSIDE = ("error", "hold", "periodic")
 Rows = tuple[float, ...] | tuple[tuple[float, ...], ...]

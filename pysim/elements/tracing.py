@@ -25,15 +25,12 @@ from pysim.tracing.expression import Scalar
 from pysim.tracing.program import emit
 from pysim.tracing.repeated_call import recorded_call
 from pysim.tracing.tape import Tape
+from pysim.typing import Array
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from numpy.typing import NDArray
-
     from pysim._engine import Program
-
-    Array = NDArray[np.float64]
 
 SAMPLES = 16
 AGREE = 1e-9  # relative difference between a force and the slope of its energy

@@ -14,13 +14,12 @@ import numpy as np
 from pysim.errors import SimulationError, did_you_mean
 from pysim.sweeps.parameters import Distribution, distribution_of
 from pysim.tracing.random_numbers import HALF, LOW, philox
+from pysim.typing import Array
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from numpy.typing import ArrayLike, NDArray
-
-    Array = NDArray[np.float64]
+    from numpy.typing import ArrayLike
 
 FIRST_STREAM = 2**52 + 2  # beyond those of blocks and of the keys of worlds and episodes
 STREAMS = 2**20  # of a use

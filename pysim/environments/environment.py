@@ -28,6 +28,7 @@ from pysim.simulation.loading import load_scene
 from pysim.simulation.worlds import Worlds
 from pysim.sweeps.parameters import distribution_of
 from pysim.tracing.random_numbers import episode_key, world_key
+from pysim.typing import Array
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -40,7 +41,6 @@ if TYPE_CHECKING:
         Reward,
     )
 
-    Array = NDArray[np.float64]
     Mask = NDArray[np.bool_]
 
 WHOLE = 1e-6  # of a step: a span this close to a whole number of steps is that number

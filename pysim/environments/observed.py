@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pysim.typing import Array
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pysim.simulation.worlds import Worlds
-
-    Array = NDArray[np.float64]
 
 LAST_ACTION, ACTION_RATE = "last_action", "action_rate"
 

@@ -10,6 +10,7 @@ import numpy as np
 from pysim.environments.draws import Draws
 from pysim.errors import SimulationError
 from pysim.sweeps.parameters import distribution_of
+from pysim.typing import Array
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -18,8 +19,6 @@ if TYPE_CHECKING:
 
     from pysim.scene.toml.environment_table import Randomise
     from pysim.simulation.world_parameters import WorldParameters
-
-    Array = NDArray[np.float64]
 
 NUMBERS = 1 << 10  # use of the draws of the first table
 LEAST = 2.0**-33  # the smallest number of a stream, whose quantile is the least that is drawn

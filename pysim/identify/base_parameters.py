@@ -22,13 +22,12 @@ from pysim.identify.closed_mechanisms import (
 )
 from pysim.identify.regression import compress_torques, one_thread, reduce_rows
 from pysim.identify.samples import make_samples
+from pysim.typing import Array
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pysim.identify.unknowns import Unknowns
-
-    Array = NDArray[np.float64]
 
 _RANK = 1e-9  # of the largest pivot; random states leave a gap of many orders of magnitude
 _LOWER = 10.0  # by which the least length falls until there are enough columns

@@ -29,6 +29,7 @@ from pysim.loops import assemble, constraints, project
 from pysim.loops.constraints import kind_of_constraint
 from pysim.loops.mobility import SMALLEST_ANGLE
 from pysim.mechanism.compile import start_state
+from pysim.typing import Array
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -37,8 +38,6 @@ if TYPE_CHECKING:
 
     from pysim.identify.unknowns import Unknowns
     from pysim.mechanism.model import Model
-
-    Array = NDArray[np.float64]
 
 _CLOSED = 1e-9  # [m, rad] left of a projected recording
 _MOVED = 1e-6  # [m, rad] of an open recording that is worth a note

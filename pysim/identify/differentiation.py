@@ -14,13 +14,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pysim.errors import IdentificationError
+from pysim.typing import Array
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from pysim.mechanism.model import Model
-
-    Array = NDArray[np.float64]
 
 _DEGREE = 3
 _JITTER = 0.01  # of the mean sampling interval

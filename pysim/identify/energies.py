@@ -22,14 +22,11 @@ from pysim.algorithms import (
 )
 from pysim.identify.intervals import check_intervals, integrals
 from pysim.identify.regression import Triangles, reduce_rows
+from pysim.typing import Array
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from pysim.identify.samples import Samples
     from pysim.identify.unknowns import Unknowns
-
-    Array = NDArray[np.float64]
 
 
 def compress_energies(

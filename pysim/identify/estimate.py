@@ -28,11 +28,10 @@ from pysim.inertia import (
     pseudo_inertia,
 )
 from pysim.inertia.log_cholesky import log_cholesky_factor
+from pysim.typing import Array
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
 
 _UNIT = from_pseudo_inertia(np.eye(4))
 _TOLERANCE = 1e-7  # of the sum of squares, which is the number of equations: far below one unit of likelihood

@@ -25,16 +25,15 @@ from pysim.identify.base_parameters import base_parameters
 from pysim.identify.closed_mechanisms import has_constraints
 from pysim.identify.regression import one_thread
 from pysim.identify.unknowns import Unknowns
+from pysim.typing import Array
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from os import PathLike
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
     from pysim.mechanism.model import Model
-
-    Array = NDArray[np.float64]
 
 _FINE = 20  # instants a period of the fastest harmonic, on which limits are held
 _STEP = 1e-6

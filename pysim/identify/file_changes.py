@@ -13,14 +13,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pysim.inertia import is_physical, move_theta
+from pysim.typing import Array
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from pysim.mechanism.model import Model
     from pysim.scene.spec import BodySpec, ModelSpec
-
-    Array = NDArray[np.float64]
 
 _SAME = 1e-9
 _KEYS = ("damping", "friction", "armature")

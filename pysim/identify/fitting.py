@@ -20,16 +20,15 @@ import numpy as np
 from pysim.errors import IdentificationError, PysimWarning
 from pysim.simulation.failed_worlds import DROP
 from pysim.simulation.worlds import Worlds
+from pysim.typing import Array
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
     from pysim.simulation.loading import Scene
-
-    Array = NDArray[np.float64]
 
 STEP = 1e-4  # of the range of a parameter, by which derivatives are taken
 BEST = 4  # samples of the ranges from which the search starts

@@ -15,15 +15,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pysim.algorithms import kinetic_energy_regressor
+from pysim.typing import Array
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from pysim.identify.regression import Triangles
     from pysim.identify.samples import Samples
     from pysim.identify.unknowns import Unknowns
-
-    Array = NDArray[np.float64]
 
 KINETIC_ENERGY = "kinetic energy of all [J]"
 NOTE = "no force drives the recorded motion: it determines only ratios of the parameters, scaled by the model's energy"

@@ -33,16 +33,13 @@ from pysim.identify.momenta import MOMENTA, check_floats, compress_momenta
 from pysim.identify.regression import Triangles, compress_torques, one_thread
 from pysim.identify.unknowns import Unknowns
 from pysim.inertia import nearest_physical, theta_from_com
+from pysim.typing import Array
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
-
     from pysim.identify.samples import Samples
     from pysim.mechanism.model import Model
-
-    Array = NDArray[np.float64]
 
 EQUATIONS = ("torque", "energy", "momentum")
 _SOLID = 1e-4  # smallest second moment of a prior, relative to its largest

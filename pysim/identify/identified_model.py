@@ -5,18 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from pysim.simulation.loading import compile_model
+from pysim.typing import Array
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from pysim.identify.unknowns import Unknowns
     from pysim.mechanism.model import Model
     from pysim.scene.spec import JointSpec
-
-    Array = NDArray[np.float64]
 
 
 def found_model(unknowns: Unknowns, p: Array) -> Model:

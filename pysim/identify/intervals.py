@@ -7,13 +7,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pysim.errors import IdentificationError
+from pysim.typing import Array
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from pysim.identify.samples import Samples
-
-    Array = NDArray[np.float64]
 
 
 def check_intervals(samples: Samples, folds: int, interval: float) -> tuple[int, int]:

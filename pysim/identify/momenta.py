@@ -19,15 +19,12 @@ from pysim.algorithms import forward_kinematics, momentum_regressor
 from pysim.errors import IdentificationError
 from pysim.identify.intervals import check_intervals, integrals
 from pysim.identify.regression import Triangles, reduce_rows
+from pysim.typing import Array
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from pysim.identify.samples import Samples
     from pysim.identify.unknowns import Unknowns
     from pysim.mechanism.model import Model
-
-    Array = NDArray[np.float64]
 
 MOMENTA = ("p.x", "p.y", "p.z", "L.x", "L.y", "L.z")  # [N·s], [N·m·s]
 

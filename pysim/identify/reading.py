@@ -19,17 +19,14 @@ from pysim.errors import IdentificationError, did_you_mean
 from pysim.identify.samples import Samples, make_samples
 from pysim.mechanism.actuation import actuator_forces
 from pysim.trajectory import load_trajectory
+from pysim.typing import Array
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from os import PathLike
 
-    from numpy.typing import NDArray
-
     from pysim.mechanism.model import Model
     from pysim.simulation.loading import Scene
-
-    Array = NDArray[np.float64]
 
 _HEADER_LINES = 1
 

@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pysim.typing import Array
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from contextlib import AbstractContextManager
@@ -23,8 +25,6 @@ if TYPE_CHECKING:
 
     from pysim.identify.samples import Samples
     from pysim.identify.unknowns import Unknowns
-
-    Array = NDArray[np.float64]
 
 CHUNK = 2048  # samples a triangle takes in at once
 

@@ -12,13 +12,12 @@ from pysim.errors import IdentificationError, PysimWarning
 from pysim.identify.differentiation import differentiated
 from pysim.joints import find_joint
 from pysim.scene.stop_defaults import with_stops
+from pysim.typing import Array
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from pysim.mechanism.model import Model
-
-    Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

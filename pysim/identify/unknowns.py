@@ -18,14 +18,13 @@ import numpy as np
 from pysim.algorithms import joint_torque_regressor, passive_forces, rnea
 from pysim.errors import IdentificationError, did_you_mean
 from pysim.inertia import move_theta
+from pysim.typing import Array
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pysim.identify.samples import Samples
     from pysim.mechanism.model import Model
-
-    Array = NDArray[np.float64]
 
 THETA = ("m", "mcx", "mcy", "mcz", "Ixx", "Ixy", "Iyy", "Ixz", "Iyz", "Izz")
 RESISTANCES = ("damping", "friction", "armature", "offset")

@@ -11,15 +11,11 @@ from typing import TYPE_CHECKING, Any
 from pysim.errors import IdentificationError
 from pysim.inertia import center_of_mass, central_inertia
 from pysim.scene.inertia_text import ENTRIES, rounded
+from pysim.typing import Array
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from pysim.identify.file_changes import Changes
     from pysim.scene.spec import ModelSpec
-
-    Array = NDArray[np.float64]
 
 
 def changed_scene(text: str, changes: Changes, spec: ModelSpec) -> str:

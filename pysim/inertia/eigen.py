@@ -16,11 +16,10 @@ import numpy as np
 from pysim.inertia.parameter_requirements import require_positive_mass
 from pysim.inertia.pseudo_inertia import matrix_of, theta_of
 from pysim.spatial import exp, left_jacobian, log, skew
+from pysim.typing import Array
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
-
-    Array = NDArray[np.float64]
+    from numpy.typing import ArrayLike
 
 
 def from_eigen(psi: ArrayLike) -> Array:

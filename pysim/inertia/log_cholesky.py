@@ -21,11 +21,10 @@ from pysim.errors import PysimError
 from pysim.inertia.parameter_requirements import require_solid
 from pysim.inertia.pseudo_inertia import matrix_of, theta_of
 from pysim.spatial.arrays import checked_double
+from pysim.typing import Array
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
-
-    Array = NDArray[np.float64]
+    from numpy.typing import ArrayLike
 
 _ROW, _COLUMN = np.array([0, 1, 0, 0, 1, 2]), np.array([1, 2, 2, 3, 3, 3])  # of s12, s23, s13, t
 

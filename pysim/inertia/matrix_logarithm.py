@@ -18,11 +18,10 @@ from pysim.inertia.log_cholesky import in_range, log_cholesky_factor
 from pysim.inertia.parameter_requirements import require_solid
 from pysim.inertia.pseudo_inertia import matrix_of, theta_of
 from pysim.spatial.arrays import checked_double, leading
+from pysim.typing import Array
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
-
-    Array = NDArray[np.float64]
+    from numpy.typing import ArrayLike
 
 _COLUMN, _ROW = np.tril_indices(4)  # of the upper triangle, column by column
 _UNIT_GAMMA = np.zeros((10, 4, 4))  # ∂T/∂γ

@@ -9,11 +9,10 @@ import numpy as np
 from pysim.errors import PysimError
 from pysim.inertia.pseudo_inertia import matrix_of
 from pysim.spatial.arrays import checked_double
+from pysim.typing import Array
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
-
-    Array = NDArray[np.float64]
 
 _ROUNDING = 16 * np.finfo(float).eps  # smaller eigenvalues have no correct digit
 

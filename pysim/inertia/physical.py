@@ -15,11 +15,10 @@ import numpy as np
 from pysim.inertia.parameter_requirements import require_positive_mass
 from pysim.inertia.pseudo_inertia import matrix_of, theta_of
 from pysim.spatial.arrays import checked_double, checked_number, shaped
+from pysim.typing import Array
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
-
-    Array = NDArray[np.float64]
 
 _POINT = 1e-8  # [m] smaller bodies count as points; the signs of their moments are rounding
 _AXES = "xyz"

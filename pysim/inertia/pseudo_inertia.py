@@ -14,11 +14,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pysim.spatial.arrays import checked_double, checked_symmetric
+from pysim.typing import Array
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
-
-    Array = NDArray[np.float64]
+    from numpy.typing import ArrayLike
 
 
 def pseudo_inertia(theta: ArrayLike) -> Array:

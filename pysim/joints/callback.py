@@ -16,13 +16,11 @@ from pysim.joints.plugin import Joint
 from pysim.spatial import exp, rotation_from_quaternion
 from pysim.tracing.author_code import author_line, call, definition_place, method_place
 from pysim.tracing.recursion import once
+from pysim.typing import Array
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
 
 STEP = 4e-3
 STENCIL = ((1, 45 / 60), (2, -9 / 60), (3, 1 / 60))

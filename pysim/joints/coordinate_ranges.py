@@ -9,16 +9,13 @@ import numpy as np
 
 from pysim.errors import JointError, did_you_mean
 from pysim.tracing.author_code import call, method_place
+from pysim.typing import Array
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from numpy.typing import NDArray
-
     from pysim.joints.coordinates import Coordinate, Coordinates
     from pysim.joints.plugin import Joint
-
-    Array = NDArray[np.float64]
 
 REACH = {"rad": np.pi, "m": 1.0}  # [rad or m] either side of zero, without limits
 ALONG = 17  # states along each coordinate

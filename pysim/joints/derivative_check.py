@@ -14,16 +14,13 @@ from pysim.joints.invariants import FAULT_OF_PYSIM, Fault
 from pysim.joints.motion_derivatives import force_derivative_nodes, motion_derivatives
 from pysim.joints.motion_evaluation import place, rates
 from pysim.tracing.evaluation import evaluate, rate
+from pysim.typing import Array
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from numpy.typing import NDArray
-
     from pysim.joints.invariants import Probe
     from pysim.joints.trace import Traced
-
-    Array = NDArray[np.float64]
 
 TOLERANCE = 1e-9  # for numbers of magnitude 1
 

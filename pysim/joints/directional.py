@@ -17,17 +17,16 @@ from pysim.joints.callback import CallbackJoint
 from pysim.joints.trace import derivative_towards, trace
 from pysim.spatial.arrays import checked
 from pysim.tracing.evaluation import evaluate
+from pysim.typing import Array
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
     from pysim.joints.plugin import Joint
     from pysim.joints.trace import Traced
     from pysim.tracing.tape import Tape
-
-    Array = NDArray[np.float64]
 
 
 class DirectionalDerivatives(NamedTuple):

@@ -14,15 +14,12 @@ from pysim._engine import Column, JointDescription, MotionDescription, Shape
 from pysim.inertia import theta_to_packed
 from pysim.joints.motion_derivatives import force_derivative, motion_derivatives
 from pysim.spatial import ad_star
+from pysim.typing import Array
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from pysim.joints.coordinates import Coordinates
     from pysim.joints.lowering import Lowered
     from pysim.joints.trace import Traced
-
-    Array = NDArray[np.float64]
 
 UNIT = np.array([1.0, 0, 0, 0, 1.0, 0, 1.0, 0, 0, 1.0])  # θ of mass 1 kg and inertia 1 kg·m²
 

@@ -19,6 +19,7 @@ from pysim.joints.coordinate_ranges import ANYWHERE, bounds, describe_state, pro
 from pysim.joints.motion_evaluation import CallbackNumbers, TracedNumbers, place
 from pysim.joints.pose_continuity import largest_jump
 from pysim.tracing.author_code import breaking_line
+from pysim.typing import Array
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -28,8 +29,6 @@ if TYPE_CHECKING:
     from pysim.joints.motion_evaluation import MotionNumbers
     from pysim.joints.plugin import Joint
     from pysim.joints.trace import Traced
-
-    Array = NDArray[np.float64]
 
 RIGID = 1e-8  # |RᵀR − 1| of a rotation written with nine digits or more
 FULL_RANK = 1e-7  # smallest singular value of S with columns of unit length

@@ -7,14 +7,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pysim.typing import Array
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from numpy.typing import NDArray
-
     from pysim.joints.trace import Traced
-
-    Array = NDArray[np.float64]
 
 TOLERANCE = 1e-14  # for numbers of magnitude 1; folding leaves exact zeros
 

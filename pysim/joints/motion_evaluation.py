@@ -14,15 +14,12 @@ from pysim.joints.callback import CallbackJoint
 from pysim.spatial import rotation_from_quaternion
 from pysim.tracing.author_code import method_place
 from pysim.tracing.evaluation import evaluate, rate
+from pysim.typing import Array
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from pysim.joints.coordinates import Coordinates
     from pysim.joints.plugin import Joint
     from pysim.joints.trace import Traced
-
-    Array = NDArray[np.float64]
 
 
 class MotionNumbers(Protocol):

@@ -7,13 +7,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pysim.joints.coordinate_ranges import describe_state
+from pysim.typing import Array
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from pysim.joints.motion_evaluation import MotionNumbers
-
-    Array = NDArray[np.float64]
 
 POINTS = 257  # along each coordinate
 STEEPEST = 4  # number of intervals of each coordinate that are bisected

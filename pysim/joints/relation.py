@@ -22,15 +22,12 @@ from pysim.tracing.expression import Scalar
 from pysim.tracing.program import emit
 from pysim.tracing.repeated_call import recorded_call
 from pysim.tracing.tape import Tape
+from pysim.typing import Array
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
-
     from pysim._engine import Program
-
-    Array = NDArray[np.float64]
 
 _POLYNOMIAL = re.compile(r"polynomial\(([-+0-9a-fpx., ]+)\)")
 Function = TypeVar("Function", bound=Callable[..., Any])

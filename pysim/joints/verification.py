@@ -30,16 +30,13 @@ from pysim.joints.plugin import Joint
 from pysim.joints.trace import trace
 from pysim.tracing.author_code import call, defined_at
 from pysim.tracing.rounding import values_and_errors
+from pysim.typing import Array
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from numpy.typing import NDArray
-
     from pysim.joints.displacement import Pose
     from pysim.joints.trace import Traced
-
-    Array = NDArray[np.float64]
 
 ROUNDINGS = 64.0  # bounds of the rounding error
 EXACT = 1e-10  # for numbers of magnitude 1 that are computed in two ways

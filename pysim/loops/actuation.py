@@ -20,6 +20,7 @@ from pysim.algorithms import crba, rnea
 from pysim.errors import ModelError, did_you_mean
 from pysim.loops.constraints import DEPENDENT, Constraints, constraints, kind_of_constraint
 from pysim.loops.torque_derivatives import TorqueDerivatives, one_row, torque_derivatives
+from pysim.typing import Array
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,8 +28,6 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from pysim.mechanism.model import Model
-
-    Array = NDArray[np.float64]
 
 
 _OPEN = 1e-6  # [m, rad] of a loop

@@ -27,6 +27,7 @@ from pysim.loops.mobility import (
     unit_rows,
 )
 from pysim.loops.redundant_rows import MORE_DIGITS, redundant_opening
+from pysim.typing import Array
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -34,8 +35,6 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from pysim.mechanism.model import Model
-
-    Array = NDArray[np.float64]
 
 REQUIRED = 1e-10  # [m/s, rad/s] largest remaining slip
 _KICKS = (

@@ -17,13 +17,12 @@ import numpy as np
 
 from pysim.algorithms import crba
 from pysim.loops.constraints import DEPENDENT, Constraints, constraints
+from pysim.typing import Array
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from pysim.mechanism.model import Model
-
-    Array = NDArray[np.float64]
 
 CLOSED = 1e-12  # [m, rad] residual at which a loop is closed
 REQUIRED = 1e-10  # [m, rad] largest residual of an accepted configuration

@@ -19,13 +19,13 @@ import numpy as np
 from pysim import _engine
 from pysim._engine import Shape
 from pysim.errors import PysimError
+from pysim.typing import Array
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
     from pysim.mechanism.model import Model
 
-    Array = NDArray[np.float64]
     Three = tuple[Array, Array, Array]
 
 # share of J̇ v that no acceleration makes up for at a singular position, by the bytes of a number

@@ -20,13 +20,12 @@ import numpy as np
 
 from pysim import _engine
 from pysim.spatial.arrays import placed
+from pysim.typing import Array
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from pysim.mechanism.model import Model
-
-    Array = NDArray[np.float64]
 
 DEPENDENT = 1e-9  # singular values of J below this fraction of the largest count as zero
 

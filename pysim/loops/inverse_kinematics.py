@@ -13,13 +13,12 @@ from pysim.loops.constraints import project
 from pysim.loops.pose_solver import PoseSolver
 from pysim.loops.pose_targets import read_targets
 from pysim.spatial.arrays import checked_double, checked_number
+from pysim.typing import Array
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from pysim.mechanism.model import Model
-
-    Array = NDArray[np.float64]
 
 __all__ = ["InverseKinematics", "inverse_kinematics"]
 

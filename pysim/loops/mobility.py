@@ -22,6 +22,7 @@ from pysim.loops.closure_solver import ClosureIterate, Independence
 from pysim.loops.constraints import constraints, loop_begins
 from pysim.loops.singular_branches import followed, neighbours
 from pysim.mechanism.constraint_compiler import rows_of
+from pysim.typing import Array
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -30,8 +31,6 @@ if TYPE_CHECKING:
 
     from pysim.loops.constraints import Constraints
     from pysim.mechanism.model import Model
-
-    Array = NDArray[np.float64]
 
 SMALLEST_ANGLE = 1e-6  # [rad] between a row and the span of those before it; like the engine's rank, sin² = 1e-12
 _NOTHING = 1e-11  # relative length below which a row counts as zero

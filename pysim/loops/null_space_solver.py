@@ -20,13 +20,10 @@ import numpy as np
 from pysim.algorithms import crba
 from pysim.loops.closure_solver import ClosureIterate, Independence
 from pysim.loops.constraints import constraints
+from pysim.typing import Array
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from pysim.mechanism.model import Model
-
-    Array = NDArray[np.float64]
 
 _EXACT = (
     1e-14  # [m, rad] residual at which a vanished row is distinguished from one that constrains

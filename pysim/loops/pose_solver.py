@@ -18,6 +18,7 @@ from pysim.algorithms.frames import body_and_point
 from pysim.errors import ModelError
 from pysim.joints.registry import find_joint
 from pysim.loops.constraints import constraints
+from pysim.typing import Array
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from pysim.loops.pose_targets import FrameTarget
     from pysim.mechanism.model import Model
 
-    Array = NDArray[np.float64]
     Indices = NDArray[np.intp]
 
 _LOOP_WEIGHT = 30.0  # c, a frame's reach: loops stay nearly closed where targets are out of reach

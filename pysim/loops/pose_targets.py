@@ -11,13 +11,12 @@ import numpy as np
 from pysim.algorithms.frames import body_and_point
 from pysim.errors import ModelError, did_you_mean
 from pysim.spatial.arrays import checked_pose
+from pysim.typing import Array
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
     from pysim.mechanism.model import Model
-
-    Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

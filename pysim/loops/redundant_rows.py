@@ -14,13 +14,12 @@ import numpy as np
 from pysim.loops.closure_solver import REQUIRED, ClosureIterate, Independence, descend
 from pysim.loops.constraints import constraints, kind_of_constraint
 from pysim.loops.mobility import SMALLEST_ANGLE, null_space, rows_and_lengths
+from pysim.typing import Array
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
     from pysim.mechanism.model import Model
-
-    Array = NDArray[np.float64]
 
 OPENING_MOTION = 0.5  # [m or rad]
 _TRIES = 3

@@ -20,6 +20,7 @@ from pysim import _engine
 from pysim._engine import JointDescription, LoopKind
 from pysim.joints.relation import find_relation, relation_derivatives
 from pysim.spatial import Ad, ad, inverse
+from pysim.typing import Array
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -27,8 +28,6 @@ if TYPE_CHECKING:
     from pysim._engine import MotionDescription
     from pysim.loops.constraints import Constraints
     from pysim.mechanism.model import Model
-
-    Array = NDArray[np.float64]
 
 
 class Motion(NamedTuple):

@@ -18,16 +18,13 @@ from pysim.algorithms import crba
 from pysim.loops.closure_solver import CLOSED, rounding_of
 from pysim.loops.constraints import constraints
 from pysim.loops.null_space_solver import NullSpaceSolver
+from pysim.typing import Array
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from numpy.typing import NDArray
-
     from pysim.loops.closure_solver import ClosureIterate, Independence
     from pysim.mechanism.model import Model
-
-    Array = NDArray[np.float64]
 
 _LENGTHS = (0.02, 0.004, 0.1)  # [m or rad] of the fastest coordinate
 _SHARE = (

@@ -26,16 +26,15 @@ from pysim.loops.constraints import DEPENDENT, constraints
 from pysim.loops.row_derivatives import Change, Motion, couplings_of, loops_of
 from pysim.mechanism.constraint_compiler import rows_of
 from pysim.spatial import Ad, inverse
+from pysim.typing import Array
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
     from pysim.loops.actuation import ActuationMap
     from pysim.mechanism.model import Model
-
-    Array = NDArray[np.float64]
 
 _OPEN = 1e-8  # residual of rows that may remain open
 

@@ -16,6 +16,7 @@ from pysim.algorithms import forward_kinematics
 from pysim.errors import ModelError
 from pysim.loops.constraints import constraints
 from pysim.mechanism.joint_description import moves_in_pieces
+from pysim.typing import Array
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     from pysim.mechanism.model import Model
     from pysim.scene.spec import LoopSpec
 
-    Array = NDArray[np.float64]
     Rows = NDArray[np.intp]
 
 SAMPLES = 5

@@ -13,17 +13,13 @@ from pysim.joints.relation import find_relation, trace_relation, trace_relation_
 from pysim.mechanism.force_compiler import ForceCompiler
 from pysim.mechanism.joint_description import describe_loop_motion
 from pysim.mechanism.model import Connections
+from pysim.typing import Array
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    import numpy as np
-    from numpy.typing import NDArray
-
     from pysim.mechanism.joint_description import TraceCache
     from pysim.scene.spec import CouplingSpec, JointSpec, LoopSpec, ModelSpec, SpringSpec
-
-    Array = NDArray[np.float64]
 
 
 class CompositeBody(Protocol):

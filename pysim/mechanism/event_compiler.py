@@ -12,17 +12,14 @@ from pysim.errors import JointError
 from pysim.events import make_event, record_event
 from pysim.joints import find_joint
 from pysim.tracing.program import emit
+from pysim.typing import Array
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
-
     from pysim.mechanism.model import Model
     from pysim.scene.spec import EventSpec
     from pysim.tracing.tape import Tape
-
-    Array = NDArray[np.float64]
 
 
 def compile_events(model: Model, events: Sequence[EventSpec]) -> _engine.Events | None:

@@ -17,16 +17,13 @@ from pysim._engine import ElementKind, PortDescription
 from pysim.elements.graph_types import RigidPart
 from pysim.errors import ModelError
 from pysim.inertia import move_theta
+from pysim.typing import Array
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from numpy.typing import NDArray
-
     from pysim.mechanism.model import Model
     from pysim.scene.spec import BlockSpec, JointSpec, SceneSpec
-
-    Array = NDArray[np.float64]
 
 
 def rigid_part(

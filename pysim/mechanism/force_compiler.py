@@ -12,19 +12,16 @@ from pysim.elements.tracing import trace_force
 from pysim.errors import JointError, ModelError, PysimError
 from pysim.mechanism.path_compiler import compile_path
 from pysim.plugins.fields import build
+from pysim.typing import Array
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-    import numpy as np
-    from numpy.typing import NDArray
 
     from pysim.elements.tracing import TracedForce
     from pysim.mechanism.constraint_compiler import CompositeBody, Coordinates
     from pysim.mechanism.joint_description import TraceCache
     from pysim.scene.spec import ForceSpec
 
-    Array = NDArray[np.float64]
     Placed = Mapping[str, tuple[CompositeBody, Array]]
 
 

@@ -19,18 +19,15 @@ from pysim.errors import SceneError
 from pysim.meshes import read_mesh
 from pysim.meshes.decomposition import convex_parts
 from pysim.shapes import HeightField, Shape
+from pysim.typing import Array
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-    from numpy.typing import NDArray
 
     from pysim.elements.ground import GroundSurface
     from pysim.mechanism.model import Model
     from pysim.scene.spec import GroundSpec
     from pysim.shapes.signed_distance import Field
-
-    Array = NDArray[np.float64]
 
 SCANNED = 256  # cells of a field along the longer side of its bounds
 TRACED = 1000  # steps at most

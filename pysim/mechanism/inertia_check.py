@@ -19,6 +19,7 @@ from pysim.errors import ModelError
 from pysim.inertia import rotational_inertia
 from pysim.scene.stop_defaults import composite_inertias
 from pysim.spatial import Ad, inverse
+from pysim.typing import Array
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,8 +27,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pysim.mechanism.model import Model
-
-    Array = NDArray[np.float64]
 
 _LEAST_PIVOT = 1e-12  # of the diagonal of D
 _LEAST_SHARE = 1e-14  # of the mass or moment of inertia in IA

@@ -22,11 +22,12 @@ from pysim.joints.callback import CallbackJoint
 from pysim.mechanism.joint_description import moves_in_pieces, runs_as
 from pysim.plugins.fields import build
 from pysim.plugins.files import check_run_here, plugin_files
+from pysim.typing import Array
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
     from pysim._engine import (
         CouplingDescription,
@@ -39,8 +40,6 @@ if TYPE_CHECKING:
     from pysim.joints import JointType
     from pysim.scene.spec import JointSpec, ModelSpec
     from pysim.shapes import Geometry
-
-    Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from pysim import _engine
 from pysim._engine import Passive
 from pysim.inertia.parameter_orders import TO_PACKED
 from pysim.inertia.parameters import moved
+from pysim.typing import Array
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -21,8 +22,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pysim.mechanism.model import Model
-
-    Array = NDArray[np.float64]
 
 PASSIVE = tuple(Passive.fields)  # of a coordinate, in the engine's order
 _INERTIA, _REST = 12, 32  # places in the record of a body

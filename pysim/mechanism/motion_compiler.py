@@ -25,17 +25,14 @@ from pysim.scene.spec import CouplingSpec
 from pysim.tracing.derivative import Derivative
 from pysim.tracing.program import emit
 from pysim.tracing.tape import Tape
+from pysim.typing import Array
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from numpy.typing import NDArray
-
     from pysim._engine import Program
     from pysim.mechanism.model import Model
     from pysim.scene.spec import BlockSpec, JointSpec, SceneSpec
-
-    Array = NDArray[np.float64]
 
 _SAMPLES = 1024  # intervals of a run in which a signal is searched for jumps
 _PARTS = 16  # of an interval that is searched further

@@ -6,17 +6,14 @@ from typing import TYPE_CHECKING
 
 from pysim._engine import PathKind, PathPoint
 from pysim.errors import ModelError
+from pysim.typing import Array
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    import numpy as np
-    from numpy.typing import NDArray
-
     from pysim.mechanism.constraint_compiler import Coordinates
     from pysim.scene.spec import PathPart
 
-    Array = NDArray[np.float64]
     Place = Callable[[str], tuple[int, Array]]
 
 

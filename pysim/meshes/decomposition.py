@@ -19,6 +19,7 @@ import numpy as np
 from pysim.errors import SceneError
 from pysim.meshes.field_surface import cache_folder
 from pysim.meshes.mass_properties import read_solid
+from pysim.typing import Array
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
 
     from pysim.meshes.mass_properties import MeshSolid
 
-    Array = NDArray[np.float64]
     Scale = tuple[float, float, float]
     Part = tuple[Array, NDArray[np.int64]]  # vertices (n, 3) [m], faces (m, 3)
 

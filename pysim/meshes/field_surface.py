@@ -14,13 +14,12 @@ import numpy as np
 
 from pysim.shapes import HeightField, Shape
 from pysim.shapes.signed_distance import Field
+from pysim.typing import Array
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pysim.shapes import SignedDistance
-
-    Array = NDArray[np.float64]
 
 CELLS = 96  # along the longest side of the bounds
 MARGIN = 1e-3  # of the bounds, so that a surface that touches them is closed

@@ -19,13 +19,12 @@ from pysim.inertia.mesh_repair import repaired
 from pysim.inertia.surface import FLAT, check_crossings, check_shells, read_surface
 from pysim.meshes.triangles import read_mesh
 from pysim.spatial.arrays import checked
+from pysim.typing import Array
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from numpy.typing import ArrayLike, NDArray
-
-    Array = NDArray[np.float64]
 
 
 SMALLEST = 1e-9  # m

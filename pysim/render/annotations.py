@@ -13,16 +13,13 @@ import numpy as np
 from pysim.render import colors, fitting_shapes as shapes
 from pysim.render.force_arrows import ForceArrows
 from pysim.render.triads import Triad
+from pysim.typing import Array
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from numpy.typing import NDArray
-
     from pysim.render.pyvista_types import Plotter
     from pysim.trajectory import Trajectory
-
-    Array = NDArray[np.float64]
 
 TRIAD, AXIS, CENTRE = 0.07, 0.2, 0.012  # of the mechanism's size
 

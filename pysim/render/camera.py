@@ -14,12 +14,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pysim.typing import Array
+
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from pysim.render.options import RenderOptions
-
-    Array = NDArray[np.float64]
 
 VIEW_ANGLE = 26.0  # [deg] of the picture's height
 FILLED = 0.84  # share of the picture's width and height that the motion may take

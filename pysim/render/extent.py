@@ -8,17 +8,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pysim.trajectory.interpolation import pose_matrices
+from pysim.typing import Array
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from numpy.typing import NDArray
-
     from pysim.render.options import RenderOptions
     from pysim.render.pyvista_types import Mesh
     from pysim.trajectory import Trajectory
-
-    Array = NDArray[np.float64]
 
 DIRECTIONS = 96  # in which the extent of a body is measured
 SAMPLES = 200  # instants at which the extent of the motion is measured

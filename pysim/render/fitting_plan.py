@@ -17,16 +17,14 @@ from pysim.render import colors, fitting_shapes as shapes
 from pysim.render.extent import LEVEL
 from pysim.render.rope_path import RopePoint, rope_places, rope_points
 from pysim.trajectory.interpolation import pose_matrices
+from pysim.typing import Array
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from numpy.typing import NDArray
-
     from pysim.render.options import RenderOptions
     from pysim.trajectory import Trajectory
 
-    Array = NDArray[np.float64]
     Points = list[RopePoint]
 
 SAMPLES = 100  # instants at which lengths are measured

@@ -7,13 +7,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pysim.render import colors
+from pysim.typing import Array
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from pysim.render.pyvista_types import Actor, Mesh, Plotter
-
-    Array = NDArray[np.float64]
 
 STEEL = "#66717d"
 DARK = "#48525d"

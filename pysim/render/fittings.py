@@ -9,16 +9,13 @@ import numpy as np
 from pysim.render import fitting_shapes as shapes
 from pysim.render.fitting_plan import placed
 from pysim.render.rope_path import count_places, gaps, rope_places
+from pysim.typing import Array
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from numpy.typing import NDArray
-
     from pysim.render.fitting_plan import Fixed, Line, Plan
     from pysim.render.pyvista_types import Mesh, Plotter
-
-    Array = NDArray[np.float64]
 
 
 class Fittings:

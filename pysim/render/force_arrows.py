@@ -12,15 +12,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pysim.trajectory.stored_rows import by_blocks
+from pysim.typing import Array
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from numpy.typing import NDArray
-
     from pysim.trajectory import Trajectory
-
-    Array = NDArray[np.float64]
 
 LONGEST = 0.3  # length of a strong force, of the mechanism's size
 USUAL = 0.95

@@ -4,20 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from pysim.render import colors
 from pysim.render.meshes import OF_MOVIES, body_meshes, decimated, merged
 from pysim.trajectory.interpolation import pose_matrices
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from pysim.render.options import RenderOptions
     from pysim.render.pyvista_types import Plotter
     from pysim.trajectory import Trajectory
-
-    Array = NDArray[np.float64]
 
 OPACITY = 0.35
 BEHIND = 2e4  # offset of depths

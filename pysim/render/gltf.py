@@ -22,6 +22,7 @@ from pysim.render.output import replacing
 from pysim.render.web_page import FPS, check_fps, frame_times
 from pysim.render.web_recording import to_trimesh
 from pysim.trajectory.interpolation import continuous_quaternions
+from pysim.typing import Array
 
 if TYPE_CHECKING:
     from collections.abc import MutableMapping, Sequence
@@ -31,8 +32,6 @@ if TYPE_CHECKING:
 
     from pysim.render.drawable import Drawable
     from pysim.trajectory import Trajectory
-
-    Array = NDArray[np.float64]
 
 SUFFIXES = (".glb",)
 Y_UP = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, 1.0], [0.0, -1.0, 0.0]])  # from axes with z upwards

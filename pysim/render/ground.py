@@ -9,6 +9,7 @@ import numpy as np
 from pysim.render import colors
 from pysim.render.meshes import shadow_mesh
 from pysim.render.scenery import SUN
+from pysim.typing import Array
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -17,8 +18,6 @@ if TYPE_CHECKING:
 
     from pysim.render.extent import Extent
     from pysim.render.pyvista_types import Actor, Mesh, Plotter
-
-    Array = NDArray[np.float64]
 
 FADE = 0.35  # share of the ground's radius that is fully drawn
 REACH = 2.4  # radius of the ground in sizes of the motion

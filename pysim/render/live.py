@@ -24,15 +24,12 @@ from pysim.render.options import OF_PICTURES, render_options
 from pysim.render.picking import body_at, point_on_plane, state_of_body
 from pysim.render.playback import PlaybackWindow
 from pysim.render.player import Player
+from pysim.typing import Array
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from pysim.render.options import RenderOptions
     from pysim.render.pyvista_types import Plotter
     from pysim.simulation.live import LiveRun
-
-    Array = NDArray[np.float64]
 
 BUDGET = 0.02  # [s] of wall time between two pictures that the run may take
 PULL = "#d6336c"

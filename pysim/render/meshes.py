@@ -24,18 +24,16 @@ from pysim.render.colors import body_color, display_rgba
 from pysim.scene.packages import fence_of
 from pysim.shapes import MESH_SUFFIXES
 from pysim.trajectory.visuals import mesh_hash
+from pysim.typing import Array
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     import trimesh
-    from numpy.typing import NDArray
 
     from pysim.render.options import RenderOptions
     from pysim.render.pyvista_types import Mesh
     from pysim.trajectory import Trajectory
-
-    Array = NDArray[np.float64]
 
 FEATURE_ANGLE = 35.0  # [deg] a sharper edge is drawn sharp
 FINE = 4000  # triangles of a body that are all drawn

@@ -13,13 +13,10 @@ import numpy as np
 
 from pysim import _engine
 from pysim.algorithms import forward_kinematics, minverse
+from pysim.typing import Array
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from pysim.mechanism.model import Model
-
-    Array = NDArray[np.float64]
 
 FREQUENCY = 20.0  # [rad/s] ω, of the point alone
 LIGHTEST = 1e-9  # [kg]

@@ -18,6 +18,7 @@ from pysim.render.options import RenderOptions, render_options
 from pysim.render.output import replacing
 from pysim.render.player import Player
 from pysim.render.window import capture, offscreen
+from pysim.typing import Array
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -26,8 +27,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pysim.trajectory import Trajectory
-
-    Array = NDArray[np.float64]
 
 MOVIES = (".mp4", ".gif", ".webm")
 GIF_FASTEST = 50  # [1/s] browsers slow down faster gifs

@@ -11,13 +11,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pysim.render.camera import VIEW_ANGLE, Camera, direction_of
+from pysim.typing import Array
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from pysim.render.pyvista_types import Plotter
-
-    Array = NDArray[np.float64]
 
 STEEPEST = np.radians(89.0)  # elevation
 HALF_VIEW = float(np.tan(np.radians(VIEW_ANGLE) / 2))

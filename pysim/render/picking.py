@@ -6,13 +6,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+from pysim.typing import Array
 
+if TYPE_CHECKING:
     from pysim.render.player import Player
     from pysim.trajectory import TrajectoryHeader
-
-    Array = NDArray[np.float64]
 
 SHOWN = 3  # coordinates of a joint
 TOLERANCE = 1e-3  # of the window's diagonal

@@ -30,17 +30,14 @@ from pysim.render.static_layer import StaticLayer
 from pysim.render.trails import Trail, centres
 from pysim.render.triads import Triad
 from pysim.trajectory.interpolation import pose_matrices
+from pysim.typing import Array
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
-
     from pysim.render.options import RenderOptions
     from pysim.render.pyvista_types import Actor, Mesh, Plotter
     from pysim.trajectory import Trajectory
-
-    Array = NDArray[np.float64]
 
 NAMED = 3  # bodies without a shape
 SEEN = 100  # instants at which other runs belong in the picture

@@ -15,6 +15,7 @@ from pysim.render.drawable import motion_of
 from pysim.render.output import replacing
 from pysim.render.recorded_quantities import Quantity, default_patterns, select
 from pysim.render.window import has_display
+from pysim.typing import Array
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,11 +23,8 @@ if TYPE_CHECKING:
 
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-    from numpy.typing import NDArray
 
     from pysim.trajectory import Trajectory
-
-    Array = NDArray[np.float64]
 
 PLOTS = (".png", ".pdf", ".svg", ".jpg", ".jpeg", ".webp")
 NAMED = 16  # number of lines that a legend can distinguish; more are drawn thin in one colour

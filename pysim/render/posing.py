@@ -23,18 +23,15 @@ from pysim.render.options import OF_PICTURES, render_options
 from pysim.render.overlay import SQUARE, Outline, Text
 from pysim.render.player import Player
 from pysim.trajectory.from_states import trajectory_of_states
+from pysim.typing import Array
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-
-    from numpy.typing import NDArray
 
     from pysim.mechanism.model import Model, State
     from pysim.render.options import RenderOptions
     from pysim.render.pyvista_types import Plotter
     from pysim.scene.spec import BlockSpec
-
-    Array = NDArray[np.float64]
 
 PANEL = 330.0  # [pixel] width of the sliders
 ROW = 36.0  # [pixel] height of a slider's row

@@ -23,15 +23,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pysim.errors import TrajectoryError, did_you_mean
+from pysim.typing import Array
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from numpy.typing import NDArray
-
     from pysim.trajectory import Trajectory
-
-    Array = NDArray[np.float64]
 
 WILD = "*?["
 SUMS = ("dissipated", "injected")  # of the work of elements

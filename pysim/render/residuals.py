@@ -13,17 +13,15 @@ import numpy as np
 from pysim.identify import predicted_torque
 from pysim.render.output import replacing
 from pysim.render.plot import PLOTS
+from pysim.typing import Array
 
 if TYPE_CHECKING:
     from os import PathLike
 
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-    from numpy.typing import NDArray
 
     from pysim.identify import Identification, Samples
-
-    Array = NDArray[np.float64]
 
 _MOST_POINTS = 4000  # of one line
 _EDGE = 4.0  # standard deviations that are shown

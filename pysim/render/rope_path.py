@@ -16,12 +16,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pysim.typing import Array
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
 
 ARC = 12  # straight pieces of an arc
 BISECTIONS = 52

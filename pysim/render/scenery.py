@@ -7,13 +7,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pysim.render import colors
+from pysim.typing import Array
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from pysim.render.pyvista_types import Plotter
-
-    Array = NDArray[np.float64]
 
 SUN = np.array([0.30, -0.35, 1.0]) / np.linalg.norm([0.30, -0.35, 1.0])  # towards it, on stage
 

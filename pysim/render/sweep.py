@@ -14,6 +14,7 @@ from pysim.render.still import draw
 from pysim.shapes import Geometry, Shape
 from pysim.spatial import quaternion_from_rotation
 from pysim.trajectory import Trajectory, TrajectoryHeader, header_visuals
+from pysim.typing import Array
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,8 +23,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pysim.render.pyvista_types import Plotter
-
-    Array = NDArray[np.float64]
 
 SMALLEST = 0.2  # [m] length of the body where the joint does not travel
 GHOST = 0.22  # opacity

@@ -13,6 +13,7 @@ from pysim.render.plot import PLOTS
 from pysim.render.window import has_display
 from pysim.sweeps.results import load_results
 from pysim.sweeps.sensitivity import first_order_indices
+from pysim.typing import Array
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,11 +21,8 @@ if TYPE_CHECKING:
 
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-    from numpy.typing import NDArray
 
     from pysim.sweeps.results import SweepResults
-
-    Array = NDArray[np.float64]
 
 FANS = ((5, 95), (25, 75))  # percentiles
 MOST_PARAMETERS = 10  # in scatter plots, those with the largest index

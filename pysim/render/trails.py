@@ -6,13 +6,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+from pysim.typing import Array
 
+if TYPE_CHECKING:
     from pysim.render.pyvista_types import Mesh, Plotter
     from pysim.trajectory import Trajectory
-
-    Array = NDArray[np.float64]
 
 MOST_POINTS = 4000
 PALEST = 0.12  # opacity of the oldest end

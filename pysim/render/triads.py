@@ -7,14 +7,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pysim.render import colors
+from pysim.typing import Array
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from pysim.render.pyvista_types import Plotter
     from pysim.trajectory import Trajectory
-
-    Array = NDArray[np.float64]
 
 NEARER = -2e6  # steps of the depth buffer
 

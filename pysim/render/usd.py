@@ -22,6 +22,7 @@ from pysim.render.output import replacing
 from pysim.render.web_page import FPS, check_fps, frame_times
 from pysim.render.web_recording import MOST_TRIANGLES
 from pysim.trajectory.interpolation import continuous_quaternions
+from pysim.typing import Array
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -32,8 +33,6 @@ if TYPE_CHECKING:
     from pysim.render.drawable import Drawable
     from pysim.render.pyvista_types import Mesh
     from pysim.trajectory import Trajectory
-
-    Array = NDArray[np.float64]
 
 SUFFIXES = (".usd", ".usda", ".usdc")
 ROOT = "/World"

@@ -16,16 +16,13 @@ import numpy as np
 from pysim.render import colors
 from pysim.render.plot import run_labels, subsampled
 from pysim.render.recorded_quantities import default_patterns, quantities_of, select
+from pysim.typing import Array
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
-
     from pysim.render.recorded_quantities import Quantity
     from pysim.trajectory import Trajectory
-
-    Array = NDArray[np.float64]
 
 MOST_CURVES = 24
 MOST_POINTS = 400  # of a curve

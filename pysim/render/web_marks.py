@@ -11,6 +11,7 @@ import numpy as np
 
 from pysim.render.force_arrows import CONTACT, ForceArrows
 from pysim.trajectory.interpolation import pose_matrices
+from pysim.typing import Array
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -19,8 +20,6 @@ if TYPE_CHECKING:
 
     from pysim.render.options import RenderOptions
     from pysim.trajectory import Trajectory
-
-    Array = NDArray[np.float64]
 
 AXIS, WIDTH, POINT = 0.08, 0.006, 0.02  # of the size of the motion
 ROUNDING = 1e-4  # of the size: positions of marks are multiples of it, which compress well

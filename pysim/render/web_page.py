@@ -22,18 +22,15 @@ from pysim.render.options import render_options
 from pysim.render.output import replacing
 from pysim.render.web_controls import with_controls
 from pysim.render.web_recording import RecordedRun, nodes_of, reach_of
+from pysim.typing import Array
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from os import PathLike
 
-    from numpy.typing import NDArray
-
     from pysim.render.drawable import Drawable
     from pysim.render.options import RenderOptions
     from pysim.trajectory import Trajectory
-
-    Array = NDArray[np.float64]
 
 FPS = 30.0  # [1/s] poses of a page
 MOST_POSES = 300_000  # of all bodies, some 20 MB; fewer frames are written then

@@ -11,17 +11,14 @@ from pysim.render.ghosts import ghost_color
 from pysim.render.meshes import decimated
 from pysim.render.web_marks import Marks
 from pysim.trajectory.interpolation import pose_matrices
+from pysim.typing import Array
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
-
     from pysim.render.options import RenderOptions
     from pysim.render.pyvista_types import Mesh
     from pysim.trajectory import Trajectory
-
-    Array = NDArray[np.float64]
 
 MOST_TRIANGLES = 5000  # of a mesh
 SEEN = 50  # instants at which bodies have to be in the picture

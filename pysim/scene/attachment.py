@@ -12,11 +12,10 @@ from pysim.elements.force import depends_on_signals, find_force
 from pysim.plugins.fields import SignalName, signals_in
 from pysim.scene.spec import ContactsSpec, ForceSpec, LoopSpec
 from pysim.scene.tree import WORLD
+from pysim.typing import Array
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
-
-    from numpy.typing import NDArray
 
     from pysim.scene.spec import (
         ActuatorSpec,
@@ -32,7 +31,6 @@ if TYPE_CHECKING:
         SurfaceSpec,
     )
 
-    Array = NDArray[np.float64]
     Place = Callable[[str], tuple[str, Array]]  # body in its place, and pose of the old frame there
 
 Tie = TypeVar("Tie", LoopSpec, ForceSpec)

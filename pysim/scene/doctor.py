@@ -18,16 +18,13 @@ from pysim.joints import find_joint
 from pysim.scene.inertia_text import nearest_printable, toml_inertia, urdf_inertia
 from pysim.scene.tree import WORLD, order_from_world
 from pysim.shapes import primitive_volume
+from pysim.typing import Array
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from numpy.typing import NDArray
-
     from pysim.scene.spec import BodySpec, JointSpec, ModelSpec
     from pysim.shapes import Shape
-
-    Array = NDArray[np.float64]
 
 Severity = Literal["error", "warning", "note"]
 LARGE = 4.0  # radius of gyration over the radius of the body

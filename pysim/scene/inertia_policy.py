@@ -13,14 +13,10 @@ from typing import TYPE_CHECKING, Literal
 from pysim.errors import PysimWarning
 from pysim.inertia import nearest_physical, unphysical_reason
 from pysim.scene.inertia_text import clean_inertia, nearest_printable, urdf_inertia
+from pysim.typing import Array
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from pysim.scene.urdf.xml import Element
-
-    Array = NDArray[np.float64]
 
 InertiaPolicy = Literal["check", "strict", "nearest"]
 INERTIA_POLICIES: tuple[InertiaPolicy, ...] = ("check", "strict", "nearest")

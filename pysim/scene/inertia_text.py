@@ -2,16 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from pysim.inertia import center_of_mass, central_inertia, nearest_physical
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
+from pysim.typing import Array
 
 _MARGINS = (0.0, 1e-8, 1e-7, 1e-6)  # of the largest second moment; nine digits round by 5e-10
 ENTRIES = {"xx": (0, 0), "xy": (0, 1), "xz": (0, 2), "yy": (1, 1), "yz": (1, 2), "zz": (2, 2)}

@@ -13,12 +13,8 @@ from pysim.scene.spec import JointSpec
 from pysim.scene.tree import massless_joints
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from pysim.scene.import_omissions import Omissions
     from pysim.scene.spec import ModelSpec
-
-    Array = NDArray[np.float64]
 
 
 def has_mass(spec: ModelSpec) -> bool:

@@ -12,16 +12,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from pysim.shapes import Geometry, drawn
+from pysim.typing import Array
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from numpy.typing import NDArray
-
     from pysim.shapes import Shape
-
-    Array = NDArray[np.float64]
 
 Spec = TypeVar("Spec", "BodySpec", "JointSpec", "ModelSpec", "SceneSpec")
 

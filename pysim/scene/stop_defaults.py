@@ -16,15 +16,12 @@ from pysim.inertia.parameters import moved_by, tensors
 from pysim.joints import find_joint
 from pysim.scene.spec import with_fields
 from pysim.scene.tree import order_from_world
+from pysim.typing import Array
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from numpy.typing import NDArray
-
     from pysim.scene.spec import BodySpec, JointSpec
-
-    Array = NDArray[np.float64]
 
 STOP_FREQUENCY = 100.0  # [rad/s]
 STOP_DAMPING_RATIO = 0.5

@@ -12,13 +12,12 @@ import numpy as np
 
 from pysim import _engine
 from pysim.errors import SceneError
+from pysim.typing import Array
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
 
 IMAGE = ".png"
 SUFFIXES = (IMAGE, ".npy", ".csv")

@@ -21,15 +21,12 @@ from pysim.tracing.program import emit
 from pysim.tracing.repeated_call import recorded_call
 from pysim.tracing.symbolic_array import symbolic_array
 from pysim.tracing.tape import Tape
+from pysim.typing import Array
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numpy.typing import NDArray
-
     from pysim._engine import Program
-
-    Array = NDArray[np.float64]
 
 SAMPLES = 4000  # points within the bounds at which a distance is checked
 STEEPEST = 1.01  # |∇d| of a distance, with its error (cpp/collision/field.hpp)

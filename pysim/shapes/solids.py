@@ -10,19 +10,14 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from pysim.inertia import primitives
+from pysim.typing import Array
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from numpy.typing import NDArray
-
     from pysim.shapes.height_field import HeightField
     from pysim.shapes.signed_distance import Field
-
-    Array = NDArray[np.float64]
 
 MESH_SUFFIXES = (".stl", ".obj", ".ply", ".dae", ".glb")  # files of these kinds are read
 SIZES: dict[str, tuple[str, ...]] = {

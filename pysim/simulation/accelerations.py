@@ -12,14 +12,13 @@ from pysim.loops.constraints import constrained_motion
 from pysim.mechanism.actuation import actuator_forces
 from pysim.scene.tree import WORLD
 from pysim.simulation.contact_report import contact_wrenches, pair_sums
+from pysim.typing import Array
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
     from pysim.mechanism.model import Model
     from pysim.simulation.loading import Scene
-
-    Array = NDArray[np.float64]
 
 
 def forces_of_actuators(scene: Scene, t: Array, q: Array, v: Array, signals: Array) -> Array:

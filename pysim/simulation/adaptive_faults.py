@@ -4,22 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from pysim.errors import SimulationError
 from pysim.loops.redundant_rows import redundant_opening
 from pysim.simulation.diagnosis import fastest, near_singular, plugin_fault
 from pysim.simulation.element_faults import element_fault
 from pysim.simulation.growing_states import growth_error
+from pysim.typing import Array
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from pysim._engine import AdaptiveState
     from pysim.mechanism.model import State
     from pysim.simulation.loading import Scene
-
-    Array = NDArray[np.float64]
 
 FINEST = 1e-15  # smallest rtol that rounding permits for every coordinate
 AHEAD = 1e-6  # [s] in which a value that is NaN is looked for where the step shrank to nothing

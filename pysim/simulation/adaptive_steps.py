@@ -18,17 +18,14 @@ from pysim.simulation.impacts import ImpactRun
 from pysim.simulation.segment import EventOccurrence, Segment
 from pysim.simulation.signal_runs import Instants, with_instants
 from pysim.simulation.stall import StallDetector
+from pysim.typing import Array
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from numpy.typing import NDArray
-
     from pysim.mechanism.model import Model
     from pysim.simulation.loading import Scene
     from pysim.simulation.signal_runs import SignalRun
-
-    Array = NDArray[np.float64]
 
 OUTPUTS_A_CALL = 256
 NO_INSTANT = np.inf, True, 0  # limit of steps [s], whether the last time is an output, what is due

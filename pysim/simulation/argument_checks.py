@@ -10,11 +10,10 @@ import numpy as np
 
 from pysim.errors import SimulationError
 from pysim.spatial.arrays import refuse_mask
+from pysim.typing import Array
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
-
-    Array = NDArray[np.float64]
 
 
 def checked_path(given: object, name: str) -> Path:

@@ -23,14 +23,10 @@ from pysim.scene.toml.overrides import UNSET
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from numpy.typing import NDArray
-
     from pysim.simulation.loading import Scene
     from pysim.simulation.recorder import Recorder
     from pysim.simulation.segment import Segment
     from pysim.simulation.unstable_steps import StepGuard
-
-    Array = NDArray[np.float64]
 
 REMOVED = "UNSET"  # an override that removes a key, in JSON
 

@@ -16,14 +16,10 @@ from pysim.scene.tree import WORLD
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from numpy.typing import NDArray
-
     from pysim.contact.compiler import CompiledContacts, ShapePair
     from pysim.contact.pairs import PlacedShape
     from pysim.simulation.loading import Scene
     from pysim.trajectory import Trajectory
-
-    Array = NDArray[np.float64]
 
 UNBALANCED = 0.3  # of energy and work: more is no error of a step that resolves the contact
 LISTED = 8  # pairs that overlap at the start, in a warning

@@ -16,16 +16,13 @@ from pysim.algorithms import forward_kinematics
 from pysim.elements.graph_types import CONTACT_NUMBERS
 from pysim.errors import SceneError
 from pysim.simulation.contact_report import FORCE, MOMENT, NORMAL, POINT, start_report
+from pysim.typing import Array
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from pysim.contact import CompiledContacts
     from pysim.elements.graph_types import TouchedBody
     from pysim.mechanism.model import Model
     from pysim.simulation.loading import Scene
-
-    Array = NDArray[np.float64]
 
 
 def check_contact_sensors(scene: Scene) -> None:

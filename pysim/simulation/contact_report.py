@@ -14,15 +14,12 @@ import numpy as np
 from pysim import _engine
 from pysim.algorithms import forward_kinematics
 from pysim.trajectory.contacts import ContactPoints, contact_points, no_points
+from pysim.typing import Array
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from pysim.contact import CompiledContacts
     from pysim.mechanism.model import Model
     from pysim.simulation.loading import Scene
-
-    Array = NDArray[np.float64]
 
 NUMBERS = 18
 FORCE, POINT, PENETRATION, SLIP, STICKS = slice(0, 3), slice(3, 6), 6, 7, 8

@@ -13,6 +13,7 @@ import numpy as np
 from pysim import _engine
 from pysim.contact import compile_contacts
 from pysim.errors import SimulationError
+from pysim.typing import Array
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,8 +22,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pysim.mechanism.model import Model
-
-    Array = NDArray[np.float64]
 
 
 _A_CALL = 2_000_000  # bodies times steps and worlds of a call of the engine; Ctrl-C takes effect between two

@@ -13,13 +13,10 @@ from pysim.joints.trace import trace
 from pysim.loops.constraints import constraints
 from pysim.loops.mobility import rows_and_lengths
 from pysim.plugins.fields import build
+from pysim.typing import Array
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from pysim.mechanism.model import Model
-
-    Array = NDArray[np.float64]
 
 _DIVERGED = 1e12  # a coordinate or velocity beyond it: the run diverged before a plugin failed
 SINGULAR = (1e-11, 1e-4)  # [rad] least angle between rows: of rounding, and that steps can resolve

@@ -15,15 +15,12 @@ from pysim.elements.graph import EFFORT
 from pysim.plugins.fields import build
 from pysim.simulation.diagnosis import STEP_FRACTIONS, has_diverged, states_within_step
 from pysim.tracing.author_code import method_place
+from pysim.typing import Array
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from pysim.mechanism.model import State
     from pysim.scene.spec import BlockSpec, ForceSpec
     from pysim.simulation.loading import Scene
-
-    Array = NDArray[np.float64]
 
 
 def element_fault(

@@ -10,15 +10,14 @@ from pysim.algorithms import passive_forces
 from pysim.errors import SimulationError, did_you_mean
 from pysim.simulation.accelerations import forces_of_actuators
 from pysim.simulation.signal_runs import SignalRun, start_numbers
+from pysim.typing import Array
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
     from pysim.simulation.loading import Scene
-
-    Array = NDArray[np.float64]
 
 
 def element_forces(

@@ -28,6 +28,7 @@ from pysim.mechanism.actuation import actuator_forces
 from pysim.simulation.ledger_monitor import balance_change
 from pysim.simulation.scheme_errors import Motion, rerun_interval, resolves, scheme_errors
 from pysim.simulation.start_checks import light_bodies
+from pysim.typing import Array
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -36,8 +37,6 @@ if TYPE_CHECKING:
     from pysim.scene.spec import JointSpec
     from pysim.simulation.loading import Scene
     from pysim.trajectory import Trajectory
-
-    Array = NDArray[np.float64]
 
 _CONSERVED = (
     1e-3  # of the energy involved: a smaller imbalance is not reported where no work is done

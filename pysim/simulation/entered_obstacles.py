@@ -10,17 +10,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pysim.algorithms import frame_placement
+from pysim.typing import Array
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from numpy.typing import NDArray
-
     from pysim.mechanism.model import Model
     from pysim.scene.spec import PathPart
     from pysim.simulation.loading import Scene
-
-    Array = NDArray[np.float64]
 
 DEPTH = 1e-6  # of the radius, by which an end is inside
 ROWS = 512  # outputs that are looked at

@@ -8,13 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pysim import _engine
+from pysim.typing import Array
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
 
 
 @dataclass

@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pysim.errors import PysimWarning, SimulationError, did_you_mean
+from pysim.typing import Array
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
 
 ON_FAILURE = ("stop", "drop_world")
 DROP = "drop_world"  # by default

@@ -15,16 +15,13 @@ from pysim.simulation.diagnosis import SINGULAR, fastest, has_diverged, plugin_f
 from pysim.simulation.element_faults import element_fault
 from pysim.simulation.stability import GROWTH, stable_step
 from pysim.simulation.step_checks import acting_on, beyond_stability
+from pysim.typing import Array
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
-
     from pysim.mechanism.model import State
     from pysim.simulation.loading import Scene
-
-    Array = NDArray[np.float64]
 
 NEAR = 0.05  # [rad] least angle between the rows of loops that counts as a singular configuration
 LIMIT = 0.5  # of a contact's stable step, from which on it is named: others may touch beside it

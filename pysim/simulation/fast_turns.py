@@ -14,15 +14,12 @@ import numpy as np
 from pysim.errors import SimulationError
 from pysim.joints import find_joint
 from pysim.simulation.contact_report import FORCE
+from pysim.typing import Array
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from pysim.mechanism.model import Model
     from pysim.simulation.loading import Scene
     from pysim.simulation.segment import Segment
-
-    Array = NDArray[np.float64]
 
 MOST = 1.0  # [rad] in a step
 ROUND = 1e-6  # relative difference of principal moments of inertia that count as equal

@@ -21,12 +21,11 @@ from pysim.simulation.record_runs import RecordRun, Stepper, stepper
 from pysim.simulation.segment import EventOccurrence, Segment
 from pysim.simulation.signal_runs import Instants, with_instants
 from pysim.tracing.evaluation import evaluate
+from pysim.typing import Array
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from typing import Any
-
-    from numpy.typing import NDArray
 
     from pysim.mechanism.model import Model
     from pysim.scene.spec import EventSpec
@@ -34,8 +33,6 @@ if TYPE_CHECKING:
     from pysim.simulation.implicit_state import SolverState
     from pysim.simulation.loading import Scene
     from pysim.simulation.signal_runs import SignalRun
-
-    Array = NDArray[np.float64]
 
 
 DIRECTIONS = {"rising": (1.0,), "falling": (-1.0,), "both": (1.0, -1.0)}

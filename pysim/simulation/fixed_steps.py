@@ -29,17 +29,14 @@ from pysim.simulation.python_stepping import (
     scheme_fault,
 )
 from pysim.simulation.step_checks import STIFF_SCHEME, beyond_stability, is_stiff
+from pysim.typing import Array
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from pysim.contact import CompiledContacts
     from pysim.mechanism.model import State
     from pysim.simulation.implicit_state import SolverState
     from pysim.simulation.loading import Scene
     from pysim.simulation.signal_runs import SignalRun
-
-    Array = NDArray[np.float64]
 
 
 MOST_STEPS = 2**53  # a double counts no further

@@ -24,17 +24,15 @@ from pysim.elements.force import depends_on_signals, find_force
 from pysim.elements.tracing import force_function
 from pysim.mechanism.signal_compiler import compile_lengths, with_signals
 from pysim.plugins.fields import build
+from pysim.typing import Array
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
-
-    from numpy.typing import NDArray
 
     from pysim.elements.graph_types import CompiledSignals, ExertedForce
     from pysim.mechanism.model import Model
     from pysim.scene.spec import ForceSpec, SpringSpec
 
-    Array = NDArray[np.float64]
     Law = Callable[[Array], Array]
 
 WORLD = "world"

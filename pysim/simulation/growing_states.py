@@ -13,13 +13,10 @@ import numpy as np
 
 from pysim import _engine
 from pysim.errors import SimulationError
+from pysim.typing import Array
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from pysim.simulation.loading import Scene
-
-    Array = NDArray[np.float64]
 
 GROWS = 0.5  # h Re s beyond which a growth is not resolved
 MOST_STATES = 100  # of a scene, whose growth is looked at

@@ -25,6 +25,7 @@ from pysim.loops import constraint_jacobian
 from pysim.mechanism.event_compiler import event_descriptions
 from pysim.simulation.contact_report import IMPULSE, NORMAL, PENETRATION, POINT, start_report
 from pysim.spatial import skew
+from pysim.typing import Array
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -33,8 +34,6 @@ if TYPE_CHECKING:
 
     from pysim.simulation.loading import Scene
     from pysim.simulation.segment import EventOccurrence
-
-    Array = NDArray[np.float64]
 
 TOUCHES = 1e-9  # [m]: largest gap of points that touch
 PASSED = 1e-7  # [m]: penetration that shows an impact that was not found

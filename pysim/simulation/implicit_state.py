@@ -11,14 +11,11 @@ from pysim.errors import SimulationError
 from pysim.integrators import find_integrator
 from pysim.loops.redundant_rows import redundant_opening
 from pysim.simulation.diagnosis import fastest
+from pysim.typing import Array
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from pysim.mechanism.model import State
     from pysim.simulation.loading import Scene
-
-    Array = NDArray[np.float64]
 
 LEAST_PARTS = 64  # smallest parts of a step that are tried (cpp/stepping/step_halving.hpp)
 

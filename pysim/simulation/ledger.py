@@ -16,17 +16,14 @@ from pysim.contact.compiler import engine_contacts
 from pysim.integrators import find_integrator
 from pysim.joints import find_joint
 from pysim.mechanism.signal_compiler import compile_signals, with_signals
+from pysim.typing import Array
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from pysim.contact import CompiledContacts
     from pysim.elements.graph_types import ContactWork, WorkTerm
     from pysim.mechanism.model import Model
     from pysim.simulation.loading import Scene
     from pysim.simulation.signal_runs import SignalRun
-
-    Array = NDArray[np.float64]
 
 
 def with_ledger(scene: Scene) -> Scene:

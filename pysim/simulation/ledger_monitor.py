@@ -23,14 +23,11 @@ from pysim.simulation.implicit_state import SolverState
 from pysim.simulation.ledger import begin_work, with_ledger, work_of
 from pysim.simulation.record_runs import run_fixed
 from pysim.simulation.signal_runs import begin_signals
+from pysim.typing import Array
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from pysim.simulation.loading import Scene
     from pysim.trajectory import Trajectory
-
-    Array = NDArray[np.float64]
 
 SHARE = 1e-2  # of energy and work: a smaller change is not reported
 LARGE = 0.3  # of energy and work: a larger change is no error of a step that resolves the motion

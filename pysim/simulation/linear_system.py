@@ -16,6 +16,7 @@ import numpy as np
 from pysim.errors import SimulationError
 from pysim.joints.registry import find_joint
 from pysim.loops import allowed_motions, project
+from pysim.typing import Array
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,8 +24,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pysim.mechanism.model import Model, State
-
-    Array = NDArray[np.float64]
 
 
 LASTS = 3.0  # time constants of a mode without oscillation that are shown

@@ -35,13 +35,13 @@ from pysim.simulation.signal_runs import begin_signals, signals_of_states
 from pysim.simulation.world_records import WorldRecords
 from pysim.simulation.worlds import with_controls
 from pysim.spatial.arrays import checked_number
+from pysim.typing import Array
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
-    Array = NDArray[np.float64]
     Functions = tuple[Array, ...]  # (points, outputs) of each function
 
 __all__ = ["linearize"]

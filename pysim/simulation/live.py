@@ -27,20 +27,17 @@ from pysim.simulation.ledger import with_ledger
 from pysim.simulation.recorder import Recorder
 from pysim.simulation.run import Clock, recorded_segments, warn_of_run
 from pysim.simulation.scene_warnings import warn_of_scene
+from pysim.typing import Array
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from os import PathLike
     from types import TracebackType
 
-    from numpy.typing import NDArray
-
     from pysim.simulation.loading import Scene
     from pysim.simulation.run import Progress
     from pysim.simulation.segment import Segment
     from pysim.trajectory import Trajectory
-
-    Array = NDArray[np.float64]
 
 PREVIEW = 0.4  # [s] of wall time
 LONGEST = 2e-3  # [s] of fixed steps between two evaluations of the forces from outside, if a step is shorter

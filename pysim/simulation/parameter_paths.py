@@ -22,16 +22,13 @@ from pysim.simulation.probed_numbers import (
     element_names,
     find_element,
 )
+from pysim.typing import Array
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from numpy.typing import NDArray
-
     from pysim.scene.spec import JointSpec, SurfaceSpec
     from pysim.simulation.loading import Scene
-
-    Array = NDArray[np.float64]
 
 _JOINT = {  # keys of a joint: field of its specification, least value
     "armature": ("armature", 0.0),

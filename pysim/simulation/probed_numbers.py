@@ -28,6 +28,7 @@ from pysim.mechanism.model_numbers import Changed
 from pysim.plugins.fields import build
 from pysim.scene.spec import BlockSpec, ForceSpec, SpringSpec, with_fields
 from pysim.simulation.loading import compile_scene
+from pysim.typing import Array
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -37,8 +38,6 @@ if TYPE_CHECKING:
     from pysim.scene.spec import SceneSpec
     from pysim.simulation.loading import Scene
     from pysim.simulation.parameter_paths import Parameter
-
-    Array = NDArray[np.float64]
 
 ELEMENTS = ("signal", "sensor", "controller", "actuator", "force")
 _POWERS = (1, -1, 2, -2)

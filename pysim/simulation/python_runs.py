@@ -28,17 +28,14 @@ from pysim.simulation.scheme_memory import memory_of, set_memory
 from pysim.simulation.segment import Segment
 from pysim.simulation.signal_runs import Instants, with_instants
 from pysim.tracing.author_code import definition_place
+from pysim.typing import Array
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from numpy.typing import NDArray
-
     from pysim.integrators import Integrator
     from pysim.simulation.loading import Scene
     from pysim.simulation.signal_runs import SignalRun
-
-    Array = NDArray[np.float64]
 
 
 class Call(NamedTuple):

@@ -22,16 +22,13 @@ from pysim.mechanism.actuation import actuator_forces
 from pysim.simulation.contact_report import contact_wrenches
 from pysim.spatial import right_jacobian_inverse
 from pysim.tracing.author_code import author_error, breaking_line, method_place
+from pysim.typing import Array
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from pysim.contact import CompiledContacts
     from pysim.integrators import System
     from pysim.mechanism.model import Model, State
     from pysim.simulation.signal_runs import SignalRun
-
-    Array = NDArray[np.float64]
 
 
 class NotFiniteError(ValueError):

@@ -23,6 +23,7 @@ from pysim.scene.doctor import shape_radius
 from pysim.scene.mimic import leading
 from pysim.scene.spec import CollisionFilter, CollisionSpec, ContactsSpec, may_touch
 from pysim.simulation.loading import compile_model
+from pysim.typing import Array
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
     from pysim.scene.spec import BodySpec, JointSpec, ModelSpec
     from pysim.shapes import Shape
 
-    Array = NDArray[np.float64]
     Mask = NDArray[np.bool_]
 
 STEPS = 49  # positions of a coordinate that moves alone

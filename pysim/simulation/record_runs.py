@@ -26,19 +26,16 @@ from pysim.simulation.fixed_steps import (
 from pysim.simulation.python_runs import PythonRun, runs_in_python
 from pysim.simulation.segment import Segment
 from pysim.simulation.world_records import Status, Stop, WorldRecords
+from pysim.typing import Array
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from typing import Any
 
-    from numpy.typing import NDArray
-
     from pysim.simulation.external_forces import ExternalForces
     from pysim.simulation.implicit_state import SolverState
     from pysim.simulation.loading import Scene
     from pysim.simulation.signal_runs import SignalRun
-
-    Array = NDArray[np.float64]
 
 MOST_REPORTED = 1 << 23  # numbers of contact reports in a call
 

@@ -36,19 +36,16 @@ from pysim.trajectory.contacts import ContactPoints, joined_points
 from pysim.trajectory.events import joined
 from pysim.trajectory.from_states import model_header
 from pysim.trajectory.record import trajectory_of
+from pysim.typing import Array
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from os import PathLike
 
-    from numpy.typing import NDArray
-
     from pysim.elements.graph_types import WorkTerm
     from pysim.simulation.loading import Scene
     from pysim.trajectory import Trajectory
     from pysim.trajectory.writer import Beginning
-
-    Array = NDArray[np.float64]
 
 ROWS_A_CHUNK = 256
 CHUNK_INTERVAL = 0.5  # [s] of wall time

@@ -16,11 +16,10 @@ import numpy as np
 
 from pysim.errors import PysimError
 from pysim.simulation.linear_system import LinearSystem
+from pysim.typing import Array
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
-
-    Array = NDArray[np.float64]
 
 __all__ = ["Regulator", "lqr"]
 

@@ -33,17 +33,14 @@ from pysim.simulation.recorder import Recorder
 from pysim.simulation.resume import StoppedRun
 from pysim.simulation.run import Clock, output_times, recorded_segments
 from pysim.simulation.signal_runs import begin_signals
+from pysim.typing import Array
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from os import PathLike
 
-    from numpy.typing import NDArray
-
     from pysim.simulation.loading import Scene
     from pysim.simulation.world_records import WorldRecords
-
-    Array = NDArray[np.float64]
 
 STEPS = 20  # that are shown
 RECORDS = 64  # before the failure that are kept

@@ -25,6 +25,7 @@ from pysim.simulation.energy_monitor import describe, dissipates, imbalance
 from pysim.simulation.scheme_errors import motion_of
 from pysim.simulation.stability import sliding_coordinates
 from pysim.simulation.step_checks import sharp_friction
+from pysim.typing import Array
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,8 +33,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pysim.mechanism.model import Model
-
-    Array = NDArray[np.float64]
 
 _SHARE = 1e-3  # of the energy involved: a smaller change needs no check
 _ROWS_A_STEP = 0.002  # rows whose energies are computed, per step of a world

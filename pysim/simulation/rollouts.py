@@ -35,13 +35,12 @@ from pysim.simulation.scene_rollouts import Request, Rollout, RolloutState, scen
 from pysim.simulation.scene_warnings import warn_of_model
 from pysim.simulation.start_checks import check_starts, warn_of_quaternion_order
 from pysim.spatial.arrays import checked_number, refuse_mask
+from pysim.typing import Array
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from pysim.mechanism.model import Model
-
-    Array = NDArray[np.float64]
 
 
 @overload

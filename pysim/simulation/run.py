@@ -15,8 +15,6 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Protocol
 
-import numpy as np
-
 from pysim.integrators import find_integrator
 from pysim.simulation.adaptive_steps import AdaptiveRun, stops
 from pysim.simulation.argument_checks import check_progress, checked_flag, checked_path
@@ -45,14 +43,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from os import PathLike
 
-    from numpy.typing import NDArray
-
     from pysim.simulation.checkpoints import ResumableRun
     from pysim.simulation.segment import Segment
     from pysim.simulation.signal_runs import SignalRun
     from pysim.trajectory import Trajectory
-
-    Array = NDArray[np.float64]
 
 REPORT_INTERVAL = 0.1  # [s] of wall time between two calls of `progress`
 

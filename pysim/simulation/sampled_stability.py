@@ -29,6 +29,7 @@ from pysim.simulation.signal_runs import (
     begin_signals,
     with_instants,
 )
+from pysim.typing import Array
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -38,7 +39,6 @@ if TYPE_CHECKING:
 
     from pysim.simulation.loading import Scene
 
-    Array = NDArray[np.float64]
     Roots = NDArray[np.complexfloating[Any, Any]]
 
 DIFFERENCE = 1e-6  # of coordinates [rad or m], rates, and numbers relative to 1 + their size

@@ -57,6 +57,7 @@ from pysim.simulation.unstable_steps import StepGuard, frozen_worlds, is_explici
 from pysim.simulation.world_records import Status, WorldRecords
 from pysim.trajectory import Events
 from pysim.trajectory.events import joined
+from pysim.typing import Array
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -66,8 +67,6 @@ if TYPE_CHECKING:
 
     from pysim.elements.graph_types import RecordedSignal
     from pysim.simulation.segment import Segment
-
-    Array = NDArray[np.float64]
 
 MOST_DIAGNOSED = 16  # worlds that end early
 MOST_NUMBERS = 1 << 24  # of contact reports that are held at once

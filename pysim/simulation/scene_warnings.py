@@ -24,19 +24,16 @@ from pysim.simulation.start_checks import (
     starts_beyond_limits,
 )
 from pysim.simulation.step_checks import long_steps, sharp_friction, unstable_control
+from pysim.typing import Array
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-
-    from numpy.typing import NDArray
 
     from pysim.loops import Mobility
     from pysim.mechanism.model import Model
     from pysim.scene.spec import Settings
     from pysim.simulation.loading import Scene
     from pysim.simulation.stability import StepBounds
-
-    Array = NDArray[np.float64]
 
 WORLDS = 32  # of many that are checked, evenly spaced
 _checked_models: WeakKeyDictionary[Model, set[tuple[Any, ...]]] = WeakKeyDictionary()

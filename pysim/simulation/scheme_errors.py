@@ -24,13 +24,12 @@ from pysim.simulation.fixed_steps import steps_between
 from pysim.simulation.implicit_state import SolverState
 from pysim.simulation.record_runs import run_fixed
 from pysim.simulation.stability import modes_of, slide_bound
+from pysim.typing import Array
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pysim.simulation.loading import Scene
-
-    Array = NDArray[np.float64]
 
 _SCHEME = 10.0  # safety factor of errors interpolated between outputs
 _EVERY_STEP = 2.0  # safety factor of errors estimated at every step

@@ -17,16 +17,15 @@ from pysim.simulation.contact_readings import set_contact_numbers, with_contact_
 from pysim.simulation.contact_report import start_report
 from pysim.tracing.author_code import author_error, method_place
 from pysim.tracing.random_numbers import world_key
+from pysim.typing import Array
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
     from pysim.elements.graph_types import Callback, CompiledSignals
     from pysim.simulation.loading import Scene
-
-    Array = NDArray[np.float64]
 
 SETTLING = 12  # steps of Newton's method towards initial values that depend on one another
 SETTLED = 1e-10  # what is left of them, relative to 1 and their size

@@ -29,6 +29,7 @@ from pysim.mechanism.actuation import actuator_forces
 from pysim.mechanism.motion_compiler import with_uniform_motions
 from pysim.simulation.accelerations import forces_of_actuators
 from pysim.simulation.signal_runs import begin_signals
+from pysim.typing import Array
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -38,7 +39,6 @@ if TYPE_CHECKING:
     from pysim.mechanism.model import Model
     from pysim.simulation.loading import Scene
 
-    Array = NDArray[np.float64]
     Roots = NDArray[np.complexfloating[Any, Any]]
 
 DIFFERENCE = 1e-6  # [rad or m] for K

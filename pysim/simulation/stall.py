@@ -21,12 +21,8 @@ from pysim.simulation.python_stepping import ModelSystem
 from pysim.simulation.stability import exactly_linearised, modes_of, stable_step
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from pysim.mechanism.model import State
     from pysim.simulation.loading import Scene
-
-    Array = NDArray[np.float64]
 
 
 class Limits(NamedTuple):

@@ -19,6 +19,7 @@ from pysim.loops import constraints, mobility
 from pysim.loops.constraints import kind_of_constraint
 from pysim.mechanism.model import State
 from pysim.simulation.python_stepping import ModelSystem
+from pysim.typing import Array
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -28,8 +29,6 @@ if TYPE_CHECKING:
     from pysim.loops import Constraints, Mobility
     from pysim.mechanism.model import Model
     from pysim.simulation.loading import Scene
-
-    Array = NDArray[np.float64]
 
 
 _DIGITS = 5e-10  # least inertia along a row, relative to the largest; below, the engine's pivots are rounding

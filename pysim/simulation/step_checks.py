@@ -23,16 +23,13 @@ from pysim.simulation.stability import (
     stable_step,
     step_bounds,
 )
+from pysim.typing import Array
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from numpy.typing import NDArray
-
     from pysim.simulation.loading import Scene
     from pysim.simulation.stability import Mode, StepBounds
-
-    Array = NDArray[np.float64]
 
 REST_ROWS = 64  # outputs near rest whose friction is checked
 REST_ROWS_OF_LOOPS = 16  # the same with loops, whose motions take longer

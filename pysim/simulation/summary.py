@@ -10,18 +10,15 @@ import numpy as np
 from pysim.joints import find_joint
 from pysim.loops import constraints, independence, mobility
 from pysim.trajectory.interpolation import pose_matrices
+from pysim.typing import Array
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-    from numpy.typing import NDArray
 
     from pysim.mechanism.model import Model
     from pysim.simulation.loading import Scene
     from pysim.simulation.run import Update
     from pysim.trajectory import Trajectory
-
-    Array = NDArray[np.float64]
 
 STILL = 1e-24  # of the energy: the kinetic energy that rounding alone gives
 

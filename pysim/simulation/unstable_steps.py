@@ -28,6 +28,7 @@ from pysim.simulation.growing_states import growth_between
 from pysim.simulation.ledger_monitor import balances
 from pysim.simulation.stability import GROWTH, sliding_coordinates
 from pysim.simulation.step_checks import SLIDES, beyond_stability
+from pysim.typing import Array
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -36,8 +37,6 @@ if TYPE_CHECKING:
 
     from pysim.simulation.loading import Scene
     from pysim.simulation.segment import Segment
-
-    Array = NDArray[np.float64]
 
 STEPS = 4  # in a row that do not follow their velocity
 LASTS = 0.99  # of a velocity, which remains after these steps; a stable step reduces it

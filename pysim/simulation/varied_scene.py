@@ -15,6 +15,7 @@ from pysim.mechanism.model_numbers import Changed, ModelNumbers
 from pysim.scene.spec import with_fields
 from pysim.simulation.loading import compile_scene
 from pysim.simulation.probed_numbers import ProbedNumbers, with_elements
+from pysim.typing import Array
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -25,8 +26,6 @@ if TYPE_CHECKING:
     from pysim.scene.spec import ContactsSpec, SceneSpec
     from pysim.simulation.loading import Scene
     from pysim.simulation.parameter_paths import Parameter
-
-    Array = NDArray[np.float64]
 
 _LAW = [0, *range(2, 9)]  # the engine has its numbers but the exponent
 

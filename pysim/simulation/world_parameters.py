@@ -22,6 +22,7 @@ from pysim.simulation.argument_checks import assign
 from pysim.simulation.parameter_paths import ParameterPaths
 from pysim.simulation.probed_numbers import check_field
 from pysim.simulation.varied_scene import VariedScene
+from pysim.typing import Array
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -31,8 +32,6 @@ if TYPE_CHECKING:
     from pysim.simulation.loading import Scene
     from pysim.simulation.parameter_paths import Parameter
     from pysim.simulation.world_records import WorldRecords
-
-    Array = NDArray[np.float64]
 
 
 _ROWS = 64  # of a block

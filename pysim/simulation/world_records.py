@@ -29,6 +29,7 @@ from pysim.simulation.growing_states import growth_error
 from pysim.simulation.implicit_state import SolverState
 from pysim.simulation.signal_runs import SignalRun, start_numbers
 from pysim.tracing.random_numbers import episode_key, world_key
+from pysim.typing import Array
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -40,7 +41,6 @@ if TYPE_CHECKING:
     from pysim.simulation.loading import Scene
     from pysim.simulation.world_parameters import WorldParameters
 
-    Array = NDArray[np.float64]
     Selection = NDArray[np.int32] | None  # numbers of worlds, None for all
 
 _T = TypeVar("_T")

@@ -41,6 +41,7 @@ from pysim.simulation.scene_warnings import warn_of_scene, with_settings
 from pysim.simulation.signal_runs import signals_of_states
 from pysim.simulation.world_parameters import WorldParameters, check_alike
 from pysim.simulation.world_records import Status, WorldRecords, quaternion_fault
+from pysim.typing import Array
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -50,7 +51,6 @@ if TYPE_CHECKING:
     from pysim.scene.spec import KeyframeSpec
     from pysim.trajectory.contacts import ContactPoints
 
-    Array = NDArray[np.float64]
     Selection = NDArray[np.int32] | None
 
 OPEN = 1e-6  # [m, rad] by which loops of a written state may be open

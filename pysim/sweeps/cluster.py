@@ -15,16 +15,15 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from pysim.errors import SimulationError
+from pysim.typing import Array
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from distributed import Client, Future
-    from numpy.typing import NDArray
 
     from pysim.sweeps.pieces import PieceResult, PieceRunner
 
-    Array = NDArray[np.float64]
     Values = Mapping[str, Array]
     Results = list[tuple[slice, PieceResult]]
 

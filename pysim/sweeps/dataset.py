@@ -36,12 +36,12 @@ from pysim.sweeps.structure import (
 )
 from pysim.trajectory.page_file import read_all, write_all
 from pysim.trajectory.reader import failure
+from pysim.typing import Array
 
 if TYPE_CHECKING:
     import xarray
     from numpy.typing import NDArray
 
-    Array = NDArray[np.float64]
     Rows = NDArray[np.generic]
 
 CUT = "…"  # at the end of a reason that does not fit

@@ -25,14 +25,13 @@ from pysim.trajectory.output_file import (
     target_of,
 )
 from pysim.trajectory.page_file import MemoryFile, write_all
+from pysim.typing import Array
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     import h5py
     from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
 
 BLOCK = 1 << 16  # items that are filled together
 LABELS = ("signal", "statistic", "record")

@@ -22,13 +22,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pysim.errors import SimulationError, did_you_mean
+from pysim.typing import Array
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.typing import ArrayLike, NDArray
-
-    Array = NDArray[np.float64]
 
 METHODS = ("random", "latin_hypercube", "sobol")
 MOST_WORLDS = 10**8

@@ -13,16 +13,13 @@ from pysim.simulation import load_scene, load_scenes
 from pysim.simulation.failed_worlds import DROP
 from pysim.simulation.rollouts import rollout
 from pysim.sweeps.signal_statistics import STATISTICS, evaluate, statistics, to_record
+from pysim.typing import Array
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from numpy.typing import NDArray
-
     from pysim.simulation.loading import Scene
     from pysim.simulation.scene_rollouts import Rollout
-
-    Array = NDArray[np.float64]
 
 _FEW = 8  # worlds that are loaded one by one if one of them fails
 

@@ -14,13 +14,11 @@ from pysim.sweeps.seal import is_sealed
 from pysim.sweeps.signal_statistics import STATISTICS
 from pysim.sweeps.structure import NotASweepError
 from pysim.trajectory.page_checks import is_committed
+from pysim.typing import Array
 
 if TYPE_CHECKING:
     from os import PathLike
 
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
 
 MOST_QUANTITIES = 4
 SUFFIX = ".nc"

@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pysim.typing import Array
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
 
 LEAST = 20  # worlds, with fewer nothing is estimated
 _MOST_BINS = 40

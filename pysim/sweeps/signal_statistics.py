@@ -14,16 +14,13 @@ import numpy as np
 
 from pysim.algorithms import elastic_energy, frame_placement, kinetic_energy, potential_energy
 from pysim.errors import SimulationError, did_you_mean
+from pysim.typing import Array
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from numpy.typing import NDArray
-
     from pysim.mechanism.model import Model
     from pysim.simulation.loading import Scene
-
-    Array = NDArray[np.float64]
 
 STATISTICS = ("end", "min", "max", "mean", "rms")
 _ENERGIES = ("kinetic", "potential", "energy")

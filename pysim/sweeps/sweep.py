@@ -31,6 +31,7 @@ from pysim.sweeps.new_dataset import create
 from pysim.sweeps.parameters import plan_of, whole_number
 from pysim.sweeps.pieces import PieceRunner, with_keys_as_given
 from pysim.sweeps.signal_statistics import check_signals, default_signals
+from pysim.typing import Array
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -38,12 +39,10 @@ if TYPE_CHECKING:
 
     import xarray
     from distributed import Client
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
     from pysim.sweeps.parameters import Distribution
     from pysim.sweeps.pieces import PieceResult
-
-    Array = NDArray[np.float64]
 
 PIECE = 256  # worlds
 _ON_FAILURE = "simulation.on_failure"  # a key with which a sweep is the same

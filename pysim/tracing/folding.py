@@ -22,15 +22,12 @@ import numpy as np
 from pysim.tracing.evaluation import node_value
 from pysim.tracing.rounding import UNIT, rounding_error
 from pysim.tracing.tape import PIECEWISE
+from pysim.typing import Array
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numpy.typing import NDArray
-
     from pysim.tracing.tape import Node, Tape
-
-    Array = NDArray[np.float64]
 
 CERTAIN = 8.0  # bounds of the rounding error within which two values are equal
 BRANCHES: dict[str, Callable[[Array], Array]] = {

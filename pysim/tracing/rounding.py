@@ -12,15 +12,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pysim.tracing.evaluation import node_value
+from pysim.typing import Array
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
-
     from pysim.tracing.tape import Node, Tape
-
-    Array = NDArray[np.float64]
 
 UNIT = 2.0**-53
 

@@ -9,11 +9,10 @@ import numpy as np
 from pysim.errors import JointError
 from pysim.tracing.author_code import author_line
 from pysim.tracing.expression import Scalar, clip, symbolic
+from pysim.typing import Array
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
-
-    Array = NDArray[np.float64]
+    from numpy.typing import ArrayLike
 
 KINDS = ("linear", "cubic")
 

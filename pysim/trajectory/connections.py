@@ -19,15 +19,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pysim.typing import Array
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
     from pysim.mechanism.model import Model
     from pysim.scene.spec import BlockSpec, JointSpec, LoopSpec, PathPart
-
-    Array = NDArray[np.float64]
 
 WORLD = "world"
 PARAMETERS = {"stiffness": "stiffness", "damping": "damping", "length": "rest_length"}

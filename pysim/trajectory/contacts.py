@@ -9,6 +9,7 @@ import numpy as np
 
 from pysim.trajectory.parts import create_rows, has, numbers
 from pysim.trajectory.stored_rows import StoredRows
+from pysim.typing import Array
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,8 +18,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pysim.trajectory.stored_rows import StoredFile
-
-    Array = NDArray[np.float64]
 
 GROUP = "contacts"
 CHUNK = 1024  # points

@@ -8,14 +8,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pysim.trajectory.parts import create_rows, has, numbers, texts
+from pysim.typing import Array
 
 if TYPE_CHECKING:
     import h5py
-    from numpy.typing import NDArray
 
     from pysim.trajectory.record import TrajectoryHeader
-
-    Array = NDArray[np.float64]
 
 GROUP = "events"
 CHUNK = 64  # events

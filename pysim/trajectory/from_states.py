@@ -21,17 +21,16 @@ from pysim.spatial.arrays import map_rows
 from pysim.trajectory.connections import connections_of, is_imported
 from pysim.trajectory.record import Trajectory, TrajectoryHeader
 from pysim.trajectory.visuals import header_visuals
+from pysim.typing import Array
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from os import PathLike
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
     from pysim.mechanism.model import Model
     from pysim.scene.spec import BlockSpec
-
-    Array = NDArray[np.float64]
 
 MOST_WORLDS = 100  # files of a batch whose worlds are not named
 

@@ -7,14 +7,9 @@ with cos φ = Q₀·Q₁ and Q₁ of the sign that makes it positive [Shoemake 1
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
+from pysim.typing import Array
 
 
 def interpolated_poses(t: Array, poses: Array, times: Array) -> Array:

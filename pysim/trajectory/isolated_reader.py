@@ -22,13 +22,11 @@ from pysim.trajectory.events import Events
 from pysim.trajectory.limited_child import limited, output_of_child, unreadable
 from pysim.trajectory.parts import TOO_LARGE
 from pysim.trajectory.record import StoredRun, Trajectory, TrajectoryHeader, trajectory_of
+from pysim.typing import Array
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
 
 LENGTH = struct.Struct("<Q")
 

@@ -15,9 +15,6 @@ import numpy as np
 
 if TYPE_CHECKING:
     import h5py
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
 
 TOO_LARGE = "larger than the memory of this machine"
 NUMBERS = {"dtype": "f8", "fillvalue": np.nan}

@@ -35,15 +35,13 @@ from pysim.trajectory.parts import (
 )
 from pysim.trajectory.record import FINITE, StoredRun, Trajectory, trajectory_of, valid_rows
 from pysim.trajectory.stored_rows import StoredFile, StoredRows, by_blocks
+from pysim.typing import Array
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from os import PathLike
 
     import h5py
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
 
 Found = TypeVar("Found")
 STREAMED = 1 << 28  # bytes of a file beyond which pictures read it as a stream

@@ -14,6 +14,7 @@ from pysim.trajectory.contacts import ContactPoints, no_points
 from pysim.trajectory.events import Events, no_events
 from pysim.trajectory.interpolation import interpolated_poses, rotation_matrices
 from pysim.trajectory.stored_rows import by_blocks
+from pysim.typing import Array
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
 
     from pysim.mechanism.model import Model
 
-    Array = NDArray[np.float64]
     Rows = slice | NDArray[np.intp]
 
 

@@ -11,13 +11,10 @@ from pysim.elements.interpolation import hermite, pieces
 from pysim.elements.sources import OUTSIDE, check_choice, domain_of, inside
 from pysim.errors import PysimError, did_you_mean
 from pysim.tracing.piecewise import piecewise
+from pysim.typing import Array
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from pysim.trajectory.record import Trajectory
-
-    Array = NDArray[np.float64]
 
 
 @source("trajectory")

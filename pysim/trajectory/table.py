@@ -5,19 +5,14 @@ from __future__ import annotations
 import csv
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from pysim.errors import TrajectoryError
 from pysim.trajectory.record import EVERY
+from pysim.typing import Array
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from numpy.typing import NDArray
-
     from pysim.trajectory.record import Trajectory
-
-    Array = NDArray[np.float64]
 
 ROWS = 4096  # of a CSV file that are read together
 

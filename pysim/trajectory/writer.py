@@ -34,17 +34,16 @@ from pysim.trajectory.page_file import PageFile
 from pysim.trajectory.parts import write_attribute
 from pysim.trajectory.reader import failure
 from pysim.trajectory.record import FINITE, valid_rows
+from pysim.typing import Array
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from os import PathLike
 
     import h5py
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
     from pysim.trajectory.record import TrajectoryHeader
-
-    Array = NDArray[np.float64]
 
 LONGEST_REASON = 2000  # characters
 FLUSH_INTERVAL = 1.0  # [s] of wall time

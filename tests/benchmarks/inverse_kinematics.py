@@ -13,15 +13,13 @@ import numpy as np
 import pinocchio as pin
 
 import pysim
+from pysim.typing import Array
 from tests.benchmarks.report import heading, print_line, row
 from tests.robots import robot_path
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
 
 TARGETS, RESTARTS, TOLERANCE = 1000, 60, 1e-8
 FINGERS = ("panda_finger_joint1", "panda_finger_joint2")

@@ -14,15 +14,13 @@ import pysim
 from pysim import _engine
 from pysim.joints import CallbackJoint, Joint, Pose, find_joint, joint, real
 from pysim.spatial import exp
+from pysim.typing import Array
 from tests.benchmarks import exudyn_peer
 from tests.benchmarks.timing import take_turns
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
     Say = Callable[[str], None]
 
 BATCH = 4096

@@ -6,18 +6,13 @@ Oracles: runs of rk4 with small steps, the potential of a bounded spring, and th
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
 
 import pysim
 from tests.elements.blocks import constant, disc, scene_of, simulation, table
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
 
 INERTIA, RANGE, KP = 0.1, 10.0, 1e5  # [kg·m²], [N·m], [N·m/rad]
 

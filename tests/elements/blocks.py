@@ -7,17 +7,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import pysim
+from pysim.typing import Array
 from tests.elements.reference_cases import every
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from numpy.typing import NDArray
-
     from pysim.simulation.loading import Scene
     from pysim.trajectory import Trajectory
-
-    Array = NDArray[np.float64]
 
 FIXED = (
     "semi_implicit",

@@ -10,13 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import pysim
+from pysim.typing import Array
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from pysim.simulation.loading import Scene
-
-    Array = NDArray[np.float64]
 
 FOLDER = Path(__file__).parents[1] / "data" / "reference" / "elements"
 

@@ -16,14 +16,11 @@ from pysim.errors import SceneError, SimulationError
 from pysim.integrators import Integrator, integrator
 from pysim.scene import read_scene
 from pysim.simulation import summarize
+from pysim.typing import Array
 from tests.integrators.test_registration import PENDULUM, scene
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
 
 
 @integrator("test_theta")

@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -16,12 +15,8 @@ import pytest
 import pysim
 from pysim import _engine
 from pysim.simulation.loading import compile_model
+from pysim.typing import Array
 from tests.robots import REFERENCE, load_robot, reference_order
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
 
 TRAJECTORIES = json.loads((REFERENCE / "trajectories.json").read_text("utf-8"))
 CASES = [  # name, time to compare at [s], steps of the coarsest run

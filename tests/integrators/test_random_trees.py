@@ -14,16 +14,13 @@ import pytest
 import pysim
 from pysim import _engine
 from pysim.simulation.loading import compile_model
+from pysim.typing import Array
 from tests.algorithms.random_states import KINDS
 from tests.oracles import springs, stepping, tree as oracle
 from tests.oracles.mechanisms import MOVING, random_tree
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from pysim.scene.spec import ModelSpec
-
-    Array = NDArray[np.float64]
 
 SCHEMES = {"semi_implicit": stepping.semi_implicit, "rk4": stepping.rk4}
 

@@ -16,14 +16,12 @@ from pysim import _engine
 from pysim.errors import PysimError, SceneError, SimulationError
 from pysim.integrators import BUILTIN, Integrator, integrator
 from pysim.scene import read_scene
+from pysim.typing import Array
 from tests.scene_runs import SCENES
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
 
 PENDULUM = """
 [[body]]

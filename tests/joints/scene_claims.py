@@ -11,7 +11,8 @@ import pysim
 from pysim.joints import find_joint
 from pysim.joints.trace import Traced, trace
 from pysim.plugins.fields import build
-from tests.scene_runs import Array, G, Run, constant
+from pysim.typing import Array
+from tests.scene_runs import G, Run, constant
 
 
 def example(kind: str, **keys: float) -> Traced:

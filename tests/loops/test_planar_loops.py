@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -20,15 +19,11 @@ from pysim.loops import (
 )
 from pysim.scene.spec import ModelSpec, SpringSpec
 from pysim.simulation.loading import compile_model
+from pysim.typing import Array
 from tests.oracles.loops import Loops
 from tests.oracles.planar import hinge_loop, planar_tree
 from tests.oracles.single_rollouts import assert_same, rolled_alone
 from tests.oracles.tree import Tree
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
 
 FOUR_BAR = Path(__file__).parents[2] / "scenes" / "four_bar.toml"
 KINDS = (

@@ -7,10 +7,9 @@ opposite to a named side. A path through the inside is the shortest one of those
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 
-Array = NDArray[np.float64]
+from pysim.typing import Array
 
 
 def around_circle(

@@ -18,15 +18,13 @@ import pysim
 from pysim.loops import constraint_residual
 from pysim.simulation.linearization import _Linearization
 from pysim.simulation.loading import load_model_scene
+from pysim.typing import Array
 from tests.elements.blocks import scene_of, simulation, table
 from tests.scene_runs import SCENES
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
 
 CART = """<mujoco><option timestep="0.002"><flag eulerdamp="disable"/></option><worldbody>
 <body name="cart" pos="0 0 1"><joint name="slide" type="slide" axis="1 0 0" damping="0.3"/>

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,16 +16,12 @@ from pysim.loops import project
 from pysim.scene import read_scene
 from pysim.scene.spec import SpringSpec
 from pysim.simulation.loading import compile_model, compile_scene
+from pysim.typing import Array
 from tests.loops.mechanisms import many_four_bars
 from tests.oracles.model_variations import Variation
 from tests.oracles.planar import hinge_loop, planar_tree
 from tests.oracles.single_rollouts import assert_same, rolled_alone
 from tests.oracles.tree import Tree
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
 
 SCENES = Path(__file__).parents[2] / "scenes"
 SCHEMES = [name for name, kind in BUILTIN.items() if not (kind.adaptive or kind.contacts)]

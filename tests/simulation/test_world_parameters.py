@@ -9,7 +9,7 @@ from __future__ import annotations
 import pickle
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
@@ -18,11 +18,7 @@ import pysim
 from pysim import _engine
 from pysim.errors import SimulationError
 from pysim.simulation.parameter_paths import ParameterPaths
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
+from pysim.typing import Array
 
 SCENES = Path(__file__).parents[2] / "scenes"
 pytestmark = pytest.mark.filterwarnings("ignore::pysim.PysimWarning")

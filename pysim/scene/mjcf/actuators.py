@@ -15,17 +15,14 @@ from pysim.scene.mjcf.model import BALL, FREE
 from pysim.scene.mjcf.muscles import muscle_keys, unread_muscle
 from pysim.scene.mjcf.tendons import course_of
 from pysim.scene.spec import BlockSpec, ForceSpec
+from pysim.typing import Array
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from numpy.typing import NDArray
-
     from pysim.scene.import_omissions import Omissions
     from pysim.scene.mjcf.model import MujocoModel, Names
     from pysim.scene.spec import PathPart
-
-    Array = NDArray[np.float64]
 
 KIND = "actuators"
 COMMAND = "/command"  # end of the name of the source that an actuator follows

@@ -15,14 +15,12 @@ from pysim.scene.mjcf.joints import translation
 from pysim.scene.mjcf.model import wxyz_pose
 from pysim.scene.mjcf.tendons import course_of
 from pysim.scene.spec import CouplingSpec, LoopSpec
+from pysim.typing import Array
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from pysim.scene.import_omissions import Omissions
     from pysim.scene.mjcf.model import MujocoModel
 
-    Array = NDArray[np.float64]
     Terms = tuple[dict[str, float], float]  # coefficients by joint, and the value at qpos0
 
 IDENTITY = (1.0, 0.0, 0.0, 0.0)

@@ -33,16 +33,12 @@ from pysim.shapes import HeightField
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from numpy.typing import NDArray
-
     from pysim.scene.import_omissions import Omissions
     from pysim.scene.mjcf.model import MujocoModel
     from pysim.scene.mjcf.shapes import ShapeReader
     from pysim.scene.mjcf.surfaces import SurfaceNumbers
     from pysim.scene.spec import BodySpec
     from pysim.shapes import Shape
-
-    Array = NDArray[np.float64]
 
 SPEED = 1.0  # [m/s] of the impact whose restitution a material has
 AGREEMENT = 1e-9  # relative, of numbers that count as the same

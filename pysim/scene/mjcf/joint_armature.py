@@ -7,14 +7,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pysim.scene.mjcf.model import BALL, FREE
+from pysim.typing import Array
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from pysim.scene.import_omissions import Omissions
     from pysim.scene.mjcf.model import MujocoModel
-
-    Array = NDArray[np.float64]
 
 
 def reflected(model: MujocoModel, omissions: Omissions) -> tuple[Array, Array]:

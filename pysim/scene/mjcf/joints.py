@@ -18,14 +18,11 @@ from pysim.scene.mjcf.model import BALL, FREE, HINGE, SLIDE, xyzw
 from pysim.scene.poses import from_axis_angle, rotation
 from pysim.scene.spec import BodySpec, JointSpec
 from pysim.scene.urdf.joints import plain_joint
+from pysim.typing import Array
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from pysim.scene.import_omissions import Omissions
     from pysim.scene.mjcf.model import MujocoModel
-
-    Array = NDArray[np.float64]
 
 _TYPES = {FREE: "free", BALL: "ball", SLIDE: "prismatic", HINGE: "revolute"}
 

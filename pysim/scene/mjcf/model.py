@@ -14,13 +14,12 @@ import numpy as np
 
 from pysim.errors import PysimWarning, SceneError
 from pysim.scene.poses import pose
+from pysim.typing import Array
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from numpy.typing import ArrayLike, NDArray
-
-    Array = NDArray[np.float64]
+    from numpy.typing import ArrayLike
 
 WORLD = "world"
 FREE, BALL, SLIDE, HINGE = range(4)  # of mjtJoint

@@ -33,16 +33,13 @@ from pysim.scene.spec import BodySpec, FrameSpec, KeyframeSpec, ModelSpec
 from pysim.scene.stop_defaults import with_stops
 from pysim.scene.tree import check_connections
 from pysim.scene.urdf.joints import plain_joint
+from pysim.typing import Array
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from os import PathLike
 
-    from numpy.typing import NDArray
-
     from pysim.scene.spec import JointSpec
-
-    Array = NDArray[np.float64]
 
 WORLD_SHAPES = "world_shapes"
 

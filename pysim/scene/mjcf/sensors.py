@@ -11,14 +11,11 @@ from pysim.scene.mjcf.actuators import transmission_of
 from pysim.scene.mjcf.model import wxyz_pose
 from pysim.scene.mjcf.tendons import course_of
 from pysim.scene.spec import BlockSpec
+from pysim.typing import Array
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from pysim.scene.import_omissions import Omissions
     from pysim.scene.mjcf.model import MujocoModel, Names
-
-    Array = NDArray[np.float64]
 
 KIND = "sensors"
 _OF_FRAMES = {

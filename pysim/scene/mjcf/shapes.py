@@ -9,14 +9,11 @@ import numpy as np
 
 from pysim.scene.mjcf.model import wxyz_pose
 from pysim.shapes import MESH_SUFFIXES, Geometry, Shape
+from pysim.typing import Array
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from pysim.scene.import_omissions import Omissions
     from pysim.scene.mjcf.model import MujocoModel
-
-    Array = NDArray[np.float64]
 
 HIDDEN_GROUP = 3  # MuJoCo's viewer hides this group and those above it by default
 

@@ -16,14 +16,11 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
+from pysim.typing import Array
 
 STANDARD_GRAVITY = 9.81  # [m/s²] for depths where there is no gravity
 SLIDING, SPINNING, ROLLING = 3, 4, 6  # smallest contact dimensions with friction of these kinds

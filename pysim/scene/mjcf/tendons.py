@@ -12,12 +12,8 @@ from pysim.scene.mjcf.model import wxyz_pose
 from pysim.scene.spec import ForceSpec, PathPart
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from pysim.scene.import_omissions import Omissions
     from pysim.scene.mjcf.model import MujocoModel
-
-    Array = NDArray[np.float64]
 
 KIND = "tendons"
 

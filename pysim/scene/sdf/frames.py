@@ -14,13 +14,10 @@ import numpy as np
 from pysim.errors import did_you_mean
 from pysim.scene.poses import relative_pose
 from pysim.scene.sdf.values import pose_reference, raw_pose, text, truth
+from pysim.typing import Array
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from pysim.scene.urdf.xml import Element
-
-    Array = NDArray[np.float64]
 
 WORLD = "world"
 WORLD_LINK = "world_link"  # body of a link called "world"

@@ -13,15 +13,13 @@ import numpy as np
 from pysim.scene.sdf.joints import axis_in
 from pysim.scene.sdf.values import number, text
 from pysim.scene.spec import CouplingSpec
+from pysim.typing import Array
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from numpy.typing import NDArray
-
     from pysim.scene.sdf.joints import JointItem
 
-    Array = NDArray[np.float64]
     Hinges = Mapping[tuple[str, str], tuple[str, Array]]  # name and axis by parent and child
 
 PARALLEL = 1e-6  # largest deviation of the cosine from 1

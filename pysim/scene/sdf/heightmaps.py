@@ -20,19 +20,16 @@ from pysim.scene.sdf.values import numbers, raw_pose, text
 from pysim.scene.spec import FieldSpec, GroundSpec
 from pysim.shapes import HeightField
 from pysim.shapes.height_field import IMAGE, read_heights
+from pysim.typing import Array
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from os import PathLike
     from pathlib import Path
 
-    from numpy.typing import NDArray
-
     from pysim.scene.import_omissions import Omissions
     from pysim.scene.materials import Materials
     from pysim.scene.urdf.xml import Element
-
-    Array = NDArray[np.float64]
 
 PAINT = ("texture", "blend")
 

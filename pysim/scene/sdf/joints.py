@@ -18,14 +18,11 @@ from pysim.scene.sdf.values import non_negative, number, numbers, text, truth
 from pysim.scene.spec import BodySpec, JointSpec, LoopSpec, Mimic
 from pysim.scene.stop_defaults import RATED_BAND
 from pysim.scene.urdf.joints import plain_joint
+from pysim.typing import Array
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from pysim.scene.sdf.frames import Scope
     from pysim.scene.urdf.xml import Element
-
-    Array = NDArray[np.float64]
 
 TYPES = {
     "fixed": "fixed",

@@ -15,16 +15,13 @@ from pysim.scene.sdf.includes import folder_of
 from pysim.scene.sdf.surfaces import has_plane, surface_of
 from pysim.scene.sdf.values import lengths, non_negative, number, numbers, raw_pose, text
 from pysim.shapes import MESH_SUFFIXES, Geometry, Shape, primitive_theta
+from pysim.typing import Array
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from pysim.scene.import_omissions import Omissions
     from pysim.scene.importer import ImportOptions
     from pysim.scene.spec import SurfaceSpec
     from pysim.scene.urdf.xml import Element
-
-    Array = NDArray[np.float64]
 
 _SIZES: dict[str, tuple[tuple[str, int], ...]] = {
     "box": (("size", 3),),

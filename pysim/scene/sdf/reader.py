@@ -35,19 +35,16 @@ from pysim.scene.tree import check_connections
 from pysim.scene.urdf.joints import plain_joint
 from pysim.scene.urdf.xml import read_xml
 from pysim.spatial.rotations import quaternion_from_rotation
+from pysim.typing import Array
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from os import PathLike
 
-    from numpy.typing import NDArray
-
     from pysim.scene.importer import ImportOptions
     from pysim.scene.spec import GroundSpec
     from pysim.scene.urdf.xml import Element
     from pysim.shapes import Geometry
-
-    Array = NDArray[np.float64]
 
 GRAVITY = (0.0, 0.0, -9.81)  # [m/s²]
 NEWEST = (1, 12)

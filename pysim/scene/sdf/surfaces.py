@@ -9,17 +9,14 @@ import numpy as np
 
 from pysim.scene.sdf.values import non_negative, numbers, raw_pose
 from pysim.scene.spec import GroundSpec, SurfaceSpec
+from pysim.typing import Array
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from numpy.typing import NDArray
-
     from pysim.scene.import_omissions import Omissions
     from pysim.scene.materials import Materials
     from pysim.scene.urdf.xml import Element
-
-    Array = NDArray[np.float64]
 
 DEFAULT = "default"
 DEFAULT_FRICTION = 1.0  # of SDF

@@ -9,13 +9,10 @@ import numpy as np
 
 from pysim.scene.poses import rotation
 from pysim.scene.urdf.xml import parse_numbers, rotation_rpy
+from pysim.typing import Array
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from pysim.scene.urdf.xml import Element
-
-    Array = NDArray[np.float64]
 
 
 def numbers(element: Element, count: int) -> tuple[float, ...]:

@@ -29,11 +29,10 @@ from pysim.shapes import (
     drawn,
     primitive_theta,
 )
+from pysim.typing import Array
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    from numpy.typing import NDArray
 
     from pysim.scene.inertia_policy import InertiaPolicy
     from pysim.scene.toml.problems import Problems
@@ -46,8 +45,6 @@ if TYPE_CHECKING:
         Inertia,
         Visual,
     )
-
-    Array = NDArray[np.float64]
 
 MASS_KEYS = frozenset({"mass", "com", "inertia"})  # which affect θ alone
 

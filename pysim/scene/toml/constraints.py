@@ -18,6 +18,7 @@ from pysim.scene.spec import CouplingSpec, LoopSpec
 from pysim.scene.toml.joints import unit_axis
 from pysim.scene.toml.plugin_keys import PARAMETERS, check_parameters
 from pysim.scene.tree import WORLD
+from pysim.typing import Array
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -30,8 +31,6 @@ if TYPE_CHECKING:
     from pysim.scene.toml.joints import JointReader
     from pysim.scene.toml.problems import Problems
     from pysim.scene.toml.source import Steps
-
-    Array = NDArray[np.float64]
 
 _ALWAYS = {"name", "type", "a", "b", "at_a", "at_b"}
 

@@ -20,11 +20,10 @@ from pysim.scene.toml.keys import SHORTEST_AXIS
 from pysim.scene.toml.plugin_keys import PARAMETERS, check_parameters
 from pysim.scene.toml.tables import Passive
 from pysim.scene.urdf.joints import plain_joint
+from pysim.typing import Array
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
-
-    from numpy.typing import NDArray
 
     from pysim.joints import JointType
     from pysim.scene.spec import JointSpec
@@ -32,8 +31,6 @@ if TYPE_CHECKING:
     from pysim.scene.toml.problems import Problems
     from pysim.scene.toml.source import Steps
     from pysim.scene.toml.tables import Joint, Limits, Motion
-
-    Array = NDArray[np.float64]
 
 _ALWAYS = {"name", "type", "parent", "child", "at"}
 _PER_COORDINATE = [name for name in PER_COORDINATE if name in Passive.model_fields]

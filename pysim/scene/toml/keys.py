@@ -24,9 +24,10 @@ from pydantic_core import PydanticCustomError
 from pysim.scene.colors import HEX, NAMED, read_color
 from pysim.scene.poses import from_axis_angle, from_rpy, pose, translation
 from pysim.scene.toml.schema import TEXT_NUMBER, Shorthand, demands
+from pysim.typing import Array
 
 if TYPE_CHECKING:
-    from pysim.scene.poses import Array, Quaternion
+    from pysim.scene.poses import Quaternion
 
 T = TypeVar("T")
 SHORTEST_AXIS = 1e-9  # a shorter one has no defined direction

@@ -8,17 +8,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pysim.scene.spec import PathPart
+from pysim.typing import Array
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
-
     from pysim.scene.toml.constraint_tables import PathPoint
     from pysim.scene.toml.problems import Problems
     from pysim.scene.toml.source import Steps
-
-    Array = NDArray[np.float64]
 
 
 def read_part(table: PathPoint, body: str, pose: Array, multiplicity: float = 1.0) -> PathPart:

@@ -27,6 +27,7 @@ from pysim.scene.toml.contacts import DEFAULT, DEFAULT_MATERIAL
 from pysim.scene.toml.keys import ALL_JOINTS
 from pysim.scene.tree import WORLD
 from pysim.shapes import SIZES, HeightField, primitive_theta
+from pysim.typing import Array
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -56,7 +57,6 @@ if TYPE_CHECKING:
     )
     from pysim.shapes import Geometry, Shape
 
-    Array = NDArray[np.float64]
     Tables = dict[str, Any]
 
 SAME = 1e-13  # relative difference of mass properties that are rounding

@@ -15,18 +15,14 @@ from pysim.scene.toml.joints import JointReader
 from pysim.scene.toml.problems import Problems
 from pysim.scene.toml.source import Source
 from pysim.scene.toml.world_numbers import UnlikeWorldError
+from pysim.typing import Array
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    import numpy as np
-    from numpy.typing import NDArray
-
     from pysim.scene.toml.reader import ReadScene
     from pysim.scene.toml.source import Step, Steps
     from pysim.scene.toml.tables import Body
-
-    Array = NDArray[np.float64]
 
 
 @dataclass

@@ -39,12 +39,11 @@ from pysim.scene.toml.table_cache import TableCache
 from pysim.scene.toml.world_numbers import GRAVITY, UnlikeWorldError, WorldNumbers
 from pysim.scene.toml.world_readers import WorldReaders
 from pysim.scene.toml.world_tables import TABLES, WorldTables
+from pysim.typing import Array
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from os import PathLike
-
-    from numpy.typing import NDArray
 
     from pysim.scene.spec import (
         ActuatorSpec,
@@ -59,8 +58,6 @@ if TYPE_CHECKING:
     from pysim.scene.toml.tables import Scene
     from pysim.scene.toml.world_numbers import Numbers
     from pysim.scene.toml.world_tables import ChangedTable
-
-    Array = NDArray[np.float64]
 
 _CHECKED_TOGETHER = 256  # worlds
 _OF_CONTACTS = ("materials", "ground", "contact")

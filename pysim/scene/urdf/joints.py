@@ -12,16 +12,13 @@ from pysim.joints import find_joint
 from pysim.scene.mimic import leading
 from pysim.scene.spec import JointSpec, Mimic
 from pysim.scene.stop_defaults import RATED_BAND
+from pysim.typing import Array
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from numpy.typing import NDArray
-
     from pysim.scene.import_omissions import Omissions
     from pysim.scene.urdf.xml import Element
-
-    Array = NDArray[np.float64]
 
 TYPES = {
     "fixed": "fixed",

@@ -13,18 +13,16 @@ from pysim.scene.inertia_policy import apply_inertia_policy
 from pysim.scene.packages import ForbiddenFileError, resolve_uri, short
 from pysim.scene.spec import BodySpec
 from pysim.shapes import MESH_SUFFIXES, Geometry, Shape
+from pysim.typing import Array
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from os import PathLike
 
-    from numpy.typing import NDArray
-
     from pysim.scene.import_omissions import Omissions
     from pysim.scene.inertia_policy import InertiaPolicy
     from pysim.scene.urdf.xml import Element
 
-    Array = NDArray[np.float64]
     Color = tuple[float, float, float, float]
 
 _SHAPES = ("box", "cylinder", "sphere", "capsule", "mesh")

@@ -14,18 +14,15 @@ import numpy as np
 from pysim.errors import did_you_mean
 from pysim.scene.spec import KeyframeSpec
 from pysim.scene.urdf.xml import parse_numbers, read_xml
+from pysim.typing import Array
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from numpy.typing import NDArray
-
     from pysim.scene.import_omissions import Omissions
     from pysim.scene.spec import JointSpec, ModelSpec
     from pysim.scene.urdf.xml import Element
-
-    Array = NDArray[np.float64]
 
 ROOT_FREE = "root_joint"
 LENGTH_TOLERANCE = 1e-2  # of a quaternion in a file

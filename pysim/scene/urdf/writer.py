@@ -20,18 +20,15 @@ from pysim.scene.stop_defaults import with_stops
 from pysim.scene.toml.contacts import DEFAULT
 from pysim.scene.tree import WORLD
 from pysim.scene.urdf.reader import GRAVITY, ROOT_FIXED
+from pysim.typing import Array
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from pathlib import Path
 
-    from numpy.typing import NDArray
-
     from pysim.scene.conversion_limits import Refusals
     from pysim.scene.spec import BodySpec, JointSpec, ModelSpec
     from pysim.shapes import Geometry, Shape
-
-    Array = NDArray[np.float64]
 
 _TYPES = {
     "fixed": "fixed",

@@ -17,16 +17,13 @@ import numpy as np
 
 from pysim.errors import PysimWarning, SceneError
 from pysim.meshes.regular_files import read_regular
+from pysim.typing import Array
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-    from numpy.typing import NDArray
-
     from pysim.scene.import_omissions import Omissions
-
-    Array = NDArray[np.float64]
 
 LARGEST = 1 << 27  # bytes of a file
 TURN = 2 * math.pi + 1e-3  # rad
