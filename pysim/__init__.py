@@ -66,6 +66,8 @@ if TYPE_CHECKING:
         load_scenes as load_scenes,
         simulate as simulate,
     )
+    from pysim.simulation.batches.rollouts import rollout as rollout
+    from pysim.simulation.batches.worlds import Worlds as Worlds
     from pysim.simulation.element_forces import element_forces as element_forces
     from pysim.simulation.linear_system import (
         LinearMode as LinearMode,
@@ -73,12 +75,10 @@ if TYPE_CHECKING:
     )
     from pysim.simulation.linearization import linearize as linearize
     from pysim.simulation.loading import Scene as Scene, load_model as load_model
+    from pysim.simulation.records.replay import replay as replay
+    from pysim.simulation.records.resume import resume as resume
     from pysim.simulation.regulator import Regulator as Regulator, lqr as lqr
-    from pysim.simulation.replay import replay as replay
-    from pysim.simulation.resume import resume as resume
-    from pysim.simulation.rollouts import rollout as rollout
     from pysim.simulation.scene_builder import SceneBuilder as SceneBuilder
-    from pysim.simulation.worlds import Worlds as Worlds
     from pysim.sweeps import load_sweep as load_sweep, sweep as sweep
     from pysim.trajectory import Trajectory as Trajectory, load_trajectory as load_trajectory
     from pysim.trajectory.from_states import save_rollout as save_rollout
@@ -140,11 +140,11 @@ _HOME = {
     "load_model": "pysim.simulation.loading",
     "load_scene": "pysim.simulation",
     "load_scenes": "pysim.simulation",
-    "replay": "pysim.simulation.replay",
-    "resume": "pysim.simulation.resume",
-    "rollout": "pysim.simulation.rollouts",
+    "replay": "pysim.simulation.records.replay",
+    "resume": "pysim.simulation.records.resume",
+    "rollout": "pysim.simulation.batches.rollouts",
     "simulate": "pysim.simulation",
-    "Worlds": "pysim.simulation.worlds",
+    "Worlds": "pysim.simulation.batches.worlds",
     "load_sweep": "pysim.sweeps",
     "sweep": "pysim.sweeps",
     "Trajectory": "pysim.trajectory",

@@ -52,7 +52,7 @@ OWN_KEYS = frozenset(
         "stop",
         "release",
     }
-)  # of every event (pysim/scene/toml/tables.py)
+)  # of every event (pysim/scene/toml/records/tables.py)
 
 
 class ByJoint:

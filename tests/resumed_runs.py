@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import pysim
-from pysim.simulation.checkpoints import Checkpoints
+from pysim.simulation.records.checkpoints import Checkpoints
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -1,4 +1,4 @@
-// Rollouts; documented in pysim/simulation/rollouts.py.
+// Rollouts; documented in pysim/simulation/batches/rollouts.py.
 #include <pybind11/stl.h>
 
 #include <algorithm>

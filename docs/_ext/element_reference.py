@@ -16,8 +16,8 @@ from docutils import nodes
 from scene_reference import build_table
 from sphinx.util.docutils import SphinxDirective
 
-import pysim.elements.block_library
-import pysim.elements.force_library
+import pysim.elements.library.block_library
+import pysim.elements.library.force_library
 import pysim.trajectory.source  # noqa: F401, all register their types
 from pysim.elements.block import KINDS
 from pysim.elements.force import FORCES, method_of

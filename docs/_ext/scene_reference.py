@@ -14,7 +14,7 @@ from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
 
 from pysim.scene import scene_schema
-from pysim.scene.toml.schema import TEXT_NUMBER
+from pysim.scene.toml.records.schema import TEXT_NUMBER
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

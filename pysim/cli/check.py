@@ -38,13 +38,13 @@ from pysim.scene import has_environment
 from pysim.scene.doctor import Finding
 from pysim.simulation import load_scene
 from pysim.simulation.accelerations import accelerations_and_forces, forces_of_actuators
-from pysim.simulation.contact_report import start_report
+from pysim.simulation.checks.scene_warnings import warn_of_scene
+from pysim.simulation.checks.stability import step_bounds
+from pysim.simulation.checks.start_checks import mobility_at_start
 from pysim.simulation.linearization import linearize
 from pysim.simulation.loading import load_model
 from pysim.simulation.ranges_of_motion import ranges_of_motion
-from pysim.simulation.scene_warnings import warn_of_scene
-from pysim.simulation.stability import step_bounds
-from pysim.simulation.start_checks import mobility_at_start
+from pysim.simulation.records.contact_report import start_report
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
@@ -57,9 +57,9 @@ if TYPE_CHECKING:
     from pysim.loops import Mobility
     from pysim.mechanism.model import Model
     from pysim.scene.spec import ActuatorSpec, BlockSpec, ContactsSpec, JointSpec
+    from pysim.simulation.checks.stability import StepBounds
     from pysim.simulation.loading import Scene
     from pysim.simulation.ranges_of_motion import RangesOfMotion
-    from pysim.simulation.stability import StepBounds
 
 FRAMES_SHOWN = 12
 CHANGED = 1e-9  # [m, rad, per second] changes of a start that are printed

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from pysim.loops import Mobility
     from pysim.mechanism.model import Model
     from pysim.scene.spec import JointSpec, ModelSpec
+    from pysim.simulation.checks.stability import StepBounds
     from pysim.simulation.loading import Scene
     from pysim.simulation.ranges_of_motion import RangesOfMotion
-    from pysim.simulation.stability import StepBounds
 
 DOUBTFUL = 3  # exit status of --strict where there are warnings
 INCONSISTENT = "not physically consistent"

@@ -5,8 +5,8 @@ from __future__ import annotations
 import inspect
 from typing import TYPE_CHECKING, Any
 
-import pysim.elements.block_library
-import pysim.elements.force_library
+import pysim.elements.library.block_library
+import pysim.elements.library.force_library
 import pysim.trajectory.source  # noqa: F401, all register their types
 from pysim.cli.messages import print_columns, print_line
 from pysim.elements.block import KINDS
@@ -15,7 +15,7 @@ from pysim.errors import PysimError, did_you_mean
 from pysim.joints.documentation import comments_of
 from pysim.plugins.fields import field_type, fields_of, spelled
 from pysim.plugins.files import run_plugin
-from pysim.scene.toml.constraint_tables import Force as ForceTable
+from pysim.scene.toml.records.constraint_tables import Force as ForceTable
 
 if TYPE_CHECKING:
     from pathlib import Path

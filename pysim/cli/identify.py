@@ -73,7 +73,7 @@ def identify_file(path: Path, data: Path, options: IdentifyOptions) -> None:
             print_message("warning", note)
         print_line(f"  written     {options.output}")
     if options.plot is not None:
-        from pysim.render.residuals import plot_residuals  # noqa: PLC0415, only where it is drawn
+        from pysim.render.plots.residuals import plot_residuals  # noqa: PLC0415, only where it is drawn
 
         plot_residuals(found, samples, options.plot)
         print_line(f"  drawn       {options.plot}")

@@ -20,8 +20,8 @@ from pysim.render.still import IMAGES
 from pysim.scene.importer import foreign_suffixes
 from pysim.scene.toml.overrides import UNSET
 from pysim.simulation import load_scene, simulate, summarize
-from pysim.simulation.checkpoints import why_not
-from pysim.simulation.scene_warnings import warn_of_scene
+from pysim.simulation.checks.scene_warnings import warn_of_scene
+from pysim.simulation.records.checkpoints import why_not
 from pysim.trajectory import load_trajectory
 from pysim.trajectory.reader import stored_run
 
@@ -61,7 +61,7 @@ def run_scene(path: Path, options: RunOptions) -> int:
     check_suffix(path)
     _check_outputs(options)
     if options.live:
-        from pysim.render.interactive import check_display  # noqa: PLC0415, VTK costs a second
+        from pysim.render.windows.interactive import check_display  # noqa: PLC0415, VTK costs a second
 
         check_display()
     overrides = run_overrides(options)
@@ -121,7 +121,7 @@ def _run_in_window(
     scene: Scene, output: Path, progress: ProgressBar, *, overwrite: bool
 ) -> Trajectory:
     """Run a scene in a window; closing it interrupts the run."""
-    from pysim.render.live import watch  # noqa: PLC0415, VTK costs a second
+    from pysim.render.windows.live import watch  # noqa: PLC0415, VTK costs a second
     from pysim.simulation.live import LiveRun  # noqa: PLC0415
 
     with LiveRun(scene, output, progress, overwrite=overwrite) as run:

@@ -114,8 +114,8 @@ def _pose(
     path: Path, package_dirs: tuple[Path, ...], *, allow_code: bool, wishes: dict[str, Any]
 ) -> None:
     """Open a window in which sliders pose a scene or a robot."""
-    from pysim.render.interactive import check_display  # noqa: PLC0415, VTK costs a second
-    from pysim.render.posing import pose  # noqa: PLC0415
+    from pysim.render.windows.interactive import check_display  # noqa: PLC0415, VTK costs a second
+    from pysim.render.windows.posing import pose  # noqa: PLC0415
 
     check_display()
     found = _read_start(path, package_dirs, allow_code=allow_code)
@@ -207,13 +207,13 @@ def plot_files(
         return
     runs = [load_for_pictures(path) for path in paths]
     if list_names:
-        from pysim.render.recorded_quantities import quantities_of, select  # noqa: PLC0415
+        from pysim.render.plots.recorded_quantities import quantities_of, select  # noqa: PLC0415
 
         known = select(runs[0], patterns) if patterns else quantities_of(runs[0]).values()
         print_columns(("quantity", "unit"), [(x.name, x.unit) for x in known])
         return
     from pysim import render  # noqa: PLC0415
-    from pysim.render.recorded_quantities import energy_patterns  # noqa: PLC0415
+    from pysim.render.plots.recorded_quantities import energy_patterns  # noqa: PLC0415
 
     if energy:
         patterns = [*energy_patterns(runs[0]), *patterns]
@@ -229,7 +229,7 @@ def _plot_sweep(
     if list_names:
         print_columns(("signal",), [(name,) for name in load_results(path).signals])
         return
-    from pysim.render.sweep_figure import plot_sweep  # noqa: PLC0415
+    from pysim.render.plots.sweep_figure import plot_sweep  # noqa: PLC0415
 
     plot_sweep(path, output, quantities)
     if output is not None and not quiet:
@@ -267,7 +267,7 @@ def write_page(
     quiet: bool = False,
 ) -> None:
     """Write the web page of trajectory files; it has the first one's name."""
-    from pysim.render.web_page import web  # noqa: PLC0415, heavy
+    from pysim.render.exports.web_page import web  # noqa: PLC0415, heavy
 
     first, *others = [load_for_pictures(path) for path in paths]
     page = output or Path(paths[0].stem + ".html")
@@ -285,7 +285,7 @@ def write_gltf(
     quiet: bool = False,
 ) -> None:
     """Write a trajectory file as animated glTF."""
-    from pysim.render.gltf import gltf  # noqa: PLC0415, heavy
+    from pysim.render.exports.gltf import gltf  # noqa: PLC0415, heavy
 
     target = gltf(
         load_for_pictures(path), output or Path(path.stem + ".glb"), fps=fps, mesh_dirs=mesh_dirs
@@ -303,7 +303,7 @@ def write_usd(
     quiet: bool = False,
 ) -> None:
     """Write a trajectory file as a USD stage."""
-    from pysim.render.usd import usd  # noqa: PLC0415, heavy
+    from pysim.render.exports.usd import usd  # noqa: PLC0415, heavy
 
     target = usd(
         load_for_pictures(path), output or Path(path.stem + ".usd"), fps=fps, mesh_dirs=mesh_dirs

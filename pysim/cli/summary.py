@@ -11,7 +11,7 @@ from pysim.cli.messages import print_line
 if TYPE_CHECKING:
     from pysim.simulation import RunSummary
     from pysim.simulation.loading import Scene
-    from pysim.simulation.summary import EventSummary, LoopSummary, WorkSummary
+    from pysim.simulation.records.summary import EventSummary, LoopSummary, WorkSummary
 
 
 def print_summary(scene: Scene, summary: RunSummary) -> None:

@@ -214,7 +214,7 @@ def find_block(kind: str, name: str) -> type[Block]:
     Raises:
         PysimError: there is none; the text suggests one.
     """
-    import pysim.elements.block_library  # noqa: F401, PLC0415, registers pysim's own
+    import pysim.elements.library.block_library  # noqa: F401, PLC0415, registers pysim's own
 
     found: type[Block] = KINDS[kind].find(name)
     return found

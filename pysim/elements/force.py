@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 NO_KEYS: Mapping[str, Any] = MappingProxyType({})
 FORCE_KEYS = frozenset(
     ("name", "type", "a", "b", "at_a", "at_b", "path", "multiplicity", "coordinates", "parameters")
-)  # keys of every force (pysim/scene/toml/constraint_tables.py)
+)  # keys of every force (pysim/scene/toml/records/constraint_tables.py)
 
 
 @dataclass_transform()
@@ -163,6 +163,6 @@ def find_force(name: str) -> type[Force]:
     Raises:
         PysimError: there is none; the text suggests one.
     """
-    import pysim.elements.force_library  # noqa: F401, PLC0415, registers pysim's own
+    import pysim.elements.library.force_library  # noqa: F401, PLC0415, registers pysim's own
 
     return FORCES.find(name)

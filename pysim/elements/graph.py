@@ -42,7 +42,7 @@ from pysim.elements.graph_types import (
     WorkTerm,
 )
 from pysim.elements.ground import Ground
-from pysim.elements.noise import Noise
+from pysim.elements.library.noise import Noise
 from pysim.elements.number_names import AXES_OF, place_of_name
 from pysim.elements.powers import MeasuredElements, Powers
 from pysim.elements.quantities import Acceleration, Contact, Twist, Wrench

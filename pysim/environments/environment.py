@@ -24,8 +24,8 @@ from pysim.environments.observed import LAST_ACTION, Observed
 from pysim.environments.randomised import Randomised, accept_drawn
 from pysim.errors import SimulationError, did_you_mean
 from pysim.scene import read_environment
+from pysim.simulation.batches.worlds import Worlds
 from pysim.simulation.loading import load_scene
-from pysim.simulation.worlds import Worlds
 from pysim.sweeps.parameters import distribution_of
 from pysim.tracing.random_numbers import episode_key, world_key
 from pysim.typing import Array
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, DTypeLike, NDArray
 
-    from pysim.scene.toml.environment_table import (
+    from pysim.scene.toml.records.environment_table import (
         Kernel,
         Reward,
     )

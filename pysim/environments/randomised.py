@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-    from pysim.scene.toml.environment_table import Randomise
-    from pysim.simulation.world_parameters import WorldParameters
+    from pysim.scene.toml.records.environment_table import Randomise
+    from pysim.simulation.batches.world_parameters import WorldParameters
 
 NUMBERS = 1 << 10  # use of the draws of the first table
 LEAST = 2.0**-33  # the smallest number of a stream, whose quantile is the least that is drawn

@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pysim.errors import IdentificationError, PysimWarning
-from pysim.simulation.failed_worlds import DROP
-from pysim.simulation.worlds import Worlds
+from pysim.simulation.batches.failed_worlds import DROP
+from pysim.simulation.batches.worlds import Worlds
 from pysim.typing import Array
 
 if TYPE_CHECKING:

@@ -38,7 +38,7 @@ SCENE_KEYS = frozenset(
         "velocity_band",
         "enforce_limits",
     }
-)  # keys of every joint type (pysim/scene/toml/tables.py)
+)  # keys of every joint type (pysim/scene/toml/records/tables.py)
 
 
 def define(cls: type[Any]) -> None:

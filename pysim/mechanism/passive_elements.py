@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pysim.elements.actuators import Prescribed
 from pysim.elements.force import depends_on_signals
 from pysim.elements.graph_types import CoordinatePlace, GraphBlock
+from pysim.elements.library.actuators import Prescribed
 from pysim.elements.powers import JointCoordinate, MeasuredElements, PassiveJoint
 from pysim.joints import find_joint
 from pysim.plugins.fields import build

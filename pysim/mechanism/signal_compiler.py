@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pysim._engine import ElementKind, Group, PortDescription, SignalSource
-from pysim.elements.actuators import Prescribed
 from pysim.elements.block import (
     CallbackController,
     find_block,
@@ -24,7 +23,8 @@ from pysim.elements.graph_types import (
     GraphBlock,
     TouchedBody,
 )
-from pysim.elements.sources import Input
+from pysim.elements.library.actuators import Prescribed
+from pysim.elements.library.sources import Input
 from pysim.errors import JointError, ModelError, PysimError, SceneError
 from pysim.joints import find_joint
 from pysim.mechanism.constraint_compiler import Coordinates

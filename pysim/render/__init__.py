@@ -7,14 +7,14 @@ PyVista, trimesh, imageio and matplotlib load when the first picture is drawn.
 
 from __future__ import annotations
 
-from pysim.render.gltf import gltf
+from pysim.render.exports.gltf import gltf
+from pysim.render.exports.usd import usd
+from pysim.render.exports.web_page import show, web
 from pysim.render.movie import movie
 from pysim.render.options import RenderOptions
-from pysim.render.plot import plot
-from pysim.render.posing import pose
+from pysim.render.plots.plot import plot
 from pysim.render.still import still
-from pysim.render.usd import usd
-from pysim.render.view import view
-from pysim.render.web_page import show, web
+from pysim.render.windows.posing import pose
+from pysim.render.windows.view import view
 
 __all__ = ["RenderOptions", "gltf", "movie", "plot", "pose", "show", "still", "usd", "view", "web"]

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pysim.render import colors, fitting_shapes as shapes
+from pysim.render import colors
+from pysim.render.fittings import fitting_shapes as shapes
 from pysim.render.force_arrows import ForceArrows
 from pysim.render.triads import Triad
 from pysim.typing import Array

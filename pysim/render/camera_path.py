@@ -17,7 +17,7 @@ from pysim.errors import TrajectoryError, did_you_mean
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from pysim.render.orbit import Orbit
+    from pysim.render.windows.orbit import Orbit
 
 KEYS = ("azimuth", "elevation", "zoom")
 WHERE = "render: camera_path"

@@ -11,8 +11,8 @@ from pysim.errors import TrajectoryError, did_you_mean
 from pysim.render import colors
 from pysim.render.camera import framing_camera
 from pysim.render.captions import letters
-from pysim.render.orbit import PRESETS, Orbit
 from pysim.render.overlay import Text
+from pysim.render.windows.orbit import PRESETS, Orbit
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

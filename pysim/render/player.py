@@ -15,20 +15,20 @@ from pysim.render.camera import framing_camera, upright
 from pysim.render.camera_path import CameraPath
 from pysim.render.captions import Captions
 from pysim.render.extent import hull, measure, moved_points
-from pysim.render.fitting_plan import Planner
-from pysim.render.fittings import Fittings
+from pysim.render.fittings.fitting_actors import Fittings
+from pysim.render.fittings.fitting_plan import Planner
 from pysim.render.force_arrows import LONGEST
 from pysim.render.ghosts import Ghost, ghost_color
 from pysim.render.ground import Ground
 from pysim.render.meshes import body_meshes, decimated, is_opaque, merged
-from pysim.render.orbit import Orbit
 from pysim.render.panes import SideViews, make_transparent, pane_size, rectangles
-from pysim.render.plot import run_labels
-from pysim.render.plot_strip import PlotStrip
+from pysim.render.plots.plot import run_labels
+from pysim.render.plots.plot_strip import PlotStrip
 from pysim.render.scenery import style_stage
 from pysim.render.static_layer import StaticLayer
 from pysim.render.trails import Trail, centres
 from pysim.render.triads import Triad
+from pysim.render.windows.orbit import Orbit
 from pysim.trajectory.interpolation import pose_matrices
 from pysim.typing import Array
 

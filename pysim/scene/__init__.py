@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 
     from pysim.scene.inertia_policy import InertiaPolicy
     from pysim.scene.spec import ModelSpec, SceneSpec
-    from pysim.scene.toml.environment_table import Environment
     from pysim.scene.toml.problems import Problems
-    from pysim.scene.toml.sweep_table import Sweep
+    from pysim.scene.toml.records.environment_table import Environment
+    from pysim.scene.toml.records.sweep_table import Sweep
 
 __all__ = [
     "read_environment",
@@ -79,7 +79,7 @@ def read_scenes(
     package_dirs: Iterable[str | PathLike[str]] = (),
 ) -> Iterator[SceneSpec]:
     """Yield the specification of a scene file in every world, given the overrides of each as in `read_scene`."""
-    from pysim.scene.toml.worlds import read_toml_worlds
+    from pysim.scene.toml.many_worlds.worlds import read_toml_worlds
 
     _check_flag(allow_code)
     return read_toml_worlds(Path(path), worlds, allow_code=allow_code, package_dirs=package_dirs)
@@ -87,7 +87,7 @@ def read_scenes(
 
 def read_sweep(path: str | PathLike[str], overrides: Mapping[str, object] | None = None) -> Sweep:
     """Return the `[sweep]` table of a scene file with overrides, as in `read_scene`; others are not checked."""
-    from pysim.scene.toml.single_tables import read_toml_sweep
+    from pysim.scene.toml.records.single_tables import read_toml_sweep
 
     return read_toml_sweep(Path(path), {} if overrides is None else overrides)
 
@@ -96,7 +96,7 @@ def read_environment(
     path: str | PathLike[str], overrides: Mapping[str, object] | None = None
 ) -> tuple[Environment, Problems]:
     """Return the `[environment]` table of a scene file with overrides, and the collection of its problems."""
-    from pysim.scene.toml.single_tables import read_toml_environment
+    from pysim.scene.toml.records.single_tables import read_toml_environment
 
     return read_toml_environment(Path(path), {} if overrides is None else overrides)
 
@@ -105,7 +105,7 @@ def has_environment(
     path: str | PathLike[str], overrides: Mapping[str, object] | None = None
 ) -> bool:
     """Return whether a scene file with overrides has an `[environment]` table."""
-    from pysim.scene.toml.single_tables import has_toml_environment
+    from pysim.scene.toml.records.single_tables import has_toml_environment
 
     return has_toml_environment(Path(path), {} if overrides is None else overrides)
 
@@ -167,7 +167,7 @@ def read_model(
 
 def scene_schema() -> dict[str, Any]:
     """Return the JSON Schema of scene files."""
-    from pysim.scene.toml.schema import SceneSchema
-    from pysim.scene.toml.tables import Scene
+    from pysim.scene.toml.records.schema import SceneSchema
+    from pysim.scene.toml.records.tables import Scene
 
     return Scene.model_json_schema(schema_generator=SceneSchema)

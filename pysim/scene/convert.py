@@ -122,8 +122,8 @@ def _at_keyframe(spec: ModelSpec, name: str) -> ModelSpec:
 def _scene(
     spec: ModelSpec | SceneSpec, start: Path, end: Path, meshes: _Meshes, refusals: Refusals
 ) -> str:
+    from pysim.scene.toml.records.spec_tables import SpecTables  # noqa: PLC0415
     from pysim.scene.toml.source import read_source  # noqa: PLC0415, each format loads its own
-    from pysim.scene.toml.spec_tables import SpecTables  # noqa: PLC0415
     from pysim.scene.toml.text import scene_text  # noqa: PLC0415
 
     def plugin_names(spec: ModelSpec | SceneSpec) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pysim.simulation.fixed_steps import steps_between
+from pysim.simulation.batches.scenes import load_scenes
 from pysim.simulation.loading import (
     Scene,
     compile_model,
@@ -10,9 +10,9 @@ from pysim.simulation.loading import (
     load_model,
     load_scene,
 )
+from pysim.simulation.records.summary import RunSummary, conserves_energy, summarize
 from pysim.simulation.run import Progress, Update, output_times, simulate
-from pysim.simulation.scenes import load_scenes
-from pysim.simulation.summary import RunSummary, conserves_energy, summarize
+from pysim.simulation.stepping.fixed_steps import steps_between
 
 __all__ = [
     "Progress",

@@ -11,7 +11,7 @@ from pysim.algorithms import aba, forward_kinematics
 from pysim.loops.constraints import constrained_motion
 from pysim.mechanism.actuation import actuator_forces
 from pysim.scene.tree import WORLD
-from pysim.simulation.contact_report import contact_wrenches, pair_sums
+from pysim.simulation.records.contact_report import contact_wrenches, pair_sums
 from pysim.typing import Array
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ import numpy as np
 from pysim.algorithms import passive_forces
 from pysim.errors import SimulationError, did_you_mean
 from pysim.simulation.accelerations import forces_of_actuators
-from pysim.simulation.signal_runs import SignalRun, start_numbers
+from pysim.simulation.stepping.signal_runs import SignalRun, start_numbers
 from pysim.typing import Array
 
 if TYPE_CHECKING:

@@ -28,12 +28,12 @@ from pysim.mechanism.model import State
 from pysim.mechanism.motion_compiler import with_uniform_motions
 from pysim.simulation.accelerations import accelerations_and_forces, forces_of_actuators
 from pysim.simulation.argument_checks import checked_names
-from pysim.simulation.contact_report import start_report
+from pysim.simulation.batches.world_records import WorldRecords
+from pysim.simulation.batches.worlds import with_controls
 from pysim.simulation.linear_system import LinearSystem, bracket, independent_motions
 from pysim.simulation.loading import Scene
-from pysim.simulation.signal_runs import begin_signals, signals_of_states
-from pysim.simulation.world_records import WorldRecords
-from pysim.simulation.worlds import with_controls
+from pysim.simulation.records.contact_report import start_report
+from pysim.simulation.stepping.signal_runs import begin_signals, signals_of_states
 from pysim.spatial.arrays import checked_number
 from pysim.typing import Array
 

@@ -20,13 +20,13 @@ import numpy as np
 
 from pysim.errors import PysimError
 from pysim.integrators import find_integrator
-from pysim.simulation.external_forces import ExternalForces
-from pysim.simulation.fixed_steps import steps_between
+from pysim.simulation.checks.scene_warnings import warn_of_scene
 from pysim.simulation.interrupt import interrupts_held_back
-from pysim.simulation.ledger import with_ledger
-from pysim.simulation.recorder import Recorder
+from pysim.simulation.monitors.ledger import with_ledger
+from pysim.simulation.records.recorder import Recorder
 from pysim.simulation.run import Clock, recorded_segments, warn_of_run
-from pysim.simulation.scene_warnings import warn_of_scene
+from pysim.simulation.stepping.external_forces import ExternalForces
+from pysim.simulation.stepping.fixed_steps import steps_between
 from pysim.typing import Array
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     from pysim.simulation.loading import Scene
     from pysim.simulation.run import Progress
-    from pysim.simulation.segment import Segment
+    from pysim.simulation.stepping.segment import Segment
     from pysim.trajectory import Trajectory
 
 PREVIEW = 0.4  # [s] of wall time

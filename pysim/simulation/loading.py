@@ -31,8 +31,8 @@ from pysim.mechanism.signal_compiler import (
     reflected_inertia,
     with_signals,
 )
-from pysim.simulation.contact_readings import check_contact_sensors
-from pysim.simulation.scene_warnings import warn_of_start
+from pysim.simulation.checks.scene_warnings import warn_of_start
+from pysim.simulation.records.contact_readings import check_contact_sensors
 from pysim.tracing.recursion import once
 
 if TYPE_CHECKING:

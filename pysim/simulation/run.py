@@ -16,36 +16,36 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Protocol
 
 from pysim.integrators import find_integrator
-from pysim.simulation.adaptive_steps import AdaptiveRun, stops
 from pysim.simulation.argument_checks import check_progress, checked_flag, checked_path
-from pysim.simulation.checkpoints import Checkpoints, origin_of, part_of, why_not
-from pysim.simulation.contact_checks import warn_of_long_steps, warn_of_sinking
-from pysim.simulation.energy_monitor import warn_of_imbalance
-from pysim.simulation.external_forces import ExternalForces
-from pysim.simulation.fast_turns import check_turns
-from pysim.simulation.fixed_events import fixed_run
-from pysim.simulation.implicit_state import SolverState
-from pysim.simulation.interrupt import interrupts_held_back
-from pysim.simulation.ledger import begin_work, with_ledger
-from pysim.simulation.loading import Scene
-from pysim.simulation.python_stepping import builtin_in_python
-from pysim.simulation.recorder import Recorder
-from pysim.simulation.scene_warnings import (
+from pysim.simulation.checks.contact_checks import warn_of_long_steps, warn_of_sinking
+from pysim.simulation.checks.scene_warnings import (
     warn_of_control,
     warn_of_friction,
     warn_of_obstacles,
     warn_of_scene,
 )
-from pysim.simulation.signal_runs import begin_signals
-from pysim.simulation.unstable_steps import StepGuard
+from pysim.simulation.interrupt import interrupts_held_back
+from pysim.simulation.loading import Scene
+from pysim.simulation.monitors.energy_monitor import warn_of_imbalance
+from pysim.simulation.monitors.fast_turns import check_turns
+from pysim.simulation.monitors.ledger import begin_work, with_ledger
+from pysim.simulation.monitors.unstable_steps import StepGuard
+from pysim.simulation.records.checkpoints import Checkpoints, origin_of, part_of, why_not
+from pysim.simulation.records.recorder import Recorder
+from pysim.simulation.stepping.adaptive_steps import AdaptiveRun, stops
+from pysim.simulation.stepping.external_forces import ExternalForces
+from pysim.simulation.stepping.fixed_events import fixed_run
+from pysim.simulation.stepping.implicit_state import SolverState
+from pysim.simulation.stepping.python_stepping import builtin_in_python
+from pysim.simulation.stepping.signal_runs import begin_signals
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from os import PathLike
 
-    from pysim.simulation.checkpoints import ResumableRun
-    from pysim.simulation.segment import Segment
-    from pysim.simulation.signal_runs import SignalRun
+    from pysim.simulation.records.checkpoints import ResumableRun
+    from pysim.simulation.stepping.segment import Segment
+    from pysim.simulation.stepping.signal_runs import SignalRun
     from pysim.trajectory import Trajectory
 
 REPORT_INTERVAL = 0.1  # [s] of wall time between two calls of `progress`

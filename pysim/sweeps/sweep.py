@@ -22,7 +22,7 @@ from pysim.errors import PysimError, PysimWarning, SimulationError
 from pysim.scene import read_sweep
 from pysim.scene.toml.overrides import checked_overrides
 from pysim.simulation import load_scene
-from pysim.simulation.failed_worlds import checked_on_failure, failed_world
+from pysim.simulation.batches.failed_worlds import checked_on_failure, failed_world
 from pysim.simulation.loading import Scene
 from pysim.simulation.run import output_times
 from pysim.sweeps.dataset import SweepFile, described, load_sweep

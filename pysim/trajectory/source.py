@@ -8,7 +8,7 @@ import numpy as np
 
 from pysim.elements.block import Source, source
 from pysim.elements.interpolation import hermite, pieces
-from pysim.elements.sources import OUTSIDE, check_choice, domain_of, inside
+from pysim.elements.library.sources import OUTSIDE, check_choice, domain_of, inside
 from pysim.errors import PysimError, did_you_mean
 from pysim.tracing.piecewise import piecewise
 from pysim.typing import Array

@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 
 import pysim
-from pysim.simulation.energy_monitor import imbalance
-from pysim.simulation.rollout_monitor import warn_of_worlds_out_of_balance, world_of
-from pysim.simulation.scheme_errors import motion_of
+from pysim.simulation.monitors.energy_monitor import imbalance
+from pysim.simulation.monitors.rollout_monitor import warn_of_worlds_out_of_balance, world_of
+from pysim.simulation.monitors.scheme_errors import motion_of
 from tests.benchmarks.report import row
 from tests.benchmarks.timing import take_turns
 

@@ -27,7 +27,7 @@ from pysim.cli.summary import event_line
 from pysim.scene.spec import ActuatorSpec
 from pysim.simulation import Update
 from pysim.simulation.interrupt import interrupts_held_back
-from pysim.simulation.summary import EventSummary
+from pysim.simulation.records.summary import EventSummary
 
 SCENE = """# A stone on a spring.  See: it swings.  Conserved: energy.
 name = "stone"
@@ -553,7 +553,7 @@ def test_view_makes_pictures_or_opens_a_window(
 ) -> None:
     """Windows are replaced by the record of what they are opened on."""
     from pysim import render
-    from pysim.render import interactive, posing
+    from pysim.render.windows import interactive, posing
 
     body = "shape = { box = [0.2, 0.2, 0.2] }"
     (here / "stone.toml").write_text(SCENE.replace("mass = 2.0", f"mass = 2.0\n{body}"), "utf-8")

@@ -12,8 +12,8 @@ import pytest
 
 import pysim
 from pysim.cli.summary import work_line
-from pysim.render.plot import panels_of
-from pysim.render.recorded_quantities import energy_patterns
+from pysim.render.plots.plot import panels_of
+from pysim.render.plots.recorded_quantities import energy_patterns
 from pysim.simulation import Update, summarize
 from tests.contact.body_scenes import GROUND, free, world
 from tests.contact.scenes import free_body, ran

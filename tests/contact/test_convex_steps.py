@@ -14,7 +14,7 @@ import pytest
 
 import pysim
 from pysim import _engine
-from pysim.simulation.implicit_state import SolverState
+from pysim.simulation.stepping.implicit_state import SolverState
 from tests.contact.scenes import (
     STIFF,
     G,

@@ -18,8 +18,8 @@ import pytest
 import pysim
 from pysim import _engine
 from pysim.integrators import INTEGRATORS, Integrator, System, integrator
-from pysim.render.recorded_quantities import quantities_of
-from pysim.simulation.python_stepping import IN_PYTHON
+from pysim.render.plots.recorded_quantities import quantities_of
+from pysim.simulation.stepping.python_stepping import IN_PYTHON
 from tests.contact.body_scenes import free, world
 from tests.contact.scenes import (
     G,

@@ -15,7 +15,7 @@ from pysim.scene.toml.models import parts_of
 from pysim.scene.toml.reader import read_built
 from pysim.simulation.accelerations import forces_of_actuators
 from pysim.simulation.loading import Scene, compile_scene
-from pysim.simulation.signal_runs import signals_of_states
+from pysim.simulation.stepping.signal_runs import signals_of_states
 from tests.corpus.mujoco_agreement import Pair, relative
 
 SUMMED = {  # outputs of pysim's sensors that are MuJoCo's, by the kind of MuJoCo's

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import pysim
-from pysim.elements.fluid import added_mass
+from pysim.elements.library.fluid import added_mass
 from tests.elements.blocks import run_at, scene_of, simulation, table
 from tests.elements.reference_cases import Case, free, poses
 

@@ -128,20 +128,20 @@ MISTAKES = {
     "a table of two lengths": (
         DISC + samples(t=[0.0, 1.0], values=[1.0]),
         (
-            "pysim.elements.sources.Table: needs two or more times with a value each, got 2 times and 1 values; give one "
+            "pysim.elements.library.sources.Table: needs two or more times with a value each, got 2 times and 1 values; give one "
             f"value for each time {TABLE}"
         ),
     ),
     "times that do not increase": (
         DISC + samples(t=[0.0, 0.0], values=[1.0, 2.0]),
-        f"pysim.elements.sources.Table: t must increase, got 0 after 0; sort the times {TABLE}",
+        f"pysim.elements.library.sources.Table: t must increase, got 0 after 0; sort the times {TABLE}",
     ),
     "waypoints that do not increase": (
         DISC
         + samples("waypoints", t=[0.0, 0.0], values=[1.0, 2.0])
         + pd("s", "angle.q", "angle.v")
         + motor("pd"),
-        f"pysim.elements.sources.Waypoints: t must increase, got 0 after 0; sort the times {TABLE}",
+        f"pysim.elements.library.sources.Waypoints: t must increase, got 0 after 0; sort the times {TABLE}",
     ),
     "a value that is not a number": (
         DISC + samples(t=[0.0, 1.0], values=[1.0, float("nan")]),
@@ -261,12 +261,12 @@ MISTAKES = {
     ),
     "an input of no number": (
         DISC + table("signal", name="u", type="input", size=0),
-        "scene.toml:16:1: signal[0]: pysim.elements.sources.Input: size must be 1 or more, got 0; give the number of values",
+        "scene.toml:16:1: signal[0]: pysim.elements.library.sources.Input: size must be 1 or more, got 0; give the number of values",
     ),
     "an interpolation that does not exist": (
         DISC + samples("spline", t=[0.0, 1.0], values=[1.0, 2.0], interpolation="pchap"),
         (
-            "scene.toml:16:1: signal[0]: pysim.elements.sources.Spline: unknown interpolation 'pchap'; did you mean "
+            "scene.toml:16:1: signal[0]: pysim.elements.library.sources.Spline: unknown interpolation 'pchap'; did you mean "
             "'pchip'?"
         ),
     ),
@@ -331,7 +331,7 @@ MISTAKES = {
     "stretches that do not increase": (
         DISC + on_disc(type="table_spring", coordinates=["hinge"], stretch=[1.0, 0.0], pull=[1, 2]),
         (
-            "scene.toml:16:1: force[0]: pysim.elements.library.TableSpring: stretch must increase, got [1.0, 0.0]; "
+            "scene.toml:16:1: force[0]: pysim.elements.library.forces.TableSpring: stretch must increase, got [1.0, 0.0]; "
             "sort the points"
         ),
     ),

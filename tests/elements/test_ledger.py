@@ -17,11 +17,11 @@ import pysim
 from pysim.cli.summary import work_line
 from pysim.integrators import Integrator, integrator
 from pysim.joints import Joint, Pose, joint, real
-from pysim.render.plot import panels_of
-from pysim.render.recorded_quantities import energy_patterns
+from pysim.render.plots.plot import panels_of
+from pysim.render.plots.recorded_quantities import energy_patterns
 from pysim.scene.convert import convert
 from pysim.simulation import Update, summarize
-from pysim.simulation.ledger_monitor import balance_change
+from pysim.simulation.monitors.ledger_monitor import balance_change
 from tests.elements.blocks import (
     FIXED,
     arm,

@@ -16,7 +16,7 @@ import pytest
 import pysim
 from pysim import PysimError, SimulationError
 from pysim.cli.learn import clipped_text
-from pysim.elements.policy import evaluate_network
+from pysim.elements.library.policy import evaluate_network
 from pysim.environments import Environment
 from pysim.environments.trained_policy import with_policy
 

@@ -15,7 +15,7 @@ from pysim.joints import BUILTIN, CallbackJoint, Joint, joint
 from pysim.joints.definition import SCENE_KEYS
 from pysim.joints.trace import trace
 from pysim.plugins.fields import build, fields_of
-from pysim.scene.toml import tables
+from pysim.scene.toml.records import tables
 from tests.joints.one_joint import scene_of
 
 HEAD = """from __future__ import annotations

@@ -18,7 +18,7 @@ from pysim.loops import (
 )
 from pysim.mechanism.compile import start_state
 from pysim.simulation.loading import compile_model
-from pysim.simulation.python_stepping import IN_PYTHON, ModelSystem, advance
+from pysim.simulation.stepping.python_stepping import IN_PYTHON, ModelSystem, advance
 from tests.loops.mechanisms import closed_tree, four_bar, many_four_bars
 
 BIG = ("revolute", "ball", "free", "cylindrical", "universal", "revolute", "prismatic")

@@ -11,8 +11,8 @@ import pytest
 
 import pysim
 from pysim.render import still
-from pysim.render.fitting_plan import Plan, Planner
-from pysim.render.fitting_shapes import PULLED, PUSHED, STEEL, between, of_load
+from pysim.render.fittings.fitting_plan import Plan, Planner
+from pysim.render.fittings.fitting_shapes import PULLED, PUSHED, STEEL, between, of_load
 from pysim.render.options import render_options
 from pysim.render.player import Player
 from pysim.render.window import offscreen

@@ -18,8 +18,8 @@ from pysim.render.movie import frame_times
 from pysim.render.options import render_options
 from pysim.render.panes import STRIP, rectangles
 from pysim.render.player import Player
-from pysim.render.view import Viewer
 from pysim.render.window import capture, offscreen
+from pysim.render.windows.view import Viewer
 from tests.render.scenes import SMALL, cart, red
 
 pytestmark = pytest.mark.render

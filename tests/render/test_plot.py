@@ -16,8 +16,8 @@ from matplotlib.figure import Figure  # noqa: TID253
 import pysim
 from pysim.errors import PysimError, PysimWarning, TrajectoryError
 from pysim.render import plot
-from pysim.render.plot import MOST_POINTS, amplitudes, draw, panels_of, subsampled
-from pysim.render.recorded_quantities import default_patterns, quantities_of, select
+from pysim.render.plots.plot import MOST_POINTS, amplitudes, draw, panels_of, subsampled
+from pysim.render.plots.recorded_quantities import default_patterns, quantities_of, select
 from pysim.trajectory import Trajectory
 from tests.render.scenes import cart, moving
 
@@ -209,7 +209,7 @@ def test_a_quantity_is_drawn_against_another() -> None:
 def test_rows_are_left_out_of_a_long_phase_plot_and_not_joined(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(sys.modules["pysim.render.plot"], "MOST_OF_PHASES", 10)
+    monkeypatch.setattr(sys.modules["pysim.render.plots.plot"], "MOST_OF_PHASES", 10)
     figure = drawn(moving(np.zeros((100, 3))), names=["v"], against="q.slide")
     (line,) = figure.axes[0].lines
     shown = len(np.asarray(line.get_xdata())), line.get_linestyle(), line.get_marker()

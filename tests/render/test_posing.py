@@ -11,8 +11,8 @@ import pytest
 import pysim
 from pysim.algorithms import forward_kinematics
 from pysim.render.options import render_options
-from pysim.render.posing import EDGE, PANEL, ROW, Poser, coordinates_of
 from pysim.render.window import capture, offscreen
+from pysim.render.windows.posing import EDGE, PANEL, ROW, Poser, coordinates_of
 from pysim.trajectory.record import Trajectory
 
 pytestmark = pytest.mark.render

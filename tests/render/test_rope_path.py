@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import pysim
+from pysim.render.fittings.rope_path import ARC, RopePoint, count_places, rope_places, rope_points
 from pysim.render.options import render_options
 from pysim.render.player import Player
-from pysim.render.rope_path import ARC, RopePoint, count_places, rope_places, rope_points
 from pysim.render.window import offscreen
 from pysim.trajectory.interpolation import pose_matrices
 from tests.scene_runs import SCENES

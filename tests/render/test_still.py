@@ -20,9 +20,9 @@ from pysim.errors import PysimError, PysimWarning, TrajectoryError
 from pysim.render import meshes, movie, plot, still
 from pysim.render.meshes import Part, box_of_joints, mesh_parts, primitive
 from pysim.render.options import render_options
-from pysim.render.picking import body_at
 from pysim.render.player import Player
 from pysim.render.window import capture, downsampled, offscreen
+from pysim.render.windows.picking import body_at
 from pysim.shapes import Geometry, Shape
 from pysim.trajectory import Trajectory, load_trajectory
 from tests.render.scenes import SMALL, cart, drawn, moving, place, red

@@ -15,12 +15,12 @@ import trimesh  # noqa: TID253, makes the meshes
 from pysim.errors import PysimError
 from pysim.render import static_layer, still, view
 from pysim.render.annotations import ellipsoid
-from pysim.render.interactive import MARGIN, REST
 from pysim.render.options import render_options
-from pysim.render.playback import BAR, MARKS
 from pysim.render.player import Player
-from pysim.render.view import Viewer
 from pysim.render.window import capture, offscreen, quiet_vtk
+from pysim.render.windows.interactive import MARGIN, REST
+from pysim.render.windows.playback import BAR, MARKS
+from pysim.render.windows.view import Viewer
 from pysim.shapes import Shape
 from pysim.trajectory import Trajectory
 from pysim.trajectory.contacts import contact_points

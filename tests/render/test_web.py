@@ -16,7 +16,7 @@ import pysim
 from pysim import PysimError, TrajectoryError
 from pysim.cli import main
 from pysim.render import show, web
-from pysim.render.web_page import page_text
+from pysim.render.exports.web_page import page_text
 from pysim.shapes import Shape
 from tests.render.scenes import drawn, moving
 
@@ -88,7 +88,7 @@ def test_two_runs_play_in_one_page(run: pysim.Trajectory) -> None:
 def test_a_run_with_many_poses_is_thinned_with_a_warning(
     run: pysim.Trajectory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pysim.render.web_page.MOST_POSES", 20)
+    monkeypatch.setattr("pysim.render.exports.web_page.MOST_POSES", 20)
     with pytest.warns(
         match="frames of 2 bodies are thinned to 10, 10 in a second; give a lower fps"
     ):

@@ -13,7 +13,7 @@ import pytest
 
 import pysim
 from pysim.render import web
-from pysim.render.web_controls import MOST_CURVES, MOST_POINTS, curves
+from pysim.render.exports.web_controls import MOST_CURVES, MOST_POINTS, curves
 from tests.render.browser import browser_page, needs_chromium
 
 pytest.importorskip("viser")

@@ -16,8 +16,8 @@ import pytest
 
 import pysim
 from pysim.errors import PysimWarning
-from pysim.simulation.energy_monitor import describe, imbalance
-from pysim.simulation.scheme_errors import Motion, motion_of, rerun_interval
+from pysim.simulation.monitors.energy_monitor import describe, imbalance
+from pysim.simulation.monitors.scheme_errors import Motion, motion_of, rerun_interval
 
 SCENES = Path(__file__).parents[2] / "scenes"
 HINGE = "loop.hinge1.at_b.xyz"
@@ -259,7 +259,7 @@ def test_rollouts_that_keep_their_energy_or_are_driven_are_silent(
 
 def test_an_artificial_energy_loss_under_controls_is_detected() -> None:
     """Torques of every step and their work are known; the speed drops between two rows."""
-    from pysim.simulation.rollout_monitor import warn_of_worlds_out_of_balance, world_of
+    from pysim.simulation.monitors.rollout_monitor import warn_of_worlds_out_of_balance, world_of
 
     model = scene_of("double_pendulum").model
     steps, step = 4000, 1e-3
@@ -302,7 +302,7 @@ def test_a_damped_rollout_runs_at_most_two_percent_of_its_steps_again(
         again.append(len(rerun.t) - 1)
         return rerun
 
-    monkeypatch.setattr("pysim.simulation.energy_monitor.rerun_interval", counted)
+    monkeypatch.setattr("pysim.simulation.monitors.energy_monitor.rerun_interval", counted)
     q0, v0 = (np.tile(x, (worlds, 1)) for x in (scene.state.q, scene.state.v))
     assert rollout_texts(scene.model, q0, v0, None, 1e-4, steps=steps, every=every) == []
     assert sum(again) <= 0.02 * worlds * steps

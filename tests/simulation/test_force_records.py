@@ -15,8 +15,8 @@ import pytest
 
 import pysim
 from pysim.algorithms import frame_velocity, passive_forces
-from pysim.render.recorded_quantities import select
-from pysim.simulation.force_records import ForceRecords
+from pysim.render.plots.recorded_quantities import select
+from pysim.simulation.records.force_records import ForceRecords
 
 SCENE = """
 name = "elements"

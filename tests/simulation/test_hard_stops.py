@@ -15,8 +15,8 @@ import pysim
 from pysim.cli import main
 from pysim.inertia import theta_from_com
 from pysim.integrators import BUILTIN
+from pysim.simulation.checks.stability import BOUNCE_ERROR, bounce_bound, stable_step, stop_modes
 from pysim.simulation.loading import compile_model
-from pysim.simulation.stability import BOUNCE_ERROR, bounce_bound, stable_step, stop_modes
 from tests.oracles.mechanisms import one_body
 from tests.simulation.test_stability import scene_file, slider
 

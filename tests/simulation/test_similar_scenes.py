@@ -16,7 +16,8 @@ import pytest
 
 import pysim
 from pysim.errors import PysimError
-from pysim.scene.toml import reader, worlds
+from pysim.scene.toml import reader
+from pysim.scene.toml.many_worlds import worlds
 from pysim.simulation.loading import SceneCompiler
 
 if TYPE_CHECKING:

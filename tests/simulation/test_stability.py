@@ -15,9 +15,9 @@ import pytest
 import pysim
 from pysim.cli import main
 from pysim.errors import PysimWarning, SimulationError
-from pysim.simulation import stability
-from pysim.simulation.stability import MOST_MOTIONS, modes_of, stable_step, step_bounds
-from pysim.simulation.step_checks import long_steps
+from pysim.simulation.checks import stability
+from pysim.simulation.checks.stability import MOST_MOTIONS, modes_of, stable_step, step_bounds
+from pysim.simulation.checks.step_checks import long_steps
 
 SCENES = Path(__file__).parents[2] / "scenes"
 SLIDERS = """

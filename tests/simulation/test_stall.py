@@ -13,7 +13,7 @@ import pysim
 from pysim.cli import main
 from pysim.errors import PysimWarning, SimulationError
 from pysim.mechanism.model import State
-from pysim.simulation.stall import PATIENCE, StallDetector, stiffness
+from pysim.simulation.monitors.stall import PATIENCE, StallDetector, stiffness
 from tests.scene_runs import SCENES
 
 WHEEL = """

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import pysim
-from pysim.simulation.stability import step_bounds
+from pysim.simulation.checks.stability import step_bounds
 from tests.elements.blocks import constant, disc, scene_of, simulation, table
 
 SLOW = 6.283  # [rad/s]

@@ -17,7 +17,7 @@ import pytest
 import pysim
 from pysim import _engine
 from pysim.errors import SimulationError
-from pysim.simulation.parameter_paths import ParameterPaths
+from pysim.simulation.batches.parameter_paths import ParameterPaths
 from pysim.typing import Array
 
 SCENES = Path(__file__).parents[2] / "scenes"

@@ -16,7 +16,7 @@ import pytest
 import pysim
 from pysim.cli import main
 from pysim.errors import SimulationError
-from pysim.render.sweep_figure import plot_sweep
+from pysim.render.plots.sweep_figure import plot_sweep
 from pysim.sweeps import first_order_indices, is_sweep, load_results, run_sweep
 
 SCENES = Path(__file__).parents[2] / "scenes"
@@ -133,7 +133,7 @@ def test_the_command_draws_a_sweep(
 def test_the_figure_shows_every_quantity_with_every_parameter(path: Path) -> None:
     from matplotlib.figure import Figure
 
-    from pysim.render.sweep_figure import draw
+    from pysim.render.plots.sweep_figure import draw
 
     figure = Figure()
     draw(load_results(path), ["energy", "q.slide.max"], figure)

@@ -14,7 +14,7 @@ import pysim
 from pysim.errors import PysimWarning, TrajectoryError
 from pysim.render.movie import frames_of
 from pysim.render.options import RenderOptions
-from pysim.render.recorded_quantities import quantities_of
+from pysim.render.plots.recorded_quantities import quantities_of
 from pysim.trajectory import TrajectoryWriter, load_trajectory, reader, stored_rows
 from pysim.trajectory.stored_rows import StoredRows
 from tests.render.scenes import cart

@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from pysim.scene.spec import JointSpec, ModelSpec, PathPart
-    from pysim.scene.toml.block_tables import Controller, Sensor, Signal
     from pysim.scene.toml.problems import Problems
+    from pysim.scene.toml.records.block_tables import Controller, Sensor, Signal
+    from pysim.scene.toml.records.tables import Actuator, Scene
     from pysim.scene.toml.source import Steps
-    from pysim.scene.toml.tables import Actuator, Scene
 
 
 FILE = "file"  # field of plugins that names a file of data

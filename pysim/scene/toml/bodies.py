@@ -19,7 +19,7 @@ from pysim.scene.inertia_text import nearest_printable, toml_inertia
 from pysim.scene.packages import resolve_uri
 from pysim.scene.spec import BodySpec, CollisionSpec, DecompositionSpec
 from pysim.scene.toml.fields import read_field
-from pysim.scene.toml.tables import Solid
+from pysim.scene.toml.records.tables import Solid
 from pysim.shapes import (
     MESH_SUFFIXES,
     SIZES,
@@ -36,8 +36,7 @@ if TYPE_CHECKING:
 
     from pysim.scene.inertia_policy import InertiaPolicy
     from pysim.scene.toml.problems import Problems
-    from pysim.scene.toml.source import Steps
-    from pysim.scene.toml.tables import (
+    from pysim.scene.toml.records.tables import (
         Body,
         BodyOverrides,
         CollisionShape,
@@ -45,6 +44,7 @@ if TYPE_CHECKING:
         Inertia,
         Visual,
     )
+    from pysim.scene.toml.source import Steps
 
 MASS_KEYS = frozenset({"mass", "com", "inertia"})  # which affect θ alone
 

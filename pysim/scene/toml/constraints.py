@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 
     from pysim.joints import JointType
     from pysim.scene.spec import FrameSpec
-    from pysim.scene.toml.constraint_tables import Coupling, Force, Loop
     from pysim.scene.toml.joints import JointReader
     from pysim.scene.toml.problems import Problems
+    from pysim.scene.toml.records.constraint_tables import Coupling, Force, Loop
     from pysim.scene.toml.source import Steps
 
 _ALWAYS = {"name", "type", "a", "b", "at_a", "at_b"}

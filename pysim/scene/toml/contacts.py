@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
     from pysim.scene.spec import BodySpec
-    from pysim.scene.toml.contact_tables import Ground, Surface
     from pysim.scene.toml.problems import Problems
+    from pysim.scene.toml.records.contact_tables import Ground, Surface
+    from pysim.scene.toml.records.tables import Scene
     from pysim.scene.toml.source import Steps
-    from pysim.scene.toml.tables import Scene
 
 DEFAULT = "default"
 SAME_PLANE = 1e-9  # [m] and of the normals

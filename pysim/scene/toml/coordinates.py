@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 from pydantic import BeforeValidator, WithJsonSchema
 
 from pysim.errors import did_you_mean
-from pysim.scene.toml.keys import error_text
+from pysim.scene.toml.records.keys import error_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from pysim.scene.spec import BlockSpec, ForceSpec, JointSpec, ModelSpec, Settings
-    from pysim.scene.toml.event_table import Event
     from pysim.scene.toml.problems import Problems
+    from pysim.scene.toml.records.event_table import Event
+    from pysim.scene.toml.records.tables import Scene
     from pysim.scene.toml.source import Steps
-    from pysim.scene.toml.tables import Scene
 
 
 def read_events(

@@ -13,8 +13,8 @@ from pysim.shapes.height_field import IMAGE, SUFFIXES, read_heights
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from pysim.scene.toml.contact_tables import GroundHeights
     from pysim.scene.toml.problems import Problems
+    from pysim.scene.toml.records.contact_tables import GroundHeights
     from pysim.scene.toml.source import Steps
 
 _TERRAINS: dict[tuple[Any, ...], Shape] = {}  # of files as they were

@@ -16,8 +16,8 @@ from pysim.scene.tree import WORLD
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from pysim.scene.toml.constraint_tables import Force
     from pysim.scene.toml.constraints import ConstraintReader
+    from pysim.scene.toml.records.constraint_tables import Force
     from pysim.scene.toml.source import Steps
 
 _OF_FRAMES = ("a", "b", "at_a", "at_b")

@@ -16,9 +16,9 @@ from pysim.joints.coordinate_ranges import limits_of
 from pysim.plugins.fields import fields_of
 from pysim.scene.mimic import leading
 from pysim.scene.spec import PER_COORDINATE, Mimic, MotionSpec, with_fields
-from pysim.scene.toml.keys import SHORTEST_AXIS
 from pysim.scene.toml.plugin_keys import PARAMETERS, check_parameters
-from pysim.scene.toml.tables import Passive
+from pysim.scene.toml.records.keys import SHORTEST_AXIS
+from pysim.scene.toml.records.tables import Passive
 from pysim.scene.urdf.joints import plain_joint
 from pysim.typing import Array
 
@@ -27,10 +27,10 @@ if TYPE_CHECKING:
 
     from pysim.joints import JointType
     from pysim.scene.spec import JointSpec
-    from pysim.scene.toml.keys import Configuration
     from pysim.scene.toml.problems import Problems
+    from pysim.scene.toml.records.keys import Configuration
+    from pysim.scene.toml.records.tables import Joint, Limits, Motion
     from pysim.scene.toml.source import Steps
-    from pysim.scene.toml.tables import Joint, Limits, Motion
 
 _ALWAYS = {"name", "type", "parent", "child", "at"}
 _PER_COORDINATE = [name for name in PER_COORDINATE if name in Passive.model_fields]

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
     from pysim.scene.spec import BlockSpec, JointSpec, ModelSpec
     from pysim.scene.toml.problems import Problems
+    from pysim.scene.toml.records.tables import Keyframe, Scene
     from pysim.scene.toml.source import Steps
-    from pysim.scene.toml.tables import Keyframe, Scene
 
 
 def read_keyframes(scene: Scene, model: ModelSpec, problems: Problems) -> tuple[KeyframeSpec, ...]:

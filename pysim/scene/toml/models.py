@@ -36,8 +36,8 @@ if TYPE_CHECKING:
     from pysim.scene.spec import BlockSpec, BodySpec, ContactsSpec, JointSpec, ModelSpec, SceneSpec
     from pysim.scene.toml.joints import JointReader
     from pysim.scene.toml.problems import Problems
+    from pysim.scene.toml.records.tables import BodyOverrides, Model
     from pysim.scene.toml.source import Steps
-    from pysim.scene.toml.tables import BodyOverrides, Model
 
     SceneReader = Callable[[Model, Path, Steps], SceneSpec]
 

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from pysim.scene.attachment import Parts
     from pysim.scene.spec import JointSpec
     from pysim.scene.toml.problems import Problems
+    from pysim.scene.toml.records.tables import Scene
     from pysim.scene.toml.source import Steps
-    from pysim.scene.toml.tables import Scene
 
 
 def check_names(

@@ -27,8 +27,8 @@ from pysim.scene.toml.units import convert, split_quantity
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from pysim.scene.toml.keys import Table
     from pysim.scene.toml.problems import Problems
+    from pysim.scene.toml.records.keys import Table
     from pysim.scene.toml.source import Steps
 
 TABLE = "parameters"

@@ -13,8 +13,8 @@ from pysim.typing import Array
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pysim.scene.toml.constraint_tables import PathPoint
     from pysim.scene.toml.problems import Problems
+    from pysim.scene.toml.records.constraint_tables import PathPoint
     from pysim.scene.toml.source import Steps
 
 

@@ -30,7 +30,6 @@ from pysim.scene.stop_defaults import with_stops
 from pysim.scene.stop_forces import with_stop_forces
 from pysim.scene.toml.blocks import BlockReader
 from pysim.scene.toml.bodies import BodyReader
-from pysim.scene.toml.constraint_tables import Loop
 from pysim.scene.toml.constraints import ConstraintReader
 from pysim.scene.toml.contacts import ContactReader
 from pysim.scene.toml.coordinates import place_of
@@ -44,6 +43,7 @@ from pysim.scene.toml.includes import (
 )
 from pysim.scene.toml.joints import JointReader, resolve_mimics
 from pysim.scene.toml.keyframes import read_keyframes, started
+from pysim.scene.toml.many_worlds.table_cache import TableCache
 from pysim.scene.toml.models import ModelReader, joined
 from pysim.scene.toml.names import check_names
 from pysim.scene.toml.number_texts import TABLE as PARAMETERS, check_new_parameters, replace_texts
@@ -57,10 +57,10 @@ from pysim.scene.toml.plugin_keys import (
     load_plugins,
 )
 from pysim.scene.toml.problems import Problems, is_list_of_tables
+from pysim.scene.toml.records.constraint_tables import Loop
+from pysim.scene.toml.records.tables import Joint, Scene, Simulation
 from pysim.scene.toml.settings import read_settings, without_unsupported_contacts
 from pysim.scene.toml.source import source_of
-from pysim.scene.toml.table_cache import TableCache
-from pysim.scene.toml.tables import Joint, Scene, Simulation
 from pysim.scene.tree import check_connections
 
 if TYPE_CHECKING:
@@ -68,9 +68,9 @@ if TYPE_CHECKING:
     from os import PathLike
 
     from pysim.scene.inertia_policy import InertiaPolicy
-    from pysim.scene.toml.keys import Table
+    from pysim.scene.toml.records.keys import Table
+    from pysim.scene.toml.records.tables import Actuator, Model as ModelTable
     from pysim.scene.toml.source import Source, Steps
-    from pysim.scene.toml.tables import Actuator, Model as ModelTable
 
 BUILT = "SceneBuilder"  # place of the tables of a scene made in Python
 MOST_NESTED = 20  # scenes that attach one another

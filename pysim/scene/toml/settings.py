@@ -11,15 +11,15 @@ from pysim.errors import PysimError, PysimWarning
 from pysim.integrators import BUILTIN, check_wheels, find_integrator, make
 from pysim.plugins.fields import fields_of
 from pysim.scene.spec import Settings
-from pysim.scene.toml.keys import ALL_JOINTS
 from pysim.scene.toml.plugin_keys import PARAMETERS
+from pysim.scene.toml.records.keys import ALL_JOINTS
 
 if TYPE_CHECKING:
     from pysim.integrators import Integrator, IntegratorType
     from pysim.scene.spec import ModelSpec
     from pysim.scene.toml.problems import Problems
+    from pysim.scene.toml.records.tables import Scene, Simulation
     from pysim.scene.toml.source import Steps
-    from pysim.scene.toml.tables import Scene, Simulation
 
 STEP = 1e-3  # [s]
 MOST = 2**53  # steps or outputs: beyond it doubles do not count exactly

@@ -12,7 +12,7 @@ import pytest
 
 import pysim
 from pysim.errors import SceneError, UnknownNameError
-from pysim.simulation.stability import step_bounds
+from pysim.simulation.checks.stability import step_bounds
 
 ARM = """name = "arm"
 [[body]]

@@ -19,7 +19,7 @@ from pysim.events import Event, event
 from pysim.integrators import Integrator, integrator
 from pysim.joints import Joint, Pose, joint, real
 from pysim.scene import read_scene, scene_schema
-from pysim.scene.toml.tables import Scene
+from pysim.scene.toml.records.tables import Scene
 
 ROOT = Path(__file__).parents[3]
 SCENES = sorted((ROOT / "scenes").rglob("*.toml"))

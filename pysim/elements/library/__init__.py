@@ -1,0 +1,1 @@
+"""The library: forces, signals, sensors, controllers and actuators that come with pysim."""

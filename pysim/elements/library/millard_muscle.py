@@ -1,0 +1,187 @@
+"""Hill muscle of Millard, Uchida, Seth and Delp 2013, whose curves are Bézier splines and whose fibre is damped."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pysim.elements.channels import real
+from pysim.elements.force import force
+from pysim.elements.library.bezier_curve import BezierCurve
+from pysim.elements.library.muscle import ElasticMuscle, Muscle
+from pysim.tracing.implicit_equation import solve
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+FASTEST = 50.0  # fibre, in v_max
+Pair = tuple[float, float]
+Triple = tuple[float, float, float]
+Five = tuple[float, float, float, float, float]
+
+
+class _MillardFibre(Muscle):
+    """The curves of a fibre, with the parameters and the names of OpenSim 4."""
+
+    max_contraction_velocity: float = 10.0  # [1/s], v_max, in optimal lengths
+    activation_time: float = 0.01  # [s], τ_a
+    deactivation_time: float = 0.04  # [s], τ_d
+    damping: float = 0.1  # [1], β, of the fibre: force per F_max at v_max
+    active_lengths: Triple = (0.4441, 0.73, 1.8123)  # [1], of f_l: first, transition, last
+    shallow_slope: float = 0.8616  # [1], of f_l between the transition and the plateau
+    active_curviness: float = 1.0  # [1], of f_l
+    passive_strains: Pair = (0.0, 0.7)  # [1], of f_p at no force and at F_max
+    passive_slopes: Pair = (0.2, 2 / 0.7)  # [1], of f_p at low force and at F_max
+    passive_curviness: float = 0.75  # [1], of f_p
+    velocity_slopes: Five = (0.0, 0.25, 5.0, 0.15, 0.0)  # [1], of f_v at −1, −0.9, 0, 0.9, 1
+    lengthening_force: float = 1.4  # [1], f_v at v_max
+    velocity_curviness: Pair = (0.6, 0.9)  # [1], of f_v, shortening and lengthening
+    positive = (*Muscle.positive, "damping")
+
+    @cached_property
+    def active_curve(self) -> BezierCurve:
+        """f_l of a length l/l_o."""
+        return _active_curve(self.active_lengths, self.shallow_slope, self.active_curviness)
+
+    @cached_property
+    def passive_curve(self) -> BezierCurve:
+        """f_p of a length l/l_o."""
+        return _passive_curve(self.passive_strains, self.passive_slopes, self.passive_curviness)
+
+    @cached_property
+    def velocity_curve(self) -> BezierCurve:
+        """f_v of a velocity l′/(l_o v_max)."""
+        return _velocity_curve(
+            self.velocity_slopes, self.lengthening_force, self.velocity_curviness
+        )
+
+    def isometric_force(self, activation: Any, fibre: Any) -> Any:
+        """Return the force of a fibre at rest, of its length l/l_o."""
+        return activation * self.active_curve(fibre) + self.passive_curve(fibre)
+
+
+@force("millard_muscle")
+class MillardMuscle(_MillardFibre, ElasticMuscle):
+    """Muscle along a path with an elastic tendon and a damped fibre, and the activation of a signal.
+
+        F_max (a f_l(l) f_v(v) + f_p(l) + β v) cos φ = F_max f_T(L_T/L_s),  v = l′/(l_o v_max)
+        a′ = (u − a)/τ,  τ = τ_a (0.5 + 1.5 a) for u > a, else τ_d/(0.5 + 1.5 a);  thickness l sin φ constant
+
+    The first is solved for v [Millard, Uchida, Seth and Delp 2013]. The curves f are quintic Bézier splines with the
+    parameters of OpenSim 4, `f_l` with the minimum 0 as damped muscles have it there.
+    """
+
+    tendon_strain: float = 0.049  # [1], of f_T at F_max
+    tendon_slope: float = 1.375 / 0.049  # [1], of f_T at F_max
+    toe_force: float = 2 / 3  # [1], f_T at the end of the toe
+    tendon_curviness: float = 0.5  # [1], of f_T
+
+    @cached_property
+    def tendon_curve(self) -> BezierCurve:
+        """f_T of a length L_T/L_s."""
+        return _tendon_curve(
+            self.tendon_strain, self.tendon_slope, self.toe_force, self.tendon_curviness
+        )
+
+    def tendon_force(self, strain: Any) -> Any:
+        return self.tendon_curve(1 + strain)
+
+    def fibre_velocity(self, activation: Any, fibre: Any, cosine: Any, pull: Any) -> Any:
+        curve, still = self.velocity_curve, len(self.velocity_curve.points) // 2
+        active = activation * self.active_curve(fibre)
+        wanted = pull / cosine - self.passive_curve(fibre)
+        s = solve(
+            lambda s: active * curve.y(s) + self.damping * curve.x(s) - wanted,
+            float(still),
+            -FASTEST,
+            FASTEST + 2 * still,
+        )
+        return self.max_contraction_velocity * curve.x(s)
+
+
+@force("rigid_tendon_muscle")
+class RigidTendonMuscle(_MillardFibre):
+    """Muscle along a path with an inextensible tendon and the fibre of `millard_muscle`.
+
+        T = F_max (a f_l(l) f_v(v) + f_p(l) + β v) cos φ,  l = √((L − L_s)² + h²),  v = L′ cos φ/(l_o v_max)
+
+    It suits short tendons, whose stretch matters little; the fibre has no state, and steps may be longer. It never
+    pushes.
+    """
+
+    states = real("activation")  # [1], a
+
+    def initial(self) -> Any:
+        return self.initial_activation
+
+    def state_rate(self, activation: Any) -> Any:
+        return self.activation_rate(activation)
+
+    def tension(self, length: Any, rate: Any, activation: Any) -> Any:
+        along = np.maximum(length - self.tendon_slack_length, 0.0)
+        fibre = np.maximum(
+            np.sqrt(along * along + self.thickness**2 + 1e-30), self.least_fibre_length
+        )
+        cosine, relative = self.cosine(fibre), fibre / self.optimal_fibre_length
+        v = rate * cosine / (self.optimal_fibre_length * self.max_contraction_velocity)
+        a = self.used_activation(activation)
+        active = a * self.active_curve(relative) * self.velocity_curve(v)
+        own = active + self.passive_curve(relative) + self.damping * v
+        pull = self.max_isometric_force * np.maximum(own, 0.0) * cosine
+        return np.where(length > self.tendon_slack_length, pull, 0.0)
+
+
+def _active_curve(lengths: Sequence[float], slope: float, curviness: float) -> BezierCurve:
+    """Return the curve of OpenSim 4: a steep and a shallow rise, a plateau at l_o, a fall."""
+    (x0, x1, x3), half_width = lengths, 0.05
+    shoulder = 1 - half_width
+    y1 = 1 - slope * (shoulder - x1)
+    steep = 1.25 * y1 / (x1 - x0)
+    middle = 1 + half_width + 0.5 * (x3 - 1 - half_width)
+    fall = -1 / (x3 - 1 - 2 * half_width)
+    points = (
+        (x0, 0.0, 0.0),
+        (0.5 * (x0 + x1), 0.5 * y1, steep),
+        (0.5 * (x1 + shoulder), 0.5 * (1 + y1), slope),
+        (1.0, 1.0, 0.0),
+        (middle, 0.5, fall),
+        (x3, 0.0, 0.0),
+    )
+    return BezierCurve(points, (curviness,) * 5)
+
+
+def _passive_curve(
+    strains: Sequence[float], slopes: Sequence[float], curviness: float
+) -> BezierCurve:
+    zero, one = 1 + strains[0], 1 + strains[1]
+    width = min(0.1 / slopes[1], 0.1 * (one - zero))
+    low = zero + width
+    points = ((zero, 0.0, 0.0), (low, slopes[0] * 0.5 * width, slopes[0]), (one, 1.0, slopes[1]))
+    return BezierCurve(points, (curviness,) * 2)
+
+
+def _velocity_curve(
+    slopes: Sequence[float], longest: float, curviness: Sequence[float]
+) -> BezierCurve:
+    first, near_first, still, near_last, last = slopes
+    points = (
+        (-1.0, 0.0, first),
+        (-0.9, 0.05 * (near_first + first), near_first),
+        (0.0, 1.0, still),
+        (0.9, longest - 0.05 * (near_last + last), near_last),
+        (1.0, longest, last),
+    )
+    return BezierCurve(points, (curviness[0],) * 2 + (curviness[1],) * 2)
+
+
+def _tendon_curve(strain: float, slope: float, toe_force: float, curviness: float) -> BezierCurve:
+    one = 1 + strain
+    toe = (toe_force - 1) / slope + one
+    foot = 1 + (toe - 1) / 10
+    middle = (0.5 * toe_force - 1) / slope + one
+    steep = 0.5 * toe_force / (middle - foot)
+    x = foot + 0.5 * (middle - foot)
+    points = ((1.0, 0.0, 0.0), (x, steep * (x - foot), steep), (toe, toe_force, slope))
+    return BezierCurve(points, (curviness,) * 2)

@@ -1,0 +1,203 @@
+"""Learned policies: dense networks that read an observation and command actuators."""
+
+from __future__ import annotations
+
+import io
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from zipfile import BadZipFile
+
+import numpy as np
+
+from pysim.elements.block import Controller, controller
+from pysim.elements.channels import real, signal
+from pysim.elements.library.onnx_network import OnnxNetwork, read_onnx
+from pysim.errors import PysimError, did_you_mean
+from pysim.tracing.linear import linear
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from numpy.typing import NDArray
+
+    Array = NDArray[Any]
+
+ACTIVATIONS: dict[str, Callable[[Any], Any]] = {
+    "elu": lambda x: np.where(x > 0, x, np.exp(np.minimum(x, 0.0)) - 1),
+    "relu": lambda x: np.maximum(x, 0.0),
+    "tanh": np.tanh,
+}
+
+
+def read_network(path: str) -> dict[str, Array]:
+    """Return the arrays of a network's file: `weight0` (outputs, inputs), `bias0`, `weight1` … and what else it has.
+
+    Raises:
+        PysimError: the file cannot be read, or its layers do not fit one another.
+    """
+    try:
+        with np.load(io.BytesIO(Path(path).read_bytes()), allow_pickle=False) as file:
+            arrays = {name: file[name] for name in file.files}
+    except OSError as error:
+        problem = f"cannot be read, {(error.strerror or str(error)).lower()}"
+        raise PysimError(path, f"{problem}; paths are relative to the scene") from None
+    except (ValueError, BadZipFile, EOFError) as error:
+        raise PysimError(path, f"is no .npz of arrays: {error}; export it again") from None
+    size: int | None = None
+    for k in range(_layers(arrays)):
+        weight, bias = arrays[f"weight{k}"], arrays.get(f"bias{k}")
+        if bias is None or weight.ndim != 2 or bias.shape != weight.shape[:1]:
+            raise PysimError(path, f"weight{k} must be (outputs, inputs), with bias{k} (outputs,)")
+        if size is not None and weight.shape[1] != size:
+            problem = (
+                f"weight{k} takes {weight.shape[1]} numbers, and the layer before gives {size}"
+            )
+            raise PysimError(path, f"{problem}; export it again")
+        if not (np.isfinite(weight).all() and np.isfinite(bias).all()):
+            raise PysimError(path, f"layer {k} has numbers that are not finite; train it again")
+        size = len(weight)
+    if size is None:
+        raise PysimError(path, f"has no weight0; it has {', '.join(arrays) or 'nothing'}")
+    return arrays
+
+
+def _clipped(numbers: Any, lower: float, upper: float) -> Any:
+    """Return numbers or symbols within limits."""
+    return np.array([np.clip(number, lower, upper) for number in numbers])
+
+
+def _layers(arrays: Mapping[str, Array]) -> int:
+    return next(k for k in range(len(arrays) + 1) if f"weight{k}" not in arrays)
+
+
+def evaluate_network(arrays: Mapping[str, Array], activation: str, x: Any) -> Any:
+    """Return the outputs of a network of x, numbers or symbols; the last layer is linear."""
+    act, count = ACTIVATIONS[activation], _layers(arrays)
+    for k in range(count):
+        x = linear(arrays[f"weight{k}"], x, arrays[f"bias{k}"])
+        if k + 1 < count:
+            x = np.array([act(number) for number in x])
+    return x
+
+
+@controller("mlp")
+class Network(Controller):
+    """Dense network, layer by layer activation(W x + b); the last layer is linear.
+
+    An ONNX file has its activations and may have other operators: sums, differences, products and quotients of
+    numbers, Gemm, MatMul, Elu, Relu, LeakyRelu, Tanh, Sigmoid and Clip. Reading one needs the package `onnx`.
+    """
+
+    inputs = signal("value", unit="", size="n")
+    outputs = signal("value", unit="", size="m")
+    file: str  # .npz with weight0 (outputs, inputs), bias0, weight1 …, or .onnx
+    activation: str = "elu"  # elu, relu or tanh, of an .npz
+    unit: str = ""  # of the output; "" fits every unit
+
+    def __post_init__(self) -> None:
+        if self.activation not in ACTIVATIONS:
+            problem = f"there is no {self.activation!r}{did_you_mean(self.activation, ACTIVATIONS)}"
+            raise PysimError("activation", problem)
+
+    @cached_property
+    def arrays(self) -> dict[str, Array]:
+        """Arrays of the file."""
+        return read_network(self.file)
+
+    @cached_property
+    def graph(self) -> OnnxNetwork | None:
+        """Graph of an ONNX file; None for arrays."""
+        return read_onnx(self.file) if Path(self.file).suffix.lower() == ".onnx" else None
+
+    def sizes(self) -> Mapping[str, int]:
+        if self.graph is not None:
+            return {"m": self.graph.outputs}
+        return {"m": len(self.arrays[f"bias{_layers(self.arrays) - 1}"])}
+
+    def output(self, inputs: Any) -> Any:
+        x = self._fitting(np.atleast_1d(np.array(inputs.value)))
+        graph = self.graph
+        y = evaluate_network(self.arrays, self.activation, x) if graph is None else graph(x)
+        return y[0] if len(y) == 1 else y
+
+    def _fitting(self, x: Any) -> Any:
+        wanted = self.arrays["weight0"].shape[1] if self.graph is None else self.graph.size
+        if len(x) != wanted:
+            problem = f"takes {wanted} numbers, and the signal has {len(x)}"
+            raise PysimError(self.file, f"{problem}; join the signals that it was trained with")
+        return x
+
+    def units(self, inputs: Mapping[str, str]) -> Mapping[str, str]:  # noqa: ARG002, as of the base class
+        return {"value": self.unit}
+
+
+@controller("learned_policy")
+class Policy(Controller):
+    """Policy that `pysim learn` writes: offset + scale · action, of the observation and the last action.
+
+    The file has the network's layers, and of the environment that it was trained in: `scales` and `limit` of the
+    observation, `mean` and `deviation` that normalise it, the `slots` of the last action in it, and `scale`, `offset`
+    and `range` of the action.
+    """
+
+    inputs = signal("observation", unit="", size="n")
+    outputs = signal("command", unit="", size="m")
+    file: str  # .npz that `pysim learn` has written
+
+    def __post_init__(self) -> None:
+        vars(self)["memory"] = real("action", size=self._size)  # the last one
+
+    @cached_property
+    def arrays(self) -> dict[str, Array]:
+        """Arrays of the file.
+
+        Raises:
+            PysimError: it is no policy.
+        """
+        arrays = read_network(self.file)
+        missing = {
+            "activation",
+            "scales",
+            "limit",
+            "mean",
+            "deviation",
+            "slots",
+            "scale",
+            "offset",
+            "range",
+        } - set(arrays)
+        if missing:
+            problem = f"is no policy: it lacks {', '.join(sorted(missing))}"
+            raise PysimError(self.file, f'{problem}; use type = "mlp" for a plain network')
+        return arrays
+
+    @property
+    def _size(self) -> int:
+        return len(self.arrays["scale"])
+
+    def sizes(self) -> Mapping[str, int]:
+        return {"m": self._size}
+
+    def output(self, inputs: Any, action: Any) -> Any:
+        a = self.arrays
+        y = a["offset"] + a["scale"] * self._action(inputs, action)
+        return y[0] if len(y) == 1 else y
+
+    def update(self, inputs: Any, action: Any) -> Any:
+        return list(self._action(inputs, action))
+
+    def _action(self, inputs: Any, action: Any) -> Any:
+        a = self.arrays
+        seen, slots = list(np.atleast_1d(np.array(inputs.observation))), set(a["slots"].tolist())
+        last = list(np.atleast_1d(np.array(action)))
+        size = len(a["mean"])
+        if len(seen) + len(slots) != size:
+            problem = (
+                f"was trained with {size - len(slots)} numbers, and the signal has {len(seen)}"
+            )
+            raise PysimError(self.file, f"{problem}; give the observations of its environment")
+        x = np.array([(last if k in slots else seen).pop(0) for k in range(size)])
+        limit, (lower, upper) = float(a["limit"]), a["range"].tolist()
+        x = (_clipped(x * a["scales"], -limit, limit) - a["mean"]) / a["deviation"]
+        return _clipped(evaluate_network(a, str(a["activation"]), x), lower, upper)

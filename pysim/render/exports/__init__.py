@@ -1,0 +1,1 @@
+"""Files that other programs play: pages for browsers, glTF, universal scene description."""

@@ -1,0 +1,172 @@
+"""Animated glTF 2.0: the bodies of a run and their motion in one .glb file, for Blender and other editors.
+
+trimesh writes the meshes, and the hook of its exporter adds what it lacks, the animation [glTF 2.0, 3.11]: one
+sampler of translations and one of rotations for each body that moves. glTF's y axis points upwards; a node above
+all bodies turns the world.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pysim.errors import TrajectoryError
+from pysim.render.camera import upright
+from pysim.render.colors import linear_rgba
+from pysim.render.drawable import to_trajectory
+from pysim.render.exports.web_page import FPS, check_fps, frame_times
+from pysim.render.exports.web_recording import to_trimesh
+from pysim.render.meshes import body_meshes
+from pysim.render.options import render_options
+from pysim.render.output import replacing
+from pysim.trajectory.interpolation import continuous_quaternions
+from pysim.typing import Array
+
+if TYPE_CHECKING:
+    from collections.abc import MutableMapping, Sequence
+    from os import PathLike
+
+    from numpy.typing import NDArray
+
+    from pysim.render.drawable import Drawable
+    from pysim.trajectory import Trajectory
+
+SUFFIXES = (".glb",)
+Y_UP = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, 1.0], [0.0, -1.0, 0.0]])  # from axes with z upwards
+FLOAT = 5126  # glTF's componentType of float32
+ROOT = "pysim"
+ROUGHNESS = 0.6
+
+
+def gltf(
+    trajectory: Drawable,
+    path: str | PathLike[str],
+    *,
+    fps: float = FPS,
+    mesh_dirs: Sequence[str | PathLike[str]] = (),
+) -> Path:
+    """Write the bodies of a run and their motion as animated glTF, and return its path.
+
+    Each body is a node with its name. Meshes are decimated to 5000 triangles; of a run with more than 300 000 poses
+    fewer frames are written, with a warning.
+
+    Args:
+        trajectory: a run, or a model or scene at its start, which is written without an animation.
+        path: the file, .glb.
+        fps: keyframes of a second of the run.
+        mesh_dirs: folders with the meshes of the bodies, where they are no longer at their place.
+
+    Raises:
+        TrajectoryError: the run has no rows.
+        PysimError: a number is wrong, or the file cannot be written.
+    """
+    with replacing(path, SUFFIXES) as draft:
+        assert draft is not None
+        draft.write_bytes(_glb(to_trajectory(trajectory, "gltf"), fps, mesh_dirs))
+    return Path(path)
+
+
+def _glb(run: Trajectory, fps: float, mesh_dirs: Sequence[str | PathLike[str]]) -> bytes:
+    import trimesh as package
+    import trimesh.exchange.gltf as exporter
+
+    library: Any = package  # its functions have no types
+    export_glb: Any = exporter.export_glb
+
+    if len(run) == 0:
+        raise TrajectoryError(run.source, "has no rows to export; the run stopped before its first")
+    check_fps(fps)
+    times = frame_times([run], fps)
+    scene = library.Scene(base_frame="base")
+    stage = np.eye(4)
+    stage[:3, :3] = Y_UP @ upright(run.header.gravity).T
+    scene.graph.update(frame_to=ROOT, frame_from="base", matrix=stage)
+    for body in range(len(run.header.body_names)):
+        scene.graph.update(frame_to=_node(body), frame_from=ROOT, matrix=np.eye(4))
+    colors: list[Array] = []
+    for body, parts in body_meshes(run, render_options(run, mesh_dirs=list(mesh_dirs))).items():
+        parent = ROOT if body < 0 else _node(body)
+        pieces = [piece for part in parts for piece in _one_colored(to_trimesh(part))]
+        for k, (piece, rgba) in enumerate(pieces):
+            material = library.visual.material.PBRMaterial(
+                name=str(len(colors)),
+                metallicFactor=0.0,
+                roughnessFactor=ROUGHNESS,
+                alphaMode="OPAQUE" if rgba[3] == 255 else "BLEND",
+            )
+            colors.append(linear_rgba(rgba))
+            piece.visual = library.visual.TextureVisuals(material=material)
+            scene.add_geometry(piece, f"{parent} {k}", f"{parent} {k}", parent_node_name=parent)
+
+    def completed(buffers: MutableMapping[Any, bytes], tree: dict[str, Any]) -> None:
+        for material in tree["materials"]:
+            factor = colors[int(material["name"])].tolist()
+            material["pbrMetallicRoughness"]["baseColorFactor"] = factor
+        _animate(run, times, buffers, tree)
+
+    return bytes(export_glb(scene, include_normals=True, buffer_postprocessor=completed))
+
+
+def _node(body: int) -> str:
+    return f"body {body}"
+
+
+def _one_colored(mesh: Any) -> list[tuple[Any, NDArray[np.uint8]]]:  # noqa: ANN401, a trimesh.Trimesh
+    """Return the triangles of each colour as a mesh, with the colour (4,)."""
+    rgba = np.asarray(mesh.visual.vertex_colors, np.uint8)[mesh.faces[:, 0]]
+    found, index = np.unique(rgba, axis=0, return_inverse=True)
+    faces = [np.flatnonzero(index.ravel() == k) for k in range(len(found))]
+    meshes = [mesh.submesh([own], append=True, repair=False) for own in faces]
+    return list(zip(meshes, found, strict=True))
+
+
+def _animate(
+    run: Trajectory, times: Array, buffers: MutableMapping[Any, bytes], tree: dict[str, Any]
+) -> None:
+    """Name the nodes of the bodies, place them as at the start, and let them move."""
+    nodes = {node["name"]: k for k, node in enumerate(tree["nodes"])}
+    poses = run.poses_at(times)
+    samplers: list[dict[str, Any]] = []
+    channels: list[dict[str, Any]] = []
+    clock = None
+    for body, name in enumerate(run.header.body_names):
+        index = nodes[_node(body)]
+        node = tree["nodes"][index]
+        node.pop("matrix", None)  # an animated node has none
+        node["name"] = name
+        parts = {
+            "translation": poses[:, body, :3],
+            "rotation": continuous_quaternions(poses[:, body, 3:]),
+        }
+        for target, values in parts.items():
+            node[target] = values[0].tolist()
+            if np.ptp(values, axis=0).max() == 0:
+                continue
+            if clock is None:
+                clock = _stored(buffers, tree, "times", (times - times[0])[:, None])
+            output = _stored(buffers, tree, f"{target} {body}", values)
+            channels.append({"sampler": len(samplers), "target": {"node": index, "path": target}})
+            samplers.append({"input": clock, "output": output, "interpolation": "LINEAR"})
+    if channels:
+        animation = {"name": run.header.name, "samplers": samplers, "channels": channels}
+        tree["animations"] = [animation]
+
+
+def _stored(
+    buffers: MutableMapping[Any, bytes], tree: dict[str, Any], key: str, values: Array
+) -> int:
+    """Append float32 values (n, k) to the file, and return the index of their accessor."""
+    data = np.ascontiguousarray(values, "<f4")
+    buffers[key] = data.tobytes()
+    kind = {1: "SCALAR", 3: "VEC3", 4: "VEC4"}[data.shape[1]]
+    tree["accessors"][key] = {
+        "bufferView": len(buffers) - 1,
+        "componentType": FLOAT,
+        "count": len(data),
+        "type": kind,
+        "min": data.min(axis=0).tolist(),
+        "max": data.max(axis=0).tolist(),
+    }
+    return len(tree["accessors"]) - 1

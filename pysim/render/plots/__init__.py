@@ -1,0 +1,1 @@
+"""Plots of recorded quantities, identifications and sweeps."""

@@ -1,0 +1,1 @@
+"""Scene files read for many worlds that differ in numbers."""

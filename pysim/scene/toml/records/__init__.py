@@ -1,0 +1,1 @@
+"""Tables of a scene file as records: keys, units, bounds and meanings."""

@@ -1,0 +1,61 @@
+"""Tables of signals, sensors and controllers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from pysim.scene.toml.plugin_keys import BLOCK_TABLES
+from pysim.scene.toml.records.constraint_tables import PathPoint, PointOrPose
+from pysim.scene.toml.records.keys import Name, Pose, Positive, Table, key
+from pysim.scene.toml.records.schema import with_plugin_keys
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+ACTUATOR_KEYS = BLOCK_TABLES["actuator"]
+
+
+def _opened(kind: str, built_in: tuple[str, ...] = ()) -> Callable[[dict[str, Any]], None]:
+    return with_plugin_keys("type", built_in, BLOCK_TABLES[kind])
+
+
+class Signal(Table, json_schema_extra=_opened("signal")):
+    """A source of a signal."""
+
+    name: Name = key(..., "", "the name of the signal")
+    type: Name = key(..., "", "constant, step, sine, table, …, or a plugin")
+    unit: str = key("1", "", "unit of the values, which those who read the signal must share")
+    parameters: dict[str, Any] = key({}, "", "keys of a plugin; written beside the others")
+
+
+class Sensor(Table, json_schema_extra=_opened("sensor")):
+    """A sensor, whose outputs are signals."""
+
+    name: Name = key(..., "", "the name of the sensor")
+    type: Name = key(..., "", "coordinates, pose, twist, imu, …, or a plugin")
+    coordinates: list[Name] = key([], "", "joints (or joint.coordinate) that it measures")
+    frame: Name | None = key(None, "", '"world", a body or a frame that it is on')
+    at: PointOrPose = key(Pose(), "m", "its point, or its frame, in that body or frame")
+    relative_to: Name = key("world", "", '"world", a body or a frame that it measures against')
+    path: list[PathPoint] = key([], "", "points of a path whose length it measures")
+    multiplicity: Positive = key(1.0, "", "strands of all parts of the path")
+    joint: Name | None = key(None, "", "the joint whose wrench it measures")
+    element: Name | None = key(
+        None, "", "the force, actuator or joint whose power or energy it measures"
+    )
+    others: list[Name] = key(
+        [], "", 'bodies, or "world", whose contacts it counts; those of all by default'
+    )
+    inputs: list[Name] = key([], "", "signals that it reads, in the order of its inputs")
+    period: Positive | None = key(None, "s", "of a sampled sensor, whose outputs are held")
+    parameters: dict[str, Any] = key({}, "", "keys of a plugin; written beside the others")
+
+
+class Controller(Table, json_schema_extra=_opened("controller")):
+    """A controller: continuous, or sampled at the multiples of its period."""
+
+    name: Name = key(..., "", "the name of the controller")
+    type: Name = key(..., "", "pd, pid, …, or a plugin")
+    inputs: list[Name] = key([], "", "signals that it reads, in the order of its inputs")
+    period: Positive | None = key(None, "s", "of a sampled controller, whose outputs are held")
+    parameters: dict[str, Any] = key({}, "", "keys of a plugin; written beside the others")

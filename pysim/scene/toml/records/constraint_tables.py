@@ -1,0 +1,180 @@
+"""Tables of loops, couplings and forces, and of the assembly of the start."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import ValidationInfo, field_validator, model_validator
+
+from pysim.elements.force import FORCE_KEYS, FORCES
+from pysim.joints import BUILTIN
+from pysim.joints.definition import SCENE_KEYS
+from pysim.joints.loop_joints import POINT_CONSTRAINTS
+from pysim.scene.toml.records.keys import (
+    AnyConfiguration,
+    Name,
+    NotNegative,
+    Pose,
+    Positive,
+    Table,
+    Vector3,
+    error_text,
+    key,
+)
+from pysim.scene.toml.records.schema import Shorthand, demands, with_plugin_keys
+
+_PLUGIN_KEYS = with_plugin_keys("type", ["weld", *POINT_CONSTRAINTS, *BUILTIN], SCENE_KEYS)
+
+
+class Loop(Table, json_schema_extra=_PLUGIN_KEYS):
+    """A joint that closes a loop: it constrains frame B on body b relative to frame A on body a."""
+
+    name: Name = key(..., "", "the name of the loop")
+    type: Name = key(
+        ..., "", "a joint type, weld, point_on_plane, point_on_line, distance or wheel_on_plane"
+    )
+    a: Name = key("world", "", '"world", a body or a frame')
+    b: Name = key("world", "", '"world", a body or a frame')
+    at_a: Pose = key(Pose(), "", "frame A in body (or frame) a")
+    at_b: Pose = key(Pose(), "", "frame B in body (or frame) b")
+    axis: Vector3 | None = key(
+        None, "", "direction in frame A, for a joint type also in frame B; [0, 0, 1] by default"
+    )
+    pitch: float | None = key(None, "m/rad", "travel along the axis per radian, for helical joints")
+    length: Positive | None = key(
+        None, "m", "distance of the origins of A and B, for type distance"
+    )
+    radius: Positive | None = key(None, "m", "radius of a wheel, whose axis is z of frame B")
+    start: AnyConfiguration | None = key(None, "", "initial guess for the coordinates of the joint")
+    parameters: dict[str, Any] = key({}, "", "keys of a joint plugin; written beside the others")
+
+
+class Coupling(Table):
+    """A gear, differential or cam: q of the joint = offset + Σ ratio · q of others + function(inputs)."""
+
+    name: Name = key(..., "", "the name of the coupling")
+    joint: Name = key(..., "", "the coordinate that is coupled: a joint, or joint.coordinate")
+    ratios: dict[str, float] = key(
+        {}, "", "factor of each coordinate, for instance { pinion = -0.5 }"
+    )
+    offset: float = key(0.0, "m or rad", "constant part")
+    function: Name | None = key(
+        None, "", "function registered by a plugin with @pysim.joints.relation"
+    )
+    inputs: list[Name] = key([], "", "coordinates that are the arguments of the function, in order")
+
+
+def _opened_point(value: object) -> object:
+    return {"xyz": value} if isinstance(value, list) else value
+
+
+PointOrPose = Annotated[
+    Pose, Shorthand(_opened_point, lambda table: demands(table["properties"]["xyz"]))
+]
+
+
+class PathRange(Table):
+    """A range of a coordinate, within which a path passes through a point."""
+
+    coordinate: Name = key(..., "", "a joint, or joint.coordinate")
+    above: float | None = key(None, "m or rad", "lower end of the range")
+    below: float | None = key(None, "m or rad", "upper end of the range")
+
+    @model_validator(mode="after")
+    def _is_range(self) -> PathRange:
+        if self.above is None and self.below is None:
+            raise error_text("has no range; give above, below or both")
+        if self.above is not None and self.below is not None and self.above >= self.below:
+            raise error_text(
+                f"above = {self.above} is not less than below = {self.below}; swap them"
+            )
+        return self
+
+
+class PathPoint(Table):
+    """A point through which a path passes, or a sphere or cylinder between two points.
+
+    The path wraps over it, or passes through its inside.
+    """
+
+    body: Name = key(..., "", '"world", a body or a frame')
+    point: Vector3 = key([0.0, 0.0, 0.0], "m", "point in the body or frame")
+    when: PathRange | None = key(None, "", "range of a coordinate within which the point counts")
+    sphere: Positive | None = key(None, "m", "radius of a sphere to wrap over")
+    cylinder: Positive | None = key(None, "m", "radius of an infinitely long cylinder to wrap over")
+    at: PointOrPose = key(Pose(), "m", "centre or frame of the sphere or cylinder, whose axis is z")
+    side: Vector3 | None = key(
+        None,
+        "",
+        "direction in the obstacle's frame in which the path passes; the shorter by default",
+    )
+    inside: bool = key(
+        False, "", "whether the path passes through the inside of the sphere or cylinder"
+    )
+    multiplicity: NotNegative = key(
+        1.0, "", "strands of the path from the point before to this one; 0 for none"
+    )
+
+    @model_validator(mode="after")
+    def _is_one(self) -> PathPoint:
+        given = [name for name in ("point", "sphere", "cylinder") if name in self.model_fields_set]
+        if len(given) > 1:
+            raise error_text(f"has {' and '.join(given)}; keep one of them")
+        is_obstacle = bool({"sphere", "cylinder"} & set(given))
+        for name in ("at", "side"):
+            if name in self.model_fields_set and not is_obstacle:
+                problem = f"has {name}, which belongs to a sphere or cylinder; give its radius"
+                place = ", or write the place of a point as point" if name == "at" else ""
+                raise error_text(f"{problem}{place}")
+        if "inside" in self.model_fields_set and not is_obstacle:
+            problem = "has inside, which belongs to a sphere or cylinder; give its radius"
+            raise error_text(problem)
+        if self.inside and self.side is not None:
+            raise error_text("has side and inside; keep one of them")
+        if "multiplicity" in self.model_fields_set and (is_obstacle or self.when is not None):
+            problem = "has multiplicity, which belongs to a point that always counts"
+            raise error_text(f"{problem}; give it to the point after this one")
+        if self.when is not None and is_obstacle:
+            raise error_text("has when, which belongs to a point; remove it")
+        return self
+
+
+class Force(Table, json_schema_extra=with_plugin_keys("type", FORCES.builtin, FORCE_KEYS)):
+    """A force between a and b, along a path or on coordinates: a spring, or the force of a plugin."""
+
+    name: Name = key(..., "", "the name of the force")
+    type: Name = key(
+        ..., "", "spring, or a force plugin: path_spring, rope, bushing, linear_drag, …"
+    )
+    a: Name = key("world", "", '"world", a body or a frame')
+    b: Name = key("world", "", '"world", a body or a frame')
+    at_a: PointOrPose = key(Pose(), "m", "point or frame in body (or frame) a")
+    at_b: PointOrPose = key(Pose(), "m", "point or frame in body (or frame) b")
+    path: list[PathPoint] = key([], "", "points of a force along a path, in their order")
+    multiplicity: Positive = key(1.0, "", "strands of all parts of the path")
+    coordinates: list[Name] = key([], "", "joints (or joint.coordinate) that the force acts on")
+    stiffness: NotNegative = key(0.0, "N/m", "stiffness of a spring between the points")
+    damping: NotNegative = key(0.0, "N·s/m", "damping of a spring between the points")
+    length: NotNegative = key(0.0, "m", "natural length of a spring")
+    parameters: dict[str, Any] = key({}, "", "keys of a force plugin; written beside the others")
+
+    @field_validator("at_a", "at_b", mode="before")
+    @classmethod
+    def _is_point(cls, value: object, info: ValidationInfo) -> object:
+        if isinstance(value, dict) and info.data.get("type") in FORCES.builtin:
+            raise error_text("must be a list [m], got a table; a spring acts between points")
+        return value
+
+    @model_validator(mode="after")
+    def _acts(self) -> Force:
+        if self.type in FORCES.builtin and not {"stiffness", "damping"} & self.model_fields_set:
+            raise error_text(
+                "has neither stiffness nor damping; give stiffness [N/m] or damping [N·s/m]"
+            )
+        return self
+
+
+class Assembly(Table):
+    """Assembly of the start, so that loops close and couplings hold."""
+
+    hold: list[Name] = key([], "", "joints (or joint.coordinate) that keep their start")

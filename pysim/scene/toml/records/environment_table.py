@@ -1,0 +1,151 @@
+"""The `[environment]` table of a scene: what a learner sees, does and is rewarded for."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field, model_validator
+
+from pysim.scene.toml.records.keys import (
+    Name,
+    NotNegative,
+    Numbers,
+    Positive,
+    PositiveInteger,
+    Table,
+    error_text,
+    key,
+)
+
+
+class Action(Table):
+    """What the numbers of an action do: the input is offset + scale · action."""
+
+    input: Name = key(..., "", "the input of the scene that actions set")
+    scale: Numbers = key([1.0], "", "of the actions, one or one for each number")
+    offset: Name | Numbers = key([0.0], "", "values at action 0, or a keyframe with commands or q")
+    range: Annotated[list[float], Field(min_length=2, max_length=2)] = key(
+        [-1.0, 1.0], "", "of every number; an action beyond it is clipped to it"
+    )
+
+    @model_validator(mode="after")
+    def _ascends(self) -> Action:
+        if not self.range[0] < self.range[1]:
+            raise error_text(f"range must ascend, got {self.range}")
+        return self
+
+
+class Kernel(Table):
+    """A function of a signal x; one of its keys."""
+
+    exponential: Positive | None = key(None, "", "exp(−|x|²/exponential)")
+    norm: Literal[1, 2] | None = key(None, "", "1: the sum of magnitudes |x|₁; 2: the square |x|²")
+
+    @model_validator(mode="after")
+    def _one(self) -> Kernel:
+        if (self.exponential is None) == (self.norm is None):
+            raise error_text("must have one of exponential and norm")
+        return self
+
+
+class Reward(Table):
+    """A term of the reward of a control step: weight · kernel(signal)."""
+
+    name: Name = key(..., "", "of the term")
+    signal: Name = key(..., "", "a signal, `last_action`, `action_rate`, or the name of an end")
+    weight: float = key(1.0, "", "of the term; negative for a cost")
+    kernel: Kernel | None = key(None, "", "of the signal; by default its only number itself")
+
+
+class End(Table):
+    """A condition that ends an episode for good."""
+
+    name: Name = key(..., "", "of the end")
+    signal: Name = key(..., "", "a signal of one number, or of several, one of them has to hold")
+    below: float | None = key(None, "unit of the signal", "ends when the signal is below")
+    above: float | None = key(None, "unit of the signal", "ends when the signal is above")
+
+    @model_validator(mode="after")
+    def _has_limit(self) -> End:
+        if self.below is None and self.above is None:
+            raise error_text("must have below or above")
+        return self
+
+
+class Command(Table):
+    """An input of the scene that is drawn anew, such as the velocity that a robot is to follow."""
+
+    input: Name = key(..., "", "the input")
+    values: list[str | float] = key(..., "", 'of its numbers: "uniform(-1, 1)", or a number')
+    every: Positive | None = key(None, "s", "between draws; at the start of an episode alone")
+
+
+class EpisodeStart(Table):
+    """Starts of episodes, drawn about the scene's start or a keyframe."""
+
+    keyframe: Name | None = key(None, "", "the keyframe; the scene's start by default")
+    displacement: dict[str, str] = key(
+        {}, "m or rad", "distributions by velocity name, such as hinge or base.wz; * matches any"
+    )
+    velocity: dict[str, str] = key(
+        {}, "m/s or rad/s", "distributions of what is added, by velocity name"
+    )
+
+
+class Push(Table):
+    """A change of velocities that comes again and again."""
+
+    velocity: dict[str, str] = key(
+        ..., "m/s or rad/s", "distributions of what is added, by velocity name"
+    )
+    every: Positive = key(..., "s", "between pushes")
+
+
+class Randomise(Table):
+    """Numbers of the scene in which worlds differ; one of scale, add and value."""
+
+    path: Name = key(..., "", "of a number, such as body.trunk.mass; * and ? match any")
+    scale: str | list[str | float] | None = key(
+        None, "", 'a distribution of factors, "uniform(0.9, 1.1)", or one for each number'
+    )
+    add: str | list[str | float] | None = key(
+        None, "unit of the number", "distributions of what is added, one for each number"
+    )
+    value: str | list[str | float] | None = key(
+        None, "unit of the number", "distributions of values, one for each number"
+    )
+    at: Literal["reset", "start"] = key("reset", "", "drawn at every reset, or once")
+    every: Positive | None = key(None, "s", "drawn anew so often in an episode, too")
+
+    @model_validator(mode="after")
+    def _one(self) -> Randomise:
+        given = [word for word in (self.scale, self.add, self.value) if word is not None]
+        if len(given) != 1:
+            raise error_text("must have one of scale, add and value")
+        if self.at == "start" and self.every is not None:
+            raise error_text('must have at = "start" or every, not both')
+        return self
+
+
+class Environment(Table):
+    """An environment for learners; signals are those of the scene."""
+
+    period: Positive = key(..., "s", "between two actions, a whole number of steps")
+    duration: Positive = key(..., "s", "of an episode, which is truncated then")
+    action: Action = key(..., "", "what actions do")
+    observations: list[Name] = key(
+        ..., "", "signals, `last_action` and `action_rate`", min_length=1
+    )
+    scales: dict[str, Numbers] = key({}, "", "by observation: factors of its numbers")
+    noise: dict[str, NotNegative] = key(
+        {}, "unit of the signal", "by observation: uniform noise within ± this, before its scale"
+    )
+    limit: Positive = key(100.0, "", "of the numbers of observations, which are clipped to ± this")
+    history: PositiveInteger = key(1, "", "observations in a row, the oldest first")
+    critic: list[Name] = key([], "", "what a critic sees besides, without noise")
+    reward: list[Reward] = key([], "", "terms of the reward")
+    end: list[End] = key([], "", "conditions that end an episode")
+    command: list[Command] = key([], "", "inputs that are drawn")
+    start: EpisodeStart = key(EpisodeStart(), "", "starts of episodes")
+    push: list[Push] = key([], "", "pushes")
+    randomise: list[Randomise] = key([], "", "numbers that differ from world to world")

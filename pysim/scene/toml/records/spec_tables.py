@@ -1,0 +1,642 @@
+"""Tables of a scene from its specification: the inverse of the reader, with numbers instead of expressions and files.
+
+Attached models and includes become bodies and joints of one file. What a scene cannot hold is refused with its name.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from itertools import combinations
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pysim.elements.force import FORCES
+from pysim.inertia import center_of_mass, move_theta, theta_from_com, unphysical_reason
+from pysim.integrators import find_integrator
+from pysim.joints import find_joint
+from pysim.joints.loop_joints import find_loop_type
+from pysim.plugins.fields import SIGNAL, SignalName
+from pysim.scene.inertia_text import ENTRIES, clean_inertia
+from pysim.scene.poses import rpy_of
+from pysim.scene.spec import DecompositionSpec, RenderSpec, SceneSpec, may_touch
+from pysim.scene.toml.blocks import FILE
+from pysim.scene.toml.contacts import DEFAULT, DEFAULT_MATERIAL
+from pysim.scene.toml.records.keys import ALL_JOINTS
+from pysim.scene.tree import WORLD
+from pysim.shapes import SIZES, HeightField, primitive_theta
+from pysim.typing import Array
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from pysim.joints import JointType
+    from pysim.scene.conversion_limits import Refusals
+    from pysim.scene.spec import (
+        ActuatorSpec,
+        BlockSpec,
+        BodySpec,
+        ContactSpec,
+        ContactsSpec,
+        CouplingSpec,
+        EventSpec,
+        ForceSpec,
+        FrameSpec,
+        JointSpec,
+        KeyframeSpec,
+        LoopSpec,
+        ModelSpec,
+        MotionSpec,
+        PathPart,
+        SpringSpec,
+        SurfaceSpec,
+    )
+    from pysim.shapes import Geometry, Shape
+
+    Tables = dict[str, Any]
+
+SAME = 1e-13  # relative difference of mass properties that are rounding
+_SURFACE = (
+    "sink", "dissipation", "tangential_stiffness", "relaxation_time", "rolling", "spinning",
+)  # fmt: skip
+
+
+@dataclass
+class SpecTables:
+    """Writer of a specification as tables.
+
+    Attributes:
+        refusals: receives what a scene cannot hold.
+        mesh_name: name of a mesh file in the scene.
+        plugin_names: names of the plugin files for the scene's `plugins`.
+        file_name: name of a file of data in the scene.
+    """
+
+    refusals: Refusals
+    mesh_name: Callable[[Path, str], str]
+    plugin_names: Callable[[ModelSpec | SceneSpec], list[str]]
+    file_name: Callable[[Path, str], str]
+
+    def tables(self, spec: ModelSpec | SceneSpec) -> Tables:
+        """Return the tables of a scene, or of a mechanism alone."""
+        model = spec.model if isinstance(spec, SceneSpec) else spec
+        found: Tables = {"name": model.name, "gravity": model.gravity.tolist()}
+        found["plugins"] = self.plugin_names(spec)
+        found["body"] = [self._body(body) for body in model.bodies]
+        self._note_contact_shapes(model)
+        found["joint"] = [_joint(joint) for joint in model.joints]
+        found["loop"] = [_loop(loop) for loop in model.loops]
+        found["coupling"] = [self._coupling(coupling) for coupling in model.couplings]
+        found["force"] = [_spring(spring) for spring in model.springs]
+        found["force"] += [_force(force) for force in model.forces]
+        found["frame"] = [_frame(frame) for frame in model.frames]
+        found["keyframes"] = {
+            keyframe.name: _keyframe(keyframe, model) for keyframe in model.keyframes
+        }
+        for kind in ("signal", "sensor", "controller", "actuator"):
+            blocks = [block for block in spec.blocks if block.kind == kind]
+            found[kind] = [self._block(block) for block in blocks]
+        if isinstance(spec, SceneSpec):
+            found["assembly"] = {"hold": list(spec.hold)} if spec.hold else {}
+            found["actuator"] += [_actuator(drive) for drive in spec.actuators]
+            found["event"] = [_event(event) for event in spec.events]
+        found |= self._contacts(model)
+        if isinstance(spec, SceneSpec):
+            found["simulation"] = _simulation(spec)
+            found["output"] = {"every": spec.settings.every}
+            if not spec.settings.work:
+                found["output"]["work"] = False
+            found["render"] = _render(spec.render)
+        return {key: value for key, value in found.items() if value not in ([], {})}
+
+    def _block(self, block: BlockSpec) -> Tables:
+        """Return the table of a signal, sensor, controller or actuator."""
+        table: Tables = {"name": block.name, "type": block.type}
+        given: Tables = {
+            "unit": block.unit if block.unit not in {"", "1"} else None,
+            "size": block.size if block.size != 1 else None,
+            "period": block.period,
+            "frame": block.frame,
+            "relative_to": block.relative_to if block.relative_to != WORLD else None,
+            "joint": block.joint,
+            "element": block.element,
+            "others": list(block.others),
+            "coordinates": list(block.coordinates),
+            "command" if block.kind == "actuator" else "inputs": list(block.inputs),
+            "path": [_path_part(part) for part in block.points],
+        }
+        table |= {key: value for key, value in given.items() if value not in (None, [])}
+        table |= _at(block.at)
+        if not np.array_equal(block.relative_at, np.eye(4)):
+            what = f"the pose in {block.relative_to!r} against which {block.name!r} measures"
+            self.refusals.add(block.where, what, "give that body a frame")
+        for name, value in block.parameters.items():
+            if name == FILE and isinstance(value, str) and value:
+                table[name] = self.file_name(Path(value), block.where)
+            elif value is not None:
+                table[name] = _plain(value)
+        return table
+
+    def _body(self, body: BodySpec) -> Tables:
+        table: Tables = {"name": body.name}
+        visual = [g for g in body.geometries if g.role == "visual"]
+        sources = [g for g in visual if g.mass_source is not None]
+        own_shapes = self._collides_as_drawn(body, visual)
+        if sources and _same_theta(body, sources):
+            dense = sources[0].mass_source is not None and sources[0].mass_source.density
+            table |= {} if dense else {"mass": float(body.theta[0])}
+            shapes, drawn = sources, [g for g in visual if g.mass_source is None]
+            own_shapes = own_shapes and not drawn
+        else:
+            table |= self._mass(body)
+            shapes, drawn = (visual, []) if own_shapes else ([], visual)
+            if own_shapes and "inertia" not in table:
+                table["inertia"] = dict.fromkeys(("xx", "yy", "zz"), 0.0)
+        weighs = shapes is sources
+        if shapes:
+            table["shape"] = _one_or_list([self._shape(g, body, weighs=weighs) for g in shapes])
+        if drawn:
+            table["visual"] = _one_or_list([self._shape(g, body) for g in drawn])
+        if own_shapes:
+            table["collision"] = True
+            if body.collisions[0].material != DEFAULT:
+                table["material"] = body.collisions[0].material
+        elif body.collisions:
+            table["collision"] = [self._collision(body, k) for k in range(len(body.collisions))]
+        return table
+
+    def _note_contact_shapes(self, model: ModelSpec) -> None:
+        """Note shapes for contact of bodies that touch nothing, which have no effect."""
+        idle = [
+            body.name
+            for body in model.bodies
+            if not body.collisions and any(g.role == "collision" for g in body.geometries)
+        ]
+        if idle:
+            more = f" and {len(idle) - 3} more" if len(idle) > 3 else ""
+            bodies = f"{', '.join(map(repr, idle[:3]))}{more}"
+            text = f"the shapes for contact of {bodies} are left out, as nothing touches them here"
+            self.refusals.note(model.where, f"{text}; add a ground to the scene first to keep them")
+
+    def _collides_as_drawn(self, body: BodySpec, visual: Sequence[Geometry]) -> bool:
+        """Return whether the shapes that collide are those that are drawn."""
+        shapes = body.collisions
+        return (
+            bool(shapes)
+            and len(shapes) == len(visual)
+            and not any(g.role == "collision" for g in body.geometries)
+            and len({shape.material for shape in shapes}) == 1
+            and all(
+                own.shape == g.shape
+                and np.array_equal(own.pose, g.pose)
+                and own.decomposition is None
+                for own, g in zip(shapes, visual, strict=True)
+            )
+        )
+
+    def _mass(self, body: BodySpec) -> Tables:
+        theta = body.theta
+        if theta[0] == 0:
+            if theta.any():
+                problem = f"body {body.name!r} has an inertia and no mass; give it a mass [kg]"
+                self.refusals.reject(body.where, problem)
+            return {"mass": 0.0}
+        com, I_C = center_of_mass(theta), clean_inertia(theta)
+        reason = unphysical_reason(theta_from_com(theta[0], com, I_C))
+        if reason is not None:
+            problem = f"the inertia of body {body.name!r} is not physically consistent: {reason}"
+            remedy = "fix it, or convert with --inertia nearest"
+            self.refusals.reject(body.where, f"{problem}; {remedy}")
+        table: Tables = {"mass": float(theta[0])}
+        if com.any():
+            table["com"] = [_tidy(value) for value in com]
+        if I_C.any():
+            entries = {name: _tidy(I_C[at]) for name, at in ENTRIES.items()}
+            table["inertia"] = {
+                name: value for name, value in entries.items() if value or name[0] == name[1]
+            }
+        return table
+
+    def _shape(self, geometry: Geometry, body: BodySpec, *, weighs: bool = False) -> Tables:
+        table = self._form(geometry.shape, body.where) | _at(geometry.pose)
+        source = geometry.mass_source
+        if geometry.color is not None:
+            table["color"] = list(geometry.color)
+        if source is not None and weighs:
+            given = {
+                "density": source.density,
+                "repair": source.repair,
+                "convex": source.convex,
+                "shell": source.shell,
+            }
+            table |= {key: value for key, value in given.items() if value}
+        return table
+
+    def _collision(self, body: BodySpec, k: int) -> Tables:
+        own = body.collisions[k]
+        table = self._form(own.shape, own.where) | _at(own.pose)
+        drawn = [g for g in body.geometries if g.role == "collision"]
+        if len(drawn) == len(body.collisions) and drawn[k].color is not None:
+            table["color"] = list(drawn[k].color or ())
+        if own.material != DEFAULT:
+            table["material"] = own.material
+        if own.convex and own.shape.kind == "mesh":
+            table["convex"] = True
+        if own.decomposition is not None:
+            table["decompose"] = _parts(own.decomposition)
+        return table
+
+    def _form(self, shape: Shape, where: str) -> Tables:
+        if isinstance(shape.field, HeightField):
+            source = shape.field.source
+            if source is None:
+                self.refusals.add(where, "the height field, which no file has,")
+                return {}
+            file = self.file_name(source["file"], where)
+            return {"height_field": source | {"file": file}}
+        if shape.field is not None:
+            return {"field": shape.field.table()}
+        if shape.mesh is None:
+            return {shape.kind: dict(zip(SIZES[shape.kind], map(float, shape.size), strict=True))}
+        table: Tables = {"mesh": self.mesh_name(shape.mesh, where)}
+        if shape.scale != (1.0, 1.0, 1.0):
+            table["scale"] = list(shape.scale)
+        return table
+
+    def _coupling(self, coupling: CouplingSpec) -> Tables:
+        """Return a table whose first coordinate has the ratio 1."""
+        (first, lead), *others = coupling.terms.items()
+        table: Tables = {"name": coupling.name, "joint": first}
+        if others:
+            table["ratios"] = {name: -ratio / lead for name, ratio in others}
+        elif coupling.function is None:
+            what = f"coupling {coupling.name!r}, which holds {first!r} at a value,"
+            self.refusals.add(coupling.where, what, "make that joint fixed")
+        if coupling.offset:
+            table["offset"] = coupling.offset / lead
+        if coupling.function is not None:
+            if lead != 1:
+                what = f"the function of coupling {coupling.name!r}, divided by {lead:g},"
+                self.refusals.add(coupling.where, what)
+            table |= {"function": coupling.function, "inputs": list(coupling.inputs)}
+        return table
+
+    def _contacts(self, model: ModelSpec) -> Tables:
+        contacts = model.contacts
+        if contacts is None:
+            return {}
+        materials = {
+            name: _surface(surface)
+            for name, surface in contacts.materials.items()
+            if (name, _plain(surface)) != (DEFAULT, _plain(DEFAULT_MATERIAL))
+        }
+        grounds: list[Tables] = []
+        for ground in contacts.grounds:
+            plane = {"normal": list(ground.normal), "offset": ground.offset}
+            named = {} if ground.material == DEFAULT else {"material": ground.material}
+            if ground.field is None:
+                grounds.append({"plane": plane, **named})
+                continue
+            field = self._form(ground.field.shape, ground.where) | _at(ground.field.pose)
+            if ground.field.color is not None:
+                field["color"] = list(ground.field.color)
+            grounds.append(field | named)
+        return {
+            "materials": materials,
+            "ground": grounds,
+            "contact": [_contact(pair) for pair in contacts.pairs],
+            "exclude": [
+                {"between": list(pair)}
+                for pair in dict.fromkeys([*contacts.excluded, *self._filtered(model, contacts)])
+            ],
+        }
+
+    def _filtered(self, model: ModelSpec, contacts: ContactsSpec) -> Iterator[tuple[str, str]]:
+        """Yield the pairs of links that their masks keep apart; masks of single shapes are refused."""
+        masks = {body.name: [own.filter for own in body.collisions] for body in model.bodies}
+        masks = {name: own for name, own in masks.items() if own}
+        if contacts.grounds:
+            masks = {WORLD: [ground.filter for ground in contacts.grounds]} | masks
+        if not any(mask is not None for own in masks.values() for mask in own):
+            return
+        for (a, own), (b, other) in combinations(masks.items(), 2):
+            touching = {may_touch(one, two) for one in own for two in other}
+            if touching == {False}:
+                yield a, b
+            elif len(touching) > 1:
+                what = f"the mask of contact between some shapes of {a!r} and {b!r}"
+                self.refusals.add(model.where, what)
+
+
+def _tidy(value: float) -> float:
+    """Return a computed number with 15 digits, whose last one or two are rounding."""
+    return float(f"{value:.15g}")
+
+
+def _joint(joint: JointSpec) -> Tables:
+    kind = find_joint(joint.type)
+    table: Tables = {"name": joint.name, "type": joint.type}
+    if joint.parent != "world":
+        table["parent"] = joint.parent
+    table["child"] = joint.child
+    table |= _at(joint.at)
+    if "axis" in {key.name for key in kind.keys} and tuple(joint.axis) != (0.0, 0.0, 1.0):
+        table["axis"] = list(joint.axis)
+    table |= {name: _plain(value) for name, value in joint.parameters.items()}
+    if not kind.nv:
+        return table
+    for name in ("armature", "damping", "stiffness", "friction"):
+        if np.any(getattr(joint, name)):
+            table[name] = _spread(getattr(joint, name))
+    if joint.stiffness.any() and not np.array_equal(joint.rest, kind.neutral):
+        table["rest"] = joint.rest.tolist()
+    if joint.friction.any() and not np.isnan(joint.friction_width).any():
+        table["friction_width"] = _spread(joint.friction_width)
+    limits: Tables = {}
+    if np.isfinite(joint.lower).any() or np.isfinite(joint.upper).any():
+        limits = {
+            name: _spread(values)
+            for name, values in (("lower", joint.lower), ("upper", joint.upper))
+            if np.isfinite(values).any()
+        }
+        for key, values in (("stiffness", joint.stop_stiffness), ("damping", joint.stop_damping)):
+            if not np.isnan(values).any():
+                limits[key] = _spread(values)
+        table["limits"] = limits
+    for name in ("effort_limit", "velocity_limit", "velocity_band"):
+        if getattr(joint, name) is not None:
+            table[name] = getattr(joint, name)
+    if not joint.enforce_limits:
+        table["enforce_limits"] = False
+    if joint.mimic is not None:
+        m = joint.mimic
+        table["mimic"] = {"joint": m.joint, "ratio": m.ratio, "offset": m.offset}
+    else:
+        table |= _start(joint)
+    if joint.motions:
+        table["motion"] = _one_or_list([_motion(motion) for motion in joint.motions])
+    return table
+
+
+def _motion(motion: MotionSpec) -> Tables:
+    named = {} if motion.coordinate is None else {"coordinate": motion.coordinate}
+    return {**named, "signal": motion.signal}
+
+
+def _configuration(kind: JointType, q: NDArray[np.float64]) -> Tables:
+    """Return the keys of coordinates; half a turn about x names the order of its quaternion, which is doubted else."""
+    if kind.plugin is None and len(kind.quaternions) == 1:
+        at = kind.quaternions[0]
+        turn = q[at : at + 4].tolist()
+        if abs(turn[0]) == 1:
+            return {"xyz": q[:3].tolist(), "quat_xyzw": turn} if at else {"quat_xyzw": turn}
+    return {"q": q.tolist()}
+
+
+def _start(joint: JointSpec) -> Tables:
+    kind = find_joint(joint.type)
+    start: Tables = {}
+    if joint.motions and "q" not in joint.given_start:
+        pass  # the signals give it
+    elif kind.plugin is not None or not np.array_equal(joint.start_q, kind.neutral):
+        start |= _configuration(kind, joint.start_q)
+    if joint.start_v.any():
+        start["v"] = joint.start_v.tolist()
+    return {"start": start} if start else {}
+
+
+def _keyframe(keyframe: KeyframeSpec, model: ModelSpec) -> Tables:
+    """Return the table of a keyframe, with the joints that have coordinates."""
+    kinds = {joint.name: find_joint(joint.type) for joint in model.joints}
+    start: Tables = {
+        name: _configuration(kinds[name], q) for name, q in keyframe.q.items() if len(q)
+    }
+    for name in start:
+        if keyframe.v[name].any():
+            start[name]["v"] = keyframe.v[name].tolist()
+    table = {"start": start, "commands": dict(keyframe.commands)}
+    table["activations"] = dict(keyframe.activations)
+    return {key: values for key, values in table.items() if values}
+
+
+def _loop(loop: LoopSpec) -> Tables:
+    kind = find_loop_type(loop.type)
+    keys = {key.name for key in kind.keys}
+    table: Tables = {"name": loop.name, "type": loop.type, "a": loop.a, "b": loop.b}
+    table |= _at(loop.at_a, "at_a") | _at(loop.at_b, "at_b")
+    if "axis" in keys and tuple(loop.axis) != (0.0, 0.0, 1.0):
+        table["axis"] = list(loop.axis)
+    for name in ("length", "radius"):
+        if name in keys:
+            table[name] = getattr(loop, name)
+    table |= {name: _plain(value) for name, value in loop.parameters.items()}
+    if loop.start_q is not None and len(loop.start_q):
+        table["start"] = loop.start_q.tolist()
+    return table
+
+
+def _spring(spring: SpringSpec) -> Tables:
+    return {
+        "name": spring.name,
+        "type": FORCES_SPRING,
+        "a": spring.a,
+        "b": spring.b,
+        "at_a": spring.at_a.tolist(),
+        "at_b": spring.at_b.tolist(),
+        "stiffness": spring.stiffness,
+        "damping": spring.damping,
+        "length": spring.length,
+    }
+
+
+FORCES_SPRING = next(iter(FORCES.builtin))
+
+
+def _path_part(part: PathPart) -> Tables:
+    table: Tables = {"body": part.body}
+    if part.kind in ("sphere", "cylinder"):
+        table[part.kind] = part.radius
+        side: Tables = {"side": list(part.side)} if any(part.side) else {}
+        inside = {"inside": True} if part.inside else {}
+        return table | _at(part.at) | side | inside
+    table["point"] = part.point.tolist()
+    if part.multiplicity != 1:
+        table["multiplicity"] = part.multiplicity
+    if part.kind == "conditional":
+        ends = {"above": part.above, "below": part.below}
+        finite = {key: value for key, value in ends.items() if math.isfinite(value)}
+        table["when"] = {"coordinate": part.coordinate, **finite}
+    return table
+
+
+def _force(force: ForceSpec) -> Tables:
+    table: Tables = {"name": force.name, "type": force.type}
+    if force.path:
+        table["path"] = [_path_part(part) for part in force.path]
+    elif force.coordinates:
+        table["coordinates"] = list(force.coordinates)
+    else:
+        table |= {"a": force.a, "b": force.b}
+        table |= _at(force.at_a, "at_a") | _at(force.at_b, "at_b")
+    return table | {name: _plain(value) for name, value in force.parameters.items()}
+
+
+def _frame(frame: FrameSpec) -> Tables:
+    return {"name": frame.name, "body": frame.body, **_at(frame.pose)}
+
+
+def _actuator(drive: ActuatorSpec) -> Tables:
+    table: Tables = {"name": drive.name, "joint": drive.joint, "coordinate": drive.coordinate}
+    table["offset"] = drive.offset
+    if drive.amplitude:
+        sine = {"amplitude": drive.amplitude, "frequency": drive.frequency, "phase": drive.phase}
+        table |= sine
+    return table
+
+
+def _event(event: EventSpec) -> Tables:
+    table: Tables = {"name": event.name}
+    if event.joint is not None:
+        table |= {"joint": event.joint, "coordinate": event.coordinate, "at": event.offset}
+    elif event.body is not None:
+        table |= {"body": event.body, "point": list(event.point)}
+        table["plane"] = {"normal": list(event.normal), "offset": event.offset}
+    else:
+        table |= {"type": event.type}
+        table |= {name: _plain(value) for name, value in event.parameters.items()}
+    released = {"release": list(event.release)} if event.release else {}
+    return table | {"direction": event.direction, "stop": event.stop} | released
+
+
+def _surface(surface: SurfaceSpec) -> Tables:
+    table: Tables = {}
+    if surface.static_friction is not None:
+        table["friction"] = {
+            "static": surface.static_friction,
+            "dynamic": surface.dynamic_friction,
+        }
+    if surface.stiffness is not None:
+        table["stiffness"] = surface.stiffness
+    elif surface.young is not None:
+        table["stiffness"] = {"young": surface.young, "poisson": surface.poisson}
+    if surface.restitution is not None:
+        value, at = surface.restitution
+        table["restitution"] = {"value": value, "at": at}
+    given = {name: getattr(surface, name) for name in _SURFACE}
+    return table | {name: value for name, value in given.items() if value is not None}
+
+
+def _contact(pair: ContactSpec) -> Tables:
+    table: Tables = {"between": list(pair.between), **_surface(pair.surface)}
+    if any(pair.surface_velocity):
+        table["surface_velocity"] = list(pair.surface_velocity)
+    return table
+
+
+def _simulation(spec: SceneSpec) -> Tables:
+    settings, kind = spec.settings, find_integrator(spec.settings.integrator)
+    table: Tables = {"duration": settings.duration}
+    if math.isfinite(settings.step):
+        table["step"] = settings.step
+    table["integrator"] = settings.integrator
+    if settings.seed:
+        table["seed"] = settings.seed
+    if settings.on_failure != "drop_world":
+        table["on_failure"] = settings.on_failure
+    if kind.adaptive:
+        for name in ("rtol", "atol"):
+            given = dict(getattr(settings, name))
+            table[name] = given[ALL_JOINTS] if len(given) == 1 else given
+    if kind.smooth and spec.model.contacts is not None:
+        table["slip_speed"] = settings.slip_speed
+        if settings.contact_law == "impact":
+            table["contact_law"], table["rest_speed"] = settings.contact_law, settings.rest_speed
+    return table | {name: _plain(value) for name, value in settings.parameters.items()}
+
+
+def _render(render: RenderSpec) -> Tables:
+    return {
+        name: list(value) if isinstance(value, tuple) else value
+        for name, value in vars(render).items()
+        if value is not None
+    }
+
+
+def _at(X: Array, key: str = "at") -> Tables:
+    """Return the key of a pose, empty for the identity.
+
+    Raises:
+        PysimError: the rotation is none.
+    """
+    table: Tables = {}
+    if X[:3, 3].any():
+        table["xyz"] = X[:3, 3].tolist()
+    if not np.array_equal(X[:3, :3], np.eye(3)):
+        table["rpy"] = list(rpy_of(X[:3, :3]))
+    return {key: table} if table else {}
+
+
+def _spread(values: Array) -> Any:  # noqa: ANN401, a number or a list
+    """Return one number for all coordinates, or one for each."""
+    numbers = values.tolist()
+    return numbers[0] if len(set(numbers)) == 1 else numbers
+
+
+def _parts(own: DecompositionSpec) -> bool | Tables:
+    """Return the value of `decompose`: true, or a table of what differs from it."""
+    table: Tables = {}
+    if own.concavity != DecompositionSpec.concavity:
+        table["concavity"] = own.concavity
+    if own.parts != DecompositionSpec.parts:
+        table["parts"] = own.parts
+    return table or True
+
+
+def _one_or_list(tables: list[Tables]) -> Tables | list[Tables]:
+    return tables[0] if len(tables) == 1 else tables
+
+
+def _plain(value: Any) -> Any:  # noqa: ANN401, any field
+    """Return a plugin's field, or a surface without its place, as TOML holds it."""
+    if isinstance(value, np.ndarray | np.generic):
+        return value.tolist()
+    if isinstance(value, SignalName):
+        return {SIGNAL: value.name}
+    if isinstance(value, tuple | list):
+        return [_plain(item) for item in value]
+    return replace(value, where="") if hasattr(value, "static_friction") else value
+
+
+def _same_theta(body: BodySpec, sources: Sequence[Geometry]) -> bool:
+    """Return whether the mass properties of a body are those of the shapes that are its source."""
+    first = sources[0].mass_source  # a scene gives a density to all of them, or to none
+    dense = first is not None and first.density is not None
+    total = sum((_weight(g, dense) for g in sources), np.zeros(10))
+    if not dense:
+        total = total * (body.theta[0] / total[0])
+    scale = np.abs(total).max()
+    return bool(np.abs(total - body.theta).max() <= SAME * scale)
+
+
+def _weight(geometry: Geometry, dense: bool) -> Array:
+    """Return θ (10,) of a shape, of its density or of density 1."""
+    source, shape = geometry.mass_source, geometry.shape
+    assert source is not None
+    density = (source.density or 1.0) if dense else 1.0
+    if shape.mesh is None:
+        return move_theta(primitive_theta(shape, density), geometry.pose)
+    from pysim.meshes import mesh_theta  # noqa: PLC0415, trimesh loads only if a mesh is named
+
+    theta = mesh_theta(
+        shape.mesh,
+        shape.scale,
+        density,
+        repair=source.repair,
+        convex=source.convex,
+        shell=source.shell,
+    )
+    return move_theta(theta, geometry.pose)

@@ -1,0 +1,1 @@
+"""Judgement of a scene before it runs: its start, its step, its stability, its contacts."""

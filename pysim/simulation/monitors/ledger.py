@@ -1,0 +1,84 @@
+"""Energy ledger of a run: the work of every element, integrated by the scheme itself.
+
+Integrals are carried beside q and v and change neither, so the balance of energies and work closes to the scheme's
+order (pysim/elements/powers.py has the powers).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pysim import _engine
+from pysim.contact.compiler import engine_contacts
+from pysim.integrators import find_integrator
+from pysim.joints import find_joint
+from pysim.mechanism.signal_compiler import compile_signals, with_signals
+from pysim.typing import Array
+
+if TYPE_CHECKING:
+    from pysim.contact import CompiledContacts
+    from pysim.elements.graph_types import ContactWork, WorkTerm
+    from pysim.mechanism.model import Model
+    from pysim.simulation.loading import Scene
+    from pysim.simulation.stepping.signal_runs import SignalRun
+
+
+def with_ledger(scene: Scene) -> Scene:
+    """Return the scene with the work of its elements integrated.
+
+    It is the scene itself if nothing exchanges energy, if `output.work` is false, or if Python computes joints. Schemes
+    of plugins leave out contacts.
+    """
+    kind = find_integrator(scene.settings.integrator)
+    if not scene.settings.work or scene.model.callback_numbers:
+        return scene
+    leaves_out = kind.plugin is not None or scene.settings.contact_law == "impact"
+    pairs = None if scene.contacts is None or leaves_out else _pairs_of(scene.contacts)
+    compiled = compile_signals(
+        scene.model, scene.spec, ledger=True, contacts=pairs, impulses=kind.contacts
+    )
+    if compiled is None or not compiled.work:
+        return scene
+    model = with_signals(scene.model, compiled)
+    contacts = scene.contacts
+    if contacts is not None and compiled.contact_work is not None:
+        engine = engine_contacts(model, contacts.shapes, scene.settings.slip_speed)
+        contacts = replace(contacts, engine=engine)
+        engine.set_work(_places(model, contacts, compiled.contact_work))
+    return replace(scene, model=model, signals=compiled, contacts=contacts)
+
+
+def _pairs_of(contacts: CompiledContacts) -> list[tuple[str, bool]]:
+    """Return the names of the pairs of links that may touch, and whether a surface of each moves."""
+    moving = {shape.pair for shape in contacts.shapes if any(shape.surface_velocity)}
+    return [(pair.name, k in moving) for k, pair in enumerate(contacts.pairs)]
+
+
+def _places(model: Model, contacts: CompiledContacts, work: ContactWork) -> list[int]:
+    """Return the places of the work of every pair of shapes, then of every coordinate of convex steps, -1 for none."""
+    numbers = np.arange(len(model.joints))
+    joints = np.repeat(numbers, [find_joint(joint.type).nv for joint in model.joints])
+    of_coordinates = (work.joints.get(int(joints[v]), -1) for v in contacts.engine.law_coordinates)
+    return [*(work.pairs[shape.pair] for shape in contacts.shapes), *of_coordinates]
+
+
+def work_of(term: WorkTerm, numbers: Array, readings: Array) -> Array:
+    """Return the work (…,) [J] of an element, from numbers (…, signal_numbers) of the state and from the readings."""
+    work: Array = numbers[..., term.place]
+    return work if term.energy is None else work + readings[..., term.energy]
+
+
+def begin_work(scene: Scene, signals: SignalRun | None) -> None:
+    """Let the work of every element begin with 0 at the scene's start."""
+    if signals is None or scene.signals is None or not scene.signals.work:
+        return
+    state, numbers = scene.state, signals.numbers
+    rest = np.zeros(scene.model.nv)
+    rows = _engine.read_signals(scene.model, np.zeros(1), state.q, state.v, rest, numbers)
+    readings = np.asarray(rows).reshape(-1)
+    for term in scene.signals.work:
+        if term.energy is not None:
+            numbers[term.place] = -readings[term.energy]
