@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-import signal
 import subprocess
 import sys
-import time
 from typing import TYPE_CHECKING, Any
 
 import h5py
@@ -20,26 +18,25 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-# The instant is counted from the simulated time that is reached, so that no load of the machine moves it past the end
-# of the run. Without a signal from outside, the kernel ends the process by one that nothing handles, as SIGKILL does.
+# The kernel ends the process by a signal that nothing handles, wherever it is then: as SIGKILL does. The instant is
+# counted in processor time from the simulated time that is reached, so that no load of the machine moves it past the
+# end of the run. A stop raises SIGINT then, as Ctrl-C does.
 CHILD = """
 import json, signal, sys, warnings
 import pysim
 from pysim.simulation.run import Clock
 
-scene, output, changes, reached, delay, allow_code, alone = sys.argv[1:]
+scene, output, changes, reached, delay, allow_code, stops = sys.argv[1:]
 tick, armed = Clock.tick, []
 
 def tick_and_arm(own, now, steps):
     tick(own, now, steps)
     if now >= float(reached) and not armed:
-        armed.append(True)
-        if json.loads(alone):
-            signal.setitimer(signal.ITIMER_REAL, float(delay))
-        else:
-            print("reached", flush=True)
+        armed.append(signal.setitimer(signal.ITIMER_PROF, float(delay)))
 
 Clock.tick = tick_and_arm
+if json.loads(stops):
+    signal.signal(signal.SIGPROF, lambda *_: signal.raise_signal(signal.SIGINT))
 warnings.simplefilter("ignore")
 own = pysim.load_scene(scene, json.loads(changes), allow_code=json.loads(allow_code))
 pysim.simulate(own, output)
@@ -54,12 +51,11 @@ def run_killed(
     delay: float,
     *,
     allow_code: bool = False,
-    number: signal.Signals | None = None,
+    stops: bool = False,
 ) -> bool:
-    """Run a scene into a file in a process that is killed; return whether it was.
+    """Run a scene into a file in a process that is killed, or stopped as by Ctrl-C; return whether it was.
 
-    The kill comes `delay` [s] of wall time, more than 0, after the first segment that ends at or after `reached` [s].
-    It is by a timer of the process, or by the signal of this number from outside.
+    That comes `delay` [s] of processor time, more than 0, after the first segment that ends at or after `reached` [s].
     """
     given = (
         str(scene),
@@ -68,18 +64,12 @@ def run_killed(
         str(reached),
         str(delay),
         json.dumps(allow_code),
-        json.dumps(number is None),
+        json.dumps(stops),
     )
     command = [sys.executable, "-c", CHILD, *given]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as child:
-        if number is not None:
-            assert child.stdout is not None
-            child.stdout.readline()
-            time.sleep(delay)
-            child.send_signal(number)
-        errors = child.communicate()[1].decode()
-        assert child.returncode <= 0, errors
-        return child.returncode < 0
+    done = subprocess.run(command, check=False, capture_output=True, text=True)
+    assert done.returncode <= 0, done.stderr
+    return done.returncode < 0
 
 
 class Stopped(BaseException):

@@ -2,17 +2,16 @@
 
     python tests/benchmarks/killed_runs.py 100 60
 
-kills 100 runs (SIGKILL) and stops 60 (SIGINT, as Ctrl-C does), in turn over all scenes, and prints for every kind of
-run how many there were, how many of them came before the first checkpoint or after the end, and how many differ from
-the whole run in any dataset. None may. Instants are drawn evenly from the wall time that the whole run took, and
-counted from the simulated time that it had reached, so that the load of the machine moves few past the end. Short runs
-are made longer first.
+kills 100 runs and stops 60 (SIGINT, as Ctrl-C does), in turn over all scenes, and prints for every kind of run how many
+there were, how many of them came before the first checkpoint or after the end, and how many differ from the whole run
+in any dataset. None may. Instants are drawn evenly from the processor time that the whole run took, and counted from
+the simulated time that it had reached, so that the load of the machine moves few past the end. Short runs are made
+longer first.
 """
 
 from __future__ import annotations
 
 import random
-import signal
 import sys
 import tempfile
 import time
@@ -32,7 +31,7 @@ from tests.resumed_scenes import BALLS, EVENT, PLUGINS, disc_text
 
 SCENES = Path(__file__).parents[2] / "scenes"
 ADAPTIVE = {"simulation.integrator": "dopri5"}
-LEAST = 0.5  # [s] of wall time that a whole run takes
+LEAST = 0.5  # [s] of processor time that a whole run takes
 LONGER = 10  # times its own duration, at most
 LINE = "| {:34} | {:>6} | {:>6} | {:>10} | {:>13} | {:>6} |\n"
 
@@ -88,7 +87,7 @@ def cases(folder: Path) -> list[Case]:
 class Tick(NamedTuple):
     """End of a segment of a whole run."""
 
-    wall: float  # since the first one [s]
+    spent: float  # processor time since the first one [s]
     time: float  # simulated [s]
 
 
@@ -100,10 +99,10 @@ class Whole(NamedTuple):
     ticks: list[Tick]
 
     def instant(self, draw: random.Random) -> tuple[float, float]:
-        """Return an instant of the run: simulated time that is reached [s], and wall time after that [s]."""
-        wall = draw.uniform(0.0, self.ticks[-1].wall)
-        before = [tick for tick in self.ticks if tick.wall <= wall][-1]
-        return before.time, wall - before.wall
+        """Return an instant of the run: simulated time that is reached [s], and processor time after that [s]."""
+        spent = draw.uniform(0.0, self.ticks[-1].spent)
+        before = [tick for tick in self.ticks if tick.spent <= spent][-1]
+        return before.time, max(spent - before.spent, 1e-4)
 
 
 def whole_run(case: Case, output: Path) -> Whole:
@@ -111,7 +110,7 @@ def whole_run(case: Case, output: Path) -> Whole:
     given = {**case.changes, "simulation.checkpoint": 0.02}
     scene = pysim.load_scene(case.path, given, allow_code=True)
     ticks = timed(scene, output)
-    factor = min(LONGER, 1.2 * LEAST / max(ticks[-1].wall, 1e-3))
+    factor = min(LONGER, 1.2 * LEAST / max(ticks[-1].spent, 1e-3))
     if factor > 1.0:
         longer = {**given, "simulation.duration": factor * scene.settings.duration}
         with suppress(pysim.PysimError):  # a table may end
@@ -126,22 +125,22 @@ def timed(scene: pysim.Scene, output: Path) -> list[Tick]:
 
     def noted(own: Clock, now: float, steps: int) -> None:
         tick(own, now, steps)
-        found.append((time.perf_counter(), now))
+        found.append((time.process_time(), now))
 
     Clock.tick = noted  # type: ignore[method-assign, assignment]
     try:
         pysim.simulate(scene, output, overwrite=True)
     finally:
         Clock.tick = tick  # type: ignore[method-assign]
-    return [Tick(wall - found[0][0], now) for wall, now in found]
+    return [Tick(spent - found[0][0], now) for spent, now in found]
 
 
-def killed(whole: Whole, output: Path, number: signal.Signals, draw: random.Random) -> str:
-    """Send a signal to a run at a random instant and resume it; return when the signal came."""
+def killed(whole: Whole, output: Path, draw: random.Random, *, stops: bool) -> str:
+    """Kill or stop a run at a random instant and resume it; return when that came."""
     output.unlink(missing_ok=True)
     reached, delay = whole.instant(draw)
     given = whole.case.path, output, whole.case.changes, reached, delay
-    run_killed(*given, allow_code=True, number=number)
+    run_killed(*given, allow_code=True, stops=stops)
     trajectory, _, point = load_stopped_run(output)
     if trajectory.complete:
         return "after the end"
@@ -155,12 +154,11 @@ def main(kills: int, stops: int) -> int:
     draw, folder = random.Random(0), Path(tempfile.mkdtemp())
     wholes = [whole_run(case, folder / f"whole_{k}.h5") for k, case in enumerate(cases(folder))]
     counts: dict[str, Counter[str]] = {whole.case.kind: Counter() for whole in wholes}
-    signals = [signal.SIGKILL] * kills + [signal.SIGINT] * stops
-    for k, number in enumerate(signals):
+    for k in range(kills + stops):
         whole, output = wholes[k % len(wholes)], folder / "killed.h5"
         count = counts[whole.case.kind]
-        count[number.name] += 1
-        count[killed(whole, output, number, draw)] += 1
+        count["stops" if k >= kills else "kills"] += 1
+        count[killed(whole, output, draw, stops=k >= kills)] += 1
         found = differing(whole.output, output)
         if found:
             count["differ"] += 1
@@ -168,7 +166,7 @@ def main(kills: int, stops: int) -> int:
     heads = "kind of run", "kills", "stops", "no checkpoint", "after the end", "differ"
     sys.stdout.write(LINE.format(*heads))
     counts[f"all {len(wholes)} scenes"] = sum(counts.values(), Counter())
-    columns = "SIGKILL", "SIGINT", "before", "after the end", "differ"
+    columns = "kills", "stops", "before", "after the end", "differ"
     for kind, count in counts.items():
         sys.stdout.write(LINE.format(kind, *(count[name] for name in columns)))
     return sum(count["differ"] for count in counts.values())
