@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     from pysim.inertia.surface import Faces, Vertices
 
+PINCHED = 1e-12  # of the mesh's size squared: area of a triangle that counts as none
 WELD = 1e-6  # fraction of the mesh's size within which vertices are joined if exact equality leaves gaps
 
 
@@ -49,6 +50,7 @@ def repaired(
     """
     refuse_overflow(vertices, where)
     _refuse_flat(where, vertices)
+    _report_pinched(where, vertices, faces)
     vertices, faces = _welded(where, vertices, faces, fill=fill)
     faces = _wound(where, faces)
     return vertices, _outside_out(where, vertices, faces)
@@ -74,6 +76,16 @@ def _refuse_flat(where: str, vertices: Vertices) -> None:
     if len(extents) < 3 or extents[2] <= FLAT * extents[0]:
         problem = "is flat and encloses no volume, so a density gives no mass; give numbers instead"
         raise PysimError(where, problem)
+
+
+def _report_pinched(where: str, vertices: Vertices, faces: Faces) -> None:
+    """Warn of triangles without area, which add nothing to the volume."""
+    a, b, c = (vertices[faces[:, k]] for k in range(3))
+    area = np.linalg.norm(np.cross(b - a, c - a), axis=1) / 2
+    pinched = np.flatnonzero(area <= PINCHED * np.ptp(vertices, axis=0).max() ** 2)
+    if 0 < len(pinched) < len(faces):
+        found = f"has {counted(len(pinched), 'face', verb=False)} without area, the first is face {pinched[0]}"
+        _warn(where, f"{found}; they add nothing to the volume, remove them and export it again")
 
 
 def _welded(where: str, vertices: Vertices, faces: Faces, *, fill: bool) -> tuple[Vertices, Faces]:

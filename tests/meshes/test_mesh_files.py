@@ -392,3 +392,25 @@ def test_an_edge_of_three_triangles_is_a_typed_error(tmp_path: Path) -> None:
 def test_a_mesh_of_triangles_without_corners_is_rejected(tmp_path: Path) -> None:
     path = write_obj(tmp_path / "lines.obj", CUBE, np.array([[0, 0, 1], [2, 2, 7]]))
     assert refusal(path) == "has no triangle whose corners differ; export the mesh again"
+
+
+@pytest.mark.parametrize("middle", [1, 2], ids=["repeated corner", "corners on a line"])
+def test_triangles_without_area_are_counted(tmp_path: Path, middle: int) -> None:
+    """A tetrahedron with a triangle along one of its edges has the volume 1/6 of the one without."""
+    corners = [(0, 0, 0), (1, 0, 0), (0, 1, 0), (0, 0, 1), (0.5, 0, 0)]
+    faces = [(0, 2, 1), (0, 1, 3), (1, 2, 3), (0, 3, 2)]
+    if middle == 2:  # an edge is divided on one side alone
+        faces[1:2] = [(0, 4, 3), (4, 1, 3)]
+        faces.append((0, 1, 4))
+    else:
+        faces.append((0, 1, 1))
+    rows = [f"v {x} {y} {z}" for x, y, z in corners]
+    rows += [f"f {a + 1} {b + 1} {c + 1}" for a, b, c in faces]
+    path = tmp_path / "thin.obj"
+    path.write_text("\n".join(rows) + "\n", "utf-8")
+    expected = (
+        rf"thin\.obj: has 1 face without area, the first is face {len(faces) - 1}; they add nothing"
+    )
+    with pytest.warns(PysimWarning, match=expected):
+        theta = mesh_theta(path, 1.0, 1.0)
+    assert theta[0] == pytest.approx(1 / 6, rel=1e-12)
