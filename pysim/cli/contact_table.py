@@ -105,14 +105,14 @@ def print_left_out(scene: Scene, contacts: CompiledContacts) -> None:
         more = f"; and {len(names) - LISTED} more" if len(names) > LISTED else ""
         verb = "overlaps" if len(names) == 1 else "overlap"
         remedy = "a [[contact]] that names both lets them touch"
-        pairs = f"{_links(len(names))} of one robot that {verb} at the start"
-        print_line(f"  left out    {pairs}: {listed}{more}; {remedy}")
+        which = f"{_links(len(names))} of one robot that {verb} at the start"
+        print_line(f"  left out    {which}: {listed}{more}; {remedy}")
     spec = scene.model.spec.contacts
     excluded = set() if spec is None else {frozenset(pair) for pair in spec.excluded}
     solid = {link.name for link in scene.model.spec.bodies if link.collisions} | {WORLD}
-    count = sum(pair <= solid for pair in excluded)
-    if count:
-        print_line(f"  left out    {_links(count)} by the file of a robot or an [[exclude]]")
+    named = sum(pair <= solid for pair in excluded)
+    if named:
+        print_line(f"  left out    {_links(named)} by the file of a robot or an [[exclude]]")
 
 
 def _links(count: int) -> str:
