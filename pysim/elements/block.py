@@ -17,6 +17,7 @@ from pysim.tracing.author_code import definition_place
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+CHANNELS = ("inputs", "outputs", "states", "memory")
 BLOCK_KEYS = frozenset({"name", "type", "parameters"})  # keys of all tables of blocks
 
 
@@ -133,6 +134,13 @@ def _check_block(method: str, base: type[Block]) -> Callable[[type[Block], str],
         own = [m for m in (method, "tension") if hasattr(base, m)]
         if all(getattr(plugin, m) is getattr(base, m) for m in own):
             raise PysimError(where, f"has no method {method}; write {_USAGE[base]}")
+        for name in CHANNELS:
+            given = getattr(plugin, name)
+            if not isinstance(given, Channels):
+                word = "real" if name in {"states", "memory"} else "signal"
+                example = f'{name} = {word}("a") * {word}("b")'
+                problem = f"{name} is a {type(given).__name__} instead of channels"
+                raise PysimError(where, f"{problem}; join them by *, such as {example}")
         for field in dataclasses.fields(plugin):  # type: ignore[arg-type]
             if field.name in BLOCK_KEYS:
                 noun = base.__name__.lower()

@@ -603,6 +603,11 @@ def _force(*methods: str, **fields: type) -> type[Force]:
     return type("Own", (Force,), {"__annotations__": fields, **own})
 
 
+def _tuple_of_inputs() -> type[Controller]:
+    own = {"inputs": (signal("a"), signal("b")), "output": lambda _self, _t, inputs: inputs.a}
+    return type("Own", (Controller,), own)
+
+
 DEFINITIONS: list[tuple[Any, str]] = [
     (
         lambda: source("none")(type("Own", (Source,), {})),
@@ -638,6 +643,13 @@ DEFINITIONS: list[tuple[Any, str]] = [
     (
         lambda: controller("none")(_clashing()),
         "_clashing.<locals>.Clash: the field 'name' is a key that every controller has; choose another name",
+    ),
+    (
+        lambda: controller("none")(_tuple_of_inputs()),
+        (
+            "Own: inputs is a tuple instead of channels; join them by *, such as "
+            'inputs = signal("a") * signal("b")'
+        ),
     ),
     (lambda: signal("q", size=0), "signal 'q' has the size 0; give 1 or more"),
     (
