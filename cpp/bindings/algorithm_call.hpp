@@ -43,7 +43,7 @@ class Call {
   void set_times(py::handle t) {
     if (t.is_none()) return;
     const auto given = PlainArray<double, py::array::forcecast>::ensure(t);
-    if (!given) throw py::error_already_set();
+    if (!given) throw py::type_error("t must be a number or an array of numbers");
     if (given.size() != 1 && given.size() != leading_.states) {
       throw std::invalid_argument("t must be one number or have one for each of the " +
                                   std::to_string(leading_.states) + " states, got " +

@@ -261,8 +261,8 @@ class CoupledTrees {
     return true;
   }
 
-  /// Adds to the solution x of conjugate gradients, in the norm of which they end, what their residual moves
-  /// the trees without loads by: A x' are the forces that act at x.
+  /// Adds to the solution x of conjugate gradients what their residual moves the trees without loads by: A x'
+  /// are the forces that act at x.
   void complete(S* x) {
     if constexpr (is_single) {
       for (int i = 0; i < members_; ++i) copy_right_side(i);

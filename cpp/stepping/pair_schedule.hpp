@@ -121,7 +121,7 @@ class PairSchedule {
   /// Pair n of those that are due; their indices ascend.
   int due(int n) const { return due_[n]; }
 
-  /// Whether the step began with a test of all pairs, of which those that are far apart were left out.
+  /// Whether the step began with a test of all pairs without those that are far apart.
   bool left_out_far() const { return sweeps_ && tested_all_; }
 
   /// Whether pairs that are not due touch nothing while the rates of the step are those of v (nv).

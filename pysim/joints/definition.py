@@ -37,6 +37,7 @@ SCENE_KEYS = frozenset(
         "velocity_limit",
         "velocity_band",
         "enforce_limits",
+        "motion",
     }
 )  # keys of every joint type (pysim/scene/toml/records/tables.py)
 

@@ -329,8 +329,7 @@ def test_single_precision_follows_double_to_its_own_rounding(rng, scheme):
 @pytest.mark.parametrize("radius", [-0.1, 1.1, np.nan])
 def test_a_spectral_radius_outside_0_to_1_is_rejected(radius):
     model = oscillator(1.0)
-    message = r"spectral_radius must be from 0 to 1, got"
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises(ValueError, match=r"spectral_radius:? must be (from 0 to 1|finite), got"):
         pysim.rollout(
             model, [0.0], [0.0], None, 1e-3, "generalized_alpha", steps=1, spectral_radius=radius
         )

@@ -1,1 +1,1 @@
-"""What joins bodies in a picture: springs, dampers, rods, ropes, pins, guides and supports."""
+"""Fittings, which join bodies in a picture: springs, dampers, rods, ropes, pins, guides and supports."""

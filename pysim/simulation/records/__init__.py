@@ -1,1 +1,1 @@
-"""What a run leaves: rows of its file, forces, checkpoints, and what continues or replays them."""
+"""Records of a run: rows of its file, forces and checkpoints, and the functions that continue or replay it."""

@@ -1,1 +1,1 @@
-"""How a run goes from one instant to the next: steps of the engine and of Python, events, impacts, segments."""
+"""Steppers of runs: steps of the engine and of Python, events, impacts and segments."""
