@@ -852,13 +852,10 @@ void bind_contacts(py::module_& m) {
       "normal and offset, `surfaces` (m, 3) velocities of the first surface in its body's frame [m/s], and "
       "`laws` (m, 9) stiffness [N/m or N/m^1.5], exponent, dissipation [s/m], static and dynamic friction, "
       "tangential stiffness [N/m], relaxation time [s], and lengths of rolling and spinning friction [m]. "
-      "slip_speed [m/s] regularises the friction of "
-      "schemes "
-      "that integrate contacts as smooth forces. `field_of_pair` are indices among `fields`, −1 for none: "
-      "the "
-      "first shape of such a pair, or the second where `field_is_second`, is a sphere about the origin of "
-      "the "
-      "field's frame that holds the solid.")
+      "slip_speed [m/s] regularises the friction of schemes that integrate contacts as smooth forces. "
+      "`field_of_pair` are indices among `fields`, −1 for none: the first shape of such a pair, or the "
+      "second where `field_is_second`, is a sphere about the origin of the field's frame that holds the "
+      "solid.")
       .def(py::init<const Model&,
                     const std::vector<int>&,
                     const std::vector<std::string>&,

@@ -2,8 +2,8 @@
 //
 //     frames        F(X_AB, V_AB)    τ = J_ABᵀ F       wrench on frame B about its origin, in B; the opposite
 //                                                      wrench acts on A at the same place
-//     path          T(L, L̇)          τ = −T ∂L/∂q      L = Σ m_j |p_{j+1} − p_j|; T > 0 pulls the ends
-//     together coordinates   f(q, v)          τ = f
+//     path          T(L, L̇)          τ = −T ∂L/∂q      L = Σ m_j |p_{j+1} − p_j|; T > 0 shortens it
+//     coordinates   f(q, v)          τ = f
 //
 // m_j is the multiplicity of a part of the path, the number of its strands. V_AB = V_B − X_BA V_A is the
 // twist of B relative to A, in B.

@@ -482,9 +482,9 @@ def gltf(
     quiet
         Print errors and warnings only.
     """
-    from pysim.cli.show import write_gltf  # noqa: PLC0415
+    from pysim.cli.show import write_export  # noqa: PLC0415
 
-    write_gltf(existing(trajectory), output, fps=fps, mesh_dirs=mesh_dir, quiet=quiet)
+    write_export("gltf", existing(trajectory), output, fps=fps, mesh_dirs=mesh_dir, quiet=quiet)
 
 
 @app.command
@@ -512,9 +512,9 @@ def usd(
     quiet
         Print errors and warnings only.
     """
-    from pysim.cli.show import write_usd  # noqa: PLC0415
+    from pysim.cli.show import write_export  # noqa: PLC0415
 
-    write_usd(existing(trajectory), output, fps=fps, mesh_dirs=mesh_dir, quiet=quiet)
+    write_export("usd", existing(trajectory), output, fps=fps, mesh_dirs=mesh_dir, quiet=quiet)
 
 
 @app.command

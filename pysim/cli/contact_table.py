@@ -15,6 +15,7 @@ from pysim.contact.laws import DEFAULT_SINK
 from pysim.contact.self_contact import OFF, UNSTATED, overlaps_of_links
 from pysim.scene.tree import WORLD
 from pysim.shapes import HeightField
+from pysim.simulation.checks.contact_checks import deepest_first
 
 if TYPE_CHECKING:
     from pysim.contact.compiler import CompiledContacts
@@ -100,13 +101,10 @@ def print_left_out(scene: Scene, contacts: CompiledContacts) -> None:
             print_line(f"  left out    {count} {why}, such as {kinds} of {of}{remedy}")
     depths = overlaps_of_links(contacts)
     if depths:
-        names = sorted(depths, key=lambda name: -depths[name])
-        listed = "; ".join(f"{name} by {depths[name]:.3g} m" for name in names[:LISTED])
-        more = f"; and {len(names) - LISTED} more" if len(names) > LISTED else ""
-        verb = "overlaps" if len(names) == 1 else "overlap"
+        verb = "overlaps" if len(depths) == 1 else "overlap"
         remedy = "a [[contact]] that names both lets them touch"
-        which = f"{_links(len(names))} of one robot that {verb} at the start"
-        print_line(f"  left out    {which}: {listed}{more}; {remedy}")
+        which = f"{_links(len(depths))} of one robot that {verb} at the start"
+        print_line(f"  left out    {which}: {deepest_first(depths, LISTED, ' m')}; {remedy}")
     spec = scene.model.spec.contacts
     excluded = set() if spec is None else {frozenset(pair) for pair in spec.excluded}
     solid = {link.name for link in scene.model.spec.bodies if link.collisions} | {WORLD}
@@ -125,7 +123,7 @@ def print_hulls(scene: Scene) -> None:
     for link in scene.model.spec.bodies:
         for collision in link.collisions:
             mesh = collision.shape.mesh
-            if mesh is None or not collision.convex or ".toml:" in collision.where:
+            if mesh is None or not (collision.convex and collision.is_imported):
                 continue
             volume = None if is_left_out(collision) else added_volume(collision)
             if volume is None:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from pysim.trajectory import Trajectory
 
 TRAJECTORIES = (".h5", ".hdf5")
+EXPORTS = {"gltf": (".glb", "model"), "usd": (".usd", "stage")}  # suffix, and what it is called
 
 
 @dataclass(frozen=True)
@@ -276,7 +277,8 @@ def write_page(
         print_line(f"  page        {page}, {page.stat().st_size / 1e6:.1f} MB")
 
 
-def write_gltf(
+def write_export(
+    kind: str,
     path: Path,
     output: Path | None,
     *,
@@ -284,32 +286,15 @@ def write_gltf(
     mesh_dirs: Sequence[Path] = (),
     quiet: bool = False,
 ) -> None:
-    """Write a trajectory file as animated glTF."""
-    from pysim.render.exports.gltf import gltf  # noqa: PLC0415, heavy
+    """Write a trajectory file as animated glTF or as a USD stage; `kind` is one of `EXPORTS`."""
+    from pysim import render  # noqa: PLC0415, heavy
 
-    target = gltf(
-        load_for_pictures(path), output or Path(path.stem + ".glb"), fps=fps, mesh_dirs=mesh_dirs
-    )
+    suffix, word = EXPORTS[kind]
+    write = render.gltf if kind == "gltf" else render.usd
+    target = output or Path(path.stem + suffix)
+    target = write(load_for_pictures(path), target, fps=fps, mesh_dirs=mesh_dirs)
     if not quiet:
-        print_line(f"  model       {target}, {target.stat().st_size / 1e6:.1f} MB")
-
-
-def write_usd(
-    path: Path,
-    output: Path | None,
-    *,
-    fps: float,
-    mesh_dirs: Sequence[Path] = (),
-    quiet: bool = False,
-) -> None:
-    """Write a trajectory file as a USD stage."""
-    from pysim.render.exports.usd import usd  # noqa: PLC0415, heavy
-
-    target = usd(
-        load_for_pictures(path), output or Path(path.stem + ".usd"), fps=fps, mesh_dirs=mesh_dirs
-    )
-    if not quiet:
-        print_line(f"  stage       {target}, {target.stat().st_size / 1e6:.1f} MB")
+        print_line(f"  {word:<11} {target}, {target.stat().st_size / 1e6:.1f} MB")
 
 
 def make_movie(

@@ -171,7 +171,7 @@ def is_left_out(collision: CollisionSpec) -> bool:
     """Return whether a shape of another program's file is a flat mesh, such as a sticker, which cannot touch."""
     shape = collision.shape
     is_solid = not collision.convex and collision.decomposition is None
-    if shape.mesh is None or is_solid or ".toml:" in collision.where:
+    if shape.mesh is None or is_solid or not collision.is_imported:
         return False
     return mesh_hull(shape.mesh, shape.scale).volume == 0
 

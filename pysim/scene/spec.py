@@ -65,6 +65,11 @@ class CollisionSpec:
     robot: str = ""  # file of another program that it is from
     self_collision: bool | None = None  # whether links of its file touch, if it says
 
+    @property
+    def is_imported(self) -> bool:
+        """Whether the shape is from another program's file instead of a scene's."""
+        return ".toml:" not in self.where
+
 
 @dataclass(frozen=True)
 class BodySpec:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import pysim
-from pysim.contact.self_contact import distance_of, near_shapes
+from pysim.contact.pair_distances import distance_of, near_shapes
 from tests.contact.body_scenes import GROUND, free, world
 
 SHAPES = (

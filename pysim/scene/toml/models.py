@@ -30,7 +30,7 @@ from pysim.scene.toml.plausibility import check_start
 from pysim.scene.tree import WORLD
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping, Sequence
 
     from pysim.scene.inertia_policy import InertiaPolicy
     from pysim.scene.spec import BlockSpec, BodySpec, ContactsSpec, JointSpec, ModelSpec, SceneSpec
@@ -283,14 +283,21 @@ class ModelReader:
         if isinstance(chosen, str):
             return bodies
         colliding = {body.name: bool(body.collisions) for body in bodies}
-        for k, name in enumerate(chosen):
-            if name not in colliding:
-                problem = f"the file has no body {name!r}{did_you_mean(name, colliding)}"
-                self.problems.add((*path, "collision", k), problem)
-            elif not colliding[name]:
-                problem = f"body {name!r} has no shape for contact in the file; remove it"
-                self.problems.add((*path, "collision", k), problem)
+        self._check_links(
+            chosen, colliding, "no shape for contact in the file", (*path, "collision")
+        )
         return [body if body.name in chosen else replace(body, collisions=()) for body in bodies]
+
+    def _check_links(
+        self, chosen: Sequence[str], known: Mapping[str, bool], lacks: str, path: Steps
+    ) -> None:
+        """Report chosen links that the file does not have, and those that lack what `known` says of each."""
+        for k, name in enumerate(chosen):
+            if name not in known:
+                problem = f"the file has no body {name!r}{did_you_mean(name, known)}"
+                self.problems.add((*path, k), problem)
+            elif not known[name]:
+                self.problems.add((*path, k), f"body {name!r} has {lacks}; remove it")
 
     def _decomposed(self, bodies: list[BodySpec], table: Model, path: Steps) -> list[BodySpec]:
         """Let meshes of the links that the table names collide as convex parts."""
@@ -298,13 +305,7 @@ class ModelReader:
             return bodies
         meshes = {b.name: any(c.shape.kind == "mesh" for c in b.collisions) for b in bodies}
         chosen = table.decompose if isinstance(table.decompose, list) else []
-        for k, name in enumerate(chosen):
-            if name not in meshes:
-                problem = f"the file has no body {name!r}{did_you_mean(name, meshes)}"
-                self.problems.add((*path, "decompose", k), problem)
-            elif not meshes[name]:
-                problem = f"body {name!r} has no mesh that collides; remove it"
-                self.problems.add((*path, "decompose", k), problem)
+        self._check_links(chosen, meshes, "no mesh that collides", (*path, "decompose"))
         if table.decompose is True and not any(meshes.values()):
             problem = "no mesh of the file collides; remove it"
             self.problems.add((*path, "decompose"), problem, of_key=True)

@@ -9,7 +9,8 @@ import numpy as np
 
 from pysim.algorithms import forward_kinematics
 from pysim.contact.hulls import is_left_out
-from pysim.contact.self_contact import DEEP_START, distance_of, near_shapes, overlaps_of_links
+from pysim.contact.pair_distances import distance_of, near_shapes
+from pysim.contact.self_contact import DEEP_START, overlaps_of_links
 from pysim.errors import PysimWarning
 from pysim.scene.tree import WORLD
 
@@ -50,12 +51,10 @@ def _links_left_out(contacts: CompiledContacts) -> Iterator[str]:
     """Describe the links of one robot that overlap at the start, and therefore do not touch each other."""
     found = overlaps_of_links(contacts)
     if found:
-        names = sorted(found, key=lambda name: -found[name])
-        listed = "; ".join(f"{name} by {found[name]:.3g}" for name in names[:LISTED])
-        more = f"; and {len(names) - LISTED} more" if len(names) > LISTED else ""
-        pairs = "pair of links" if len(names) == 1 else "pairs of links"
+        pairs = "pair of links" if len(found) == 1 else "pairs of links"
+        listed = deepest_first(found, LISTED)
         yield (
-            f"{len(names)} {pairs} of one robot overlap at the start [m] and do not touch each other: {listed}{more}; "
+            f"{len(found)} {pairs} of one robot overlap at the start [m] and do not touch each other: {listed}; "
             "start them apart, or let them touch by a [[contact]] that names both"
         )
 
@@ -71,10 +70,16 @@ def _overlaps(found: Mapping[str, tuple[float, float]], remedy: str) -> Iterator
         f"they will be thrown apart; {remedy}"
     )
     if len(names) > 1:
-        listed = "; ".join(f"{name} by {found[name][0]:.3g}" for name in names[1 : 1 + LISTED])
-        left = f"; and {len(names) - 1 - LISTED} more" if len(names) - 1 > LISTED else ""
-        text += f" ({len(names) - 1} more pairs overlap, by less: {listed}{left})"
+        listed = deepest_first({name: found[name][0] for name in names[1:]}, LISTED)
+        text += f" ({len(names) - 1} more pairs overlap, by less: {listed})"
     yield text
+
+
+def deepest_first(depths: Mapping[str, float], most: int, unit: str = "") -> str:
+    """Return the deepest of overlaps by name, at most so many, and how many more there are."""
+    names = sorted(depths, key=lambda name: -depths[name])
+    listed = "; ".join(f"{name} by {depths[name]:.3g}{unit}" for name in names[:most])
+    return listed + (f"; and {len(names) - most} more" if len(names) > most else "")
 
 
 def _left_out(scene: Scene) -> Iterator[str]:
