@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Protocol
 
-from pysim.integrators import find_integrator
 from pysim.simulation.argument_checks import check_progress, checked_flag, checked_path
 from pysim.simulation.checks.contact_checks import warn_of_long_steps, warn_of_sinking
 from pysim.simulation.checks.scene_warnings import (
@@ -32,20 +31,17 @@ from pysim.simulation.monitors.ledger import begin_work, with_ledger
 from pysim.simulation.monitors.unstable_steps import StepGuard
 from pysim.simulation.records.checkpoints import Checkpoints, origin_of, part_of, why_not
 from pysim.simulation.records.recorder import Recorder
-from pysim.simulation.stepping.adaptive_steps import AdaptiveRun, stops
+from pysim.simulation.stepping.adaptive_steps import stops
 from pysim.simulation.stepping.external_forces import ExternalForces
-from pysim.simulation.stepping.fixed_events import fixed_run
 from pysim.simulation.stepping.implicit_state import SolverState
-from pysim.simulation.stepping.python_stepping import builtin_in_python
+from pysim.simulation.stepping.scene_run import run_of
 from pysim.simulation.stepping.signal_runs import begin_signals
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from os import PathLike
 
-    from pysim.simulation.records.checkpoints import ResumableRun
     from pysim.simulation.stepping.segment import Segment
-    from pysim.simulation.stepping.signal_runs import SignalRun
     from pysim.trajectory import Trajectory
 
 REPORT_INTERVAL = 0.1  # [s] of wall time between two calls of `progress`
@@ -178,7 +174,8 @@ def recorded_segments(
     guard = StepGuard(scene, start, energy=external is None)
     last = 0.0  # [s] recorded
     points = None
-    run = _run_of(scene, clock, signals, external)
+    clock.memory = SolverState(scene)
+    run = run_of(scene, clock.memory, signals, external)
     if recorder.has_file and external is None and not why_not(scene):
         points = Checkpoints(scene, recorder, run, guard)
     if saved is None:
@@ -208,18 +205,6 @@ def recorded_segments(
         yield stretch
     guard.finish()
     clock.report()
-
-
-def _run_of(
-    scene: Scene, clock: Clock, signals: SignalRun | None, external: ExternalForces | None
-) -> ResumableRun:
-    """Return the run of a scene under its integrator."""
-    if find_integrator(scene.settings.integrator).adaptive:
-        if scene.model.callback_numbers:
-            builtin_in_python(scene.settings.integrator, str(scene.spec.path))  # rejects it
-        return AdaptiveRun(scene, signals, external)
-    clock.memory = SolverState(scene)
-    return fixed_run(scene, clock.memory, signals, external)
 
 
 class Clock:

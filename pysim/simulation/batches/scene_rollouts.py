@@ -49,11 +49,9 @@ from pysim.simulation.monitors.unstable_steps import (
 )
 from pysim.simulation.records.contact_report import NUMBERS, pair_sums, start_report
 from pysim.simulation.run import output_times
-from pysim.simulation.stepping.adaptive_steps import run_adaptive
-from pysim.simulation.stepping.fixed_events import run_with_fixed_steps
 from pysim.simulation.stepping.fixed_steps import steps_between
 from pysim.simulation.stepping.implicit_state import SolverState
-from pysim.simulation.stepping.python_stepping import builtin_in_python
+from pysim.simulation.stepping.scene_run import run_of
 from pysim.simulation.stepping.signal_runs import (
     SignalRun,
     begin_signals,
@@ -874,7 +872,7 @@ def _parts(
 ) -> Iterator[Segment]:
     """Yield the segments of a world through its output times; with controls, each interval by itself."""
     if controls is None:
-        yield from _run_parts(scene, t, memory, signals, report)
+        yield from run_of(scene, memory, signals, warn=report).from_start(iter(t.tolist()))
         return
     assert signals is not None
     for row in range(len(controls)):
@@ -883,7 +881,8 @@ def _parts(
         signals.inputs_until = float(t[row + 1])
         signals.next_inputs = controls[min(row + 1, len(controls) - 1)]
         part = None
-        for part in _run_parts(scene, t[row : row + 2], memory, signals, report):
+        ends = iter(t[row : row + 2].tolist())
+        for part in run_of(scene, memory, signals, warn=report).from_start(ends):
             yield _with_next_inputs(part, signals)
             at = part.event
             if at is not None and scene.spec.events[at.index].stop:
@@ -900,21 +899,6 @@ def _with_next_inputs(part: Segment, signals: SignalRun) -> Segment:
     rows = part.signals.copy()
     rows[-1, signals.input_places] = signals.next_inputs
     return replace(part, signals=rows)
-
-
-def _run_parts(
-    scene: Scene,
-    t: Array,
-    memory: SolverState,
-    signals: SignalRun | None,
-    report: Callable[[str], object],
-) -> Iterator[Segment]:
-    """Return the segments of a world through output times, from the first."""
-    if find_integrator(scene.settings.integrator).adaptive:
-        if scene.model.callback_numbers:
-            builtin_in_python(scene.settings.integrator, str(scene.spec.path))  # rejects it
-        return run_adaptive(scene, iter(t.tolist()), signals, warn=report)
-    return run_with_fixed_steps(scene, iter(t.tolist()), memory, signals)
 
 
 def _runs_python(worlds: _Worlds) -> bool:

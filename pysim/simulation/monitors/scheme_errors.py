@@ -20,7 +20,7 @@ from pysim.errors import SimulationError
 from pysim.integrators import find_integrator
 from pysim.mechanism.model import State
 from pysim.simulation.checks.stability import modes_of, slide_bound
-from pysim.simulation.stepping.adaptive_steps import run_adaptive
+from pysim.simulation.stepping.adaptive_steps import AdaptiveRun
 from pysim.simulation.stepping.fixed_steps import steps_between
 from pysim.simulation.stepping.implicit_state import SolverState
 from pysim.simulation.stepping.record_runs import run_fixed
@@ -162,7 +162,7 @@ def rerun_interval(motion: Motion, k: int, parts: int = 1) -> Motion:
         state = State(q0, v0, scene.state.loop_q)
         own = replace(scene, state=state, settings=replace(settings, duration=end))
         try:
-            for part in run_adaptive(own, iter(times.tolist()), warn=str):
+            for part in AdaptiveRun(own, warn=str).from_start(iter(times.tolist())):
                 t.append(part.t)
                 q.append(part.q)
                 v.append(part.v)

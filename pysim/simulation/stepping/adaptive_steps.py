@@ -280,16 +280,6 @@ class AdaptiveRun:
         self._state = self._new_state(at.t, step)
 
 
-def run_adaptive(
-    scene: Scene,
-    times: Iterator[float],
-    signals: SignalRun | None = None,
-    warn: Callable[[str], object] = warn_of_pace,
-) -> Iterator[Segment]:
-    """Yield the segments of a run through output times [s], from the scene's start at the first of them."""
-    return AdaptiveRun(scene, signals, warn=warn).from_start(times)
-
-
 def stops(scene: Scene, event: int) -> bool:
     """Return whether an event ends a run, given its number; those of impacts follow the scene's and do not."""
     return event < len(scene.spec.events) and scene.spec.events[event].stop

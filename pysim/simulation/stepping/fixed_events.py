@@ -40,21 +40,6 @@ SAME_PLACE = 1e-15  # of a step: resolution of its fraction at an event
 LEAST_PART = 1e-9  # of a step: a shorter one would be rounding
 
 
-def run_with_fixed_steps(
-    scene: Scene,
-    times: Iterator[float],
-    memory: SolverState,
-    signals: SignalRun | None = None,
-    external: ExternalForces | None = None,
-) -> Iterator[Segment]:
-    """Yield the segments of a run through output times [s], ascending, to an event that stops it.
-
-    Raises:
-        SimulationError: as of `run_fixed`.
-    """
-    return fixed_run(scene, memory, signals, external).from_start(times)
-
-
 def fixed_run(
     scene: Scene,
     memory: SolverState,
