@@ -263,7 +263,7 @@ def _look(scene: Scene, start: _Kept, watch: _Watch) -> None:
     signals = begin_signals(scene, 0.0)
     begin_work(scene, signals)
     run = fixed_run(scene, SolverState(scene), signals)
-    record = run.record if isinstance(run, EventRun) else run
+    record = run.run if isinstance(run, EventRun) else run
     assert isinstance(record, RecordRun)  # as _check_replayed makes sure
     record.watch = watch
     times = output_times(scene.settings.duration, scene.settings.every)

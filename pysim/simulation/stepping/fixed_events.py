@@ -7,7 +7,7 @@ on from there. Sign changes are seen from step to step: two of one event within 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from pysim.mechanism.model import State
 from pysim.simulation.records.contact_report import IMPULSE
 from pysim.simulation.stepping.fixed_steps import steps_between
 from pysim.simulation.stepping.python_runs import PythonRun, runs_in_python
-from pysim.simulation.stepping.record_runs import RecordRun, Stepper, stepper
+from pysim.simulation.stepping.record_runs import RecordRun, stepper
 from pysim.simulation.stepping.segment import EventOccurrence, Segment
 from pysim.simulation.stepping.signal_runs import Instants, with_instants
 from pysim.tracing.evaluation import evaluate
@@ -25,7 +25,6 @@ from pysim.typing import Array
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
-    from typing import Any
 
     from pysim.mechanism.model import Model
     from pysim.scene.spec import EventSpec
@@ -60,6 +59,7 @@ class _Held(NamedTuple):
     memory: Array
     signals: Array | None
     jumped: bool
+    scheme: dict[str, Any] | None  # what a scheme in Python remembers
 
 
 class _Crossing(NamedTuple):
@@ -79,8 +79,7 @@ class EventRun:
     external: ExternalForces | None
     functions: list[Callable[[Array, Array], Array]] = field(init=False)
     state: State = field(init=False)
-    steps_through: Stepper = field(init=False)
-    record: RecordRun | None = field(init=False)  # None where Python makes the steps
+    run: RecordRun | PythonRun = field(init=False)  # makes the steps
     signs: Array = field(init=False)  # (events,) of the last values that were not 0
     counts: list[int] = field(default_factory=list)  # of the next instants of sampled blocks
     impulse: Array | float = 0.0  # of contacts since the last output (points, 3) [N·s]
@@ -90,8 +89,7 @@ class EventRun:
     def __post_init__(self) -> None:
         self.state = self.scene.state
         given = self.scene, self.memory, self.signals, self.external
-        self.record = None if runs_in_python(self.scene) else RecordRun(*given)
-        self.steps_through = stepper(*given) if self.record is None else self.record.segments
+        self.run = stepper(*given)
         model, events = self.scene.model, self.scene.spec.events
         self.functions = [event_function(model, event) for event in events]
         self.signs = np.sign(self._values(self.state.q[None], self.state.v[None])[0])
@@ -106,19 +104,23 @@ class EventRun:
 
     def _saved_steps(self) -> dict[str, Any] | None:
         """Return what the steps go on from beside the state."""
-        if self.record is not None:
-            return self.record.saved()
-        if self.signals is None:
-            return {}
-        return {"signals": self.signals.numbers, "jumped": np.array(self.signals.jumped)}
+        if isinstance(self.run, RecordRun):
+            return self.run.saved()
+        scheme = self.run.saved_scheme()
+        if scheme is None or self.signals is None:
+            return None if scheme is None else {"scheme": scheme}
+        jumped = np.array(self.signals.jumped)
+        return {"scheme": scheme, "signals": self.signals.numbers, "jumped": jumped}
 
     def resumed(self, saved: Mapping[str, Any], times: Iterator[float]) -> Iterator[Segment]:
         """Yield the segments through output times [s]; `saved` returned at the first one."""
-        if self.record is not None:
-            self.record.restore(saved)
-        elif self.signals is not None:
-            self.signals.numbers[:] = saved["signals"]
-            self.signals.jumped = bool(saved["jumped"])
+        if isinstance(self.run, RecordRun):
+            self.run.restore(saved)
+        else:
+            self.run.restore_scheme(saved["scheme"])
+            if self.signals is not None:
+                self.signals.numbers[:] = saved["signals"]
+                self.signals.jumped = bool(saved["jumped"])
         self.state = State(saved["q"], saved["v"], saved["loop_q"])
         self.signs, self.counts = saved["signs"], saved["counts"].tolist()
         return self.from_start(times)
@@ -236,7 +238,7 @@ class EventRun:
         if signals is not None:
             signals.calls = calling and calls
         try:
-            return list(self.steps_through(self.state, times))
+            return list(self.run.segments(self.state, times))
         finally:
             if signals is not None:
                 signals.calls = calling
@@ -246,12 +248,17 @@ class EventRun:
         return np.stack([function(q, v) for function in self.functions], axis=1)
 
     def _hold(self) -> _Held:
+        memory, scheme = self.memory.numbers.copy(), None
+        if isinstance(self.run, PythonRun):
+            scheme = self.run.held_scheme()
         if self.signals is None:
-            return _Held(self.memory.numbers.copy(), None, jumped=False)
-        return _Held(self.memory.numbers.copy(), self.signals.numbers.copy(), self.signals.jumped)
+            return _Held(memory, None, jumped=False, scheme=scheme)
+        return _Held(memory, self.signals.numbers.copy(), self.signals.jumped, scheme)
 
     def _restore(self, held: _Held) -> None:
         self.memory.numbers[:] = held.memory
+        if isinstance(self.run, PythonRun) and held.scheme is not None:
+            self.run.put_back_scheme(held.scheme)
         if self.signals is not None:
             self.signals.numbers[:] = held.signals
             self.signals.jumped = held.jumped

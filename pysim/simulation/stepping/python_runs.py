@@ -7,6 +7,7 @@ than `simulation.step`. Runs that the engine steps are in record_runs.py; the er
 from __future__ import annotations
 
 import warnings
+from copy import deepcopy
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -24,7 +25,7 @@ from pysim.simulation.stepping.fixed_steps import (
 )
 from pysim.simulation.stepping.implicit_state import SolverState
 from pysim.simulation.stepping.python_stepping import ModelSystem, advance, builtin_in_python
-from pysim.simulation.stepping.scheme_memory import memory_of, set_memory
+from pysim.simulation.stepping.scheme_memory import copied_memory, memory_of, set_memory
 from pysim.simulation.stepping.segment import Segment
 from pysim.simulation.stepping.signal_runs import Instants, with_instants
 from pysim.tracing.author_code import definition_place
@@ -64,9 +65,8 @@ class PythonRun:
         self._scene, self._signals, self._external = scene, signals, external
         self._state = scene.state
         self._counts: list[int] = []  # of the next instants of sampled blocks
-        self._memory: str | None = None  # with which the scheme begins
         self._refused = False  # whether the scheme remembers what cannot be saved
-        self._scheme: Integrator | None = None
+        self._scheme = _scheme_of(scene)
         self._at_output = False  # whether the last segment ended at one
 
     def from_start(self, times: Iterator[float]) -> Iterator[Segment]:
@@ -75,11 +75,23 @@ class PythonRun:
         Raises:
             SimulationError: the state became NaN or infinite or left its loops.
         """
-        scene, signals, external = self._scene, self._signals, self._external
-        check_count(scene)
-        scheme = self._scheme = _scheme_of(scene)
-        if self._memory is not None:
-            set_memory(scheme, self._memory)
+        check_count(self._scene)
+        return self._through(times)
+
+    def segments(self, state: State, times: Iterator[float]) -> Iterator[Segment]:
+        """Yield the segments through output times [s] from a state at the first; the scheme goes on as it is."""
+        self._state = state
+        self._counts.clear()
+        return self._through(times)
+
+    def _through(self, times: Iterator[float]) -> Iterator[Segment]:
+        """Yield the segments through output times [s] from the state at the first of them."""
+        scene, signals, external, scheme = (
+            self._scene,
+            self._signals,
+            self._external,
+            self._scheme,
+        )
         q, v, loop_q = self._state.q, self._state.v, self._state.loop_q.copy()
         advance_interval = _advance_function(scene, scheme, loop_q, signals, external)
         steps = STEPS_A_CALL if external is None else external.steps
@@ -111,10 +123,22 @@ class PythonRun:
         Returns:
             Arrays by name; None if that did not end at an output, or if a file cannot hold what the scheme remembers.
         """
-        if self._scheme is None or not self._at_output or self._refused:
+        memory = self.saved_scheme() if self._at_output else None
+        if memory is None:
+            return None
+        state = self._state
+        saved: dict[str, Any] = {"q": state.q, "v": state.v, "loop_q": state.loop_q}
+        saved |= {"memory": memory, "counts": np.array(self._counts, np.int64)}
+        if self._signals is not None:
+            saved["signals"] = self._signals.numbers
+        return saved
+
+    def saved_scheme(self) -> Array | None:
+        """Return what the scheme remembers; None, with a warning, if a file cannot hold it."""
+        if self._refused:
             return None
         try:
-            memory = memory_of(self._scheme)
+            return np.array(memory_of(self._scheme))
         except TypeError as error:
             self._refused = True
             problem = f"its attribute {error}, which checkpoints do not hold, so a run that is stopped begins again"
@@ -125,18 +149,29 @@ class PythonRun:
                 stacklevel=2,
             )
             return None
-        state = self._state
-        saved: dict[str, Any] = {"q": state.q, "v": state.v, "loop_q": state.loop_q}
-        saved |= {"memory": np.array(memory), "counts": np.array(self._counts, np.int64)}
-        if self._signals is not None:
-            saved["signals"] = self._signals.numbers
-        return saved
+
+    def restore_scheme(self, saved: Array) -> None:
+        """Return the scheme to what `saved_scheme` returned."""
+        set_memory(self._scheme, str(saved))
+
+    def held_scheme(self) -> dict[str, Any]:
+        """Return a copy of what the scheme remembers, for `put_back_scheme`.
+
+        Raises:
+            SimulationError: an attribute cannot be copied.
+        """
+        return copied_memory(self._scheme)
+
+    def put_back_scheme(self, held: dict[str, Any]) -> None:
+        """Return the scheme to what `held_scheme` returned."""
+        vars(self._scheme).clear()
+        vars(self._scheme).update(deepcopy(held))
 
     def resumed(self, saved: Mapping[str, Any], times: Iterator[float]) -> Iterator[Segment]:
         """Yield the segments through output times [s]; `saved` returned at the first one."""
         self._state = State(saved["q"], saved["v"], saved["loop_q"])
         self._counts[:] = saved["counts"].tolist()
-        self._memory = str(saved["memory"])
+        self.restore_scheme(saved["memory"])
         if self._signals is not None:
             self._signals.numbers[:] = saved["signals"]
         return self.from_start(times)

@@ -8,8 +8,6 @@ interrupts; its length changes no bit.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
-from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -29,7 +27,7 @@ from pysim.simulation.stepping.segment import Segment
 from pysim.typing import Array
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
     from typing import Any
 
     from pysim.simulation.loading import Scene
@@ -197,21 +195,16 @@ def _pace(scene: Scene, signals: SignalRun | None, external: ExternalForces | No
     return pace
 
 
-Stepper = Callable[[State, "Iterator[float]"], "Iterator[Segment]"]
-
-
 def stepper(
     scene: Scene,
     memory: SolverState,
     signals: SignalRun | None,
     external: ExternalForces | None,
-) -> Stepper:
-    """Return the function that runs a scene, without its events, from a state through output times."""
-    if not runs_in_python(scene):
-        return RecordRun(scene, memory, signals, external).segments
-    return lambda state, times: PythonRun(
-        replace(scene, state=state), signals, external
-    ).from_start(times)
+) -> RecordRun | PythonRun:
+    """Return the run of a scene without its events, which may be continued from any state."""
+    if runs_in_python(scene):
+        return PythonRun(scene, signals, external)
+    return RecordRun(scene, memory, signals, external)
 
 
 def run_fixed(
@@ -222,4 +215,4 @@ def run_fixed(
     external: ExternalForces | None = None,
 ) -> Iterator[Segment]:
     """Yield the segments of a run without events through output times [s] from the scene's start at the first."""
-    return stepper(scene, memory, signals, external)(scene.state, times)
+    return stepper(scene, memory, signals, external).segments(scene.state, times)

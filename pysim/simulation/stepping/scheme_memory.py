@@ -9,9 +9,13 @@ from __future__ import annotations
 import base64
 import json
 from collections import deque
+from copy import deepcopy
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+from pysim.errors import JointError
+from pysim.tracing.author_code import definition_place
 
 if TYPE_CHECKING:
     from pysim.integrators import Integrator
@@ -32,6 +36,23 @@ def set_memory(scheme: Integrator, text: str) -> None:
     """Give a scheme the attributes that `memory_of` returned."""
     for name, value in json.loads(text).items():
         setattr(scheme, name, _decoded(value))
+
+
+def copied_memory(scheme: Integrator) -> dict[str, Any]:
+    """Return a copy of the attributes of a scheme.
+
+    Raises:
+        JointError: one of them cannot be copied.
+    """
+    found = {}
+    for name, value in vars(scheme).items():
+        try:
+            found[name] = deepcopy(value)
+        except Exception as error:
+            problem = f"its attribute {name} holds {type(value).__name__}, which cannot be copied ({error})"
+            remedy = "steps are tried where a scene has events: keep what can be copied, or leave the events out"
+            raise JointError(definition_place(type(scheme)), f"{problem}; {remedy}") from error
+    return found
 
 
 def _encoded(value: Any, name: str) -> Any:  # noqa: ANN401, whatever a scheme remembers
