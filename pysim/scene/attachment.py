@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from pysim.elements.block import signal_fields, signal_fields_of
 from pysim.elements.force import depends_on_signals, find_force
 from pysim.plugins.fields import SignalName, signals_in
-from pysim.scene.spec import ContactsSpec, ForceSpec, LoopSpec
+from pysim.scene.renaming import Named, Renaming, renamed
 from pysim.scene.tree import WORLD
 from pysim.typing import Array
 
@@ -21,19 +21,17 @@ if TYPE_CHECKING:
         ActuatorSpec,
         BlockSpec,
         BodySpec,
-        ContactSpec,
+        ContactsSpec,
         CouplingSpec,
+        ForceSpec,
         FrameSpec,
         GroundSpec,
         JointSpec,
-        PathPart,
+        LoopSpec,
         SpringSpec,
-        SurfaceSpec,
     )
 
     Place = Callable[[str], tuple[str, Array]]  # body in its place, and pose of the old frame there
-
-Tie = TypeVar("Tie", LoopSpec, ForceSpec)
 
 
 class Parts(NamedTuple):
@@ -66,41 +64,30 @@ class Attachment:
 
     def of(self, parts: Parts) -> Parts:
         """Return the parts with their names and places in the other mechanism."""
-        prefix = self.prefix
-        named = Parts(
-            tuple(_named_body(body, prefix, parts.contacts) for body in parts.bodies),
-            tuple(_named_joint(joint, prefix) for joint in parts.joints),
-            tuple(replace(frame, name=prefix + frame.name) for frame in parts.frames),
-            tuple(replace(loop, name=prefix + loop.name) for loop in parts.loops),
-            tuple(
-                replace(
-                    coupling,
-                    name=prefix + coupling.name,
-                    terms={prefix + name: ratio for name, ratio in coupling.terms.items()},
-                    inputs=tuple(prefix + name for name in coupling.inputs),
-                )
-                for coupling in parts.couplings
-            ),
-            tuple(replace(spring, name=prefix + spring.name) for spring in parts.springs),
-            tuple(_named_force(force, prefix) for force in parts.forces),
-            tuple(
-                replace(drive, name=prefix + drive.name, joint=prefix + drive.joint)
-                for drive in parts.actuators
-            ),
-            tuple(prefix + name for name in parts.hold),
-            tuple(_named_block(block, prefix) for block in parts.blocks),
-            self._contacts(parts.contacts),
+        materials = {} if parts.contacts is None else parts.contacts.materials
+        names = {
+            Named.OWN: self._prefixed,
+            Named.LINK: lambda name: name if name == WORLD else self._prefixed(name),
+            Named.MATERIAL: lambda name: self._prefixed(name) if name in materials else name,
+        }
+        moved = _renamed(parts, Renaming(names, self.place))
+        return moved._replace(
+            forces=tuple(_with_signals(force, self.prefix) for force in moved.forces),
+            hold=tuple(map(self._prefixed, parts.hold)),
+            blocks=tuple(_with_block_signals(block, self.prefix) for block in moved.blocks),
+            contacts=self._contacts(moved.contacts),
         )
-        return placed(named, self.place)
+
+    def _prefixed(self, name: str) -> str:
+        return self.prefix + name
 
     def _contacts(self, contacts: ContactsSpec | None) -> ContactsSpec | None:
-        """Return the contacts with their new names; grounds only where the parent does not move."""
+        """Return the contacts with their grounds in place; without these if the parent may move."""
         if contacts is None:
             return None
-        named = _named_contacts(contacts, self.prefix)
         if self.parent != WORLD:
-            return replace(named, grounds=())
-        return replace(named, grounds=tuple(_moved(ground, self.at) for ground in named.grounds))
+            return replace(contacts, grounds=())
+        return replace(contacts, grounds=tuple(_moved(x, self.at) for x in contacts.grounds))
 
 
 def on_bodies(parts: Parts, frames: Mapping[str, FrameSpec]) -> Parts:
@@ -114,65 +101,37 @@ def on_bodies(parts: Parts, frames: Mapping[str, FrameSpec]) -> Parts:
             name, X = frames[name].body, frames[name].pose @ X
         return name, X
 
-    return placed(parts, place)
+    return _renamed(parts, Renaming({}, place))
 
 
-def placed(parts: Parts, place: Place) -> Parts:
-    """Return the parts with their bodies renamed and what is on these moved along."""
-    return parts._replace(
-        joints=tuple(_placed_joint(joint, place) for joint in parts.joints),
-        frames=tuple(_placed_frame(frame, place) for frame in parts.frames),
-        loops=tuple(_placed_ends(loop, place) for loop in parts.loops),
-        springs=tuple(_placed_points(spring, place) for spring in parts.springs),
-        forces=tuple(
-            replace(
-                _placed_ends(force, place),
-                path=tuple(_placed_part(part, place) for part in force.path),
-            )
-            for force in parts.forces
-        ),
-        blocks=tuple(_placed_block(block, place) for block in parts.blocks),
-    )
+def _renamed(parts: Parts, renaming: Renaming) -> Parts:
+    """Return the parts with new names and poses, except what joints hold at their start."""
+    changed = {
+        name: tuple(renamed(spec, renaming) for spec in specs)
+        for name, specs in parts._asdict().items()
+        if name not in ("hold", "contacts")
+    }
+    contacts = None if parts.contacts is None else renamed(parts.contacts, renaming)
+    return parts._replace(**changed, contacts=contacts)
 
 
-def _named_path(path: tuple[PathPart, ...], prefix: str) -> tuple[PathPart, ...]:
-    """Return a path with the prefix on the coordinates of its conditional points."""
-    return tuple(
-        replace(part, coordinate=prefix + part.coordinate) if part.coordinate else part
-        for part in path
-    )
-
-
-def _named_block(block: BlockSpec, prefix: str) -> BlockSpec:
-    """Return a block with the prefix on its name and on those of the signals, joints and coordinates that it names."""
+def _with_block_signals(block: BlockSpec, prefix: str) -> BlockSpec:
+    """Return a block with the prefix on the signals that its parameters name."""
     fields = signal_fields(block.kind, block.type)
+    model = block.command_of
     return replace(
         block,
-        name=prefix + block.name,
-        inputs=tuple(prefix + name for name in block.inputs),
-        coordinates=tuple(prefix + name for name in block.coordinates),
-        points=_named_path(block.points, prefix),
-        joint=None if block.joint is None else prefix + block.joint,
         parameters=_named_signals(block.parameters, fields, prefix),
-        command_of=None
-        if block.command_of is None
-        else (prefix + block.command_of).removesuffix("/"),
+        command_of=None if model is None else (prefix + model).removesuffix("/"),
     )
 
 
-def _named_force(force: ForceSpec, prefix: str) -> ForceSpec:
-    """Return a force with the prefix on its name and on those of the coordinates and signals that it names."""
-    parameters = force.parameters
-    if depends_on_signals(force.type, parameters):
-        fields = signal_fields_of(find_force(force.type))
-        parameters = _named_signals(parameters, fields, prefix)
-    return replace(
-        force,
-        name=prefix + force.name,
-        coordinates=tuple(prefix + name for name in force.coordinates),
-        path=_named_path(force.path, prefix),
-        parameters=parameters,
-    )
+def _with_signals(force: ForceSpec, prefix: str) -> ForceSpec:
+    """Return a force with the prefix on the signals that its parameters name."""
+    if not depends_on_signals(force.type, force.parameters):
+        return force
+    fields = signal_fields_of(find_force(force.type))
+    return replace(force, parameters=_named_signals(force.parameters, fields, prefix))
 
 
 def _named_signals(
@@ -182,91 +141,6 @@ def _named_signals(
     found = {key: prefix + x if key in fields else x for key, x in parameters.items()}
     named = signals_in(parameters)
     return found | {key: SignalName(prefix + signal) for key, signal in named.items()}
-
-
-def _placed_block(block: BlockSpec, place: Place) -> BlockSpec:
-    base, X = place(block.relative_to)
-    own = replace(
-        block,
-        others=tuple(place(name)[0] for name in block.others),
-        relative_to=base,
-        relative_at=X @ block.relative_at,
-        points=tuple(_placed_part(part, place) for part in block.points),
-    )
-    if block.frame is None:
-        return own
-    frame, X = place(block.frame)
-    return replace(own, frame=frame, at=X @ block.at)
-
-
-def _placed_joint(joint: JointSpec, place: Place) -> JointSpec:
-    parent, X = place(joint.parent)
-    return replace(joint, parent=parent, child=place(joint.child)[0], at=X @ joint.at)
-
-
-def _placed_frame(frame: FrameSpec, place: Place) -> FrameSpec:
-    body, X = place(frame.body)
-    return replace(frame, body=body, pose=X @ frame.pose)
-
-
-def _placed_ends(tie: Tie, place: Place) -> Tie:
-    (a, X_a), (b, X_b) = place(tie.a), place(tie.b)
-    return replace(tie, a=a, b=b, at_a=X_a @ tie.at_a, at_b=X_b @ tie.at_b)
-
-
-def _placed_points(spring: SpringSpec, place: Place) -> SpringSpec:
-    a, at_a = _placed_point(spring.a, spring.at_a, place)
-    b, at_b = _placed_point(spring.b, spring.at_b, place)
-    return replace(spring, a=a, b=b, at_a=at_a, at_b=at_b)
-
-
-def _placed_point(body: str, point: Array, place: Place) -> tuple[str, Array]:
-    name, X = place(body)
-    return name, np.asarray(X[:3, :3] @ point + X[:3, 3])
-
-
-def _placed_part(part: PathPart, place: Place) -> PathPart:
-    body, X = place(part.body)
-    return replace(part, body=body, at=X @ part.at)
-
-
-def _named_joint(joint: JointSpec, prefix: str) -> JointSpec:
-    mimic = joint.mimic
-    if mimic is not None:
-        mimic = replace(mimic, joint=prefix + mimic.joint)
-    return replace(joint, name=prefix + joint.name, mimic=mimic)
-
-
-def _named_body(body: BodySpec, prefix: str, contacts: ContactsSpec | None) -> BodySpec:
-    known = contacts.materials if contacts is not None else {}
-    collisions = tuple(
-        replace(shape, material=prefix + shape.material) if shape.material in known else shape
-        for shape in body.collisions
-    )
-    return replace(body, name=prefix + body.name, collisions=collisions)
-
-
-def _named_contacts(contacts: ContactsSpec, prefix: str) -> ContactsSpec:
-    def link(name: str) -> str:
-        return name if name == WORLD else prefix + name
-
-    def between(pair: tuple[str, str]) -> tuple[str, str]:
-        return link(pair[0]), link(pair[1])
-
-    materials: dict[str, SurfaceSpec] = {
-        prefix + name: surface for name, surface in contacts.materials.items()
-    }
-    pairs: tuple[ContactSpec, ...] = tuple(
-        replace(pair, between=between(pair.between)) for pair in contacts.pairs
-    )
-    excluded = tuple(between(pair) for pair in contacts.excluded)
-    grounds = tuple(
-        replace(ground, material=prefix + ground.material)
-        if ground.material in contacts.materials
-        else ground
-        for ground in contacts.grounds
-    )
-    return ContactsSpec(materials, grounds, pairs, excluded)
 
 
 def _moved(ground: GroundSpec, X: Array) -> GroundSpec:

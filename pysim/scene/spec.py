@@ -6,19 +6,16 @@ Poses are 4×4 arrays X_AB that map B coordinates to A. `where` names the place 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Any, TypeVar
+from pathlib import Path
+from typing import Annotated, Any, TypeVar
 
 import numpy as np
 
-from pysim.shapes import Geometry, drawn
+from pysim.scene.renaming import BodyName, LinkName, MaterialName, OwnName, PoseIn
+from pysim.shapes import Geometry, Shape, drawn
 from pysim.typing import Array
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
-    from pysim.shapes import Shape
 
 Spec = TypeVar("Spec", "BodySpec", "JointSpec", "ModelSpec", "SceneSpec")
 
@@ -57,7 +54,7 @@ class CollisionSpec:
 
     shape: Shape
     pose: Array
-    material: str = "default"
+    material: MaterialName = "default"
     convex: bool = False  # whether a mesh stands for its convex hull
     where: str = ""
     filter: CollisionFilter | None = None
@@ -75,7 +72,7 @@ class CollisionSpec:
 class BodySpec:
     """Rigid body: θ (10,) about its frame's origin, its geometries, and its shapes that collide."""
 
-    name: str
+    name: OwnName
     theta: Array
     geometries: tuple[Geometry, ...] = ()
     where: str = ""
@@ -86,7 +83,7 @@ class BodySpec:
 class Mimic:
     """Relation of a follower to its leader: q = ratio · q_joint + offset."""
 
-    joint: str
+    joint: OwnName
     ratio: float = 1.0
     offset: float = 0.0
 
@@ -100,7 +97,7 @@ def _each(none: float) -> Any:  # noqa: ANN401, the type of each field
 class MotionSpec:
     """Prescribed motion of a joint's coordinate, which follows a signal of time."""
 
-    signal: str
+    signal: OwnName
     coordinate: str | None = None  # of a joint that has several
 
 
@@ -111,11 +108,11 @@ class JointSpec:
     Friction is −friction tanh(v / friction_width); a stop beyond a limit is a spring and a damper that only push.
     """
 
-    name: str
+    name: OwnName
     type: str
-    parent: str
-    child: str
-    at: Array  # joint frame in the parent (4, 4)
+    parent: BodyName
+    child: BodyName
+    at: Annotated[Array, PoseIn("parent")]  # joint frame in the parent (4, 4)
     axis: tuple[float, float, float]  # unit
     rest: Array  # [m or rad], identity quaternion for rotations
     start_q: Array
@@ -169,12 +166,12 @@ class LoopSpec:
     `type` is one of `pysim.joints.loop_joints.loop_types()`.
     """
 
-    name: str
+    name: OwnName
     type: str
-    a: str
-    b: str
-    at_a: Array  # frame A in body a (4, 4)
-    at_b: Array  # frame B in body b (4, 4)
+    a: BodyName
+    b: BodyName
+    at_a: Annotated[Array, PoseIn("a")]  # frame A in body a (4, 4)
+    at_b: Annotated[Array, PoseIn("b")]  # frame B in body b (4, 4)
     axis: tuple[float, float, float] = (0.0, 0.0, 1.0)  # unit, in frame A; of a joint in both
     length: float = 0.0  # [m] of a distance
     radius: float = 0.0  # [m] of a wheel
@@ -187,24 +184,24 @@ class LoopSpec:
 class CouplingSpec:
     """Σ ratio · q − offset − f(x) = 0 between coordinates; a coordinate is a joint's name, or "joint.coordinate"."""
 
-    name: str
-    terms: Mapping[str, float]  # ratio by coordinate
+    name: OwnName
+    terms: Mapping[OwnName, float]  # ratio by coordinate
     offset: float = 0.0
     function: str | None = None  # name of the relation f
-    inputs: tuple[str, ...] = ()  # coordinates x
+    inputs: tuple[OwnName, ...] = ()  # coordinates x
     where: str = ""
-    signal: str | None = None  # of time, in place of f(x): a prescribed motion
+    signal: OwnName | None = None  # of time, in place of f(x): a prescribed motion
 
 
 @dataclass(frozen=True)
 class SpringSpec:
     """Spring and damper between points of two bodies."""
 
-    name: str
-    a: str
-    b: str
-    at_a: Array  # point in body a (3,) [m]
-    at_b: Array  # point in body b (3,) [m]
+    name: OwnName
+    a: BodyName
+    b: BodyName
+    at_a: Annotated[Array, PoseIn("a")]  # point in body a (3,) [m]
+    at_b: Annotated[Array, PoseIn("b")]  # point in body b (3,) [m]
     stiffness: float  # [N/m]
     damping: float  # [N·s/m]
     length: float  # natural [m]
@@ -218,13 +215,15 @@ class PathPart:
     It wraps over these, or passes through their inside.
     """
 
-    body: str
-    at: Array  # point (3,) [m] or frame (4, 4) in the body; the axis of a cylinder is its z
+    body: BodyName
+    at: Annotated[
+        Array, PoseIn("body")
+    ]  # point (3,) [m] or frame (4, 4); its z is a cylinder's axis
     kind: str = "point"  # point, conditional, sphere or cylinder
     radius: float = 0.0  # [m] of an obstacle
     side: tuple[float, float, float] = (0.0, 0.0, 0.0)  # in its axes; 0 for the shorter side
     inside: bool = False  # whether it passes through the inside of the obstacle
-    coordinate: str = ""  # joint, or "joint.coordinate", of a conditional point
+    coordinate: OwnName = ""  # joint, or "joint.coordinate", of a conditional point
     above: float = -math.inf  # [m or rad], ends of its range
     below: float = math.inf
     multiplicity: float = 1.0  # of a point: strands from the point before, 0 for none
@@ -245,14 +244,14 @@ class PathPart:
 class ForceSpec:
     """Force of a plugin: between frames a and b, along a path, or on coordinates."""
 
-    name: str
+    name: OwnName
     type: str
-    a: str = "world"
-    b: str = "world"
-    at_a: Array = field(default_factory=lambda: np.eye(4))  # frame in body a (4, 4)
-    at_b: Array = field(default_factory=lambda: np.eye(4))  # frame in body b (4, 4)
+    a: BodyName = "world"
+    b: BodyName = "world"
+    at_a: Annotated[Array, PoseIn("a")] = field(default_factory=lambda: np.eye(4))  # (4, 4) in a
+    at_b: Annotated[Array, PoseIn("b")] = field(default_factory=lambda: np.eye(4))  # (4, 4) in b
     path: tuple[PathPart, ...] = ()
-    coordinates: tuple[str, ...] = ()  # joints, or "joint.coordinate"
+    coordinates: tuple[OwnName, ...] = ()  # joints, or "joint.coordinate"
     parameters: Mapping[str, Any] = field(default_factory=dict)  # keys of the plugin
     where: str = ""
     is_released: bool = False  # by an event of the scene
@@ -269,9 +268,9 @@ class ForceSpec:
 class FrameSpec:
     """Named frame on a body or the world."""
 
-    name: str
-    body: str
-    pose: Array
+    name: OwnName
+    body: BodyName
+    pose: Annotated[Array, PoseIn("body")]
     where: str = ""
 
 
@@ -279,8 +278,8 @@ class FrameSpec:
 class ActuatorSpec:
     """Prescribed force τ = offset + amplitude sin(frequency t + phase) on one coordinate of a joint."""
 
-    name: str
-    joint: str
+    name: OwnName
+    joint: OwnName
     coordinate: int = 0
     offset: float = 0.0  # [N or N·m]
     amplitude: float = 0.0  # [N or N·m]
@@ -297,21 +296,23 @@ class BlockSpec:
     """
 
     kind: str
-    name: str
+    name: OwnName
     type: str
-    inputs: tuple[str, ...] = ()  # signals that it reads
+    inputs: tuple[OwnName, ...] = ()  # signals that it reads
     period: float | None = None  # [s] of a sampled controller
     unit: str = ""  # of a signal
     size: int = 1  # of a signal that is given from outside
-    coordinates: tuple[str, ...] = ()  # joints, or "joint.coordinate"
-    frame: str | None = None  # body or frame that a sensor is on
-    at: Array = field(default_factory=lambda: np.eye(4))  # (4, 4) in that frame
-    relative_to: str = "world"  # body or frame against which it measures
-    relative_at: Array = field(default_factory=lambda: np.eye(4))  # (4, 4) in that one
+    coordinates: tuple[OwnName, ...] = ()  # joints, or "joint.coordinate"
+    frame: BodyName | None = None  # body or frame that a sensor is on
+    at: Annotated[Array, PoseIn("frame")] = field(default_factory=lambda: np.eye(4))  # (4, 4) in it
+    relative_to: BodyName = "world"  # body or frame against which it measures
+    relative_at: Annotated[Array, PoseIn("relative_to")] = field(
+        default_factory=lambda: np.eye(4)
+    )  # (4, 4) in that one
     points: tuple[PathPart, ...] = ()  # of a path
-    joint: str | None = None  # whose wrench a sensor measures
-    element: str | None = None  # whose power or energy a sensor measures
-    others: tuple[str, ...] = ()  # bodies whose contacts a sensor counts, all by default
+    joint: OwnName | None = None  # whose wrench a sensor measures
+    element: OwnName | None = None  # whose power or energy a sensor measures
+    others: tuple[BodyName, ...] = ()  # bodies whose contacts a sensor counts, all by default
     parameters: Mapping[str, Any] = field(default_factory=dict)  # keys of the plugin
     where: str = ""
     command_of: str | None = (
@@ -389,7 +390,7 @@ class GroundSpec:
 
     normal: tuple[float, float, float]  # unit
     offset: float  # [m]
-    material: str = "default"
+    material: MaterialName = "default"
     where: str = ""
     filter: CollisionFilter | None = None
     field: FieldSpec | None = None  # in place of the plane
@@ -399,7 +400,7 @@ class GroundSpec:
 class ContactSpec:
     """Changes to the contact of two links; `surface` replaces numbers of their materials."""
 
-    between: tuple[str, str]
+    between: tuple[LinkName, LinkName]
     surface: SurfaceSpec
     surface_velocity: tuple[float, float, float] = (0.0, 0.0, 0.0)  # [m/s] of the first one
     where: str = ""
@@ -409,10 +410,10 @@ class ContactSpec:
 class ContactsSpec:
     """Contacts of a scene: materials by name, grounds, changed pairs, and pairs that do not touch."""
 
-    materials: Mapping[str, SurfaceSpec]
+    materials: Mapping[MaterialName, SurfaceSpec]
     grounds: tuple[GroundSpec, ...]
     pairs: tuple[ContactSpec, ...] = ()
-    excluded: tuple[tuple[str, str], ...] = ()
+    excluded: tuple[tuple[LinkName, LinkName], ...] = ()
 
 
 @dataclass(frozen=True)

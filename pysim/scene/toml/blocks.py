@@ -18,12 +18,11 @@ from pysim.scene.spec import BlockSpec
 from pysim.scene.toml.coordinates import place_of
 from pysim.scene.toml.paths import check_parts, read_part
 from pysim.scene.toml.plausibility import warn_of_gains
-from pysim.scene.tree import WORLD
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from pysim.scene.spec import JointSpec, ModelSpec, PathPart
+    from pysim.scene.spec import ModelSpec, PathPart
     from pysim.scene.toml.problems import Problems
     from pysim.scene.toml.records.block_tables import Controller, Sensor, Signal
     from pysim.scene.toml.records.tables import Actuator, Scene
@@ -78,12 +77,6 @@ class BlockReader:
         return self._block("signal", table, path, unit=spelled_unit(table.unit))
 
     def _sensor(self, table: Sensor, path: Steps) -> BlockSpec | None:
-        for word in ("frame", "relative_to"):
-            self._check_body(getattr(table, word), (*path, word))
-        for k, name in enumerate(table.others):
-            self._check_body(name, (*path, "others", k))
-        if table.joint is not None:
-            self._joint(table.joint, (*path, "joint"), is_measured=True)
         return self._block(
             "sensor",
             table,
@@ -108,12 +101,15 @@ class BlockReader:
         commands = [table.command] if isinstance(table.command, str) else table.command or []
         coordinates = tuple(table.coordinates)
         if table.joint is not None:
-            joint = self._joint(table.joint, (*path, "joint"))
-            if joint is not None and joint.mimic is not None:
+            joint = next(joint for joint in self.model.joints if joint.name == table.joint)
+            kind = find_joint(joint.type)
+            if joint.mimic is not None:
                 problem = f"joint {joint.name!r} follows {joint.mimic.joint!r}; drive that joint"
                 self.problems.add((*path, "joint"), problem)
-            elif joint is not None:
-                kind = find_joint(joint.type)
+            elif kind.nv == 0:
+                problem = f"joint {joint.name!r} is fixed; name one that moves"
+                self.problems.add((*path, "joint"), problem)
+            else:
                 at = place_of(table.coordinate, kind.v_names, kind.name, path, self.problems)
                 if at is not None:
                     name = joint.name if kind.nv == 1 else f"{joint.name}.{kind.v_names[at]}"
@@ -178,29 +174,11 @@ class BlockReader:
             return None
         return str(file)
 
-    def _joint(self, name: str, path: Steps, *, is_measured: bool = False) -> JointSpec | None:
-        joint = next((joint for joint in self.model.joints if joint.name == name), None)
-        if joint is None:
-            known = [j.name for j in self.model.joints if j.type != "fixed"]
-            self.problems.add_unknown(path, "joint", name, known)
-        elif find_joint(joint.type).nv == 0 and not is_measured:
-            problem = f"joint {name!r} is fixed; name one that moves"
-            self.problems.add(path, problem)
-            return None
-        return joint
-
-    def _check_body(self, name: str | None, path: Steps) -> None:
-        known = [WORLD, *(b.name for b in self.model.bodies), *(f.name for f in self.model.frames)]
-        if name is not None and name not in known:
-            self.problems.add_unknown(path, "body or frame", name, known)
-
     def _path(self, table: Sensor | Actuator, path: Steps) -> tuple[PathPart, ...]:
         check_parts(table.path, path, self.problems)
         if "multiplicity" in table.model_fields_set and not table.path:
             problem = "belongs to a path, and there is none; give its points, or remove it"
             self.problems.add((*path, "multiplicity"), problem, of_key=True)
-        for k, point in enumerate(table.path):
-            self._check_body(point.body, (*path, "path", k, "body"))
         return tuple(
             read_part(point, point.body, np.eye(4), table.multiplicity) for point in table.path
         )

@@ -41,7 +41,6 @@ class ConstraintReader:
 
     problems: Problems
     joints: JointReader
-    bodies: Collection[str]
     joint_names: Collection[str]
     frames: Mapping[str, FrameSpec]
     _given: dict[str, str] = field(default_factory=dict)  # places of the names
@@ -138,16 +137,8 @@ class ConstraintReader:
             place = self.problems.source.where(path)
             warnings.warn(f"{place}: {text}", PysimWarning, stacklevel=2)
 
-    def check_body(self, name: str, path: Steps) -> None:
-        """Report a name that is no body or frame."""
-        if name != WORLD and name not in self.bodies and name not in self.frames:
-            known = sorted({WORLD, *self.bodies, *self.frames})
-            self.problems.add_unknown(path, "body or frame", name, known)
-
     def check_bodies(self, table: Loop | Force, path: Steps) -> None:
-        """Report bodies a and b that are unknown, or the same."""
-        for role, name in (("a", table.a), ("b", table.b)):
-            self.check_body(name, (*path, role))
+        """Report bodies a and b that are the same."""
         if self.body(table.a) == self.body(table.b):
             body = self.body(table.a)
             what = "the world" if body == WORLD else f"body {body!r}"

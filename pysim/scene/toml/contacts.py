@@ -13,7 +13,7 @@ from pysim.scene.toml.fields import read_field, read_height_field
 from pysim.scene.tree import WORLD
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Collection, Sequence
 
     from pysim.scene.spec import BodySpec
     from pysim.scene.toml.problems import Problems
@@ -40,13 +40,13 @@ class ContactReader:
         scene = self.scene
         materials = self._materials()
         grounds = tuple(
-            self._ground(ground, ("ground", k), materials) for k, ground in enumerate(scene.ground)
+            self._ground(ground, ("ground", k)) for k, ground in enumerate(scene.ground)
         )
-        self._check_bodies(bodies, materials)
+        self._check_bodies(bodies)
         colliding = {body.name for body in bodies if body.collisions}
         pairs = tuple(
             ContactSpec(
-                self._pair(contact.between, ("contact", k, "between"), bodies, colliding),
+                self._pair(contact.between, ("contact", k, "between"), colliding),
                 _surface(contact, self.problems.source.where(("contact", k))),
                 self._velocity(k),
                 self.problems.source.where(("contact", k)),
@@ -54,7 +54,7 @@ class ContactReader:
             for k, contact in enumerate(scene.contact)
         )
         excluded = tuple(
-            self._pair(exclude.between, ("exclude", k, "between"), bodies, colliding)
+            self._pair(exclude.between, ("exclude", k, "between"), colliding)
             for k, exclude in enumerate(scene.exclude)
         )
         self._check_single()
@@ -73,10 +73,8 @@ class ContactReader:
             return None
         return ContactsSpec(materials, grounds, pairs, excluded)
 
-    def _ground(
-        self, table: Ground, path: Steps, materials: Mapping[str, SurfaceSpec]
-    ) -> GroundSpec:
-        material = self._known(table.material, (*path, "material"), materials)
+    def _ground(self, table: Ground, path: Steps) -> GroundSpec:
+        material = table.material
         where = self.problems.source.where(path)
         if table.plane is not None:
             normal, length = _unit(table.plane.normal), math.hypot(*table.plane.normal)
@@ -103,39 +101,15 @@ class ContactReader:
             self.problems.add(("materials", name), problem, of_key=True)
         return {DEFAULT: DEFAULT_MATERIAL} | dict(brought) | own
 
-    def _known(self, name: str, path: Steps, materials: Mapping[str, SurfaceSpec]) -> str:
-        if name not in materials:
-            self.problems.add_unknown(path, "material", name, materials)
-        return name
-
-    def _check_bodies(
-        self, bodies: Sequence[BodySpec], materials: Mapping[str, SurfaceSpec]
-    ) -> None:
-        """Report unknown materials of bodies, and a material of a body that does not collide."""
+    def _check_bodies(self, bodies: Sequence[BodySpec]) -> None:
+        """Report a material of a body that does not collide."""
         known = {body.name: body for body in bodies}
         for k, table in enumerate(self.scene.body):
-            if table.material is not None:
-                self._known(table.material, ("body", k, "material"), materials)
-                if not known[table.name].collisions:
-                    problem = "acts on shapes that collide; add collision = true, or remove it"
-                    self.problems.add(("body", k, "material"), problem)
-            shapes = table.collision if isinstance(table.collision, list) else []
-            for i, shape in enumerate(shapes):
-                if shape.material is not None:
-                    self._known(shape.material, ("body", k, "collision", i, "material"), materials)
+            if table.material is not None and not known[table.name].collisions:
+                problem = "acts on shapes that collide; add collision = true, or remove it"
+                self.problems.add(("body", k, "material"), problem)
 
-    def _pair(
-        self,
-        between: list[str],
-        path: Steps,
-        bodies: Sequence[BodySpec],
-        colliding: Collection[str],
-    ) -> tuple[str, str]:
-        names = [WORLD, *(body.name for body in bodies)]
-        for k, name in enumerate(between):
-            if name not in names:
-                self.problems.add_unknown((*path, k), "body", name, names)
-                return WORLD, WORLD
+    def _pair(self, between: list[str], path: Steps, colliding: Collection[str]) -> tuple[str, str]:
         first, second = between
         if first == second:
             problem = f"{first!r} cannot touch itself; name two links"

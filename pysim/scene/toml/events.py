@@ -118,13 +118,9 @@ def mark_released(
 
 
 def _check_body(name: str, path: Steps, model: ModelSpec, problems: Problems) -> None:
-    fixed = _fixed(model)
-    known = [*(b.name for b in model.bodies), *(f.name for f in model.frames)]
-    if name in fixed:
+    if name in _fixed(model):
         problem = f"{name!r} is a fixed point; name a body or frame that moves"
         problems.add((*path, "body"), problem)
-    elif name not in known:
-        problems.add_unknown((*path, "body"), "body or frame", name, known)
 
 
 def _fixed(model: ModelSpec) -> set[str]:
@@ -140,11 +136,7 @@ def _fixed(model: ModelSpec) -> set[str]:
 
 def _watched(table: Event, path: Steps, model: ModelSpec, problems: Problems) -> tuple[int, float]:
     """Return the watched index of a joint's q, and the value [m or rad]."""
-    joint = next((joint for joint in model.joints if joint.name == table.joint), None)
-    if joint is None:
-        known = [j.name for j in model.joints if j.type != "fixed"]
-        problems.add_unknown((*path, "joint"), "joint", table.joint or "", known)
-        return 0, 0.0
+    joint = next(joint for joint in model.joints if joint.name == table.joint)
     kind = find_joint(joint.type)
     if joint.mimic is not None:
         problem = f"joint {joint.name!r} follows {joint.mimic.joint!r}; watch that joint"

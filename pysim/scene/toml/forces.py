@@ -108,8 +108,6 @@ class ForceReader:
 
     def _check_path(self, table: Force, path: Steps) -> None:
         check_parts(table.path, path, self.ties.problems)
-        for k, point in enumerate(table.path):
-            self.ties.check_body(point.body, (*path, "path", k, "body"))
         bodies = {self.ties.body(point.body) for point in table.path}
         if len(table.path) > 1 and len(bodies) == 1:
             body = next(iter(bodies))

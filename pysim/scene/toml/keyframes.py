@@ -57,10 +57,8 @@ def _keyframe(
 
 def _starts(name: str, joints: Mapping[str, JointSpec], problems: Problems, at: Steps) -> bool:
     """Return whether a joint has a start of its own."""
-    joint = joints.get(name)
-    if joint is None:
-        problems.add_unknown(at, "joint", name, joints, of_key=True)
-    elif joint.mimic is not None:
+    joint = joints[name]
+    if joint.mimic is not None:
         problem = f"follows joint {joint.mimic.joint!r}; give the start to that joint"
         problems.add(at, problem, of_key=True)
     elif not find_joint(joint.type).nv:

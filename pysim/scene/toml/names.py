@@ -1,13 +1,16 @@
-"""Checks of names in a scene: defined once, used names defined, every body the child of one joint."""
+"""Checks of names in a scene: defined once, and every body the child of one joint."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pysim.joints import find_joint
+from pysim.scene.toml.contacts import DEFAULT
+from pysim.scene.toml.records.references import FIXED
 from pysim.scene.tree import WORLD
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Collection, Iterable, Sequence
 
     from pysim.scene.attachment import Parts
     from pysim.scene.spec import JointSpec
@@ -37,37 +40,41 @@ def check_names(
     bodies = {body.name for body in scene.body}
     for model in taken:
         bodies |= {body.name for body in model.bodies}
-    frames = {frame.name for frame in scene.frame}
-    frames |= {frame.name for model in taken for frame in model.frames}
-    carriers = {WORLD, *bodies}
-    known_as = {
-        "child": bodies,
-        "leader": {j.name for j in joints} | {j.name for j in scene.joint},
-        "carrier": carriers,
-        "parent": carriers | frames,
-    }
-    for path, what, name in _used(scene):
-        known = known_as[what]
-        if what == "child" and name == WORLD:
-            problems.add(path, "the world cannot be moved; swap parent and child")
-        elif name not in known:
-            noun = "joint" if what == "leader" else "body"
-            problems.add_unknown(path, noun, name, known)
+    for k, joint in enumerate(scene.joint):
+        if joint.child == WORLD:
+            problem = "the world cannot be moved; swap parent and child"
+            problems.add(("joint", k, "child"), problem)
     if all(joint.child in bodies for joint in scene.joint):
         _check_children(scene, problems, joints)
 
 
-def _used(scene: Scene) -> Iterator[tuple[Steps, str, str]]:
-    """Yield path, kind and text of every name that a table uses."""
-    for k, joint in enumerate(scene.joint):
-        yield ("joint", k, "parent"), "parent", joint.parent
-        yield ("joint", k, "child"), "child", joint.child
-        if joint.mimic is not None:
-            yield ("joint", k, "mimic", "joint"), "leader", joint.mimic.joint
-    for k, model in enumerate(scene.model):
-        yield ("model", k, "parent"), "parent", model.parent
-    for k, frame in enumerate(scene.frame):
-        yield ("frame", k, "body"), "carrier", frame.body
+def names_by_kind(
+    scene: Scene, joints: Sequence[JointSpec], parts: Parts
+) -> dict[str, Collection[str]]:
+    """Return the names of a scene's parts by kind, for `check_references`.
+
+    Args:
+        scene: the tables.
+        joints: those of the tables whose type is known.
+        parts: what the scene takes from its models.
+    """
+    all_joints = {joint.name: joint.type for joint in (*scene.joint, *parts.joints)}
+    fixed = {name for name, kind in all_joints.items() if kind == "fixed"}
+    brought = {} if parts.contacts is None else parts.contacts.materials
+    return {
+        "world": {WORLD},
+        "body": {body.name for body in (*scene.body, *parts.bodies)},
+        "frame": {frame.name for frame in (*scene.frame, *parts.frames)},
+        "joint": all_joints.keys() - fixed,
+        FIXED: fixed,
+        "coordinate": {
+            f"{joint.name}.{name}"
+            for joint in (*joints, *parts.joints)
+            if len(names := find_joint(joint.type).v_names) > 1
+            for name in names
+        },
+        "material": {DEFAULT, *scene.materials, *brought},
+    }
 
 
 def _own(scene: Scene, arrays: Iterable[str], problems: Problems) -> dict[str, str]:

@@ -45,7 +45,7 @@ from pysim.scene.toml.joints import JointReader, resolve_mimics
 from pysim.scene.toml.keyframes import read_keyframes, started
 from pysim.scene.toml.many_worlds.table_cache import TableCache
 from pysim.scene.toml.models import ModelReader, joined
-from pysim.scene.toml.names import check_names
+from pysim.scene.toml.names import check_names, names_by_kind
 from pysim.scene.toml.number_texts import TABLE as PARAMETERS, check_new_parameters, replace_texts
 from pysim.scene.toml.overrides import apply_overrides, checked_overrides
 from pysim.scene.toml.plausibility import check_numbers
@@ -58,6 +58,7 @@ from pysim.scene.toml.plugin_keys import (
 )
 from pysim.scene.toml.problems import Problems, is_list_of_tables
 from pysim.scene.toml.records.constraint_tables import Loop
+from pysim.scene.toml.records.references import check_references
 from pysim.scene.toml.records.tables import Joint, Scene, Simulation
 from pysim.scene.toml.settings import read_settings, without_unsupported_contacts
 from pysim.scene.toml.source import source_of
@@ -75,6 +76,7 @@ if TYPE_CHECKING:
 BUILT = "SceneBuilder"  # place of the tables of a scene made in Python
 MOST_NESTED = 20  # scenes that attach one another
 MOST_ATTACHED = 1000  # scenes that a scene attaches, with those that these attach
+_OF_RUN = ("simulation", "event", "render")  # tables that have no effect in an attached scene
 _ARRAYS = [name for name, info in Scene.model_fields.items() if is_list_of_tables(info)]
 
 
@@ -185,10 +187,9 @@ def read_tables(
     settings, render = Settings(), RenderSpec()
     events: tuple[EventSpec, ...] = ()
     if not reading.chain:  # those of an attached scene have no effect
-        settings, render = read_settings(scene, model, problems), _render(scene, model, problems)
+        settings, render = read_settings(scene, model, problems), _render(scene, problems)
         events = read_events(scene, model, settings, problems)
         model = release_forces(model, events, (*blocks, *parts.blocks), problems)
-    hold = _held(scene, model, problems)
     problems.check()
     spec = SceneSpec(
         name=model.name,
@@ -200,7 +201,7 @@ def read_tables(
         path=path,
         overrides=dict(overrides),
         events=events,
-        hold=(*hold, *parts.hold),
+        hold=(*scene.assembly.hold, *parts.hold),
         blocks=blocks,
     )
     return ReadScene(spec, bare, parts, frames, scene, values, source, package_dirs)
@@ -332,22 +333,24 @@ class _Mechanism:
         parts = reduce(joined, taken, Parts())
         read = [joint for joint in own_joints if joint is not None]
         check_names(self.scene, self.problems, taken, [*read, *parts.joints])
+        is_attached = bool(self.reading.chain)
+        known = names_by_kind(self.scene, read, parts)
+        check_references(self.scene, known, self.problems, _OF_RUN if is_attached else ())
         given = {frame.name: frame for frame in (*self._frames(), *parts.frames)}
         own = Parts(joints=tuple(read), frames=tuple(self._frames()))
         parts, own = on_bodies(parts, given), on_bodies(own, given)
         all_bodies = [*own_bodies, *parts.bodies]
         all_joints = [*own.joints, *parts.joints]
-        names = {body.name for body in all_bodies}
         taken_names = {joint.name for joint in all_joints}
         all_frames = [*own.frames, *parts.frames]
         frames = {frame.name: frame for frame in all_frames}
-        constraints = ConstraintReader(self.problems, joints, names, taken_names, frames)
+        constraints = ConstraintReader(self.problems, joints, taken_names, frames)
         forces = ForceReader(constraints)
         paths: dict[str, Steps] = {j.name: ("joint", k) for k, j in enumerate(self.scene.joint)}
         all_joints = resolve_mimics(all_joints, paths, self.problems)
         self.problems.check()
         contacts = ContactReader(
-            self.scene, self.problems, parts.contacts, is_attached=bool(self.reading.chain)
+            self.scene, self.problems, parts.contacts, is_attached=is_attached
         ).read(all_bodies)
         spec = ModelSpec(
             name=self.scene.name or self.path.stem,
@@ -364,7 +367,7 @@ class _Mechanism:
         )
         self.problems.check()
         check_connections(spec)
-        if not self.reading.chain:
+        if not is_attached:
             spec = without_unsupported_contacts(self.scene, spec, self.problems)
         return spec, parts, given
 
@@ -374,18 +377,6 @@ class _Mechanism:
             FrameSpec(frame.name, frame.body, frame.at.matrix, where(("frame", k)))
             for k, frame in enumerate(self.scene.frame)
         ]
-
-
-def _held(scene: Scene, model: ModelSpec, problems: Problems) -> tuple[str, ...]:
-    """Return the joints, or joint.coordinate, that keep their start."""
-    known = [joint.name for joint in model.joints if joint.type != "fixed"]
-    for joint in model.joints:
-        names = find_joint(joint.type).v_names
-        known += [f"{joint.name}.{name}" for name in names if len(names) > 1]
-    for k, name in enumerate(scene.assembly.hold):
-        if name not in known:
-            problems.add_unknown(("assembly", "hold", k), "joint", name, known)
-    return tuple(scene.assembly.hold)
 
 
 def _package_dirs(scene: Scene, problems: Problems, given: tuple[Path, ...]) -> list[Path]:
@@ -413,12 +404,9 @@ def read_actuator(
 ) -> ActuatorSpec:
     """Return the specification of an actuator table; problems are added to `problems`."""
     assert table.joint is not None  # as its table requires
-    joint = next((joint for joint in model.joints if joint.name == table.joint), None)
+    joint = next(joint for joint in model.joints if joint.name == table.joint)
     name, at = table.name or table.joint, None
-    if joint is None:
-        known = [j.name for j in model.joints if j.type != "fixed"]
-        problems.add_unknown((*path, "joint"), "joint", table.joint, known)
-    elif joint.mimic is not None:
+    if joint.mimic is not None:
         problem = f"joint {joint.name!r} follows {joint.mimic.joint!r}; drive that joint"
         problems.add((*path, "joint"), problem)
     else:
@@ -442,28 +430,12 @@ def read_actuator(
     )
 
 
-def _render(scene: Scene, model: ModelSpec, problems: Problems) -> RenderSpec:
+def _render(scene: Scene, problems: Problems) -> RenderSpec:
     table = scene.render
-    named_frames, bodies = (
-        (frame.name for frame in model.frames),
-        (body.name for body in model.bodies),
-    )
-    known = dict.fromkeys([*named_frames, *bodies])
-    named: list[tuple[Steps, str]] = [
-        (("render", key, k), name)
-        for key in ("trails", "frames")
-        for k, name in enumerate(getattr(table, key) or ())
-        if (key, name) != ("frames", "*")
-    ]
-    if table.tool is not None:
-        named.append((("render", "tool"), table.tool))
-    for path, name in named:
-        if name not in known:
-            problems.add_unknown(path, "frame or body", name, known)
     times = [entry.t for entry in table.camera_path or ()]
     for k, (before, after) in enumerate(pairwise(times)):
         if after <= before:
-            path = ("render", "camera_path", k + 1, "t")
+            path: Steps = ("render", "camera_path", k + 1, "t")
             problems.add(path, f"must be later than {before:g} s, got {after:g} s")
     values: dict[str, Any] = table.model_dump(exclude_none=True)
     for key, value in values.items():

@@ -53,8 +53,8 @@ def read_settings(scene: Scene, model: ModelSpec, problems: Problems) -> Setting
         step,
         kind.name,
         _every(scene, 0.0 if kind.adaptive or is_controlled else step, problems),
-        _tolerance(scene, "rtol", RTOL, kind, model, problems),
-        _tolerance(scene, "atol", ATOL, kind, model, problems),
+        _tolerance(scene, "rtol", RTOL, kind, problems),
+        _tolerance(scene, "atol", ATOL, kind, problems),
         _parameters(scene, kind, step, problems),
         scene.output.work,
         table.seed,
@@ -277,12 +277,7 @@ def _every(scene: Scene, step: float, problems: Problems) -> float:
 
 
 def _tolerance(
-    scene: Scene,
-    name: str,
-    default: float,
-    kind: IntegratorType,
-    model: ModelSpec,
-    problems: Problems,
+    scene: Scene, name: str, default: float, kind: IntegratorType, problems: Problems
 ) -> dict[str, float]:
     """Return a tolerance for each joint, and that of all others under ALL_JOINTS."""
     given = getattr(scene.simulation, name) or {}
@@ -294,8 +289,4 @@ def _tolerance(
             f"remove {name}{problems.unset('simulation', name)} or take one that adapts: {adaptive}"
         )
         problems.add(path, problem, of_key=True)
-    known = [joint.name for joint in model.joints]
-    for joint in given:
-        if joint not in {ALL_JOINTS, *known}:
-            problems.add_unknown((*path, joint), "joint", joint, known, of_key=True)
     return {ALL_JOINTS: default} | given

@@ -239,7 +239,7 @@ CASES = [
     ),
     (
         JOINT + 'type = "free"\nparent = "c"',
-        "s.toml:8:10: joint[0].parent: unknown body 'c'; known: b, world",
+        "s.toml:8:10: joint[0].parent: unknown body or frame 'c'; known: b, world",
     ),
     (
         JOINT + 'type = "revolute"\nparent = "b"',
@@ -323,7 +323,7 @@ CASES = [
         'package_dirs = ["nope"]',
         "s.toml:1:17: package_dirs[0]: there is no folder 'nope'; paths are relative to the scene",
     ),
-    ('[render]\ntool = "x"', "s.toml:2:8: render.tool: unknown frame or body 'x'"),
+    ('[render]\ntool = "x"', "s.toml:2:8: render.tool: unknown body or frame 'x'"),
     ("body = 3", "s.toml:1:8: body: must be a list, got 3"),
     ('[body]\nname = "x"', "s.toml:1:1: body: must be a list of tables; write [[body]]"),
     ('name = ""', "s.toml:1:8: name: must not be empty, got ''"),

@@ -62,7 +62,9 @@ def test_joint_types_of_other_programs_lead_to_those_of_pysim(word: str, type_: 
 
 @pytest.mark.parametrize("word", ["ground", "worldbody", "universe"])
 def test_words_for_the_ground_lead_to_the_world(word: str) -> None:
-    expected = f"s.toml:9:10: joint[0].parent: unknown body {word!r}; did you mean 'world'?"
+    expected = (
+        f"s.toml:9:10: joint[0].parent: unknown body or frame {word!r}; did you mean 'world'?"
+    )
     assert error_of(ROD + HINGE + f'parent = "{word}"\n') == expected
 
 

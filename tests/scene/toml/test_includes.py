@@ -347,7 +347,7 @@ MISTAKES = [
     ),
     (
         '[[model]]\nfile = "parts/finger.toml"\nparent = "palm"',
-        "s.toml:3:10: model[0].parent: unknown body 'palm'; known: link, tip, world",
+        "s.toml:3:10: model[0].parent: unknown body or frame 'palm'; known: link, tip, world",
     ),
 ]
 
@@ -447,3 +447,37 @@ def test_the_start_of_a_follower_is_that_of_its_leader() -> None:
     assert error_of(text) == (
         "s.toml:3:13: model[0].joint.geard: the file has no joint 'geard'; did you mean 'geared'?"
     )
+
+
+def test_names_of_motions_and_measured_elements_of_an_attached_scene_follow_it() -> None:
+    """The signal that drives a joint and the element whose power is measured get the model's prefix."""
+    write(
+        "driven.toml",
+        FINGER.replace("damping = 0.1\n", 'motion = { signal = "drive" }\n')
+        .replace('start = "10 deg"\n', "")
+        .replace('[[actuator]]\njoint = "hinge"\noffset = 0.5\n', "")
+        + """
+[[signal]]
+name = "drive"
+type = "sine"
+unit = "rad"
+amplitude = 0.1
+frequency = 1.0
+
+[[force]]
+name = "drag"
+type = "path_spring"
+path = [{ body = "world", point = [1, 0, 0] }, { body = "link", point = [0, 1, 0] }]
+stiffness = 3
+rest_length = 1
+
+[[sensor]]
+name = "power"
+type = "power"
+element = "drag"
+""",
+    )
+    write("hand.toml", '[[model]]\nfile = "driven.toml"\nname = "f"\n')
+    spec = load_scene("hand.toml").spec
+    assert spec.model.joints[0].motions[0].signal == "f/drive"
+    assert [block.element for block in spec.blocks] == [None, "f/drag"]

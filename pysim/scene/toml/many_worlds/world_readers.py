@@ -95,7 +95,6 @@ class WorldReaders:
         return ConstraintReader(
             self.problems,
             self.joints,
-            {body.name for body in spec.bodies},
             {joint.name for joint in spec.joints},
             {frame.name: frame for frame in spec.frames},
         )

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from pysim.scene.toml.plugin_keys import BLOCK_TABLES
 from pysim.scene.toml.records.constraint_tables import PathPoint, PointOrPose
 from pysim.scene.toml.records.keys import Name, Pose, Positive, Table, key
+from pysim.scene.toml.records.references import JointName, LinkName, MountName
 from pysim.scene.toml.records.schema import with_plugin_keys
 
 if TYPE_CHECKING:
@@ -34,16 +35,16 @@ class Sensor(Table, json_schema_extra=_opened("sensor")):
     name: Name = key(..., "", "the name of the sensor")
     type: Name = key(..., "", "coordinates, pose, twist, imu, …, or a plugin")
     coordinates: list[Name] = key([], "", "joints (or joint.coordinate) that it measures")
-    frame: Name | None = key(None, "", '"world", a body or a frame that it is on')
+    frame: MountName | None = key(None, "", '"world", a body or a frame that it is on')
     at: PointOrPose = key(Pose(), "m", "its point, or its frame, in that body or frame")
-    relative_to: Name = key("world", "", '"world", a body or a frame that it measures against')
+    relative_to: MountName = key("world", "", '"world", a body or a frame that it measures against')
     path: list[PathPoint] = key([], "", "points of a path whose length it measures")
     multiplicity: Positive = key(1.0, "", "strands of all parts of the path")
-    joint: Name | None = key(None, "", "the joint whose wrench it measures")
+    joint: JointName | None = key(None, "", "the joint whose wrench it measures")
     element: Name | None = key(
         None, "", "the force, actuator or joint whose power or energy it measures"
     )
-    others: list[Name] = key(
+    others: list[LinkName] = key(
         [], "", 'bodies, or "world", whose contacts it counts; those of all by default'
     )
     inputs: list[Name] = key([], "", "signals that it reads, in the order of its inputs")

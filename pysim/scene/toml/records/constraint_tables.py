@@ -21,6 +21,7 @@ from pysim.scene.toml.records.keys import (
     error_text,
     key,
 )
+from pysim.scene.toml.records.references import CoordinateName, MountName
 from pysim.scene.toml.records.schema import Shorthand, demands, with_plugin_keys
 
 _PLUGIN_KEYS = with_plugin_keys("type", ["weld", *POINT_CONSTRAINTS, *BUILTIN], SCENE_KEYS)
@@ -33,8 +34,8 @@ class Loop(Table, json_schema_extra=_PLUGIN_KEYS):
     type: Name = key(
         ..., "", "a joint type, weld, point_on_plane, point_on_line, distance or wheel_on_plane"
     )
-    a: Name = key("world", "", '"world", a body or a frame')
-    b: Name = key("world", "", '"world", a body or a frame')
+    a: MountName = key("world", "", '"world", a body or a frame')
+    b: MountName = key("world", "", '"world", a body or a frame')
     at_a: Pose = key(Pose(), "", "frame A in body (or frame) a")
     at_b: Pose = key(Pose(), "", "frame B in body (or frame) b")
     axis: Vector3 | None = key(
@@ -97,7 +98,7 @@ class PathPoint(Table):
     The path wraps over it, or passes through its inside.
     """
 
-    body: Name = key(..., "", '"world", a body or a frame')
+    body: MountName = key(..., "", '"world", a body or a frame')
     point: Vector3 = key([0.0, 0.0, 0.0], "m", "point in the body or frame")
     when: PathRange | None = key(None, "", "range of a coordinate within which the point counts")
     sphere: Positive | None = key(None, "m", "radius of a sphere to wrap over")
@@ -146,8 +147,8 @@ class Force(Table, json_schema_extra=with_plugin_keys("type", FORCES.builtin, FO
     type: Name = key(
         ..., "", "spring, or a force plugin: path_spring, rope, bushing, linear_drag, …"
     )
-    a: Name = key("world", "", '"world", a body or a frame')
-    b: Name = key("world", "", '"world", a body or a frame')
+    a: MountName = key("world", "", '"world", a body or a frame')
+    b: MountName = key("world", "", '"world", a body or a frame')
     at_a: PointOrPose = key(Pose(), "m", "point or frame in body (or frame) a")
     at_b: PointOrPose = key(Pose(), "m", "point or frame in body (or frame) b")
     path: list[PathPoint] = key([], "", "points of a force along a path, in their order")
@@ -177,4 +178,4 @@ class Force(Table, json_schema_extra=with_plugin_keys("type", FORCES.builtin, FO
 class Assembly(Table):
     """Assembly of the start, so that loops close and couplings hold."""
 
-    hold: list[Name] = key([], "", "joints (or joint.coordinate) that keep their start")
+    hold: list[CoordinateName] = key([], "", "joints (or joint.coordinate) that keep their start")

@@ -19,9 +19,10 @@ from pysim.scene.toml.records.keys import (
     error_text,
     key,
 )
+from pysim.scene.toml.records.references import LinkName, MaterialName
 from pysim.scene.toml.records.schema import Shorthand, demands
 
-NamePair = Annotated[list[Name], Field(min_length=2, max_length=2)]
+LinkPair = Annotated[list[LinkName], Field(min_length=2, max_length=2)]
 _STIFFNESSES = ("stiffness", "sink")
 
 
@@ -163,7 +164,7 @@ class Ground(Table):
     )
     at: Pose = key(Pose(), "", "pose of a field's frame in the world")
     color: Rgba | None = key(None, "", "colour of a field, as that of a shape")
-    material: Name = key("default", "", "name of a material")
+    material: MaterialName = key("default", "", "name of a material")
 
     @model_validator(mode="after")
     def _one_kind(self) -> Ground:
@@ -183,7 +184,7 @@ GROUND_KINDS = ("plane", "field", "height_field")
 class Contact(Surface):
     """Values for the contact of two links, in place of those of their materials."""
 
-    between: NamePair = key(..., "", '"world" or a body, and a body')
+    between: LinkPair = key(..., "", '"world" or a body, and a body')
     surface_velocity: Vector3 = key(
         [0.0, 0.0, 0.0],
         "m/s",
@@ -194,4 +195,4 @@ class Contact(Surface):
 class Exclude(Table):
     """Two links that do not touch each other."""
 
-    between: NamePair = key(..., "", '"world" or a body, and a body')
+    between: LinkPair = key(..., "", '"world" or a body, and a body')

@@ -9,6 +9,7 @@ from pydantic import BeforeValidator, WithJsonSchema, model_validator
 
 from pysim.scene.toml.coordinates import CoordinateOf
 from pysim.scene.toml.records.keys import Name, Table, Vector3, error_text, key
+from pysim.scene.toml.records.references import JointName, MovingName
 from pysim.scene.toml.records.schema import TEXT_NUMBER, with_plugin_keys
 
 _LIMITS = ("lower", "upper")
@@ -34,14 +35,14 @@ class Event(Table, json_schema_extra=with_plugin_keys("type")):
     """A function of the state whose crossing is detected: a coordinate, a distance from a plane, or a plugin's."""
 
     name: Name = key(..., "", "the name of the event")
-    joint: Name | None = key(None, "", "the joint whose coordinate is watched; needs at")
+    joint: JointName | None = key(None, "", "the joint whose coordinate is watched; needs at")
     coordinate: CoordinateOf = key(0, "", "coordinate of the joint, by name or by index from 0")
     at: Annotated[
         float | str | None,
         BeforeValidator(_place),
         WithJsonSchema({"anyOf": [{"type": "number"}, TEXT_NUMBER, {"enum": [*_LIMITS]}]}),
     ] = key(None, "m or rad", 'value of the coordinate at the event: a number, "lower" or "upper"')
-    body: Name | None = key(None, "", "the body or frame whose point is watched; needs plane")
+    body: MovingName | None = key(None, "", "the body or frame whose point is watched; needs plane")
     point: Vector3 = key([0.0, 0.0, 0.0], "m", "the watched point in the frame of body")
     plane: Plane | None = key(None, "", "the plane that the point passes, { normal, offset }")
     type: Name | None = key(

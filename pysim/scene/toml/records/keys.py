@@ -66,10 +66,6 @@ def boxed(names: str) -> Shorthand:
     return Shorthand(opened, short)
 
 
-def _of_all(value: object) -> object:
-    return value if isinstance(value, dict) else {ALL_JOINTS: value}
-
-
 def _as_q(value: object) -> object:
     return value if isinstance(value, dict) else {"q": _listed(value)}
 
@@ -126,9 +122,6 @@ Bounds = ListOf[
             {"anyOf": [{"type": ["number", "null"]}, TEXT_NUMBER]}
         ),
     ]
-]
-Tolerance = Annotated[
-    dict[str, Positive], Shorthand(_of_all, lambda table: table["additionalProperties"])
 ]
 _PART = {"type": "number", "minimum": 0, "maximum": 1}
 Rgba = Annotated[

@@ -20,6 +20,7 @@ from pysim.scene.toml.records.contact_tables import Contact, Exclude, Ground, Ma
 from pysim.scene.toml.records.environment_table import Environment
 from pysim.scene.toml.records.event_table import Event
 from pysim.scene.toml.records.keys import (
+    ALL_JOINTS,
     AnyConfiguration,
     AnyStart,
     Bounds,
@@ -34,18 +35,37 @@ from pysim.scene.toml.records.keys import (
     PositiveNumbers,
     Rgba,
     Table,
-    Tolerance,
     Vector3,
     boxed,
     error_text,
     key,
 )
-from pysim.scene.toml.records.schema import with_plugin_keys
+from pysim.scene.toml.records.references import (
+    BodyName,
+    JointKey,
+    JointKeyOrAll,
+    JointName,
+    LinkName,
+    MaterialName,
+    MountName,
+    MovingName,
+    MovingNameOrAll,
+)
+from pysim.scene.toml.records.schema import Shorthand, with_plugin_keys
 from pysim.scene.toml.records.sweep_table import Sweep
 
 Elevation = Annotated[float, Field(ge=-89, le=89)]
 Share = Annotated[float, Field(gt=0, le=1)]
 PictureSide = Annotated[int, Field(ge=16, le=8192)]
+
+
+def _of_all(value: object) -> object:
+    return value if isinstance(value, dict) else {ALL_JOINTS: value}
+
+
+Tolerance = Annotated[
+    dict[JointKeyOrAll, Positive], Shorthand(_of_all, lambda table: table["additionalProperties"])
+]
 
 # Shapes and bodies -------------------------------------------------------------------------------
 
@@ -161,7 +181,7 @@ class Solid(Visual):
 class CollisionShape(Visual):
     """A shape that collides, and is drawn with the shapes for contact."""
 
-    material: Name | None = key(None, "", "name of a material; the body's by default")
+    material: MaterialName | None = key(None, "", "name of a material; the body's by default")
     convex: bool = key(default=False, unit="", doc="let a mesh collide as its convex hull")
     decompose: bool | Decomposition = key(
         default=False, unit="", doc="let a mesh that is not convex collide as convex parts"
@@ -207,7 +227,7 @@ class Body(Table):
     collision: bool | ListOf[CollisionShape] = key(
         default=False, unit="", doc="whether its shapes collide; or shapes that do, one or a list"
     )
-    material: Name | None = key(None, "", "material of the colliding shapes that name none")
+    material: MaterialName | None = key(None, "", "material of the colliding shapes that name none")
 
 
 # Joints ------------------------------------------------------------------------------------------
@@ -284,7 +304,7 @@ class Passive(Table):
 class Mimic(Table):
     """A mimic joint: q = ratio · q of the leading joint + offset."""
 
-    joint: Name = key(..., "", "the leading joint")
+    joint: JointName = key(..., "", "the leading joint")
     ratio: float = key(1.0, "", "factor of the leading joint's coordinate")
     offset: float = key(0.0, "m or rad", "constant that is added")
 
@@ -294,8 +314,8 @@ class Joint(Passive, json_schema_extra=with_plugin_keys("type", JOINTS, SCENE_KE
 
     name: Name = key(..., "", "the name of the joint")
     type: Name = key(..., "", "the joint type, such as revolute")
-    parent: Name = key("world", "", '"world", a body or a frame')
-    child: Name = key(..., "", "the body that the joint moves")
+    parent: MountName = key("world", "", '"world", a body or a frame')
+    child: BodyName = key(..., "", "the body that the joint moves")
     at: Pose = key(Pose(), "", "pose of the joint frame in the parent")
     axis: Vector3 | None = key(None, "", "direction in the joint frame; [0, 0, 1] by default")
     pitch: float | None = key(None, "m/rad", "travel along the axis per radian, for helical joints")
@@ -308,7 +328,7 @@ class Frame(Table):
     """A named frame on a body."""
 
     name: Name = key(..., "", "the name of the frame")
-    body: Name = key(..., "", '"world" or a body')
+    body: LinkName = key(..., "", '"world" or a body')
     at: Pose = key(Pose(), "", "pose of the frame in the body frame")
 
 
@@ -322,7 +342,7 @@ class Actuator(Table, json_schema_extra=with_plugin_keys("type", (), ACTUATOR_KE
     command: Name | list[Name] | None = key(
         None, "", "the signal that an actuator of a type follows"
     )
-    joint: Name | None = key(None, "", "the joint it drives")
+    joint: JointName | None = key(None, "", "the joint it drives")
     coordinates: list[Name] = key([], "", "coordinates that an actuator of a type drives, in order")
     path: list[PathPoint] = key([], "", "points of a path that an actuator of a type pulls along")
     multiplicity: Positive = key(1.0, "", "strands of all parts of the path")
@@ -382,7 +402,7 @@ class Model(Table):
 
     file: Name = key(..., "", "path relative to the scene, or package://NAME/path")
     name: Name | None = key(None, "", 'prefix of the names in the file, as in "name/link"')
-    parent: Name = key("world", "", '"world", a body or a frame')
+    parent: MountName = key("world", "", '"world", a body or a frame')
     at: Pose = key(Pose(), "", "pose of the file's world in the parent")
     count: Annotated[int, Field(ge=1, le=1000)] | None = key(
         None, "", 'number of copies; their names are "name_0/link", "name_1/link" and so on'
@@ -532,7 +552,7 @@ class CameraKey(Table):
 class Render(Table):
     """Settings of pictures; the renderer chooses the rest."""
 
-    tool: Name | None = key(
+    tool: MovingName | None = key(
         None, "", "frame whose final pose is in the summary; the last one that moves by default"
     )
     size: Annotated[list[PictureSide], Field(min_length=2, max_length=2)] | None = key(
@@ -566,9 +586,9 @@ class Render(Table):
     supersample: Annotated[int, Field(ge=1, le=4)] | None = key(
         None, "", "pixels drawn for one kept, along each axis"
     )
-    trails: list[Name] | None = key(None, "", "frames or bodies whose paths are drawn")
+    trails: list[MovingName] | None = key(None, "", "frames or bodies whose paths are drawn")
     trail_length: Positive | None = key(None, "s", "duration of the path that is shown")
-    frames: list[Name] | None = key(
+    frames: list[MovingNameOrAll] | None = key(
         None, "", 'frames or bodies whose axes are drawn; "*": every body'
     )
     forces: bool | None = key(
@@ -584,8 +604,10 @@ class Render(Table):
 class Keyframe(Table):
     """A named state; joints that it does not name have the start of their own tables."""
 
-    start: dict[str, AnyStart] = key({}, "", "by joint: a number, a list, or { q, v, xyz, rpy … }")
-    start_v: dict[str, Numbers] = key({}, "m/s or rad/s", "by joint: a number or a list")
+    start: dict[JointKey, AnyStart] = key(
+        {}, "", "by joint: a number, a list, or { q, v, xyz, rpy … }"
+    )
+    start_v: dict[JointKey, Numbers] = key({}, "m/s or rad/s", "by joint: a number or a list")
     commands: dict[str, float] = key({}, "", "values of constant signals, by name")
     activations: dict[str, float] = key({}, "", "activations of actuators, by name")
 
