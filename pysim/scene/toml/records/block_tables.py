@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from pysim.scene.toml.plugin_keys import BLOCK_TABLES
 from pysim.scene.toml.records.constraint_tables import PathPoint, PointOrPose
 from pysim.scene.toml.records.keys import Name, Pose, Positive, Table, key
-from pysim.scene.toml.records.references import JointName, LinkName, MountName
+from pysim.scene.toml.records.references import JointName, MountName
 from pysim.scene.toml.records.schema import with_plugin_keys
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ class Sensor(Table, json_schema_extra=_opened("sensor")):
     element: Name | None = key(
         None, "", "the force, actuator or joint whose power or energy it measures"
     )
-    others: list[LinkName] = key(
+    others: list[MountName] = key(
         [], "", 'bodies, or "world", whose contacts it counts; those of all by default'
     )
     inputs: list[Name] = key([], "", "signals that it reads, in the order of its inputs")

@@ -9,7 +9,7 @@ from pydantic import BeforeValidator, WithJsonSchema, model_validator
 
 from pysim.scene.toml.coordinates import CoordinateOf
 from pysim.scene.toml.records.keys import Name, Table, Vector3, error_text, key
-from pysim.scene.toml.records.references import JointName, MovingName
+from pysim.scene.toml.records.references import JointName, WatchedName
 from pysim.scene.toml.records.schema import TEXT_NUMBER, with_plugin_keys
 
 _LIMITS = ("lower", "upper")
@@ -42,7 +42,9 @@ class Event(Table, json_schema_extra=with_plugin_keys("type")):
         BeforeValidator(_place),
         WithJsonSchema({"anyOf": [{"type": "number"}, TEXT_NUMBER, {"enum": [*_LIMITS]}]}),
     ] = key(None, "m or rad", 'value of the coordinate at the event: a number, "lower" or "upper"')
-    body: MovingName | None = key(None, "", "the body or frame whose point is watched; needs plane")
+    body: WatchedName | None = key(
+        None, "", "the body or frame whose point is watched; needs plane"
+    )
     point: Vector3 = key([0.0, 0.0, 0.0], "m", "the watched point in the frame of body")
     plane: Plane | None = key(None, "", "the plane that the point passes, { normal, offset }")
     type: Name | None = key(

@@ -11,6 +11,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, get_args, get_origin
 
 from pysim.scene.toml.records.keys import ALL_JOINTS, Name, Table
+from pysim.scene.tree import WORLD
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping
@@ -55,6 +56,7 @@ LinkName = Annotated[Name, Reference("body", ("world", "body"))]
 MountName = Annotated[Name, Reference("body or frame", ("world", "body", "frame"))]
 MovingName = Annotated[Name, Reference(*_BODY_OR_FRAME)]
 MovingNameOrAll = Annotated[Name, Reference(*_BODY_OR_FRAME, frozenset({EVERY_BODY}))]
+WatchedName = Annotated[Name, Reference(*_BODY_OR_FRAME, frozenset({WORLD}))]
 JointName = Annotated[Name, _JOINT]
 JointKey = Annotated[str, _JOINT]
 JointKeyOrAll = Annotated[str, Reference("joint", ("joint", FIXED), frozenset({ALL_JOINTS}))]
