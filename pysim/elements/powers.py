@@ -31,7 +31,7 @@ from pysim.tracing.tape import PIECEWISE
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from pysim.elements.graph import GraphBuilder
+    from pysim.elements.graph.builder import GraphBuilder
     from pysim.elements.graph_types import GraphBlock
     from pysim.joints.plugin import Joint
 
@@ -180,18 +180,20 @@ class Powers:
     # ------------------------------------------------------------------------------------------ forces
 
     def _stored(self, block: GraphBlock) -> Any:
-        given = self._graph.arguments(block, "energy")
-        nodes = self._graph.nodes(block, "energy", self._graph.call(block, "energy", given))
+        given = self._graph.methods.arguments.of(block, "energy")
+        nodes = self._graph.methods.nodes(
+            block, "energy", self._graph.methods.call(block, "energy", given)
+        )
         return Scalar(self._tape, nodes[0])
 
     def _efforts(self, block: GraphBlock) -> list[int]:
         """Return the efforts of a block: a wrench, a tension, or forces on its coordinates within their limits."""
         if block.kind == "force" and block.name in self._outside:
             return self._of_force(block, still=False)
-        nodes = self._graph.efforts(block)
+        nodes = self._graph.forces.of(block)
         if block.name in self._outside or block.kind != "actuator" or block.port is not None:
             return nodes
-        shares = (self._graph.limited_share(place) for place in block.coordinates)
+        shares = (self._graph.forces.limited_share(place) for place in block.coordinates)
         return [
             (Scalar(self._tape, k) * share).index for k, share in zip(nodes, shares, strict=True)
         ]
@@ -199,7 +201,7 @@ class Powers:
     def _of_force(self, block: GraphBlock, *, still: bool) -> list[int]:
         """Return the efforts of a force; `still` without velocities."""
         method = method_of(type(block.plugin))
-        given = self._graph.arguments(block, method.name)
+        given = self._graph.methods.arguments.of(block, method.name)
         if still:
             zero = Scalar(self._tape, self._tape.const(0))
             at_rest = {
@@ -208,7 +210,7 @@ class Powers:
                 "v": (zero,) * len(block.coordinates),
             }
             given |= {name: at_rest[name] for name in given if name in at_rest}
-        return self._graph.efforts_of_force(block, method, given)
+        return self._graph.forces.of_force(block, method, given)
 
     def _product(self, block: GraphBlock, efforts: Sequence[int]) -> Any:
         total: Any = Scalar(self._tape, self._tape.const(0))

@@ -15,7 +15,7 @@ from pysim.elements.block import (
     signals_of,
 )
 from pysim.elements.force import depends_on_signals, find_force, is_driven
-from pysim.elements.graph import GraphBuilder
+from pysim.elements.graph.builder import GraphBuilder
 from pysim.elements.graph_types import (
     SHARP_BAND,
     ContactWork,

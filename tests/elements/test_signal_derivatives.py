@@ -13,7 +13,7 @@ import pytest
 import pysim
 from pysim.elements.block import ACTUATORS, CONTROLLERS, SENSORS, find_block
 from pysim.elements.force import FORCES, depends_on_signals, find_force
-from pysim.elements.graph import GraphBuilder
+from pysim.elements.graph.builder import GraphBuilder
 from pysim.elements.signal_derivatives import SignalDerivatives
 from pysim.mechanism import signal_compiler
 from pysim.tracing.evaluation import evaluate, rate
@@ -416,8 +416,8 @@ def test_derivatives_along_the_motions_of_the_inputs_are_those_of_complex_steps(
     tmp_path, monkeypatch, rng, name
 ):
     graph = graph_of(tmp_path, monkeypatch, SYSTEMS[name])
-    efforts = [node for port in range(graph.driven) for node in graph._efforts[port]]
-    rows = [*graph._forces().values(), *efforts, *graph._rates()[: graph._coupled]]
+    efforts = graph.forces.on_ports(graph.driven)
+    rows = [*graph.forces.on_coordinates().values(), *efforts, *graph._rates()[: graph._coupled]]
     derivatives = SignalDerivatives(graph.symbols, graph.groups, graph._coupled)
     motions = {(kind, index): rates for kind, index, rates in derivatives._motions(rows)}
     nodes, places = derivatives.of(rows)

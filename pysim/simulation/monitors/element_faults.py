@@ -11,7 +11,7 @@ from pysim import _engine
 from pysim.algorithms import passive_forces
 from pysim.elements.block import find_block
 from pysim.elements.force import find_force, method_of
-from pysim.elements.graph import EFFORT
+from pysim.elements.graph.readings import EFFORT
 from pysim.plugins.fields import build
 from pysim.simulation.monitors.diagnosis import STEP_FRACTIONS, has_diverged, states_within_step
 from pysim.tracing.author_code import method_place

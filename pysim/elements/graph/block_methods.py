@@ -1,0 +1,190 @@
+"""Calls of the methods of plugins with symbolic numbers, and checks of what they return."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pysim.elements.channels import SignalField
+from pysim.elements.graph.block_channels import counted_numbers, memory_of, states_of
+from pysim.elements.graph.method_arguments import MethodArguments
+from pysim.elements.library.noise import Noise
+from pysim.elements.quantities import Twist
+from pysim.elements.units import spelled_unit
+from pysim.errors import JointError, PysimError
+from pysim.joints.documentation import unit_of
+from pysim.plugins.fields import field_type, fields_of
+from pysim.tracing.author_code import author_error, definition_place, method_place
+from pysim.tracing.expression import Scalar
+from pysim.tracing.repeated_call import recorded_call
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from pysim.elements.graph.builder import GraphBuilder
+    from pysim.elements.graph_types import GraphBlock
+    from pysim.elements.ground import Ground
+
+LIBRARY = "pysim.elements."  # whose methods return the same in every call
+_REPEATABLE = "compute it from the arguments alone; keep numbers in states or memory, and draw random ones from noise"
+
+
+@dataclass
+class Outputs:
+    """Outputs of a block: numbers and unit of each channel, by name."""
+
+    numbers: dict[str, list[int]]
+    units: dict[str, str]
+
+
+class BlockMethods:
+    """Methods of the blocks of a graph.
+
+    Args:
+        graph: of the blocks.
+        ground: returns the surfaces whose heights a sensor reads.
+    """
+
+    def __init__(self, graph: GraphBuilder, ground: Callable[[], Ground] | None) -> None:
+        self._graph = graph
+        self.arguments = MethodArguments(graph, ground)
+
+    def call(self, block: GraphBlock, method: str, given: Mapping[str, Any]) -> Any:
+        """Call an author's method; its fields of type Signal hold the signals.
+
+        Raises:
+            JointError: the method raises; the error names the author's line.
+        """
+        plugin = block.plugin
+        written = {name: getattr(plugin, name) for name in block.signals}
+        for name, signal in block.signals.items():
+            unit = _signal_unit(plugin, name)
+            nodes = self._graph.signal(block, signal, unit, name)
+            object.__setattr__(plugin, name, self._graph.shaped(nodes))
+        function = getattr(plugin, method)
+        try:
+            if type(plugin).__module__.startswith(LIBRARY):
+                return function(**given)
+            return recorded_call(
+                self._graph.tape,
+                lambda: method_place(plugin, method),
+                lambda: function(**{name: _afresh(value) for name, value in given.items()}),
+                _REPEATABLE,
+            )
+        except PysimError:
+            raise
+        except Exception as error:
+            owner = f"{type(plugin).__qualname__}.{method}"
+            raise author_error(error, function, owner) from error
+        finally:
+            for name, value in written.items():
+                object.__setattr__(plugin, name, value)
+
+    def outputs(self, block: GraphBlock, method: str, given: Mapping[str, Any]) -> Outputs:
+        """Return what a method computes of the outputs of a block, for given arguments.
+
+        Raises:
+            JointError: it returns another number of them, or of their numbers.
+        """
+        result = self.call(block, method, given)
+        channels = list(type(block.plugin).outputs)
+        parts = [result] if len(channels) == 1 else result
+        place = method_place(block.plugin, method)
+        if len(channels) > 1 and (
+            not isinstance(parts, (tuple, list)) or len(parts) != len(channels)
+        ):
+            names = ", ".join(channel.name for channel in channels)
+            raise JointError(place, f"must return {len(channels)} values: {names}; got {parts!r}")
+        numbers = {}
+        for channel, part in zip(channels, parts, strict=True):
+            nodes = self.nodes(block, method, part)
+            if isinstance(channel.size, int) and len(nodes) != channel.size:
+                problem = f"must return {counted_numbers(channel.size)} for {channel.name!r}, got {len(nodes)}"
+                raise JointError(place, f"{problem}; change it, or the size that it declares")
+            numbers[channel.name] = nodes
+        return Outputs(numbers, self._graph.units.of(block))
+
+    def nodes(self, block: GraphBlock, method: str, value: Any) -> list[int]:
+        """Return the nodes of a number, or of a list of numbers, that a method returns."""
+        listed = isinstance(value, (list, tuple, np.ndarray))
+        flat = np.array(value, object).ravel().tolist() if listed else [value]
+        nodes = []
+        for x in flat:
+            if isinstance(x, Scalar):
+                if x.tape is not self._graph.tape:
+                    problem = "returns a symbolic number from an earlier call; compute it from this call's arguments"
+                    raise JointError(method_place(block.plugin, method), problem)
+                nodes.append(x.index)
+            elif isinstance(x, (int, float, np.integer, np.floating)):
+                if not np.isfinite(x):
+                    raise JointError(
+                        method_place(block.plugin, method), f"returns {x}; return a finite number"
+                    )
+                nodes.append(self._graph.tape.const(float(x)))
+            else:
+                kind = (
+                    "None; end it with `return`"
+                    if x is None
+                    else f"a {type(x).__name__} instead of a number"
+                )
+                problem = f"returns {kind}"
+                raise JointError(method_place(block.plugin, method), problem)
+        return nodes
+
+    def rates(self, block: GraphBlock, method: str = "state_rate") -> dict[str, list[int]]:
+        """Return the nodes of what `state_rate`, `held_step` or `update` returns, by state or memory."""
+        plugin = block.plugin
+        channels = memory_of(plugin) if method == "update" else states_of(plugin)
+        if not hasattr(plugin, method):
+            names = ", ".join(channel.name for channel in channels)
+            problem = (
+                f"has {names}, but no {method}; write `def {method}(self, t, inputs, {names})`"
+            )
+            raise JointError(definition_place(type(plugin)), problem)
+        result = self.call(block, method, self.arguments.of(block, method))
+        parts = [result] if len(channels) == 1 else result
+        place = method_place(plugin, method)
+        if len(channels) > 1 and (
+            not isinstance(parts, (list, tuple)) or len(parts) != len(channels)
+        ):
+            raise JointError(
+                place,
+                f"must return {len(channels)} values, one for each of {', '.join(c.name for c in channels)}",
+            )
+        found = {}
+        for channel, part in zip(channels, parts, strict=True):
+            nodes = self.nodes(block, method, part)
+            size = len(self._graph.places.of[block.name, channel.name])
+            if len(nodes) != size:
+                raise JointError(
+                    place,
+                    f"must return {counted_numbers(size)} for {channel.name!r}, got {len(nodes)}",
+                )
+            found[channel.name] = nodes
+        return found
+
+
+def _signal_unit(plugin: Any, name: str) -> str:
+    """Return the unit of a field that holds a signal, "" if it has none or several."""
+    kind = field_type(type(plugin), fields_of(type(plugin))[name])
+    if isinstance(kind, SignalField):
+        return kind.unit
+    unit = unit_of(type(plugin), name)[0]
+    return "" if " or " in unit or ", " in unit else spelled_unit(unit)
+
+
+def _afresh(value: Any) -> Any:
+    """Return an argument for another call of a method, which may change its arrays and draws its random numbers."""
+    if isinstance(value, Noise):
+        return value.afresh()
+    if isinstance(value, np.ndarray):
+        return value.copy()
+    if isinstance(value, SimpleNamespace):
+        return SimpleNamespace(**{name: _afresh(part) for name, part in vars(value).items()})
+    if isinstance(value, Twist):
+        twist: Any = value
+        return Twist(twist.v.copy(), twist.w.copy())
+    return value

@@ -1,0 +1,254 @@
+"""Arguments of the methods of plugins: what each name among them stands for, as symbolic numbers."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pysim._engine import SignalCallKind, SignalSource
+from pysim.elements.graph.block_channels import argument_names, memory_of, states_of
+from pysim.elements.ground import Ground
+from pysim.elements.library.noise import Noise
+from pysim.elements.quantities import Acceleration, Contact, Twist, Wrench
+from pysim.elements.signal_inputs import is_path
+from pysim.errors import JointError, SceneError
+from pysim.joints.displacement import Pose
+from pysim.tracing.author_code import method_place
+from pysim.tracing.expression import Scalar
+from pysim.tracing.symbolic_array import symbolic_array
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from pysim.elements.graph.builder import GraphBuilder
+    from pysim.elements.graph_types import GraphBlock, RigidPart
+
+_OFFERED = {
+    "signal": (),
+    "sensor": (
+        "inputs", "q", "v", "a", "pose", "twist", "acceleration", "length", "rate", "wrench", "gravity", "power",
+        "energy", "noise", "ground", "contact",
+    ),
+    "controller": ("inputs", "dynamics", "gravity", "noise"),
+    "actuator": ("command", "inputs", "q", "v", "length", "rate"),
+    "force": ("pose", "twist", "length", "rate", "q", "v", "inputs"),
+}  # fmt: skip
+
+
+class Dynamics:
+    """Inverse dynamics of the mechanism at its q and v, without passive forces, for methods that name `dynamics`."""
+
+    def __init__(self, graph: GraphBuilder) -> None:
+        self._graph = graph
+
+    @property
+    def gravity(self) -> Any:
+        """Forces (nv,) [N or N·m] that hold the mechanism at rest against gravity."""
+        return symbolic_array(self._graph.symbols.add_call(SignalCallKind.gravity, []))
+
+    def inverse(self, a: Sequence[Any]) -> Any:
+        """Return the forces (nv,) [N or N·m] for the accelerations a (nv,) [m/s² or rad/s²]."""
+        graph = self._graph
+        numbers = np.atleast_1d(np.asarray(a, object)).ravel().tolist()
+        if len(numbers) != graph.nv:
+            raise ValueError(f"dynamics.inverse needs {graph.nv} accelerations, got {len(numbers)}")
+        nodes = [x.index if isinstance(x, Scalar) else graph.tape.const(float(x)) for x in numbers]
+        return symbolic_array(graph.symbols.add_call(SignalCallKind.inverse, nodes))
+
+
+class MethodArguments:
+    """Arguments that methods of a graph's blocks name.
+
+    Args:
+        graph: of the blocks.
+        ground: returns the surfaces whose heights a sensor reads.
+    """
+
+    def __init__(self, graph: GraphBuilder, ground: Callable[[], Ground] | None) -> None:
+        self._graph = graph
+        self._ground_of = ground
+        self._ground: Ground | None = None
+
+    def of(self, block: GraphBlock, method: str) -> dict[str, Any]:
+        """Return what a method names, by name."""
+        graph = self._graph
+        wanted = argument_names(block.plugin, method)
+        found: dict[str, Any] = {}
+        offered = ["t", *_OFFERED[block.kind], *(("period",) if method == "held_step" else ())]
+        for channel in (*states_of(block.plugin), *memory_of(block.plugin)):
+            offered.append(channel.name)
+            if (block.name, channel.name) in graph.places.of:
+                found[channel.name] = graph.shaped(graph.places.held(block.name, channel.name))
+        kept = [channel.name for channel in memory_of(block.plugin)]
+        if kept and "memory" not in offered:
+            offered.append("memory")
+            if all(name in found for name in kept):
+                found["memory"] = SimpleNamespace(**{name: found[name] for name in kept})
+        for name in wanted:
+            if name not in offered:
+                problem = f"has the unknown argument {name!r}; choose among {', '.join(offered)}"
+                raise JointError(method_place(block.plugin, method), problem)
+            if name not in found and name in {*kept, "memory"}:
+                owned = ", ".join(repr(own) for own in kept) if name == "memory" else repr(name)
+                problem = f"{block.label}: has the memory {owned}, which changes at instants"
+                raise SceneError(block.where, f"{problem}; give it a period [s]")
+            if name not in found:
+                found[name] = self._argument(block, name, method)
+        return {name: found[name] for name in wanted}
+
+    def _argument(self, block: GraphBlock, name: str, method: str) -> Any:
+        graph = self._graph
+        if name == "t":
+            return graph.symbols.number(SignalSource.time, 0)
+        if name == "period":
+            return block.period
+        if name == "inputs":
+            return graph.inputs(block)[0]
+        if name == "command":
+            return getattr(graph.inputs(block)[0], name)
+        if name == "dynamics":
+            return Dynamics(graph)
+        if name == "noise":
+            return Noise(block, method, graph.symbols, graph.places.random_key)
+        if name == "gravity":
+            return self._gravity(block)
+        if name == "ground":
+            return self._read_ground(block)
+        if name in ("power", "energy"):
+            return self._of_element(block, name)
+        if name in ("q", "v", "a"):
+            return self._coordinates(block, name, method)
+        if name == "contact":
+            if block.touched is None:
+                raise _needs(block, "frame", name)
+            x = [
+                Scalar(graph.tape, k) for k in graph.places.nodes(graph.places.contacts[block.name])
+            ]
+            return Contact(x[0], x[1], x[2:5], x[5:])
+        if name == "wrench" and block.part is not None:
+            return self._wrench_at_fixed_joint(block, block.part)
+        if name == "wrench":
+            if block.joint is None:
+                raise _needs(block, "joint", name)
+            n = graph.symbols.numbers(SignalSource.reaction, 6 * block.joint, 6)
+            return Wrench(n[:3], n[3:])
+        if block.port is None:
+            raise _needs(block, "path" if name in ("length", "rate") else "frame", name)
+        first = graph.symbols.port_at[block.port]
+        if name == "length":
+            return graph.symbols.number(SignalSource.port, first)
+        if name == "rate":
+            return graph.symbols.number(SignalSource.port, first + 1)
+        if name == "pose":
+            x = graph.symbols.numbers(SignalSource.port, first, 12)
+            return Pose([[x[3 * j + i] for j in range(3)] for i in range(3)], x[9:])
+        x = graph.symbols.numbers(SignalSource.port, first + 12, 6)
+        twist = Twist(x[:3], x[3:])
+        if name == "twist":
+            return twist
+        x = graph.symbols.numbers(SignalSource.port_acceleration, 6 * block.port, 6)
+        return Acceleration(Twist(x[:3], x[3:]), twist)
+
+    def _wrench_at_fixed_joint(self, block: GraphBlock, part: RigidPart) -> Wrench:
+        """Return the wrench of one side of a fixed joint, about the joint's origin in its axes."""
+        graph = self._graph
+        m, first = part.theta[0], part.theta[1:4]
+        xx, xy, yy, xz, yz, zz = part.theta[4:]
+        inertia = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+        pose, w, linear, angular = self._motion_at(block, part)
+        lifted = linear - pose.T @ np.array(graph.gravity, float)
+        force = m * lifted + np.cross(angular, first) + np.cross(w, np.cross(w, first))
+        torque = inertia @ angular + np.cross(w, inertia @ w) + np.cross(first, lifted)
+        force, torque = part.sign * force, part.sign * torque
+        for sign, joint, port, X in part.wrenches:
+            n = graph.symbols.numbers(SignalSource.reaction, 6 * joint, 6)
+            R, p = X[:3, :3], X[:3, 3]
+            if port is not None:
+                x = graph.symbols.numbers(SignalSource.port, graph.symbols.port_at[port], 12)
+                R = np.array([[x[3 * j + i] for j in range(3)] for i in range(3)], object)
+                p = np.array(x[9:], object)
+            f = R @ np.array(n[:3], object)
+            force = force + sign * f
+            torque = torque + sign * (R @ np.array(n[3:], object) + np.cross(p, f))
+        return Wrench(list(force), list(torque))
+
+    def _motion_at(self, block: GraphBlock, part: RigidPart) -> tuple[Any, Any, Any, Any]:
+        """Return the rotation, ω, the classical acceleration and ω′ of a fixed joint, in its axes but the first."""
+        graph = self._graph
+        if part.is_still:
+            return part.rotation, np.zeros(3), np.zeros(3), np.zeros(3)
+        assert block.port is not None
+        x = graph.symbols.numbers(SignalSource.port, graph.symbols.port_at[block.port], 18)
+        pose = np.array([[x[3 * j + i] for j in range(3)] for i in range(3)], object)
+        twist = Twist(x[12:15], x[15:])
+        a = graph.symbols.numbers(SignalSource.port_acceleration, 6 * block.port, 6)
+        acceleration = Acceleration(Twist(a[:3], a[3:]), twist)
+        return pose, np.array(twist.w), np.array(acceleration.linear), np.array(acceleration.w)
+
+    def _gravity(self, block: GraphBlock) -> Any:
+        """Return gravity (3,) [m/s²], for a sensor in the axes of the frame that it measures against.
+
+        Raises:
+            SceneError: that frame moves.
+        """
+        graph = self._graph
+        gravity = np.array(graph.gravity, float)
+        port = None if block.port is None else graph.ports[block.port]
+        if port is None or is_path(port):
+            return gravity
+        if port.a >= 0:
+            problem = f"{block.label}: reads gravity, but is relative to a body that moves"
+            raise SceneError(block.where, f"{problem}; leave out relative_to")
+        return np.asarray(port.at_a, float)[:3, :3].T @ gravity
+
+    def _read_ground(self, block: GraphBlock) -> Ground:
+        """Return the ground, for a sensor whose frame is measured in the world.
+
+        Raises:
+            SceneError: there is none, or the frame is measured in another one.
+        """
+        graph = self._graph
+        port = None if block.port is None else graph.ports[block.port]
+        if port is not None and (port.a >= 0 or not np.array_equal(port.at_a, np.eye(4))):
+            problem = f"{block.label}: reads the ground, but is relative to a frame"
+            raise SceneError(block.where, f"{problem}; leave out relative_to")
+        if self._ground is None:
+            self._ground = Ground([]) if self._ground_of is None else self._ground_of()
+        if not self._ground.surfaces:
+            problem = f"{block.label}: reads the ground, and the scene has none"
+            raise SceneError(block.where, f"{problem}; add a [[ground]]")
+        return self._ground
+
+    def _of_element(self, block: GraphBlock, name: str) -> Any:
+        """Return the power or the energy of the element that a sensor measures."""
+        if block.element is None:
+            raise _needs(block, "element", name)
+        powers = self._graph.powers
+        powers.check(block.element, block)
+        if name == "power":
+            return powers.power(block.element, block)
+        return powers.energy(block.element, block)
+
+    def _coordinates(self, block: GraphBlock, name: str, method: str) -> Any:
+        if not block.coordinates:
+            raise _needs(block, "joint" if block.kind == "actuator" else "coordinates", name)
+        numbers = []
+        for place in block.coordinates:
+            if name == "q" and place.q < 0:
+                problem = f"{block.label}: {method} depends on q, but {place.name!r} is a velocity"
+                problem = f"{problem} whose position is not a single number"
+                raise SceneError(block.where, f"{problem}; name another coordinate")
+            source = {"q": SignalSource.q, "v": SignalSource.v, "a": SignalSource.acceleration}[
+                name
+            ]
+            numbers.append(self._graph.symbols.number(source, place.q if name == "q" else place.v))
+        if block.kind == "force":  # as forces without signals: a tuple
+            return tuple(numbers)
+        return numbers[0] if len(numbers) == 1 else symbolic_array(numbers)
+
+
+def _needs(block: GraphBlock, key: str, name: str) -> SceneError:
+    problem = f"{block.label}: has no {key}, but its {name} is read"
+    return SceneError(block.where, f"{problem}; give {key}")

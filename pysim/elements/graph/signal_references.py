@@ -1,0 +1,262 @@
+"""What the names of signals refer to: a block, one of its channels, a number of it; and how many numbers it has."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from pysim.elements.channels import Channel
+from pysim.elements.graph.block_channels import (
+    TIME_DERIVATIVES,
+    argument_names,
+    connected,
+    kept_by,
+    readable_names,
+)
+from pysim.elements.number_names import AXES_OF, place_of_name
+from pysim.errors import SceneError, did_you_mean
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from pysim.elements.graph_types import GraphBlock
+
+
+class SignalReferences:
+    """Names of the signals of a graph.
+
+    Args:
+        blocks: of the graph, by name.
+        velocity_names: of the mechanism's velocities, by which numbers of a signal are selected.
+        outputs_of: returns the nodes of a block's outputs, where their number follows from them alone.
+    """
+
+    def __init__(
+        self,
+        blocks: Mapping[str, GraphBlock],
+        velocity_names: Sequence[str],
+        outputs_of: Callable[[str], Mapping[str, Sequence[int]]],
+    ) -> None:
+        self._blocks = blocks
+        self._velocity_names = tuple(velocity_names)
+        self._outputs_of = outputs_of
+        self._open_labels: list[str] = []  # blocks whose names of numbers are being determined
+        self._sizes: dict[tuple[str, str], int] = {}
+        self._open_sizes: list[tuple[str, str]] = []
+
+    def inputs_first(self) -> list[GraphBlock]:
+        """Return the blocks, those that a block reads before it; loops are cut somewhere.
+
+        Signals are evaluated in this order, so that a long chain of blocks needs no deep recursion.
+        """
+        order: list[GraphBlock] = []
+        opened: set[str] = set()
+        for first in self._blocks.values():
+            pending = [(first, iter(first.inputs))] if first.name not in opened else []
+            opened.add(first.name)
+            while pending:
+                block, names = pending[-1]
+                name = next(names, None)
+                if name is None:
+                    order.append(block)
+                    pending.pop()
+                    continue
+                read = self.owner(name)
+                if read is not None and read.name not in opened:
+                    opened.add(read.name)
+                    pending.append((read, iter(read.inputs)))
+        return order
+
+    def owner(self, name: str) -> GraphBlock | None:
+        """Return the block whose signal a name is; None if there is none, which is reported where it is read."""
+        base, _ = self.selected(name)
+        return self._blocks.get(base) or self._blocks.get(_split(base)[0])
+
+    def find(self, block: GraphBlock, name: str) -> tuple[GraphBlock, Channel]:
+        """Return the block and channel that a name, without an index, refers to.
+
+        Raises:
+            SceneError: there is none.
+        """
+        name, _ = self.selected(name)
+        owner, channel = (name, "") if name in self._blocks else _split(name)
+        other = self._blocks.get(owner)
+        known = self.known_names()
+        if other is not None:
+            for part in kept_by(other.plugin):
+                if part.name == channel:
+                    return other, part
+        if other is None or other.kind in ("actuator", "force"):
+            problem = f"{block.label}: unknown signal {name!r}{did_you_mean(name, known)}"
+            raise SceneError(block.where, problem)
+        is_given = other.plugin is None
+        channels = [Channel("value", other.unit, other.size)]
+        channels = channels if is_given else list(type(other.plugin).outputs)
+        if other.kind == "signal" and channel in TIME_DERIVATIVES:
+            if is_given:
+                problem = f"{block.label}: {owner!r} is given from outside and has no {channel}"
+                raise SceneError(block.where, f"{problem}; give its {channel} as another input")
+            return other, Channel(channel, "", "n")
+        if not channel and len(channels) == 1:
+            return other, channels[0]
+        for part in channels:
+            if part.name == channel:
+                return other, part
+        has = ", ".join(f"{owner}.{part.name}" for part in channels)
+        if not channel:
+            problem = f"{block.label}: {name!r} has several outputs; write one of {has}"
+        else:
+            problem = f"{block.label}: {owner!r} has no output {channel!r}"
+            numbers = self._labels(other, channels[0]) if len(channels) == 1 else ()
+            guess = did_you_mean(channel, numbers) if numbers else ""
+            problem += guess or f"; write one of {has}"
+        raise SceneError(block.where, problem)
+
+    def selected(self, name: str) -> tuple[str, int | None]:
+        """Return a signal's name without the index or the name of a number behind it, and the number's index.
+
+        Numbers are named by coordinates and velocities, `arm.q.elbow`, or by axes, `imu.acceleration.z`.
+        """
+        base, index = _without_index(name)
+        if index is not None or base in self._blocks:
+            return base, index
+        owners = [own for own in self._blocks if base.startswith(f"{own}.")]
+        for owner in sorted(owners, key=len, reverse=True):
+            block, rest = self._blocks[owner], base[len(owner) + 1 :]
+            if block.plugin is None or rest in readable_names(block):
+                continue
+            outputs = list(type(block.plugin).outputs)
+            for channel in outputs:
+                alone = len(outputs) == 1
+                part = rest.removeprefix(f"{channel.name}.")
+                if not alone and part == rest:
+                    continue
+                found = place_of_name(part, self._labels(block, channel), owner)
+                if found is not None:
+                    return (owner if alone else f"{owner}.{channel.name}"), found
+        return base, None
+
+    def known_names(self) -> list[str]:
+        found = []
+        for block in self._blocks.values():
+            if block.kind in ("actuator", "force"):
+                continue
+            channels = [] if block.plugin is None else list(type(block.plugin).outputs)
+            found += (
+                [block.name]
+                if len(channels) < 2
+                else [f"{block.name}.{channel.name}" for channel in channels]
+            )
+        return found
+
+    # ---------------------------------------------------------------------------------------- names of numbers
+
+    def _labels(self, block: GraphBlock, channel: Channel) -> tuple[str, ...]:
+        """Return the names of the numbers of an output; none if they have no names."""
+        if block.plugin is None or block.name in self._open_labels:
+            return ()
+        if isinstance(channel.size, int):
+            return AXES_OF.get(channel.size, ()) if block.kind == "sensor" else ()
+        if block.kind == "sensor" and block.coordinates:
+            return tuple(place.name for place in block.coordinates)
+        if block.kind == "controller" and "dynamics" in argument_names(block.plugin, "output"):
+            return self._velocity_names
+        self._open_labels.append(block.name)
+        try:
+            return self._labels_of_inputs(block, channel)
+        finally:
+            self._open_labels.pop()
+
+    def _labels_of_inputs(self, block: GraphBlock, channel: Channel) -> tuple[str, ...]:
+        """Return the names of the numbers of the first input that has as many numbers as an output."""
+        for declared, name in connected(block):
+            if declared.size != channel.size:
+                continue
+            if not declared.many:
+                return self._labels_of_signal(block, name)
+            names: list[str] = []
+            for own, signal in connected(block):
+                if own is declared:
+                    size = self.size_of_signal(block, signal)
+                    alone = (signal,) if size == 1 else ("",) * (size or 0)
+                    names += self._labels_of_signal(block, signal) or alone
+            return tuple(names)
+        return ()
+
+    def _labels_of_signal(self, block: GraphBlock, name: str) -> tuple[str, ...]:
+        base, index = self.selected(name)
+        labels = self._labels(*self.find(block, base))
+        return labels if index is None else labels[index : index + 1]
+
+    # ---------------------------------------------------------------------------------------- sizes
+
+    def size_of_inputs(self, block: GraphBlock) -> int:
+        """Return the size that a letter stands for in a block with states: that of its first input."""
+        own = list(connected(block))
+        if not own:
+            return max(1, len(block.coordinates))
+        return self.size_of_input(block, own[0][0])
+
+    def size_of_input(self, block: GraphBlock, channel: Channel) -> int:
+        """Return how many numbers the signals have that an input of a block reads."""
+        return self._known_size(block, channel) or 1
+
+    def _known_size(self, block: GraphBlock, channel: Channel) -> int | None:
+        """Return the size of an input, or that of another one with its letter in a loop; None where none is known."""
+        key = block.name, channel.name
+        if key in self._sizes:
+            return self._sizes[key]
+        if key in self._open_sizes:
+            return None
+        self._open_sizes.append(key)
+        try:
+            alike = [
+                own for own, _ in connected(block) if own.size == channel.size and not own.many
+            ]
+            sizes = (self._read_size(block, own) for own in (channel, *alike))
+            size = next((size for size in sizes if size is not None), None)
+        finally:
+            self._open_sizes.pop()
+        if size is not None:
+            self._sizes[key] = size
+        return size
+
+    def _read_size(self, block: GraphBlock, channel: Channel) -> int | None:
+        """Return how many numbers an input reads; None if one of its signals depends on a size that is open."""
+        sizes = [self.size_of_signal(block, k) for own, k in connected(block) if own is channel]
+        return None if None in sizes else sum(size for size in sizes if size is not None)
+
+    def size_of_signal(self, block: GraphBlock, name: str) -> int | None:
+        name, index = self.selected(name)
+        if index is not None:
+            return 1
+        other, channel = self.find(block, name)
+        if isinstance(channel.size, int) and other.plugin is not None:
+            return channel.size
+        if other.plugin is None:
+            return other.size
+        given = other.plugin.sizes().get(channel.size)
+        if given is not None:
+            return int(given)
+        if other.kind == "sensor" and other.coordinates:
+            return len(other.coordinates)
+        for declared, _ in connected(other):
+            if declared.size == channel.size:
+                return self._known_size(other, declared)
+        own = list(connected(other))
+        if own:
+            return self._known_size(other, own[0][0])
+        return len(
+            self._outputs_of(other.name)["value" if other.kind == "signal" else channel.name]
+        )
+
+
+def _without_index(name: str) -> tuple[str, int | None]:
+    """Return a name and the index that follows it in brackets, None without one."""
+    found = re.fullmatch(r"(.*)\[(\d+)\]", name)
+    return (name, None) if found is None else (found[1], int(found[2]))
+
+
+def _split(name: str) -> tuple[str, str]:
+    owner, _, channel = name.rpartition(".")
+    return owner, channel
