@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pysim.errors import ModelError, SceneError
-from pysim.meshes import mesh_theta, read_mesh
+from pysim.meshes import file_version, mesh_theta, read_mesh
 from pysim.meshes.decomposition import convex_parts
 from pysim.shapes import Shape
 from pysim.typing import Array
@@ -176,9 +176,18 @@ def is_left_out(collision: CollisionSpec) -> bool:
     return mesh_hull(shape.mesh, shape.scale).volume == 0
 
 
-@lru_cache(maxsize=256)
 def mesh_hull(path: Path, scale: tuple[float, float, float]) -> Hull:
-    """Return the convex hull of a mesh file, its volume 0 if the mesh is flat."""
+    """Return the convex hull of a mesh file, its volume 0 if the mesh is flat.
+
+    Raises:
+        SceneError: the file cannot be read.
+    """
+    return _hull(path, file_version(path), scale)
+
+
+@lru_cache(maxsize=256)
+def _hull(path: Path, _: tuple[int, int], scale: tuple[float, float, float]) -> Hull:
+    """Return the hull of one version of a file."""
     return hull_of(read_mesh(path).vertices * np.array(scale))
 
 

@@ -7,6 +7,14 @@ be truncated, declare a wrong length, or enclose no volume.
 from __future__ import annotations
 
 from pysim.meshes.mass_properties import MeshSolid, mesh_theta, read_solid
-from pysim.meshes.triangles import Triangles, check_mesh, read_mesh
+from pysim.meshes.triangles import Triangles, check_mesh, file_version, read_mesh
 
-__all__ = ["MeshSolid", "Triangles", "check_mesh", "mesh_theta", "read_mesh", "read_solid"]
+__all__ = [
+    "MeshSolid",
+    "Triangles",
+    "check_mesh",
+    "file_version",
+    "mesh_theta",
+    "read_mesh",
+    "read_solid",
+]

@@ -19,6 +19,7 @@ import numpy as np
 from pysim.errors import SceneError
 from pysim.meshes.field_surface import cache_folder
 from pysim.meshes.mass_properties import read_solid
+from pysim.meshes.triangles import file_version
 from pysim.typing import Array
 
 if TYPE_CHECKING:
@@ -49,8 +50,7 @@ def convex_parts(path: Path, scale: Scale, concavity: float, parts: int = -1) ->
     Raises:
         SceneError: the mesh cannot be read or encloses no volume, or `coacd` is not installed.
     """
-    stat = path.stat()
-    content = _content(path, (stat.st_mtime_ns, stat.st_size), scale, concavity, parts)
+    content = _content(path, file_version(path), scale, concavity, parts)
     folder = cache_folder("decompositions") / content
     found = _cached(folder)
     if found is None:

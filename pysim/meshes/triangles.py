@@ -47,16 +47,33 @@ def read_mesh(path: Path) -> Triangles:
     Raises:
         SceneError: as in `check_mesh`.
     """
+    version = file_version(path)
+    try:
+        return _read(path, version)
+    except OSError as error:
+        raise _unreadable(path, error) from None
+
+
+def file_version(path: Path) -> tuple[int, int]:
+    """Return the time of the last change [ns] and the size [bytes] of a file, by which caches see a change.
+
+    Raises:
+        SceneError: there is no such file, or its folder cannot be read.
+    """
     try:
         stat = path.stat()
-        return _read(path, stat.st_mtime_ns, stat.st_size)
     except OSError as error:
-        reason = (error.strerror or "unreadable").lower()
-        raise SceneError(str(path), f"cannot be read: {reason}; check the path") from None
+        raise _unreadable(path, error) from None
+    return stat.st_mtime_ns, stat.st_size
+
+
+def _unreadable(path: Path, error: OSError) -> SceneError:
+    reason = (error.strerror or "unreadable").lower()
+    return SceneError(str(path), f"cannot be read: {reason}; check the path")
 
 
 @lru_cache(maxsize=8)
-def _read(path: Path, changed: int, size: int) -> Triangles:  # noqa: ARG001, they make the cache see a change
+def _read(path: Path, _: tuple[int, int]) -> Triangles:
     """Read a file; cached, because a scene may name it several times."""
     suffix = path.suffix.lower()
     if suffix not in MESH_SUFFIXES:

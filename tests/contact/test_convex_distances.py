@@ -15,7 +15,7 @@ from scipy.optimize import linprog
 
 from pysim.contact import distances
 from pysim.meshes import read_mesh
-from pysim.scene.poses import from_rpy, pose, rotation
+from pysim.scene.poses import from_rpy, pose, rotation, translation
 from pysim.shapes import Shape
 
 coal = pytest.importorskip("coal")
@@ -233,3 +233,16 @@ def test_needles_and_plates_have_the_distances_of_boxes(folder: Path, ratio: int
         exact, found = distances(box, X_a, box, X_b), distances(mesh, X_a, mesh, X_b)
         shallow = exact.distance > -0.2 / ratio
         np.testing.assert_allclose(found.distance[shallow], exact.distance[shallow], atol=1e-7)
+
+
+def test_a_mesh_that_changes_has_the_hull_of_its_new_triangles(tmp_path: Path) -> None:
+    """Oracle: the distance of the larger box that the file has become."""
+    import trimesh
+
+    file, places = tmp_path / "box.stl", np.array([np.eye(4), translation([2.0, 0, 0])])
+    ball = Shape("sphere", (0.1,))
+    for half, expected in ((0.5, 1.4), (0.75, 1.15)):
+        trimesh.creation.box(extents=[2 * half] * 3).export(file)
+        mesh = Shape("mesh", (), file)
+        found = distances(mesh, places[0], ball, places[1]).distance
+        assert float(found) == pytest.approx(expected, abs=1e-6)
