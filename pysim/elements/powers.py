@@ -114,7 +114,7 @@ class Powers:
         self._outside = outside
         self._joints = {joint.name: joint for joint in measured.joints}
         self._names = measured.names
-        self._integrated = measured.integrated
+        self._integrated = frozenset(measured.integrated)
 
     def check(self, name: str, block: GraphBlock) -> None:
         """Reject the name of an element that does not exist.
