@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from functools import cached_property
+from itertools import chain
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,67 +14,34 @@ from pysim.contact.hulls import NO_FACES, NO_HULL
 from pysim.contact.laws import CARRYING_POINTS, CURVED, STANDARD_GRAVITY, Load, PairLaw, pair_law
 from pysim.contact.laws_at_once import LawGroup, Surfaces, law_kind
 from pysim.contact.pairs import (
-    ContactPair,
+    LinkPairs,
     PlacedShape,
     link_pairs,
-    pairs_of,
     placed_shapes,
     with_hull,
     with_samples,
 )
 from pysim.contact.self_contact import LeftOutPair, left_out_pairs
 from pysim.contact.shape_dimensions import engine_dimensions, engine_kind
+from pysim.contact.shape_pairs import Distinct, ShapePair, ShapePairs, Velocity
 from pysim.errors import ModelError
-from pysim.scene.spec import CollisionSpec, may_touch
+from pysim.scene.spec import CollisionFilter, CollisionSpec, GroundSpec, may_touch
 from pysim.scene.tree import WORLD
 from pysim.typing import Array
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
+    from pysim.contact.pairs import ContactPair
     from pysim.mechanism.model import Model
-    from pysim.scene.spec import ContactsSpec, GroundSpec, SurfaceSpec
-    from pysim.shapes import Shape
+    from pysim.scene.spec import ContactSpec, ContactsSpec, SurfaceSpec
+    from pysim.shapes.signed_distance import Field
 
-Value = TypeVar("Value")
 NO_VELOCITY = (0.0, 0.0, 0.0)  # [m/s]
-
-
-class ShapePair(NamedTuple):
-    """A shape of a moving body, and the ground or the shape that it may touch, with the law between them."""
-
-    pair: int  # among the pairs of links
-    own: PlacedShape
-    other: PlacedShape | None  # None for a plane
-    ground: GroundSpec | None  # None for a shape of a body
-    law: PairLaw
-    surface_velocity: tuple[
-        float, float, float
-    ]  # of the other surface, in its body or the world [m/s]
-
-    @property
-    def body(self) -> int:
-        """Body that moves."""
-        return self.own.body
-
-    @property
-    def shape(self) -> Shape:
-        """Shape on that body."""
-        return self.own.shape
-
-    @property
-    def pose(self) -> Array:
-        """Pose of the shape in the body (4, 4)."""
-        return self.own.pose
-
-    @property
-    def kinds(self) -> str:
-        """Kinds of the shapes, one of a pair with a ground."""
-        return (
-            self.shape.kind if self.other is None else f"{self.other.shape.kind}, {self.shape.kind}"
-        )
+NO_LINKS = LinkPairs((WORLD,), *np.zeros((2, 0), np.int32))
+NO_SHAPES = ShapePairs.of(())
 
 
 @dataclass(frozen=True)
@@ -80,12 +49,27 @@ class CompiledContacts:
     """Contacts of a model: pairs of links, pairs of shapes, and the engine's record of them."""
 
     engine: _engine.Contacts
-    pairs: tuple[ContactPair, ...]
-    shapes: tuple[ShapePair, ...]
-    shape_of_point: NDArray[np.intp]  # (points,) among shapes
-    pair_of_point: NDArray[np.intp]  # (points,) among pairs
-    signs: Array  # (points,) −1 if the engine's forces act on the first link
+    pairs: LinkPairs
+    shapes: ShapePairs
     left_out: tuple[LeftOutPair, ...]  # shapes of one robot that pass through each other
+
+    @cached_property
+    def shape_of_point(self) -> NDArray[np.int32]:
+        """Pair of shapes of every point (points,)."""
+        return np.asarray(self.engine.pair_of_point)
+
+    @cached_property
+    def pair_of_point(self) -> NDArray[np.int32]:
+        """Pair of links of every point (points,)."""
+        return self.shapes.pair[self.shape_of_point]
+
+    @cached_property
+    def signs(self) -> Array:
+        """−1 for every point (points,) where the engine's forces act on the first link, else 1."""
+        numbers = {name: k for k, name in enumerate(self.pairs.links)}
+        links = np.array([numbers[shape.link] for shape in self.shapes.placed], np.int32)
+        is_first = links[self.shapes.own] == self.pairs.first[self.shapes.pair]
+        return np.where(is_first, -1.0, 1.0)[self.shape_of_point]
 
 
 def compile_contacts(
@@ -107,50 +91,48 @@ def compile_contacts(
     of_link: dict[str, list[PlacedShape]] = {}
     for own in placed:
         of_link.setdefault(own.link, []).append(own)
-    links = [] if spec is None else link_pairs(model, spec)
-    shapes = [] if spec is None else list(_shape_pairs(model, spec, links, of_link))
-    root = root_bodies(model)
-    changed = set() if spec is None else {frozenset(contact.between) for contact in spec.pairs}
-    named = [k for k, pair in enumerate(links) if changed and frozenset(pair) in changed]
-    apart = left_out_pairs(model, shapes, root, named, q)
-    left_out = tuple(apart.values())
-    shapes = [s for k, s in enumerate(shapes) if k not in apart]
-    used = {k: n for n, k in enumerate(sorted({s.pair for s in shapes}))}
+    links = NO_LINKS if spec is None else link_pairs(model, spec)
+    shapes = NO_SHAPES if spec is None else _shape_pairs(model, spec, links, of_link)
+    changed = () if spec is None else spec.pairs
+    named = {k for contact in changed if (k := links.find(*contact.between)) is not None}
+    apart = left_out_pairs(model, shapes, root_bodies(model), named, q)
+    if apart:
+        touches = np.ones(len(shapes), bool)
+        touches[list(apart)] = False
+        shapes = shapes.take(touches)
+    used, numbers = np.unique(shapes.pair, return_inverse=True)
     if len(used) < len(links):
-        shapes = [s._replace(pair=used[s.pair]) for s in shapes]
-        links = [links[k] for k in used]
+        shapes, links = replace(shapes, pair=numbers.astype(np.int32)), links.take(used)
     if impacts:
-        shapes = [s._replace(law=s.law.without_restitution()) for s in shapes]
-    engine = engine_contacts(model, shapes, slip_speed)
-    shape_of_point = np.array(engine.pair_of_point, int)
-    of_shape = np.array([s.pair for s in shapes], int)
+        shapes = replace(shapes, laws=tuple(law.without_restitution() for law in shapes.laws))
     return CompiledContacts(
-        engine,
-        tuple(links),
-        tuple(shapes),
-        shape_of_point,
-        of_shape[shape_of_point] if shapes else shape_of_point,
-        np.array([_sign(links, s) for s in shapes])[shape_of_point] if shapes else np.zeros(0),
-        left_out,
+        engine_contacts(model, shapes, slip_speed), links, shapes, tuple(apart.values())
     )
 
 
 def engine_contacts(
-    model: Model, shapes: Sequence[ShapePair], slip_speed: float
+    model: Model, shapes: Iterable[ShapePair], slip_speed: float
 ) -> _engine.Contacts:
     """Return the engine's record of pairs of shapes."""
     if model.spec.wheels:
         problem = f"rolls without slip on {model.spec.wheels[0]!r}, which steps with contacts do not support yet"
         remedy = 'take integrator = "rk4" and remove the contacts, or let a collision shape roll with friction'
         raise ModelError(model.spec.where or model.name, f"{problem}; {remedy}")
-    used = [shape for pair in shapes for shape in (pair.other, pair.own) if shape is not None]
-    placed = list({id(shape): shape for shape in used}.values())
-    index = {id(shape): k for k, shape in enumerate(placed)}
-    fields = FieldsOfPairs(shapes)
-    facing = {
-        id(s) for pair in shapes if pair.other is not None for s in (pair.own, pair.other)
-    }  # other shapes need no faces
-    faces_of = [s.hull.faces if id(s) in facing else NO_FACES for s in placed]
+    columns = ShapePairs.of(shapes)
+    sides = np.column_stack([columns.other, columns.own])
+    used = np.unique(sides[sides >= 0])
+    number = np.full(len(columns.placed) + 1, -1, np.int32)  # the last one is that of −1, a plane
+    number[used] = np.arange(len(used))
+    placed = [columns.placed[k] for k in used.tolist()]
+    fields = FieldsOfPairs(columns)
+    facing = np.zeros(len(number), bool)  # other shapes need no faces
+    facing[sides[columns.other >= 0]] = True
+    faces_of = [
+        s.hull.faces if facing[k] else NO_FACES for k, s in zip(used.tolist(), placed, strict=True)
+    ]
+    planes = np.array([_plane(ground) for ground, _ in columns.surfaces]).reshape(-1, 4)
+    velocities = np.array([velocity for _, velocity in columns.surfaces]).reshape(-1, 3)
+    laws = np.array([law.numbers for law in columns.laws]).reshape(-1, 9)
     return _engine.Contacts(
         model,
         [s.body for s in placed],
@@ -160,61 +142,32 @@ def engine_contacts(
         [s.hull.vertices for s in placed],
         [faces for faces, _ in faces_of],
         [(s.hull.groups, groups) for s, (_, groups) in zip(placed, faces_of, strict=True)],
-        [(-1 if s.other is None else index[id(s.other)], index[id(s.own)]) for s in shapes],
-        _rows((s.ground for s in shapes), _plane, 4),
-        _rows((s.surface_velocity for s in shapes), tuple, 3),
-        _rows((s.law for s in shapes), lambda law: law.numbers, 9),
+        number[sides],
+        planes[columns.surface],
+        velocities[columns.surface],
+        laws[columns.law],
         slip_speed,
         fields.engine,
-        fields.index,
-        fields.is_second,
+        fields.index if fields.engine else (),
+        fields.is_second if fields.engine else (),
     )
-
-
-def _rows(
-    values: Iterable[Value], numbers: Callable[[Value], tuple[float, ...]], width: int
-) -> Array:
-    """Return the numbers of values (n, width); many values are the same."""
-    place: dict[int, int] = {}
-    rows: list[tuple[float, ...]] = []
-    places: list[int] = []
-    for value in values:
-        found = place.get(id(value))
-        if found is None:
-            found = place[id(value)] = len(rows)
-            rows.append(numbers(value))
-        places.append(found)
-    return np.array(rows).reshape(-1, width)[places]
 
 
 class FieldsOfPairs:
     """Fields of pairs of shapes, as the engine takes them: each once, and for every pair its index and its side.
 
     Args:
-        shapes: the pairs.
+        pairs: of shapes.
     """
 
-    def __init__(self, shapes: Sequence[ShapePair]) -> None:
-        self.index: list[int] = []
-        self.is_second: list[bool] = []  # whether it is the field of the shape that moves
-        known: dict[int, int] = {}
-        self.engine: list[_engine.Field] = []
-        for pair in shapes:
-            of_own = pair.own.shape.field if pair.other is not None else None
-            field = of_own if of_own is not None or pair.other is None else pair.other.shape.field
-            self.is_second.append(of_own is not None)
-            if field is None:
-                self.index.append(-1)
-                continue
-            if id(field) not in known:
-                known[id(field)] = len(self.engine)
-                self.engine.append(field.engine())
-            self.index.append(known[id(field)])
-
-
-def _sign(links: Sequence[ContactPair], shape: ShapePair) -> float:
-    """Return −1 if the engine's forces act on a shape of the first link."""
-    return -1.0 if shape.own.link == links[shape.pair].first else 1.0
+    def __init__(self, pairs: ShapePairs) -> None:
+        fields: Distinct[Field] = Distinct()
+        own = [-1 if (f := s.shape.field) is None else fields.index(f) for s in pairs.placed]
+        of_shape = np.array([*own, -1], np.int32)  # the last one is that of −1, a plane
+        of_own = np.where(pairs.other >= 0, of_shape[pairs.own], -1)
+        self.is_second = of_own >= 0  # whether it is the field of the shape that moves
+        self.index = np.where(self.is_second, of_own, of_shape[pairs.other])
+        self.engine = [field.engine() for field in fields.values]
 
 
 def _is_fixed(model: Model, link: str) -> bool:
@@ -226,44 +179,108 @@ def _plane(ground: GroundSpec | None) -> tuple[float, float, float, float]:
 
 
 def _shape_pairs(
-    model: Model,
-    spec: ContactsSpec,
-    links: list[ContactPair],
-    shapes: dict[str, list[PlacedShape]],
-) -> Iterator[ShapePair]:
-    changes = {frozenset(contact.between): contact for contact in spec.pairs}
-    laws = _Laws(model, spec)
+    model: Model, spec: ContactsSpec, links: LinkPairs, of_link: dict[str, list[PlacedShape]]
+) -> ShapePairs:
+    """Return the pairs of shapes in the order of their links, grounds first."""
+    changes = {k: own for own in spec.pairs if (k := links.find(*own.between)) is not None}
+    number = {k: n for n, k in enumerate(sorted(changes), 1)}  # 0 where nothing is changed
+    known, laws = _Laws(model, spec), Distinct[PairLaw]()
+    placed, surfaces = Distinct[PlacedShape](), Distinct[tuple[GroundSpec | None, Velocity]]()
+    each = [of_link.get(name, []) for name in links.links]
+    start = np.cumsum([0, *map(len, each)], dtype=np.int32)
+    for shape in chain.from_iterable(each):
+        placed.index(shape)
     fields = [_placed_field(ground) for ground in spec.grounds]
-    for k, pair in enumerate(links):
-        change = changes.get(frozenset(pair)) if changes else None
-        surface = None if change is None else change.surface
-        if WORLD in pair:
-            velocity = NO_VELOCITY if change is None else change.surface_velocity
-            for placed in shapes[pair.second if pair.first == WORLD else pair.first]:
-                hull = with_hull(placed)
-                for ground, field in zip(spec.grounds, fields, strict=True):
-                    if not may_touch(ground.filter, placed.collision.filter):
-                        continue
-                    other, own = (None, hull) if field is None else with_samples(field, placed)
-                    law = laws.of(ground.material, own, other, surface)
-                    yield ShapePair(k, own, other, ground, law, velocity)
-            continue
-        velocity = NO_VELOCITY
-        if change is not None and any(change.surface_velocity):
-            if _is_fixed(model, pair.second) and not _is_fixed(model, pair.first):
-                problem = (
-                    f"surface_velocity is that of {pair.first!r}, the first body of between, and "
-                    f"{pair.second!r} is the fixed one"
-                )
-                remedy = (
-                    f'to move the fixed surface, write between = ["{pair.second}", "{pair.first}"]'
-                )
-                raise ModelError(change.where, f"{problem}; {remedy}")
-            x, y, z = model.frames[pair.first][1][:3, :3] @ change.surface_velocity
-            velocity = float(x), float(y), float(z)
-        for other, own in pairs_of(pair, shapes):
-            law = laws.of(other.collision.material, own, other, surface)
-            yield ShapePair(k, own, other, None, law, velocity)
+    rows = []
+    for k in np.flatnonzero((links.first == 0) | (links.second == 0)).tolist():
+        own_change = changes.get(k)
+        velocity = NO_VELOCITY if own_change is None else own_change.surface_velocity
+        for shape in of_link.get(next(name for name in links[k] if name != WORLD), ()):
+            hull = with_hull(shape)
+            for ground, field in zip(spec.grounds, fields, strict=True):
+                if not may_touch(ground.filter, shape.collision.filter):
+                    continue
+                other, own = (None, hull) if field is None else with_samples(field, shape)
+                change = None if own_change is None else own_change.surface
+                law = laws.index(known.law(ground.material, own, other, change))
+                surface = surfaces.index((ground, velocity), (id(ground), velocity))
+                place = -1 if other is None else placed.index(other)
+                rows.append((k, placed.index(own), place, surface, law))
+    grounded = np.array(rows, np.int32).reshape(-1, 5).T
+    pair, own, other = _pairs_of_two_links(links, start, placed)
+    kinds = np.array([known.kind(shape) for shape in placed.values], np.int64)
+    change_of, surface_of = np.zeros((2, len(links)), np.int32)
+    surface_of += surfaces.index((None, NO_VELOCITY), (id(None), NO_VELOCITY))
+    for k, n in number.items():
+        change_of[k] = n
+        if WORLD not in links[k]:
+            velocity = _velocity(model, links[k], changes[k])
+            surface_of[k] = surfaces.index((None, velocity), (id(None), velocity))
+    key = kinds[other] * (kinds.max(initial=0) + 1) + kinds[own]
+    key = key * (len(number) + 1) + change_of[pair]
+    _, first, which = np.unique(key, return_index=True, return_inverse=True)
+    of_number = [None, *(changes[k].surface for k in number)]
+    law_of = [
+        laws.index(known.law(a.collision.material, b, a, of_number[change_of[pair[r]]]))
+        for r in first.tolist()
+        for a, b in [(placed.values[other[r]], placed.values[own[r]])]
+    ]
+    between = (pair, own, other, surface_of[pair], np.array(law_of, np.int32)[which])
+    columns = [np.concatenate(each) for each in zip(grounded, between, strict=True)]
+    shared = tuple(placed.values), tuple(surfaces.values), tuple(laws.values)
+    return ShapePairs(*shared, *columns)
+
+
+def _pairs_of_two_links(
+    links: LinkPairs, start: NDArray[np.int32], placed: Distinct[PlacedShape]
+) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]:
+    """Return pair of links, own and other shape of the pairs of shapes of two links (n,); adds to the shapes.
+
+    The other shape is the fixed one, else a field, else that of the first link. Of two fields, one is samples of its
+    surface. Shapes of link k are those from start[k] to start[k + 1].
+    """
+    count = np.diff(start)
+    two = np.flatnonzero((links.first > 0) & (links.second > 0)).astype(np.int32)
+    sizes = count[links.first[two]] * count[links.second[two]]
+    pair = np.repeat(two, sizes)
+    within = np.arange(len(pair), dtype=np.int32) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    a, b = links.first[pair], links.second[pair]
+    first, second = (start[a] + within // count[b], start[b] + within % count[b])
+    shapes = [shape.collision for shape in placed.values]
+    kinds = Distinct[CollisionFilter | None]()
+    filters = np.array([kinds.index(own.filter, own.filter) for own in shapes], np.int32)
+    if len(kinds.values) > 1:
+        admits = np.array([[may_touch(x, y) for y in kinds.values] for x in kinds.values])
+        meet = admits[filters[first], filters[second]]
+        pair, first, second = pair[meet], first[meet], second[meet]
+    is_fixed = np.array([shape.body < 0 for shape in placed.values], bool)
+    is_field = np.array([own.shape.field is not None for own in shapes], bool)
+    turned = is_field[second] & ~is_fixed[first] & ~is_field[first]
+    turned |= is_fixed[second]
+    other, own = np.where(turned, second, first), np.where(turned, first, second)
+    known: dict[tuple[int, int], tuple[int, int]] = {}
+    for r in np.flatnonzero(is_field[other] & is_field[own]).tolist():
+        key = int(other[r]), int(own[r])
+        if key not in known:
+            found = with_samples(*(placed.values[k] for k in key))
+            known[key] = placed.index(found[0]), placed.index(found[1])
+        other[r], own[r] = known[key]
+    return pair, own, other
+
+
+def _velocity(model: Model, pair: ContactPair, change: ContactSpec) -> Velocity:
+    """Return the velocity of a surface of the first of two links, on the axes of its body [m/s]."""
+    if not any(change.surface_velocity):
+        return NO_VELOCITY
+    if _is_fixed(model, pair.second) and not _is_fixed(model, pair.first):
+        problem = (
+            f"surface_velocity is that of {pair.first!r}, the first body of between, and "
+            f"{pair.second!r} is the fixed one"
+        )
+        remedy = f'to move the fixed surface, write between = ["{pair.second}", "{pair.first}"]'
+        raise ModelError(change.where, f"{problem}; {remedy}")
+    x, y, z = model.frames[pair.first][1][:3, :3] @ change.surface_velocity
+    return float(x), float(y), float(z)
 
 
 class _Laws:
@@ -276,18 +293,19 @@ class _Laws:
         self._kinds: dict[object, int] = {}  # of shapes: what their loads depend on
         self._kind_of: dict[int, tuple[int, PlacedShape]] = {}  # by id, of shapes that are kept
 
-    def of(
+    def law(
         self, first: str, own: PlacedShape, other: PlacedShape | None, surface: SurfaceSpec | None
     ) -> PairLaw:
         """Return the law of a shape and another one, or a plane, of the material `first`."""
-        key = (first, self._kind(own), None if other is None else self._kind(other), id(surface))
+        key = (first, self.kind(own), None if other is None else self.kind(other), id(surface))
         law = self._known.get(key)
         if law is None:
             load = _load(self._masses, self._gravity, own, other)
             law = self._known[key] = pair_law(*_materials(self._spec, first, own), surface, load)
         return law
 
-    def _kind(self, shape: PlacedShape) -> int:
+    def kind(self, shape: PlacedShape) -> int:
+        """Return the number of what laws and loads of a shape depend on."""
         known = self._kind_of.get(id(shape))
         if known is None:
             mass = None if shape.body < 0 else self._masses[shape.body]
@@ -427,11 +445,12 @@ def contacts_with_other_numbers(
     spec = model.spec.contacts
     assert spec is not None
     gravity = float(np.linalg.norm(model.gravity)) or STANDARD_GRAVITY
-    laws = _laws(model, first, spec, mechanism_masses(model), gravity)
-    if impacts:
-        laws = (law.without_restitution() for law in laws)
-    shapes = [s._replace(law=law) for s, law in zip(first.shapes, laws, strict=True)]
-    return replace(first, engine=engine_contacts(model, shapes, slip_speed), shapes=tuple(shapes))
+    laws = Distinct[PairLaw]()
+    each = _laws(model, first, spec, mechanism_masses(model), gravity)
+    number = np.array([laws.index(law) for law in each], np.int32)
+    found = (law.without_restitution() if impacts else law for law in laws.values)
+    shapes = replace(first.shapes, laws=tuple(found), law=number)
+    return replace(first, engine=engine_contacts(model, shapes, slip_speed), shapes=shapes)
 
 
 def _laws(

@@ -11,31 +11,34 @@ from pysim.contact.field_samples import distance_in_field
 from pysim.typing import Array
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from pysim.contact.shape_pairs import ShapePair, ShapePairs
 
-    from pysim.contact.compiler import ShapePair
+AT_ONCE = 1 << 17  # pairs
 
 
-def near_shapes(pairs: Sequence[ShapePair], poses: Array) -> Iterator[ShapePair]:
-    """Yield the pairs of shapes whose balls overlap, and those of fields."""
-    shapes = {id(s): s for pair in pairs for s in (pair.own, pair.other) if s is not None}
-    place = {key: k for k, key in enumerate(shapes)}
-    radius = np.array([np.inf if s.shape.field is not None else s.radius for s in shapes.values()])
-    placed = [(s.body, s.hull.placed(s.pose)) for s in shapes.values()]
+def near_shapes(pairs: ShapePairs, poses: Array) -> list[int]:
+    """Return the numbers of the pairs of shapes whose balls overlap, and of those of fields.
+
+    Args:
+        pairs: of shapes.
+        poses: of the bodies (bodies, 4, 4).
+    """
+    shapes = pairs.placed
+    radius = np.array([np.inf if s.shape.field is not None else s.radius for s in shapes])
+    placed = [(s.body, s.hull.placed(s.pose)) for s in shapes]
     centre = np.array([(X if b < 0 else poses[b] @ X)[:3, 3] for b, X in placed]).reshape(-1, 3)
-    own = np.array([place[id(pair.own)] for pair in pairs], int)
-    other = np.array([-1 if pair.other is None else place[id(pair.other)] for pair in pairs], int)
+    own, other = pairs.own, pairs.other
     apart = np.zeros(len(pairs), bool)
-    two = np.flatnonzero(other >= 0)
-    way = np.linalg.norm(centre[own[two]] - centre[other[two]], axis=1)
-    apart[two] = way > radius[own[two]] + radius[other[two]]
-    for k in np.flatnonzero(~apart).tolist():
-        ground = pairs[k].ground
+    for first in range(0, len(pairs), AT_ONCE):
+        part = first + np.flatnonzero(other[first : first + AT_ONCE] >= 0)
+        way = np.linalg.norm(centre[own[part]] - centre[other[part]], axis=1)
+        apart[part] = way > radius[own[part]] + radius[other[part]]
+    for k, (ground, _) in enumerate(pairs.surfaces):
         if ground is not None and ground.field is None:
-            height = float(np.dot(ground.normal, centre[own[k]])) - ground.offset
-            if height > radius[own[k]]:
-                continue
-        yield pairs[k]
+            above = np.flatnonzero(pairs.surface == k)
+            height = centre[own[above]] @ np.array(ground.normal) - ground.offset
+            apart[above] = height > radius[own[above]]
+    return np.flatnonzero(~apart).tolist()
 
 
 def distance_of(pair: ShapePair, poses: Array) -> float:

@@ -6,28 +6,29 @@ excluded by the scene.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple, overload
 
 import numpy as np
 
 from pysim.contact.hulls import NO_HULL, Hull, collision_hull, convex_pieces, is_left_out, mesh_hull
 from pysim.contact.surface_samples import samples_of
 from pysim.scene.doctor import shape_radius
-from pysim.scene.spec import may_touch
 from pysim.scene.tree import WORLD
 from pysim.shapes import drawn
 from pysim.typing import Array
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator
+    from typing import Any
+
+    from numpy.typing import NDArray
 
     from pysim.mechanism.model import Model
     from pysim.scene.spec import CollisionSpec, ContactsSpec
     from pysim.shapes import Shape
-
-Value = TypeVar("Value")
 
 
 class ContactPair(NamedTuple):
@@ -40,6 +41,69 @@ class ContactPair(NamedTuple):
     def name(self) -> str:
         """Name in trajectories."""
         return f"{self.first}, {self.second}"
+
+
+class LinkPairs(Sequence[ContactPair]):
+    """Pairs of links that may touch, as columns of numbers.
+
+    Args:
+        links: their names.
+        first: of every pair, the first link (n,).
+        second: the second one (n,).
+    """
+
+    def __init__(
+        self, links: Sequence[str], first: NDArray[np.int32], second: NDArray[np.int32]
+    ) -> None:
+        self.links, self.first, self.second = tuple(links), first, second
+        self._number = {name: k for k, name in enumerate(links)}
+
+    def __len__(self) -> int:
+        return len(self.first)
+
+    @overload
+    def __getitem__(self, index: int) -> ContactPair: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> LinkPairs: ...
+
+    def __getitem__(self, index: int | slice) -> ContactPair | LinkPairs:
+        if isinstance(index, slice):
+            return self.take(np.arange(len(self))[index])
+        return ContactPair(self.links[self.first[index]], self.links[self.second[index]])
+
+    def __iter__(self) -> Iterator[ContactPair]:
+        each = zip(self.first.tolist(), self.second.tolist(), strict=True)
+        return (ContactPair(self.links[a], self.links[b]) for a, b in each)
+
+    def take(self, rows: NDArray[Any]) -> LinkPairs:
+        """Return some of the pairs, by indices or as a mask (n,)."""
+        return LinkPairs(self.links, self.first[rows], self.second[rows])
+
+    def find(self, a: str, b: str) -> int | None:
+        """Return the number of the pair of two links, in either order; None if they do not touch."""
+        numbers = self._number.get(a), self._number.get(b)
+        if None in numbers:
+            return None
+        low, high = sorted(k for k in numbers if k is not None)
+        key = low * len(self.links) + high
+        place = int(np.searchsorted(self._sorted[0], key))
+        is_there = place < len(self) and self._sorted[0][place] == key
+        return int(self._sorted[1][place]) if is_there else None
+
+    def order(self, first: str, second: str) -> None:
+        """Give the pair of two links this order."""
+        k = self.find(first, second)
+        if k is not None:
+            self.first[k], self.second[k] = self._number[first], self._number[second]
+
+    @cached_property
+    def _sorted(self) -> tuple[NDArray[np.int64], NDArray[np.intp]]:
+        """Ascending keys of the pairs, and the pairs that have them."""
+        low, high = np.minimum(self.first, self.second), np.maximum(self.first, self.second)
+        keys = low.astype(np.int64) * len(self.links) + high
+        order = np.argsort(keys)
+        return keys[order], order
 
 
 @dataclass(frozen=True)
@@ -100,31 +164,26 @@ def with_hull(shape: PlacedShape) -> PlacedShape:
     return replace(shape, collision=collision, hull=collision_hull(collision))
 
 
-def link_pairs(model: Model, spec: ContactsSpec) -> list[ContactPair]:
+def link_pairs(model: Model, spec: ContactsSpec) -> LinkPairs:
     """Return the pairs of links that may touch: those with the world, then the others in the order of the file."""
-    bodies = {
-        link.name: model.frames[link.name][0] for link in model.spec.bodies if link.collisions
-    }
-    order = _in_both_orders({contact.between: contact.between for contact in spec.pairs})
-    excluded = _in_both_orders(dict.fromkeys(spec.excluded))
-    apart = {**excluded, **_in_both_orders(dict.fromkeys(_joined_links(model)))}
-    parents = (*model.parents, -1)  # that of the world is the last
-    found = [(WORLD, name) for name, body in bodies.items() if body >= 0 and spec.grounds]
-    found = [between for between in found if between not in excluded]
-    found += [
-        (a, b)
-        for (a, i), (b, j) in combinations(bodies.items(), 2)
-        if i != j
-        and (parents[i] != j or j < 0)
-        and (parents[j] != i or i < 0)
-        and (a, b) not in apart
-    ]
-    return [ContactPair(*order.get(between, between)) for between in found]
-
-
-def _in_both_orders(of_pair: Mapping[tuple[str, str], Value]) -> dict[tuple[str, str], Value]:
-    """Return what belongs to pairs, with the names of each in both orders."""
-    return {**{(b, a): value for (a, b), value in of_pair.items()}, **of_pair}
+    links = [link.name for link in model.spec.bodies if link.collisions]
+    body = np.array([model.frames[name][0] for name in links], np.int32)
+    grounded = 1 + np.flatnonzero(body >= 0) if spec.grounds else np.zeros(0, int)
+    a, b = np.triu_indices(len(links), 1)
+    parents = np.array((*model.parents, -1), np.int32)  # that of the world is the last
+    i, j = body[a], body[b]
+    meet = (i != j) & ((parents[i] != j) | (j < 0)) & ((parents[j] != i) | (i < 0))
+    first = np.concatenate([np.zeros(len(grounded), int), 1 + a[meet]])
+    second = np.concatenate([grounded, 1 + b[meet]])
+    found = LinkPairs((WORLD, *links), first.astype(np.int32), second.astype(np.int32))
+    joined = [pair for pair in _joined_links(model) if WORLD not in pair]
+    apart = (found.find(*pair) for pair in (*spec.excluded, *joined))
+    touches = np.ones(len(found), bool)
+    touches[[k for k in apart if k is not None]] = False
+    found = found.take(touches)
+    for contact in spec.pairs:
+        found.order(*contact.between)
+    return found
 
 
 def _joined_links(model: Model) -> set[tuple[str, str]]:
@@ -137,20 +196,6 @@ def _joined_links(model: Model) -> set[tuple[str, str]]:
     }
     pairs = ((joint.parent, joint.child) for joint in model.spec.joints)
     return {pair for pair in pairs if masked.isdisjoint(pair)}
-
-
-def pairs_of(
-    pair: ContactPair, shapes: dict[str, list[PlacedShape]]
-) -> Iterator[tuple[PlacedShape, PlacedShape]]:
-    """Yield the shapes of two links, the fixed one first, else a field, else that of the first link.
-
-    Of two fields, one is samples of its surface.
-    """
-    for a in shapes[pair.first]:
-        for b in shapes[pair.second]:
-            if may_touch(a.collision.filter, b.collision.filter):
-                is_turned = b.shape.field is not None and a.body >= 0 and a.shape.field is None
-                yield with_samples(*((b, a) if b.body < 0 or is_turned else (a, b)))
 
 
 def with_samples(first: PlacedShape, second: PlacedShape) -> tuple[PlacedShape, PlacedShape]:

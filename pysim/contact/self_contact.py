@@ -15,16 +15,20 @@ from dataclasses import dataclass
 from itertools import product
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from pysim import _engine
 from pysim.contact.pair_distances import distance_of, near_shapes
+from pysim.contact.shape_pairs import Distinct
 from pysim.mechanism.compile import start_state
 from pysim.typing import Array
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from pysim.contact.compiler import CompiledContacts, ShapePair
+    from pysim.contact.compiler import CompiledContacts
     from pysim.contact.pairs import PlacedShape
+    from pysim.contact.shape_pairs import ShapePairs
     from pysim.mechanism.model import Model
 
 CLOSED_FORMS = {
@@ -55,7 +59,7 @@ class LeftOutPair:
 
 def left_out_pairs(
     model: Model,
-    shapes: Sequence[ShapePair],
+    shapes: ShapePairs,
     roots: Sequence[int],
     named: Iterable[int],
     q: Array | None = None,
@@ -69,13 +73,18 @@ def left_out_pairs(
         named: numbers of pairs of links that a [[contact]] names, which touch in any case.
         q: coordinates at the start (nq,); by default those of the joints, whose loops may be open.
     """
-    placed = {id(s): s for pair in shapes for s in (pair.own, pair.other) if s is not None}
-    robots = {key: robot for key, shape in placed.items() if (robot := _robot(shape)) is not None}
-    found, examined, kept = {}, [], set(named)
-    for k, pair in enumerate(shapes) if robots else ():
-        other, robot = pair.other, robots.get(id(pair.own))
-        if other is None or robot is None or robots.get(id(other)) != robot or pair.pair in kept:
-            continue
+    robots = Distinct[tuple[str, str] | None]()
+    each = [robots.index(robot, robot or ()) for robot in map(_robot, shapes.placed)]
+    of_shape = np.array([*each, -1])  # the last one is that of −1, a plane
+    if None in robots.values:
+        of_shape[of_shape == robots.values.index(None)] = -1
+    robot = of_shape[shapes.own]
+    same = (robot >= 0) & (robot == of_shape[shapes.other])
+    same &= ~np.isin(shapes.pair, np.array(sorted(named), int))
+    found, examined = {}, []
+    for k in np.flatnonzero(same).tolist():
+        pair, other = shapes[k], shapes[k].other
+        assert other is not None
         mask, masked = pair.own.collision.filter, other.collision.filter
         if mask is not None and masked is not None and masked.name in mask.partners:
             continue  # a <pair> of MJCF
@@ -85,11 +94,11 @@ def left_out_pairs(
         else:
             found[k] = LeftOutPair(other, pair.own, reason)
     depths = _overlaps(model, shapes, examined, q)
-    apart = {shapes[k].pair for k in depths}
+    apart = {int(shapes.pair[k]) for k in depths}
     for k in examined:
-        other = shapes[k].other
-        if shapes[k].pair in apart and other is not None:
-            found[k] = LeftOutPair(other, shapes[k].own, OVERLAP, depths.get(k, 0.0))
+        pair = shapes[k]
+        if pair.pair in apart and pair.other is not None:
+            found[k] = LeftOutPair(pair.other, pair.own, OVERLAP, depths.get(k, 0.0))
     return found
 
 
@@ -112,15 +121,14 @@ def _reason(model: Model, a: PlacedShape, b: PlacedShape, roots: Sequence[int]) 
 
 
 def _overlaps(
-    model: Model, shapes: Sequence[ShapePair], examined: Sequence[int], q: Array | None
+    model: Model, shapes: ShapePairs, examined: Sequence[int], q: Array | None
 ) -> dict[int, float]:
     """Return the overlaps at the start [m] that would throw links apart, by number of the pair."""
     if not examined:
         return {}
     poses = _engine.forward_kinematics(model, start_state(model).q if q is None else q)
-    number = {id(shapes[k]): k for k in examined}
-    near = near_shapes([shapes[k] for k in examined], poses)
-    depths = {number[id(pair)]: -distance_of(pair, poses) for pair in near}
+    near = near_shapes(shapes.take(np.array(examined)), poses)
+    depths = {k: -distance_of(shapes[k], poses) for k in (examined[n] for n in near)}
     return {k: depth for k, depth in depths.items() if depth > DEEP_START * shapes[k].law.sink}
 
 

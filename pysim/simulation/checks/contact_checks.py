@@ -17,8 +17,9 @@ from pysim.scene.tree import WORLD
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from pysim.contact.compiler import CompiledContacts, ShapePair
+    from pysim.contact.compiler import CompiledContacts
     from pysim.contact.pairs import PlacedShape
+    from pysim.contact.shape_pairs import ShapePair
     from pysim.simulation.loading import Scene
     from pysim.trajectory import Trajectory
 
@@ -34,7 +35,8 @@ def contact_warnings(scene: Scene) -> Iterator[str]:
         return
     poses = forward_kinematics(scene.model, scene.state.q)
     deepest: dict[int, tuple[float, float]] = {}
-    for shape in near_shapes(contacts.shapes, poses):
+    for k in near_shapes(contacts.shapes, poses):
+        shape = contacts.shapes[k]
         depth = -distance_of(shape, poses)
         if depth > DEEP_START * shape.law.sink:
             deepest[shape.pair] = max((depth, shape.law.sink), deepest.get(shape.pair, (0.0, 0.0)))
@@ -106,13 +108,9 @@ def warn_of_sinking(scene: Scene, trajectory: Trajectory, stacklevel: int = 2) -
     if contacts is None or not len(points):
         return
     times = np.repeat(trajectory.t, np.diff(points.offsets))
-    shapes: dict[int, list[ShapePair]] = {k: [] for k in np.unique(points.pair).tolist()}
-    for shape in contacts.shapes:
-        if shape.pair in shapes:
-            shapes[shape.pair].append(shape)
-    for k, own in shapes.items():
+    for k in np.unique(points.pair).tolist():
         pair = contacts.pairs[k]
-        allowed = DEEP * max(_smaller_half_size(shape) for shape in own)
+        allowed = DEEP * max(map(_smaller_half_size, contacts.shapes.of_pair(k)))
         sunk = np.flatnonzero((points.pair == k) & (points.penetration > allowed))
         if not sunk.size:
             continue

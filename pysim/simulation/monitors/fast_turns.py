@@ -62,12 +62,10 @@ def _problem(scene: Scene, joint: str, turn: float, t: float) -> str:
 
 def _touches(scene: Scene, body: int, report: Array) -> bool:
     assert scene.contacts is not None
-    shapes = [
-        k
-        for k, own in enumerate(scene.contacts.shapes)
-        if body in (own.own.body, -1 if own.other is None else own.other.body)
-    ]
-    points = np.isin(scene.contacts.shape_of_point, shapes)
+    shapes = scene.contacts.shapes
+    bodies = np.array([*(shape.body for shape in shapes.placed), -1])  # the last one is the world
+    own = (bodies[shapes.own] == body) | (bodies[shapes.other] == body)
+    points = own[scene.contacts.shape_of_point]
     return bool((report[points][:, FORCE] != 0).any())
 
 

@@ -53,7 +53,9 @@ def with_ledger(scene: Scene) -> Scene:
 
 def _pairs_of(contacts: CompiledContacts) -> list[tuple[str, bool]]:
     """Return the names of the pairs of links that may touch, and whether a surface of each moves."""
-    moving = {shape.pair for shape in contacts.shapes if any(shape.surface_velocity)}
+    shapes = contacts.shapes
+    moves = np.array([any(velocity) for _, velocity in shapes.surfaces], bool)
+    moving = set(np.unique(shapes.pair[moves[shapes.surface]]).tolist())
     return [(pair.name, k in moving) for k, pair in enumerate(contacts.pairs)]
 
 
@@ -62,7 +64,7 @@ def _places(model: Model, contacts: CompiledContacts, work: ContactWork) -> list
     numbers = np.arange(len(model.joints))
     joints = np.repeat(numbers, [find_joint(joint.type).nv for joint in model.joints])
     of_coordinates = (work.joints.get(int(joints[v]), -1) for v in contacts.engine.law_coordinates)
-    return [*(work.pairs[shape.pair] for shape in contacts.shapes), *of_coordinates]
+    return [*(work.pairs[k] for k in contacts.shapes.pair.tolist()), *of_coordinates]
 
 
 def work_of(term: WorkTerm, numbers: Array, readings: Array) -> Array:

@@ -74,10 +74,10 @@ def contact_wrenches(contacts: CompiledContacts, model: Model, q: Array, report:
     """Return the wrenches (n, nbodies, 6) [N, N·m] of contacts on bodies, in their frames."""
     wrenches = np.zeros((len(report), model.nbodies, 6))
     poses = forward_kinematics(model, q)
-    for k, shape in enumerate(contacts.shapes):
-        points = report[:, contacts.shape_of_point == k]
-        if not points[..., FORCE].any():
-            continue
+    used = np.flatnonzero(report[..., FORCE].any(axis=(0, 2)))
+    for k in np.unique(contacts.shape_of_point[used]).tolist():
+        first, end = np.searchsorted(contacts.shape_of_point, (k, k + 1))
+        points, shape = report[:, first:end], contacts.shapes[k]
         for body, sign in (
             (shape.body, 1.0),
             (-1 if shape.other is None else shape.other.body, -1.0),

@@ -1,0 +1,147 @@
+"""Pairs of shapes that may touch, as columns of numbers: of many bodies there are many pairs, and few kinds of them.
+
+A pair takes twenty bytes; its record is made where it is read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar, overload
+
+import numpy as np
+
+Velocity = tuple[float, float, float]  # [m/s]
+Value = TypeVar("Value")
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from typing import Any
+
+    from numpy.typing import NDArray
+
+    from pysim.contact.laws import PairLaw
+    from pysim.contact.pairs import PlacedShape
+    from pysim.scene.spec import GroundSpec
+    from pysim.shapes import Shape
+    from pysim.typing import Array
+
+
+class ShapePair(NamedTuple):
+    """A shape of a moving body, and the ground or the shape that it may touch, with the law between them."""
+
+    pair: int  # among the pairs of links
+    own: PlacedShape
+    other: PlacedShape | None  # None for a plane
+    ground: GroundSpec | None  # None for a shape of a body
+    law: PairLaw
+    surface_velocity: Velocity  # of the other surface, in its body or the world [m/s]
+
+    @property
+    def body(self) -> int:
+        """Body that moves."""
+        return self.own.body
+
+    @property
+    def shape(self) -> Shape:
+        """Shape on that body."""
+        return self.own.shape
+
+    @property
+    def pose(self) -> Array:
+        """Pose of the shape in the body (4, 4)."""
+        return self.own.pose
+
+    @property
+    def kinds(self) -> str:
+        """Kinds of the shapes, one of a pair with a ground."""
+        return (
+            self.shape.kind if self.other is None else f"{self.other.shape.kind}, {self.shape.kind}"
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class ShapePairs(Sequence[ShapePair]):
+    """Pairs of shapes; `own`, `other`, `surface` and `law` are indices of what pairs share."""
+
+    placed: tuple[PlacedShape, ...]
+    surfaces: tuple[tuple[GroundSpec | None, Velocity], ...]  # grounds, and velocities [m/s]
+    laws: tuple[PairLaw, ...]
+    pair: NDArray[np.int32]  # (n,) among the pairs of links
+    own: NDArray[np.int32]  # (n,) among the shapes
+    other: NDArray[np.int32]  # (n,) likewise, −1 for a plane
+    surface: NDArray[np.int32]  # (n,)
+    law: NDArray[np.int32]  # (n,)
+
+    @staticmethod
+    def of(pairs: Iterable[ShapePair]) -> ShapePairs:
+        """Return pairs as columns."""
+        if isinstance(pairs, ShapePairs):
+            return pairs
+        shapes: Distinct[PlacedShape] = Distinct()
+        surfaces: Distinct[tuple[GroundSpec | None, Velocity]] = Distinct()
+        laws: Distinct[PairLaw] = Distinct()
+        rows = [
+            (
+                p.pair,
+                shapes.index(p.own),
+                -1 if p.other is None else shapes.index(p.other),
+                surfaces.index((p.ground, p.surface_velocity), (id(p.ground), p.surface_velocity)),
+                laws.index(p.law),
+            )
+            for p in pairs
+        ]
+        columns = np.array(rows, np.int32).reshape(-1, 5).T
+        shared = tuple(shapes.values), tuple(surfaces.values), tuple(laws.values)
+        return ShapePairs(*shared, *columns)
+
+    def __len__(self) -> int:
+        return len(self.own)
+
+    @overload
+    def __getitem__(self, index: int) -> ShapePair: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> ShapePairs: ...
+
+    def __getitem__(self, index: int | slice) -> ShapePair | ShapePairs:
+        if isinstance(index, slice):
+            return self.take(np.arange(len(self))[index])
+        other = int(self.other[index])
+        ground, velocity = self.surfaces[self.surface[index]]
+        return ShapePair(
+            int(self.pair[index]),
+            self.placed[self.own[index]],
+            None if other < 0 else self.placed[other],
+            ground,
+            self.laws[self.law[index]],
+            velocity,
+        )
+
+    def __iter__(self) -> Iterator[ShapePair]:
+        return map(self.__getitem__, range(len(self)))
+
+    def take(self, rows: NDArray[Any]) -> ShapePairs:
+        """Return some of the pairs, by indices or as a mask (n,)."""
+        columns = ("pair", "own", "other", "surface", "law")
+        return replace(self, **{name: getattr(self, name)[rows] for name in columns})
+
+    def of_pair(self, pair: int) -> Iterator[ShapePair]:
+        """Yield the pairs of shapes of a pair of links."""
+        return map(self.__getitem__, np.flatnonzero(self.pair == pair).tolist())
+
+
+class Distinct(Generic[Value]):
+    """Values of which each is listed once, known by its identity or by a key."""
+
+    def __init__(self) -> None:
+        self.values: list[Value] = []
+        self._places: dict[object, int] = {}
+
+    def index(self, value: Value, key: object = None) -> int:
+        """Return the place of a value, at the end if it is new."""
+        own = id(value) if key is None else key
+        place = self._places.setdefault(own, len(self.values))
+        if place == len(self.values):
+            self.values.append(value)
+        return place
