@@ -12,6 +12,7 @@ from pysim.loops.constraints import constrained_motion
 from pysim.mechanism.actuation import actuator_forces
 from pysim.scene.tree import WORLD
 from pysim.simulation.records.contact_report import contact_wrenches, pair_sums
+from pysim.trajectory.record import MOST_PAIRS
 from pysim.typing import Array
 
 if TYPE_CHECKING:
@@ -37,14 +38,15 @@ def accelerations_and_forces(
     `t` [s] is one time or one for each state.
 
     These are wrenches of the loops (n, loops, 6), forces of the couplings (n, couplings), and forces and impulses of
-    pairs of links that touch (n, pairs, 3), if there are any; then the wrenches of contacts and loops on bodies
-    (n, nbodies, 6), None without any.
+    pairs of links that touch (n, pairs, 3), if there are any and no more than `MOST_PAIRS`; then the wrenches of
+    contacts and loops on bodies (n, nbodies, 6), None without any.
     """
     model = scene.model
     f_ext, pairs = None, []
     if scene.contacts is not None and scene.contacts.pairs:
         f_ext = contact_wrenches(scene.contacts, model, q, report)
-        pairs = list(pair_sums(scene.contacts, report))
+        if len(scene.contacts.pairs) <= MOST_PAIRS:
+            pairs = list(pair_sums(scene.contacts, report))
     if not (model.loop_names or model.coupling_names):
         return aba(model, q, v, tau, f_ext, passive=True), pairs, f_ext
     moved = constrained_motion(model, q, v, tau, f_ext, loop_q=loop_q, passive=True, t=t)

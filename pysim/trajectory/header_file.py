@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pysim.trajectory.contacts import create_points
+from pysim.trajectory.contacts import GROUP as POINTS, create_points
 from pysim.trajectory.events import GROUP, create_events
 from pysim.trajectory.parts import (
     create_rows,
@@ -28,7 +28,6 @@ from pysim.trajectory.record import (
     COUPLING_FORCES,
     ELEMENTS,
     LOOP_WRENCHES,
-    PAIR_FORCES,
     SIGNALS,
     TrajectoryHeader,
 )
@@ -177,7 +176,7 @@ def read_header(file: h5py.File) -> TrajectoryHeader:
         event_names=_names_of(file, "names/events", GROUP),
         loop_names=_names_of(file, "names/loops", LOOP_WRENCHES),
         coupling_names=_names_of(file, "names/couplings", COUPLING_FORCES),
-        contact_names=_names_of(file, "names/contacts", PAIR_FORCES),
+        contact_names=_names_of(file, "names/contacts", f"{POINTS}/offsets"),
         force_names=forces,
         force_units=texts(file, "units/forces") if forces else (),
         signal_names=signals,

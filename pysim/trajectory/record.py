@@ -32,6 +32,7 @@ LOOP_WRENCHES, COUPLING_FORCES = "loops/wrenches", "couplings/forces"  # dataset
 PAIR_FORCES, PAIR_IMPULSES = "contacts/pairs/force", "contacts/pairs/impulse"
 ELEMENTS = "forces"  # of springs and force plugins
 FORCES = (LOOP_WRENCHES, COUPLING_FORCES, PAIR_FORCES, PAIR_IMPULSES, ELEMENTS)
+MOST_PAIRS = 4096  # of links, whose forces, impulses and work are recorded pair by pair
 SIGNALS = "signals/"  # prefix of the datasets of signals
 WORK = "work/"  # prefix of the datasets of the energy ledger
 EVERY = slice(None)
@@ -131,7 +132,7 @@ class TrajectoryHeader:
             shapes[LOOP_WRENCHES] = (len(self.loop_names), 6)
         if self.coupling_names:
             shapes[COUPLING_FORCES] = (len(self.coupling_names),)
-        if self.contact_names:
+        if 0 < len(self.contact_names) <= MOST_PAIRS:
             shapes[PAIR_FORCES] = shapes[PAIR_IMPULSES] = (len(self.contact_names), 3)
         if self.force_names:
             shapes[ELEMENTS] = (len(self.force_names),)
@@ -234,7 +235,10 @@ class Trajectory:
 
     @property
     def contact_forces(self) -> Array:
-        """Force (n, pairs, 3) [N] of every pair of links on its second one, in world axes, at the outputs."""
+        """Force (n, pairs, 3) [N] of every pair of links on its second one, in world axes, at the outputs.
+
+        There are none, (n, 0, 3), of more than 4096 pairs; `contacts` has the forces of points.
+        """
         return self.constraint_forces.get(PAIR_FORCES, np.zeros((len(self), 0, 3)))
 
     @property

@@ -156,3 +156,35 @@ def test_copied_worlds_go_on_with_the_bits_of_the_original(tmp_path: Path) -> No
         assert q[0].tobytes() == q[1].tobytes() == q[2].tobytes()
         bits.append(q.tobytes())
     assert bits[0] == bits[1]
+
+
+def test_of_too_many_pairs_the_work_is_one_item_and_points_alone_are_recorded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Oracle: the record of each pair, while there are no more than MOST_PAIRS."""
+    text = "".join(
+        free(
+            f"b{n}",
+            "{ sphere = { radius = 0.1 } }",
+            1.0,
+            f"{{ xyz = [0.05, {0.2 * n:g}, {0.13 - 0.01 * n:g}] }}",
+        )
+        for n in range(4)
+    )
+    scene = world(tmp_path, text + GROUND, surface="friction = 0.5", duration=0.1)
+    each = pysim.simulate(scene)
+    assert scene.contacts is not None
+    assert len(scene.contacts.pairs) == 10
+    for name in ("trajectory.record", "simulation.accelerations", "simulation.monitors.ledger"):
+        monkeypatch.setattr(f"pysim.{name}.MOST_PAIRS", 9)
+    pysim.simulate(scene, tmp_path / "run.h5")
+    found = pysim.load_trajectory(tmp_path / "run.h5")
+
+    assert found.q.tobytes() == each.q.tobytes()
+    assert found.contacts.force.tobytes() == each.contacts.force.tobytes()
+    assert found.contact_forces.shape == found.contact_impulses.shape == (len(found), 0, 3)
+    assert found.names["contacts"] == each.names["contacts"]
+    total = sum(each.work[pair.name] for pair in scene.contacts.pairs)
+    assert np.abs(total).max() > 1e-3
+    np.testing.assert_allclose(found.work["contacts"], total, atol=1e-13)
+    np.testing.assert_allclose(found.energy_balance, each.energy_balance, atol=1e-12)

@@ -110,7 +110,8 @@ def _add_signals(
 def _add_contacts(
     trajectory: Trajectory, add: Callable[[str, str, str, Callable[[], Array]], None]
 ) -> None:
-    for k, label in enumerate(trajectory.names["contacts"]):
+    recorded = range(trajectory.contact_forces.shape[1])  # none of too many pairs
+    for k, label in zip(recorded, trajectory.names["contacts"], strict=False):
         strength = lambda k=k: _strength(trajectory.contact_forces, k)  # noqa: E731
         add(f"contacts.{label}.force", "N", "contact force", strength)
         if not np.isnan(trajectory.contact_impulses[:1, k]).any():  # of smooth contacts

@@ -16,6 +16,7 @@ from pysim.contact.compiler import engine_contacts
 from pysim.integrators import find_integrator
 from pysim.joints import find_joint
 from pysim.mechanism.signal_compiler import compile_signals, with_signals
+from pysim.trajectory.record import MOST_PAIRS
 from pysim.typing import Array
 
 if TYPE_CHECKING:
@@ -52,10 +53,15 @@ def with_ledger(scene: Scene) -> Scene:
 
 
 def _pairs_of(contacts: CompiledContacts) -> list[tuple[str, bool]]:
-    """Return the names of the pairs of links that may touch, and whether a surface of each moves."""
+    """Return the names of the pairs of links that may touch, and whether a surface of each moves.
+
+    Many pairs are one item.
+    """
     shapes = contacts.shapes
     moves = np.array([any(velocity) for _, velocity in shapes.surfaces], bool)
     moving = set(np.unique(shapes.pair[moves[shapes.surface]]).tolist())
+    if len(contacts.pairs) > MOST_PAIRS:
+        return [("contacts", bool(moving))]
     return [(pair.name, k in moving) for k, pair in enumerate(contacts.pairs)]
 
 
@@ -64,7 +70,8 @@ def _places(model: Model, contacts: CompiledContacts, work: ContactWork) -> list
     numbers = np.arange(len(model.joints))
     joints = np.repeat(numbers, [find_joint(joint.type).nv for joint in model.joints])
     of_coordinates = (work.joints.get(int(joints[v]), -1) for v in contacts.engine.law_coordinates)
-    return [*(work.pairs[k] for k in contacts.shapes.pair.tolist()), *of_coordinates]
+    last = len(work.pairs) - 1
+    return [*(work.pairs[min(k, last)] for k in contacts.shapes.pair.tolist()), *of_coordinates]
 
 
 def work_of(term: WorkTerm, numbers: Array, readings: Array) -> Array:

@@ -26,6 +26,7 @@ from pysim.simulation.monitors.diagnosis import plugin_fault
 from pysim.simulation.monitors.ledger import work_of
 from pysim.simulation.records.contact_readings import with_contact_numbers
 from pysim.simulation.records.contact_report import (
+    NUMBERS,
     reported_points,
     start_report,
 )
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
     from pysim.trajectory.writer import Beginning
 
 ROWS_A_CHUNK = 256
+NUMBERS_A_CHUNK = 1 << 24  # of contact reports, if their rows are few
 CHUNK_INTERVAL = 0.5  # [s] of wall time
 
 
@@ -70,6 +72,9 @@ class Recorder:
         self._signals = np.array(() if scene.signals is None else scene.signals.start)
         self._waiting: list[tuple[Array, ...]] = []
         self._rows = 0  # of the waiting segments
+        points = 0 if scene.contacts is None else scene.contacts.engine.points
+        most = NUMBERS_A_CHUNK // max(1, NUMBERS * points)
+        self._most_rows = max(1, min(ROWS_A_CHUNK, most))
         self._chunks: list[tuple[Array, ...]] = []
         self._events: list[Events] = []
         self._contacts: list[ContactPoints] = []
@@ -110,7 +115,7 @@ class Recorder:
                 external = np.zeros((len(t), self.scene.model.nv))
             self._waiting.append((t, q, v, loop_q, signals, external, report))
             self._rows += len(t)
-        if self._rows >= ROWS_A_CHUNK or time.monotonic() - self._flushed > CHUNK_INTERVAL:
+        if self._rows >= self._most_rows or time.monotonic() - self._flushed > CHUNK_INTERVAL:
             self._flush()
 
     def add_state(
