@@ -20,6 +20,7 @@ from zipfile import BadZipFile
 import numpy as np
 
 from pysim.environments.draws import Draws, coarse_uniforms, draws_by_name
+from pysim.environments.mirror import Mirror, MirroredStates, joined, mirrored_rows
 from pysim.environments.observed import LAST_ACTION, Observed
 from pysim.environments.randomised import Randomised, accept_drawn
 from pysim.errors import SimulationError, did_you_mean
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, DTypeLike, NDArray
 
+    from pysim.environments.mirror import SignedPlaces
     from pysim.scene.toml.records.environment_table import (
         Kernel,
         Reward,
@@ -105,6 +107,7 @@ class Environment:
         self._read_observations()
         self._read_rewards()
         self._read_changes()
+        self.mirror = self._read_mirror()  # None without the table
         size = self.action_size
         self.steps = np.zeros(n, np.int64)  # control steps made in the episode
         self._episode = np.full(n, -1, np.int64)
@@ -316,6 +319,52 @@ class Environment:
             )
             for k, own in enumerate(tables.randomise)
         ]
+
+    def _read_mirror(self) -> Mirror | None:
+        tables, own = self._tables, self._tables.mirror
+        if own is None:
+            return None
+        inputs = self.worlds.inputs
+        for name, signs in own.signs.items():
+            if name not in inputs or name == tables.action.input:
+                others = [known for known in inputs if known != tables.action.input]
+                problem = f"{name!r} is no input besides the action's"
+                remedy = did_you_mean(name, others) or "; leave it out"
+                raise self._error(("mirror", "signs", name), f"{problem}{remedy}")
+            if len(signs) != (size := inputs[name].shape[-1]):
+                problem = f"has {len(signs)} signs, and the input has {size} numbers"
+                raise self._error(("mirror", "signs", name), f"{problem}; give one for each")
+
+        def fault(problem: str) -> SimulationError:
+            return self._error(("mirror",), f"{problem}; correct the scene, or leave mirror out")
+
+        states = MirroredStates(
+            self.worlds.scene(),
+            tables.start.keyframe,
+            "xyz".index(own.normal),
+            (tables.action.input, self._offset),
+            own.signs,
+            self._every,
+            fault,
+        )
+        if not np.allclose(self._scale[states.action.place], self._scale):
+            raise fault("environment.action.scale is not its own mirror image")
+        rows = mirrored_rows(states, self._observed)
+        for (columns, _, kernel), reward in zip(self._rewards, tables.reward, strict=True):
+            if not isinstance(columns, int):
+                states.check_reward(_kernel(rows[:, columns], kernel), reward.name)
+
+        def images(kind: str, names: Sequence[str]) -> list[SignedPlaces]:
+            return [
+                states.of_signal(rows, self._observed.columns(name), f"{kind} {name!r}")
+                for name in names
+            ]
+
+        seen = images("observation", tables.observations)
+        observation = joined(seen, self._factors, tables.history)
+        critic = joined([observation, *images("critic's", tables.critic)])
+        states.check_accelerations(self._scale)
+        return Mirror(observation, critic, states.action)
 
     def _periods(self, keys: tuple[str | int, ...], span: float) -> int:
         count = round(span / self.period)

@@ -30,7 +30,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from tensordict import TensorDict
+
     from pysim.environments.environment import Environment
+    from pysim.environments.mirror import Mirror
 
 FORMAT = "pysim learner 1"
 
@@ -51,6 +54,7 @@ class Settings:
     learning_rate: float = 1e-3
     divergence: float = 0.02  # to which the learning rate adapts
     deviation: float = 0.5  # of actions at the start
+    mirrored: bool = True  # learn from mirror images, too, where the environment has a mirror
 
 
 @dataclass(frozen=True)
@@ -95,6 +99,34 @@ class _Episodes:
         return float(a), float(b)
 
 
+class _Images:
+    """Batches with their mirror images, for the symmetry of rsl_rl.
+
+    Args:
+        mirror: of the environment.
+    """
+
+    def __init__(self, mirror: Mirror) -> None:
+        own = {"policy": mirror.observation, "critic": mirror.critic, "action": mirror.action}
+        self._places = {name: torch.from_numpy(image.place) for name, image in own.items()}
+        self._factors = {
+            name: torch.from_numpy(image.factor).float() for name, image in own.items()
+        }
+
+    def __call__(
+        self, *, env: RslRlWorlds, obs: TensorDict, actions: torch.Tensor
+    ) -> tuple[TensorDict, torch.Tensor]:
+        """Return observations and actions, each followed by its mirror image."""
+        del env
+        images = obs.clone(recurse=False)
+        for name in obs.keys():  # noqa: SIM118, a TensorDict
+            images[name] = self._of(obs[name], name)
+        return torch.cat([obs, images]), torch.cat([actions, self._of(actions, "action")])
+
+    def _of(self, x: torch.Tensor, name: str) -> torch.Tensor:
+        return x[:, self._places[name]] * self._factors[name]
+
+
 class Learner:
     """PPO on the worlds of an environment.
 
@@ -123,6 +155,10 @@ class Learner:
                 self._observations, self._worlds, self._configuration(), "cpu"
             )
         self._ppo.train_mode()
+        if (
+            self._ppo.symmetry is not None
+        ):  # no loss is made of what it would compute at every update
+            self._ppo.symmetry.compute_loss = lambda *_: torch.zeros(())
         rng = np.random.default_rng(seed)
         environment.steps[:] = rng.integers(0, environment.length, len(environment))
         self._iteration, self._seconds = 0, 0.0
@@ -140,6 +176,13 @@ class Learner:
             "class_name": "rsl_rl.modules.distribution:GaussianDistribution",
             "init_std": own.deviation,
         }
+        mirror = self.environment.mirror if own.mirrored else None
+        twice = (
+            1 if mirror is None else 2
+        )  # samples of a minibatch, which costs as much with half of them
+        symmetry = None
+        if mirror is not None:
+            symmetry = {"use_data_augmentation": True, "data_augmentation_func": _Images(mirror)}
         sees_more = self.environment.critic_size > self.environment.observation_size
         return {
             "num_steps_per_env": own.steps,
@@ -147,8 +190,9 @@ class Learner:
             "multi_gpu": None,
             "algorithm": {
                 "class_name": "rsl_rl.algorithms:PPO",
-                "num_learning_epochs": own.epochs,
-                "num_mini_batches": own.minibatches,
+                "num_learning_epochs": max(1, own.epochs // twice),
+                "num_mini_batches": own.minibatches * twice,
+                "symmetry_cfg": symmetry,
                 "clip_param": own.clip,
                 "gamma": own.discount,
                 "lam": own.trace_decay,

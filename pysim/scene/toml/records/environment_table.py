@@ -127,6 +127,15 @@ class Randomise(Table):
         return self
 
 
+class Mirror(Table):
+    """A plane about which the mechanism is its own mirror image: a learner learns from the image of samples, too."""
+
+    normal: Literal["x", "y", "z"] = key(..., "", "the world's axis that is normal to the plane")
+    signs: dict[str, list[Literal[-1, 1]]] = key(
+        {}, "", "by input other than that of the action: of its numbers in the mirror; 1 by default"
+    )
+
+
 class Environment(Table):
     """An environment for learners; signals are those of the scene."""
 
@@ -149,3 +158,4 @@ class Environment(Table):
     start: EpisodeStart = key(EpisodeStart(), "", "starts of episodes")
     push: list[Push] = key([], "", "pushes")
     randomise: list[Randomise] = key([], "", "numbers that differ from world to world")
+    mirror: Mirror | None = key(None, "", "of the mechanism's left and right; by default none")
