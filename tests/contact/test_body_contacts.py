@@ -17,6 +17,7 @@ from scipy.optimize import brentq
 
 import pysim
 from tests.contact.body_scenes import GROUND, free, speeds, world
+from tests.contact.collisions import collided_in_both_orders, momenta, momentum_of_collision
 from tests.contact.scenes import G, at, case, ran, robots, within
 from tests.contact.test_convex_steps import steps
 
@@ -27,28 +28,14 @@ SHAPES = {
 }
 
 
-def momenta(trajectory: pysim.Trajectory, scene: pysim.Scene) -> np.ndarray:
-    """Linear and angular momentum (n, 6) about the world's origin."""
-    q, v = trajectory.q, trajectory.v
-    h = np.array(pysim.centroidal_momentum(scene.model, q, v))
-    h[:, 3:] += np.cross(pysim.center_of_mass(scene.model, q), h[:, :3])
-    return h
-
-
 @pytest.mark.parametrize("second", SHAPES)
 @pytest.mark.parametrize("first", SHAPES)
 def test_free_bodies_that_collide_keep_their_momentum(
     tmp_path: Path, first: str, second: str
 ) -> None:
-    bodies = free("a", SHAPES[first], 1.0, "{ xyz = [0, 0, 0], v = [1, 0.1, 0, 3, -1, 2] }") + free(
-        "b", SHAPES[second], 0.3, "{ xyz = [0.45, 0.05, 0.04], v = [-2, 0, 0.1, 1, 5, -2] }"
-    )
-    surface = "friction = 0.7\nstiffness = 1e5\nrestitution = { value = 0.5, at = 1.0 }"
-    scene = world(tmp_path, bodies, surface=surface, gravity=(0, 0, 0), duration=0.5)
-    trajectory = ran(scene)
-    assert np.linalg.norm(trajectory.contact_impulses.sum(axis=0)) > 0.2
-    h = momenta(trajectory, scene)
-    assert np.abs(h - h[0]).max() < 1e-12
+    impulse, change = momentum_of_collision(tmp_path, SHAPES[first], SHAPES[second])
+    assert impulse > 0.2
+    assert change < 1e-12
 
 
 @pytest.mark.parametrize("first", SHAPES)
@@ -56,16 +43,8 @@ def test_free_bodies_that_collide_keep_their_momentum(
 def test_the_order_of_bodies_does_not_change_a_collision(
     tmp_path: Path, first: str, second: str
 ) -> None:
-    a = free("a", SHAPES[first], 1.0, "{ xyz = [0, 0, 0], v = [1, 0.1, 0, 3, -1, 2] }")
-    b = free("b", SHAPES[second], 0.3, "{ xyz = [0.45, 0.05, 0.04], v = [-2, 0, 0.1, 1, 5, -2] }")
-    surface = "friction = 0.3\nstiffness = 1e5"
-    ends = []
-    for bodies in (a + b, b + a):
-        trajectory = ran(
-            world(tmp_path, bodies, surface=surface, gravity=(0, 0, 0), duration=0.3, every=0.1)
-        )
-        ends.append(trajectory.v[-1].reshape(2, 6))
-    np.testing.assert_allclose(ends[0], ends[1][::-1], atol=1e-8)
+    ends = collided_in_both_orders(tmp_path, SHAPES[first], SHAPES[second])
+    np.testing.assert_allclose(*ends, atol=1e-8)
 
 
 @pytest.mark.parametrize("name", ["cradle_linear", "cradle_hertz"])

@@ -13,8 +13,8 @@ import pytest
 
 import pysim
 from tests.contact.body_scenes import GROUND, free, world
+from tests.contact.collisions import collided_in_both_orders, momentum_of_collision
 from tests.contact.scenes import G, ran
-from tests.contact.test_body_contacts import momenta
 
 CORNERS = np.array([*product((-0.5, 0.5), repeat=3)])
 SHAPES = {
@@ -68,35 +68,17 @@ def settled(scene: pysim.Scene) -> pysim.Trajectory:
 def test_free_bodies_that_collide_keep_their_momentum(
     tmp_path: Path, first: str, second: str
 ) -> None:
-    bodies = free("a", SHAPES[first], 1.0, "{ xyz = [0, 0, 0], v = [1, 0.1, 0, 3, -1, 2] }") + free(
-        "b", SHAPES[second], 0.3, "{ xyz = [0.45, 0.05, 0.04], v = [-2, 0, 0.1, 1, 5, -2] }"
-    )
-    surface = "friction = 0.7\nstiffness = 1e5\nrestitution = { value = 0.5, at = 1.0 }"
-    scene = world(tmp_path, bodies, surface=surface, gravity=(0, 0, 0), duration=0.5)
-    trajectory = ran(scene)
-    assert np.linalg.norm(trajectory.contact_impulses.sum(axis=0)) > 0.2
-    h = momenta(trajectory, scene)
-    assert np.abs(h - h[0]).max() < 1e-12
+    impulse, change = momentum_of_collision(tmp_path, SHAPES[first], SHAPES[second])
+    assert impulse > 0.2
+    assert change < 1e-12
 
 
 @pytest.mark.parametrize(("first", "second"), NEW[::3], ids="-".join)
 def test_the_order_of_bodies_does_not_change_a_collision(
     tmp_path: Path, first: str, second: str
 ) -> None:
-    a = free("a", SHAPES[first], 1.0, "{ xyz = [0, 0, 0], v = [1, 0.1, 0, 3, -1, 2] }")
-    b = free("b", SHAPES[second], 0.3, "{ xyz = [0.45, 0.05, 0.04], v = [-2, 0, 0.1, 1, 5, -2] }")
-    ends = []
-    for bodies in (a + b, b + a):
-        scene = world(
-            tmp_path,
-            bodies,
-            surface="friction = 0.3\nstiffness = 1e5",
-            gravity=(0, 0, 0),
-            duration=0.3,
-            every=0.1,
-        )
-        ends.append(ran(scene).v[-1].reshape(2, 6))
-    np.testing.assert_allclose(ends[0], ends[1][::-1], atol=2e-3)  # of m/s and rad/s up to 10
+    ends = collided_in_both_orders(tmp_path, SHAPES[first], SHAPES[second])
+    np.testing.assert_allclose(*ends, atol=2e-3)  # of m/s and rad/s up to 10
 
 
 @pytest.mark.parametrize(
