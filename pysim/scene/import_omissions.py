@@ -47,6 +47,15 @@ class Omissions:
         if all((kind, item) != (other.kind, other.item) for other in self.found):
             self.found.append(omission)
 
+    def add_shape(self, item: str, owner: str, error: SceneError) -> None:
+        """Record a shape that cannot be read, of an owner whose name its error may begin with.
+
+        Raises:
+            SceneError: the user asked for strict reading.
+        """
+        problem = error.problem.removeprefix(f"{owner}: ")
+        self.add("shapes", f"{owner}: {item}", error.where, f"is left out: {problem}")
+
     def note(self, kind: str, item: str, where: str, reason: str) -> None:
         """Record an item that has no effect on the mechanism."""
         self.listed.append(Omission(kind, item, where, reason))

@@ -76,9 +76,8 @@ class HeightmapReader:
             except ForbiddenFileError:
                 raise
             except SceneError as error:
-                problem = error.problem.removeprefix(f"{link.owner}: ")
-                item = f"{link.owner}: collision {collision.attributes.get('name', '')!r}"
-                self.omissions.add("shapes", item, error.where, f"is left out: {problem}")
+                item = f"collision {collision.attributes.get('name', '')!r}"
+                self.omissions.add_shape(item, link.owner, error)
                 continue
             surface = surface_of(collision, self.omissions)
             material = DEFAULT if surface is None else self.materials.name(surface)

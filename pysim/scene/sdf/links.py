@@ -66,9 +66,7 @@ class LinkReader:
         except ForbiddenFileError:
             raise
         except SceneError as error:
-            problem = error.problem.removeprefix(f"{element.owner}: ")
-            item = f"{element.owner}: {role} {name!r}"
-            self.omissions.add("shapes", item, error.where, f"is left out: {problem}")
+            self.omissions.add_shape(f"{role} {name!r}", element.owner, error)
         return None
 
     def _shape(self, geometry: Element) -> Shape:
