@@ -74,7 +74,7 @@ def jacobian(
         ModelError: the model has no such frame.
     """
     return _engine.jacobian(
-        model, q, *body_and_point(model, frame), expressed, threads=threads, out=out
+        model, q, *body_and_point(model, frame), axes(expressed), threads=threads, out=out
     )
 
 
@@ -95,7 +95,7 @@ def jacobian_time_derivative(
     """
     where = body_and_point(model, frame)
     return _engine.jacobian_time_derivative(
-        model, q, v, *where, expressed, threads=threads, out=out
+        model, q, v, *where, axes(expressed), threads=threads, out=out
     )
 
 
@@ -115,7 +115,7 @@ def frame_velocity(
         ModelError: the model has no such frame.
     """
     return _engine.frame_velocity(
-        model, q, v, *body_and_point(model, frame), expressed, threads=threads, out=out
+        model, q, v, *body_and_point(model, frame), axes(expressed), threads=threads, out=out
     )
 
 
@@ -142,7 +142,7 @@ def frame_acceleration(
     """
     where = body_and_point(model, frame)
     return _engine.frame_acceleration(
-        model, q, v, a, *where, expressed, classical, threads=threads, out=out
+        model, q, v, a, *where, axes(expressed), classical, threads=threads, out=out
     )
 
 
@@ -172,6 +172,17 @@ def second_influence_coefficients(
         ValueError: as of every algorithm; a callback joint, named.
     """
     return _engine.second_influence_coefficients(model, q, threads=threads, out=out)
+
+
+def axes(expressed: object) -> str:
+    """Return the axes in which a twist is expressed; the engine rejects words that it does not know.
+
+    Raises:
+        TypeError: it is no word.
+    """
+    if not isinstance(expressed, str):
+        raise TypeError(f"expressed must be 'local', 'world' or 'aligned', got {expressed!r}")
+    return expressed
 
 
 def body_and_point(model: Model, frame: str) -> tuple[int, list[float]]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pysim import _engine
-from pysim.algorithms.frames import body_and_point
+from pysim.algorithms.frames import axes, body_and_point
 from pysim.errors import ModelError
 from pysim.spatial.arrays import placed
 from pysim.typing import Array
@@ -64,7 +64,7 @@ def operational_space_mobility(
         ModelError: the model has no such frame.
     """
     return _engine.frame_mobility(
-        model, q, *body_and_point(model, frame), expressed, threads=threads, out=out
+        model, q, *body_and_point(model, frame), axes(expressed), threads=threads, out=out
     )
 
 

@@ -218,3 +218,12 @@ def test_an_unknown_expression_is_rejected(rng):
         ValueError, match="expressed must be 'local', 'world' or 'aligned', got 'body'"
     ):
         pysim.jacobian(model, np.zeros(1), "tool", "body")
+
+
+@pytest.mark.parametrize("function", [pysim.jacobian, pysim.operational_space_mobility])
+def test_an_expression_that_is_no_word_is_rejected_by_its_name(rng, function):
+    model = compile_model(random_tree(rng, ["revolute"]))
+    with pytest.raises(
+        TypeError, match="expressed must be 'local', 'world' or 'aligned', got None"
+    ):
+        function(model, np.zeros(1), "tool", None)
