@@ -87,6 +87,8 @@ class SensorReader:
             return self._length_of_tendon(target)
         if kind in {"ACTUATORPOS", "ACTUATORVEL"}:
             return self._length_of_actuator(target)
+        if kind == "TOUCH":
+            return self._touch(k)
         if kind in _OF_FRAMES:
             return self._of_frames(k, *_OF_FRAMES[kind])
         return f"is not read: {_RECORDED.get(kind, f'pysim has no sensor of the kind {kind.lower()!r}')}"
@@ -120,6 +122,28 @@ class SensorReader:
                 return "is not read: its reference is no body and no site with a name"
             keys["relative_to"] = base
         return keys
+
+    def _touch(self, k: int) -> dict[str, Any]:
+        """Return the keys of a touch sensor, whose `normal` is MuJoCo's number where its site holds all contacts."""
+        site = int(self.model.m.sensor_objid[k])
+        if not self._holds_body(site):
+            item = f"sensor {self.model.label('SENSOR', k)}"
+            reason = "counts all contacts of its body, in MuJoCo those inside of its site"
+            self.omissions.note(KIND, item, self.model.place(KIND, k), reason)
+        frame, at = self._frame(int(self.model.mj.mjtObj.mjOBJ_SITE), site)
+        return {"type": "contact", "frame": frame, "at": at}
+
+    def _holds_body(self, site: int) -> bool:
+        """Return whether the largest sphere within a site holds the colliding geoms of its body."""
+        m, mj = self.model.m, self.model.mj
+        axes = {mj.mjtGeom.mjGEOM_SPHERE: 1, mj.mjtGeom.mjGEOM_CAPSULE: 1}
+        kind = int(m.site_type[site])
+        axes[mj.mjtGeom.mjGEOM_CYLINDER] = 2
+        reach = float(np.min(m.site_size[site][: axes.get(kind, 3)]))
+        body = int(m.site_bodyid[site])
+        own = (m.geom_bodyid == body) & ((m.geom_contype != 0) | (m.geom_conaffinity != 0))
+        far = np.linalg.norm(m.geom_pos[own] - m.site_pos[site], axis=1) + m.geom_rbound[own]
+        return bool((far <= reach).all())
 
     def _frame(self, kind: int, number: int) -> tuple[str, Array]:
         """Return the frame or body of an object, and its pose there."""

@@ -242,7 +242,7 @@ def test_actuators_that_are_switched_off_are_listed(write: Write) -> None:
 
 
 def test_sensors_without_a_counterpart_are_listed(write: Write) -> None:
-    sensors = """<sensor><touch name="t" site="tip"/><clock name="c"/>
+    sensors = """<sensor><magnetometer name="t" site="tip"/><clock name="c"/>
         <gyro name="g" site="tip" cutoff="2"/><jointpos name="j" joint="slide"/>
         <actuatorpos name="a" actuator="m"/></sensor>"""
     motor = '<actuator><motor name="m" site="tip" refsite="jet"/></actuator>'
@@ -250,7 +250,7 @@ def test_sensors_without_a_counterpart_are_listed(write: Write) -> None:
         spec = read_model(write(ARM + motor + sensors))
     assert [block.name for block in spec.blocks] == ["j"]
     assert [line.partition(": ")[2] for line in spec.omitted if ": sensor" in line] == [
-        "sensor 't' is not read: pysim has no sensor of the kind 'touch'",
+        "sensor 't' is not read: pysim has no sensor of the kind 'magnetometer'",
         "sensor 'c' is not read: pysim records the time",
         "sensor 'g' is not read: it has a cutoff of 2",
         "sensor 'a' is not read: of its actuator, it acts between two sites",
@@ -262,6 +262,33 @@ SERVO = """<worldbody><body name="b"><joint name="j" damping="1"/><geom size="0.
 <general name="slow" joint="j" dyntype="filter" dynprm="1" gainprm="1"/></actuator>
 <sensor><jointpos name="angle" joint="j"/></sensor>
 <keyframe><key name="home" qpos="0.2" ctrl="0.5 0.3" act="0.7"/></keyframe>"""
+
+
+BALL = """<worldbody><geom name="floor" type="plane" size="1 1 1"/>
+<body name="foot" pos="0 0 0.1"><freejoint/><geom type="sphere" size="0.1" mass="2"/>
+<site name="sole" size="SIZE"/></body></worldbody><sensor><touch name="sole" site="sole"/></sensor>"""
+
+
+def test_a_touch_sensor_is_the_normal_force_on_its_body(write: Write, tmp_path: Path) -> None:
+    """The weight of a ball at rest, in MuJoCo and here."""
+    import mujoco
+
+    path = write(BALL.replace("SIZE", "0.11"))
+    m = mujoco.MjModel.from_xml_path(str(path))
+    data = mujoco.MjData(m)
+    mujoco.mj_step(m, data, 2000)
+    scene = scene_of(tmp_path, "")
+    assert not [line for line in scene.model.spec.omitted if "sole" in line]
+    run = pysim.simulate(scene)
+    assert run.signals["sole.normal"][-1] == pytest.approx(2 * 9.81, rel=1e-6)
+    assert data.sensordata[0] == pytest.approx(2 * 9.81, rel=1e-3)
+
+
+def test_a_touch_sensor_whose_site_leaves_contacts_out_is_listed(write: Write) -> None:
+    spec = read_model(write(BALL.replace("SIZE", "0.05")))
+    assert [line.partition(": ")[2] for line in spec.omitted if ": sensor" in line] == [
+        "sensor 'sole' counts all contacts of its body, in MuJoCo those inside of its site"
+    ]
 
 
 def scene_of(folder: Path, keys: str, rest: str = "") -> pysim.Scene:
