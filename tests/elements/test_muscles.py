@@ -18,6 +18,7 @@ from tests.elements.blocks import FIXED, constant, run_at, scene_of, simulation,
 from tests.elements.reference_cases import FOLDER, Case
 from tests.scene_runs import SCENES
 
+CURVES = json.loads((FOLDER.parent / "opensim" / "muscle_curves.json").read_text("utf-8"))
 BENCH = json.loads((FOLDER.parent / "opensim" / "muscle_bench.json").read_text("utf-8"))
 STANDARD = {
     "max_isometric_force": 1000.0,
@@ -82,6 +83,34 @@ def test_the_curves_of_millard():
     }
     for quantity, curve in curves.items():
         case.agrees(quantity, [curve(x) for x in case.at(quantity).tolist()])
+
+
+def test_the_default_curves_of_millard_are_those_of_opensim():
+    """A tendon's are of its length; pysim's active curve has the minimum 0 of damped muscles, OpenSim's alone 0.1."""
+    muscle = MillardMuscle(**STANDARD)
+    found = {
+        "FiberForceLengthCurve": muscle.passive_curve,
+        "TendonForceLengthCurve": lambda length: muscle.tendon_force(length - 1),
+        "ForceVelocityCurve": muscle.velocity_curve,
+    }
+    for name, curve in found.items():
+        for x, value, _ in CURVES["curves"][name]:
+            assert curve(float(x)) == pytest.approx(value, rel=1e-12, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [("Thelen2003Muscle", ThelenMuscle), ("Millard2012EquilibriumMuscle", MillardMuscle)],
+)
+def test_activation_changes_as_in_opensim(name, kind):
+    """Above the minimum: below it pysim lets activation rest there, and OpenSim's state goes on without effect."""
+    least = 0.01
+    for activation, excitation, rate in CURVES["activation_rate"][name]:
+        if min(activation, excitation) >= least:
+            muscle = kind(**STANDARD | {"excitation": float(excitation)})
+            assert muscle.activation_rate(float(activation)) == pytest.approx(
+                rate, rel=1e-12, abs=1e-12
+            )
 
 
 @pytest.mark.parametrize(("name", "kind"), [("thelen", ThelenMuscle), ("millard", MillardMuscle)])
