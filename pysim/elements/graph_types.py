@@ -87,6 +87,9 @@ class GraphBlock:
     inputs: tuple[str, ...] = ()
     period: float | None = None  # [s]
     start: tuple[float, ...] | None = None  # values of an input of the scene
+    first: Mapping[str, tuple[float, ...]] = field(
+        default_factory=dict
+    )  # values at t = 0 of a sensor's outputs that follow from forces, 0 by default
     unit: str = ""  # of a signal
     size: int = 1  # of an input of the scene
     coordinates: tuple[CoordinatePlace, ...] = ()

@@ -387,6 +387,7 @@ def _block(spec: BlockSpec, places: _Places, port: int | None) -> GraphBlock:
         spec.inputs,
         spec.period,
         start=start,
+        first=spec.first,
         unit=spec.unit,
         size=1 if start is None else len(start),
         coordinates=tuple(places.coordinate(name, spec.where) for name in spec.coordinates),

@@ -313,6 +313,9 @@ class BlockSpec:
     joint: OwnName | None = None  # whose wrench a sensor measures
     element: OwnName | None = None  # whose power or energy a sensor measures
     others: tuple[BodyName, ...] = ()  # bodies whose contacts a sensor counts, all by default
+    first: Mapping[str, tuple[float, ...]] = field(
+        default_factory=dict
+    )  # values at t = 0, by output
     parameters: Mapping[str, Any] = field(default_factory=dict)  # keys of the plugin
     where: str = ""
     command_of: str | None = (

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import pysim
+from pysim.errors import SceneError
 from tests.elements.blocks import arm, disc, run_at, scene_of, simulation, table
 from tests.elements.reference_cases import Case
 
@@ -353,3 +354,53 @@ def test_an_accelerometer_in_the_centre_of_a_spinning_body_that_falls_reads_noth
     found = pysim.simulate(pysim.load_scene(file, allow_code=True)).signals
     np.testing.assert_allclose(found["own.force"], 0, atol=1e-11)
     np.testing.assert_allclose(np.linalg.norm(found["own.linear"], axis=1), 9.81, rtol=1e-12)
+
+
+def falling(start="", **keys):
+    """A body that falls, whose accelerometer a sampled gain reads."""
+    text = "gravity = [0, 0, -9.81]\n" + table(
+        "body", name="ball", mass=2.0, inertia={"xx": 0.1, "yy": 0.1, "zz": 0.1}
+    )
+    text += table("joint", name="fall", type="free", child="ball")
+    text += table("sensor", name="a", type="acceleration", frame="ball", **keys) + start
+    text += table(
+        "controller",
+        name="read",
+        type="gain",
+        gain=1.0,
+        unit="m/s²",
+        inputs=["a.linear[2]"],
+        period=0.01,
+    )
+    return text + simulation("rk4", duration=0.03, interval=0.01)
+
+
+@pytest.mark.parametrize("keys", [{}, {"period": 0.01}])
+def test_a_sampled_reader_begins_with_the_start_of_a_sensor_of_accelerations(tmp_path, keys):
+    """0 before the first instant, or what `start` says; the limit from the left at those after it."""
+    for start, first in (("", 0.0), ("start = { linear = [0, 0, 4.5] }\n", 4.5)):
+        found = pysim.simulate(scene_of(tmp_path, falling(start, **keys))).signals["read"]
+        np.testing.assert_allclose(found, [first, -9.81, -9.81, -9.81], rtol=1e-12)
+
+
+START = {
+    "liner = [0, 0, 1]": "sensor 'a': has no output 'liner'; did you mean 'linear'?",
+    "linear = [0, 1]": "sensor 'a': 'linear' has 3 numbers, and its start 2; give as many",
+}
+
+
+@pytest.mark.parametrize("keys", START)
+def test_a_wrong_start_of_a_sensor_is_rejected(tmp_path, keys):
+    with pytest.raises(SceneError) as error:
+        scene_of(tmp_path, falling(f"start = {{ {keys} }}\n"))
+    assert error.value.problem == START[keys]
+
+
+def test_a_start_of_what_is_known_at_the_start_is_rejected(tmp_path):
+    text = falling() + table(
+        "sensor", name="p", type="pose", frame="ball", start={"position": [0, 0, 1]}
+    )
+    with pytest.raises(
+        SceneError, match="sensor 'p': 'position' is known at t = 0; remove its start"
+    ):
+        scene_of(tmp_path, text)

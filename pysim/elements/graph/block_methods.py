@@ -8,13 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pysim._engine import SignalSource
 from pysim.elements.channels import SignalField
 from pysim.elements.graph.block_channels import counted_numbers, memory_of, states_of
 from pysim.elements.graph.method_arguments import MethodArguments
+from pysim.elements.graph.readings import Readings
 from pysim.elements.library.noise import Noise
 from pysim.elements.quantities import Twist
 from pysim.elements.units import spelled_unit
-from pysim.errors import JointError, PysimError
+from pysim.errors import JointError, PysimError, SceneError, did_you_mean
 from pysim.joints.documentation import unit_of
 from pysim.plugins.fields import field_type, fields_of
 from pysim.tracing.author_code import author_error, definition_place, method_place
@@ -105,7 +107,34 @@ class BlockMethods:
                 problem = f"must return {counted_numbers(channel.size)} for {channel.name!r}, got {len(nodes)}"
                 raise JointError(place, f"{problem}; change it, or the size that it declares")
             numbers[channel.name] = nodes
-        return Outputs(numbers, self._graph.units.of(block))
+        return Outputs(self._begun(block, numbers), self._graph.units.of(block))
+
+    def _begun(self, block: GraphBlock, numbers: dict[str, list[int]]) -> dict[str, list[int]]:
+        """Return the outputs of a sensor with the values that its scene gives for t = 0.
+
+        Raises:
+            SceneError: a name or the number of values is wrong, or the output does not follow from forces.
+        """
+        found = dict(numbers)
+        tape = self._graph.tape
+        for name, values in block.first.items():
+            problem = ""
+            nodes = numbers.get(name)
+            if nodes is None:
+                problem = f"has no output {name!r}{did_you_mean(name, numbers)}"
+            elif not Readings(self._graph).is_late(nodes):
+                problem = f"{name!r} is known at t = 0; remove its start"
+            elif len(values) != len(nodes):
+                problem = f"{name!r} has {counted_numbers(len(nodes))}, and its start {len(values)}; give as many"
+            if problem or nodes is None:
+                raise SceneError(block.where, f"{block.label}: {problem}")
+            time = self._graph.symbols.number(SignalSource.time, 0).index
+            begins = tape.node("less_equal", time, tape.const(0))
+            found[name] = [
+                tape.node("select", begins, tape.const(value), node)
+                for value, node in zip(values, nodes, strict=True)
+            ]
+        return found
 
     def nodes(self, block: GraphBlock, method: str, value: Any) -> list[int]:
         """Return the nodes of a number, or of a list of numbers, that a method returns."""

@@ -90,6 +90,7 @@ class BlockReader:
             joint=table.joint,
             element=table.element,
             others=tuple(table.others),
+            first={name: tuple(values) for name, values in table.start.items()},
             period=table.period,
         )
 

@@ -36,6 +36,7 @@ BLOCK_TABLES = {  # keys that all plugins of a table share
             "joint",
             "element",
             "others",
+            "start",
             "inputs",
             "period",
         }

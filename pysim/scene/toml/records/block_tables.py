@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from pysim.scene.toml.plugin_keys import BLOCK_TABLES
 from pysim.scene.toml.records.constraint_tables import PathPoint, PointOrPose
-from pysim.scene.toml.records.keys import Name, Pose, Positive, Table, key
+from pysim.scene.toml.records.keys import Name, Numbers, Pose, Positive, Table, key
 from pysim.scene.toml.records.references import JointName, MountName
 from pysim.scene.toml.records.schema import with_plugin_keys
 
@@ -46,6 +46,9 @@ class Sensor(Table, json_schema_extra=_opened("sensor")):
     )
     others: list[MountName] = key(
         [], "", 'bodies, or "world", whose contacts it counts; those of all by default'
+    )
+    start: dict[str, Numbers] = key(
+        {}, "", "by output: values at t = 0 of accelerations, wrenches and contacts; 0 by default"
     )
     inputs: list[Name] = key([], "", "signals that it reads, in the order of its inputs")
     period: Positive | None = key(None, "s", "of a sampled sensor, whose outputs are held")

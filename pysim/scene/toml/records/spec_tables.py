@@ -125,6 +125,7 @@ class SpecTables:
             "joint": block.joint,
             "element": block.element,
             "others": list(block.others),
+            "start": {name: list(values) for name, values in block.first.items()} or None,
             "coordinates": list(block.coordinates),
             "command" if block.kind == "actuator" else "inputs": list(block.inputs),
             "path": [_path_part(part) for part in block.points],
