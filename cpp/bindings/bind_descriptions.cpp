@@ -346,7 +346,9 @@ LoopDescription make_loop(std::string name,
                           const Numbers& at_b,
                           double length,
                           std::vector<int> kept,
-                          std::vector<double> start) {
+                          std::vector<double> start,
+                          std::optional<ProgramDescription> function,
+                          int work) {
   LoopDescription loop;
   loop.name = std::move(name);
   loop.kind = kind;
@@ -358,6 +360,8 @@ LoopDescription make_loop(std::string name,
   loop.length = length;
   loop.kept = std::move(kept);
   loop.start = std::move(start);
+  loop.function = std::move(function);
+  loop.work = work;
   return loop;
 }
 
@@ -390,7 +394,8 @@ void bind_loop(py::module_& m) {
       m,
       "LoopDescription",
       "A loop between frames A and B on two bodies (-1 is the world); `motion` is that "
-      "of the joint that closes it.");
+      "of the joint that closes it. `function` maps time to the pose, twist and acceleration of a frame that "
+      "takes the place of A.");
   loop.def(py::init(&make_loop),
            "name"_a,
            "kind"_a,
@@ -401,7 +406,9 @@ void bind_loop(py::module_& m) {
            "at_b"_a,
            "length"_a,
            "kept"_a,
-           "start"_a)
+           "start"_a,
+           "function"_a = py::none(),
+           "work"_a = -1)
       .def_readonly("name", &LoopDescription::name)
       .def_readonly("kind", &LoopDescription::kind)
       .def_readonly("motion", &LoopDescription::motion)
@@ -411,8 +418,22 @@ void bind_loop(py::module_& m) {
       .def_property_readonly("at_b", [](const LoopDescription& d) { return pose_matrix(d.at_b); })
       .def_readonly("length", &LoopDescription::length)
       .def_readonly("kept", &LoopDescription::kept)
-      .def_readonly("start", &LoopDescription::start);
-  define_record(loop, "name", "kind", "motion", "a", "b", "at_a", "at_b", "length", "kept", "start");
+      .def_readonly("start", &LoopDescription::start)
+      .def_readonly("function", &LoopDescription::function)
+      .def_readonly("work", &LoopDescription::work);
+  define_record(loop,
+                "name",
+                "kind",
+                "motion",
+                "a",
+                "b",
+                "at_a",
+                "at_b",
+                "length",
+                "kept",
+                "start",
+                "function",
+                "work");
 }
 
 void bind_coupling(py::module_& m) {

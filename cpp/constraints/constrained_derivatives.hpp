@@ -102,7 +102,7 @@ KktSlopes<S> kkt_slopes(ConstrainedMechanism<S>& mechanism,
 
   const RowSlopes<S> G = {D.q + n * n, D.v + n * n};
   for (int i = 0; i < rows * n; ++i) G.q[i] = G.v[i] = all<S>(0);
-  add_loop_slopes<S>(model, X_WB, mechanism.rows.W, lambda, phi, d, G, D.q, scratch);
+  add_loop_slopes<S>(model, mechanism.clock, X_WB, mechanism.rows.W, lambda, phi, d, G, D.q, scratch);
   add_coupling_slopes<S>(model, reduced_q, reduced_v, a, lambda, G, D.q, scratch);
   return D;
 }

@@ -48,7 +48,7 @@ struct ConstrainedMechanism {
       if (model.contacts != nullptr) elements::add_contact_forces<S>(model, q, v, force, w);
     }
     factor.accelerate(q, v, tau, force, f_ext, passive, a, w);
-    evaluate_rows(model, factor, phi, rows, true, w);
+    evaluate_rows(model, factor, clock, phi, rows, true, w);
     evaluate_couplings(model, clock, reduced_q, reduced_v, static_cast<const S*>(a), rows, w);
     delassus.factorise(factor, dependence);
     for (int i = 0; i < rows.count; ++i) lambda[i] = -rows.gdd[i];

@@ -30,6 +30,7 @@ RelativeMotion<S> relative_motion(
   RelativeMotion<S> motion;
   motion.X_AB = inverse(a_moves ? factor.X_WB[loop.a] * at_a : at_a) * X_WF;
   motion.V = a_moves ? V_B - to_child(motion.X_AB, to_child(at_a, body[loop.a].V)) : V_B;
+  motion.A = still;
   if (!with_acceleration) return motion;
   const Motion<S> rest = dynamics::minus_gravity<S>(model);
   const Motion<S> A_A = to_child(at_a, a_moves ? body[loop.a].c : rest);
@@ -104,13 +105,15 @@ template <class S>
 void put_loop_rows(const ModelOf<S>& model,
                    int k,
                    const TreeFactor<S>& factor,
+                   const Clock<S>& clock,
                    S* phi,
                    const Rows<S>& r,
                    bool with_jacobian,
                    Workspace<S> w) {
   const Loop& loop = model.loop[k];
   Pose<S> X_WF;
-  const RelativeMotion<S> motion = relative_motion(model, k, factor, r.gdd != nullptr, X_WF);
+  RelativeMotion<S> motion = relative_motion(model, k, factor, r.gdd != nullptr, X_WF);
+  follow_drive(model, loop, clock, motion, w);
   LoopRows<S> rows;
   loop_rows(model, k, motion, phi, rows, w);
   for (int i = 0; i < loop.rows; ++i) {
@@ -127,6 +130,7 @@ template <class S>
 void put_loop_rows(const ModelOf<S>& model,
                    int k,
                    const PlanarFactor<S>& factor,
+                   const Clock<S>&,
                    S*,
                    const Rows<S>& r,
                    bool with_jacobian,
@@ -139,12 +143,13 @@ void put_loop_rows(const ModelOf<S>& model,
 template <class S>
 void evaluate_rows(const ModelOf<S>& model,
                    const MechanismFactor<S>& factor,
+                   const Clock<S>& clock,
                    S* phi,
                    const Rows<S>& r,
                    bool with_jacobian,
                    Workspace<S> w) {
   factor.visit_bodies([&](const auto& bodies) {
-    for (int k = 0; k < model.loops; ++k) put_loop_rows(model, k, bodies, phi, r, with_jacobian, w);
+    for (int k = 0; k < model.loops; ++k) put_loop_rows(model, k, bodies, clock, phi, r, with_jacobian, w);
   });
 }
 

@@ -13,12 +13,6 @@ namespace pysim::constraints {
 using tree::Coupling;
 using tree::Term;
 
-/// Time at which prescribed motions are evaluated [s], and its rate: 0 for virtual velocities.
-template <class S>
-struct Clock {
-  S time = all<S>(0), rate = all<S>(1);
-};
-
 /// f, its slopes and its curvature term, in registers that begin at r.
 template <class S>
 void run_coupling(const ModelOf<S>& model,

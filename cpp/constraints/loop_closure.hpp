@@ -9,6 +9,7 @@
 // rows are written out, and so are those of a wheel, in rolling.hpp.
 #pragma once
 
+#include "constraints/driven_frame.hpp"
 #include "constraints/loop_fit.hpp"
 #include "constraints/rolling.hpp"
 #include "constraints/row_list.hpp"
@@ -26,6 +27,21 @@ struct RelativeMotion {
   Pose<S> X_AB;
   Motion<S> V, A;
 };
+
+/// Motion relative to frame M in place of A, if the loop is driven, see driven_frame.hpp.
+template <class S>
+void follow_drive(const ModelOf<S>& model,
+                  const Loop& loop,
+                  const Clock<S>& clock,
+                  RelativeMotion<S>& motion,
+                  Workspace<S> w) {
+  if (loop.program < 0) return;
+  const DrivenFrame<S> M(model, loop, clock, w);
+  motion.X_AB = inverse(M.X_AM) * motion.X_AB;
+  const Motion<S> U = to_child(motion.X_AB, M.V);
+  motion.A = motion.A - to_child(motion.X_AB, M.A) + cross(motion.V, U);
+  motion.V = motion.V - U;
+}
 
 /// The rows of one loop: residual g, wrenches W in frame B, and the velocity-dependent part of g̈.
 template <class S>

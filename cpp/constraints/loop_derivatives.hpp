@@ -59,6 +59,7 @@ void subtract_wrench_changes(const ModelOf<S>& model,
 /// derivatives of M v̇ + h under wrenches fixed in their bodies. λ are the rows' forces, W their wrenches.
 template <class S>
 void add_loop_slopes(const ModelOf<S>& model,
+                     const Clock<S>& clock,
                      const Pose<S>* X_WB,
                      const Force<S>* W,
                      const S* lambda,
@@ -69,7 +70,7 @@ void add_loop_slopes(const ModelOf<S>& model,
                      Workspace<S> w) {
   for (int k = 0; k < model.loops; ++k) {
     const Loop& loop = model.loop[k];
-    const LoopMotion<S> m(model, k, X_WB, d);
+    const LoopMotion<S> m(model, k, clock, X_WB, d, w);
     const LoopAtState<S> held(k, loop, m.relative, W, lambda);
     LoopChange<S> change;
     loop_change(model, held, phi, change, w);

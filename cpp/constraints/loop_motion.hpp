@@ -38,20 +38,34 @@ void add_loop_wrenches(
 }
 
 /// Motion of a loop's bodies in frame B, and the pose of frame B on the axes that rnea_derivatives.hpp
-/// uses of each body's tree.
+/// uses of each body's tree. In a driven loop frame M of driven_frame.hpp takes the place of A:
+///
+///     V_M = V_A + U      A_M = A_A + X_BM A_AM + V_A × U      U = X_BM V_AM
 template <class S>
 struct LoopMotion {
   Pose<S> X_RaB, X_RbB;
   Motion<S> V_A, V_B, A_A;
   RelativeMotion<S> relative;
 
-  LoopMotion(const ModelOf<S>& model, int k, const Pose<S>* X_WB, const RneaDerivatives<S>& d) {
+  LoopMotion(const ModelOf<S>& model,
+             int k,
+             const Clock<S>& clock,
+             const Pose<S>* X_WB,
+             const RneaDerivatives<S>& d,
+             Workspace<S> w) {
     const Loop& loop = model.loop[k];
     const LoopFrame<S> at = loop_frame(model, k, X_WB);
     Motion<S> A_B;
     carry(model, loop.a, at.X_aB, d, X_RaB, V_A, A_A);
     carry(model, loop.b, at.X_bB, d, X_RbB, V_B, A_B);
     relative.X_AB = inverse(stored_pose<S>(model.loop_constants[k].at_a)) * at.X_aB;
+    if (loop.program >= 0) {
+      const DrivenFrame<S> M(model, loop, clock, w);
+      relative.X_AB = inverse(M.X_AM) * relative.X_AB;
+      const Motion<S> U = to_child(relative.X_AB, M.V);
+      A_A += to_child(relative.X_AB, M.A) + cross(V_A, U);
+      V_A += U;
+    }
     relative.V = V_B - V_A;
     relative.A = A_B - A_A - cross(V_B, relative.V);
   }

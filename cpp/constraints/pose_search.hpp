@@ -140,7 +140,7 @@ class PoseDescent {
   void add_rows(const S* q, Workspace<S> w) {
     const S* v = tree::full_v(model_, static_cast<const S*>(v_), w);
     factor_.move_freely(q, v, w);
-    evaluate_rows(model_, factor_, loop_q_, rows_, true, w);
+    evaluate_rows(model_, factor_, Clock<S>(), loop_q_, rows_, true, w);
     evaluate_couplings<S>(model_, Clock<S>(), q_, v_, nullptr, rows_, w);
     follow_hinges(model_, factor_, loop_q_);
     for (int k = 0; k < model_.rows; ++k) {

@@ -146,7 +146,7 @@ class Projection {
     } else {
       factor_.place(q, v, inner);
     }
-    evaluate_rows(model_, factor_, phi_, rows_, first, inner);
+    evaluate_rows(model_, factor_, clock_, phi_, rows_, first, inner);
     evaluate_couplings<S>(model_, clock_, q_, v_, nullptr, rows_, inner);
   }
 

@@ -63,7 +63,7 @@ class VelocityRows {
                 S* phi,
                 Workspace<S> w) {
     const int n = model_.nv;
-    for (int k = 0; k < model_.loops; ++k) put_loop_rows(model_, k, factor, phi, rows_, true, w);
+    for (int k = 0; k < model_.loops; ++k) put_loop_rows(model_, k, factor, clock, phi, rows_, true, w);
     evaluate_couplings<S>(model_, clock, reduced_q, reduced_v, nullptr, rows_, w);
     if (model_.timed) find_rates(reduced_v);
     for (int i = 0; i < count_ * n; ++i) K_[i] = all<S>(0);
@@ -117,12 +117,12 @@ class VelocityRows {
   /// Adds the work of prescribed motions in a step to its places among `numbers`: impulses of both
   /// projections times the rate at the end, or the `mean` of both ends.
   void add_motion_work(bool mean, S* numbers) const {
-    for (int k = 0; k < model_.couplings; ++k) {
-      const int place = model_.coupling[k].work, row = model_.coupling[k].row;
-      if (place < 0) continue;
-      const S rate = mean ? all<S>(0.5) * (first_rate_[row] + rate_[row]) : rate_[row];
-      numbers[place] = fma(impulse_[row] + later_[row], rate, numbers[place]);
-    }
+    visit_motions<S>(model_, [&](int row, int count, int place) {
+      for (int i = row; place >= 0 && i < row + count; ++i) {
+        const S rate = mean ? all<S>(0.5) * (first_rate_[i] + rate_[i]) : rate_[i];
+        numbers[place] = fma(impulse_[i] + later_[i], rate, numbers[place]);
+      }
+    });
   }
 
   /// The user's coordinates among the tree's.
@@ -157,12 +157,12 @@ class VelocityRows {
   /// r, from ġ = K v − r.
   void find_rates(const S* reduced_v) {
     for (int i = 0; i < count_; ++i) rate_[i] = all<S>(0);
-    for (int k = 0; k < model_.couplings; ++k) {
-      const auto& coupling = model_.coupling[k];
-      if (coupling.program < 0 || coupling.inputs > 0) continue;
-      first_rate_[coupling.row] = rows_.times(coupling.row, reduced_v);
-      rate_[coupling.row] = first_rate_[coupling.row] - rows_.gd[coupling.row];
-    }
+    visit_motions<S>(model_, [&](int row, int count, int) {
+      for (int i = row; i < row + count; ++i) {
+        first_rate_[i] = rows_.times(i, reduced_v);
+        rate_[i] = first_rate_[i] - rows_.gd[i];
+      }
+    });
   }
 
   S times(const S* a, const S* b) const {

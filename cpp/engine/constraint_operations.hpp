@@ -57,7 +57,7 @@ struct ConstraintRows {
     const auto r = constraints::take_rows(model, true, at.w);
     constraints::MechanismFactor<S> factor(model, at.w);
     factor.move_freely(q, v, at.w);
-    constraints::evaluate_rows(model, factor, loop_q, r, true, at.w);
+    constraints::evaluate_rows(model, factor, at.clock(), loop_q, r, true, at.w);
     constraints::evaluate_couplings<S>(model, at.clock(), reduced_q, reduced_v, nullptr, r, at.w);
     constraints::follow_hinges(model, factor, loop_q);
     constraints::name_wrenches(model, r);
@@ -68,11 +68,9 @@ struct ConstraintRows {
     at.save(r.gdd, out.bias, model.rows);
     S* const rates = take<S>(at.w, model.rows);
     for (int i = 0; i < model.rows; ++i) rates[i] = all<S>(0);
-    for (int k = 0; model.timed && k < model.couplings; ++k) {
-      const auto& coupling = model.coupling[k];
-      if (coupling.program < 0 || coupling.inputs > 0) continue;
-      rates[coupling.row] = r.gd[coupling.row] - r.times(coupling.row, reduced_v);
-    }
+    constraints::visit_motions<S>(model, [&](int row, int count, int) {
+      for (int i = row; i < row + count; ++i) rates[i] = r.gd[i] - r.times(i, reduced_v);
+    });
     at.save(rates, out.rates, model.rows);
     at.save(J, out.jacobian, model.rows * model.reduced_nv);
     at.save(&r.W->f.x, out.wrenches, model.rows * 6);

@@ -32,8 +32,9 @@ class StartConstraints {
     const S* full_q = tree::full_q(model, q, inner);
     factor_.move(full_q, tree::full_v(model, v, inner), inner);
     factor_.factor(full_q, inner);
-    constraints::evaluate_rows(model, factor_, system.loop_q, rows_, true, inner);
-    constraints::evaluate_couplings<S>(model, {time, all<S>(1)}, q, v, nullptr, rows_, inner);
+    const constraints::Clock<S> clock = {time, all<S>(1)};
+    constraints::evaluate_rows(model, factor_, clock, system.loop_q, rows_, true, inner);
+    constraints::evaluate_couplings<S>(model, clock, q, v, nullptr, rows_, inner);
     delassus_.factorise(factor_);
     if (system.dependence != nullptr) system.dependence->watch(delassus_.G);
     turning_ = delassus_.G.smallest < all<S>(nearly_singular);
@@ -44,8 +45,9 @@ class StartConstraints {
   S residual(S time, const S* q, const S* v, Workspace<S> w) {
     const auto& model = system_.model;
     end_.place(tree::full_q(model, q, w), tree::full_v(model, v, w), w);
-    constraints::evaluate_rows(model, end_, system_.loop_q, end_rows_, turns_, w);
-    constraints::evaluate_couplings<S>(model, {time, all<S>(1)}, q, v, nullptr, end_rows_, w);
+    const constraints::Clock<S> clock = {time, all<S>(1)};
+    constraints::evaluate_rows(model, end_, clock, system_.loop_q, end_rows_, turns_, w);
+    constraints::evaluate_couplings<S>(model, clock, q, v, nullptr, end_rows_, w);
     return largest(static_cast<const S*>(end_rows_.g), model.rows);
   }
 
@@ -129,7 +131,7 @@ struct Rattle {
     const System<S> begun = inner.with_own_signals(room);
     inner.signals = inner.with_own_signals(room).signals;
     Base::expect(inner, time, h, q, v, push);
-    S* const power = take<S>(room, system.model.couplings);
+    S* const power = take<S>(room, system.states());  // by place
     if constexpr (!Base::includes_reactions) read_motion_powers(inner, power);
     StartConstraints<S> start(inner, time, q, v, room);
 
@@ -169,10 +171,9 @@ struct Rattle {
   template <class S>
   static void read_motion_powers(const System<S>& system, S* power) {
     if (!integrates_motions(system)) return;
-    for (int k = 0; k < system.model.couplings; ++k) {
-      const int place = system.model.coupling[k].work;
-      if (place >= 0) power[k] = system.signals.rate[place];
-    }
+    constraints::visit_motions<S>(system.model, [&](int, int, int place) {
+      if (place >= 0) power[place] = system.signals.rate[place];
+    });
   }
 
   /// Work of prescribed motions in a step, h/2 (P₀ + P₁), at its end on the constraints.
@@ -182,7 +183,7 @@ struct Rattle {
     Workspace<S>& room = inner.workspace;
     const int nq = system.model.reduced_nq, nv = system.model.reduced_nv;
     S *const q = take<S>(room, nq + system.model.callback_numbers), *const v = take<S>(room, nv);
-    S *const a = take<S>(room, nv), *const last = take<S>(room, system.model.couplings);
+    S *const a = take<S>(room, nv), *const last = take<S>(room, system.states());
     simd::copy_each<S>(found.q, nq, q);
     simd::copy_each<S>(found.v, nv, v);
     inner.loop_q = system.copy_loop_q(room);
@@ -191,13 +192,11 @@ struct Rattle {
     inner.project(time + h, q, v);
     inner.acceleration(time + h, q, v, a);
     read_motion_powers(inner, last);
-    for (int k = 0; k < system.model.couplings; ++k) {
-      const int place = system.model.coupling[k].work;
-      if (place < 0) continue;
-      S& work = system.signals.numbers[place];
-      const S more = all<S>(0.5) * h * (power[k] + last[k]);
-      work += select(found.good, more, all<S>(0));
-    }
+    constraints::visit_motions<S>(system.model, [&](int, int, int place) {
+      if (place < 0) return;
+      const S more = all<S>(0.5) * h * (power[place] + last[place]);
+      system.signals.numbers[place] += select(found.good, more, all<S>(0));
+    });
   }
 };
 

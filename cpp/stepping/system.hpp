@@ -85,15 +85,15 @@ struct System {
     constraints::accelerate_by_one_sided_limits<S>(mechanism, q, v, tau, loop_q, begins, a, *dependence, w);
   }
 
-  /// Sets the rates of the work of prescribed motions, λ q̇; the work itself in an implicit evaluation.
+  /// Sets the rates of the work of prescribed motions, −λ·∂g/∂t; the work itself in an implicit evaluation.
   void set_motion_powers(const constraints::Rows<S>& rows, const S* v, const S* lambda) const {
-    for (int k = 0; k < model.couplings; ++k) {
-      const int place = model.coupling[k].work, row = model.coupling[k].row;
-      if (place < 0) continue;
-      const S power = lambda[row] * rows.times(row, v);
+    constraints::visit_motions<S>(model, [&](int row, int count, int place) {
+      if (place < 0) return;
+      S power = all<S>(0);
+      for (int i = row; i < row + count; ++i) power = fma(lambda[i], rows.times(i, v) - rows.gd[i], power);
       signals.rate[place] = power;
       if (signals.base != nullptr) signals.numbers[place] = fma(signals.factor, power, signals.base[place]);
-    }
+    });
   }
 
   /// Result of `evaluate` for a mechanism; worlds that are not `active` keep φ and the dependence of rows.

@@ -55,13 +55,21 @@ void Model::close_loops(const std::vector<LoopDescription>& loops) {
     if (std::min(d.a, d.b) < -1 || std::max(d.a, d.b) >= nbodies() || d.a == d.b) {
       throw std::invalid_argument("loop '" + d.name + "': needs two bodies of the model");
     }
-    Loop loop = {d.kind, d.a, d.b, rows_, static_cast<int>(d.kept.size()), {}};
+    Loop loop = {d.kind, d.a, d.b, rows_, static_cast<int>(d.kept.size()), {}, -1, d.work};
     const int all = all_rows(loop.kind, closure_->model.joints()[k]);
     if (loop.rows > all ||
         std::any_of(d.kept.begin(), d.kept.end(), [&](int i) { return i < 0 || i >= all; })) {
       throw std::invalid_argument("loop '" + d.name + "': it has " + std::to_string(all) + " rows");
     }
     std::copy(d.kept.begin(), d.kept.end(), loop.kept);
+    if (d.function) {
+      const Shape shape = closure_->model.joints()[k].shape;
+      if (loop.kind != LoopKind::joint || (shape != Shape::ball && shape != Shape::fixed)) {
+        throw std::invalid_argument("loop '" + d.name + "': a driven one is closed by a ball or fixed joint");
+      }
+      loop.program = keep_program(d.function, 24, d.name);
+      timed_ = true;
+    }
     row_paths_.insert(row_paths_.end(), d.kept.size(), mimic_ ? everything() : path_to_world(d.a, d.b));
     rows_ += loop.rows;
     loops_.push_back(loop);

@@ -70,8 +70,10 @@ struct LoopDescription {
   int a = -1, b = -1;        ///< bodies, −1 for the world
   double at_a[12] = {}, at_b[12] = {};
   double length = 0;
-  std::vector<int> kept;      ///< its rows that the engine uses
-  std::vector<double> start;  ///< the joint's initial coordinates for the fit [nq]
+  std::vector<int> kept;                       ///< its rows that the engine uses
+  std::vector<double> start;                   ///< the joint's initial coordinates for the fit [nq]
+  std::optional<ProgramDescription> function;  ///< of time, drives frame A: outputs 24
+  int work = -1;                               ///< see Loop
 };
 
 /// A coupling between coordinates, see Coupling.

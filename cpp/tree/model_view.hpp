@@ -241,6 +241,8 @@ struct Loop {
   int a, b;       ///< bodies, −1 for the world
   int row, rows;  ///< its first row among the rows of the constraints
   int kept[6];    ///< the rows of the joint that some motion of the tree can violate
+  int program;    ///< of time, that drives frame A, see driven_frame.hpp; −1 for none
+  int work;       ///< of a driven loop, its place among the states of elements; −1 if it is not integrated
 };
 
 template <class Real>
@@ -521,7 +523,7 @@ struct Structure {
   const RowBlock* row_block;    ///< row blocks in the order of their first rows
   const SharedRun* shared;
   int couplings, terms, springs;
-  bool timed;  ///< a coupling depends on time
+  bool timed;  ///< a coupling or loop depends on time
   int elements, path_points;
   const ElementCoordinate* element_coordinate;
   const Signals* signals;  ///< of a scene; null for none

@@ -53,8 +53,8 @@ S infinitesimal_motion(ConstrainedMechanism<S>& mechanism,
   const S* q = tree::full_q(model, reduced_q, w);
   const S* v = tree::full_v(model, static_cast<const S*>(t), w);
   mechanism.factor.move_freely(q, v, w);
-  evaluate_rows(model, mechanism.factor, phi, mechanism.rows, false, w);
   const Clock<S> stopped = {mechanism.clock.time, o};
+  evaluate_rows(model, mechanism.factor, stopped, phi, mechanism.rows, false, w);
   evaluate_couplings<S>(model, stopped, reduced_q, t, nullptr, mechanism.rows, w);
   const S* const bias = mechanism.rows.gdd;
   for (int k = 0; k < n; ++k) {  // −M⁻¹ Jᵀ G⁺ (J̇ t)
