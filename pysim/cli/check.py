@@ -290,7 +290,12 @@ def print_constraints(scene: Scene, found: Mobility | None) -> None:
     if not (spec.loops or spec.couplings or spec.springs or spec.forces):
         return
     print_line()
-    rows = [(loop.name, loop.type, loop.a, loop.b) for loop in spec.loops]
+    rows = [
+        (loop.name, "signal", loop.b, ", ".join((*loop.position, *loop.rotation)))
+        if loop.position
+        else (loop.name, loop.type, loop.a, loop.b)
+        for loop in spec.loops
+    ]
     rows += [(s.name, "spring", s.a, s.b) for s in spec.springs]
     for force in spec.forces:
         between = (*dict.fromkeys(force.bodies), *force.coordinates)
@@ -309,19 +314,26 @@ def print_reactions(scene: Scene) -> None:
     """Print the forces that prescribed motions need at the start."""
     model, state = scene.model, scene.state
     spec = model.spec.couplings
-    if all(coupling.signal is None for coupling in spec):
+    if not model.spec.has_motions:
         return
     q, v, numbers = (x[np.newaxis] for x in (state.q, state.v, _start_numbers(scene)))
     tau = forces_of_actuators(scene, np.zeros(1), q, v, numbers)
     report = start_report(scene, q, v)
     forces = accelerations_and_forces(scene, 0.0, tau, q, v, state.loop_q[np.newaxis], report)[1]
-    own = forces[1 if model.loop_names else 0][0]
+    wrenches = forces[0][0] if model.loop_names else np.zeros((0, 6))
+    own = forces[1 if model.loop_names else 0][0] if spec else np.zeros(0)
     units = dict(zip(model.coordinate_names, model.coordinate_units, strict=True))
     listed = [
         f"{force:.4g} {'N·m' if units[next(iter(coupling.terms))] == 'rad' else 'N'} ({coupling.name})"
         for coupling, force in zip(spec, own.tolist(), strict=True)
         if coupling.signal is not None
     ]
+    for loop, wrench in zip(model.spec.loops, wrenches, strict=True):
+        force, moment = np.linalg.norm(wrench.reshape(2, 3), axis=1).tolist()
+        if loop.position:
+            listed.append(f"{force:.4g} N ({loop.name})")
+        if loop.rotation:
+            listed.append(f"{moment:.4g} N·m ({loop.name})")
     print_line(f"  reactions   {', '.join(listed)} at the start")
 
 

@@ -285,7 +285,9 @@ def _not_closed(model: Model, best: ClosureIterate) -> tuple[str, str]:
             f"{model.rows} rows are redundant, so that dimensions must agree to about {REQUIRED:g}; {MORE_DIGITS}"
         )
         return _where(model, names[0]), problem
-    sizes = {"loop": "lengths", "coupling": "ratios and offsets"}.get(kind, "lengths and ratios")
+    sizes = {"loop": "lengths", "coupling": "ratios and offsets", "motion": "its signal"}.get(
+        kind, "lengths and ratios"
+    )
     remedy = f"start nearer to a closed configuration, hold fewer joints, or change {sizes}"
     problem = f"{kind} {listed} cannot be closed (residuals in [m, rad]); {remedy}"
     if len(names) > 1:

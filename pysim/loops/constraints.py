@@ -31,8 +31,11 @@ DEPENDENT = 1e-9  # singular values of J below this fraction of the largest coun
 
 
 def kind_of_constraint(model: Model, name: str) -> str:
-    """Return "loop" or "coupling" for a name among `model.row_names`."""
-    return "coupling" if name in model.coupling_names else "loop"
+    """Return "loop", "coupling" or, of a driven frame, "motion" for a name among `model.row_names`."""
+    if name in model.coupling_names:
+        return "coupling"
+    driven = any(loop.name == name and loop.position for loop in model.spec.loops)
+    return "motion" if driven else "loop"
 
 
 @dataclass(frozen=True)

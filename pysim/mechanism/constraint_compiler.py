@@ -48,7 +48,7 @@ def compile_connections(
         if not (force.is_released or depends_on_signals(force.type, force.parameters))
     ]
     return Connections(
-        [_loop(loop, placed, cache) for loop in spec.loops],
+        [describe_loop(loop, placed, cache) for loop in spec.loops],
         [_coupling(coupling, coordinates) for coupling in spec.couplings],
         [_spring(spring, placed) for spring in spec.springs],
         elements,
@@ -57,7 +57,7 @@ def compile_connections(
     )
 
 
-def _loop(
+def describe_loop(
     loop: LoopSpec, placed: Mapping[str, tuple[CompositeBody, Array]], cache: TraceCache
 ) -> LoopDescription:
     """Return the record of a loop: the joint that closes it, and its frames on the moving bodies."""

@@ -85,6 +85,11 @@ class PassiveElements:
             for coupling in model.spec.couplings
             if coupling.signal is not None
         }
+        self.motions |= {
+            self._unique(loop.name.removeprefix("motion of "), "motion"): loop.name
+            for loop in model.spec.loops
+            if loop.position
+        }
 
     def _springs(self) -> list[tuple[ForceSpec, SpringSpec]]:
         springs = self._spec.model.springs

@@ -170,13 +170,19 @@ def with_signals(model: Model, compiled: CompiledSignals | None) -> Model:
     if compiled is None:
         return model
     connections = replace(model.connections, signals=compiled.description)
-    timed = {coupling.name for coupling in model.spec.couplings if coupling.signal is not None}
-    if timed:
-        couplings = [
-            own.replaced(work=compiled.motion_work.get(own.name, -1)) if own.name in timed else own
-            for own in connections.couplings
-        ]
-        connections = replace(connections, couplings=couplings)
+    work = compiled.motion_work
+    if model.spec.has_motions:
+        connections = replace(
+            connections,
+            couplings=[
+                own if spec.signal is None else own.replaced(work=work.get(own.name, -1))
+                for spec, own in zip(model.spec.couplings, connections.couplings, strict=True)
+            ],
+            loops=[
+                own.replaced(work=work.get(own.name, -1)) if spec.position else own
+                for spec, own in zip(model.spec.loops, connections.loops, strict=True)
+            ],
+        )
     return model.with_connections(connections)
 
 

@@ -47,6 +47,7 @@ class Parts(NamedTuple):
     actuators: tuple[ActuatorSpec, ...] = ()
     hold: tuple[str, ...] = ()
     blocks: tuple[BlockSpec, ...] = ()
+    motions: tuple[LoopSpec, ...] = ()
     contacts: ContactsSpec | None = None
 
 

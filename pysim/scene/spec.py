@@ -178,6 +178,8 @@ class LoopSpec:
     parameters: Mapping[str, Any] = field(default_factory=dict)  # pitch, or the keys of a plugin
     start_q: Array | None = None  # initial guess of the joint's coordinates
     where: str = ""
+    position: tuple[OwnName, ...] = ()  # signals of time that drive frame A: its position
+    rotation: tuple[OwnName, ...] = ()  # and rotation, none if it is free
 
 
 @dataclass(frozen=True)
@@ -439,6 +441,13 @@ class ModelSpec:
     blocks: tuple[BlockSpec, ...] = ()  # of an imported file, for scenes with it
     step: float | None = None  # of its program [s]
     self_collision: bool | None = None  # whether links touch, if the file says
+    motions: tuple[LoopSpec, ...] = ()  # driven frames, of a scene
+
+    @property
+    def has_motions(self) -> bool:
+        """Whether a compiled coordinate or frame follows a signal of time."""
+        timed = any(coupling.signal is not None for coupling in self.couplings)
+        return timed or any(loop.position for loop in self.loops)
 
     @property
     def wheels(self) -> list[str]:

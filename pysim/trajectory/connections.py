@@ -39,7 +39,7 @@ def connections_of(model: Model, blocks: Sequence[BlockSpec] = ()) -> list[Entry
     placed = _Placed(model.frames)
     spec = model.spec
     entries = [placed.joint(joint) for joint in spec.joints if joint.type != "fixed"]
-    entries += [placed.loop(loop) for loop in spec.loops]
+    entries += [placed.loop(loop) for loop in spec.loops if not loop.position]
     for spring in spec.springs:
         ends = [(spring.a, spring.at_a), (spring.b, spring.at_b)]
         numbers = {"stiffness": spring.stiffness, "damping": spring.damping}

@@ -29,7 +29,12 @@ if TYPE_CHECKING:
     from pysim.scene.spec import FrameSpec
     from pysim.scene.toml.joints import JointReader
     from pysim.scene.toml.problems import Problems
-    from pysim.scene.toml.records.constraint_tables import Coupling, Force, Loop
+    from pysim.scene.toml.records.constraint_tables import (
+        Coupling,
+        Force,
+        FrameMotion,
+        Loop,
+    )
     from pysim.scene.toml.source import Steps
 
 _ALWAYS = {"name", "type", "a", "b", "at_a", "at_b"}
@@ -49,6 +54,25 @@ class ConstraintReader:
         """Return the specifications of the loop tables."""
         read = [self._loop(table, ("loop", k)) for k, table in enumerate(tables)]
         return tuple(loop for loop in read if loop is not None)
+
+    def motions(self, tables: Sequence[FrameMotion]) -> tuple[LoopSpec, ...]:
+        """Return the specifications of driven frames; signals are looked up when the scene is compiled."""
+        return tuple(self._motion(table, ("motion", k)) for k, table in enumerate(tables))
+
+    def _motion(self, table: FrameMotion, path: Steps) -> LoopSpec:
+        name = table.name or f"motion of {table.frame}"
+        self.take_name(name, path)
+        return LoopSpec(
+            name=name,
+            type="weld" if table.rotation else "ball",
+            a=self.body(table.relative_to),
+            b=self.body(table.frame),
+            at_a=self.pose(table.relative_to) @ table.relative_at.matrix,
+            at_b=self.pose(table.frame) @ table.at.matrix,
+            where=self.problems.source.where(path),
+            position=tuple(table.signal),
+            rotation=tuple(table.rotation),
+        )
 
     def couplings(self, tables: Sequence[Coupling]) -> tuple[CouplingSpec, ...]:
         """Return the specifications of the coupling tables; coordinates are looked up when the model is compiled."""

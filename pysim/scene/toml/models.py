@@ -381,6 +381,7 @@ def parts_of(spec: ModelSpec) -> Parts:
         spec.couplings,
         spec.springs,
         spec.forces,
+        motions=spec.motions,
     )
 
 

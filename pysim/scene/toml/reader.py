@@ -364,6 +364,7 @@ class _Mechanism:
             springs=(*forces.springs(self.scene.force), *parts.springs),
             forces=(*forces.forces(self.scene.force), *parts.forces),
             contacts=contacts,
+            motions=(*constraints.motions(self.scene.motion), *parts.motions),
         )
         self.problems.check()
         check_connections(spec)

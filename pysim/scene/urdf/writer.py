@@ -87,6 +87,7 @@ class UrdfWriter:
     def _refuse_parts(self, spec: ModelSpec) -> None:
         parts: list[tuple[str, Iterable[object]]] = [
             ("loop", spec.loops),
+            ("motion", spec.motions),
             ("coupling", spec.couplings),
             ("force", [*spec.springs, *spec.forces]),
             ("keyframe", spec.keyframes),

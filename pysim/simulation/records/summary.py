@@ -172,6 +172,13 @@ def summarize_loops(scene: Scene, trajectory: Trajectory) -> LoopSummary:
 
 def _reactions(model: Model, trajectory: Trajectory) -> Iterator[Reaction]:
     units = dict(zip(model.coordinate_names, model.coordinate_units, strict=True))
+    for k, loop in enumerate(model.spec.loops):
+        if not loop.position:
+            continue
+        for load, unit in zip(trajectory.loop_loads[:, k].T, ("N", "N·m"), strict=True):
+            at = int(load.argmax())
+            if unit == "N" or loop.rotation:
+                yield Reaction(loop.name, float(load[at]), unit, float(trajectory.t[at]))
     for coupling, force in zip(model.spec.couplings, trajectory.coupling_forces.T, strict=True):
         if coupling.signal is None:
             continue
@@ -209,7 +216,7 @@ def conserves_energy(scene: Scene) -> bool:
     """Return whether a scene conserves energy: no actuators, damping, friction, damped stops and other such forces."""
     if scene.spec.actuators or scene.contacts is not None:
         return False
-    if any(coupling.signal is not None for coupling in scene.model.spec.couplings):
+    if scene.model.spec.has_motions:
         return False
     signals = scene.model.connections.signals
     if signals is not None and signals.forces is not None:

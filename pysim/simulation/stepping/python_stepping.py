@@ -17,7 +17,7 @@ from pysim.integrators import BUILTIN, Integrator
 from pysim.joints import find_joint
 from pysim.loops import constrained_aba, project
 from pysim.loops.closure_solver import REQUIRED
-from pysim.loops.constraints import constrained_motion
+from pysim.loops.constraints import constraint_forces, constraints
 from pysim.mechanism.actuation import actuator_forces
 from pysim.simulation.records.contact_report import contact_wrenches
 from pysim.spatial import right_jacobian_inverse
@@ -64,17 +64,15 @@ class ModelSystem:
         """Return the powers [W] of prescribed motions, by the names of their rows."""
         model = self.model
         tau, f_ext = self._forces(t, q, v)
-        moved = constrained_motion(model, q, v, tau, f_ext, loop_q=self.loop_q, passive=True, t=t)
-        return {
-            coupling.name: float(force * v[coupling.terms[0].v])
-            for spec, coupling, force in zip(
-                model.spec.couplings,
-                model.connections.couplings,
-                moved.coupling_forces.tolist(),
-                strict=True,
-            )
-            if spec.signal is not None
-        }
+        forces = constraint_forces(model, q, v, tau, f_ext, loop_q=self.loop_q, passive=True, t=t)
+        rates = constraints(model, q, v, loop_q=self.loop_q, t=t).rates
+        timed = {own.name for own in model.spec.couplings if own.signal is not None}
+        timed |= {own.name for own in model.spec.loops if own.position}
+        powers = dict.fromkeys(timed, 0.0)
+        for name, power in zip(model.row_names, (-forces * rates).tolist(), strict=True):
+            if name in timed:
+                powers[name] += power
+        return powers
 
     def _forces(self, t: float, q: Array, v: Array) -> tuple[Array, Array | None]:
         """Return the generalised forces of actuators, and the wrenches of contacts."""

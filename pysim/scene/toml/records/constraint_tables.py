@@ -12,6 +12,7 @@ from pysim.joints.definition import SCENE_KEYS
 from pysim.joints.loop_joints import POINT_CONSTRAINTS
 from pysim.scene.toml.records.keys import (
     AnyConfiguration,
+    ListOf,
     Name,
     NotNegative,
     Pose,
@@ -72,6 +73,24 @@ def _opened_point(value: object) -> object:
 PointOrPose = Annotated[
     Pose, Shorthand(_opened_point, lambda table: demands(table["properties"]["xyz"]))
 ]
+
+
+class FrameMotion(Table):
+    """A frame that follows signals of time exactly, with the force or wrench that this needs."""
+
+    name: Name | None = key(None, "", 'the name of the motion, "motion of FRAME" by default')
+    frame: MountName = key(..., "", "a body or a frame that is driven")
+    at: PointOrPose = key(Pose(), "m", "its point, or its frame, in that body or frame")
+    signal: ListOf[Name] = key(
+        ..., "m", "signal of the position: one of 3 numbers, or 3 of one number"
+    )
+    rotation: ListOf[Name] = key(
+        [],
+        "",
+        "signal of the orientation: a rotation vector (3) [rad] or a quaternion (x, y, z, w); left out, it is free",
+    )
+    relative_to: MountName = key("world", "", '"world", a body or a frame against which it moves')
+    relative_at: Pose = key(Pose(), "", "the frame in that body or frame whose axes are meant")
 
 
 class PathRange(Table):

@@ -90,6 +90,7 @@ class SpecTables:
         self._note_contact_shapes(model)
         found["joint"] = [_joint(joint) for joint in model.joints]
         found["loop"] = [_loop(loop) for loop in model.loops]
+        found["motion"] = [_frame_motion(motion) for motion in model.motions]
         found["coupling"] = [self._coupling(coupling) for coupling in model.couplings]
         found["force"] = [_spring(spring) for spring in model.springs]
         found["force"] += [_force(force) for force in model.forces]
@@ -381,6 +382,15 @@ def _joint(joint: JointSpec) -> Tables:
     if joint.motions:
         table["motion"] = _one_or_list([_motion(motion) for motion in joint.motions])
     return table
+
+
+def _frame_motion(motion: LoopSpec) -> Tables:
+    table: Tables = {"name": motion.name, "frame": motion.b, **_at(motion.at_b)}
+    table["signal"] = list(motion.position)
+    if motion.rotation:
+        table["rotation"] = list(motion.rotation)
+    table |= {} if motion.a == WORLD else {"relative_to": motion.a}
+    return table | _at(motion.at_a, "relative_at")
 
 
 def _motion(motion: MotionSpec) -> Tables:

@@ -15,7 +15,14 @@ from pysim.joints.definition import SCENE_KEYS
 from pysim.scene.inertia_policy import InertiaPolicy
 from pysim.scene.toml.coordinates import CoordinateOf
 from pysim.scene.toml.records.block_tables import ACTUATOR_KEYS, Controller, Sensor, Signal
-from pysim.scene.toml.records.constraint_tables import Assembly, Coupling, Force, Loop, PathPoint
+from pysim.scene.toml.records.constraint_tables import (
+    Assembly,
+    Coupling,
+    Force,
+    FrameMotion,
+    Loop,
+    PathPoint,
+)
 from pysim.scene.toml.records.contact_tables import Contact, Exclude, Ground, Material, Restitution
 from pysim.scene.toml.records.environment_table import Environment
 from pysim.scene.toml.records.event_table import Event
@@ -629,6 +636,7 @@ class Scene(Table):
     body: list[Body] = key([], "", "rigid bodies")
     joint: list[Joint] = key([], "", "joints")
     loop: list[Loop] = key([], "", "joints that close loops")
+    motion: list[FrameMotion] = key([], "", "frames that follow signals of time")
     coupling: list[Coupling] = key([], "", "gears, differentials and cams")
     force: list[Force] = key([], "", "springs and other forces")
     keyframes: dict[str, Keyframe] = key({}, "", "by name: states at which a run may start")
