@@ -42,6 +42,7 @@ def constrained_aba_derivatives(
     loop_q: ArrayLike | None = None,
     threads: int = 1,
     passive: bool = False,
+    t: ArrayLike | None = None,
     out: Three | None = None,
 ) -> Three:
     """Return (∂a/∂q, ∂a/∂v, ∂a/∂τ), each (…, nv, nv), of a = constrained_aba(model, q, v, tau, f_ext).
@@ -59,6 +60,7 @@ def constrained_aba_derivatives(
         loop_q: initial guess of the coordinates of the loops' joints (…, loop_nq).
         threads: threads that share a batch; 0 uses every processor.
         passive: add the passive joint forces (damping, springs, friction, stops).
+        t: time of prescribed motions [s], one number or one for each state; 0 by default.
         out: three arrays for the results, which are then returned.
 
     Raises:
@@ -68,7 +70,7 @@ def constrained_aba_derivatives(
     """
     _engine.check_model(model)
     *slopes, opening = _engine.constrained_aba_derivatives(
-        model, q, v, tau, f_ext, loop_q, threads=threads, passive=passive, out=out
+        model, q, v, tau, f_ext, loop_q, threads=threads, passive=passive, out=out, t=t
     )
     return _unless_singular("constrained_aba_derivatives", slopes, opening)
 
@@ -83,6 +85,7 @@ def constraint_force_derivatives(
     loop_q: ArrayLike | None = None,
     threads: int = 1,
     passive: bool = False,
+    t: ArrayLike | None = None,
     out: Three | None = None,
 ) -> Three:
     """Return (∂λ/∂q, ∂λ/∂v, ∂λ/∂τ), each (…, rows, nv), of λ = constraint_forces(model, q, v, tau, f_ext).
@@ -96,7 +99,17 @@ def constraint_force_derivatives(
     _engine.check_model(model)
     _refuse_turning(model)
     *slopes, opening = _engine.constrained_aba_derivatives(
-        model, q, v, tau, f_ext, loop_q, threads=threads, passive=passive, forces=True, out=out
+        model,
+        q,
+        v,
+        tau,
+        f_ext,
+        loop_q,
+        threads=threads,
+        passive=passive,
+        forces=True,
+        out=out,
+        t=t,
     )
     return _unless_singular("constraint_force_derivatives", slopes, opening)
 

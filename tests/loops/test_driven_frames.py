@@ -33,7 +33,7 @@ inertia = {{ xx = {INERTIA}, yy = {INERTIA}, zz = 0.01 }}
 name = "free"
 type = "free"
 child = "rod"
-start = {{ q = {{ rpy = [0, 0.4, 0] }} }}
+start = {{ xyz = [{-AMPLITUDE}, 0, 0], rpy = [0, 0.4, 0] }}
 [[motion]]
 frame = "rod"
 signal = "shake"
@@ -43,6 +43,7 @@ type = "sine"
 unit = "m"
 amplitude = [{AMPLITUDE}, 0, 0]
 frequency = {RATE}
+phase = "-90 deg"
 [simulation]
 duration = 0.5
 step = 1e-3
@@ -65,7 +66,7 @@ def load(tmp_path):
 
 def acceleration(t, angle):
     """(I + m l²) θ̈ = m l (s̈ cos θ − g sin θ), θ about y, of a rod that hangs at θ = 0."""
-    s2 = -AMPLITUDE * RATE**2 * np.sin(RATE * t)
+    s2 = AMPLITUDE * RATE**2 * np.cos(RATE * t)
     lever = MASS * LENGTH
     return lever * (s2 * np.cos(angle) - G * np.sin(angle)) / (INERTIA + lever * LENGTH)
 
@@ -87,7 +88,7 @@ def angle_of(run):
 
 
 def place(t):
-    return np.column_stack([AMPLITUDE * np.sin(RATE * t), 0 * t, 0 * t])
+    return np.column_stack([-AMPLITUDE * np.cos(RATE * t), 0 * t, 0 * t])
 
 
 # ------------------------------------------------------------------------------------------ a floating body
@@ -98,7 +99,7 @@ def test_under_every_scheme_the_frame_is_where_the_signal_is(load, integrator):
     run = pysim.simulate(load(PENDULUM, {"simulation.integrator": integrator}))
     np.testing.assert_allclose(run.q[:, :3], place(run.t), rtol=0, atol=1e-12)
     velocity = Rotation.from_quat(run.q[:, 3:]).apply(run.v[:, :3])
-    wanted = AMPLITUDE * RATE * np.cos(RATE * run.t)
+    wanted = AMPLITUDE * RATE * np.sin(RATE * run.t)
     np.testing.assert_allclose(velocity[:, 0], wanted, rtol=0, atol=1e-10)
     assert np.abs(angle_of(run) - solution(run.t)[0]).max() < 2e-2
 
@@ -112,7 +113,7 @@ def test_a_rod_on_a_driven_pivot_swings_as_its_own_equation_and_pulls_as_newton_
     np.testing.assert_allclose(angle_of(run), angle, rtol=0, atol=error)
     a = acceleration(run.t, angle)
     sin, cos = np.sin(angle), np.cos(angle)
-    s2 = -AMPLITUDE * RATE**2 * np.sin(RATE * run.t)
+    s2 = AMPLITUDE * RATE**2 * np.cos(RATE * run.t)
     x2 = s2 - LENGTH * (a * cos - rate**2 * sin)
     z2 = LENGTH * (a * sin + rate**2 * cos)
     force = MASS * np.column_stack([x2, 0 * x2, z2 + G])
@@ -480,10 +481,10 @@ def test_a_path_with_corners_is_rejected(load):
 
 def test_unknown_names_and_keys_are_rejected_with_their_place(load):
     with pytest.raises(
-        SceneError, match=r"scene.toml:\d+:\d+: motion.0.frame: unknown body or frame 'tp'"
+        SceneError, match=r"scene.toml:\d+:\d+: motion\[0\].frame: unknown body or frame 'tp'"
     ):
         load(ARM.replace('frame = "tip"\nsignal', 'frame = "tp"\nsignal'))
-    with pytest.raises(SceneError, match=r"motion.0.signl: unknown key; did you mean 'signal'"):
+    with pytest.raises(SceneError, match=r"motion\[0\].signl: unknown key; did you mean 'signal'"):
         load(ARM.replace('signal = "path"', 'signl = "path"'))
 
 
