@@ -178,7 +178,7 @@ def axes(expressed: object) -> str:
     """Return the axes in which a twist is expressed; the engine rejects words that it does not know.
 
     Raises:
-        TypeError: it is no word.
+        TypeError: it is not text.
     """
     if not isinstance(expressed, str):
         raise TypeError(f"expressed must be 'local', 'world' or 'aligned', got {expressed!r}")

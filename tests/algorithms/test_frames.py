@@ -221,7 +221,7 @@ def test_an_unknown_expression_is_rejected(rng):
 
 
 @pytest.mark.parametrize("function", [pysim.jacobian, pysim.operational_space_mobility])
-def test_an_expression_that_is_no_word_is_rejected_by_its_name(rng, function):
+def test_an_expression_that_is_not_text_is_rejected_with_its_name(rng, function):
     model = compile_model(random_tree(rng, ["revolute"]))
     with pytest.raises(
         TypeError, match="expressed must be 'local', 'world' or 'aligned', got None"
