@@ -77,26 +77,11 @@ class BlockReader:
         return self._block("signal", table, path, unit=spelled_unit(table.unit))
 
     def _sensor(self, table: Sensor, path: Steps) -> BlockSpec | None:
-        return self._block(
-            "sensor",
-            table,
-            path,
-            inputs=tuple(table.inputs),
-            coordinates=tuple(table.coordinates),
-            frame=table.frame,
-            at=table.at.matrix,
-            relative_to=table.relative_to,
-            points=self._path(table, path),
-            joint=table.joint,
-            element=table.element,
-            others=tuple(table.others),
-            first={name: tuple(values) for name, values in table.start.items()},
-            period=table.period,
-        )
+        first = {name: tuple(values) for name, values in table.start.items()}
+        return self._block("sensor", table, path, points=self._path(table, path), first=first)
 
     def _controller(self, table: Controller, path: Steps) -> BlockSpec | None:
-        inputs = tuple(table.inputs)
-        return self._block("controller", table, path, inputs=inputs, period=table.period)
+        return self._block("controller", table, path)
 
     def _actuator(self, table: Actuator, path: Steps) -> BlockSpec | None:
         commands = [table.command] if isinstance(table.command, str) else table.command or []
@@ -119,6 +104,7 @@ class BlockReader:
             "actuator",
             table,
             path,
+            joint=None,
             inputs=tuple(commands),
             coordinates=coordinates,
             points=self._path(table, path),
@@ -136,8 +122,8 @@ class BlockReader:
             problem = f"{name!r} is taken by {self._names[name]}; rename one"
             self.problems.add((*path, "name") if table.name else path, problem)
         self._names[name] = where
-        parameters = self._parameters(kind, table, path)
-        return BlockSpec(kind, name, table.type, parameters=parameters, where=where, **own)
+        own |= {"name": name, "parameters": self._parameters(kind, table, path), "where": where}
+        return BlockSpec(kind, **{**table.spec_fields(BlockSpec), **own})
 
     def _parameters(self, kind: str, table: Any, path: Steps) -> Mapping[str, Any]:  # noqa: ANN401
         """Return the plugin's keys with their types checked."""

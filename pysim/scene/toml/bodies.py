@@ -252,7 +252,7 @@ def spreads_mass(body: Body) -> bool:
 def _mass_source(body: Body, table: Visual) -> MassSource | None:
     if not isinstance(table, Solid) or (table.density is None and not spreads_mass(body)):
         return None
-    return MassSource(table.density, table.repair, table.convex, table.shell)
+    return MassSource(**table.spec_fields(MassSource))
 
 
 def theta_of_numbers(
@@ -296,4 +296,4 @@ def decomposition_of(given: bool | Decomposition) -> DecompositionSpec | None:
     """Return the settings of a decomposition, None if there is none."""
     if isinstance(given, bool):
         return DecompositionSpec() if given else None
-    return DecompositionSpec(given.concavity, given.parts or -1)
+    return DecompositionSpec(**given.spec_fields(DecompositionSpec))

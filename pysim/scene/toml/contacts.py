@@ -206,19 +206,4 @@ def _unit(normal: list[float]) -> tuple[float, float, float]:
 
 
 def _surface(table: Surface, where: str) -> SurfaceSpec:
-    friction, stiffness, restitution = table.friction, table.stiffness, table.restitution
-    return SurfaceSpec(
-        static_friction=None if friction is None else friction.static,
-        dynamic_friction=None if friction is None else friction.dynamic,
-        stiffness=None if stiffness is None else stiffness.linear,
-        young=None if stiffness is None else stiffness.young,
-        poisson=None if stiffness is None else stiffness.poisson,
-        sink=table.sink,
-        restitution=None if restitution is None else (restitution.value, restitution.at),
-        dissipation=table.dissipation,
-        tangential_stiffness=table.tangential_stiffness,
-        relaxation_time=table.relaxation_time,
-        rolling=table.rolling,
-        spinning=table.spinning,
-        where=where,
-    )
+    return SurfaceSpec(where=where, **table.spec_fields(SurfaceSpec))

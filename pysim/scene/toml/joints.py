@@ -54,8 +54,7 @@ class JointReader:
         self._refuse_keys(table, kind, path)
         joint = self.completed(self.plain(table, path), table, path)
         if table.mimic is not None and kind.nq == 1:
-            m = table.mimic
-            joint = with_fields(joint, mimic=Mimic(m.joint, m.ratio, m.offset))
+            joint = with_fields(joint, mimic=Mimic(**table.mimic.spec_fields(Mimic)))
         return joint
 
     def plain(self, table: Joint, path: Steps) -> JointSpec:

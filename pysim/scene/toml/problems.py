@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin
 from pysim.errors import JointError, SceneError, did_you_mean
 from pysim.scene.toml.plugin_keys import PARAMETERS, keys_of
 from pysim.scene.toml.records.keys import ALL_JOINTS, Table
+from pysim.scene.toml.records.table import table_in
 from pysim.scene.toml.source import key_text
 from pysim.scene.toml.union_errors import KINDS, choose
 
@@ -251,10 +252,3 @@ def field_at(
 def is_list_of_tables(info: FieldInfo) -> bool:
     """Return whether a key is written as [[name]]."""
     return get_origin(info.annotation) is list and table_in(info.annotation) is not None
-
-
-def table_in(annotation: object) -> type[Table] | None:
-    """Return the table in list[Table], Table | None and the like."""
-    if isinstance(annotation, type) and issubclass(annotation, Table):
-        return annotation
-    return next((t for a in get_args(annotation) if (t := table_in(a)) is not None), None)

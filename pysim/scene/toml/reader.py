@@ -375,7 +375,7 @@ class _Mechanism:
     def _frames(self) -> list[FrameSpec]:
         where = self.problems.source.where
         return [
-            FrameSpec(frame.name, frame.body, frame.at.matrix, where(("frame", k)))
+            FrameSpec(**frame.spec_fields(FrameSpec), where=where(("frame", k)))
             for k, frame in enumerate(self.scene.frame)
         ]
 
@@ -419,16 +419,8 @@ def read_actuator(
             at = place_of(table.coordinate, kind.v_names, kind.name, path, problems)
         if at is not None and kind.nv > 1 and table.name is None:
             name = f"{table.joint}.{kind.v_names[at]}"
-    return ActuatorSpec(
-        name,
-        table.joint,
-        at or 0,
-        table.offset,
-        table.amplitude,
-        table.frequency,
-        table.phase,
-        problems.source.where(path),
-    )
+    own = {"name": name, "coordinate": at or 0, "where": problems.source.where(path)}
+    return ActuatorSpec(**{**table.spec_fields(ActuatorSpec), **own})
 
 
 def _render(scene: Scene, problems: Problems) -> RenderSpec:
@@ -438,7 +430,4 @@ def _render(scene: Scene, problems: Problems) -> RenderSpec:
         if after <= before:
             path: Steps = ("render", "camera_path", k + 1, "t")
             problems.add(path, f"must be later than {before:g} s, got {after:g} s")
-    values: dict[str, Any] = table.model_dump(exclude_none=True)
-    for key, value in values.items():
-        values[key] = tuple(value) if isinstance(value, list) else value
-    return RenderSpec(**values)
+    return RenderSpec(**table.spec_fields(RenderSpec))

@@ -6,7 +6,7 @@ one where the name of the part is unique.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,6 +14,7 @@ import numpy as np
 from pysim.errors import SceneError, SimulationError, did_you_mean
 from pysim.inertia.parameters import centers, central_inertia
 from pysim.integrators import find_integrator
+from pysim.scene.spec import SurfaceSpec
 from pysim.scene.toml.overrides import path_words
 from pysim.simulation.batches.probed_numbers import (
     ELEMENTS,
@@ -27,7 +28,7 @@ from pysim.typing import Array
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pysim.scene.spec import JointSpec, SurfaceSpec
+    from pysim.scene.spec import JointSpec
     from pysim.simulation.loading import Scene
 
 _JOINT = {  # keys of a joint: field of its specification, least value
@@ -42,19 +43,14 @@ _JOINT = {  # keys of a joint: field of its specification, least value
     "limits.stiffness": ("stop_stiffness", 0.0),
     "limits.damping": ("stop_damping", 0.0),
 }
+_OTHERS = {"static_friction", "dynamic_friction", "young", "poisson", "restitution", "where"}
 _SURFACE = {  # keys of a surface: fields of its specification
     "friction": ("static_friction", "dynamic_friction"),
     "friction.static": ("static_friction",),
     "friction.dynamic": ("dynamic_friction",),
-    "stiffness": ("stiffness",),
     "stiffness.linear": ("stiffness",),
-    "sink": ("sink",),
     "restitution.value": ("restitution",),
-    "dissipation": ("dissipation",),
-    "tangential_stiffness": ("tangential_stiffness",),
-    "relaxation_time": ("relaxation_time",),
-    "rolling": ("rolling",),
-    "spinning": ("spinning",),
+    **{field.name: (field.name,) for field in fields(SurfaceSpec) if field.name not in _OTHERS},
 }
 _POSITIVE = ("stiffness", "sink", "tangential_stiffness")
 _BODY = ("mass", "com", "inertia")
@@ -155,8 +151,8 @@ class ParameterPaths:
                     if found is not None and np.isfinite(found[0]).all():
                         yield _path(kind, name, key)
         for name, surface in self._materials.items() if self._solves_contacts else ():
-            for key, fields in _SURFACE.items():
-                if "." not in key and getattr(surface, fields[0]) is not None:
+            for key, own in _SURFACE.items():
+                if "." not in key and getattr(surface, own[0]) is not None:
                     yield _path("materials", name, key)
 
     def __len__(self) -> int:
@@ -359,17 +355,17 @@ class ParameterPaths:
         if key not in _SURFACE:
             problem = f"{key!r} is not a number in which worlds can differ"
             raise SimulationError(where, f"{problem}; those of a surface are {', '.join(_SURFACE)}")
-        fields = _SURFACE[key]
-        start = _surface_number(surface, fields[0])
+        own = _SURFACE[key]
+        start = _surface_number(surface, own[0])
         if start is None:
             problem = f"the scene gives no {key}, and has another law without it"
             raise SimulationError(where, f"{problem}; write it there, too")
-        least = np.nextafter(0, 1) if fields[0] in _POSITIVE else 0.0
+        least = np.nextafter(0, 1) if own[0] in _POSITIVE else 0.0
         zero = ""
-        if fields[0] in ("rolling", "spinning") and start == 0:
+        if own[0] in ("rolling", "spinning") and start == 0:
             zero = "the scene decides whether surfaces resist rolling; give a small length there"
         return Parameter(
-            f"{name}.{key}", kind, part, fields[0], np.array([start]), False, least, fields, zero
+            f"{name}.{key}", kind, part, own[0], np.array([start]), False, least, own, zero
         )
 
 

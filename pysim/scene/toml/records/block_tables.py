@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from pysim.scene.toml.plugin_keys import BLOCK_TABLES
 from pysim.scene.toml.records.constraint_tables import PathPoint, PointOrPose
@@ -32,6 +32,7 @@ class Signal(Table, json_schema_extra=_opened("signal")):
 class Sensor(Table, json_schema_extra=_opened("sensor")):
     """A sensor, whose outputs are signals."""
 
+    spec_names: ClassVar = {"path": "points", "start": "first"}
     name: Name = key(..., "", "the name of the sensor")
     type: Name = key(..., "", "coordinates, pose, twist, imu, …, or a plugin")
     coordinates: list[Name] = key([], "", "joints (or joint.coordinate) that it measures")

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+import math
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
+import numpy as np
 from pydantic import ValidationInfo, field_validator, model_validator
 
 from pysim.elements.force import FORCE_KEYS, FORCES
@@ -25,12 +27,16 @@ from pysim.scene.toml.records.keys import (
 from pysim.scene.toml.records.references import CoordinateName, MountName
 from pysim.scene.toml.records.schema import Shorthand, demands, with_plugin_keys
 
+if TYPE_CHECKING:
+    from pysim.scene.spec import PathPart
+
 _PLUGIN_KEYS = with_plugin_keys("type", ["weld", *POINT_CONSTRAINTS, *BUILTIN], SCENE_KEYS)
 
 
 class Loop(Table, json_schema_extra=_PLUGIN_KEYS):
     """A joint that closes a loop: it constrains frame B on body b relative to frame A on body a."""
 
+    spec_names: ClassVar = {"start": "start_q"}
     name: Name = key(..., "", "the name of the loop")
     type: Name = key(
         ..., "", "a joint type, weld, point_on_plane, point_on_line, distance or wheel_on_plane"
@@ -78,6 +84,13 @@ PointOrPose = Annotated[
 class FrameMotion(Table):
     """A frame that follows signals of time exactly, with the force or wrench that this needs."""
 
+    spec_names: ClassVar = {
+        "frame": "b",
+        "at": "at_b",
+        "signal": "position",
+        "relative_to": "a",
+        "relative_at": "at_a",
+    }
     name: Name | None = key(None, "", 'the name of the motion, "motion of FRAME" by default')
     frame: MountName = key(..., "", "a body or a frame that is driven")
     at: PointOrPose = key(Pose(), "m", "its point, or its frame, in that body or frame")
@@ -157,6 +170,24 @@ class PathPoint(Table):
         if self.when is not None and is_obstacle:
             raise error_text("has when, which belongs to a point; remove it")
         return self
+
+    @classmethod
+    def keys_of(cls, spec: PathPart) -> dict[str, Any]:
+        """Return the table of a part of a path."""
+        table: dict[str, Any] = {"body": spec.body}
+        if spec.kind in ("sphere", "cylinder"):
+            at = {"at": Pose.keys_of(spec.at)} if not np.array_equal(spec.at, np.eye(4)) else {}
+            side = {"side": list(spec.side)} if any(spec.side) else {}
+            inside = {"inside": True} if spec.inside else {}
+            return table | {spec.kind: spec.radius} | at | side | inside
+        table["point"] = spec.point.tolist()
+        if spec.multiplicity != 1:
+            table["multiplicity"] = spec.multiplicity
+        if spec.kind == "conditional":
+            ends = {"above": spec.above, "below": spec.below}
+            finite = {key: value for key, value in ends.items() if math.isfinite(value)}
+            table["when"] = {"coordinate": spec.coordinate, **finite}
+        return table
 
 
 class Force(Table, json_schema_extra=with_plugin_keys("type", FORCES.builtin, FORCE_KEYS)):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 from pydantic import Field, model_validator
 
@@ -29,6 +29,8 @@ _STIFFNESSES = ("stiffness", "sink")
 class Friction(Table):
     """Coefficients of Coulomb friction."""
 
+    spec_names: ClassVar = {"static": "static_friction", "dynamic": "dynamic_friction"}
+    is_flat = True
     static: NotNegative = key(..., "", "coefficient of a point that stuck in the last step")
     dynamic: NotNegative = key(..., "", "coefficient of a point that slid in the last step")
 
@@ -51,6 +53,8 @@ def _opened_stiffness(value: object) -> object:
 class Stiffness(Table):
     """Spring of a contact point, or elastic constants of Hertz's law."""
 
+    spec_names: ClassVar = {"linear": "stiffness"}
+    is_flat = True
     linear: Positive | None = key(None, "N/m", "stiffness of every contact point")
     young: Positive | None = key(None, "Pa", "Young's modulus, for Hertz's law")
     poisson: Annotated[float, Field(ge=0, lt=0.5)] | None = key(None, "", "Poisson's ratio")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import BeforeValidator, WithJsonSchema, model_validator
 
@@ -11,6 +11,9 @@ from pysim.scene.toml.coordinates import CoordinateOf
 from pysim.scene.toml.records.keys import Name, Table, Vector3, error_text, key
 from pysim.scene.toml.records.references import JointName, WatchedName
 from pysim.scene.toml.records.schema import TEXT_NUMBER, with_plugin_keys
+
+if TYPE_CHECKING:
+    from pysim.scene.spec import EventSpec
 
 _LIMITS = ("lower", "upper")
 
@@ -75,3 +78,13 @@ class Event(Table, json_schema_extra=with_plugin_keys("type")):
                 'plane and body go together: body = "rod", plane = { normal = [0, 0, 1] }'
             )
         return self
+
+    @classmethod
+    def keys_of(cls, spec: EventSpec) -> dict[str, Any]:
+        """Return the table of an event."""
+        table = super().keys_of(spec)
+        if spec.joint is not None:
+            table["at"] = spec.offset
+        elif spec.body is not None:
+            table["plane"] = {"normal": list(spec.normal), "offset": spec.offset}
+        return table

@@ -9,11 +9,10 @@ import math
 import re
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
+import numpy as np
 from pydantic import (
     AfterValidator,
-    BaseModel,
     BeforeValidator,
-    ConfigDict,
     Field,
     PlainValidator,
     WithJsonSchema,
@@ -22,8 +21,9 @@ from pydantic import (
 from pydantic_core import PydanticCustomError
 
 from pysim.scene.colors import HEX, NAMED, read_color
-from pysim.scene.poses import from_axis_angle, from_rpy, pose, translation
+from pysim.scene.poses import from_axis_angle, from_rpy, pose, rpy_of, translation
 from pysim.scene.toml.records.schema import TEXT_NUMBER, Shorthand, demands
+from pysim.scene.toml.records.table import Table
 from pysim.typing import Array
 
 if TYPE_CHECKING:
@@ -139,12 +139,6 @@ Rgba = Annotated[
 ]
 
 
-class Table(BaseModel):
-    """A table that rejects unknown keys."""
-
-    model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False, frozen=True)
-
-
 class Turn(Table):
     """A rotation in one of four notations."""
 
@@ -200,12 +194,36 @@ class Pose(Turn):
         quaternion = self.quaternion
         return translation(self.xyz) if quaternion is None else pose(self.xyz, quaternion)
 
+    def spec_value(self) -> Array:
+        return self.matrix
+
+    @classmethod
+    def keys_of(cls, spec: Array) -> dict[str, Any]:
+        """Return the table of a pose (4, 4) or a point (3,), empty for the identity.
+
+        Raises:
+            PysimError: the rotation is none.
+        """
+        if spec.ndim == 1:
+            return {"xyz": spec.tolist()}
+        table: dict[str, Any] = {}
+        if spec[:3, 3].any():
+            table["xyz"] = spec[:3, 3].tolist()
+        if not np.array_equal(spec[:3, :3], np.eye(3)):
+            table["rpy"] = list(rpy_of(spec[:3, :3]))
+        return table
+
 
 class Configuration(Turn):
     """Configuration of a joint: its coordinates, or a position and a rotation."""
 
     q: Numbers | None = key(None, "m or rad", "coordinates in the order of the joint type")
     xyz: Vector3 | None = key(None, "m", "position, for free and translation joints")
+
+    @classmethod
+    def keys_of(cls, spec: Array) -> dict[str, Any]:
+        """Return the table of coordinates (nq,)."""
+        return {"q": spec.tolist()} if len(spec) else {}
 
 
 class Start(Configuration):

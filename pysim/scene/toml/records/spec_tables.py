@@ -6,7 +6,7 @@ Attached models and includes become bodies and joints of one file. What a scene 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,16 +15,26 @@ import numpy as np
 
 from pysim.elements.force import FORCES
 from pysim.inertia import center_of_mass, move_theta, theta_from_com, unphysical_reason
-from pysim.integrators import find_integrator
 from pysim.joints import find_joint
-from pysim.joints.loop_joints import find_loop_type
-from pysim.plugins.fields import SIGNAL, SignalName
 from pysim.scene.inertia_text import ENTRIES, clean_inertia
-from pysim.scene.poses import rpy_of
-from pysim.scene.spec import DecompositionSpec, RenderSpec, SceneSpec, may_touch
+from pysim.scene.spec import SceneSpec, may_touch
 from pysim.scene.toml.blocks import FILE
 from pysim.scene.toml.contacts import DEFAULT, DEFAULT_MATERIAL
-from pysim.scene.toml.records.keys import ALL_JOINTS
+from pysim.scene.toml.records.block_tables import Controller, Sensor, Signal
+from pysim.scene.toml.records.constraint_tables import Force, FrameMotion, Loop
+from pysim.scene.toml.records.contact_tables import Contact, Material
+from pysim.scene.toml.records.event_table import Event
+from pysim.scene.toml.records.keys import Pose
+from pysim.scene.toml.records.tables import (
+    Actuator,
+    Decomposition,
+    Frame,
+    Joint,
+    Output,
+    Render,
+    Simulation,
+    Solid,
+)
 from pysim.scene.tree import WORLD
 from pysim.shapes import SIZES, HeightField, primitive_theta
 from pysim.typing import Array
@@ -37,32 +47,20 @@ if TYPE_CHECKING:
     from pysim.joints import JointType
     from pysim.scene.conversion_limits import Refusals
     from pysim.scene.spec import (
-        ActuatorSpec,
         BlockSpec,
         BodySpec,
-        ContactSpec,
         ContactsSpec,
         CouplingSpec,
-        EventSpec,
-        ForceSpec,
-        FrameSpec,
         JointSpec,
         KeyframeSpec,
-        LoopSpec,
         ModelSpec,
-        MotionSpec,
-        PathPart,
-        SpringSpec,
-        SurfaceSpec,
     )
     from pysim.shapes import Geometry, Shape
 
     Tables = dict[str, Any]
 
 SAME = 1e-13  # relative difference of mass properties that are rounding
-_SURFACE = (
-    "sink", "dissipation", "tangential_stiffness", "relaxation_time", "rolling", "spinning",
-)  # fmt: skip
+BLOCKS = {"signal": Signal, "sensor": Sensor, "controller": Controller, "actuator": Actuator}
 
 
 @dataclass
@@ -89,58 +87,42 @@ class SpecTables:
         found["body"] = [self._body(body) for body in model.bodies]
         self._note_contact_shapes(model)
         found["joint"] = [_joint(joint) for joint in model.joints]
-        found["loop"] = [_loop(loop) for loop in model.loops]
-        found["motion"] = [_frame_motion(motion) for motion in model.motions]
+        found["loop"] = [Loop.keys_of(loop) for loop in model.loops]
+        found["motion"] = [FrameMotion.keys_of(motion) for motion in model.motions]
         found["coupling"] = [self._coupling(coupling) for coupling in model.couplings]
-        found["force"] = [_spring(spring) for spring in model.springs]
-        found["force"] += [_force(force) for force in model.forces]
-        found["frame"] = [_frame(frame) for frame in model.frames]
+        spring = {"type": next(iter(FORCES.builtin))}
+        found["force"] = [Force.keys_of(spec) | spring for spec in model.springs]
+        found["force"] += [Force.keys_of(force) for force in model.forces]
+        found["frame"] = [Frame.keys_of(frame) for frame in model.frames]
         found["keyframes"] = {
             keyframe.name: _keyframe(keyframe, model) for keyframe in model.keyframes
         }
-        for kind in ("signal", "sensor", "controller", "actuator"):
+        for kind in BLOCKS:
             blocks = [block for block in spec.blocks if block.kind == kind]
             found[kind] = [self._block(block) for block in blocks]
         if isinstance(spec, SceneSpec):
             found["assembly"] = {"hold": list(spec.hold)} if spec.hold else {}
-            found["actuator"] += [_actuator(drive) for drive in spec.actuators]
-            found["event"] = [_event(event) for event in spec.events]
+            found["actuator"] += [Actuator.keys_of(drive) for drive in spec.actuators]
+            found["event"] = [Event.keys_of(event) for event in spec.events]
         found |= self._contacts(model)
         if isinstance(spec, SceneSpec):
             found["simulation"] = _simulation(spec)
-            found["output"] = {"every": spec.settings.every}
-            if not spec.settings.work:
-                found["output"]["work"] = False
-            found["render"] = _render(spec.render)
+            every = {"every": spec.settings.every}
+            found["output"] = Output.keys_of(spec.settings) | every
+            found["render"] = Render.keys_of(spec.render)
         return {key: value for key, value in found.items() if value not in ([], {})}
 
     def _block(self, block: BlockSpec) -> Tables:
         """Return the table of a signal, sensor, controller or actuator."""
-        table: Tables = {"name": block.name, "type": block.type}
-        given: Tables = {
-            "unit": block.unit if block.unit not in {"", "1"} else None,
-            "size": block.size if block.size != 1 else None,
-            "period": block.period,
-            "frame": block.frame,
-            "relative_to": block.relative_to if block.relative_to != WORLD else None,
-            "joint": block.joint,
-            "element": block.element,
-            "others": list(block.others),
-            "start": {name: list(values) for name, values in block.first.items()} or None,
-            "coordinates": list(block.coordinates),
-            "command" if block.kind == "actuator" else "inputs": list(block.inputs),
-            "path": [_path_part(part) for part in block.points],
-        }
-        table |= {key: value for key, value in given.items() if value not in (None, [])}
-        table |= _at(block.at)
+        table = BLOCKS[block.kind].keys_of(block)
+        if block.size != 1:
+            table["size"] = block.size
         if not np.array_equal(block.relative_at, np.eye(4)):
             what = f"the pose in {block.relative_to!r} against which {block.name!r} measures"
             self.refusals.add(block.where, what, "give that body a frame")
-        for name, value in block.parameters.items():
-            if name == FILE and isinstance(value, str) and value:
-                table[name] = self.file_name(Path(value), block.where)
-            elif value is not None:
-                table[name] = _plain(value)
+        file = block.parameters.get(FILE)
+        if isinstance(file, str) and file:
+            table[FILE] = self.file_name(Path(file), block.where)
         return table
 
     def _body(self, body: BodySpec) -> Tables:
@@ -228,15 +210,7 @@ class SpecTables:
         source = geometry.mass_source
         if geometry.color is not None:
             table["color"] = list(geometry.color)
-        if source is not None and weighs:
-            given = {
-                "density": source.density,
-                "repair": source.repair,
-                "convex": source.convex,
-                "shell": source.shell,
-            }
-            table |= {key: value for key, value in given.items() if value}
-        return table
+        return table | Solid.keys_of(source) if source is not None and weighs else table
 
     def _collision(self, body: BodySpec, k: int) -> Tables:
         own = body.collisions[k]
@@ -249,7 +223,7 @@ class SpecTables:
         if own.convex and own.shape.kind == "mesh":
             table["convex"] = True
         if own.decomposition is not None:
-            table["decompose"] = _parts(own.decomposition)
+            table["decompose"] = Decomposition.keys_of(own.decomposition) or True
         return table
 
     def _form(self, shape: Shape, where: str) -> Tables:
@@ -292,10 +266,10 @@ class SpecTables:
         if contacts is None:
             return {}
         materials = {
-            name: _surface(surface)
-            for name, surface in contacts.materials.items()
-            if (name, _plain(surface)) != (DEFAULT, _plain(DEFAULT_MATERIAL))
+            name: Material.keys_of(surface) for name, surface in contacts.materials.items()
         }
+        if materials.get(DEFAULT) == Material.keys_of(DEFAULT_MATERIAL):
+            del materials[DEFAULT]
         grounds: list[Tables] = []
         for ground in contacts.grounds:
             plane = {"normal": list(ground.normal), "offset": ground.offset}
@@ -310,7 +284,7 @@ class SpecTables:
         return {
             "materials": materials,
             "ground": grounds,
-            "contact": [_contact(pair) for pair in contacts.pairs],
+            "contact": [Contact.keys_of(x) | Material.keys_of(x.surface) for x in contacts.pairs],
             "exclude": [
                 {"between": list(pair)}
                 for pair in dict.fromkeys([*contacts.excluded, *self._filtered(model, contacts)])
@@ -341,61 +315,16 @@ def _tidy(value: float) -> float:
 
 def _joint(joint: JointSpec) -> Tables:
     kind = find_joint(joint.type)
-    table: Tables = {"name": joint.name, "type": joint.type}
-    if joint.parent != "world":
-        table["parent"] = joint.parent
-    table["child"] = joint.child
-    table |= _at(joint.at)
-    if "axis" in {key.name for key in kind.keys} and tuple(joint.axis) != (0.0, 0.0, 1.0):
-        table["axis"] = list(joint.axis)
-    table |= {name: _plain(value) for name, value in joint.parameters.items()}
-    if not kind.nv:
-        return table
-    for name in ("armature", "damping", "stiffness", "friction"):
-        if np.any(getattr(joint, name)):
-            table[name] = _spread(getattr(joint, name))
-    if joint.stiffness.any() and not np.array_equal(joint.rest, kind.neutral):
-        table["rest"] = joint.rest.tolist()
-    if joint.friction.any() and not np.isnan(joint.friction_width).any():
-        table["friction_width"] = _spread(joint.friction_width)
-    limits: Tables = {}
-    if np.isfinite(joint.lower).any() or np.isfinite(joint.upper).any():
-        limits = {
-            name: _spread(values)
-            for name, values in (("lower", joint.lower), ("upper", joint.upper))
-            if np.isfinite(values).any()
-        }
-        for key, values in (("stiffness", joint.stop_stiffness), ("damping", joint.stop_damping)):
-            if not np.isnan(values).any():
-                limits[key] = _spread(values)
-        table["limits"] = limits
-    for name in ("effort_limit", "velocity_limit", "velocity_band"):
-        if getattr(joint, name) is not None:
-            table[name] = getattr(joint, name)
-    if not joint.enforce_limits:
-        table["enforce_limits"] = False
-    if joint.mimic is not None:
-        m = joint.mimic
-        table["mimic"] = {"joint": m.joint, "ratio": m.ratio, "offset": m.offset}
-    else:
-        table |= _start(joint)
-    if joint.motions:
-        table["motion"] = _one_or_list([_motion(motion) for motion in joint.motions])
-    return table
-
-
-def _frame_motion(motion: LoopSpec) -> Tables:
-    table: Tables = {"name": motion.name, "frame": motion.b, **_at(motion.at_b)}
-    table["signal"] = list(motion.position)
-    if motion.rotation:
-        table["rotation"] = list(motion.rotation)
-    table |= {} if motion.a == WORLD else {"relative_to": motion.a}
-    return table | _at(motion.at_a, "relative_at")
-
-
-def _motion(motion: MotionSpec) -> Tables:
-    named = {} if motion.coordinate is None else {"coordinate": motion.coordinate}
-    return {**named, "signal": motion.signal}
+    table = Joint.keys_of(joint)
+    unused = {"start"}
+    if "axis" not in {key.name for key in kind.keys} or tuple(joint.axis) == (0.0, 0.0, 1.0):
+        unused.add("axis")
+    if not joint.friction.any():
+        unused.add("friction_width")
+    if not joint.stiffness.any() or np.array_equal(joint.rest, kind.neutral):
+        unused.add("rest")
+    table = {key: value for key, value in table.items() if key not in unused}
+    return table if joint.mimic is not None or not kind.nv else table | _start(joint)
 
 
 def _configuration(kind: JointType, q: NDArray[np.float64]) -> Tables:
@@ -434,192 +363,23 @@ def _keyframe(keyframe: KeyframeSpec, model: ModelSpec) -> Tables:
     return {key: values for key, values in table.items() if values}
 
 
-def _loop(loop: LoopSpec) -> Tables:
-    kind = find_loop_type(loop.type)
-    keys = {key.name for key in kind.keys}
-    table: Tables = {"name": loop.name, "type": loop.type, "a": loop.a, "b": loop.b}
-    table |= _at(loop.at_a, "at_a") | _at(loop.at_b, "at_b")
-    if "axis" in keys and tuple(loop.axis) != (0.0, 0.0, 1.0):
-        table["axis"] = list(loop.axis)
-    for name in ("length", "radius"):
-        if name in keys:
-            table[name] = getattr(loop, name)
-    table |= {name: _plain(value) for name, value in loop.parameters.items()}
-    if loop.start_q is not None and len(loop.start_q):
-        table["start"] = loop.start_q.tolist()
-    return table
-
-
-def _spring(spring: SpringSpec) -> Tables:
-    return {
-        "name": spring.name,
-        "type": FORCES_SPRING,
-        "a": spring.a,
-        "b": spring.b,
-        "at_a": spring.at_a.tolist(),
-        "at_b": spring.at_b.tolist(),
-        "stiffness": spring.stiffness,
-        "damping": spring.damping,
-        "length": spring.length,
-    }
-
-
-FORCES_SPRING = next(iter(FORCES.builtin))
-
-
-def _path_part(part: PathPart) -> Tables:
-    table: Tables = {"body": part.body}
-    if part.kind in ("sphere", "cylinder"):
-        table[part.kind] = part.radius
-        side: Tables = {"side": list(part.side)} if any(part.side) else {}
-        inside = {"inside": True} if part.inside else {}
-        return table | _at(part.at) | side | inside
-    table["point"] = part.point.tolist()
-    if part.multiplicity != 1:
-        table["multiplicity"] = part.multiplicity
-    if part.kind == "conditional":
-        ends = {"above": part.above, "below": part.below}
-        finite = {key: value for key, value in ends.items() if math.isfinite(value)}
-        table["when"] = {"coordinate": part.coordinate, **finite}
-    return table
-
-
-def _force(force: ForceSpec) -> Tables:
-    table: Tables = {"name": force.name, "type": force.type}
-    if force.path:
-        table["path"] = [_path_part(part) for part in force.path]
-    elif force.coordinates:
-        table["coordinates"] = list(force.coordinates)
-    else:
-        table |= {"a": force.a, "b": force.b}
-        table |= _at(force.at_a, "at_a") | _at(force.at_b, "at_b")
-    return table | {name: _plain(value) for name, value in force.parameters.items()}
-
-
-def _frame(frame: FrameSpec) -> Tables:
-    return {"name": frame.name, "body": frame.body, **_at(frame.pose)}
-
-
-def _actuator(drive: ActuatorSpec) -> Tables:
-    table: Tables = {"name": drive.name, "joint": drive.joint, "coordinate": drive.coordinate}
-    table["offset"] = drive.offset
-    if drive.amplitude:
-        sine = {"amplitude": drive.amplitude, "frequency": drive.frequency, "phase": drive.phase}
-        table |= sine
-    return table
-
-
-def _event(event: EventSpec) -> Tables:
-    table: Tables = {"name": event.name}
-    if event.joint is not None:
-        table |= {"joint": event.joint, "coordinate": event.coordinate, "at": event.offset}
-    elif event.body is not None:
-        table |= {"body": event.body, "point": list(event.point)}
-        table["plane"] = {"normal": list(event.normal), "offset": event.offset}
-    else:
-        table |= {"type": event.type}
-        table |= {name: _plain(value) for name, value in event.parameters.items()}
-    released = {"release": list(event.release)} if event.release else {}
-    return table | {"direction": event.direction, "stop": event.stop} | released
-
-
-def _surface(surface: SurfaceSpec) -> Tables:
-    table: Tables = {}
-    if surface.static_friction is not None:
-        table["friction"] = {
-            "static": surface.static_friction,
-            "dynamic": surface.dynamic_friction,
-        }
-    if surface.stiffness is not None:
-        table["stiffness"] = surface.stiffness
-    elif surface.young is not None:
-        table["stiffness"] = {"young": surface.young, "poisson": surface.poisson}
-    if surface.restitution is not None:
-        value, at = surface.restitution
-        table["restitution"] = {"value": value, "at": at}
-    given = {name: getattr(surface, name) for name in _SURFACE}
-    return table | {name: value for name, value in given.items() if value is not None}
-
-
-def _contact(pair: ContactSpec) -> Tables:
-    table: Tables = {"between": list(pair.between), **_surface(pair.surface)}
-    if any(pair.surface_velocity):
-        table["surface_velocity"] = list(pair.surface_velocity)
-    return table
-
-
 def _simulation(spec: SceneSpec) -> Tables:
-    settings, kind = spec.settings, find_integrator(spec.settings.integrator)
-    table: Tables = {"duration": settings.duration}
-    if math.isfinite(settings.step):
-        table["step"] = settings.step
-    table["integrator"] = settings.integrator
-    if settings.seed:
-        table["seed"] = settings.seed
-    if settings.on_failure != "drop_world":
-        table["on_failure"] = settings.on_failure
-    if kind.adaptive:
-        for name in ("rtol", "atol"):
-            given = dict(getattr(settings, name))
-            table[name] = given[ALL_JOINTS] if len(given) == 1 else given
-    if kind.smooth and spec.model.contacts is not None:
-        table["slip_speed"] = settings.slip_speed
-        if settings.contact_law == "impact":
-            table["contact_law"], table["rest_speed"] = settings.contact_law, settings.rest_speed
-    return table | {name: _plain(value) for name, value in settings.parameters.items()}
+    settings = spec.settings
+    table = {"duration": settings.duration, "step": settings.step}
+    table |= {"integrator": settings.integrator} | Simulation.keys_of(settings)
+    if math.isinf(settings.step):
+        del table["step"]
+    return table
 
 
-def _render(render: RenderSpec) -> Tables:
-    return {
-        name: list(value) if isinstance(value, tuple) else value
-        for name, value in vars(render).items()
-        if value is not None
-    }
-
-
-def _at(X: Array, key: str = "at") -> Tables:
-    """Return the key of a pose, empty for the identity.
-
-    Raises:
-        PysimError: the rotation is none.
-    """
-    table: Tables = {}
-    if X[:3, 3].any():
-        table["xyz"] = X[:3, 3].tolist()
-    if not np.array_equal(X[:3, :3], np.eye(3)):
-        table["rpy"] = list(rpy_of(X[:3, :3]))
-    return {key: table} if table else {}
-
-
-def _spread(values: Array) -> Any:  # noqa: ANN401, a number or a list
-    """Return one number for all coordinates, or one for each."""
-    numbers = values.tolist()
-    return numbers[0] if len(set(numbers)) == 1 else numbers
-
-
-def _parts(own: DecompositionSpec) -> bool | Tables:
-    """Return the value of `decompose`: true, or a table of what differs from it."""
-    table: Tables = {}
-    if own.concavity != DecompositionSpec.concavity:
-        table["concavity"] = own.concavity
-    if own.parts != DecompositionSpec.parts:
-        table["parts"] = own.parts
-    return table or True
+def _at(X: Array) -> Tables:
+    """Return the key of a pose, empty for the identity."""
+    pose = Pose.keys_of(X)
+    return {"at": pose} if pose else {}
 
 
 def _one_or_list(tables: list[Tables]) -> Tables | list[Tables]:
     return tables[0] if len(tables) == 1 else tables
-
-
-def _plain(value: Any) -> Any:  # noqa: ANN401, any field
-    """Return a plugin's field, or a surface without its place, as TOML holds it."""
-    if isinstance(value, np.ndarray | np.generic):
-        return value.tolist()
-    if isinstance(value, SignalName):
-        return {SIGNAL: value.name}
-    if isinstance(value, tuple | list):
-        return [_plain(item) for item in value]
-    return replace(value, where="") if hasattr(value, "static_friction") else value
 
 
 def _same_theta(body: BodySpec, sources: Sequence[Geometry]) -> bool:

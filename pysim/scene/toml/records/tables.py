@@ -5,7 +5,7 @@ Relations between tables (names, joint types, masses) are checked when the speci
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
@@ -60,6 +60,9 @@ from pysim.scene.toml.records.references import (
 )
 from pysim.scene.toml.records.schema import Shorthand, with_plugin_keys
 from pysim.scene.toml.records.sweep_table import Sweep
+
+if TYPE_CHECKING:
+    from pysim.scene.spec import JointSpec
 
 Elevation = Annotated[float, Field(ge=-89, le=89)]
 Share = Annotated[float, Field(gt=0, le=1)]
@@ -243,6 +246,8 @@ class Body(Table):
 class Limits(Table):
     """Limits of a joint: beyond one, a spring and a damper act."""
 
+    spec_names: ClassVar = {"stiffness": "stop_stiffness", "damping": "stop_damping"}
+    is_flat = True
     lower: Bounds | None = key(None, "m or rad", "lower limit, -inf for none")
     upper: Bounds | None = key(None, "m or rad", "upper limit, inf for none")
     stiffness: NotNegativeNumbers | None = key(
@@ -257,6 +262,12 @@ class Limits(Table):
     restitution: Restitution | None = key(
         None, "", "coefficient of restitution at a speed, { value, at }, in place of dissipation"
     )
+
+    @classmethod
+    def keys_of(cls, spec: JointSpec) -> dict[str, Any]:
+        """Return the table of a joint's limits, empty if it has none."""
+        table = super().keys_of(spec)
+        return table if {"lower", "upper"} & table.keys() else {}
 
 
 class Motion(Table):
@@ -319,6 +330,7 @@ class Mimic(Table):
 class Joint(Passive, json_schema_extra=with_plugin_keys("type", JOINTS, SCENE_KEYS)):
     """A joint and the body it moves."""
 
+    spec_names: ClassVar = {"motion": "motions"}
     name: Name = key(..., "", "the name of the joint")
     type: Name = key(..., "", "the joint type, such as revolute")
     parent: MountName = key("world", "", '"world", a body or a frame')
@@ -334,6 +346,7 @@ class Joint(Passive, json_schema_extra=with_plugin_keys("type", JOINTS, SCENE_KE
 class Frame(Table):
     """A named frame on a body."""
 
+    spec_names: ClassVar = {"at": "pose"}
     name: Name = key(..., "", "the name of the frame")
     body: LinkName = key(..., "", '"world" or a body')
     at: Pose = key(Pose(), "", "pose of the frame in the body frame")
@@ -342,6 +355,7 @@ class Frame(Table):
 class Actuator(Table, json_schema_extra=with_plugin_keys("type", (), ACTUATOR_KEYS)):
     """An actuator that follows a signal; without a type, a force offset + amplitude sin(frequency t + phase)."""
 
+    spec_names: ClassVar = {"command": "inputs", "path": "points"}
     name: Name | None = key(None, "", "name; the joint's by default")
     type: Name | None = key(
         None, "", "actuator type, such as force; without one, a prescribed force"
@@ -554,6 +568,9 @@ class CameraKey(Table):
         None, "deg", "elevation of the camera above the plane normal to gravity"
     )
     zoom: Positive | None = key(None, "", "magnification; more than 1 is closer")
+
+    def spec_value(self) -> dict[str, float]:
+        return self.model_dump(exclude_none=True)
 
 
 class Render(Table):
