@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from pysim.contact.compiler import CompiledContacts
     from pysim.simulation.loading import Scene
 
-FLAT_KINDS = ("box", "cone", "cylinder")  # which touch a terrain at corners and rims
 REASONS = {
     OFF: ("by self_collision = false", ""),
     UNSTATED: (
@@ -190,7 +189,8 @@ def print_peaks(contacts: CompiledContacts) -> None:
     printed = set()
     for shape in contacts.shapes:
         terrain = None if shape.other is None else shape.other.shape.field
-        if not isinstance(terrain, HeightField) or shape.shape.kind not in FLAT_KINDS:
+        own = shape.shape.primitive
+        if not isinstance(terrain, HeightField) or own is None or not own.is_flat:
             continue
         cell, size = min(terrain.spacing), shape.shape.size
         face = max(size) if shape.shape.kind == "box" else 2 * size[0]

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from pysim.shapes import HeightField
     from pysim.shapes.signed_distance import Field
 
-AROUND = 24  # points of a rim
-ALONG = 9  # points of the axis of a capsule
 LEAST_SLOPE = 0.1  # of a distance, below which there is no normal (cpp/collision/field.hpp)
 
 
@@ -38,23 +36,7 @@ def _gaps(found: Array) -> tuple[Array, Array]:
 
 def _points(shape: PlacedShape) -> tuple[Array, float]:
     """Return points (n, 3) of a shape or of its core, and the radius around these [m]."""
-    kind, size = shape.shape.kind, shape.shape.size
-    if kind == "sphere":
-        return np.zeros((1, 3)), size[0]
-    if kind == "capsule":
-        along = np.zeros((ALONG, 3))
-        along[:, 2] = np.linspace(-size[1] / 2, size[1] / 2, ALONG)
-        return along, size[0]
-    if kind == "box":
-        return np.array(np.meshgrid(*([-s / 2, s / 2] for s in size))).reshape(3, -1).T, 0.0
-    if kind == "mesh":
+    primitive = shape.shape.primitive
+    if primitive is None:
         return shape.hull.vertices + shape.hull.middle, 0.0
-    angle = np.linspace(0, 2 * np.pi, AROUND, endpoint=False)
-    if kind in {"cone", "cylinder"}:
-        rim = size[0] * np.column_stack([np.cos(angle), np.sin(angle)])
-        ends = [np.column_stack([rim, np.full(AROUND, z)]) for z in (-size[1] / 2, size[1] / 2)]
-        return np.vstack(ends if kind == "cylinder" else [ends[0], [[0, 0, size[1] / 2]]]), 0.0
-    height = np.linspace(-1, 1, AROUND)
-    z, a = (part.ravel() for part in np.meshgrid(height, angle))
-    flat = np.sqrt(1 - z * z)
-    return np.column_stack([flat * np.cos(a), flat * np.sin(a), z]) * size, 0.0
+    return primitive.samples(shape.shape.size)

@@ -10,16 +10,11 @@ if TYPE_CHECKING:
 
 def engine_dimensions(shape: Shape) -> tuple[float, float, float]:
     """Return half lengths, radii and semi-axes [m]; zeros of a mesh, the radius of a ball that holds a field."""
-    size = shape.size
     if shape.field is not None:
         return shape.field.radius, 0.0, 0.0
-    if shape.kind == "box":
-        return size[0] / 2, size[1] / 2, size[2] / 2
-    if shape.kind in {"capsule", "cone", "cylinder"}:
-        return size[0], size[1] / 2, 0.0
-    if shape.kind == "ellipsoid":
-        return size[0], size[1], size[2]
-    return (size[0], 0.0, 0.0) if shape.kind == "sphere" else (0.0, 0.0, 0.0)
+    own = () if shape.primitive is None else shape.primitive.half_sizes(shape.size)
+    x, y, z = (*own, 0.0, 0.0, 0.0)[:3]
+    return x, y, z
 
 
 def engine_kind(shape: Shape) -> str:

@@ -22,7 +22,7 @@ from pysim.meshes.triangles import LARGEST
 from pysim.meshes.trimesh_formats import check_entities, without_materials
 from pysim.render.colors import body_color, display_rgba
 from pysim.scene.packages import fence_of
-from pysim.shapes import MESH_SUFFIXES
+from pysim.shapes import MESH_SUFFIXES, PRIMITIVES
 from pysim.trajectory.visuals import mesh_hash
 from pysim.typing import Array
 
@@ -186,27 +186,10 @@ def shadow_mesh(mesh: Mesh, left_out: float) -> Mesh:
 
 def primitive(kind: str, size: Sequence[float]) -> Mesh:
     """Return a primitive about its own origin; sizes [m] as in `pysim.shapes.Shape`."""
-    import pyvista as pv
-
-    up = (0, 0, 1)
-    if kind == "box":
-        x, y, z = (length / 2 for length in size)
-        return pv.Box(bounds=(-x, x, -y, y, -z, z)).triangulate()
-    if kind in {"sphere", "ellipsoid"}:
-        ball = pv.Sphere(radius=1.0, theta_resolution=64, phi_resolution=48)
-        axes = size if kind == "ellipsoid" else [size[0]] * 3
-        return ball.scale(list(axes), inplace=False)
-    radius, length = size
-    if kind == "cylinder":
-        return pv.Cylinder(direction=up, radius=radius, height=length, resolution=72).triangulate()
-    if kind == "capsule":
-        return pv.Capsule(
-            direction=up, radius=radius, cylinder_length=length, resolution=64
-        ).triangulate()
-    if kind == "cone":
-        cone = pv.Cone(direction=up, height=length, radius=radius, resolution=72)
-        return cone.triangulate()
-    raise TrajectoryError("visuals", f"unknown shape {kind!r}; use the pysim that wrote the file")
+    if kind not in PRIMITIVES:
+        problem = f"unknown shape {kind!r}; use the pysim that wrote the file"
+        raise TrajectoryError("visuals", problem)
+    return PRIMITIVES[kind].mesh(tuple(size))
 
 
 def mesh_parts(path: Path) -> list[Part]:

@@ -100,16 +100,7 @@ def model_size(spec: ModelSpec) -> float:
 
 def shape_radius(shape: Shape) -> float:
     """Return the radius [m] of the ball around a primitive; 0 for a mesh."""
-    size = np.array(shape.size)
-    match shape.kind:
-        case "box":
-            return float(np.linalg.norm(size) / 2)
-        case "cylinder" | "cone":
-            return float(np.hypot(size[0], size[1] / 2))
-        case "capsule":
-            return float(size[0] + size[1] / 2)
-        case _:
-            return float(size.max(initial=0.0))
+    return 0.0 if shape.primitive is None else shape.primitive.ball_radius(shape.size)
 
 
 def _inertias(spec: ModelSpec) -> Iterator[Finding]:

@@ -24,6 +24,7 @@ the normal. Scenes use it as `field = { type = "bowl", radius = 1.0 }` in [[grou
 from __future__ import annotations
 
 from pysim.shapes.height_field import HeightField
+from pysim.shapes.primitives import PRIMITIVES, Primitive
 from pysim.shapes.signed_distance import SignedDistance, find_shape, shape
 from pysim.shapes.solids import (
     MESH_SUFFIXES,
@@ -40,10 +41,12 @@ from pysim.tracing.table import table
 
 __all__ = [
     "MESH_SUFFIXES",
+    "PRIMITIVES",
     "SIZES",
     "Geometry",
     "HeightField",
     "MassSource",
+    "Primitive",
     "Shape",
     "SignedDistance",
     "drawn",

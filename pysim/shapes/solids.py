@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from pysim.inertia import primitives
+from pysim.shapes.primitives import PRIMITIVES, Primitive
 from pysim.typing import Array
 
 if TYPE_CHECKING:
@@ -21,12 +21,7 @@ if TYPE_CHECKING:
 
 MESH_SUFFIXES = (".stl", ".obj", ".ply", ".dae", ".glb")  # files of these kinds are read
 SIZES: dict[str, tuple[str, ...]] = {
-    "box": ("x", "y", "z"),
-    "sphere": ("radius",),
-    "cylinder": ("radius", "length"),
-    "capsule": ("radius", "length"),
-    "cone": ("radius", "length"),
-    "ellipsoid": ("a", "b", "c"),
+    **{kind: own.keys for kind, own in PRIMITIVES.items()},
     "mesh": (),
 }
 
@@ -43,6 +38,11 @@ class Shape:
     mesh: Path | None = None
     scale: tuple[float, float, float] = (1.0, 1.0, 1.0)
     field: Field | HeightField | None = None
+
+    @property
+    def primitive(self) -> Primitive | None:
+        """Its kind, None of a mesh or field."""
+        return PRIMITIVES.get(self.kind)
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,6 @@ def primitive_volume(shape: Shape) -> float:
 
 def primitive_theta(shape: Shape, density: float) -> Array:
     """Return θ (10,) of a primitive of uniform density [kg/m³] about its origin."""
-    if shape.kind not in SIZES or shape.kind == "mesh":
+    if shape.primitive is None:
         raise ValueError(f"no primitive is called {shape.kind!r}")
-    theta: Array = getattr(primitives, shape.kind)(*shape.size, density=density)
-    return theta
+    return shape.primitive.theta(shape.size, density)

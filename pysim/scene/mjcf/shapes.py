@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pysim.scene.mjcf.model import wxyz_pose
-from pysim.shapes import MESH_SUFFIXES, Geometry, Shape
+from pysim.shapes import MESH_SUFFIXES, PRIMITIVES, SIZES, Geometry, Shape
 from pysim.typing import Array
 
 if TYPE_CHECKING:
@@ -24,14 +24,8 @@ class ShapeReader:
     def __init__(self, model: MujocoModel, omissions: Omissions) -> None:
         self.model, self.m, self.omissions = model, model.m, omissions
         kinds = model.mj.mjtGeom
-        self.kinds = {
-            int(kinds.mjGEOM_SPHERE): "sphere",
-            int(kinds.mjGEOM_CAPSULE): "capsule",
-            int(kinds.mjGEOM_ELLIPSOID): "ellipsoid",
-            int(kinds.mjGEOM_CYLINDER): "cylinder",
-            int(kinds.mjGEOM_BOX): "box",
-            int(kinds.mjGEOM_MESH): "mesh",
-        }
+        solids = {kind: getattr(kinds, f"mjGEOM_{kind.upper()}", None) for kind in SIZES}
+        self.kinds = {int(own): kind for kind, own in solids.items() if own is not None}
         self.others = {
             int(kinds.mjGEOM_PLANE): "plane",
             int(kinds.mjGEOM_HFIELD): "height field",
@@ -58,7 +52,8 @@ class ShapeReader:
             self._leave(k, f"is left out: a {word}")
             return None
         if kind != "mesh":
-            return Shape(kind, _sizes(kind, m.geom_size[k])), pose
+            half = m.geom_size[k].tolist()
+            return Shape(kind, PRIMITIVES[kind].of_half_sizes(half)), pose
         data = int(m.geom_dataid[k])
         file = self._mesh_file(data)
         if file is None:
@@ -111,15 +106,3 @@ class ShapeReader:
         item = f"geom {self.model.label('GEOM', k)} of {body!r}"
         where = self.model.place("geoms", k)
         self.omissions.add("shapes", item, where, reason)
-
-
-def _sizes(kind: str, size: Array) -> tuple[float, ...]:
-    """Return the sizes of a primitive as `pysim.shapes` has them: full lengths instead of half lengths."""
-    a, b, c = map(float, size)
-    return {
-        "sphere": (a,),
-        "capsule": (a, 2 * b),
-        "cylinder": (a, 2 * b),
-        "ellipsoid": (a, b, c),
-        "box": (2 * a, 2 * b, 2 * c),
-    }[kind]

@@ -14,7 +14,7 @@ from pysim.scene.sdf.heightmaps import heightmap_of
 from pysim.scene.sdf.includes import folder_of
 from pysim.scene.sdf.surfaces import has_plane, surface_of
 from pysim.scene.sdf.values import lengths, non_negative, number, numbers, raw_pose, text
-from pysim.shapes import MESH_SUFFIXES, Geometry, Shape, primitive_theta
+from pysim.shapes import MESH_SUFFIXES, PRIMITIVES, Geometry, Shape, primitive_theta
 from pysim.typing import Array
 
 if TYPE_CHECKING:
@@ -23,14 +23,6 @@ if TYPE_CHECKING:
     from pysim.scene.spec import SurfaceSpec
     from pysim.scene.urdf.xml import Element
 
-_SIZES: dict[str, tuple[tuple[str, int], ...]] = {
-    "box": (("size", 3),),
-    "sphere": (("radius", 1),),
-    "cylinder": (("radius", 1), ("length", 1)),
-    "capsule": (("radius", 1), ("length", 1)),
-    "cone": (("radius", 1), ("length", 1)),
-    "ellipsoid": (("radii", 3),),
-}
 WATER = 1000.0  # [kg/m³], the default density of SDF
 
 
@@ -77,9 +69,9 @@ class LinkReader:
             return self._mesh(element)
         if element.tag == "heightmap":
             element.fail("a <heightmap> is a ground; make its model <static>")
-        if element.tag not in _SIZES:
+        if element.tag not in PRIMITIVES:
             element.fail(f"<{element.tag}> is not a shape that pysim supports")
-        sizes = (lengths(element, key, count) for key, count in _SIZES[element.tag])
+        sizes = (lengths(element, key, count) for key, count in PRIMITIVES[element.tag].xml_keys)
         return Shape(element.tag, sum(sizes, ()))
 
     def _mesh(self, element: Element) -> Shape:

@@ -12,7 +12,7 @@ from pysim.inertia import move_theta, theta_from_com
 from pysim.scene.inertia_policy import apply_inertia_policy
 from pysim.scene.packages import ForbiddenFileError, resolve_uri, short
 from pysim.scene.spec import BodySpec
-from pysim.shapes import MESH_SUFFIXES, Geometry, Shape
+from pysim.shapes import MESH_SUFFIXES, PRIMITIVES, Geometry, Shape
 from pysim.typing import Array
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     Color = tuple[float, float, float, float]
 
-_SHAPES = ("box", "cylinder", "sphere", "capsule", "mesh")
+_SHAPES = (*(kind for kind, own in PRIMITIVES.items() if own.is_in_urdf), "mesh")
 
 
 class Links:
@@ -92,9 +92,8 @@ class Links:
             element.fail(problem)
         if element.tag == "mesh":
             return self._mesh(element)
-        sizes = {"box": ("size",), "sphere": ("radius",)}.get(element.tag, ("radius", "length"))
-        count = 3 if element.tag == "box" else 1
-        return Shape(element.tag, sum((element.lengths(key, count) for key in sizes), ()))
+        keys = PRIMITIVES[element.tag].xml_keys
+        return Shape(element.tag, sum((element.lengths(key, count) for key, count in keys), ()))
 
     def _mesh(self, element: Element) -> Shape:
         uri = element.text("filename").strip()

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from pysim.errors import closest
+from pysim.shapes import PRIMITIVES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -27,6 +28,11 @@ class _Names(NamedTuple):
     often: tuple[str, ...] = ()
 
 
+_SOLIDS = {
+    kind: tuple(key for key, _ in own.xml_keys)
+    for kind, own in PRIMITIVES.items()
+    if own.is_in_urdf
+}
 _READ = {
     "robot": _Names(("name",), (), ("link", "joint", "material")),
     "link": _Names(("name",), ("inertial",), ("visual", "collision")),
@@ -35,11 +41,8 @@ _READ = {
     "inertia": _Names(("ixx", "ixy", "ixz", "iyy", "iyz", "izz")),
     "visual": _Names((), ("origin", "geometry", "material")),
     "collision": _Names((), ("origin", "geometry")),
-    "geometry": _Names((), ("box", "cylinder", "sphere", "capsule", "mesh")),
-    "box": _Names(("size",)),
-    "cylinder": _Names(("radius", "length")),
-    "sphere": _Names(("radius",)),
-    "capsule": _Names(("radius", "length")),
+    "geometry": _Names((), (*_SOLIDS, "mesh")),
+    **{kind: _Names(keys) for kind, keys in _SOLIDS.items()},
     "mesh": _Names(("filename", "scale")),
     "material": _Names(("name",), ("color",)),
     "color": _Names(("rgba",)),

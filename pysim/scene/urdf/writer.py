@@ -7,6 +7,7 @@ URDF file cannot hold is refused with its name.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import TYPE_CHECKING
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
@@ -38,7 +39,6 @@ _TYPES = {
     "free": "floating",
     "ball": "spherical",
 }
-_SHAPES = ("box", "sphere", "cylinder", "capsule", "mesh")
 _AXIAL = ("revolute", "prismatic")
 _NEEDED = ("effort", "velocity")  # attributes of <limit> that other readers demand
 
@@ -144,7 +144,8 @@ class UrdfWriter:
 
     def _form(self, element: Element, shape: Shape, body: BodySpec) -> bool:
         """Add a shape; return whether a URDF file has its kind."""
-        if shape.kind not in _SHAPES:
+        own = shape.primitive
+        if shape.kind != "mesh" and (own is None or not own.is_in_urdf):
             self.refusals.add(body.where, f"the {shape.kind} of body {body.name!r}")
             return False
         form = SubElement(element, "geometry")
@@ -152,12 +153,10 @@ class UrdfWriter:
             mesh = SubElement(form, "mesh", filename=self.mesh_name(shape.mesh, body.where))
             if shape.scale != (1.0, 1.0, 1.0):
                 mesh.set("scale", _numbers(shape.scale))
-        elif shape.kind == "box":
-            SubElement(form, "box", size=_numbers(shape.size))
-        else:
-            keys = ("radius",) if shape.kind == "sphere" else ("radius", "length")
-            sizes = (repr(float(size)) for size in shape.size)
-            SubElement(form, shape.kind, dict(zip(keys, sizes, strict=True)))
+        elif own is not None:
+            size = iter(shape.size)
+            keys = {key: _numbers(tuple(islice(size, count))) for key, count in own.xml_keys}
+            SubElement(form, shape.kind, keys)
         return True
 
     def _joint(self, robot: Element, joint: JointSpec, chosen: JointSpec) -> None:

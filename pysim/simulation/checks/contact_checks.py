@@ -156,9 +156,5 @@ def _half_size(shape: PlacedShape) -> float:
         return shape.shape.field.thickness / 2
     if shape.shape.mesh is not None:
         return shape.hull.thickness / 2
-    size = shape.shape.size
-    if shape.shape.kind == "box":
-        return min(size) / 2
-    if shape.shape.kind in {"cone", "cylinder"}:
-        return min(size[0], size[1] / 2)
-    return min(size) if shape.shape.kind == "ellipsoid" else size[0]
+    assert shape.shape.primitive is not None
+    return shape.shape.primitive.thickness(shape.shape.size) / 2
