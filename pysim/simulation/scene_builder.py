@@ -29,39 +29,6 @@ if TYPE_CHECKING:
     from pysim.simulation.loading import Scene
 
 FILE_KEYS = {"mesh", "file", "srdf", "include", "plugins", "package_dirs"}  # values are paths
-_ORDER = (
-    "name",
-    "gravity",
-    "inertia",
-    "include",
-    "package_dirs",
-    "plugins",
-    "parameters",
-    "body",
-    "joint",
-    "loop",
-    "coupling",
-    "force",
-    "frame",
-    "keyframe",
-    "keyframes",
-    "assembly",
-    "signal",
-    "sensor",
-    "controller",
-    "actuator",
-    "event",
-    "materials",
-    "ground",
-    "contact",
-    "exclude",
-    "model",
-    "simulation",
-    "output",
-    "render",
-    "sweep",
-    "environment",
-)
 
 
 class SceneBuilder:
@@ -106,7 +73,9 @@ class SceneBuilder:
     @property
     def tables(self) -> dict[str, Any]:
         """A copy of the tables, in the order of a file."""
-        order = {name: k for k, name in enumerate(_ORDER)}
+        from pysim.scene.toml.records.tables import Scene  # noqa: PLC0415, pydantic loads when used
+
+        order = {name: k for k, name in enumerate(Scene.model_fields)}
         names = sorted(self._tables, key=lambda name: order.get(name, len(order)))
         return {name: copy.deepcopy(self._tables[name]) for name in names}
 

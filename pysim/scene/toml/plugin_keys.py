@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from pysim.elements.block import KINDS, find_block
-from pysim.elements.force import FORCE_KEYS, FORCES, find_force
+from pysim.elements.force import FORCES, find_force
 from pysim.errors import JointError, PysimError, SceneError
-from pysim.events import OWN_KEYS, find_event
+from pysim.events import find_event
 from pysim.integrators import find_integrator
 from pysim.joints import Joint, find_joint
 from pysim.joints.loop_joints import find_loop_type
@@ -21,31 +21,6 @@ if TYPE_CHECKING:
     from pysim.scene.toml.source import Source
 
 PARAMETERS = "parameters"
-BLOCK_TABLES = {  # keys that all plugins of a table share
-    "signal": frozenset({"name", "type", "unit"}),
-    "sensor": frozenset(
-        {
-            "name",
-            "type",
-            "coordinates",
-            "frame",
-            "at",
-            "relative_to",
-            "path",
-            "multiplicity",
-            "joint",
-            "element",
-            "others",
-            "start",
-            "inputs",
-            "period",
-        }
-    ),
-    "controller": frozenset({"name", "type", "inputs", "period"}),
-    "actuator": frozenset(
-        {"name", "type", "command", "joint", "coordinate", "coordinates", "path", "multiplicity"}
-    ),
-}
 
 
 def load_plugins(source: Source, *, allow_code: bool) -> None:
@@ -68,16 +43,26 @@ def load_plugins(source: Source, *, allow_code: bool) -> None:
 
 
 def gather_parameters(values: Mapping[str, Any], shared: Mapping[str, Collection[str]]) -> None:
-    """Move the keys of plugins from the tables of joints, loops and the run into separate tables.
+    """Move the keys of plugins into separate tables.
 
-    For an unknown type, all keys that such tables do not share are moved: the error is the type, not the keys.
+    For an unknown type of a joint, a loop or the run, all keys that such tables do not share are moved: the error is
+    the type, not the keys.
+
+    Args:
+        values: of the scene.
+        shared: keys that all tables of a name share, by this name.
     """
     _gather_of_integrator(values.get("simulation"), shared.get("simulation", ()))
     for name, keys in shared.items():
         tables = values.get(name, [])
         for table in tables if isinstance(tables, list) else []:
-            if isinstance(table, dict) and isinstance(table.get("type"), str):
+            if not isinstance(table, dict) or not isinstance(table.get("type"), str):
+                continue
+            if name in ("joint", "loop"):
                 _gather(table, keys)
+            elif name != "force" or table["type"] not in FORCES.builtin:
+                own = [key for key in table if key not in keys]
+                table[PARAMETERS] = {key: table.pop(key) for key in own}
 
 
 def _gather(table: dict[str, Any], shared: Collection[str]) -> None:
@@ -109,36 +94,6 @@ def _gather_of_integrator(table: object, shared: Collection[str]) -> None:
             names.append(PARAMETERS)
     if names:
         table[PARAMETERS] = {name: table.pop(name) for name in names}
-
-
-def gather_event_parameters(values: Mapping[str, Any]) -> None:
-    """Move the keys of an event plugin from its table into a separate table."""
-    events = values.get("event", [])
-    for table in events if isinstance(events, list) else []:
-        if isinstance(table, dict) and isinstance(table.get("type"), str):
-            own = [name for name in table if name not in OWN_KEYS]
-            table[PARAMETERS] = {name: table.pop(name) for name in own}
-
-
-def gather_force_parameters(values: Mapping[str, Any]) -> None:
-    """Move the keys that belong to a force plugin from its table into a table of their own."""
-    forces = values.get("force", [])
-    for table in forces if isinstance(forces, list) else []:
-        if not isinstance(table, dict) or not isinstance(table.get("type"), str):
-            continue
-        if table["type"] not in FORCES.builtin:
-            own = [name for name in table if name not in FORCE_KEYS - {PARAMETERS}]
-            table[PARAMETERS] = {name: table.pop(name) for name in own}
-
-
-def gather_block_parameters(values: Mapping[str, Any]) -> None:
-    """Move the keys of plugins from the tables of signals, sensors, controllers and actuators into separate tables."""
-    for kind, keys in BLOCK_TABLES.items():
-        tables = values.get(kind, [])
-        for table in tables if isinstance(tables, list) else []:
-            if isinstance(table, dict) and isinstance(table.get("type"), str):
-                own = [name for name in table if name not in keys]
-                table[PARAMETERS] = {name: table.pop(name) for name in own}
 
 
 def _is_known(kind: str) -> bool:

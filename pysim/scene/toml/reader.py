@@ -49,17 +49,10 @@ from pysim.scene.toml.names import check_names, names_by_kind
 from pysim.scene.toml.number_texts import TABLE as PARAMETERS, check_new_parameters, replace_texts
 from pysim.scene.toml.overrides import apply_overrides, checked_overrides
 from pysim.scene.toml.plausibility import check_numbers
-from pysim.scene.toml.plugin_keys import (
-    gather_block_parameters,
-    gather_event_parameters,
-    gather_force_parameters,
-    gather_parameters,
-    load_plugins,
-)
+from pysim.scene.toml.plugin_keys import gather_parameters, load_plugins
 from pysim.scene.toml.problems import Problems, is_list_of_tables
-from pysim.scene.toml.records.constraint_tables import Loop
 from pysim.scene.toml.records.references import check_references
-from pysim.scene.toml.records.tables import Joint, Scene, Simulation
+from pysim.scene.toml.records.tables import SHARED_KEYS, Scene
 from pysim.scene.toml.settings import read_settings, without_unsupported_contacts
 from pysim.scene.toml.source import source_of
 from pysim.scene.tree import check_connections
@@ -69,7 +62,6 @@ if TYPE_CHECKING:
     from os import PathLike
 
     from pysim.scene.inertia_policy import InertiaPolicy
-    from pysim.scene.toml.records.keys import Table
     from pysim.scene.toml.records.tables import Actuator, Model as ModelTable
     from pysim.scene.toml.source import Source, Steps
 
@@ -240,12 +232,8 @@ def _read_attached(
 
 def _validated(values: dict[str, Any], problems: Problems) -> Scene:
     """Return the tables of a scene; problems of their keys and values are raised together."""
-    shared: dict[str, type[Table]] = {"joint": Joint, "loop": Loop, "simulation": Simulation}
     replace_texts(values, Scene, problems)
-    gather_parameters(values, {name: table.model_fields for name, table in shared.items()})
-    gather_event_parameters(values)
-    gather_force_parameters(values)
-    gather_block_parameters(values)
+    gather_parameters(values, SHARED_KEYS)
     check_numbers(values, (), problems)
     try:
         scene = Scene.model_validate(values)

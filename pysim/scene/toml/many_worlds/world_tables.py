@@ -14,11 +14,8 @@ from pydantic import create_model
 
 from pysim.scene.toml.many_worlds.world_numbers import UnlikeWorldError
 from pysim.scene.toml.plausibility import is_plausible
-from pysim.scene.toml.records.block_tables import Controller, Sensor, Signal
-from pysim.scene.toml.records.constraint_tables import Coupling, Force, Loop
-from pysim.scene.toml.records.contact_tables import Contact, Ground, Material
 from pysim.scene.toml.records.keys import Table
-from pysim.scene.toml.records.tables import Actuator, Body, Joint
+from pysim.scene.toml.records.tables import TABLES_OF_SCENE
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -27,20 +24,11 @@ if TYPE_CHECKING:
     from pysim.scene.toml.reader import ReadScene
     from pysim.scene.toml.source import Step, Steps
 
-TABLES: dict[str, type[Table]] = {
-    "body": Body,
-    "joint": Joint,
-    "actuator": Actuator,
-    "loop": Loop,
-    "coupling": Coupling,
-    "force": Force,
-    "signal": Signal,
-    "sensor": Sensor,
-    "controller": Controller,
-    "materials": Material,
-    "ground": Ground,
-    "contact": Contact,
-}
+_NAMES = (
+    "body", "joint", "actuator", "loop", "coupling", "force", "signal", "sensor", "controller", "materials", "ground",
+    "contact",
+)  # fmt: skip
+TABLES = {name: TABLES_OF_SCENE[name] for name in _NAMES}
 
 
 class ChangedTable(NamedTuple):

@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
-from pysim.scene.toml.plugin_keys import BLOCK_TABLES
 from pysim.scene.toml.records.constraint_tables import PathPoint, PointOrPose
 from pysim.scene.toml.records.keys import Name, Numbers, Pose, Positive, Table, key
 from pysim.scene.toml.records.references import JointName, MountName
 from pysim.scene.toml.records.schema import with_plugin_keys
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-ACTUATOR_KEYS = BLOCK_TABLES["actuator"]
-
-
-def _opened(kind: str, built_in: tuple[str, ...] = ()) -> Callable[[dict[str, Any]], None]:
-    return with_plugin_keys("type", built_in, BLOCK_TABLES[kind])
+ACTUATOR_KEYS = frozenset(
+    {"name", "type", "command", "joint", "coordinate", "coordinates", "path", "multiplicity"}
+)  # of all actuators with a type
 
 
-class Signal(Table, json_schema_extra=_opened("signal")):
+class Signal(Table, json_schema_extra=with_plugin_keys("type")):
     """A source of a signal."""
 
     name: Name = key(..., "", "the name of the signal")
@@ -29,7 +23,7 @@ class Signal(Table, json_schema_extra=_opened("signal")):
     parameters: dict[str, Any] = key({}, "", "keys of a plugin; written beside the others")
 
 
-class Sensor(Table, json_schema_extra=_opened("sensor")):
+class Sensor(Table, json_schema_extra=with_plugin_keys("type")):
     """A sensor, whose outputs are signals."""
 
     spec_names: ClassVar = {"path": "points", "start": "first"}
@@ -56,7 +50,7 @@ class Sensor(Table, json_schema_extra=_opened("sensor")):
     parameters: dict[str, Any] = key({}, "", "keys of a plugin; written beside the others")
 
 
-class Controller(Table, json_schema_extra=_opened("controller")):
+class Controller(Table, json_schema_extra=with_plugin_keys("type")):
     """A controller: continuous, or sampled at the multiples of its period."""
 
     name: Name = key(..., "", "the name of the controller")

@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
+from pysim.elements.force import FORCE_KEYS
 from pysim.integrators import BUILTIN as INTEGRATORS
 from pysim.joints import BUILTIN as JOINTS
 from pysim.joints.definition import SCENE_KEYS
 from pysim.scene.inertia_policy import InertiaPolicy
 from pysim.scene.toml.coordinates import CoordinateOf
+from pysim.scene.toml.plugin_keys import PARAMETERS
 from pysim.scene.toml.records.block_tables import ACTUATOR_KEYS, Controller, Sensor, Signal
 from pysim.scene.toml.records.constraint_tables import (
     Assembly,
@@ -60,8 +62,12 @@ from pysim.scene.toml.records.references import (
 )
 from pysim.scene.toml.records.schema import Shorthand, with_plugin_keys
 from pysim.scene.toml.records.sweep_table import Sweep
+from pysim.scene.toml.records.table import table_in
+from pysim.shapes import PRIMITIVES
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from pysim.scene.spec import JointSpec
 
 Elevation = Annotated[float, Field(ge=-89, le=89)]
@@ -146,7 +152,7 @@ class Visual(Table):
         return next(kind for kind in SHAPE_KINDS if getattr(self, kind) is not None)
 
 
-SHAPE_KINDS = ("box", "sphere", "cylinder", "capsule", "cone", "ellipsoid", "mesh", "field")
+SHAPE_KINDS = (*PRIMITIVES, "mesh", "field")
 
 
 class Decomposition(Table):
@@ -640,26 +646,26 @@ class Scene(Table):
     """A scene file."""
 
     name: Name | None = key(None, "", "the name of the scene; the file's by default")
-    parameters: dict[str, float] = key(
-        {}, "", 'numbers for expressions: mass = "= 2 * density * length" in any numeric key'
-    )
     gravity: Vector3 = key([0.0, 0.0, -9.81], "m/s²", "gravity in the world frame")
-    include: ListOf[Name] = key([], "", "scene files whose tables are added, relative to this file")
     inertia: InertiaPolicy = key(
         "check", "", 'physically inconsistent inertias: "check", "strict" or "nearest"'
     )
+    include: ListOf[Name] = key([], "", "scene files whose tables are added, relative to this file")
     package_dirs: list[Name] = key([], "", "folders with packages, relative to the scene")
     plugins: list[Name] = key([], "", "Python files with plugins; they run with --allow-code only")
+    parameters: dict[str, float] = key(
+        {}, "", 'numbers for expressions: mass = "= 2 * density * length" in any numeric key'
+    )
     body: list[Body] = key([], "", "rigid bodies")
     joint: list[Joint] = key([], "", "joints")
     loop: list[Loop] = key([], "", "joints that close loops")
     motion: list[FrameMotion] = key([], "", "frames that follow signals of time")
     coupling: list[Coupling] = key([], "", "gears, differentials and cams")
     force: list[Force] = key([], "", "springs and other forces")
-    keyframes: dict[str, Keyframe] = key({}, "", "by name: states at which a run may start")
-    keyframe: Name | None = key(None, "", "the keyframe at which the run starts")
-    assembly: Assembly = key(Assembly(), "", "assembly of the start, so that loops close")
     frame: list[Frame] = key([], "", "named frames")
+    keyframe: Name | None = key(None, "", "the keyframe at which the run starts")
+    keyframes: dict[str, Keyframe] = key({}, "", "by name: states at which a run may start")
+    assembly: Assembly = key(Assembly(), "", "assembly of the start, so that loops close")
     signal: list[Signal] = key([], "", "sources of signals: tables, sines, waypoints and others")
     sensor: list[Sensor] = key([], "", "what is measured, as signals")
     controller: list[Controller] = key([], "", "continuous and sampled controllers")
@@ -675,3 +681,21 @@ class Scene(Table):
     render: Render = key(Render(), "", "settings of pictures")
     sweep: Sweep = key(Sweep(), "", "parameters of pysim sweep")
     environment: Environment | None = key(None, "", "an environment for learners")
+
+
+TABLES_OF_SCENE: dict[str, type[Table]] = {
+    name: table
+    for name, info in Scene.model_fields.items()
+    if (table := table_in(info.annotation)) is not None
+}
+SHARED_KEYS: dict[str, Collection[str]] = {
+    name: TABLES_OF_SCENE[name].model_fields.keys() - {PARAMETERS}
+    for name in ("signal", "sensor", "controller", "event")
+} | {
+    "joint": Joint.model_fields.keys(),
+    "loop": Loop.model_fields.keys(),
+    "simulation": Simulation.model_fields.keys(),
+    "force": FORCE_KEYS - {PARAMETERS},
+    "actuator": ACTUATOR_KEYS,
+}
+"""Keys that all tables of a name share, whatever the plugin that their type names."""
