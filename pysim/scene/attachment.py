@@ -93,6 +93,8 @@ class Attachment:
 
 def on_bodies(parts: Parts, frames: Mapping[str, FrameSpec]) -> Parts:
     """Return the parts with what is attached to a frame attached to the frame's body."""
+    if not frames:
+        return parts
 
     def place(name: str) -> tuple[str, Array]:
         X = np.eye(4)

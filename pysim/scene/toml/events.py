@@ -72,21 +72,9 @@ def _event(table: Event, path: Steps, model: ModelSpec, problems: Problems) -> E
             name = error.where.removeprefix(".")
             key = name if name in table.parameters else "type"
             problems.add((*path, key), error.problem)
-    return EventSpec(
-        table.name,
-        table.direction,
-        table.stop,
-        table.joint,
-        coordinate,
-        table.body,
-        tuple(table.point),
-        tuple(normal.tolist()),
-        float(offset),
-        table.type or "",
-        table.parameters,
-        problems.source.where(path),
-        tuple(table.release),
-    )
+    place = {"coordinate": coordinate, "normal": tuple(normal.tolist()), "offset": float(offset)}
+    where = problems.source.where(path)
+    return EventSpec(**{**table.spec_fields(EventSpec), **place, "where": where})
 
 
 def release_forces(

@@ -8,18 +8,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, get_args, get_origin
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeAlias, get_args, get_origin
 
 from pysim.scene.toml.records.keys import ALL_JOINTS, Name, Table
 from pysim.scene.tree import WORLD
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Mapping
+    from collections.abc import Collection, Iterator, Mapping
 
     from pysim.scene.toml.problems import Problems
     from pysim.scene.toml.source import Steps
-
-    Visit = Callable[[Any, Steps], Iterator["Use"]]
 
 EVERY_BODY = "*"  # in a list of bodies and frames
 FIXED = "fixed joint"  # which a key may name, although it hardly ever means one
@@ -38,6 +36,10 @@ class Reference:
     noun: str
     kinds: tuple[str, ...]
     others: frozenset[str] = frozenset()
+
+
+# a reference, a table, or those that the items of a list or dict, or a value of several types, may be
+Plan: TypeAlias = Reference | type[Table] | tuple[Reference | type[Table], ...]
 
 
 class Use(NamedTuple):
@@ -79,8 +81,7 @@ def check_references(
         unused: keys of the scene that have no effect.
     """
     names: dict[tuple[str, ...], tuple[set[str], set[str]]] = {}  # all, and those likely meant
-    visit = _uses_of(type(scene))
-    for path, reference, name, is_key in visit(scene, ()) if visit is not None else ():
+    for path, reference, name, is_key in _uses(scene, type(scene), ()):
         if path[0] in unused:
             continue
         kinds = reference.kinds
@@ -92,72 +93,50 @@ def check_references(
             problems.add_unknown(path, reference.noun, name, meant, of_key=is_key)
 
 
-@cache
-def _uses_of(table: type[Table]) -> Visit | None:
-    """Return a function that yields the references in a table and the tables in it, None if it can have none."""
-    found = [
-        (key, visit)
-        for key, info in table.model_fields.items()
-        if (visit := _visitor(Annotated[info.annotation, "", *info.metadata])) is not None
-    ]
-
-    def visit_table(value: Any, path: Steps) -> Iterator[Use]:  # noqa: ANN401, of any key's type
-        if isinstance(value, Table):
-            for key, visit in found:
-                yield from visit(getattr(value, key), (*path, key))
-
-    return visit_table if found else None
-
-
-def _visitor(annotation: Any) -> Visit | None:  # noqa: ANN401, a type
-    """Return a function that yields the references in a value of a type, None if it can have none."""
-    origin, arguments = get_origin(annotation), get_args(annotation)
-    if origin is Annotated:
-        references = [item for item in arguments[1:] if isinstance(item, Reference)]
-        return _names(references[0]) if references else _visitor(arguments[0])
-    if isinstance(annotation, type) and issubclass(annotation, Table):
-        return _uses_of(annotation)
-    if not arguments:
-        return None
-    inner = [visit for item in arguments if (visit := _visitor(item)) is not None]
-    if not inner:
-        return None
-    if origin is dict:
-        return _entries(_visitor(arguments[0]), _visitor(arguments[1]))
-    return _items(inner[0]) if origin is list else _any_of(inner)
-
-
-def _names(reference: Reference) -> Visit:
-    def visit(value: Any, path: Steps) -> Iterator[Use]:  # noqa: ANN401, of any type
+def _uses(value: Any, plan: Plan, path: Steps) -> Iterator[Use]:  # noqa: ANN401, of any key
+    """Yield the references in a value, which are at the places of a plan."""
+    if isinstance(plan, Reference):
         if isinstance(value, str):
-            yield Use(path, reference, value)
-
-    return visit
-
-
-def _items(inner: Visit) -> Visit:
-    def visit(value: Any, path: Steps) -> Iterator[Use]:  # noqa: ANN401, of any type
-        for k, item in enumerate(value if isinstance(value, list) else ()):
-            yield from inner(item, (*path, k))
-
-    return visit
-
-
-def _entries(of_key: Visit | None, of_value: Visit | None) -> Visit:
-    def visit(value: Any, path: Steps) -> Iterator[Use]:  # noqa: ANN401, of any type
-        for key, item in value.items() if isinstance(value, dict) else ():
-            if of_key is not None:
-                for use in of_key(key, (*path, key)):
-                    yield use._replace(is_key=True)
-            if of_value is not None:
-                yield from of_value(item, (*path, key))
-
-    return visit
+            yield Use(path, plan, value)
+    elif isinstance(plan, type):
+        for key, inner in _plans(plan) if isinstance(value, plan) else ():
+            if item := getattr(value, key):
+                yield from _uses(item, inner, (*path, key))
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            for inner in plan:
+                if isinstance(inner, Reference):
+                    yield Use((*path, key), inner, key, is_key=True)
+                else:
+                    yield from _uses(item, inner, (*path, key))
+    else:
+        items = (
+            [((*path, k), x) for k, x in enumerate(value)]
+            if isinstance(value, list)
+            else [(path, value)]
+        )
+        for at, item in items:
+            for inner in plan:
+                yield from _uses(item, inner, at)
 
 
-def _any_of(types: Collection[Visit]) -> Visit:
-    def visit(value: Any, path: Steps) -> Iterator[Use]:  # noqa: ANN401, of any type
-        for inner in types:
-            yield from inner(value, path)
+@cache
+def _plans(table: type[Table]) -> list[tuple[str, Plan]]:
+    """Return the keys of a table that hold references or tables with references, with their plans."""
+    found = [
+        (key, _plan(Annotated[info.annotation, "", *info.metadata]))
+        for key, info in table.model_fields.items()
+    ]
+    return [(key, plan) for key, plan in found if plan]
 
-    return visit
+
+def _plan(annotation: Any) -> Plan:  # noqa: ANN401, a type
+    """Return where values of a type have references; in those of a dict, the keys have."""
+    arguments = get_args(annotation)
+    if get_origin(annotation) is Annotated:
+        references = [item for item in arguments[1:] if isinstance(item, Reference)]
+        return references[0] if references else _plan(arguments[0])
+    if isinstance(annotation, type) and issubclass(annotation, Table):
+        return annotation if _plans(annotation) else ()
+    found = [_plan(item) for item in arguments]
+    return tuple(x for plan in found for x in (plan if isinstance(plan, tuple) else (plan,)))
