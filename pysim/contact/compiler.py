@@ -11,7 +11,7 @@ import numpy as np
 
 from pysim import _engine
 from pysim.contact.hulls import NO_FACES, NO_HULL
-from pysim.contact.laws import CARRYING_POINTS, CURVED, STANDARD_GRAVITY, Load, PairLaw, pair_law
+from pysim.contact.laws import NUMBERS, STANDARD_GRAVITY, Load, PairLaw, pair_law
 from pysim.contact.laws_at_once import LawGroup, Surfaces, law_kind
 from pysim.contact.pairs import (
     LinkPairs,
@@ -27,6 +27,7 @@ from pysim.contact.shape_pairs import Distinct, ShapePair, ShapePairs, Velocity
 from pysim.errors import ModelError
 from pysim.scene.spec import CollisionFilter, CollisionSpec, GroundSpec, may_touch
 from pysim.scene.tree import WORLD
+from pysim.shapes import PRIMITIVES
 from pysim.typing import Array
 
 if TYPE_CHECKING:
@@ -132,7 +133,7 @@ def engine_contacts(
     ]
     planes = np.array([_plane(ground) for ground, _ in columns.surfaces]).reshape(-1, 4)
     velocities = np.array([velocity for _, velocity in columns.surfaces]).reshape(-1, 3)
-    laws = np.array([law.numbers for law in columns.laws]).reshape(-1, 9)
+    laws = np.array([law.numbers for law in columns.laws]).reshape(-1, len(NUMBERS))
     return _engine.Contacts(
         model,
         [s.body for s in placed],
@@ -309,7 +310,7 @@ class _Laws:
         known = self._kind_of.get(id(shape))
         if known is None:
             mass = None if shape.body < 0 else self._masses[shape.body]
-            points, material = CARRYING_POINTS[shape.shape.kind], shape.collision.material
+            points, material = _carrying_points(shape), shape.collision.material
             key = (mass, points, _curvature(shape), _smallest_dimension(shape), material)
             known = self._kinds.setdefault(key, len(self._kinds)), shape
             self._kind_of[id(shape)] = known
@@ -337,10 +338,10 @@ def _load(
     other: PlacedShape | None,
 ) -> Load:
     """Return what a contact point carries: its share of the lighter mechanism's weight."""
-    points, curvature = CARRYING_POINTS[own.shape.kind], _curvature(own)
+    points, curvature = _carrying_points(own), _curvature(own)
     size, mass = _smallest_dimension(own), _lighter(masses, own, other)
     if other is not None:
-        points = min(points, CARRYING_POINTS[other.shape.kind])
+        points = min(points, _carrying_points(other))
         curvature += _curvature(other)
         size = min(size, _smallest_dimension(other))
     return Load(mass, gravity, points, 1 / curvature if curvature else None, size)
@@ -393,7 +394,7 @@ class LawsOfWorlds:
     def numbers(
         self, spec: ContactsSpec, varied: frozenset[str], masses: Sequence[Any], gravity: Array
     ) -> Array:
-        """Return the nine numbers of every group of pairs with one law (groups, 9, k).
+        """Return the numbers of every group of pairs with one law (groups, numbers, k).
 
         Args:
             spec: materials and changed pairs, whose numbers may be arrays (k,).
@@ -414,7 +415,7 @@ class LawsOfWorlds:
                 LawGroup(rows, [self._loads[n] for n in rows]) for rows in kinds.values()
             ]
         weight = np.where(gravity > 0, gravity, STANDARD_GRAVITY)
-        found = np.empty((len(self._groups), 9, len(gravity)))
+        found = np.empty((len(self._groups), len(NUMBERS), len(gravity)))
         for alike in self._alike[varied]:
             each = [_lighter(masses, *self._groups[n][:2]) for n in alike.rows]
             law = alike.law([surfaces[n] for n in alike.rows], each, weight)
@@ -480,21 +481,24 @@ def _laws(
 
 def _smallest_dimension(shape: PlacedShape) -> float:
     """Return the smallest edge or diameter of a shape [m], of a mesh along its axes."""
-    kind, size = shape.shape.kind, shape.shape.size
-    if shape.shape.field is not None:
-        return shape.shape.field.thickness
-    if kind == "mesh":
+    own = shape.shape
+    if own.field is not None:
+        return own.field.thickness
+    if own.primitive is None:
         return (shape.whole or shape.hull).thickness  # the parts of one mesh have one law
-    if kind == "box":
-        return min(size)
-    if kind in {"cone", "cylinder"}:
-        return min(2 * size[0], size[1])
-    return 2 * (min(size) if kind == "ellipsoid" else size[0])
+    return own.primitive.thickness(own.size)
 
 
 def _curvature(shape: PlacedShape) -> float:
     """Return 1/radius of a curved shape [1/m], 0 of others."""
-    return 1 / shape.shape.size[0] if shape.shape.kind in CURVED else 0.0
+    own = shape.shape
+    return 1 / own.size[0] if own.primitive is not None and own.primitive.is_curved else 0.0
+
+
+def _carrying_points(shape: PlacedShape) -> int:
+    """Return the number of points that carry a shape at rest; a mesh or field has those of a box."""
+    own = shape.shape.primitive
+    return PRIMITIVES["box"].carrying_points if own is None else own.carrying_points
 
 
 def root_bodies(model: Model) -> list[int]:

@@ -12,8 +12,9 @@ Numbers of surfaces and loads may be arrays, one number for each of many worlds:
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import reduce
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,17 +26,6 @@ if TYPE_CHECKING:
     from pysim.scene.spec import SurfaceSpec
 
 STANDARD_GRAVITY = 9.81  # [m/s²] for sinks where there is no gravity
-CARRYING_POINTS = {
-    "sphere": 1,
-    "capsule": 2,
-    "box": 4,
-    "cylinder": 3,
-    "ellipsoid": 1,
-    "cone": 3,
-    "mesh": 4,
-    "field": 4,
-}
-CURVED = ("sphere", "capsule")
 DEFAULT_SINK = 1e-4  # [m] of a surface without stiffness, and no more than the
 DEFAULT_SHARE = 5e-3  # of the smallest dimension of the shapes
 
@@ -78,25 +68,25 @@ class PairLaw:
     half_period: float  # of the weight on the contact, undamped [s]
     restitution: float  # of impacts as events
 
+    @property
+    def numbers(self) -> tuple[float, ...]:
+        """The numbers of the engine, in the order of `ContactLaw` (cpp/constraints/contact_law.hpp)."""
+        numbers: tuple[float, ...] = _numbers(self)
+        return numbers
+
     def without_restitution(self) -> PairLaw:
         """Return the law that damps rest at the depth `sink` critically."""
         rate = math.pi / self.half_period
         return replace(self, dissipation=2 * math.sqrt(self.exponent) / (rate * self.sink))
 
-    @property
-    def numbers(self) -> tuple[float, ...]:
-        """The nine numbers of the engine."""
-        return (
-            self.stiffness,
-            self.exponent,
-            self.dissipation,
-            self.static_friction,
-            self.dynamic_friction,
-            self.tangential_stiffness,
-            self.relaxation_time,
-            self.rolling,
-            self.spinning,
-        )
+
+NUMBERS = tuple(
+    field.name
+    for field in fields(PairLaw)
+    if field.name not in ("sink", "half_period", "restitution")
+)
+"""Numbers that the engine has; the others are of checks and reports."""
+_numbers = attrgetter(*NUMBERS)
 
 
 def creep_speed(share: float, slip_speed: float) -> float:
@@ -146,16 +136,8 @@ def pair_law(
         _given(changes, "dynamic_friction", _friction(surfaces, "dynamic_friction")),
         tangential,
         _given(changes, "relaxation_time", _largest(times) if times else period),
-        _given(
-            changes,
-            "rolling",
-            _largest([0.0 if s.rolling is None else s.rolling for s in surfaces]),
-        ),
-        _given(
-            changes,
-            "spinning",
-            _largest([0.0 if s.spinning is None else s.spinning for s in surfaces]),
-        ),
+        _longer("rolling", surfaces, changes),
+        _longer("spinning", surfaces, changes),
         sink,
         math.pi * _sqrt(load.weight / load.gravity / slope),
         restitution,
@@ -165,6 +147,13 @@ def pair_law(
 def _given(changes: SurfaceSpec | None, name: str, otherwise: Any) -> Any:  # noqa: ANN401
     found = None if changes is None else getattr(changes, name)
     return otherwise if found is None else found
+
+
+def _longer(
+    name: str, surfaces: tuple[SurfaceSpec, SurfaceSpec], changes: SurfaceSpec | None
+) -> Any:  # noqa: ANN401, a number or an array of them
+    lengths = [getattr(surface, name) for surface in surfaces]
+    return _given(changes, name, _largest([0.0 if x is None else x for x in lengths]))
 
 
 def _sqrt(x: Any) -> Any:  # noqa: ANN401, a number or an array of them
