@@ -32,6 +32,11 @@ def cache_folder(kind: str = "surfaces") -> Path:
     return (Path(base) if base else Path.home() / ".cache") / "pysim" / kind
 
 
+def generated_folders() -> list[Path]:
+    """Return the folders of all generated meshes."""
+    return [cache_folder(kind) for kind in ("surfaces", "decompositions")]
+
+
 def surface_file(field: Field | HeightField) -> Path:
     """Return the mesh file of a field's surface within its bounds [m], written if there is none yet."""
     path = cache_folder() / f"{field.content[:32]}-{CELLS}-{VERSION}.stl"

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pysim.errors import PysimWarning, SceneError, TrajectoryError
+from pysim.meshes.field_surface import generated_folders
 from pysim.meshes.regular_files import read_regular
 from pysim.meshes.triangles import LARGEST
 from pysim.meshes.trimesh_formats import check_entities, without_materials
@@ -134,7 +135,7 @@ def _warn_of_missing(trajectory: Trajectory, meshes: list[str]) -> None:
     more = f" and {len(meshes) - 1} more" if len(meshes) > 1 else ""
     verb = "do" if more else "does"
     problem = f"mesh {meshes[0]!r}{more} {verb} not exist on this machine"
-    if trajectory.folder is not None and not fence_of(trajectory.folder).holds(
+    if trajectory.folder is not None and not fence_of(trajectory.folder, generated_folders()).holds(
         Path(meshes[0]).resolve()
     ):
         verb = "lie" if more else "lies"
@@ -283,7 +284,7 @@ def _mesh_file(
 ) -> Path | None:
     """Return the present path of a mesh: the original one, or the longest tail of it below a mesh folder.
 
-    A trajectory file may name meshes where a scene in its folder might, and in mesh folders.
+    A trajectory file may name meshes where a scene in its folder might, in mesh folders, and those that pysim has made.
 
     Raises:
         TrajectoryError: the file is of another kind.
@@ -293,7 +294,7 @@ def _mesh_file(
     folders = [Path(folder).absolute() for folder in options.mesh_dirs]
     places = [old, *(folder / end for folder in folders for end in ends)]
     if trajectory.folder is not None:
-        fence = fence_of(trajectory.folder, folders)
+        fence = fence_of(trajectory.folder, [*folders, *generated_folders()])
         places = [place for place in places if fence.holds(place.resolve())]
     path = next((place for place in places if _is_file(place)), None)
     if path is None:

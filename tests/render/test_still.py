@@ -373,6 +373,18 @@ def test_a_file_draws_no_mesh_elsewhere_without_consent(tmp_path: Path) -> None:
     np.testing.assert_array_equal(still(load_trajectory(tmp_path / "a/run.h5"), **SMALL), bare)
 
 
+def test_a_file_draws_the_surface_that_pysim_has_made_of_a_field(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    for folder in ("cache/pysim/surfaces", "a/b"):
+        (tmp_path / folder).mkdir(parents=True)
+    run, _ = with_mesh(tmp_path / "cache/pysim/surfaces")
+    run.save(tmp_path / "a/b/run.h5")
+    found = still(load_trajectory(tmp_path / "a/b/run.h5"), **SMALL)
+    np.testing.assert_array_equal(found, still(run, **SMALL))
+
+
 @pytest.mark.parametrize("name", ["/etc/passwd", "notes.stl/../../../notes.txt", "notes.txt"])
 def test_a_mesh_of_a_trajectory_that_is_another_file_is_reported(tmp_path: Path, name: str) -> None:
     run, _ = with_mesh(tmp_path)
