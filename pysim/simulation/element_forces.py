@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,11 +11,10 @@ from pysim.algorithms import passive_forces
 from pysim.errors import SimulationError, did_you_mean
 from pysim.simulation.accelerations import forces_of_actuators
 from pysim.simulation.stepping.signal_runs import SignalRun, start_numbers
+from pysim.spatial.arrays import real_numbers
 from pysim.typing import Array
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from numpy.typing import ArrayLike
 
     from pysim.simulation.loading import Scene
@@ -43,14 +43,18 @@ def element_forces(
         signals: values of signals of type "input" by name, each (…, size) or (size,); those of the scene by default.
 
     Raises:
-        SimulationError: no such state or input, or arrays that do not fit.
+        PysimError: no such state or input, or arrays that do not fit, or hold no real numbers.
     """
     model, start = scene.model, scene.state
     q, v = (
         _array(name, start_value if given is None else given, len(start_value))
         for name, given, start_value in (("q", q, start.q), ("v", v, start.v))
     )
-    times = np.asarray(t, float)
+    for name, given in (("states", states), ("signals", signals)):
+        if given is not None and not isinstance(given, Mapping):
+            kind = type(given).__name__
+            raise SimulationError(name, f"must be a mapping of values by name, got {kind}")
+    times = real_numbers(t, "t").astype(float)
     leading = np.broadcast_shapes(times.shape, q.shape[:-1], v.shape[:-1])
     rows = int(np.prod(leading, dtype=int))
     q, v = (np.broadcast_to(x, (*leading, x.shape[-1])).reshape(rows, -1) for x in (q, v))
@@ -61,7 +65,7 @@ def element_forces(
 
 
 def _array(name: str, given: ArrayLike, size: int) -> Array:
-    array = np.asarray(given, float)
+    array = real_numbers(given, name).astype(float)
     if array.shape[-1:] != (size,) or not np.isfinite(array).all():
         problem = f"must be finite numbers (…, {size}), got an array of shape {array.shape}"
         raise SimulationError(name, problem)
@@ -111,7 +115,7 @@ def _numbers(
 
 def _rows(where: str, value: ArrayLike, leading: tuple[int, ...], size: int) -> Array:
     """Return values (rows, size) of one, or of one for each state."""
-    array: Any = np.asarray(value, float)
+    array: Any = real_numbers(value, where).astype(float)
     if size == 1 and array.shape in {(), leading}:
         array = array[..., None]
     try:

@@ -16,6 +16,7 @@ import numpy as np
 
 from pysim.errors import PysimError
 from pysim.simulation.linear_system import LinearSystem
+from pysim.spatial.arrays import real_numbers
 from pysim.typing import Array
 
 if TYPE_CHECKING:
@@ -69,7 +70,7 @@ def lqr(
         A, B = system.A, system.B
         sampled = system.period is not None if sampled is None else sampled
     else:
-        A, B = (np.atleast_2d(np.array(x, float)) for x in system)
+        A, B = _matrices(system)
     n, m = len(A), B.shape[1]
     if A.shape != (n, n) or B.shape[0] != n or not (np.isfinite(A).all() and np.isfinite(B).all()):
         problem = f"A and B must be finite (n, n) and (n, m), got {A.shape} and {B.shape}"
@@ -81,7 +82,7 @@ def lqr(
         raise PysimError("lqr", problem)
     cost = _cost(Q, n, "Q", definite=False)
     effort = _cost(R, m, "R", definite=True)
-    both = None if N is None else np.array(N, float)
+    both = None if N is None else real_numbers(N, "N")
     if both is not None and both.shape != (n, m):
         raise PysimError("N", f"must have shape ({n}, {m}), got {both.shape}")
     solve = solve_discrete_are if sampled else solve_continuous_are
@@ -100,9 +101,22 @@ def lqr(
     return Regulator(K, S, poles)
 
 
+def _matrices(system: object) -> tuple[Array, Array]:
+    """Return A and B of a pair."""
+    if not isinstance(system, tuple | list) or len(system) != 2:
+        kind = type(system).__name__
+        raise PysimError(
+            "system", f"must be what pysim.linearize returns, or (A, B), got {kind}; give A and B"
+        )
+    A, B = (
+        np.atleast_2d(real_numbers(x, name)) for name, x in zip(("A", "B"), system, strict=True)
+    )
+    return A, B
+
+
 def _cost(given: ArrayLike, size: int, name: str, *, definite: bool) -> Array:
     """Return a symmetric matrix (size, size) from a number, a diagonal or a matrix."""
-    array = np.array(given, float)
+    array = real_numbers(given, name)
     matrix = np.diag(np.broadcast_to(array, (size,))) if array.shape in {(), (size,)} else array
     if matrix.shape != (size, size) or not np.isfinite(matrix).all():
         problem = f"must be a number, {size} numbers or ({size}, {size}), finite, got {array.shape}"

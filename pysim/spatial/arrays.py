@@ -38,10 +38,12 @@ def checked(
     return a
 
 
-def shaped(
-    x: ArrayLike, name: str, *rows: tuple[int, ...], unit: str = "", alone: bool = False
-) -> Array:
-    """Check an array as `checked` does, but allow NaN and infinite values."""
+def real_numbers(x: ArrayLike, name: str) -> Array:
+    """Return an array of real numbers of any shape, float64 unless it is one of floats.
+
+    Raises:
+        PysimError: x has rows of different lengths, a mask, or complex or non-numeric entries.
+    """
     refuse_mask(x, name)
     try:
         a = np.asarray(x)
@@ -49,8 +51,14 @@ def shaped(
         raise PysimError(name, "must be an array of numbers") from error
     if a.dtype.kind not in "fiu":
         raise PysimError(name, f"must hold real numbers, got dtype {a.dtype}")
-    if a.dtype not in _FLOATS:
-        a = a.astype(np.float64)
+    return a if a.dtype in _FLOATS else a.astype(np.float64)
+
+
+def shaped(
+    x: ArrayLike, name: str, *rows: tuple[int, ...], unit: str = "", alone: bool = False
+) -> Array:
+    """Check an array as `checked` does, but allow NaN and infinite values."""
+    a = real_numbers(x, name)
     shape = a.shape
     for row in rows:
         if shape == row or (not alone and shape[max(len(shape) - len(row), 0) :] == row):

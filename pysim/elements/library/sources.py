@@ -28,6 +28,10 @@ class Constant(Source):
 
     value: float | tuple[float, ...]  # in the signal's unit
 
+    def __post_init__(self) -> None:
+        if not np.isfinite(self.value).all():
+            raise PysimError("value", f"must be finite, got {self.value}; give another")
+
     def output(self) -> Any:
         return self.value
 
