@@ -44,6 +44,24 @@ const double* rows_of(const Numbers& x,
   return x.data();
 }
 
+/// Reads a law from a row: its numbers in the order of ContactLaw::visit, except the lever, which comes last
+/// and follows from the shapes. The exponent stands for `hertz`.
+struct LawRow {
+  const double* next;
+  const double* end;
+
+  void operator()(double& number) { number = next < end ? *next++ : 0; }
+  void operator()(bool& hertz) { hertz = *next++ != 1; }
+};
+
+/// Numbers of a row.
+int law_numbers() {
+  constraints::ContactLaw<double> law = {};
+  int count = -1;  // the lever
+  constraints::ContactLaw<double>::visit([&](auto&) { ++count; }, law);
+  return count;
+}
+
 /// Radius of a ball about a shape's origin that holds the shape [m].
 double radius_of(const collision::Shape<double>& shape) {
   const double x = shape.size[0], y = shape.size[1], z = shape.size[2];
@@ -222,7 +240,8 @@ ModelContacts::ModelContacts(const Model& model,
   const std::size_t n = pairs.size();
   const double* plane = rows_of(planes, "planes", n, {4});
   const double* surface = rows_of(surfaces, "surfaces", n, {3});
-  const double* law = rows_of(laws, "laws", n, {9});
+  const int numbers = law_numbers();
+  const double* law = rows_of(laws, "laws", n, {numbers});
   if (!field_of_pair_.empty() && field_of_pair_.size() != n) {
     throw std::invalid_argument("field_of_pair must have " + std::to_string(n) + " entries, or none");
   }
@@ -247,8 +266,8 @@ ModelContacts::ModelContacts(const Model& model,
     double moved[12] = {1, 0, 0, 0, 1, 0, 0, 0, 1, pair.surface[0], pair.surface[1], pair.surface[2]};
     model.to_engine_frame(pair.a, moved);
     std::copy_n(moved + 9, 3, pair.surface);
-    const double* own = law + 9 * k;
-    pair.law = {own[0], own[1] != 1, own[2], own[3], own[4], own[5], own[6], own[7], own[8], 0};
+    const double* own = law + static_cast<std::size_t>(numbers) * k;
+    constraints::ContactLaw<double>::visit(LawRow{own, own + numbers}, pair.law);
     const double size_b = pair.shape_b->radius;
     pair.law.lever = pair.plane ? size_b : std::min(pair.shape_a->radius, size_b);
     pair.first = points_;

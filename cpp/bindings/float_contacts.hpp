@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <type_traits>
 #include <unordered_map>
 #include <vector>
 
@@ -70,7 +71,6 @@ class FloatContacts {
   }
 
   static stepping::ContactPair<float> pair(const stepping::ContactPair<double>& own) {
-    const auto& law = own.law;
     stepping::ContactPair<float> found = {};
     found.a = own.a;
     found.b = own.b;
@@ -83,16 +83,10 @@ class FloatContacts {
     found.offset = real(own.offset);
     copy(own.normal, found.normal);
     copy(own.surface, found.surface);
-    found.law = {real(law.stiffness),
-                 law.hertz,
-                 real(law.dissipation),
-                 real(law.static_friction),
-                 real(law.dynamic_friction),
-                 real(law.tangential),
-                 real(law.relaxation),
-                 real(law.rolling),
-                 real(law.spinning),
-                 real(law.lever)};
+    const auto rounded = [](auto& to, const auto& from) {
+      to = static_cast<std::decay_t<decltype(to)>>(from);
+    };
+    constraints::ContactLaw<float>::visit(rounded, found.law, own.law);
     return found;
   }
 
