@@ -1,7 +1,7 @@
 """Types of the compiled engine; what its functions do is said where they are bound and in pysim.algorithms."""
 
 import enum
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, Self, TypeAlias
 
 import numpy as np
@@ -1005,6 +1005,7 @@ class Worlds:
         solver_tolerance: float = 1e-11,
         accuracy: float = 0.0,
         least_step: float = 0.0,
+        python_step: Callable[[int, float, float], bool] | None = None,
     ) -> None: ...
     def __len__(self) -> int: ...
     @property
@@ -1074,6 +1075,7 @@ class FloatWorlds:
         solver_tolerance: float = 1e-11,
         accuracy: float = 0.0,
         least_step: float = 0.0,
+        python_step: Callable[[int, float, float], bool] | None = None,
     ) -> None: ...
     def __len__(self) -> int: ...
     @property

@@ -44,6 +44,30 @@ struct WorldBlocks {
   std::uint64_t python;
 };
 
+/// Tag of worlds that are stepped one at a time.
+struct Alone;
+using One = simd::Pack<double, 1, Alone>;
+
+/// Steps that Python makes in the arrays of a world's record: step(world, t, h) returns whether it is good.
+class PythonSteps {
+ public:
+  static constexpr bool whole = false;
+
+  PythonSteps(const py::object& step, std::ptrdiff_t world) : step_(step), world_(world) {}
+
+  simd::Mask<One> make(simd::Mask<One> wanted, One time, One h) const {
+    const bool good = py::cast<bool>(step_(world_, simd::lane(time, 0), simd::lane(h, 0)));
+    return good ? wanted : simd::nowhere<One>();
+  }
+
+  simd::Mask<One> unsolved() const { return simd::nowhere<One>(); }
+  void mark_jumps(simd::Mask<One>) const {}  // schemes in Python carry no accelerations of the engine
+
+ private:
+  const py::object& step_;
+  std::ptrdiff_t world_;
+};
+
 /// Values of all numbers of a model and its contacts, in the order of tree/model_copy.hpp, and the tables
 /// they are in.
 struct NumberList {
@@ -81,22 +105,25 @@ class EngineWorlds {
                const ModelContacts* contacts,
                py::ssize_t count,
                WorldScheme scheme,
-               WorldBlocks blocks)
+               WorldBlocks blocks,
+               py::object step)
       : model_(&model),
         actuation_(actuation),
         contacts_(contacts),
         scheme_(std::move(scheme)),
         blocks_(std::move(blocks)),
         count_(count),
-        is_convex_(scheme_.integrator == "convex"),
-        smooth_(is_convex_ || is_single ? nullptr : contacts),
+        python_step_(std::move(step)),
+        is_convex_(!in_python() && scheme_.integrator == "convex"),
+        smooth_(is_convex_ || is_single || in_python() ? nullptr : contacts),
         float_contacts_(is_single ? contacts : nullptr) {
     if (count < 1) throw std::invalid_argument("count must be 1 or more, got " + std::to_string(count));
-    if (model.callback_numbers() > 0) {
-      throw std::invalid_argument("a model with callback joints is stepped from Python");
+    if (model.callback_numbers() > 0 && !in_python()) {
+      throw std::invalid_argument("a model with callback joints needs python_step");
     }
     if (is_convex_ && contacts == nullptr) throw std::invalid_argument("'convex' needs contacts");
-    if (!is_convex_) integrator_ = integrator_named(scheme_.integrator);
+    if (!is_convex_ && !in_python()) integrator_ = integrator_named(scheme_.integrator);
+    if (is_single && in_python()) throw std::invalid_argument("Python makes steps in double precision alone");
     if (is_single && !is_convex_ && integrator_ != engine::Integrator::semi_implicit) {
       throw std::invalid_argument("'" + scheme_.integrator + "' steps in double precision alone");
     }
@@ -117,7 +144,7 @@ class EngineWorlds {
       const auto memory = contacts->memory();
       n.scheme = memory.point(0);
       n.points = memory.points;
-    } else {
+    } else if (!in_python()) {
       n.scheme = engine::solver_numbers(integrator_, model.nv(), model.rows());
       n.pivots = model.rows() > 0 ? 2 * model.rows() + 2 : 0;
     }
@@ -513,6 +540,9 @@ class EngineWorlds {
                    blocks_.python,
                    1e-9 * smallest};
     call.longest = scheme_.step;
+    if constexpr (!is_single) {
+      if (in_python()) return run_in_python(call, batch.states);
+    }
     batch.varied = varied_.count > 0 ? &varied_ : nullptr;
     const ReleasedGil nogil;
     if (is_convex_) {
@@ -538,6 +568,28 @@ class EngineWorlds {
       engine::run_varied(*model_, batch, false, threads);
     } else {
       engine::run_batch<double>(&StateKernels<double>::advance_worlds, *model_, batch, threads);
+    }
+  }
+
+  bool in_python() const { return !python_step_.is_none(); }
+
+  /// Advances worlds one after the other by steps that Python makes; it runs their sampled blocks, too.
+  void run_in_python(const stepping::WorldCall<double>& call, std::ptrdiff_t states) {
+    const auto& n = parts_.sizes;
+    for (std::ptrdiff_t k = 0; k < states; ++k) {
+      const std::ptrdiff_t world = call.world(k);
+      engine::WorldLanes<One> lanes = {};
+      const auto row = [world](double* part, int count) {
+        return reinterpret_cast<One*>(part + world * count);  // one lane lies as its number
+      };
+      lanes.q = row(parts_.q, n.q);
+      lanes.v = row(parts_.v, n.v);
+      lanes.loop_q = row(parts_.loop_q, n.loop_q);
+      if (call.worlds.signals != nullptr) lanes.signals.numbers = row(parts_.signals, n.signals);
+      PythonSteps steps(python_step_, world);
+      stepping::PackAdvance<One, PythonSteps> advance(call, k, steps);
+      const auto no_blocks = [](One, std::uint64_t, const auto&) {};
+      advance.run(no_blocks, engine::RowInputs<One>{call, k, lanes}, engine::StateRows<One>{call, k, lanes});
     }
   }
 
@@ -614,6 +666,7 @@ class EngineWorlds {
   WorldScheme scheme_;
   WorldBlocks blocks_;
   py::ssize_t count_;
+  py::object python_step_;  ///< none for the schemes of the engine
   bool is_convex_;
   SmoothLaw smooth_;
   engine::Integrator integrator_ = {};
@@ -649,7 +702,8 @@ void bind_worlds_of(py::module_& m, const char* name, const char* text) {
                        int passes,
                        double solver_tolerance,
                        double accuracy,
-                       double least_step) {
+                       double least_step,
+                       py::object python_step) {
              return std::make_unique<EngineWorlds>(model,
                                                    actuation,
                                                    contacts,
@@ -661,7 +715,8 @@ void bind_worlds_of(py::module_& m, const char* name, const char* text) {
                                                                solver_tolerance,
                                                                accuracy,
                                                                least_step},
-                                                   WorldBlocks{periods, first_bit, python});
+                                                   WorldBlocks{periods, first_bit, python},
+                                                   std::move(python_step));
            }),
            py::keep_alive<1, 2>(),
            py::keep_alive<1, 4>(),
@@ -679,7 +734,8 @@ void bind_worlds_of(py::module_& m, const char* name, const char* text) {
            "passes"_a = 2,
            "solver_tolerance"_a = stepping::solver_tolerance,
            "accuracy"_a = 0.0,
-           "least_step"_a = 0.0)
+           "least_step"_a = 0.0,
+           "python_step"_a = py::none())
       .def("__len__", &EngineWorlds::count)
       .def_property_readonly("parts",
                              &EngineWorlds::parts,
@@ -818,11 +874,16 @@ void bind_worlds(py::module_& m) {
       "Returns all numbers of a model and of contacts of convex steps, and their tables: name, place of the "
       "first "
       "number, records.");
-  bind_worlds_of<double>(
-      m,
-      "Worlds",
-      "Records of worlds of one scene, and their advance. `blocks` are the periods [s] of the "
-      "sampled blocks, the bit of the first of them, and the bits that Python runs.");
+  bind_worlds_of<double>(m,
+                         "Worlds",
+                         "Records of worlds of one scene, and their advance. `periods`, `first_bit` and "
+                         "`python` are the periods [s] of the "
+                         "sampled blocks, the bit of the first of them, and the bits that Python runs. "
+                         "python_step(world, t, h), if "
+                         "given, makes a step of length h [s] in the parts of a world, whatever the "
+                         "integrator, and returns whether "
+                         "its "
+                         "state is finite and closed; all blocks run in Python then.");
   bind_worlds_of<float>(m, "FloatWorlds", "The same of worlds in single precision.");
 }
 

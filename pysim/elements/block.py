@@ -76,12 +76,22 @@ class CallbackController(Controller):
     `output(self, t, inputs)` receives the time [s] and arrays `inputs.NAME` (worlds, size), and returns an array
     (worlds, size) for each output. It is not recorded, so that it may use any library; its table needs a `period`.
     A rollout that runs world by world calls it for one world at a time.
+
+    With methods `state` and `restore`, runs have checkpoints, and `Worlds.save` saves it.
     """
 
     takes_signals = False  # its numbers are those of Python
 
     def begin(self, worlds: int) -> None:
         """Prepare for a run of this many worlds; the base class does nothing."""
+
+    def state(self) -> Any:
+        """Return what the controller remembers between two calls: None, numbers, texts, arrays, or lists of them."""
+        raise _no_method(self, "state")
+
+    def restore(self, state: Any) -> None:  # noqa: ARG002, as above
+        """Return to what `state` returned, after `begin` with as many worlds."""
+        raise _no_method(self, "restore")
 
 
 class Sensor(Block):

@@ -27,6 +27,7 @@ from pysim.simulation.records.recorder import Recorder
 from pysim.simulation.run import Clock, recorded_segments, warn_of_run
 from pysim.simulation.stepping.external_forces import ExternalForces
 from pysim.simulation.stepping.fixed_steps import steps_between
+from pysim.simulation.stepping.python_stepping import runs_in_python
 from pysim.typing import Array
 
 if TYPE_CHECKING:
@@ -41,11 +42,6 @@ if TYPE_CHECKING:
 
 PREVIEW = 0.4  # [s] of wall time
 LONGEST = 2e-3  # [s] of fixed steps between two evaluations of the forces from outside, if a step is shorter
-
-
-def _calls_python(scene: Scene) -> bool:
-    plugin = find_integrator(scene.settings.integrator).plugin
-    return plugin is not None or bool(scene.model.callback_numbers)
 
 
 class LiveRun:
@@ -92,7 +88,7 @@ class LiveRun:
         It shows where the mechanism moves. Of a scene whose elements call Python it is the start alone, because that
         code may count its calls.
         """
-        end = time.perf_counter() + (0.0 if _calls_python(self.scene) else PREVIEW)
+        end = time.perf_counter() + (0.0 if runs_in_python(self.scene) else PREVIEW)
         recorder = Recorder(self.scene)
         clock = Clock(self.scene.settings.duration, None, lambda: None)
         with suppress(PysimError):

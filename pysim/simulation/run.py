@@ -32,6 +32,7 @@ from pysim.simulation.monitors.unstable_steps import StepGuard
 from pysim.simulation.records.checkpoints import Checkpoints, origin_of, part_of, why_not
 from pysim.simulation.records.recorder import Recorder
 from pysim.simulation.stepping.adaptive_steps import stops
+from pysim.simulation.stepping.controller_memory import restore_controllers
 from pysim.simulation.stepping.external_forces import ExternalForces
 from pysim.simulation.stepping.implicit_state import SolverState
 from pysim.simulation.stepping.scene_run import run_of
@@ -182,6 +183,7 @@ def recorded_segments(
         segments = run.from_start(times)
     else:
         guard.restore(part_of(saved, "guard."))
+        restore_controllers(scene.signals, str(saved["controllers"]))
         last = float(saved["last"])
         segments = run.resumed(part_of(saved, "run."), islice(times, done - 1, None))
     if saved is None:

@@ -12,10 +12,11 @@ import pysim
 from pysim.joints import CallbackJoint, joint, real, rotation
 from pysim.scene.spec import BodySpec, ModelSpec
 from pysim.simulation.loading import compile_model
-from pysim.simulation.stepping.python_stepping import ModelSystem, advance, builtin_in_python
+from pysim.simulation.stepping.python_stepping import ModelSystem, builtin_in_python
 from pysim.spatial import rotation_from_quaternion
 from tests.joints.test_traced import plugin_joint
 from tests.oracles.mechanisms import GRAVITY, make_joint, random_pose, random_theta
+from tests.python_steps import advance
 
 
 @joint("test_callback_slot")

@@ -18,8 +18,9 @@ from pysim.loops import (
 )
 from pysim.mechanism.compile import start_state
 from pysim.simulation.loading import compile_model
-from pysim.simulation.stepping.python_stepping import IN_PYTHON, ModelSystem, advance
+from pysim.simulation.stepping.python_stepping import IN_PYTHON, ModelSystem
 from tests.loops.mechanisms import closed_tree, four_bar, many_four_bars
+from tests.python_steps import advance
 
 BIG = ("revolute", "ball", "free", "cylindrical", "universal", "revolute", "prismatic")
 KINDS = {"revolute": {}, "universal": {}, "helical": {"parameters": {"pitch": 0.2}}}

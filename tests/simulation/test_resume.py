@@ -205,6 +205,6 @@ def test_a_run_that_checkpoints_do_not_hold_is_refused_with_the_reason(
     own = pysim.load_scene(tmp_path / "mass.toml", allow_code=True)
     with pytest.raises(KeyboardInterrupt):
         pysim.simulate(own, tmp_path / "run.h5", interrupt)
-    reason = "controller 'regulator' runs in Python, and checkpoints do not hold its memory"
+    reason = "controller 'regulator' runs in Python without a method state"
     with pytest.raises(pysim.SimulationError, match=f"cannot be resumed: {reason}"):
         pysim.resume(tmp_path / "run.h5", allow_code=True)

@@ -4,8 +4,9 @@
     run = pysim.rollout(pysim.load_scenes(path, values))   # a scene for each world
     run.t, run.q, run.v
 
-Many starts of one scene run in packs under schemes of fixed step. Different scenes, adaptive steps with events,
-plugins' schemes and callback joints run world by world, as in `simulate`, on threads unless they call Python.
+Many starts of one scene run in packs under schemes of fixed step; plugins' schemes and callback joints make the steps
+of one world after the other. Different scenes, events and adaptive steps run world by world, as in `simulate`, on
+threads unless they call Python.
 """
 
 from __future__ import annotations
@@ -49,9 +50,13 @@ from pysim.simulation.monitors.unstable_steps import (
 )
 from pysim.simulation.records.contact_report import NUMBERS, pair_sums, start_report
 from pysim.simulation.run import output_times
+from pysim.simulation.stepping.fixed_events import EventRun
 from pysim.simulation.stepping.fixed_steps import steps_between
 from pysim.simulation.stepping.implicit_state import SolverState
+from pysim.simulation.stepping.python_stepping import runs_in_python
+from pysim.simulation.stepping.record_runs import RecordRun
 from pysim.simulation.stepping.scene_run import run_of
+from pysim.simulation.stepping.scheme_memory import memory_of, set_memory
 from pysim.simulation.stepping.signal_runs import (
     SignalRun,
     begin_signals,
@@ -69,6 +74,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pysim.elements.graph_types import RecordedSignal
+    from pysim.integrators import Integrator
+    from pysim.simulation.records.checkpoints import ResumableRun
     from pysim.simulation.stepping.segment import Segment
 
 MOST_DIAGNOSED = 16  # worlds that end early
@@ -96,6 +103,7 @@ class RolloutState:
     signals: (
         Array  # of the scene's signals: states of elements and held numbers (…, signal_numbers)
     )
+    memory: tuple[str, ...] = ()  # what schemes in Python remember, a text a world
 
 
 @dataclass(frozen=True)
@@ -161,6 +169,7 @@ class _Worlds:
     start: float = 0.0  # [s]
     controls: Array | None = None  # (worlds, rows − 1, inputs) of the scene
     lost: NDArray[np.bool_] | None = None  # worlds that ended before a rollout that goes on
+    memory: tuple[str, ...] = ()  # what their schemes in Python remember
 
     @property
     def settings(self) -> Any:  # noqa: ANN401
@@ -308,7 +317,14 @@ def _worlds(scenes: list[Scene], request: Request) -> _Worlds:
         loop_q[lost], scheme[lost] = start_loop_q[lost], 0.0
         if scenes[0].signals is not None:
             signals[lost] = start_numbers(scenes[0].signals, own[lost])
-    return replace(worlds, loop_q=loop_q, scheme=scheme, signals=signals, start=state.t, lost=lost)
+    if runs_in_python(scenes[0]) and len(state.memory) != count:
+        problem = (
+            f"does not hold what {scenes[0].settings.integrator!r} remembers of {count} worlds"
+        )
+        remedy = "let the scheme keep numbers, texts, arrays, or lists of them"
+        raise SimulationError("state", f"{problem}; {remedy}")
+    continued = replace(worlds, loop_q=loop_q, scheme=scheme, signals=signals)
+    return replace(continued, start=state.t, lost=lost, memory=state.memory)
 
 
 def _controls(worlds: _Worlds, request: Request, rows: int) -> Array | None:
@@ -426,9 +442,9 @@ def _blocks(worlds: _Worlds, request: Request) -> list[_Block]:
 
 def _runs_in_packs(worlds: _Worlds) -> bool:
     kind, model = find_integrator(worlds.settings.integrator), worlds.scenes[0].model
-    if kind.adaptive or kind.plugin is not None or model.callback_numbers:
-        return False
     first = worlds.scenes[0]
+    if kind.adaptive or (len(worlds.scenes) > 1 and runs_in_python(first)):
+        return False
     if worlds.q0.dtype != np.float64 or first.spec.events:
         return False
     if len(worlds.scenes) > 1 and (first.signals is not None or first.contacts is not None):
@@ -463,6 +479,9 @@ def _in_packs(worlds: _Worlds, blocks: list[_Block]) -> tuple[Rollout, int]:
     )
     if worlds.scheme is not None:
         records.set_scheme_memory(worlds.scheme)
+    if records.python is not None and worlds.memory:
+        for own, text in zip(records.python.schemes, worlds.memory, strict=True):
+            set_memory(own, text)
     t = np.concatenate([[worlds.start], *(block.times for block in blocks)])
     q, v = (
         np.full((count, len(t), scene.model.nq), np.nan),
@@ -519,9 +538,20 @@ def _in_packs(worlds: _Worlds, blocks: list[_Block]) -> tuple[Rollout, int]:
         for k, row in ((k, row) for k, (row, _) in unstable.items()):
             array[k, row:] = np.nan
     scheme = records.scheme_memory()
-    state = RolloutState(float(t[-1]), records.loop_q.copy(), scheme, records.signals.copy())
+    schemes = () if records.python is None else records.python.schemes
+    state = RolloutState(
+        float(t[-1]), records.loop_q.copy(), scheme, records.signals.copy(), _memories(schemes)
+    )
     run = Rollout(t, q, v, state, recorder.found, failures=failures, contacts=forces.found)
     return run, int(records.steps.max())
+
+
+def _memories(schemes: Sequence[Integrator]) -> tuple[str, ...]:
+    """Return what schemes in Python remember; nothing if texts cannot hold it."""
+    try:
+        return tuple(memory_of(scheme) for scheme in schemes)
+    except TypeError:
+        return ()
 
 
 def _parts_of_rows(rows: int, worlds: int, points: int) -> Iterator[slice]:
@@ -570,6 +600,7 @@ def _failures(
     for k in lost:
         if k not in errors and (
             records.status[k] == Status.UNSOLVED
+            or records.python is not None
             or find_integrator(records.scene.settings.integrator).contacts
         ):
             errors[k] = records.reason(k)
@@ -814,6 +845,9 @@ def _one_by_one(worlds: _Worlds, blocks: list[_Block]) -> tuple[Rollout, int]:
         recorder.record_world(k, 0, t[:1], own_q, own_v, near, scene, signals)
         if worlds.scheme is not None:
             memories[k].numbers[:] = worlds.scheme[k]
+        scheme = memories[k].scheme
+        if scheme is not None and worlds.memory:
+            set_memory(scheme, worlds.memory[k])
         try:
             own = None if worlds.controls is None else worlds.controls[k]
             guard = StepGuard(scene, None, energy=False, start=worlds.start)
@@ -857,7 +891,8 @@ def _one_by_one(worlds: _Worlds, blocks: list[_Block]) -> tuple[Rollout, int]:
     scheme = np.array([memory.numbers for memory in memories])
     own = tuple(events) if worlds.scenes[0].spec.events else ()
     failures = tuple(errors.get(k, "") for k in range(count))
-    state = RolloutState(float(t[-1]), loop_q, scheme, numbers)
+    schemes = [memory.scheme for memory in memories if memory.scheme is not None]
+    state = RolloutState(float(t[-1]), loop_q, scheme, numbers, _memories(schemes))
     run_of_all = Rollout(t, q, v, state, recorder.found, own, failures, forces.found)
     return run_of_all, max(steps)
 
@@ -875,6 +910,7 @@ def _parts(
         yield from run_of(scene, memory, signals, warn=report).from_start(iter(t.tolist()))
         return
     assert signals is not None
+    run: ResumableRun | None = None
     for row in range(len(controls)):
         if row:  # those of the first row are set at the start
             signals.set_inputs(controls[row])
@@ -882,7 +918,14 @@ def _parts(
         signals.next_inputs = controls[min(row + 1, len(controls) - 1)]
         part = None
         ends = iter(t[row : row + 2].tolist())
-        for part in run_of(scene, memory, signals, warn=report).from_start(ends):
+        if isinstance(run, RecordRun):  # a scheme in Python goes on with what it remembers
+            parts = run.segments(scene.state, ends)
+        elif isinstance(run, EventRun):
+            parts = run.from_start(ends)
+        else:
+            run = run_of(scene, memory, signals, warn=report)
+            parts = run.from_start(ends)
+        for part in parts:
             yield _with_next_inputs(part, signals)
             at = part.event
             if at is not None and scene.spec.events[at.index].stop:
@@ -903,10 +946,8 @@ def _with_next_inputs(part: Segment, signals: SignalRun) -> Segment:
 
 def _runs_python(worlds: _Worlds) -> bool:
     """Return whether steps call Python, so that threads cannot share the work."""
-    plugin = find_integrator(worlds.settings.integrator).plugin
     signals = worlds.scenes[0].signals
-    called = signals is not None and bool(signals.callbacks)
-    return plugin is not None or bool(worlds.scenes[0].model.callback_numbers) or called
+    return runs_in_python(worlds.scenes[0]) or (signals is not None and bool(signals.callbacks))
 
 
 def _on_threads(run: Callable[[int], Iterator[None]], count: int, threads: int) -> None:
@@ -934,7 +975,7 @@ def _on_threads(run: Callable[[int], Iterator[None]], count: int, threads: int) 
 def _without_axis(run: Rollout) -> Rollout:
     """Return the rollout of a single world without the axis of worlds."""
     own = run.state
-    state = RolloutState(own.t, own.loop_q[0], own.scheme[0], own.signals[0])
+    state = RolloutState(own.t, own.loop_q[0], own.scheme[0], own.signals[0], own.memory)
     signals = {name: values[0] for name, values in run.signals.items()}
     contacts = run.contacts
     if contacts is not None:

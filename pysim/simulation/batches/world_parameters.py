@@ -171,6 +171,13 @@ class WorldParameters(Mapping[str, Any]):
         """Return the values (n, size) of a parameter, of all worlds."""
         parameter = self._paths.find(path)
         name = parameter.name
+        if self._records.python is not None:
+            scheme = self._records.scene.settings.integrator
+            problem = (
+                f"steps of {scheme!r} run in Python, with the numbers of one scene in all worlds"
+            )
+            remedy = "run one scene a world in pysim.rollout"
+            raise SimulationError(f"parameters: {name!r}", f"{problem}; {remedy}")
         if name not in self._values:
             self._known[name] = parameter
             size = len(parameter.start)

@@ -2,7 +2,8 @@
 
 The record and its advance are the engine's (cpp/stepping/world_record.hpp, world_advance.hpp). Here worlds begin, and
 sampled blocks run that the engine cannot: controllers in Python, and blocks that read accelerations after a step with
-contacts. A world stops at the instant of such a block and goes on when it has run.
+contacts. A world stops at the instant of such a block and goes on when it has run. Steps of integrator plugins and of
+callback joints are those of python_steps.py, which the engine's loop calls.
 """
 
 from __future__ import annotations
@@ -27,6 +28,8 @@ from pysim.simulation.monitors.growing_states import growth_error
 from pysim.simulation.records.contact_report import NUMBERS
 from pysim.simulation.stepping.fixed_steps import stop_of_convex_steps, stop_of_fixed_steps
 from pysim.simulation.stepping.implicit_state import SolverState
+from pysim.simulation.stepping.python_stepping import runs_in_python
+from pysim.simulation.stepping.python_steps import PythonSteps
 from pysim.simulation.stepping.signal_runs import SignalRun, start_numbers
 from pysim.tracing.random_numbers import episode_key, world_key
 from pysim.typing import Array
@@ -47,6 +50,7 @@ _T = TypeVar("_T")
 LEAST_STEPS, FIRST_STEPS, MOST_STEPS = 16, 1 << 16, 1 << 40  # of a world in a call
 LEAST_DEPTH = 10.0  # of contacts under the weight, over what floats resolve
 SINGLE = ("convex", "semi_implicit")  # schemes that step in single precision, too
+SIZE = 8  # bytes of a length
 SAME_LENGTH = 1e-6  # of a quaternion that is not of unit length
 CALL_TIME = (
     0.2  # [s] intended wall time of a call of the engine, so that an interrupt is answered soon
@@ -83,7 +87,7 @@ class WorldRecords:
         dtype: of q and v, in which worlds are stepped: np.float64 or np.float32.
 
     Raises:
-        SimulationError: the scheme, or a joint, is computed in Python, or the scene needs double precision.
+        SimulationError: the scheme adapts its steps, or the scene needs double precision.
     """
 
     def __init__(
@@ -104,13 +108,14 @@ class WorldRecords:
             _check_single(scene)
         kind = find_integrator(settings.integrator)
         self.is_convex = kind.contacts  # steps solve contacts, which the engine demands then
+        self.python = PythonSteps(scene, count) if runs_in_python(scene) else None
         python = 0
         if signals is not None:
             python = sum(1 << callback.bit for callback in signals.callbacks)
             python |= signals.touching
             if kind.contacts:
                 python |= signals.measuring
-            if python_blocks:
+            if python_blocks or self.python is not None:
                 python = (1 << (signals.begins + len(signals.periods))) - 1
         make = _engine.FloatWorlds if self.is_single else _engine.Worlds
         self.engine = make(
@@ -123,9 +128,12 @@ class WorldRecords:
             periods=[] if signals is None else list(signals.periods),
             first_bit=0 if signals is None else signals.begins,
             python=python,
+            python_step=self.python,
             **_parameters(scene),
         )
         parts = self.engine.parts
+        if self.python is not None:
+            self.python.attach(parts)
         self.t: Array = parts["t"][:, 0]
         self.q: NDArray[Any] = parts["q"]
         self.v: NDArray[Any] = parts["v"]
@@ -150,6 +158,14 @@ class WorldRecords:
         """Step by another model from now on, with the same states and other numbers or programs."""
         self.engine.set_model(model)
         self.scene = replace(self.scene, model=model)
+        if self.python is not None:
+            self.python.set_model(model)
+
+    def set_actuation(self, actuation: _engine.Actuation) -> None:
+        """Let other prescribed forces act from now on."""
+        self.engine.set_actuation(actuation)
+        if self.python is not None:
+            self.python.set_actuation(actuation)
 
     def scene_with_numbers(self, worlds: NDArray[np.int32]) -> AbstractContextManager[Scene]:
         """Return a context with a scene whose model has the numbers of worlds, row by row."""
@@ -189,6 +205,8 @@ class WorldRecords:
         for name in ("steps", "pending", "jumped", "status", "touching", "pivots"):
             self.engine.parts[name][rows] = 0
         self.engine.begin_clock(worlds)
+        if self.python is not None:
+            self.python.begin(worlds)
         if self.scene.signals is not None:
             self.signals[rows] = self._start_numbers(worlds) if signals is None else signals
             with self.scene_with_numbers(worlds) as scene:
@@ -372,6 +390,8 @@ class WorldRecords:
         wall = time.perf_counter() - began
         fitting = math.floor(self._most * CALL_TIME / max(wall, 1e-9))
         self._most = max(LEAST_STEPS, min(2 * self._most, fitting, MOST_STEPS))
+        if self.python is not None:
+            self.python.raise_error()
         return result
 
     def _answer(self, worlds: NDArray[np.int32], report: Array | None, threads: int) -> None:
@@ -386,6 +406,41 @@ class WorldRecords:
                 run.update(t, due, *self.states(some), threads, own)
             self.signals[some] = run.numbers
             self._pending[some], self._jumped[some] = 0, 1
+
+    # ------------------------------------------------------------------------------------------ copies and bytes
+
+    def copy(self, source: NDArray[np.int32], target: NDArray[np.int32]) -> None:
+        """Copy records of worlds to other worlds."""
+        self.engine.copy(source, target)
+        if self.python is not None:
+            self.python.copy(source, target)
+        self.engine.see_worlds(target)
+
+    def save(self, worlds: NDArray[np.int32]) -> bytes:
+        """Return the records of worlds, with what their schemes in Python remember.
+
+        Raises:
+            TypeError: a scheme remembers what files do not hold; the text names it.
+        """
+        record = self.engine.save(worlds)
+        if self.python is None:
+            return record
+        memory = self.python.saved(worlds)
+        return len(memory).to_bytes(SIZE, "little") + memory + record
+
+    def load(self, saved: bytes, worlds: NDArray[np.int32]) -> None:
+        """Overwrite the records of worlds by those that `save` returned.
+
+        Raises:
+            ValueError: they are of other worlds.
+        """
+        end = 0
+        if self.python is not None:
+            end = SIZE + int.from_bytes(saved[:SIZE], "little")
+        self.engine.load(saved[end:], worlds)
+        if self.python is not None:
+            self.python.load(saved[SIZE:end], worlds)
+        self.engine.see_worlds(worlds)
 
     # ------------------------------------------------------------------------------------------------ contacts
 
@@ -441,9 +496,11 @@ class WorldRecords:
         """Return why a world is lost, as `simulate` would say; an empty text if it is not."""
         return "" if self.status[k] == Status.RUNNING else str(self.error(k))
 
-    def error(self, k: int) -> SimulationError:
+    def error(self, k: int) -> Exception:
         """Return the error of a lost world."""
         status = self.status[k]
+        if self.python is not None and k in self.python.errors:
+            return self.python.errors[k]
         scene, state, t, step = self.scene_of(k), self._state(k), float(self.t[k]), self._step(k)
         if status == Status.WRITTEN:
             problem = f"at t = {t:g} s {_impossible(scene.model, t, state)}"
@@ -509,19 +566,13 @@ def _parameters(scene: Scene) -> dict[str, Any]:
 
 def _check_scheme(scene: Scene, *, events: bool) -> None:
     kind, where = find_integrator(scene.settings.integrator), str(scene.spec.path)
-    if kind.adaptive or kind.plugin is not None:
-        why = "adapts its steps" if kind.adaptive else "runs in Python"
-        raise SimulationError(
-            where, f"integrator {kind.name!r} {why}; choose one of the engine with a fixed step"
-        )
+    if kind.adaptive:
+        problem = f"integrator {kind.name!r} adapts its steps"
+        raise SimulationError(where, f"{problem}; choose one of the engine with a fixed step")
     if scene.spec.events and not events:
         name = scene.spec.events[0].name
         problem = f"event {name!r} would not be looked for in worlds that are stepped by hand"
         raise SimulationError(where, f"{problem}; leave it out, or take pysim.rollout")
-    if scene.model.callback_numbers:
-        raise SimulationError(
-            where, "has joints that Python computes, and these worlds step in the engine"
-        )
 
 
 def _check_single(scene: Scene) -> None:

@@ -40,6 +40,11 @@ from pysim.simulation.batches.world_records import Status, WorldRecords, quatern
 from pysim.simulation.checks.scene_warnings import warn_of_scene, with_settings
 from pysim.simulation.loading import Scene, compile_scene, load_model_scene, load_scene
 from pysim.simulation.records.contact_report import pair_sums, reported_points
+from pysim.simulation.stepping.controller_memory import (
+    restore_controllers,
+    saved_controllers,
+    without_state,
+)
 from pysim.simulation.stepping.signal_runs import signals_of_states
 from pysim.typing import Array
 
@@ -56,14 +61,12 @@ if TYPE_CHECKING:
 OPEN = 1e-6  # [m, rad] by which loops of a written state may be open
 OPEN_SINGLE = 1e-4  # the same in single precision
 WHOLE = 1e-6  # of a step: a span this close to a whole number of steps is that number
-FORMAT = b"pysim worlds 2\n"
+FORMAT = b"pysim worlds 3\n"
 CHECKSUM = (
     4  # bytes after FORMAT: CRC-32 of all that follows, which no damage of a file passes unseen
 )
 MOST = 2**31 - 1  # worlds, and steps of a call
-SIZE = (
-    8  # bytes of each of the three numbers that follow: of the scene, worlds, bytes of parameters
-)
+SIZE = 8  # bytes of each of the numbers that follow: of the scene, worlds, bytes of controllers and of parameters
 
 
 class Worlds:
@@ -83,8 +86,8 @@ class Worlds:
             "stop", by which it is an error; the scene's `simulation.on_failure` by default.
 
     Raises:
-        SimulationError: the scene's scheme adapts its steps or runs in Python, needs double precision where dtype is
-            np.float32, or an argument does not suit it.
+        SimulationError: the scene's scheme adapts its steps, needs double precision where dtype is np.float32, or an
+            argument does not suit it.
         ModelError: the models of scenes differ in structure.
     """
 
@@ -341,7 +344,7 @@ class Worlds:
     def _begins_alike(self) -> bool:
         """Whether the records of worlds that begin at the scene's start are equal."""
         signals = self._scene.signals
-        if not self._is_uniform:
+        if not self._is_uniform or self._records.python is not None:
             return False
         return signals is None or (signals.noise is None and not self.parameters.are_varied)
 
@@ -412,13 +415,12 @@ class Worlds:
         keys = None
         if signals is not None and signals.noise is not None:
             keys = records.signals[to, signals.noise.place].copy()
-        records.engine.copy(np.ascontiguousarray(source_numbers), to)
+        records.copy(np.ascontiguousarray(source_numbers), to)
         records.episode[to] = episodes
         if keys is not None:
             assert signals is not None
             assert signals.noise is not None
             records.signals[to, signals.noise.place] = keys
-        records.engine.see_worlds(to)
         self._forget(to)
         self.signals.end_call()
 
@@ -428,17 +430,45 @@ class Worlds:
         """Return the records of worlds, all by default: what `load` continues from to the bit.
 
         Raises:
-            SimulationError: a controller runs in Python, and records do not hold its memory.
+            SimulationError: a controller in Python has no methods `state` and `restore`, or has the memory of more
+                worlds than are saved; or a scheme in Python remembers what bytes do not hold.
+            JointError: the code of a controller's method `state` raises.
         """
-        signals = self._scene.signals
-        if signals is not None and signals.callbacks:
-            problem = f"controller {signals.callbacks[0].name!r} runs in Python, and records do not hold its memory"
-            raise SimulationError("save", f"{problem}; write it as a traced @controller")
         worlds = self._records.chosen(self._which(where))
+        controllers = self._saved_controllers(len(worlds))
         numbers = self.parameters.save(worlds)
-        sizes = (len(worlds).to_bytes(SIZE, "little"), len(numbers).to_bytes(SIZE, "little"))
-        parts = (_structure(self._scene), *sizes, numbers, self._records.engine.save(worlds))
+        try:
+            record = self._records.save(worlds)
+        except TypeError as error:
+            problem = f"integrator {self._scene.settings.integrator!r} cannot be saved: its attribute {error}"
+            remedy = "keep numbers, texts, arrays, or lists of them"
+            raise SimulationError("save", f"{problem}; {remedy}") from None
+        given = (controllers, numbers)
+        sizes = [len(worlds), *(len(part) for part in given)]
+        lengths = b"".join(size.to_bytes(SIZE, "little") for size in sizes)
+        parts = (_structure(self._scene), lengths, *given, record)
         return b"".join((FORMAT, _checksum(*parts), *parts))
+
+    def _saved_controllers(self, count: int) -> bytes:
+        """Return the states of controllers in Python, which have those of all worlds."""
+        signals = self._scene.signals
+        if signals is None or not signals.callbacks:
+            return b""
+        reason = without_state(signals)
+        if reason:
+            remedy = "write methods state and restore, or a traced @controller"
+            raise SimulationError("save", f"{reason}, and records do not hold its memory; {remedy}")
+        self._check_all(count, "save")
+        return saved_controllers(signals).encode()
+
+    def _check_all(self, count: int, name: str) -> None:
+        """Reject some of the worlds of a controller in Python, whose memory is that of all."""
+        signals = self._scene.signals
+        if signals is not None and signals.callbacks and count != len(self):
+            problem = (
+                f"controller {signals.callbacks[0].name!r} runs in Python for all worlds at once"
+            )
+            raise SimulationError(name, f"{problem}; leave where out")
 
     def load(self, saved: bytes, where: ArrayLike | None = None) -> None:
         """Overwrite worlds, all by default, by records that `save` returned from worlds of the same scene.
@@ -470,18 +500,24 @@ class Worlds:
         if count != len(worlds):
             problem = f"holds {count} worlds, and {len(worlds)} are to be loaded"
             raise SimulationError("saved", f"{problem}; choose as many by where")
-        size = int.from_bytes(saved[begin + SIZE : begin + 2 * SIZE], "little")
-        begin += 2 * SIZE
-        numbers = saved[begin : begin + size]
+        self._check_all(count, "load")
+        parts, begin = [], begin + SIZE
+        ends = begin + 2 * SIZE
+        for at in (begin, begin + SIZE):
+            size = int.from_bytes(saved[at : at + SIZE], "little")
+            parts.append(saved[ends : ends + size])
+            ends += size
+        controllers, numbers = parts
         self.parameters.check(numbers)
         try:
-            self._records.engine.load(saved[begin + size :], worlds)
+            self._records.load(saved[ends:], worlds)
         except ValueError as error:
             raise SimulationError(
                 "saved", f"{error}; load it into Worlds of the scene that it was saved from"
             ) from None
         self.parameters.load(numbers, worlds)
-        self._records.engine.see_worlds(worlds)
+        if controllers:
+            restore_controllers(self._scene.signals, controllers.decode())
         self._forget(worlds)
         self.signals.end_call()
 
@@ -538,6 +574,8 @@ class Worlds:
         """Take over what was written to t, q and v; a world to which an impossible state was written is lost."""
         records = self._records
         opened = False
+        if records.python is not None:  # schemes of written states begin anew
+            records.python.begin(np.array(records.engine.written(selection), np.int32))
         if self._scene.model.rows:
             written = np.array(records.engine.written(selection), np.int32)
             opened = bool(len(written)) and self._check_loops(written)

@@ -1,7 +1,7 @@
 """Checkpoints of a run: when they are written, what they hold, and what the run is made of.
 
 A checkpoint is the record of the world (world_records.py) with what runs keep beside it: the last rows' impulses of
-contacts, the signs of events, and the sums of the guard against unstable steps.
+contacts, the signs of events, the sums of the guard against unstable steps, and the states of controllers in Python.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ import pysim
 from pysim import _engine
 from pysim.algorithms import crba, forward_kinematics
 from pysim.scene.toml.overrides import UNSET
+from pysim.simulation.stepping.controller_memory import saved_controllers, without_state
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -50,12 +51,8 @@ class Checkpoints:
     def __init__(
         self, scene: Scene, recorder: Recorder, run: ResumableRun, guard: StepGuard
     ) -> None:
-        self._interval, self._recorder, self._run, self._guard = (
-            scene.settings.checkpoint,
-            recorder,
-            run,
-            guard,
-        )
+        self._interval, self._signals = scene.settings.checkpoint, scene.signals
+        self._recorder, self._run, self._guard = recorder, run, guard
         self._last = time.monotonic()
 
     def after_segment(self, steps: int, last: float) -> None:
@@ -72,6 +69,7 @@ class Checkpoints:
             return
         parts = {f"run.{name}": value for name, value in saved.items()}
         parts |= {f"guard.{name}": value for name, value in self._guard.saved().items()}
+        parts["controllers"] = np.array(saved_controllers(self._signals))
         self._recorder.checkpoint(
             packed({**parts, "steps": np.array(steps), "last": np.array(last)})
         )
@@ -100,10 +98,8 @@ def part_of(parts: Mapping[str, Any], prefix: str) -> dict[str, Any]:
 
 def why_not(scene: Scene) -> str:
     """Return why runs of a scene have no checkpoints; an empty text if they have."""
-    if scene.signals is not None and scene.signals.callbacks:
-        name = scene.signals.callbacks[0].name
-        return f"controller {name!r} runs in Python, and checkpoints do not hold its memory"
-    return ""
+    reason = without_state(scene.signals)
+    return f"{reason}, and checkpoints do not hold its memory" if reason else ""
 
 
 def origin_of(scene: Scene) -> str:

@@ -28,9 +28,9 @@ from pysim.simulation.records.contact_report import reported_points, start_repor
 from pysim.simulation.records.recorder import Recorder
 from pysim.simulation.records.resume import StoppedRun
 from pysim.simulation.run import Clock, output_times, recorded_segments
+from pysim.simulation.stepping.controller_memory import restore_controllers
 from pysim.simulation.stepping.fixed_events import EventRun, fixed_run
 from pysim.simulation.stepping.implicit_state import SolverState
-from pysim.simulation.stepping.python_runs import runs_in_python
 from pysim.simulation.stepping.record_runs import RecordRun
 from pysim.simulation.stepping.signal_runs import begin_signals
 from pysim.typing import Array
@@ -234,13 +234,11 @@ def replay_run(run: StoppedRun, steps: int = STEPS) -> Replay:
 
 
 def _check_replayed(run: StoppedRun) -> None:
-    """Reject a run whose steps are not of fixed size and made in the engine."""
+    """Reject a run whose steps are not of fixed size."""
     name = run.scene.settings.integrator
-    reason = "its steps run in Python" if runs_in_python(run.scene) else ""
     if find_integrator(name).adaptive:
         reason = f"integrator {name!r} adapts its steps"
-    if reason:
-        problem = f"cannot be replayed: {reason}, and only fixed steps of the engine are shown"
+        problem = f"cannot be replayed: {reason}, and only fixed steps are shown"
         raise SimulationError(str(run.path), f"{problem}; run its scene again to read the error")
 
 
@@ -271,6 +269,8 @@ def _look(scene: Scene, start: _Kept, watch: _Watch) -> None:
         segments = run.from_start(times)
     else:
         left = islice(times, start.rows - 1, None)
-        segments = run.resumed(part_of(unpacked(start.record), "run."), left)
+        saved = unpacked(start.record)
+        restore_controllers(scene.signals, str(saved["controllers"]))
+        segments = run.resumed(part_of(saved, "run."), left)
     with suppress(SimulationError, _Stop):
         deque(segments, maxlen=0)

@@ -16,8 +16,7 @@ from pysim.mechanism.event_compiler import recorded_value, watched_coordinate, w
 from pysim.mechanism.model import State
 from pysim.simulation.records.contact_report import IMPULSE
 from pysim.simulation.stepping.fixed_steps import steps_between
-from pysim.simulation.stepping.python_runs import PythonRun, runs_in_python
-from pysim.simulation.stepping.record_runs import RecordRun, stepper
+from pysim.simulation.stepping.record_runs import RecordRun
 from pysim.simulation.stepping.segment import EventOccurrence, Segment
 from pysim.simulation.stepping.signal_runs import Instants, with_instants
 from pysim.tracing.evaluation import evaluate
@@ -44,12 +43,10 @@ def fixed_run(
     memory: SolverState,
     signals: SignalRun | None,
     external: ExternalForces | None = None,
-) -> RecordRun | EventRun | PythonRun:
+) -> RecordRun | EventRun:
     """Return the run of a scene with steps of fixed size."""
     if scene.spec.events:
         return EventRun(scene, memory, signals, external)
-    if runs_in_python(scene):
-        return PythonRun(scene, signals, external)
     return RecordRun(scene, memory, signals, external)
 
 
@@ -79,7 +76,7 @@ class EventRun:
     external: ExternalForces | None
     functions: list[Callable[[Array, Array], Array]] = field(init=False)
     state: State = field(init=False)
-    run: RecordRun | PythonRun = field(init=False)  # makes the steps
+    run: RecordRun = field(init=False)  # makes the steps
     signs: Array = field(init=False)  # (events,) of the last values that were not 0
     counts: list[int] = field(default_factory=list)  # of the next instants of sampled blocks
     impulse: Array | float = 0.0  # of contacts since the last output (points, 3) [N·s]
@@ -88,39 +85,22 @@ class EventRun:
 
     def __post_init__(self) -> None:
         self.state = self.scene.state
-        given = self.scene, self.memory, self.signals, self.external
-        self.run = stepper(*given)
+        self.run = RecordRun(self.scene, self.memory, self.signals, self.external)
         model, events = self.scene.model, self.scene.spec.events
         self.functions = [event_function(model, event) for event in events]
         self.signs = np.sign(self._values(self.state.q[None], self.state.v[None])[0])
 
     def saved(self) -> dict[str, Any] | None:
         """Return what `resumed` goes on from after the last segment; None if that did not end at an output."""
-        saved = self._saved_steps() if self.at_output else None
+        saved = self.run.saved() if self.at_output else None
         if saved is not None:
             saved |= {"q": self.state.q, "v": self.state.v, "loop_q": self.state.loop_q}
             saved |= {"signs": self.signs, "counts": np.array(self.counts, np.int64)}
         return saved
 
-    def _saved_steps(self) -> dict[str, Any] | None:
-        """Return what the steps go on from beside the state."""
-        if isinstance(self.run, RecordRun):
-            return self.run.saved()
-        scheme = self.run.saved_scheme()
-        if scheme is None or self.signals is None:
-            return None if scheme is None else {"scheme": scheme}
-        jumped = np.array(self.signals.jumped)
-        return {"scheme": scheme, "signals": self.signals.numbers, "jumped": jumped}
-
     def resumed(self, saved: Mapping[str, Any], times: Iterator[float]) -> Iterator[Segment]:
         """Yield the segments through output times [s]; `saved` returned at the first one."""
-        if isinstance(self.run, RecordRun):
-            self.run.restore(saved)
-        else:
-            self.run.restore_scheme(saved["scheme"])
-            if self.signals is not None:
-                self.signals.numbers[:] = saved["signals"]
-                self.signals.jumped = bool(saved["jumped"])
+        self.run.restore(saved)
         self.state = State(saved["q"], saved["v"], saved["loop_q"])
         self.signs, self.counts = saved["signs"], saved["counts"].tolist()
         return self.from_start(times)
@@ -248,17 +228,14 @@ class EventRun:
         return np.stack([function(q, v) for function in self.functions], axis=1)
 
     def _hold(self) -> _Held:
-        memory, scheme = self.memory.numbers.copy(), None
-        if isinstance(self.run, PythonRun):
-            scheme = self.run.held_scheme()
+        memory, scheme = self.memory.numbers.copy(), self.run.held_scheme()
         if self.signals is None:
             return _Held(memory, None, jumped=False, scheme=scheme)
         return _Held(memory, self.signals.numbers.copy(), self.signals.jumped, scheme)
 
     def _restore(self, held: _Held) -> None:
         self.memory.numbers[:] = held.memory
-        if isinstance(self.run, PythonRun) and held.scheme is not None:
-            self.run.put_back_scheme(held.scheme)
+        self.run.put_back_scheme(held.scheme)
         if self.signals is not None:
             self.signals.numbers[:] = held.signals
             self.signals.jumped = held.jumped

@@ -1,7 +1,7 @@
 """Steps of fixed size: their number between two outputs, the length of calls, and the errors that end a run.
 
-n = ⌈(t_k+1 − t_k) / step⌉ equal steps lead from one output to the next, none longer than `simulation.step`. Runs that
-the engine steps are in record_runs.py, those that Python steps in python_runs.py.
+n = ⌈(t_k+1 − t_k) / step⌉ equal steps lead from one output to the next, none longer than `simulation.step`. The runs
+are in record_runs.py.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""State of implicit schemes during a run, their counters, and the error of a step without solution."""
+"""State of schemes during a run, counters of implicit ones, and the error of a step without solution."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from pysim.errors import SimulationError
 from pysim.integrators import find_integrator
 from pysim.loops.redundant_rows import redundant_opening
 from pysim.simulation.monitors.diagnosis import fastest
+from pysim.simulation.stepping.python_stepping import runs_in_python, scheme_of
 from pysim.typing import Array
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ LEAST_PARTS = 64  # smallest parts of a step that are tried (cpp/stepping/step_h
 
 
 class SolverState:
-    """State that an implicit scheme keeps (cpp/stepping/solver_state.hpp); empty for explicit ones."""
+    """State of a scheme: numbers of implicit ones (cpp/stepping/solver_state.hpp), an object of one in Python."""
 
     def __init__(self, scene: Scene) -> None:
         name = scene.settings.integrator
@@ -31,6 +32,7 @@ class SolverState:
         elif kind.contacts and scene.contacts is not None:
             count = scene.contacts.engine.memory_numbers
         self.numbers: Array = np.zeros(count)
+        self.scheme = scheme_of(scene) if runs_in_python(scene) else None
 
     @property
     def iterations(self) -> int:

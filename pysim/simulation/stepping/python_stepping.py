@@ -1,4 +1,4 @@
-"""Fixed steps in Python, for models with callback joints and for integrator plugins.
+"""Steps of fixed size in Python, for models with callback joints and for integrator plugins.
 
 The built-in schemes are those of cpp/stepping/semi_implicit.hpp and runge_kutta.hpp, for one state.
 """
@@ -13,7 +13,7 @@ import numpy as np
 from pysim import _engine
 from pysim.algorithms import aba
 from pysim.errors import JointError, PysimError, SimulationError
-from pysim.integrators import BUILTIN, Integrator
+from pysim.integrators import BUILTIN, Integrator, find_integrator, make
 from pysim.joints import find_joint
 from pysim.loops import constrained_aba, project
 from pysim.loops.closure_solver import REQUIRED
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from pysim.contact import CompiledContacts
     from pysim.integrators import System
     from pysim.mechanism.model import Model, State
+    from pysim.simulation.loading import Scene
     from pysim.simulation.stepping.signal_runs import SignalRun
 
 
@@ -159,39 +160,45 @@ def builtin_in_python(name: str, where: str) -> Integrator:
     return IN_PYTHON[name]
 
 
-def advance(
-    scheme: Integrator,
-    system: ModelSystem,
-    q: Array,
-    v: Array,
-    time: float,
-    step: float,
-    steps: int,
-) -> tuple[Array, Array, int]:
-    """Return (q, v, number of steps with finite values), as `_engine.advance` does for one state.
+def runs_in_python(scene: Scene) -> bool:
+    """Return whether Python makes the steps of a scene."""
+    plugin = find_integrator(scene.settings.integrator).plugin
+    return plugin is not None or bool(scene.model.callback_numbers)
+
+
+def scheme_of(scene: Scene) -> Integrator:
+    """Return the scheme that makes a scene's steps in Python."""
+    name = scene.settings.integrator
+    plugin = find_integrator(name).plugin
+    if plugin is None:
+        return builtin_in_python(name, str(scene.spec.path))
+    return make(plugin, scene.settings.parameters)
+
+
+def make_step(
+    scheme: Integrator, system: ModelSystem, t: float, h: float, q: Array, v: Array
+) -> tuple[Array, Array] | None:
+    """Return (q, v) after a step of length h [s] from t [s]; None if it is NaN, infinite or off its loops.
 
     Raises:
         JointError: the code of a joint or an integrator raises, or does not return a state; with the author's line.
     """
-    for n in range(steps):
-        t = time + n * step
-        with np.errstate(all="ignore"):
-            try:
-                state = scheme.step(system, t, step, q.copy(), v.copy())
-                reached = _checked(scheme, system, state, t + step, q, v)
-                q1, v1 = system.close(t + step, *reached)
-            except NotFiniteError:
-                return q, v, n
-            except PysimError:  # has its own place
-                raise
-            except Exception as error:
-                fault = author_error(error, scheme.step, f"{type(scheme).__qualname__}.step")
-                raise JointError(fault.where, f"at t = {t:g} s {fault.problem}") from error
-        if not _are_numbers(q1, v1):
-            return q, v, n
-        _add_work(system, t, step, (q, v), (q1, v1))
-        q, v = q1, v1
-    return q, v, steps
+    with np.errstate(all="ignore"):
+        try:
+            state = scheme.step(system, t, h, q.copy(), v.copy())
+            reached = _checked(scheme, system, state, t + h, q, v)
+            q1, v1 = system.close(t + h, *reached)
+        except NotFiniteError:
+            return None
+        except PysimError:  # has its own place
+            raise
+        except Exception as error:
+            fault = author_error(error, scheme.step, f"{type(scheme).__qualname__}.step")
+            raise JointError(fault.where, f"at t = {t:g} s {fault.problem}") from error
+    if not _are_numbers(q1, v1):
+        return None
+    _add_work(system, t, h, (q, v), (q1, v1))
+    return q1, v1
 
 
 def _add_work(

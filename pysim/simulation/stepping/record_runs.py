@@ -8,11 +8,13 @@ interrupts; its length changes no bit.
 from __future__ import annotations
 
 import time
+import warnings
 from itertools import islice
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pysim.errors import PysimWarning
 from pysim.mechanism.model import State
 from pysim.simulation.batches.world_records import Status, Stop, WorldRecords
 from pysim.simulation.records.contact_report import NUMBERS
@@ -22,8 +24,9 @@ from pysim.simulation.stepping.fixed_steps import (
     check_count,
     pace_of,
 )
-from pysim.simulation.stepping.python_runs import PythonRun, runs_in_python
+from pysim.simulation.stepping.python_stepping import runs_in_python
 from pysim.simulation.stepping.segment import Segment
+from pysim.tracing.author_code import definition_place
 from pysim.typing import Array
 
 if TYPE_CHECKING:
@@ -42,7 +45,7 @@ class RecordRun:
     """Run of one world of a scene, which may be continued from any state.
 
     Args:
-        scene: whose scheme has steps of fixed size in the engine.
+        scene: whose scheme has steps of fixed size.
         memory: what the scheme carries, updated with every segment.
         signals: state of the signals, updated with every segment; None without any.
         external: forces from outside; None without any.
@@ -61,9 +64,12 @@ class RecordRun:
         self._records = WorldRecords(
             scene, 1, np.zeros(1, np.intp), events=True, python_blocks=in_python
         )
+        if self._records.python is not None and memory.scheme is not None:
+            self._records.python.schemes[0] = memory.scheme
         self._pace = _pace(scene, signals, external)
         self._report: Array | None = None
         self._waits = False  # blocks in Python are due
+        self._refused = False  # the scheme remembers what cannot be saved
         self.watch: Callable[[WorldRecords], None] | None = None  # called after every step if set
 
     def from_start(self, times: Iterator[float]) -> Iterator[Segment]:
@@ -72,10 +78,16 @@ class RecordRun:
 
     def saved(self) -> dict[str, Any] | None:
         """Return what `resumed` goes on from after the last segment; None if blocks are due or a step failed."""
-        if self._waits or self._records.status[0] != Status.RUNNING:
+        if self._waits or self._refused or self._records.status[0] != Status.RUNNING:
+            return None
+        try:
+            record = self._records.save(np.zeros(1, np.int32))
+        except TypeError as error:
+            self._refused = True
+            self._warn_of_memory(error)
             return None
         saved: dict[str, Any] = {
-            "record": np.frombuffer(self._records.engine.save(np.zeros(1, np.int32)), np.uint8),
+            "record": np.frombuffer(record, np.uint8),
             "memory": self._memory.numbers,
         }
         if self._report is not None:
@@ -91,15 +103,31 @@ class RecordRun:
         Raises:
             ValueError: it is of another scene.
         """
-        engine, first = self._records.engine, np.zeros(1, np.int32)
-        engine.load(saved["record"].tobytes(), first)
-        engine.see_worlds(first)
+        self._records.load(saved["record"].tobytes(), np.zeros(1, np.int32))
         self._memory.numbers[:] = saved["memory"]
         if "report" in saved:
             self._report = saved["report"].copy()
         if self._signals is not None:
             self._signals.numbers[:] = saved["signals"]
             self._signals.jumped = bool(saved["jumped"])
+
+    def _warn_of_memory(self, error: TypeError) -> None:
+        """Warn that a file cannot hold what a scheme in Python remembers."""
+        assert self._records.python is not None
+        where = definition_place(type(self._records.python.schemes[0]))
+        problem = f"its attribute {error}, which checkpoints do not hold, so a run that is stopped begins again"
+        remedy = "keep numbers, texts, arrays, or lists of them"
+        warnings.warn(f"{where}: {problem}; {remedy}", PysimWarning, stacklevel=3)
+
+    def held_scheme(self) -> dict[str, Any] | None:
+        """Return a copy of what a scheme in Python remembers; None for one of the engine."""
+        python = self._records.python
+        return None if python is None else python.held(0)
+
+    def put_back_scheme(self, held: dict[str, Any] | None) -> None:
+        """Return a scheme in Python to what `held_scheme` returned."""
+        if self._records.python is not None and held is not None:
+            self._records.python.put_back(0, held)
 
     def resumed(self, saved: Mapping[str, Any], times: Iterator[float]) -> Iterator[Segment]:
         """Yield the segments through output times [s]; `saved` returned at the first one."""
@@ -140,7 +168,7 @@ class RecordRun:
         while True:
             if external is not None:
                 now = float(records.t[0]), records.q[0], records.v[0]
-                records.engine.set_actuation(external.before_call(self._scene.actuation, *now))
+                records.set_actuation(external.before_call(self._scene.actuation, *now))
             began = time.perf_counter()
             most = self._pace.steps if self.watch is None else 1
             stop = records.call(ends, row, rows, report, inputs, most)
@@ -189,22 +217,12 @@ class RecordRun:
 
 def _pace(scene: Scene, signals: SignalRun | None, external: ExternalForces | None) -> Pace:
     pace = pace_of(scene, signals, external)
+    if runs_in_python(scene):
+        pace.most = 1
     contacts = scene.contacts
     if contacts is not None and scene.smooth_contacts is None and contacts.engine.points:
         pace.most = max(1, min(pace.most, MOST_REPORTED // (NUMBERS * contacts.engine.points)))
     return pace
-
-
-def stepper(
-    scene: Scene,
-    memory: SolverState,
-    signals: SignalRun | None,
-    external: ExternalForces | None,
-) -> RecordRun | PythonRun:
-    """Return the run of a scene without its events, which may be continued from any state."""
-    if runs_in_python(scene):
-        return PythonRun(scene, signals, external)
-    return RecordRun(scene, memory, signals, external)
 
 
 def run_fixed(
@@ -215,4 +233,4 @@ def run_fixed(
     external: ExternalForces | None = None,
 ) -> Iterator[Segment]:
     """Yield the segments of a run without events through output times [s] from the scene's start at the first."""
-    return stepper(scene, memory, signals, external).segments(scene.state, times)
+    return RecordRun(scene, memory, signals, external).segments(scene.state, times)

@@ -29,13 +29,13 @@ def memory_of(scheme: Integrator) -> str:
     Raises:
         TypeError: one is of another kind; the text names it.
     """
-    return json.dumps({name: _encoded(value, name) for name, value in vars(scheme).items()})
+    return json.dumps({name: encoded(value, name) for name, value in vars(scheme).items()})
 
 
 def set_memory(scheme: Integrator, text: str) -> None:
     """Give a scheme the attributes that `memory_of` returned."""
     for name, value in json.loads(text).items():
-        setattr(scheme, name, _decoded(value))
+        setattr(scheme, name, decoded(value))
 
 
 def copied_memory(scheme: Integrator) -> dict[str, Any]:
@@ -55,18 +55,23 @@ def copied_memory(scheme: Integrator) -> dict[str, Any]:
     return found
 
 
-def _encoded(value: Any, name: str) -> Any:  # noqa: ANN401, whatever a scheme remembers
+def encoded(value: Any, name: str) -> Any:  # noqa: ANN401, whatever a scheme remembers
+    """Return a value as JSON has it.
+
+    Raises:
+        TypeError: it is of another kind; the text begins with `name`.
+    """
     kind = type(value)
     if kind in PLAIN:
         return value
     if kind is list:
-        return [_encoded(own, name) for own in value]
+        return [encoded(own, name) for own in value]
     if kind is tuple:
-        return {"tuple": _encoded(list(value), name)}
+        return {"tuple": encoded(list(value), name)}
     if kind is deque:
-        return {"deque": _encoded(list(value), name), "most": value.maxlen}
+        return {"deque": encoded(list(value), name), "most": value.maxlen}
     if kind is dict and all(type(key) is str for key in value):
-        return {"dict": {key: _encoded(own, name) for key, own in value.items()}}
+        return {"dict": {key: encoded(own, name) for key, own in value.items()}}
     if (kind is np.ndarray or isinstance(value, np.generic)) and value.dtype.kind in "biufc":
         data = base64.b64encode(value.tobytes()).decode()
         what = "array" if kind is np.ndarray else "number"
@@ -74,17 +79,18 @@ def _encoded(value: Any, name: str) -> Any:  # noqa: ANN401, whatever a scheme r
     raise TypeError(f"{name} holds {kind.__name__}")
 
 
-def _decoded(value: Any) -> Any:  # noqa: ANN401, as above
+def decoded(value: Any) -> Any:  # noqa: ANN401, as above
+    """Return the value that `encoded` took."""
     if isinstance(value, list):
-        return [_decoded(own) for own in value]
+        return [decoded(own) for own in value]
     if not isinstance(value, dict):
         return value
     if "tuple" in value:
-        return tuple(_decoded(value["tuple"]))
+        return tuple(decoded(value["tuple"]))
     if "deque" in value:
-        return deque(_decoded(value["deque"]), value["most"])
+        return deque(decoded(value["deque"]), value["most"])
     if "dict" in value:
-        return {key: _decoded(own) for key, own in value["dict"].items()}
+        return {key: decoded(own) for key, own in value["dict"].items()}
     data = base64.b64decode(value["array" if "array" in value else "number"])
     numbers = np.frombuffer(data, value["dtype"]).reshape(value["shape"]).copy()
     return numbers if "array" in value else numbers[()]
