@@ -132,7 +132,7 @@ class ShapePairs(Sequence[ShapePair]):
 
 
 class Distinct(Generic[Value]):
-    """Values of which each is listed once, known by its identity or by a key."""
+    """Values, each listed once, known by its identity or by a key."""
 
     def __init__(self) -> None:
         self.values: list[Value] = []

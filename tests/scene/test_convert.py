@@ -678,7 +678,9 @@ def test_a_scene_writes_every_part_of_a_specification() -> None:
     """A new part has to be added to the writer, and then to these lists."""
     scene = "name model actuators settings render text path overrides events hold blocks"
     model = "name gravity bodies joints frames where loops couplings springs keyframes omitted forces contacts blocks"
-    model += " step self_collision"  # of another program; scenes have their own, and name links
+    model += (
+        " motions step self_collision"  # the last two of another program; scenes have their own
+    )
     assert {f.name for f in fields(SceneSpec)} == set(scene.split())
     assert {f.name for f in fields(ModelSpec)} == set(model.split())
 

@@ -1,4 +1,4 @@
-"""What the names of signals refer to: a block, one of its channels, a number of it; and how many numbers it has."""
+"""Referents of the names of signals: a block, one of its channels, or a number of it, with the count of its numbers."""
 
 from __future__ import annotations
 
