@@ -181,7 +181,6 @@ class EngineWorlds {
   /// Lets worlds differ in the numbers at `places`, ascending, whose values (worlds, places) are read in
   /// every call.
   void set_varied(const Integers& places, const Reals& values, bool joint_forces, double reach) {
-    if (is_single) throw std::invalid_argument("worlds differ in numbers in double precision alone");
     const NumberList known = list_numbers(*model_, is_convex_ ? contacts_ : nullptr);
     const py::ssize_t n = places.size();
     for (py::ssize_t k = 0; k < n; ++k) {
@@ -515,12 +514,23 @@ class EngineWorlds {
   /// Bounds the motion of roots whose centre of mass is up to `reach` [m] farther from the joint than the
   /// model's.
   void lengthen_levers(double reach) {
-    const auto contacts = contacts_->view();
+    const auto contacts = own_contacts();
     const int count = contacts.carriers > 0 ? contacts.levers[contacts.carriers - 1].end : 0;
     levers_.assign(contacts.lever, contacts.lever + count);
     for (int n = 0; n < contacts.carriers; ++n) {
       const stepping::Levers& own = contacts.levers[n];
-      if (own.end - own.root == 2) levers_[static_cast<std::size_t>(own.root) + 1].length += 2 * reach;
+      if (own.end - own.root == 2) {
+        levers_[static_cast<std::size_t>(own.root) + 1].length += static_cast<Real>(2 * reach);
+      }
+    }
+  }
+
+  /// The contacts in the precision of the worlds.
+  stepping::Contacts<Real> own_contacts() const {
+    if constexpr (is_single) {
+      return float_contacts_.view();
+    } else {
+      return contacts_->view();
     }
   }
 
@@ -550,13 +560,14 @@ class EngineWorlds {
       batch.contacts.work = model_->signals() == nullptr ? nullptr : contacts_->work();
     }
     if constexpr (is_single) {
-      if (is_convex_) batch.schedules = schedules();
-      batch.contacts.contacts = float_contacts_.view();
+      if (is_convex_ && batch.varied == nullptr) batch.schedules = schedules();
+      batch.contacts.contacts = own_contacts();
+      if (!levers_.empty()) batch.contacts.contacts.lever = levers_.data();
       batch.contacts.tolerance = std::max(static_cast<float>(scheme_.solver_tolerance), finest_of_floats);
       using Schemes = engine::FloatWorlds::Schemes;
       engine::run_float_worlds(is_convex_ ? &Schemes::convex : &Schemes::smooth, *model_, batch, threads);
     } else if (is_convex_) {
-      batch.contacts.contacts = contacts_->view();
+      batch.contacts.contacts = own_contacts();
       if (!levers_.empty()) batch.contacts.contacts.lever = levers_.data();
       batch.contacts.tolerance = scheme_.solver_tolerance;
       batch.contacts.accuracy = scheme_.accuracy;
@@ -682,7 +693,7 @@ class EngineWorlds {
   std::vector<std::ptrdiff_t> places_;
   Reals values_ = Reals(0);
   tree::VariedNumbers varied_ = {};
-  std::vector<stepping::Lever<double>> levers_;
+  std::vector<stepping::Lever<Real>> levers_;
 };
 
 template <class Real>

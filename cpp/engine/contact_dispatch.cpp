@@ -5,6 +5,7 @@
 
 #include "dynamics/coupled_trees.hpp"
 #include "engine/dispatch.hpp"
+#include "engine/float_varied_worlds.hpp"
 #include "engine/floating_point.hpp"
 #include "engine/threads.hpp"
 #include "engine/world_operations.hpp"
@@ -20,6 +21,7 @@ struct Tables {
   const FloatWorlds* worlds;
   const DistanceMap* distances;
   const VariedKernels *varied_contacts, *varied_steps;
+  const FloatWorlds* float_varied;
 };
 
 const Tables& tables() {
@@ -30,7 +32,8 @@ const Tables& tables() {
        &baseline::float_stepped_worlds,
        &baseline::distances,
        &baseline::varied_contacts,
-       &baseline::varied_steps},
+       &baseline::varied_steps,
+       &baseline::float_varied_worlds},
 #endif
 #if defined(PYSIM_ISA_AVX2)
       {"avx2",
@@ -38,7 +41,8 @@ const Tables& tables() {
        &avx2::float_stepped_worlds,
        &avx2::distances,
        &avx2::varied_contacts,
-       &avx2::varied_steps},
+       &avx2::varied_steps,
+       &avx2::float_varied_worlds},
 #endif
 #if defined(PYSIM_ISA_AVX512)
       {"avx512",
@@ -46,7 +50,8 @@ const Tables& tables() {
        &avx512::float_stepped_worlds,
        &avx512::distances,
        &avx512::varied_contacts,
-       &avx512::varied_steps},
+       &avx512::varied_steps,
+       &avx512::float_varied_worlds},
 #endif
   };
   const std::string_view wanted = kernels().isa;
@@ -118,7 +123,10 @@ void run_float_worlds(Kernel<float> FloatWorlds::Schemes::* kernel,
                       const tree::Model& model,
                       const ContactBatchOf<float>& batch,
                       int threads) {
-  const FloatWorlds& worlds = *tables().worlds;
+  const tree::VariedNumbers* const varied = static_cast<const WorldBatch<float>&>(batch).varied;
+  const FloatWorlds& worlds = varied == nullptr ? *tables().worlds : *tables().float_varied;
+  auto view = model.view<float>();
+  view.joint_forces |= varied != nullptr && varied->joint_forces;
   const auto flushed = [](Kernel<float> run) {
     return [run](const auto& view, const auto& own, std::ptrdiff_t begin, std::ptrdiff_t end, void* scratch) {
       const FlushDenormals flush;
@@ -128,7 +136,7 @@ void run_float_worlds(Kernel<float> FloatWorlds::Schemes::* kernel,
   run_packs(flushed(worlds.pack.*kernel),
             flushed(worlds.single.*kernel),
             2 * tables().steps->width,
-            model.view<float>(),
+            view,
             batch,
             batch.contacts.contacts.moving_pairs,
             threads);

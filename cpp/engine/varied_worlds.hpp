@@ -10,12 +10,14 @@ namespace pysim::engine {
 template <class To, class S>
 class VariedCopy {
  public:
+  using Real = typename S::Real;
+
   VariedCopy(const tree::VariedNumbers& varied, Workspace<S>& w)
-      : varied_(varied), own_(take<To*>(w, varied.count)) {}
+      : varied_(varied), own_(tree::take_aligned<To*>(w, varied.count)) {}
 
   void begin(const char*, int) {}
 
-  void operator()(To& to, const double& from) {
+  void operator()(To& to, const Real& from) {
     set_all(to, from);
     if (next_ < varied_.count && varied_.place[next_] == at_) own_[next_++] = &to;
     ++at_;
@@ -25,14 +27,14 @@ class VariedCopy {
   template <class World>
   void set(const World& world, S* packs) const {
     const auto row = [&](int k) { return varied_.values + world(k) * varied_.count; };
-    simd::load_lanes(row, varied_.count, packs);
+    load_numbers(row, varied_.count, packs);
     for (int n = 0; n < next_; ++n) set_lanes(*own_[n], packs[n]);  // those of contacts that were copied, too
   }
 
  private:
-  static void set_all(double& to, double x) { to = x; }
-  static void set_all(S& to, double x) { to = all<S>(x); }
-  static void set_lanes(double& to, const S& x) { to = simd::lane(x, 0); }
+  static void set_all(Real& to, Real x) { to = x; }
+  static void set_all(S& to, Real x) { to = all<S>(x); }
+  static void set_lanes(Real& to, const S& x) { to = simd::lane(x, 0); }
   static void set_lanes(S& to, const S& x) { to = x; }
 
   const tree::VariedNumbers& varied_;
@@ -44,8 +46,8 @@ class VariedCopy {
 /// Worlds [begin, end) of a batch, a whole number of packs, each with numbers of its own:
 /// at(model, contacts, first world, workspace).
 template <class S, class At>
-void each_varied_pack(const tree::ModelView<double>& model,
-                      const WorldBatch<double>& batch,
+void each_varied_pack(const tree::ModelView<typename S::Real>& model,
+                      const WorldBatch<typename S::Real>& batch,
                       std::ptrdiff_t begin,
                       std::ptrdiff_t end,
                       void* scratch,

@@ -7,16 +7,16 @@
 
 namespace pysim::stepping {
 
-template <class To, class S, class Numbers>
-Contacts<To> copy_contacts(const Contacts<double>& from,
+template <class To, class From, class S, class Numbers>
+Contacts<To> copy_contacts(const Contacts<From>& from,
                            int nv,
                            tree::ModelCopy<To, S, Numbers>& copy,
                            Numbers& numbers,
                            tree::Workspace<S>& w) {
-  auto* const pairs = tree::take<ContactPair<To>>(w, from.pairs);
+  auto* const pairs = tree::take_aligned<ContactPair<To>>(w, from.pairs);
   numbers.begin("laws", from.pairs);
   for (int k = 0; k < from.pairs; ++k) {
-    const ContactPair<double>& own = from.pair[k];
+    const ContactPair<From>& own = from.pair[k];
     ContactPair<To>& to = pairs[k];
     to.a = own.a;
     to.b = own.b;
@@ -32,7 +32,7 @@ Contacts<To> copy_contacts(const Contacts<double>& from,
     for (int i = 0; i < 3; ++i) to.normal[i] = own.normal[i];
     for (int i = 0; i < 3; ++i) to.surface[i] = own.surface[i];
     to.offset = own.offset;
-    constraints::ContactLaw<To>::visit(tree::CopyFields<To, Numbers>{numbers}, to.law, own.law);
+    constraints::ContactLaw<To>::visit(tree::CopyFields<To, From, Numbers>{numbers}, to.law, own.law);
   }
   return {from.pairs,
           from.points,

@@ -1,22 +1,23 @@
-// Copies of a model whose numbers are of another type: packs, or the doubles of one world.
+// Copies of a model whose numbers are of another type: packs, or the numbers of one world.
 //
 // The copy visits every number in one order, in which each has a place: a world's own number is given by its
 // place. Fields that belong to the structure are those of the model.
 #pragma once
 
+#include "tree/aligned_take.hpp"
 #include "tree/model_view.hpp"
 #include "tree/workspace.hpp"
 
 namespace pysim::tree {
 
 /// Copies the fields of a record; numbers(to, from) copies each number.
-template <class To, class Numbers>
+template <class To, class From, class Numbers>
 struct CopyFields {
   Numbers& numbers;
 
-  void operator()(To& to, const double& from) const { numbers(to, from); }
+  void operator()(To& to, const From& from) const { numbers(to, from); }
   template <std::size_t n>
-  void operator()(To (&to)[n], const double (&from)[n]) const {
+  void operator()(To (&to)[n], const From (&from)[n]) const {
     for (std::size_t i = 0; i < n; ++i) numbers(to[i], from[i]);
   }
   template <class Same>
@@ -32,7 +33,8 @@ class ModelCopy {
  public:
   ModelCopy(Workspace<S>& w, Numbers& numbers) : w_(w), numbers_(numbers) {}
 
-  ModelView<To> of(const ModelView<double>& from) {
+  template <class From>
+  ModelView<To> of(const ModelView<From>& from) {
     ModelView<To> model;
     static_cast<Structure&>(model) = from;
     numbers_.begin("gravity", 1);
@@ -56,7 +58,7 @@ class ModelCopy {
     model.program = programs(from);
     model.closure = nullptr;
     if (from.closure != nullptr) {
-      auto* const closure = take<ModelView<To>>(w_, 1);
+      auto* const closure = take_aligned<ModelView<To>>(w_, 1);
       numbers_.begin("closure", 1);
       *closure = of(*from.closure);
       model.closure = closure;
@@ -65,7 +67,8 @@ class ModelCopy {
   }
 
   /// A copy of numbers.
-  const To* numbers(const char* name, const double* from, int count) {
+  template <class From>
+  const To* numbers(const char* name, const From* from, int count) {
     numbers_.begin(name, count);
     To* const to = take<To>(w_, count);
     for (int i = 0; i < count; ++i) numbers_(to[i], from[i]);
@@ -73,17 +76,19 @@ class ModelCopy {
   }
 
   /// A copy of records.
-  template <template <class> class Record>
-  const Record<To>* records(const char* name, const Record<double>* from, int count) {
+  template <template <class> class Record, class From>
+  const Record<To>* records(const char* name, const Record<From>* from, int count) {
     numbers_.begin(name, count);
     auto* const to = take<Record<To>>(w_, count);
-    for (int i = 0; i < count; ++i) Record<To>::visit(CopyFields<To, Numbers>{numbers_}, to[i], from[i]);
+    for (int i = 0; i < count; ++i)
+      Record<To>::visit(CopyFields<To, From, Numbers>{numbers_}, to[i], from[i]);
     return to;
   }
 
  private:
-  const ProgramView<To>* programs(const ModelView<double>& from) {
-    auto* const views = take<ProgramView<To>>(w_, from.programs);
+  template <class From>
+  const ProgramView<To>* programs(const ModelView<From>& from) {
+    auto* const views = take_aligned<ProgramView<To>>(w_, from.programs);
     for (int i = 0; i < from.programs; ++i) {
       const auto& own = from.program[i];
       views[i] = {own.code,

@@ -725,6 +725,7 @@ def learn(
     overwrite: bool = False,
     quiet: bool = False,
     allow_code: bool = False,
+    double: bool = False,
 ) -> int:
     """Learn a policy for the [environment] of a scene, by PPO (extra `learn`).
 
@@ -752,11 +753,13 @@ def learn(
         Print errors and warnings only.
     allow_code
         Run Python code that the scene names. Use it for trusted scenes only.
+    double
+        Step the worlds in double precision. By default they are in single precision where the scene allows it.
     """
     from pysim.cli.learn import LearnOptions, learn_scene  # noqa: PLC0415, torch costs seconds
 
     options = LearnOptions(
-        output, worlds, steps, seed, threads, set_, resume, overwrite, quiet, allow_code
+        output, worlds, steps, seed, threads, set_, resume, overwrite, quiet, allow_code, double
     )
     return learn_scene(existing(scene), options)
 

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import math
+import os
 import time
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pysim.cli import INTERRUPTED
 from pysim.cli.messages import print_line, print_message
 from pysim.cli.run import parse_overrides
-from pysim.errors import PysimError
+from pysim.errors import PysimError, SimulationError
 
 if TYPE_CHECKING:
     from pysim.environments.environment import Environment
@@ -35,12 +37,11 @@ class LearnOptions:
     overwrite: bool = False
     quiet: bool = False
     allow_code: bool = False
+    double: bool = False
 
 
 def learn_scene(path: Path, options: LearnOptions) -> int:
     """Learn, and return the exit status."""
-    from pysim.environments.environment import Environment  # noqa: PLC0415, loads the engine
-
     output = options.output or Path(f"{path.stem}_policy.npz")
     checkpoint = output.with_suffix(".pt")
     if output.suffix != ".npz":
@@ -50,14 +51,7 @@ def learn_scene(path: Path, options: LearnOptions) -> int:
         raise PysimError(str(output), problem)
     if options.again and not checkpoint.is_file():
         raise PysimError(str(checkpoint), "is missing, from which --resume goes on; start anew")
-    environment = Environment(
-        path,
-        options.worlds,
-        parse_overrides(options.overrides),
-        threads=options.threads,
-        seed=options.seed,
-        allow_code=options.allow_code,
-    )
+    environment = _environment(path, options)
     learner = _learner(environment, options)
     if options.again:
         learner.load(checkpoint)
@@ -73,9 +67,34 @@ def learn_scene(path: Path, options: LearnOptions) -> int:
     return 0
 
 
-def _learner(environment: Environment, options: LearnOptions) -> Learner:
-    import os  # noqa: PLC0415, for the number of processors
+def _environment(path: Path, options: LearnOptions) -> Environment:
+    """Return the worlds, in single precision unless the scene or --double demands double."""
+    from pysim.environments.environment import Environment  # noqa: PLC0415, loads the engine
 
+    make = partial(
+        Environment,
+        path,
+        options.worlds,
+        parse_overrides(options.overrides),
+        threads=options.threads,
+        seed=options.seed,
+        allow_code=options.allow_code,
+    )
+    if options.double:
+        return make()
+    try:
+        return make(single=True)
+    except SimulationError as error:
+        if error.where != "dtype":
+            raise
+        if not options.quiet:
+            print_line(f"worlds in double precision: {error.problem.split(';')[0]}")
+        return make()
+
+
+def _learner(environment: Environment, options: LearnOptions) -> Learner:
+    # The worlds and the network take turns: threads of the one that waits leave the processors to the other.
+    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     from pysim.environments.learn import Learner  # noqa: PLC0415, torch costs seconds
 
     return Learner(environment, seed=options.seed, threads=options.threads or os.cpu_count() or 1)

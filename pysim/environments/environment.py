@@ -69,6 +69,7 @@ class Environment:
         seed: of everything random; `simulation.seed` by default.
         numbers: (n,) of the worlds, by which their random numbers differ; 0 … n − 1 by default.
         dtype: of observations.
+        single: whether the worlds are stepped in single precision, which is faster, see `pysim.Worlds`.
         allow_code: whether plugin files of the scene may run.
         package_dirs: folders of packages, as in `pysim.load_scene`.
 
@@ -87,6 +88,7 @@ class Environment:
         seed: int | None = None,
         numbers: Sequence[int] | None = None,
         dtype: DTypeLike = np.float32,
+        single: bool = False,
         allow_code: bool = False,
         package_dirs: Iterable[str | PathLike[str]] = (),
     ) -> None:
@@ -95,7 +97,10 @@ class Environment:
         scene = load_scene(path, overrides, allow_code=allow_code, package_dirs=package_dirs)
         self._threads = threads
         self._seed = scene.settings.seed if seed is None else seed
-        self.worlds = Worlds(scene, n, threads=threads, seed=self._seed, numbers=numbers)
+        self._number = np.float32 if single else np.float64
+        self.worlds = Worlds(
+            scene, n, threads=threads, seed=self._seed, numbers=numbers, dtype=self._number
+        )
         self._model = self.worlds.scene().model  # as in the scene, whatever worlds differ in
         self._numbers = np.arange(n) if numbers is None else np.asarray(numbers)
         tables = self._tables
@@ -404,6 +409,7 @@ class Environment:
             threads=self._threads,
             seed=seed,
             numbers=self._numbers.tolist(),
+            dtype=self._number,
         )
         self._observed = self._observed.of(self.worlds)
         self._episode[:] = -1
@@ -438,7 +444,7 @@ class Environment:
         if places:
             dq = np.zeros((len(chosen), worlds.v.shape[1]))
             dq[:, places] = drawn.values(key, 0, START)
-            worlds.q[chosen] = self._model.integrate(worlds.q[chosen], dq)
+            worlds.q[chosen] = self._model.integrate(np.asarray(worlds.q[chosen], float), dq)
         places, drawn = self._moved
         if places:
             worlds.v[np.ix_(chosen, np.array(places))] += drawn.values(key, 0, SPEEDS)

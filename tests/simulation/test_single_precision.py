@@ -176,3 +176,53 @@ def test_scenes_that_draw_random_numbers_are_refused(tmp_path: Path) -> None:
 def test_a_type_that_is_no_precision_is_refused() -> None:
     with pytest.raises(SimulationError, match=r"must be np\.float64 or np\.float32, got int64"):
         pysim.Worlds(SCENES / "gripper.toml", 2, dtype=np.int64)
+
+
+def varied(worlds: pysim.Worlds, rng: np.random.Generator) -> pysim.Worlds:
+    """Worlds whose masses, and friction or gains, differ by a tenth."""
+    for name, values in worlds.parameters.items():
+        if name.endswith((".mass", ".friction", ".kp")):
+            values[:] = values * rng.uniform(0.9, 1.1, values.shape)
+    return worlds
+
+
+@pytest.mark.parametrize(
+    ("name", "speed", "changes"),
+    [
+        ("gripper", 0.0, {}),
+        ("anymal_pushed", 0.3, {}),
+        ("robot_arm", 0.0, {"simulation.integrator": "semi_implicit", "simulation.step": 1e-3}),
+    ],
+)
+def test_worlds_that_differ_in_numbers_follow_double_precision(
+    name: str, speed: float, changes: dict[str, object]
+) -> None:
+    scene = pysim.load_scene(SCENES / f"{name}.toml", changes)
+    single, double, alike = (
+        pysim.Worlds(scene, 17, dtype=dtype) for dtype in (np.float32, np.float64, np.float64)
+    )
+    for worlds in (single, double):
+        varied(worlds, np.random.default_rng(2))
+    for worlds in (single, double, alike):
+        worlds.v[:] += speed * np.random.default_rng(1).standard_normal(worlds.v.shape)
+        worlds.step(steps=20)
+    np.testing.assert_allclose(single.q, double.q, rtol=0, atol=5e-5)
+    np.testing.assert_allclose(single.v, double.v, rtol=1e-3, atol=2e-3)
+    assert np.abs(double.v - alike.v).max() > 1e-2  # the numbers matter
+
+
+def test_worlds_that_differ_in_numbers_have_the_same_bits_in_parts_of_a_batch() -> None:
+    scene = pysim.load_scene(SCENES / "anymal_pushed.toml")
+    whole = varied(pysim.Worlds(scene, 19, dtype=np.float32), np.random.default_rng(3))
+    parts = [pysim.Worlds(scene, n, dtype=np.float32) for n in (16, 3)]
+    for name, values in whole.parameters.items():
+        for part, rows in zip(parts, (slice(16), slice(16, None)), strict=True):
+            part.parameters[name][:] = values[rows]
+    for worlds in (whole, *parts):
+        worlds.step(steps=30)
+    np.testing.assert_array_equal(whole.q, np.concatenate([part.q for part in parts]))
+    np.testing.assert_array_equal(whole.v, np.concatenate([part.v for part in parts]))
+    restored = pickle.loads(pickle.dumps(whole))
+    for worlds in (whole, restored):
+        worlds.step(steps=5)
+    np.testing.assert_array_equal(restored.q, whole.q)

@@ -250,13 +250,6 @@ class WorldParameters(Mapping[str, Any]):
             self._accept(written, worlds)
 
     def _accept(self, written: list[str], worlds: NDArray[np.intp]) -> None:
-        if self._records.is_single:
-            for name in written:
-                self._values[name][:] = self._seen[name]
-            problem = "worlds differ in numbers in double precision alone"
-            raise SimulationError(
-                f"parameters: {written[0]}", f"{problem}; change the scene, or leave dtype out"
-            )
         parts = [block.of(worlds) for block in self._blocks]
         if not all(map(_Block.are_allowed, self._blocks, parts)):
             for name in written:
