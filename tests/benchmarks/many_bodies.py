@@ -1,19 +1,22 @@
-"""Bodies that fall into a bin: time of loading and of a step, beside MuJoCo, as a Markdown table.
+"""Bodies that fall into a bin: time of loading and of a step, and memory, beside MuJoCo, as a Markdown table.
 
     python -m tests.benchmarks.many_bodies [numbers of bodies, as 30,100 [kinds of shapes, as spheres,boxes]]
 
 The bin is a square of planes whose side grows with the root of the number, so that the pile is as deep. Both programs
 make steps of 1 ms on one thread, each from the states to which its own steps have led; MuJoCo by Newton's method with
-at most 100 iterations of 50 trials and a tolerance of 1e-10. Times are those of the processor.
+at most 100 iterations of 50 trials and a tolerance of 1e-10. Times are those of the processor. Memory is what loading
+and stepping add to the largest memory of a process that has imported pysim.
 """
 
 from __future__ import annotations
 
+import resource
 import sys
 import tempfile
 import time
 import warnings
 from dataclasses import dataclass
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +33,7 @@ Array = np.ndarray[Any, Any]
 STEP = 1e-3  # [s]
 SPACING = 0.115  # [m] of the bodies at the start
 LAYERS, MASS, FRICTION = 4, 0.5, 0.6
-SETTLED, MEASURED = 600, 100  # steps
+FALLING, SETTLED, MEASURED = 50, 550, 100  # steps
 SHAPES = {
     "spheres": ("{ sphere = { radius = 0.05 } }", 'type="sphere" size="0.05"'),
     "boxes": ("{ box = [0.09, 0.08, 0.07] }", 'type="box" size="0.045 0.04 0.035"'),
@@ -94,27 +97,52 @@ class Bin:
         )
 
 
-def steps_of_pysim(scene: pysim.Scene) -> tuple[float, float]:
-    """Return milliseconds and iterations of a step, after the bodies have settled."""
+@dataclass(frozen=True)
+class Figures:
+    """Figures of pysim: of loading, and of a step while the bodies fall and after they have settled."""
+
+    loading: float  # [s]
+    memory: float  # [MB]
+    falling: float  # [ms]
+    settled: float  # [ms]
+    iterations: float
+
+
+def figures(own: Bin) -> Figures:
+    """Return the figures of a bin, in a process of its own."""
+    with get_context("spawn").Pool(1) as pool:
+        return pool.apply(_figures, (own,))
+
+
+def _figures(own: Bin) -> Figures:
+    warnings.simplefilter("ignore")
+    Bin.of(1, own.kind).scene(Path(tempfile.mkdtemp()))  # imports what loading needs
+    before, start = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, time.process_time()
+    scene = own.scene(Path(tempfile.mkdtemp()))
+    loading = time.process_time() - start
     assert scene.contacts is not None
     engine = scene.contacts.engine
     q, v = scene.state.q[None], scene.state.v[None]
     memory = np.zeros((1, engine.memory_numbers))
-    for steps in (SETTLED, MEASURED):
-        before, start = memory[0, 0], time.process_time()
+    times, counts = [], []
+    for steps in (FALLING, SETTLED, MEASURED):
+        count, start = memory[0, 0], time.process_time()
         found = _engine.advance_contacts(
             engine, q, v, np.zeros(1), np.array([STEP]), np.array([steps]), scene.actuation,
             memory=memory, reports=False,
         )  # fmt: skip
         q, v = found[0][0], found[1][0]
-    return 1e3 * (time.process_time() - start) / steps, (memory[0, 0] - before) / steps
+        times.append(1e3 * (time.process_time() - start) / steps)
+        counts.append(float(memory[0, 0] - count) / steps)
+    taken = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
+    return Figures(loading, taken / 1024, times[0], times[-1], counts[-1])
 
 
 def steps_of_mujoco(model: Any, most: float = 60.0) -> float:
     """Return milliseconds of a step, after the bodies have settled; NaN if that takes longer than `most` [s]."""
     data = mujoco.MjData(model)
     start = time.process_time()
-    for _ in range(SETTLED // 20):
+    for _ in range((FALLING + SETTLED) // 20):
         mujoco.mj_step(model, data, nstep=20)
         if time.process_time() - start > most:
             return float("nan")
@@ -126,20 +154,20 @@ def steps_of_mujoco(model: Any, most: float = 60.0) -> float:
 def main() -> None:
     """Print the table."""
     warnings.simplefilter("ignore")
-    counts = [int(n) for n in (sys.argv[1] if len(sys.argv) > 1 else "30,100,300,1000").split(",")]
+    counts = [
+        int(n) for n in (sys.argv[1] if len(sys.argv) > 1 else "100,300,1000,3000").split(",")
+    ]
     kinds = (sys.argv[2] if len(sys.argv) > 2 else "spheres,boxes").split(",")
-    print_line(
-        "| | bodies | loading [s] | step [ms] | iterations | MuJoCo [ms] | ratio |\n|---|---|---|---|---|---|---|"
-    )
+    columns = "loading [s]", "memory [MB]", "falling [ms]", "settled [ms]", "iterations"
+    print_line("| | bodies | " + " | ".join((*columns, "MuJoCo [ms]", "ratio")) + " |")
+    print_line("|---" * (len(columns) + 4) + "|")
     for kind in kinds:
         for bodies in counts:
-            own, start = Bin.of(bodies, kind), time.process_time()
-            scene = own.scene(Path(tempfile.mkdtemp()))
-            loading = time.process_time() - start
-            mine, iterations = steps_of_pysim(scene)
-            peer = steps_of_mujoco(own.mujoco_model())
+            own = Bin.of(bodies, kind)
+            mine, peer = figures(own), steps_of_mujoco(own.mujoco_model())
             numbers = (
-                f"{loading:.2f} | {mine:.2f} | {iterations:.1f} | {peer:.2f} | {peer / mine:.1f}"
+                f"{mine.loading:.2f} | {mine.memory:.0f} | {mine.falling:.2f} | {mine.settled:.2f} | "
+                f"{mine.iterations:.1f} | {peer:.2f} | {peer / mine.settled:.1f}"
             )
             print_line(f"| {kind} | {bodies} | {numbers} |")
 
