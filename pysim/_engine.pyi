@@ -327,32 +327,6 @@ class CouplingDescription(_Record):
     @property
     def work(self) -> int: ...
 
-class Spring(_Record):
-    def __init__(
-        self,
-        a: int,
-        b: int,
-        at_a: ArrayLike,
-        at_b: ArrayLike,
-        stiffness: float,
-        damping: float,
-        length: float,
-    ) -> None: ...
-    @property
-    def a(self) -> int: ...
-    @property
-    def b(self) -> int: ...
-    @property
-    def at_a(self) -> Array: ...
-    @property
-    def at_b(self) -> Array: ...
-    @property
-    def stiffness(self) -> float: ...
-    @property
-    def damping(self) -> float: ...
-    @property
-    def length(self) -> float: ...
-
 class PathPoint(_Record):
     def __init__(
         self,
@@ -549,7 +523,6 @@ class Model:
         gravity: ArrayLike,
         loops: Sequence[LoopDescription] = ...,
         couplings: Sequence[CouplingDescription] = ...,
-        springs: Sequence[Spring] = ...,
         elements: Sequence[ElementDescription] = ...,
         signals: SignalsDescription | None = ...,
     ) -> None: ...

@@ -1,4 +1,4 @@
-// Descriptions of a model: its joints, loops, couplings, springs and elements.
+// Descriptions of a model: its joints, loops, couplings and elements.
 #include <pybind11/native_enum.h>
 #include <pybind11/stl.h>
 
@@ -30,7 +30,6 @@ using tree::ProgramDescription;
 using JointShape = tree::Shape;
 using Passive = tree::Passive<double>;
 using PathPoint = tree::PathPoint<double>;
-using Spring = tree::Spring<double>;
 using Term = tree::Term<double>;
 
 namespace {
@@ -381,14 +380,6 @@ CouplingDescription make_coupling(std::string name,
           work};
 }
 
-Spring make_spring(
-    int a, int b, const Numbers& at_a, const Numbers& at_b, double stiffness, double damping, double length) {
-  Spring spring = {a, b, {}, {}, stiffness, damping, length};
-  copy_numbers(at_a, "at_a", {3}, spring.at_a);
-  copy_numbers(at_b, "at_b", {3}, spring.at_b);
-  return spring;
-}
-
 void bind_loop(py::module_& m) {
   py::class_<LoopDescription> loop(
       m,
@@ -466,20 +457,6 @@ void bind_coupling(py::module_& m) {
       .def_readonly("derivative", &CouplingDescription::derivative)
       .def_readonly("work", &CouplingDescription::work);
   define_record(coupling, "name", "terms", "offset", "inputs", "function", "derivative", "work");
-}
-
-void bind_spring(py::module_& m) {
-  py::class_<Spring> spring(
-      m, "Spring", "A spring and damper between a point of one body and one of another (-1 is the world).");
-  spring.def(py::init(&make_spring), "a"_a, "b"_a, "at_a"_a, "at_b"_a, "stiffness"_a, "damping"_a, "length"_a)
-      .def_readonly("a", &Spring::a)
-      .def_readonly("b", &Spring::b)
-      .def_property_readonly("at_a", [](const Spring& s) { return Numbers(3, s.at_a); })
-      .def_property_readonly("at_b", [](const Spring& s) { return Numbers(3, s.at_b); })
-      .def_readonly("stiffness", &Spring::stiffness)
-      .def_readonly("damping", &Spring::damping)
-      .def_readonly("length", &Spring::length);
-  define_record(spring, "a", "b", "at_a", "at_b", "stiffness", "damping", "length");
 }
 
 ElementDescription make_element(std::string name,
@@ -812,7 +789,6 @@ void bind_descriptions(py::module_& m) {
   bind_joint(m);
   bind_loop(m);
   bind_coupling(m);
-  bind_spring(m);
   bind_element(m);
   bind_signals(m);
 }

@@ -20,7 +20,6 @@ Model make_model(const std::vector<tree::JointDescription>& joints,
                  const Numbers& gravity,
                  std::vector<tree::LoopDescription> loops,
                  std::vector<tree::CouplingDescription> couplings,
-                 std::vector<tree::Spring<double>> springs,
                  std::vector<tree::ElementDescription> elements,
                  std::optional<tree::SignalsDescription> signals) {
   double g[3];
@@ -31,10 +30,7 @@ Model make_model(const std::vector<tree::JointDescription>& joints,
                {static_cast<py::ssize_t>(joints.size()), 10},
                packed.empty() ? nullptr : packed.front().data());
   return Model(
-      joints,
-      packed,
-      g,
-      {std::move(loops), std::move(couplings), std::move(springs), std::move(elements), std::move(signals)});
+      joints, packed, g, {std::move(loops), std::move(couplings), std::move(elements), std::move(signals)});
 }
 
 template <class Select>
@@ -55,7 +51,6 @@ void bind_model(py::module_& m) {
            "gravity"_a,
            "loops"_a = std::vector<tree::LoopDescription>(),
            "couplings"_a = std::vector<tree::CouplingDescription>(),
-           "springs"_a = std::vector<tree::Spring<double>>(),
            "elements"_a = std::vector<tree::ElementDescription>(),
            "signals"_a = py::none(),
            "One inertia (10,) per joint, of the body it moves: m, mc, Ixx, Iyy, Izz, Ixy, Iyz, Izx.")

@@ -41,10 +41,11 @@ struct ConstrainedMechanism {
     const S* v = tree::full_v(model, reduced_v, w);
     factor.move(q, v, w);
     S* force = nullptr;
-    if (passive && (model.joint_forces || model.elements > 0 || model.contacts != nullptr)) {
+    const bool bent = model.elements > model.straight_paths;
+    if (passive && (model.joint_forces || bent || model.contacts != nullptr)) {
       force = take<S>(w, model.nv);
       dynamics::passive_joint_forces(model, q, v, force, w);
-      if (model.elements > 0) elements::add_element_forces<S>(model, q, v, force, w);
+      if (bent) elements::add_element_forces<S>(model, q, v, force, w, false);
       if (model.contacts != nullptr) elements::add_contact_forces<S>(model, q, v, force, w);
     }
     factor.accelerate(q, v, tau, force, f_ext, passive, a, w);

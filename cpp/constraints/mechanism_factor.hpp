@@ -80,17 +80,18 @@ class MechanismFactor {
     visit([=](auto& factor) { factor.factor(q, nullptr, w); });
   }
 
-  /// After `move`: a = M⁻¹ (τ + passive − h(q, v)), and the bodies' accelerations; springs are included.
+  /// After `move`: a = M⁻¹ (τ + passive − h(q, v)), and the bodies' accelerations; `paths` includes the
+  /// forces along straight paths.
   void accelerate(const S* q,
                   const S* v,
                   const S* tau,
                   const S* passive,
                   const Force<S>* f_ext,
-                  bool springs,
+                  bool paths,
                   S* a,
                   Workspace<S> w) {
     visit([&](auto& factor) {
-      factor.accelerate(q, v, tau, passive, springs ? factor.add_springs(f_ext, w) : f_ext, a, w);
+      factor.accelerate(q, v, tau, passive, paths ? factor.add_straight_paths(f_ext, w) : f_ext, a, w);
     });
   }
 

@@ -4,8 +4,8 @@
 #pragma once
 
 #include "dynamics/passive_derivatives.hpp"
-#include "dynamics/spring_derivatives.hpp"
 #include "dynamics/torque_rows.hpp"
+#include "elements/contact_derivatives.hpp"
 #include "tree/coordinates.hpp"
 
 namespace pysim::constraints {
@@ -142,7 +142,7 @@ void reduced_torque_derivatives(const ModelOf<S>& model,
     const OwnRows<S> rows = {model, own, take_matrices(dynamics::max_rows, model.nv, w)};
     torque_derivatives(model, d, q, v, passive, rows, w);
   }
-  if (passive) dynamics::add_derivatives_between_bodies(model, q, v, all<S>(-1), own.q, own.v, w);
+  if (passive) elements::add_derivatives_between_bodies(model, q, v, all<S>(-1), own.q, own.v, w);
 }
 
 }  // namespace pysim::constraints

@@ -14,9 +14,13 @@
 
 #include "dynamics/aba.hpp"
 #include "dynamics/root_sweep.hpp"
-#include "dynamics/springs.hpp"
+#include "elements/straight_paths.hpp"
 
 namespace pysim::dynamics {
+
+using elements::MovingEnd;
+using elements::point_motion;
+using elements::PointMotion;
 
 /// Generalised forces τ and the joints' passive forces, which may be null.
 template <class S>
@@ -86,9 +90,9 @@ struct TreeFactor {
     keep_pivots();
   }
 
-  /// After `move`, adds the forces of all springs and dampers; returns the other external wrenches.
-  const Force<S>* add_springs(const Force<S>* f_ext, Workspace<S>&) {
-    spring_wrenches([this](int b, const Force<S>& F) { body[b].pA = body[b].pA - F; });
+  /// After `move`, adds the forces along straight paths; returns the other external wrenches.
+  const Force<S>* add_straight_paths(const Force<S>* f_ext, Workspace<S>& w) {
+    path_wrenches([this](int b, const Force<S>& F) { body[b].pA = body[b].pA - F; }, w);
     return f_ext;
   }
 
@@ -154,25 +158,24 @@ struct TreeFactor {
   const Pose<S>* poses(const S*, Workspace<S>) const { return X_WB; }
 
  protected:
-  /// pull(b, F) for both ends of every spring and damper: F acts on body b, where the bodies were placed.
-  template <class Pull>
-  void spring_wrenches(const Pull& pull) const {
-    const auto end = [&](int b, const Vec3<S>& at) -> PointMotion<S> {
-      if (b < 0) return {at, zero3<S>()};
-      return point_motion(X_WB[b], body[b].V, at);
+  /// push(b, F) for the points of all straight paths: F acts on body b, where the bodies were placed.
+  template <class Push>
+  void path_wrenches(const Push& push, Workspace<S> w) const {
+    const auto end = [this](const tree::PathPoint<typename S::Parameter>& point, int) {
+      const Vec3<S> at = spatial::all3<S>(point.at);
+      const int b = point.body;
+      return MovingEnd<S>{
+          b, at, b < 0 ? PointMotion<S>{at, zero3<S>()} : point_motion(X_WB[b], body[b].V, at)};
     };
-    const auto pull_at = [&](int b, const Vec3<S>& at, const Vec3<S>& f) {
-      if (b < 0) return;
-      const Vec3<S> f_B = transpose_times(X_WB[b].R, f);
-      pull(b, Force<S>{f_B, cross(at, f_B)});
-    };
-    for (int k = 0; k < model.springs; ++k) {
-      const auto& spring = model.spring[k];
-      const Vec3<S> at_a = spatial::all3<S>(spring.at_a), at_b = spatial::all3<S>(spring.at_b);
-      const Vec3<S> f = spring_pull(spring, end(spring.a, at_a), end(spring.b, at_b));
-      pull_at(spring.a, at_a, f);
-      pull_at(spring.b, at_b, -f);
-    }
+    elements::pull_straight_paths(
+        model,
+        end,
+        [&](const MovingEnd<S>& point, const Vec3<S>& f) {
+          if (point.body < 0) return;
+          const Vec3<S> f_B = transpose_times(X_WB[point.body].R, f);
+          push(point.body, Force<S>{f_B, cross(point.at, f_B)});
+        },
+        w);
   }
 
  private:

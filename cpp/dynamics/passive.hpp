@@ -1,5 +1,4 @@
-// Passive forces of the joints: springs, damping, friction, stops; and of springs and elements between
-// bodies.
+// Passive forces of the joints: springs, damping, friction, stops; and of elements between bodies.
 //
 //     τ = −d v − k (q ⊖ q_rest) − f tanh(v / w) − stop(q, v)
 //
@@ -8,8 +7,8 @@
 // spring and a damper that never pull back.
 #pragma once
 
+#include "dynamics/kinematics.hpp"
 #include "dynamics/retract.hpp"
-#include "dynamics/springs.hpp"
 #include "elements/contact_forces.hpp"
 #include "elements/forces.hpp"
 #include "simd/math.hpp"
@@ -139,7 +138,6 @@ void passive_joint_forces(const ModelOf<S>& model, const S* q, const S* v, S* ta
 template <class S>
 void passive_forces(const ModelOf<S>& model, const S* q, const S* v, S* tau, tree::Workspace<S> w) {
   passive_joint_forces(model, q, v, tau, w);
-  if (model.springs > 0) add_spring_forces(model, q, v, tau, w);
   if (model.elements > 0) elements::add_element_forces(model, q, v, tau, w);
   if (model.contacts != nullptr) elements::add_contact_forces(model, q, v, tau, w);
 }

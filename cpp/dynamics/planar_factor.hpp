@@ -28,6 +28,14 @@ struct PlanarPoint {
   S w, alpha;
 };
 
+/// A point of a path, and where it is on its body.
+template <class S>
+struct PlanarEnd {
+  int body;
+  Vec2<S> arm;
+  PointMotion<S> motion;
+};
+
 /// Entry −1 of places, sines, ω and accelerations is the world's, which does not move: readers need not
 /// distinguish the world from a body.
 template <class S>
@@ -177,19 +185,19 @@ struct PlanarFactor {
     body[b].pA.t -= dot(quarter_turn(arm), f);
   }
 
-  const Force<S>* add_springs(const Force<S>* f_ext, Workspace<S>&) {
-    for (int k = 0; k < model.springs; ++k) {
-      const auto& spring = model.spring[k];
-      const auto& ends = model.plane_spring[k];
-      const PlanarPoint<S> a = point(spring.a, all2<S>(ends.at_a), false);
-      const PlanarPoint<S> b = point(spring.b, all2<S>(ends.at_b), false);
-      const S o = all<S>(0);
-      const Vec3<S> f = spring_pull<S>(spring,
-                                       {{a.r.x, a.r.y, o}, {a.v.x, a.v.y, o}},
-                                       {{b.r.x, b.r.y, all<S>(ends.across)}, {b.v.x, b.v.y, o}});
-      pull(spring.a, a.arm, {f.x, f.y});
-      pull(spring.b, b.arm, {-f.x, -f.y});
-    }
+  /// After `move`, adds the forces along straight paths; returns the other external wrenches.
+  const Force<S>* add_straight_paths(const Force<S>* f_ext, Workspace<S>& w) {
+    const S o = all<S>(0);
+    const auto end = [&](const tree::PathPoint<typename S::Parameter>& at, int k) {
+      const auto& own = model.plane_point[k];
+      const PlanarPoint<S> p = point(at.body, all2<S>(own.at), false);
+      return PlanarEnd<S>{at.body, p.arm, {{p.r.x, p.r.y, all<S>(own.height)}, {p.v.x, p.v.y, o}}};
+    };
+    elements::pull_straight_paths(
+        model,
+        end,
+        [this](const PlanarEnd<S>& own, const Vec3<S>& f) { pull(own.body, own.arm, {f.x, f.y}); },
+        w);
     return f_ext;
   }
 

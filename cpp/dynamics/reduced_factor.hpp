@@ -64,11 +64,11 @@ struct ReducedFactor : TreeFactor<S> {
   void factor(const S* q, const S* diagonal, Workspace<S> w) { factor_reduced(model, q, diagonal, M_r, w); }
 
   /// Returns all external wrenches: inverse dynamics needs them again.
-  const Force<S>* add_springs(const Force<S>* f_ext, Workspace<S>& w) {
-    if (model.springs == 0) return f_ext;
+  const Force<S>* add_straight_paths(const Force<S>* f_ext, Workspace<S>& w) {
+    if (model.straight_paths == 0) return f_ext;
     Force<S>* const F = take<Force<S>>(w, model.bodies);
     for (int b = 0; b < model.bodies; ++b) F[b] = f_ext == nullptr ? spatial::zero_force<S>() : f_ext[b];
-    this->spring_wrenches([F](int b, const Force<S>& pull) { F[b] += pull; });
+    this->path_wrenches([F](int b, const Force<S>& pull) { F[b] += pull; }, w);
     return F;
   }
 

@@ -26,4 +26,12 @@ void add_contact_derivatives(
   }
 }
 
+/// The same of elements and contacts.
+template <class S>
+void add_derivatives_between_bodies(
+    const ModelOf<S>& model, const S* q, const S* v, S sign, S* by_q, S* by_v, Workspace<S> w) {
+  if (model.elements > 0) add_element_derivatives(model, q, v, sign, by_q, by_v, w);
+  if (model.contacts != nullptr) add_contact_derivatives(model, q, v, sign, by_q, by_v, w);
+}
+
 }  // namespace pysim::elements

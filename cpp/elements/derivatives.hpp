@@ -170,23 +170,53 @@ void add_frame_derivatives(const ModelOf<S>& model,
 
 // ------------------------------------------------------------------------------------------ paths
 
-/// f_k·∂x/∂q of the motion x of an end of a path against an obstacle, for every coordinate of the tree.
+/// Coordinates of the tree that move some point of a path; L does not depend on the others.
+struct PathSupport {
+  const int* coordinate;
+  int count;
+
+  const int* begin() const { return coordinate; }
+  const int* end() const { return coordinate + count; }
+};
+
+template <class S>
+PathSupport path_support(const ModelOf<S>& model,
+                         const Element<typename S::Parameter>& element,
+                         Workspace<S>& w) {
+  bool* const moved = take<bool>(w, model.bodies);
+  int* const coordinate = take<int>(w, model.nv);
+  for (int b = 0; b < model.bodies; ++b) moved[b] = false;
+  for (int k = element.first; k < element.first + element.count; ++k) {
+    if (model.path_point[k].body >= 0) moved[model.path_point[k].body] = true;
+  }
+  int count = 0;
+  for (int b = model.bodies - 1; b >= 0; --b) {
+    if (!moved[b]) continue;
+    const Joint& joint = model.joint[b];
+    if (joint.parent >= 0) moved[joint.parent] = true;
+    for (int i = 0; i < joint.nv; ++i) coordinate[count++] = joint.v + i;
+  }
+  return {coordinate, count};
+}
+
+/// f_k·∂x/∂q of the motion x of an end of a path against an obstacle.
 template <class S>
 void relative_levers(const ModelOf<S>& model,
                      const SegmentDerivatives<S>& d,
+                     const PathSupport& support,
                      const PathEnd<S>& end,
                      int obstacle,
                      const Vec3<S>& f,
                      S* levers) {
   const S one = all<S>(1);
-  for (int k = 0; k < model.nv; ++k) d.D[k] = zero3<S>();
+  for (const int k : support) d.D[k] = zero3<S>();
   spread_levers(model, d, end.body, end.at, one);
   if (obstacle >= 0) {
     const Vec3<S> p = end_motion(d.body, end).p;
     const Pose<S>& X_WO = d.body[obstacle].X_WB;
     spread_levers(model, d, obstacle, transpose_times(X_WO.R, p - X_WO.p), -one);
   }
-  for (int k = 0; k < model.nv; ++k) levers[k] = dot(f, d.D[k]);
+  for (const int k : support) levers[k] = dot(f, d.D[k]);
 }
 
 /// Adds what obstacles and conditional points change of −T ∂²L/∂q²; visit(k, 0, x) for what they add to
@@ -196,18 +226,19 @@ void add_path_curvature(const ModelOf<S>& model,
                         const SegmentDerivatives<S>& d,
                         const S* v,
                         const Element<typename S::Parameter>& element,
+                        const PathSupport& support,
                         S tension,
                         const Visit& visit,
                         Workspace<S> w) {
   S *const by_a = take<S>(w, model.nv), *const by_b = take<S>(w, model.nv);
   visit_curvature_terms(
       model, d.body, d.q, element, [&](const auto& from, int obstacle, const auto& to, const auto& term) {
-        relative_levers<S>(model, d, from, obstacle, term.f, by_a);
-        relative_levers<S>(model, d, to, obstacle, term.g, by_b);
-        for (int k = 0; k < model.nv; ++k) {
+        relative_levers<S>(model, d, support, from, obstacle, term.f, by_a);
+        relative_levers<S>(model, d, support, to, obstacle, term.g, by_b);
+        for (const int k : support) {
           const S a = fma(term.p, by_a[k], term.q * by_b[k]), b = fma(term.q, by_a[k], term.s * by_b[k]);
           S rate = all<S>(0);
-          for (int i = 0; i < model.nv; ++i) {
+          for (const int i : support) {
             const S both = fma(a, by_a[i], b * by_b[i]);
             rate = fma(both, v[i], rate);
             add_entry(model, i, k, -(d.sign * tension) * both, d.by_q);
@@ -217,12 +248,14 @@ void add_path_curvature(const ModelOf<S>& model,
       });
 }
 
-/// visit(k, ∂L/∂q_k, ∂L̇/∂q_k) for every segment of a path and coordinate k; adds −T ∂²L/∂q² to ∂τ/∂q.
+/// visit(k, ∂L/∂q_k, ∂L̇/∂q_k) for every segment of a path and coordinate k of its support; adds −T ∂²L/∂q² to
+/// ∂τ/∂q.
 template <class S, class Visit>
 void visit_path_slopes(const ModelOf<S>& model,
                        const SegmentDerivatives<S>& d,
                        const S* v,
                        const Element<typename S::Parameter>& element,
+                       const PathSupport& support,
                        S tension,
                        const Visit& visit,
                        Workspace<S> w) {
@@ -230,22 +263,22 @@ void visit_path_slopes(const ModelOf<S>& model,
   visit_segments(model, d.body, d.q, element, [&](const auto& from, const auto& to, const Segment<S>& s) {
     if (from.body == to.body) return;
     const Vec3<S>&at_a = from.at, &at_b = to.at;
-    for (int k = 0; k < model.nv; ++k) d.D[k] = d.rate[k] = zero3<S>();
+    for (const int k : support) d.D[k] = d.rate[k] = zero3<S>();
     spread_levers(model, d, from.body, at_a, -one);
     const S pull = tension * s.multiplicity;
     spread_curvature(model, d, v, from.body, at_a, -one, pull * s.n);
     spread_levers(model, d, to.body, at_b, one);
     spread_curvature(model, d, v, to.body, at_b, one, pull * s.n);
-    for (int k = 0; k < model.nv; ++k) {
+    for (const int k : support) {
       const S stretch = dot(s.n, d.D[k]);
       const Vec3<S> dn = s.inverse_length * (d.D[k] - stretch * s.n);
       const S stretch_rate = dot(dn, s.d_rate) + dot(s.n, d.rate[k]);
       visit(k, s.multiplicity * stretch, s.multiplicity * stretch_rate);
       const Vec3<S> df = (d.sign * pull) * dn;
-      for (int i = 0; i < model.nv; ++i) add_entry(model, i, k, -dot(d.D[i], df), d.by_q);
+      for (const int i : support) add_entry(model, i, k, -dot(d.D[i], df), d.by_q);
     }
   });
-  add_path_curvature<S>(model, d, v, element, tension, visit, w);
+  if (!element.is_straight()) add_path_curvature<S>(model, d, v, element, support, tension, visit, w);
 }
 
 template <class S>
@@ -261,15 +294,16 @@ void add_path_derivatives(const ModelOf<S>& model,
   const S tension = registers[program.outputs[0]], by_length = registers[program.outputs[1]],
           by_rate = registers[program.outputs[2]];
   S *const J = take<S>(w, model.nv), *const J_rate = take<S>(w, model.nv);  // ∂L/∂q and ∂L̇/∂q
-  for (int k = 0; k < model.nv; ++k) J[k] = J_rate[k] = all<S>(0);
+  const PathSupport support = path_support<S>(model, element, w);
+  for (const int k : support) J[k] = J_rate[k] = all<S>(0);
   const auto add = [&](int k, S stretch, S stretch_rate) {
     J[k] += stretch;
     J_rate[k] += stretch_rate;
   };
-  visit_path_slopes<S>(model, d, v, element, tension, add, w);
-  for (int k = 0; k < model.nv; ++k) {
+  visit_path_slopes<S>(model, d, v, element, support, tension, add, w);
+  for (const int k : support) {
     const S by_q = d.sign * fma(by_length, J[k], by_rate * J_rate[k]), by_v = d.sign * by_rate * J[k];
-    for (int i = 0; i < model.nv; ++i) {
+    for (const int i : support) {
       add_entry(model, i, k, -J[i] * by_q, d.by_q);
       add_entry(model, i, k, -J[i] * by_v, d.by_v);
     }

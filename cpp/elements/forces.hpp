@@ -10,22 +10,12 @@
 #pragma once
 
 #include "elements/inside_wrapping.hpp"
-#include "elements/placed_bodies.hpp"
-#include "tree/program.hpp"
+#include "elements/straight_paths.hpp"
 
 namespace pysim::elements {
 
-using tree::Element;
 using tree::ElementCoordinate;
 using tree::ElementKind;
-using tree::ProgramView;
-
-/// Runs a program whose inputs are the first registers; its outputs remain in them.
-template <class S>
-void run_program(const ProgramView<typename S::Parameter>& program, int inputs, S* registers) {
-  tree::load_constants(program, registers + inputs);
-  tree::run(program, 0, program.end, registers);
-}
 
 /// A frame on a moving body: its pose in the world, and its twist in its own axes.
 template <class S>
@@ -105,24 +95,6 @@ void add_frame_force(const ModelOf<S>& model,
   run_program(program, frame_inputs, registers);
   const Force<S> F_B = output_wrench(program.outputs, static_cast<const S*>(registers));
   push_frames<S>(model, body, columns, element, X_AB, F_B, tau);
-}
-
-/// Straight part of a path between two of its points.
-template <class S>
-struct Segment {
-  Vec3<S> n;       ///< direction, from the first point to the second
-  Vec3<S> d_rate;  ///< difference of their velocities
-  S length, inverse_length;
-  S multiplicity;  ///< of strands
-};
-
-/// Coincident points have no direction.
-template <class S>
-Segment<S> segment(const PointMotion<S>& A, const PointMotion<S>& B, S multiplicity) {
-  const Vec3<S> d = B.p - A.p;
-  const S length = sqrt(dot(d, d)), o = all<S>(0);
-  const S inverse_length = select(length > o, all<S>(1) / length, o);
-  return {inverse_length * d, B.v - A.v, length, inverse_length, multiplicity};
 }
 
 /// End of a straight part of a path: a point fixed on a body, in its frame.
@@ -266,6 +238,17 @@ void add_path_force(const ModelOf<S>& model,
                     const Element<typename S::Parameter>& element,
                     S* tau,
                     Workspace<S> w) {
+  if (element.is_straight()) {
+    const auto end = [body](const PathPoint<typename S::Parameter>& point, int) {
+      const Vec3<S> at = spatial::all3<S>(point.at);
+      return MovingEnd<S>{point.body, at, point_motion(body, point.body, at)};
+    };
+    const auto pull = [&](const MovingEnd<S>& point, const Vec3<S>& f) {
+      push_point(model, body, columns, point.body, point.at, f, tau);
+    };
+    pull_straight_path(model, element, end, pull, w);
+    return;
+  }
   const auto& program = model.program[element.program];
   S* const registers = take<S>(w, program.registers);
   load_path(model, body, q, element, registers);
@@ -302,14 +285,17 @@ void add_coordinate_force(const ModelOf<S>& model,
   for (int i = 0; i < element.count; ++i) tau[place[i].v] += registers[program.outputs[i]];
 }
 
-/// Adds the generalised forces of all elements to τ, in tree coordinates.
+/// Adds the generalised forces of all elements to τ, in tree coordinates, but not those along straight paths
+/// if `straight` is false.
 template <class S>
-void add_element_forces(const ModelOf<S>& model, const S* q, const S* v, S* tau, Workspace<S> w) {
+void add_element_forces(
+    const ModelOf<S>& model, const S* q, const S* v, S* tau, Workspace<S> w, bool straight = true) {
   PlacedBody<S>* const body = take<PlacedBody<S>>(w, model.bodies);
   Motion<S>* const columns = take<Motion<S>>(w, model.stored_columns);
   place_bodies(model, q, v, body, columns);
   for (int k = 0; k < model.elements; ++k) {
     const auto& element = model.element[k];
+    if (element.is_straight() && !straight) continue;
     switch (element.kind) {
       case ElementKind::frames:
         add_frame_force<S>(model, body, columns, element, tau, w);

@@ -64,7 +64,8 @@ void path_rows(const ModelOf<S>& model,
     add_to_row(model, k, stretch, rows.J);
     add_to_row(model, k, stretch_rate, rows.rate);
   };
-  visit_path_slopes<S>(model, d, v, port, tension, add, w);
+  const PathSupport support = path_support<S>(model, port, w);
+  visit_path_slopes<S>(model, d, v, port, support, tension, add, w);
 }
 
 /// Rows of the ports that slopes depend on, at the tree's q and v, whose efforts are `effort(i)`; adds what

@@ -5,7 +5,6 @@
 #include "dynamics/crba.hpp"
 #include "dynamics/energy.hpp"
 #include "dynamics/retract.hpp"
-#include "dynamics/springs.hpp"
 #include "engine/batch.hpp"
 
 namespace pysim::engine {
@@ -118,7 +117,7 @@ struct ElasticEnergy {
   template <class S>
   static void at(States<S> at) {
     const S* q = at.full_q();
-    S energy = dynamics::elastic_energy(at.model, q) + dynamics::spring_energy(at.model, q, at.w);
+    S energy = dynamics::elastic_energy(at.model, q);
     if (at.model.elements > 0) energy += elements::element_energy(at.model, q, at.w);
     at.save_number(energy);
   }

@@ -63,7 +63,7 @@ struct PassiveForceDerivatives {
       const auto D = dynamics::passive_derivatives(model, b, q, v, at.w);
       constraints::add_passive_block(model, b, D, own);
     }
-    dynamics::add_derivatives_between_bodies(model, q, v, all<S>(1), own.q, own.v, at.w);
+    elements::add_derivatives_between_bodies(model, q, v, all<S>(1), own.q, own.v, at.w);
     at.save(own.q, at.batch.derivative[0], own.n * own.n);
     at.save(own.v, at.batch.derivative[1], own.n * own.n);
   }

@@ -1,5 +1,4 @@
-// Wrenches that act on bodies besides those of their joints: of springs, forces of the model, signals and
-// contacts.
+// Wrenches that act on bodies besides those of their joints: of forces of the model, signals and contacts.
 //
 //     F_B += Σ to_parent(X_BF, F)      each in its body's frame, about the body's origin
 //
@@ -48,17 +47,6 @@ struct ActingWrenches {
           at_point(from.body, from.at, f);
           at_point(to.body, to.at, -f);
         });
-  }
-
-  void of_springs() const {
-    for (int k = 0; k < model.springs; ++k) {
-      const auto& spring = model.spring[k];
-      const auto at_a = spatial::all3<S>(spring.at_a), at_b = spatial::all3<S>(spring.at_b);
-      const auto f = dynamics::spring_pull(
-          spring, elements::point_motion(body, spring.a, at_a), elements::point_motion(body, spring.b, at_b));
-      at_point(spring.a, at_a, f);
-      at_point(spring.b, at_b, -f);
-    }
   }
 
   void of_elements(const S* q, Workspace<S> w) const {
@@ -116,7 +104,7 @@ struct ActingWrenches {
   }
 };
 
-/// Adds the wrenches of springs, forces, signals and contacts to those on the bodies.
+/// Adds the wrenches of forces, signals and contacts to those on the bodies.
 template <class S>
 void add_acting_wrenches(const SignalPoint<S>& at, spatial::Force<S>* sum, Workspace<S> w) {
   const auto& model = at.model;
@@ -124,7 +112,6 @@ void add_acting_wrenches(const SignalPoint<S>& at, spatial::Force<S>* sum, Works
   auto* const columns = take<spatial::Motion<S>>(w, model.stored_columns);
   elements::place_bodies(model, at.full_q, at.full_v, body, columns);
   const ActingWrenches<S> acting = {model, body, sum};
-  acting.of_springs();
   acting.of_elements(at.full_q, w);
   acting.of_contacts(w);
   acting.of_signals(at, w);

@@ -315,12 +315,12 @@ class ConvexStep {
     actuate(time, q, v, tau, w);
     add_joint_forces(q, v, tau, w);
     damping_.add(v, stage_ == nullptr ? nullptr : stage_->v, h_, base_, tau);
-    if (model_.elements > 0) elements::add_element_forces<S>(model_, q, v, tau, w);
+    if (model_.elements > model_.straight_paths) elements::add_element_forces<S>(model_, q, v, tau, w, false);
     for (int b = 0; b < model_.bodies; ++b) {
       if (contacts_.single[b]) factor_.body[b].pA = spatial::zero_force<S>();
       drift[b] = factor_.body[b].c;
     }
-    factor_.add_springs(nullptr, w);
+    factor_.add_straight_paths(nullptr, w);
     factor_.unload();
     for (int b = 0; b < model_.bodies; ++b) factor_.pA[b] = factor_.body[b].pA;
     factor_.factor(base_);

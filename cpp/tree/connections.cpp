@@ -1,4 +1,4 @@
-// Loops, couplings, springs, elements and signals of a model: their placement in the tree, and the support
+// Loops, couplings, elements and signals of a model: their placement in the tree, and the support
 // paths of the rows.
 #include <algorithm>
 #include <stdexcept>
@@ -201,30 +201,12 @@ void Model::share(const SupportPath& path, const SupportPath& other) {
   }
 }
 
-void Model::add_springs(const std::vector<Spring<double>>& springs) {
-  for (Spring<double> s : springs) {
-    if (std::min(s.a, s.b) < -1 || std::max(s.a, s.b) >= nbodies()) {
-      throw std::invalid_argument("a spring is attached to a body that does not exist");
-    }
-    to_engine_point(s.a, s.at_a);
-    to_engine_point(s.b, s.at_b);
-    double_.springs.push_back(s);
-  }
-}
-
-void Model::to_engine_point(int body, double point[3]) const {
-  if (body < 0) return;
-  double turned[3];
-  transpose_times(double_.constants[static_cast<std::size_t>(body)].alignment, point, 1, turned);
-  std::copy(turned, turned + 3, point);
-}
-
 void Model::add_elements(const std::vector<ElementDescription>& elements) {
   for (const auto& d : elements) {
     if (std::min(d.a, d.b) < -1 || std::max(d.a, d.b) >= nbodies()) {
       throw std::invalid_argument("force '" + d.name + "': no such body");
     }
-    Element<double> element = {d.kind, d.a, d.b, 0, 0, -1, -1, -1, {}, {}};
+    Element<double> element = {d.kind, d.a, d.b, 0, 0, -1, -1, -1, 0, {}, {}};
     std::copy(d.at_a, d.at_a + 12, element.at_a);
     std::copy(d.at_b, d.at_b + 12, element.at_b);
     to_engine_frame(d.a, element.at_a);
@@ -259,6 +241,7 @@ void Model::add_path(const std::string& name,
     if (points[k].kind != PathKind::point && !between) {
       throw std::invalid_argument("force '" + name + "': an obstacle is not between two points");
     }
+    if (points[k].kind != PathKind::point) ++element.bends;
   }
   for (PathPoint<double> point : points) {
     if (point.body < -1 || point.body >= nbodies()) {
@@ -295,7 +278,7 @@ void Model::add_port(const PortDescription& d) {
   if (std::min(d.a, d.b) < -1 || std::max(d.a, d.b) >= nbodies() || d.kind == ElementKind::coordinates) {
     throw std::invalid_argument("'" + d.name + "': no such body");
   }
-  Element<double> port = {d.kind, d.a, d.b, 0, 0, -1, -1, -1, {}, {}};
+  Element<double> port = {d.kind, d.a, d.b, 0, 0, -1, -1, -1, 0, {}, {}};
   std::copy(d.at_a, d.at_a + 12, port.at_a);
   std::copy(d.at_b, d.at_b + 12, port.at_b);
   to_engine_frame(d.a, port.at_a);

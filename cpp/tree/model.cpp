@@ -37,7 +37,6 @@ Model::Model(const std::vector<JointDescription>& joints,
   close_loops(ties.loops);
   add_couplings(ties.couplings);
   find_row_blocks();
-  add_springs(ties.springs);
   add_elements(ties.elements);
   if (ties.signals) add_signals(*ties.signals);
   mark_branches();
@@ -54,11 +53,10 @@ Model::Model(const std::vector<JointDescription>& joints,
   float_.constants = rounded(double_.constants);
   float_.plane = rounded(double_.plane);
   float_.plane_loops = rounded(double_.plane_loops);
-  float_.plane_springs = rounded(double_.plane_springs);
+  float_.plane_points = rounded(double_.plane_points);
   float_.loop_constants = rounded(double_.loop_constants);
   float_.couplings = rounded(double_.couplings);
   float_.terms = rounded(double_.terms);
-  float_.springs = rounded(double_.springs);
   float_.elements = rounded(double_.elements);
   float_.path_points = rounded(double_.path_points);
   float_.ports = rounded(double_.ports);
@@ -144,12 +142,12 @@ void Model::number_forks() {
   }
 }
 
-/// Tree structure of the user's coordinates. Couplings, springs and elements connect branches: then all count
-/// as one branch.
+/// Tree structure of the user's coordinates. Couplings and elements connect branches: then all count as one
+/// branch.
 void Model::mark_branches() {
   for (int k = 0; k < reduced_nv_; ++k) above_.push_back(k - 1);
   below_end_.assign(static_cast<std::size_t>(reduced_nv_), reduced_nv_);
-  if (mimic_ || !double_.springs.empty() || !double_.elements.empty()) return;
+  if (mimic_ || !double_.elements.empty()) return;
   for (const auto& joint : joints_) {
     if (joint.nv == 0) continue;  // a weld, which closes a loop
     const bool is_root = joint.parent < 0;
@@ -199,7 +197,7 @@ ModelView<Real> Model::view() const {
   view.constants = n.constants.data();
   view.plane = n.plane.data();
   view.plane_loop = n.plane_loops.data();
-  view.plane_spring = n.plane_springs.data();
+  view.plane_point = n.plane_points.data();
   view.armature = n.armature.data();
   view.passive = n.passive.data();
   view.mimic_q = n.mimic_q.data();
@@ -224,10 +222,9 @@ ModelView<Real> Model::view() const {
   view.timed = timed_;
   view.terms = static_cast<int>(n.terms.size());
   view.term = n.terms.data();
-  view.springs = static_cast<int>(n.springs.size());
-  view.spring = n.springs.data();
   view.elements = static_cast<int>(n.elements.size());
   view.element = n.elements.data();
+  for (const auto& element : n.elements) view.straight_paths += element.is_straight() ? 1 : 0;
   view.path_points = static_cast<int>(n.path_points.size());
   view.path_point = n.path_points.data();
   view.element_coordinate = element_coordinates_.data();

@@ -148,11 +148,10 @@ struct SignalTables {
   std::vector<SampledBlock> blocks;
 };
 
-/// Loops, couplings, springs, elements and signals of a mechanism.
+/// Loops, couplings, elements and signals of a mechanism.
 struct Ties {
   std::vector<LoopDescription> loops;
   std::vector<CouplingDescription> couplings;
-  std::vector<Spring<double>> springs;  ///< points in the user's frames
   std::vector<ElementDescription> elements;
   std::optional<SignalsDescription> signals;
 };
@@ -165,14 +164,13 @@ struct ModelNumbers {
   std::vector<Constants<Real>> constants;
   std::vector<PlaneBody<Real>> plane;
   std::vector<PlaneLoop<Real>> plane_loops;
-  std::vector<PlaneSpring<Real>> plane_springs;
+  std::vector<PlanePoint<Real>> plane_points;
   std::vector<Real> armature;
   std::vector<Passive<Real>> passive;
   std::vector<Mimic<Real>> mimic_q, mimic_v;
   std::vector<LoopConstants<Real>> loop_constants;
   std::vector<Coupling<Real>> couplings;
   std::vector<Term<Real>> terms;
-  std::vector<Spring<Real>> springs;
   std::vector<Element<Real>> elements;
   std::vector<PathPoint<Real>> path_points;
   std::vector<Element<Real>> ports;
@@ -271,7 +269,6 @@ class Model {
   void find_row_blocks();
   void share(const SupportPath& path, const SupportPath& other);
   void add_couplings(const std::vector<CouplingDescription>& couplings);
-  void add_springs(const std::vector<Spring<double>>& springs);
   void add_elements(const std::vector<ElementDescription>& elements);
   void add_path(const std::string& name,
                 const std::vector<PathPoint<double>>& points,
@@ -283,13 +280,11 @@ class Model {
                                    const std::string& owner,
                                    SignalTables& tables);
   void add_element_coordinates(const ElementDescription& d, Element<double>& element);
-  void to_engine_point(int body, double point[3]) const;
   ElementCoordinate leading(const ElementCoordinate& own) const;
   std::string joint_difference(const Model& other) const;
   std::string program_difference(const Model& other) const;
   std::string loop_difference(const Model& other) const;
   std::string coupling_difference(const Model& other) const;
-  std::string spring_difference(const Model& other) const;
   std::string element_difference(const Model& other) const;
   std::string signal_difference(const Model& other) const;
   template <class Real>

@@ -42,8 +42,8 @@ class ModelCopy {
     model.constants = records<Constants>("bodies", from.constants, from.bodies);
     model.plane = records<PlaneBody>("plane_bodies", from.plane, from.planar_tree ? from.bodies : 0);
     model.plane_loop = records<PlaneLoop>("plane_loops", from.plane_loop, from.planar_loops ? from.loops : 0);
-    model.plane_spring =
-        records<PlaneSpring>("plane_springs", from.plane_spring, from.planar_loops ? from.springs : 0);
+    model.plane_point =
+        records<PlanePoint>("plane_points", from.plane_point, from.planar_loops ? from.path_points : 0);
     model.armature = numbers("armature", from.armature, from.nv);
     model.passive = records<Passive>("passive", from.passive, from.nv);
     model.mimic_q = records<Mimic>("mimic_q", from.mimic_q, from.nq);
@@ -51,7 +51,6 @@ class ModelCopy {
     model.loop_constants = records<LoopConstants>("loops", from.loop_constants, from.loops);
     model.coupling = records<Coupling>("couplings", from.coupling, from.couplings);
     model.term = records<Term>("terms", from.term, from.terms);
-    model.spring = records<Spring>("springs", from.spring, from.springs);
     model.element = records<Element>("elements", from.element, from.elements);
     model.path_point = records<PathPoint>("path_points", from.path_point, from.path_points);
     model.port = records<Element>("ports", from.port, from.ports);

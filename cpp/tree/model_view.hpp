@@ -150,15 +150,14 @@ struct PlaneLoop {
   }
 };
 
-/// The ends of a spring on the plane's axes, and their distance across the plane.
+/// A point of a path on the plane's axes, and its height above the plane.
 template <class Real>
-struct PlaneSpring {
-  Real at_a[2], at_b[2];
-  Real across;
+struct PlanePoint {
+  Real at[2], height;
 
   template <class F, class... Records>
   static constexpr void visit(F&& f, Records&... r) {
-    f(r.at_a...), f(r.at_b...), f(r.across...);
+    f(r.at...), f(r.height...);
   }
 };
 
@@ -287,19 +286,6 @@ struct Term {
   }
 };
 
-/// A spring and damper between a point of body a and one of body b.
-template <class Real>
-struct Spring {
-  int a, b;  ///< bodies, −1 for the world
-  Real at_a[3], at_b[3];
-  Real stiffness, damping, length;
-
-  template <class F, class... Records>
-  static constexpr void visit(F&& f, Records&... r) {
-    f(r.a...), f(r.b...), f(r.at_a...), f(r.at_b...), f(r.stiffness...), f(r.damping...), f(r.length...);
-  }
-};
-
 /// Between what an element's program acts.
 enum class ElementKind : int {
   frames,      ///< frames A and B: inputs X_AB (12), V_AB (6); outputs the wrench on B, in B
@@ -316,13 +302,17 @@ struct Element {
   int program;              ///< the force
   int derivative;           ///< the force's derivatives by the inputs, see elements/derivatives.hpp
   int energy;               ///< the stored energy, of the same inputs; −1 for none
+  int bends;                ///< obstacles and conditional points of a path
   Real at_a[12], at_b[12];  ///< frames in the engine's frames of their bodies
 
   template <class F, class... Records>
   static constexpr void visit(F&& f, Records&... r) {
     f(r.kind...), f(r.a...), f(r.b...), f(r.first...), f(r.count...), f(r.program...), f(r.derivative...),
-        f(r.energy...), f(r.at_a...), f(r.at_b...);
+        f(r.energy...), f(r.bends...), f(r.at_a...), f(r.at_b...);
   }
+
+  /// Whether it acts along a path of points alone.
+  bool is_straight() const { return kind == ElementKind::path && bends == 0; }
 };
 
 /// Part of a path: a point, a point that counts within a range of a coordinate, or between two points a
@@ -494,7 +484,7 @@ struct ContactForces {
   const int* work;  ///< [pairs] places of their work among the states of elements; null for none
 };
 
-/// Structure of a mechanism: its joints, loops, couplings, springs and elements, and the numbers of
+/// Structure of a mechanism: its joints, loops, couplings and elements, and the numbers of
 /// everything.
 struct Structure {
   int bodies;
@@ -522,18 +512,19 @@ struct Structure {
   const int* path;              ///< bodies and coordinates, path after path
   const RowBlock* row_block;    ///< row blocks in the order of their first rows
   const SharedRun* shared;
-  int couplings, terms, springs;
-  bool timed;  ///< a coupling or loop depends on time
-  int elements, path_points;
+  int couplings, terms;
+  bool timed;                    ///< a coupling or loop depends on time
+  int elements, straight_paths;  ///< straight_paths of them are straight
+  int path_points;
   const ElementCoordinate* element_coordinate;
   const Signals* signals;  ///< of a scene; null for none
   int ports;
   const ContactForces* contacts;  ///< of a run; null for none
 };
 
-/// Whether springs, elements or contacts act.
+/// Whether elements or contacts act.
 inline __attribute__((always_inline)) bool has_forces_between_bodies(const Structure& model) {
-  return model.springs > 0 || model.elements > 0 || model.contacts != nullptr;
+  return model.elements > 0 || model.contacts != nullptr;
 }
 
 /// Whether any forces besides inertia, gravity and constraints act.
@@ -547,7 +538,7 @@ struct ModelView : Structure {
   const Constants<Real>* constants;           ///< [bodies]
   const PlaneBody<Real>* plane;               ///< [bodies] if they move in planes
   const PlaneLoop<Real>* plane_loop;          ///< [loops] of a planar_loops model
-  const PlaneSpring<Real>* plane_spring;      ///< [springs] of a planar_loops model
+  const PlanePoint<Real>* plane_point;        ///< [path_points] of a planar_loops model
   const Real* armature;                       ///< [nv], of the tree
   const Passive<Real>* passive;               ///< [nv], of the tree
   const Mimic<Real>* mimic_q;                 ///< [nq] for real coordinates
@@ -556,7 +547,6 @@ struct ModelView : Structure {
   const LoopConstants<Real>* loop_constants;  ///< [loops]
   const Coupling<Real>* coupling;             ///< [couplings]
   const Term<Real>* term;                     ///< [terms]
-  const Spring<Real>* spring;                 ///< [springs]
   const Element<Real>* element;               ///< [elements]
   const PathPoint<Real>* path_point;          ///< [path_points]
   const Element<Real>* port;                  ///< [ports] that signals measure or drive

@@ -92,7 +92,7 @@ bool Model::hinges_close_loops(const std::vector<NeutralPose>& poses, const doub
   return !loops_.empty();
 }
 
-/// Ends of loops and springs on the plane's axes.
+/// Ends of loops and points of paths on the plane's axes.
 void Model::project_loops(const std::vector<NeutralPose>& poses, const double axes[9]) {
   static const NeutralPose world = {1, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0};
   const auto pose = [&](int body) { return body < 0 ? world.data() : poses[std::size_t(body)].data(); };
@@ -114,12 +114,11 @@ void Model::project_loops(const std::vector<NeutralPose>& poses, const double ax
     }
     double_.plane_loops.push_back(flat);
   }
-  for (const Spring<double>& spring : double_.springs) {
-    PlaneSpring<double> flat = {};
-    const double *const a = pose(spring.a), *const b = pose(spring.b);
-    const double at_a = lay(a, spring.at_a, flat.at_a), at_b = lay(b, spring.at_b, flat.at_b);
-    flat.across = at_b + dot(axes + 6, b + 9) - at_a - dot(axes + 6, a + 9);
-    double_.plane_springs.push_back(flat);
+  for (const PathPoint<double>& point : double_.path_points) {
+    PlanePoint<double> flat = {};
+    const double* const body = pose(point.body);
+    flat.height = lay(body, point.at, flat.at) + dot(axes + 6, body + 9);
+    double_.plane_points.push_back(flat);
   }
 }
 

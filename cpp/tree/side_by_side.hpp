@@ -31,7 +31,7 @@ struct SideBySide {
     if (model.planar_tree) model.plane = records<PlaneBody>(&World::plane, first.bodies);
     if (model.planar_loops) {
       model.plane_loop = records<PlaneLoop>(&World::plane_loop, first.loops);
-      model.plane_spring = records<PlaneSpring>(&World::plane_spring, first.springs);
+      model.plane_point = records<PlanePoint>(&World::plane_point, first.path_points);
     }
     model.armature = numbers([](const World& m) { return m.armature; }, first.nv);
     model.passive = records<Passive>(&World::passive, first.nv);
@@ -41,7 +41,6 @@ struct SideBySide {
     model.loop_constants = records<LoopConstants>(&World::loop_constants, first.loops);
     model.coupling = records<Coupling>(&World::coupling, first.couplings);
     model.term = records<Term>(&World::term, first.terms);
-    model.spring = records<Spring>(&World::spring, first.springs);
     model.element = records<Element>(&World::element, first.elements);
     model.path_point = records<PathPoint>(&World::path_point, first.path_points);
     model.port = records<Element>(&World::port, first.ports);

@@ -113,18 +113,6 @@ std::string Model::coupling_difference(const Model& other) const {
   return "";
 }
 
-std::string Model::spring_difference(const Model& other) const {
-  const auto &ours = double_.springs, &theirs = other.double_.springs;
-  std::string count = counted("springs between bodies", ours.size(), theirs.size());
-  if (!count.empty()) return count;
-  for (std::size_t k = 0; k < ours.size(); ++k) {
-    if (!is_same_structure(ours[k], theirs[k])) {
-      return "its spring " + std::to_string(k) + " is attached to other bodies";
-    }
-  }
-  return "";
-}
-
 std::string Model::element_difference(const Model& other) const {
   const auto &ours = double_.elements, &theirs = other.double_.elements;
   std::string count = counted("forces", ours.size(), theirs.size());
@@ -186,7 +174,6 @@ std::string Model::structure_difference(const Model& other) const {
   for (const auto part : {&Model::joint_difference,
                           &Model::loop_difference,
                           &Model::coupling_difference,
-                          &Model::spring_difference,
                           &Model::element_difference,
                           &Model::signal_difference,
                           &Model::program_difference}) {

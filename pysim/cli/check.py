@@ -287,7 +287,7 @@ def print_omitted(omitted: tuple[str, ...]) -> None:
 def print_constraints(scene: Scene, found: Mobility | None) -> None:
     """Print loops, couplings, forces and the mobility."""
     spec = scene.model.spec
-    if not (spec.loops or spec.couplings or spec.springs or spec.forces):
+    if not (spec.loops or spec.couplings or spec.forces):
         return
     print_line()
     rows = [
@@ -296,7 +296,6 @@ def print_constraints(scene: Scene, found: Mobility | None) -> None:
         else (loop.name, loop.type, loop.a, loop.b)
         for loop in spec.loops
     ]
-    rows += [(s.name, "spring", s.a, s.b) for s in spec.springs]
     for force in spec.forces:
         between = (*dict.fromkeys(force.bodies), *force.coordinates)
         rows.append((force.name, force.type, ", ".join(between[:-1]), between[-1]))

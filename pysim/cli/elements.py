@@ -15,7 +15,6 @@ from pysim.errors import PysimError, did_you_mean
 from pysim.joints.documentation import comments_of
 from pysim.plugins.fields import field_type, fields_of, spelled
 from pysim.plugins.files import run_plugin
-from pysim.scene.toml.records.constraint_tables import Force as ForceTable
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -24,9 +23,7 @@ if TYPE_CHECKING:
     from pysim.plugins.registry import PluginKind
 
 ALL: dict[str, PluginKind[Any]] = {"force": FORCES, **KINDS}
-SPRING = "Spring and damper between two points, along the line through them."
 _MOST_KEYS = 60  # characters
-SPRING_KEYS = ("stiffness", "damping", "length")
 
 
 def describe_elements(name: str | None, plugin: Path | None) -> None:
@@ -45,16 +42,9 @@ def describe_elements(name: str | None, plugin: Path | None) -> None:
         if name is None or all(name not in ALL[kind].registered for kind in ALL):
             print_line("`pysim elements NAME` explains a type.")
             return
-    if name in FORCES.builtin:
-        describe_spring(name)
-        return
     found = [(kind, ALL[kind].registered[name]) for kind in ALL if name in ALL[kind].registered]
     if not found:
-        known = [
-            *ALL,
-            *FORCES.builtin,
-            *(type_ for kind in ALL.values() for type_ in kind.registered),
-        ]
+        known = [*ALL, *(type_ for kind in ALL.values() for type_ in kind.registered)]
         raise PysimError("elements", f"unknown kind or type {name!r}{did_you_mean(name, known)}")
     for kind, cls in found:
         describe(kind, name, cls)
@@ -66,27 +56,7 @@ def list_kind(kind: str) -> None:
         (name, _listed(list(fields_of(plugin))), _first_line(plugin))
         for name, plugin in ALL[kind].registered.items()
     ]
-    if kind == "force":
-        rows += [(name, ", ".join(SPRING_KEYS), SPRING) for name in FORCES.builtin]
     print_columns((f"[[{kind}]]", "keys", "what it is"), sorted(rows))
-    print_line()
-
-
-def describe_spring(name: str) -> None:
-    """Print the keys of the spring, which is part of the engine."""
-    print_line(f'[[force]] type = "{name}"')
-    print_line(f"  {SPRING}")
-    print_line(
-        "  place       a, at_a, b and at_b: bodies or frames, and points in them; a and b are the world by default"
-    )
-    rows = []
-    for key in SPRING_KEYS:
-        field = ForceTable.model_fields[key]
-        extra = field.json_schema_extra
-        unit = str(extra["unit"]) if isinstance(extra, dict) else ""
-        rows.append((key, "float", unit, repr(field.default), field.description or ""))
-    print_line()
-    print_columns(("key", "type", "unit", "default", ""), rows)
     print_line()
 
 
@@ -117,6 +87,7 @@ def describe(kind: str, name: str, plugin: Any) -> None:  # noqa: ANN401, a plug
 
 
 _FORCE_KEYS = {
+    "points": "a, at_a, b and at_b: bodies or frames, and points in them; a and b are the world by default",
     "frames": "b, at_b, a and at_a: bodies or frames between which it acts; a is the world by default",
     "path": "path: points along which it acts",
     "coordinates": "coordinates: joints on which it acts",
@@ -136,7 +107,8 @@ _SENSOR_KEYS = {  # by arguments of `measure`
 def _table_keys(kind: str, plugin: Any) -> list[str]:  # noqa: ANN401, as above
     """Return what the keys are that a type shares with others of its kind."""
     if kind == "force":
-        return [f"place       {_FORCE_KEYS[method_of(plugin).acts]}"]
+        acts = "points" if plugin.between_points else method_of(plugin).acts
+        return [f"place       {_FORCE_KEYS[acts]}"]
     if kind == "actuator":
         return ["place       joint, coordinates or path: what it drives"]
     if kind != "sensor":

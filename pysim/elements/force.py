@@ -22,6 +22,7 @@ NO_KEYS: Mapping[str, Any] = MappingProxyType({})
 FORCE_KEYS = frozenset(
     ("name", "type", "a", "b", "at_a", "at_b", "path", "multiplicity", "coordinates", "parameters")
 )  # keys of every force (pysim/scene/toml/records/constraint_tables.py)
+SPRING = "spring"  # the type whose own keys are in that table too
 
 
 @dataclass_transform()
@@ -35,6 +36,10 @@ class Force:
 
     states: ClassVar[Channels] = NONE
     takes_signals: ClassVar[bool] = True  # in place of numbers of its fields
+    between_points: ClassVar[bool] = False  # along the line from at_a to at_b, instead of a path
+    keeps_structure: ClassVar[bool] = (
+        False  # its program has the same instructions whatever its numbers
+    )
 
     def __init_subclass__(cls, **options: object) -> None:
         super().__init_subclass__(**options)
@@ -123,7 +128,6 @@ FORCES: PluginKind[type[Force]] = PluginKind(
     noun="force type",
     base=Force,
     public="pysim.forces.Force",
-    builtin=("spring",),
     check=_check_force,
 )
 

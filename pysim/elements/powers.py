@@ -87,7 +87,7 @@ class MeasuredElements:
     """Elements outside the signal graph whose power it computes.
 
     Attributes:
-        forces: forces and springs that depend on positions and velocities alone.
+        forces: forces that depend on positions and velocities alone.
         drives: prescribed forces.
         joints: joints with passive forces.
         ledger: names of the elements whose work is integrated, and whether they inject it, or dissipate.

@@ -9,7 +9,7 @@ coordinates   inputs q (n), v (n)
 from __future__ import annotations
 
 import inspect
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,6 +18,7 @@ from pysim.elements.force import Force, Method, method_of
 from pysim.elements.quantities import Twist, Wrench
 from pysim.errors import JointError, PysimError
 from pysim.joints.displacement import Pose
+from pysim.plugins.fields import fields_of
 from pysim.tracing.author_code import author_error, method_place
 from pysim.tracing.derivative import Derivative
 from pysim.tracing.evaluation import evaluate, rate
@@ -38,7 +39,10 @@ AGREE = 1e-9  # relative difference between a force and the slope of its energy
 
 @dataclass(frozen=True)
 class TracedForce:
-    """Programs of a force, and what is known of it."""
+    """Programs of a force, and what is known of it.
+
+    What is known depends on which numbers of a force that keeps its structure are 0, but not on the others.
+    """
 
     method: Method
     program: Program
@@ -47,6 +51,28 @@ class TracedForce:
     inputs: frozenset[int]  # inputs on which force or energy depend
     is_conservative: bool  # the force is that of its stored energy alone
     is_unstored: bool  # it acts at rest, but has no energy
+
+    def with_numbers(self, numbers: Sequence[float]) -> TracedForce:
+        """Return the force with other open numbers, which are the first constants of its programs."""
+        if not numbers:
+            return self
+
+        def changed(program: Program) -> Program:
+            return program.replaced(constants=[*numbers, *program.constants[len(numbers) :]])
+
+        return replace(
+            self,
+            program=changed(self.program),
+            derivative=changed(self.derivative),
+            energy=None if self.energy is None else changed(self.energy),
+        )
+
+
+def open_numbers(plugin: Force) -> list[float]:
+    """Return the numbers of a force that keeps its structure, in the order of its fields; none of another."""
+    if not plugin.keeps_structure:
+        return []
+    return [getattr(plugin, name) for name in fields_of(type(plugin))]
 
 
 def trace_force(plugin: Force, count: int = 0) -> TracedForce:
@@ -69,14 +95,28 @@ def trace_force(plugin: Force, count: int = 0) -> TracedForce:
     nodes = [*outputs, *(() if energy is None else (energy,))]
     used = (tape.nodes[k] for k in tape.needed(nodes))
     read = frozenset(node.data[0] for node in used if node.op == "input")
+    is_conservative = energy is not None and max(read, default=0) < inputs.positions
+    is_unstored = energy is None and _acts_at_rest(inputs, outputs)
+    numbers = open_numbers(plugin)
+    if numbers:  # are inputs that the engine finds among the constants
+        inputs = _Inputs(method, count)
+        tape, made = inputs.tape, type(plugin)
+        symbols = (Scalar(tape, tape.input(inputs.size + k)) for k in range(len(numbers)))
+        plugin = made(**dict(zip(fields_of(made), symbols, strict=True)))
+        outputs, energy = _outputs(plugin, inputs), _energy(plugin, inputs)
+
+    def program(nodes: Sequence[int]) -> Program:
+        found = emit(inputs.tape, nodes, [], inputs.size + len(numbers))
+        return found.replaced(constants=[*numbers, *found.constants])
+
     return TracedForce(
         method,
-        emit(tape, outputs, [], inputs.size),
-        emit(tape, _derivatives(inputs, outputs), [], inputs.size),
-        None if energy is None else emit(tape, [energy], [], inputs.size),
+        program(outputs),
+        program(_derivatives(inputs, outputs)),
+        None if energy is None else program([energy]),
         read,
-        energy is not None and max(read, default=0) < inputs.positions,
-        energy is None and _acts_at_rest(inputs, outputs),
+        is_conservative,
+        is_unstored,
     )
 
 

@@ -52,11 +52,10 @@ def check_floats(unknowns: Unknowns, source: str) -> None:
 
 
 def _tied_to_world(model: Model, root: int) -> str | None:
-    """Return the loop, spring or force that connects a floating mechanism to the world; None without one."""
-    for kind, ties in (("loop", model.spec.loops), ("spring", model.spec.springs)):
-        for tie in ties:
-            if -1 in (_moving(model, tie.a), _moving(model, tie.b)):
-                return f"{kind} {tie.name!r}"
+    """Return the loop or force that connects a floating mechanism to the world; None without one."""
+    for loop in model.spec.loops:
+        if -1 in (_moving(model, loop.a), _moving(model, loop.b)):
+            return f"loop {loop.name!r}"
     base = model.joint_names[root]
     for force in model.spec.forces:
         of_base = any(name.split(".")[0] == base for name in force.coordinates)

@@ -131,7 +131,7 @@ class Builder:
                 yield ground.field.drawn
 
     def _connections(self) -> Connections:
-        """Return loops, couplings and springs; callback joints are rejected with loops and couplings."""
+        """Return loops, couplings and forces; callback joints are rejected with loops and couplings."""
         spec = self.spec
         for joint in self.joints:
             if joint.name in self.callbacks and (spec.loops or spec.couplings):

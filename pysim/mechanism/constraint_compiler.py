@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
-from pysim._engine import CouplingDescription, LoopDescription, LoopKind, Spring, Term
+from pysim._engine import CouplingDescription, LoopDescription, LoopKind, Term
 from pysim.elements.force import depends_on_signals
 from pysim.errors import JointError, ModelError, did_you_mean
 from pysim.joints import find_joint
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from pysim.mechanism.joint_description import TraceCache
-    from pysim.scene.spec import CouplingSpec, JointSpec, LoopSpec, ModelSpec, SpringSpec
+    from pysim.scene.spec import CouplingSpec, JointSpec, LoopSpec, ModelSpec
 
 
 class CompositeBody(Protocol):
@@ -50,7 +50,6 @@ def compile_connections(
     return Connections(
         [describe_loop(loop, placed, cache) for loop in spec.loops],
         [_coupling(coupling, coordinates) for coupling in spec.couplings],
-        [_spring(spring, placed) for spring in spec.springs],
         elements,
         forces.nonconservative,
         forces.unstored,
@@ -95,19 +94,6 @@ def rows_of(loop: LoopSpec) -> int:
     if loop.type in ENGINE_KIND:
         return {"point_on_line": 2, "wheel_on_plane": 3}.get(loop.type, 1)
     return 6 - find_joint(joint_of_loop_type(find_loop_type(loop.type))).nv
-
-
-def _spring(spring: SpringSpec, placed: Mapping[str, tuple[CompositeBody, Array]]) -> Spring:
-    (a, pose_a), (b, pose_b) = placed[spring.a], placed[spring.b]
-    return Spring(
-        a=a.index,
-        b=b.index,
-        at_a=pose_a[:3, :3] @ spring.at_a + pose_a[:3, 3],
-        at_b=pose_b[:3, :3] @ spring.at_b + pose_b[:3, 3],
-        stiffness=spring.stiffness,
-        damping=spring.damping,
-        length=spring.length,
-    )
 
 
 class Coordinates:

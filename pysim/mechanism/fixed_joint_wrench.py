@@ -3,7 +3,7 @@
     W_F = I a + ω × I ω − I g + Σ X W_J           of the part beyond the joint, with the moving joints J on it
     W_F = X W_B − (I a + ω × I ω − I g) − Σ X W_J of the part before it, with the joint B that moves the body
 
-about the origin of F and in its axes. A part on which springs, elements, loops or contacts act is not used: their
+about the origin of F and in its axes. A part on which elements, loops or contacts act is not used: their
 forces belong to the body as a whole.
 """
 
@@ -68,8 +68,7 @@ def _acting_on(scene: SceneSpec, part: set[str]) -> Iterator[str]:
     model = scene.model
     body_of = {frame.name: frame.body for frame in model.frames}
     ends: list[tuple[str, tuple[str, ...]]]
-    ends = [(f"spring {s.name!r}", (s.a, s.b)) for s in model.springs]
-    ends += [(f"loop {s.name!r}", (s.a, s.b)) for s in model.loops]
+    ends = [(f"loop {s.name!r}", (s.a, s.b)) for s in model.loops]
     for force in model.forces:
         if force.path:
             ends.append((f"force {force.name!r}", tuple(point.body for point in force.path)))

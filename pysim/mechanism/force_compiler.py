@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from pysim._engine import ElementCoordinate, ElementDescription, ElementKind
 from pysim.elements.force import Force, find_force
-from pysim.elements.tracing import trace_force
+from pysim.elements.tracing import open_numbers, trace_force
 from pysim.errors import JointError, ModelError, PysimError
 from pysim.mechanism.path_compiler import compile_path
 from pysim.plugins.fields import build
@@ -75,10 +75,12 @@ class ForceCompiler:
         )
 
     def _traced(self, plugin: Force, force: ForceSpec) -> TracedForce:
-        key = (type(plugin), pickle.dumps((dict(force.parameters), len(force.coordinates))))
+        numbers = open_numbers(plugin)
+        given = tuple(x == 0 for x in numbers) if numbers else dict(force.parameters)
+        key = (type(plugin), pickle.dumps((given, len(force.coordinates))))
         if key not in self.cache.forces:
             self.cache.forces[key] = trace_force(plugin, len(force.coordinates))
-        return self.cache.forces[key]
+        return self.cache.forces[key].with_numbers(numbers)
 
     def _along_path(self, description: ElementDescription, force: ForceSpec) -> ElementDescription:
         def place(name: str) -> tuple[int, Array]:

@@ -35,7 +35,6 @@ if TYPE_CHECKING:
         JointDescription,
         LoopDescription,
         SignalsDescription,
-        Spring,
     )
     from pysim.joints import JointType
     from pysim.scene.spec import JointSpec, ModelSpec
@@ -57,7 +56,6 @@ class Connections:
 
     loops: Sequence[LoopDescription] = ()
     couplings: Sequence[CouplingDescription] = ()
-    springs: Sequence[Spring] = ()
     elements: Sequence[ElementDescription] = ()  # forces of plugins
     nonconservative: Sequence[
         str
@@ -106,9 +104,8 @@ class Model(_engine.Model):
             gravity,
             connections.loops,
             connections.couplings,
-            connections.springs,
-            connections.elements,
-            connections.signals,
+            elements=connections.elements,
+            signals=connections.signals,
         )
         known = frozenset() if like is None else like._part_ids  # noqa: SLF001
         _make_read_only(_parts(spec, joints, bodies), known)
@@ -213,9 +210,8 @@ class Model(_engine.Model):
 
     @cached_property
     def force_names(self) -> tuple[str, ...]:
-        """Names of the springs between bodies and of the forces of plugins."""
-        springs = (spring.name for spring in self.spec.springs)
-        return (*springs, *(force.name for force in self.spec.forces))
+        """Names of the forces between bodies, along paths and on coordinates."""
+        return tuple(force.name for force in self.spec.forces)
 
     @cached_property
     def row_names(self) -> tuple[str, ...]:
@@ -510,7 +506,7 @@ def _parts(
 ) -> Iterator[object]:
     """Yield the specifications and bodies of a model, which hold arrays."""
     yield spec
-    each = spec.bodies, spec.joints, spec.loops, spec.springs, spec.forces, spec.frames
+    each = spec.bodies, spec.joints, spec.loops, spec.forces, spec.frames
     yield from chain(*each, joints, bodies)
     for body in spec.bodies:
         yield from body.geometries

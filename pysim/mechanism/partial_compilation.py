@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from pysim.scene.spec import JointSpec
 
 _NUMBERS = ("gravity", "bodies", "joints", "contacts")  # in which specifications may differ
-_CONNECTIONS = ("loops", "couplings", "springs", "forces")
+_CONNECTIONS = ("loops", "couplings", "forces")
 _SHARED = {item.name for item in fields(ModelSpec)} - {*_NUMBERS, *_CONNECTIONS}
 _STRUCTURE = ("name", "type", "parent", "child", "mimic")  # of a joint
 

@@ -1,11 +1,10 @@
-"""Elements outside a scene's signal graph: forces of the model, springs, joints with passive forces, prescribed forces.
+"""Elements outside a scene's signal graph: forces of the model, joints with passive forces, prescribed forces.
 
 Sensors measure their power, and the energy ledger integrates it.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,13 +15,12 @@ from pysim.elements.library.actuators import Prescribed
 from pysim.elements.powers import JointCoordinate, MeasuredElements, PassiveJoint
 from pysim.joints import find_joint
 from pysim.plugins.fields import build
-from pysim.scene.spec import ForceSpec, PathPart
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
     from pysim.mechanism.model import Model
-    from pysim.scene.spec import ActuatorSpec, JointSpec, SceneSpec, SpringSpec
+    from pysim.scene.spec import ActuatorSpec, ForceSpec, JointSpec, SceneSpec
 
 
 class PassiveElements:
@@ -37,7 +35,7 @@ class PassiveElements:
         impulses: whether the scheme computes stops and dry friction itself, as convex steps do.
 
     Attributes:
-        forces: forces that depend on positions and velocities alone, and springs.
+        forces: forces that depend on positions and velocities alone.
         contacts: names of these pairs.
         motions: names of prescribed motions, and of their rows.
     """
@@ -54,19 +52,12 @@ class PassiveElements:
     ) -> None:
         self._model, self._spec = model, spec
         self._names = set(names)
-        own = [
+        self.forces: tuple[ForceSpec, ...] = tuple(
             force
             for force in spec.model.forces
             if not (force.is_released or depends_on_signals(force.type, force.parameters))
-        ]
-        springs = [_as_force(spring) for spring in spec.model.springs]
-        self.forces: tuple[ForceSpec, ...] = (
-            *own,
-            *(replace(spring, name=self._unique(spring.name, "force")) for spring in springs),
         )
-        self._dissipates = set(model.connections.nonconservative) | {
-            force.name for force, spring in self._springs() if spring.damping
-        }
+        self._dissipates = set(model.connections.nonconservative)
         self._drives = {
             self._unique(drive.name, "actuator"): drive
             for drive in spec.actuators
@@ -90,10 +81,6 @@ class PassiveElements:
             for loop in model.spec.loops
             if loop.position
         }
-
-    def _springs(self) -> list[tuple[ForceSpec, SpringSpec]]:
-        springs = self._spec.model.springs
-        return list(zip(self.forces[len(self.forces) - len(springs) :], springs, strict=True))
 
     def _unique(self, name: str, kind: str) -> str:
         """Return a name that is not taken, and take it."""
@@ -212,16 +199,6 @@ class PassiveElements:
 
 
 TOTALS = ("dissipated", "injected")  # names of the sums beside those of elements
-
-
-def _as_force(spring: SpringSpec) -> ForceSpec:
-    keys = {
-        "stiffness": float(spring.stiffness),
-        "rest_length": float(spring.length),
-        "damping": float(spring.damping),
-    }
-    path = (PathPart(spring.a, spring.at_a), PathPart(spring.b, spring.at_b))
-    return ForceSpec(spring.name, "path_spring", path=path, parameters=keys, where=spring.where)
 
 
 def _has_force(joint: JointSpec) -> bool:

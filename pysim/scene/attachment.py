@@ -28,7 +28,6 @@ if TYPE_CHECKING:
         GroundSpec,
         JointSpec,
         LoopSpec,
-        SpringSpec,
     )
 
     Place = Callable[[str], tuple[str, Array]]  # body in its place, and pose of the old frame there
@@ -42,7 +41,6 @@ class Parts(NamedTuple):
     frames: tuple[FrameSpec, ...] = ()
     loops: tuple[LoopSpec, ...] = ()
     couplings: tuple[CouplingSpec, ...] = ()
-    springs: tuple[SpringSpec, ...] = ()
     forces: tuple[ForceSpec, ...] = ()
     actuators: tuple[ActuatorSpec, ...] = ()
     hold: tuple[str, ...] = ()

@@ -230,7 +230,6 @@ def _unused(spec: ModelSpec) -> Iterator[Finding]:
     """Report bodies that have no effect, and materials that nothing has."""
     used = {joint.parent for joint in spec.joints} | {frame.body for frame in spec.frames}
     used |= {name for loop in spec.loops for name in (loop.a, loop.b)}
-    used |= {name for spring in spec.springs for name in (spring.a, spring.b)}
     used |= {body for force in spec.forces for body in force.bodies}
     hangs_on = {joint.child: joint for joint in spec.joints}
     for body in spec.bodies:

@@ -196,21 +196,6 @@ class CouplingSpec:
 
 
 @dataclass(frozen=True)
-class SpringSpec:
-    """Spring and damper between points of two bodies."""
-
-    name: OwnName
-    a: BodyName
-    b: BodyName
-    at_a: Annotated[Array, PoseIn("a")]  # point in body a (3,) [m]
-    at_b: Annotated[Array, PoseIn("b")]  # point in body b (3,) [m]
-    stiffness: float  # [N/m]
-    damping: float  # [N·s/m]
-    length: float  # natural [m]
-    where: str = ""
-
-
-@dataclass(frozen=True)
 class PathPart:
     """Part of a path: a point, a point within a range of a coordinate, or a sphere or cylinder.
 
@@ -433,7 +418,6 @@ class ModelSpec:
     where: str = ""
     loops: tuple[LoopSpec, ...] = ()
     couplings: tuple[CouplingSpec, ...] = ()
-    springs: tuple[SpringSpec, ...] = ()
     keyframes: tuple[KeyframeSpec, ...] = ()
     omitted: tuple[str, ...] = ()  # what an importer left out, one line an item
     forces: tuple[ForceSpec, ...] = ()

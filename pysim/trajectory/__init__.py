@@ -28,7 +28,7 @@ Layout, version 1; n output instants, every number a double, every dataset of nu
 | `contacts/pair` `point` `normal` `force` | (k,) (k, 3) (k, 3) (k, 3) | of every contact point [m, N], world axes |
 | `contacts/penetration` `slip_speed` `stuck` | (k,) | of every contact point [m, m/s] |
 | `names/contacts` | text | pairs of links, "world, foot" |
-| `forces` | (n, k) | tensions, wrenches and generalised forces of springs and force plugins [N or N·m] |
+| `forces` | (n, k) | tensions, wrenches and generalised forces of `[[force]]` tables [N or N·m] |
 | `names/forces` `units/forces` | text | its columns, "strut.tension", and their units, if the scene has any |
 | `signals/NAME` | (n,) or (n, size) | every signal of the scene, in its unit |
 | `names/signals` `units/signals` | text | names and units of the signals, if the scene has any |

@@ -1,15 +1,15 @@
 """Description of what acts between bodies, for pictures, as JSON in the trajectory's header.
 
-One entry for each joint, loop, spring, force of a plugin, actuator along a path, moving body, and ground:
+One entry for each joint, loop, force, actuator along a path, moving body, and ground:
 
-    {"role": "spring", "name": "strut", "type": "spring", "points": [[body, [x, y, z]], …], "stiffness": 800.0, …}
+    {"role": "force", "name": "strut", "type": "spring", "points": [[body, [x, y, z]], …], "stiffness": 800.0, …}
 
 `points` lists bodies (-1: the world) with a point [m] in their frames, from one end to the other. If some of them are
 obstacles or conditional points, `parts` has an entry for each: null for a plain point, else its `kind`, and the
 `radius`, `side` and `pose` in the body, or the `coordinate` and the `ends` of its range. Joints and loops have
 `frames` instead, two bodies with a pose (4, 4) [m] each, and an `axis` in the first one. A force between two frames has
 the `frame` on its second body in whose axes its wrench is recorded. The other keys are numbers of
-the specification: the stiffness, the damping and the natural length of a spring, `normal` and `offset` of a ground,
+the specification: the stiffness, the damping and the natural length of a force, `normal` and `offset` of a ground,
 `theta` (10,) of a moving body.
 """
 
@@ -30,24 +30,20 @@ if TYPE_CHECKING:
     from pysim.scene.spec import BlockSpec, JointSpec, LoopSpec, PathPart
 
 WORLD = "world"
-PARAMETERS = {"stiffness": "stiffness", "damping": "damping", "length": "rest_length"}
+PARAMETERS = {
+    "stiffness": ("stiffness",),
+    "damping": ("damping",),
+    "length": ("length", "rest_length"),
+}
 Entry = dict[str, Any]
 
 
 def connections_of(model: Model, blocks: Sequence[BlockSpec] = ()) -> list[Entry]:
-    """Describe the joints, loops, springs, forces and grounds of a model, and the actuators among `blocks`."""
+    """Describe the joints, loops, forces and grounds of a model, and the actuators among `blocks`."""
     placed = _Placed(model.frames)
     spec = model.spec
     entries = [placed.joint(joint) for joint in spec.joints if joint.type != "fixed"]
     entries += [placed.loop(loop) for loop in spec.loops if not loop.position]
-    for spring in spec.springs:
-        ends = [(spring.a, spring.at_a), (spring.b, spring.at_b)]
-        numbers = {"stiffness": spring.stiffness, "damping": spring.damping}
-        entries.append(
-            {"role": "spring", "name": spring.name, "type": "spring", "points": placed.points(ends)}
-            | numbers
-            | {"length": spring.length}
-        )
     for force in spec.forces:
         entry: Entry = {"role": "force", "name": force.name, "type": force.type}
         if force.path:
@@ -58,10 +54,11 @@ def connections_of(model: Model, blocks: Sequence[BlockSpec] = ()) -> list[Entry
             ends = [(force.a, force.at_a[:3, 3]), (force.b, force.at_b[:3, 3])]
             entry["points"] = placed.points(ends)
             entry["frame"] = placed.frame(force.b, force.at_b)
-        for key, parameter in PARAMETERS.items():
-            value: Any = force.parameters.get(parameter)
-            if isinstance(value, int | float):
-                entry[key] = float(value)
+        for key, names in PARAMETERS.items():
+            for name in names:
+                value: Any = force.parameters.get(name)
+                if isinstance(value, int | float):
+                    entry[key] = float(value)
         entries.append(entry)
     for block in blocks:
         if block.kind == "actuator" and block.points:

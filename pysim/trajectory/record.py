@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 LOOP_WRENCHES, COUPLING_FORCES = "loops/wrenches", "couplings/forces"  # datasets of the file
 PAIR_FORCES, PAIR_IMPULSES = "contacts/pairs/force", "contacts/pairs/impulse"
-ELEMENTS = "forces"  # of springs and force plugins
+ELEMENTS = "forces"  # of [[force]] tables
 FORCES = (LOOP_WRENCHES, COUPLING_FORCES, PAIR_FORCES, PAIR_IMPULSES, ELEMENTS)
 MOST_PAIRS = 4096  # of links, whose forces, impulses and work are recorded pair by pair
 SIGNALS = "signals/"  # prefix of the datasets of signals
@@ -82,7 +82,7 @@ class TrajectoryHeader:
     contact_names: tuple[str, ...] = ()  # pairs of links, "world, foot"
     connections: Sequence[Mapping[str, Any]] = ()  # joints, loops, forces, for pictures
     imported: bool = False  # whether a body comes from a file of another program
-    force_names: tuple[str, ...] = ()  # numbers of springs and force plugins, "strut.tension"
+    force_names: tuple[str, ...] = ()  # numbers of forces, "strut.tension"
     force_units: tuple[str, ...] = ()
     signal_names: tuple[str, ...] = ()
     signal_units: tuple[str, ...] = ()
@@ -230,7 +230,7 @@ class Trajectory:
 
     @property
     def element_forces(self) -> Array:
-        """Numbers (n, k) [N or N·m] of springs and force plugins; `header.force_names` names the columns."""
+        """Numbers (n, k) [N or N·m] of forces; `header.force_names` names the columns."""
         return self.constraint_forces.get(ELEMENTS, np.zeros((len(self), 0)))
 
     @property

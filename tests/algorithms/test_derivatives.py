@@ -13,12 +13,12 @@ import numpy as np
 import pytest
 
 import pysim
-from pysim.scene.spec import CouplingSpec, LoopSpec, SpringSpec
+from pysim.scene.spec import CouplingSpec, LoopSpec
 from pysim.simulation.loading import compile_model
 from tests.joints.test_traced import plugin_tree  # noqa: F401, a fixture
 from tests.oracles import tree as oracle
 from tests.oracles.differences import derivatives
-from tests.oracles.mechanisms import MOVING, random_tree
+from tests.oracles.mechanisms import MOVING, random_tree, spring
 
 TOLERANCE = 1e-10  # what the differences allow
 
@@ -38,10 +38,10 @@ def sprung(spec):
     rng = np.random.default_rng(3)
     names = [spec.bodies[k].name for k in (0, len(spec.bodies) // 2, -1)]
     springs = tuple(
-        SpringSpec(f"s{k}", a, b, *rng.normal(size=(2, 3)), *rng.uniform(1, 30, 2), 0.7)
+        spring(f"s{k}", a, b, *rng.normal(size=(2, 3)), *rng.uniform(1, 30, 2), 0.7)
         for k, (a, b) in enumerate([("world", names[1]), (names[2], names[0]), names[1:]])
     )
-    return replace(spec, springs=springs)
+    return replace(spec, forces=springs)
 
 
 @pytest.fixture(params=["tree", "chain", "mimic", "springs", "springs and mimic"])

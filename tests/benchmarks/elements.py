@@ -137,7 +137,7 @@ damping = 0.1
 
 
 def spring_rows() -> None:
-    """A spring on a slider: the engine's own, the library's and a user's, ns an evaluation of its force."""
+    """A spring on a slider: between points, along a path and a user's, ns an evaluation of its force."""
     ends = 'b = "mass"\nat_b = [0.3, 0, 1]\nlength = 1.0'
     path = 'path = [{ body = "world" }, { body = "mass", point = [0.3, 0, 1] }]\nrest_length = 1.0'
     models = {}
@@ -153,7 +153,7 @@ def spring_rows() -> None:
         )
         for kind, time in times.items():
             ns, built = 1e9 * time / count, 1e9 * times["spring"] / count
-            row(f"batch of {count}", kind, ns, built, "the engine's own spring")
+            row(f"batch of {count}", kind, ns, built, 'type = "spring"')
 
 
 def single_row() -> None:

@@ -69,7 +69,7 @@ def test_comments_of_keys_are_shown_without_notes_to_type_checkers(capsys):
     assert line.split() == ["command", "Signal", "required", "sets", "the", "thrust"]
 
 
-def test_the_spring_of_the_engine_is_described_with_its_units(capsys):
+def test_the_spring_between_points_is_described_with_its_units(capsys):
     assert answer(["elements", "spring"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == '[[force]] type = "spring"'

@@ -1,4 +1,4 @@
-"""Forces of plugins in every integrator and in closed mechanisms. Oracle: the engine's spring between two points."""
+"""Springs in every integrator and in closed mechanisms. Oracle: the same force as a wrench between two frames."""
 
 from __future__ import annotations
 
@@ -8,11 +8,13 @@ import numpy as np
 import pytest
 
 import pysim
+from pysim.forces import Force, Wrench, force
 from pysim.integrators import BUILTIN
-from pysim.scene.spec import CouplingSpec, ForceSpec, PathPart, SpringSpec
+from pysim.scene.spec import CouplingSpec, ForceSpec
 from pysim.simulation.loading import compile_model
 from tests.elements.forces import mechanism
 from tests.loops.mechanisms import four_bar
+from tests.oracles.mechanisms import spring
 
 FIXED = [  # those of rollouts
     name for name, scheme in BUILTIN.items() if not scheme.adaptive and name != "convex"
@@ -20,16 +22,31 @@ FIXED = [  # those of rollouts
 NUMBERS = {"stiffness": 30.0, "damping": 0.5}
 
 
+@force("test_spring_between_frames")
+class SpringBetweenFrames(Force):
+    """The spring's definition as a wrench: it takes another way through the engine."""
+
+    stiffness: float
+    damping: float
+    length: float
+
+    def wrench(self, pose, twist):
+        R, d = np.array(pose.rotation), np.array(pose.p)
+        reach = (d @ d) ** 0.5
+        n = R.T @ (d / reach)
+        pull = self.stiffness * (reach - self.length) + self.damping * (n @ np.array(twist.v))
+        return Wrench(tuple(-pull * n), (0.0, 0.0, 0.0))
+
+
 def both(spec, a, b):
-    """The mechanism with a spring between two points, as the engine's own and as a plugin's."""
+    """The mechanism with a spring between two points, as a wrench between frames and as the library's."""
     at = np.array([[0.3, 0.1, 0.2], [-0.2, 0.4, 0.1]])
-    own = SpringSpec("s", a, b, *at, 30.0, 0.5, 0.7)
-    keys = NUMBERS | {"rest_length": 0.7}
-    path = (PathPart(a, at[0]), PathPart(b, at[1]))
-    plugin = ForceSpec("s", "path_spring", path=path, parameters=keys)
-    return compile_model(replace(spec, springs=(own,))), compile_model(
-        replace(spec, forces=(plugin,))
-    )
+    poses = np.tile(np.eye(4), (2, 1, 1))
+    poses[:, :3, 3] = at
+    keys = NUMBERS | {"length": 0.7}
+    own = ForceSpec("s", "test_spring_between_frames", a, b, *poses, parameters=keys)
+    path = spring("s", a, b, *at, *keys.values())
+    return tuple(compile_model(replace(spec, forces=(each,))) for each in (own, path))
 
 
 def start(spec):
@@ -51,7 +68,7 @@ MECHANISMS = {
 
 @pytest.mark.parametrize("integrator", FIXED)
 @pytest.mark.parametrize("name", MECHANISMS)
-def test_a_path_spring_moves_as_the_engine_s_own(rng, name, integrator):
+def test_a_spring_moves_as_the_same_wrench_between_frames(rng, name, integrator):
     spec, a, b = MECHANISMS[name](rng)
     own, plugin = both(spec, a, b or spec.bodies[-1].name)
     q = start(spec) if name == "planar loop" else own.neutral()

@@ -30,10 +30,12 @@ KEYS = {  # of fields that take more than any positive number
         "turning_damping": 0.3,
     },
     "fluid_ellipsoid": {"semi_axes": [0.5, 0.4, 0.2]},
+    "spring": {"stiffness": 1.3, "length": 0.3},
     "slack_spring": {"rest_length": 0.3, "slack": 0.1},
 }
 PLACES = {
     "frames": {"a": "one", "b": "two", "at_a": [0.1, 0.2, 0], "at_b": [0, 0.1, -0.2]},
+    "points": {"a": "one", "b": "two", "at_a": [0.1, 0.2, 0.3], "at_b": [0, 0.3, 0.1]},
     "path": {
         "path": [
             {"body": "world", "point": [0.3, 0, 1.0]},
@@ -74,7 +76,7 @@ def plugin_name(plugin):
 
 def model_of(tmp_path, name):
     plugin = find_force(name)
-    places = dict(PLACES[method_of(plugin).acts])
+    places = dict(PLACES["points" if plugin.between_points else method_of(plugin).acts])
     if name in ONE_COORDINATE:
         places["coordinates"] = ["slide"]
     text = table("body", name="one", **BODY) + table("body", name="two", **BODY)

@@ -302,7 +302,7 @@ child = "arm"
 """
 GROUNDED = {
     "loop 'rail'": '[[loop]]\nname = "rail"\ntype = "point_on_line"\nb = "arm"\n',
-    "spring 'tether'": '[[force]]\nname = "tether"\ntype = "spring"\nb = "frame"\nat_a = [0, 0, 1]\nstiffness = 1.0\n',
+    "force 'tether'": '[[force]]\nname = "tether"\ntype = "spring"\nb = "frame"\nat_a = [0, 0, 1]\nstiffness = 1.0\n',
     "force 'bush'": '[[force]]\nname = "bush"\ntype = "linear_drag"\nb = "arm"\ncoefficient = 1.0\n',
     "force 'rest'": (
         '[[force]]\nname = "rest"\ntype = "stribeck_friction"\ncoordinates = ["base.vz"]\n'

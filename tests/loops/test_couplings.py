@@ -16,11 +16,11 @@ from pysim.errors import JointError, ModelError
 from pysim.joints import relation
 from pysim.joints.relation import arguments_of, find_relation
 from pysim.loops import assemble, constrained_aba, constraints, mobility, project
-from pysim.scene.spec import BodySpec, CouplingSpec, LoopSpec, ModelSpec, SpringSpec
+from pysim.scene.spec import BodySpec, CouplingSpec, LoopSpec, ModelSpec
 from pysim.simulation.loading import compile_model
 from tests.joints import plugins  # noqa: F401, registers the twins
 from tests.loops.mechanisms import closed, closed_tree
-from tests.oracles.mechanisms import make_joint, random_tree
+from tests.oracles.mechanisms import make_joint, random_tree, spring
 
 CHAIN = ("revolute", "cylindrical", "prismatic", "revolute", "revolute")
 
@@ -135,14 +135,13 @@ def test_a_screw_in_a_loop_counts_its_turns():
     assert q[1] == pytest.approx(0.02 * 64.0, abs=1e-12)
 
 
-def sprung(rng, **changes):
+def sprung(rng, stiffness=30.0, damping=0.0):
     spec = random_tree(rng, ("free", "revolute", "universal", "ball", "prismatic"))
     springs = tuple(
-        SpringSpec(f"s{k}", a, b, rng.normal(size=3), rng.normal(size=3), 30.0, 0.0, 0.7)
+        spring(f"s{k}", a, b, rng.normal(size=3), rng.normal(size=3), stiffness, damping, 0.7)
         for k, (a, b) in enumerate([("world", "body4"), ("body0", "body3"), ("body2", "world")])
     )
-    springs = tuple(replace(s, **changes) for s in springs)
-    return compile_model(replace(spec, springs=springs))
+    return compile_model(replace(spec, forces=springs))
 
 
 def test_springs_between_bodies_pull_along_the_slope_of_their_energy(rng):
@@ -172,8 +171,8 @@ def test_a_damper_alone_pulls_against_the_rate_of_its_length():
     theta = np.array([2.0, 0, 0, 0, 0.1, 0, 0.1, 0, 0, 0.1])
     body = BodySpec("mass", theta)
     slide = make_joint("slide", "prismatic", "world", "mass")
-    end = SpringSpec("damper", "world", "mass", np.array([0, 0, -1.0]), np.zeros(3), 3.0, 7.0, 0.5)
-    model = compile_model(ModelSpec("m", np.zeros(3), (body,), (slide,), springs=(end,)))
+    end = spring("damper", "world", "mass", np.array([0, 0, -1.0]), np.zeros(3), 3.0, 7.0, 0.5)
+    model = compile_model(ModelSpec("m", np.zeros(3), (body,), (slide,), forces=(end,)))
     force = pysim.passive_forces(model, np.array([0.25]), np.array([2.0]))
     np.testing.assert_allclose(force, -3.0 * (1.25 - 0.5) - 7.0 * 2.0)
 

@@ -17,10 +17,11 @@ from pysim.loops import (
     constraints,
     project,
 )
-from pysim.scene.spec import ModelSpec, SpringSpec
+from pysim.scene.spec import ModelSpec
 from pysim.simulation.loading import compile_model
 from pysim.typing import Array
 from tests.oracles.loops import Loops
+from tests.oracles.mechanisms import spring
 from tests.oracles.planar import hinge_loop, planar_tree
 from tests.oracles.single_rollouts import assert_same, rolled_alone
 from tests.oracles.tree import Tree
@@ -109,10 +110,10 @@ def test_springs_between_bodies_pull_as_their_generalised_forces_in_space_do(
 ) -> None:
     spec, q = mechanism(rng, form, ENDS["of two bodies"])
     springs = tuple(
-        SpringSpec(f"{a} to {b}", a, b, rng.normal(size=3), rng.normal(size=3), 30.0, 4.0, 0.2)
+        spring(f"{a} to {b}", a, b, rng.normal(size=3), rng.normal(size=3), 30.0, 4.0, 0.2)
         for a, b in (("world", "body3"), ("body6", "body2"))
     )
-    model = compile_model(replace(spec, springs=springs))
+    model = compile_model(replace(spec, forces=springs))
     v = project(model, q, rng.normal(size=model.nv)).v
     tau = rng.normal(size=model.nv)
     pulled = constrained_aba(model, q, v, tau, passive=True)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from pysim.inertia import theta_from_com
-from pysim.scene.spec import BodySpec, FrameSpec, JointSpec, Mimic, ModelSpec
+from pysim.scene.spec import BodySpec, ForceSpec, FrameSpec, JointSpec, Mimic, ModelSpec, PathPart
 from tests.oracles.spatial import pose, quaternion_exp, quaternion_rotation
 from tests.oracles.tree import SIZES
 
@@ -142,3 +142,10 @@ def shaken(spec: ModelSpec, name: str, **changes) -> ModelSpec:
     """The same mechanism with one joint changed."""
     joints = tuple(replace(j, **changes) if j.name == name else j for j in spec.joints)
     return replace(spec, joints=joints)
+
+
+def spring(name: str, a: str, b: str, *numbers: Any) -> ForceSpec:
+    """A spring between points of two bodies: at_a and at_b (3,) [m], stiffness, damping and length."""
+    at_a, at_b, *given = numbers
+    keys = dict(zip(("stiffness", "damping", "length"), map(float, given), strict=True))
+    return ForceSpec(name, "spring", path=(PathPart(a, at_a), PathPart(b, at_b)), parameters=keys)

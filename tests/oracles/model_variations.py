@@ -10,7 +10,7 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from pysim.scene.spec import CouplingSpec, JointSpec, LoopSpec, ModelSpec, SpringSpec
+    from pysim.scene.spec import CouplingSpec, ForceSpec, JointSpec, LoopSpec, ModelSpec
 
 PASSIVE = [
     "damping",
@@ -71,9 +71,9 @@ class Variation:
         terms = {name: self.number(ratio) for name, ratio in coupling.terms.items()}
         return replace(coupling, terms=terms, offset=self.number(coupling.offset))
 
-    def spring(self, spring: SpringSpec) -> SpringSpec:
-        names = ("at_a", "at_b", "stiffness", "damping", "length")
-        return replace(spring, **{name: self.about(getattr(spring, name)) for name in names})
+    def spring(self, spring: ForceSpec) -> ForceSpec:
+        path = tuple(replace(end, at=self.pose(end.at)) for end in spring.path)
+        return replace(spring, path=path, parameters=self.keys(spring.parameters))
 
     def model(self, spec: ModelSpec) -> ModelSpec:
         return replace(
@@ -83,5 +83,5 @@ class Variation:
             joints=tuple(map(self.joint, spec.joints)),
             loops=tuple(map(self.loop, spec.loops)),
             couplings=tuple(map(self.coupling, spec.couplings)),
-            springs=tuple(map(self.spring, spec.springs)),
+            forces=tuple(self.spring(f) if f.type == "spring" else f for f in spec.forces),
         )

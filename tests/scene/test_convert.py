@@ -146,7 +146,7 @@ def assert_same_run(one: Scene, other: Scene) -> None:
     assert one.settings == other.settings
     assert one.spec.render == other.spec.render
     assert one.spec.hold == other.spec.hold
-    for part in ("loops", "couplings", "springs", "forces", "frames"):
+    for part in ("loops", "couplings", "forces", "frames"):
         names = [[x.name for x in getattr(s.spec.model, part)] for s in (one, other)]
         assert names[0] == names[1]
     for key in ("name", "joint", "coordinate", "offset", "amplitude", "frequency", "phase"):
@@ -677,7 +677,7 @@ def test_a_copy_of_a_mesh_replaces_no_file(tmp_path: Path) -> None:
 def test_a_scene_writes_every_part_of_a_specification() -> None:
     """A new part has to be added to the writer, and then to these lists."""
     scene = "name model actuators settings render text path overrides events hold blocks"
-    model = "name gravity bodies joints frames where loops couplings springs keyframes omitted forces contacts blocks"
+    model = "name gravity bodies joints frames where loops couplings keyframes omitted forces contacts blocks"
     model += (
         " motions step self_collision"  # the last two of another program; scenes have their own
     )

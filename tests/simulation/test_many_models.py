@@ -14,10 +14,10 @@ from pysim.integrators import BUILTIN
 from pysim.joints import Joint, Pose, joint, real, spline
 from pysim.loops import assemble
 from pysim.scene import read_scene
-from pysim.scene.spec import CouplingSpec, LoopSpec, Mimic, SpringSpec
+from pysim.scene.spec import CouplingSpec, LoopSpec, Mimic
 from pysim.simulation.loading import compile_model, compile_scene
 from tests.loops.mechanisms import closed_tree
-from tests.oracles.mechanisms import one_body, random_theta, random_tree, shaken
+from tests.oracles.mechanisms import one_body, random_theta, random_tree, shaken, spring
 from tests.oracles.model_variations import Variation
 from tests.oracles.single_rollouts import assert_same, rolled_alone
 
@@ -199,11 +199,12 @@ def changed(spec, k, **changes):
 
 def test_models_that_differ_in_structure_are_rejected_by_what_differs(rng):
     spec = random_tree(rng, CHAIN, chain=True)
-    spring = SpringSpec("s", "world", "body1", np.zeros(3), np.ones(3), 1.0, 0.0, 0.0)
+    ends = np.zeros(3), np.ones(3)
+    own, other = (spring("s", "world", b, *ends, 1.0, 0.0, 0.0) for b in ("body1", "body3"))
     gear = CouplingSpec("gear", {"joint0": 1.0, "joint3": 2.0})
     other_gear = CouplingSpec("gear", {"joint0": 1.0, "joint2": 2.0})
     loop = LoopSpec("loop", "distance", "body0", "body3", np.eye(4), np.eye(4), length=1.0)
-    tied = replace(spec, couplings=(gear,), loops=(loop,), springs=(spring,))
+    tied = replace(spec, couplings=(gear,), loops=(loop,), forces=(own,))
     cases = {
         "its joint 'joint3' has another type of motion": (spec, changed(spec, 3, type="prismatic")),
         "its joint 'joint3' has an armature in one of the two only": (
@@ -228,11 +229,8 @@ def test_models_that_differ_in_structure_are_rejected_by_what_differs(rng):
             tied,
             replace(tied, loops=(replace(loop, type="point_on_plane"),)),
         ),
-        "it has 0 springs between bodies, not 1": (tied, replace(tied, springs=())),
-        "its spring 0 is attached to other bodies": (
-            tied,
-            replace(tied, springs=(replace(spring, b="body3"),)),
-        ),
+        "it has 0 forces, not 1": (tied, replace(tied, forces=())),
+        "its force 0 is not 's' between the same bodies": (tied, replace(tied, forces=(other,))),
     }
     for difference, pair in cases.items():
         first, second = map(compile_model, pair)

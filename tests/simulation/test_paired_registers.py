@@ -14,10 +14,10 @@ from pysim.errors import PysimWarning
 from pysim.integrators import BUILTIN
 from pysim.loops import project
 from pysim.scene import read_scene
-from pysim.scene.spec import SpringSpec
 from pysim.simulation.loading import compile_model, compile_scene
 from pysim.typing import Array
 from tests.loops.mechanisms import many_four_bars
+from tests.oracles.mechanisms import spring
 from tests.oracles.model_variations import Variation
 from tests.oracles.planar import hinge_loop, planar_tree
 from tests.oracles.single_rollouts import assert_same, rolled_alone
@@ -47,9 +47,7 @@ def linkage(rng: np.random.Generator) -> tuple[Any, Array]:
             )
             for j in spec.joints
         ),
-        springs=(
-            SpringSpec("pull", "body6", "world", rng.normal(size=3), np.zeros(3), 40.0, 0.3, 2.0),
-        ),
+        forces=(spring("pull", "body6", "world", rng.normal(size=3), np.zeros(3), 40.0, 0.3, 2.0),),
     )
     q = rng.uniform(-1, 1, Tree(spec).own_nq)
     loops = [

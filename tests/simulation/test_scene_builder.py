@@ -99,7 +99,7 @@ def test_every_kind_of_table_has_a_method() -> None:
     builder.simulation(duration=0.01)
     scene = builder.build()
     assert scene.settings.integrator == "convex"
-    assert [s.name for s in scene.spec.model.springs] == ["spring"]
+    assert [s.name for s in scene.spec.model.forces] == ["spring"]
     builder = pysim.SceneBuilder("ties")
     for k in range(3):
         builder.body(f"b{k}", mass=1, inertia=dict.fromkeys(("xx", "yy", "zz"), 1))

@@ -77,7 +77,7 @@ def test_the_connections_of_a_scene_are_kept_in_the_file(tmp_path: Path) -> None
     assert not header.imported
     found = {entry["name"]: entry for entry in header.connections}
     assert found["spring1"] == {
-        "role": "spring",
+        "role": "force",
         "name": "spring1",
         "type": "spring",
         "points": [[1, [0.05, 0.0, 0.0]], [2, [0.5, 0.0, 0.0]]],

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pysim.elements.force import Force, force
+from pysim.elements.force import SPRING, Force, force
 from pysim.elements.interpolation import polyline
 from pysim.elements.quantities import Twist, Wrench
 from pysim.errors import PysimError
@@ -36,6 +36,7 @@ class PathSpring(Force):
     stiffness: float  # [N/m]
     rest_length: float  # [m]
     damping: float = 0.0  # [N·s/m]
+    keeps_structure = True
     not_negative = ("rest_length",)
     resisting = ("damping",)
 
@@ -44,6 +45,24 @@ class PathSpring(Force):
 
     def energy(self, length: Any) -> Any:
         return 0.5 * self.stiffness * (length - self.rest_length) ** 2
+
+
+@force(SPRING)
+class Spring(Force):
+    """Spring and damper between two points, along the line through them."""
+
+    stiffness: float = 0.0  # [N/m]
+    damping: float = 0.0  # [N·s/m]
+    length: float = 0.0  # [m], natural
+    between_points = True
+    keeps_structure = True
+    not_negative = ("stiffness", "damping", "length")
+
+    def tension(self, length: Any, rate: Any) -> Any:
+        return PathSpring(self.stiffness, self.length, self.damping).tension(length, rate)
+
+    def energy(self, length: Any) -> Any:
+        return PathSpring(self.stiffness, self.length, self.damping).energy(length)
 
 
 @force("rope")

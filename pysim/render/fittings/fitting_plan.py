@@ -132,7 +132,7 @@ class Planner:
 
     def _line(self, entry: Mapping[str, Any]) -> None:
         points = rope_points(entry)
-        if entry["role"] == "spring":
+        if entry["type"] == "spring":
             if entry["stiffness"]:
                 self._add_line("coil", points, entry)
             if entry["damping"]:

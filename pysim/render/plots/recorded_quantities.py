@@ -6,7 +6,7 @@
     position.FRAME.x .y .z                  of bodies and frames, in the world
     loops.NAME.force .moment                strength of a loop's force and moment
     couplings.NAME.force
-    forces.NAME.tension .fx …               of springs, and of forces of plugins
+    forces.NAME.tension .fx …               of forces
     signals.NAME                            of sensors, controllers and actuators
     contacts.PAIR.force .impulse .x .y .z   strength and components of a contact's force, pairs as "world, foot"
 

@@ -83,14 +83,10 @@ def release_forces(
     """Return the model with the forces marked that an event releases; unknown names are added to `problems`."""
     forces = {force.name for force in model.forces}
     known = [*forces, *(block.name for block in blocks if block.kind == "actuator")]
-    springs = {spring.name for spring in model.springs}
     for k, event in enumerate(events):
         for i, name in enumerate(event.release):
-            path: Steps = ("event", k, "release", i)
-            if name in springs:
-                problem = f'{name!r} is a spring, which acts always; give it type = "path_spring"'
-                problems.add(path, problem)
-            elif name not in known:
+            if name not in known:
+                path: Steps = ("event", k, "release", i)
                 problems.add_unknown(path, "force or actuator", name, known)
     if not any(event.release for event in events):
         return model

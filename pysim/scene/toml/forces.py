@@ -1,14 +1,14 @@
-"""Reader of force tables: springs, and forces of plugins between frames, along paths and on coordinates."""
+"""Reader of force tables: forces between points and frames, along paths and on coordinates."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from pysim.elements.force import FORCES, find_force, method_of
+from pysim.elements.force import SPRING, find_force, method_of
 from pysim.errors import JointError, PysimError
 from pysim.plugins.fields import build, fields_of
-from pysim.scene.spec import ForceSpec, SpringSpec
+from pysim.scene.spec import ForceSpec, PathPart
 from pysim.scene.toml.paths import check_parts, read_part
 from pysim.scene.toml.plausibility import warn_of_gains
 from pysim.scene.tree import WORLD
@@ -34,39 +34,10 @@ class ForceReader:
 
     ties: ConstraintReader
 
-    def springs(self, tables: Sequence[Force]) -> tuple[SpringSpec, ...]:
-        """Return the specifications of the springs among the force tables."""
-        return tuple(
-            self._spring(table, ("force", k))
-            for k, table in enumerate(tables)
-            if table.type in FORCES.builtin
-        )
-
     def forces(self, tables: Sequence[Force]) -> tuple[ForceSpec, ...]:
-        """Return the specifications of the plugins among the force tables."""
-        read = [
-            self._force(table, ("force", k))
-            for k, table in enumerate(tables)
-            if table.type not in FORCES.builtin
-        ]
+        """Return the specifications of the force tables."""
+        read = [self._force(table, ("force", k)) for k, table in enumerate(tables)]
         return tuple(force for force in read if force is not None)
-
-    def _spring(self, table: Force, path: Steps) -> SpringSpec:
-        ties = self.ties
-        ties.take_name(table.name, path)
-        ties.check_bodies(table, path)
-        self._refuse_keys(table, "frames", path)
-        return SpringSpec(
-            table.name,
-            ties.body(table.a),
-            ties.body(table.b),
-            ties.point(table.a, table.at_a.xyz),
-            ties.point(table.b, table.at_b.xyz),
-            table.stiffness,
-            table.damping,
-            table.length,
-            ties.problems.source.where(path),
-        )
 
     def _force(self, table: Force, path: Steps) -> ForceSpec | None:
         ties = self.ties
@@ -76,7 +47,7 @@ class ForceReader:
             ties.problems.add((*path, "type"), error.problem)
             return None
         ties.take_name(table.name, path)
-        acts = method_of(plugin).acts
+        acts = "frames" if plugin.between_points else method_of(plugin).acts
         self._refuse_keys(table, acts, path)
         if acts == "frames":
             ties.check_bodies(table, path)
@@ -84,6 +55,15 @@ class ForceReader:
             problem = f"is missing; a {table.type} acts on it: {_EXAMPLE[acts]}"
             ties.problems.add((*path, acts), problem)
         self._check_path(table, path)
+        if plugin.between_points:
+            ends = ((table.a, table.at_a.xyz), (table.b, table.at_b.xyz))
+            return ForceSpec(
+                name=table.name,
+                type=table.type,
+                path=tuple(PathPart(ties.body(own), ties.point(own, at)) for own, at in ends),
+                parameters=self._parameters(table, path),
+                where=ties.problems.source.where(path),
+            )
         return ForceSpec(
             name=table.name,
             type=table.type,
@@ -118,8 +98,11 @@ class ForceReader:
     def _parameters(self, table: Force, path: Steps) -> Mapping[str, Any]:
         """Return the plugin's keys with their types checked."""
         plugin: Any = find_force(table.type)
+        given = table.parameters
+        if table.type == SPRING:
+            given = {name: getattr(table, name) for name in fields_of(plugin)}
         try:
-            force = build(plugin, table.parameters, "")
+            force = build(plugin, given, "")
         except JointError as error:
             name = error.where.removeprefix(".")
             inside = name in table.parameters

@@ -379,7 +379,6 @@ def parts_of(spec: ModelSpec) -> Parts:
         spec.frames,
         spec.loops,
         spec.couplings,
-        spec.springs,
         spec.forces,
         motions=spec.motions,
     )

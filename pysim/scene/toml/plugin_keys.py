@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from pysim.elements.block import KINDS, find_block
-from pysim.elements.force import FORCES, find_force
+from pysim.elements.force import SPRING, find_force
 from pysim.errors import JointError, PysimError, SceneError
 from pysim.events import find_event
 from pysim.integrators import find_integrator
@@ -60,7 +60,7 @@ def gather_parameters(values: Mapping[str, Any], shared: Mapping[str, Collection
                 continue
             if name in ("joint", "loop"):
                 _gather(table, keys)
-            elif name != "force" or table["type"] not in FORCES.builtin:
+            elif name != "force" or table["type"] != SPRING:
                 own = [key for key in table if key not in keys]
                 table[PARAMETERS] = {key: table.pop(key) for key in own}
 
@@ -133,7 +133,7 @@ def plugin_at(values: Mapping[str, Any], path: tuple[Any, ...]) -> type[Any] | N
     if not isinstance(kind, str):
         return None
     if path[0] == "force":
-        return None if kind in FORCES.builtin else find_force(kind)
+        return None if kind == SPRING else find_force(kind)
     if path[0] == "event":
         return find_event(kind)
     if path[0] in KINDS:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from pydantic import ValidationError
 
-from pysim.elements.force import FORCES, find_force
+from pysim.elements.force import find_force
 from pysim.errors import PysimError, SceneError
 from pysim.joints import find_joint
 from pysim.joints.loop_joints import find_loop_type
@@ -248,7 +248,7 @@ def _validated(values: dict[str, Any], problems: Problems) -> Scene:
 
 def _add_unknown_types(values: Mapping[str, Any], problems: Problems) -> None:
     """Report unknown types of joints and loops together with the other problems."""
-    finders = {"joint": find_joint, "loop": find_loop_type, "force": _find_force_type}
+    finders = {"joint": find_joint, "loop": find_loop_type, "force": find_force}
     for name, find in finders.items():
         tables = values.get(name, [])
         for k, table in enumerate(tables if isinstance(tables, list) else []):
@@ -257,11 +257,6 @@ def _add_unknown_types(values: Mapping[str, Any], problems: Problems) -> None:
                 find(kind) if isinstance(kind, str) else None
             except PysimError as error:
                 problems.add((name, k, "type"), error.problem)
-
-
-def _find_force_type(kind: str) -> None:
-    if kind not in FORCES.builtin:
-        find_force(kind)
 
 
 def read_mechanism(
@@ -349,7 +344,6 @@ class _Mechanism:
             where=str(self.path),
             loops=(*constraints.loops(self.scene.loop), *parts.loops),
             couplings=(*constraints.couplings(self.scene.coupling), *parts.couplings),
-            springs=(*forces.springs(self.scene.force), *parts.springs),
             forces=(*forces.forces(self.scene.force), *parts.forces),
             contacts=contacts,
             motions=(*constraints.motions(self.scene.motion), *parts.motions),

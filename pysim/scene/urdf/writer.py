@@ -89,7 +89,7 @@ class UrdfWriter:
             ("loop", spec.loops),
             ("motion", spec.motions),
             ("coupling", spec.couplings),
-            ("force", [*spec.springs, *spec.forces]),
+            ("force", spec.forces),
             ("keyframe", spec.keyframes),
         ]
         for word, items in parts:

@@ -26,7 +26,7 @@ from pysim.elements.force import find_force
 from pysim.errors import PysimError, SimulationError
 from pysim.mechanism.model_numbers import Changed
 from pysim.plugins.fields import build
-from pysim.scene.spec import BlockSpec, ForceSpec, SpringSpec, with_fields
+from pysim.scene.spec import BlockSpec, ForceSpec, with_fields
 from pysim.simulation.loading import compile_scene
 from pysim.typing import Array
 
@@ -252,12 +252,8 @@ def element_field(spec: SceneSpec, kind: str, name: str, key: str) -> tuple[Arra
     element = find_element(spec, kind, name)
     if element is None:
         return None
-    if isinstance(element, SpringSpec):
-        value: Any = (
-            getattr(element, key, None) if key in ("stiffness", "damping", "length") else None
-        )
-    elif key in element.parameters:
-        value = element.parameters[key]
+    if key in element.parameters:
+        value: Any = element.parameters[key]
     else:
         value = getattr(_plugin(element), "__dataclass_fields__", {}).get(key)
         value = getattr(value, "default", None)
@@ -268,20 +264,17 @@ def element_field(spec: SceneSpec, kind: str, name: str, key: str) -> tuple[Arra
     return (np.array([value], float), False) if type(value) in (int, float) else None
 
 
-def find_element(
-    spec: SceneSpec, kind: str, name: str
-) -> BlockSpec | ForceSpec | SpringSpec | None:
+def find_element(spec: SceneSpec, kind: str, name: str) -> BlockSpec | ForceSpec | None:
     """Return an element of a scene by its table and name; None if there is none."""
     if kind == "force":
-        elements: Any = (*spec.model.springs, *spec.model.forces)
-        return next((own for own in elements if own.name == name), None)
+        return next((own for own in spec.model.forces if own.name == name), None)
     return next((own for own in spec.blocks if (own.kind, own.name) == (kind, name)), None)
 
 
 def element_names(spec: SceneSpec, kind: str) -> dict[str, int]:
     """Return the names of the elements of a table, with their numbers."""
     if kind == "force":
-        elements: Any = (*spec.model.springs, *spec.model.forces)
+        elements: Any = spec.model.forces
     else:
         elements = tuple(own for own in spec.blocks if own.kind == kind)
     return {own.name: k for k, own in enumerate(elements)}
@@ -290,8 +283,6 @@ def element_names(spec: SceneSpec, kind: str) -> dict[str, int]:
 def element_keys(spec: SceneSpec, kind: str, name: str) -> tuple[str, ...]:
     """Return the keys that a scene gives of an element."""
     element = find_element(spec, kind, name)
-    if isinstance(element, SpringSpec):
-        return "stiffness", "damping", "length"
     return () if element is None else tuple(element.parameters)
 
 
@@ -306,8 +297,6 @@ def check_field(spec: SceneSpec, parameter: Parameter, value: Array) -> str:
     kind, name = parameter.part
     element = find_element(spec, kind, name)
     assert element is not None
-    if isinstance(element, SpringSpec):
-        return "give 0 or more" if (value < 0).any() else ""
     given = tuple(value.tolist()) if parameter.is_list else float(value[0])
     try:
         build(_plugin(element), {**element.parameters, parameter.field: given}, name)
@@ -318,19 +307,13 @@ def check_field(spec: SceneSpec, parameter: Parameter, value: Array) -> str:
 
 def with_elements(spec: SceneSpec, values: Mapping[Parameter, Array]) -> SceneSpec:
     """Return a scene with other values (size,) of fields of its elements."""
-    blocks, forces, springs = list(spec.blocks), list(spec.model.forces), list(spec.model.springs)
+    blocks, forces = list(spec.blocks), list(spec.model.forces)
     for parameter, value in values.items():
         kind, name = parameter.part
         given = tuple(value.tolist()) if parameter.is_list else float(value[0])
-        lists: tuple[list[Any], ...] = (forces, springs) if kind == "force" else (blocks,)
-        for elements in lists:
-            for k, own in enumerate(elements):
-                if own.name != name or (lists[0] is blocks and own.kind != kind):
-                    continue
-                if isinstance(own, SpringSpec):
-                    changed: dict[str, Any] = {parameter.field: given}
-                else:
-                    changed = {"parameters": {**own.parameters, parameter.field: given}}
-                elements[k] = replace(own, **changed)
-    model = with_fields(spec.model, forces=tuple(forces), springs=tuple(springs))
+        elements: list[Any] = forces if kind == "force" else blocks
+        for k, own in enumerate(elements):
+            if own.name == name and (elements is forces or own.kind == kind):
+                elements[k] = replace(own, parameters={**own.parameters, parameter.field: given})
+    model = with_fields(spec.model, forces=tuple(forces))
     return with_fields(spec, blocks=tuple(blocks), model=model)

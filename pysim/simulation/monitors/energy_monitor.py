@@ -182,7 +182,7 @@ def is_monitored(scene: Scene) -> bool:
         joint.stiffness.any() or np.isfinite(joint.lower).any() or np.isfinite(joint.upper).any()
         for joint in model.joints
     )
-    return not elastic and not model.spec.springs and not model.spec.forces
+    return not elastic and not model.spec.forces
 
 
 def _work(motion: Motion) -> tuple[Array, Array]:
@@ -228,7 +228,7 @@ def _power(motion: Motion) -> Array:
 
 def dissipates(model: Model) -> bool:
     """Return whether a passive force depends on velocities or is a plugin's; stops do not count."""
-    if any(spring.damping for spring in model.spec.springs) or model.connections.nonconservative:
+    if model.connections.nonconservative:
         return True
     return any(
         joint.damping.any() or joint.friction.any() or find_joint(joint.type).has_force

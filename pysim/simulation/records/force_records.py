@@ -1,6 +1,6 @@
-"""Forces of springs and of force plugins at recorded states: tensions, wrenches, generalised forces.
+"""Forces of a model at recorded states: tensions, wrenches, generalised forces.
 
-    spring, path   T(L, L̇)          NAME.tension [N], positive if it pulls the ends together
+    path           T(L, L̇)          NAME.tension [N], positive if it pulls the ends together
     frames         F(X_AB, V_AB)    NAME.fx … NAME.tz [N, N·m] on frame B, in B, about its origin
     coordinates    f(q, v)          NAME.COORDINATE [N or N·m]
 
@@ -12,7 +12,6 @@ are read from the signals' program.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -31,7 +30,7 @@ if TYPE_CHECKING:
 
     from pysim.elements.graph_types import CompiledSignals, ExertedForce
     from pysim.mechanism.model import Model
-    from pysim.scene.spec import ForceSpec, SpringSpec
+    from pysim.scene.spec import ForceSpec
 
     Law = Callable[[Array], Array]
 
@@ -48,17 +47,12 @@ class Column:
     unit: str
 
 
-def _spring_law(spring: SpringSpec, x: Array) -> Array:
-    tension = spring.stiffness * (x[0] - spring.length) + spring.damping * x[1]
-    return np.asarray(tension)[None]
-
-
 def _is_straight(force: ForceSpec) -> bool:
     return all(part.kind == "point" for part in force.path)
 
 
 class ForceRecords:
-    """Springs and forces of a model; `values` computes their numbers."""
+    """Forces of a model; `values` computes their numbers."""
 
     def __init__(self, model: Model, signals: CompiledSignals | None = None) -> None:
         self._model = model
@@ -70,12 +64,8 @@ class ForceRecords:
         forces = [f for f in spec.forces if self._is_recorded(f)]
         self._driven: list[slice] = []  # columns among the readings, after the others
         driven = () if signals is None else self._exerted(signals, forces)
-        if len(spec.springs) + len(forces) + len(driven) > MOST:
+        if len(forces) + len(driven) > MOST:
             return
-        for spring in spec.springs:
-            path = ((spring.a, spring.at_a), (spring.b, spring.at_b))
-            self._along(spring.name, path, partial(_spring_law, spring))
-            self._owners.append(spring.name)
         for force in forces:
             plugin: Any = find_force(force.type)
             made = build(plugin, force.parameters, force.where)

@@ -221,8 +221,6 @@ def conserves_energy(scene: Scene) -> bool:
     signals = scene.model.connections.signals
     if signals is not None and signals.forces is not None:
         return False
-    if any(spring.damping for spring in scene.spec.model.springs):
-        return False
     if scene.model.connections.nonconservative:
         return False
     for joint in scene.spec.model.joints:

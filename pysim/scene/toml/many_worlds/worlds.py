@@ -65,7 +65,7 @@ _OF_BLOCKS = ("signal", "sensor", "controller")
 # Parts of a specification that depend on nothing but the tables above, or on none of their numbers. A scene with
 # another part is read in full.
 _OF_MODEL = {
-    "name", "gravity", "bodies", "joints", "frames", "where", "loops", "couplings", "springs", "forces", "contacts",
+    "name", "gravity", "bodies", "joints", "frames", "where", "loops", "couplings", "forces", "contacts",
 }  # fmt: skip
 _OF_SCENE = {
     "name", "model", "actuators", "settings", "render", "text", "path", "overrides", "events", "hold", "blocks",
@@ -273,7 +273,6 @@ class _FirstWorld:
             with_own("couplings", self._readers.constraints.couplings(scene.coupling))
         if tables["force"]:
             reader = ForceReader(self._readers.constraints)
-            with_own("springs", reader.springs(scene.force))
             with_own("forces", reader.forces(scene.force))
             found["forces"] = mark_released(found["forces"], self.read.spec.events)
         return found

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 import numpy as np
 from pydantic import ValidationInfo, field_validator, model_validator
 
-from pysim.elements.force import FORCE_KEYS, FORCES
+from pysim.elements.force import FORCE_KEYS, SPRING, find_force
 from pysim.joints import BUILTIN
 from pysim.joints.definition import SCENE_KEYS
 from pysim.joints.loop_joints import POINT_CONSTRAINTS
@@ -26,9 +26,10 @@ from pysim.scene.toml.records.keys import (
 )
 from pysim.scene.toml.records.references import CoordinateName, MountName
 from pysim.scene.toml.records.schema import Shorthand, demands, with_plugin_keys
+from pysim.scene.toml.records.table import plain
 
 if TYPE_CHECKING:
-    from pysim.scene.spec import PathPart
+    from pysim.scene.spec import ForceSpec, PathPart
 
 _PLUGIN_KEYS = with_plugin_keys("type", ["weld", *POINT_CONSTRAINTS, *BUILTIN], SCENE_KEYS)
 
@@ -190,7 +191,7 @@ class PathPoint(Table):
         return table
 
 
-class Force(Table, json_schema_extra=with_plugin_keys("type", FORCES.builtin, FORCE_KEYS)):
+class Force(Table, json_schema_extra=with_plugin_keys("type", (SPRING,), FORCE_KEYS)):
     """A force between a and b, along a path or on coordinates: a spring, or the force of a plugin."""
 
     name: Name = key(..., "", "the name of the force")
@@ -212,17 +213,27 @@ class Force(Table, json_schema_extra=with_plugin_keys("type", FORCES.builtin, FO
     @field_validator("at_a", "at_b", mode="before")
     @classmethod
     def _is_point(cls, value: object, info: ValidationInfo) -> object:
-        if isinstance(value, dict) and info.data.get("type") in FORCES.builtin:
+        if isinstance(value, dict) and info.data.get("type") == SPRING:
             raise error_text("must be a list [m], got a table; a spring acts between points")
         return value
 
     @model_validator(mode="after")
     def _acts(self) -> Force:
-        if self.type in FORCES.builtin and not {"stiffness", "damping"} & self.model_fields_set:
+        if self.type == SPRING and not {"stiffness", "damping"} & self.model_fields_set:
             raise error_text(
                 "has neither stiffness nor damping; give stiffness [N/m] or damping [N·s/m]"
             )
         return self
+
+    @classmethod
+    def keys_of(cls, spec: ForceSpec) -> dict[str, Any]:
+        """Return the table of a force."""
+        if not find_force(spec.type).between_points:
+            return super().keys_of(spec)
+        table: dict[str, Any] = {"name": spec.name, "type": spec.type}
+        for side, end in zip("ab", spec.path, strict=True):
+            table |= {side: end.body, f"at_{side}": end.point.tolist()}
+        return table | plain(spec.parameters)
 
 
 class Assembly(Table):

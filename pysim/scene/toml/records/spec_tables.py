@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pysim.elements.force import FORCES
 from pysim.inertia import center_of_mass, move_theta, theta_from_com, unphysical_reason
 from pysim.joints import find_joint
 from pysim.scene.inertia_text import ENTRIES, clean_inertia
@@ -90,9 +89,7 @@ class SpecTables:
         found["loop"] = [Loop.keys_of(loop) for loop in model.loops]
         found["motion"] = [FrameMotion.keys_of(motion) for motion in model.motions]
         found["coupling"] = [self._coupling(coupling) for coupling in model.couplings]
-        spring = {"type": next(iter(FORCES.builtin))}
-        found["force"] = [Force.keys_of(spec) | spring for spec in model.springs]
-        found["force"] += [Force.keys_of(force) for force in model.forces]
+        found["force"] = [Force.keys_of(force) for force in model.forces]
         found["frame"] = [Frame.keys_of(frame) for frame in model.frames]
         found["keyframes"] = {
             keyframe.name: _keyframe(keyframe, model) for keyframe in model.keyframes
