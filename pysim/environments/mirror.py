@@ -217,7 +217,7 @@ class MirroredStates:
             )
 
     def of_signal(self, rows: Array, columns: NDArray[np.intp], name: str) -> SignedPlaces:
-        """Return what the numbers of a signal become, of which rows (2 states, …) have those of states and images."""
+        """Return the image of a signal, whose numbers are columns of rows (2 states, …) at states and images."""
         x, y = rows[:STATES, columns], rows[STATES:, columns]
         size = max(float(np.abs(rows[:, columns]).max()), 1e-12)
         place, factor = np.zeros(len(columns), np.intp), np.zeros(len(columns))
