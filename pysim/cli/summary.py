@@ -58,7 +58,8 @@ def energy_line(summary: RunSummary) -> str:
     change = f"{first:.4g} J at the start, {last:.4g} J at the end"
     if summary.work is not None:
         return change
-    return f"{change} (work of actuators, dampers and joint forces, and integration errors)"
+    why = "work of actuators, dampers and joint forces, and integration errors"
+    return f"{change} ({why}: not judged, because the run has no energy ledger)"
 
 
 MOST_ELEMENTS = 3  # named in a summary

@@ -25,9 +25,9 @@ from pysim.simulation.checks.scene_warnings import (
 )
 from pysim.simulation.interrupt import interrupts_held_back
 from pysim.simulation.loading import Scene
-from pysim.simulation.monitors.energy_monitor import warn_of_imbalance
 from pysim.simulation.monitors.fast_turns import check_turns
 from pysim.simulation.monitors.ledger import begin_work, with_ledger
+from pysim.simulation.monitors.ledger_monitor import warn_of_imbalance
 from pysim.simulation.monitors.unstable_steps import StepGuard
 from pysim.simulation.records.checkpoints import Checkpoints, origin_of, part_of, why_not
 from pysim.simulation.records.recorder import Recorder

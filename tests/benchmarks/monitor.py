@@ -1,4 +1,4 @@
-"""Cost of the energy monitor beside the runs that it watches."""
+"""Cost of the energy balance and of the checks of worlds beside the runs that they judge."""
 
 from __future__ import annotations
 
@@ -7,9 +7,8 @@ from pathlib import Path
 import numpy as np
 
 import pysim
-from pysim.simulation.monitors.energy_monitor import imbalance
-from pysim.simulation.monitors.rollout_monitor import warn_of_worlds_out_of_balance, world_of
-from pysim.simulation.monitors.scheme_errors import motion_of
+from pysim.simulation.monitors.ledger_monitor import imbalance
+from pysim.simulation.monitors.world_monitor import warn_of_unstable_worlds, world_of
 from tests.benchmarks.report import row
 from tests.benchmarks.timing import take_turns
 
@@ -23,7 +22,7 @@ def monitor_rows() -> None:
     run = pysim.simulate(scene)
     times = take_turns(
         {
-            "mine": lambda: imbalance(motion_of(scene, run.t, run.q, run.v, 10_000)),
+            "mine": lambda: imbalance(scene, run, 10_000),
             "run": lambda: pysim.simulate(scene),
         }
     )
@@ -39,7 +38,7 @@ def monitor_rows() -> None:
         t = np.asarray(STEP * every * np.arange(q.shape[1]), np.float64)
 
         def monitor(t: np.ndarray = t, q: np.ndarray = q, v: np.ndarray = v) -> None:
-            warn_of_worlds_out_of_balance(world, t, q, v, STEPS)
+            warn_of_unstable_worlds(world, t, q, v, STEPS)
 
         times = take_turns({"mine": monitor, "run": rollout})
         how = f"the rollout, every={every}"

@@ -21,7 +21,7 @@ from pysim.render.plots.plot import panels_of
 from pysim.render.plots.recorded_quantities import energy_patterns
 from pysim.scene.convert import convert
 from pysim.simulation import Update, summarize
-from pysim.simulation.monitors.ledger_monitor import balance_change
+from pysim.simulation.monitors.ledger_monitor import imbalance
 from tests.elements.blocks import (
     FIXED,
     arm,
@@ -419,7 +419,7 @@ def test_a_coarse_step_alone_is_no_imbalance(tmp_path):
         warnings.simplefilter("ignore", pysim.PysimWarning)
         run = pysim.simulate(scene)
     assert drift(run) > 1e-2 * run.kinetic.max()
-    assert balance_change(scene, run, 100) is None
+    assert imbalance(scene, run, 100) is None
 
 
 def test_a_rollout_has_no_ledger(tmp_path):

@@ -14,7 +14,7 @@ import pytest
 
 import pysim
 from pysim.simulation.checks.stability import step_bounds
-from tests.elements.blocks import constant, disc, scene_of, simulation, table
+from tests.elements.blocks import constant, disc, mass, scene_of, simulation, table
 
 SLOW = 6.283  # [rad/s]
 
@@ -115,6 +115,46 @@ def test_a_damper_beyond_stability_ends_the_run_with_the_joint(
     text = text.replace("start = 0.5235987755982988", "start = { q = 0.5235987755982988, v = 5.0 }")
     with pytest.raises(pysim.SimulationError, match=r"because of joint '(drive|knee)'"):
         run_of(tmp_path, text + simulation(integrator, duration=3.0, interval=0.01))
+
+
+@pytest.mark.filterwarnings("ignore:.*step is .* beyond:pysim.PysimWarning")  # before the run
+def test_a_rollout_of_a_model_that_does_not_follow_its_velocity_is_warned_of(
+    tmp_path: Path,
+) -> None:
+    """A rollout has no ledger, and a model's worlds no error each."""
+    start = "start = { q = 0.5235987755982988, v = 5.0 }"
+    text = four_bar().replace('child = "crank"\n', 'child = "crank"\ndamping = 5.0\n')
+    text = text.replace("start = 0.5235987755982988", start)
+    scene = scene_of(tmp_path, text + simulation("rk4", duration=3.0, interval=0.01))
+    q0, v0 = (np.tile(x, (8, 1)) for x in (scene.state.q, scene.state.v))
+    pattern = r"^rollout: world 0: at t = 6 s 'drive' does not follow its velocity of .*: step is "
+    with pytest.warns(pysim.PysimWarning, match=pattern):
+        pysim.rollout(scene.model, q0, v0, None, 1e-3, steps=6000, every=10)
+
+
+def overdamped() -> str:
+    """A mass whose damper is beyond the stability of rk4 with 1 ms, so that v grows by a third in ten steps."""
+    text = mass(1.0, 0.0, 1e-3).replace('name = "x"\n', 'name = "x"\ndamping = 2800.0\n')
+    return text + simulation("rk4", duration=1.0, interval=0.01)
+
+
+@pytest.mark.filterwarnings("ignore:.*step is .* beyond:pysim.PysimWarning")  # before the run
+def test_a_kinetic_energy_that_grows_beyond_reason_ends_a_run_without_a_ledger(
+    tmp_path: Path,
+) -> None:
+    with pytest.raises(pysim.SimulationError, match=r"the kinetic energy has grown from .* J: "):
+        run_of(tmp_path, overdamped() + "work = false\n")
+
+
+@pytest.mark.filterwarnings("ignore:.*step is .* beyond:pysim.PysimWarning")  # before the run
+def test_a_kinetic_energy_that_grows_beyond_reason_is_warned_of_in_a_rollout(
+    tmp_path: Path,
+) -> None:
+    scene = scene_of(tmp_path, overdamped())
+    q0, v0 = (np.tile(x, (200, 1)) for x in (scene.state.q, scene.state.v))
+    pattern = r"^rollout: world \d+: at t = 2 s the kinetic energy has grown from .* J: step is"
+    with pytest.warns(pysim.PysimWarning, match=pattern):
+        pysim.rollout(scene.model, q0, v0, None, 1e-3, steps=2000, every=10)
 
 
 def test_a_rollout_beyond_stability_loses_its_worlds_with_the_servo(tmp_path: Path) -> None:

@@ -29,9 +29,9 @@ from pysim.simulation.batches.scene_rollouts import Request, Rollout, RolloutSta
 from pysim.simulation.checks.scene_warnings import warn_of_model
 from pysim.simulation.checks.start_checks import check_starts, warn_of_quaternion_order
 from pysim.simulation.loading import Scene
-from pysim.simulation.monitors.rollout_monitor import (
+from pysim.simulation.monitors.world_monitor import (
     warn_of_friction_of_worlds,
-    warn_of_worlds_out_of_balance,
+    warn_of_unstable_worlds,
     world_of,
 )
 from pysim.spatial.arrays import checked_number, refuse_mask
@@ -302,7 +302,7 @@ def _monitor(
     warn_of_model(first, stacklevel=3)
     warn_of_friction_of_worlds(worlds, t, q, v, stacklevel=3)
     steps = (len(t) - 1) * round(t[1] / step) if len(t) > 1 else 0
-    warn_of_worlds_out_of_balance(worlds, t, q, v, steps, controls, stacklevel=3)
+    warn_of_unstable_worlds(worlds, t, q, v, steps, controls, stacklevel=3)
 
 
 def _given(x: Any, name: str) -> Any:  # noqa: ANN401, whatever is given

@@ -38,15 +38,15 @@ from pysim.simulation.checks.scene_warnings import (
 from pysim.simulation.checks.start_checks import check_starts, warn_of_quaternion_order
 from pysim.simulation.loading import Scene
 from pysim.simulation.monitors.growing_states import growing_worlds
-from pysim.simulation.monitors.rollout_monitor import (
-    warn_of_friction_of_worlds,
-    warn_of_worlds_out_of_balance,
-)
 from pysim.simulation.monitors.unstable_steps import (
     StepGuard,
     frozen_worlds,
     is_explicit,
     suspicious,
+)
+from pysim.simulation.monitors.world_monitor import (
+    warn_of_friction_of_worlds,
+    warn_of_unstable_worlds,
 )
 from pysim.simulation.records.contact_report import NUMBERS, pair_sums, start_report
 from pysim.simulation.run import output_times
@@ -220,7 +220,7 @@ def scene_rollout(scenes: Scene | Sequence[Scene], request: Request) -> Rollout:
     flat = run.q.reshape(-1, run.q.shape[-1])
     warn_of_obstacles(worlds.scenes[0], np.tile(run.t, len(run.q)), flat, stacklevel=4)
     if worlds.scenes[0].contacts is None:
-        warn_of_worlds_out_of_balance(worlds.scenes, run.t, run.q, run.v, steps, stacklevel=4)
+        warn_of_unstable_worlds(worlds.scenes, run.t, run.q, run.v, steps, stacklevel=4)
     return _without_axis(run) if alone else run
 
 

@@ -10,7 +10,8 @@ so that q stands still while v is far from 0, or v changes its sign at every ste
     |(q₁ − q₀)/h − (v₀ + v₁)/2| > ½ max(|v₀|, |v₁|)        in STEPS steps, after which |v| ≥ 0.99 |v₀|
 
 and only tried where two outputs look like it. The energy ledger of a run shows the same: the work of a force beyond
-stability is no change of energy, so that the balance is off by more than all energy that the run has.
+stability is no change of energy, so that the balance is off by more than all energy that the run has. Without a ledger
+a kinetic energy that grows by far in the later half of a run is recognised.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from pysim.mechanism.model import State
 from pysim.simulation.checks.stability import GROWTH, sliding_coordinates
 from pysim.simulation.checks.step_checks import SLIDES, beyond_stability
 from pysim.simulation.monitors.growing_states import growth_between
-from pysim.simulation.monitors.ledger_monitor import balances
+from pysim.simulation.monitors.ledger_monitor import balances, energies
 from pysim.typing import Array
 
 if TYPE_CHECKING:
@@ -45,6 +46,8 @@ SAME = 0.1  # relative change of a velocity from output to output, and of q agai
 MOVES = 1e-6  # [rad or m] between two outputs at a constant velocity, relative to 1 and |q|: less may be rounding
 EARLY = 10.0  # times the energy of a run so far, by which its balance is off while the run may still gain energy
 STATES = 8  # of a run, at which the cause of a balance that is off is looked for
+GROWN = 100.0  # times the energies of the first half of a run: beyond what motors do to a kinetic energy
+FASTER = 3.0  # times the largest speed of the first half: what a kinetic energy beyond reason takes at least
 OFF = 0.3  # of energy and work: a smaller change of the balance may be an error of the scheme
 
 
@@ -65,6 +68,7 @@ class StepGuard:
         self._judged &= not any(event.release for event in scene.spec.events)
         state = scene.state
         self._q, self._v, self._t = state.q, state.v, start
+        self._loop_q, self._rows = state.loop_q, list[tuple[Array, Array]]()  # some outputs
         self._numbers = None if numbers is None else numbers.copy()
         self._last, self._seen = 0.0, list[State]()
         self._kinetic, self._stored, self._exchanged = 0.0, np.zeros(0), np.zeros(0)
@@ -74,6 +78,8 @@ class StepGuard:
     def saved(self) -> dict[str, Array]:
         """Return what `restore` returns to."""
         found = {"q": self._q, "v": self._v, "stored": self._stored, "exchanged": self._exchanged}
+        found["loop_q"] = self._loop_q
+        found["rows_q"], found["rows_v"] = self._states()
         found["numbers"] = np.zeros(0) if self._numbers is None else self._numbers
         begin = self._begin if self._judged and self._numbers is not None else 0.0
         found["energies"] = np.array([self._t, self._last, self._kinetic, begin])
@@ -87,6 +93,7 @@ class StepGuard:
         self._q, self._v, self._stored, self._exchanged = (
             saved[name] for name in ("q", "v", "stored", "exchanged")
         )
+        self._loop_q, self._rows = saved["loop_q"], [(saved["rows_q"], saved["rows_v"])]
         if self._numbers is not None:
             self._numbers = saved["numbers"]
         self._t, self._last, self._kinetic, self._begin = saved["energies"].tolist()
@@ -120,7 +127,11 @@ class StepGuard:
             error = frozen_step(self._scene, state, float(part.t[k]), own)
             if error is not None:
                 raise error
-        if self._judged and part.signals is not None:
+        if not self._judged:
+            apart = -max(1, len(part.t) // STATES)  # from the last one
+            self._rows.append((part.q[::apart][::-1].copy(), part.v[::apart][::-1].copy()))
+            self._loop_q = part.loop_q[-1]
+        elif part.signals is not None:
             self._see(part)
             self._last = self._balance(self._t, self._q, self._v, part.signals[-1]) - self._begin
             self._judge(EARLY)
@@ -133,13 +144,25 @@ class StepGuard:
         self._seen = [*before, *own]
 
     def finish(self) -> None:
-        """Check the balance of the whole run.
+        """Check the balance of the whole run, or the growth of its kinetic energy if it has no ledger.
 
         Raises:
-            SimulationError: it is off by more than the energy of the run.
+            SimulationError: the balance is off by more than the energy of the run, or the kinetic energy grows beyond
+                reason.
         """
         if self._judged:
             self._judge(1.0)
+        elif self._explicit:
+            problem = grown(self._scene, *self._states(), self._loop_q)
+            if problem is not None:
+                where = str(self._scene.spec.path)
+                raise SimulationError(where, f"at t = {self._t:.6g} s {problem}")
+
+    def _states(self) -> tuple[Array, Array]:
+        """Return q (rows, nq) and v (rows, nv) of some outputs."""
+        model = self._scene.model
+        q, v = zip((np.zeros((0, model.nq)), np.zeros((0, model.nv))), *self._rows, strict=True)
+        return np.vstack(q), np.vstack(v)
 
     def _balance(self, t: float, q: Array, v: Array, numbers: Array) -> float:
         """Return the balance of a state [J], and keep the extremes of energies and work."""
@@ -179,16 +202,55 @@ def suspicious(scene: Scene, t: Array, q: Array, v: Array) -> NDArray[np.intp]:
 
     The outputs are t (n,) [s], q (n, nq) and v (n, nv); their numbers begin with 0 at the second.
     """
-    v0, v1 = v[:-1], v[1:]
+    return np.flatnonzero(stands_still(scene, t, q[None], v[None])[0].any(axis=1))
+
+
+def stands_still(scene: Scene, t: Array, q: Array, v: Array) -> NDArray[np.bool_]:
+    """Return which coordinates (worlds, n − 1, nv) have the velocity of the output before, which q has not followed.
+
+    The outputs are t (n,) [s], q (worlds, n, nq) and v (worlds, n, nv).
+    """
+    v0, v1 = v[:, :-1], v[:, 1:]
     lengths = np.diff(t)[:, None]
     with np.errstate(all="ignore"):  # of runs that grow without bound
         same = np.abs(v1 - v0) <= SAME * np.abs(v0)
         if not same.any():
-            return np.zeros(0, np.intp)
-        moved = np.abs(scene.model.difference(q[:-1], q[1:]))
+            return same
+        q0, q1 = (x.reshape(v0.shape[0] * v0.shape[1], -1) for x in (q[:, :-1], q[:, 1:]))
+        moved = np.abs(scene.model.difference(q0, q1)).reshape(v0.shape)
         reach = lengths * np.abs(v0)
-        large = reach > MOVES * (1 + np.abs(q[:-1]).max(axis=1, initial=0.0)[:, None])
-        return np.flatnonzero((same & large & (moved <= SAME * reach)).any(axis=1))
+        large = reach > MOVES * (1 + np.abs(q[:, :-1]).max(axis=2, initial=0.0)[..., None])
+        return np.asarray(same & large & (moved <= SAME * reach))
+
+
+def grown(scene: Scene, q: Array, v: Array, loop_q: Array) -> str | None:
+    """Describe a kinetic energy that grows beyond reason at outputs q (n, nq), v (n, nv); None else."""
+    speed = np.abs(v).max(axis=1, initial=0.0)
+    half = (len(speed) + 1) // 2
+    if not len(speed) or not speed[-1] > FASTER * speed[:half].max(initial=0.0):
+        return None
+    with np.errstate(all="ignore"):
+        return unstable_growth(scene, *energies(scene.model, q, v), State(q[-1], v[-1], loop_q))
+
+
+def unstable_growth(scene: Scene, kinetic: Array, stored: Array, end: State) -> str | None:
+    """Describe a kinetic energy that grows far beyond the energies before in the later half of a run; None else.
+
+    Args:
+        scene: the scene.
+        kinetic: energies of n states [J].
+        stored: the same.
+        end: the last of these states.
+    """
+    if len(kinetic) < 3 or not is_explicit(scene):
+        return None
+    before = kinetic[: (len(kinetic) + 1) // 2].max() + np.ptp(stored)
+    if not kinetic[-1] > GROWN * before:
+        return None
+    cause = beyond_stability(scene, end)
+    if cause is None:
+        return None
+    return f"the kinetic energy has grown from {before:.3g} to {kinetic[-1]:.3g} J: {cause}"
 
 
 def frozen_step(
