@@ -3,7 +3,7 @@
 Rollouts carry no energy ledger (ledger.py), so their balance is not judged. What shows without one is
 
     q stands still while v is far from 0, at the last row (unstable_steps.py)
-    |E − E₀| > ⅓ (max T + V_max − V_min)        of worlds that conserve energy
+    |E − E₀| > 0.3 (max T + V_max − V_min)        of worlds that conserve energy
     T grows by far more than the stored energy in the later half of the rows, beyond the stability of the step
 
 To limit the cost, rollouts of few steps are left out, and the energies of only some rows and worlds, evenly spaced, are
