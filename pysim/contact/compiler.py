@@ -104,8 +104,8 @@ def compile_contacts(
     used, numbers = np.unique(shapes.pair, return_inverse=True)
     if len(used) < len(links):
         shapes, links = replace(shapes, pair=numbers.astype(np.int32)), links.take(used)
-    if impacts:
-        shapes = replace(shapes, laws=tuple(law.without_restitution() for law in shapes.laws))
+    laws = [law.without_restitution() if impacts else law for law in shapes.laws]
+    shapes = shapes.with_laws(laws, shapes.law)
     return CompiledContacts(
         engine_contacts(model, shapes, slip_speed), links, shapes, tuple(apart.values())
     )
@@ -449,8 +449,8 @@ def contacts_with_other_numbers(
     laws = Distinct[PairLaw]()
     each = _laws(model, first, spec, mechanism_masses(model), gravity)
     number = np.array([laws.index(law) for law in each], np.int32)
-    found = (law.without_restitution() if impacts else law for law in laws.values)
-    shapes = replace(first.shapes, laws=tuple(found), law=number)
+    found = [law.without_restitution() if impacts else law for law in laws.values]
+    shapes = first.shapes.with_laws(found, number)
     return replace(first, engine=engine_contacts(model, shapes, slip_speed), shapes=shapes)
 
 

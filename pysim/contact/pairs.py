@@ -43,20 +43,13 @@ class ContactPair(NamedTuple):
         return f"{self.first}, {self.second}"
 
 
+@dataclass(frozen=True, eq=False)
 class LinkPairs(Sequence[ContactPair]):
-    """Pairs of links that may touch, as columns of numbers.
+    """Pairs of links that may touch, as columns of numbers."""
 
-    Args:
-        links: their names.
-        first: of every pair, the first link (n,).
-        second: the second one (n,).
-    """
-
-    def __init__(
-        self, links: Sequence[str], first: NDArray[np.int32], second: NDArray[np.int32]
-    ) -> None:
-        self.links, self.first, self.second = tuple(links), first, second
-        self._number = {name: k for k, name in enumerate(links)}
+    links: tuple[str, ...]
+    first: NDArray[np.int32]  # (n,) among the links
+    second: NDArray[np.int32]  # (n,)
 
     def __len__(self) -> int:
         return len(self.first)
@@ -96,6 +89,10 @@ class LinkPairs(Sequence[ContactPair]):
         k = self.find(first, second)
         if k is not None:
             self.first[k], self.second[k] = self._number[first], self._number[second]
+
+    @cached_property
+    def _number(self) -> dict[str, int]:
+        return {name: k for k, name in enumerate(self.links)}
 
     @cached_property
     def _sorted(self) -> tuple[NDArray[np.int64], NDArray[np.intp]]:

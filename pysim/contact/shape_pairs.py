@@ -126,6 +126,17 @@ class ShapePairs(Sequence[ShapePair]):
         columns = ("pair", "own", "other", "surface", "law")
         return replace(self, **{name: getattr(self, name)[rows] for name in columns})
 
+    def with_laws(self, laws: Sequence[PairLaw], law: NDArray[np.int32]) -> ShapePairs:
+        """Return the pairs with other laws, `law` (n,) among them: equal ones are one, in the order of the pairs."""
+        found: Distinct[PairLaw] = Distinct()
+        same = np.array([found.index(own, own) for own in laws], np.int32)[law]
+        used, first, which = np.unique(same, return_index=True, return_inverse=True)
+        order = np.argsort(first)
+        place = np.empty(len(order), np.int32)
+        place[order] = np.arange(len(order))
+        distinct = tuple(found.values[k] for k in used[order].tolist())
+        return replace(self, laws=distinct, law=place[which])
+
     def of_pair(self, pair: int) -> Iterator[ShapePair]:
         """Yield the pairs of shapes of a pair of links."""
         return map(self.__getitem__, np.flatnonzero(self.pair == pair).tolist())
