@@ -76,22 +76,38 @@ int corner_features(const Shape<Real>& shape) {
 /// Cosine of the angle between the axis of a cylinder and the normal from which on its cap is the facet.
 constexpr double cap_cosine = 0.7;
 
+/// A direction in the frame of a body of revolution, and the corners (x, y) of its rims: first the one that
+/// is farthest along it, then at right angles.
+template <class S>
+struct RimCorners {
+  Vec3<S> n;
+  S x[facet_corners], y[facet_corners];
+
+  RimCorners(const PlacedShape<S>& own, const Vec3<S>& direction) : n(transpose_times(own.X.R, direction)) {
+    const S o = all<S>(0), radius = own.size.x;
+    const S sine = sqrt(fma(n.x, n.x, n.y * n.y));
+    const auto leans = sine > all<S>(upright<typename S::Real>);
+    const S inverse = radius / select(leans, sine, all<S>(1));
+    const S a = select(leans, n.x * inverse, radius), b = select(leans, n.y * inverse, o);
+    const S along_x[] = {a, -b, -a, b}, along_y[] = {b, a, -b, -a};
+    for (int k = 0; k < facet_corners; ++k) {
+      x[k] = along_x[k];
+      y[k] = along_y[k];
+    }
+  }
+};
+
 template <class S>
 void cylinder_facet(const PlacedShape<S>& own, const Vec3<S>& normal, Facet<S>& F) {
   using Real = typename S::Real;
-  const S o = all<S>(0), e = all<S>(1);
-  const Vec3<S> n = transpose_times(own.X.R, normal);
-  const S sine = sqrt(fma(n.x, n.x, n.y * n.y));
-  const auto leans = sine > all<S>(upright<Real>);
-  const S inverse = own.size.x / select(leans, sine, e);
-  const S x = select(leans, n.x * inverse, own.size.x), y = select(leans, n.y * inverse, o);
-  const auto cap = abs(n.z) > all<S>(Real(cap_cosine)), down = n.z < o;
-  const S z = select(down, -own.size.y, own.size.y), first = select(down, all<S>(4), o);
-  const Vec3<S> rim[] = {{x, y, z}, {-y, x, z}, {-x, -y, z}, {y, -x, z}};
+  const S o = all<S>(0), half = own.size.y;
+  const RimCorners<S> rim(own, normal);
+  const auto cap = abs(rim.n.z) > all<S>(Real(cap_cosine)), down = rim.n.z < o;
+  const S z = select(down, -half, half), first = select(down, all<S>(4), o);
   for (int k = 0; k < facet_corners; ++k) {
     const bool top = k == 0 || k == 3;
-    const Vec3<S> side = {x, y, top ? own.size.y : -own.size.y};
-    F.corner[k] = own.X * select(cap, rim[k], side);
+    const Vec3<S> side = {rim.x[0], rim.y[0], top ? half : -half};
+    F.corner[k] = own.X * select(cap, Vec3<S>{rim.x[k], rim.y[k], z}, side);
     F.feature[k] = select(cap, first + all<S>(Real(k)), all<S>(Real(top ? 8 : 9)));
     F.distinct[k] = k < 2 ? simd::everywhere<S>() : cap;
   }
@@ -100,18 +116,13 @@ void cylinder_facet(const PlacedShape<S>& own, const Vec3<S>& normal, Facet<S>& 
 template <class S>
 void cone_facet(const PlacedShape<S>& own, const Vec3<S>& normal, Facet<S>& F) {
   using Real = typename S::Real;
-  const S o = all<S>(0), e = all<S>(1);
-  const Vec3<S> n = transpose_times(own.X.R, normal);
-  const S sine = sqrt(fma(n.x, n.x, n.y * n.y));
-  const auto leans = sine > all<S>(upright<Real>);
-  const S inverse = own.size.x / select(leans, sine, e);
-  const S x = select(leans, n.x * inverse, own.size.x), y = select(leans, n.y * inverse, o), z = -own.size.y;
-  const auto base = n.z < all<S>(Real(-cap_cosine));
-  const Vec3<S> rim[] = {{x, y, z}, {-y, x, z}, {-x, -y, z}, {y, -x, z}};
+  const S o = all<S>(0), half = own.size.y;
+  const RimCorners<S> rim(own, normal);
+  const auto base = rim.n.z < all<S>(Real(-cap_cosine));
   for (int k = 0; k < facet_corners; ++k) {
     const bool low = k == 0 || k == 3;
-    const Vec3<S> side = low ? rim[0] : Vec3<S>{o, o, own.size.y};
-    F.corner[k] = own.X * select(base, rim[k], side);
+    const Vec3<S> side = low ? Vec3<S>{rim.x[0], rim.y[0], -half} : Vec3<S>{o, o, half};
+    F.corner[k] = own.X * select(base, Vec3<S>{rim.x[k], rim.y[k], -half}, side);
     F.feature[k] = select(base, all<S>(Real(k)), all<S>(Real(low ? 4 : 5)));
     F.distinct[k] = k < 2 ? simd::everywhere<S>() : base;
   }

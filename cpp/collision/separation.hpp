@@ -6,8 +6,9 @@
 // 1988]. Shapes that nearly touch or overlap: B is moved away along the normal n of the moment by just so
 // much that the shapes are apart by a margin, and the normal of the moved shapes is the next n, until it
 // stays where −h is stationary; Anderson's mixing makes that a few rounds also of curved surfaces. The first
-// n is that of shapes shrunk about their centres. Deep inside one another shapes may have several such
-// normals, and the overlap found is that of one of them.
+// n is that of shapes shrunk about their centres. Inside one another shapes may have several such normals:
+// where an axis of a shape, or what is across two of them, has less overlap than the normal found, it is the
+// first n of a second search. Deep inside, the overlap may still be that of another normal.
 //
 // All worlds of a pack go through the same rounds; one that is done keeps what it has.
 #pragma once
@@ -211,6 +212,47 @@ S core_gap(const PlacedShape<S>& A, const PlacedShape<S>& B, const Vec3<S>& n) {
   return dot(n, support(B, -n) - support(A, n));
 }
 
+/// Offers a direction for n, whose −h is `most`.
+template <class S>
+void offer_normal(const PlacedShape<S>& A,
+                  const PlacedShape<S>& B,
+                  const Vec3<S>& direction,
+                  simd::Mask<S> wanted,
+                  Vec3<S>& n,
+                  S& most) {
+  const S gap = core_gap(A, B, direction);
+  const auto better = wanted & (gap > most);
+  most = simd::select(better, gap, most);
+  n = select(better, direction, n);
+}
+
+/// Offers the axes of both shapes, in both directions.
+template <class S>
+void offer_axes(const PlacedShape<S>& A, const PlacedShape<S>& B, simd::Mask<S> wanted, Vec3<S>& n, S& most) {
+  const Vec3<S> axes[] = {A.X.R.x, A.X.R.y, A.X.R.z, B.X.R.x, B.X.R.y, B.X.R.z};
+  for (int k = 0; k < 12; ++k) offer_normal(A, B, k < 6 ? axes[k] : -axes[k - 6], wanted, n, most);
+}
+
+/// Offers the common normals of two axes, and what is across one of them from centre to centre.
+template <class S>
+void offer_edges(
+    const PlacedShape<S>& A, const PlacedShape<S>& B, simd::Mask<S> wanted, Vec3<S>& n, S& most) {
+  const Vec3<S> a[] = {A.X.R.x, A.X.R.y, A.X.R.z}, b[] = {B.X.R.x, B.X.R.y, B.X.R.z};
+  const Vec3<S> between = B.X.p - A.X.p;
+  const auto offer = [&](const Vec3<S>& along) {
+    const S square = dot(along, along);
+    const auto valid = wanted & (square > all<S>(parallel<typename S::Real>));
+    const Vec3<S> u = (all<S>(1) / sqrt(simd::select(valid, square, all<S>(1)))) * along;
+    offer_normal(A, B, u, valid, n, most);
+    offer_normal(A, B, -u, valid, n, most);
+  };
+  for (const Vec3<S>& u : a) {
+    for (const Vec3<S>& v : b) offer(cross(u, v));
+    offer(fnma(dot(u, between), u, between));
+  }
+  for (const Vec3<S>& v : b) offer(fnma(dot(v, between), v, between));
+}
+
 /// A first normal of cores that overlap: of cores that are shrunk until they are apart; else, of the line of
 /// centres and the axes of both shapes, the direction of least overlap.
 template <class S>
@@ -232,14 +274,7 @@ Vec3<S> overlap_normal(const PlacedShape<S>& A,
     if (none(wanted)) return n;
   }
   S most = core_gap(A, B, n);
-  const Vec3<S> axes[] = {A.X.R.x, A.X.R.y, A.X.R.z, B.X.R.x, B.X.R.y, B.X.R.z};
-  for (int k = 0; k < 12; ++k) {
-    const Vec3<S> direction = k < 6 ? axes[k] : -axes[k - 6];
-    const S gap = core_gap(A, B, direction);
-    const auto better = wanted & (gap > most);
-    most = simd::select(better, gap, most);
-    n = select(better, direction, n);
-  }
+  offer_axes(A, B, wanted, n, most);
   return n;
 }
 
@@ -313,34 +348,46 @@ Distance<S> convex_distance(const PlacedShape<S>& A, const PlacedShape<S>& B, S 
   found.d = length;
   found.p_A = search.point_a();
   found.p_B = search.point_b();
-  auto active = !apart;
+  const auto active = !apart;
   if (any(active)) {
     if (any(active & !usable)) {
       found.n = select(usable, found.n, overlap_normal(A, B, centres, active & !usable));
     }
-    Vec3<S> n = found.n;
     found.d = simd::select(apart, found.d, -inf);
-    const S still = all<S>(sizeof(Real) == 8 ? Real(1e-13) : Real(1e-8));
-    S accuracy = all<S>(curved ? coarse<Real> : fine<Real>);
-    NormalIteration<S> iteration;
-    for (int round = 0; round < most_rounds; ++round) {
-      const S shift = margin - min(core_gap(A, B, n), margin);
-      search.move(shift * n, n);
-      search.run(active, accuracy, inf);
-      const S square = dot(search.v, search.v);
-      const auto valid = active & search.apart & (square > o);
-      length = sqrt(simd::select(valid, square, e));
-      const Vec3<S> value = select(valid, (-e / length) * search.v, n), turn = value - n;
-      const S gap = core_gap(A, B, value);
-      const auto better = valid & (gap > found.d);
-      found.n = select(better, value, found.n);
-      found.d = simd::select(better, gap, found.d);
-      found.p_A = select(better, search.point_a(), found.p_A);
-      found.p_B = select(better, search.point_b(), found.p_B);
-      active = valid & (dot(turn, turn) > still);
-      if (none(active)) break;
-      accuracy = max(min(all<S>(Real(1e-6)) * dot(turn, turn), accuracy), all<S>(fine<Real>));
-      n = round < mixed_rounds ? iteration.next(n, value) : value;  // which converges across corners, too
+    const auto improve = [&](simd::Mask<S> active, Vec3<S> n) {
+      const S still = all<S>(sizeof(Real) == 8 ? Real(1e-13) : Real(1e-8));
+      S accuracy = all<S>(curved ? coarse<Real> : fine<Real>);
+      NormalIteration<S> iteration;
+      for (int round = 0; round < most_rounds; ++round) {
+        const S shift = margin - min(core_gap(A, B, n), margin);
+        search.move(shift * n, n);
+        search.run(active, accuracy, inf);
+        const S square = dot(search.v, search.v);
+        const auto valid = active & search.apart & (square > o);
+        length = sqrt(simd::select(valid, square, e));
+        const Vec3<S> value = select(valid, (-e / length) * search.v, n), turn = value - n;
+        const S gap = core_gap(A, B, value);
+        const auto better = valid & (gap > found.d);
+        found.n = select(better, value, found.n);
+        found.d = simd::select(better, gap, found.d);
+        found.p_A = select(better, search.point_a(), found.p_A);
+        found.p_B = select(better, search.point_b(), found.p_B);
+        active = valid & (dot(turn, turn) > still);
+        if (none(active)) return;
+        accuracy = max(min(all<S>(Real(1e-6)) * dot(turn, turn), accuracy), all<S>(fine<Real>));
+        n = round < mixed_rounds ? iteration.next(n, value) : value;  // which converges across corners, too
+      }
+    };
+    improve(active, found.n);
+    const auto deep = active & (found.d < all<S>(Real(-0.005)) * size);
+    if (any(deep)) {
+      Vec3<S> n = found.n;
+      S most = found.d + all<S>(sizeof(Real) == 8 ? Real(1e-9) : Real(1e-4)) * size;
+      const S before = most;
+      offer_axes(A, B, deep, n, most);
+      offer_edges(A, B, deep, n, most);
+      const auto again = deep & (most > before);
+      if (any(again)) improve(again, n);
     }
   }
   const S half = all<S>(Real(0.5));  // the common point is midway, and each one is on its surface along n
