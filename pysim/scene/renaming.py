@@ -11,7 +11,6 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Mapping
 from enum import Enum
-from functools import cache
 from types import NoneType, UnionType
 from typing import Annotated, Any, NamedTuple, TypeVar, Union, get_args, get_origin, get_type_hints
 
@@ -66,12 +65,16 @@ def renamed(spec: Spec, renaming: Renaming) -> Spec:
     return copy
 
 
-@cache
+_KNOWN_CHANGES: dict[type[Any], list[tuple[str, Change]]] = {}  # by type of specification
+
+
 def _changes(kind: type[Any]) -> list[tuple[str, Change]]:
     """Return the fields of a specification that hold names or poses, and how to change their values."""
-    types = get_type_hints(kind, include_extras=True)
-    found = [(item.name, _change_of(types[item.name])) for item in dataclasses.fields(kind)]
-    return [(name, change) for name, change in found if change is not None]
+    if kind not in _KNOWN_CHANGES:
+        types = get_type_hints(kind, include_extras=True)
+        found = [(item.name, _change_of(types[item.name])) for item in dataclasses.fields(kind)]
+        _KNOWN_CHANGES[kind] = [(name, change) for name, change in found if change is not None]
+    return _KNOWN_CHANGES[kind]
 
 
 def _change_of(annotation: Any) -> Change | None:  # noqa: ANN401, a type
@@ -80,7 +83,7 @@ def _change_of(annotation: Any) -> Change | None:  # noqa: ANN401, a type
     if origin is Annotated:
         mark = arguments[1]
         return _of_pose(mark) if isinstance(mark, PoseIn) else _of_name(mark)
-    if dataclasses.is_dataclass(annotation) and annotation.__module__ == _SPECIFICATIONS:
+    if isinstance(annotation, type) and annotation.__module__ == _SPECIFICATIONS:
         return (
             (lambda value, _, renaming: renamed(value, renaming)) if _changes(annotation) else None
         )
