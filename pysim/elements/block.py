@@ -75,7 +75,8 @@ class CallbackController(Controller):
 
     `output(self, t, inputs)` receives the time [s] and arrays `inputs.NAME` (worlds, size), and returns an array
     (worlds, size) for each output. It is not recorded, so that it may use any library; its table needs a `period`.
-    A rollout that runs world by world calls it for one world at a time.
+    A rollout that runs world by world calls it for one world at a time. In `Worlds` it is called for those that are
+    due, whose numbers an argument `worlds` (worlds,) gives.
 
     With methods `state` and `restore`, runs have checkpoints, and `Worlds.save` saves it.
     """
@@ -84,6 +85,21 @@ class CallbackController(Controller):
 
     def begin(self, worlds: int) -> None:
         """Prepare for a run of this many worlds; the base class does nothing."""
+
+    def begin_again(self, worlds: Any) -> None:  # noqa: ARG002, as above
+        """Prepare some worlds, by their numbers (k,), which begin again while others go on."""
+        self._needs_method("begin_again(self, worlds)", "reset all worlds at once")
+
+    def copy(self, source: Any, target: Any) -> None:  # noqa: ARG002, as above
+        """Let worlds `target` (k,) remember what worlds `source` (k,) do."""
+        self._needs_method("copy(self, source, target)", "copy no worlds")
+
+    def _needs_method(self, method: str, otherwise: str) -> None:
+        """Reject a controller that prepares worlds, if it lacks a method for some of them."""
+        if type(self).begin is not CallbackController.begin:
+            problem = "prepares all worlds in begin, but has no method for some of them"
+            place = definition_place(type(self))
+            raise PysimError(place, f"{problem}; write `def {method}`, or {otherwise}")
 
     def state(self) -> Any:
         """Return what the controller remembers between two calls: None, numbers, texts, arrays, or lists of them."""

@@ -42,6 +42,21 @@ class PI(CallbackController):
         self.sum = state["sum"]
 
 
+@controller("pi_by_world")
+class ByWorld(PI):
+    """Begins again, is copied and runs in some of its worlds."""
+
+    def begin_again(self, worlds):
+        self.sum[worlds] = 0.0
+
+    def copy(self, source, target):
+        self.sum[target] = self.sum[source]
+
+    def output(self, inputs, worlds):
+        self.sum[worlds] += 0.01 * (0.1 - inputs.q)
+        return 30.0 * (0.1 - inputs.q) + 8.0 * self.sum[worlds]
+
+
 @controller("forgetful_pi")
 class Forgetful(PI):
     """Returns a set, which files cannot hold."""
@@ -191,3 +206,51 @@ def test_states_that_cannot_be_saved_are_named_with_the_method(mass: Any, tmp_pa
         pysim.Worlds(mass("forgetful_pi"), 2).save()
     with pytest.raises(JointError, match="nothing left"):
         pysim.simulate(mass("failing_pi"), tmp_path / "run.h5")
+
+
+def stepped(scene: pysim.Scene, count: int, steps: int) -> pysim.Worlds:
+    """Return worlds after some steps."""
+    worlds = pysim.Worlds(scene, count)
+    worlds.step(steps=steps)
+    return worlds
+
+
+@pytest.mark.parametrize("kind", ["remembering_pi", "pi_by_world"])
+def test_worlds_that_are_all_reset_are_as_new_ones(kind: str, mass: Any) -> None:
+    worlds = stepped(mass(kind), 3, 45)
+    worlds.reset()
+    worlds.step(steps=45)
+    assert (worlds.q == stepped(mass(kind), 3, 45).q).all()
+
+
+def test_some_worlds_are_reset_and_others_go_on(mass: Any) -> None:
+    worlds = stepped(mass("pi_by_world"), 3, 45)
+    worlds.reset([1])
+    worlds.step(steps=45)
+    new, old = (stepped(mass("pi_by_world"), 1, steps) for steps in (45, 90))
+    assert (worlds.q[1] == new.q[0]).all()
+    assert (worlds.q[[0, 2]] == old.q[0]).all()
+
+
+def test_some_worlds_step_alone(mass: Any) -> None:
+    worlds = stepped(mass("pi_by_world"), 3, 45)
+    worlds.step(steps=45, where=[2])
+    assert (worlds.q[2] == stepped(mass("pi_by_world"), 1, 90).q[0]).all()
+    assert (worlds.q[:2] == stepped(mass("pi_by_world"), 1, 45).q[0]).all()
+
+
+def test_a_copied_world_remembers_what_its_source_does(mass: Any) -> None:
+    worlds = pysim.Worlds(mass("pi_by_world"), 2)
+    worlds.q[1] = 0.3
+    worlds.step(steps=45)
+    worlds.copy(1, [0])
+    worlds.step(steps=45)
+    assert (worlds.q[0] == worlds.q[1]).all()
+
+
+def test_a_controller_without_methods_for_some_worlds_is_refused_by_name(mass: Any) -> None:
+    worlds = stepped(mass("remembering_pi"), 3, 45)
+    with pytest.raises(pysim.PysimError, match=r"PI.*begin_again\(self, worlds\)`, or reset all"):
+        worlds.reset([1])
+    with pytest.raises(pysim.PysimError, match=r"copy\(self, source, target\)`"):
+        worlds.copy(0, [1])

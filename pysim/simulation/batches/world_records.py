@@ -210,7 +210,8 @@ class WorldRecords:
         if self.scene.signals is not None:
             self.signals[rows] = self._start_numbers(worlds) if signals is None else signals
             with self.scene_with_numbers(worlds) as scene:
-                run = SignalRun(scene, np.ascontiguousarray(self.signals[rows]))
+                numbers = np.ascontiguousarray(self.signals[rows])
+                run = SignalRun(scene, numbers, worlds=worlds, count=self.count)
                 if inputs is not None:
                     run.set_inputs(inputs)
                 if signals is None:
@@ -399,7 +400,7 @@ class WorldRecords:
         for due, t in sorted({(int(self._pending[k]), float(self.t[k])) for k in worlds}):
             some = worlds[(self._pending[worlds] == due) & (self.t[worlds] == t)]
             with self.scene_with_numbers(some) as scene:
-                run = SignalRun(scene, self.signals[some])
+                run = SignalRun(scene, self.signals[some], worlds=some, count=self.count)
                 own = None
                 if self.is_convex and (run.measures(due) or run.touches(due)):
                     own = self.report(some) if report is None else report[some]
@@ -411,6 +412,8 @@ class WorldRecords:
 
     def copy(self, source: NDArray[np.int32], target: NDArray[np.int32]) -> None:
         """Copy records of worlds to other worlds."""
+        for callback in () if self.scene.signals is None else self.scene.signals.callbacks:
+            callback.plugin.copy(source, target)
         self.engine.copy(source, target)
         if self.python is not None:
             self.python.copy(source, target)

@@ -346,7 +346,9 @@ class Worlds:
         signals = self._scene.signals
         if not self._is_uniform or self._records.python is not None:
             return False
-        return signals is None or (signals.noise is None and not self.parameters.are_varied)
+        if signals is None:
+            return True
+        return signals.noise is None and not signals.callbacks and not self.parameters.are_varied
 
     def _begin(self, selection: Selection, q: Array, v: Array, loop_q: Array) -> None:
         self._records.begin(selection, 0.0, q, v, loop_q, self._threads)

@@ -22,7 +22,7 @@ from pysim.typing import Array
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from numpy.typing import ArrayLike
+    from numpy.typing import ArrayLike, NDArray
 
     from pysim.elements.graph_types import Callback, CompiledSignals
     from pysim.simulation.loading import Scene
@@ -41,7 +41,10 @@ class Instants(NamedTuple):
 
 @dataclass
 class SignalRun:
-    """State of the signals in one or many worlds: numbers (…, signal_numbers), changed in place."""
+    """State of the signals in one or many worlds: numbers (…, signal_numbers), changed in place.
+
+    Of more worlds, of which these are some, `worlds` (n,) has their numbers, and `count` is how many there are.
+    """
 
     scene: Scene
     numbers: Array
@@ -49,6 +52,8 @@ class SignalRun:
     inputs_until: float = math.inf  # [s], end of the interval in which the inputs are held
     next_inputs: Array | None = None  # (…, inputs) from then on
     calls: bool = True  # whether controllers in Python are called
+    worlds: NDArray[np.int32] | None = None
+    count: int = 0
     _measured: dict[str, Array | None] = field(default_factory=dict)  # of the step before
 
     @property
@@ -98,7 +103,10 @@ class SignalRun:
         """Set the states that depend on the start, and run all sampled blocks, at t [s]."""
         assert self.scene.signals is not None
         for callback in self.scene.signals.callbacks if self.calls else ():
-            callback.plugin.begin(len(np.atleast_2d(self.numbers)))
+            if self.worlds is None or len(self.worlds) == self.count:
+                callback.plugin.begin(len(np.atleast_2d(self.numbers)))
+            else:
+                callback.plugin.begin_again(self.worlds)
         begins, count = self.scene.signals.begins, self.scene.signals.begins + len(self.periods)
         due = (1 << count) - 1
         if self.scene.signals.settled:
@@ -251,7 +259,8 @@ class SignalRun:
             **{name: numbers[:, list(places)].copy() for name, places in callback.inputs}
         )
         output = callback.plugin.output
-        available = {"t": t, "inputs": inputs}
+        worlds = np.arange(len(numbers)) if self.worlds is None else self.worlds
+        available = {"t": t, "inputs": inputs, "worlds": worlds}
         names = [name for name in inspect.signature(output).parameters if name in available]
         try:
             result = output(**{name: available[name] for name in names})
