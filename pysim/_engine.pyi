@@ -926,14 +926,14 @@ class Contacts:
         vertices: Sequence[Array],
         faces: Sequence[Array],
         groups: Sequence[tuple[Array, Array]],
-        pairs: Sequence[tuple[int, int]],
+        pairs: Sequence[tuple[int, int]] | NDArray[np.int32],
         planes: ArrayLike,
         surfaces: ArrayLike,
         laws: ArrayLike,
         slip_speed: float = 0.01,
         fields: Sequence[Field] = (),
-        field_of_pair: Sequence[int] = (),
-        field_is_second: Sequence[bool] = (),
+        field_of_pair: Sequence[int] | NDArray[Any] = (),
+        field_is_second: Sequence[bool] | NDArray[np.bool] = (),
     ) -> None: ...
     def gaps(self, pair: int) -> int: ...
     @property

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from pysim.contact.pairs import ContactPair
     from pysim.mechanism.model import Model
     from pysim.scene.spec import ContactSpec, ContactsSpec, SurfaceSpec
+    from pysim.shapes import HeightField
     from pysim.shapes.signed_distance import Field
 
 NO_VELOCITY = (0.0, 0.0, 0.0)  # [m/s]
@@ -162,7 +163,7 @@ class FieldsOfPairs:
     """
 
     def __init__(self, pairs: ShapePairs) -> None:
-        fields: Distinct[Field] = Distinct()
+        fields: Distinct[Field | HeightField] = Distinct()
         own = [-1 if (f := s.shape.field) is None else fields.index(f) for s in pairs.placed]
         of_shape = np.array([*own, -1], np.int32)  # the last one is that of −1, a plane
         of_own = np.where(pairs.other >= 0, of_shape[pairs.own], -1)
@@ -201,12 +202,12 @@ def _shape_pairs(
             for ground, field in zip(spec.grounds, fields, strict=True):
                 if not may_touch(ground.filter, shape.collision.filter):
                     continue
-                other, own = (None, hull) if field is None else with_samples(field, shape)
+                below, above = (None, hull) if field is None else with_samples(field, shape)
                 change = None if own_change is None else own_change.surface
-                law = laws.index(known.law(ground.material, own, other, change))
+                law = laws.index(known.law(ground.material, above, below, change))
                 surface = surfaces.index((ground, velocity), (id(ground), velocity))
-                place = -1 if other is None else placed.index(other)
-                rows.append((k, placed.index(own), place, surface, law))
+                place = -1 if below is None else placed.index(below)
+                rows.append((k, placed.index(above), place, surface, law))
     grounded = np.array(rows, np.int32).reshape(-1, 5).T
     pair, own, other = _pairs_of_two_links(links, start, placed)
     kinds = np.array([known.kind(shape) for shape in placed.values], np.int64)
@@ -227,7 +228,7 @@ def _shape_pairs(
         for a, b in [(placed.values[other[r]], placed.values[own[r]])]
     ]
     between = (pair, own, other, surface_of[pair], np.array(law_of, np.int32)[which])
-    columns = [np.concatenate(each) for each in zip(grounded, between, strict=True)]
+    columns = [np.concatenate(column) for column in zip(grounded, between, strict=True)]
     shared = tuple(placed.values), tuple(surfaces.values), tuple(laws.values)
     return ShapePairs(*shared, *columns)
 

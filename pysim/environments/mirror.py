@@ -16,7 +16,7 @@ and are checked at these states: accelerations and rewards of images have to be 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -167,7 +167,7 @@ class MirroredStates:
             raise self._fault("environment.action.offset is not its own mirror image")
         return found
 
-    def _rounded(self, matrix: Array, names: Sequence[str]) -> SignedPlaces:
+    def _rounded(self, matrix: NDArray[np.floating[Any]], names: Sequence[str]) -> SignedPlaces:
         """Return places and signs of a matrix that has nearly one entry ±1 in each row and column."""
         place = np.abs(matrix).argmax(axis=1)
         sign = np.sign(np.take_along_axis(matrix, place[:, None], axis=1)[:, 0])
@@ -249,9 +249,9 @@ def joined(
     """Return the image of numbers side by side, with scales and as many frames one after the other."""
     sizes = np.cumsum([0, *(len(part.place) for part in parts)])
     place = np.concatenate(
-        [part.place + at for part, at in zip(parts, sizes[:-1], strict=True)] or [[]]
+        [np.zeros(0, np.intp), *(p.place + at for p, at in zip(parts, sizes[:-1], strict=True))]
     ).astype(np.intp)
-    factor = np.concatenate([part.factor for part in parts] or [[]])
+    factor = np.concatenate([np.zeros(0), *(part.factor for part in parts)])
     if scales is not None:
         factor = factor * scales / scales[place]
     places = (place + sizes[-1] * np.arange(frames)[:, None]).ravel()

@@ -108,7 +108,8 @@ def place_program(tape: Tape, time: int, p: Sequence[Any], R: Matrix) -> Program
 
 
 def _dot(a: Sequence[Scalar], b: Sequence[Scalar]) -> Scalar:
-    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
+    found: Scalar = a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
+    return found
 
 
 def uniform_program(model: Model, motion: LoopSpec, q: Array, v: Array) -> Program:

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from pysim._engine import Program
-    from pysim.elements.graph import GraphBuilder
+    from pysim.elements.graph.builder import GraphBuilder
     from pysim.mechanism.model import Model
     from pysim.scene.spec import BlockSpec, JointSpec, LoopSpec, SceneSpec
 

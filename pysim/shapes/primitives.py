@@ -114,7 +114,7 @@ class Ellipsoid(Primitive):
     """An ellipsoid, by its semi-axes."""
 
     kind = "ellipsoid"
-    keys = ("a", "b", "c")
+    keys: ClassVar[tuple[str, ...]] = ("a", "b", "c")
     carrying_points = 1
     xml_keys = (("radii", 3),)
     is_in_urdf = False

@@ -50,9 +50,10 @@ def element_forces(
         _array(name, start_value if given is None else given, len(start_value))
         for name, given, start_value in (("q", q, start.q), ("v", v, start.v))
     )
-    for name, given in (("states", states), ("signals", signals)):
-        if given is not None and not isinstance(given, Mapping):
-            kind = type(given).__name__
+    named: tuple[tuple[str, object], ...] = (("states", states), ("signals", signals))
+    for name, values in named:
+        if values is not None and not isinstance(values, Mapping):
+            kind = type(values).__name__
             raise SimulationError(name, f"must be a mapping of values by name, got {kind}")
     times = real_numbers(t, "t").astype(float)
     leading = np.broadcast_shapes(times.shape, q.shape[:-1], v.shape[:-1])

@@ -21,7 +21,6 @@ from pysim._engine import (
     Passive,
     Program,
     Shape,
-    Spring,
     Term,
 )
 from pysim.scene.spec import PER_COORDINATE
@@ -48,7 +47,6 @@ RECORDS = [
     JointDescription("a", MOTION, 2, POSE, 1, 3.0, 4.0, [1.0], [2.0], [Passive(friction=1.0)]),
     LoopDescription("b", LoopKind.wheel, MOTION, 0, -1, POSE, np.eye(4), 0.5, [0, 2], [1.0, 2.0]),
     CouplingDescription("c", [TERM], 0.5, [TERM], PROGRAM, PROGRAM),
-    Spring(0, 1, [1.0, 2, 3], [4.0, 5, 6], 7.0, 8.0, 9.0),
 ]
 
 

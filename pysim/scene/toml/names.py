@@ -58,13 +58,14 @@ def names_by_kind(
         joints: those of the tables whose type is known.
         parts: what the scene takes from its models.
     """
-    all_joints = {joint.name: joint.type for joint in (*scene.joint, *parts.joints)}
+    all_joints = {joint.name: joint.type for joint in scene.joint}
+    all_joints |= {joint.name: joint.type for joint in parts.joints}
     fixed = {name for name, kind in all_joints.items() if kind == "fixed"}
     brought = {} if parts.contacts is None else parts.contacts.materials
     return {
         "world": {WORLD},
-        "body": {body.name for body in (*scene.body, *parts.bodies)},
-        "frame": {frame.name for frame in (*scene.frame, *parts.frames)},
+        "body": {body.name for body in scene.body} | {body.name for body in parts.bodies},
+        "frame": {frame.name for frame in scene.frame} | {frame.name for frame in parts.frames},
         "joint": all_joints.keys() - fixed,
         FIXED: fixed,
         "coordinate": {

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from pysim.scene.toml.problems import Problems
-    from pysim.scene.toml.records.keys import Table
+    from pysim.scene.toml.records.table import Table
     from pysim.scene.toml.source import Steps
 
 TABLE = "parameters"

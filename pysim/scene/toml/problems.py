@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin
 
 from pysim.errors import JointError, SceneError, did_you_mean
 from pysim.scene.toml.plugin_keys import PARAMETERS, keys_of
-from pysim.scene.toml.records.keys import ALL_JOINTS, Table
-from pysim.scene.toml.records.table import table_in
+from pysim.scene.toml.records.keys import ALL_JOINTS
+from pysim.scene.toml.records.table import Table, table_in
 from pysim.scene.toml.source import key_text
 from pysim.scene.toml.union_errors import KINDS, choose
 

@@ -202,9 +202,9 @@ def _beyond_reason(
             continue
         made = int(finite[i].cumprod().sum())
         where = State(q[k, each[made - 1]], v[k, each[made - 1]], scene.state.loop_q)
-        problem = unstable_growth(scene, kinetic[i, :made], stored[i, :made], where)
-        if problem is not None:
-            return k, _text(scene, f"at t = {t[each[made - 1]]:.6g} s {problem}")
+        growth = unstable_growth(scene, kinetic[i, :made], stored[i, :made], where)
+        if growth is not None:
+            return k, _text(scene, f"at t = {t[each[made - 1]]:.6g} s {growth}")
     return None
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -52,7 +52,7 @@ class TouchingPoints:
     """Points that touch at a state: their pairs of shapes, axes in the world, and motion."""
 
     index: NDArray[np.intp]  # (k,) among the points of all pairs
-    shape: NDArray[np.intp]  # (k,) among the pairs of shapes
+    shape: NDArray[np.integer[Any]]  # (k,) among the pairs of shapes
     axes: Array  # (k, 3, 3), rows: normal and two tangents
     J: Array  # (3k, nv), of the second body's point relative to the first body's
     surface: Array  # (3k,) velocity of the first body's surface on it [m/s]

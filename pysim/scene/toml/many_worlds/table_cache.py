@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from pysim.scene.importer import ImportOptions
     from pysim.scene.spec import ModelSpec
-    from pysim.scene.toml.records.keys import Table
+    from pysim.scene.toml.records.table import Table
     from pysim.scene.toml.source import Steps
 
 T = TypeVar("T", bound="Table")

@@ -14,7 +14,7 @@ from pydantic import create_model
 
 from pysim.scene.toml.many_worlds.world_numbers import UnlikeWorldError
 from pysim.scene.toml.plausibility import is_plausible
-from pysim.scene.toml.records.keys import Table
+from pysim.scene.toml.records.table import Table
 from pysim.scene.toml.records.tables import TABLES_OF_SCENE
 
 if TYPE_CHECKING:

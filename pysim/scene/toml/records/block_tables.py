@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from pysim.scene.toml.records.constraint_tables import PathPoint, PointOrPose
-from pysim.scene.toml.records.keys import Name, Numbers, Pose, Positive, Table, key
+from pysim.scene.toml.records.keys import Name, Numbers, Pose, Positive, key
 from pysim.scene.toml.records.references import JointName, MountName
 from pysim.scene.toml.records.schema import with_plugin_keys
+from pysim.scene.toml.records.table import Table
 
 ACTUATOR_KEYS = frozenset(
     {"name", "type", "command", "joint", "coordinate", "coordinates", "path", "multiplicity"}

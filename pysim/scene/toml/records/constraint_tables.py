@@ -19,14 +19,13 @@ from pysim.scene.toml.records.keys import (
     NotNegative,
     Pose,
     Positive,
-    Table,
     Vector3,
     error_text,
     key,
 )
 from pysim.scene.toml.records.references import CoordinateName, MountName
 from pysim.scene.toml.records.schema import Shorthand, demands, with_plugin_keys
-from pysim.scene.toml.records.table import plain
+from pysim.scene.toml.records.table import Table, plain
 
 if TYPE_CHECKING:
     from pysim.scene.spec import ForceSpec, PathPart
@@ -233,7 +232,8 @@ class Force(Table, json_schema_extra=with_plugin_keys("type", (SPRING,), FORCE_K
         table: dict[str, Any] = {"name": spec.name, "type": spec.type}
         for side, end in zip("ab", spec.path, strict=True):
             table |= {side: end.body, f"at_{side}": end.point.tolist()}
-        return table | plain(spec.parameters)
+        table |= plain(spec.parameters)
+        return table
 
 
 class Assembly(Table):

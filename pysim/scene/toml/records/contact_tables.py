@@ -14,13 +14,13 @@ from pysim.scene.toml.records.keys import (
     Pose,
     Positive,
     Rgba,
-    Table,
     Vector3,
     error_text,
     key,
 )
 from pysim.scene.toml.records.references import LinkName, MaterialName
 from pysim.scene.toml.records.schema import Shorthand, demands
+from pysim.scene.toml.records.table import Table
 
 LinkPair = Annotated[list[LinkName], Field(min_length=2, max_length=2)]
 _STIFFNESSES = ("stiffness", "sink")

@@ -12,10 +12,10 @@ from pysim.scene.toml.records.keys import (
     Numbers,
     Positive,
     PositiveInteger,
-    Table,
     error_text,
     key,
 )
+from pysim.scene.toml.records.table import Table
 
 
 class Action(Table):

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import BeforeValidator, WithJsonSchema, model_validator
 
 from pysim.scene.toml.coordinates import CoordinateOf
-from pysim.scene.toml.records.keys import Name, Table, Vector3, error_text, key
+from pysim.scene.toml.records.keys import Name, Vector3, error_text, key
 from pysim.scene.toml.records.references import JointName, WatchedName
 from pysim.scene.toml.records.schema import TEXT_NUMBER, with_plugin_keys
+from pysim.scene.toml.records.table import Table
 
 if TYPE_CHECKING:
     from pysim.scene.spec import EventSpec

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeAlias, get_args, get_origin
 
-from pysim.scene.toml.records.keys import ALL_JOINTS, Name, Table
+from pysim.scene.toml.records.keys import ALL_JOINTS, Name
+from pysim.scene.toml.records.table import Table
 from pysim.scene.tree import WORLD
 
 if TYPE_CHECKING:

@@ -6,7 +6,8 @@ from typing import Literal
 
 from pydantic import model_validator
 
-from pysim.scene.toml.records.keys import Name, PositiveInteger, Table, error_text, key
+from pysim.scene.toml.records.keys import Name, PositiveInteger, error_text, key
+from pysim.scene.toml.records.table import Table
 
 
 class Sweep(Table):

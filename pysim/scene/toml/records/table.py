@@ -39,7 +39,8 @@ class Table(BaseModel):
 
     def spec_fields(self, kind: type[Any]) -> dict[str, Any]:
         """Return the fields of a specification of a kind that the table gives."""
-        taken, found = _defaults(kind), {}
+        taken = _defaults(kind)
+        found: dict[str, Any] = {}
         for key, inner in _tables_in(type(self)).items():
             value = getattr(self, key)
             if inner is not None and inner.is_flat and isinstance(value, Table):
@@ -57,7 +58,8 @@ class Table(BaseModel):
         """Return the table of a specification, or of a tuple of its values, without defaults."""
         if isinstance(spec, tuple):
             return dict(zip(cls.model_fields, map(plain, spec), strict=True))
-        defaults, table = _defaults(type(spec)), {}
+        defaults = _defaults(type(spec))
+        table: Tables = {}
         for key, info in cls.model_fields.items():
             inner, name = _tables_in(cls)[key], cls.spec_names.get(key, key)
             if inner is not None and inner.is_flat:

@@ -43,7 +43,6 @@ from pysim.scene.toml.records.keys import (
     Positive,
     PositiveNumbers,
     Rgba,
-    Table,
     Vector3,
     boxed,
     error_text,
@@ -62,7 +61,7 @@ from pysim.scene.toml.records.references import (
 )
 from pysim.scene.toml.records.schema import Shorthand, with_plugin_keys
 from pysim.scene.toml.records.sweep_table import Sweep
-from pysim.scene.toml.records.table import table_in
+from pysim.scene.toml.records.table import Table, table_in
 from pysim.shapes import PRIMITIVES
 
 if TYPE_CHECKING:
