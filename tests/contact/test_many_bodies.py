@@ -158,7 +158,7 @@ def test_copied_worlds_go_on_with_the_bits_of_the_original(tmp_path: Path) -> No
     assert bits[0] == bits[1]
 
 
-def test_of_too_many_pairs_the_work_is_one_item_and_points_alone_are_recorded(
+def test_too_many_pairs_share_one_item_of_work(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Oracle: the record of each pair, while there are no more than MOST_PAIRS."""

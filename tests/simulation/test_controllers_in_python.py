@@ -248,7 +248,7 @@ def test_a_copied_world_remembers_what_its_source_does(mass: Any) -> None:
     assert (worlds.q[0] == worlds.q[1]).all()
 
 
-def test_a_controller_without_methods_for_some_worlds_is_refused_by_name(mass: Any) -> None:
+def test_a_controller_without_methods_for_some_worlds_is_an_error(mass: Any) -> None:
     worlds = stepped(mass("remembering_pi"), 3, 45)
     with pytest.raises(pysim.PysimError, match=r"PI.*begin_again\(self, worlds\)`, or reset all"):
         worlds.reset([1])

@@ -43,7 +43,7 @@ class Instants(NamedTuple):
 class SignalRun:
     """State of the signals in one or many worlds: numbers (…, signal_numbers), changed in place.
 
-    Of more worlds, of which these are some, `worlds` (n,) has their numbers, and `count` is how many there are.
+    If these are some of more worlds, `worlds` (n,) has their numbers, and `count` is how many there are.
     """
 
     scene: Scene
