@@ -47,6 +47,16 @@ class Odd(Heun):
         return super().step(system, t, h, q, v)
 
 
+@integrator("resumed_faulty")
+class Faulty(Heun):
+    """Fails in its code after a while."""
+
+    def step(self, system, t, h, q, v):
+        if t > 0.01:
+            raise ZeroDivisionError("nothing left")
+        return super().step(system, t, h, q, v)
+
+
 @joint("resumed_slot")
 class Slot(CallbackJoint):
     """A hinge about z that rises and falls."""

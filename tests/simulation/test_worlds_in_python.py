@@ -18,16 +18,6 @@ from pysim.errors import JointError, SimulationError
 from tests.resumed_scenes import PLUGINS, disc_text
 
 STEP = 2.0**-9
-FAULTY = '''
-@integrator("resumed_faulty")
-class Faulty(Heun):
-    """Fails in its code after a while."""
-
-    def step(self, system, t, h, q, v):
-        if t > 0.01:
-            raise ZeroDivisionError("nothing left")
-        return super().step(system, t, h, q, v)
-'''
 INPUT = """
 [[signal]]
 name = "push"
@@ -63,7 +53,7 @@ def disc(tmp_path: Path) -> Any:
     """Return a function that loads the scene of a disc with a scheme and a type of joint."""
 
     def load(scheme: str, kind: str = "resumed_slot", more: str = "") -> pysim.Scene:
-        (tmp_path / "own.py").write_text(PLUGINS + FAULTY)
+        (tmp_path / "own.py").write_text(PLUGINS)
         text = disc_text(kind, more).replace("0.007", f"{4 * STEP}")
         (tmp_path / "disc.toml").write_text(text)
         given = {

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     Color = tuple[float, float, float, float]
 
-_SHAPES = (*(kind for kind, own in PRIMITIVES.items() if own.is_in_urdf), "mesh")
+_SHAPES = ("box", "cylinder", "sphere", "capsule", "mesh")  # in the order of the format
 
 
 class Links:

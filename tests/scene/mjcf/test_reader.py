@@ -220,7 +220,7 @@ UNSUPPORTED = """
 <tendon><fixed name="t" stiffness="3"><joint joint="j" coef="1"/></fixed>
 <fixed name="u"><joint joint="j" coef="1"/></fixed></tendon>
 <actuator><general name="m" joint="j" gaintype="user"/><general name="p" joint="k" gaintype="user"/></actuator>
-<sensor><touch name="touch" site="s"/></sensor>
+<sensor><magnetometer name="north" site="s"/></sensor>
 """
 
 
@@ -238,7 +238,7 @@ def test_parts_that_are_left_out_are_named(write: Write) -> None:
     ]
     listed = [text.rsplit("/", 1)[-1] for text in spec.omitted]
     assert "m.xml:11: tendon 'u' is not read: it exerts no force of its own" in listed
-    text = "m.xml:13: sensor 'touch' is not read: pysim has no sensor of the kind 'touch'"
+    text = "m.xml:13: sensor 'north' is not read: pysim has no sensor of the kind 'magnetometer'"
     assert text in listed
     assert "m.xml:4: camera 'eye' is not read" in listed
     assert "m.xml:4: light 'sun' is not read" in listed
