@@ -26,7 +26,7 @@ from pysim.simulation.loading import compile_model
 from pysim.typing import Array
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
@@ -174,7 +174,7 @@ def _moved(q: Array, own: CoordinateRange) -> Array:
 
 
 def _with_clear(
-    own: CoordinateRange, start: float, mask: Mask, pairs: list[ContactPair]
+    own: CoordinateRange, start: float, mask: Mask, pairs: Sequence[ContactPair]
 ) -> CoordinateRange:
     """Return a range with its part about the start in which no pair of the mask (STEPS, pairs) overlaps."""
     values = np.linspace(own.lower, own.upper, STEPS)

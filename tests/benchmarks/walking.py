@@ -24,7 +24,7 @@ from pysim.environments import Environment
 from tests.benchmarks.report import print_line
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
 Array = np.ndarray[Any, Any]
 SCENE = Path(__file__).parents[2] / "scenes/environments/go1.toml"
@@ -88,7 +88,7 @@ def mujoco_model(urdf: Path, joints: list[str]) -> Any:
     return model
 
 
-def in_mujoco(arrays: dict[str, Array], command: list[float]) -> tuple[Array, float]:
+def in_mujoco(arrays: dict[str, Array], command: Sequence[float]) -> tuple[Array, float]:
     """Return the mean speed forwards and sideways [m/s] and of turning [rad/s], and the least height [m]."""
     tables = tomllib.loads(SCENE.read_text("utf-8"))
     joints, home = tables["actuator"][0]["coordinates"], np.array(tables["signal"][0]["value"])

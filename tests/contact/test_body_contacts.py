@@ -43,8 +43,8 @@ def test_free_bodies_that_collide_keep_their_momentum(
 def test_the_order_of_bodies_does_not_change_a_collision(
     tmp_path: Path, first: str, second: str
 ) -> None:
-    ends = collided_in_both_orders(tmp_path, SHAPES[first], SHAPES[second])
-    np.testing.assert_allclose(*ends, atol=1e-8)
+    one, other = collided_in_both_orders(tmp_path, SHAPES[first], SHAPES[second])
+    np.testing.assert_allclose(one, other, atol=1e-8)
 
 
 @pytest.mark.parametrize("name", ["cradle_linear", "cradle_hertz"])

@@ -437,11 +437,11 @@ def test_a_number_that_cannot_be_drawn_names_table_line_and_remedy(
 def test_worlds_in_single_precision_are_observed_as_those_in_double() -> None:
     path = SCENES / "go1.toml"
     double, single = (Environment(path, 19, single=own) for own in (False, True))
-    seen = [own.reset(seed=SEED) for own in (double, single)]
-    np.testing.assert_allclose(*seen, rtol=0, atol=2e-6)
+    one, other = (own.reset(seed=SEED) for own in (double, single))
+    np.testing.assert_allclose(one, other, rtol=0, atol=2e-6)
     for action in actions(double, 3):
-        seen = [own.step(action).observations for own in (double, single)]
-        np.testing.assert_allclose(*seen, rtol=0, atol=2e-3)
+        one, other = (own.step(action).observations for own in (double, single))
+        np.testing.assert_allclose(one, other, rtol=0, atol=2e-3)
     assert single.worlds.q.dtype == np.float32
     np.testing.assert_array_equal(
         single.reset(seed=SEED), Environment(path, 19, single=True).reset(seed=SEED)

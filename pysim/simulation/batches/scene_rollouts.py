@@ -480,8 +480,8 @@ def _in_packs(worlds: _Worlds, blocks: list[_Block]) -> tuple[Rollout, int]:
     if worlds.scheme is not None:
         records.set_scheme_memory(worlds.scheme)
     if records.python is not None and worlds.memory:
-        for scheme, text in zip(records.python.schemes, worlds.memory, strict=True):
-            set_memory(scheme, text)
+        for integrator, text in zip(records.python.schemes, worlds.memory, strict=True):
+            set_memory(integrator, text)
     t = np.concatenate([[worlds.start], *(block.times for block in blocks)])
     q, v = (
         np.full((count, len(t), scene.model.nq), np.nan),

@@ -54,12 +54,18 @@ if TYPE_CHECKING:
         KeyframeSpec,
         ModelSpec,
     )
+    from pysim.scene.toml.records.table import Table
     from pysim.shapes import Geometry, Shape
 
     Tables = dict[str, Any]
 
 SAME = 1e-13  # relative difference of mass properties that are rounding
-BLOCKS = {"signal": Signal, "sensor": Sensor, "controller": Controller, "actuator": Actuator}
+BLOCKS: dict[str, type[Table]] = {
+    "signal": Signal,
+    "sensor": Sensor,
+    "controller": Controller,
+    "actuator": Actuator,
+}
 
 
 @dataclass
@@ -362,7 +368,7 @@ def _keyframe(keyframe: KeyframeSpec, model: ModelSpec) -> Tables:
 
 def _simulation(spec: SceneSpec) -> Tables:
     settings = spec.settings
-    table = {"duration": settings.duration, "step": settings.step}
+    table: Tables = {"duration": settings.duration, "step": settings.step}
     table |= {"integrator": settings.integrator} | Simulation.keys_of(settings)
     if math.isinf(settings.step):
         del table["step"]

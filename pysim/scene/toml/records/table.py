@@ -10,7 +10,7 @@ import dataclasses
 from collections.abc import Mapping
 from functools import cache
 from types import UnionType
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Union, get_args, get_origin
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Union, cast, get_args, get_origin
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict
@@ -39,7 +39,7 @@ class Table(BaseModel):
 
     def spec_fields(self, kind: type[Any]) -> dict[str, Any]:
         """Return the fields of a specification of a kind that the table gives."""
-        taken = _defaults(kind)
+        taken = _defaults(cast("Any", kind))
         found: dict[str, Any] = {}
         for key, inner in _tables_in(type(self)).items():
             value = getattr(self, key)
@@ -58,7 +58,7 @@ class Table(BaseModel):
         """Return the table of a specification, or of a tuple of its values, without defaults."""
         if isinstance(spec, tuple):
             return dict(zip(cls.model_fields, map(plain, spec), strict=True))
-        defaults = _defaults(type(spec))
+        defaults = _defaults(cast("Any", type(spec)))
         table: Tables = {}
         for key, info in cls.model_fields.items():
             inner, name = _tables_in(cls)[key], cls.spec_names.get(key, key)
@@ -103,7 +103,7 @@ def _tables_in(kind: type[Table]) -> dict[str, type[Table] | None]:
 
 
 @cache
-def _defaults(kind: type[Any]) -> dict[str, Any]:
+def _defaults(kind: Any) -> dict[str, Any]:  # noqa: ANN401, a dataclass
     """Return the fields of a specification with their defaults, None for a required one."""
     return {
         item.name: item.metadata["none"]
