@@ -822,10 +822,13 @@ def test_thousands_of_bad_numbers_and_names_are_reported_in_linear_time() -> Non
 
     def seconds(text: str) -> float:
         Path("s.toml").write_text(text, "utf-8")
-        began = time.process_time()
-        with pytest.raises(SceneError, match="more errors"):
-            read_scene("s.toml")
-        return time.process_time() - began
+        spent = []
+        for _ in range(3):  # the least is not that of a busy machine
+            began = time.process_time()
+            with pytest.raises(SceneError, match="more errors"):
+                read_scene("s.toml")
+            spent.append(time.process_time() - began)
+        return min(spent)
 
     for text in (numbers, names):
         seconds(text(100))  # imports
