@@ -14,6 +14,8 @@ import pytest
 
 import pysim
 from pysim.simulation.checks.stability import step_bounds
+from pysim.simulation.monitors.unstable_steps import StepGuard
+from pysim.simulation.stepping.segment import Segment
 from tests.elements.blocks import constant, disc, mass, scene_of, simulation, table
 
 SLOW = 6.283  # [rad/s]
@@ -201,3 +203,22 @@ def test_a_motion_with_the_period_of_its_outputs_is_not_mistaken(tmp_path: Path)
     )
     run = run_of(tmp_path, text + simulation("rk4", step=1e-3, duration=2.0, interval=0.1))
     assert np.abs(run.v[:, 0] - 1).max() < 1e-3
+
+
+def test_the_outputs_kept_of_a_run_without_a_ledger_are_few_and_evenly_spaced(
+    tmp_path: Path,
+) -> None:
+    scene = scene_of(tmp_path, disc() + simulation("rk4", step=1e-3, duration=1.0))
+    guard = StepGuard(scene, None, energy=False)
+    angles = np.arange(1.0, 5001.0)  # [rad]
+    for part in np.split(angles, 1000):
+        rows = np.ones((len(part), 1))
+        guard.check(Segment(part, part[:, None], rows, np.zeros((len(part), 0)), part[-1], 5))
+    again = StepGuard(scene, None, energy=False)
+    again.restore(guard.saved())
+    for own in (guard, again):
+        kept = own.saved()["rows_q"][:, 0]
+        assert 256 <= len(kept) <= 512
+        assert np.ptp(np.diff(kept)) == 0
+        assert kept[0] == 1
+        assert kept[-1] > 4980

@@ -46,6 +46,7 @@ SAME = 0.1  # relative change of a velocity from output to output, and of q agai
 MOVES = 1e-6  # [rad or m] between two outputs at a constant velocity, relative to 1 and |q|: less may be rounding
 EARLY = 10.0  # times the energy of a run so far, by which its balance is off while the run may still gain energy
 STATES = 8  # of a run, at which the cause of a balance that is off is looked for
+ROWS = 512  # outputs kept of a run whose balance is not judged
 GROWN = 100.0  # times the energies of the first half of a run: beyond what motors do to a kinetic energy
 FASTER = 3.0  # times the largest speed of the first half: what a kinetic energy beyond reason takes at least
 OFF = 0.3  # of energy and work: a smaller change of the balance may be an error of the scheme
@@ -68,7 +69,8 @@ class StepGuard:
         self._judged &= not any(event.release for event in scene.spec.events)
         state = scene.state
         self._q, self._v, self._t = state.q, state.v, start
-        self._loop_q, self._rows = state.loop_q, list[tuple[Array, Array]]()  # some outputs
+        self._loop_q = state.loop_q
+        self._rows, self._apart, self._count = list[tuple[Array, Array]](), 1, 0  # some outputs
         self._numbers = None if numbers is None else numbers.copy()
         self._last, self._seen = 0.0, list[State]()
         self._kinetic, self._stored, self._exchanged = 0.0, np.zeros(0), np.zeros(0)
@@ -79,7 +81,8 @@ class StepGuard:
         """Return what `restore` returns to."""
         found = {"q": self._q, "v": self._v, "stored": self._stored, "exchanged": self._exchanged}
         found["loop_q"] = self._loop_q
-        found["rows_q"], found["rows_v"] = self._states()
+        found["rows_q"], found["rows_v"] = self._kept(self._rows)
+        found["rows_count"] = np.array([self._apart, self._count])
         found["numbers"] = np.zeros(0) if self._numbers is None else self._numbers
         begin = self._begin if self._judged and self._numbers is not None else 0.0
         found["energies"] = np.array([self._t, self._last, self._kinetic, begin])
@@ -93,7 +96,9 @@ class StepGuard:
         self._q, self._v, self._stored, self._exchanged = (
             saved[name] for name in ("q", "v", "stored", "exchanged")
         )
-        self._loop_q, self._rows = saved["loop_q"], [(saved["rows_q"], saved["rows_v"])]
+        self._loop_q = saved["loop_q"]
+        self._rows = list(zip(saved["rows_q"], saved["rows_v"], strict=True))
+        self._apart, self._count = saved["rows_count"].tolist()
         if self._numbers is not None:
             self._numbers = saved["numbers"]
         self._t, self._last, self._kinetic, self._begin = saved["energies"].tolist()
@@ -129,12 +134,29 @@ class StepGuard:
                 raise error
         if not self._judged:
             apart = -max(1, len(part.t) // STATES)  # from the last one
-            self._rows.append((part.q[::apart][::-1].copy(), part.v[::apart][::-1].copy()))
+            for row in zip(part.q[::apart][::-1], part.v[::apart][::-1], strict=True):
+                self._keep(*row)
             self._loop_q = part.loop_q[-1]
         elif part.signals is not None:
             self._see(part)
             self._last = self._balance(self._t, self._q, self._v, part.signals[-1]) - self._begin
             self._judge(EARLY)
+
+    def _keep(self, q: Array, v: Array) -> None:
+        """Keep one output in `_apart`, and every second of those kept when they are too many."""
+        if self._count % self._apart == 0:
+            self._rows.append((q.copy(), v.copy()))
+        self._count += 1
+        if len(self._rows) > ROWS:
+            self._rows, self._apart = self._rows[::2], 2 * self._apart
+
+    def _kept(self, rows: list[tuple[Array, Array]]) -> tuple[Array, Array]:
+        """Return q (rows, nq) and v (rows, nv) of outputs."""
+        model = self._scene.model
+        q, v = np.zeros((len(rows), model.nq)), np.zeros((len(rows), model.nv))
+        for k, row in enumerate(rows):
+            q[k], v[k] = row
+        return q, v
 
     def _see(self, part: Segment) -> None:
         """Keep some states of the run, the last ones more densely."""
@@ -153,16 +175,11 @@ class StepGuard:
         if self._judged:
             self._judge(1.0)
         elif self._explicit:
-            problem = grown(self._scene, *self._states(), self._loop_q)
+            kept = self._kept([*self._rows, (self._q, self._v)])
+            problem = grown(self._scene, *kept, self._loop_q)
             if problem is not None:
                 where = str(self._scene.spec.path)
                 raise SimulationError(where, f"at t = {self._t:.6g} s {problem}")
-
-    def _states(self) -> tuple[Array, Array]:
-        """Return q (rows, nq) and v (rows, nv) of some outputs."""
-        model = self._scene.model
-        q, v = zip((np.zeros((0, model.nq)), np.zeros((0, model.nv))), *self._rows, strict=True)
-        return np.vstack(q), np.vstack(v)
 
     def _balance(self, t: float, q: Array, v: Array, numbers: Array) -> float:
         """Return the balance of a state [J], and keep the extremes of energies and work."""
