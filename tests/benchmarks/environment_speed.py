@@ -15,6 +15,7 @@ from __future__ import annotations
 import argparse
 import re
 import time
+import tomllib
 import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,6 +26,7 @@ import numpy as np
 
 from pysim import _engine
 from pysim.environments import Environment
+from pysim.scene.toml.text import toml_value
 from tests.benchmarks.moving_models import robots
 from tests.benchmarks.moving_speed import SOLVERS
 from tests.benchmarks.report import print_line
@@ -44,44 +46,51 @@ RANGES = np.array([1.0, 0.5, 1.0])  # of commands
 def scene_of(folder: Path, mjcf: str, *, randomised: bool) -> Path:
     """Return the environment's file with the robot of an MJCF instead of its own."""
     (folder / "go1.xml").write_text(mjcf, "utf-8")
-    text = SCENE.read_text("utf-8")
-    model = '[[model]]\nfile = "go1.xml"\nkeyframe = "home"\ncollision = "file"\n\n'
-    text = re.sub(
-        r"\[materials\.default\].*?(?=\[\[signal\]\]\nname = \"command\")",
-        model,
-        text,
-        flags=re.DOTALL,
-    )
-    text = re.sub(r"\[\[actuator\]\].*?(?=\[\[sensor\]\])", "", text, count=1, flags=re.DOTALL)
-    text = text.replace('input = "target"', 'input = "ctrl"').replace("root_joint", "trunk_joint")
-    text = text.replace('"*_joint" =', '"??_*_joint" =')
-    text = re.sub(r"path = \"actuator\.servos\.kp\"", 'path = "joint.*_joint.damping"', text)
-    text = re.sub(
-        r"path = \"materials\.default\.friction\"\nvalue",
-        'path = "materials.*.friction"\nscale',
-        text,
-    )
-    if not randomised:
-        text = re.sub(r"\[\[environment\.randomise\]\].*?\n\n", "", text, flags=re.DOTALL)
+    tables = tomllib.loads(SCENE.read_text("utf-8").replace("root_joint", "trunk_joint"))
+    home = mujoco.MjModel.from_xml_string(mjcf).key("home").ctrl.tolist()
+    for other in ("ground", "materials", "actuator", "inertia"):  # the MJCF has its own
+        del tables[other]
+    tables["model"] = [{"file": "go1.xml", "keyframe": "home", "collision": "file"}]
+    tables["signal"] = [own for own in tables["signal"] if own["name"] != "target"]
+    next(own for own in tables["signal"] if own["name"] == "home")["value"] = home
+    environment = tables["environment"]
+    environment["action"] |= {"input": "ctrl", "offset": home}
+    displaced = environment["start"]["displacement"]
+    displaced["??_*_joint"] = displaced.pop("*_joint")
+    numbers = {own["path"]: own for own in environment.pop("randomise")}
+    numbers["actuator.servos.kp"]["path"] = "joint.*_joint.damping"
+    friction = numbers["materials.default.friction"]
+    friction |= {"path": "materials.*.friction", "scale": friction.pop("value")}
+    if randomised:
+        environment["randomise"] = list(numbers.values())
     path = folder / f"go1_{'randomised' if randomised else 'equal'}.toml"
-    path.write_text(text, "utf-8")
+    path.write_text("".join(f"{key} = {toml_value(x)}\n" for key, x in tables.items()), "utf-8")
     return path
 
 
 class Mine:
     """The environment of pysim."""
 
-    def __init__(self, path: Path, worlds: int, threads: int) -> None:
-        self.environment = Environment(path, worlds, threads=threads)
+    def __init__(
+        self,
+        path: Path,
+        worlds: int,
+        threads: int,
+        *,
+        single: bool,
+        clock: Callable[[], float] = time.perf_counter,
+    ) -> None:
+        self.environment = Environment(path, worlds, threads=threads, single=single)
         self.environment.reset(seed=1)
+        self.clock = clock
         self.physics = 0.0  # [s] so far, of the steps alone
         self.environment.worlds.step = self._timed(self.environment.worlds.step)  # type: ignore[method-assign]
 
     def _timed(self, steps: Callable[..., None]) -> Callable[..., None]:
         def step(**given: int) -> None:
-            begin = time.perf_counter()
+            begin = self.clock()
             steps(**given)
-            self.physics += time.perf_counter() - begin
+            self.physics += self.clock() - begin
 
         return step
 
@@ -96,7 +105,15 @@ class Mine:
 class Peer:
     """The same around `mujoco.batch`."""
 
-    def __init__(self, mjcf: str, worlds: int, threads: int, solver: str) -> None:
+    def __init__(
+        self,
+        mjcf: str,
+        worlds: int,
+        threads: int,
+        solver: str,
+        *,
+        clock: Callable[[], float] = time.perf_counter,
+    ) -> None:
         model = mujoco.MjModel.from_xml_string(mjcf)
         for name, value in {"timestep": STEP, **SOLVERS[solver]}.items():
             setattr(model.opt, name, value)
@@ -106,20 +123,21 @@ class Peer:
         self.rng = np.random.default_rng(1)
         self.action, self.command = np.zeros((worlds, 12)), np.zeros((worlds, 3))
         self.steps, self.physics = np.zeros(worlds, int), 0.0
+        self.clock = clock
         self.reset(np.arange(worlds))
 
-    def reset(self, which: Array) -> None:
+    def reset(self, chosen: Array) -> Any:  # what a learner reads, in `learning_speed`
         """Begin episodes."""
-        n, rng = len(which), self.rng
-        self.batch.reset(which.astype(np.int32), stage=mujoco.mjtStage.mjSTAGE_NONE)
+        n, rng = len(chosen), self.rng
+        self.batch.reset(chosen.astype(np.int32), stage=mujoco.mjtStage.mjSTAGE_NONE)
         q = np.tile(self.start, (n, 1))
         half = rng.uniform(-np.pi, np.pi, n) / 2
         q[:, 3], q[:, 6] = np.cos(half), np.sin(half)
         q[:, 7:] += rng.uniform(-0.1, 0.1, (n, 12))
-        self.q[which], self.v[which] = q, 0.0
-        self.v[which, :3] = rng.uniform(-0.3, 0.3, (n, 3))
-        self.action[which], self.steps[which] = 0.0, 0
-        self.command[which] = RANGES * rng.uniform(-1, 1, (n, 3))
+        self.q[chosen], self.v[chosen] = q, 0.0
+        self.v[chosen, :3] = rng.uniform(-0.3, 0.3, (n, 3))
+        self.action[chosen], self.steps[chosen] = 0.0, 0
+        self.command[chosen] = RANGES * rng.uniform(-1, 1, (n, 3))
 
     def step(self, actions: Array) -> tuple[Array, Array, Array, Array]:
         """Make a control step, with resets; return observations, rewards, ends and truncations."""
@@ -127,19 +145,19 @@ class Peer:
         rate = action - self.action
         self.action[:] = action
         self.ctrl[:] = self.home + SCALE * action
-        begin = time.perf_counter()
+        begin = self.clock()
         self.batch.step(nstep=EVERY)
-        self.physics += time.perf_counter() - begin
+        self.physics += self.clock() - begin
         self.steps += 1
         frame = self._frame()
         up, pose_error = frame[:, 3:6], frame[:, 9:21]
-        velocity, turning = self._velocity(), frame[:, :3]
+        velocity, turning = self.velocity(), frame[:, :3]
         fell = (up[:, 2] < 0.4) | (self.q[:, 2] < 0.14)
         reward = np.exp(-((self.command[:, :2] - velocity[:, :2]) ** 2).sum(axis=1) / 0.25)
         reward += 0.5 * np.exp(-((self.command[:, 2] - turning[:, 2]) ** 2) / 0.25)
         reward -= 0.5 * (velocity[:, 2] ** 2 + 0.04 * (turning[:, :2] ** 2).sum(axis=1))
-        reward -= (up[:, :2] ** 2).sum(axis=1) + 0.01 * (rate**2).sum(axis=1)
-        reward -= 0.05 * (pose_error**2).sum(axis=1) + 5.0 * fell
+        reward -= (up[:, :2] ** 2).sum(axis=1) + 0.03 * (rate**2).sum(axis=1)
+        reward -= 0.05 * (pose_error**2).sum(axis=1) + 5.0 * (up[:, 2] < 0.4)
         truncated = (self.steps >= LENGTH) & ~fell
         due = np.flatnonzero(self.steps % REDRAWN == 0)
         self.command[due] = RANGES * self.rng.uniform(-1, 1, (len(due), 3))
@@ -148,9 +166,14 @@ class Peer:
         if len(done):
             self.reset(done)
         frame = self._frame() if len(done) or len(due) else frame
+        return self.observed(frame), reward, fell, truncated
+
+    def observed(self, frame: Array | None = None) -> Array:
+        """Return observations with noise, from a frame of now if it is given."""
+        frame = self._frame() if frame is None else frame
         frame += NOISE * self.rng.uniform(-1, 1, frame.shape)
         frame *= FACTORS
-        return np.clip(frame, -LIMIT, LIMIT).astype(np.float32), reward, fell, truncated
+        return np.clip(frame, -LIMIT, LIMIT).astype(np.float32)
 
     def _frame(self) -> Array:
         w, x, y, z = self.q[:, 3:7].T
@@ -165,7 +188,7 @@ class Peer:
         )
         return np.concatenate(parts, axis=1)
 
-    def _velocity(self) -> Array:
+    def velocity(self) -> Array:
         """Return the trunk's velocity in its axes."""
         w, axis, v = self.q[:, 3:4], self.q[:, 4:7], self.v[:, :3]
         turned = np.cross(v, axis)  # v rotated backwards by the quaternion
@@ -190,7 +213,9 @@ def main() -> None:
     ways: dict[str, Mine | Peer] = {}
     for name, randomised in (("pysim", False), ("pysim, numbers drawn", True)):
         path = scene_of(given.folder, mjcf, randomised=randomised)
-        ways[name] = Mine(path, given.worlds, given.threads)
+        for precision, single in (("double", False), ("single", True)):
+            own = Mine(path, given.worlds, given.threads, single=single)
+            ways[f"{name}, {precision} precision"] = own
     for solver in ("converged", "file"):
         ways[f"mujoco.batch, {solver}"] = Peer(mjcf, given.worlds, given.threads, solver)
     times: dict[str, list[tuple[float, float]]] = {name: [] for name in ways}
