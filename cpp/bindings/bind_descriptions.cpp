@@ -678,6 +678,7 @@ void bind_signal_enums(py::module_& m) {
       m, "SignalCallKind", "enum.Enum", "Inverse dynamics that a program of signals uses.")
       .value("gravity", tree::SignalCallKind::gravity)
       .value("inverse", tree::SignalCallKind::inverse)
+      .value("inverse_at", tree::SignalCallKind::inverse_at)
       .finalize();
 }
 

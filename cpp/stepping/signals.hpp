@@ -49,10 +49,19 @@ struct SignalCalls {
       for (int i = 0; i < model.nv; ++i) still[i] = all<S>(0);
       dynamics::rnea<S>(model, q, still, nullptr, none, tau, w);
     } else {
-      S* const a = take<S>(w, model.reduced_nv);
-      const int* const argument = model.signals->argument + call.first_argument;
-      for (int i = 0; i < model.reduced_nv; ++i) a[i] = registers[argument[i]];
-      dynamics::rnea<S>(model, q, v, tree::full_v(model, static_cast<const S*>(a), w), none, tau, w);
+      const int* argument = model.signals->argument + call.first_argument;
+      const auto next = [&](int count) {
+        S* const numbers = take<S>(w, count);
+        for (int i = 0; i < count; ++i) numbers[i] = registers[*argument++];
+        return static_cast<const S*>(numbers);
+      };
+      const S *own_q = q, *own_v = v;
+      if (call.kind == tree::SignalCallKind::inverse_at) {
+        own_q = tree::full_q(model, next(model.reduced_nq), w);
+        own_v = tree::full_v(model, next(model.reduced_nv), w);
+      }
+      const S* const a = tree::full_v(model, next(model.reduced_nv), w);
+      dynamics::rnea<S>(model, own_q, own_v, a, none, tau, w);
     }
     const S* const own = tree::reduced_forces(model, static_cast<const S*>(tau), w);
     for (int i = 0; i < model.reduced_nv; ++i) registers[call.to + i] = own[i];

@@ -307,8 +307,14 @@ SignalProgram Model::add_signal_program(const std::optional<SignalProgramDescrip
     tables.inputs.push_back(input);
   }
   for (const auto& call : d->calls) {
-    const std::size_t arguments =
-        call.kind == SignalCallKind::inverse ? static_cast<std::size_t>(reduced_nv_) : 0;
+    const int numbers = call.kind == SignalCallKind::inverse      ? reduced_nv_
+                        : call.kind == SignalCallKind::inverse_at ? reduced_nq_ + 2 * reduced_nv_
+                                                                  : 0;
+    const auto arguments = static_cast<std::size_t>(numbers);
+    if (call.kind == SignalCallKind::inverse_at && callback_numbers_ > 0) {
+      throw std::invalid_argument(
+          owner + ": uses inverse dynamics at a q of its own, which joints that call Python do not allow");
+    }
     if (call.to < 0 || call.to + reduced_nv_ > d->input_registers || call.arguments.size() != arguments) {
       throw std::invalid_argument(owner + ": uses inverse dynamics with the wrong numbers");
     }

@@ -373,15 +373,15 @@ struct SignalInput {
   }
 };
 
-/// Inverse dynamics that a program of signals uses: forces (reduced_nv) for accelerations at the q and v of
-/// the mechanism, without passive forces; or those of gravity alone.
-enum class SignalCallKind : int { gravity, inverse };
+/// Inverse dynamics that a program of signals uses, without passive forces: forces (reduced_nv) of gravity
+/// alone, for accelerations at the q and v of the mechanism, or for q, v and accelerations of the program.
+enum class SignalCallKind : int { gravity, inverse, inverse_at };
 
 /// A use of it between the two parts of a program: results from register `to` on.
 struct SignalCall {
   SignalCallKind kind;
   int to;
-  int first_argument;  ///< of the registers with the accelerations
+  int first_argument;  ///< of the registers with the accelerations, behind q and v of the program if any
 
   template <class F, class... Records>
   static constexpr void visit(F&& f, Records&... r) {

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from pysim.elements.signal_inputs import SignalInputs
 
-_SIZES = {Group.real: 1, Group.rotation: 4, Group.pose: 7}
+GROUP_SIZES = {Group.real: 1, Group.rotation: 4, Group.pose: 7}  # numbers in q
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ class SignalDerivatives:
             elif source is SignalSource.v:
                 found.append((SignalMotion.v, index, {number: one}))
         for group, q, v in self.groups:
-            size = _SIZES[group]
+            size = GROUP_SIZES[group]
             if not any((SignalSource.q, q + k) in used for k in range(size)):
                 continue
             for k, rates in enumerate(self._coordinate_motions(group, q)):
@@ -89,7 +89,7 @@ class SignalDerivatives:
 
     def _coordinate_motions(self, group: Group, q: int) -> list[dict[int, int]]:
         """Return the rates of the numbers of a group along each of its velocities."""
-        numbers = [self.inputs.number_of(SignalSource.q, q + k) for k in range(_SIZES[group])]
+        numbers = [self.inputs.number_of(SignalSource.q, q + k) for k in range(GROUP_SIZES[group])]
         if group is Group.real:
             return [{numbers[0]: self.inputs.tape.const(1)}]
         turn = numbers[3:] if group is Group.pose else numbers

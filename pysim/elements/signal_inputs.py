@@ -77,7 +77,9 @@ class SignalInputs:
         arguments = [k for call in used for k in self._calls[call][1]]
         for call in used:
             if self._calls_of(self._calls[call][1]):
-                problem = "an acceleration passed to dynamics.inverse depends on another result of dynamics"
+                problem = (
+                    "a number passed to dynamics.inverse depends on another result of dynamics"
+                )
                 raise SceneError("signals", f"{problem}; use only one of the two")
         program = emit(self.tape, arguments, nodes, self._count, aside)
         argument_registers = program.outputs[: len(arguments)]
@@ -111,7 +113,7 @@ class SignalInputs:
         return sorted(found)
 
     def add_call(self, kind: SignalCallKind, arguments: list[int]) -> list[Scalar]:
-        """Return the forces (nv) of inverse dynamics for accelerations given by nodes."""
+        """Return the forces (nv) of inverse dynamics for a motion given by nodes."""
         for known, other, first in self._calls:
             if known is kind and other == arguments:
                 return [Scalar(self.tape, self.tape.input(first + i)) for i in range(self.nv)]

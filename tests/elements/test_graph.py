@@ -534,7 +534,7 @@ WRONG: list[tuple[type[Controller], str]] = [
     (
         Twice,
         (
-            "signals: an acceleration passed to dynamics.inverse depends on another result of dynamics; use only one of the "
+            "signals: a number passed to dynamics.inverse depends on another result of dynamics; use only one of the "
             "two"
         ),
     ),

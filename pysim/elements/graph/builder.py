@@ -33,7 +33,7 @@ from pysim.elements.graph.signal_units import SignalUnits, per_time
 from pysim.elements.graph.state_places import StatePlaces
 from pysim.elements.graph_types import CompiledSignals, GraphBlock, NoiseKey, SceneInput, WorkTerm
 from pysim.elements.powers import MeasuredElements, Powers
-from pysim.elements.signal_derivatives import SignalDerivatives
+from pysim.elements.signal_derivatives import GROUP_SIZES, SignalDerivatives
 from pysim.elements.signal_inputs import SignalInputs
 from pysim.errors import JointError, PysimError, SceneError
 from pysim.tracing.author_code import method_place
@@ -83,6 +83,7 @@ class GraphBuilder:
     ) -> None:
         self.blocks = {block.name: block for block in blocks}
         self.ports, self.driven, self.groups, self.nv = ports, driven, groups, nv
+        self.nq = sum(GROUP_SIZES[group] for group, _, _ in groups)
         self.gravity, self.seed = gravity, seed
         self._bounds = bounds
         self.symbols = SignalInputs(ports, nv)

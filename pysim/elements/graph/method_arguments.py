@@ -38,7 +38,7 @@ _OFFERED = {
 
 
 class Dynamics:
-    """Inverse dynamics of the mechanism at its q and v, without passive forces, for methods that name `dynamics`."""
+    """Inverse dynamics of the mechanism, without passive forces, for methods that name `dynamics`."""
 
     def __init__(self, graph: GraphBuilder) -> None:
         self._graph = graph
@@ -48,14 +48,29 @@ class Dynamics:
         """Forces (nv,) [N or N·m] that hold the mechanism at rest against gravity."""
         return symbolic_array(self._graph.symbols.add_call(SignalCallKind.gravity, []))
 
-    def inverse(self, a: Sequence[Any]) -> Any:
-        """Return the forces (nv,) [N or N·m] for the accelerations a (nv,) [m/s² or rad/s²]."""
+    def inverse(self, *motion: Sequence[Any]) -> Any:
+        """Return the forces (nv,) [N or N·m] of a motion.
+
+        Args:
+            motion: accelerations (nv,) [m/s² or rad/s²] at the q and v of the mechanism; or q (nq,), v (nv,) and these,
+                as of a reference. Quaternions of q have unit length.
+        """
         graph = self._graph
-        numbers = np.atleast_1d(np.asarray(a, object)).ravel().tolist()
-        if len(numbers) != graph.nv:
-            raise ValueError(f"dynamics.inverse needs {graph.nv} accelerations, got {len(numbers)}")
-        nodes = [x.index if isinstance(x, Scalar) else graph.tape.const(float(x)) for x in numbers]
-        return symbolic_array(graph.symbols.add_call(SignalCallKind.inverse, nodes))
+        if len(motion) not in (1, 3):
+            raise ValueError(
+                f"dynamics.inverse needs a, or q, v and a, got {len(motion)} arguments"
+            )
+        parts = (("accelerations", graph.nv), ("velocities", graph.nv), ("coordinates", graph.nq))
+        nodes: list[int] = []
+        for (what, count), given in zip(parts, reversed(motion), strict=False):
+            numbers = np.atleast_1d(np.asarray(given, object)).ravel().tolist()
+            if len(numbers) != count:
+                raise ValueError(f"dynamics.inverse needs {count} {what}, got {len(numbers)}")
+            nodes[:0] = [
+                x.index if isinstance(x, Scalar) else graph.tape.const(float(x)) for x in numbers
+            ]
+        kind = SignalCallKind.inverse if len(motion) == 1 else SignalCallKind.inverse_at
+        return symbolic_array(graph.symbols.add_call(kind, nodes))
 
 
 class MethodArguments:
