@@ -17,14 +17,35 @@ using namespace pybind11::literals;
 
 namespace {
 
+constexpr const char* half_space = "half_space";
+
+/// Names of the kinds of shapes.
+std::vector<std::string> shape_names() {
+  std::vector<std::string> names;
+  for (int k = 0; k < collision::ShapeKinds::count; ++k) {
+    names.emplace_back(collision::name_of(collision::ShapeKind{k}));
+  }
+  return names;
+}
+
 collision::ShapeKind shape_kind(const std::string& name) {
   std::string known;
   int index = 0;
-  for (const char* other : collision::shape_names) {
+  for (const std::string& other : shape_names()) {
     if (name == other) return collision::ShapeKind{index};
-    known += (index++ > 0 ? ", " : "") + std::string(other);
+    known += (index++ > 0 ? ", " : "") + other;
   }
   throw std::invalid_argument("shape '" + name + "' is unknown; choose one of " + known);
+}
+
+/// How the distance of shapes of two kinds is computed, with the first one named first.
+collision::DistancePair distance_pair(const std::string& a, const std::string& b) {
+  int index = 0;
+  for (const auto& kinds : collision::closed_form_pairs) {
+    if (a == kinds[0] && b == kinds[1]) return collision::DistancePair{index};
+    ++index;
+  }
+  return collision::DistancePair::by_support;
 }
 
 /// Rows of numbers, one for each pair.
@@ -64,28 +85,8 @@ int law_numbers() {
 
 /// Radius of a ball about a shape's origin that holds the shape [m].
 double radius_of(const collision::Shape<double>& shape) {
-  const double x = shape.size[0], y = shape.size[1], z = shape.size[2];
-  switch (shape.kind) {
-    case collision::ShapeKind::sphere:
-      return x;
-    case collision::ShapeKind::capsule:
-      return x + y;
-    case collision::ShapeKind::box:
-      return std::hypot(x, y, z);
-    case collision::ShapeKind::cylinder:
-    case collision::ShapeKind::cone:
-      return std::hypot(x, y);
-    case collision::ShapeKind::ellipsoid:
-      return std::max({x, y, z});
-    case collision::ShapeKind::mesh:
-      break;
-  }
-  double most = 0;
-  for (int i = 0; i < shape.vertices; ++i) {
-    const double* p = shape.vertex + 3 * i;
-    most = std::max(most, std::hypot(p[0], p[1], p[2]));
-  }
-  return most;
+  const auto norm = [](auto... x) { return std::hypot(x...); };
+  return collision::visit_kind(shape.kind, [&](auto kind) { return kind.ball_radius(shape, norm); });
 }
 
 /// Counts of a mesh's vertices and faces; the arrays of other shapes are empty.
@@ -97,7 +98,7 @@ void read_mesh(const Numbers& vertices, const Numbers& faces, collision::Shape<d
   if (faces.ndim() != 2 || faces.shape(1) != numbers) {
     throw std::invalid_argument("faces must have shape (n, 7), got " + describe(faces));
   }
-  if (shape.kind == collision::ShapeKind::mesh && vertices.shape(0) == 0) {
+  if (collision::is_mesh(shape.kind) && vertices.shape(0) == 0) {
     throw std::invalid_argument("a mesh must have vertices");
   }
   const auto count = static_cast<double>(vertices.shape(0));
@@ -271,9 +272,11 @@ ModelContacts::ModelContacts(const Model& model,
     const double size_b = pair.shape_b->radius;
     pair.law.lever = pair.plane ? size_b : std::min(pair.shape_a->radius, size_b);
     pair.first = points_;
-    pair.points = pair.plane ? collision::plane_points[static_cast<int>(pair.shape_b->shape.kind)]
-                  : pair.field != nullptr ? collision::field_points(*pair.field, pair.touching_shape().shape)
-                                          : collision::manifold_points(pair.kind);
+    pair.points =
+        pair.plane ? collision::plane_points(pair.shape_b->shape.kind)
+        : pair.field != nullptr
+            ? collision::field_points(*pair.field, pair.touching_shape().shape)
+            : collision::manifold_points(pair.kind, pair.shape_a->shape.kind, pair.shape_b->shape.kind);
     points_ += pair.points;
     pair.turning = pair.law.resists_turning() ? turning_points_ : -1;
     if (pair.turning >= 0) turning_points_ += pair.points;
@@ -344,25 +347,15 @@ void ModelContacts::read_pair(int first, int second, const std::vector<int>& bod
   if (pair.plane) return;
   pair.shape_a = &shapes_[at(first)];
   for (const Shape* own : {pair.shape_a, pair.shape_b}) {
-    if (pair.field == nullptr && own->shape.kind == collision::ShapeKind::mesh && own->shape.faces == 0) {
+    if (pair.field == nullptr && collision::is_mesh(own->shape.kind) && own->shape.faces == 0) {
       throw std::invalid_argument("a mesh that meets another shape must have faces");
     }
   }
   if (pair.field != nullptr) return;
-  const auto name = [](const Shape& own) {
-    return std::string(collision::shape_names[static_cast<int>(own.shape.kind)]);
-  };
-  const std::string a = name(*pair.shape_a), b = name(*pair.shape_b);
-  int kind = 0;
-  for (const auto& kinds : collision::distance_pairs) {
-    if ((a == kinds[0] && b == kinds[1]) || (b == kinds[0] && a == kinds[1])) {
-      pair.kind = collision::DistancePair{kind};
-      pair.swapped = a != kinds[0];
-      return;
-    }
-    ++kind;
-  }
-  throw std::logic_error("'" + a + "' and '" + b + "' have no contact points");
+  const auto kind_a = pair.shape_a->shape.kind, kind_b = pair.shape_b->shape.kind;
+  pair.swapped = kind_a < kind_b;
+  const char *a = collision::name_of(kind_a), *b = collision::name_of(kind_b);
+  pair.kind = pair.swapped ? distance_pair(b, a) : distance_pair(a, b);
 }
 
 void ModelContacts::set_work(const std::vector<int>& places) {
@@ -795,7 +788,7 @@ static py::array_t<double> distances(const std::string& kind_a,
                                      const std::array<Numbers, 4>& mesh_b) {
   const auto shape = [](const std::string& kind, const std::array<Numbers, 4>& mesh) {
     collision::Shape<double> own = {};
-    if (kind != "half_space") own.kind = shape_kind(kind);
+    if (kind != half_space) own.kind = shape_kind(kind);
     read_mesh(mesh[0], mesh[1], own);
     own.vertex = mesh[0].data();
     own.face = mesh[1].data();
@@ -804,14 +797,11 @@ static py::array_t<double> distances(const std::string& kind_a,
     return own;
   };
   const auto own_a = shape(kind_a, mesh_a), own_b = shape(kind_b, mesh_b);
-  int pair = 0;
-  for (const auto& kinds : collision::distance_pairs) {
-    if (kind_a == kinds[0] && kind_b == kinds[1]) break;
-    ++pair;
-  }
-  if (pair == static_cast<int>(std::size(collision::distance_pairs))) {
+  const bool is_half_space = kind_a == half_space;
+  if (kind_b == half_space || (!is_half_space && own_a.kind < own_b.kind)) {
     throw std::invalid_argument("'" + kind_a + "' and '" + kind_b + "' are no pair of distance_pairs");
   }
+  const auto pair = is_half_space ? collision::DistancePair::half_space : distance_pair(kind_a, kind_b);
   using Map = engine::DistanceMap;
   const py::ssize_t rows = a.ndim() == 2 ? a.shape(0) : 0;
   for (const auto* x : {&a, &b}) {
@@ -824,16 +814,20 @@ static py::array_t<double> distances(const std::string& kind_a,
   double* out = found.mutable_data();
   {
     const ReleasedGil nogil;
-    engine::distance_map().run(pair, own_a, own_b, first, second, out, rows);
+    engine::distance_map().run(static_cast<int>(pair), own_a, own_b, first, second, out, rows);
   }
   return found;
 }
 
 void bind_contacts(py::module_& m) {
   m.def("distance_pairs", [] {
-    std::vector<std::pair<std::string, std::string>> kinds;
-    for (const auto& pair : collision::distance_pairs) kinds.emplace_back(pair[0], pair[1]);
-    return kinds;
+    std::vector<std::pair<std::string, std::string>> pairs;
+    const std::vector<std::string> kinds = shape_names();
+    for (auto a = kinds.begin(); a != kinds.end(); ++a) {
+      for (auto b = kinds.begin(); b <= a; ++b) pairs.emplace_back(*a, *b);
+    }
+    for (const std::string& b : kinds) pairs.emplace_back(half_space, b);
+    return pairs;
   });
   m.def("distances",
         &distances,

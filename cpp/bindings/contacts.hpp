@@ -65,7 +65,7 @@ class ModelContacts {
   /// Continuous gaps of a pair, see stepping::continuous_gap.
   int gaps(int pair) const {
     const Pair& own = pairs_[static_cast<std::size_t>(pair)];
-    return own.plane && own.shape_b->shape.kind != collision::ShapeKind::mesh ? own.points : 1;
+    return own.plane && !collision::is_mesh(own.shape_b->shape.kind) ? own.points : 1;
   }
   double slip_speed() const { return slip_speed_; }
 

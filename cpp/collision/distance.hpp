@@ -31,6 +31,17 @@ PYSIM_INLINE S clamp(S x, S most) {
   return max(min(x, most), -most);
 }
 
+/// A unit vector across a unit vector.
+template <class S>
+Vec3<S> tangent(const Vec3<S>& n) {
+  using Real = typename S::Real;
+  const S o = all<S>(0), e = all<S>(1);
+  const auto along_x = abs(n.x) > all<S>(Real(0.8));
+  const Vec3<S> axis = {select(along_x, o, e), select(along_x, e, o), o};
+  const Vec3<S> raw = axis - dot(n, axis) * n;
+  return (e / sqrt(dot(raw, raw))) * raw;
+}
+
 /// A core: its centre, and D unit axes with the half length along each.
 template <class S, int D>
 struct Core {

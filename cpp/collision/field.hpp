@@ -4,15 +4,7 @@
 //
 //     n = ∇d/|∇d|        gap = d/|∇d|        exact at the surface, and everywhere if |∇d| = 1
 //
-// Points of contact of a shape:
-//
-//   sphere     the point nearest to the surface
-//   capsule    both ends, and the nearest point between them
-//   box        its corners, and the deepest point
-//   cylinder   the nearest points of both rims, two more of the nearer rim, 120° away, and the deepest point
-//   cone       the nearest point of the rim, two more of it, 120° away, and the tip
-//   ellipsoid  the point nearest to the surface
-//   mesh       its vertices
+// Points of contact of shapes are in shapes/.
 //
 // On a grid, a ball and an end of a capsule have one for each of the four cells about the nearest node: the
 // nearest point of the cell. Its number is the parity of the cell, so a cell keeps its number, and with it
@@ -24,14 +16,10 @@
 // that carries, and no force jumps.
 #pragma once
 
-#include "collision/plane_contact.hpp"
+#include "collision/distance.hpp"
 #include "tree/program.hpp"
 
 namespace pysim::collision {
-
-using simd::fma;
-using simd::fnma;
-using spatial::Pose;
 
 /// Heights [m] at the nodes of a grid, centred at the origin: `rows` along y, each of `columns` along x.
 template <class Real>
@@ -162,44 +150,9 @@ FieldValue<S> field_value(const Field<typename S::Real>& field, const Vec3<S>& p
 
 constexpr int cells_of_ball = 4;  ///< of a grid
 
-/// Points of contact that a shape can have with a field.
 template <class Real>
-int field_points(const Field<Real>& field, const Shape<Real>& shape) {
-  const bool is_grid = field.grid.height != nullptr;
-  switch (shape.kind) {
-    case ShapeKind::sphere:
-      return is_grid ? cells_of_ball : 1;
-    case ShapeKind::capsule:
-      return is_grid ? 2 * cells_of_ball : 3;
-    case ShapeKind::mesh:
-      return shape.vertices;
-    case ShapeKind::ellipsoid:
-      return 1;
-    case ShapeKind::box:
-    case ShapeKind::cone:
-    case ShapeKind::cylinder:
-      break;
-  }
-  const bool has_deepest = !is_grid && shape.kind != ShapeKind::cone;
-  return plane_points[static_cast<int>(shape.kind)] + (has_deepest ? 1 : 0);
-}
-
-template <class S>
-PYSIM_INLINE S clipped(S x, S most) {
-  return max(min(x, most), -most);
-}
-
-/// Whether points of contact are those of cells: when others touch, they take over the deflection of the old
-/// ones.
-template <class Real>
-bool has_cells(const Field<Real>& field, ShapeKind kind) {
-  return field.grid.height != nullptr && (kind == ShapeKind::sphere || kind == ShapeKind::capsule);
-}
-
-/// Whether points of contact do not move on the shape: the field at them bounds when they can touch.
-template <class Real>
-bool has_fixed_points(const Field<Real>& field, ShapeKind kind) {
-  return kind == ShapeKind::mesh || (kind == ShapeKind::box && field.grid.height != nullptr);
+bool is_grid(const Field<Real>& field) {
+  return field.grid.height != nullptr;
 }
 
 /// A point of a shape and the field there.
@@ -309,14 +262,13 @@ void ball_on_grid(const HeightGrid<typename S::Real>& grid, const Vec3<S>& c, S 
 /// The deepest point of a convex solid in a field. The projection onto the surface at the depth `level`, and
 /// back by `onto` into the solid, has a linear rate, from which Aitken's extrapolation finds its limit, axis
 /// by axis [Aitken 1926]. Points are on the axes of the solid, which is at X.
-template <class S, class Onto>
-FieldPoint<S> deepest_point(const Field<typename S::Real>& field,
-                            const Pose<S>& X,
-                            S level,
-                            const Onto& onto) {
+template <class Kind, class S>
+FieldPoint<S> deepest_point(const Field<typename S::Real>& field, const Vec3<S>& size, const Pose<S>& X) {
   using Real = typename S::Real;
   constexpr int rounds = 3;
   const S e = all<S>(1), tiny = all<S>(sizeof(Real) == 8 ? Real(1e-14) : Real(1e-6));
+  const S level = Kind::inner_radius(size);
+  const auto onto = [&](const Vec3<S>& p) { return Kind::nearest_inside(size, p); };
   const auto step = [&](const Vec3<S>& own) {
     const FieldValue<S> at = field_value(field, X * own);
     const S way = select(at.exists, at.gap, all<S>(0)) + level;
@@ -334,117 +286,6 @@ FieldPoint<S> deepest_point(const Field<typename S::Real>& field,
   }
   const Vec3<S> p = X * a;
   return point_of(p, field_value(field, p));
-}
-
-/// Ends of a segment with a radius, and the point between them where the distance is least: its slope along
-/// the segment has a root there, which regula falsi approaches [Dowell, Jarratt 1971].
-template <class S, class Visit>
-void capsule_points(
-    const Field<typename S::Real>& field, S radius, S half, const Pose<S>& X, const Visit& visit) {
-  using Real = typename S::Real;
-  constexpr int steps = 6;
-  const S o = all<S>(0), e = all<S>(1);
-  if (field.grid.height != nullptr) {
-    for (int end = 0; end < 2; ++end) {
-      const Vec3<S> c = fma(end == 0 ? -half : half, X.R.z, X.p);
-      ball_on_grid(
-          field.grid, c, radius, [&](int k, const FieldPoint<S>& F) { visit(cells_of_ball * end + k, F); });
-    }
-    return;
-  }
-  S low = -half, high = half;
-  const FieldPoint<S> first = sphere_point(field, fma(low, X.R.z, X.p), radius),
-                      last = sphere_point(field, fma(high, X.R.z, X.p), radius);
-  visit(0, first);
-  visit(1, last);
-  const auto slope = [&](S t) { return dot(field_value(field, fma(t, X.R.z, X.p)).n, X.R.z); };
-  S f_low = slope(low), f_high = slope(high);
-  FieldPoint<S> middle = first;
-  middle.exists = first.exists & last.exists & (f_low < o) & (f_high > o);
-  if (any(middle.exists)) {
-    S t = o;
-    for (int k = 0; k < steps; ++k) {
-      const S rise = f_high - f_low;
-      const auto rises = rise > all<S>(Real(1e-12));
-      t = select(
-          rises, (low * f_high - high * f_low) / select(rises, rise, e), all<S>(Real(0.5)) * (low + high));
-      const S f = slope(t);
-      const auto above = f > o;  // the end that stays weighs half as much [Illinois]
-      f_low = select(above, all<S>(Real(0.5)) * f_low, f);
-      f_high = select(above, f, all<S>(Real(0.5)) * f_high);
-      low = select(above, low, t);
-      high = select(above, t, high);
-    }
-    const auto exists = middle.exists;
-    middle = sphere_point(field, fma(t, X.R.z, X.p), radius);
-    middle.exists &= exists;
-  }
-  middle.gap = middle.gap - min(min(first.gap, last.gap), o);
-  visit(2, middle);
-}
-
-/// visit(i, point) for the points of contact of a shape at X in the field's frame.
-template <class S, class Visit>
-void visit_field_points(const Field<typename S::Real>& field,
-                        const Shape<typename S::Real>& shape,
-                        const Pose<S>& X,
-                        const Visit& visit) {
-  constexpr int corrections = 3;
-  const Vec3<S> size = spatial::all3<S>(shape.size);
-  const auto put = [&](int i, const Vec3<S>& own) {
-    const Vec3<S> p = X * own;
-    visit(i, point_of(p, field_value(field, p)));
-  };
-  switch (shape.kind) {
-    case ShapeKind::sphere:
-      if (field.grid.height != nullptr) return ball_on_grid(field.grid, X.p, size.x, visit);
-      return visit(0, sphere_point(field, X.p, size.x));
-    case ShapeKind::capsule:
-      return capsule_points(field, size.x, size.y, X, visit);
-    case ShapeKind::mesh:
-      for (int i = 0; i < shape.vertices; ++i) put(i, spatial::all3<S>(shape.vertex + 3 * i));
-      return;
-    case ShapeKind::ellipsoid: {
-      Vec3<S> p = X.p, lowest[max_plane_points];
-      simd::Mask<S> apart[max_plane_points];
-      for (int k = 0; k < corrections; ++k) {
-        const Vec3<S> n = transpose_times(X.R, field_value(field, p).n);
-        points_to_plane<S>(shape, n, lowest, apart);
-        p = X * lowest[0];
-      }
-      return visit(0, point_of(p, field_value(field, p)));
-    }
-    case ShapeKind::box:
-    case ShapeKind::cone:
-    case ShapeKind::cylinder: {
-      Vec3<S> lowest[max_plane_points];
-      simd::Mask<S> apart[max_plane_points];
-      const Vec3<S> n = transpose_times(X.R, field_value(field, X.p).n);
-      points_to_plane<S>(shape, n, lowest, apart);
-      const int points = plane_points[static_cast<int>(shape.kind)];
-      S deepest = all<S>(0);
-      for (int i = 0; i < points; ++i) {
-        const Vec3<S> p = X * lowest[i];
-        const FieldPoint<S> F = point_of(p, field_value(field, p));
-        deepest = min(deepest, select(F.exists, F.gap, deepest));
-        visit(i, F);
-      }
-      if (field.grid.height != nullptr || shape.kind == ShapeKind::cone) return;
-      const bool is_box = shape.kind == ShapeKind::box;
-      const auto onto = [&](const Vec3<S>& p) {
-        if (is_box) return Vec3<S>{clipped(p.x, size.x), clipped(p.y, size.y), clipped(p.z, size.z)};
-        const S square = fma(p.x, p.x, p.y * p.y), r = size.x;
-        const auto beyond = square > r * r;
-        const S scale = select(beyond, r / sqrt(select(beyond, square, all<S>(1))), all<S>(1));
-        return Vec3<S>{scale * p.x, scale * p.y, clipped(p.z, size.y)};
-      };
-      const S level = is_box ? min(min(size.x, size.y), size.z) : min(size.x, size.y);
-      FieldPoint<S> F = deepest_point(field, X, level, onto);
-      F.gap = F.gap - deepest;
-      visit(points, F);
-      return;
-    }
-  }
 }
 
 }  // namespace pysim::collision

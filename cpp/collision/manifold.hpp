@@ -22,28 +22,18 @@ namespace pysim::collision {
 
 constexpr int max_manifold_points = 8;
 
-/// Contact points that a pair can have.
-constexpr int manifold_points(DistancePair pair) {
+/// Contact points that a pair of shapes of two kinds can have.
+PYSIM_INLINE int manifold_points(DistancePair pair, ShapeKind a, ShapeKind b) {
   switch (pair) {
     case DistancePair::capsule_capsule:
     case DistancePair::box_capsule:
       return 2;
-    case DistancePair::cylinder_capsule:
-    case DistancePair::cone_capsule:
-    case DistancePair::mesh_capsule:
-      return 2;
-    case DistancePair::cylinder_box:
-    case DistancePair::cylinder_cylinder:
-    case DistancePair::mesh_box:
-    case DistancePair::mesh_cylinder:
-    case DistancePair::mesh_cone:
-    case DistancePair::mesh_mesh:
-    case DistancePair::cone_box:
-    case DistancePair::cone_cylinder:
-    case DistancePair::cone_cone:
-      return facet_points;
     case DistancePair::box_box:
       return 8;
+    case DistancePair::by_support: {
+      const int corners = facet_size(a) < facet_size(b) ? facet_size(a) : facet_size(b);
+      return corners < facet_corners ? corners : facet_points;
+    }
     default:
       return 1;
   }
@@ -392,7 +382,7 @@ void manifold(DistancePair pair, const PlacedShape<S>& A, const PlacedShape<S>& 
       return box_box_manifold(A, B, reach, M);
     default: {
       const Distance<S> D = convex_distance(A, B, reach);
-      const int points = manifold_points(pair);
+      const int points = manifold_points(pair, A.shape->kind, B.shape->kind);
       if (points == 1) return single(D);
       M.n = D.n;
       if (any(D.d < reach)) return facet_manifold(A, B, D, points, M.point);

@@ -5,7 +5,7 @@
 
 namespace pysim::collision {
 
-/// First the shape that is named first here.
+/// Pairs with a distance in closed form, first the shape that is named first here; and all others.
 enum class DistancePair : int {
   sphere_sphere,
   capsule_sphere,
@@ -14,48 +14,16 @@ enum class DistancePair : int {
   box_capsule,
   box_box,
   cylinder_sphere,
-  cylinder_capsule,  // from here on by support points
-  cylinder_box,
-  cylinder_cylinder,
-  ellipsoid_sphere,
-  ellipsoid_capsule,
-  ellipsoid_box,
-  ellipsoid_cylinder,
-  ellipsoid_ellipsoid,
-  cone_sphere,
-  cone_capsule,
-  cone_box,
-  cone_cylinder,
-  cone_ellipsoid,
-  cone_cone,
-  mesh_sphere,
-  mesh_capsule,
-  mesh_box,
-  mesh_cylinder,
-  mesh_ellipsoid,
-  mesh_cone,
-  mesh_mesh,
-  half_space_sphere,  // from here on in closed form
-  half_space_capsule,
-  half_space_box,
-  half_space_cylinder,
-  half_space_ellipsoid,
-  half_space_cone,
-  half_space_mesh
+  by_support,  ///< first the later one of ShapeKinds
+  half_space   ///< and any shape
 };
-constexpr const char* distance_pairs[][2] = {
-    {"sphere", "sphere"},     {"capsule", "sphere"},      {"capsule", "capsule"},
-    {"box", "sphere"},        {"box", "capsule"},         {"box", "box"},
-    {"cylinder", "sphere"},   {"cylinder", "capsule"},    {"cylinder", "box"},
-    {"cylinder", "cylinder"}, {"ellipsoid", "sphere"},    {"ellipsoid", "capsule"},
-    {"ellipsoid", "box"},     {"ellipsoid", "cylinder"},  {"ellipsoid", "ellipsoid"},
-    {"cone", "sphere"},       {"cone", "capsule"},        {"cone", "box"},
-    {"cone", "cylinder"},     {"cone", "ellipsoid"},      {"cone", "cone"},
-    {"mesh", "sphere"},       {"mesh", "capsule"},        {"mesh", "box"},
-    {"mesh", "cylinder"},     {"mesh", "ellipsoid"},      {"mesh", "cone"},
-    {"mesh", "mesh"},         {"half_space", "sphere"},   {"half_space", "capsule"},
-    {"half_space", "box"},    {"half_space", "cylinder"}, {"half_space", "ellipsoid"},
-    {"half_space", "cone"},   {"half_space", "mesh"}};
+constexpr const char* closed_form_pairs[][2] = {{"sphere", "sphere"},
+                                                {"capsule", "sphere"},
+                                                {"capsule", "capsule"},
+                                                {"box", "sphere"},
+                                                {"box", "capsule"},
+                                                {"box", "box"},
+                                                {"cylinder", "sphere"}};
 
 /// From the half space z < 0 of a frame to the support point of a shape.
 template <class S>
@@ -86,10 +54,12 @@ Distance<S> distance(DistancePair pair, const PlacedShape<S>& A, const PlacedSha
       return core_distance(A.box(), o, B.box(), o);
     case DistancePair::cylinder_sphere:
       return cylinder_sphere(A, B);
-    default:
-      return pair >= DistancePair::half_space_sphere ? half_space(A, B)
-                                                     : convex_distance(A, B, all<S>(__builtin_inf()));
+    case DistancePair::half_space:
+      return half_space(A, B);
+    case DistancePair::by_support:
+      break;
   }
+  return convex_distance(A, B, all<S>(__builtin_inf()));
 }
 
 }  // namespace pysim::collision

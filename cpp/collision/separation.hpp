@@ -13,7 +13,7 @@
 // All worlds of a pack go through the same rounds; one that is done keeps what it has.
 #pragma once
 
-#include "collision/support.hpp"
+#include "collision/shape_kinds.hpp"
 
 namespace pysim::collision {
 
@@ -315,11 +315,6 @@ class NormalIteration {
   int count_ = 0;
   Vec3<S> rest_[2] = {}, value_[2] = {};
 };
-
-/// Whether the core of a shape has a curved surface.
-constexpr bool is_curved(ShapeKind kind) {
-  return kind == ShapeKind::cylinder || kind == ShapeKind::ellipsoid || kind == ShapeKind::cone;
-}
 
 /// Signed distance; or a lower bound of it that is `reach` or more.
 template <class S>

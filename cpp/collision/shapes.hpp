@@ -1,24 +1,14 @@
-// Convex shapes as kernels read them.
+// Convex shapes as kernels read them; shapes/ has a file for each kind.
 #pragma once
 
 #include "spatial/vec3.hpp"
 
 namespace pysim::collision {
 
-/// Sizes [m] of a shape centred at its frame's origin, axes along z:
-///
-///     sphere      radius
-///     capsule     radius, half the length without the caps
-///     box         half lengths along x, y, z
-///     cylinder    radius, half the length
-///     ellipsoid   semi-axes along x, y, z
-///     cone        radius, half the length; base at the lower end, tip at the upper one
-///     mesh        none; the convex hull of its vertices, with the origin well inside
-enum class ShapeKind : int { sphere, capsule, box, cylinder, ellipsoid, cone, mesh };
-constexpr const char* shape_names[] = {"sphere", "capsule", "box", "cylinder", "ellipsoid", "cone", "mesh"};
+/// Number of a kind of shapes among `ShapeKinds` of shape_kinds.hpp.
+enum class ShapeKind : int {};
 
-/// Contact points that a shape can have with a plane.
-constexpr int plane_points[] = {1, 2, 8, 4, 1, 4, 4};
+/// Most contact points of a shape with a plane.
 constexpr int max_plane_points = 8;
 
 /// a where the mask holds, b elsewhere.
@@ -45,7 +35,7 @@ struct PointGroups {
 template <class Real>
 struct Shape {
   ShapeKind kind;
-  Real size[3];
+  Real size[3];        ///< [m], as its kind says
   int vertices;        ///< of a mesh
   const Real* vertex;  ///< [vertices] x, y, z [m]
   int faces;           ///< of a mesh

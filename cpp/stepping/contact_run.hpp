@@ -1,7 +1,6 @@
 // Contacts of a mechanism as steps read them, the same for every pack of worlds.
 #pragma once
 
-#include "collision/field.hpp"
 #include "collision/pairs.hpp"
 #include "constraints/coordinate_law.hpp"
 #include "simd/parameter.hpp"

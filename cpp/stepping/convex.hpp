@@ -10,9 +10,7 @@
 // order of the step.
 #pragma once
 
-#include "collision/field.hpp"
 #include "collision/manifold.hpp"
-#include "collision/plane_contact.hpp"
 #include "constraints/projection.hpp"
 #include "dynamics/passive.hpp"
 #include "stepping/actuator_damping.hpp"

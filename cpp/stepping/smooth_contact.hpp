@@ -14,9 +14,7 @@
 // A, which leaves out terms of the order of x over the radius of curvature; Newton's method corrects that.
 #pragma once
 
-#include "collision/field.hpp"
 #include "collision/manifold.hpp"
-#include "collision/plane_contact.hpp"
 #include "elements/contact_forces.hpp"
 #include "stepping/contact_run.hpp"
 
@@ -127,9 +125,8 @@ S continuous_gap(const Contacts<double>& contacts, int k, int point, const Pose<
   const Vec3<S> n_A = spatial::all3<S>(pair.normal), n = transpose_times(X_AS.R, n_A);
   Vec3<S> lowest[collision::max_plane_points];
   simd::Mask<S> apart[collision::max_plane_points];
-  if (shape.kind == collision::ShapeKind::mesh) {
-    S number;
-    lowest[0] = collision::support_vertex<S>(shape, -n, number);
+  if (collision::is_mesh(shape.kind)) {
+    lowest[0] = collision::core_support<S>(shape, spatial::all3<S>(shape.size), -n);
   } else {
     collision::points_to_plane<S>(shape, n, lowest, apart);
   }

@@ -1,4 +1,4 @@
-"""Sizes of shapes as the engine reads them (cpp/collision/shapes.hpp)."""
+"""Sizes of shapes as the engine reads them (cpp/collision/shapes)."""
 
 from __future__ import annotations
 

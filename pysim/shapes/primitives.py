@@ -1,7 +1,7 @@
 """Primitive shapes: of each kind its sizes, mass properties, extents, points and mesh.
 
 A new kind is a class here, its θ in `pysim.inertia.primitives`, its keys in `pysim/scene/toml/records/tables.py`, and
-its support function in cpp/collision.
+a file in cpp/collision/shapes with its place in shape_kinds.hpp.
 """
 
 from __future__ import annotations

@@ -1,0 +1,80 @@
+// Rims of cylinders and cones: the points that touch a plane, and the facets.
+#pragma once
+
+#include "collision/facet.hpp"
+
+namespace pysim::collision {
+
+/// Below this sine of the angle between a cylinder's axis and the normal, its lowest rim point is undefined.
+template <class Real>
+constexpr Real upright = sizeof(Real) == 8 ? Real(1e-6) : Real(1e-5);
+
+/// Point of a circle about z that is farthest along n, at a height z.
+template <class S>
+Vec3<S> rim_support(S radius, S sine, const Vec3<S>& n, S z) {
+  const S scale = radius / select(sine > all<S>(0), sine, all<S>(1));
+  return {scale * n.x, scale * n.y, z};
+}
+
+/// The lowest points of both rims, and two more of the lower rim, 120° away: three carry a cylinder that
+/// stands, two one that lies, and the first moves along the rim of a disc that rolls.
+template <class S>
+void cylinder_points(const Vec3<S>& n, S radius, S half_length, Vec3<S>* point) {
+  using Real = typename S::Real;
+  const S o = all<S>(0), e = all<S>(1), sine = sqrt(fma(n.x, n.x, n.y * n.y));
+  const auto leans = sine > all<S>(upright<Real>);
+  const S inverse = e / select(leans, sine, e);
+  const S x = select(leans, -n.x * inverse, e), y = select(leans, -n.y * inverse, o);  // lowest of a rim
+  const S z = select(n.z > o, -half_length, half_length);                              // the lower cap
+  const S half = all<S>(Real(-0.5)), other = all<S>(Real(0.8660254037844386467637));   // cos, sin of 120°
+  point[0] = {radius * x, radius * y, z};
+  point[1] = {radius * x, radius * y, -z};
+  point[2] = {radius * fms(half, x, other * y), radius * fma(half, y, other * x), z};
+  point[3] = {radius * fma(half, x, other * y), radius * fms(half, y, other * x), z};
+}
+
+/// Cosine of the angle between the axis of a cylinder and the normal from which on its cap is the facet.
+constexpr double cap_cosine = 0.7;
+
+/// A direction in the frame of a body of revolution, and the corners (x, y) of its rims: first the one that
+/// is farthest along it, then at right angles.
+template <class S>
+struct RimCorners {
+  Vec3<S> n;
+  S x[facet_corners], y[facet_corners];
+
+  RimCorners(const PlacedShape<S>& own, const Vec3<S>& direction) : n(transpose_times(own.X.R, direction)) {
+    const S o = all<S>(0), radius = own.size.x;
+    const S sine = sqrt(fma(n.x, n.x, n.y * n.y));
+    const auto leans = sine > all<S>(upright<typename S::Real>);
+    const S inverse = radius / select(leans, sine, all<S>(1));
+    const S a = select(leans, n.x * inverse, radius), b = select(leans, n.y * inverse, o);
+    const S along_x[] = {a, -b, -a, b}, along_y[] = {b, a, -b, -a};
+    for (int k = 0; k < facet_corners; ++k) {
+      x[k] = along_x[k];
+      y[k] = along_y[k];
+    }
+  }
+};
+
+/// Four points of a rim at height z with the features from `first` on where the facet is `flat`, else the
+/// ends of the side with the features from `side` on.
+template <class S>
+void rim_facet(const PlacedShape<S>& own,
+               const RimCorners<S>& rim,
+               simd::Mask<S> flat,
+               S z,
+               S first,
+               const Vec3<S> (&ends)[2],
+               int side,
+               Facet<S>& F) {
+  using Real = typename S::Real;
+  for (int k = 0; k < facet_corners; ++k) {
+    const int end = k == 0 || k == 3 ? 0 : 1;
+    F.corner[k] = own.X * select(flat, Vec3<S>{rim.x[k], rim.y[k], z}, ends[end]);
+    F.feature[k] = select(flat, first + all<S>(Real(k)), all<S>(Real(side + end)));
+    F.distinct[k] = k < 2 ? simd::everywhere<S>() : flat;
+  }
+}
+
+}  // namespace pysim::collision
