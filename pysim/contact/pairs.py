@@ -6,13 +6,13 @@ excluded by the scene.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple, overload
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import numpy as np
 
+from pysim.contact.columns import Columns
 from pysim.contact.hulls import NO_HULL, Hull, collision_hull, convex_pieces, is_left_out, mesh_hull
 from pysim.contact.surface_samples import samples_of
 from pysim.scene.doctor import shape_radius
@@ -21,8 +21,7 @@ from pysim.shapes import drawn
 from pysim.typing import Array
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import Any
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -44,34 +43,20 @@ class ContactPair(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class LinkPairs(Sequence[ContactPair]):
+class LinkPairs(Columns[ContactPair]):
     """Pairs of links that may touch, as columns of numbers."""
 
+    columns: ClassVar = ("first", "second")
     links: tuple[str, ...]
     first: NDArray[np.int32]  # (n,) among the links
     second: NDArray[np.int32]  # (n,)
 
-    def __len__(self) -> int:
-        return len(self.first)
-
-    @overload
-    def __getitem__(self, index: int) -> ContactPair: ...
-
-    @overload
-    def __getitem__(self, index: slice) -> LinkPairs: ...
-
-    def __getitem__(self, index: int | slice) -> ContactPair | LinkPairs:
-        if isinstance(index, slice):
-            return self.take(np.arange(len(self))[index])
+    def row(self, index: int) -> ContactPair:
         return ContactPair(self.links[self.first[index]], self.links[self.second[index]])
 
     def __iter__(self) -> Iterator[ContactPair]:
         each = zip(self.first.tolist(), self.second.tolist(), strict=True)
         return (ContactPair(self.links[a], self.links[b]) for a, b in each)
-
-    def take(self, rows: NDArray[Any]) -> LinkPairs:
-        """Return some of the pairs, by indices or as a mask (n,)."""
-        return LinkPairs(self.links, self.first[rows], self.second[rows])
 
     def find(self, a: str, b: str) -> int | None:
         """Return the number of the pair of two links, in either order; None if they do not touch."""

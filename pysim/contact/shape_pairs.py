@@ -5,18 +5,18 @@ A pair takes twenty bytes; its record is made where it is read.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar, overload
+from typing import TYPE_CHECKING, ClassVar, Generic, NamedTuple, TypeVar
 
 import numpy as np
+
+from pysim.contact.columns import Columns
 
 Velocity = tuple[float, float, float]  # [m/s]
 Value = TypeVar("Value")
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-    from typing import Any
+    from collections.abc import Iterable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -61,9 +61,10 @@ class ShapePair(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class ShapePairs(Sequence[ShapePair]):
+class ShapePairs(Columns[ShapePair]):
     """Pairs of shapes; `own`, `other`, `surface` and `law` are indices of what pairs share."""
 
+    columns: ClassVar = ("pair", "own", "other", "surface", "law")
     placed: tuple[PlacedShape, ...]
     surfaces: tuple[tuple[GroundSpec | None, Velocity], ...]  # grounds, and velocities [m/s]
     laws: tuple[PairLaw, ...]
@@ -95,18 +96,7 @@ class ShapePairs(Sequence[ShapePair]):
         shared = tuple(shapes.values), tuple(surfaces.values), tuple(laws.values)
         return ShapePairs(*shared, *columns)
 
-    def __len__(self) -> int:
-        return len(self.own)
-
-    @overload
-    def __getitem__(self, index: int) -> ShapePair: ...
-
-    @overload
-    def __getitem__(self, index: slice) -> ShapePairs: ...
-
-    def __getitem__(self, index: int | slice) -> ShapePair | ShapePairs:
-        if isinstance(index, slice):
-            return self.take(np.arange(len(self))[index])
+    def row(self, index: int) -> ShapePair:
         other = int(self.other[index])
         ground, velocity = self.surfaces[self.surface[index]]
         return ShapePair(
@@ -117,14 +107,6 @@ class ShapePairs(Sequence[ShapePair]):
             self.laws[self.law[index]],
             velocity,
         )
-
-    def __iter__(self) -> Iterator[ShapePair]:
-        return map(self.__getitem__, range(len(self)))
-
-    def take(self, rows: NDArray[Any]) -> ShapePairs:
-        """Return some of the pairs, by indices or as a mask (n,)."""
-        columns = ("pair", "own", "other", "surface", "law")
-        return replace(self, **{name: getattr(self, name)[rows] for name in columns})
 
     def with_laws(self, laws: Sequence[PairLaw], law: NDArray[np.int32]) -> ShapePairs:
         """Return the pairs with other laws, `law` (n,) among them: equal ones are one, in the order of the pairs."""
