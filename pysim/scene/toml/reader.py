@@ -62,6 +62,7 @@ if TYPE_CHECKING:
     from os import PathLike
 
     from pysim.scene.inertia_policy import InertiaPolicy
+    from pysim.scene.spec import BlockSpec
     from pysim.scene.toml.records.tables import Actuator, Model as ModelTable
     from pysim.scene.toml.source import Source, Steps
 
@@ -166,13 +167,8 @@ def read_tables(
         reading = replace(reading, counter=count(1))
     bare, parts, frames = _Mechanism(scene, problems, path, reading, table_cache).build()
     model = with_stop_forces(replace(bare, joints=with_stops(bare.joints, bare.bodies)))
-    actuators = tuple(
-        read_actuator(table, ("actuator", k), model, problems)
-        for k, table in enumerate(scene.actuator)
-        if table.type is None
-    )
-    reader = BlockReader(problems, model, package_dirs)
-    blocks = (*reader.read(scene, parts.blocks), *parts.blocks)
+    actuators = read_actuators(scene, model, parts, problems)
+    blocks = read_blocks(scene, model, parts, package_dirs, problems)
     model = replace(model, keyframes=read_keyframes(scene, model, problems))
     if scene.keyframe is not None:
         model, blocks = started(model, blocks, scene.keyframe, problems)
@@ -186,7 +182,7 @@ def read_tables(
     spec = SceneSpec(
         name=model.name,
         model=model,
-        actuators=(*actuators, *parts.actuators),
+        actuators=actuators,
         settings=settings,
         render=render,
         text=source.full_text,
@@ -382,7 +378,31 @@ def _package_dirs(scene: Scene, problems: Problems, given: tuple[Path, ...]) -> 
     return folders
 
 
-def read_actuator(
+def read_actuators(
+    scene: Scene, model: ModelSpec, parts: Parts, problems: Problems
+) -> tuple[ActuatorSpec, ...]:
+    """Return the prescribed forces of a scene and of the files that it attaches."""
+    own = (
+        _read_actuator(table, ("actuator", k), model, problems)
+        for k, table in enumerate(scene.actuator)
+        if table.type is None
+    )
+    return (*own, *parts.actuators)
+
+
+def read_blocks(
+    scene: Scene,
+    model: ModelSpec,
+    parts: Parts,
+    package_dirs: tuple[Path, ...],
+    problems: Problems,
+) -> tuple[BlockSpec, ...]:
+    """Return the signals, sensors, controllers and actuators of a scene and of the files that it attaches."""
+    reader = BlockReader(problems, model, package_dirs)
+    return (*reader.read(scene, parts.blocks), *parts.blocks)
+
+
+def _read_actuator(
     table: Actuator, path: Steps, model: ModelSpec, problems: Problems
 ) -> ActuatorSpec:
     """Return the specification of an actuator table; problems are added to `problems`."""

@@ -7,6 +7,7 @@ one where the name of the part is unique.
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,7 +15,7 @@ import numpy as np
 from pysim.errors import SceneError, SimulationError, did_you_mean
 from pysim.inertia.parameters import centers, central_inertia
 from pysim.integrators import find_integrator
-from pysim.scene.spec import SurfaceSpec
+from pysim.scene.spec import PER_COORDINATE, SurfaceSpec
 from pysim.scene.toml.overrides import path_words
 from pysim.simulation.batches.probed_numbers import (
     ELEMENTS,
@@ -31,18 +32,6 @@ if TYPE_CHECKING:
     from pysim.scene.spec import JointSpec
     from pysim.simulation.loading import Scene
 
-_JOINT = {  # keys of a joint: field of its specification, least value
-    "armature": ("armature", 0.0),
-    "damping": ("damping", 0.0),
-    "stiffness": ("stiffness", 0.0),
-    "friction": ("friction", 0.0),
-    "friction_width": ("friction_width", np.nextafter(0, 1)),
-    "rest": ("rest", -np.inf),
-    "limits.lower": ("lower", -np.inf),
-    "limits.upper": ("upper", -np.inf),
-    "limits.stiffness": ("stop_stiffness", 0.0),
-    "limits.damping": ("stop_damping", 0.0),
-}
 _OTHERS = {"static_friction", "dynamic_friction", "young", "poisson", "restitution", "where"}
 _SURFACE = {  # keys of a surface: fields of its specification
     "friction": ("static_friction", "dynamic_friction"),
@@ -52,10 +41,28 @@ _SURFACE = {  # keys of a surface: fields of its specification
     "restitution.value": ("restitution",),
     **{field.name: (field.name,) for field in fields(SurfaceSpec) if field.name not in _OTHERS},
 }
-_POSITIVE = ("stiffness", "sink", "tangential_stiffness")
 _BODY = ("mass", "com", "inertia")
-_TENSOR = ("xx", "yy", "zz", "xy", "yz", "xz")
+_COMPONENTS = {"com": ("0", "1", "2"), "inertia": ("xx", "yy", "zz", "xy", "yz", "xz")}
 _KINDS = ("body", "joint", "materials", "contact", "gravity", *ELEMENTS)
+_OF_JOINT = {*PER_COORDINATE, "rest"} - {"stop_dissipation"}  # numbers of the engine
+
+
+@cache
+def _joint_keys() -> dict[str, tuple[str, float]]:
+    """Return the keys of a joint in which worlds may differ: field of its specification, least value."""
+    from pysim.scene.toml.records.tables import Passive  # noqa: PLC0415, pydantic takes long to import
+
+    return {
+        key: (field, least) for key, field, least in Passive.number_keys() if field in _OF_JOINT
+    }
+
+
+@cache
+def _least_of_surface() -> dict[str, float]:
+    """Return the least number of each field of a surface."""
+    from pysim.scene.toml.records.contact_tables import Surface  # noqa: PLC0415, likewise
+
+    return {field: max(least, 0.0) for _, field, least in Surface.number_keys()}
 
 
 @dataclass(frozen=True)
@@ -140,7 +147,7 @@ class ParameterPaths:
             if has_mass and self._scene.model.frames[name][0] >= 0:
                 yield from (_path("body", name, key) for key in _BODY)
         for name, k in self._joints.items():
-            for key, (field, _) in _JOINT.items():
+            for key, (field, _) in _joint_keys().items():
                 numbers = getattr(self._scene.model.joints[k], field)
                 if key != "rest" and np.isfinite(numbers).all() and numbers.any():
                     yield _path("joint", name, key)
@@ -268,10 +275,8 @@ class ParameterPaths:
             I = central_inertia(theta)  # noqa: E741
             start = np.array([I[0, 0], I[1, 1], I[2, 2], I[0, 1], I[1, 2], I[0, 2]])
             return Parameter(_path("body", name, key), "body", k, key, start, True)
-        if keys[0] in ("com", "inertia"):
-            order = (
-                ("xx", "yy", "zz", "xy", "yz", "xz") if keys[0] == "inertia" else ("0", "1", "2")
-            )
+        if keys[0] in _COMPONENTS:
+            order = _COMPONENTS[keys[0]]
             at = order.index(keys[1]) if keys[1] in order else 0
             whole = _path("body", name, keys[0])
             raise SimulationError(
@@ -282,11 +287,12 @@ class ParameterPaths:
 
     def _joint(self, where: str, name: str, keys: list[str]) -> Parameter:
         k, key = self._joints[name], ".".join(keys)
-        if key not in _JOINT:
+        known = _joint_keys()
+        if key not in known:
             problem = f"{key!r} is not a number in which worlds can differ"
-            remedy = did_you_mean(key, _JOINT) or f"; those of a joint are {', '.join(_JOINT)}"
+            remedy = did_you_mean(key, known) or f"; those of a joint are {', '.join(known)}"
             raise SimulationError(where, f"{problem}{remedy}")
-        field, least = _JOINT[key]
+        field, least = known[key]
         joint = self._scene.model.joints[k]
         start = np.array(getattr(joint, field), float)
         return Parameter(
@@ -360,7 +366,7 @@ class ParameterPaths:
         if start is None:
             problem = f"the scene gives no {key}, and has another law without it"
             raise SimulationError(where, f"{problem}; write it there, too")
-        least = np.nextafter(0, 1) if own[0] in _POSITIVE else 0.0
+        least = _least_of_surface()[own[0]]
         zero = ""
         if own[0] in ("rolling", "spinning") and start == 0:
             zero = "the scene decides whether surfaces resist rolling; give a small length there"

@@ -23,7 +23,6 @@ from pysim.scene.attachment import Parts, on_bodies
 from pysim.scene.spec import with_fields
 from pysim.scene.stop_defaults import with_stops
 from pysim.scene.stop_forces import has_dissipation
-from pysim.scene.toml.blocks import BlockReader
 from pysim.scene.toml.bodies import MASS_KEYS, spreads_mass
 from pysim.scene.toml.contacts import ContactReader
 from pysim.scene.toml.events import mark_released, read_events
@@ -38,7 +37,7 @@ from pysim.scene.toml.many_worlds.world_tables import TABLES, WorldTables
 from pysim.scene.toml.number_texts import Expressions
 from pysim.scene.toml.overrides import apply_overrides
 from pysim.scene.toml.plausibility import is_plausible
-from pysim.scene.toml.reader import Reading, read_actuator, read_tables
+from pysim.scene.toml.reader import Reading, read_actuators, read_blocks, read_tables
 from pysim.typing import Array
 
 if TYPE_CHECKING:
@@ -46,7 +45,6 @@ if TYPE_CHECKING:
     from os import PathLike
 
     from pysim.scene.spec import (
-        ActuatorSpec,
         BodySpec,
         ContactsSpec,
         JointSpec,
@@ -175,15 +173,16 @@ class _FirstWorld:
                 model = with_fields(model, gravity=_gravity(model.gravity, place, given))
         if any(tables[name] for name in _OF_CONTACTS):
             model = with_fields(model, contacts=self._contacts(scene, model))
-        own = {"model": model, "actuators": self._actuators(tables["actuator"], model)}
+        own: dict[str, Any] = {"model": model}
+        parts, problems = self.read.parts, self._readers.problems
+        if tables["actuator"]:
+            own["actuators"] = read_actuators(scene, model, parts, problems)
         if any(tables[name] for name in _OF_BLOCKS) or any(
             table.type is not None for table, _ in tables["actuator"].values()
         ):
-            attached = self.read.parts.blocks
-            reader = BlockReader(self._readers.problems, model, self.read.package_dirs)
-            own["blocks"] = (*reader.read(scene, attached), *attached)
+            own["blocks"] = read_blocks(scene, model, parts, self.read.package_dirs, problems)
         if tables["joint"] and any(isinstance(table.at, str) for table in scene.event):
-            own["events"] = read_events(scene, model, spec.settings, self._readers.problems)
+            own["events"] = read_events(scene, model, spec.settings, problems)
         return with_fields(spec, **own, overrides=dict(overrides))
 
     def _scene(self, tables: Mapping[str, Mapping[Any, ChangedTable]]) -> Scene:
@@ -202,18 +201,6 @@ class _FirstWorld:
         if model.contacts is None or contacts is None:
             raise UnlikeWorldError  # the scheme of the run, or nothing, has contacts
         return contacts
-
-    def _actuators(
-        self, tables: Mapping[int, ChangedTable], model: ModelSpec
-    ) -> tuple[ActuatorSpec, ...]:
-        """Return the prescribed forces."""
-        actuators = list(self.read.spec.actuators)
-        kinds = [table.type for table in self.read.tables.actuator]
-        for k, (table, _) in tables.items():
-            if table.type is None:
-                actuator = read_actuator(table, ("actuator", k), model, self._readers.problems)
-                actuators[kinds[:k].count(None)] = actuator
-        return tuple(actuators) if tables else self.read.spec.actuators
 
     def _body(self, k: int, changed: ChangedTable) -> BodySpec:
         """Return a body; only θ is computed if nothing else of it is affected."""

@@ -7,7 +7,7 @@ default of the field; a field with its default is left out of the table.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from types import UnionType
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Union, cast, get_args, get_origin
@@ -72,6 +72,16 @@ class Table(BaseModel):
                 table |= _given(value) if key == PARAMETERS else {key: value}
         return table
 
+    @classmethod
+    def number_keys(cls, prefix: str = "") -> Iterator[tuple[str, str, float]]:
+        """Yield the path of every key, the field of the specification, and the least number that the key allows."""
+        for key, info in cls.model_fields.items():
+            inner = _tables_in(cls)[key]
+            if inner is not None and inner.is_flat:
+                yield from inner.number_keys(f"{prefix}{key}.")
+            else:
+                yield prefix + key, cls.spec_names.get(key, key), _least((info, info.annotation))
+
 
 def table_in(annotation: object) -> type[Table] | None:
     """Return the table in list[Table], Table | None and the like."""
@@ -91,6 +101,19 @@ def plain(value: Any) -> Any:  # noqa: ANN401, any field
     if hasattr(value, "items"):
         return {key: plain(item) for key, item in value.items()}
     return value
+
+
+def _least(parts: Iterable[Any]) -> float:
+    """Return the least number of a type with these parts, just above an open bound; −∞ without a bound."""
+    for part in parts:
+        if hasattr(part, "ge"):
+            return float(part.ge)
+        if hasattr(part, "gt"):
+            return float(np.nextafter(part.gt, np.inf))
+        least = _least((*get_args(part), *getattr(part, "metadata", ())))
+        if least > -np.inf:
+            return least
+    return -np.inf
 
 
 def _given(parameters: Tables) -> Tables:
