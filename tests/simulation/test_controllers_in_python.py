@@ -248,6 +248,19 @@ def test_a_copied_world_remembers_what_its_source_does(mass: Any) -> None:
     assert (worlds.q[0] == worlds.q[1]).all()
 
 
+@pytest.mark.parametrize("kind", ["remembering_pi", "pi_by_world"])
+def test_worlds_of_one_scene_share_no_memory_of_a_controller(kind: str, mass: Any) -> None:
+    scene = mass(kind)
+    one, other = pysim.Worlds(scene, 3), pysim.Worlds(scene, 2)
+    for _ in range(3):
+        one.step(steps=15)
+        other.step(steps=30)
+    pysim.simulate(scene)
+    one.step(steps=15)
+    assert (one.q == stepped(mass(kind), 3, 60).q).all()
+    assert (other.q == stepped(mass(kind), 2, 90).q).all()
+
+
 def test_a_controller_without_methods_for_some_worlds_is_an_error(mass: Any) -> None:
     worlds = stepped(mass("remembering_pi"), 3, 45)
     with pytest.raises(pysim.PysimError, match=r"PI.*begin_again\(self, worlds\)`, or reset all"):

@@ -43,6 +43,7 @@ from pysim.simulation.records.contact_report import pair_sums, reported_points
 from pysim.simulation.stepping.controller_memory import (
     restore_controllers,
     saved_controllers,
+    with_own_controllers,
     without_state,
 )
 from pysim.simulation.stepping.signal_runs import signals_of_states
@@ -110,6 +111,7 @@ class Worlds:
             raise SimulationError("n", "is the number of scenes; leave it out")
         n = len(scenes) if scenes else n
         own, controls = with_controls(_loaded(scenes[0] if scenes else scene))
+        own = with_own_controllers(own)
         if seed is not None:
             own = _with_seed(own, _whole(seed, "seed", 0, 2**63 - 1))
         choice = checked_on_failure(on_failure) or own.settings.on_failure

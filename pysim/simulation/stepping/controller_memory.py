@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from pysim.elements.block import CallbackController
@@ -14,6 +15,18 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from pysim.elements.graph_types import CompiledSignals
+    from pysim.simulation.loading import Scene
+
+
+def with_own_controllers(scene: Scene) -> Scene:
+    """Return a scene whose controllers in Python are new ones, which share no memory with others of the scene."""
+    signals = scene.signals
+    if signals is None or not signals.callbacks:
+        return scene
+    own = tuple(
+        replace(callback, plugin=replace(callback.plugin)) for callback in signals.callbacks
+    )
+    return replace(scene, signals=replace(signals, callbacks=own))
 
 
 def without_state(signals: CompiledSignals | None) -> str:
