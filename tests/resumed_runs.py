@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
+    from pysim.simulation.stepping.segment import Segment
+
 # The kernel ends the process by a signal that nothing handles, wherever it is then: as SIGKILL does. The instant is
 # counted in processor time from the simulated time that is reached, so that no load of the machine moves it past the
 # end of the run. A stop raises SIGINT then, as Ctrl-C does.
@@ -81,8 +83,8 @@ def run_to_stop(scene: pysim.Scene, output: Path, segments: int, patch: pytest.M
     left = [segments]
     original = Checkpoints.after_segment
 
-    def after(own: Checkpoints, steps: int, last: float) -> None:
-        original(own, steps, last)
+    def after(own: Checkpoints, segment: Segment, steps: int, last: float) -> None:
+        original(own, segment, steps, last)
         left[0] -= 1
         if left[0] == 0:
             raise Stopped
@@ -97,7 +99,7 @@ def segments_of(scene: pysim.Scene, output: Path, patch: pytest.MonkeyPatch) -> 
     """Run a scene into a file to its end; return the number of segments."""
     made = [0]
 
-    def count(own: Checkpoints, steps: int, last: float) -> None:
+    def count(own: Checkpoints, segment: Segment, steps: int, last: float) -> None:
         made[0] += 1
 
     with patch.context() as own:

@@ -203,7 +203,7 @@ def recorded_segments(
             recorder.add_event(impact.t, impact.index, impact.q, impact.v)
         clock.tick(stretch.end, stretch.steps)
         if points is not None:
-            points.after_segment(clock.steps, last)
+            points.after_segment(stretch, clock.steps, last)
         yield stretch
     guard.finish()
     clock.report()

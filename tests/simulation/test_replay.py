@@ -200,6 +200,13 @@ def test_the_cause_of_a_failed_run_is_named(text: str, cause: str, tmp_path: Pat
     assert path.read_bytes() == before
 
 
+def test_a_checkpoint_after_every_segment_does_not_hide_the_cause(tmp_path: Path) -> None:
+    """A run that has diverged goes on for a while: the last good record is one before that."""
+    text = WRONG.replace("[simulation]", "[simulation]\ncheckpoint = 1e-6")
+    found = pysim.replay(failed(text, tmp_path), 8)
+    assert "the control of joint 'slide' by 'motor' pushes the way the joint moves" in found.cause
+
+
 def test_the_steps_of_a_replay_are_those_of_the_run(tmp_path: Path) -> None:
     path = failed(STIFF + "\n[output]\nevery = 1e-3\n", tmp_path)
     rows = pysim.load_trajectory(path)

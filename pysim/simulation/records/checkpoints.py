@@ -19,6 +19,7 @@ import pysim
 from pysim import _engine
 from pysim.algorithms import crba, forward_kinematics
 from pysim.scene.toml.overrides import UNSET
+from pysim.simulation.monitors.diagnosis import has_diverged
 from pysim.simulation.stepping.controller_memory import saved_controllers, without_state
 
 if TYPE_CHECKING:
@@ -55,14 +56,17 @@ class Checkpoints:
         self._recorder, self._run, self._guard = recorder, run, guard
         self._last = time.monotonic()
 
-    def after_segment(self, steps: int, last: float) -> None:
-        """Write a checkpoint after a recorded segment if it is time for one.
+    def after_segment(self, segment: Segment, steps: int, last: float) -> None:
+        """Write a checkpoint after a recorded segment if it is time for one, and the run has not diverged.
 
         Args:
+            segment: that was recorded.
             steps: made so far.
             last: time of the last row [s].
         """
         if time.monotonic() - self._last < self._interval:
+            return
+        if len(segment.t) and has_diverged(segment.q[-1], segment.v[-1]):
             return
         saved = self._run.saved()
         if saved is None:
