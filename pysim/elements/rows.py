@@ -44,5 +44,30 @@ def array_of_rows(
     return np.array(rows, float)
 
 
+def symmetric_rows(
+    name: str, rows: Sequence[Any], count: int, of: str = "one for each number"
+) -> NDArray[np.float64]:
+    """Return the symmetric matrix (count, count) of rows.
+
+    Args:
+        name: the key, for the error.
+        rows: of numbers.
+        count: of rows and of columns.
+        of: what rows and columns stand for, for the error.
+
+    Raises:
+        PysimError: it has another shape, or is not symmetric.
+    """
+    matrix = array_of_rows(name, rows, count, of)
+    if matrix.shape != (count, count):
+        given = "1 row" if len(rows) == 1 else f"{len(rows)} rows"
+        problem = f"must have {count} rows of {_numbers(count)}, got {given}"
+        raise PysimError(name, f"{problem}; write {count}")
+    if np.abs(matrix - matrix.T).max() > 1e-12 * np.abs(matrix).max():
+        problem = "must be symmetric; write the mean of the matrix and its transpose"
+        raise PysimError(name, problem)
+    return matrix
+
+
 def _numbers(count: int | None) -> str:
     return "1 number" if count == 1 else f"{count} numbers"

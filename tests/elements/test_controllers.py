@@ -318,3 +318,22 @@ def test_a_state_of_a_block_is_a_signal_that_others_read(tmp_path):
     current = run.signals["motor.current"]
     assert current.max() > 0.5
     np.testing.assert_array_equal(run.signals["seen"], current)
+
+
+@pytest.mark.parametrize(
+    ("stiffness", "expected"),
+    [
+        ([[3.0, 0.5], [0.4, 2.0]], "stiffness: must be symmetric"),
+        ([[3.0, 0.5]], "stiffness: must have 2 rows of 2 numbers, got 1 row; write 2"),
+        ([[3.0], [0.5]], "stiffness: row 1 has 1 number, and must have 2, one for each number"),
+    ],
+)
+def test_a_wrong_matrix_of_an_impedance_is_rejected(tmp_path, stiffness, expected):
+    s = Case("impedance").setup
+    text = arm(s, [0.0, 0.0], [0.0, 0.0]) + constant("aim", [0.0, 0.0], "rad")
+    text += table(
+        "controller", name="c", type="impedance", inputs=["aim", *ARM], stiffness=stiffness
+    )
+    with pytest.raises(pysim.SceneError) as found:
+        scene_of(tmp_path, text)
+    assert expected in str(found.value)

@@ -403,7 +403,33 @@ def by_force(s):
     )
 
 
-@pytest.mark.parametrize("impedance", [by_controller, by_bushing, by_force])
+def by_block(s):
+    """Return the controller `impedance` of the tip, whose force acts there, and gravity compensation."""
+    matrices = []
+    for key in ("K_N_m", "D_N_s_m"):
+        full = np.zeros((3, 3))
+        full[np.ix_([0, 2], [0, 2])] = s[key]
+        matrices.append(full.tolist())
+    x, z = s["target_xz_m"]
+    at = [s["length_m"][1], 0.0, 0.0]
+    text = table("controller", name="hold", type="gravity_compensation")
+    text += table("actuator", name="motors", type="force", coordinates=["q1", "q2"], command="hold")
+    text += table("signal", name="target", type="constant", value=[x, 0.0, z], unit="m")
+    text += table("sensor", name="speed", type="twist", frame="link2", at={"xyz": at}, axes="base")
+    text += table(
+        "controller",
+        name="pull",
+        type="impedance",
+        inputs=["target", "tip.position", "speed.velocity"],
+        stiffness=matrices[0],
+        damping=matrices[1],
+    )
+    return text + table(
+        "force", name="hand", type="constant_force", b="link2", at_b=at, load={"signal": "pull"}
+    )
+
+
+@pytest.mark.parametrize("impedance", [by_controller, by_bushing, by_force, by_block])
 def test_an_arm_with_cartesian_impedance_yields_to_a_force(tmp_path, impedance):
     case = Case("impedance")
     s = case.setup

@@ -146,6 +146,16 @@ SYSTEMS = {
         kd=0.4,
     )
     + force("c", coordinates=JOINTS),
+    "impedance": constant("aim", [0.3, -0.2])
+    + table(
+        "controller",
+        name="c",
+        type="impedance",
+        inputs=["aim", "both.q", "both.v"],
+        stiffness=[[3.0, 0.5], [0.5, 2.0]],
+        damping=[[0.4, -0.1], [-0.1, 0.3]],
+    )
+    + force("c", coordinates=JOINTS),
     "state_feedback": table(
         "controller",
         name="c",

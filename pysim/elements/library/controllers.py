@@ -10,7 +10,7 @@ import numpy as np
 from pysim.elements.block import Controller, controller
 from pysim.elements.channels import real, signal
 from pysim.elements.gains import Gain, gain_of
-from pysim.elements.rows import array_of_rows
+from pysim.elements.rows import array_of_rows, symmetric_rows
 from pysim.elements.units import FORCE_UNITS, check_tracking_units
 from pysim.errors import PysimError
 
@@ -173,6 +173,36 @@ class ComputedTorque(Controller):
     def units(self, inputs: Mapping[str, str]) -> Mapping[str, str]:
         check_tracking_units(inputs)
         return {}
+
+
+@controller("impedance")
+class ImpedanceControl(Controller):
+    """Impedance control: K (reference − q) − D v, with symmetric matrices K and D [Hogan 1985].
+
+    Of joints it is a torque. Of the position of a frame it is a force there, which `constant_force` applies with
+    `load = { signal = "NAME" }` as Jᵀ F; the force `impedance` does both at once, with the orientation. Gravity is
+    compensated beside it.
+    """
+
+    inputs = (
+        signal("reference", unit="", size="n")
+        * signal("q", unit="", size="n")
+        * signal("v", unit="", size="n")
+    )
+    outputs = signal("force", unit="", size="n")
+    stiffness: tuple[tuple[float, ...], ...]  # [N/m or N·m/rad], K, row by row
+    damping: tuple[tuple[float, ...], ...] = ()  # [N·s/m or N·m·s/rad], D, row by row; 0 by default
+
+    def output(self, inputs: Any) -> Any:
+        error, v = (np.atleast_1d(x) for x in (inputs.reference - inputs.q, inputs.v))
+        force = symmetric_rows("stiffness", self.stiffness, len(error)) @ error
+        if self.damping:
+            force = force - symmetric_rows("damping", self.damping, len(error)) @ v
+        return force[0] if len(force) == 1 else force
+
+    def units(self, inputs: Mapping[str, str]) -> Mapping[str, str]:
+        check_tracking_units(inputs)
+        return {"force": FORCE_UNITS.get(inputs["q"], "")}
 
 
 @controller("state_feedback")

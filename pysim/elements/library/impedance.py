@@ -9,8 +9,7 @@ import numpy as np
 from pysim.elements.force import Force, force
 from pysim.elements.library.multirotor import rotation_of
 from pysim.elements.quantities import Twist, Wrench
-from pysim.elements.rows import array_of_rows
-from pysim.errors import PysimError
+from pysim.elements.rows import symmetric_rows
 
 if TYPE_CHECKING:
     from pysim.joints.displacement import Pose
@@ -40,13 +39,7 @@ class Impedance(Force):
 
     def __post_init__(self) -> None:
         for name in ("stiffness", "damping"):
-            rows = getattr(self, name)
-            matrix = array_of_rows(name, rows, 3, "one for each axis")
-            if matrix.shape != (3, 3):
-                raise PysimError(name, f"must have 3 rows of 3 numbers, got {len(rows)}; write 3")
-            if np.abs(matrix - matrix.T).max() > 1e-12 * np.abs(matrix).max():
-                problem = "must be symmetric; write the mean of the matrix and its transpose"
-                raise PysimError(name, problem)
+            symmetric_rows(name, getattr(self, name), 3, "one for each axis")
 
     def _apart(self, pose: Pose) -> Any:
         return np.array(self.position) - np.array(pose.p, object)
