@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pysim.contact.compiler import LawsOfWorlds, root_bodies
+from pysim.contact.laws import NUMBERS
 from pysim.inertia.parameters import centers, central_inertia
 from pysim.mechanism.model_numbers import Changed, ModelNumbers
 from pysim.scene.spec import with_fields
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from pysim.simulation.batches.parameter_paths import Parameter
     from pysim.simulation.loading import Scene
 
-_LAW = [0, *range(2, 9)]  # the engine has its numbers but the exponent
+_LAW = [k for k, name in enumerate(NUMBERS) if name != "exponent"]  # worlds share that
 
 
 class VariedScene:
@@ -269,7 +270,7 @@ class VariedScene:
     @cached_property
     def _law_places(self) -> NDArray[np.intp]:
         table = self.numbers.table("laws")
-        places = table.place + table.size * np.arange(table.records)[:, None] + np.arange(8)
+        places = table.place + table.size * np.arange(table.records)[:, None] + np.arange(len(_LAW))
         return places.ravel()
 
     @cached_property
