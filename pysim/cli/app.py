@@ -16,7 +16,7 @@ from cyclopts.exceptions import UnusedCliTokensError
 
 from pysim import __version__
 from pysim.cli import INTERRUPTED
-from pysim.cli.files import COMMANDS, existing
+from pysim.cli.files import existing
 from pysim.cli.messages import print_message, warnings_as_lines
 from pysim.cli.streams import LastingConsole, discard, flush_results, lasting_streams
 from pysim.errors import PysimError
@@ -68,7 +68,7 @@ def answer(arguments: Sequence[str] | None = None) -> int:
 def _status(words: Sequence[str], *, debug: bool) -> int:
     """Run a command; errors are printed as lines."""
     try:
-        if words and not words[0].startswith("-") and words[0] not in COMMANDS:
+        if words and not words[0].startswith("-") and words[0] not in app:
             existing(words[0])  # before the arguments of a mistyped command are parsed
         with warnings_as_lines():
             status = app(words or ["--help"], exit_on_error=False, print_error=False)

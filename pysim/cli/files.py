@@ -10,28 +10,6 @@ from pysim.errors import PysimError, did_you_mean
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-COMMANDS = (
-    "check",
-    "convert",
-    "elements",
-    "export",
-    "gltf",
-    "identify",
-    "joints",
-    "learn",
-    "movie",
-    "new",
-    "plot",
-    "replay",
-    "resume",
-    "schema",
-    "still",
-    "sweep",
-    "usd",
-    "view",
-    "web",
-)
-
 
 def existing(name: str | Path, package_dirs: Iterable[Path] = ()) -> Path:
     """Return the path of an existing file; otherwise an error suggests a command or file."""
@@ -47,7 +25,9 @@ def existing(name: str | Path, package_dirs: Iterable[Path] = ()) -> Path:
     near = [str(found) for found in sorted(path.parent.glob(f"*{path.suffix or '.toml'}"))]
     if path.suffix:
         raise PysimError(str(path), f"no such file{_hint(str(path), near)}")
-    raise PysimError(str(path), f"no such command or file{_hint(str(path), [*COMMANDS, *near])}")
+    from pysim.cli.app import app  # noqa: PLC0415, it imports this module
+
+    raise PysimError(str(path), f"no such command or file{_hint(str(path), [*app, *near])}")
 
 
 def _hint(word: str, known: list[str]) -> str:
