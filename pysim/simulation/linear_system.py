@@ -19,7 +19,7 @@ from pysim.loops import allowed_motions, project
 from pysim.typing import Array
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 LASTS = 3.0  # time constants of a mode without oscillation that are shown
 CLOSED = 1e-8  # [m, rad]
+DEPENDENT = 1e-6  # least motion of an independent coordinate, of a unit motion of the mechanism
 REAL = 1e-9  # imaginary part of a pole, relative to the largest, that is rounding
 
 
@@ -147,16 +148,34 @@ class LinearSystem:
         return t, q
 
 
-def independent_motions(model: Model, state: State) -> tuple[Array, NDArray[np.intp]]:
-    """Return motions N (nv, n) and the n independent coordinates; their rows of N are the identity."""
+def independent_motions(
+    model: Model, state: State, first: Sequence[int] = ()
+) -> tuple[Array, NDArray[np.intp]]:
+    """Return motions N (nv, n) and the n independent coordinates; their rows of N are the identity.
+
+    Args:
+        model: the mechanism.
+        state: at which loops are closed.
+        first: numbers of velocities that are chosen; the others are those that move most.
+
+    Raises:
+        SimulationError: one of the first does not move independently of those before it.
+    """
     N = allowed_motions(model, state.q, state.loop_q)
     n = N.shape[1]
     if n == model.nv:
         return np.eye(n), np.arange(n)
     left, chosen = N.copy(), []
-    for _ in range(n):  # elimination with the largest row first
-        at = int(np.linalg.norm(left, axis=1).argmax())
-        row = left[at] / np.linalg.norm(left[at])
+    for k in range(max(n, len(first))):  # elimination with the largest row first
+        at = first[k] if k < len(first) else int(np.linalg.norm(left, axis=1).argmax())
+        size = np.linalg.norm(left[at])
+        if k < len(first) and size < DEPENDENT:
+            others = ", ".join(repr(model.velocity_names[i]) for i in chosen)
+            why = f"follows from {others}" if others else "does not move"
+            count = f"the mechanism has {n} degree{'' if n == 1 else 's'} of freedom"
+            name = f"coordinates: {model.velocity_names[at]!r}"
+            raise SimulationError(name, f"{why} at the state; {count}: leave it out")
+        row = left[at] / size
         left = left - np.outer(left @ row, row)
         chosen.append(at)
     own = np.array(sorted(chosen), np.intp)

@@ -42,6 +42,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
+    from pysim.mechanism.model import Model
+
     Functions = tuple[Array, ...]  # (points, outputs) of each function
 
 __all__ = ["linearize"]
@@ -60,6 +62,7 @@ def linearize(
     state: State | tuple[ArrayLike, ...] | None = None,
     *,
     period: float | None = None,
+    coordinates: Sequence[str] | None = None,
 ) -> LinearSystem:
     """Return the matrices A, B, C, D of a scene about a state, at t = 0, with all elements acting.
 
@@ -74,11 +77,13 @@ def linearize(
         outputs: names of signals, and q.NAME or v.NAME of coordinates; the states by default.
         state: (q, v), (q, v, states of elements), or a `pysim.State`; the scene's start by default. Loops are closed.
         period: [s] of a sampled system. By default that after which all sampled blocks repeat, or one step of "convex".
+        coordinates: names of coordinates that are states where loops leave a choice, such as that of a motor; by
+            default those that move most.
 
     Raises:
         TypeError: the argument is not a scene.
-        SimulationError: an argument is of a wrong kind, no such input or output, a wheel rolls on a plane, the
-            scheme of a sampled system adapts its steps, or numbers are not finite.
+        SimulationError: an argument is of a wrong kind, no such input, output or coordinate, a wheel rolls on a plane,
+            the scheme of a sampled system adapts its steps, or numbers are not finite.
     """
     _check_arguments(scene, inputs, outputs, state)
     own, elements = (
@@ -105,7 +110,7 @@ def linearize(
         period = scene.settings.step
     if period is not None and not (np.isfinite(period) and period > 0):
         raise SimulationError("period", f"must be positive [s], got {period}")
-    found = _Linearization(chosen, inputs, outputs, period)
+    found = _Linearization(chosen, inputs, outputs, period, coordinates)
     if elements is not None:
         found.set_elements(elements)
     return found.system()
@@ -148,6 +153,17 @@ def _at(scene: Scene, state: State | None) -> Scene:
     return replace(scene, model=model, state=State(q, v, np.array(loop_q)))
 
 
+def _places_of(model: Model, coordinates: Sequence[str] | None) -> list[int]:
+    """Return the numbers of the velocities of coordinates."""
+    names = () if coordinates is None else dict.fromkeys(checked_names(coordinates, "coordinates"))
+    known = list(model.velocity_names)
+    for name in names:
+        if name not in known:
+            problem = f"the mechanism has no such coordinate{did_you_mean(name, known)}"
+            raise SimulationError(f"coordinates: {name!r}", problem)
+    return [known.index(name) for name in names]
+
+
 def _common_period(periods: tuple[float, ...]) -> float:
     """Return the period [s] after which all sampled blocks repeat."""
     base = min(periods)
@@ -169,6 +185,7 @@ class _Linearization:
         inputs: Sequence[str] | Mapping[str, ArrayLike] | None,
         outputs: Sequence[str] | None,
         period: float | None,
+        coordinates: Sequence[str] | None = None,
     ) -> None:
         self.scene, self.model, self.period = scene, scene.model, period
         model, state, signals = scene.model, scene.state, scene.signals
@@ -182,7 +199,7 @@ class _Linearization:
                 "runs in Python and cannot be differentiated; write it as a traced @controller"
             )
             raise SimulationError(f"controller {name!r}", problem)
-        self.N, self.independent = independent_motions(model, state)
+        self.N, self.independent = independent_motions(model, state, _places_of(model, coordinates))
         names = [model.velocity_names[k] for k in self.independent]
         element_names = [] if signals is None else list(signals.state_names)
         self.element_places = list(range(len(element_names)))

@@ -302,6 +302,38 @@ def test_matrices_about_a_motion_are_the_rate_of_its_deviations(name: str) -> No
     np.testing.assert_allclose(limit, whole.A, atol=1e-4 * max(1.0, np.abs(whole.A).max()))
 
 
+def test_chosen_coordinates_of_a_linkage_are_its_states() -> None:
+    """In equilibrium the deviations of two choices are proportional, so the poles are the same."""
+    keys = {"joint[0].damping": 3.0, "simulation.duration": 30.0, "simulation.step": 2e-3}
+    scene = pysim.load_scene(SCENES / "four_bar.toml", keys | {"output.every": 30.0})
+    run = pysim.simulate(scene)
+    still = pysim.State(run.q[-1], np.zeros(3), scene.state.loop_q)
+    usual = pysim.linearize(scene, state=still)
+    names = scene.model.velocity_names
+    for k, name in enumerate(names):
+        own = pysim.linearize(scene, state=still, coordinates=[name])
+        assert own.states == (f"q.{name}", f"v.{name}")
+        assert own.motions[k, 0] == 1.0
+        np.testing.assert_allclose(own.poles, usual.poles, rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("coordinates", "message"),
+    [
+        (
+            ["swing", "knee"],
+            r"'knee': follows from 'swing' at the state; the mechanism has 1 degree of freedom",
+        ),
+        (["kne"], "coordinates: 'kne': the mechanism has no such coordinate; did you mean 'knee'"),
+        ("knee", r"must be a list of names, got a text; give \['knee'\]"),
+    ],
+)
+def test_coordinates_that_cannot_be_chosen_are_rejected(coordinates: Any, message: str) -> None:
+    scene = pysim.load_scene(SCENES / "four_bar.toml")
+    with pytest.raises(pysim.SimulationError, match=message):
+        pysim.linearize(scene, coordinates=coordinates)
+
+
 def test_the_motion_of_a_mode_has_its_shape_and_closed_loops() -> None:
     car = pysim.linearize(pysim.load_scene(SCENES / "car_over_bump.toml"))
     mode = car.modes()[-1]
