@@ -207,6 +207,19 @@ def test_a_checkpoint_after_every_segment_does_not_hide_the_cause(tmp_path: Path
     assert "the control of joint 'slide' by 'motor' pushes the way the joint moves" in found.cause
 
 
+@pytest.mark.parametrize("text", [STIFF, LOOP], ids=["stiff spring", "singular loop"])
+def test_a_run_that_fails_before_its_first_output_is_replayed_to_the_failure(
+    text: str, tmp_path: Path
+) -> None:
+    own, sparse = tmp_path / "own", tmp_path / "sparse"
+    own.mkdir()
+    sparse.mkdir()
+    found = pysim.replay(failed(text, own), 4)
+    late = pysim.replay(failed(text + "\n[output]\nevery = 1.0\n", sparse), 4)
+    assert [step.t for step in late.steps] == [step.t for step in found.steps]
+    assert late.cause == found.cause
+
+
 def test_the_steps_of_a_replay_are_those_of_the_run(tmp_path: Path) -> None:
     path = failed(STIFF + "\n[output]\nevery = 1e-3\n", tmp_path)
     rows = pysim.load_trajectory(path)

@@ -104,6 +104,10 @@ class _LastRecords(Recorder):
         if len(t):
             self.failed_at, self._good = float(t[-1]), not has_diverged(q[-1], v[-1])
 
+    def add_state(self, *state: Any) -> None:  # noqa: ANN401, as of Recorder
+        super().add_state(*state)
+        self.failed_at = np.inf  # the start, or the end at an event, which no check follows
+
     def checkpoint(self, record: bytes) -> None:
         self.failed_at = np.inf  # the outputs so far are right
         if self._good:
