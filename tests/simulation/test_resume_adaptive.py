@@ -119,14 +119,3 @@ def test_a_killed_run_with_adaptive_steps_ends_with_the_same_bits(tmp_path: Path
     assert not pysim.load_trajectory(output).complete
     pysim.resume(output)
     assert not differing(tmp_path / "whole.h5", output)
-
-
-def test_a_stopped_run_with_adaptive_steps_is_not_replayed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    use_short_calls(monkeypatch)
-    scene = pysim.load_scene(SCENES / "double_pendulum.toml", ADAPTIVE)
-    run_to_stop(scene, tmp_path / "run.h5", 2, monkeypatch)
-    reason = "cannot be replayed: integrator 'dopri5' adapts its steps"
-    with pytest.raises(pysim.SimulationError, match=reason):
-        pysim.replay(tmp_path / "run.h5")

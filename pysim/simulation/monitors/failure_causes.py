@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pysim.integrators import find_integrator
 from pysim.loops.constraints import constraints
 from pysim.loops.mobility import rows_and_lengths
 from pysim.simulation.accelerations import forces_of_actuators
@@ -14,6 +15,7 @@ from pysim.simulation.checks.stability import GROWTH, stable_step
 from pysim.simulation.checks.step_checks import acting_on, beyond_stability
 from pysim.simulation.monitors.diagnosis import SINGULAR, fastest, has_diverged, plugin_fault
 from pysim.simulation.monitors.element_faults import element_fault
+from pysim.simulation.monitors.stall import stiffness
 from pysim.simulation.records.contact_report import reported_points
 from pysim.typing import Array
 
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
 
 NEAR = 0.05  # [rad] least angle between the rows of loops that counts as a singular configuration
 LIMIT = 0.5  # of a contact's stable step, from which on it is named: others may touch beside it
+AHEAD = 1e-6  # [s] length of an adaptive step that failed first
 PUSHES = 0.9  # share of the steps in which an actuator of the wrong sign does positive work
 
 
@@ -44,7 +47,7 @@ def likely_cause(scene: Scene, last: LastSteps) -> str:
         return "the first step fails: " + (
             beyond_stability(scene) or "look at the start of the scene"
         )
-    state, step = last.states[-1], scene.settings.step
+    state, step = last.states[-1], _last_step(scene, last)
     with np.errstate(all="ignore"):  # of states that grow without bound
         fault = None
         if not has_diverged(state.q, state.v):
@@ -57,10 +60,28 @@ def likely_cause(scene: Scene, last: LastSteps) -> str:
             or _singular(scene, last)
             or _stiff_contact(scene, last)
             or beyond_stability(scene, state)
+            or _stiff_motion(scene, last, step)
         )
     if found is not None:
         return found
     return f"no element, loop, contact or stiffness stands out; {fastest(scene.model, state.v)}"
+
+
+def _last_step(scene: Scene, last: LastSteps) -> float:
+    """Return the length of the last step [s]."""
+    if not find_integrator(scene.settings.integrator).adaptive:
+        return scene.settings.step
+    return last.t[-1] - last.t[-2] if len(last.t) > 1 else AHEAD
+
+
+def _stiff_motion(scene: Scene, last: LastSteps, step: float) -> str | None:
+    """Describe what is stiff where adaptive steps [s] have become short."""
+    if not find_integrator(scene.settings.integrator).adaptive:
+        return None
+    state = last.states[-1]
+    if has_diverged(state.q, state.v):
+        return None
+    return stiffness(replace(scene, state=state), last.t[-1], step)
 
 
 def _singular(scene: Scene, last: LastSteps) -> str | None:
@@ -97,6 +118,8 @@ def _stiff_contact(scene: Scene, last: LastSteps) -> str | None:
     """Describe the contact whose stiffness the explicit steps cannot follow."""
     contacts, settings = scene.contacts, scene.settings
     if scene.smooth_contacts is None or contacts is None or settings.integrator not in GROWTH:
+        return None
+    if find_integrator(settings.integrator).adaptive:  # its steps follow
         return None
     stiffest, worst = 0.0, 0
     points = reported_points(contacts, np.vstack(last.reports))

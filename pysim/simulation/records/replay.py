@@ -1,7 +1,8 @@
 """`replay`: the last steps of a run that failed, one by one, and the likely cause.
 
 The run goes on from the last checkpoint in its file, in memory, to the failure, which comes again to the bit. Then it
-goes on once more from the last record before the failure, one step a call, and every step is looked at.
+goes on once more from the last record before the failure, one step a call, and every step is looked at. Adaptive steps
+are made again one by one beside each call.
 """
 
 from __future__ import annotations
@@ -16,7 +17,6 @@ import numpy as np
 
 from pysim.algorithms import elastic_energy, kinetic_energy, potential_energy
 from pysim.errors import SimulationError
-from pysim.integrators import find_integrator
 from pysim.mechanism.model import State
 from pysim.simulation.argument_checks import checked_path
 from pysim.simulation.interrupt import interrupts_held_back
@@ -28,10 +28,12 @@ from pysim.simulation.records.contact_report import reported_points, start_repor
 from pysim.simulation.records.recorder import Recorder
 from pysim.simulation.records.resume import StoppedRun
 from pysim.simulation.run import Clock, output_times, recorded_segments
+from pysim.simulation.stepping.adaptive_steps import AdaptiveRun
 from pysim.simulation.stepping.controller_memory import restore_controllers
-from pysim.simulation.stepping.fixed_events import EventRun, fixed_run
+from pysim.simulation.stepping.fixed_events import EventRun
 from pysim.simulation.stepping.implicit_state import SolverState
 from pysim.simulation.stepping.record_runs import RecordRun
+from pysim.simulation.stepping.scene_run import run_of
 from pysim.simulation.stepping.signal_runs import begin_signals
 from pysim.typing import Array
 
@@ -109,9 +111,20 @@ class _LastRecords(Recorder):
         self.failed_at = np.inf  # the start, or the end at an event, which no check follows
 
     def checkpoint(self, record: bytes) -> None:
-        self.failed_at = np.inf  # the outputs so far are right
         if self._good:
             self.kept.append(_Kept(record, self._rows_added, int(unpacked(record)["steps"])))
+
+
+class _CheckedClock(Clock):
+    """Clock of a run, which ticks where its outputs have passed the checks."""
+
+    def __init__(self, recorder: _LastRecords, *others: Any) -> None:  # noqa: ANN401, as of Clock
+        super().__init__(*others)
+        self._recorder = recorder
+
+    def tick(self, now: float, steps: int) -> None:
+        super().tick(now, steps)
+        self._recorder.failed_at = np.inf
 
 
 class _Watch:
@@ -123,15 +136,20 @@ class _Watch:
 
     def __call__(self, records: WorldRecords) -> None:
         t, state = float(records.t[0]), State(*(x.copy() for x in records.states(0)))
-        if self.seen and has_diverged(state.q, state.v):
-            raise _Stop
         numbers = None if self._scene.signals is None else records.signals[0].copy()
-        if records.is_convex:
-            report = records.report(np.zeros(1, np.int32))
-        else:
-            report = start_report(self._scene, state.q[None], state.v[None])
         if self._solver.numbers.size:
             self._solver.numbers[:] = records.scheme_memory()[0]
+        report = records.report(np.zeros(1, np.int32)) if records.is_convex else None
+        self.see(t, state, numbers, report)
+
+    def see(
+        self, t: float, state: State, numbers: Array | None, report: Array | None = None
+    ) -> None:
+        """Keep a state; the report of its contacts is computed if none is given."""
+        if self.seen and has_diverged(state.q, state.v):
+            raise _Stop
+        if report is None:
+            report = start_report(self._scene, state.q[None], state.v[None])
         self.seen.append((t, state, numbers, self._solver.iterations, report))
         if t >= self._reached:
             raise _Stop
@@ -212,9 +230,8 @@ def replay_run(run: StoppedRun, steps: int = STEPS) -> Replay:
     """Return the last steps of a run that was stopped by an error.
 
     Raises:
-        SimulationError: it was not, does not fail again, or is made of steps that are not shown.
+        SimulationError: it was not, or does not fail again.
     """
-    _check_replayed(run)
     settings = replace(run.scene.settings, checkpoint=0.0)
     scene = with_ledger(replace(run.scene, settings=settings))
     start = _Kept(None, 0, 0)
@@ -237,21 +254,12 @@ def replay_run(run: StoppedRun, steps: int = STEPS) -> Replay:
     return Replay(watch.steps(), str(error), likely_cause(scene, watch.last()))
 
 
-def _check_replayed(run: StoppedRun) -> None:
-    """Reject a run whose steps are not of fixed size."""
-    name = run.scene.settings.integrator
-    if find_integrator(name).adaptive:
-        reason = f"integrator {name!r} adapts its steps"
-        problem = f"cannot be replayed: {reason}, and only fixed steps are shown"
-        raise SimulationError(str(run.path), f"{problem}; run its scene again to read the error")
-
-
-def _failure(scene: Scene, recorder: Recorder, start: _Kept) -> SimulationError | None:
+def _failure(scene: Scene, recorder: _LastRecords, start: _Kept) -> SimulationError | None:
     """Run a scene from a checkpoint; return the error that ends the run, None at its end."""
     saved = None if start.record is None else unpacked(start.record)
     try:
         with interrupts_held_back() as check_interrupts, recorder:
-            clock = Clock(scene.settings.duration, None, check_interrupts)
+            clock = _CheckedClock(recorder, scene.settings.duration, None, check_interrupts)
             clock.steps = start.steps
             for _ in recorded_segments(scene, recorder, clock, saved=saved, done=start.rows):
                 pass
@@ -264,10 +272,13 @@ def _look(scene: Scene, start: _Kept, watch: _Watch) -> None:
     """Run a scene from a checkpoint one step a call, to its failure or until enough is seen."""
     signals = begin_signals(scene, 0.0)
     begin_work(scene, signals)
-    run = fixed_run(scene, SolverState(scene), signals)
-    record = run.run if isinstance(run, EventRun) else run
-    assert isinstance(record, RecordRun)  # as _check_replayed makes sure
-    record.watch = watch
+    run = run_of(scene, SolverState(scene), signals, warn=lambda _: None)  # warned of in the run
+    if isinstance(run, AdaptiveRun):
+        run.watch = watch.see
+    else:
+        record = run.run if isinstance(run, EventRun) else run
+        assert isinstance(record, RecordRun)  # there are no others
+        record.watch = watch
     times = output_times(scene.settings.duration, scene.settings.every)
     if start.record is None:
         segments = run.from_start(times)

@@ -65,6 +65,8 @@ class AdaptiveRun:
         self._limit, self._is_output, self._due = NO_INSTANT
         self._counts: list[int] = []  # of the next instants of sampled blocks
         self._over = False  # whether the last segment ended the run
+        # Called with the time [s], the state and the numbers of the signals at the end of every step if set.
+        self.watch: Callable[[float, State, Array | None], None] | None = None
 
     def from_start(self, times: Iterator[float]) -> Iterator[Segment]:
         """Yield the segments through output times [s], ascending, from the scene's start at the first of them.
@@ -156,7 +158,10 @@ class AdaptiveRun:
                 if self._numbers is not None:
                     self._numbers[:] = before[1]
                 continue
+            seen = -np.inf if self.watch is None else self._show_steps(run.records[0], *before)
             segment, error = self._after_call(run)
+            if self.watch is not None and error is None and self._state.time.item() > seen:
+                self._show()  # where steps begin anew
             event = segment.event
             self._over = error is not None or (
                 event is not None and stops(self._scene, event.index)
@@ -168,7 +173,39 @@ class AdaptiveRun:
                 self._pace.at_end()
                 return
 
-    def _call(self) -> _engine.AdaptiveRun:
+    def _show_steps(
+        self, made: _engine.AdaptiveRecord, loop_q: Array, numbers: Array | None
+    ) -> float:
+        """Make the steps of a call again, one by one, from copies, and show each; return the time reached [s].
+
+        Args:
+            made: record of the call.
+            loop_q: coordinates of the joints that close loops, before the call.
+            numbers: of the signals, before the call.
+        """
+        held = self._q, self._v, self._state, self._loop_q, self._numbers, self._wanted
+        self._loop_q, self._numbers = loop_q, numbers
+        reached = self._state.time.item()
+        try:
+            for _ in range(made.accepted + made.rejected):
+                run = self._call(attempts=1)
+                self._q, self._v, self._state = run.q, run.v, run.state
+                self._wanted = self._wanted[run.records[0].reached :]
+                if self._state.time.item() > reached:
+                    reached = self._state.time.item()
+                    self._show()
+        finally:
+            self._q, self._v, self._state, self._loop_q, self._numbers, self._wanted = held
+        return reached
+
+    def _show(self) -> None:
+        """Call `watch` with the state."""
+        assert self.watch is not None
+        numbers = None if self._numbers is None else self._numbers.copy()
+        state = State(self._q.copy(), self._v.copy(), self._loop_q.copy())
+        self.watch(self._state.time.item(), state, numbers)
+
+    def _call(self, attempts: int | None = None) -> _engine.AdaptiveRun:
         """Return the result of a call of the engine from the state through the wanted outputs."""
         scene, drive = self._scene, self._scene.actuation
         if self._external is not None:
@@ -188,7 +225,7 @@ class AdaptiveRun:
             limit=self._limit,
             signals=self._numbers,
             contacts=scene.smooth_contacts if self._impacts is None else self._impacts.forces,
-            attempts=ATTEMPTS_A_CALL,
+            attempts=ATTEMPTS_A_CALL if attempts is None else attempts,
             loop_q=self._loop_q,
         )
 
