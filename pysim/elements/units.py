@@ -12,6 +12,13 @@ if TYPE_CHECKING:
 
 FORCE_UNITS = {"rad": "N·m", "m": "N"}  # by units of coordinates
 RATES = {"v": "/s", "reference_rate": "/s", "reference_acceleration": "/s²"}
+_TURN = 0.017453292519943295  # [rad] of a degree
+_SCALES = {
+    "deg": ("rad", _TURN),
+    "°": ("rad", _TURN),
+    "cm": ("m", 0.01),
+    "mm": ("m", 0.001),
+}  # in SI
 _OPEN = {"", "1", "1/s", "1/s²"}  # of signals whose unit is not given, and of their rates
 _MOTION = re.compile(r"(rad|deg|°|m|cm|mm)(/s|/s²|/s³)?")  # units of coordinates and their rates
 _DIGITS = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
@@ -36,6 +43,16 @@ _PRODUCT = re.compile(r"\s*\*\s*|(?<=\w)\s+(?=\w)")
 _POWER = re.compile(r"(?:\^|\*\*)(-?\d+)")
 
 
+def connect_in(wanted: str, given: str) -> str:
+    """Return the remedy for a signal in another unit than is wanted: a gain, where it only differs in scale."""
+    remedy = f"connect a signal in [{wanted}]"
+    part, _, per = given.partition("/")
+    unit, factor = _SCALES.get(part, ("", 1.0))
+    if not unit or f"{unit}/{per}".rstrip("/") != wanted:
+        return remedy
+    return f'{remedy}: a controller of type "gain" that reads it, with gain = {factor!r}, unit = "{wanted}"'
+
+
 def check_same_unit(name: str, given: str, wanted: str) -> None:
     """Reject a signal that is in another unit than it must be; signals without a unit fit.
 
@@ -44,7 +61,7 @@ def check_same_unit(name: str, given: str, wanted: str) -> None:
     """
     if given != wanted and not {given, wanted} & _OPEN:
         problem = f"must be in [{wanted}], but its signal is in [{given}]"
-        raise PysimError(name, f"{problem}; connect a signal in [{wanted}]")
+        raise PysimError(name, f"{problem}; {connect_in(wanted, given)}")
 
 
 def check_force_command(

@@ -19,6 +19,11 @@ LOOP = table("controller", name="a", type="passes_on", inputs=["b"]) + table(
     "controller", name="b", type="passes_on", inputs=["a"]
 )
 
+IN_RADIANS = (
+    'connect a signal in [rad]: a controller of type "gain" that reads it, with gain = 0.017453292519943295, '
+    'unit = "rad"'
+)
+
 
 @controller("passes_on")
 class PassesOn(Controller):
@@ -92,7 +97,7 @@ ERRORS = [
         target("deg") + pd(),
         (
             "controller 'pd': the input 'reference' must be in [rad], but its signal is in [deg]; "
-            "connect a signal in [rad]"
+            f"{IN_RADIANS}"
         ),
     ),
     (
@@ -108,7 +113,7 @@ ERRORS = [
         + table(
             "actuator", name="servo", type="position_servo", joint="hinge", command="target", kp=1.0
         ),
-        "actuator 'servo': the input 'command' must be in [rad], but its signal is in [deg]; connect a signal in [rad]",
+        f"actuator 'servo': the input 'command' must be in [rad], but its signal is in [deg]; {IN_RADIANS}",
     ),
     (
         LOOP,

@@ -15,6 +15,7 @@ import pysim
 from pysim.cli import main
 from pysim.errors import PysimError, SceneError
 from pysim.integrators import BUILTIN, Integrator, integrator
+from tests.elements.blocks import scene_of, simulation, table
 
 MASS, CARRIED, LENGTH, INERTIA, G = 3.0, 1.2, 0.5, 0.02, 9.81
 AMPLITUDE, RATE = 0.2, 7.0
@@ -678,3 +679,25 @@ def test_two_drives_that_contradict_each_other_are_reported(load, tmp_path):
     )
     with pytest.raises(PysimError, match="cannot be closed"):
         load(text)
+
+
+def test_an_angle_measured_in_degrees_goes_through_a_gain(tmp_path):
+    """The error of the unit names the gain, and with it the joint follows the file's angle."""
+    t = np.linspace(0, 1, 21)
+    angle = 20 + 15 * np.sin(3 * t)
+    np.savetxt(tmp_path / "a.csv", np.c_[t, angle], delimiter=",", header="t,angle", comments="")
+    source = table(
+        "signal", name="measured", type="spline", file="a.csv", column="angle", unit="deg"
+    )
+    rod = table("body", name="rod", mass=1.0, inertia=dict.fromkeys(("xx", "yy", "zz"), 0.1))
+    hinge = {"name": "hinge", "type": "revolute", "child": "rod"}
+    direct = rod + table("joint", **hinge, motion={"signal": "measured"}) + source
+    with pytest.raises(SceneError) as found:
+        scene_of(tmp_path, direct + simulation(duration=1.0))
+    keys = 'gain = 0.017453292519943295, unit = "rad"'
+    assert str(found.value).endswith(f'controller of type "gain" that reads it, with {keys}')
+    gain = '[[controller]]\nname = "turn"\ntype = "gain"\ninputs = ["measured"]\n'
+    text = rod + table("joint", **hinge, motion={"signal": "turn"}) + source
+    text += gain + keys.replace(", ", "\n") + "\n"
+    run = pysim.simulate(scene_of(tmp_path, text + simulation(duration=1.0, interval=0.05)))
+    np.testing.assert_allclose(run.q[:, 0], np.radians(angle), atol=1e-14)

@@ -35,6 +35,7 @@ from pysim.elements.graph_types import CompiledSignals, GraphBlock, NoiseKey, Sc
 from pysim.elements.powers import MeasuredElements, Powers
 from pysim.elements.signal_derivatives import GROUP_SIZES, SignalDerivatives
 from pysim.elements.signal_inputs import SignalInputs
+from pysim.elements.units import connect_in
 from pysim.errors import JointError, PysimError, SceneError
 from pysim.tracing.author_code import method_place
 from pysim.tracing.derivative import Derivative
@@ -189,7 +190,7 @@ class GraphBuilder:
         given = values.units[channel.name]
         if unit and given and unit != given:
             problem = f"{block.label}: {what} is in [{unit}], but {name!r} is in [{given}]"
-            raise SceneError(block.where, f"{problem}; connect a signal in [{unit}]")
+            raise SceneError(block.where, f"{problem}; {connect_in(unit, given)}")
         return self._indexed(block, name, values.numbers[channel.name])
 
     def _indexed(self, block: GraphBlock, name: str, numbers: list[int]) -> list[int]:
