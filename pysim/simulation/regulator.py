@@ -118,8 +118,13 @@ def _cost(given: ArrayLike, size: int, name: str, *, definite: bool) -> Array:
     """Return a symmetric matrix (size, size) from a number, a diagonal or a matrix."""
     array = real_numbers(given, name)
     matrix = np.diag(np.broadcast_to(array, (size,))) if array.shape in {(), (size,)} else array
-    if matrix.shape != (size, size) or not np.isfinite(matrix).all():
-        problem = f"must be a number, {size} numbers or ({size}, {size}), finite, got {array.shape}"
+    if matrix.shape != (size, size):
+        problem = f"must be a number, {size} numbers or ({size}, {size}), got {array.shape}"
+        raise PysimError(name, problem)
+    if not np.isfinite(array).all():
+        at = np.argwhere(~np.isfinite(array))[0].tolist()
+        where = f" at {at}" if at else ""
+        problem = f"must be finite, got {array[tuple(at)]}{where}; give finite costs"
         raise PysimError(name, problem)
     largest = np.abs(matrix).max(initial=0.0)
     if np.abs(matrix - matrix.T).max(initial=0.0) > _SYMMETRIC * largest:

@@ -243,6 +243,7 @@ def test_a_cost_of_products_shifts_the_gain() -> None:
         ([[1.0]], [[1.0]], -1.0, 1.0, "Q: must be positive semidefinite"),
         ([[1.0]], [[1.0]], 1.0, 0.0, "R: must be positive definite"),
         ([[1.0]], [[1.0]], [1.0, 2.0], 1.0, "Q: must be a number"),
+        (np.eye(2), np.ones((2, 1)), [1.0, np.nan], 1.0, r"Q: must be finite, got nan at \[1\]"),
         (np.eye(2), np.ones((2, 1)), [[1, 2], [0, 1]], 1.0, "Q: must be symmetric"),
         (np.eye(2), np.ones((3, 1)), 1.0, 1.0, r"A and B must be finite \(n, n\) and \(n, m\)"),
         ([[1.0]], np.zeros((1, 0)), 1.0, 1.0, "the system has no input"),

@@ -182,7 +182,9 @@ def _quotes(table: type[Table], path: tuple[int | str, ...], got: object) -> str
 
 
 def corrected(table: type[Table], got: object) -> str:
-    """Return the table that a list of numbers was probably meant to be, "" if there is none."""
+    """Return the table that a list of numbers, or a signal's name, was probably meant to be, "" if there is none."""
+    if isinstance(got, str) and "signal" in table.model_fields:
+        return f'{{ signal = "{got}" }}'
     if not isinstance(got, list) or not all(type(item) in {int, float} for item in got):
         return ""
     fields = table.model_fields

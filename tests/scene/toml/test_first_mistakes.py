@@ -87,6 +87,10 @@ CORRECTED = {
         "9:10: joint[0].limits: must be a table, { lower = …, upper = …, stiffness = …, damping = …, "
         "dissipation = …, restitution = … }, got [-1, 1]; write limits = { lower = -1, upper = 1 }"
     ),
+    'motion = "swing"': (
+        "9:10: joint[0].motion: must be a table, { signal = …, … }, got 'swing'; "
+        'write motion = { signal = "swing" }'
+    ),
     "[[simulation]]\nduration = 1.0": (
         "9:3: simulation: must be one table, not a list of tables; write [simulation]"
     ),
