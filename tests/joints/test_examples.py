@@ -147,6 +147,32 @@ def test_a_test_may_import_the_file_that_a_scene_names(tmp_path, monkeypatch):
         pysim.load_scene(tmp_path / "s.toml", allow_code=True)
 
 
+def test_a_joints_own_check_of_its_keys_is_reported_with_its_place(tmp_path):
+    (tmp_path / "own_track.py").write_text(CHECKED_PLUGIN, "utf-8")
+    path = tmp_path / "s.toml"
+    path.write_text(SCENE.replace('"own_track"', '"short_track"') + "slope = 2.0\n", "utf-8")
+    with pytest.raises(pysim.SceneError) as caught:
+        pysim.load_scene(path, allow_code=True)
+    problem = "slope: must be 1 or less; turn the joint frame with at"
+    assert str(caught.value) == f"{path}:7:1: joint[0]: {problem}"
+
+
+CHECKED_PLUGIN = """
+from pysim.errors import PysimError
+from pysim.joints import Joint, Pose, joint, real
+
+@joint("short_track")
+class ShortTrack(Joint):
+    slope: float
+    coordinates = real("x", unit="m")
+
+    def __post_init__(self):
+        if self.slope > 1:
+            raise PysimError("slope", "must be 1 or less; turn the joint frame with at")
+
+    def placement(self, q):
+        return Pose.translate(q.x, 0, self.slope * q.x)
+"""
 PLUGIN = """
 from pysim.joints import Joint, Pose, joint, real
 

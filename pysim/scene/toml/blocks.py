@@ -10,14 +10,14 @@ import numpy as np
 
 from pysim.elements.block import find_block
 from pysim.elements.units import misspelt_unit, spelled_unit
-from pysim.errors import JointError, PysimError
+from pysim.errors import PysimError
 from pysim.joints import find_joint
-from pysim.plugins.fields import build, fields_of
 from pysim.scene.packages import fence_of
 from pysim.scene.spec import BlockSpec
 from pysim.scene.toml.coordinates import place_of
 from pysim.scene.toml.paths import check_parts, read_part
 from pysim.scene.toml.plausibility import warn_of_gains
+from pysim.scene.toml.plugin_keys import built_plugin, values_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -134,18 +134,11 @@ class BlockReader:
             if file is None:
                 return {}  # the plugin's checks might read it
             given[FILE] = file
-        try:
-            built = build(plugin, given, "")
-        except JointError as error:
-            name = error.where.removeprefix(".")
-            inside = name in table.parameters
-            self.problems.add((*path, name) if inside else path, error.problem)
-            return {}
-        except PysimError as error:  # the plugin's own check of its fields
-            self.problems.add(path, f"{error.where}: {error.problem}")
+        built = built_plugin(plugin, given, path, self.problems)
+        if built is None:
             return {}
         self._built.append((table.name or "", built, path))
-        return {name: getattr(built, name) for name in fields_of(plugin)}
+        return values_of(built)
 
     def _file(self, name: str, path: Steps) -> str | None:
         """Return the path of a file that a scene names; None if it is missing or outside the folders it may read."""

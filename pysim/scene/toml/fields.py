@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from pysim.errors import JointError, PysimError
+from pysim.errors import PysimError
 from pysim.meshes.field_surface import distance_shape, height_shape
-from pysim.plugins.fields import build, fields_of
+from pysim.scene.toml.plugin_keys import built_plugin, values_of
 from pysim.shapes import HeightField, Shape, SignedDistance, find_shape
 from pysim.shapes.height_field import IMAGE, SUFFIXES, read_heights
 
@@ -42,16 +42,10 @@ def read_field(
         problems.add((*path, "type"), error.problem)
         return None
     keys = {name: value for name, value in table.items() if name != "type"}
-    try:
-        made = build(plugin, keys, "")
-    except JointError as error:
-        name = error.where.removeprefix(".")
-        problems.add((*path, name) if name in keys else path, error.problem)
+    made = built_plugin(plugin, keys, path, problems)
+    if made is None:
         return None
-    except PysimError as error:  # the plugin's own check of its fields
-        problems.add(path, f"{error.where}: {error.problem}")
-        return None
-    known = (plugin, repr([getattr(made, name) for name in fields_of(plugin)]), moves)
+    known = (plugin, repr(list(values_of(made).values())), moves)
     if known not in _SHAPES:
         try:
             _SHAPES[known] = distance_shape(made, moves=moves)

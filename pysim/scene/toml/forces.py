@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pysim.elements.force import SPRING, find_force, method_of
-from pysim.errors import JointError, PysimError
-from pysim.plugins.fields import build, fields_of
+from pysim.errors import PysimError
+from pysim.plugins.fields import fields_of
 from pysim.scene.spec import ForceSpec, PathPart
 from pysim.scene.toml.paths import check_parts, read_part
 from pysim.scene.toml.plausibility import warn_of_gains
+from pysim.scene.toml.plugin_keys import built_plugin, values_of
 from pysim.scene.tree import WORLD
 
 if TYPE_CHECKING:
@@ -101,15 +102,8 @@ class ForceReader:
         given = table.parameters
         if table.type == SPRING:
             given = {name: getattr(table, name) for name in fields_of(plugin)}
-        try:
-            force = build(plugin, given, "")
-        except JointError as error:
-            name = error.where.removeprefix(".")
-            inside = name in table.parameters
-            self.ties.problems.add((*path, name) if inside else path, error.problem)
-            return {}
-        except PysimError as error:  # the plugin's own check of its fields
-            self.ties.problems.add(path, f"{error.where}: {error.problem}")
+        force = built_plugin(plugin, given, path, self.ties.problems, table.parameters)
+        if force is None:
             return {}
         warn_of_gains(force, path, self.ties.problems)
-        return {name: getattr(force, name) for name in fields_of(plugin)}
+        return values_of(force)

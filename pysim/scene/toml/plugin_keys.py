@@ -141,17 +141,43 @@ def plugin_at(values: Mapping[str, Any], path: tuple[Any, ...]) -> type[Any] | N
     return find_loop_type(kind).plugin
 
 
+def built_plugin(
+    plugin: type[Any],
+    given: Mapping[str, Any],
+    path: tuple[Any, ...],
+    problems: Problems,
+    written: Collection[str] | None = None,
+) -> Any:  # noqa: ANN401, a plugin of any kind
+    """Return a plugin with the keys of a table, None if there is a problem with them.
+
+    Args:
+        plugin: its class.
+        given: keys and values.
+        path: of the table.
+        problems: receives what is wrong.
+        written: keys whose problems have a place of their own in the table; all by default.
+    """
+    try:
+        return build(plugin, given, "")
+    except JointError as error:
+        name = error.where.removeprefix(".")
+        is_written = name in (given if written is None else written)
+        problems.add((*path, name) if is_written else path, error.problem)
+    except PysimError as error:  # the plugin's own check of its fields
+        problems.add(path, f"{error.where}: {error.problem}")
+    return None
+
+
+def values_of(plugin: Any) -> dict[str, Any]:  # noqa: ANN401, of any kind
+    """Return the values of a plugin's keys; none of None."""
+    return (
+        {} if plugin is None else {name: getattr(plugin, name) for name in fields_of(type(plugin))}
+    )
+
+
 def check_parameters(
     kind: str, given: Mapping[str, Any], path: tuple[Any, ...], problems: Problems
 ) -> dict[str, Any]:
-    """Return a plugin's keys with their types checked; errors are collected in `problems`."""
+    """Return the keys of a joint's plugin with their types checked; errors are collected in `problems`."""
     plugin = find_joint(kind).plugin
-    if plugin is None:
-        return {}
-    try:
-        joint = build(plugin, given, "")
-    except JointError as error:
-        name = error.where.removeprefix(".")
-        problems.add((*path, name) if name in given else path, error.problem)
-        return {}
-    return {name: getattr(joint, name) for name in fields_of(plugin)}
+    return {} if plugin is None else values_of(built_plugin(plugin, given, path, problems))
