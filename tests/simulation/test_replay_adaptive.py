@@ -40,6 +40,23 @@ every = 0.15
 pytestmark = pytest.mark.filterwarnings("ignore::pysim.PysimWarning")
 
 
+def test_a_run_that_diverges_ends_with_its_own_error_in_memory_and_in_a_file(
+    tmp_path: Path,
+) -> None:
+    """Its work overflows before its state does."""
+    (tmp_path / "scene.toml").write_text(WRONG.replace("rk4", "dopri5"))
+    scene = pysim.load_scene(tmp_path / "scene.toml", {"simulation.rtol": 1e-6})
+    errors = []
+    for output in (None, tmp_path / "run.h5"):
+        with pytest.raises(
+            pysim.SimulationError, match="has grown beyond what numbers hold"
+        ) as caught:
+            pysim.simulate(scene, output)
+        errors.append(str(caught.value))
+    assert errors[0] == errors[1]
+    assert pysim.load_trajectory(tmp_path / "run.h5").t[-1] == pytest.approx(17.2)
+
+
 def shown_steps(
     scene: pysim.Scene, *, watched: bool = True
 ) -> tuple[list[object], list[tuple[bytes, ...]]]:

@@ -53,6 +53,15 @@ def too_short(
     return SimulationError(str(scene.spec.path), problem)
 
 
+def too_large(scene: Scene, t: float, v: Array) -> SimulationError:
+    """Return the error of a run that has grown beyond what numbers hold, at t [s] with velocities v (nv,)."""
+    problem = (
+        f"at t = {t:.9g} s the run has grown beyond what numbers hold, {fastest(scene.model, v)}"
+    )
+    remedy = "check the signs of control, and the forces that drive it"
+    return SimulationError(str(scene.spec.path), f"{problem}; {remedy}")
+
+
 def too_fine(
     scene: Scene, state: AdaptiveState, rtol: Array, atol: Array, worst: int
 ) -> SimulationError:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +13,7 @@ from pysim._engine import AdaptiveState, AdaptiveStatus
 from pysim.errors import SimulationError
 from pysim.mechanism.model import State
 from pysim.simulation.monitors.stall import StallDetector
-from pysim.simulation.stepping.adaptive_faults import too_fine, too_short
+from pysim.simulation.stepping.adaptive_faults import too_fine, too_large, too_short
 from pysim.simulation.stepping.adaptive_pace import PaceMonitor, warn_of_pace
 from pysim.simulation.stepping.external_forces import ExternalForces, tau_of_rows
 from pysim.simulation.stepping.impacts import ImpactRun
@@ -248,6 +249,13 @@ class AdaptiveRun:
             if own is not None:
                 own[-1] = signals.numbers
         near = np.tile(loop_q, (reached, 1))
+        whole = _whole_rows(run.q_at[:rows], run.v_at[:rows], None if own is None else own[:rows])
+        beyond = (
+            too_large(scene, float(wanted[whole]), run.v_at[max(whole - 1, 0)])
+            if whole < rows
+            else None
+        )
+        reached, rows = (whole, whole) if whole < rows else (reached, rows)
         self._last = float(wanted[reached - 1]) if reached else self._last
         end = self._last if at is None else at.t
         report, event, struck = None, at, False
@@ -273,6 +281,8 @@ class AdaptiveRun:
             external=tau_of_rows(self._external, rows),
             following=tuple(following),
         )
+        if beyond is not None:
+            return replace(segment, event=None, following=()), beyond
         tried = accepted + record.rejected
         reached_time, next_step = max(self._state.time.item(), end), self._state.step.item()
         call = reached_time, next_step, tried, record.worst
@@ -353,6 +363,13 @@ def _rows_with_states(numbers: Array | None, states: Array) -> Array | None:
     rows = np.tile(numbers, (len(states), 1))
     rows[:, : states.shape[1]] = states
     return rows
+
+
+def _whole_rows(*columns: Array | None) -> int:
+    """Return the number of rows before the first that is not finite in one of the columns."""
+    finite = [np.isfinite(rows).all(axis=1) for rows in columns if rows is not None]
+    good = np.logical_and.reduce(finite)
+    return len(good) if good.all() else int(good.argmin())
 
 
 def _with_states(numbers: Array | None, states: Array) -> Array | None:
