@@ -280,6 +280,9 @@ class BlockGradients {
 
   /// A ← A⁻¹ of a symmetric positive definite matrix whose lower triangle is given.
   static void invert(S* A, int n, int rows) {
+    if constexpr (columns_in_registers) {
+      if (n == body_size) return invert_in_registers(A);
+    }
     for (int c = 0; c < n; ++c) {  // A = L Lᵀ, the inverses of the pivots on the diagonal
       for (int k = 0; k < c; ++k) {
         for (int r = c; r < n; ++r) A[c * rows + r] = fnma(A[k * rows + r], A[k * rows + c], A[c * rows + r]);
@@ -304,6 +307,53 @@ class BlockGradients {
     }
     for (int c = 0; c < n; ++c) {
       for (int r = c + 1; r < n; ++r) A[r * rows + c] = A[c * rows + r];
+    }
+  }
+
+  /// The same of a body's block, a column at a time and by the same sums; numbers above L's diagonal are not
+  /// used.
+  static void invert_in_registers(S* A) {
+    Column L[body_size][column_registers];
+    S column[padded_size], transposed[body_size][padded_size];
+    for (int c = 0; c < body_size; ++c) {
+      for (int p = 0; p < column_registers; ++p) {
+        Column own = simd::load_at<Column>(A + padded_size * c + lanes * p);
+        for (int k = 0; k < c; ++k) own = fnma(simd::widen<Column>(A[padded_size * k + c]), L[k][p], own);
+        L[c][p] = own;
+        simd::store_at(own, column + lanes * p);
+      }
+      const S inverse = all<S>(1) / sqrt(column[c]);
+      for (int p = 0; p < column_registers; ++p) {
+        L[c][p] = simd::widen<Column>(inverse) * L[c][p];
+        simd::store_at(L[c][p], A + padded_size * c + lanes * p);
+      }
+      A[padded_size * c + c] = inverse;
+    }
+    for (int c = 0; c < body_size; ++c) {  // L⁻¹, whose numbers are those of its transpose row by row
+      Column sum[column_registers];
+      for (Column& part : sum) part = all<Column>(0);
+      for (int k = c; k < body_size; ++k) {
+        const S pivot = A[padded_size * k + k];
+        const S own = k == c ? pivot : pivot * column[k];
+        transposed[k][c] = own;
+        for (int p = 0; p < column_registers; ++p) {
+          sum[p] = fnma(L[k][p], simd::widen<Column>(own), sum[p]);
+          simd::store_at(sum[p], column + lanes * p);
+        }
+      }
+    }
+    for (int k = 0; k < body_size; ++k) {
+      for (int c = k + 1; c < padded_size; ++c) transposed[k][c] = all<S>(0);
+    }
+    for (int c = 0; c < body_size; ++c) {  // L⁻ᵀ L⁻¹: of either triangle the same sums
+      for (int p = 0; p < column_registers; ++p) {
+        Column sum = all<Column>(0);
+        for (int k = c; k < body_size; ++k) {
+          sum = fma(
+              simd::load_at<Column>(transposed[k] + lanes * p), simd::widen<Column>(transposed[k][c]), sum);
+        }
+        simd::store_at(sum, A + padded_size * c + lanes * p);
+      }
     }
   }
 
