@@ -927,21 +927,20 @@ class Contacts:
         vertices: Sequence[Array],
         faces: Sequence[Array],
         groups: Sequence[tuple[Array, Array]],
-        pairs: Sequence[tuple[int, int]] | NDArray[np.int32],
+        pairs: NDArray[np.int32],
         planes: ArrayLike,
         surfaces: ArrayLike,
         laws: ArrayLike,
         slip_speed: float = 0.01,
         fields: Sequence[Field] = (),
-        field_of_pair: Sequence[int] | NDArray[Any] = (),
-        field_is_second: Sequence[bool] | NDArray[np.bool] = (),
+        field_of_shape: Sequence[int] = (),
     ) -> None: ...
     def gaps(self, pair: int) -> int: ...
     @property
     def points(self) -> int: ...
     @property
     def pair_of_point(self) -> NDArray[np.intc]: ...
-    def set_work(self, places: Sequence[int]) -> None: ...
+    def set_work(self, places: Sequence[int] | NDArray[np.int32]) -> None: ...
     @property
     def law_coordinates(self) -> list[int]: ...
     @property

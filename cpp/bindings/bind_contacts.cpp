@@ -2,7 +2,9 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <iterator>
 #include <limits>
+#include <map>
 #include <numeric>
 
 #include "bindings/contacts.hpp"
@@ -74,6 +76,32 @@ struct LawRow {
   void operator()(double& number) { number = next < end ? *next++ : 0; }
   void operator()(bool& hertz) { hertz = *next++ != 1; }
 };
+
+using KindOfShapes = stepping::PairTable::KindOfShapes;
+constexpr int shape_kinds = collision::ShapeKinds::count;
+constexpr std::size_t pairs_of_kinds = std::size_t{shape_kinds} * shape_kinds;
+
+/// Kinds of pairs of shapes, by the kinds of both.
+const std::array<KindOfShapes, pairs_of_kinds>& kinds_of_shapes() {
+  static const auto known = [] {
+    std::array<KindOfShapes, pairs_of_kinds> found = {};
+    for (int i = 0; i < shape_kinds; ++i) {
+      for (int j = 0; j < shape_kinds; ++j) {
+        const char *a = collision::name_of(collision::ShapeKind{i}),
+                   *b = collision::name_of(collision::ShapeKind{j});
+        const bool swapped = i < j;
+        found[static_cast<std::size_t>(shape_kinds * i + j)] = {
+            swapped ? distance_pair(b, a) : distance_pair(a, b), swapped};
+      }
+    }
+    return found;
+  }();
+  return known;
+}
+
+KindOfShapes kind_of_shapes(collision::ShapeKind a, collision::ShapeKind b) {
+  return kinds_of_shapes()[static_cast<std::size_t>(shape_kinds * static_cast<int>(a) + static_cast<int>(b))];
+}
 
 /// Numbers of a row.
 int law_numbers() {
@@ -224,68 +252,136 @@ ModelContacts::ModelContacts(const Model& model,
                              const std::vector<Numbers>& vertices,
                              const std::vector<Numbers>& faces,
                              const std::vector<std::pair<Numbers, Numbers>>& groups,
-                             const std::vector<std::pair<int, int>>& pairs,
+                             const Columns& pairs,
                              const Numbers& planes,
                              const Numbers& surfaces,
                              const Numbers& laws,
                              double slip_speed,
                              std::vector<FieldDescription> fields,
-                             const std::vector<int>& field_of_pair,
-                             const std::vector<bool>& field_is_second)
-    : model_(&model), slip_speed_(slip_speed), fields_(std::move(fields)), field_of_pair_(field_of_pair) {
+                             const std::vector<int>& field_of_shape)
+    : model_(&model), slip_speed_(slip_speed), fields_(std::move(fields)) {
   if (!(slip_speed > 0)) {
     throw std::invalid_argument("slip_speed must be positive [m/s], got " + std::to_string(slip_speed));
   }
   check_model();
   read_shapes(bodies, kinds, sizes, placements, vertices, faces, groups);
-  const std::size_t n = pairs.size();
-  const double* plane = rows_of(planes, "planes", n, {4});
-  const double* surface = rows_of(surfaces, "surfaces", n, {3});
-  const int numbers = law_numbers();
-  const double* law = rows_of(laws, "laws", n, {numbers});
-  if (!field_of_pair_.empty() && field_of_pair_.size() != n) {
-    throw std::invalid_argument("field_of_pair must have " + std::to_string(n) + " entries, or none");
-  }
-  if (!field_is_second.empty() && field_is_second.size() != n) {
-    throw std::invalid_argument("field_is_second must have " + std::to_string(n) + " entries, or none");
-  }
-  for (const FieldDescription& field : fields_) field_numbers_.emplace_back(field);
-  pairs_.reserve(n);
-  for (std::size_t k = 0; k < n; ++k) {
-    Pair pair = {};
-    const int field = field_of(k);
-    if (field < -1 || field >= static_cast<int>(fields_.size())) {
-      throw std::invalid_argument("field_of_pair must be from -1 to " + std::to_string(fields_.size() - 1) +
-                                  ", got " + std::to_string(field));
-    }
-    if (field >= 0) pair.field = &field_numbers_[static_cast<std::size_t>(field)].field;
-    read_pair(pairs[k].first, pairs[k].second, bodies, pair);
-    if (field >= 0) pair.swapped = !field_is_second.empty() && field_is_second[k];
-    std::copy_n(plane + 4 * k, 3, pair.normal);
-    pair.offset = plane[4 * k + 3];
-    std::copy_n(surface + 3 * k, 3, pair.surface);
-    double moved[12] = {1, 0, 0, 0, 1, 0, 0, 0, 1, pair.surface[0], pair.surface[1], pair.surface[2]};
-    model.to_engine_frame(pair.a, moved);
-    std::copy_n(moved + 9, 3, pair.surface);
-    const double* own = law + static_cast<std::size_t>(numbers) * k;
-    constraints::ContactLaw<double>::visit(LawRow{own, own + numbers}, pair.law);
-    const double size_b = pair.shape_b->radius;
-    pair.law.lever = pair.plane ? size_b : std::min(pair.shape_a->radius, size_b);
-    pair.first = points_;
-    pair.points =
-        pair.plane ? collision::plane_points(pair.shape_b->shape.kind)
-        : pair.field != nullptr
-            ? collision::field_points(*pair.field, pair.touching_shape().shape)
-            : collision::manifold_points(pair.kind, pair.shape_a->shape.kind, pair.shape_b->shape.kind);
-    points_ += pair.points;
-    pair.turning = pair.law.resists_turning() ? turning_points_ : -1;
-    if (pair.turning >= 0) turning_points_ += pair.points;
-    moving_pairs_ += pair.a >= 0 ? 1 : 0;
-    pairs_.push_back(pair);
-  }
+  for (const FieldDescription& field : fields_) field_.push_back(&field_numbers_.emplace_back(field).field);
+  read_shape_numbers(bodies, field_of_shape);
+  read_pairs(pairs, planes, surfaces, laws);
   read_joints();
   read_bounds();
   read_partners();
+  if (this->pairs() > stepping::most_listed_pairs) return;
+  for (int k = 0; k < this->pairs(); ++k) {
+    pairs_.push_back(pair(k));
+    bounds_.emplace_back();
+    pair_table_.read_bounds(k, bounds_.back());
+  }
+}
+
+/// Bodies and fields of shapes.
+void ModelContacts::read_shape_numbers(const std::vector<int>& bodies,
+                                       const std::vector<int>& field_of_shape) {
+  if (!field_of_shape.empty() && field_of_shape.size() != bodies.size()) {
+    throw std::invalid_argument("field_of_shape must have " + std::to_string(bodies.size()) +
+                                " entries, or none");
+  }
+  const auto view = model_->view<double>();
+  for (std::size_t k = 0; k < bodies.size(); ++k) {
+    const int field = field_of_shape.empty() ? -1 : field_of_shape[k];
+    if (field < -1 || field >= static_cast<int>(fields_.size())) {
+      throw std::invalid_argument("field_of_shape must be from -1 to " + std::to_string(fields_.size() - 1) +
+                                  ", got " + std::to_string(field));
+    }
+    int root = bodies[k];
+    while (root >= 0 && view.joint[root].parent >= 0) root = view.joint[root].parent;
+    const bool flies = root >= 0 && view.joint[root].shape == tree::Shape::free;
+    shape_numbers_.push_back({bodies[k], -1, root, field, flies, shapes_[k].radius});
+  }
+}
+
+/// The table of pairs. A kind is a law with a plane or a velocity, on the axes of its body.
+void ModelContacts::read_pairs(const Columns& pairs,
+                               const Numbers& planes,
+                               const Numbers& surfaces,
+                               const Numbers& laws) {
+  if (pairs.ndim() != 2 || pairs.shape(1) != 4) {
+    throw std::invalid_argument("pairs must have shape (n, 4), got " + describe(pairs));
+  }
+  const std::size_t planes_count = planes.ndim() == 2 ? static_cast<std::size_t>(planes.shape(0)) : 0;
+  const std::size_t laws_count = laws.ndim() == 2 ? static_cast<std::size_t>(laws.shape(0)) : 0;
+  const double* plane = rows_of(planes, "planes", planes_count, {4});
+  const double* surface = rows_of(surfaces, "surfaces", planes_count, {3});
+  const int numbers = law_numbers();
+  const double* law = rows_of(laws, "laws", laws_count, {numbers});
+  const auto at = [](int k) { return static_cast<std::size_t>(k); };
+  const py::ssize_t n = pairs.shape(0);
+  table_.reserve(static_cast<std::size_t>(n) + 1);
+  std::map<std::array<int, 3>, int> known;
+  std::array<int, 3> last = {-1, -1, -1};
+  int kind = -1;
+  std::vector<int> known_points(shapes_.size() + 1, -1);  // with the first shape of the last pair
+  int first_known = -2;
+  for (py::ssize_t k = 0; k < n; ++k) {
+    const int* const row = pairs.data() + 4 * k;
+    const int a = row[0], b = row[1];
+    check_pair(a, b);
+    if (row[2] < 0 || at(row[2]) >= planes_count || row[3] < 0 || at(row[3]) >= laws_count) {
+      throw std::invalid_argument("pairs must have rows of planes and of laws as their last indices");
+    }
+    const double* const moving = surface + 3 * at(row[2]);
+    const bool moves = moving[0] != 0 || moving[1] != 0 || moving[2] != 0;
+    const std::array<int, 3> key = {row[2], row[3], moves && a >= 0 ? shape_numbers_[at(a)].body : -1};
+    if (key != last) {
+      const auto [place, is_new] = known.try_emplace(key, static_cast<int>(kinds_.size()));
+      last = key;
+      kind = place->second;
+      if (is_new) {
+        Table::Kind own = {};
+        std::copy_n(plane + 4 * at(row[2]), 3, own.normal);
+        own.offset = plane[4 * at(row[2]) + 3];
+        double moved[12] = {1, 0, 0, 0, 1, 0, 0, 0, 1, moving[0], moving[1], moving[2]};
+        model_->to_engine_frame(key[2], moved);
+        std::copy_n(moved + 9, 3, own.surface);
+        const double* from = law + at(numbers) * at(row[3]);
+        constraints::ContactLaw<double>::visit(LawRow{from, from + numbers}, own.law);
+        kinds_.push_back(own);
+      }
+    }
+    if (a != first_known) std::fill(known_points.begin(), known_points.end(), -1);
+    first_known = a;
+    int& points = known_points[at(b)];
+    if (points < 0) points = points_of(a, b);
+    table_.push_back({a, b, kind, points_});
+    if (kinds_[at(kind)].law.resists_turning()) {
+      turning_.resize(table_.size(), -1);
+      turning_.back() = turning_points_;
+      turning_points_ += points;
+    }
+    points_ += points;
+    moving_pairs_ += a >= 0 && shape_numbers_[at(a)].body >= 0 ? 1 : 0;
+  }
+  table_.push_back({-1, -1, -1, points_});
+  if (turning_points_ > 0) turning_.resize(table_.size(), -1);
+  pair_table_ = {table_.data(),
+                 kinds_.data(),
+                 turning_points_ > 0 ? turning_.data() : nullptr,
+                 shapes_.data(),
+                 shape_numbers_.data(),
+                 kinds_of_shapes().data(),
+                 field_.data()};
+}
+
+/// Contact points of two shapes.
+int ModelContacts::points_of(int first, int second) const {
+  const auto at = [](int k) { return static_cast<std::size_t>(k); };
+  const collision::Shape<double>& b = shapes_[at(second)].shape;
+  if (first < 0) return collision::plane_points(b.kind);
+  const collision::Shape<double>& a = shapes_[at(first)].shape;
+  const int of_second = shape_numbers_[at(second)].field, of_first = shape_numbers_[at(first)].field;
+  if (of_second >= 0) return collision::field_points(*field_[at(of_second)], a);
+  if (of_first >= 0) return collision::field_points(*field_[at(of_first)], b);
+  return collision::manifold_points(kind_of_shapes(a.kind, b.kind).kind, a.kind, b.kind);
 }
 
 void ModelContacts::read_shapes(const std::vector<int>& bodies,
@@ -331,45 +427,37 @@ void ModelContacts::read_shapes(const std::vector<int>& bodies,
   }
 }
 
-/// Bodies and shapes of a pair.
-void ModelContacts::read_pair(int first, int second, const std::vector<int>& bodies, Pair& pair) const {
+void ModelContacts::check_pair(int first, int second) const {
   const int shapes = static_cast<int>(shapes_.size());
   if (first < -1 || first >= shapes || second < 0 || second >= shapes) {
     throw std::invalid_argument("pairs must be of shapes from 0 to " + std::to_string(shapes - 1) +
                                 ", the first −1 for a plane");
   }
   const auto at = [](int k) { return static_cast<std::size_t>(k); };
-  pair.plane = first < 0;
-  pair.a = pair.plane ? -1 : bodies[at(first)];
-  pair.b = bodies[at(second)];
-  if (pair.b < 0) throw std::invalid_argument("the second shape of a pair must be on a body");
-  pair.shape_b = &shapes_[at(second)];
-  if (pair.plane) return;
-  pair.shape_a = &shapes_[at(first)];
-  for (const Shape* own : {pair.shape_a, pair.shape_b}) {
-    if (pair.field == nullptr && collision::is_mesh(own->shape.kind) && own->shape.faces == 0) {
+  if (shape_numbers_[at(second)].body < 0) {
+    throw std::invalid_argument("the second shape of a pair must be on a body");
+  }
+  if (first < 0 || shape_numbers_[at(first)].field >= 0 || shape_numbers_[at(second)].field >= 0) return;
+  for (const int k : {first, second}) {
+    const auto& own = shapes_[at(k)].shape;
+    if (collision::is_mesh(own.kind) && own.faces == 0) {
       throw std::invalid_argument("a mesh that meets another shape must have faces");
     }
   }
-  if (pair.field != nullptr) return;
-  const auto kind_a = pair.shape_a->shape.kind, kind_b = pair.shape_b->shape.kind;
-  pair.swapped = kind_a < kind_b;
-  const char *a = collision::name_of(kind_a), *b = collision::name_of(kind_b);
-  pair.kind = pair.swapped ? distance_pair(b, a) : distance_pair(a, b);
 }
 
-void ModelContacts::set_work(const std::vector<int>& places) {
-  const std::size_t count = pairs_.size() + coordinates_.size();
+void ModelContacts::set_work(const Integers& places) {
+  const py::ssize_t count = pairs() + static_cast<py::ssize_t>(coordinates_.size());
   const int states = model_->signals() == nullptr ? 0 : model_->signals()->states;
-  const auto pairs_end = places.begin() + static_cast<std::ptrdiff_t>(std::min(places.size(), pairs_.size()));
+  const int *const begin = places.data(), *const end = begin + places.size();
   const bool fits = places.size() == count &&
-                    std::all_of(places.begin(), pairs_end, [](int k) { return k >= 0; }) &&
-                    std::all_of(places.begin(), places.end(), [=](int k) { return k >= -1 && k < states; });
+                    std::all_of(begin, begin + pairs(), [](int k) { return k >= 0; }) &&
+                    std::all_of(begin, end, [=](int k) { return k >= -1 && k < states; });
   if (!fits) {
     throw std::invalid_argument("work must have " + std::to_string(count) + " places among the " +
                                 std::to_string(states) + " states of signals");
   }
-  work_ = places;
+  work_.assign(begin, end);
 }
 
 void ModelContacts::check_model() const {
@@ -449,26 +537,20 @@ int ModelContacts::add_ball(int body, const Shape& own, std::vector<std::vector<
 /// Balls about shapes, and levers of the bodies that have them.
 void ModelContacts::read_bounds() {
   const auto view = model_->view<double>();
-  const auto root = [&](int b) {
-    while (b >= 0 && view.joint[b].parent >= 0) b = view.joint[b].parent;
-    return b;
-  };
   std::vector<std::vector<int>> balls_of_body(static_cast<std::size_t>(view.bodies) + 1);
-  bounds_.reserve(pairs_.size());
-  for (const Pair& pair : pairs_) {
-    const double radius_a = pair.plane ? 0 : pair.shape_a->radius, radius_b = pair.shape_b->radius;
-    const int at_root = root(pair.b);
-    const bool one_tree = pair.a >= 0 && root(pair.a) == at_root;
-    const bool is_carried = one_tree && view.joint[at_root].shape == tree::Shape::free;
-    bounds_.push_back({pair.a,
-                       pair.b,
-                       pair.plane ? -1 : add_ball(pair.a, *pair.shape_a, balls_of_body),
-                       add_ball(pair.b, *pair.shape_b, balls_of_body),
-                       is_carried ? at_root : -1,
-                       one_tree,
-                       pair.plane ? radius_b : radius_a + radius_b,
-                       0.02 * (pair.plane ? radius_b : std::min(radius_a, radius_b))});
-    own_pairs_ += one_tree ? 1 : 0;
+  const auto place_ball = [&](int k) {
+    const auto at = static_cast<std::size_t>(k);
+    Table::ShapeNumbers& own = shape_numbers_[at];
+    if (own.ball < 0) own.ball = add_ball(own.body, shapes_[at], balls_of_body);
+  };
+  for (int k = 0; k < pairs(); ++k) {
+    const Table::Pair& own = table_[static_cast<std::size_t>(k)];
+    if (own.a >= 0) place_ball(own.a);
+    place_ball(own.b);
+    if (own.a < 0) continue;
+    const auto &a = shape_numbers_[static_cast<std::size_t>(own.a)],
+               &b = shape_numbers_[static_cast<std::size_t>(own.b)];
+    own_pairs_ += a.body >= 0 && a.root == b.root ? 1 : 0;
   }
   std::vector<double> extents(static_cast<std::size_t>(view.bodies), -1);
   for (const stepping::Ball<double>& ball : balls_) {
@@ -487,24 +569,31 @@ void ModelContacts::read_bounds() {
 
 /// Lists pairs by their balls, if there are many.
 void ModelContacts::read_partners() {
-  if (pairs_.size() <= stepping::most_listed_pairs) return;
-  std::vector<std::vector<stepping::BallPartner>> of_ball(balls_.size());
-  int k = 0;
-  for (const auto& own : bounds_) {
-    if (own.ball_a < 0) {
-      plane_pairs_.push_back(k++);
+  if (pairs() <= stepping::most_listed_pairs) return;
+  const auto at = [](int k) { return static_cast<std::size_t>(k); };
+  const auto ball_of = [&](int shape) { return shape_numbers_[at(shape)].ball; };
+  const auto earlier = [&](const Table::Pair& own) { return std::min(ball_of(own.a), ball_of(own.b)); };
+  first_partner_.assign(balls_.size() + 1, 0);
+  for (int k = 0; k < pairs(); ++k) {
+    const Table::Pair& own = table_[at(k)];
+    if (own.a < 0) {
+      plane_pairs_.push_back(k);
     } else {
-      const auto [first, second] = std::minmax(own.ball_a, own.ball_b);
-      of_ball[static_cast<std::size_t>(first)].push_back({second, k++});
+      ++first_partner_[at(earlier(own)) + 1];
     }
   }
-  partners_.reserve(pairs_.size());
-  for (auto& own : of_ball) {
-    std::stable_sort(own.begin(), own.end(), [](const auto& a, const auto& b) { return a.ball < b.ball; });
-    first_partner_.push_back(static_cast<int>(partners_.size()));
-    partners_.insert(partners_.end(), own.begin(), own.end());
+  std::partial_sum(first_partner_.begin(), first_partner_.end(), first_partner_.begin());
+  partners_.resize(at(first_partner_.back()));
+  std::vector<int> next(first_partner_.begin(), first_partner_.end() - 1);
+  for (int k = 0; k < pairs(); ++k) {
+    const Table::Pair& own = table_[at(k)];
+    if (own.a >= 0) partners_[at(next[at(earlier(own))]++)] = k;
   }
-  first_partner_.push_back(static_cast<int>(partners_.size()));
+  const auto precedes = [&](int i, int j) { return pair_table_.later_ball(i) < pair_table_.later_ball(j); };
+  for (std::size_t n = 0; n < balls_.size(); ++n) {
+    const auto begin = partners_.begin() + first_partner_[n], end = partners_.begin() + first_partner_[n + 1];
+    if (!std::is_sorted(begin, end, precedes)) std::stable_sort(begin, end, precedes);
+  }
 }
 
 /// Adds the levers of a body whose shapes reach as far as `extent` from its origin; false if a joint's motion
@@ -570,12 +659,13 @@ bool ModelContacts::add_levers(int body, double extent) {
 
 stepping::Contacts<double> ModelContacts::view() const {
   static_assert(sizeof(bool) == 1);
-  return {static_cast<int>(pairs_.size()),
+  const bool are_few = pairs() <= stepping::most_listed_pairs;
+  return {pairs(),
           points_,
           static_cast<int>(coordinates_.size()),
           turning_points_,
           moving_pairs_,
-          pairs_.data(),
+          are_few ? pairs_.data() : nullptr,
           coordinates_.data(),
           smooth_.data(),
           diagonal_.data(),
@@ -585,7 +675,7 @@ stepping::Contacts<double> ModelContacts::view() const {
           static_cast<int>(carriers_.size()),
           rates_.data(),
           carriers_.data(),
-          bounds_.data(),
+          are_few ? bounds_.data() : nullptr,
           own_pairs_,
           static_cast<int>(balls_.size()),
           balls_.data(),
@@ -594,7 +684,8 @@ stepping::Contacts<double> ModelContacts::view() const {
           partners_.empty() ? nullptr : partners_.data(),
           first_partner_.data(),
           plane_pairs_.data(),
-          static_cast<int>(plane_pairs_.size())};
+          static_cast<int>(plane_pairs_.size()),
+          &pair_table_};
 }
 
 namespace {
@@ -860,15 +951,17 @@ void bind_contacts(py::module_& m) {
       "are "
       "outward normals and the vertices of four corners, `groups` of vertices and of normals (g, 6): centre "
       "and "
-      "radius of a ball, first and count. Pairs of shapes, by index; the first is −1 for "
-      "a plane that is fixed to the world. A row of each array for every pair: `planes` (m, 4) are "
-      "normal and offset, `surfaces` (m, 3) velocities of the first surface in its body's frame [m/s], and "
-      "`laws` (m, 9) stiffness [N/m or N/m^1.5], exponent, dissipation [s/m], static and dynamic friction, "
-      "tangential stiffness [N/m], relaxation time [s], and lengths of rolling and spinning friction [m]. "
-      "slip_speed [m/s] regularises the friction of schemes that integrate contacts as smooth forces. "
-      "`field_of_pair` are indices among `fields`, −1 for none: the first shape of such a pair, or the "
-      "second where `field_is_second`, is a sphere about the origin of the field's frame that holds the "
-      "solid.")
+      "radius of a ball, first and count. `pairs` (m, 4) are indices: the first shape, −1 for a plane that "
+      "is "
+      "fixed to the world, and the second one, then rows of `planes` and `surfaces`, and of `laws`. `planes` "
+      "(k, 4) are normal and offset, `surfaces` (k, 3) velocities of the first surface in its body's frame "
+      "[m/s], and `laws` (l, 9) stiffness [N/m or N/m^1.5], exponent, dissipation [s/m], static and dynamic "
+      "friction, tangential stiffness [N/m], relaxation time [s], and lengths of rolling and spinning "
+      "friction "
+      "[m]. slip_speed [m/s] regularises the friction of schemes that integrate contacts as smooth forces. "
+      "`field_of_shape` are indices among `fields`, −1 for none: such a shape is a sphere about the origin "
+      "of "
+      "the field's frame that holds the solid.")
       .def(py::init<const Model&,
                     const std::vector<int>&,
                     const std::vector<std::string>&,
@@ -877,14 +970,13 @@ void bind_contacts(py::module_& m) {
                     const std::vector<Numbers>&,
                     const std::vector<Numbers>&,
                     const std::vector<std::pair<Numbers, Numbers>>&,
-                    const std::vector<std::pair<int, int>>&,
+                    const ModelContacts::Columns&,
                     const Numbers&,
                     const Numbers&,
                     const Numbers&,
                     double,
                     std::vector<FieldDescription>,
-                    const std::vector<int>&,
-                    const std::vector<bool>&>(),
+                    const std::vector<int>&>(),
            py::keep_alive<1, 2>(),
            "model"_a,
            "bodies"_a,
@@ -900,16 +992,14 @@ void bind_contacts(py::module_& m) {
            "laws"_a,
            "slip_speed"_a = 0.01,
            "fields"_a = std::vector<FieldDescription>(),
-           "field_of_pair"_a = std::vector<int>(),
-           "field_is_second"_a = std::vector<bool>())
+           "field_of_shape"_a = std::vector<int>())
       .def_property_readonly("points", &ModelContacts::points, "Contact points of all pairs.")
       .def_property_readonly(
           "pair_of_point",
           [](const ModelContacts& contacts) {
             py::array_t<int> pair(contacts.points());
             int* to = pair.mutable_data();
-            int k = 0;
-            for (const auto& own : contacts.pairs()) to = std::fill_n(to, own.points, k++);
+            for (int k = 0; k < contacts.pairs(); ++k) to = std::fill_n(to, contacts.points_of_pair(k), k);
             return pair;
           },
           "Index of the pair of every contact point (points,).")

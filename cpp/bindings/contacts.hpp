@@ -33,10 +33,12 @@ struct FieldNumbers {
 
 class ModelContacts {
  public:
+  using Columns = py::array_t<int, py::array::c_style | py::array::forcecast>;
+  using Integers = py::array_t<int, py::array::c_style | py::array::forcecast>;
   using Pair = stepping::ContactPair<double>;
 
-  /// Pairs of shapes by their indices; the first is −1 for a plane. The shape of a field is a ball that
-  /// holds the solid: the first, or the second of a pair where `field_is_second`.
+  /// Pairs of shapes by their indices, the first −1 for a plane, with the indices of their plane and velocity
+  /// of the first surface, and of their law. The shape of a field is a ball that holds the solid.
   ModelContacts(const Model& model,
                 const std::vector<int>& bodies,
                 const std::vector<std::string>& kinds,
@@ -45,36 +47,44 @@ class ModelContacts {
                 const std::vector<Numbers>& vertices,
                 const std::vector<Numbers>& faces,
                 const std::vector<std::pair<Numbers, Numbers>>& groups,
-                const std::vector<std::pair<int, int>>& pairs,
+                const Columns& pairs,
                 const Numbers& planes,
                 const Numbers& surfaces,
                 const Numbers& laws,
                 double slip_speed,
                 std::vector<FieldDescription> fields,
-                const std::vector<int>& field_of_pair,
-                const std::vector<bool>& field_is_second);
+                const std::vector<int>& field_of_shape);
 
   const Model& model() const { return *model_; }
   int points() const { return points_; }
   stepping::Contacts<double> view() const;
   stepping::ContactMemory memory() const { return stepping::memory_of(view(), model_->view<double>().nv); }
-  const std::vector<Pair>& pairs() const { return pairs_; }
+  int pairs() const { return static_cast<int>(table_.size()) - 1; }
+  Pair pair(int k) const {
+    Pair found = {};
+    return stepping::read_pair<double>(pair_table_, k, found);
+  }
   const std::vector<FieldDescription>& fields() const { return fields_; }
   /// Field of a pair, −1 for none.
-  int field_of(std::size_t pair) const { return field_of_pair_.empty() ? -1 : field_of_pair_[pair]; }
+  int field_of(int pair) const { return pair_table_.field_of(pair); }
+  int points_of_pair(int k) const {
+    const auto* const own = table_.data() + k;
+    return own[1].point - own->point;
+  }
   /// Continuous gaps of a pair, see stepping::continuous_gap.
-  int gaps(int pair) const {
-    const Pair& own = pairs_[static_cast<std::size_t>(pair)];
+  int gaps(int k) const {
+    const Pair own = pair(k);
     return own.plane && !collision::is_mesh(own.shape_b->shape.kind) ? own.points : 1;
   }
   double slip_speed() const { return slip_speed_; }
 
   /// Places of the work of every pair, and of every coordinate of convex steps, among the states of signals.
-  void set_work(const std::vector<int>& places);
+  void set_work(const Integers& places);
   const int* work() const { return work_.empty() ? nullptr : work_.data(); }
 
  private:
   using Shape = stepping::PairShape<double>;
+  using Table = stepping::PairTable;
 
   void check_model() const;
   void read_shapes(const std::vector<int>& bodies,
@@ -84,7 +94,10 @@ class ModelContacts {
                    const std::vector<Numbers>& vertices,
                    const std::vector<Numbers>& faces,
                    const std::vector<std::pair<Numbers, Numbers>>& groups);
-  void read_pair(int first, int second, const std::vector<int>& bodies, Pair& pair) const;
+  void read_shape_numbers(const std::vector<int>& bodies, const std::vector<int>& field_of_shape);
+  void read_pairs(const Columns& pairs, const Numbers& planes, const Numbers& surfaces, const Numbers& laws);
+  void check_pair(int first, int second) const;
+  int points_of(int first, int second) const;
   void read_joints();
   void read_bounds();
   void read_partners();
@@ -96,10 +109,15 @@ class ModelContacts {
   std::vector<int> work_;
   int points_ = 0, turning_points_ = 0, moving_pairs_ = 0;
   std::vector<Shape> shapes_;
-  std::vector<Pair> pairs_;
+  std::vector<Table::ShapeNumbers> shape_numbers_;
+  std::vector<Table::Pair> table_;  ///< and the number of all points
+  std::vector<Table::Kind> kinds_;
+  std::vector<int> turning_;
+  Table pair_table_ = {};
+  std::vector<Pair> pairs_;  ///< of few pairs, made from the table
   std::vector<FieldDescription> fields_;
-  std::vector<int> field_of_pair_;
   std::deque<FieldNumbers<double>> field_numbers_;
+  std::vector<const collision::Field<double>*> field_;
   std::vector<std::vector<double>> vertices_, faces_, vertex_groups_, normal_groups_;
   std::vector<constraints::CoordinateLaw<double>> coordinates_;
   std::vector<tree::Passive<double>> smooth_;
@@ -111,8 +129,7 @@ class ModelContacts {
   std::vector<int> carriers_;
   std::vector<stepping::PairBounds<double>> bounds_;
   std::vector<stepping::Ball<double>> balls_;
-  std::vector<stepping::BallPartner> partners_;
-  std::vector<int> first_partner_, plane_pairs_;
+  std::vector<int> partners_, first_partner_, plane_pairs_;
   int own_pairs_ = 0;
   std::vector<stepping::Levers> levers_;
   std::vector<stepping::Lever<double>> lever_;
@@ -124,7 +141,10 @@ class SmoothLaw {
   explicit SmoothLaw(const ModelContacts* contacts) {
     if (contacts == nullptr) return;
     law_ = {contacts->view(), contacts->slip_speed()};
-    for (const auto& pair : contacts->pairs()) bodies_.push_back({pair.a, pair.b});
+    for (int k = 0; k < contacts->pairs(); ++k) {
+      const auto pair = contacts->pair(k);
+      bodies_.push_back({pair.a, pair.b});
+    }
     forces_ = engine::contact_forces(law_, bodies_, contacts->work());
     given_ = true;
   }

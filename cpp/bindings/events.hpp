@@ -53,7 +53,7 @@ class Events {
       if (event.index >= 0) model.to_engine_frame(event.index, pose);
       std::copy(pose + 9, pose + 12, event.position);
     } else if (event.kind == stepping::EventKind::gap) {
-      check_index(event.index, 0, contacts_ == nullptr ? 0 : static_cast<int>(contacts_->pairs().size()));
+      check_index(event.index, 0, contacts_ == nullptr ? 0 : contacts_->pairs());
       check_index(event.point, 0, contacts_->gaps(event.index));
     } else {
       event.index = static_cast<int>(programs_.size());

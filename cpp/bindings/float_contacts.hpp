@@ -19,14 +19,18 @@ class FloatContacts {
     const int speeds = contacts->memory().speeds;
     for (const FieldDescription& field : contacts->fields()) fields_.emplace_back(field);
     for (int k = 0; k < from.pairs; ++k) {
-      pairs_.push_back(pair(from.pair[k]));
-      const int field = contacts->field_of(place(k));
+      stepping::ContactPair<double> room;
+      pairs_.push_back(pair(from.pair_at<double>(k, room)));
+      const int field = contacts->field_of(k);
       if (field >= 0) pairs_.back().field = &fields_[place(field)].field;
-      bounds_.push_back(bounds(from.bounds[k]));
+      stepping::PairBounds<double> bounds_room;
+      bounds_.push_back(bounds(from.bounds_at(k, bounds_room)));
     }
     for (int k = 0; k < from.pairs; ++k) {
-      pairs_[place(k)].shape_a = shape(from.pair[k].shape_a);
-      pairs_[place(k)].shape_b = shape(from.pair[k].shape_b);
+      stepping::ContactPair<double> room;
+      const auto& own = from.pair_at<double>(k, room);
+      pairs_[place(k)].shape_a = shape(own.shape_a);
+      pairs_[place(k)].shape_b = shape(own.shape_b);
     }
     for (int k = 0; k < from.coordinates; ++k) {
       const auto& own = from.coordinate[k];
@@ -53,7 +57,8 @@ class FloatContacts {
              pairs_.data(),  coordinates_.data(), smooth_.data(),     diagonal_.data(),    from.single,
              from.bounded,   from.rates,          from.carriers,      from.rate,           from.carrier,
              bounds_.data(), from.own_pairs,      from.balls,         balls_.data(),       from.levers,
-             lever_.data(),  from.partner,        from.first_partner, from.plane_pair,     from.plane_pairs};
+             lever_.data(),  from.partner,        from.first_partner, from.plane_pair,     from.plane_pairs,
+             from.table};
   }
   FloatContacts(const FloatContacts&) = delete;  // the view refers to the numbers
   FloatContacts& operator=(const FloatContacts&) = delete;

@@ -1,48 +1,10 @@
 // Contacts of a mechanism as steps read them, the same for every pack of worlds.
 #pragma once
 
-#include "collision/pairs.hpp"
 #include "constraints/coordinate_law.hpp"
-#include "simd/parameter.hpp"
+#include "stepping/contact_pairs.hpp"
 
 namespace pysim::stepping {
-
-/// A shape of a pair, in the engine's frame of its body.
-template <class Real>
-struct PairShape {
-  collision::Shape<Real> shape;
-  Real placement[12];
-  Real radius;  ///< of a ball about the shape's origin that holds the shape [m]
-};
-
-/// A shape of a pair at its pose in some frame.
-template <class S, class Real>
-collision::PlacedShape<S> placed(const PairShape<Real>& own, const spatial::Pose<S>& X) {
-  return {spatial::all3<S>(own.shape.size), X, &own.shape};
-}
-
-/// Two shapes that may touch: one of body b, and one of body a or a surface that is fixed to the world. Where
-/// they are is the same in all worlds; their law may differ.
-template <class Real>
-struct ContactPair {
-  int a, b;                      ///< bodies; a is −1 for the world. Forces and normals are those on b
-  int first, points;             ///< its contact points among all
-  int turning;                   ///< the first of them among those that resist turning; −1 if none do
-  bool plane;                    ///< the surface of a is a plane
-  bool swapped;                  ///< `kind` names the shape of b first, or the field is that of b
-  collision::DistancePair kind;  ///< of two shapes
-  const collision::Field<simd::Fixed<Real>>*
-      field;  ///< in the frame of its shape, a ball that holds it; or null
-  const PairShape<simd::Fixed<Real>>*shape_a, *shape_b;  ///< that of a is null for a plane
-  simd::Fixed<Real> normal[3];   ///< of the plane, in the world, away from the solid side
-  simd::Fixed<Real> offset;      ///< normal · x on the plane [m]
-  simd::Fixed<Real> surface[3];  ///< velocity of the surface of a, on the axes of a [m/s]
-  constraints::ContactLaw<Real> law;
-
-  /// Of a pair with a field: the shape of the field, and that whose points touch it.
-  const PairShape<simd::Fixed<Real>>& field_shape() const { return swapped ? *shape_b : *shape_a; }
-  const PairShape<simd::Fixed<Real>>& touching_shape() const { return swapped ? *shape_a : *shape_b; }
-};
 
 /// Size of a velocity: |v_i|, or the norm of some components.
 struct Rate {
@@ -64,33 +26,23 @@ struct Ball {
   Real radius;
 };
 
-/// Pairs by what bounds their gap: bodies, and balls that hold their shapes.
-template <class Real>
-struct PairBounds {
-  int a, b;
-  int ball_a, ball_b;  ///< −1 for a plane
-  int root;            ///< body without parent that carries both and moves freely; −1 for none
-  bool one_tree;       ///< both bodies move with the same root
-  Real radii;          ///< sum
-  Real least_reach;    ///< a fiftieth of the smaller ball's radius [m]; shapes are in reach at any speed
-};
-
-/// A pair with a ball and one whose index is no less.
-struct BallPartner {
-  int ball, pair;
-};
-
 /// Levers of a body: [first, root) of its joints, [root, end) of a root that moves freely.
 struct Levers {
   int first, root, end;
 };
 
+/// Whether numbers are those of all worlds in double precision; others have no tables of pairs.
+template <class Real>
+constexpr bool is_double = false;
+template <>
+constexpr bool is_double<double> = true;
+
 template <class Real>
 struct Contacts {
   int pairs, points, coordinates;
-  int turning_points;  ///< with rolling or spinning friction
-  int moving_pairs;    ///< pairs of two bodies
-  const ContactPair<Real>* pair;
+  int turning_points;             ///< with rolling or spinning friction
+  int moving_pairs;               ///< pairs of two bodies
+  const ContactPair<Real>* pair;  ///< [pairs] null of many, whose records are made where they are read
   const constraints::CoordinateLaw<Real>* coordinate;
   const tree::Passive<Real>* smooth;  ///< [nv] the joints' own forces without friction and stops
   const Real* diagonal;               ///< [nv] stiffness of the joints' springs, of plain coordinates
@@ -99,30 +51,39 @@ struct Contacts {
   int rates, carriers;
   const Rate* rate;
   const int* carrier;                           ///< bodies with shapes of pairs
-  const PairBounds<simd::Fixed<Real>>* bounds;  ///< [pairs]
+  const PairBounds<simd::Fixed<Real>>* bounds;  ///< [pairs] null where `pair` is
   int own_pairs;                                ///< pairs of one tree
   int balls;
   const Ball<simd::Fixed<Real>>* ball;
   const Levers* levers;  ///< [carriers]
   const Lever<simd::Fixed<Real>>* lever;
-  /// Of many pairs, null of few: partners of every ball, ascending, and pairs with planes.
-  const BallPartner* partner;
+  /// Of many pairs, null of few: for every ball the pairs with balls whose index is no less, in the order of
+  /// those, and pairs with planes.
+  const int* partner;
   const int* first_partner;  ///< [balls + 1]
   const int* plane_pair;     ///< [plane_pairs]
   int plane_pairs;
+  const PairTable* table;
 
-  /// The pair that a contact point belongs to.
-  int pair_of(int point) const {
-    int low = 0;
-    for (int high = pairs; high - low > 1;) {
-      const int middle = (low + high) / 2;
-      (pair[middle].first <= point ? low : high) = middle;
+  /// Pair k; `room` has room for its record.
+  template <class S>
+  PYSIM_INLINE const ContactPair<Real>& pair_at(int k, ContactPair<Real>& room) const {
+    if constexpr (is_double<Real>) {
+      if (__builtin_expect(pair == nullptr, 0)) return read_pair<S>(*table, k, room);
     }
-    return low;
+    return pair[k];
+  }
+
+  PYSIM_INLINE const PairBounds<simd::Fixed<Real>>& bounds_at(int k,
+                                                              PairBounds<simd::Fixed<Real>>& room) const {
+    if constexpr (is_double<Real>) {
+      if (__builtin_expect(bounds == nullptr, 0)) return table->read_bounds(k, room);
+    }
+    return bounds[k];
   }
 };
 
-/// Pairs of shapes more than which are found by sweep and prune.
+/// Pairs of shapes more than which are found by sweep and prune, and have no records of their own.
 constexpr int most_listed_pairs = 4096;
 
 /// Numbers a world that a step leaves to the next one.

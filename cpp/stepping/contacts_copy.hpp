@@ -16,7 +16,8 @@ Contacts<To> copy_contacts(const Contacts<From>& from,
   auto* const pairs = tree::take_aligned<ContactPair<To>>(w, from.pairs);
   numbers.begin("laws", from.pairs);
   for (int k = 0; k < from.pairs; ++k) {
-    const ContactPair<From>& own = from.pair[k];
+    ContactPair<From> room;
+    const ContactPair<From>& own = from.template pair_at<S>(k, room);
     ContactPair<To>& to = pairs[k];
     to.a = own.a;
     to.b = own.b;
@@ -34,6 +35,12 @@ Contacts<To> copy_contacts(const Contacts<From>& from,
     to.offset = own.offset;
     constraints::ContactLaw<To>::visit(tree::CopyFields<To, From, Numbers>{numbers}, to.law, own.law);
   }
+  const PairBounds<simd::Fixed<To>>* bounds = from.bounds;
+  if (bounds == nullptr) {
+    auto* const own = tree::take_aligned<PairBounds<simd::Fixed<To>>>(w, from.pairs);
+    for (int k = 0; k < from.pairs; ++k) from.bounds_at(k, own[k]);
+    bounds = own;
+  }
   return {from.pairs,
           from.points,
           from.coordinates,
@@ -49,7 +56,7 @@ Contacts<To> copy_contacts(const Contacts<From>& from,
           from.carriers,
           from.rate,
           from.carrier,
-          from.bounds,
+          bounds,
           from.own_pairs,
           from.balls,
           from.ball,
@@ -58,7 +65,8 @@ Contacts<To> copy_contacts(const Contacts<From>& from,
           from.partner,
           from.first_partner,
           from.plane_pair,
-          from.plane_pairs};
+          from.plane_pairs,
+          from.table};
 }
 
 }  // namespace pysim::stepping

@@ -44,20 +44,29 @@ struct LivePoints {
   ContactMemory places;
   S *memory[2], *report[2];  ///< of a step's start, and of its trial: what is no point's, then the points
   const S* blank;            ///< [ContactMemory::per_point] zeros
-  int* place;                ///< [points] of live points, −1 of others
   int* number;               ///< [count] of a live point among all
   int count = 0;
 
   LivePoints(const ContactMemory& p, Workspace<S>& w)
-      : places(p), blank(zeros(w)), place(take<int>(w, p.points)), number(take<int>(w, p.points)) {
+      : places(p),
+        blank(zeros(w)),
+        number(take<int>(w, p.points)),
+        is_table_(p.points > most_listed),
+        slots_(is_table_ ? least_slots : p.points),
+        slot_(take<int>(w, is_table_ ? std::ptrdiff_t{4} * p.points : p.points)) {
     for (int k = 0; k < 2; ++k) {
       memory[k] = take<S>(w, p.numbers());
       report[k] = take<S>(w, std::ptrdiff_t{ContactReport::numbers} * p.points);
     }
-    for (int i = 0; i < p.points; ++i) place[i] = -1;
+    for (int i = 0; i < slots_; ++i) slot_[i] = -1;
   }
 
-  bool has(int point) const { return place[point] >= 0; }
+  /// Place of a point, −1 of one that is not live.
+  PYSIM_INLINE int place(int point) const {
+    return slot_[__builtin_expect(is_table_, 0) ? find_slot(point) : point];
+  }
+
+  bool has(int point) const { return place(point) >= 0; }
 
   /// The places of live points by ascending numbers.
   const int* ascending(Workspace<S> w) const {
@@ -70,8 +79,12 @@ struct LivePoints {
   void add(int point) {
     if (has(point)) return;
     const int n = count++;
-    place[point] = n;
     number[n] = point;
+    if (is_table_) {
+      add_to_table();
+    } else {
+      slot_[point] = n;
+    }
     for (int k = 0; k < 2; ++k) {
       for (int i = 0; i < ContactMemory::per_point; ++i) memory[k][places.point(n) + i] = all<S>(0);
       for (int i = 0; i < ContactReport::numbers; ++i) report[k][ContactReport::numbers * n + i] = all<S>(0);
@@ -79,11 +92,37 @@ struct LivePoints {
   }
 
  private:
+  static constexpr int most_listed = 1 << 14, least_slots = 1 << 10;
+
+  /// Slot of a point in a hash table with linear probing [Knuth 1998, section 6.4], or the free one where it
+  /// would be. No more than half of the slots are in use.
+  PYSIM_NOINLINE int find_slot(int point) const {
+    const unsigned mask = static_cast<unsigned>(slots_) - 1;
+    unsigned at = static_cast<unsigned>(point) * 2654435769U;
+    for (at = (at ^ at >> 15U) & mask; slot_[at] >= 0 && number[slot_[at]] != point;) at = (at + 1) & mask;
+    return static_cast<int>(at);
+  }
+
+  /// Adds the last live point.
+  void add_to_table() {
+    int first = count - 1;
+    if (2 * count > slots_) {
+      for (first = 0; 2 * count > slots_;) slots_ *= 2;
+      for (int i = 0; i < slots_; ++i) slot_[i] = -1;
+    }
+    for (int n = first; n < count; ++n) slot_[find_slot(number[n])] = n;
+  }
+
   static const S* zeros(Workspace<S>& w) {
     S* const found = take<S>(w, ContactMemory::per_point);
     for (int i = 0; i < ContactMemory::per_point; ++i) found[i] = all<S>(0);
     return found;
   }
+
+  const bool is_table_;
+  int slots_;
+  int* const
+      slot_;  ///< [points] places of points, −1 of those that are not live; of many points, a hash table
 };
 
 /// A world's state, what its next step begins with, and what is reported of its last step.
@@ -96,11 +135,14 @@ struct ContactState {
   LivePoints<S>* live;
 
   /// What a point remembers.
-  const S* kept(int point) const { return live->has(point) ? memory_of(point) : live->blank; }
+  const S* kept(int point) const {
+    const int place = live->place(point);
+    return place < 0 ? live->blank : memory + live->places.point(place);
+  }
 
   /// Memory and report of a live point.
-  S* memory_of(int point) const { return memory + live->places.point(live->place[point]); }
-  S* report_of(int point) const { return report + ContactReport::numbers * live->place[point]; }
+  S* memory_of(int point) const { return memory + live->places.point(live->place(point)); }
+  S* report_of(int point) const { return report + ContactReport::numbers * live->place(point); }
 };
 
 /// Copies a state by copy(from, count, to), of contact points those that are live.
@@ -284,6 +326,8 @@ class ConvexStep {
   static Vec3<S> centre(const spatial::Inertia<S>& M) { return (all<S>(1) / M.m) * M.mc; }
 
  private:
+  using Bounds = PairBounds<simd::Fixed<Parameter>>;
+
   static constexpr Real most_cancelling = Real(1e4);  ///< Σ |γ| / |Σ γ| on a single body
   static constexpr int many_pairs =
       8;  ///< to be tested in one step, by centres of balls that are placed first
@@ -498,7 +542,7 @@ class ConvexStep {
   /// Clears what points of pairs remember that are not among the `due` ones.
   void forget_others(int due, const ContactState<S>& state) const {
     for (int n = 0; n < state.live->count; ++n) {
-      const int k = contacts_.pair_of(state.live->number[n]);
+      const int k = pair_of(state.live->number[n]);
       int low = 0, high = due;
       while (low < high) {
         const int middle = (low + high) / 2;
@@ -508,8 +552,21 @@ class ConvexStep {
           high = middle;
         }
       }
-      if (low == due || run_.schedule.due(low) != k) forget(contacts_.pair[k], nullptr, 0, state);
+      if (low < due && run_.schedule.due(low) == k) continue;
+      ContactPair<Parameter> room;
+      forget(contacts_.template pair_at<S>(k, room), nullptr, 0, state);
     }
+  }
+
+  /// The pair that a contact point belongs to.
+  int pair_of(int point) const {
+    int low = 0;
+    for (int high = contacts_.pairs; high - low > 1;) {
+      const int middle = (low + high) / 2;
+      ContactPair<Parameter> room;
+      (contacts_.template pair_at<S>(middle, room).first <= point ? low : high) = middle;
+    }
+    return low;
   }
 
   /// Whether pairs that were left out touch nothing at v* + delta.
@@ -551,25 +608,27 @@ class ConvexStep {
   /// Lets a pair touch, in the worlds where it is in reach.
   void place_pair(int k, bool has_centres, bool& has_twists, const ContactState<S>& state) {
     PairSchedule<S>& schedule = run_.schedule;
-    const auto& bounds = contacts_.bounds[k];
+    Bounds own_bounds;
+    const Bounds& bounds = contacts_.bounds_at(k, own_bounds);
+    ContactPair<Parameter> room;
+    const ContactPair<Parameter>& pair = contacts_.template pair_at<S>(k, room);
     const S least = all<S>(bounds.least_reach);
-    S gap = gap_of_balls(k, has_centres);
+    S gap = gap_of_balls(pair, bounds, has_centres);
     auto close = gap < least + schedule.approach(k);
     if (any(close)) {
       if (!has_twists) free_twists();
       has_twists = true;
-      const S reach = least + approach(k);
+      const S reach = least + approach(bounds);
       close &= gap < reach;
-      const auto& pair = contacts_.pair[k];
       if (any(close)) {
-        gap = pair.plane              ? place_on_plane(k, close, reach, state)
-              : pair.field != nullptr ? place_in_field(k, close, gap, reach, state)
-                                      : place_manifold(k, close, reach, state);
+        gap = pair.plane              ? place_on_plane(k, pair, close, reach, state)
+              : pair.field != nullptr ? place_in_field(k, pair, close, gap, reach, state)
+                                      : place_manifold(k, pair, close, reach, state);
       }
       if (any(close)) return schedule.set_gap(k, gap);
     }
     schedule.set_gap(k, gap);
-    if (state.live->count > 0) forget(contacts_.pair[k], nullptr, 0, state);
+    if (state.live->count > 0) forget(pair, nullptr, 0, state);
   }
 
   /// Pose of a shape, on a body or fixed to the world.
@@ -590,9 +649,7 @@ class ConvexStep {
   }
 
   /// Distance between the balls about two shapes, or of one from a plane or a field.
-  S gap_of_balls(int k, bool has_centres) const {
-    const auto& bounds = contacts_.bounds[k];
-    const auto& pair = contacts_.pair[k];
+  S gap_of_balls(const ContactPair<Parameter>& pair, const Bounds& bounds, bool has_centres) const {
     const Vec3<S> p =
         centre(pair.field != nullptr && pair.swapped ? bounds.ball_a : bounds.ball_b, has_centres);
     if (pair.field != nullptr) {
@@ -611,9 +668,8 @@ class ConvexStep {
 
   /// How far two shapes can approach each other in four steps at v* [m]; those of one tree by their motion
   /// relative to its root.
-  S approach(int k) const {
+  S approach(const Bounds& bounds) const {
     const auto size = [](const Vec3<S>& a) { return sqrt(dot(a, a)); };
-    const auto& bounds = contacts_.bounds[k];
     const auto velocity = [&](int ball) {
       const Ball<Real>& own = contacts_.ball[ball];
       if (own.body < 0) return spatial::zero_motion<S>();
@@ -642,8 +698,8 @@ class ConvexStep {
 
   /// Places the points of a pair on a plane in the worlds where they are `close`, which those are that
   /// remain. Returns the least gap.
-  S place_on_plane(int k, Mask<S>& close, S reach, const ContactState<S>& state) {
-    const auto& pair = contacts_.pair[k];
+  S place_on_plane(
+      int k, const ContactPair<Parameter>& pair, Mask<S>& close, S reach, const ContactState<S>& state) {
     const Pose<S>& X_WB = factor_.X_WB[pair.b];
     const Pose<S> X_BS = {spatial::all33<S>(pair.shape_b->placement),
                           spatial::all3<S>(pair.shape_b->placement + 9)};
@@ -659,7 +715,7 @@ class ConvexStep {
     }
     close &= least < reach;
     if (none(close)) return least;
-    const int place = problem_.place(k), first = problem_.first[place];
+    const int place = problem_.place(k, pair), first = problem_.first[place];
     problem_.R_AB[place] = X_WB.R;
     int used = 0;
     for (int i = 0; i < pair.points; ++i) {
@@ -685,13 +741,17 @@ class ConvexStep {
   }
 
   /// The same of a shape in a field, given a bound of their gap; returns a bound.
-  S place_in_field(int k, Mask<S>& close, S gap, S reach, const ContactState<S>& state) {
-    const auto& pair = contacts_.pair[k];
+  S place_in_field(int k,
+                   const ContactPair<Parameter>& pair,
+                   Mask<S>& close,
+                   S gap,
+                   S reach,
+                   const ContactState<S>& state) {
     const Pose<S>& X = factor_.X_WB[pair.b];
     const PairShape<Real>& touching = pair.touching_shape();
     const Pose<S> X_WF = field_pose(pair), X_WS = in_world(pair.swapped ? pair.a : pair.b, touching);
     const Pose<S> X_FS = {transpose_times(X_WF.R, X_WS.R), transpose_times(X_WF.R, X_WS.p - X_WF.p)};
-    const int at = problem_.place(k), first = problem_.first[at];
+    const int at = problem_.place(k, pair), first = problem_.first[at];
     problem_.R_AB[at] = pair.a < 0 ? X.R : transpose_times(factor_.X_WB[pair.a].R, X.R);
     S least = all<S>(__builtin_inf()), bound = least;
     int used = 0;
@@ -734,8 +794,8 @@ class ConvexStep {
   }
 
   /// The same of two shapes.
-  S place_manifold(int k, Mask<S>& close, S reach, const ContactState<S>& state) {
-    const auto& pair = contacts_.pair[k];
+  S place_manifold(
+      int k, const ContactPair<Parameter>& pair, Mask<S>& close, S reach, const ContactState<S>& state) {
     const auto A = placed(*pair.shape_a, in_world(pair.a, *pair.shape_a)),
                B = placed(*pair.shape_b, in_world(pair.b, *pair.shape_b));
     collision::Manifold<S> M;
@@ -749,7 +809,7 @@ class ConvexStep {
     for (int i = 0; i < pair.points; ++i) {
       if (any(close & (M.point[i].feature > all<S>(0)))) used = i + 1;
     }
-    const int place = problem_.place(k), first = problem_.first[place];
+    const int place = problem_.place(k, pair), first = problem_.first[place];
     problem_.include(place, used);
     const Pose<S>& X = factor_.X_WB[pair.b];
     problem_.R_AB[place] = pair.a < 0 ? X.R : transpose_times(factor_.X_WB[pair.a].R, X.R);

@@ -159,19 +159,20 @@ class ConvexProblem {
   int *const first, *const first_turning;  ///< [pairs] among the points, and among those that resist turning
   dynamics::CoupledTrees<S> trees;
 
-  /// Place of pair k, whose points may be written from first[place] on, until it is included.
-  int place(int k) {
+  /// Place of pair k, whose points may be written from first[place] on, until it is included. Its record may
+  /// go afterwards.
+  int place(int k, const ContactPair<Parameter>& pair) {
     const int p = active_pairs_;
     index[p] = k;
     first[p] = points_;
     first_turning[p] = turning_points_;
-    pair_[p] = &contacts_.pair[k];
+    pair_[p] = &pair;
     return p;
   }
 
   /// Lets the pair at a place touch within the step at so many points.
   void include(int p, int points) {
-    if (copies_pairs(contacts_)) pair_[p] = &(copy_[p] = *pair_[p]);
+    if (__builtin_expect(copies_pairs(contacts_), 0)) pair_[p] = &(copy_[p] = *pair_[p]);
     used[p] = points;
     points_ += points;
     if (pair_[p]->turning >= 0) turning_points_ += points;
@@ -887,7 +888,7 @@ class ConvexProblem {
   const Real tolerance_;
   /// Of many pairs, those that may touch are copied next to each other.
   static bool copies_pairs(const Contacts<Parameter>& contacts) {
-    return S::width == 1 && contacts.pairs > 4096;
+    return contacts.pair == nullptr || (S::width == 1 && contacts.pairs > most_listed_pairs);
   }
 
   int* const active_;  ///< [active_pairs_] places, in the order of the pairs

@@ -32,6 +32,7 @@ class PairSchedule {
  public:
   using Real = typename S::Real;
   using Parameter = typename S::Parameter;
+  using Bounds = PairBounds<simd::Fixed<Parameter>>;
 
   PairSchedule(const Contacts<Parameter>& contacts, int bodies, tree::Workspace<S>& w)
       : contacts_(contacts),
@@ -140,7 +141,9 @@ class PairSchedule {
       while (at < tested && due_[at] < k) ++at;
       if (at < tested && due_[at] == k) continue;
       const S room = fnma(steps, step_of(k), end_[k] - length_of(k));
-      if (any(worlds_ & !(room > simd::all<S>(contacts_.bounds[k].least_reach)))) due_[due_count_++] = k;
+      Bounds own;
+      const Bounds& bounds = contacts_.bounds_at(k, own);
+      if (any(worlds_ & !(room > simd::all<S>(bounds.least_reach)))) due_[due_count_++] = k;
     }
     return due_count_;
   }
@@ -358,16 +361,20 @@ class PairSchedule {
   }
 
   /// Paths of bodies; the world's has no length.
-  const Path* paths(int k) const { return contacts_.bounds[k].one_tree ? own_ : whole_; }
+  const Path* paths(const Bounds& bounds) const { return bounds.one_tree ? own_ : whole_; }
 
   S step_of(int k) const {
-    const Path* const path = paths(k);
-    return path[contacts_.bounds[k].b].step + path[contacts_.bounds[k].a].step;
+    Bounds room;
+    const Bounds& bounds = contacts_.bounds_at(k, room);
+    const Path* const path = paths(bounds);
+    return path[bounds.b].step + path[bounds.a].step;
   }
 
   S length_of(int k) const {
-    const Path* const path = paths(k);
-    return path[contacts_.bounds[k].b].length + path[contacts_.bounds[k].a].length;
+    Bounds room;
+    const Bounds& bounds = contacts_.bounds_at(k, room);
+    const Path* const path = paths(bounds);
+    return path[bounds.b].length + path[bounds.a].length;
   }
 
   /// Longest path since the last listing.
@@ -466,10 +473,12 @@ class PairSchedule {
 
   /// A bound of the gap of pair k.
   S gap_of_balls(int k, const spatial::Vec3<S>* centre) const {
-    const auto& bounds = contacts_.bounds[k];
+    Bounds own;
+    const Bounds& bounds = contacts_.bounds_at(k, own);
     const spatial::Vec3<S>& p = centre[bounds.ball_b];
     if (bounds.ball_a < 0) {
-      const auto& pair = contacts_.pair[k];
+      ContactPair<Parameter> room;
+      const auto& pair = contacts_.template pair_at<S>(k, room);
       return dot(spatial::all3<S>(pair.normal), p) - simd::all<S>(pair.offset) - simd::all<S>(bounds.radii);
     }
     const spatial::Vec3<S> r = p - centre[bounds.ball_a];
@@ -477,8 +486,9 @@ class PairSchedule {
   }
 
   void list(int k) {
-    const PairBounds<simd::Fixed<Parameter>>& pair = contacts_.bounds[k];
-    const Path* const path = paths(k);
+    Bounds own;
+    const Bounds& pair = contacts_.bounds_at(k, own);
+    const Path* const path = paths(pair);
     const S room = end_[k] - (path[pair.b].ahead + path[pair.a].ahead) - simd::all<S>(pair.least_reach);
     if (any(worlds_ & !(room > (pair.one_tree ? own_limit_ : whole_limit_)))) {
       watched_[watched_count_++] = k;

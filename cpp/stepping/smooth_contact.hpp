@@ -58,7 +58,8 @@ Pose<S> placement(const PairShape<double>& shape) {
 template <class S, class Visit>
 bool visit_pair_points(
     const Contacts<double>& contacts, int k, const Pose<S>& X_AB, double reach, const Visit& visit) {
-  const auto& pair = contacts.pair[k];
+  ContactPair<double> room;
+  const auto& pair = contacts.pair_at<S>(k, room);
   const S o = all<S>(0);
   const Pose<S> X_BS = placement<S>(*pair.shape_b), X_AS = X_AB * X_BS;
   if (pair.plane) {
@@ -107,7 +108,8 @@ bool visit_pair_points(
 /// lowest vertex, of the nearest point in a field, else of the two shapes.
 template <class S>
 S continuous_gap(const Contacts<double>& contacts, int k, int point, const Pose<S>& X_AB) {
-  const auto& pair = contacts.pair[k];
+  ContactPair<double> room;
+  const auto& pair = contacts.pair_at<S>(k, room);
   const Pose<S> X_AS = X_AB * placement<S>(*pair.shape_b);
   if (pair.field != nullptr) {
     const Pose<S> X_AA = placement<S>(*pair.shape_a);
@@ -142,7 +144,8 @@ bool visit_smooth_points(const SmoothContacts& smooth,
                          const Motion<S>& V_AB,
                          double reach,
                          const Visit& visit) {
-  const auto& pair = smooth.contacts.pair[k];
+  ContactPair<double> room;
+  const auto& pair = smooth.contacts.pair_at<S>(k, room);
   const S o = all<S>(0);
   const Vec3<S> surface = transpose_times(X_AB.R, spatial::all3<S>(pair.surface));
   const auto put = [&](int i, simd::Mask<S> exists, S gap, const Vec3<S>& p, const Vec3<S>& n) {
@@ -232,7 +235,8 @@ bool smooth_wrench(const SmoothContacts& smooth, int k, const S* motion, S* wren
   const Motion<S> V_AB = {vector(12), vector(15)};
   const S o = all<S>(0), e = all<S>(1);
   const Vec3<S> zero = spatial::zero3<S>(), axis[3] = {{e, o, o}, {o, e, o}, {o, o, e}};
-  const auto& pair = smooth.contacts.pair[k];
+  ContactPair<double> room;
+  const auto& pair = smooth.contacts.pair_at<S>(k, room);
   const Vec3<S> surface = transpose_times(X_AB.R, spatial::all3<S>(pair.surface));
   for (int i = 0; i < 6; ++i) wrench[i] = o;
   for (int i = 0; slope != nullptr && i < elements::ContactWrench<S>::slope_numbers; ++i) slope[i] = o;
@@ -287,7 +291,8 @@ void report_smooth_points(const ModelOf<S>& model,
   elements::place_bodies(model, q, v, body, columns);
   for (int i = 0; i < ContactReport::numbers * smooth.contacts.points; ++i) report[i] = o;
   for (int k = 0; k < smooth.contacts.pairs; ++k) {
-    const auto& pair = smooth.contacts.pair[k];
+    ContactPair<double> room;
+    const auto& pair = smooth.contacts.pair_at<S>(k, room);
     const auto& B = body[pair.b];
     const Pose<S> X_AB = pair.a < 0 ? B.X_WB : inverse(body[pair.a].X_WB) * B.X_WB;
     const Motion<S> V_AB = pair.a < 0 ? B.V : B.V - to_child(X_AB, body[pair.a].V);

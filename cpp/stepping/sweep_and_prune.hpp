@@ -56,17 +56,17 @@ class SweepAndPrune {
     const int end = contacts_.first_partner[first + 1];
     for (int high = end; low < high;) {
       const int middle = (low + high) / 2;
-      if (contacts_.partner[middle].ball < second) {
+      if (ball_of(middle) < second) {
         low = middle + 1;
       } else {
         high = middle;
       }
     }
-    for (; low < end && contacts_.partner[low].ball == second; ++low) {
-      found[count++] = contacts_.partner[low].pair;
-    }
+    for (; low < end && ball_of(low) == second; ++low) found[count++] = contacts_.partner[low];
     return count;
   }
+
+  int ball_of(int partner) const { return contacts_.table->later_ball(contacts_.partner[partner]); }
 
   const Contacts<Parameter>& contacts_;
   int* order_;  ///< [balls]

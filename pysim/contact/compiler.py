@@ -23,7 +23,7 @@ from pysim.contact.pairs import (
 )
 from pysim.contact.self_contact import LeftOutPair, left_out_pairs
 from pysim.contact.shape_dimensions import engine_dimensions, engine_kind
-from pysim.contact.shape_pairs import Distinct, ShapePair, ShapePairs, Velocity
+from pysim.contact.shape_pairs import Distinct, ShapePair, ShapePairs, Velocity, first_places
 from pysim.errors import ModelError
 from pysim.scene.spec import CollisionFilter, CollisionSpec, GroundSpec, may_touch
 from pysim.scene.tree import WORLD
@@ -102,9 +102,11 @@ def compile_contacts(
         touches = np.ones(len(shapes), bool)
         touches[list(apart)] = False
         shapes = shapes.take(touches)
-    used, numbers = np.unique(shapes.pair, return_inverse=True)
-    if len(used) < len(links):
-        shapes, links = replace(shapes, pair=numbers.astype(np.int32)), links.take(used)
+    is_used = np.zeros(len(links), bool)
+    is_used[shapes.pair] = True
+    if not is_used.all():
+        number = np.cumsum(is_used, dtype=np.int32) - np.int32(1)
+        shapes, links = replace(shapes, pair=number[shapes.pair]), links.take(is_used)
     laws = [law.without_restitution() if impacts else law for law in shapes.laws]
     shapes = shapes.with_laws(laws, shapes.law)
     return CompiledContacts(
@@ -121,14 +123,22 @@ def engine_contacts(
         remedy = 'take integrator = "rk4" and remove the contacts, or let a collision shape roll with friction'
         raise ModelError(model.spec.where or model.name, f"{problem}; {remedy}")
     columns = ShapePairs.of(shapes)
-    sides = np.column_stack([columns.other, columns.own])
-    used = np.unique(sides[sides >= 0])
-    number = np.full(len(columns.placed) + 1, -1, np.int32)  # the last one is that of −1, a plane
+    facing = np.zeros(
+        len(columns.placed) + 1, bool
+    )  # other shapes need no faces; the last one is −1, a plane
+    facing[columns.other] = True
+    facing[columns.own[columns.other >= 0]] = True
+    is_used = facing.copy()
+    is_used[columns.own] = True
+    used = np.flatnonzero(is_used[:-1])
+    number = np.full(len(is_used), -1, np.int32)
     number[used] = np.arange(len(used))
     placed = [columns.placed[k] for k in used.tolist()]
-    fields = FieldsOfPairs(columns)
-    facing = np.zeros(len(number), bool)  # other shapes need no faces
-    facing[sides[columns.other >= 0]] = True
+    pairs = np.empty((len(columns), 4), np.int32)
+    pairs[:, 0], pairs[:, 1] = number[columns.other], number[columns.own]
+    pairs[:, 2], pairs[:, 3] = columns.surface, columns.law
+    fields: Distinct[Field | HeightField] = Distinct()
+    field_of_shape = [-1 if (f := s.shape.field) is None else fields.index(f) for s in placed]
     faces_of = [
         s.hull.faces if facing[k] else NO_FACES for k, s in zip(used.tolist(), placed, strict=True)
     ]
@@ -144,32 +154,14 @@ def engine_contacts(
         [s.hull.vertices for s in placed],
         [faces for faces, _ in faces_of],
         [(s.hull.groups, groups) for s, (_, groups) in zip(placed, faces_of, strict=True)],
-        number[sides],
-        planes[columns.surface],
-        velocities[columns.surface],
-        laws[columns.law],
+        pairs,
+        planes,
+        velocities,
+        laws,
         slip_speed,
-        fields.engine,
-        fields.index if fields.engine else (),
-        fields.is_second if fields.engine else (),
+        [field.engine() for field in fields.values],
+        field_of_shape if fields.values else (),
     )
-
-
-class FieldsOfPairs:
-    """Fields of pairs of shapes, as the engine takes them: each once, and for every pair its index and its side.
-
-    Args:
-        pairs: of shapes.
-    """
-
-    def __init__(self, pairs: ShapePairs) -> None:
-        fields: Distinct[Field | HeightField] = Distinct()
-        own = [-1 if (f := s.shape.field) is None else fields.index(f) for s in pairs.placed]
-        of_shape = np.array([*own, -1], np.int32)  # the last one is that of −1, a plane
-        of_own = np.where(pairs.other >= 0, of_shape[pairs.own], -1)
-        self.is_second = of_own >= 0  # whether it is the field of the shape that moves
-        self.index = np.where(self.is_second, of_own, of_shape[pairs.other])
-        self.engine = [field.engine() for field in fields.values]
 
 
 def _is_fixed(model: Model, link: str) -> bool:
@@ -218,16 +210,25 @@ def _shape_pairs(
         if WORLD not in links[k]:
             velocity = _velocity(model, links[k], changes[k])
             surface_of[k] = surfaces.index((None, velocity), (id(None), velocity))
-    key = kinds[other] * (kinds.max(initial=0) + 1) + kinds[own]
-    key = key * (len(number) + 1) + change_of[pair]
-    _, first, which = np.unique(key, return_index=True, return_inverse=True)
+    changes_count, kinds_count = len(number) + 1, int(kinds.max(initial=0)) + 1
+    most = changes_count * kinds_count**2
+    kinds = kinds.astype(np.int32 if most < 2**31 else np.int64)
+    key = kinds[other]
+    key *= kinds_count
+    key += kinds[own]
+    if changes_count > 1:
+        key *= changes_count
+        key += change_of[pair]
+    first, which = first_places(key, most)
     of_number = [None, *(changes[k].surface for k in number)]
     law_of = [
         laws.index(known.law(a.collision.material, b, a, of_number[change_of[pair[r]]]))
         for r in first.tolist()
         for a, b in [(placed.values[other[r]], placed.values[own[r]])]
     ]
+    del key
     between = (pair, own, other, surface_of[pair], np.array(law_of, np.int32)[which])
+    del pair, own, other, which
     columns = [np.concatenate(column) for column in zip(grounded, between, strict=True)]
     shared = tuple(placed.values), tuple(surfaces.values), tuple(laws.values)
     return ShapePairs(*shared, *columns)
@@ -242,12 +243,19 @@ def _pairs_of_two_links(
     surface. Shapes of link k are those from start[k] to start[k + 1].
     """
     count = np.diff(start)
-    two = np.flatnonzero((links.first > 0) & (links.second > 0)).astype(np.int32)
-    sizes = count[links.first[two]] * count[links.second[two]]
-    pair = np.repeat(two, sizes)
-    within = np.arange(len(pair), dtype=np.int32) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    pair = np.flatnonzero((links.first > 0) & (links.second > 0)).astype(np.int32)
     a, b = links.first[pair], links.second[pair]
-    first, second = (start[a] + within // count[b], start[b] + within % count[b])
+    first, second = start[a], start[b]
+    if not (count == 1).all():
+        sizes = count[a] * count[b]
+        within = np.arange(sizes.sum(), dtype=np.int32)
+        within -= np.repeat(np.cumsum(sizes, dtype=np.int32) - sizes, sizes)
+        columns = np.repeat(count[b], sizes)
+        pair, first, second = (np.repeat(x, sizes) for x in (pair, first, second))
+        first += within // columns
+        second += within % columns
+        del sizes, within, columns
+    del a, b
     shapes = [shape.collision for shape in placed.values]
     kinds = Distinct[CollisionFilter | None]()
     filters = np.array([kinds.index(own.filter, own.filter) for own in shapes], np.int32)
@@ -257,6 +265,8 @@ def _pairs_of_two_links(
         pair, first, second = pair[meet], first[meet], second[meet]
     is_fixed = np.array([shape.body < 0 for shape in placed.values], bool)
     is_field = np.array([own.shape.field is not None for own in shapes], bool)
+    if not (is_fixed.any() or is_field.any()):
+        return pair, second, first
     turned = is_field[second] & ~is_fixed[first] & ~is_field[first]
     turned |= is_fixed[second]
     other, own = np.where(turned, second, first), np.where(turned, first, second)

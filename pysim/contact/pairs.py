@@ -151,18 +151,23 @@ def link_pairs(model: Model, spec: ContactsSpec) -> LinkPairs:
     links = [link.name for link in model.spec.bodies if link.collisions]
     body = np.array([model.frames[name][0] for name in links], np.int32)
     grounded = 1 + np.flatnonzero(body >= 0) if spec.grounds else np.zeros(0, int)
-    a, b = np.triu_indices(len(links), 1)
     parents = np.array((*model.parents, -1), np.int32)  # that of the world is the last
-    i, j = body[a], body[b]
-    meet = (i != j) & ((parents[i] != j) | (j < 0)) & ((parents[j] != i) | (i < 0))
-    first = np.concatenate([np.zeros(len(grounded), int), 1 + a[meet]])
-    second = np.concatenate([grounded, 1 + b[meet]])
-    found = LinkPairs((WORLD, *links), first.astype(np.int32), second.astype(np.int32))
+    partners = [grounded.astype(np.int32)]
+    for k, i in enumerate(body.tolist()):
+        j = body[k + 1 :]
+        meet = (j != i) & ((parents[i] != j) | (j < 0))
+        if i >= 0:
+            meet &= parents[j] != i
+        partners.append(np.flatnonzero(meet).astype(np.int32) + np.int32(k + 2))
+    first = np.repeat(np.arange(len(partners), dtype=np.int32), [len(x) for x in partners])
+    found = LinkPairs((WORLD, *links), first, np.concatenate(partners))
     joined = [pair for pair in _joined_links(model) if WORLD not in pair]
     apart = (found.find(*pair) for pair in (*spec.excluded, *joined))
-    touches = np.ones(len(found), bool)
-    touches[[k for k in apart if k is not None]] = False
-    found = found.take(touches)
+    left_out = [k for k in apart if k is not None]
+    if left_out:
+        touches = np.ones(len(found), bool)
+        touches[left_out] = False
+        found = found.take(touches)
     for contact in spec.pairs:
         found.order(*contact.between)
     return found

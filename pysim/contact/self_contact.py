@@ -78,6 +78,8 @@ def left_out_pairs(
     of_shape = np.array([*each, -1])  # the last one is that of −1, a plane
     if None in robots.values:
         of_shape[of_shape == robots.values.index(None)] = -1
+    if (of_shape < 0).all():
+        return {}
     robot = of_shape[shapes.own]
     same = (robot >= 0) & (robot == of_shape[shapes.other])
     same &= ~np.isin(shapes.pair, np.array(sorted(named), int))

@@ -14,9 +14,11 @@ from pysim.contact.columns import Columns
 
 Velocity = tuple[float, float, float]  # [m/s]
 Value = TypeVar("Value")
+AT_ONCE = 1 << 16  # pairs
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
+    from typing import Any
 
     from numpy.typing import NDArray
 
@@ -112,16 +114,38 @@ class ShapePairs(Columns[ShapePair]):
         """Return the pairs with other laws, `law` (n,) among them: equal ones are one, in the order of the pairs."""
         found: Distinct[PairLaw] = Distinct()
         same = np.array([found.index(own, own) for own in laws], np.int32)[law]
-        used, first, which = np.unique(same, return_index=True, return_inverse=True)
+        first, which = first_places(same, len(found.values))
         order = np.argsort(first)
         place = np.empty(len(order), np.int32)
         place[order] = np.arange(len(order))
-        distinct = tuple(found.values[k] for k in used[order].tolist())
+        distinct = tuple(found.values[k] for k in same[first[order]].tolist())
         return replace(self, laws=distinct, law=place[which])
 
     def of_pair(self, pair: int) -> Iterator[ShapePair]:
         """Yield the pairs of shapes of a pair of links."""
         return map(self.__getitem__, np.flatnonzero(self.pair == pair).tolist())
+
+
+def first_places(keys: NDArray[Any], most: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Return where each of the distinct keys is first (m,), by ascending keys, and which of them every key is (n,).
+
+    Args:
+        keys: (n,), from 0 to most - 1.
+        most: bound of the keys.
+    """
+    if most > 4 * len(keys):
+        _, first, which = np.unique(keys, return_index=True, return_inverse=True)
+        return first, which
+    place = np.full(most, len(keys))
+    for begin in range(
+        (len(keys) - 1) // AT_ONCE * AT_ONCE, -1, -AT_ONCE
+    ):  # the first one is set last
+        part = keys[begin : begin + AT_ONCE]
+        place[part[::-1]] = np.arange(begin + len(part) - 1, begin - 1, -1)
+    used = np.flatnonzero(place < len(keys))
+    number = np.zeros(most, np.int32)
+    number[used] = np.arange(len(used))
+    return place[used], number[keys]
 
 
 class Distinct(Generic[Value]):

@@ -6,6 +6,8 @@ whose coupled trees are factored.
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +32,9 @@ SHAPES = (
 )
 
 
-def mixed(folder: Path, seed: int, bodies: int = 100) -> pysim.Scene:
+def mixed(
+    folder: Path, seed: int, bodies: int = 100, more: str = "", surface: str = ""
+) -> pysim.Scene:
     """Shapes of all kinds that fly about between a plane, hills and a wall that is fixed to the world."""
     rng = np.random.default_rng(seed)
     np.save(folder / "hills.npy", 0.1 * rng.random((9, 9)))
@@ -42,7 +46,7 @@ def mixed(folder: Path, seed: int, bodies: int = 100) -> pysim.Scene:
     text += '[[body]]\nname = "wall"\nshape = { box = [0.2, 4, 2] }\nmass = 1\ncollision = true\n'
     text += '[[joint]]\nname = "stands"\ntype = "fixed"\nchild = "wall"\n'
     text += '[[ground]]\nheight_field = { file = "hills.npy", size = [5, 5] }\n'
-    return world(folder, text + GROUND, surface="friction = 0.5")
+    return world(folder, text + GROUND + more, surface=f"friction = 0.5\n{surface}")
 
 
 def advance(
@@ -69,10 +73,35 @@ def velocities(scene: pysim.Scene, seed: int) -> Array:
     return v.ravel()
 
 
+BELTS = """
+[[contact]]
+between = ["b3", "b9"]
+surface_velocity = [0.5, -0.3, 0.1]
+[[contact]]
+between = ["wall", "b4"]
+friction = 0.9
+surface_velocity = [0, 1, 0.2]
+[[contact]]
+between = ["world", "b6"]
+surface_velocity = [1, 0, 0]
+"""
+
+
 @pytest.mark.filterwarnings("ignore:contact")
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_swept_pairs_give_the_bits_of_listed_ones(tmp_path: Path, seed: int) -> None:
-    scene = mixed(tmp_path, seed)
+    compare_with_listed_pairs(mixed(tmp_path, seed), seed)
+
+
+@pytest.mark.filterwarnings("ignore:contact")
+def test_belts_and_turning_friction_among_many_pairs_give_the_bits_of_listed_ones(
+    tmp_path: Path,
+) -> None:
+    scene = mixed(tmp_path, 5, more=BELTS, surface="rolling = 1e-3\nspinning = 2e-3\n")
+    compare_with_listed_pairs(scene, 5)
+
+
+def compare_with_listed_pairs(scene: pysim.Scene, seed: int) -> None:
     contacts, v = scene.contacts, velocities(scene, seed)
     assert contacts is not None
     assert len(contacts.shapes) > 4096
@@ -140,6 +169,40 @@ def test_a_pile_of_boxes_comes_to_rest_without_sinking(tmp_path: Path) -> None:
     layers = np.repeat([0.05, 0.15, 0.25], 72)
     assert np.abs(height - layers).max() < 4 * 3e-4
     assert (height < layers).all()
+
+
+LOADING = """
+import resource, sys, tempfile
+from pathlib import Path
+from tests.contact.body_scenes import GROUND, free, world
+
+def load(bodies: int) -> tuple[float, int]:
+    text = GROUND
+    for n in range(bodies):
+        at = f"{{ xyz = [{0.2 * (n % 40):g}, {0.2 * (n // 40):g}, 1] }}"
+        text += free(f"b{n}", "{ sphere = { radius = 0.05 } }", 1.0, at)
+    scene = world(Path(tempfile.mkdtemp()), text)
+    return 1024.0 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, len(scene.contacts.shapes)
+
+load(1)  # imports what loading needs
+print(*load(int(sys.argv[1])))
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads the largest memory in KiB")
+def test_a_pair_of_many_takes_less_than_a_hundred_bytes() -> None:
+    """A pair of shapes had 240 bytes in the engine alone, of more than 450 while a scene was loaded."""
+    root = Path(__file__).parents[2]
+    found = []
+    for bodies in (600, 1800):
+        done = subprocess.run(
+            [sys.executable, "-W", "ignore", "-c", LOADING, str(bodies)],
+            check=True, capture_output=True, text=True, cwd=root,
+        )  # fmt: skip
+        found.append([float(x) for x in done.stdout.split()])
+    memory, pairs = np.array(found).T
+    of_bodies = 40e3 * 1200  # [B] of what is proportional to them
+    assert (memory[1] - memory[0] - of_bodies) / (pairs[1] - pairs[0]) < 100
 
 
 @pytest.mark.filterwarnings("ignore:contact")

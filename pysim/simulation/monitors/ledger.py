@@ -20,6 +20,8 @@ from pysim.trajectory.record import MOST_PAIRS
 from pysim.typing import Array
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from pysim.contact import CompiledContacts
     from pysim.elements.graph_types import ContactWork, WorkTerm
     from pysim.mechanism.model import Model
@@ -65,13 +67,14 @@ def _pairs_of(contacts: CompiledContacts) -> list[tuple[str, bool]]:
     return [(pair.name, k in moving) for k, pair in enumerate(contacts.pairs)]
 
 
-def _places(model: Model, contacts: CompiledContacts, work: ContactWork) -> list[int]:
+def _places(model: Model, contacts: CompiledContacts, work: ContactWork) -> NDArray[np.int32]:
     """Return the places of the work of every pair of shapes, then of every coordinate of convex steps, -1 for none."""
     numbers = np.arange(len(model.joints))
     joints = np.repeat(numbers, [find_joint(joint.type).nv for joint in model.joints])
     of_coordinates = (work.joints.get(int(joints[v]), -1) for v in contacts.engine.law_coordinates)
     last = len(work.pairs) - 1
-    return [*(work.pairs[min(k, last)] for k in contacts.shapes.pair.tolist()), *of_coordinates]
+    of_pairs = np.array(work.pairs, np.int32)[np.minimum(contacts.shapes.pair, last)]
+    return np.concatenate([of_pairs, np.array([*of_coordinates], np.int32)])
 
 
 def work_of(term: WorkTerm, numbers: Array, readings: Array) -> Array:
