@@ -120,8 +120,9 @@ class _Images:
         del env
         images = obs.clone(recurse=False)
         for name in obs.keys():  # noqa: SIM118, a TensorDict
-            images[name] = self._of(obs[name], name)
-        return torch.cat([obs, images]), torch.cat([actions, self._of(actions, "action")])
+            images[name] = self._of(obs[name], str(name))
+        both: Any = torch.cat([obs, images])  # torch declares that it returns a tensor
+        return both, torch.cat([actions, self._of(actions, "action")])
 
     def _of(self, x: torch.Tensor, name: str) -> torch.Tensor:
         return x[:, self._places[name]] * self._factors[name]

@@ -165,7 +165,7 @@ def independent_motions(
     n = N.shape[1]
     if n == model.nv:
         return np.eye(n), np.arange(n)
-    left, chosen = N.copy(), []
+    left, chosen = N.copy(), list[int]()
     for k in range(max(n, len(first))):  # elimination with the largest row first
         at = first[k] if k < len(first) else int(np.linalg.norm(left, axis=1).argmax())
         size = np.linalg.norm(left[at])

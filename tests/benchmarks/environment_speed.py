@@ -214,8 +214,8 @@ def main() -> None:
     for name, randomised in (("pysim", False), ("pysim, numbers drawn", True)):
         path = scene_of(given.folder, mjcf, randomised=randomised)
         for precision, single in (("double", False), ("single", True)):
-            own = Mine(path, given.worlds, given.threads, single=single)
-            ways[f"{name}, {precision} precision"] = own
+            mine = Mine(path, given.worlds, given.threads, single=single)
+            ways[f"{name}, {precision} precision"] = mine
     for solver in ("converged", "file"):
         ways[f"mujoco.batch, {solver}"] = Peer(mjcf, given.worlds, given.threads, solver)
     times: dict[str, list[tuple[float, float]]] = {name: [] for name in ways}

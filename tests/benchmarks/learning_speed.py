@@ -68,7 +68,7 @@ class PeerEnvironment(Peer):
         super().reset(chosen)
         return np.zeros(0)
 
-    def step(self, actions: Array) -> Transition:  # type: ignore[override]
+    def step(self, actions: Array) -> Transition:
         """Make a control step, with resets."""
         self.observations, reward, fell, truncated = super().step(actions)
         self.terms[:, 0] = reward
@@ -87,7 +87,7 @@ class Timed:
     def __init__(self, own: Mine | Peer, environment: Any, seed: int) -> None:
         self.own, self.environment, self.reward = own, 0.0, 0.0
         self.learner = Learner(environment, seed=seed)
-        worlds = self.learner._worlds
+        worlds: Any = self.learner._worlds
         step = worlds.step
 
         def timed(actions: Any) -> Any:
