@@ -191,6 +191,11 @@ reward = next(first.iterations(1)).reward
 second = learner(2)
 second.load(folder + "/learner.pt")
 assert next(second.iterations(1)).reward == reward
+harder = Environment(scene, 64, {"environment.duration": "2 s", "environment.end[0].below": "-0.1"})
+third = Learner(harder, Settings(hidden=(16,)))
+third.load(folder + "/learner.pt")
+assert next(third.iterations(3)).iteration == 42
+assert (harder.steps <= 100).all()
 with_policy(pysim.load_scene(scene), scene, folder + "/policy.npz")
 try:
     Learner(Environment(scene, 64), seed=1).load(folder + "/learner.pt")
@@ -201,7 +206,7 @@ else:
 """
 
 
-def test_a_policy_is_learned_saved_and_continued(tmp_path: Path) -> None:
+def test_a_policy_is_learned_saved_and_continued_in_a_harder_environment(tmp_path: Path) -> None:
     if not (find_spec("torch") and find_spec("rsl_rl")):
         pytest.skip("needs torch and rsl-rl-lib, of the extra learn")
     words = [sys.executable, "-c", LEARN, str(CART_POLE), str(tmp_path)]
