@@ -2,7 +2,7 @@
 
     python docs/learning_curves.py [NAME ...]
 
-Each takes two to eight minutes of processor time. Needs the extras `learn` and `robots`.
+Each takes two to eight minutes of processor time, the humanoid twenty. Needs the extras `learn` and `robots`.
 """
 
 from __future__ import annotations
@@ -24,16 +24,17 @@ STEPS = {  # control steps of all worlds
     "gripper": 3.5e5,
     "go1": 6e6,
     "anymal": 3e6,
+    "humanoid": 12e6,
 }
-LEGGED = ("go1", "anymal")  # in single precision, with more worlds
+LEGGED = ("go1", "anymal", "humanoid")  # with more worlds
+SINGLE = ("go1", "anymal")  # in single precision
 SEED = 0
 
 
 def learn(name: str) -> tuple[list[float], list[float], float]:
     """Return control steps so far [million] and mean returns of episodes, by iteration, and the processor time [s]."""
-    legged = name in LEGGED
-    worlds = 512 if legged else 256
-    environment = Environment(SCENES / f"{name}.toml", worlds, seed=SEED, single=legged)
+    worlds = 512 if name in LEGGED else 256
+    environment = Environment(SCENES / f"{name}.toml", worlds, seed=SEED, single=name in SINGLE)
     learner = Learner(environment, seed=SEED)
     steps, returns, begin = [], [], time.process_time()
     while learner.steps < STEPS[name]:
