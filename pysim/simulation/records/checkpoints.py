@@ -54,7 +54,7 @@ class Checkpoints:
     ) -> None:
         self._interval, self._signals = scene.settings.checkpoint, scene.signals
         self._recorder, self._run, self._guard = recorder, run, guard
-        self._last = time.monotonic()
+        self._last, self._has_diverged = time.monotonic(), False
 
     def after_segment(self, segment: Segment, steps: int, last: float) -> None:
         """Write a checkpoint after a recorded segment if it is time for one, and the run has not diverged.
@@ -64,9 +64,9 @@ class Checkpoints:
             steps: made so far.
             last: time of the last row [s].
         """
-        if time.monotonic() - self._last < self._interval:
-            return
-        if len(segment.t) and has_diverged(segment.q[-1], segment.v[-1]):
+        if len(segment.t):
+            self._has_diverged = has_diverged(segment.q[-1], segment.v[-1])
+        if self._has_diverged or time.monotonic() - self._last < self._interval:
             return
         saved = self._run.saved()
         if saved is None:

@@ -93,7 +93,7 @@ class _LastRecords(Recorder):
         super().__init__(scene)
         self.kept = deque([start], maxlen=RECORDS)
         self.failed_at = np.inf  # [s] of outputs that were found to be wrong, if no step failed
-        self._rows_added, self._good = start.rows, True
+        self._rows_added = start.rows
 
     @property
     def has_file(self) -> bool:
@@ -104,15 +104,14 @@ class _LastRecords(Recorder):
         super().add(t, q, v, *others)
         self._rows_added += len(t)
         if len(t):
-            self.failed_at, self._good = float(t[-1]), not has_diverged(q[-1], v[-1])
+            self.failed_at = float(t[-1])
 
     def add_state(self, *state: Any) -> None:  # noqa: ANN401, as of Recorder
         super().add_state(*state)
         self.failed_at = np.inf  # the start, or the end at an event, which no check follows
 
     def checkpoint(self, record: bytes) -> None:
-        if self._good:
-            self.kept.append(_Kept(record, self._rows_added, int(unpacked(record)["steps"])))
+        self.kept.append(_Kept(record, self._rows_added, int(unpacked(record)["steps"])))
 
 
 class _CheckedClock(Clock):
