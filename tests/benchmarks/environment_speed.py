@@ -43,6 +43,13 @@ FACTORS = np.repeat([0.25, 1.0, 1.0, 1.0, 0.05, 1.0], [3, 3, 3, 12, 12, 12])
 RANGES = np.array([1.0, 0.5, 1.0])  # of commands
 
 
+def go1_mjcf(folder: Path) -> str:
+    """Return the MJCF of Go1 with the benchmark's step, and make the folder."""
+    folder.mkdir(parents=True, exist_ok=True)
+    mjcf = next(robot.mjcf for robot in robots(folder) if robot.name == "Go1")
+    return re.sub(r'timestep="[^"]*"', f'timestep="{STEP}"', mjcf)
+
+
 def scene_of(folder: Path, mjcf: str, *, randomised: bool) -> Path:
     """Return the environment's file with the robot of an MJCF instead of its own."""
     (folder / "go1.xml").write_text(mjcf, "utf-8")
@@ -205,9 +212,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--steps", type=int, default=20)
     given = parser.parse_args()
-    given.folder.mkdir(parents=True, exist_ok=True)
-    mjcf = next(robot.mjcf for robot in robots(given.folder) if robot.name == "Go1")
-    mjcf = re.sub(r'timestep="[^"]*"', f'timestep="{STEP}"', mjcf)
+    mjcf = go1_mjcf(given.folder)
     rng = np.random.default_rng(0)
     actions = rng.uniform(-1, 1, (given.steps, given.worlds, 12))
     ways: dict[str, Mine | Peer] = {}

@@ -12,7 +12,6 @@ the robots walk.
 from __future__ import annotations
 
 import argparse
-import re
 import time
 import warnings
 from pathlib import Path
@@ -24,8 +23,7 @@ from pysim import _engine
 from pysim.environments import Environment
 from pysim.environments.environment import Transition
 from pysim.environments.learn import Learner
-from tests.benchmarks.environment_speed import LENGTH, STEP, Mine, Peer, scene_of
-from tests.benchmarks.moving_models import robots
+from tests.benchmarks.environment_speed import LENGTH, Mine, Peer, go1_mjcf, scene_of
 from tests.benchmarks.report import print_line
 
 Array = np.ndarray[Any, Any]
@@ -122,9 +120,7 @@ def main() -> None:
     parser.add_argument("--whole", type=float, default=7e6)
     parser.add_argument("--seed", type=int, default=0)
     given = parser.parse_args()
-    given.folder.mkdir(parents=True, exist_ok=True)
-    mjcf = next(robot.mjcf for robot in robots(given.folder) if robot.name == "Go1")
-    mjcf = re.sub(r'timestep="[^"]*"', f'timestep="{STEP}"', mjcf)
+    mjcf = go1_mjcf(given.folder)
     path = scene_of(given.folder, mjcf, randomised=False)
     print_line(f"{_engine.isa()}, {given.worlds} worlds, one thread; µs of processor time")
     print_line(

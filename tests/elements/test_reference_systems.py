@@ -363,33 +363,35 @@ def by_controller(s):
     )
 
 
+def matrices_of(s, size):
+    """Return stiffness and damping (size, size) with the numbers of x and z."""
+    for key in ("K_N_m", "D_N_s_m"):
+        full = np.zeros((size, size))
+        full[np.ix_([0, 2], [0, 2])] = s[key]
+        yield full.tolist()
+
+
+def held_against_gravity():
+    return table("controller", name="hold", type="gravity_compensation") + table(
+        "actuator", name="motors", type="force", coordinates=["q1", "q2"], command="hold"
+    )
+
+
 def by_bushing(s):
     """Return a bushing between the world and the tip, which holds no rotation, and gravity compensation."""
-    matrices = []
-    for key in ("K_N_m", "D_N_s_m"):
-        full = np.zeros((6, 6))
-        full[np.ix_([0, 2], [0, 2])] = s[key]
-        matrices.append(full.tolist())
+    K, D = matrices_of(s, 6)
     x, z = s["target_xz_m"]
     home = {"home": [x, 0.0, z, 0.0, 0.0, 0.0], "at_b": [s["length_m"][1], 0.0, 0.0]}
-    K, D = matrices
-    hold = table("controller", name="hold", type="gravity_compensation")
-    hold += table("actuator", name="motors", type="force", coordinates=["q1", "q2"], command="hold")
-    return hold + table(
+    return held_against_gravity() + table(
         "force", name="impedance", type="bushing", b="link2", stiffness=K, damping=D, **home
     )
 
 
 def by_force(s):
     """Return the force `impedance` at the tip, and gravity compensation."""
-    matrices = []
-    for key in ("K_N_m", "D_N_s_m"):
-        full = np.zeros((3, 3))
-        full[np.ix_([0, 2], [0, 2])] = s[key]
-        matrices.append(full.tolist())
+    K, D = matrices_of(s, 3)
     x, z = s["target_xz_m"]
-    hold = table("controller", name="hold", type="gravity_compensation")
-    hold += table("actuator", name="motors", type="force", coordinates=["q1", "q2"], command="hold")
+    hold = held_against_gravity()
     hold += table("signal", name="target", type="constant", value=[x, 0.0, z], unit="m")
     return hold + table(
         "force",
@@ -398,22 +400,17 @@ def by_force(s):
         b="link2",
         at_b=[s["length_m"][1], 0.0, 0.0],
         position={"signal": "target"},
-        stiffness=matrices[0],
-        damping=matrices[1],
+        stiffness=K,
+        damping=D,
     )
 
 
 def by_block(s):
     """Return the controller `impedance` of the tip, whose force acts there, and gravity compensation."""
-    matrices = []
-    for key in ("K_N_m", "D_N_s_m"):
-        full = np.zeros((3, 3))
-        full[np.ix_([0, 2], [0, 2])] = s[key]
-        matrices.append(full.tolist())
+    K, D = matrices_of(s, 3)
     x, z = s["target_xz_m"]
     at = [s["length_m"][1], 0.0, 0.0]
-    text = table("controller", name="hold", type="gravity_compensation")
-    text += table("actuator", name="motors", type="force", coordinates=["q1", "q2"], command="hold")
+    text = held_against_gravity()
     text += table("signal", name="target", type="constant", value=[x, 0.0, z], unit="m")
     text += table("sensor", name="speed", type="twist", frame="link2", at={"xyz": at}, axes="base")
     text += table(
@@ -421,8 +418,8 @@ def by_block(s):
         name="pull",
         type="impedance",
         inputs=["target", "tip.position", "speed.velocity"],
-        stiffness=matrices[0],
-        damping=matrices[1],
+        stiffness=K,
+        damping=D,
     )
     return text + table(
         "force", name="hand", type="constant_force", b="link2", at_b=at, load={"signal": "pull"}
