@@ -249,14 +249,19 @@ class StepTimes {
     n_[k] = n;
   }
 
-  /// The times of the next steps.
-  S next() {
+  /// The times `later` steps after those that were set.
+  S at(std::int64_t later) const {
+    const double n = static_cast<double>(later);
     typename S::Real time[S::width];
     for (int k = 0; k < S::width; ++k) {
-      time[k] = static_cast<typename S::Real>(base_[k] + n_[k] * step_[k]);
-      n_[k] += 1;
+      time[k] = static_cast<typename S::Real>(base_[k] + (n_[k] + n) * step_[k]);
     }
     return simd::load<S>(time);
+  }
+
+  /// Lets `made` steps pass.
+  void pass(std::int64_t made) {
+    for (double& n : n_) n += static_cast<double>(made);
   }
 
   S step() const {
@@ -286,11 +291,12 @@ class PackAdvance {
     for (;;) {
       const auto wanted = lanes_of<S>(goes_);
       if (none(wanted)) return;
-      const auto good = make(wanted);
+      std::int64_t made = 0;
+      const auto good = make(wanted, made);
       std::uint64_t due[W] = {};
       bool ends[W] = {};
       for (int k = 0; k < W; ++k) {
-        if (goes_[k]) ends[k] = end_step(k, lane(good, k), due[k], set);
+        if (goes_[k]) ends[k] = end_steps(k, lane(good, k) ? made : made - 1, lane(good, k), due[k], set);
       }
       run_blocks(due, update);
       for (int k = 0; k < W; ++k) {
@@ -333,21 +339,46 @@ class PackAdvance {
     times_.set(k, segment_[k].base, segment_[k].step, static_cast<double>(segment_[k].first));
   }
 
-  /// A step of the wanted worlds, or all steps of their segments.
-  simd::Mask<S> make(simd::Mask<S> wanted) {
-    const S time = times_.next(), h = times_.step();
+  /// Steps of the wanted worlds to the first boundary, without a look at single lanes, as long as all are
+  /// good; `made` counts them. Schemes that choose their steps make all of a segment.
+  simd::Mask<S> make(simd::Mask<S> wanted, std::int64_t& made) {
+    const S h = times_.step();
     if constexpr (Steps::whole) {
       S count = all<S>(0);
       for (int k = 0; k < W; ++k) simd::set_lane(count, k, static_cast<Real>(segment_[k].count));
-      return steps_.make(wanted, time, h, count);
+      made = 1;
+      return steps_.make(wanted, times_.at(0), h, count);
     } else {
-      return steps_.make(wanted, time, h);
+      const std::int64_t most = steps_to_boundary();
+      auto good = wanted;
+      do {
+        good = steps_.make(wanted, times_.at(made), h);
+        ++made;
+      } while (made < most && none(wanted & !good));
+      times_.pass(made);
+      return good;
     }
   }
 
-  /// Counts a step; true at a boundary, with the blocks to run there.
+  /// Steps to the first boundary of a world, or to the end of the call's steps.
+  std::int64_t steps_to_boundary() const {
+    std::int64_t least = call_.most;
+    for (int k = 0; k < W; ++k) {
+      if (!goes_[k]) continue;
+      const std::int64_t here = segment_[k].count - made_[k];
+      const std::int64_t most = here < left_[k] ? here : left_[k];
+      if (most < least) least = most;
+    }
+    return least;
+  }
+
+  /// Counts good steps, after which a world may have failed; true at a boundary, with the blocks to run.
   template <class Inputs>
-  bool end_step(int k, bool good, std::uint64_t& due, const Inputs& set) {
+  bool end_steps(int k, std::int64_t made, bool good, std::uint64_t& due, const Inputs& set) {
+    if constexpr (Steps::whole) made *= segment_[k].count;
+    made_[k] += made;
+    left_[k] -= made;
+    clock_[k].count(segment_[k], made);
     if (!good) {
       clock_[k].leave(segment_[k], made_[k]);
       const auto why = lane(steps_.unsolved(), k) ? WorldStatus::unsolved : WorldStatus::diverged;
@@ -355,10 +386,6 @@ class PackAdvance {
       stop(k, WorldStop::lost);
       return false;
     }
-    const std::int64_t made = Steps::whole ? segment_[k].count : 1;
-    made_[k] += made;
-    left_[k] -= made;
-    clock_[k].count(segment_[k], made);
     if (made_[k] < segment_[k].count) {
       if (left_[k] > 0) return false;
       clock_[k].leave(segment_[k], made_[k]);
