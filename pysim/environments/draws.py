@@ -19,10 +19,11 @@ from pysim.typing import Array
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from numpy.typing import ArrayLike
+    from numpy.typing import ArrayLike, NDArray
 
 FIRST_STREAM = 2**52 + 2  # beyond those of blocks and of the keys of worlds and episodes
 STREAMS = 2**20  # of a use
+LEAST = 2.0**-33  # the smallest number of a stream, whose quantile is the least that is drawn
 UNIT, HALF_UNIT = 2.0**-32, 2.0**-16
 
 
@@ -71,6 +72,43 @@ class Draws:
         for column, own in zip(u.T, self._distributions, strict=True):
             column[:] = own.values(column) if isinstance(own, Distribution) else own
         return u
+
+
+class Schedule:
+    """Control steps of an episode at which something recurs in each world.
+
+    Args:
+        every: control steps between, or the distribution of the time between [s]; 0 for never.
+        period: of a control step [s].
+        use: of the draws.
+        worlds: number of worlds.
+    """
+
+    def __init__(self, every: int | Distribution, period: float, use: int, worlds: int) -> None:
+        self.every, self._period, self._use = every, period, use
+        drawn = isinstance(every, Distribution)
+        self._draws = Draws([every] if drawn else [])
+        self.due = np.zeros(worlds if drawn else 0, np.int64)  # the next control step, if drawn
+
+    def begin(self, worlds: NDArray[np.intp], key: Array) -> None:
+        """Begin episodes of worlds, by their keys."""
+        if len(self.due):
+            self.due[worlds] = self._intervals(key, np.zeros(len(worlds)))
+
+    def occurs(self, key: Array, steps: NDArray[np.int64]) -> NDArray[np.intp]:
+        """Return the worlds in which it happens after these control steps of their episodes."""
+        if not self.every:
+            return np.zeros(0, np.intp)
+        if not len(self.due):
+            return np.flatnonzero(steps % self.every == 0)
+        found = np.flatnonzero(steps >= self.due)
+        if len(found):
+            self.due[found] = steps[found] + self._intervals(key[found], steps[found])
+        return found
+
+    def _intervals(self, key: Array, steps: ArrayLike) -> Array:
+        seconds = self._draws.values(key, steps, self._use)[:, 0]
+        return np.maximum(np.rint(seconds / self._period), 1.0)
 
 
 def draws_by_name(

@@ -19,7 +19,7 @@ from zipfile import BadZipFile
 
 import numpy as np
 
-from pysim.environments.draws import Draws, coarse_uniforms, draws_by_name
+from pysim.environments.draws import LEAST, Draws, Schedule, coarse_uniforms, draws_by_name
 from pysim.environments.mirror import Mirror, MirroredStates, joined, mirrored_rows
 from pysim.environments.observed import LAST_ACTION, Observed
 from pysim.environments.randomised import Randomised, accept_drawn
@@ -27,7 +27,7 @@ from pysim.errors import SimulationError, did_you_mean
 from pysim.scene import read_environment
 from pysim.simulation.batches.worlds import Worlds
 from pysim.simulation.loading import load_scene
-from pysim.sweeps.parameters import distribution_of
+from pysim.sweeps.parameters import Distribution, distribution_of
 from pysim.tracing.random_numbers import episode_key, world_key
 from pysim.typing import Array
 
@@ -46,7 +46,8 @@ if TYPE_CHECKING:
     Mask = NDArray[np.bool_]
 
 WHOLE = 1e-6  # of a step: a span this close to a whole number of steps is that number
-NOISE, START, SPEEDS, COMMANDS, PUSHES = 0, 1, 2, 1 << 8, 1 << 9  # uses of draws
+NOISE, START, SPEEDS = 0, 1, 2  # uses of draws
+COMMANDS, PUSHES, INTERVALS = 1 << 8, 1 << 9, 1 << 11  # the first of each; numbers have 1 << 10
 
 
 class Transition(NamedTuple):
@@ -276,7 +277,8 @@ class Environment:
         """Read what is drawn: commands, starts, pushes and numbers of the scene."""
         tables, names = self._tables, self._model.velocity_names
         inputs = self.worlds.inputs
-        self._commands: list[tuple[str, Draws, int]] = []
+        self._schedules: list[Schedule] = []
+        self._commands: list[tuple[str, Draws, Schedule]] = []
         for k, command in enumerate(tables.command):
             if command.input not in inputs or command.input == tables.action.input:
                 others = [name for name in inputs if name != tables.action.input]
@@ -291,12 +293,8 @@ class Environment:
                 distribution_of(self.where("command", k, "values", i), value)
                 for i, value in enumerate(command.values)
             ]
-            every = (
-                0
-                if command.every is None
-                else self._periods(("command", k, "every"), command.every)
-            )
-            self._commands.append((command.input, Draws(drawn), every))
+            schedule = self._schedule(("command", k, "every"), command.every)
+            self._commands.append((command.input, Draws(drawn), schedule))
         start = tables.start
         frames = [frame.name for frame in self._model.spec.keyframes]
         if start.keyframe is not None and start.keyframe not in frames:
@@ -310,7 +308,7 @@ class Environment:
         self._pushes = [
             (
                 *draws_by_name(self.where("push", k, "velocity"), push.velocity, names),
-                self._periods(("push", k, "every"), push.every),
+                self._schedule(("push", k, "every"), push.every),
             )
             for k, push in enumerate(tables.push)
         ]
@@ -320,7 +318,7 @@ class Environment:
                 k,
                 self.worlds.parameters,
                 partial(self.where, "randomise", k),
-                0 if own.every is None else self._periods(("randomise", k, "every"), own.every),
+                self._schedule(("randomise", k, "every"), own.every),
             )
             for k, own in enumerate(tables.randomise)
         ]
@@ -371,12 +369,22 @@ class Environment:
         states.check_accelerations(self._scale)
         return Mirror(observation, critic, states.action)
 
-    def _periods(self, keys: tuple[str | int, ...], span: float) -> int:
-        count = round(span / self.period)
-        if count < 1 or abs(span - count * self.period) > WHOLE * self.period:
-            problem = f"{span:g} s is no whole number of control periods of {self.period:g} s"
-            raise self._error(keys, f"{problem}; take {max(count, 1) * self.period:.9g} s")
-        return count
+    def _schedule(self, keys: tuple[str | int, ...], every: float | str | None) -> Schedule:
+        """Return when something recurs that `every` so many seconds happens, or after drawn times."""
+        span = 0.0 if every is None else distribution_of(self.where(*keys), every)
+        found: int | Distribution
+        if isinstance(span, Distribution):
+            if span.values(np.array([LEAST]))[0] < 0:
+                raise self._error(keys, f"{span} draws negative times; take uniform(5, 10)")
+            found = span
+        else:
+            found = round(span / self.period)
+            if span and (found < 1 or abs(span - found * self.period) > WHOLE * self.period):
+                problem = f"{span:g} s is no whole number of control periods of {self.period:g} s"
+                raise self._error(keys, f"{problem}; take {max(found, 1) * self.period:.9g} s")
+        use = INTERVALS + len(self._schedules)
+        self._schedules.append(Schedule(found, self.period, use, len(self)))
+        return self._schedules[-1]
 
     # ------------------------------------------------------------------------------------------- reset and step
 
@@ -453,6 +461,8 @@ class Environment:
         worlds.inputs[self._tables.action.input][chosen] = self._offset
         for number, (name, drawn, _) in enumerate(self._commands):
             worlds.inputs[name][chosen] = drawn.values(key, 0, COMMANDS + number)
+        for schedule in self._schedules:
+            schedule.begin(chosen, key)
         worlds.signals.end_call()
 
     def step(self, actions: ArrayLike) -> Transition:
@@ -530,24 +540,21 @@ class Environment:
         """Draw what is due anew, and push; return the worlds that this changes."""
         worlds = self.worlds
         changed: list[NDArray[np.intp]] = [np.zeros(0, np.intp)]
-        for number, (name, drawn, every) in enumerate(self._commands):
-            if not every:
-                continue
-            due = np.flatnonzero(self.steps % every == 0)
+        for number, (name, drawn, schedule) in enumerate(self._commands):
+            due = schedule.occurs(self._key, self.steps)
             if len(due):
                 changed.append(due)
                 values = drawn.values(self._key[due], self.steps[due], COMMANDS + number)
                 worlds.inputs[name][due] = values
-        for number, (places, drawn, every) in enumerate(self._pushes):
-            due = np.flatnonzero((self.steps % every == 0) & ~np.asarray(worlds.lost))
+        for number, (places, drawn, schedule) in enumerate(self._pushes):
+            due = schedule.occurs(self._key, self.steps)
+            due = due[~np.asarray(worlds.lost)[due]]
             if len(due):
                 values = drawn.values(self._key[due], self.steps[due], PUSHES + number)
                 worlds.v[np.ix_(due, np.array(places))] += values
                 changed.append(due)
         for randomised in self._randomised:
-            if not randomised.every:
-                continue
-            due = np.flatnonzero(self.steps % randomised.every == 0)
+            due = randomised.schedule.occurs(self._key, self.steps)
             if len(due):
                 randomised.draw(worlds.parameters, due, self._key[due], self.steps[due])
                 accept_drawn([randomised], worlds.parameters)
@@ -657,6 +664,7 @@ class Environment:
             "action": self._action,
             "action_rate": self._action_rate,
             "history": self._history,
+            **{f"due{k}": own.due for k, own in enumerate(self._schedules) if len(own.due)},
         }
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pysim.environments.draws import Draws
+from pysim.environments.draws import LEAST, Draws
 from pysim.errors import SimulationError
 from pysim.sweeps.parameters import distribution_of
 from pysim.typing import Array
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
+    from pysim.environments.draws import Schedule
     from pysim.scene.toml.records.environment_table import Randomise
     from pysim.simulation.batches.world_parameters import WorldParameters
 
 NUMBERS = 1 << 10  # use of the draws of the first table
-LEAST = 2.0**-33  # the smallest number of a stream, whose quantile is the least that is drawn
 WORDS = ("scale", "add", "value")
 
 
@@ -33,7 +33,7 @@ class Randomised:
         number: of the table.
         parameters: of the worlds, as in the scene.
         where: place of a key of the table in the file.
-        every: control steps between draws in an episode; 0 for none.
+        schedule: of draws in an episode.
 
     Raises:
         SimulationError: worlds cannot differ in the numbers, or their count is not that of the distributions.
@@ -45,9 +45,9 @@ class Randomised:
         number: int,
         parameters: WorldParameters,
         where: Callable[..., str],
-        every: int,
+        schedule: Schedule,
     ) -> None:
-        self._number, self.where, self.every = number, where("path"), every
+        self._number, self.where, self.schedule = number, where("path"), schedule
         self.is_redrawn = own.at == "reset"
         self._word = next(word for word in WORDS if getattr(own, word) is not None)
         given = getattr(own, self._word)

@@ -194,6 +194,43 @@ type = "input"
     assert (np.abs(speeds[8] - speeds[7]) < 0.5).all()
 
 
+DRAWN = """
+[[environment.push]]
+velocity = { rail = "uniform(4.9, 5.1)" }
+every = "uniform(0.1, 0.3)"
+"""
+
+
+def pushes(environment: Environment, steps: int) -> np.ndarray[Any, Any]:
+    """Return whether worlds are pushed in control steps (steps, worlds)."""
+    found, before = [], environment.worlds.v[:, 0].copy()
+    for _ in range(steps):
+        environment.step(np.zeros((len(environment), 1)))
+        found.append(environment.worlds.v[:, 0] - before > 4)
+        before = environment.worlds.v[:, 0].copy()
+    return np.array(found)
+
+
+def test_intervals_between_pushes_are_drawn_in_each_world(tmp_path: Path) -> None:
+    scene = with_table(tmp_path, TABLE + DRAWN)
+    environment = Environment(scene, 40)
+    environment.reset(seed=SEED)
+    pushed = pushes(environment, 60)
+    times = [np.flatnonzero(own) for own in pushed.T]
+    intervals = np.concatenate([np.diff(own, prepend=-1) for own in times])
+    assert set(intervals) == set(range(5, 16))  # control steps of 20 ms
+    assert abs(intervals.mean() - 10) < 0.5
+    assert len({tuple(own) for own in times}) == 40
+    environment.reset(seed=SEED)
+    np.testing.assert_array_equal(pushes(environment, 20), pushed[:20])
+    saved, other = environment.save(), Environment(scene, 40)
+    other.load(saved)
+    np.testing.assert_array_equal(pushes(other, 20), pushed[20:40])
+    few = Environment(scene, 2, seed=SEED, numbers=[7, 3])
+    few.reset()
+    np.testing.assert_array_equal(pushes(few, 20), pushed[:20, [7, 3]])
+
+
 def test_a_lost_world_is_terminated_with_reward_0() -> None:
     environment = Environment(CART_POLE, 3)
     environment.reset()
@@ -423,6 +460,18 @@ def test_drawn_numbers_are_the_same_in_parts_of_a_batch_and_when_loaded(tmp_path
         (
             'path = "gravity"\nscale = "uniform(0.9, 1.1)"\nevery = "0.03 s"',
             "every: 0.03 s is no whole number of control periods of 0.02 s; take 0.04 s",
+        ),
+        (
+            'path = "gravity"\nscale = "uniform(0.9, 1.1)"\nevery = "uniform(-1, 5)"',
+            r"every: uniform\(-1.0, 5.0\) draws negative times; take uniform\(5, 10\)",
+        ),
+        (
+            'path = "gravity"\nscale = "uniform(0.9, 1.1)"\nevery = "often"',
+            r"every: 'often' is no distribution; write uniform\(-1, 1\)",
+        ),
+        (
+            'path = "gravity"\nscale = "uniform(0.9, 1.1)"\nevery = -1',
+            r"every: must be positive, or a distribution \"uniform\(5, 10\)\", got -1",
         ),
     ],
 )

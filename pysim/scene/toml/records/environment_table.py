@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field, PlainValidator, WithJsonSchema, model_validator
 
 from pysim.scene.toml.records.keys import (
     Name,
@@ -16,6 +16,21 @@ from pysim.scene.toml.records.keys import (
     key,
 )
 from pysim.scene.toml.records.table import Table
+
+
+def _interval(value: object) -> float | str:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool) or not isinstance(value, int | float) or not value > 0:
+        raise error_text(f'must be positive, or a distribution "uniform(5, 10)", got {value!r}')
+    return float(value)
+
+
+Interval = Annotated[
+    float | str,
+    PlainValidator(_interval),
+    WithJsonSchema({"anyOf": [{"type": "number", "exclusiveMinimum": 0}, {"type": "string"}]}),
+]
 
 
 class Action(Table):
@@ -77,7 +92,9 @@ class Command(Table):
 
     input: Name = key(..., "", "the input")
     values: list[str | float] = key(..., "", 'of its numbers: "uniform(-1, 1)", or a number')
-    every: Positive | None = key(None, "s", "between draws; at the start of an episode alone")
+    every: Interval | None = key(
+        None, "s", "between draws, or their distribution; at the start of an episode alone"
+    )
 
 
 class EpisodeStart(Table):
@@ -98,7 +115,7 @@ class Push(Table):
     velocity: dict[str, str] = key(
         ..., "m/s or rad/s", "distributions of what is added, by velocity name"
     )
-    every: Positive = key(..., "s", "between pushes")
+    every: Interval = key(..., "s", 'between pushes, or their distribution, "uniform(5, 10)"')
 
 
 class Randomise(Table):
@@ -115,7 +132,9 @@ class Randomise(Table):
         None, "unit of the number", "distributions of values, one for each number"
     )
     at: Literal["reset", "start"] = key("reset", "", "drawn at every reset, or once")
-    every: Positive | None = key(None, "s", "drawn anew so often in an episode, too")
+    every: Interval | None = key(
+        None, "s", "drawn anew so often in an episode, too; may be a distribution"
+    )
 
     @model_validator(mode="after")
     def _one(self) -> Randomise:
