@@ -86,9 +86,8 @@ class Schedule:
 
     def __init__(self, every: int | Distribution, period: float, use: int, worlds: int) -> None:
         self.every, self._period, self._use = every, period, use
-        drawn = isinstance(every, Distribution)
-        self._draws = Draws([every] if drawn else [])
-        self.due = np.zeros(worlds if drawn else 0, np.int64)  # the next control step, if drawn
+        self._draws = Draws([] if isinstance(every, int) else [every])
+        self.due = np.zeros(worlds * len(self._draws), np.int64)  # the next control step, if drawn
 
     def begin(self, worlds: NDArray[np.intp], key: Array) -> None:
         """Begin episodes of worlds, by their keys."""
@@ -97,10 +96,8 @@ class Schedule:
 
     def occurs(self, key: Array, steps: NDArray[np.int64]) -> NDArray[np.intp]:
         """Return the worlds in which it happens after these control steps of their episodes."""
-        if not self.every:
-            return np.zeros(0, np.intp)
-        if not len(self.due):
-            return np.flatnonzero(steps % self.every == 0)
+        if isinstance(self.every, int):
+            return np.flatnonzero(steps % self.every == 0) if self.every else np.zeros(0, np.intp)
         found = np.flatnonzero(steps >= self.due)
         if len(found):
             self.due[found] = steps[found] + self._intervals(key[found], steps[found])
