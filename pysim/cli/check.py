@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import warnings
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -27,6 +26,7 @@ from pysim.cli.environment_check import (
 )
 from pysim.cli.linear_modes import print_linear
 from pysim.cli.messages import print_columns, print_line
+from pysim.cli.options import CheckOptions
 from pysim.cli.ranges import overlap_findings, print_ranges
 from pysim.cli.run import parse_overrides
 from pysim.cli.step_advice import print_step
@@ -69,23 +69,6 @@ RESISTANCES = (
     ("stiffness", "spring"),
     ("friction", "friction"),
 )
-
-
-@dataclass(frozen=True)
-class CheckOptions:
-    """Options of `pysim check`."""
-
-    overrides: tuple[str, ...] = ()
-    unset: tuple[str, ...] = ()
-    package_dirs: tuple[Path, ...] = ()
-    allow_code: bool = False
-    strict: bool = False
-    tree: bool = False
-    meshes: bool = False
-    ranges: bool = False
-    linear: bool = False
-    json: bool = False
-    full: bool = False
 
 
 def check_scene(path: Path, options: CheckOptions | None = None) -> int:

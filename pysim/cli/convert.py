@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from typing import TYPE_CHECKING
 
 from pysim.cli.messages import print_line
@@ -12,28 +13,16 @@ from pysim.scene.inertia_policy import INERTIA_POLICIES
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from pysim.cli.options import FormatOptions
 
-def convert_file(
-    source: Path,
-    target: Path,
-    *,
-    copy_meshes: bool,
-    partial: bool,
-    keyframe: str | None,
-    inertia: str,
-    free_base: bool,
-    package_dirs: tuple[Path, ...],
-    overwrite: bool,
-    allow_code: bool,
-) -> None:
+
+def convert_file(source: Path, target: Path, options: FormatOptions) -> None:
     """Convert a file and print what was written."""
-    policy = next((policy for policy in INERTIA_POLICIES if policy == inertia), None)
+    policy = next((policy for policy in INERTIA_POLICIES if policy == options.inertia), None)
     if policy is None:
-        hint = did_you_mean(inertia, INERTIA_POLICIES)
-        raise PysimError(f"--inertia {inertia}", f"unknown policy{hint}")
-    options = ConvertOptions(
-        copy_meshes, partial, overwrite, package_dirs, policy, free_base, keyframe, allow_code
-    )
-    files = convert(source, target, options)
+        hint = did_you_mean(options.inertia, INERTIA_POLICIES)
+        raise PysimError(f"--inertia {options.inertia}", f"unknown policy{hint}")
+    given = {item.name: getattr(options, item.name) for item in fields(options)}
+    files = convert(source, target, ConvertOptions(**{**given, "inertia": policy}))
     copies = f", {len(files) - 1} meshes copied" if len(files) > 1 else ""
     print_line(f"  written     {target}{copies}")

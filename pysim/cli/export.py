@@ -12,15 +12,19 @@ from pysim.trajectory.table import table_of, write_csv
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from pysim.cli.options import TableOptions
 
-def export_csv(trajectory: Path, output: Path | None, *, overwrite: bool) -> None:
+
+def export_csv(trajectory: Path, options: TableOptions) -> None:
     """Write the times, states, energies and signals of a trajectory to a CSV file.
 
     Raises:
-        PysimError: the file exists and is not to be replaced.
+        PysimError: no format is given, or the file exists and is not to be replaced.
     """
-    path = trajectory.with_suffix(".csv") if output is None else output
-    if path.exists() and not overwrite:
+    if not options.csv:
+        raise PysimError("export", "no format is given; write --csv")
+    path = options.output or trajectory.with_suffix(".csv")
+    if path.exists() and not options.overwrite:
         raise PysimError(str(path), "exists and is not overwritten; pass --overwrite to replace it")
     found = load_for_pictures(trajectory)
     write_csv(found, path)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,28 +17,12 @@ from pysim.simulation.loading import load_model
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from pysim.cli.options import IdentifyOptions
     from pysim.identify import Identification, Samples
     from pysim.mechanism.model import Model
 
 BASE_SHOWN = 12
 PAYLOAD = ("mass [kg]", "com x [m]", "com y [m]", "com z [m]")
-
-
-@dataclass(frozen=True)
-class IdentifyOptions:
-    """Options of `pysim identify`."""
-
-    output: Path | None
-    plot: Path | None
-    bodies: tuple[str, ...]
-    payload: str | None
-    resistances: tuple[str, ...]
-    prior: float
-    using: str
-    window: float
-    free_base: bool
-    overwrite: bool
-    package_dirs: tuple[Path, ...] = ()
 
 
 def identify_file(path: Path, data: Path, options: IdentifyOptions) -> None:
@@ -50,9 +33,9 @@ def identify_file(path: Path, data: Path, options: IdentifyOptions) -> None:
     found = identify(
         model,
         samples,
-        bodies=options.bodies or None,
+        bodies=options.body or None,
         payload=options.payload,
-        resistances=options.resistances,
+        resistances=options.resistance,
         prior=options.prior,
         using=options.using,
     )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import tomllib
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pysim.cli.joint_picture import draw_builtin, draw_plugin
@@ -24,17 +23,9 @@ from pysim.render.still import IMAGES
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from pysim.cli.options import JointOptions
     from pysim.joints import Joint, JointType
     from pysim.joints.trace import Traced
-
-
-@dataclass(frozen=True)
-class JointOptions:
-    """Options of `pysim joints NAME`."""
-
-    still: Path | None = None
-    values: tuple[str, ...] = ()
-    plugin: Path | None = None
 
 
 def describe_joints(name: str | None, options: JointOptions) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import os
 import time
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,28 +15,12 @@ from pysim.cli.run import parse_overrides
 from pysim.errors import PysimError, SimulationError
 
 if TYPE_CHECKING:
+    from pysim.cli.options import LearnOptions
     from pysim.environments.environment import Environment
     from pysim.environments.learn import Learner, Progress
 
 EVERY = 10.0  # [s] between checkpoints
 CLIPPED = 0.5  # share of the actions' numbers that may be beyond their range
-
-
-@dataclass(frozen=True)
-class LearnOptions:
-    """Options of `pysim learn`; None if not given."""
-
-    output: Path | None = None
-    worlds: int = 1024
-    steps: float = 10e6  # control steps of all worlds
-    seed: int = 0
-    threads: int = 0
-    overrides: tuple[str, ...] = ()
-    again: bool = False
-    overwrite: bool = False
-    quiet: bool = False
-    allow_code: bool = False
-    double: bool = False
 
 
 def learn_scene(path: Path, options: LearnOptions) -> int:
@@ -46,14 +29,14 @@ def learn_scene(path: Path, options: LearnOptions) -> int:
     checkpoint = output.with_suffix(".pt")
     if output.suffix != ".npz":
         raise PysimError(str(output), "is not the name of a policy; end it in .npz")
-    if output.exists() and not (options.overwrite or options.again):
+    if output.exists() and not (options.overwrite or options.resume):
         problem = "exists; --resume goes on learning it, --overwrite starts anew"
         raise PysimError(str(output), problem)
-    if options.again and not checkpoint.is_file():
+    if options.resume and not checkpoint.is_file():
         raise PysimError(str(checkpoint), "is missing, from which --resume goes on; start anew")
     environment = _environment(path, options)
     learner = _learner(environment, options)
-    if options.again:
+    if options.resume:
         learner.load(checkpoint)
     try:
         _learn(learner, output, checkpoint, options)

@@ -8,22 +8,22 @@ from pysim.cli.messages import print_line
 from pysim.simulation.records.replay import replay
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
     from pathlib import Path
 
+    from pysim.cli.options import ReplayOptions
     from pysim.simulation.records.replay import Replay, ReplayStep
 
 
-def replay_file(
-    path: Path,
-    steps: int,
-    *,
-    force: bool = False,
-    allow_code: bool = False,
-    package_dirs: Iterable[Path] = (),
-) -> int:
+def replay_file(path: Path, options: ReplayOptions) -> int:
     """Print the end of the run in a trajectory file and return the exit status."""
-    print_replay(replay(path, steps, force=force, allow_code=allow_code, package_dirs=package_dirs))
+    found = replay(
+        path,
+        options.steps,
+        force=options.force,
+        allow_code=options.allow_code,
+        package_dirs=options.package_dirs,
+    )
+    print_replay(found)
     return 0
 
 

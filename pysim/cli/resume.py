@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pysim.cli import INTERRUPTED
@@ -18,15 +17,7 @@ from pysim.simulation.records.resume import StoppedRun
 if TYPE_CHECKING:
     from pathlib import Path
 
-
-@dataclass(frozen=True)
-class ResumeOptions:
-    """Options of `pysim resume`."""
-
-    force: bool = False
-    quiet: bool = False
-    allow_code: bool = False
-    package_dirs: tuple[Path, ...] = ()
+    from pysim.cli.options import ResumeOptions
 
 
 def resume_file(path: Path, options: ResumeOptions) -> int:

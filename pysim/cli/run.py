@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import warnings
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +25,7 @@ from pysim.trajectory import load_trajectory
 from pysim.trajectory.reader import stored_run
 
 if TYPE_CHECKING:
+    from pysim.cli.options import RunOptions
     from pysim.simulation import Scene
     from pysim.trajectory import Trajectory
 
@@ -35,25 +35,6 @@ KINDS = {
     ".nc": "is the dataset of a sweep; draw it with pysim plot",
 }
 MODEL = "is a model, not a scene; give a scene with a [[model]] table that names it"
-
-
-@dataclass(frozen=True)
-class RunOptions:
-    """Options of the default command; None if not given."""
-
-    output: Path | None = None
-    movie: Path | None = None
-    still: Path | None = None
-    duration: float | None = None  # [s]
-    overrides: tuple[str, ...] = ()
-    overwrite: bool = False
-    quiet: bool = False
-    allow_code: bool = False
-    unset: tuple[str, ...] = ()
-    package_dirs: tuple[Path, ...] = ()
-    live: bool = False
-    policy: Path | None = None
-    step: float | None = None  # [s]
 
 
 def run_scene(path: Path, options: RunOptions) -> int:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from pysim.cli.files import existing
 from pysim.cli.messages import print_columns, print_line, visible
+from pysim.cli.options import MovieOptions
 from pysim.cli.progress import bar_on_terminal
 from pysim.errors import PysimError
 from pysim.sweeps.results import is_sweep, load_results
@@ -18,6 +19,7 @@ from pysim.trajectory.reader import load_for_pictures
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from pysim.cli.options import ExportOptions, PageOptions, PlotOptions, StillOptions, ViewOptions
     from pysim.mechanism.model import Model, State
     from pysim.scene.spec import BlockSpec
     from pysim.trajectory import Trajectory
@@ -26,24 +28,14 @@ TRAJECTORIES = (".h5", ".hdf5")
 EXPORTS = {"gltf": (".glb", "model"), "usd": (".usd", "stage")}  # suffix, and what it is called
 
 
-@dataclass(frozen=True)
-class PictureOptions:
-    """Options of `pysim movie` and `pysim still`; None if not given."""
-
-    output: Path | None = None
-    size: str | None = None
-    fps: float | None = None  # [1/s]
-    speed: float | None = None
-    settings: tuple[str, ...] = ()
-    others: tuple[Path, ...] = ()
-    quiet: bool = False
-
-    def wishes(self) -> dict[str, Any]:
-        """Return the options of the renderer."""
-        found = {"size": _size(self.size), "fps": self.fps, "speed": self.speed}
-        chosen = {key: value for key, value in found.items() if value is not None}
-        others = [load_for_pictures(path) for path in self.others]
-        return {**dict(_setting(text) for text in self.settings), **chosen, "others": others}
+def _wishes(options: MovieOptions | StillOptions, others: tuple[Path, ...]) -> dict[str, Any]:
+    """Return the options of the renderer."""
+    found = {"size": _size(options.size)}
+    if isinstance(options, MovieOptions):
+        found |= {"fps": options.fps, "speed": options.speed}
+    chosen = {key: value for key, value in found.items() if value is not None}
+    compared = [load_for_pictures(path) for path in (*others, *map(existing, options.compare))]
+    return {**dict(map(_setting, options.settings)), **chosen, "others": compared}
 
 
 def _size(text: str | None) -> tuple[int, int] | None:
@@ -69,26 +61,17 @@ def _setting(text: str) -> tuple[str, Any]:
         return key, value.strip()
 
 
-def view_file(
-    path: Path,
-    *,
-    others: tuple[Path, ...] = (),
-    movie: Path | None = None,
-    still: Path | None = None,
-    package_dirs: tuple[Path, ...] = (),
-    allow_code: bool = False,
-    plots: tuple[str, ...] = (),
-    settings: tuple[str, ...] = (),
-    scene: Path | None = None,
-) -> None:
+def view_file(path: Path, others: tuple[Path, ...], options: ViewOptions) -> None:
     """Open a window on a trajectory, or on a scene or robot to pose it; or make the pictures requested."""
-    wishes = dict(_setting(text) for text in settings)
+    movie, still, package_dirs = options.movie, options.still, options.package_dirs
+    scene = None if options.scene is None else existing(options.scene)
+    wishes: dict[str, Any] = dict(map(_setting, options.settings))
     is_run = path.suffix.lower() in TRAJECTORIES
     if others and not is_run:
         problem = "is posed alone; leave out the other files, or give trajectories to compare"
         raise PysimError(str(path), problem)
     if not is_run and movie is None and still is None:
-        _pose(path, package_dirs, allow_code=allow_code, wishes=wishes)
+        _pose(path, package_dirs, allow_code=options.allow_code, wishes=wishes)
         return
     wishes = with_folders(wishes, package_dirs)
     trajectory, *rest = (load_for_pictures(name) for name in (path, *others))
@@ -99,8 +82,8 @@ def view_file(
     if still is None and movie is None:
         from pysim import render  # noqa: PLC0415, VTK costs a second
 
-        if plots:
-            wishes["plots"] = plots
+        if options.plot:
+            wishes["plots"] = options.plot
         render.view(trajectory, others=rest, scene=scene, **wishes)
 
 
@@ -146,57 +129,41 @@ def _read_start(path: Path, package_dirs: tuple[Path, ...], *, allow_code: bool)
     return Start(model, start_state(model), {})
 
 
-def movie_of_file(path: Path, options: PictureOptions) -> None:
+def movie_of_file(path: Path, others: tuple[Path, ...], options: MovieOptions) -> None:
     """Make a movie of a trajectory file."""
     from pysim.render.movie import MOVIES  # noqa: PLC0415
     from pysim.render.output import check_picture  # noqa: PLC0415
 
     output = options.output or Path(path.stem + ".mp4")
     check_picture(output, MOVIES)
-    wishes = options.wishes()
+    wishes = _wishes(options, others)
     make_movie(load_for_pictures(path), output, quiet=options.quiet, **wishes)
 
 
-def still_of_file(
-    path: Path,
-    options: PictureOptions,
-    at: float | None,
-    *,
-    package_dirs: tuple[Path, ...] = (),
-    allow_code: bool = False,
-) -> None:
+def still_of_file(path: Path, others: tuple[Path, ...], options: StillOptions) -> None:
     """Make a picture of a trajectory at a time [s] (None: its end), or of a scene's or robot's start."""
     from pysim.render.output import check_picture  # noqa: PLC0415
     from pysim.render.still import IMAGES  # noqa: PLC0415
 
     output = options.output or Path(path.stem + ".png")
     check_picture(output, IMAGES)
-    wishes = with_folders(options.wishes(), package_dirs)
+    wishes = with_folders(_wishes(options, others), options.package_dirs)
     if path.suffix.lower() in TRAJECTORIES:
         trajectory = load_for_pictures(path)
     else:
         from pysim.trajectory.from_states import trajectory_of_states  # noqa: PLC0415
 
-        if at:
+        if options.at:
             problem = f"{path} has its start alone; run it, and draw the trajectory"
             raise PysimError("--at", problem)
-        found = _read_start(path, package_dirs, allow_code=allow_code)
+        found = _read_start(path, options.package_dirs, allow_code=options.allow_code)
         trajectory = trajectory_of_states(
             found.model, [0.0], found.state.q[None], render=found.render, blocks=found.blocks
         )
-    make_still(trajectory, output, at, quiet=options.quiet, **wishes)
+    make_still(trajectory, output, options.at, quiet=options.quiet, **wishes)
 
 
-def plot_files(
-    words: tuple[str, ...],
-    output: Path | None,
-    *,
-    against: str | None = None,
-    spectrum: bool = False,
-    energy: bool = False,
-    list_names: bool = False,
-    quiet: bool = False,
-) -> None:
+def plot_files(words: tuple[str, ...], options: PlotOptions) -> None:
     """Plot quantities of trajectories: the words that are files come first, patterns of quantities follow."""
     paths = [existing(word) for word in words if _is_file(word)]
     if not paths:
@@ -204,10 +171,10 @@ def plot_files(
         raise PysimError("plot", f"{problem}; give one that pysim wrote, such as run.h5")
     patterns = [word for word in words if not _is_file(word)]
     if is_sweep(paths[0]):
-        _plot_sweep(paths[0], output, patterns, list_names=list_names, quiet=quiet)
+        _plot_sweep(paths[0], patterns, options)
         return
     runs = [load_for_pictures(path) for path in paths]
-    if list_names:
+    if options.names:
         from pysim.render.plots.recorded_quantities import quantities_of, select  # noqa: PLC0415
 
         known = select(runs[0], patterns) if patterns else quantities_of(runs[0]).values()
@@ -216,25 +183,26 @@ def plot_files(
     from pysim import render  # noqa: PLC0415
     from pysim.render.plots.recorded_quantities import energy_patterns  # noqa: PLC0415
 
-    if energy:
+    if options.energy:
         patterns = [*energy_patterns(runs[0]), *patterns]
-    render.plot(runs, output, patterns, against=against, spectrum=spectrum)
-    if output is not None and not quiet:
-        print_line(f"  plot        {output}")
+    render.plot(runs, options.output, patterns, against=options.against, spectrum=options.spectrum)
+    _print_plot(options)
 
 
-def _plot_sweep(
-    path: Path, output: Path | None, quantities: list[str], *, list_names: bool, quiet: bool
-) -> None:
+def _print_plot(options: PlotOptions) -> None:
+    if options.output is not None and not options.quiet:
+        print_line(f"  plot        {options.output}")
+
+
+def _plot_sweep(path: Path, quantities: list[str], options: PlotOptions) -> None:
     """Plot the results of a sweep, or print the names of its signals."""
-    if list_names:
+    if options.names:
         print_columns(("signal",), [(name,) for name in load_results(path).signals])
         return
     from pysim.render.plots.sweep_figure import plot_sweep  # noqa: PLC0415
 
-    plot_sweep(path, output, quantities)
-    if output is not None and not quiet:
-        print_line(f"  plot        {output}")
+    plot_sweep(path, options.output, quantities)
+    _print_plot(options)
 
 
 def _is_file(word: str) -> bool:
@@ -257,43 +225,34 @@ def make_still(
         print_line(f"  still       {path}")
 
 
-def write_page(
-    paths: Sequence[Path],
-    output: Path | None,
-    *,
-    fps: float,
-    dark: bool | None = None,
-    plots: Sequence[str] = (),
-    mesh_dirs: Sequence[Path] = (),
-    quiet: bool = False,
-) -> None:
+def write_page(paths: Sequence[Path], options: PageOptions) -> None:
     """Write the web page of trajectory files; it has the first one's name."""
     from pysim.render.exports.web_page import web  # noqa: PLC0415, heavy
 
     first, *others = [load_for_pictures(path) for path in paths]
-    page = output or Path(paths[0].stem + ".html")
-    web(first, page, others=others, fps=fps, dark=dark, plots=plots, mesh_dirs=mesh_dirs)
-    if not quiet:
+    page = options.output or Path(paths[0].stem + ".html")
+    web(
+        first,
+        page,
+        others=others,
+        fps=options.fps,
+        dark=options.dark,
+        plots=options.plot,
+        mesh_dirs=options.mesh_dirs,
+    )
+    if not options.quiet:
         print_line(f"  page        {page}, {page.stat().st_size / 1e6:.1f} MB")
 
 
-def write_export(
-    kind: str,
-    path: Path,
-    output: Path | None,
-    *,
-    fps: float,
-    mesh_dirs: Sequence[Path] = (),
-    quiet: bool = False,
-) -> None:
+def write_export(kind: str, path: Path, options: ExportOptions) -> None:
     """Write a trajectory file as animated glTF or as a USD stage; `kind` is one of `EXPORTS`."""
     from pysim import render  # noqa: PLC0415, heavy
 
     suffix, word = EXPORTS[kind]
     write = render.gltf if kind == "gltf" else render.usd
-    target = output or Path(path.stem + suffix)
-    target = write(load_for_pictures(path), target, fps=fps, mesh_dirs=mesh_dirs)
-    if not quiet:
+    target = options.output or Path(path.stem + suffix)
+    target = write(load_for_pictures(path), target, fps=options.fps, mesh_dirs=options.mesh_dirs)
+    if not options.quiet:
         print_line(f"  {word:<11} {target}, {target.stat().st_size / 1e6:.1f} MB")
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,30 +14,10 @@ from pysim.sweeps import run_sweep
 from pysim.sweeps.sweep import PIECE
 
 if TYPE_CHECKING:
+    from pysim.cli.options import SweepOptions
     from pysim.sweeps import SweepUpdate
 
 DATASETS = (".nc", ".h5")
-
-
-@dataclass(frozen=True)
-class SweepOptions:
-    """Options of the command; None if not given."""
-
-    grids: tuple[str, ...]
-    samples: tuple[str, ...]
-    n: int | None
-    output: Path | None
-    method: str | None
-    seed: int | None
-    signals: tuple[str, ...]
-    overrides: tuple[str, ...]
-    threads: int
-    scheduler: str | None
-    overwrite: bool
-    quiet: bool
-    allow_code: bool
-    duration: float | None  # [s]
-    step: float | None  # [s]
 
 
 def sweep_scene(path: Path, options: SweepOptions) -> int:
@@ -49,8 +28,8 @@ def sweep_scene(path: Path, options: SweepOptions) -> int:
         problem = f"unknown kind of file {output.suffix!r}; name it {' or '.join(DATASETS)}"
         raise PysimError(str(output), problem)
     parameters: dict[str, str] = {}
-    _add(parameters, options.grids, "--grid", "=", "KEY=FIRST:LAST:COUNT or KEY=A,B,…")
-    _add(parameters, options.samples, "--sample", "~", "KEY~normal(1,0.05)")
+    _add(parameters, options.grid, "--grid", "=", "KEY=FIRST:LAST:COUNT or KEY=A,B,…")
+    _add(parameters, options.sample, "--sample", "~", "KEY~normal(1,0.05)")
     overrides = parse_overrides(options.overrides)
     overrides |= timing_overrides(options.duration, options.step)
     bar = _Bar(path.stem, shown=not options.quiet)
@@ -58,7 +37,7 @@ def sweep_scene(path: Path, options: SweepOptions) -> int:
         with bar:
             failed = run_sweep(
                 path, parameters or None, options.n, output=output, method=options.method,
-                seed=options.seed, signals=options.signals or None,
+                seed=options.seed, signals=options.signal or None,
                 overrides=overrides, threads=options.threads, piece=PIECE,
                 progress=bar, overwrite=options.overwrite, allow_code=options.allow_code,
                 scheduler=options.scheduler,
