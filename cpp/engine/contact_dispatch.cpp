@@ -5,7 +5,6 @@
 
 #include "dynamics/coupled_trees.hpp"
 #include "engine/dispatch.hpp"
-#include "engine/float_varied_worlds.hpp"
 #include "engine/floating_point.hpp"
 #include "engine/threads.hpp"
 #include "engine/world_operations.hpp"
@@ -24,36 +23,17 @@ struct Tables {
   const FloatWorlds* float_varied;
 };
 
+#define PYSIM_TABLES(isa)      \
+  {#isa,                       \
+   &isa::contact_steps,        \
+   &isa::float_stepped_worlds, \
+   &isa::distances,            \
+   &isa::varied_contacts,      \
+   &isa::varied_steps,         \
+   &isa::float_varied_worlds},
+
 const Tables& tables() {
-  static const Tables all[] = {
-#if defined(PYSIM_ISA_BASELINE)
-      {"baseline",
-       &baseline::contact_steps,
-       &baseline::float_stepped_worlds,
-       &baseline::distances,
-       &baseline::varied_contacts,
-       &baseline::varied_steps,
-       &baseline::float_varied_worlds},
-#endif
-#if defined(PYSIM_ISA_AVX2)
-      {"avx2",
-       &avx2::contact_steps,
-       &avx2::float_stepped_worlds,
-       &avx2::distances,
-       &avx2::varied_contacts,
-       &avx2::varied_steps,
-       &avx2::float_varied_worlds},
-#endif
-#if defined(PYSIM_ISA_AVX512)
-      {"avx512",
-       &avx512::contact_steps,
-       &avx512::float_stepped_worlds,
-       &avx512::distances,
-       &avx512::varied_contacts,
-       &avx512::varied_steps,
-       &avx512::float_varied_worlds},
-#endif
-  };
+  static const Tables all[] = {PYSIM_FOR_EACH_ISA(PYSIM_TABLES)};
   const std::string_view wanted = kernels().isa;
   for (const Tables& own : all) {
     if (own.isa == wanted) return own;
@@ -94,8 +74,8 @@ void run_varied(const tree::Model& model, const ContactBatch& batch, bool convex
   view.contacts = batch.contact_forces;
   view.joint_forces |= static_cast<const WorldBatch<double>&>(batch).varied->joint_forces;
   const VariedKernels& kernels = *(convex ? tables().varied_contacts : tables().varied_steps);
-  run_packs(kernels.packs,
-            kernels.singles,
+  run_packs(kernels.pack,
+            kernels.single,
             tables().steps->width,
             view,
             batch,

@@ -2,6 +2,7 @@
 // what changes here compiles two units alone.
 #pragma once
 
+#include "engine/isas.hpp"
 #include "engine/kernels.hpp"
 #include "stepping/smooth_contact.hpp"
 
@@ -17,12 +18,7 @@ struct ContactBatchOf : Batch<Real> {
 
 using ContactBatch = ContactBatchOf<double>;
 
-/// Runs states [begin, end), a whole number of packs.
-using ContactKernel = void (*)(const tree::ModelView<double>& model,
-                               const Batch<double>& batch,
-                               std::ptrdiff_t begin,
-                               std::ptrdiff_t end,
-                               void* scratch);
+using ContactKernel = Kernel<double>;
 
 /// Kernels of one number type.
 struct ContactKernels {
@@ -42,7 +38,7 @@ struct ContactSteps {
 
 /// Kernels of worlds whose models differ in some numbers; the batch is a WorldBatch.
 struct VariedKernels {
-  ContactKernel packs, singles;
+  ContactKernel pack, single;
 };
 
 /// Advance of worlds in single precision; the batch is a WorldBatch<float>.
@@ -67,20 +63,12 @@ struct DistanceMap {
 
 }  // namespace pysim::engine
 
-#define PYSIM_DECLARE_CONTACT_TABLES(isa)                   \
-  namespace pysim::engine::isa {                            \
-  extern const ContactSteps contact_steps;                  \
-  extern const FloatWorlds float_stepped_worlds;            \
-  extern const VariedKernels varied_contacts, varied_steps; \
-  extern const DistanceMap distances;                       \
+#define PYSIM_DECLARE_CONTACT_TABLES(isa)                             \
+  namespace pysim::engine::isa {                                      \
+  extern const ContactSteps contact_steps;                            \
+  extern const FloatWorlds float_stepped_worlds, float_varied_worlds; \
+  extern const VariedKernels varied_contacts, varied_steps;           \
+  extern const DistanceMap distances;                                 \
   }
 
-#if defined(PYSIM_ISA_BASELINE)
-PYSIM_DECLARE_CONTACT_TABLES(baseline)
-#endif
-#if defined(PYSIM_ISA_AVX2)
-PYSIM_DECLARE_CONTACT_TABLES(avx2)
-#endif
-#if defined(PYSIM_ISA_AVX512)
-PYSIM_DECLARE_CONTACT_TABLES(avx512)
-#endif
+PYSIM_FOR_EACH_ISA(PYSIM_DECLARE_CONTACT_TABLES)

@@ -183,15 +183,9 @@ class StateNumbers {
 
 VariedReadings varied_readings() {
   const std::string_view isa = kernels().isa;
-#if defined(PYSIM_ISA_AVX512)
-  if (isa == "avx512") return avx512::varied_readings;
-#endif
-#if defined(PYSIM_ISA_AVX2)
-  if (isa == "avx2") return avx2::varied_readings;
-#endif
-#if defined(PYSIM_ISA_BASELINE)
-  if (isa == "baseline") return baseline::varied_readings;
-#endif
+#define PYSIM_READINGS(set) \
+  if (isa == #set) return set::varied_readings;
+  PYSIM_FOR_EACH_ISA(PYSIM_READINGS)
   return nullptr;
 }
 

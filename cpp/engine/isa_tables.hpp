@@ -1,6 +1,7 @@
 // Tables that the units of one instruction set define (engine/units), declared in its namespace.
 #pragma once
 
+#include "engine/isas.hpp"
 #include "engine/kernels.hpp"
 
 namespace pysim::engine {
@@ -38,12 +39,4 @@ struct Maps {
   extern const Maps maps;                                           \
   }
 
-#if defined(PYSIM_ISA_BASELINE)
-PYSIM_DECLARE_TABLES(baseline)
-#endif
-#if defined(PYSIM_ISA_AVX2)
-PYSIM_DECLARE_TABLES(avx2)
-#endif
-#if defined(PYSIM_ISA_AVX512)
-PYSIM_DECLARE_TABLES(avx512)
-#endif
+PYSIM_FOR_EACH_ISA(PYSIM_DECLARE_TABLES)

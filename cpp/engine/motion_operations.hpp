@@ -71,6 +71,11 @@ struct Advance {
 /// Advance of worlds under a scheme of fixed step.
 struct AdvanceWorlds {
   template <class S>
+  static void advance(States<S> states, const stepping::Contacts<typename S::Parameter>&) {
+    at(states);
+  }
+
+  template <class S>
   static void at(States<S> at) {
     const auto& batch = static_cast<const WorldBatch<typename S::Real>&>(at.batch);
     const auto& call = batch.call;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "engine/batch.hpp"
+#include "engine/isas.hpp"
 #include "tree/model_view.hpp"
 
 namespace pysim::engine {
@@ -21,12 +22,4 @@ using VariedReadings = void (*)(const tree::ModelView<double>& model,
   extern const VariedReadings varied_readings; \
   }
 
-#if defined(PYSIM_ISA_BASELINE)
-PYSIM_DECLARE_VARIED_READINGS(baseline)
-#endif
-#if defined(PYSIM_ISA_AVX2)
-PYSIM_DECLARE_VARIED_READINGS(avx2)
-#endif
-#if defined(PYSIM_ISA_AVX512)
-PYSIM_DECLARE_VARIED_READINGS(avx512)
-#endif
+PYSIM_FOR_EACH_ISA(PYSIM_DECLARE_VARIED_READINGS)

@@ -91,4 +91,39 @@ void each_varied_state(const tree::ModelView<double>& model,
   }
 }
 
+/// Entry of a table: advances packs of worlds.
+template <class Advance, class S>
+void advance_varied_packs(const tree::ModelView<typename S::Real>& model,
+                          const Batch<typename S::Real>& batch,
+                          std::ptrdiff_t begin,
+                          std::ptrdiff_t end,
+                          void* scratch) {
+  const auto advance = [&](const auto& own, const auto& contacts, std::ptrdiff_t first, Workspace<S> w) {
+    Advance::advance(States<S>{own, batch, first, w}, contacts);
+  };
+  each_varied_pack<S>(
+      model, static_cast<const WorldBatch<typename S::Real>&>(batch), begin, end, scratch, advance);
+}
+
+/// Entry of a table: advances worlds one at a time, by the kernel of worlds that all have the model's
+/// numbers.
+template <class S, Kernel<typename S::Real> kernel()>
+void advance_varied_singles(const tree::ModelView<typename S::Real>& model,
+                            const Batch<typename S::Real>& batch,
+                            std::ptrdiff_t begin,
+                            std::ptrdiff_t end,
+                            void* scratch) {
+  const auto& worlds = static_cast<const WorldBatch<typename S::Real>&>(batch);
+  WorldBatch<typename S::Real> one = worlds;
+  each_varied_pack<S>(model,
+                      worlds,
+                      begin,
+                      end,
+                      scratch,
+                      [&](const auto& own, const auto& contacts, std::ptrdiff_t first, auto w) {
+                        one.contacts.contacts = contacts;
+                        kernel()(own, one, first, first + 1, w.next);
+                      });
+}
+
 }  // namespace pysim::engine
