@@ -966,7 +966,7 @@ def contact_points(
     threads: int = 1,
 ) -> Array: ...
 
-class Worlds:
+class _Worlds:
     def __init__(
         self,
         model: Model,
@@ -1036,75 +1036,8 @@ class Worlds:
         threads: int = 1,
     ) -> NDArray[np.int64]: ...
 
-class FloatWorlds:
-    def __init__(
-        self,
-        model: Model,
-        actuation: Actuation,
-        contacts: Contacts | None,
-        count: int,
-        integrator: str,
-        step: float,
-        *,
-        periods: Sequence[float] = ...,
-        first_bit: int = 0,
-        python: int = 0,
-        spectral_radius: float = 0.9,
-        passes: int = 2,
-        solver_tolerance: float = 1e-11,
-        accuracy: float = 0.0,
-        least_step: float = 0.0,
-        python_step: Callable[[int, float, float], bool] | None = None,
-    ) -> None: ...
-    def __len__(self) -> int: ...
-    @property
-    def parts(self) -> dict[str, NDArray[Any]]: ...
-    def set_model(self, model: Model) -> None: ...
-    def set_varied(
-        self,
-        places: NDArray[np.int64],
-        values: NDArray[np.float64],
-        joint_forces: bool,
-        reach: float = 0.0,
-    ) -> None: ...
-    def set_actuation(self, actuation: Actuation) -> None: ...
-    def copy(self, source: NDArray[np.int32], target: NDArray[np.int32]) -> None: ...
-    def save(self, worlds: NDArray[np.int32]) -> bytes: ...
-    def load(self, saved: bytes, worlds: NDArray[np.int32]) -> None: ...
-    def written(self, worlds: NDArray[np.int32] | None = None) -> list[int]: ...
-    def accept(self, worlds: NDArray[np.int32] | None = None) -> bool: ...
-    def restore(self, worlds: NDArray[np.int32]) -> None: ...
-    def see(self) -> None: ...
-    def see_worlds(self, worlds: NDArray[np.int32]) -> None: ...
-    def begin_clock(self, worlds: NDArray[np.int32]) -> None: ...
-    def step(
-        self,
-        steps: int,
-        worlds: NDArray[np.int32] | None = None,
-        most: int = ...,
-        threads: int = 1,
-    ) -> int: ...
-    def go_on(
-        self, worlds: NDArray[np.int32] | None = None, most: int = ..., threads: int = 1
-    ) -> int: ...
-    def stops(self, count: int) -> NDArray[np.int64]: ...
-    def advance(
-        self,
-        worlds: NDArray[np.int32] | None = None,
-        *,
-        times: Array,
-        row: NDArray[np.int64],
-        q_rows: Array | None = None,
-        v_rows: Array | None = None,
-        loop_rows: Array | None = None,
-        signal_rows: Array | None = None,
-        report: Array | None = None,
-        report_rows: Array | None = None,
-        inputs: Array | None = None,
-        input_places: Sequence[int] = ...,
-        most: int = ...,
-        threads: int = 1,
-    ) -> NDArray[np.int64]: ...
+class Worlds(_Worlds): ...
+class FloatWorlds(_Worlds): ...
 
 def advance_contacts(
     contacts: Contacts,
@@ -1126,6 +1059,7 @@ def advance_contacts(
     threads: int = 1,
 ) -> tuple[Array, Array, Array, int, NDArray[np.intp], Array]: ...
 def distance_pairs() -> list[tuple[str, str]]: ...
+def closed_form_pairs() -> list[tuple[str, str]]: ...
 def distances(
     kind_a: str,
     kind_b: str,

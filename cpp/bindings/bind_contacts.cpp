@@ -920,6 +920,11 @@ void bind_contacts(py::module_& m) {
     for (const std::string& b : kinds) pairs.emplace_back(half_space, b);
     return pairs;
   });
+  m.def("closed_form_pairs", [] {
+    std::vector<std::pair<std::string, std::string>> pairs;
+    for (const auto& kinds : collision::closed_form_pairs) pairs.emplace_back(kinds[0], kinds[1]);
+    return pairs;
+  });
   m.def("distances",
         &distances,
         "kind_a"_a,

@@ -12,7 +12,6 @@ overlap in every posture, and would throw the robot apart. As in the collision m
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import product
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -31,11 +30,7 @@ if TYPE_CHECKING:
     from pysim.contact.shape_pairs import ShapePairs
     from pysim.mechanism.model import Model
 
-CLOSED_FORMS = {
-    frozenset(kinds)
-    for kinds in (*product(("sphere", "capsule", "box"), repeat=2), ("cylinder", "sphere"))
-}
-"""Kinds of shapes whose contact points have a closed form (cpp/collision/pairs.hpp)."""
+CLOSED_FORMS = set(map(frozenset, _engine.closed_form_pairs()))
 DEEP_START = 10.0  # of the depth at rest: an overlap at the start that throws a body back
 OFF, OVERLAP, UNSTATED = "off", "overlap", "unstated"
 
