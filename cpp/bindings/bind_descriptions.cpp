@@ -10,6 +10,8 @@
 
 #include "bindings/fixed_shape_arrays.hpp"
 #include "bindings/immutable_record.hpp"
+#include "bindings/python_number.hpp"
+#include "dynamics/passive_law.hpp"
 #include "tree/model.hpp"
 
 namespace pysim::bindings {
@@ -232,10 +234,30 @@ Passive make_passive(const py::args& values, const py::kwargs& named) {
   return passive;
 }
 
+using PythonLaw = dynamics::PassiveLaw<PythonNumber>;
+
+PythonLaw law_of(const Passive& passive, const py::object& q, const py::object& v, double rest) {
+  const PythonNumber rate(v);
+  PythonLaw law = dynamics::spring_and_stop<PythonNumber>(passive, rest, PythonNumber(q), rate);
+  dynamics::add_damper_and_friction(passive, rate, law);
+  return law;
+}
+
 void bind_passive(py::module_& m) {
+  py::class_<PythonLaw>(m, "PassiveLaw", "Force of one coordinate, its slopes, and the energy stored.")
+      .def_property_readonly("force", [](const PythonLaw& law) { return law.force.value(); })
+      .def_property_readonly("by_q", [](const PythonLaw& law) { return law.by_q.value(); })
+      .def_property_readonly("by_v", [](const PythonLaw& law) { return law.by_v.value(); })
+      .def_property_readonly("energy", [](const PythonLaw& law) { return law.energy.value(); });
   py::class_<Passive> passive(
       m, "Passive", "Passive forces of one coordinate of v; none by default. `fields` names its numbers.");
   passive.def(py::init(&make_passive));
+  passive.def("law",
+              &law_of,
+              "q"_a,
+              "v"_a,
+              "rest"_a = 0.0,
+              "The forces of a plain coordinate at q and v: numbers, arrays or symbolic numbers.");
   py::list names;
   for (const auto& entry : passive_numbers) {
     passive.def_property_readonly(entry.name,

@@ -1,13 +1,12 @@
 // Passive forces of the joints: springs, damping, friction, stops; and of elements between bodies.
 //
-//     τ = −d v − k (q ⊖ q_rest) − f tanh(v / w) − stop(q, v)
-//
-// A spring on a rotation stores ½ φᵀ k φ, φ = log(R_restᵀ R); its moment is −J_l⁻¹(φ) k φ. A free joint's
-// spring acts on the position in the parent and on the rotation. A stop acts beyond the limit only, as a
-// spring and a damper that never pull back.
+// Those of a plain coordinate are in passive_law.hpp. A spring on a rotation stores ½ φᵀ k φ, φ = log(R_restᵀ
+// R); its moment is −J_l⁻¹(φ) k φ. A free joint's spring acts on the position in the parent and on the
+// rotation.
 #pragma once
 
 #include "dynamics/kinematics.hpp"
+#include "dynamics/passive_law.hpp"
 #include "dynamics/retract.hpp"
 #include "elements/contact_forces.hpp"
 #include "elements/forces.hpp"
@@ -19,7 +18,6 @@
 namespace pysim::dynamics {
 
 using tree::Constants;
-using tree::Passive;
 
 template <class S>
 PYSIM_INLINE Vec3<S> stiffness3(const Passive<typename S::Parameter>* p, const Vec3<S>& d) {
@@ -32,22 +30,6 @@ PYSIM_INLINE Vec3<S> turn_from_rest(const Constants<typename S::Parameter>& c, i
   const Quaternion<S> rest = {
       all<S>(c.rest[at]), all<S>(c.rest[at + 1]), all<S>(c.rest[at + 2]), all<S>(c.rest[at + 3])};
   return spatial::log_quaternion(conjugate(rest) * load_quaternion(q));
-}
-
-/// How far q is beyond a limit [m or rad], positive above, negative below, zero between.
-template <class S>
-PYSIM_INLINE S beyond(const Passive<typename S::Parameter>& p, S q) {
-  const S o = all<S>(0);
-  return max(q - all<S>(p.upper), o) + min(q - all<S>(p.lower), o);
-}
-
-/// Spring, stop and damper of one plain coordinate.
-template <class S>
-PYSIM_INLINE S plain_force(const Passive<typename S::Parameter>& p, S rest, S q, S v) {
-  const S o = all<S>(0), depth = beyond(p, q);
-  const S stop = fma(all<S>(p.stop_damping), v, all<S>(p.stop_stiffness) * depth);
-  const S pushed = select(depth > o, max(stop, o), select(depth < o, min(stop, o), o));
-  return fnma(all<S>(p.damping), v, all<S>(p.stiffness) * (rest - q) - pushed);
 }
 
 /// Forces of springs on a block's rotation or pose, at the block's first coordinates.
@@ -80,15 +62,6 @@ void add_program_force(const tree::ProgramView<typename S::Parameter>& program,
   for (int i = 0; i < joint.nv; ++i) tau[i] += r[program.outputs[i]];
 }
 
-/// Dry friction of one coordinate, added to τ.
-template <class S>
-PYSIM_INLINE void add_friction(const Passive<typename S::Parameter>& p, S rate, S& tau) {
-  if (!simd::is_there(p.friction)) return;
-  const S friction = all<S>(p.friction),
-          rubbed = fnma(friction, simd::tanh(rate / all<S>(p.friction_width)), tau);
-  tau = select(friction > all<S>(0), rubbed, tau);
-}
-
 /// Springs, stops, damping and friction of one block, into τ at its first coordinates.
 template <class S>
 PYSIM_INLINE void block_forces(const Block& block,
@@ -97,18 +70,21 @@ PYSIM_INLINE void block_forces(const Block& block,
                                const S* q,
                                const S* v,
                                S* tau) {
-  if (block.group == Group::real) {
-    for (int i = 0; i < block.nv; ++i) tau[i] = plain_force(p[i], all<S>(c.rest[block.q + i]), q[i], v[i]);
-  } else {
+  const bool is_real = block.group == Group::real;
+  if (!is_real) {
     bool sprung = false;
     for (int i = 0; i < block.nv; ++i) {
       tau[i] = all<S>(0);
       sprung = sprung || simd::is_there(p[i].stiffness);
     }
     if (sprung) turning_spring(block, c, p, q, tau);
-    for (int i = 0; i < block.nv; ++i) tau[i] = fnma(all<S>(p[i].damping), v[i], tau[i]);
   }
-  for (int i = 0; i < block.nv; ++i) add_friction(p[i], v[i], tau[i]);
+  for (int i = 0; i < block.nv; ++i) {
+    PassiveLaw<S> law = is_real ? spring_and_stop(p[i], all<S>(c.rest[block.q + i]), q[i], v[i])
+                                : PassiveLaw<S>{tau[i], all<S>(0), all<S>(0), all<S>(0)};
+    add_damper_and_friction(p[i], v[i], law);
+    tau[i] = law.force;
+  }
 }
 
 /// The joints' passive forces, in tree coordinates.
@@ -145,7 +121,8 @@ void passive_forces(const ModelOf<S>& model, const S* q, const S* v, S* tau, tre
 /// Energy stored in the joints' springs and stops [J].
 template <class S>
 S elastic_energy(const ModelOf<S>& model, const S* full_q) {
-  S twice = all<S>(0);
+  const S half = all<S>(typename S::Real(0.5));
+  S energy = all<S>(0);
   for (int b = 0; b < model.bodies; ++b) {
     const Joint& joint = model.joint[b];
     const Constants<typename S::Parameter>& c = model.constants[b];
@@ -155,21 +132,19 @@ S elastic_energy(const ModelOf<S>& model, const S* full_q) {
       const S* q = full_q + joint.q + block.q;
       if (block.group == Group::real) {
         for (int i = 0; i < block.nv; ++i) {
-          const S d = q[i] - all<S>(c.rest[block.q + i]);
-          const S depth = beyond(p[i], q[i]);
-          twice += all<S>(p[i].stiffness) * d * d + all<S>(p[i].stop_stiffness) * depth * depth;
+          energy += spring_and_stop(p[i], all<S>(c.rest[block.q + i]), q[i], all<S>(0)).energy;
         }
         continue;
       }
       const int turn = block.group == Group::pose ? 3 : 0;
       const Vec3<S> phi = turn_from_rest(c, block.q + turn, q + turn);
-      twice += dot(phi, stiffness3<S>(p + turn, phi));
+      energy += half * dot(phi, stiffness3<S>(p + turn, phi));
       if (turn == 0) continue;
       const Vec3<S> d = load3(q) - spatial::all3<S>(c.rest + block.q);
-      twice += dot(d, stiffness3<S>(p, d));
+      energy += half * dot(d, stiffness3<S>(p, d));
     }
   }
-  return all<S>(typename S::Real(0.5)) * twice;
+  return energy;
 }
 
 }  // namespace pysim::dynamics

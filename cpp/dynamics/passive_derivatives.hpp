@@ -1,6 +1,6 @@
 // Derivatives of the joints' passive forces: one block per joint, because each depends on its joint only.
 //
-//     real coordinate   ∂τ/∂q = −k − k_stop (if the stop acts)     ∂τ/∂v = −d − d_stop − f/w (1 − tanh²(v/w))
+//     real coordinate   see PassiveLaw
 //     rotation          τ = −J_l⁻¹(φ) K φ        dφ = J_r⁻¹(φ) δ        φ = log(R_restᵀ R)
 //                       dτ = −J_l⁻¹ K dφ + dφ × Kφ / 2 − κ (dφ × (φ × Kφ) + φ × (dφ × Kφ))
 //                            − κ' (φ·dφ) φ × (φ × Kφ)
@@ -71,31 +71,28 @@ void position_spring_derivatives(
   }
 }
 
-/// Springs and stops of one joint, at the joint's first coordinates.
+/// Springs, stops, damping and friction of one joint, at the joint's first coordinates.
 template <class S>
-void spring_derivatives(const Joint& joint,
-                        const Constants<typename S::Parameter>& c,
-                        const Passive<typename S::Parameter>* joint_passive,
-                        const S* joint_q,
-                        const S* joint_v,
-                        PassiveDerivatives<S>& D) {
-  const S o = all<S>(0);
+void law_derivatives(const Joint& joint,
+                     const Constants<typename S::Parameter>& c,
+                     const Passive<typename S::Parameter>* joint_passive,
+                     const S* joint_q,
+                     const S* joint_v,
+                     PassiveDerivatives<S>& D) {
   for (int k = 0; k < joint.blocks; ++k) {
     const Block& block = joint.block[k];
     const auto* p = joint_passive + block.v;
     const S *q = joint_q + block.q, *v = joint_v + block.v;
     const int diagonal = block.v * (joint.nv + 1);
-    if (block.group == Group::real) {
-      for (int i = 0; i < block.nv; ++i) {
-        const S depth = beyond(p[i], q[i]);
-        const S stop = fma(all<S>(p[i].stop_damping), v[i], all<S>(p[i].stop_stiffness) * depth);
-        const auto pushes = ((depth > o) & (stop > o)) | ((depth < o) & (stop < o));
-        const int at = diagonal + i * (joint.nv + 1);
-        D.q[at] = -all<S>(p[i].stiffness) - select(pushes, all<S>(p[i].stop_stiffness), o);
-        D.v[at] = -select(pushes, all<S>(p[i].stop_damping), o);
-      }
-      continue;
+    const bool is_real = block.group == Group::real;
+    for (int i = 0; i < block.nv; ++i) {
+      PassiveLaw<S> law = is_real ? spring_and_stop(p[i], all<S>(c.rest[block.q + i]), q[i], v[i])
+                                  : PassiveLaw<S>{all<S>(0), all<S>(0), all<S>(0), all<S>(0)};
+      add_damper_and_friction(p[i], v[i], law);
+      D.q[diagonal + i * (joint.nv + 1)] = law.by_q;
+      D.v[diagonal + i * (joint.nv + 1)] = law.by_v;
     }
+    if (is_real) continue;
     const int turn = block.group == Group::pose ? 3 : 0;
     const Vec3<S> phi = turn_from_rest(c, block.q + turn, q + turn);
     turn_spring_derivatives(p + turn, phi, joint.nv, D.q + diagonal + turn * (joint.nv + 1));
@@ -133,16 +130,7 @@ PassiveDerivatives<S> passive_derivatives(
   const S *q = full_q + joint.q, *v = full_v + joint.v;
   PassiveDerivatives<S> D;
   for (int i = 0; i < joint.nv * joint.nv; ++i) D.q[i] = D.v[i] = all<S>(0);
-  spring_derivatives(joint, model.constants[b], p, q, v, D);
-  for (int i = 0; i < joint.nv; ++i) {
-    S& d = D.v[i * (joint.nv + 1)];
-    d = d - all<S>(p[i].damping);
-    const S friction = all<S>(p[i].friction), width = all<S>(p[i].friction_width);
-    const auto rubs = friction > all<S>(0);
-    if (!simd::any(rubs)) continue;
-    const S t = simd::tanh(v[i] / width);
-    d = select(rubs, fnma(friction / width, fnma(t, t, all<S>(1)), d), d);
-  }
+  law_derivatives(joint, model.constants[b], p, q, v, D);
   if (joint.force >= 0) {
     const auto& program = model.program[joint.force_derivative];
     add_force_derivatives(program, joint, q, v, D, take<S>(w, program.registers));

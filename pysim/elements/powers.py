@@ -9,7 +9,8 @@ the motion. That of joints is
 
     W = −Σ (d v + f tanh(v / w)) v + τ(q, v) · v
 
-with damping d, friction f and the force τ of a plugin, and P and E of their stops.
+with damping d, friction f and the force τ of a plugin, and P and E of their stops. The engine's law of a coordinate
+(`Passive.law`) records them.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pysim._engine import SignalSource
+from pysim._engine import Passive, PassiveLaw, SignalSource
 from pysim.elements.force import Force, method_of
 from pysim.elements.quantities import Twist
 from pysim.elements.signal_inputs import is_path
@@ -36,39 +37,45 @@ if TYPE_CHECKING:
     from pysim.joints.plugin import Joint
 
 
+_LOSSES = ("damping", "friction", "friction_width")
+_STOP = ("lower", "upper", "stop_stiffness", "stop_damping")
+
+
 @dataclass(frozen=True)
 class JointCoordinate:
     """Plain coordinate, or velocity of a rotation (q = −1), of a joint, with its passive force.
 
-    A joint that follows another has the coordinate ratio · q + offset of its leader.
+    A joint that follows another has the coordinate ratio · q + offset of its leader. Friction and stop may be impulses
+    of convex steps, which integrate their work.
     """
 
     q: int
     v: int
+    passive: Passive
+    rest: float = 0.0
     ratio: float = 1.0
     offset: float = 0.0
-    damping: float = 0.0
-    friction: float = 0.0
-    friction_width: float = 1.0
-    stiffness: float = 0.0
-    rest: float = 0.0
-    lower: float = -np.inf
-    upper: float = np.inf
-    stop_stiffness: float = 0.0
-    stop_damping: float = 0.0
-    impulsive: bool = (
-        False  # friction and stop act as impulses of convex steps, which integrate their work
-    )
+    impulsive: bool = False
 
     @property
     def has_stop(self) -> bool:
         """Whether there is a limit."""
-        return bool(np.isfinite(self.lower) or np.isfinite(self.upper))
+        return bool(np.isfinite(self.passive.lower) or np.isfinite(self.passive.upper))
 
     @property
     def brakes_at_stop(self) -> bool:
         """Whether a stop dissipates energy."""
-        return self.has_stop and self.stop_damping != 0
+        return self.has_stop and self.passive.stop_damping != 0
+
+    def losses(self, *, without_impulses: bool) -> Passive:
+        """Return the part of the force that exchanges energy which it does not store."""
+        if without_impulses and self.impulsive:
+            return self.part("damping")
+        return self.part(*_LOSSES, *(_STOP if self.brakes_at_stop else ()))
+
+    def part(self, *names: str) -> Passive:
+        """Return the force with these numbers alone."""
+        return Passive(**{name: getattr(self.passive, name) for name in names})
 
 
 @dataclass(frozen=True)
@@ -140,7 +147,7 @@ class Powers:
         if joint.turns_on_spring:
             problem = f"{sensor.label}: the spring of joint {name!r} acts on a rotation"
             raise SceneError(sensor.where, f"{problem}; use a bushing, whose power is measured")
-        return self._joint_exchange(joint) - self._joint_stored_rate(joint)
+        return self._joint_power(joint, [own.passive for own in joint.coordinates])
 
     def exchange(self, name: str) -> tuple[Any, Any]:
         """Return a power [W] and an energy [J]: the work of an element is the integral of one plus the other.
@@ -151,7 +158,8 @@ class Powers:
             return Scalar(self._tape, self._tape.const(0)), None
         if name in self._joints:
             joint = self._joints[name]
-            return self._joint_exchange(joint, without_impulses=True), self._stop_energy(joint)
+            losses = [own.losses(without_impulses=True) for own in joint.coordinates]
+            return self._joint_power(joint, losses), self._stop_energy(joint)
         block = self._blocks[name]
         efforts = self._efforts(block)
         if not (block.kind == "force" and name in self._outside and _stores(block)):
@@ -237,18 +245,15 @@ class Powers:
         q = None if own.q < 0 else self._number(SignalSource.q, own.q) * own.ratio + own.offset
         return q, self._number(SignalSource.v, own.v) * own.ratio
 
-    def _joint_exchange(self, joint: PassiveJoint, *, without_impulses: bool = False) -> Any:
+    def _law(self, own: JointCoordinate, passive: Passive) -> PassiveLaw:
+        q, v = self._places(own)
+        return passive.law(0.0 if q is None else q, v, own.rest)
+
+    def _joint_power(self, joint: PassiveJoint, parts: Sequence[Passive]) -> Any:
+        """Return the power of these parts of the forces on the coordinates of a joint, and of its plugin."""
         total: Any = Scalar(self._tape, self._tape.const(0))
-        for own in joint.coordinates:
-            q, v = self._places(own)
-            force: Any = own.damping * v
-            smooth = not (without_impulses and own.impulsive)
-            if own.friction and smooth:
-                rubbing: Any = np.tanh(v / own.friction_width)
-                force = force + own.friction * rubbing
-            if own.brakes_at_stop and smooth:
-                force = force + _stop(own, q, v)
-            total = total - force * v
+        for own, passive in zip(joint.coordinates, parts, strict=True):
+            total = total + self._law(own, passive).force * self._places(own)[1]
         if joint.plugin is not None:
             total = total + self._plugin_power(joint)
         return total
@@ -273,57 +278,15 @@ class Powers:
         total: Any = None
         for own in joint.coordinates:
             if own.brakes_at_stop or (own.has_stop and own.impulsive):
-                depth = _depth(own, self._places(own)[0])
-                part = 0.5 * own.stop_stiffness * depth * depth
+                part = self._law(own, own.part(*_STOP)).energy
                 total = part if total is None else total + part
         return total
-
-    def _joint_stored_rate(self, joint: PassiveJoint) -> Any:
-        """Return the rate of the stored energy of a joint."""
-        total: Any = Scalar(self._tape, self._tape.const(0))
-        for own in joint.coordinates:
-            q, v = self._places(own)
-            if q is not None:
-                total = total + _static(own, q) * v
-        return total  # without the stops that dissipate energy, whose power is whole already
 
     def _joint_energy(self, joint: PassiveJoint) -> Any:
         total: Any = Scalar(self._tape, self._tape.const(0))
         for own in joint.coordinates:
-            q, _ = self._places(own)
-            if q is None:
-                continue
-            away, depth = q - own.rest, _depth(own, q)
-            total = total + 0.5 * own.stiffness * away * away
-            if own.has_stop:
-                total = total + 0.5 * own.stop_stiffness * depth * depth
+            total = total + self._law(own, own.part("stiffness", *_STOP)).energy
         return total
-
-
-def _depth(own: JointCoordinate, q: Any) -> Any:
-    """Return how far a coordinate is beyond its limits, negative below them."""
-    depth: Any = 0.0
-    if np.isfinite(own.upper):
-        depth = depth + np.maximum(q - own.upper, 0.0)
-    if np.isfinite(own.lower):
-        depth = depth + np.minimum(q - own.lower, 0.0)
-    return depth
-
-
-def _static(own: JointCoordinate, q: Any) -> Any:
-    """Return the slope of the stored energy of a coordinate, without stops that dissipate energy."""
-    slope = own.stiffness * (q - own.rest)
-    if not own.has_stop or own.brakes_at_stop:
-        return slope
-    return slope + own.stop_stiffness * _depth(own, q)
-
-
-def _stop(own: JointCoordinate, q: Any, v: Any) -> Any:
-    """Return the force of a stop against the coordinate; a stop does not pull back."""
-    depth = _depth(own, q)
-    whole = own.stop_stiffness * depth + own.stop_damping * v
-    inner = np.where(depth < 0, np.minimum(whole, 0.0), 0.0)
-    return np.where(depth > 0, np.maximum(whole, 0.0), inner)
 
 
 def _stores(block: GraphBlock) -> bool:

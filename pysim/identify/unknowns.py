@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pysim._engine import Passive
 from pysim.algorithms import joint_torque_regressor, passive_forces, rnea
 from pysim.errors import IdentificationError, did_you_mean
 from pysim.inertia import move_theta
@@ -120,7 +121,7 @@ class Unknowns:
         if name == "damping":
             return v
         if name == "friction":
-            return np.tanh(v / self._width)
+            return np.asarray(-Passive(friction=1.0).law(0.0, v / self._width).force)
         return a if name == "armature" else np.ones_like(v)
 
     def inertial(self, Y: Array) -> Array:

@@ -160,7 +160,6 @@ def joint_record(
     joint: JointSpec, motion: MotionDescription, parent: int, placement: NDArray[np.float64]
 ) -> JointDescription:
     """Return the engine's record of a joint with this motion, at a placement (4, 4) in the body `parent`."""
-    columns = [getattr(joint, name).tolist() for name in Passive.fields]
     return JointDescription(
         joint.name,
         motion,
@@ -168,5 +167,11 @@ def joint_record(
         placement,
         rest=joint.rest,
         armature=joint.armature,
-        passive=[Passive(*numbers) for numbers in zip(*columns, strict=True)],
+        passive=passive_forces_of(joint),
     )
+
+
+def passive_forces_of(joint: JointSpec) -> list[Passive]:
+    """Return the passive forces of a joint's coordinates."""
+    columns = [getattr(joint, name).tolist() for name in Passive.fields]
+    return [Passive(*numbers) for numbers in zip(*columns, strict=True)]

@@ -14,6 +14,7 @@ from pysim.elements.graph_types import CoordinatePlace, GraphBlock
 from pysim.elements.library.actuators import Prescribed
 from pysim.elements.powers import JointCoordinate, MeasuredElements, PassiveJoint
 from pysim.joints import find_joint
+from pysim.mechanism.builder import passive_forces_of
 from pysim.plugins.fields import build
 
 if TYPE_CHECKING:
@@ -104,7 +105,7 @@ class PassiveElements:
         return [
             name
             for name, (joint, _) in self._joints.items()
-            if _dissipates(joint) or (self._impulsive and _has_stop(joint))
+            if dissipates(joint) or (self._impulsive and _has_stop(joint))
         ]
 
     def joint_places(self, places: Mapping[str, int]) -> dict[int, int]:
@@ -168,27 +169,18 @@ class PassiveElements:
                 *(k.tolist() for k in map(np.asarray, reversed(kind.real_coordinates))), strict=True
             )
         )
-        coordinates = []
-        for k in range(kind.nv):
-            is_plain = k in plain
-            coordinates.append(
-                JointCoordinate(
-                    first_q + plain[k] if is_plain else -1,
-                    first_v + k,
-                    ratio,
-                    offset,
-                    float(joint.damping[k]),
-                    float(joint.friction[k]),
-                    float(joint.friction_width[k]),
-                    float(joint.stiffness[k]) if is_plain else 0.0,
-                    float(joint.rest[plain[k]]) if is_plain else 0.0,
-                    float(joint.lower[k]),
-                    float(joint.upper[k]),
-                    float(joint.stop_stiffness[k]),
-                    float(joint.stop_damping[k]),
-                    self._impulsive,
-                )
+        coordinates = [
+            JointCoordinate(
+                first_q + plain[k] if k in plain else -1,
+                first_v + k,
+                passive if k in plain else passive.replaced(stiffness=0.0),
+                float(joint.rest[plain[k]]) if k in plain else 0.0,
+                ratio,
+                offset,
+                self._impulsive,
             )
+            for k, passive in enumerate(passive_forces_of(joint))
+        ]
         turned = [k for k in range(kind.nv) if k not in plain]
         plugin: Any = None
         if kind.has_force and kind.plugin is not None:
@@ -202,14 +194,14 @@ TOTALS = ("dissipated", "injected")  # names of the sums beside those of element
 
 
 def _has_force(joint: JointSpec) -> bool:
-    return bool(joint.stiffness.any()) or _has_stop(joint) or _dissipates(joint)
+    return bool(joint.stiffness.any()) or _has_stop(joint) or dissipates(joint)
 
 
 def _has_stop(joint: JointSpec) -> bool:
     return bool(np.isfinite(joint.lower).any() or np.isfinite(joint.upper).any())
 
 
-def _dissipates(joint: JointSpec) -> bool:
+def dissipates(joint: JointSpec) -> bool:
     """Return whether a joint exchanges energy that it does not store."""
     stops = np.isfinite(joint.lower) | np.isfinite(joint.upper)
     return bool(

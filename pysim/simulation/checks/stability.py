@@ -26,6 +26,7 @@ from pysim.algorithms import aba, aba_derivatives, crba, minverse
 from pysim.integrators import find_integrator
 from pysim.loops import allowed_motions, constrained_aba, constrained_aba_derivatives, project
 from pysim.mechanism.actuation import actuator_forces
+from pysim.mechanism.builder import passive_forces_of
 from pysim.mechanism.motion_compiler import with_uniform_motions
 from pysim.simulation.accelerations import forces_of_actuators
 from pysim.simulation.stepping.signal_runs import begin_signals
@@ -190,7 +191,7 @@ def sliding_coordinates(model: Model) -> tuple[NDArray[np.intp], Array, Array]:
     found = [
         (
             first + i,
-            joint.friction[i] / joint.friction_width[i] + joint.damping[i],
+            -passive_forces_of(joint)[i].replaced(stop_damping=0.0).law(0.0, 0.0).by_v,
             joint.friction_width[i],
         )
         for joint, first in zip(model.joints, model.v_offsets, strict=True)

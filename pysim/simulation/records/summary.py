@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pysim.joints import find_joint
 from pysim.loops import constraints, independence, mobility
+from pysim.mechanism.passive_elements import dissipates
 from pysim.trajectory.interpolation import pose_matrices
 from pysim.typing import Array
 
@@ -223,13 +223,7 @@ def conserves_energy(scene: Scene) -> bool:
         return False
     if scene.model.connections.nonconservative:
         return False
-    for joint in scene.spec.model.joints:
-        stops = np.isfinite(joint.lower) | np.isfinite(joint.upper)
-        if find_joint(joint.type).has_force:
-            return False
-        if joint.damping.any() or joint.friction.any() or joint.stop_damping[stops].any():
-            return False
-    return True
+    return not any(map(dissipates, scene.spec.model.joints))
 
 
 def tool_frame(scene: Scene, trajectory: Trajectory) -> str | None:
