@@ -51,6 +51,7 @@ def world(
     tmp_path: Path,
     bodies: str,
     *,
+    plugins: tuple[Path, ...] = (),
     surface: str = "",
     gravity: Any = (0, 0, -9.81),
     duration: float = 1.0,
@@ -58,8 +59,8 @@ def world(
     every: float | None = None,
     run: str = "",
 ) -> pysim.Scene:
-    """Bodies, grounds and joints as text; `surface` is the material of all."""
-    text = f"""
+    """Bodies, grounds and joints as text, with the files of shape plugins; `surface` is the material of all."""
+    text = f"""plugins = {[str(file) for file in plugins]}
 gravity = {[float(g) for g in gravity]}
 [materials.default]
 {surface}
@@ -73,7 +74,7 @@ every = {every or step}
 """
     path = tmp_path / "world.toml"
     path.write_text(text, "utf-8")
-    return pysim.load_scene(path)
+    return pysim.load_scene(path, allow_code=True)
 
 
 def speeds(trajectory: pysim.Trajectory, bodies: int) -> np.ndarray:

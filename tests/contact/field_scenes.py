@@ -6,41 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import pysim
-from tests.contact.body_scenes import free
+from tests.contact.body_scenes import free, world
 
 ROOT = Path(__file__).parents[2]
 SHAPES = ROOT / "scenes" / "shapes"
-
-
-def with_shapes(
-    tmp_path: Path,
-    tables: str,
-    *,
-    plugins: tuple[Path, ...] = (),
-    surface: str = "",
-    gravity: Any = (0, 0, -9.81),
-    duration: float = 1.0,
-    step: float = 1e-3,
-    every: float | None = None,
-    run: str = "",
-) -> pysim.Scene:
-    """A scene of tables as text, with the files of shape plugins."""
-    text = f"""
-plugins = {[str(file) for file in plugins]}
-gravity = {[float(g) for g in gravity]}
-[materials.default]
-{surface}
-{tables}
-[simulation]
-duration = {duration}
-step = {step}
-{run}
-[output]
-every = {every or step}
-"""
-    path = tmp_path / "fields.toml"
-    path.write_text(text, "utf-8")
-    return pysim.load_scene(path, allow_code=True)
 
 
 def in_bowl(
@@ -54,7 +23,7 @@ def in_bowl(
     """A body in a bowl about the origin."""
     ground = f'[[ground]]\nfield = {{ type = "bowl", radius = {radius} }}\n'
     tables = ground + free("body", shape, mass, start)
-    return with_shapes(tmp_path, tables, plugins=(SHAPES / "bowl.py",), **changes)
+    return world(tmp_path, tables, plugins=(SHAPES / "bowl.py",), **changes)
 
 
 def cam_and_follower(
@@ -87,7 +56,7 @@ axis = [0, 1, 0]
 child = "follower"
 start = [{height!r}]
 """
-    return with_shapes(
+    return world(
         tmp_path,
         tables,
         plugins=(SHAPES / "cam.py",),

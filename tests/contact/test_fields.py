@@ -16,8 +16,8 @@ import pytest
 
 import pysim
 from pysim.scene.convert import ConvertOptions, convert
-from tests.contact.body_scenes import free
-from tests.contact.field_scenes import SHAPES, cam_and_follower, in_bowl, with_shapes
+from tests.contact.body_scenes import free, world
+from tests.contact.field_scenes import SHAPES, cam_and_follower, in_bowl
 from tests.contact.scenes import STIFF, G, case, ran, within
 
 
@@ -115,8 +115,8 @@ class Own(SignedDistance):
     ground = f'[[ground]]\nfield = {{ type = "{tmp_path.name}" }}\n'
     ball = free("ball", "{ sphere = { radius = 0.1 } }", 1.0, "{ xyz = [0, 0, 0] }")
     with pytest.raises(pysim.SceneError) as error:
-        with_shapes(tmp_path, ground + ball, plugins=(file,))
-    assert "fields.toml:" in str(error.value)
+        world(tmp_path, ground + ball, plugins=(file,))
+    assert "world.toml:" in str(error.value)
     assert f"{file}:8: Own.distance" in str(error.value)
     return str(error.value)
 
@@ -148,15 +148,13 @@ def test_field_table_names_the_plugin_and_its_keys(tmp_path: Path) -> None:
         '{ type = "bowl", radius = "x" }': "ground[0].field.radius: must be float, got 'x'",
     }.items():
         with pytest.raises(pysim.SceneError, match=re.escape(problem)):
-            with_shapes(
-                tmp_path, f"[[ground]]\nfield = {field}\n{ball}", plugins=(SHAPES / "bowl.py",)
-            )
+            world(tmp_path, f"[[ground]]\nfield = {field}\n{ball}", plugins=(SHAPES / "bowl.py",))
 
 
 def test_scene_with_a_shape_of_its_own_is_written_as_it_was_read(tmp_path: Path) -> None:
     scene = in_bowl(tmp_path, "{ sphere = { radius = 0.1 } }", "{ xyz = [0.2, 0, -0.8] }")
     converted = tmp_path / "converted.toml"
-    convert(tmp_path / "fields.toml", converted, ConvertOptions(allow_code=True))
+    convert(tmp_path / "world.toml", converted, ConvertOptions(allow_code=True))
     again = pysim.load_scene(converted, allow_code=True)
     assert '[[ground]]\nfield = { type = "bowl", radius = 1.0, rim = 0.0 }' in converted.read_text(
         "utf-8"
@@ -215,7 +213,7 @@ type = "free"
 child = "ring"
 start = {{ xyz = [0, 0, {r}] }}
 """
-    scene = with_shapes(tmp_path, ring, plugins=(SHAPES / "torus.py",), every=0.1)
+    scene = world(tmp_path, ring, plugins=(SHAPES / "torus.py",), every=0.1)
     mass = 1000 * 2 * math.pi**2 * R * r**2
     theta = scene.model.bodies[0].theta
     assert theta[0] == pytest.approx(mass, rel=5e-3)  # of a surface of triangles
@@ -229,7 +227,7 @@ def test_ball_lies_on_the_fillet_of_a_rounded_union_where_the_formula_is_zero(
 ) -> None:
     ground = '[[ground]]\nfield = { type = "dumb-bell", length = 1.0, ball = 0.3, rod = 0.1, fillet = 0.1 }\n'
     ball = free("ball", "{ sphere = { radius = 0.05 } }", 1.0, "{ xyz = [0, 0, 0.15] }")
-    scene = with_shapes(
+    scene = world(
         tmp_path,
         ground + ball,
         plugins=(SHAPES / "rounded_union.py",),

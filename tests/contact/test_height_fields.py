@@ -17,8 +17,7 @@ import pytest
 
 import pysim
 from pysim.errors import PysimWarning
-from tests.contact.body_scenes import free
-from tests.contact.field_scenes import with_shapes
+from tests.contact.body_scenes import free, world
 from tests.contact.scenes import STIFF, G, ran
 
 SCENES = Path(__file__).parents[2] / "scenes"
@@ -32,7 +31,7 @@ def on_heights(
     """A body over a square of this size, whose heights are given at nodes."""
     np.save(tmp_path / "terrain.npy", heights)
     ground = f'[[ground]]\nheight_field = {{ file = "terrain.npy", size = [{size}, {size}] }}\n'
-    return with_shapes(tmp_path, ground + body, **changes)  # type: ignore[arg-type]
+    return world(tmp_path, ground + body, **changes)  # type: ignore[arg-type]
 
 
 def ramp(slope: float, nodes: int = 41, size: float = 4.0) -> np.ndarray:
@@ -176,7 +175,7 @@ def test_image_is_read_with_black_at_zero_and_its_first_row_at_the_largest_y(
     image[0, 4] = 255  # the corner at +x and +y
     imageio.imwrite(tmp_path / "terrain.png", image)
     ground = '[[ground]]\nheight_field = { file = "terrain.png", size = [4, 2], height = 0.5 }\n'
-    scene = with_shapes(tmp_path, ground + free("ball", BALL, 1.0, "{ xyz = [0, 0, 1] }"))
+    scene = world(tmp_path, ground + free("ball", BALL, 1.0, "{ xyz = [0, 0, 1] }"))
     contacts: Any = scene.spec.model.contacts
     field = contacts.grounds[0].field.shape.field
     assert field.heights[2, 4] == 0.5
@@ -187,7 +186,7 @@ def test_image_is_read_with_black_at_zero_and_its_first_row_at_the_largest_y(
 def test_table_of_numbers_is_read_in_metres(tmp_path: Path) -> None:
     (tmp_path / "terrain.csv").write_text("0,0\n0.2,0.4\n", "utf-8")
     ground = '[[ground]]\nheight_field = { file = "terrain.csv", size = [4, 2] }\n'
-    scene = with_shapes(tmp_path, ground + free("ball", BALL, 1.0, "{ xyz = [0, 0, 1] }"))
+    scene = world(tmp_path, ground + free("ball", BALL, 1.0, "{ xyz = [0, 0, 1] }"))
     contacts: Any = scene.spec.model.contacts
     assert contacts.grounds[0].field.shape.field.heights.tolist() == [[0, 0], [0.2, 0.4]]
 
@@ -205,7 +204,7 @@ def test_errors_of_a_height_field_name_what_to_do(tmp_path: Path) -> None:
     }.items():
         ground = f"[[ground]]\nheight_field = {{ size = [4, 2], {keys} }}\n"
         with pytest.raises(pysim.SceneError, match=re.escape(problem)):
-            with_shapes(tmp_path, ground + free("ball", BALL, 1.0, "{ xyz = [0, 0, 1] }"))
+            world(tmp_path, ground + free("ball", BALL, 1.0, "{ xyz = [0, 0, 1] }"))
 
 
 def test_height_field_of_an_mjcf_file_carries_what_falls_on_it(tmp_path: Path) -> None:
@@ -270,7 +269,7 @@ type = "translation"
 child = "foot"
 start = {at}
 """
-    return ran(with_shapes(tmp_path, ground + foot, surface=surface, duration=5.0, every=0.1))
+    return ran(world(tmp_path, ground + foot, surface=surface, duration=5.0, every=0.1))
 
 
 @pytest.mark.parametrize("offset", [-2e-4, -4e-5, -2e-6, 0.0, 2e-6])

@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 import pysim
-from tests.contact.body_scenes import free
-from tests.contact.field_scenes import SHAPES, with_shapes
+from tests.contact.body_scenes import free, world
+from tests.contact.field_scenes import SHAPES
 from tests.contact.scenes import STIFF, G, ran
 
 RING, TUBE, PEG = 0.2, 0.03, 0.02
@@ -48,7 +48,7 @@ name = "wall"
 type = "fixed"
 child = "peg"
 """ + body("ring", TORUS, start)
-    return with_shapes(
+    return world(
         tmp_path,
         tables,
         plugins=(SHAPES / "torus.py",),
@@ -195,7 +195,7 @@ def test_field_rests_on_a_field_at_points_of_its_own(tmp_path: Path) -> None:
     ground = '[[ground]]\nfield = { type = "bowl", radius = 0.5 }\n'
     depth = math.sqrt(0.5**2 - 0.1**2)
     shape = f'{{ field = {{ type = "{name}" }}, density = 1000 }}'
-    scene = with_shapes(
+    scene = world(
         tmp_path,
         ground + body("disc", shape, f"{{ xyz = [0, 0, {0.05 - depth!r}] }}"),
         plugins=(file, SHAPES / "bowl.py"),
@@ -215,7 +215,7 @@ def test_two_free_fields_that_collide_keep_their_momentum(tmp_path: Path) -> Non
     tables = body("left", shape, "{ xyz = [-0.4, 0, 0], v = [1, 0, 0, 0, 0, 0] }") + body(
         "right", shape, "{ xyz = [0.2, 0.05, 0.01], rpy = [0.5, 0, 0], v = [-1, 0, 0, 0, 0, 0] }"
     )
-    scene = with_shapes(
+    scene = world(
         tmp_path,
         tables,
         plugins=(SHAPES / "torus.py",),
@@ -240,7 +240,7 @@ def test_two_free_fields_that_collide_keep_their_momentum(tmp_path: Path) -> Non
 
 def test_ring_on_a_ring_rests_at_the_sum_of_the_tubes_radii(tmp_path: Path) -> None:
     ground = f'[[ground]]\nfield = {{ type = "torus", radius = {RING}, tube = {TUBE} }}\n'
-    scene = with_shapes(
+    scene = world(
         tmp_path,
         ground + body("ring", TORUS, f"{{ xyz = [0, 0, {2 * TUBE + 0.002}] }}"),
         plugins=(SHAPES / "torus.py",),
@@ -269,7 +269,7 @@ def test_points_that_do_not_lie_on_the_surface_are_refused(
     file, name = disc_file(tmp_path, points)
     shape = f'{{ field = {{ type = "{name}" }}, density = 1000 }}'
     with pytest.raises(pysim.SceneError, match=re.escape(problem)) as error:
-        with_shapes(tmp_path, body("disc", shape, "{ xyz = [0, 0, 0] }"), plugins=(file,))
+        world(tmp_path, body("disc", shape, "{ xyz = [0, 0, 0] }"), plugins=(file,))
     assert f"{file}:15: Disc.points" in str(error.value)
 
 
@@ -284,7 +284,7 @@ def test_ball_lies_on_a_sheet_of_a_gyroid_at_its_threefold_axis(
     )  # of sin x cos y + … = (3/2) sin(2 k u), u = s/√3 at the height s
     top = math.sqrt(3) * math.asin(level / 1.5) / (2 * k)
     start = ((top + radius) * up).tolist()
-    scene = with_shapes(
+    scene = world(
         tmp_path,
         f'[[ground]]\nfield = {{ type = "gyroid", cell = {cell}, thickness = {thickness}, edge = 0.24 }}\n'
         + free("ball", f"{{ sphere = {{ radius = {radius} }} }}", 0.1, f"{{ xyz = {start} }}"),

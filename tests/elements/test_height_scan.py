@@ -20,7 +20,8 @@ from pysim.meshes.field_surface import write_stl
 from pysim.plugins.files import run_plugin
 from pysim.shapes import find_shape
 from pysim.shapes.signed_distance import Field
-from tests.contact.field_scenes import SHAPES, with_shapes
+from tests.contact.body_scenes import world
+from tests.contact.field_scenes import SHAPES
 
 REACH = 2.0
 NOWHERE = "{ xyz = [0.13, -0.21, 1.4], rpy = [0.2, -0.3, 0.7] }"
@@ -49,7 +50,7 @@ size = [0.6, 0.4]
 spacing = 0.1
 {keys}
 """
-    return with_shapes(tmp_path, text, duration=0.01, **options)  # type: ignore[arg-type]
+    return world(tmp_path, text, duration=0.01, **options)  # type: ignore[arg-type]
 
 
 def points_of(p: np.ndarray, R: np.ndarray, size: tuple[float, float] = (0.6, 0.4)) -> np.ndarray:
@@ -279,7 +280,7 @@ name = "push"
 type = "input"
 """
     scene_with_scan(tmp_path, ground, keys=text)
-    path = tmp_path / "fields.toml"
+    path = tmp_path / "world.toml"
     path.write_text(path.read_text("utf-8") + ENVIRONMENT, "utf-8")
     environment = Environment(path, 3)
     observations = environment.reset(seed=1)
@@ -316,7 +317,7 @@ def test_scan_that_cannot_be_made_is_refused(
 
 def test_scan_without_any_ground_is_refused(tmp_path: Path) -> None:
     scene_with_scan(tmp_path, "[[ground]]\nplane = {}")
-    path = tmp_path / "fields.toml"
+    path = tmp_path / "world.toml"
     text = path.read_text("utf-8").replace("[[ground]]\nplane = {}", "")
     path.write_text(text.replace("collision = true", ""), "utf-8")
     with pytest.raises(pysim.SceneError, match="reads the ground, and the scene has none; add a "):
@@ -325,7 +326,7 @@ def test_scan_without_any_ground_is_refused(tmp_path: Path) -> None:
 
 def test_scan_of_too_many_points_is_refused(tmp_path: Path) -> None:
     scene_with_scan(tmp_path, "[[ground]]\nplane = {}")
-    path = tmp_path / "fields.toml"
+    path = tmp_path / "world.toml"
     path.write_text(path.read_text("utf-8").replace("spacing = 0.1", "spacing = 0.01"), "utf-8")
     with pytest.raises(pysim.PysimError, match=re.escape("has 61 by 41 points, 2000 at most")):
         pysim.load_scene(path)
