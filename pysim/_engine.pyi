@@ -870,24 +870,6 @@ def advance_adaptive(
     contacts: Contacts | None = None,
     threads: int = 1,
 ) -> AdaptiveRun: ...
-def advance(
-    model: Model,
-    q: ArrayLike,
-    v: ArrayLike,
-    time: float,
-    step: float,
-    steps: int,
-    integrator: str,
-    actuation: Actuation,
-    *,
-    loop_q: Array | None = None,
-    memory: Array | None = None,
-    signals: Array | None = None,
-    jumped: bool = False,
-    contacts: Contacts | None = None,
-    spectral_radius: float = 0.9,
-    threads: int = 1,
-) -> tuple[Array, Array, Any]: ...
 def update_signals(
     model: Model,
     q: ArrayLike,

@@ -80,30 +80,4 @@ class SignalNumbers {
   double none_ = 0;
 };
 
-/// State of an implicit scheme, updated in place; if the caller passes none, every run starts
-/// afresh.
-class SchemeMemory {
- public:
-  using Array = py::array_t<double, py::array::c_style>;
-
-  SchemeMemory(std::optional<Array>& given, py::ssize_t numbers) : given_(given) {
-    if (!given_) {
-      own_.resize(static_cast<std::size_t>(numbers));
-    } else if (given_->size() != numbers || !given_->writeable()) {
-      throw std::invalid_argument("memory must be writeable and have " + std::to_string(numbers) +
-                                  " numbers");
-    }
-  }
-
-  /// Null if the scheme has no such state.
-  double* data() {
-    if (given_) return given_->size() == 0 ? nullptr : given_->mutable_data();
-    return own_.empty() ? nullptr : own_.data();
-  }
-
- private:
-  std::optional<Array>& given_;
-  std::vector<double> own_;
-};
-
 }  // namespace pysim::bindings

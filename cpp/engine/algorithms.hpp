@@ -73,7 +73,6 @@ namespace pysim::engine {
   entry(read_signals, ReadSignals)                                      \
   entry(signal_forces, SignalForces)                                    \
   entry(search_poses, SearchPoses)                                      \
-  entry(advance, Advance)                                               \
   entry(advance_worlds, AdvanceWorlds)                                  \
   entry(advance_adaptive, AdvanceAdaptive)
 

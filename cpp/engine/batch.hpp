@@ -129,13 +129,12 @@ struct Batch {
   Real* memory;  ///< (states, solver_numbers), in and out; null if the scheme has none
   double time, step;
   std::ptrdiff_t steps;
-  std::ptrdiff_t* done;  ///< advance: good steps of each state
+  std::ptrdiff_t* done;  ///< good steps of each state
   const AdaptiveCall* adaptive;
   const RolloutCall<Real>* rollout;
   const constraints::PoseSearch* search;
   Real* signals;      ///< (states, Signals::numbers), in and out; null where signals do not act
   const Real* times;  ///< (states) [s], of functions of states with times of their own
-  bool jumped;        ///< held numbers have changed since the last step
   bool first;         ///< nothing was accelerated before: sampled blocks read accelerations of 0
   std::uint64_t due;  ///< bit k: the sampled block k is due
   const tree::ContactForces* contact_forces;  ///< of the smooth law; null for none

@@ -1,4 +1,4 @@
-// Steps as operations on states: many steps of one scheme, adaptive runs, rollouts under controls.
+// Steps as operations on states: worlds under a scheme, adaptive runs, rollouts under controls.
 #pragma once
 
 #include "engine/world_operations.hpp"
@@ -37,36 +37,6 @@ PYSIM_INLINE void with_scheme(Integrator integrator, F f) {
       return f(stepping::Halving<stepping::GeneralizedAlpha>{});
   }
 }
-
-struct Advance {
-  template <class S>
-  static void at(States<S> at) {
-    const auto& batch = at.batch;
-    S *const q = at.copy_q(), *const v = at.copy_v(), *const loop_q = at.loop_q();
-    S* const memory = at.memory();
-    S done = all<S>(0);
-    const auto signals = at.signals();
-    const Workspace<S> w = at.w;
-    const stepping::System<S> system = {
-        at.model, *batch.actuation, w, loop_q, nullptr, memory, batch.spectral_radius, nullptr, signals};
-    with_scheme(batch.integrator, [&](auto scheme) {
-      if constexpr (stepping::carries_acceleration<decltype(scheme)>) {
-        if (batch.jumped) {
-          stepping::jump(system, simd::everywhere<S>(), all<S>(batch.time), static_cast<const S*>(q), v);
-        }
-      }
-      stepping::advance<decltype(scheme)>(system, batch.time, batch.step, batch.steps, q, v, &done);
-    });
-    at.save_signals(signals.numbers);
-    at.save(q, batch.out, at.model.reduced_nq);
-    at.save(v, batch.out_v, at.model.reduced_nv);
-    at.save(loop_q, batch.out_loop_q, at.model.loop_nq());
-    at.save_memory(memory);
-    for (int i = 0; i < S::width; ++i) {
-      batch.done[at.first + i] = static_cast<std::ptrdiff_t>(simd::lane(done, i));
-    }
-  }
-};
 
 /// Advance of worlds under a scheme of fixed step.
 struct AdvanceWorlds {

@@ -1,4 +1,4 @@
-// Steps of equal size over whole output intervals, checked for NaN and infinite values.
+// Steps of a scheme of fixed size, checked for NaN and infinite values.
 #pragma once
 
 #include "simd/finite.hpp"
@@ -176,17 +176,5 @@ class SchemeSteps {
   constraints::Dependence<S> dependence_;
   simd::Mask<S> jumped_;
 };
-
-/// Makes up to `steps` steps of size h from `time`, in place; `done` counts the good steps of each world.
-template <class Scheme, class S>
-void advance(const System<S>& system, double time, double h, std::ptrdiff_t steps, S* q, S* v, S* done) {
-  SchemeSteps<Scheme, S> run(system, q, v);
-  auto alive = simd::everywhere<S>();
-  *done = all<S>(0);
-  for (std::ptrdiff_t n = 0; n < steps && any(alive); ++n) {
-    alive = run.make(alive, all<S>(time + static_cast<double>(n) * h), all<S>(h));
-    *done += number(alive);
-  }
-}
 
 }  // namespace pysim::stepping

@@ -30,7 +30,7 @@ EXPORTS = {"gltf": (".glb", "model"), "usd": (".usd", "stage")}  # suffix, and w
 
 def _wishes(options: MovieOptions | StillOptions, others: tuple[Path, ...]) -> dict[str, Any]:
     """Return the options of the renderer."""
-    found = {"size": _size(options.size)}
+    found: dict[str, Any] = {"size": _size(options.size)}
     if isinstance(options, MovieOptions):
         found |= {"fps": options.fps, "speed": options.speed}
     chosen = {key: value for key, value in found.items() if value is not None}

@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import pysim
-from pysim import _engine
 from pysim.inertia import Inertia, theta_to_packed
 from pysim.scene import read_scene
 from pysim.simulation.loading import compile_scene
@@ -27,6 +26,7 @@ from tests.benchmarks.chains import chain_urdf
 from tests.benchmarks.peers import no_forces
 from tests.benchmarks.report import print_line, row
 from tests.benchmarks.timing import take_turns
+from tests.engine_steps import make_steps
 from tests.oracles.model_variations import Variation
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def _four_bar_row() -> None:
     state = scene.state
 
     def mine() -> Any:
-        return _engine.advance(
+        return make_steps(
             scene.model, state.q, state.v, 0.0, STEP, STEPS, "generalized_alpha",
             scene.actuation, loop_q=state.loop_q.copy(), spectral_radius=0.9,
         )  # fmt: skip
@@ -98,7 +98,7 @@ def _chain_row(name: str, *, planar: bool, states: int = 1) -> None:
     forces = no_forces(model)
 
     def mine() -> Any:
-        return _engine.advance(model, q0, v0, 0.0, STEP, CHAIN_STEPS, "rk4", forces)
+        return make_steps(model, q0, v0, 0.0, STEP, CHAIN_STEPS, "rk4", forces)
 
     system, tree = _exudyn_chain(model, v)
     settings = _settings(CHAIN_STEPS)

@@ -17,6 +17,7 @@ from pysim.spatial import exp
 from pysim.typing import Array
 from tests.benchmarks import exudyn_peer
 from tests.benchmarks.timing import take_turns
+from tests.engine_steps import make_steps
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -180,7 +181,7 @@ def sprung_block(print_line: Say) -> None:
     forces, rest = _engine.Actuation(*np.zeros((4, 1))), np.zeros(1)
 
     def mine() -> Array:
-        return _engine.advance(model, rest + 0.5, rest, 0.0, STEP, STEPS, "rk4", forces)[0]
+        return make_steps(model, rest + 0.5, rest, 0.0, STEP, STEPS, "rk4", forces)[0]
 
     candidates: dict[str, Callable[[], object]] = {"pysim, force(q, v) traced": mine}
     for name, run in exudyn_peer.sprung_blocks(STEPS, STEP).items():
@@ -198,7 +199,7 @@ def cam(print_line: Say) -> None:
     forces, (q, v) = _engine.Actuation(*np.zeros((4, 1))), (np.zeros(1), np.full(1, 10.0))
 
     def mine() -> Array:
-        return _engine.advance(model, q, v, 0.0, step, steps, "rk4", forces)[0]
+        return make_steps(model, q, v, 0.0, step, steps, "rk4", forces)[0]
 
     candidates: dict[str, Callable[[], object]] = {"pysim, joint traced, RK4": mine}
     for name, run in exudyn_peer.cam(steps, step, eccentricity=0.05, reach=0.16).items():

@@ -9,10 +9,10 @@ import mujoco.rollout
 import numpy as np
 
 import pysim
-from pysim import _engine
 from tests.benchmarks.peers import Pair, check_same_acceleration, mujoco_robot, no_forces
 from tests.benchmarks.report import row
 from tests.benchmarks.timing import take_turns
+from tests.engine_steps import make_steps
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -36,7 +36,7 @@ def step_rows(name: str) -> None:
 
         def mine(scheme: str = scheme) -> object:
             zero = np.zeros(model.nv)
-            return _engine.advance(model, model.neutral(), zero, 0.0, STEP, STEPS, scheme, forces)
+            return make_steps(model, model.neutral(), zero, 0.0, STEP, STEPS, scheme, forces)
 
         def theirs() -> None:
             mujoco.mj_resetData(mj, data)
@@ -83,7 +83,7 @@ def scene_row(path: Path) -> None:
     mj.opt.integrator = int(SCHEMES[scheme])
 
     def mine() -> object:
-        return _engine.advance(
+        return make_steps(
             scene.model, scene.state.q, scene.state.v, 0.0, step, STEPS, scheme, scene.actuation
         )
 

@@ -10,6 +10,7 @@ import pytest
 
 import pysim
 from pysim import _engine
+from tests.engine_steps import make_steps
 from tests.integrators.test_closed_forms import rest_drive
 from tests.integrators.test_implicit import memory_of
 from tests.integrators.test_variational import floating_robot, momentum_about_com
@@ -22,9 +23,7 @@ def run(model, q, v, parts, *, scheme="variational", drive=None, memory=None):
     """The state after runs of so many steps each; what is carried goes from one to the next in `memory`."""
     drive, made = drive or rest_drive(model), 0
     for steps in parts:
-        q, v, done = _engine.advance(
-            model, q, v, made * STEP, STEP, steps, scheme, drive, memory=memory
-        )
+        q, v, done = make_steps(model, q, v, made * STEP, STEP, steps, scheme, drive, memory=memory)
         assert done == steps
         made += steps
     return q, v

@@ -16,6 +16,7 @@ from pysim import _engine
 from pysim.inertia import theta_from_com
 from pysim.scene.spec import BodySpec, ModelSpec
 from pysim.simulation.loading import compile_model
+from tests.engine_steps import make_steps
 from tests.integrators.test_closed_forms import NO_GRAVITY, rest_drive
 from tests.integrators.test_random_trees import Machine
 from tests.oracles.mechanisms import GRAVITY, make_joint, one_body, random_theta
@@ -48,7 +49,7 @@ def test_steps_solve_the_equations_of_generalized_alpha(rng, isa, mimic, radius)
     memory = memory_of(model, "generalized_alpha")
     for n in range(2):
         t = 0.7 + n * h
-        q1, v1, done = _engine.advance(
+        q1, v1, done = make_steps(
             model, q, v, t, h, 1, "generalized_alpha", machine.actuation,
             memory=memory, spectral_radius=radius,
         )  # fmt: skip
@@ -76,7 +77,7 @@ def test_steps_solve_the_equations_of_the_midpoint_rule(rng, isa, mimic):
     model, tree = machine.model, machine.tree
     q, v, t, h = model.random_configuration(rng), rng.normal(size=model.nv), 0.7, 4e-3
 
-    q1, v1, done = _engine.advance(model, q, v, t, h, 1, "implicit_midpoint", machine.actuation)
+    q1, v1, done = make_steps(model, q, v, t, h, 1, "implicit_midpoint", machine.actuation)
 
     assert done == 1
     whole = model.difference(q, q1)
@@ -95,7 +96,7 @@ def test_a_body_turns_by_the_cayley_map_of_its_mean_velocity(rng, speed):
     """cay(X) = (1 − X/2)⁻¹ (1 + X/2), X the matrix of h v on twists; the exponential of the step is the same matrix."""
     model = compile_model(one_body("free", random_theta(rng), gravity=NO_GRAVITY))
     q, v, h = model.random_configuration(rng), speed * rng.normal(size=6), 0.05
-    q1, v1, done = _engine.advance(model, q, v, 0.0, h, 1, "implicit_midpoint", rest_drive(model))
+    q1, v1, done = make_steps(model, q, v, 0.0, h, 1, "implicit_midpoint", rest_drive(model))
     assert done == 1
 
     def adjoint(twist):
@@ -120,7 +121,7 @@ def test_a_free_body_keeps_momentum_and_energy_to_rounding_by_the_midpoint_rule(
         return np.append(pysim.centroidal_momentum(model, q, v), pysim.kinetic_energy(model, q, v))
 
     start = kept(q, v)
-    q1, v1, done = _engine.advance(model, q, v, 0.0, 0.05, 20_000, "implicit_midpoint", drive)
+    q1, v1, done = make_steps(model, q, v, 0.0, 0.05, 20_000, "implicit_midpoint", drive)
     assert done == 20_000
     np.testing.assert_allclose(kept(q1, v1), start, rtol=0, atol=1e-11 * np.abs(start).max())
 
@@ -159,7 +160,7 @@ def test_an_oscillator_is_damped_as_the_theory_says(radius, turn):
         [1.0],
     )
     for n in range(12):
-        q, v, done = _engine.advance(
+        q, v, done = make_steps(
             model, q, v, n * h, h, 1, "generalized_alpha", rest_drive(model),
             memory=memory, spectral_radius=radius,
         )  # fmt: skip
@@ -174,7 +175,7 @@ def test_motion_faster_than_the_step_is_damped_by_the_spectral_radius(radius):
     """At h ω = 1e7 every eigenvalue of the matrix is ρ, and the engine makes its powers; ρ = 0 ends it at once."""
     model, h, n = oscillator(1e14), 1.0, 40
     start = np.array([1e-3]), np.array([0.0])
-    q, v, done = _engine.advance(
+    q, v, done = make_steps(
         model, *start, 0.0, h, n, "generalized_alpha", rest_drive(model), spectral_radius=radius
     )
     assert done == n
@@ -187,7 +188,7 @@ def test_motion_faster_than_the_step_is_damped_by_the_spectral_radius(radius):
 
 def test_the_midpoint_rule_damps_no_oscillation_however_fast():
     model = oscillator(1e8)  # ω = 1e4 rad/s
-    q, v, done = _engine.advance(
+    q, v, done = make_steps(
         model,
         np.array([1.0]),
         np.array([0.0]),
@@ -218,10 +219,10 @@ def test_a_spring_too_stiff_for_rk4_is_stepped_over(scheme):
     model = stiff_pendulum()
     q, v, h, n = np.array([0.8, 0.3, 0.0]), np.array([0.1, 0.5, 0.0]), 2e-3, 500
     drive = rest_drive(model)
-    assert _engine.advance(model, q, v, 0.0, h, n, "rk4", drive)[2] < 50
+    assert make_steps(model, q, v, 0.0, h, n, "rk4", drive)[2] < 50
 
-    q1, _, done = _engine.advance(model, q, v, 0.0, h, n, scheme, drive)
-    exact, _, fine = _engine.advance(model, q, v, 0.0, h / 400, 400 * n, "rk4", drive)
+    q1, _, done = make_steps(model, q, v, 0.0, h, n, scheme, drive)
+    exact, _, fine = make_steps(model, q, v, 0.0, h / 400, 400 * n, "rk4", drive)
 
     assert (done, fine) == (n, 400 * n)
     np.testing.assert_allclose(q1, exact, rtol=0, atol=2e-4)
@@ -302,7 +303,7 @@ def test_any_split_of_a_run_gives_the_same_bits(rng, scheme):
     def run(parts):
         q, v, memory, made = q0, v0, memory_of(model, scheme, n), 0
         for steps in parts:
-            q, v, done = _engine.advance(
+            q, v, done = make_steps(
                 model, q, v, made * h, h, steps, scheme, machine.actuation, memory=memory
             )
             made += steps

@@ -16,6 +16,7 @@ from pysim import _engine
 from pysim.inertia import theta_from_com
 from pysim.scene.spec import BodySpec, ModelSpec
 from pysim.simulation.loading import compile_model
+from tests.engine_steps import make_steps
 from tests.integrators.test_adaptive import run_adaptive
 from tests.integrators.test_closed_forms import NO_GRAVITY, rest_drive
 from tests.oracles.mechanisms import GRAVITY, make_joint, one_body, random_pose, random_theta
@@ -86,7 +87,7 @@ def error(name, scheme, steps):
         assert abs(record[0].accepted - steps) <= 1
         q1, v1 = q1[0], v1[0]
     else:
-        q1, v1, done = _engine.advance(model, q, v, 0.0, h, steps, scheme, rest_drive(model))
+        q1, v1, done = make_steps(model, q, v, 0.0, h, steps, scheme, rest_drive(model))
         assert done == steps
     expected = reference(name)
     return max(np.abs(model.difference(expected[0], q1)).max(), np.abs(v1 - expected[1]).max())
@@ -104,6 +105,6 @@ def test_the_error_falls_with_the_order_claimed(name, scheme):
 
 def test_the_spin_of_the_heavy_top_is_constant_to_1e_12_by_rk4():
     model, q, v, _ = heavy_top()
-    _, v1, done = _engine.advance(model, q, v, 0.0, 1e-4, 10_000, "rk4", rest_drive(model))
+    _, v1, done = make_steps(model, q, v, 0.0, 1e-4, 10_000, "rk4", rest_drive(model))
     assert done == 10_000
     assert abs(v1[1] / 150 - 1) < 1e-12

@@ -16,6 +16,7 @@ import pysim
 from pysim import _engine
 from pysim.simulation.loading import compile_model
 from pysim.typing import Array
+from tests.engine_steps import make_steps
 from tests.robots import REFERENCE, load_robot, reference_order
 
 TRAJECTORIES = json.loads((REFERENCE / "trajectories.json").read_text("utf-8"))
@@ -60,7 +61,7 @@ class Sample:
 
     def run(self, t: float, steps: int, scheme: str = "rk4") -> tuple[Array, Array]:
         q, v = self.at(0.0)
-        q, v, done = _engine.advance(self.model, q, v, 0.0, t / steps, steps, scheme, self.drive)
+        q, v, done = make_steps(self.model, q, v, 0.0, t / steps, steps, scheme, self.drive)
         assert done == steps
         return q, v
 

@@ -16,6 +16,7 @@ from pysim import _engine
 from pysim.simulation.loading import compile_model
 from pysim.typing import Array
 from tests.algorithms.random_states import KINDS
+from tests.engine_steps import make_steps
 from tests.oracles import springs, stepping, tree as oracle
 from tests.oracles.mechanisms import MOVING, random_tree
 
@@ -91,7 +92,7 @@ def test_steps_are_those_of_the_scheme_on_the_dense_tree(
     q = np.array([model.random_configuration(rng) for _ in range(n)])
     v, t, h = rng.normal(size=(n, model.nv)), 0.7, 0.03
 
-    q1, v1, done = _engine.advance(model, q, v, t, h, 3, scheme, machine.actuation)
+    q1, v1, done = make_steps(model, q, v, t, h, 3, scheme, machine.actuation)
 
     assert (done == 3).all()
     for k in range(n):
@@ -114,7 +115,7 @@ def test_runs_are_bit_identical_on_avx2_and_avx512(
     runs = []
     for isa in ("avx2", "avx512"):
         pysim.use_isa(isa)
-        runs.append(_engine.advance(model, q, v, 0.2, 1e-3, 50, scheme, machine.actuation))
+        runs.append(make_steps(model, q, v, 0.2, 1e-3, 50, scheme, machine.actuation))
     pysim.use_isa("auto")
     for avx2, avx512 in zip(*runs, strict=True):
         np.testing.assert_array_equal(avx2, avx512)
@@ -164,7 +165,7 @@ def test_energy_falls_by_the_work_of_dampers_and_friction_alone(rng: np.random.G
 
     start, powers = energy(), [power()]
     for k in range(steps):
-        q, v, _ = _engine.advance(model, q, v, k * h, h, 1, "rk4", still)
+        q, v, _ = make_steps(model, q, v, k * h, h, 1, "rk4", still)
         powers.append(power())
     odd, even = sum(powers[1:-1:2]), sum(powers[2:-1:2])
     work = h / 3 * (powers[0] + 4 * odd + 2 * even + powers[-1])  # Simpson's rule

@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 import pysim
-from pysim import _engine
 from pysim.scene.spec import BodySpec, ModelSpec
 from pysim.simulation.loading import compile_model
+from tests.engine_steps import make_steps
 from tests.integrators.test_closed_forms import PROBLEMS, pendulums, rest_drive
 from tests.integrators.test_random_trees import Machine
 from tests.oracles.mechanisms import make_joint, random_pose, random_theta
@@ -30,7 +30,7 @@ def test_a_step_satisfies_the_discrete_euler_lagrange_equations(rng, isa, mimic)
     q0, v0 = model.random_configuration(rng), rng.normal(size=model.nv)
     t, h = 0.7, 5e-3
 
-    q1, v1, done = _engine.advance(model, q0, v0, t, h, 1, "variational", machine.actuation)
+    q1, v1, done = make_steps(model, q0, v0, t, h, 1, "variational", machine.actuation)
 
     assert done == 1
     rate = model.difference(q0, q1) / h
@@ -86,7 +86,7 @@ def test_a_free_robot_keeps_its_momenta_to_rounding_and_its_energy_without_trend
     size = np.linalg.norm(start[1])
     errors = []
     for _ in range(400):
-        q, v, done = _engine.advance(model, q, v, 0.0, 2e-3, 500, "variational", rest_drive(model))
+        q, v, done = make_steps(model, q, v, 0.0, 2e-3, 500, "variational", rest_drive(model))
         assert done == 500
         errors.append(pysim.kinetic_energy(model, q, v) / energy - 1)
     for then, now in zip(start, momentum_about_com(model, q, v), strict=True):
@@ -109,7 +109,7 @@ def test_a_pendulum_keeps_its_energy_over_a_million_solves(scheme, allowed, runs
 
     start, h, errors = energy(q, v), 2 * np.pi / np.sqrt(9.81) / 200, []
     for _ in range(runs):
-        q, v, done = _engine.advance(model, q, v, 0.0, h, 4001, scheme, rest_drive(model))
+        q, v, done = make_steps(model, q, v, 0.0, h, 4001, scheme, rest_drive(model))
         assert done == 4001
         errors.append(energy(q, v) / start - 1)
     early, late = np.abs(errors[: runs // 2]).max(), np.abs(errors[runs // 2 :]).max()
@@ -121,8 +121,6 @@ def test_a_step_that_cannot_be_solved_stops_the_run():
     """A pendulum that turns many times in one step has no solution near the start."""
     model = pendulums(2)
     v = np.array([1e6, -3e6])
-    _, v1, done = _engine.advance(
-        model, np.zeros(2), v, 0.0, 0.1, 3, "variational", rest_drive(model)
-    )
+    _, v1, done = make_steps(model, np.zeros(2), v, 0.0, 0.1, 3, "variational", rest_drive(model))
     assert done == 0
     np.testing.assert_array_equal(v1, v)

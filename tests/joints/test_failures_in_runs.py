@@ -20,6 +20,7 @@ from pysim.joints import CallbackJoint, Joint, Pose, joint, real
 from pysim.scene import read_scene
 from pysim.scene.spec import BodySpec, ModelSpec
 from pysim.simulation.loading import compile_model
+from tests.engine_steps import make_steps
 from tests.joints.one_joint import scene_of
 from tests.joints.test_traced import plugin_joint
 from tests.oracles.mechanisms import GRAVITY, make_joint, random_theta
@@ -274,8 +275,8 @@ def test_steps_of_a_batch_stop_where_a_plugin_fails_and_go_on_elsewhere(rng):
     q, v = rng.uniform(-0.5, 0, (2, 21, 3))
     fast = v.copy()
     fast[[2, 8, 20], 1] = 90.0
-    slow = _engine.advance(model, q, v, 0.0, 1e-3, 30, "rk4", drive)
-    mixed = _engine.advance(model, q, fast, 0.0, 1e-3, 30, "rk4", drive)
+    slow = make_steps(model, q, v, 0.0, 1e-3, 30, "rk4", drive)
+    mixed = make_steps(model, q, fast, 0.0, 1e-3, 30, "rk4", drive)
     stopped = np.zeros(21, bool)
     stopped[[2, 8, 20]] = True
     assert (np.asarray(mixed[2])[stopped] < 30).all()

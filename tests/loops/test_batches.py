@@ -19,6 +19,7 @@ from pysim.loops import (
 from pysim.mechanism.compile import start_state
 from pysim.simulation.loading import compile_model
 from pysim.simulation.stepping.python_stepping import IN_PYTHON, ModelSystem
+from tests.engine_steps import make_steps
 from tests.loops.mechanisms import closed_tree, four_bar, many_four_bars
 from tests.python_steps import advance
 
@@ -59,12 +60,12 @@ def test_steps_of_a_batch_give_the_bits_of_steps_alone_on_any_number_of_threads(
     model, q, v, tau = states(kind, rng, 11)
     drive = _engine.Actuation(tau[0], *np.zeros((3, model.nv)))
     run = (0.0, 1e-3, 20, "rk4", drive)
-    batch = _engine.advance(model, q, v, *run)
+    batch = make_steps(model, q, v, *run)
     for k in range(11):
-        alone = _engine.advance(model, q[k], v[k], *run)
+        alone = make_steps(model, q[k], v[k], *run)
         for part, whole in zip(alone, batch, strict=True):
             np.testing.assert_array_equal(part, whole[k])
-    for part, whole in zip(_engine.advance(model, q, v, *run, threads=3), batch, strict=True):
+    for part, whole in zip(make_steps(model, q, v, *run, threads=3), batch, strict=True):
         np.testing.assert_array_equal(part, whole)
 
 
@@ -145,7 +146,7 @@ def test_the_wrench_of_a_loop_holds_its_body_as_the_forces_of_its_rows_do(rng):
 def test_rollouts_and_steps_in_python_are_the_steps_of_a_run(rng):
     model, q, v, tau = states("revolute", rng, 3)
     drive = _engine.Actuation(tau[0], *np.zeros((3, model.nv)))
-    expected = _engine.advance(model, q, v, 0.0, 1e-3, 20, "rk4", drive)
+    expected = make_steps(model, q, v, 0.0, 1e-3, 20, "rk4", drive)
     controls = np.broadcast_to(tau[0], (3, 20, model.nv))
     rolled = pysim.rollout(model, q, v, controls, 1e-3)
     system = ModelSystem(model, drive, np.array(project(model, q[0], v[0]).loop_q))

@@ -20,6 +20,7 @@ from pysim.loops import assemble, constraint_residual, loop_wrenches, project
 from pysim.mechanism.compile import start_state
 from pysim.scene.spec import BodySpec, LoopSpec, ModelSpec
 from pysim.simulation.loading import compile_model
+from tests.engine_steps import make_steps
 from tests.loops.mechanisms import four_bar, many_four_bars, shifted
 from tests.oracles.mechanisms import make_joint
 from tests.oracles.spatial import pose, quaternion_rotation
@@ -85,7 +86,7 @@ def test_a_free_bar_tied_by_a_loop_moves_and_pulls_as_in_adams(kind, expected):
     drive = _engine.Actuation(*np.zeros((4, 6)))
     for t, centre, velocity, force in zip(TIMES, *expected, strict=True):
         steps = round((t - now) / 1e-3)
-        q, v, done = _engine.advance(model, q, v, now, 1e-3, steps, "rk4", drive)
+        q, v, done = make_steps(model, q, v, now, 1e-3, steps, "rk4", drive)
         now = t
         R = quaternion_rotation(q[3:])
         pull = R @ loop_wrenches(model, q, v, np.zeros(6))[0, :3]
@@ -114,7 +115,7 @@ def test_forty_four_bars_stay_on_the_parallelogram_through_singular_positions():
     model = compile_model(spec)
     state = start_state(model)
     drive = _engine.Actuation(*np.zeros((4, model.nv)))
-    q, v, done = _engine.advance(model, state.q, state.v, 0.0, 2e-3, 500, "rk4", drive)
+    q, v, done = make_steps(model, state.q, state.v, 0.0, 2e-3, 500, "rk4", drive)
     assert done == 500
     posts = [model.joint_names.index(f"pivot{k}") for k in range(41)]
     np.testing.assert_allclose(q[posts], q[posts[0]], atol=1e-8)
@@ -131,7 +132,7 @@ def test_projection_leaves_a_scheme_its_order(scheme, order):
     drive = _engine.Actuation(*np.zeros((4, 3)))
 
     def end(steps: int) -> np.ndarray:
-        q, v, _ = _engine.advance(model, start.q, start.v, 0.0, 1 / steps, steps, scheme, drive)
+        q, v, _ = make_steps(model, start.q, start.v, 0.0, 1 / steps, steps, scheme, drive)
         return np.concatenate([q, v])
 
     counts = {1: 3200, 2: 800, 4: 400}[order] * np.array([1, 2, 4, 8])
@@ -147,7 +148,7 @@ def test_projection_does_not_damp_a_long_run():
     model = compile_model(spec)
     start = assemble(model, start_state(model).q, np.array([3.0, 0, 0]), hold=["crank"])
     drive = _engine.Actuation(*np.zeros((4, 3)))
-    q, v, done = _engine.advance(model, start.q, start.v, 0.0, 1e-3, 100_000, "rk4", drive)
+    q, v, done = make_steps(model, start.q, start.v, 0.0, 1e-3, 100_000, "rk4", drive)
     assert done == 100_000
     assert np.abs(constraint_residual(model, q)).max() < 1e-10
     before, after = (pysim.kinetic_energy(model, *s) for s in ((start.q, start.v), (q, v)))

@@ -18,6 +18,7 @@ from pysim.loops import constrained_aba, project
 from pysim.mechanism.compile import start_state
 from pysim.simulation import Update
 from pysim.simulation.loading import compile_model
+from tests.engine_steps import make_steps
 from tests.loops.mechanisms import four_bar, many_four_bars
 
 SCENES = Path(__file__).parents[2] / "scenes"
@@ -62,7 +63,7 @@ def test_steps_that_end_beside_it_keep_the_energy() -> None:
 
     for step in np.geomspace(1e-4, 1.5e-2, 24):
         steps = int(3.0 / step)
-        q, v, done = _engine.advance(model, start.q, start.v, 0.0, 3.0 / steps, steps, "rk4", rest)
+        q, v, done = make_steps(model, start.q, start.v, 0.0, 3.0 / steps, steps, "rk4", rest)
         assert done == steps
         np.testing.assert_allclose(energy(q, v), energy(start.q, start.v), rtol=1e-6)
 
@@ -170,8 +171,8 @@ def test_worlds_of_a_batch_pass_it_as_each_alone(integrator: str) -> None:
     moves = step * early[:, None] * start.v
     q = np.array([project(model, start.q + move, start.v).q for move in moves])
     v = np.tile(start.v, (len(early), 1))
-    together = _engine.advance(model, q, v, 0.0, step, 230, integrator, rest)
+    together = make_steps(model, q, v, 0.0, step, 230, integrator, rest)
     for k in range(len(early)):
-        alone = _engine.advance(model, q[k], v[k], 0.0, step, 230, integrator, rest)
+        alone = make_steps(model, q[k], v[k], 0.0, step, 230, integrator, rest)
         np.testing.assert_array_equal(together[0][k], alone[0])
         np.testing.assert_array_equal(together[1][k], alone[1])

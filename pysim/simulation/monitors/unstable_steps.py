@@ -275,18 +275,21 @@ def frozen_step(
 ) -> SimulationError | None:
     """Return the error of a state whose next steps do not follow their velocity; None if they do."""
     model, h = scene.model, scene.settings.step
-    q, v, loop_q = state.q, state.v, state.loop_q.copy()
-    held = None if numbers is None else numbers.copy()
+    world = _engine.Worlds(
+        model, scene.actuation, scene.smooth_contacts, 1, scene.settings.integrator, h,
+        **scene.settings.parameters,
+    )  # fmt: skip
+    start = {"t": t, "q": state.q, "v": state.v, "loop_q": state.loop_q}
+    for name, own in (start if numbers is None else {**start, "signals": numbers}).items():
+        world.parts[name][0] = own  # sampled blocks are held, for it has none
+    world.begin_clock(np.zeros(1, np.int32))
+    world.see()
+    q, v = state.q, state.v
     frozen = np.ones(model.nv, bool)
-    for k in range(STEPS):
-        at = t + k * h
-        q1, v1, done = _engine.advance(
-            model, q, v, at, h, 1, scene.settings.integrator, scene.actuation,
-            loop_q=loop_q, signals=held, contacts=scene.smooth_contacts, **scene.settings.parameters,
-        )  # fmt: skip
-        if int(done) < 1:
+    for _ in range(STEPS):
+        if world.step(1):
             return None  # the run itself reports it
-        q1, v1 = np.asarray(q1), np.asarray(v1)
+        q1, v1 = world.parts["q"][0].copy(), world.parts["v"][0].copy()
         mean = np.asarray(model.difference(q, q1)) / h
         off = np.abs(mean - (v + v1) / 2)
         frozen &= off > 0.5 * np.maximum(np.abs(v), np.abs(v1))
