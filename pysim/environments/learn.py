@@ -128,6 +128,17 @@ class _Images:
         return x[:, self._places[name]] * self._factors[name]
 
 
+@contextlib.contextmanager
+def _fast_products() -> Iterator[None]:
+    """Multiply matrices with factors in bfloat16, twice as fast, on processors that do; sums have 32 bits."""
+    before = torch.get_float32_matmul_precision()
+    torch.set_float32_matmul_precision("medium")
+    try:
+        yield
+    finally:
+        torch.set_float32_matmul_precision(before)
+
+
 class Learner:
     """PPO on the worlds of an environment.
 
@@ -213,7 +224,9 @@ class Learner:
     def iterations(self, count: int) -> Iterator[Progress]:
         """Make iterations, each of steps of all worlds and an update, and yield what each led to."""
         for _ in range(count):
-            yield self._iterate()
+            with _fast_products():
+                progress = self._iterate()
+            yield progress
 
     def _iterate(self) -> Progress:
         own, ppo, start = self.environment, self._ppo, time.perf_counter()
