@@ -4,20 +4,30 @@
 //     (H + BᵀB)⁻¹ = H⁻¹ − H⁻¹Bᵀ (1 + B H⁻¹ Bᵀ)⁻¹ B H⁻¹          B = G^½ J, three rows a load
 //
 //     Y = (L⁻¹Bᵀ)ᵀ       1 + B H⁻¹ Bᵀ = 1 + Y D⁻¹ Yᵀ             L and D of H as in inertia_factor.hpp
-//     y = L⁻¹ τ          z = (1 + Y D⁻¹ Yᵀ)⁻¹ Y D⁻¹ y            x = L⁻ᵀ D⁻¹ (y − Yᵀ z)
+//     y = L⁻¹ τ          w = (1 + Y D⁻¹ Yᵀ)⁻¹ (p − Y D⁻¹ y)      x = L⁻ᵀ D⁻¹ (y + Yᵀ w)
+//
+// is the solution under τ + Bᵀp. Pushes p of stiff loads are many times what is left of them: in τ they would
+// leave their rounding errors.
 //
 // A solution costs one sweep to the root for three rows more than that of H, and no sweep back. Blocks of
 // coupled_trees.hpp, which couple all coordinates of a tree, cost more unless there are many loads.
 //
 // Each world fills its own rows in the order of its own loads, whichever they are: row 3 k of a pack belongs
 // to the k-th load of every world, and is zero where a world has fewer. Zeros change no bit of the others.
+//
+// Rows are in double precision. Loads between the same two bodies are redundant, so 1 + B H⁻¹ Bᵀ has
+// eigenvalues from 1 to that of the load beside the mass that it pushes: 10⁶ in the impact of a light link.
+// Rounded to floats it is not positive definite.
 #pragma once
 
 #include "dynamics/loaded_factor.hpp"
+#include "simd/double_precision.hpp"
 #include "spatial/symmetric.hpp"
+#include "tree/aligned_take.hpp"
 
 namespace pysim::dynamics {
 
+using simd::in_double;
 using simd::Mask;
 using simd::select;
 
@@ -37,7 +47,7 @@ int most_loads_in_rows(const ModelOf<S>& model) {
 template <class S>
 class ContactRows {
  public:
-  using Real = typename S::Real;
+  using Exact = simd::InDouble<S>;
 
   static constexpr int per_load = 3;
 
@@ -47,20 +57,28 @@ class ContactRows {
     if (most == 0) return;
     const int n = per_load * most;
     reached_ = take<bool>(w, factor.model.bodies);
-    Y_ = take<S>(w, std::ptrdiff_t{n} * factor.model.nv);
-    A_ = take<S>(w, std::ptrdiff_t{n} * n);
-    inv_D_ = take<S>(w, n);
-    z_ = take<S>(w, n);
-    scaled_ = take<S>(w, factor.model.nv);
+    Y_ = tree::take_aligned<Exact>(w, std::ptrdiff_t{n} * factor.model.nv);
+    A_ = tree::take_aligned<Exact>(w, std::ptrdiff_t{n} * n);
+    inv_D_ = tree::take_aligned<Exact>(w, n);
+    p_ = tree::take_aligned<Exact>(w, n);
+    w_ = tree::take_aligned<Exact>(w, n);
+    scaled_ = tree::take_aligned<Exact>(w, factor.model.nv);
   }
 
   bool empty() const { return rows_ == 0; }
 
   void clear() { rows_ = 0; }
 
+  /// Loads in rows of the world that has most.
+  int loads() const { return rows_ / per_load; }
+
+  /// w of row r of a load, in the last solution.
+  S made(int load, int r) const { return simd::rounded_to<S>(w_[load * per_load + r]); }
+
   /// Begins the next three rows.
   void begin() {
     for (int b = 0; b < factor_.model.bodies; ++b) reached_[b] = false;
+    for (int r = 0; r < per_load; ++r) p_[rows_ + r] = all<Exact>(0);
   }
 
   /// Adds wrenches on body b to the rows: those that BᵀB consists of.
@@ -70,10 +88,15 @@ class ContactRows {
     reached_[b] = true;
   }
 
+  /// Adds to p of the rows.
+  void push(const S (&p)[per_load]) {
+    for (int r = 0; r < per_load; ++r) p_[rows_ + r] += in_double(p[r]);
+  }
+
   /// Ends the three rows, after the trees have been factored.
   void end() {
     const int nv = factor_.model.nv;
-    S* const y = Y_ + std::ptrdiff_t{rows_} * nv;
+    Exact* const y = Y_ + std::ptrdiff_t{rows_} * nv;
     sweep(y);
     rows_ += per_load;
   }
@@ -82,43 +105,46 @@ class ContactRows {
   void factor() {
     const int n = rows_, nv = factor_.model.nv;
     for (int i = 0; i < n; ++i) {
-      const S* const y = Y_ + std::ptrdiff_t{i} * nv;
-      for (int k = 0; k < nv; ++k) scaled_[k] = factor_.elimination[k].inv_D * y[k];
+      const Exact* const y = Y_ + std::ptrdiff_t{i} * nv;
+      for (int k = 0; k < nv; ++k) scaled_[k] = in_double(factor_.elimination[k].inv_D) * y[k];
       for (int j = 0; j <= i; ++j) A_[i * n + j] = times(scaled_, Y_ + std::ptrdiff_t{j} * nv);
-      A_[i * n + i] += all<S>(1);
+      A_[i * n + i] += all<Exact>(1);
     }
-    spatial::SymmetricFactor<S>{n, A_, inv_D_}.factor();
+    spatial::SymmetricFactor<Exact>{n, A_, inv_D_}.factor();
   }
 
-  /// D⁻¹y ← D⁻¹ (y − Yᵀ z), between the two sweeps of LoadedFactor::solve.
-  void correct() {
+  /// D⁻¹y ← D⁻¹ (y + Yᵀ w), between the two sweeps of LoadedFactor::solve; p is zero unless `pushed`.
+  void correct(bool pushed) {
     const int n = rows_, nv = factor_.model.nv;
     Elimination<S>* const E = factor_.elimination;
-    for (int k = 0; k < nv; ++k) scaled_[k] = E[k].a;
-    for (int i = 0; i < n; ++i) z_[i] = times(scaled_, Y_ + std::ptrdiff_t{i} * nv);
-    spatial::SymmetricFactor<S>{n, A_, inv_D_}.apply(z_);
+    for (int k = 0; k < nv; ++k) scaled_[k] = in_double(E[k].a);
+    for (int i = 0; i < n; ++i) {
+      const Exact moved = times(scaled_, Y_ + std::ptrdiff_t{i} * nv);
+      w_[i] = pushed ? p_[i] - moved : -moved;
+    }
+    spatial::SymmetricFactor<Exact>{n, A_, inv_D_}.apply(w_);
     for (int k = 0; k < nv; ++k) {
-      S sum = all<S>(0);
-      for (int i = 0; i < n; ++i) sum = fma(Y_[std::ptrdiff_t{i} * nv + k], z_[i], sum);
-      E[k].a = fnma(E[k].inv_D, sum, E[k].a);
+      Exact sum = all<Exact>(0);
+      for (int i = 0; i < n; ++i) sum = fma(Y_[std::ptrdiff_t{i} * nv + k], w_[i], sum);
+      E[k].a = simd::rounded_to<S>(fma(in_double(E[k].inv_D), sum, scaled_[k]));
     }
   }
 
  private:
-  S times(const S* a, const S* b) const {
-    S sum = all<S>(0);
+  Exact times(const Exact* a, const Exact* b) const {
+    Exact sum = all<Exact>(0);
     for (int k = 0; k < factor_.model.nv; ++k) sum = fma(a[k], b[k], sum);
     return sum;
   }
 
   /// Three rows y of L⁻¹Bᵀ, up to their sign, from the wrenches that were added.
-  void sweep(S* y) {
+  void sweep(Exact* y) {
     const ModelOf<S>& model = factor_.model;
     for (int b = model.bodies - 1; b >= 0; --b) {
       const Joint& joint = model.joint[b];
       if (!reached_[b]) {
         for (int k = joint.v; k < joint.v + joint.nv; ++k) {
-          for (int r = 0; r < per_load; ++r) y[r * model.nv + k] = all<S>(0);
+          for (int r = 0; r < per_load; ++r) y[r * model.nv + k] = all<Exact>(0);
         }
         continue;
       }
@@ -131,7 +157,7 @@ class ContactRows {
 #pragma GCC unroll 3
         for (int r = 0; r < per_load; ++r) {
           const S u = dot(axis, F[r]);
-          y[r * model.nv + k] = u;
+          y[r * model.nv + k] = in_double(u);
           F[r] = fma(-u, K, F[r]);
         }
       }
@@ -151,10 +177,10 @@ class ContactRows {
   Force<S>* force_;          ///< [bodies · 3] of the rows that are being filled
   bool* reached_ = nullptr;  ///< [bodies] whether force_ holds any
   int rows_ = 0;
-  S* Y_ = nullptr;  ///< (rows, nv)
-  S *A_ = nullptr, *inv_D_ = nullptr;
-  S* z_ = nullptr;
-  S* scaled_ = nullptr;  ///< [nv]
+  Exact* Y_ = nullptr;  ///< (rows, nv)
+  Exact *A_ = nullptr, *inv_D_ = nullptr;
+  Exact *p_ = nullptr, *w_ = nullptr;
+  Exact* scaled_ = nullptr;  ///< [nv]
 };
 
 }  // namespace pysim::dynamics

@@ -27,9 +27,10 @@
 // that are done no point is at work, and no load is solved for.
 //
 // Loads between two bodies are no part of the factor of the trees. In worlds with few of them they are rows
-// B = G^½ J beside it (dynamics/contact_rows.hpp); else they couple the trees of their bodies, which are then
-// solved by dynamics/coupled_trees.hpp. A world chooses by the number of its own loads, and keeps to blocks
-// once it has chosen them. Points whose impulse is zero and stays so near u load nothing.
+// B = G^½ J beside it, with what they push by (dynamics/contact_rows.hpp); else they couple the trees of
+// their bodies, which are then solved by dynamics/coupled_trees.hpp. A world chooses by the number of its own
+// loads, and keeps to blocks once it has chosen them. Points whose impulse is zero and stays so near u load
+// nothing.
 #pragma once
 
 #include "constraints/velocity_rows.hpp"
@@ -79,6 +80,7 @@ struct PointIterate : Iterate<Vec3<S>> {
   S speed;                    ///< of either body there, at u or u*: rounding is relative to it
   S feature;                  ///< see collision/manifold.hpp
   S lagged;                   ///< `limit` where Newton's method begins
+  Vec3<S> push, beside;       ///< γ(u) + G (u − u*), or γ(u) − γ̂; the part beside rows
   S change;                   ///< of the normal impulse in the last iteration
   Mask<S> pushing;            ///< where the impulse at u or γ̂ can differ from zero
   bool pushes;                ///< whether that is so in some world that is not done
@@ -89,6 +91,7 @@ template <class S>
 struct TurningIterate : Iterate<Vec3<S>> {
   Vec3<S> s;                  ///< θ₀
   ContactImpulse<S> impulse;  ///< at ω
+  Vec3<S> push, beside;       ///< as of a point
   S speed;  ///< of either body at ω or ω*, and the point's over L: rounding is relative to it
 };
 
@@ -282,6 +285,8 @@ class ConvexProblem {
   struct Load {
     int pair;
     const ContactImpulse<S>* impulse;
+    const Vec3<S>*push, *beside, *made;
+    Vec3<S>* aimed;
     const PointIterate<S>* point;
     bool turns;
     Mask<S> worlds;
@@ -375,7 +380,7 @@ class ConvexProblem {
     const auto alone = [this](int b) { return !trees.replaces(b); };
     factor_.factor(diagonal_, alone);
     if (most_in_rows_ > 0) factor_rows();
-    factor_.solve(rhs_, spatial::zero_motion<S>(), nullptr, delta_, alone, [this] { add_rows(); });
+    factor_.solve(rhs_, spatial::zero_motion<S>(), nullptr, delta_, alone, [this] { add_rows(true); });
     if (!trees.empty()) solve_coupled(left, base, w);
     if (!rows_.empty()) hold_rows();
     bool aims = true;
@@ -385,6 +390,7 @@ class ConvexProblem {
       aims = false;
     }
     place_next(left, whole, aims, true);
+    if (rows_.empty()) aim_by_rows();
     if (whole) return;
     for (int i = 0; i < model.nv; ++i) delta_[i] = select(left, delta_[i] + found_[i], found_[i]);
   }
@@ -454,7 +460,7 @@ class ConvexProblem {
   /// Projects the solution onto K v = 0.
   void hold_rows() {
     rows_.factor([&](const S* b, S* x) {
-      factor_.apply_inverse(b, x, [this] { add_rows(); });
+      factor_.apply_inverse(b, x, [this] { add_rows(false); });
       if (trees.empty()) return;
       trees.clear_forces();
       trees.solve(b, x);
@@ -472,18 +478,18 @@ class ConvexProblem {
   void list_loads(Mask<S> left) {
     loads_ = 0;
     S count = all<S>(0);
-    const auto list = [&](int k, const ContactImpulse<S>& I, const PointIterate<S>& P, bool turns) {
-      const auto worlds = yields(I) & left;
+    const auto list = [&](int k, auto& of, const PointIterate<S>& P, bool turns) {
+      const auto worlds = yields(of.impulse) & left;
       if (none(worlds)) return;
-      load_[loads_++] = {k, &I, &P, turns, worlds, count};
+      load_[loads_++] = {k, &of.impulse, &of.push, &of.beside, &of.made, &of.aimed, &P, turns, worlds, count};
       count += number(worlds);
     };
     each_pair([&](int k, const ContactPair<Parameter>& pair) {
       if (pair.a < 0) return;
       for (int i = 0; i < used[k]; ++i) {
-        const PointIterate<S>& P = point[first[k] + i];
-        if (P.pushes) list(k, P.impulse, P, false);
-        if (pair.turning >= 0) list(k, turning[first_turning[k] + i].impulse, P, true);
+        PointIterate<S>& P = point[first[k] + i];
+        if (P.pushes) list(k, P, P, false);
+        if (pair.turning >= 0) list(k, turning[first_turning[k] + i], P, true);
       }
     });
     in_blocks_ |= count > all<S>(static_cast<Real>(most_in_rows_));
@@ -507,35 +513,86 @@ class ConvexProblem {
     if (!contact_rows_.empty()) contact_rows_.factor();
   }
 
-  void add_rows() {
-    if (!contact_rows_.empty()) contact_rows_.correct();
+  /// γ' of the loads in rows: the impulses that the solution has, which G (u − u') is but for its rounding.
+  void aim_by_rows() {
+    if (contact_rows_.empty()) return;
+    for (Load* L = load_; L != load_ + loads_; ++L) {
+      const auto worlds = L->worlds & !in_blocks_;
+      if (none(worlds)) continue;
+      Vec3<S> sum = *L->beside + *L->made;
+      const Principal G = principal(*L->impulse, L->point->at.n);
+      for (int r = 0; r < 3; ++r) {
+        S w = all<S>(0);
+        for (int n = 0; n < contact_rows_.loads(); ++n) {
+          w = select(L->index == all<S>(static_cast<Real>(n)), contact_rows_.made(n, r), w);
+        }
+        sum = fma(sqrt(max(G.g[r], all<S>(0))) * w, G.d[r], sum);
+      }
+      Vec3<S>& aimed = *L->aimed;
+      aimed = {
+          select(worlds, sum.x, aimed.x), select(worlds, sum.y, aimed.y), select(worlds, sum.z, aimed.z)};
+    }
   }
 
-  /// G = Σ d dᵀ of n, of t, along which friction slides, and of the direction across both; without sliding, t
-  /// is any direction across n [Duff et al. 2017].
-  void put_in_rows(const Load& L, Mask<S> worlds) {
+  /// `pushed` by the pushes of the loads in rows, too.
+  void add_rows(bool pushed) {
+    if (!contact_rows_.empty()) contact_rows_.correct(pushed);
+  }
+
+  /// G = Σ g d dᵀ.
+  struct Principal {
+    Vec3<S> d[3];
+    S g[3];
+  };
+
+  /// Along n, t, along which friction slides, and the direction across both; without sliding, t is any
+  /// direction across n [Duff et al. 2017].
+  static Principal principal(const ContactImpulse<S>& I, const Vec3<S>& n) {
     const S o = all<S>(0), e = all<S>(1);
-    const ContactImpulse<S>& I = *L.impulse;
-    const PointIterate<S>& P = *L.point;
-    const Vec3<S>& n = P.at.n;
     const S sign = select(n.z < o, -e, e), a = e / (sign + n.z);
     const Vec3<S> across = {fnma(sign * a * n.x, n.x, e), -sign * a * n.x * n.y, -sign * n.x};
     const auto slides = I.slide_slope > o;
     const Vec3<S> t = {
         select(slides, I.t.x, across.x), select(slides, I.t.y, across.y), select(slides, I.t.z, across.z)};
-    const auto root = [&](S slope) { return select(worlds, sqrt(max(slope, o)), o); };
-    const Vec3<S> d[] = {
-        root(I.normal_slope) * n, root(I.slope) * cross(n, t), root(I.slope - I.slide_slope) * t};
+    return {{n, cross(n, t), t}, {I.normal_slope, I.slope, I.slope - I.slide_slope}};
+  }
+
+  /// The part of `push` that no row of its load has, in the worlds `in_rows`: along directions with g = 0,
+  /// where it is that of `impulse`.
+  static Vec3<S> beside_rows(Mask<S> in_rows,
+                             const ContactImpulse<S>& I,
+                             const Vec3<S>& n,
+                             const Vec3<S>& impulse,
+                             const Vec3<S>& push) {
+    const S o = all<S>(0);
+    const Principal G = principal(I, n);
+    Vec3<S> rest = spatial::zero3<S>();
+    for (int r = 0; r < 3; ++r) {
+      rest = fma(select(G.g[r] > o, o, dot(G.d[r], impulse)), G.d[r], rest);
+    }
+    return {
+        select(in_rows, rest.x, push.x), select(in_rows, rest.y, push.y), select(in_rows, rest.z, push.z)};
+  }
+
+  void put_in_rows(const Load& L, Mask<S> worlds) {
+    const S o = all<S>(0);
+    const PointIterate<S>& P = *L.point;
+    const Principal G = principal(*L.impulse, P.at.n);
     const ContactPair<Parameter>& pair = *pair_[L.pair];
     const Vec3<S> zero = spatial::zero3<S>();
     Force<S> on_b[3], on_a[3];
+    S pushes[3];
     for (int r = 0; r < 3; ++r) {
-      const Vec3<S> opposite = -(R_AB[L.pair] * d[r]);
-      on_b[r] = L.turns ? Force<S>{zero, d[r]} : Force<S>{d[r], cross(P.at.p, d[r])};
+      const auto acts = worlds & (G.g[r] > o);
+      const S root = select(acts, sqrt(G.g[r]), o);
+      const Vec3<S> d = root * G.d[r], opposite = -(R_AB[L.pair] * d);
+      on_b[r] = L.turns ? Force<S>{zero, d} : Force<S>{d, cross(P.at.p, d)};
       on_a[r] = L.turns ? Force<S>{zero, opposite} : Force<S>{opposite, cross(P.p_A, opposite)};
+      pushes[r] = select(acts, dot(G.d[r], *L.push) / root, o);
     }
     contact_rows_.add(pair.b, on_b);
     contact_rows_.add(pair.a, on_a);
+    contact_rows_.push(pushes);
   }
 
   /// G in the worlds where loads between two bodies are in blocks.
@@ -557,11 +614,18 @@ class ConvexProblem {
       const dynamics::ArticulatedInertia<S> load = {G, {zero, zero, zero}, {o, o, o, o, o, o}};
       factor_.IA[body] = factor_.IA[body] + translate(p, load);
     };
+    const bool has_rows = pair.a >= 0 && most_in_rows_ > 0;
+    const auto push_of = [&](auto& of, const Vec3<S>& n) {
+      const ContactImpulse<S>& I = of.impulse;
+      const Vec3<S> impulse = whole ? I.gamma : I.gamma - of.made;
+      of.push = whole ? impulse + I.slope_times(n, of.now - of.free) : impulse;
+      if (!has_rows) return of.push;
+      return of.beside = beside_rows(yields(I) & left & !in_blocks_, I, n, impulse, of.push);
+    };
     for (int i = first[k]; i < first[k] + used[k]; ++i) {
-      const PointIterate<S>& P = point[i];
+      PointIterate<S>& P = point[i];
       if (!P.pushes) continue;
-      const Vec3<S> push =
-          whole ? P.impulse.gamma + P.impulse.slope_times(P.at.n, P.now - P.free) : P.impulse.gamma - P.made;
+      const Vec3<S> push = push_of(P, P.at.n);
       push_on(pair.b, P.at.p, push);
       if (pair.a >= 0) push_on(pair.a, P.p_A, -(R_AB[k] * push));
       auto yields_here = yields(P.impulse) & left;
@@ -578,10 +642,9 @@ class ConvexProblem {
       factor_.IA[body].I = factor_.IA[body].I + G;
     };
     for (int i = 0; pair.turning >= 0 && i < used[k]; ++i) {
-      const TurningIterate<S>& T = turning[first_turning[k] + i];
+      TurningIterate<S>& T = turning[first_turning[k] + i];
       const Vec3<S>& n = point[first[k] + i].at.n;
-      const Vec3<S> push =
-          whole ? T.impulse.gamma + T.impulse.slope_times(n, T.now - T.free) : T.impulse.gamma - T.made;
+      const Vec3<S> push = push_of(T, n);
       auto G = T.impulse.matrix(n);
       if (pair.a >= 0) G = in_blocks(G);
       yielding |= yields(T.impulse) & in_blocks_ & left;

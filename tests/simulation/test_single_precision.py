@@ -20,6 +20,59 @@ from tests.contact.test_free_motion import stick
 from tests.scene_runs import SCENES
 from tests.simulation.test_worlds import BALL, load
 
+LEG = """
+[[body]]
+name = "{side}_shank"
+mass = 2.0
+inertia = {{ xx = 0.05, yy = 0.05, zz = 0.005 }}
+com = [0, 0, -0.2]
+[[body]]
+name = "{side}_foot"
+mass = 0.6
+inertia = {{ xx = 2e-4, yy = 1.7e-3, zz = 1.7e-3 }}
+com = [0.03, 0, -0.02]
+collision = [
+  {{ sphere = {{ radius = 0.005 }}, at = {{ xyz = [-0.05, 0.03, -0.03] }} }},
+  {{ sphere = {{ radius = 0.005 }}, at = {{ xyz = [-0.05, -0.03, -0.03] }} }},
+  {{ sphere = {{ radius = 0.005 }}, at = {{ xyz = [0.12, 0.03, -0.03] }} }},
+  {{ sphere = {{ radius = 0.005 }}, at = {{ xyz = [0.12, -0.03, -0.03] }} }},
+]
+[[joint]]
+name = "{side}_hip"
+type = "revolute"
+parent = "trunk"
+child = "{side}_shank"
+axis = [1, 0, 0]
+at = {{ xyz = [0, {y}, -0.1] }}
+[[joint]]
+name = "{side}_ankle"
+type = "revolute"
+parent = "{side}_shank"
+child = "{side}_foot"
+axis = [1, 0, 0]
+armature = 0.01
+at = {{ xyz = [0, 0, -0.6] }}
+"""
+LEGS = """
+gravity = [0, 0, 0]
+[[body]]
+name = "trunk"
+mass = 15.0
+inertia = { xx = 0.3, yy = 0.3, zz = 0.2 }
+[[joint]]
+name = "base"
+type = "free"
+child = "trunk"
+[[contact]]
+between = ["left_foot", "right_foot"]
+stiffness = 3e6
+dissipation = 90
+[simulation]
+duration = 1.0
+step = 4e-3
+integrator = "convex"
+""" + "".join(LEG.format(side=side, y=y) for side, y in (("left", 0.06), ("right", -0.06)))
+
 STEPPED = ("anymal_pushed", "billiards", "conveyor", "euler_disk", "gripper", "humanoid_fall")
 
 
@@ -48,6 +101,25 @@ def test_states_follow_double_precision_for_some_steps(name: str) -> None:
     np.testing.assert_array_equal(single.t, double.t)  # times are exact
     np.testing.assert_allclose(single.q, double.q, rtol=0, atol=2e-5)
     np.testing.assert_allclose(single.v, double.v, rtol=1e-3, atol=2e-3)
+
+
+def test_light_links_that_hit_each_other_follow_double_precision(tmp_path: Path) -> None:
+    """Contacts of two links of one robot, many times as stiff as the links are heavy within the step."""
+    scene = load(tmp_path, LEGS)
+    n, names = 32, list(scene.model.velocity_names)
+    ends, hit = [], np.zeros(n, bool)
+    for dtype in (np.float32, np.float64):
+        worlds = pysim.Worlds(scene, n, dtype=dtype)
+        worlds.v[:, names.index("left_hip")] = -np.linspace(3, 15, n)  # [rad/s]
+        worlds.v[:, names.index("right_hip")] = 0.9 * np.linspace(3, 15, n)
+        for _ in range(20):
+            worlds.step(steps=1)
+            hit |= (worlds.contacts != 0).any(axis=(1, 2))
+        assert not worlds.lost.any()
+        ends.append(np.array(worlds.v, float))
+    assert hit.all()
+    assert np.abs(ends[1]).max() < 15
+    np.testing.assert_allclose(*ends, rtol=0, atol=0.5)
 
 
 @pytest.mark.parametrize("name", STEPPED)
