@@ -14,12 +14,11 @@ from scipy.spatial.transform import Rotation
 
 import pysim
 from pysim.errors import ModelError, SceneError
-from pysim.integrators import BUILTIN
 from pysim.scene.convert import convert
+from tests.loops.moved_by_signals import FIXED, check_balance
 
 MASS, LENGTH, INERTIA, G = 1.2, 0.5, 0.02, 9.81
 AMPLITUDE, RATE = 0.2, 7.0
-FIXED = [name for name, scheme in BUILTIN.items() if not scheme.adaptive and name != "convex"]
 
 PENDULUM = f"""
 name = "rod on a moved pivot"
@@ -50,18 +49,6 @@ step = 1e-3
 [output]
 every = 0.01
 """
-
-
-@pytest.fixture
-def load(tmp_path):
-    """Return a function that loads the text of a scene."""
-
-    def loaded(text, overrides=None):
-        path = tmp_path / "scene.toml"
-        path.write_text(text)
-        return pysim.load_scene(path, overrides)
-
-    return loaded
 
 
 def acceleration(t, angle):
@@ -127,23 +114,7 @@ def test_a_rod_on_a_driven_pivot_swings_as_its_own_equation_and_pulls_as_newton_
 def test_the_work_of_the_drive_closes_the_balance_of_energy_to_the_order_of_the_scheme(
     load, integrator
 ):
-    order = {"semi_implicit": 1, "convex": 1, "rk4": 4, "variational4": 2}.get(integrator, 2)
-    left = []
-    for step in (2e-3, 1e-3):
-        keys = {"simulation.integrator": integrator}
-        if integrator != "dopri5":
-            keys["simulation.step"] = step
-        run = pysim.simulate(load(PENDULUM, keys))
-        assert set(run.work) == {"rod", "dissipated", "injected"}
-        balance = run.energy_balance
-        left.append(np.abs(balance - balance[0]).max())
-    assert np.ptp(run.energy) > 1
-    if integrator == "dopri5":
-        assert left[0] < 1e-6
-    elif integrator == "rk4":
-        assert left[1] < 1e-8
-    else:
-        assert np.log2(left[0] / left[1]) > order - 0.4
+    check_balance(load, PENDULUM, "rod", integrator)
 
 
 def test_the_integral_of_force_times_velocity_is_the_recorded_work(load):

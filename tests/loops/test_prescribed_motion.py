@@ -14,12 +14,12 @@ from scipy.interpolate import CubicSpline
 import pysim
 from pysim.cli import main
 from pysim.errors import PysimError, SceneError
-from pysim.integrators import BUILTIN, Integrator, integrator
+from pysim.integrators import Integrator, integrator
 from tests.elements.blocks import scene_of, simulation, table
+from tests.loops.moved_by_signals import FIXED, check_balance
 
 MASS, CARRIED, LENGTH, INERTIA, G = 3.0, 1.2, 0.5, 0.02, 9.81
 AMPLITUDE, RATE = 0.2, 7.0
-FIXED = [name for name, scheme in BUILTIN.items() if not scheme.adaptive and name != "convex"]
 
 PENDULUM = f"""
 name = "pendulum on a driven carriage"
@@ -58,18 +58,6 @@ step = 1e-3
 [output]
 every = 0.01
 """
-
-
-@pytest.fixture
-def load(tmp_path):
-    """Return a function that loads the text of a scene."""
-
-    def loaded(text, overrides=None):
-        path = tmp_path / "scene.toml"
-        path.write_text(text)
-        return pysim.load_scene(path, overrides)
-
-    return loaded
 
 
 def pendulum(t, x):
@@ -129,23 +117,7 @@ def test_every_scheme_converges_to_the_driven_pendulum_with_its_order(load, inte
 def test_the_work_of_the_drive_closes_the_balance_of_energy_to_the_order_of_the_scheme(
     load, integrator
 ):
-    order = {"semi_implicit": 1, "convex": 1, "rk4": 4, "variational4": 2}.get(integrator, 2)
-    left = []
-    for step in (2e-3, 1e-3):
-        keys = {"simulation.integrator": integrator}
-        if integrator != "dopri5":
-            keys["simulation.step"] = step
-        run = pysim.simulate(load(PENDULUM, keys))
-        assert set(run.work) == {"slide", "dissipated", "injected"}
-        balance = run.energy_balance
-        left.append(np.abs(balance - balance[0]).max())
-    assert np.ptp(run.energy) > 1
-    if integrator == "dopri5":
-        assert left[0] < 1e-6
-    elif integrator == "rk4":
-        assert left[1] < 1e-8
-    else:
-        assert np.log2(left[0] / left[1]) > order - 0.35
+    check_balance(load, PENDULUM, "slide", integrator)
 
 
 def test_the_integral_of_force_times_rate_is_the_recorded_work(load):
