@@ -2,7 +2,7 @@
 
 import enum
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar, Self, TypeAlias
+from typing import Any, ClassVar, Final, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -28,28 +28,19 @@ def mesh_derivatives(
 def mesh_gradient(vertices: Array, faces: NDArray[np.int64], weights: Array) -> Array: ...
 
 class FaceFault:
-    @property
-    def count(self) -> int: ...
-    @property
-    def first(self) -> int: ...
+    count: Final[int]
+    first: Final[int]
 
 class SurfaceFaults:
-    @property
-    def outside(self) -> FaceFault: ...
-    @property
-    def pinched(self) -> FaceFault: ...
-    @property
-    def repeated(self) -> FaceFault: ...
-    @property
-    def closed(self) -> bool: ...
+    outside: Final[FaceFault]
+    pinched: Final[FaceFault]
+    repeated: Final[FaceFault]
+    closed: Final[bool]
 
 class Crossings:
-    @property
-    def count(self) -> int: ...
-    @property
-    def first(self) -> int: ...
-    @property
-    def second(self) -> int: ...
+    count: Final[int]
+    first: Final[int]
+    second: Final[int]
 
 def find_crossings(vertices: Array, faces: NDArray[np.int64]) -> Crossings: ...
 def label_shells(faces: NDArray[np.int64], vertices: int) -> tuple[int, NDArray[np.int64]]: ...
@@ -159,28 +150,18 @@ class Program(_Record):
         outputs: Sequence[int],
     ) -> None: ...
     def __len__(self) -> int: ...
-    @property
-    def code(self) -> list[tuple[Op, int, int, int, int]]: ...
-    @property
-    def pose_end(self) -> int: ...
-    @property
-    def registers(self) -> int: ...
-    @property
-    def constants(self) -> list[float]: ...
-    @property
-    def tables(self) -> list[float]: ...
-    @property
-    def outputs(self) -> list[int]: ...
+    code: Final[list[tuple[Op, int, int, int, int]]]
+    pose_end: Final[int]
+    registers: Final[int]
+    constants: Final[list[float]]
+    tables: Final[list[float]]
+    outputs: Final[list[int]]
 
 class PassiveLaw:
-    @property
-    def force(self) -> Any: ...
-    @property
-    def by_q(self) -> Any: ...
-    @property
-    def by_v(self) -> Any: ...
-    @property
-    def energy(self) -> Any: ...
+    force: Final[Any]
+    by_q: Final[Any]
+    by_v: Final[Any]
+    energy: Final[Any]
 
 class Passive(_Record):
     def __init__(self, *numbers: float, **named: float) -> None: ...
@@ -189,14 +170,10 @@ class Passive(_Record):
 
 class Block(_Record):
     def __init__(self, group: Group, q: int, v: int, nv: int) -> None: ...
-    @property
-    def group(self) -> Group: ...
-    @property
-    def q(self) -> int: ...
-    @property
-    def v(self) -> int: ...
-    @property
-    def nv(self) -> int: ...
+    group: Final[Group]
+    q: Final[int]
+    v: Final[int]
+    nv: Final[int]
 
 class MotionDescription(_Record):
     def __init__(
@@ -212,26 +189,16 @@ class MotionDescription(_Record):
         force: Program | None = None,
         force_derivative: Program | None = None,
     ) -> None: ...
-    @property
-    def shape(self) -> Shape: ...
-    @property
-    def axis(self) -> Array: ...
-    @property
-    def pitch(self) -> float: ...
-    @property
-    def blocks(self) -> list[Block]: ...
-    @property
-    def columns(self) -> list[Column]: ...
-    @property
-    def biased(self) -> bool: ...
-    @property
-    def program(self) -> Program | None: ...
-    @property
-    def derivative(self) -> Program | None: ...
-    @property
-    def force(self) -> Program | None: ...
-    @property
-    def force_derivative(self) -> Program | None: ...
+    shape: Final[Shape]
+    axis: Final[Array]
+    pitch: Final[float]
+    blocks: Final[list[Block]]
+    columns: Final[list[Column]]
+    biased: Final[bool]
+    program: Final[Program | None]
+    derivative: Final[Program | None]
+    force: Final[Program | None]
+    force_derivative: Final[Program | None]
 
 class JointDescription(_Record):
     def __init__(
@@ -247,26 +214,16 @@ class JointDescription(_Record):
         armature: _Floats = ...,
         passive: Sequence[Passive] = ...,
     ) -> None: ...
-    @property
-    def name(self) -> str: ...
-    @property
-    def motion(self) -> MotionDescription: ...
-    @property
-    def parent(self) -> int: ...
-    @property
-    def placement(self) -> Array: ...
-    @property
-    def follows(self) -> int: ...
-    @property
-    def ratio(self) -> float: ...
-    @property
-    def offset(self) -> float: ...
-    @property
-    def rest(self) -> list[float]: ...
-    @property
-    def armature(self) -> list[float]: ...
-    @property
-    def passive(self) -> list[Passive]: ...
+    name: Final[str]
+    motion: Final[MotionDescription]
+    parent: Final[int]
+    placement: Final[Array]
+    follows: Final[int]
+    ratio: Final[float]
+    offset: Final[float]
+    rest: Final[list[float]]
+    armature: Final[list[float]]
+    passive: Final[list[Passive]]
 
 class LoopDescription(_Record):
     def __init__(
@@ -284,39 +241,24 @@ class LoopDescription(_Record):
         function: Program | None = None,
         work: int = -1,
     ) -> None: ...
-    @property
-    def name(self) -> str: ...
-    @property
-    def kind(self) -> LoopKind: ...
-    @property
-    def motion(self) -> MotionDescription: ...
-    @property
-    def a(self) -> int: ...
-    @property
-    def b(self) -> int: ...
-    @property
-    def at_a(self) -> Array: ...
-    @property
-    def at_b(self) -> Array: ...
-    @property
-    def length(self) -> float: ...
-    @property
-    def kept(self) -> list[int]: ...
-    @property
-    def start(self) -> list[float]: ...
-    @property
-    def function(self) -> Program | None: ...
-    @property
-    def work(self) -> int: ...
+    name: Final[str]
+    kind: Final[LoopKind]
+    motion: Final[MotionDescription]
+    a: Final[int]
+    b: Final[int]
+    at_a: Final[Array]
+    at_b: Final[Array]
+    length: Final[float]
+    kept: Final[list[int]]
+    start: Final[list[float]]
+    function: Final[Program | None]
+    work: Final[int]
 
 class Term(_Record):
     def __init__(self, q: int, v: int, factor: float = 1.0) -> None: ...
-    @property
-    def q(self) -> int: ...
-    @property
-    def v(self) -> int: ...
-    @property
-    def factor(self) -> float: ...
+    q: Final[int]
+    v: Final[int]
+    factor: Final[float]
 
 class CouplingDescription(_Record):
     def __init__(
@@ -329,20 +271,13 @@ class CouplingDescription(_Record):
         derivative: Program | None = None,
         work: int = -1,
     ) -> None: ...
-    @property
-    def name(self) -> str: ...
-    @property
-    def terms(self) -> list[Term]: ...
-    @property
-    def offset(self) -> float: ...
-    @property
-    def inputs(self) -> list[Term]: ...
-    @property
-    def function(self) -> Program | None: ...
-    @property
-    def derivative(self) -> Program | None: ...
-    @property
-    def work(self) -> int: ...
+    name: Final[str]
+    terms: Final[list[Term]]
+    offset: Final[float]
+    inputs: Final[list[Term]]
+    function: Final[Program | None]
+    derivative: Final[Program | None]
+    work: Final[int]
 
 class PathPoint(_Record):
     def __init__(
@@ -357,31 +292,20 @@ class PathPoint(_Record):
         upper: float = ...,
         multiplicity: float = ...,
     ) -> None: ...
-    @property
-    def body(self) -> int: ...
-    @property
-    def at(self) -> Array: ...
-    @property
-    def kind(self) -> PathKind: ...
-    @property
-    def radius(self) -> float: ...
-    @property
-    def side(self) -> Array: ...
-    @property
-    def q(self) -> int: ...
-    @property
-    def lower(self) -> float: ...
-    @property
-    def upper(self) -> float: ...
-    @property
-    def multiplicity(self) -> float: ...
+    body: Final[int]
+    at: Final[Array]
+    kind: Final[PathKind]
+    radius: Final[float]
+    side: Final[Array]
+    q: Final[int]
+    lower: Final[float]
+    upper: Final[float]
+    multiplicity: Final[float]
 
 class ElementCoordinate(_Record):
     def __init__(self, q: int, v: int) -> None: ...
-    @property
-    def q(self) -> int: ...
-    @property
-    def v(self) -> int: ...
+    q: Final[int]
+    v: Final[int]
 
 class ElementDescription(_Record):
     def __init__(
@@ -398,28 +322,17 @@ class ElementDescription(_Record):
         points: Sequence[PathPoint] = ...,
         coordinates: Sequence[ElementCoordinate] = ...,
     ) -> None: ...
-    @property
-    def name(self) -> str: ...
-    @property
-    def kind(self) -> ElementKind: ...
-    @property
-    def program(self) -> Program: ...
-    @property
-    def derivative(self) -> Program: ...
-    @property
-    def energy(self) -> Program | None: ...
-    @property
-    def a(self) -> int: ...
-    @property
-    def b(self) -> int: ...
-    @property
-    def at_a(self) -> Array: ...
-    @property
-    def at_b(self) -> Array: ...
-    @property
-    def points(self) -> list[PathPoint]: ...
-    @property
-    def coordinates(self) -> list[ElementCoordinate]: ...
+    name: Final[str]
+    kind: Final[ElementKind]
+    program: Final[Program]
+    derivative: Final[Program]
+    energy: Final[Program | None]
+    a: Final[int]
+    b: Final[int]
+    at_a: Final[Array]
+    at_b: Final[Array]
+    points: Final[list[PathPoint]]
+    coordinates: Final[list[ElementCoordinate]]
 
 class SignalSource(enum.Enum):
     time = ...
@@ -454,20 +367,13 @@ class PortDescription(_Record):
         at_b: ArrayLike = ...,
         points: Sequence[PathPoint] = ...,
     ) -> None: ...
-    @property
-    def name(self) -> str: ...
-    @property
-    def kind(self) -> ElementKind: ...
-    @property
-    def a(self) -> int: ...
-    @property
-    def b(self) -> int: ...
-    @property
-    def at_a(self) -> Array: ...
-    @property
-    def at_b(self) -> Array: ...
-    @property
-    def points(self) -> list[PathPoint]: ...
+    name: Final[str]
+    kind: Final[ElementKind]
+    a: Final[int]
+    b: Final[int]
+    at_a: Final[Array]
+    at_b: Final[Array]
+    points: Final[list[PathPoint]]
 
 class SignalProgram(_Record):
     def __init__(
@@ -478,16 +384,11 @@ class SignalProgram(_Record):
         calls: Sequence[tuple[SignalCallKind, int, Sequence[int]]] = ...,
         places: Sequence[int] = ...,
     ) -> None: ...
-    @property
-    def program(self) -> Program: ...
-    @property
-    def input_registers(self) -> int: ...
-    @property
-    def inputs(self) -> list[tuple[SignalSource, int, int]]: ...
-    @property
-    def calls(self) -> list[tuple[SignalCallKind, int, list[int]]]: ...
-    @property
-    def places(self) -> list[int]: ...
+    program: Final[Program]
+    input_registers: Final[int]
+    inputs: Final[list[tuple[SignalSource, int, int]]]
+    calls: Final[list[tuple[SignalCallKind, int, list[int]]]]
+    places: Final[list[int]]
 
 class SignalsDescription(_Record):
     def __init__(
@@ -506,32 +407,19 @@ class SignalsDescription(_Record):
         bounded: Sequence[int] = ...,
         bounded_slope_places: Sequence[tuple[int, SignalMotion, int]] = ...,
     ) -> None: ...
-    @property
-    def states(self) -> int: ...
-    @property
-    def held(self) -> int: ...
-    @property
-    def forces(self) -> SignalProgram | None: ...
-    @property
-    def slopes(self) -> SignalProgram | None: ...
-    @property
-    def readings(self) -> SignalProgram | None: ...
-    @property
-    def coordinates(self) -> list[int]: ...
-    @property
-    def slope_places(self) -> list[tuple[int, SignalMotion, int]]: ...
-    @property
-    def ports(self) -> list[PortDescription]: ...
-    @property
-    def driven(self) -> int: ...
-    @property
-    def blocks(self) -> list[SignalProgram]: ...
-    @property
-    def integrals(self) -> int: ...
-    @property
-    def bounded(self) -> list[int]: ...
-    @property
-    def bounded_slope_places(self) -> list[tuple[int, SignalMotion, int]]: ...
+    states: Final[int]
+    held: Final[int]
+    forces: Final[SignalProgram | None]
+    slopes: Final[SignalProgram | None]
+    readings: Final[SignalProgram | None]
+    coordinates: Final[list[int]]
+    slope_places: Final[list[tuple[int, SignalMotion, int]]]
+    ports: Final[list[PortDescription]]
+    driven: Final[int]
+    blocks: Final[list[SignalProgram]]
+    integrals: Final[int]
+    bounded: Final[list[int]]
+    bounded_slope_places: Final[list[tuple[int, SignalMotion, int]]]
 
 class Model:
     def __init__(
@@ -544,36 +432,22 @@ class Model:
         elements: Sequence[ElementDescription] = ...,
         signals: SignalsDescription | None = ...,
     ) -> None: ...
-    @property
-    def nq(self) -> int: ...
-    @property
-    def nv(self) -> int: ...
-    @property
-    def nbodies(self) -> int: ...
-    @property
-    def planar_tree(self) -> bool: ...
-    @property
-    def planar_loops(self) -> bool: ...
-    @property
-    def tree_nv(self) -> int: ...
-    @property
-    def rows(self) -> int: ...
-    @property
-    def loop_rows(self) -> list[int]: ...
-    @property
-    def loop_nq(self) -> int: ...
-    @property
-    def signal_numbers(self) -> int: ...
-    @property
-    def callback_numbers(self) -> int: ...
+    nq: Final[int]
+    nv: Final[int]
+    nbodies: Final[int]
+    planar_tree: Final[bool]
+    planar_loops: Final[bool]
+    tree_nv: Final[int]
+    rows: Final[int]
+    loop_rows: Final[list[int]]
+    loop_nq: Final[int]
+    signal_numbers: Final[int]
+    callback_numbers: Final[int]
     @property
     def gravity(self) -> Array: ...
-    @property
-    def parents(self) -> list[int]: ...
-    @property
-    def q_offsets(self) -> list[int]: ...
-    @property
-    def v_offsets(self) -> list[int]: ...
+    parents: Final[list[int]]
+    q_offsets: Final[list[int]]
+    v_offsets: Final[list[int]]
     def neutral(self) -> Array: ...
     def structure_difference(self, other: Model) -> str: ...
 
@@ -583,14 +457,10 @@ class Actuation:
     def __init__(
         self, offset: ArrayLike, amplitude: ArrayLike, frequency: ArrayLike, phase: ArrayLike
     ) -> None: ...
-    @property
-    def offset(self) -> Array: ...
-    @property
-    def amplitude(self) -> Array: ...
-    @property
-    def frequency(self) -> Array: ...
-    @property
-    def phase(self) -> Array: ...
+    offset: Final[Array]
+    amplitude: Final[Array]
+    frequency: Final[Array]
+    phase: Final[Array]
 
 def rnea(
     model: Model,
@@ -1176,36 +1046,23 @@ def joint_reactions(
 ) -> Array: ...
 
 class ConstrainedAccelerations:
-    @property
-    def a(self) -> Array: ...
-    @property
-    def forces(self) -> Array: ...
+    a: Final[Array]
+    forces: Final[Array]
 
 class ConstraintRows:
-    @property
-    def residual(self) -> Array: ...
-    @property
-    def bias(self) -> Array: ...
-    @property
-    def rates(self) -> Array: ...
-    @property
-    def jacobian(self) -> Array: ...
-    @property
-    def wrenches(self) -> Array: ...
-    @property
-    def loop_q(self) -> Array: ...
+    residual: Final[Array]
+    bias: Final[Array]
+    rates: Final[Array]
+    jacobian: Final[Array]
+    wrenches: Final[Array]
+    loop_q: Final[Array]
 
 class ProjectedState:
-    @property
-    def q(self) -> Array: ...
-    @property
-    def v(self) -> Array: ...
-    @property
-    def loop_q(self) -> Array: ...
-    @property
-    def residual(self) -> Array: ...
-    @property
-    def rank(self) -> Array: ...
+    q: Final[Array]
+    v: Final[Array]
+    loop_q: Final[Array]
+    residual: Final[Array]
+    rank: Final[Array]
 
 def constrained_aba(
     model: Model,

@@ -51,6 +51,8 @@ def public(tree: ast.Module) -> Signatures:
             for member in node.body:
                 if isinstance(member, ast.FunctionDef):
                     own[member.name] = arguments(member)
+                elif isinstance(member, ast.AnnAssign) and "Final[" in ast.unparse(member):
+                    own[ast.unparse(member.target)] = ("self",)  # a property
             if not node.name.startswith("_"):
                 found[node.name] = None
                 found |= {f"{node.name}.{name}": signature for name, signature in own.items()}

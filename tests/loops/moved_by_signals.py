@@ -1,4 +1,4 @@
-"""What tests of coordinates and of frames that follow signals have in common."""
+"""Energy balance of coordinates and of frames that follow signals."""
 
 from __future__ import annotations
 
