@@ -597,6 +597,7 @@ def frame_placement(
 ) -> Array: ...
 def rollout(
     models: Sequence[Model],
+    contacts: Sequence[Contacts],
     q0: ArrayLike,
     v0: ArrayLike,
     controls: ArrayLike | None,

@@ -68,13 +68,6 @@ class Call {
     batch_.loop_q = loop_start_.data();
   }
 
-  /// Runs a rollout of worlds that have one model each.
-  void execute_worlds(const std::vector<const Model*>& models, int threads) {
-    check_threads(threads);
-    const ReleasedGil nogil;
-    engine::run_worlds<Real>(models, batch_, threads);
-  }
-
   /// Initial coordinates of the joints that close loops, for every state.
   std::vector<Real> loop_start() const {
     std::vector<Real> rows;
@@ -114,7 +107,7 @@ class Call {
     check_threads(threads);
     if (model_.callback_numbers() > 0) compute_callbacks();
     constexpr int long_call = 64;  // coordinates from which releasing the GIL pays
-    if (leading_.states == 1 && batch_.rollout == nullptr && model_.nv() < long_call) {
+    if (leading_.states == 1 && model_.nv() < long_call) {
       engine::run_batch<Real>(kernel, model_, batch_, 1);
     } else {
       const ReleasedGil nogil;

@@ -10,9 +10,8 @@
 #include "bindings/integrators.hpp"
 #include "bindings/released_gil.hpp"
 #include "bindings/stepping_arguments.hpp"
-#include "engine/contact_dispatch.hpp"
+#include "bindings/world_numbers.hpp"
 #include "engine/world_operations.hpp"
-#include "stepping/contacts_copy.hpp"
 
 namespace pysim::bindings {
 
@@ -68,37 +67,12 @@ class PythonSteps {
   std::ptrdiff_t world_;
 };
 
-/// Values of all numbers of a model and its contacts, in the order of tree/model_copy.hpp, and the tables
-/// they are in.
-struct NumberList {
-  std::vector<double> values;
-  std::vector<std::tuple<std::string, py::ssize_t, int>>
-      tables;  ///< name, place of the first number, records
-
-  void begin(const char* name, int records) {
-    tables.emplace_back(name, static_cast<py::ssize_t>(values.size()), records);
-  }
-  void operator()(double& to, const double& from) {
-    to = from;
-    values.push_back(from);
-  }
-};
-
-NumberList list_numbers(const Model& model, const ModelContacts* contacts) {
-  NumberList found;
-  tree::Workspace<double> w = {static_cast<double*>(tree::workspace_memory())};
-  tree::ModelCopy<double, double, NumberList> copy(w, found);
-  const auto view = model.view<double>();
-  copy.of(view);
-  if (contacts != nullptr) stepping::copy_contacts(contacts->view(), view.nv, copy, found, w);
-  return found;
-}
-
 /// Worlds whose q and v are of the type Real, in which they are stepped.
 template <class Real>
 class EngineWorlds {
  public:
   static constexpr bool is_single = sizeof(Real) == 4;
+  using RealRows = py::array_t<Real, py::array::c_style>;
 
   EngineWorlds(const Model& model,
                const Actuation& actuation,
@@ -124,30 +98,16 @@ class EngineWorlds {
     if (is_convex_ && contacts == nullptr) throw std::invalid_argument("'convex' needs contacts");
     if (!is_convex_ && !in_python()) integrator_ = integrator_named(scheme_.integrator);
     if (is_single && in_python()) throw std::invalid_argument("Python makes steps in double precision alone");
-    if (is_single && !is_convex_ && integrator_ != engine::Integrator::semi_implicit) {
-      throw std::invalid_argument("'" + scheme_.integrator + "' steps in double precision alone");
-    }
     if (is_single && scheme_.accuracy > 0) {
       throw std::invalid_argument("accuracy needs double precision");
     }
     if (!(scheme_.step > 0)) {
       throw std::invalid_argument("step must be positive [s], got " + std::to_string(scheme_.step));
     }
-    const auto* const signals = model.signals();
     auto& n = parts_.sizes;
-    n.q = model.nq();
-    n.v = model.nv();
-    n.loop_q = model.loop_nq();
-    n.signals = signals == nullptr ? 0 : signals->numbers();
+    n = world_sizes(model, is_convex_ ? contacts : nullptr, in_python() ? nullptr : &integrator_);
+    n.signals = model.signals() == nullptr ? 0 : model.signals()->numbers();
     n.blocks = static_cast<int>(blocks_.periods.size());
-    if (is_convex_) {
-      const auto memory = contacts->memory();
-      n.scheme = memory.point(0);
-      n.points = memory.points;
-    } else if (!in_python()) {
-      n.scheme = engine::solver_numbers(integrator_, model.nv(), model.rows());
-      n.pivots = model.rows() > 0 ? 2 * model.rows() + 2 : 0;
-    }
     parts_.visit(Allocation{*this});
     Allocation{*this}("report", parts_.report, n.points * stepping::ContactReport::numbers);
     seen_q_.assign(static_cast<std::size_t>(count * n.q), 0);
@@ -348,8 +308,8 @@ class EngineWorlds {
   Integers advance(const std::optional<Indices>& index,
                    const Reals& times,
                    Integers row,
-                   std::optional<Reals> q_rows,
-                   std::optional<Reals> v_rows,
+                   std::optional<RealRows> q_rows,
+                   std::optional<RealRows> v_rows,
                    std::optional<Reals> loop_rows,
                    std::optional<Reals> signal_rows,
                    std::optional<Reals> report,
@@ -559,27 +519,17 @@ class EngineWorlds {
       batch.contacts.passes = scheme_.passes;
       batch.contacts.work = model_->signals() == nullptr ? nullptr : contacts_->work();
     }
-    if constexpr (is_single) {
-      if (is_convex_ && batch.varied == nullptr) batch.schedules = schedules();
+    if (is_convex_) {
       batch.contacts.contacts = own_contacts();
       if (!levers_.empty()) batch.contacts.contacts.lever = levers_.data();
-      batch.contacts.tolerance = std::max(static_cast<float>(scheme_.solver_tolerance), finest_of_floats);
-      using Schemes = engine::FloatWorlds::Schemes;
-      engine::run_float_worlds(is_convex_ ? &Schemes::convex : &Schemes::smooth, *model_, batch, threads);
-    } else if (is_convex_) {
-      batch.contacts.contacts = own_contacts();
-      if (!levers_.empty()) batch.contacts.contacts.lever = levers_.data();
-      batch.contacts.tolerance = scheme_.solver_tolerance;
-      batch.contacts.accuracy = scheme_.accuracy;
-      batch.contacts.least_step = scheme_.least_step;
-      if (batch.varied != nullptr) return engine::run_varied(*model_, batch, true, threads);
-      if (scheme_.accuracy == 0) batch.schedules = schedules();
-      engine::run_contacts(&engine::ContactKernels::advance_worlds, *model_, batch, threads);
-    } else if (batch.varied != nullptr) {
-      engine::run_varied(*model_, batch, false, threads);
-    } else {
-      engine::run_batch<double>(&StateKernels<double>::advance_worlds, *model_, batch, threads);
+      batch.contacts.tolerance = static_cast<Real>(scheme_.solver_tolerance);
+      if constexpr (is_single)
+        batch.contacts.tolerance = std::max(batch.contacts.tolerance, finest_of_floats);
+      batch.contacts.accuracy = static_cast<Real>(scheme_.accuracy);
+      batch.contacts.least_step = static_cast<Real>(scheme_.least_step);
+      if (batch.varied == nullptr && scheme_.accuracy == 0) batch.schedules = schedules();
     }
+    engine::run_worlds(*model_, batch, is_convex_, threads);
   }
 
   bool in_python() const { return !python_step_.is_none(); }
@@ -600,7 +550,8 @@ class EngineWorlds {
       PythonSteps steps(python_step_, world);
       stepping::PackAdvance<One, PythonSteps> advance(call, k, steps);
       const auto no_blocks = [](One, std::uint64_t, const auto&) {};
-      advance.run(no_blocks, engine::RowInputs<One>{call, k, lanes}, engine::StateRows<One>{call, k, lanes});
+      advance.run(
+          no_blocks, engine::WorldInputs<One>{call, k, lanes}, engine::StateRows<One>{call, k, lanes});
     }
   }
 

@@ -59,13 +59,12 @@ namespace pysim::engine {
   entry(passive_force_derivatives, PassiveForceDerivatives)             \
   entry(differential_dynamics, DifferentialDynamics)
 
-/// Mechanisms with their loops closed, and their rollouts.
+/// Mechanisms with their loops closed.
 #define PYSIM_MOTIONS(entry)                                            \
   entry(constrained_aba, ConstrainedAba)                                \
   entry(constrained_aba_derivatives, ConstrainedAbaDerivatives)         \
   entry(constraint_rows, ConstraintRows)                                \
-  entry(project, Project)                                               \
-  entry(rollout, Rollout)
+  entry(project, Project)
 
 /// Steps that continue from call to call, in double precision only.
 #define PYSIM_STEPS(entry)                                              \

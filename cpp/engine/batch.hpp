@@ -77,18 +77,6 @@ struct AdaptiveCall {
   static int state_numbers(int events) { return events > 0 ? signs + events : int{seen}; }
 };
 
-/// Arguments and results of a rollout: row 0 of a world is its start, row k its state after k · every
-/// steps.
-template <class Real>
-struct RolloutCall {
-  const Real* controls;  ///< (worlds, rows · every, nv) [N or N·m]; null for none
-  std::ptrdiff_t rows;   ///< of a world, in addition to its start
-  std::ptrdiff_t every;  ///< steps per row
-  std::ptrdiff_t begin;  ///< the first row of this run …
-  std::ptrdiff_t end;    ///< … and its last
-  Real *q, *v;           ///< (worlds, 1 + rows, nq), (worlds, 1 + rows, nv)
-};
-
 /// Results of operations on constraints besides `out`; null if an operation does not compute them.
 template <class Real>
 struct ConstraintOutputs {
@@ -131,7 +119,6 @@ struct Batch {
   std::ptrdiff_t steps;
   std::ptrdiff_t* done;  ///< good steps of each state
   const AdaptiveCall* adaptive;
-  const RolloutCall<Real>* rollout;
   const constraints::PoseSearch* search;
   Real* signals;      ///< (states, Signals::numbers), in and out; null where signals do not act
   const Real* times;  ///< (states) [s], of functions of states with times of their own

@@ -20,6 +20,7 @@ struct Tables {
   const FloatWorlds* worlds;
   const DistanceMap* distances;
   const VariedKernels *varied_contacts, *varied_steps;
+  ContactKernel worlds_twice, varied_twice;  ///< packs of two registers; null if there are none
   const FloatWorlds* float_varied;
 };
 
@@ -30,6 +31,8 @@ struct Tables {
    &isa::distances,            \
    &isa::varied_contacts,      \
    &isa::varied_steps,         \
+   isa::worlds_twice,          \
+   isa::varied_twice,          \
    &isa::float_varied_worlds},
 
 const Tables& tables() {
@@ -41,47 +44,61 @@ const Tables& tables() {
   return all[0];
 }
 
+/// Whether worlds of a model use packs of two registers, which does not change results. Motion in a plane is
+/// a little arithmetic between divisions and short loops, and a plugin's program is read instruction by
+/// instruction: both are bound by latency. Trees and loops in space fill the registers.
+bool takes_two(const tree::ModelView<double>& model) {
+  return model.planar_loops || (model.rows == 0 && (model.planar_tree || model.programs > 0));
+}
+
+/// Kernels of packs and of single worlds; `twice`, of packs of two registers, may be null.
+template <class Real>
+struct PackKernels {
+  Kernel<Real> twice, pack, single;
+  int width;  ///< of a pack of one register
+};
+
 /// Runs whole packs, and the states that remain one by one, on threads. Many trees that touch each other run
-/// one by one: they are solved with matrices of their own size.
-template <class Kernel, class View, class Batch>
-void run_packs(Kernel pack,
-               Kernel single,
-               int width,
-               const View& view,
-               const Batch& batch,
-               int moving_pairs,
+/// one by one: they are solved with matrices of their own size. Packs are of two registers if there are
+/// enough for every thread.
+template <class Real>
+void run_packs(const PackKernels<Real>& kernels,
+               const tree::ModelView<Real>& view,
+               const ContactBatchOf<Real>& batch,
                int threads) {
   int trees = 0;
   for (int b = 0; b < view.bodies; ++b) trees += view.joint[b].parent < 0 ? 1 : 0;
-  const bool alone = moving_pairs > 0 && trees > dynamics::most_trees_in_packs;
-  const auto run = [&](std::ptrdiff_t begin, std::ptrdiff_t end) {
+  const bool alone = batch.contacts.contacts.moving_pairs > 0 && trees > dynamics::most_trees_in_packs;
+  const int width = kernels.width, widest = kernels.twice == nullptr ? width : 2 * width;
+  const auto run_part = [&](std::ptrdiff_t begin, std::ptrdiff_t end) {
     void* const scratch = tree::workspace_memory();
-    const std::ptrdiff_t whole = alone ? begin : end - (end - begin) % width;
-    if (begin < whole) pack(view, batch, begin, whole, scratch);
-    if (whole < end) single(view, batch, whole, end, scratch);
+    const auto run_whole = [&](Kernel<Real> kernel, int lanes) {
+      const std::ptrdiff_t whole = end - (end - begin) % lanes;
+      if (begin < whole) kernel(view, batch, begin, whole, scratch);
+      begin = whole;
+    };
+    if (!alone && kernels.twice != nullptr) run_whole(kernels.twice, widest);
+    if (!alone) run_whole(kernels.pack, width);
+    run_whole(kernels.single, 1);
+  };
+  const auto run = [&](std::ptrdiff_t begin, std::ptrdiff_t end) {
+    if constexpr (sizeof(Real) == 4) {
+      const FlushDenormals flush;
+      run_part(begin, end);
+    } else {
+      run_part(begin, end);
+    }
   };
   if (threads == 1 || batch.states <= width) {
     run(0, batch.states);
   } else {
-    parallel_for(batch.states, width, threads, run);
+    constexpr std::ptrdiff_t packs_a_thread = 4;
+    const bool enough = batch.states >= packs_a_thread * thread_count(threads) * widest;
+    parallel_for(batch.states, enough ? widest : width, threads, run);
   }
 }
 
 }  // namespace
-
-void run_varied(const tree::Model& model, const ContactBatch& batch, bool convex, int threads) {
-  auto view = model.view<double>();
-  view.contacts = batch.contact_forces;
-  view.joint_forces |= static_cast<const WorldBatch<double>&>(batch).varied->joint_forces;
-  const VariedKernels& kernels = *(convex ? tables().varied_contacts : tables().varied_steps);
-  run_packs(kernels.pack,
-            kernels.single,
-            tables().steps->width,
-            view,
-            batch,
-            batch.contacts.contacts.moving_pairs,
-            threads);
-}
 
 void run_contacts(ContactKernel ContactKernels::* kernel,
                   const tree::Model& model,
@@ -90,36 +107,35 @@ void run_contacts(ContactKernel ContactKernels::* kernel,
   auto view = model.view<double>();
   view.contacts = batch.contact_forces;
   const ContactSteps& steps = *tables().steps;
-  run_packs(steps.pack.*kernel,
-            steps.single.*kernel,
-            steps.width,
-            view,
-            batch,
-            batch.contacts.contacts.moving_pairs,
-            threads);
+  run_packs<double>({nullptr, steps.pack.*kernel, steps.single.*kernel, steps.width}, view, batch, threads);
 }
 
-void run_float_worlds(Kernel<float> FloatWorlds::Schemes::* kernel,
-                      const tree::Model& model,
-                      const ContactBatchOf<float>& batch,
-                      int threads) {
-  const tree::VariedNumbers* const varied = static_cast<const WorldBatch<float>&>(batch).varied;
-  const FloatWorlds& worlds = varied == nullptr ? *tables().worlds : *tables().float_varied;
+void run_worlds(const tree::Model& model, const WorldBatch<double>& batch, bool convex, int threads) {
+  const Tables& own = tables();
+  auto view = model.view<double>();
+  view.contacts = batch.contact_forces;
+  const StateKernels<double>&pack = kernels().float64.pack, &single = kernels().float64.single;
+  PackKernels<double> chosen = {
+      own.worlds_twice, pack.advance_worlds, single.advance_worlds, own.steps->width};
+  if (batch.varied != nullptr) {
+    view.joint_forces |= batch.varied->joint_forces;
+    const VariedKernels& varied = *(convex ? own.varied_contacts : own.varied_steps);
+    chosen = {own.varied_twice, varied.pack, varied.single, own.steps->width};
+  } else if (convex) {
+    chosen.pack = own.steps->pack.advance_worlds;
+    chosen.single = own.steps->single.advance_worlds;
+  }
+  if (convex || !takes_two(view)) chosen.twice = nullptr;
+  run_packs(chosen, view, batch, threads);
+}
+
+void run_worlds(const tree::Model& model, const WorldBatch<float>& batch, bool convex, int threads) {
+  const FloatWorlds& worlds = batch.varied == nullptr ? *tables().worlds : *tables().float_varied;
+  const auto scheme = convex ? &FloatWorlds::Schemes::convex : &FloatWorlds::Schemes::smooth;
   auto view = model.view<float>();
-  view.joint_forces |= varied != nullptr && varied->joint_forces;
-  const auto flushed = [](Kernel<float> run) {
-    return [run](const auto& view, const auto& own, std::ptrdiff_t begin, std::ptrdiff_t end, void* scratch) {
-      const FlushDenormals flush;
-      run(view, own, begin, end, scratch);
-    };
-  };
-  run_packs(flushed(worlds.pack.*kernel),
-            flushed(worlds.single.*kernel),
-            2 * tables().steps->width,
-            view,
-            batch,
-            batch.contacts.contacts.moving_pairs,
-            threads);
+  view.joint_forces |= batch.varied != nullptr && batch.varied->joint_forces;
+  const int width = 2 * tables().steps->width;
+  run_packs<float>({nullptr, worlds.pack.*scheme, worlds.single.*scheme, width}, view, batch, threads);
 }
 
 tree::ContactForces contact_forces(const stepping::SmoothContacts& law,

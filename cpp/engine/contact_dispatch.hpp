@@ -8,6 +8,9 @@
 
 namespace pysim::engine {
 
+template <class Real>
+struct WorldBatch;
+
 /// Runs a kernel on a batch's states, on `threads` threads (0: one a processor). Any split gives the same
 /// bits.
 void run_contacts(ContactKernel ContactKernels::* kernel,
@@ -15,14 +18,10 @@ void run_contacts(ContactKernel ContactKernels::* kernel,
                   const ContactBatch& batch,
                   int threads);
 
-/// Advances worlds whose models differ in some numbers; the batch is a WorldBatch with VariedNumbers.
-void run_varied(const tree::Model& model, const ContactBatch& batch, bool convex, int threads);
-
-/// The same of worlds in single precision; the batch is a WorldBatch<float>.
-void run_float_worlds(Kernel<float> FloatWorlds::Schemes::* kernel,
-                      const tree::Model& model,
-                      const ContactBatchOf<float>& batch,
-                      int threads);
+/// Advances worlds by convex steps or by the batch's scheme of fixed step, with numbers of their own if there
+/// are any.
+void run_worlds(const tree::Model& model, const WorldBatch<double>& batch, bool convex, int threads);
+void run_worlds(const tree::Model& model, const WorldBatch<float>& batch, bool convex, int threads);
 
 /// The smooth law of the instruction set in use; `law`, `bodies` [pairs] and `work` are referred to.
 tree::ContactForces contact_forces(const stepping::SmoothContacts& law,

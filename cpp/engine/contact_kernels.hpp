@@ -68,6 +68,7 @@ struct DistanceMap {
   extern const ContactSteps contact_steps;                            \
   extern const FloatWorlds float_stepped_worlds, float_varied_worlds; \
   extern const VariedKernels varied_contacts, varied_steps;           \
+  extern const ContactKernel worlds_twice, varied_twice;              \
   extern const DistanceMap distances;                                 \
   }
 

@@ -134,6 +134,8 @@ struct AdvanceConvexWorlds {
     stepping::System<S> system = {at.model, *batch.actuation, at.w, nullptr};
     system.loop_q = lanes.loop_q;
     system.signals = lanes.signals;
+    S* const control = call.controls == nullptr ? nullptr : take<S>(system.workspace, nv);
+    system.control = control;
     const stepping::PairSchedule<S> begin = load_schedule(
         batch, at.first, pack, stepping::PairSchedule<S>(contacts, at.model.bodies, system.workspace));
     stepping::PairSchedule<S> schedule =
@@ -141,11 +143,9 @@ struct AdvanceConvexWorlds {
     const stepping::ConvexRun<S> run = {contacts, own.passes, own.tolerance, schedule, own.work};
     const auto advance = [&](auto steps) {
       stepping::PackAdvance<S, decltype(steps)> loop(call, at.first, steps);
-      const auto write = [&](int k, std::int64_t row) {
-        StateRows<S>{call, at.first, lanes}(k, row);
-        write_report(batch, at.first, k, row, state);
-      };
-      loop.run(DueBlocks<S>{system, lanes, system.workspace}, RowInputs<S>{call, at.first, lanes}, write);
+      loop.run(DueBlocks<S>{system, lanes, system.workspace},
+               WorldInputs<S>{call, at.first, lanes, control},
+               ContactRows<S>{{call, at.first, lanes}, batch, state});
     };
     if constexpr (sizeof(typename S::Real) == 8) {  // worlds in single precision have fixed steps alone
       if (own.accuracy > 0) {
@@ -166,6 +166,26 @@ struct AdvanceConvexWorlds {
   using Entry = stepping::TouchingPoint;
   static constexpr int report_numbers = stepping::ContactReport::numbers;
   static constexpr int counted[] = {Memory::iterations, Memory::halved};
+
+  /// Rows of states and of what contacts report.
+  template <class S>
+  struct ContactRows {
+    StateRows<S> states;
+    const WorldBatch<typename S::Real>& batch;
+    const stepping::ContactState<S>& state;
+
+    void operator()(int k, std::int64_t row) const {
+      states(k, row);
+      write_report(batch, states.first, k, row, state);
+    }
+
+    void all(std::int64_t row) const {
+      states.all(row);
+      for (int k = 0; k < S::width; ++k) write_report(batch, states.first, k, row, state);
+    }
+
+    void lose(int k) const { states.lose(k); }
+  };
 
   template <class S>
   static void load_contacts(const WorldBatch<typename S::Real>& batch,

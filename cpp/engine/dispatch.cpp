@@ -31,18 +31,12 @@ struct Candidate {
          isa::maps.all_finite,                                                                      \
          {isa::algorithms.pack, isa::derivatives.pack, isa::pack_motions, isa::pack_steps},         \
          {isa::algorithms.single, isa::derivatives.single, isa::single_motions, isa::single_steps}, \
-         isa::rollout_twice,                                                                        \
-         isa::worlds,                                                                               \
-         isa::worlds_twice,                                                                         \
          isa::maps.spatial,                                                                         \
          isa::maps.pairs},                                                                          \
         {2 * W,                                                                                     \
          isa::maps.all_finite_floats,                                                               \
          {isa::float_algorithms.pack, isa::float_derivatives.pack, isa::float_motions.pack},        \
          {isa::float_algorithms.single, isa::float_derivatives.single, isa::float_motions.single},  \
-         nullptr,                                                                                   \
-         isa::float_worlds,                                                                         \
-         nullptr,                                                                                   \
          isa::maps.float_spatial,                                                                   \
          isa::maps.float_pairs},                                                                    \
         isa::maps.meshes                                                                            \
@@ -87,11 +81,9 @@ std::atomic<const Kernels*>& current() {
   return table;
 }
 
-/// Splits a batch into runs of whole packs and calls part(begin, end) for each, on threads. Packs are of
-/// `widest` states if there is at least one per thread, otherwise of `width`.
+/// Splits a batch into runs of whole packs of `width` states and calls part(begin, end) for each, on threads.
 template <class Real, class Part>
-void split(const Batch<Real>& batch, int width, int widest, int threads, const Part& part) {
-  constexpr std::ptrdiff_t packs_a_thread = 4;
+void split(const Batch<Real>& batch, int width, int threads, const Part& part) {
   const auto run = [&](std::ptrdiff_t begin, std::ptrdiff_t end) {
     if constexpr (sizeof(Real) == 4) {
       const FlushDenormals flush;
@@ -103,8 +95,7 @@ void split(const Batch<Real>& batch, int width, int widest, int threads, const P
   if (threads == 1 || batch.states <= width) {
     run(0, batch.states);
   } else {
-    const bool enough = widest > width && batch.states >= packs_a_thread * thread_count(threads) * widest;
-    parallel_for(batch.states, enough ? widest : width, threads, run);
+    parallel_for(batch.states, width, threads, run);
   }
 }
 
@@ -126,15 +117,6 @@ void use_isa(std::string_view isa) {
   current().store(&kernels_for(isa));
 }
 
-/// Whether rollouts of a model use packs of two registers, which does not change results. Motion in a plane
-/// is a little arithmetic between divisions and short loops, and a plugin's program is read instruction by
-/// instruction: both are bound by latency. Trees and loops in space fill the registers.
-template <class Real>
-bool takes_two(const tree::ModelView<Real>& model) {
-  if (precision<Real>().rollout_twice == nullptr) return false;
-  return model.planar_loops || (model.rows == 0 && (model.planar_tree || model.programs > 0));
-}
-
 /// Runs the kernel on whole packs of [begin, end), then on the remaining states one at a time.
 template <class Real>
 void run_states(Kernel<Real> StateKernels<Real>::* kernel,
@@ -149,7 +131,6 @@ void run_states(Kernel<Real> StateKernels<Real>::* kernel,
     if (begin < whole) part(model, batch, begin, whole, scratch);
     begin = whole;
   };
-  if (batch.rollout != nullptr && takes_two(model)) run(table.rollout_twice, 2 * table.width);
   run(table.pack.*kernel, table.width);
   run(table.single.*kernel, 1);
 }
@@ -221,7 +202,7 @@ void run_varied_states(Kernel<double> StateKernels<double>::* kernel,
   auto view = model.view<double>();
   view.contacts = batch.contact_forces;
   view.joint_forces |= model.varied().joint_forces;
-  split(batch, width, width, threads, [&](std::ptrdiff_t begin, std::ptrdiff_t end) {
+  split(batch, width, threads, [&](std::ptrdiff_t begin, std::ptrdiff_t end) {
     const std::ptrdiff_t whole = read == nullptr ? begin : end - (end - begin) % width;
     if (begin < whole) read(view, batch, model.varied(), begin, whole, tree::workspace_memory());
     if (whole < end) run_varied_singles(kernel, model, batch, whole, end);
@@ -238,43 +219,8 @@ void run_batch(Kernel<Real> StateKernels<Real>::* kernel,
   }
   auto view = model.view<Real>();
   view.contacts = batch.contact_forces;
-  const int width = precision<Real>().width;
-  const int widest = batch.rollout != nullptr && takes_two(view) ? 2 * width : width;
-  split(batch, width, widest, threads, [&](std::ptrdiff_t begin, std::ptrdiff_t end) {
+  split(batch, precision<Real>().width, threads, [&](std::ptrdiff_t begin, std::ptrdiff_t end) {
     run_states(kernel, view, batch, begin, end, tree::workspace_memory());
-  });
-}
-
-/// Whether two worlds can share a pack.
-template <class Real>
-bool go_together(const tree::ModelView<Real>& one, const tree::ModelView<Real>& other) {
-  return one.planar_tree == other.planar_tree && one.planar_loops == other.planar_loops;
-}
-
-template <class Real>
-void run_worlds(const std::vector<const tree::Model*>& models, const Batch<Real>& batch, int threads) {
-  const auto& table = precision<Real>();
-  std::vector<tree::ModelView<Real>> views;
-  for (const auto* model : models) views.push_back(model->view<Real>());
-  std::vector<const tree::ModelView<Real>*> places;
-  for (const auto& view : views) places.push_back(&view);
-
-  const int width = table.width;
-  const bool two = std::any_of(views.begin(), views.end(), [](const auto& view) { return takes_two(view); });
-  const int widest = two ? 2 * width : width;
-  split(batch, width, widest, threads, [&](std::ptrdiff_t begin, std::ptrdiff_t end) {
-    for (std::ptrdiff_t k = begin, next; k < end;) {
-      next = k + 1;  // worlds of one pack are all planar or none: the bits of a world depend on it
-      while (next < end && go_together(views[k], views[next])) ++next;
-      const auto run = [&](WorldsKernel<Real> part, int lanes) {
-        const std::ptrdiff_t whole = next - (next - k) % lanes;
-        if (k < whole) part(places.data(), batch, k, whole, tree::workspace_memory());
-        k = whole;
-      };
-      if (takes_two(views[k])) run(table.worlds_twice, 2 * width);
-      run(table.worlds, width);
-      for (; k < next; ++k) table.single.rollout(views[k], batch, k, k + 1, tree::workspace_memory());
-    }
   });
 }
 
@@ -286,7 +232,5 @@ template void run_batch<float>(Kernel<float> StateKernels<float>::*,
                                const tree::Model&,
                                const Batch<float>&,
                                int);
-template void run_worlds<double>(const std::vector<const tree::Model*>&, const Batch<double>&, int);
-template void run_worlds<float>(const std::vector<const tree::Model*>&, const Batch<float>&, int);
 
 }  // namespace pysim::engine

@@ -36,9 +36,4 @@ void run_batch(Kernel<Real> StateKernels<Real>::* kernel,
                const Batch<Real>& batch,
                int threads);
 
-/// Rollouts of worlds with one model each, models[k] for state k; the models are alike, see
-/// Model::structure_difference.
-template <class Real>
-void run_worlds(const std::vector<const tree::Model*>& models, const Batch<Real>& batch, int threads);
-
 }  // namespace pysim::engine

@@ -33,9 +33,6 @@ struct Maps {
   extern const Motions<double> pack_motions, single_motions;        \
   extern const Steps<double> pack_steps, single_steps;              \
   extern const PackAndSingle<Motions<float>> float_motions;         \
-  extern const Kernel<double> rollout_twice;                        \
-  extern const WorldsKernel<double> worlds, worlds_twice;           \
-  extern const WorldsKernel<float> float_worlds;                    \
   extern const Maps maps;                                           \
   }
 

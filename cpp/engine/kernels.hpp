@@ -1,8 +1,8 @@
 // Tables of kernels: the entries that each translation unit of an instruction set provides, by name.
 //
-// A kernel is an operation (engine/*_operations.hpp) compiled for one number type: packs of W states, single
-// states, or packs of two registers. A unit (engine/units) fills one of these tables; the lists below name
-// each kernel once, with its operation.
+// A kernel is an operation (engine/*_operations.hpp) compiled for one number type: packs of W states, or
+// single states. A unit (engine/units) fills one of these tables; the lists below name each kernel once, with
+// its operation.
 #pragma once
 
 #include "engine/algorithms.hpp"
@@ -19,15 +19,6 @@ using Kernel = void (*)(const tree::ModelView<Real>& model,
                         std::ptrdiff_t begin,
                         std::ptrdiff_t end,
                         void* scratch);
-
-/// Runs states [begin, end), a whole number of packs, state k by the model models[k]; the models differ
-/// in their numbers only, and all of them are planar or none.
-template <class Real>
-using WorldsKernel = void (*)(const tree::ModelView<Real>* const* models,
-                              const Batch<Real>& batch,
-                              std::ptrdiff_t begin,
-                              std::ptrdiff_t end,
-                              void* scratch);
 
 #define PYSIM_ENTRY(name, Operation) Kernel<Real> name;
 
@@ -66,8 +57,6 @@ struct Precision {
   int width;  ///< states of a pack that fills a register
   bool (*all_finite)(const Real* x, std::ptrdiff_t count);
   StateKernels<Real> pack, single;
-  Kernel<Real> rollout_twice;  ///< packs of two registers; null if there are none
-  WorldsKernel<Real> worlds, worlds_twice;
   SpatialKernels<Real> spatial;
   PairKernels<Real> pairs;
 };

@@ -1,4 +1,4 @@
-// Steps as operations on states: worlds under a scheme, adaptive runs, rollouts under controls.
+// Steps as operations on states: worlds under a scheme, adaptive runs.
 #pragma once
 
 #include "engine/world_operations.hpp"
@@ -8,7 +8,6 @@
 #include "stepping/generalized_alpha.hpp"
 #include "stepping/implicit_midpoint.hpp"
 #include "stepping/rattle.hpp"
-#include "stepping/rollout.hpp"
 #include "stepping/runge_kutta.hpp"
 #include "stepping/sampled_signals.hpp"
 #include "stepping/semi_implicit.hpp"
@@ -55,24 +54,27 @@ struct AdvanceWorlds {
     S* const memory = carried == 0 ? nullptr : pack.load(call.worlds.scheme, carried, at.w);
     const int rows = call.worlds.sizes.pivots;
     S* const pivots = rows == 0 ? nullptr : pack.load(call.worlds.pivots, rows, at.w);
+    const int nv = call.controls == nullptr ? 0 : at.model.reduced_nv;
+    S *const control = nv == 0 ? nullptr : take<S>(at.w, nv), *const before = take<S>(at.w, nv);
     const stepping::System<S> system = {at.model,
                                         *batch.actuation,
                                         at.w,
                                         lanes.loop_q,
-                                        nullptr,
+                                        control,
                                         memory,
                                         batch.spectral_radius,
                                         nullptr,
                                         lanes.signals};
     const auto advance_by = [&](auto scheme) {
-      stepping::SchemeSteps<decltype(scheme), S> steps(system, lanes.q, lanes.v);
+      using Steps = stepping::SchemeSteps<decltype(scheme), S>;
+      Steps steps(system, lanes.q, lanes.v);
       bool jumped[S::width];
       for (int k = 0; k < S::width; ++k) jumped[k] = call.worlds.jumped[pack.world(k)] != 0;
       steps.mark_jumps(stepping::lanes_of<S>(jumped));
       if (pivots != nullptr) steps.dependence().load(pivots);
-      stepping::PackAdvance<S, decltype(steps)> advance(call, at.first, steps);
+      stepping::PackAdvance<S, Steps> advance(call, at.first, steps);
       advance.run(DueBlocks<S>{system, lanes, steps.workspace()},
-                  RowInputs<S>{call, at.first, lanes},
+                  WorldInputs<S>{call, at.first, lanes, control, Steps::can_jump ? before : nullptr},
                   StateRows<S>{call, at.first, lanes});
       if (pivots != nullptr) {
         steps.dependence().store(pivots);
@@ -81,11 +83,7 @@ struct AdvanceWorlds {
       const auto left = steps.jumps();
       for (int k = 0; k < S::width; ++k) call.worlds.jumped[pack.world(k)] = simd::lane(left, k) ? 1 : 0;
     };
-    if constexpr (sizeof(typename S::Real) == 8) {
-      with_scheme(batch.integrator, advance_by);
-    } else {
-      advance_by(stepping::SemiImplicit{});  // the only one in single precision
-    }
+    with_scheme(batch.integrator, advance_by);
     pack.save_all(lanes, call.worlds);
     if (memory != nullptr) pack.save(memory, carried, call.worlds.scheme);
   }
@@ -217,77 +215,6 @@ struct SignalForces {
     stepping::add_signal_forces<S>(at.model, time, q, v, signals, tau, at.w);
     at.save(tau, batch.out, nv);
     at.save(signals.rate, batch.out_v, at.model.signals->states);
-  }
-};
-
-struct Rollout {
-  template <class S>
-  static void at(States<S> at) {
-    const auto& batch = at.batch;
-    const auto& call = *batch.rollout;
-    const int nq = at.model.reduced_nq, nv = at.model.reduced_nv;
-    const stepping::WorldStates<S> worlds = start(at);
-    S *const seen_q = take<S>(at.w, nq), *const seen_v = take<S>(at.w, nv);
-
-    const std::ptrdiff_t steps = call.rows * call.every;
-    const auto controls = [&](std::ptrdiff_t n, S* to) {
-      if (call.controls == nullptr) return false;
-      const auto* numbers = call.controls + (at.first * steps + n) * nv;
-      simd::load_rows(numbers, nv, steps * nv, to);
-      return true;
-    };
-    const auto row = [&](std::ptrdiff_t k, const stepping::WorldStates<S>& now) {
-      const S nan = all<S>(0) / all<S>(0);
-      for (int i = 0; i < nq; ++i) seen_q[i] = select(now.alive, now.q[i], nan);
-      for (int i = 0; i < nv; ++i) seen_v[i] = select(now.alive, now.v[i], nan);
-      save_row(at, seen_q, call.q, k, nq);
-      save_row(at, seen_v, call.v, k, nv);
-    };
-    S* const loop_q = at.loop_q();
-    S* const memory = at.memory();
-    const stepping::System<S> system = {
-        at.model, *batch.actuation, at.w, loop_q, nullptr, memory, batch.spectral_radius};
-    with_scheme(batch.integrator, [&](auto scheme) {
-      stepping::rollout<decltype(scheme)>(
-          system, batch.time, batch.step, call.every, call.begin, call.end, worlds, controls, row);
-    });
-    at.save(loop_q, batch.out_loop_q, at.model.loop_nq());
-    at.save_memory(memory);
-  }
-
- private:
-  /// Row `begin`, which is the start or was written by an earlier run. Failed worlds keep their start.
-  template <class S>
-  static stepping::WorldStates<S> start(States<S>& at) {
-    const auto& call = *at.batch.rollout;
-    S *const q = at.copy_q(), *const v = at.copy_v();
-    if (call.begin == 0) {
-      save_row(at, q, call.q, 0, at.model.reduced_nq);
-      save_row(at, v, call.v, 0, at.model.reduced_nv);
-      return {q, v, simd::everywhere<S>()};
-    }
-    const S* last_q = load_row(at, call.q, at.model.reduced_nq);
-    const S* last_v = load_row(at, call.v, at.model.reduced_nv);
-    const auto good = stepping::finite(at.model, last_q, last_v);
-    for (int i = 0; i < at.model.reduced_nq; ++i) q[i] = select(good, last_q[i], q[i]);
-    for (int i = 0; i < at.model.reduced_nv; ++i) v[i] = select(good, last_v[i], v[i]);
-    return {q, v, good};
-  }
-
-  template <class S>
-  static const S* load_row(States<S>& at, const typename S::Real* rows, int count) {
-    const auto& call = *at.batch.rollout;
-    const std::ptrdiff_t world = (1 + call.rows) * count;
-    S* const packs = take<S>(at.w, count);
-    simd::load_rows(rows + at.first * world + call.begin * count, count, world, packs);
-    return packs;
-  }
-
-  template <class S>
-  static void save_row(
-      const States<S>& at, const S* packs, typename S::Real* rows, std::ptrdiff_t k, int count) {
-    const std::ptrdiff_t world = (1 + at.batch.rollout->rows) * count;
-    simd::store_rows(packs, count, rows + at.first * world + k * count, world);
   }
 };
 

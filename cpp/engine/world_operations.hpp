@@ -110,15 +110,17 @@ class PackOfWorlds {
 /// Rows of states in the caller's buffers.
 template <class S>
 struct StateRows {
-  const stepping::WorldCall<typename S::Real>& call;
+  using Real = typename S::Real;
+
+  const stepping::WorldCall<Real>& call;
   std::ptrdiff_t first;
   const WorldLanes<S>& lanes;
 
   void operator()(int k, std::int64_t row) const {
     const auto& n = call.worlds.sizes;
-    const auto put = [&](const S* packs, int count, double* rows) {
+    const auto put = [&](const S* packs, int count, auto* rows) {
       if (rows == nullptr) return;
-      double* const to = rows + ((first + k) * call.rows + row) * count;
+      auto* const to = rows + ((first + k) * call.rows + row) * count;
       for (int i = 0; i < count; ++i) to[i] = simd::lane(packs[i], k);
     };
     put(lanes.q, n.q, call.q_rows);
@@ -126,20 +128,66 @@ struct StateRows {
     put(lanes.loop_q, n.loop_q, call.loop_rows);
     if (lanes.signals.numbers != nullptr) put(lanes.signals.numbers, n.signals, call.signal_rows);
   }
+
+  /// A row of all lanes. Rows of loops and signals are asked for by runs, of few worlds.
+  void all(std::int64_t row) const {
+    if (call.loop_rows != nullptr || call.signal_rows != nullptr) {
+      for (int k = 0; k < S::width; ++k) (*this)(k, row);
+      return;
+    }
+    const auto& n = call.worlds.sizes;
+    const auto put = [&](const S* packs, int count, Real* rows) {
+      if (rows == nullptr) return;
+      simd::store_rows(packs, count, rows + (first * call.rows + row) * count, call.rows * count);
+    };
+    put(lanes.q, n.q, call.q_rows);
+    put(lanes.v, n.v, call.v_rows);
+  }
+
+  /// NaN in the rows from the next one on.
+  void lose(int k) const {
+    const auto& n = call.worlds.sizes;
+    const auto put = [&](int count, Real* rows) {
+      if (rows == nullptr) return;
+      Real* const begin = rows + (first + k) * call.rows * count;
+      Real* const end = begin + call.rows * count;
+      for (Real* to = begin + call.row[first + k] * count; to < end; ++to) *to = __builtin_nanf("");
+    };
+    put(n.q, call.q_rows);
+    put(n.v, call.v_rows);
+  }
 };
 
-/// Sets the inputs of a world among the numbers of its signals.
+/// Sets what acts on worlds from outside: inputs among the numbers of the signals, and forces.
 template <class S>
-struct RowInputs {
+struct WorldInputs {
   const stepping::WorldCall<typename S::Real>& call;
   std::ptrdiff_t first;
   const WorldLanes<S>& lanes;
+  S* control = nullptr;  ///< (nv) of the system that steps
+  S* before = nullptr;   ///< (nv) of the step before; null for schemes that do not look at jumps
 
   void operator()(int k, std::int64_t row) const {
     const double* const values = call.inputs + ((first + k) * call.input_rows + row) * call.input_count;
     for (int i = 0; i < call.input_count; ++i) {
       simd::set_lane(lanes.signals.numbers[call.input_place[i]], k, static_cast<typename S::Real>(values[i]));
     }
+  }
+
+  /// Sets the forces of step number[k] in lane k; returns the lanes in which they differ from those before.
+  simd::Mask<S> forces(const std::int64_t (&number)[S::width]) const {
+    const int nv = call.worlds.sizes.v;
+    const auto load = [&](int back, S* to) {
+      const auto row = [&](int k) {
+        const std::int64_t n = number[k] > back ? number[k] - back : 0;
+        return call.controls + ((first + k) * call.control_steps + n) * nv;
+      };
+      simd::load_lanes(row, nv, to);
+    };
+    load(0, control);
+    if (before == nullptr) return simd::nowhere<S>();
+    load(1, before);
+    return stepping::jumps(static_cast<const S*>(control), static_cast<const S*>(before), nv);
   }
 };
 

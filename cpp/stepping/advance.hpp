@@ -92,6 +92,7 @@ template <class Scheme, class S>
 class SchemeSteps {
  public:
   static constexpr bool whole = false;
+  static constexpr bool can_jump = carries_acceleration<Scheme>;
 
   /// `system` carries φ, the state of the signals and that of the scheme; q and v are the state.
   SchemeSteps(const System<S>& system, S* q, S* v)
@@ -116,23 +117,20 @@ class SchemeSteps {
   /// constraints.
   simd::Mask<S> make(simd::Mask<S> wanted, S time, S h) {
     const int nq = system_.model.reduced_nq, nv = system_.model.reduced_nv;
-    bool same = all(wanted);
-    if constexpr (carries_acceleration<Scheme>) {
+    const bool whole = all(wanted);
+    bool same = whole;
+    if constexpr (can_jump) {
       const auto jumped = jumped_ & wanted;
       same = same && none(jumped);
-      jump(system_, jumped, time, static_cast<const S*>(q_), static_cast<const S*>(v_));
+      System<S> held = system_;
+      held.workspace = inner_.workspace;
+      jump(held, jumped, time, static_cast<const S*>(q_), static_cast<const S*>(v_));
       jumped_ = jumped_ & !wanted;
     }
     begin_trial(same);
-    Workspace<S> w = inner_.workspace;
-    const auto before = dependence_.copy(w);
-    System<S> trial = inner_;
-    trial.workspace = w;
-    auto good = wanted;
-    good &= constrained_step<Scheme, S>(trial, q_, v_, system_.loop_q, time, h, next_q_, next_v_);
-    dependence_.keep(!wanted, before);
-    good &= finite(system_.model, static_cast<const S*>(next_q_), static_cast<const S*>(next_v_)) &
-            finite_states(inner_);
+    auto good = wanted & attempt(whole ? nullptr : &wanted, time, h);
+    good &= finite(system_.model, static_cast<const S*>(next_q_), static_cast<const S*>(next_v_));
+    if (system_.states() > 0) good &= finite_states(inner_);
     keep_solver_state(system_, inner_, wanted, good);
     simd::copy_where<S>(good, next_q_, nq, q_);
     simd::copy_where<S>(good, next_v_, nv, v_);
@@ -158,6 +156,18 @@ class SchemeSteps {
   }
 
  private:
+  /// Tries a step; worlds that are not wanted keep what is known of their rows.
+  simd::Mask<S> attempt(const simd::Mask<S>* wanted, S time, S h) {
+    if (wanted == nullptr || system_.model.rows == 0) {
+      return constrained_step<Scheme, S>(inner_, q_, v_, system_.loop_q, time, h, next_q_, next_v_);
+    }
+    System<S> trial = inner_;
+    const auto before = dependence_.copy(trial.workspace);
+    const auto closed = constrained_step<Scheme, S>(trial, q_, v_, system_.loop_q, time, h, next_q_, next_v_);
+    dependence_.keep(!*wanted, before);
+    return closed;
+  }
+
   /// Copies of the state; what the last trial left of the rest is `same`, unless a jump changed it or a trial
   /// of other worlds failed.
   void begin_trial(bool same) {

@@ -33,7 +33,7 @@ struct SampledPeriods {
   double near;           ///< [s]: a time this close to an instant is at the instant
 };
 
-/// Arguments of a call; rows and grid exclude each other.
+/// Arguments of a call. Rows are at times, or on the grid: row r after r · every of its steps.
 template <class Real>
 struct WorldCall {
   WorldArrays<Real> worlds;
@@ -42,17 +42,20 @@ struct WorldCall {
   double longest;       ///< step within an interval [s]
   const double* times;  ///< (rows) of outputs [s], ascending; null to step on the grid
   std::ptrdiff_t rows;
+  std::int64_t every;        ///< steps on the grid from row to row
   std::ptrdiff_t most;       ///< steps that a world makes at most in this call
   const std::int64_t* goal;  ///< [states] steps on the grid at the end of the call
   std::int64_t* row;         ///< [states] rows written, in and out
   WorldStop* stop;           ///< [states]
-  double *q_rows, *v_rows;   ///< (states, rows, nq), (states, rows, nv); null for none
+  Real *q_rows, *v_rows;     ///< (states, rows, nq), (states, rows, nv); null for none; NaN where it is lost
   double* loop_rows;         ///< (states, rows, loop_nq); null for none
   double* signal_rows;       ///< (states, rows, signals); null for none
   const double* inputs;      ///< (states, input_rows, input_count), held up to each row; null to hold all
   std::ptrdiff_t input_rows;
   int input_count;
   const int* input_place;  ///< [input_count] among the numbers of the signals
+  const Real* controls;    ///< (states, control_steps, nv) forces of the steps on the grid; null for none
+  std::ptrdiff_t control_steps;
 
   PYSIM_INLINE std::ptrdiff_t world(std::ptrdiff_t state) const {
     return index == nullptr ? state : index[state];
@@ -88,8 +91,13 @@ class LaneClock {
 
   /// Whether a row is due now that was not written.
   bool has_row() const {
-    return call_->times != nullptr && call_->row[state_] < call_->rows && !(now < target());
+    if (call_->rows == 0 || row() >= call_->rows) return false;
+    if (call_->times != nullptr) return !(now < target());
+    return steps_to_row() <= 0 && !is_within_grid();
   }
+
+  /// Steps on the grid to the next row; 0 or less if it is due.
+  std::int64_t steps_to_row() const { return row() * call_->every - call_->worlds.made[world_]; }
 
   /// The row that is written next.
   std::int64_t row() const { return call_->row[state_]; }
@@ -249,9 +257,19 @@ class StepTimes {
     n_[k] = n;
   }
 
+  /// Whether the times are the same in all lanes.
+  bool are_alike() const {
+    bool alike = true;
+    for (int k = 1; k < S::width; ++k) {
+      alike = alike && base_[k] == base_[0] && step_[k] == step_[0] && n_[k] == n_[0];
+    }
+    return alike;
+  }
+
   /// The times `later` steps after those that were set.
-  S at(std::int64_t later) const {
+  S at(std::int64_t later, bool alike) const {
     const double n = static_cast<double>(later);
+    if (alike) return all<S>(static_cast<typename S::Real>(base_[0] + (n_[0] + n) * step_[0]));
     typename S::Real time[S::width];
     for (int k = 0; k < S::width; ++k) {
       time[k] = static_cast<typename S::Real>(base_[k] + (n_[k] + n) * step_[k]);
@@ -284,7 +302,9 @@ class PackAdvance {
       : call_(call), first_(first), steps_(steps) {}
 
   /// `update(time, bits, is_due)` runs the sampled blocks of `bits`, block k in the worlds is_due(k);
-  /// `set(lane, row)` sets the inputs that are held up to a row; `row(lane, index)` writes one.
+  /// `set(lane, row)` sets the inputs that are held up to a row, set.forces(numbers) those of steps on the
+  /// grid, and returns where they jump; `row(lane, index)` writes one, row.all(index) one of all lanes, and
+  /// row.lose(lane) the rows of a lost world.
   template <class Update, class Inputs, class Row>
   void run(const Update& update, const Inputs& set, const Row& row) {
     for (int k = 0; k < W; ++k) begin(k, row);
@@ -292,11 +312,12 @@ class PackAdvance {
       const auto wanted = lanes_of<S>(goes_);
       if (none(wanted)) return;
       std::int64_t made = 0;
-      const auto good = make(wanted, made);
+      const auto good = make(wanted, made, set, row);
       std::uint64_t due[W] = {};
       bool ends[W] = {};
       for (int k = 0; k < W; ++k) {
-        if (goes_[k]) ends[k] = end_steps(k, lane(good, k) ? made : made - 1, lane(good, k), due[k], set);
+        if (!goes_[k]) continue;
+        ends[k] = end_steps(k, lane(good, k) ? made : made - 1, lane(good, k), due[k], set, row);
       }
       run_blocks(due, update);
       for (int k = 0; k < W; ++k) {
@@ -323,14 +344,25 @@ class PackAdvance {
     if (status(k) == 0) {
       plan(k, row);
     } else {
-      stop(k, WorldStop::lost);
+      lose(k, row);
     }
+  }
+
+  template <class Row>
+  void lose(int k, const Row& row) {
+    row.lose(k);
+    stop(k, WorldStop::lost);
+  }
+
+  template <class Row>
+  void write_due(int k, const Row& row) {
+    while (clock_[k].has_row()) row(k, call_.row[first_ + k]++);
   }
 
   /// Writes the rows that are due, and plans the steps to the next boundary.
   template <class Row>
   void plan(int k, const Row& row) {
-    while (clock_[k].has_row()) row(k, call_.row[first_ + k]++);
+    write_due(k, row);
     if (clock_[k].is_at_end()) return stop(k, WorldStop::reached);
     if (left_[k] <= 0) return stop(k, WorldStop::unfinished);
     goes_[k] = true;
@@ -340,21 +372,31 @@ class PackAdvance {
   }
 
   /// Steps of the wanted worlds to the first boundary, without a look at single lanes, as long as all are
-  /// good; `made` counts them. Schemes that choose their steps make all of a segment.
-  simd::Mask<S> make(simd::Mask<S> wanted, std::int64_t& made) {
+  /// good; `made` counts them. Rows on the grid that are due in all of them are no boundaries. Schemes that
+  /// choose their steps make all of a segment.
+  template <class Inputs, class Row>
+  simd::Mask<S> make(simd::Mask<S> wanted, std::int64_t& made, const Inputs& set, const Row& row) {
     const S h = times_.step();
     if constexpr (Steps::whole) {
       S count = all<S>(0);
       for (int k = 0; k < W; ++k) simd::set_lane(count, k, static_cast<Real>(segment_[k].count));
       made = 1;
-      return steps_.make(wanted, times_.at(0), h, count);
+      return steps_.make(wanted, times_.at(0, false), h, count);
     } else {
-      const std::int64_t most = steps_to_boundary();
+      std::int64_t until = steps_to_row();
+      const std::int64_t most = until == 0 ? 1 : steps_to_boundary();
+      const bool alike = times_.are_alike();
       auto good = wanted;
+      bool none_failed;
       do {
-        good = steps_.make(wanted, times_.at(made), h);
+        if (call_.controls != nullptr) set_forces(made, set);
+        good = steps_.make(wanted, times_.at(made, alike), h);
         ++made;
-      } while (made < most && none(wanted & !good));
+        none_failed = none(wanted & !good);
+        if (made != until || !none_failed) continue;
+        write_all(all(wanted), row);
+        until += call_.every;
+      } while (made < most && none_failed);
       times_.pass(made);
       return good;
     }
@@ -372,9 +414,43 @@ class PackAdvance {
     return least;
   }
 
-  /// Counts good steps, after which a world may have failed; true at a boundary, with the blocks to run.
+  /// Steps to the next row on the grid, if that is the same row of all worlds that go; 0 if it is not, or
+  /// negative if there is none.
+  std::int64_t steps_to_row() const {
+    if (call_.every == 0) return -1;
+    std::int64_t steps = -1, index = -1;
+    for (int k = 0; k < W; ++k) {
+      if (!goes_[k]) continue;
+      if (segment_[k].kind != LaneSegment::Kind::grid) return 0;
+      if (index >= 0 && (clock_[k].row() != index || clock_[k].steps_to_row() != steps)) return 0;
+      index = clock_[k].row();
+      steps = clock_[k].steps_to_row();
+    }
+    return index < call_.rows ? steps : -1;
+  }
+
+  /// Writes the next row, the same of all worlds that go.
+  template <class Row>
+  void write_all(bool of_all, const Row& row) {
+    if (of_all) row.all(clock_[0].row());
+    for (int k = 0; k < W; ++k) {
+      if (!goes_[k]) continue;
+      if (!of_all) row(k, clock_[k].row());
+      ++call_.row[first_ + k];
+    }
+  }
+
+  /// Sets the forces of the next step.
   template <class Inputs>
-  bool end_steps(int k, std::int64_t made, bool good, std::uint64_t& due, const Inputs& set) {
+  void set_forces(std::int64_t made, const Inputs& set) {
+    std::int64_t number[W];
+    for (int k = 0; k < W; ++k) number[k] = goes_[k] ? segment_[k].first + made_[k] + made : 0;
+    steps_.mark_jumps(set.forces(number));
+  }
+
+  /// Counts good steps, after which a world may have failed; true at a boundary, with the blocks to run.
+  template <class Inputs, class Row>
+  bool end_steps(int k, std::int64_t made, bool good, std::uint64_t& due, const Inputs& set, const Row& row) {
     if constexpr (Steps::whole) made *= segment_[k].count;
     made_[k] += made;
     left_[k] -= made;
@@ -383,10 +459,11 @@ class PackAdvance {
       clock_[k].leave(segment_[k], made_[k]);
       const auto why = lane(steps_.unsolved(), k) ? WorldStatus::unsolved : WorldStatus::diverged;
       status(k) = static_cast<std::int64_t>(why);
-      stop(k, WorldStop::lost);
+      lose(k, row);
       return false;
     }
     if (made_[k] < segment_[k].count) {
+      write_due(k, row);
       if (left_[k] > 0) return false;
       clock_[k].leave(segment_[k], made_[k]);
       stop(k, WorldStop::unfinished);

@@ -26,6 +26,7 @@ from pysim import _engine
 from tests.benchmarks.report import print_line
 from tests.benchmarks.timing import take_turns
 from tests.contact.body_scenes import GROUND, finger, free, world
+from tests.contact.convex_worlds import ITERATIONS, ConvexWorlds
 from tests.contact.scenes import anymal, robots
 
 if TYPE_CHECKING:
@@ -173,19 +174,6 @@ class Subject:
         v = np.tile(state.v, (self.worlds, 1))
         return q, v + self.kick * rng.normal(size=v.shape) * (self.worlds > 1)
 
-    def advance(self, q: Array, v: Array, memory: Array, steps: int) -> tuple[Array, Array]:
-        """Steps of pysim in place of its memory."""
-        found = _engine.advance_contacts(
-            contacts_of(self.scene).engine, q, v, np.zeros(1), np.array([STEP]), np.array([steps]),
-            self.scene.actuation, memory=memory, reports=False,
-        )  # fmt: skip
-        assert (np.asarray(found[4])[0] == steps).all()
-        return found[0][0], found[1][0]
-
-    def memory(self) -> Array:
-        """What contacts remember at the start."""
-        return np.zeros((self.worlds, contacts_of(self.scene).engine.memory_numbers))
-
     def mujoco_model(self) -> Any:
         """MuJoCo's model of the scene, with the default scheme and solver."""
         if self.file is None:
@@ -199,7 +187,7 @@ class Subject:
     def times(self) -> tuple[float, float, int]:
         """Microseconds a step of a world of pysim and of MuJoCo, and contact points of MuJoCo."""
         q, v = self.starts()
-        memory = self.memory()
+        own = ConvexWorlds(self.scene, q, v, STEP)
         mj = self.mujoco_model()
         data = mujoco.MjData(mj)
         data.qpos, data.qfrc_applied[:2] = (
@@ -222,10 +210,13 @@ class Subject:
             found, _ = mujoco.rollout.rollout(mj, data, starts, nstep=self.steps, **control)
             starts = found[:, -1]
         if self.settle:
-            q, v = self.advance(q, v, memory, self.settle)
+            own.step(self.settle)
+        everyone = np.arange(self.worlds, dtype=np.int32)
+        saved = own.engine.save(everyone)
 
-        def mine() -> object:
-            return self.advance(q, v, memory.copy(), self.steps)
+        def mine() -> None:
+            own.engine.load(saved, everyone)
+            own.step(self.steps)
 
         def theirs() -> object:
             return mujoco.rollout.rollout(mj, data, starts, nstep=self.steps, **control)
@@ -236,12 +227,11 @@ class Subject:
 
     def iterations(self, steps: int) -> Array:
         """Iterations of every step and world from the start on."""
-        q, v = self.starts()
-        memory, found = self.memory(), np.zeros((steps, self.worlds))
+        own, found = ConvexWorlds(self.scene, *self.starts(), STEP), np.zeros((steps, self.worlds))
         for k in range(steps):
-            before = memory[:, 0].copy()
-            q, v = self.advance(q, v, memory, 1)
-            found[k] = memory[:, 0] - before
+            before = own.counts[:, ITERATIONS].copy()
+            own.step(1)
+            found[k] = own.counts[:, ITERATIONS] - before
         return found
 
 

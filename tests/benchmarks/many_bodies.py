@@ -24,9 +24,9 @@ import mujoco
 import numpy as np
 
 import pysim
-from pysim import _engine
 from tests.benchmarks.report import print_line
 from tests.contact.body_scenes import GROUND, free, world
+from tests.contact.convex_worlds import ITERATIONS, ConvexWorlds
 
 Array = np.ndarray[Any, Any]
 
@@ -121,19 +121,13 @@ def _figures(own: Bin) -> Figures:
     scene = own.scene(Path(tempfile.mkdtemp()))
     loading = time.process_time() - start
     assert scene.contacts is not None
-    engine = scene.contacts.engine
-    q, v = scene.state.q[None], scene.state.v[None]
-    memory = np.zeros((1, engine.memory_numbers))
+    worlds = ConvexWorlds(scene, scene.state.q[None], scene.state.v[None], STEP)
     times, counts = [], []
     for steps in (FALLING, SETTLED, MEASURED):
-        count, start = memory[0, 0], time.process_time()
-        found = _engine.advance_contacts(
-            engine, q, v, np.zeros(1), np.array([STEP]), np.array([steps]), scene.actuation,
-            memory=memory, reports=False,
-        )  # fmt: skip
-        q, v = found[0][0], found[1][0]
+        count, start = worlds.counts[0, ITERATIONS], time.process_time()
+        worlds.step(steps)
         times.append(1e3 * (time.process_time() - start) / steps)
-        counts.append(float(memory[0, 0] - count) / steps)
+        counts.append(float(worlds.counts[0, ITERATIONS] - count) / steps)
     taken = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
     return Figures(loading, taken / 1024, times[0], times[-1], counts[-1])
 

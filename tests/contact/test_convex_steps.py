@@ -13,8 +13,7 @@ import numpy as np
 import pytest
 
 import pysim
-from pysim import _engine
-from pysim.simulation.stepping.implicit_state import SolverState
+from tests.contact.convex_worlds import ITERATIONS, ConvexWorlds
 from tests.contact.scenes import (
     STIFF,
     G,
@@ -51,22 +50,11 @@ def thrown(tmp_path: Path, shape: str, **changes) -> pysim.Scene:
     return free_body(tmp_path, **(given | changes))
 
 
-def steps(scene: pysim.Scene, q, v, count: int, h: float = 1e-3, threads: int = 1):
-    """q, v and reports after equal steps of a batch, with a memory of zeros."""
-    assert scene.contacts is not None
-    memory = np.zeros((len(q), scene.contacts.engine.memory_numbers))
-    found = _engine.advance_contacts(
-        scene.contacts.engine,
-        q,
-        v,
-        np.array([0.0]),
-        np.array([h]),
-        np.array([count]),
-        scene.actuation,
-        memory=memory,
-        threads=threads,
-    )
-    return found[0][0], found[1][0], found[2][0]
+def steps(scene: pysim.Scene, q, v, count: int, threads: int = 1):
+    """q, v and reports after equal steps of a batch."""
+    worlds = ConvexWorlds(scene, q, v)
+    worlds.step(count, threads)
+    return worlds.q, worlds.v, worlds.reports
 
 
 @pytest.mark.parametrize("shape", SHAPES)
@@ -175,25 +163,11 @@ def test_a_world_without_contact_moves_as_if_there_were_no_ground(tmp_path: Path
 def test_a_body_at_rest_takes_one_iteration_a_step(tmp_path: Path) -> None:
     scene = thrown(tmp_path, "box", start="{ xyz = [0, 0, 0.05] }", gravity=on_slope(0.3))
     trajectory = ran(scene)
-    memory, rest = SolverState(scene), trajectory.q[-1]
-    assert scene.contacts is not None
-    q, v = rest[np.newaxis], trajectory.v[-1:]
-    for _ in range(8):
-        memory.numbers[:4] = 0
-        q, v, *_ = (
-            x[0]
-            for x in _engine.advance_contacts(
-                scene.contacts.engine,
-                q,
-                v,
-                np.array([0.0]),
-                np.array([1e-3]),
-                np.array([100]),
-                scene.actuation,
-                memory=memory.numbers,
-            )[:2]
-        )
-    assert memory.iterations == 100
+    worlds = ConvexWorlds(scene, trajectory.q[-1:], trajectory.v[-1:])
+    worlds.step(700)
+    before = worlds.counts[0, ITERATIONS]
+    worlds.step(100)
+    assert worlds.counts[0, ITERATIONS] - before == 100
 
 
 def test_the_law_holds_at_the_end_of_every_step(tmp_path: Path) -> None:

@@ -13,9 +13,9 @@ import pytest
 import pysim
 from pysim import _engine
 from tests.contact.body_scenes import GROUND, world
+from tests.contact.convex_worlds import FAILED, ITERATIONS, REPEATED, ConvexWorlds
 
 H = 4e-3  # [s]
-ITERATIONS, REPEATED, FAILED = 0, 1, 3  # places in the memory of a world
 LEGS = 4
 SCENES = Path(__file__).parents[2] / "scenes"
 
@@ -81,30 +81,17 @@ def test_newtons_method_reaches_the_sticking_range_of_joints(
 ) -> None:
     scene = world(tmp_path, walker(0.3 * scale, 1.0 * scale), surface="friction = 0.6")
     assert scene.contacts is not None
-    worlds, nv = 16, scene.model.nv
-    q = np.tile(scene.state.q, (worlds, 1))
-    v = np.zeros((worlds, nv))
-    memory = np.zeros((worlds, scene.contacts.engine.memory_numbers))
-    rounds, steps = 40, 5
-    for _ in range(rounds):
-        controls = np.zeros((worlds, steps, nv))
-        controls[..., 6:] = scale * rng.uniform(-3, 3, (worlds, 1, nv - 6))
-        found = _engine.advance_contacts(
-            scene.contacts.engine,
-            q,
-            v,
-            np.array([0.0]),
-            np.array([H]),
-            np.array([steps]),
-            scene.actuation,
-            memory=memory,
-            controls=controls,
-            reports=False,
-        )
-        q, v = found[0][0], found[1][0]
-    assert not memory[:, FAILED].any()
-    assert memory[:, REPEATED].sum() <= 1e-3 * worlds * rounds * steps
-    assert memory[:, ITERATIONS].sum() < 9 * worlds * rounds * steps
+    nv, rounds, steps = scene.model.nv, 40, 5
+    each = [ConvexWorlds(scene, scene.state.q[None], np.zeros((1, nv)), H) for _ in range(16)]
+    for worlds in each * rounds:
+        forces = np.zeros((4, nv))
+        forces[0, 6:] = scale * rng.uniform(-3, 3, nv - 6)
+        worlds.engine.set_actuation(_engine.Actuation(*forces))
+        worlds.step(steps)
+    counts = np.concatenate([worlds.counts for worlds in each])
+    assert not counts[:, FAILED].any()
+    assert counts[:, REPEATED].sum() <= 1e-3 * len(each) * rounds * steps
+    assert counts[:, ITERATIONS].sum() < 9 * len(each) * rounds * steps
 
 
 def test_joints_of_a_loop_that_stuck_begin_within_their_range(tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ import pysim
 from pysim import _engine
 from pysim.contact.compiler import engine_contacts
 from tests.contact.body_scenes import GROUND, free, world
+from tests.contact.convex_worlds import ConvexWorlds
 
 Array = np.ndarray[Any, Any]
 
@@ -53,16 +54,10 @@ def advance(
     engine: _engine.Contacts, scene: pysim.Scene, v: Array, calls: tuple[int, ...], **solver: Any
 ) -> tuple[Array, Array]:
     """Return q and v after steps in calls of these lengths, the contacts' memory carried on."""
-    q, memory, made = scene.state.q[None], np.zeros((1, engine.memory_numbers)), 0
-    v = v[None]
+    worlds = ConvexWorlds(scene, scene.state.q[None], v[None], STEP, engine, **solver)
     for steps in calls:
-        found = _engine.advance_contacts(
-            engine, q, v, np.array([made * STEP]), np.array([STEP]), np.array([steps]), scene.actuation,
-            memory=memory, reports=False, **solver,
-        )  # fmt: skip
-        assert (np.asarray(found[4]) == steps).all()
-        q, v, made = found[0][0], found[1][0], made + steps
-    return q[0], v[0]
+        worlds.step(steps)
+    return worlds.q[0], worlds.v[0]
 
 
 def velocities(scene: pysim.Scene, seed: int) -> Array:

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import pysim
-from pysim import _engine
 from tests.contact.body_scenes import GROUND, free, world
+from tests.contact.convex_worlds import ConvexWorlds
 from tests.contact.scenes import anymal, case
 
 STEPS = 400
@@ -21,24 +21,17 @@ STEPS = 400
 def advanced(
     scene: pysim.Scene, q: np.ndarray, v: np.ndarray, calls: int
 ) -> tuple[np.ndarray, np.ndarray, float]:
-    """q, v and the sum of impulses after equal steps in as many calls."""
-    assert scene.contacts is not None
-    memory = np.zeros((len(q), scene.contacts.engine.memory_numbers))
-    pushed, count = 0.0, STEPS // calls
+    """q, v and the sum of impulses after equal steps, in as many records of worlds; each begins with all pairs."""
+    everyone = np.arange(len(q), dtype=np.int32)
+    worlds, pushed = ConvexWorlds(scene, q, v), 0.0
     for k in range(calls):
-        found = _engine.advance_contacts(
-            scene.contacts.engine,
-            q,
-            v,
-            np.array([k * count * 1e-3]),
-            np.array([1e-3]),
-            np.array([count]),
-            scene.actuation,
-            memory=memory,
-        )
-        q, v = found[0][0], found[1][0]
-        pushed += float(np.abs(found[2][0][:, :, 9:12]).sum())
-    return q, v, pushed
+        if k > 0:
+            saved = worlds.engine.save(everyone)
+            worlds = ConvexWorlds(scene, q, v)
+            worlds.engine.load(saved, everyone)
+        worlds.step(STEPS // calls)
+        pushed += worlds.impulses()
+    return worlds.q, worlds.v, pushed
 
 
 def spinning_bodies() -> str:
@@ -135,7 +128,7 @@ def test_a_pair_that_an_impact_closes_within_a_step_is_not_left_out(tmp_path: Pa
     q, v = np.tile(scene.state.q, (5, 1)), np.tile(scene.state.v, (5, 1))
     q[:, -7] -= np.linspace(0, 0.01, 5)  # the heavy ball strikes in other steps
     whole, apart = advanced(scene, q, v, 1), advanced(scene, q, v, STEPS)
-    assert whole[2] > 1
+    assert apart[2] > 1
     np.testing.assert_array_equal(whole[0], apart[0])
     np.testing.assert_array_equal(whole[1], apart[1])
 
@@ -150,7 +143,7 @@ def test_steps_do_not_depend_on_the_pairs_that_are_left_out(
     q, v = np.tile(scene.state.q, (5, 1)), np.tile(scene.state.v, (5, 1))
     v += (0.01 if bodies is piled_boxes else 1.0) * rng.normal(size=v.shape)
     whole, apart = advanced(scene, q, v, 1), advanced(scene, q, v, STEPS)
-    assert whole[2] > 1
+    assert apart[2] > 1
     np.testing.assert_array_equal(whole[0], apart[0])
     np.testing.assert_array_equal(whole[1], apart[1])
 
@@ -161,7 +154,7 @@ def test_a_robots_own_links_are_tested_in_time(tmp_path: Path, rng: np.random.Ge
     q, v = np.tile(scene.state.q, (9, 1)), np.tile(scene.state.v, (9, 1))
     v[:, 3:] += 8 * rng.normal(size=(9, v.shape[1] - 3))
     whole, apart = advanced(scene, q, v, 1), advanced(scene, q, v, STEPS)
-    assert whole[2] > 10
+    assert apart[2] > 10
     np.testing.assert_array_equal(whole[0], apart[0])
     np.testing.assert_array_equal(whole[1], apart[1])
 

@@ -203,7 +203,8 @@ def test_bad_arguments_of_rollouts_with_contacts_are_reported(tmp_path: Path) ->
     assert str(caught.value) == "q0: 'convex' runs in double precision only; pass float64 arrays"
     with pytest.raises(ValueError, match="every must divide the number of steps, 10, got 3"):
         pysim.rollout(model, q0, v0, None, 1e-3, "convex", steps=10, every=3)
-    with pytest.raises(ValueError, match=r"controls must have shape \(10, 6\), got \(10, 5\)"):
+    shapes = r"controls must have shape \(10, 6\) or \(batch, 10, 6\), got \(10, 5\)"
+    with pytest.raises(ValueError, match=shapes):
         pysim.rollout(model, q0, v0, np.zeros((10, 5)), 1e-3, "convex")
     with pytest.raises(ValueError, match=r"controls must be finite, got nan at \[0, 0\]"):
         pysim.rollout(model, q0, v0, np.full((10, 6), np.nan), 1e-3, "convex")

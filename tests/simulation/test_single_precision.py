@@ -184,10 +184,22 @@ def test_a_thrown_stick_keeps_its_energy(tmp_path: Path, radius: float) -> None:
     assert np.abs(energy() / before - 1).max() < 1e-3
 
 
-def test_smooth_dynamics_step_by_semi_implicit_euler(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "integrator",
+    [
+        "semi_implicit",
+        "rk2",
+        "rk4",
+        "variational",
+        "variational4",
+        "implicit_midpoint",
+        "generalized_alpha",
+    ],
+)
+def test_smooth_dynamics_step_by_every_scheme_of_fixed_step(integrator: str) -> None:
     scene = pysim.load_scene(
         SCENES / "robot_arm.toml",
-        {"simulation.integrator": "semi_implicit", "simulation.step": 1e-3},
+        {"simulation.integrator": integrator, "simulation.step": 1e-3},
     )
     single, double = pysim.Worlds(scene, 17, dtype=np.float32), pysim.Worlds(scene, 17)
     for worlds in (single, double):
@@ -211,7 +223,6 @@ def test_written_states_count_and_nan_loses_a_world(tmp_path: Path) -> None:
     ("scene", "changes", "message"),
     [
         ("gripper", {"simulation.accuracy": 1e-4}, "dtype: accuracy controls errors below"),
-        ("robot_arm", {"simulation.integrator": "rk4", "simulation.step": 1e-3}, "steps in double"),
     ],
 )
 def test_scenes_that_need_double_precision_are_refused_with_the_reason(

@@ -1,6 +1,5 @@
-// Closed mechanisms and their rollouts in single precision.
+// Closed mechanisms in single precision.
 #include "engine/constraint_operations.hpp"
-#include "engine/motion_operations.hpp"
 #include "engine/units/unit.hpp"
 
 namespace pysim::engine::PYSIM_ISA {

@@ -1,4 +1,4 @@
-// Advance of worlds in single precision: convex steps, and semi-implicit Euler without contacts.
+// Advance of worlds in single precision: convex steps, and schemes of fixed step without contacts.
 #include "engine/contact_operations.hpp"
 #include "engine/motion_operations.hpp"
 #include "engine/units/unit.hpp"

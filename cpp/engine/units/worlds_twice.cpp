@@ -1,15 +1,15 @@
-// Rollouts of worlds with one model each, in packs of two registers of doubles, unless CMake leaves them out
+// Steps of fixed size of worlds in packs of two registers of doubles, unless CMake leaves them out
 // (PYSIM_ONE_REGISTER).
+#include "engine/contact_kernels.hpp"
+#include "engine/motion_operations.hpp"
 #include "engine/units/unit.hpp"
-#include "engine/worlds.hpp"
 
 namespace pysim::engine::PYSIM_ISA {
 
 #if defined(PYSIM_ONE_REGISTER)
-const WorldsKernel<double> worlds_twice = nullptr;
+const ContactKernel worlds_twice = nullptr;
 #else
-const WorldsKernel<double> worlds_twice =
-    &rollout_of_worlds<simd::Pack<double, 2 * PYSIM_WIDTH, simd::Varied<Tag>>>;
+const ContactKernel worlds_twice = &run<AdvanceWorlds, TwoRegisters>;
 #endif
 
 }  // namespace pysim::engine::PYSIM_ISA

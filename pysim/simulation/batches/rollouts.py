@@ -19,11 +19,11 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 
 from pysim import _engine
+from pysim.contact import compile_contacts
 from pysim.errors import ModelError, SimulationError
 from pysim.integrators import BUILTIN, check_wheels, find_integrator
 from pysim.mechanism.model import State
 from pysim.simulation.argument_checks import checked_flag, checked_names
-from pysim.simulation.batches.contact_rollouts import ModelRollout, rollout_models
 from pysim.simulation.batches.failed_worlds import checked_on_failure, report_lost
 from pysim.simulation.batches.scene_rollouts import Request, Rollout, RolloutState, scene_rollout
 from pysim.simulation.checks.scene_warnings import warn_of_model
@@ -217,31 +217,49 @@ def rollout(
     _check_closed(models, q0, v0, loop_q)
     if models and np.shape(q0)[-1:] == (models[0].nq,):
         warn_of_quaternion_order(models[0], np.atleast_2d(q0))
-    if find_integrator(integrator).contacts:
-        run = ModelRollout(step, steps, every, threads)
-        q, v = rollout_models(models, q0, v0, controls, run, loop_q, out)
-    else:
-        out_q, out_v = (None, None) if out is None else out
-        q, v = _engine.rollout(
-            models,
-            q0,
-            v0,
-            controls,
-            step,
-            steps,
-            every,
-            integrator,
-            spectral_radius,
-            threads,
-            loop_q,
-            out_q,
-            out_v,
-        )
+    contacts_of_models = _contacts(models, integrator, q0, v0, controls)
+    out_q, out_v = (None, None) if out is None else out
+    q, v = _engine.rollout(
+        models,
+        contacts_of_models,
+        q0,
+        v0,
+        controls,
+        step,
+        steps,
+        every,
+        integrator,
+        spectral_radius,
+        threads,
+        loop_q,
+        out_q,
+        out_v,
+    )
     t = np.asarray(every * step * np.arange(v.shape[-2]), float)
     report_lost(v, t, stops=stops)
     if v.dtype == np.float64 and v.size and steps and not find_integrator(integrator).contacts:
         _monitor(models, integrator, step, spectral_radius, t, q, v, controls)
     return q, v
+
+
+def _contacts(
+    models: Sequence[Model], integrator: str, *given: NDArray[Any] | None
+) -> list[_engine.Contacts]:
+    """Return the contacts of every model, if the scheme solves them.
+
+    Raises:
+        SimulationError: q0, v0 or controls are not of float64.
+        ModelError: shapes of a model cannot collide.
+    """
+    if not find_integrator(integrator).contacts:
+        return []
+    for name, x in zip(("q0", "v0", "controls"), given, strict=True):
+        if x is not None and x.dtype == np.float32:
+            problem = "'convex' runs in double precision only; pass float64 arrays"
+            raise SimulationError(name, problem)
+    different = {id(model): model for model in models}
+    known = {key: compile_contacts(model).engine for key, model in different.items()}
+    return [known[id(model)] for model in models]
 
 
 def _are_scenes(model: object) -> bool:

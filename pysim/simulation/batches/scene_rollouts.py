@@ -451,6 +451,7 @@ def _runs_in_packs(worlds: _Worlds) -> bool:
         return False
     return len(worlds.scenes) == 1 or (
         not kind.contacts
+        and _share_packs(worlds.scenes)
         and not any(drives(scene.actuation) for scene in worlds.scenes)
         and _engine.memory_numbers(model, worlds.settings.integrator) == 0
     )
@@ -500,8 +501,8 @@ def _in_packs(worlds: _Worlds, blocks: list[_Block]) -> tuple[Rollout, int]:
     for rows in _parts_of_rows(len(t), count, points):
         n = rows.stop - rows.start
         found: dict[str, Array] = {
-            "q_rows": np.full((count, n, scene.model.nq), np.nan),
-            "v_rows": np.full((count, n, scene.model.nv), np.nan),
+            "q_rows": np.empty((count, n, scene.model.nq)),
+            "v_rows": np.empty((count, n, scene.model.nv)),
         }
         if worlds.recorded and held is not None:
             found["signal_rows"] = np.zeros((count, n, held.shape[1]))
@@ -622,30 +623,47 @@ def _failures(
 
 def _models_in_packs(worlds: _Worlds, blocks: list[_Block]) -> tuple[Rollout, int]:
     """Run scenes whose models differ, without actuators, side by side; return the steps of a world, too."""
-    count = len(worlds.q0)
-    q, v, alive = worlds.q0, worlds.v0, np.ones(count, bool)
-    loop_q, rows_q, rows_v = worlds.loop_q.copy(), [q], [v]
+    scene, count = worlds.scenes[0], len(worlds.q0)
+    records = WorldRecords(scene, count, worlds.numbers)
+    records.engine.set_varied(*_different_numbers(worlds))
+    records.begin(None, worlds.start, worlds.q0, worlds.v0, worlds.loop_q, worlds.threads)
     t = np.concatenate([[worlds.start], *(block.times for block in blocks)])
-    counts = [block.every for block in blocks for _ in range(block.rows)]
-    recorder = _SignalRecorder(worlds, count, len(t))
-    for start, end, every in zip(t[:-1].tolist(), t[1:].tolist(), counts, strict=True):
-        q, v = _advance_models(worlds, q, v, (end - start) / every, every, loop_q, alive)
-        rows_q.append(np.where(alive[:, None], q, np.nan))
-        rows_v.append(np.where(alive[:, None], v, np.nan))
-        if worlds.stops:
-            report_lost(np.stack(rows_v[-1:], axis=1), np.array([end]), stops=True)
-    q_t, v_t = np.stack(rows_q, axis=1), np.stack(rows_v, axis=1)
-    report_lost(v_t, t, stacklevel=5)
+    q, v = (np.empty((count, len(t) - 1, n)) for n in (scene.model.nq, scene.model.nv))
+    records.advance(t[1:], worlds.threads, rows={"q_rows": q, "v_rows": v})
+    q_t, v_t = (
+        np.concatenate([start[:, None], rows], axis=1)
+        for start, rows in ((worlds.q0, q), (worlds.v0, v))
+    )
+    report_lost(v_t, t, stops=worlds.stops, stacklevel=5)
     failures = tuple(
         ""
-        if alive[k]
+        if status == Status.RUNNING
         else f"it reached NaN or infinite values or opened its loops before t = {_end(v_t[k], t):.6g} s"
-        for k in range(count)
+        for k, status in enumerate(records.status)
     )
-    scheme = np.zeros((count, SolverState(worlds.scenes[0]).numbers.size))
-    state = RolloutState(float(t[-1]), loop_q, scheme, np.zeros((count, 0)))
+    state = RolloutState(
+        float(t[-1]), records.loop_q.copy(), records.scheme_memory(), np.zeros((count, 0))
+    )
+    recorder = _SignalRecorder(worlds, count, len(t))
     run = Rollout(t, q_t, v_t, state, recorder.found, failures=failures)
-    return run, sum(counts)
+    return run, int(records.steps.max())
+
+
+def _share_packs(scenes: Sequence[Scene]) -> bool:
+    """Return whether the models have the same tables of numbers: all of them move in planes, or none."""
+    tables = [_engine.model_numbers(scene.model, None)[1] for scene in scenes]
+    return all(own == tables[0] for own in tables)
+
+
+def _different_numbers(worlds: _Worlds) -> tuple[NDArray[np.int64], Array, bool]:
+    """Return the places of the numbers in which models differ, their values, and whether forces of joints do."""
+    found = [_engine.model_numbers(scene.model, None) for scene in worlds.scenes]
+    numbers = np.array([values for values, _ in found])
+    places = np.flatnonzero((numbers != numbers[0]).any(axis=0))
+    begins = [place for _, place, _ in found[0][1]]
+    passive = [name for name, _, _ in found[0][1]].index("passive")
+    forces = (places >= begins[passive]) & (places < begins[passive + 1])
+    return places, np.ascontiguousarray(numbers[:, places]), bool(forces.any())
 
 
 def _warn_of_ends(errors: Mapping[int, str], count: int, ended: int, stacklevel: int) -> None:
@@ -770,34 +788,6 @@ def _wanted_signals(scene: Scene, names: Sequence[str]) -> list[RecordedSignal]:
         if name not in known:
             raise SimulationError(where, f"the scene has no such signal{did_you_mean(name, known)}")
     return [known[name] for name in names]
-
-
-def _advance_models(
-    worlds: _Worlds,
-    q: Array,
-    v: Array,
-    step: float,
-    steps: int,
-    loop_q: Array,
-    alive: NDArray[np.bool_],
-) -> tuple[Array, Array]:
-    """Advance the worlds that are alive, each with its model; update loop_q and alive in place."""
-    settings = worlds.settings
-    radius = settings.parameters.get("spectral_radius", 0.9)
-    rows = np.flatnonzero(alive)
-    models = [worlds.scenes[k].model for k in rows]
-    if not models:
-        return q, v
-    near = loop_q[rows]
-    q_t, v_t = _engine.rollout(
-        models, q[rows], v[rows], None, step, steps, steps, settings.integrator, radius,
-        worlds.threads, near, None, None,
-    )  # fmt: skip
-    loop_q[rows] = near
-    q, v = q.copy(), v.copy()
-    q[rows], v[rows] = q_t[:, -1], v_t[:, -1]
-    alive[rows] = np.isfinite(v[rows]).all(axis=1)
-    return q, v
 
 
 def _end(v: Array, t: Array) -> float:

@@ -49,7 +49,6 @@ if TYPE_CHECKING:
 _T = TypeVar("_T")
 LEAST_STEPS, FIRST_STEPS, MOST_STEPS = 16, 1 << 16, 1 << 40  # of a world in a call
 LEAST_DEPTH = 10.0  # of contacts under the weight, over what floats resolve
-SINGLE = ("convex", "semi_implicit")  # schemes that step in single precision, too
 SIZE = 8  # bytes of a length
 SAME_LENGTH = 1e-6  # of a quaternion that is not of unit length
 CALL_TIME = (
@@ -582,10 +581,8 @@ def _check_single(scene: Scene) -> None:
     """Refuse what worlds in single precision cannot do."""
     settings, signals, where = scene.settings, scene.signals, "dtype"
     remedy = "leave dtype out for double precision"
-    if settings.integrator not in SINGLE:
-        known = " and ".join(repr(name) for name in SINGLE)
-        problem = f"integrator {settings.integrator!r} steps in double precision alone"
-        raise SimulationError(where, f"{problem}; choose from {known}, or {remedy}")
+    if runs_in_python(scene):
+        raise SimulationError(where, f"Python makes steps in double precision alone; {remedy}")
     if settings.integrator == "convex" and settings.parameters.get("accuracy", 0.0) > 0:
         problem = "accuracy controls errors below the resolution of single precision"
         raise SimulationError(where, f"{problem}; leave accuracy out of [simulation], or {remedy}")

@@ -1,0 +1,60 @@
+// Sizes of the records of worlds, and the numbers in which worlds of a structure may differ.
+#pragma once
+
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "bindings/contacts.hpp"
+#include "stepping/contacts_copy.hpp"
+#include "stepping/world_record.hpp"
+
+namespace pysim::bindings {
+
+/// Sizes without signals. `contacts` are those of convex steps, null for other schemes; `integrator` is a
+/// scheme of the engine, null for one in Python.
+inline stepping::WorldSizes world_sizes(const Model& model,
+                                        const ModelContacts* contacts,
+                                        const engine::Integrator* integrator) {
+  stepping::WorldSizes n = {};
+  n.q = model.nq();
+  n.v = model.nv();
+  n.loop_q = model.loop_nq();
+  if (contacts != nullptr) {
+    const auto memory = contacts->memory();
+    n.scheme = memory.point(0);
+    n.points = memory.points;
+  } else if (integrator != nullptr) {
+    n.scheme = engine::solver_numbers(*integrator, model.nv(), model.rows());
+    n.pivots = model.rows() > 0 ? 2 * model.rows() + 2 : 0;
+  }
+  return n;
+}
+
+/// Values of all numbers of a model and its contacts, in the order of tree/model_copy.hpp, and the tables
+/// they are in.
+struct NumberList {
+  std::vector<double> values;
+  std::vector<std::tuple<std::string, py::ssize_t, int>>
+      tables;  ///< name, place of the first number, records
+
+  void begin(const char* name, int records) {
+    tables.emplace_back(name, static_cast<py::ssize_t>(values.size()), records);
+  }
+  void operator()(double& to, const double& from) {
+    to = from;
+    values.push_back(from);
+  }
+};
+
+inline NumberList list_numbers(const Model& model, const ModelContacts* contacts) {
+  NumberList found;
+  tree::Workspace<double> w = {static_cast<double*>(tree::workspace_memory())};
+  tree::ModelCopy<double, double, NumberList> copy(w, found);
+  const auto view = model.view<double>();
+  copy.of(view);
+  if (contacts != nullptr) stepping::copy_contacts(contacts->view(), view.nv, copy, found, w);
+  return found;
+}
+
+}  // namespace pysim::bindings
