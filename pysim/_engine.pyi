@@ -903,25 +903,6 @@ class _Worlds:
 class Worlds(_Worlds): ...
 class FloatWorlds(_Worlds): ...
 
-def advance_contacts(
-    contacts: Contacts,
-    q: ArrayLike,
-    v: ArrayLike,
-    times: Array,
-    sizes: Array,
-    steps: NDArray[np.intp],
-    actuation: Actuation,
-    *,
-    loop_q: Array | None = None,
-    memory: Array,
-    passes: int = 2,
-    solver_tolerance: float = 1e-11,
-    accuracy: float = 0.0,
-    least_step: float = 0.0,
-    controls: Array | None = None,
-    reports: bool = True,
-    threads: int = 1,
-) -> tuple[Array, Array, Array, int, NDArray[np.intp], Array]: ...
 def distance_pairs() -> list[tuple[str, str]]: ...
 def closed_form_pairs() -> list[tuple[str, str]]: ...
 def distances(

@@ -688,121 +688,6 @@ stepping::Contacts<double> ModelContacts::view() const {
           &pair_table_};
 }
 
-namespace {
-
-using Counts = py::array_t<py::ssize_t, py::array::c_style>;
-using Memory = py::array_t<double, py::array::c_style>;
-
-void check_memory(const Memory& memory, py::ssize_t numbers) {
-  if (memory.size() == numbers && memory.writeable()) return;
-  throw std::invalid_argument("memory must be writeable and have " + std::to_string(numbers) +
-                              " numbers in all");
-}
-
-void check_controls(const std::optional<Numbers>& controls, std::initializer_list<py::ssize_t> shape) {
-  if (!controls) return;
-  if (controls->ndim() == 3 && std::equal(shape.begin(), shape.end(), controls->shape())) return;
-  throw std::invalid_argument("controls must have shape " + describe(3, shape.begin()) + ", got " +
-                              describe(*controls));
-}
-
-/// Equal steps from times [s] on, interval by interval, of a batch of states; ends early where a state has no
-/// good step.
-py::tuple advance_contacts(const ModelContacts& contacts,
-                           py::handle q,
-                           py::handle v,
-                           const Numbers& times,
-                           const Numbers& sizes,
-                           const Counts& steps,
-                           const Actuation& actuation,
-                           py::handle loop_q,
-                           Memory memory,
-                           int passes,
-                           double solver_tolerance,
-                           double accuracy,
-                           double least_step,
-                           const std::optional<Numbers>& controls,
-                           bool reports,
-                           int threads) {
-  const Model& model = contacts.model();
-  Call<double> call(model, q);
-  call.set_v(v);
-  check_threads(threads);
-  if (times.ndim() != 1 || sizes.size() != times.size() || steps.size() != times.size()) {
-    throw std::invalid_argument("times, sizes and steps must have shape (count,)");
-  }
-  if (accuracy > 0 && controls)
-    throw std::invalid_argument("controls of every step need steps of one size; leave accuracy out");
-  if (!(accuracy >= 0) || !(least_step >= 0)) {
-    throw std::invalid_argument("accuracy [m or rad] and least_step [s] must be 0 or more");
-  }
-  if (!(solver_tolerance > 0)) {
-    throw std::invalid_argument("solver_tolerance must be positive, got " + std::to_string(solver_tolerance));
-  }
-  if (passes < 1) throw std::invalid_argument("passes must be 1 or more, got " + std::to_string(passes));
-  for (py::ssize_t k = 0; k < sizes.size(); ++k) {
-    if (!(sizes.data()[k] > 0) || !std::isfinite(times.data()[k]) || steps.data()[k] < 0) {
-      throw std::invalid_argument("times must be finite, sizes positive [s] and steps 0 or more");
-    }
-  }
-  const py::ssize_t worlds = call.leading().states, rows = times.size();
-  check_memory(memory, worlds * contacts.memory().numbers());
-  const stepping::Actuation forces = actuation.view(model);
-  const py::ssize_t numbers = stepping::ContactReport::numbers, points = reports ? contacts.points() : 0;
-  const py::ssize_t control_steps = std::accumulate(steps.data(), steps.data() + rows, py::ssize_t{0});
-  check_controls(controls, {worlds, control_steps, model.nv()});
-  py::array_t<double> q_at({rows, worlds, py::ssize_t{model.nq()}}),
-      v_at({rows, worlds, py::ssize_t{model.nv()}});
-  const py::object zeros = py::module_::import("numpy").attr("zeros");  // memory is taken where it is written
-  py::array_t<double> report_at = zeros(py::make_tuple(rows, worlds, points, numbers));
-  LoopCoordinates<double> loop_coordinates(loop_q, call.loop_start());
-  py::array_t<double> loops_at({rows, worlds, py::ssize_t{model.loop_nq()}});
-  Counts done({rows, worlds});
-  std::fill_n(done.mutable_data(), done.size(), py::ssize_t{0});
-  engine::ContactBatch batch = {call.batch(), {}};
-  stepping::ContactCall<double>& own = batch.contacts;
-  own = {contacts.view(),
-         passes,
-         solver_tolerance,
-         accuracy,
-         least_step,
-         memory.mutable_data(),
-         reports ? report_at.mutable_data() : nullptr,
-         controls ? controls->data() : nullptr,
-         control_steps,
-         nullptr};
-  batch.actuation = &forces;
-  batch.out = q_at.mutable_data();
-  batch.out_v = v_at.mutable_data();
-  batch.loop_q = batch.out_loop_q = loop_coordinates.data();
-  batch.done = done.mutable_data();
-  py::ssize_t made = 0;
-  {
-    const ReleasedGil nogil;
-    for (py::ssize_t k = 0; k < rows; ++k) {
-      batch.time = times.data()[k];
-      batch.step = sizes.data()[k];
-      batch.steps = steps.data()[k];
-      engine::run_contacts(&engine::ContactKernels::advance, model, batch, threads);
-      std::copy_n(
-          batch.out_loop_q, worlds * model.loop_nq(), loops_at.mutable_data() + k * worlds * model.loop_nq());
-      const auto* row = batch.done;
-      if (std::any_of(row, row + worlds, [&](std::ptrdiff_t n) { return n < batch.steps; })) break;
-      ++made;
-      batch.q = batch.out;
-      batch.v = batch.out_v;
-      batch.out += worlds * model.nq();
-      batch.out_v += worlds * model.nv();
-      batch.done += worlds;
-      if (reports) own.report += worlds * points * numbers;
-      if (controls) own.controls += batch.steps * model.nv();
-    }
-  }
-  return py::make_tuple(q_at, v_at, report_at, made, done, loops_at);
-}
-
-}  // namespace
-
 /// Contact points of the smooth law at states (…, points, 18): those that push, or nearer than `reach` [m].
 static py::array contact_points(
     const ModelContacts& contacts, py::handle q, py::handle v, std::optional<double> reach, int threads) {
@@ -1052,49 +937,23 @@ void bind_contacts(py::module_& m) {
         "step"_a,
         "Returns the damping and the stiffness (…, nv) of actuators on their own coordinates at states at "
         "t = 0, in which a convex step [s] is implicit.");
-  m.def("contact_points",
-        &contact_points,
-        "contacts"_a,
-        "q"_a,
-        "v"_a,
-        py::kw_only(),
-        "reach"_a = py::none(),
-        "threads"_a = 1,
-        "Returns the reports of contact points (…, points, 18) at states under the smooth law, as those of "
-        "advance_contacts but without impulses; a point sticks if it slips slower than slip_speed. With a "
-        "reach [m], points are those whose gap is not larger, whether they push or not.");
-  m.def("advance_contacts",
-        &advance_contacts,
-        "contacts"_a,
-        "q"_a,
-        "v"_a,
-        "times"_a,
-        "sizes"_a,
-        "steps"_a,
-        "actuation"_a,
-        py::kw_only(),
-        "loop_q"_a = py::none(),
-        "memory"_a.noconvert(),
-        "passes"_a = 2,
-        "solver_tolerance"_a = stepping::solver_tolerance,
-        "accuracy"_a = 0.0,
-        "least_step"_a = 0.0,
-        "controls"_a = py::none(),
-        "reports"_a = true,
-        "threads"_a = 1,
-        "Makes convex steps, interval after interval (count,): from when, size of a step and how many steps, "
-        "under controls (states, steps of all intervals, nv) beside the actuation. Signals do not act. "
-        "Impulses are those of the laws to solver_tolerance, relative to the largest of a step. "
-        "With an accuracy [m or rad] steps have order 2 and are as long as their error allows, at most that "
-        "size; from least_step [s] down they have order 1. "
-        "Returns q (count, states, nq), v, the contact points' reports (count, states, points, 18), how many "
-        "intervals were made, the good steps of every state in each, and the coordinates of loops (count, "
-        "states, loop_nq). A report is "
-        "force on the body (3) [N], point (3) [m], "
-        "penetration "
-        "[m], slip speed [m/s], 1 where it sticks, impulse of the interval (3) [N·s], normal (3) towards "
-        "the second body, and moment on it (3) [N·m]; of the last step but for the impulse; empty without "
-        "`reports`.");
+  m.def(
+      "contact_points",
+      &contact_points,
+      "contacts"_a,
+      "q"_a,
+      "v"_a,
+      py::kw_only(),
+      "reach"_a = py::none(),
+      "threads"_a = 1,
+      "Returns the reports of contact points (…, points, 18) at states under the smooth law, without "
+      "impulses: "
+      "force on the body (3) [N], point (3) [m], penetration [m], slip speed [m/s], 1 where it sticks, "
+      "impulse "
+      "(3) [N·s], normal (3) towards the second body, and moment on it (3) [N·m]. A point sticks if it slips "
+      "slower than slip_speed. With a reach [m], points are those whose gap is not larger, whether they push "
+      "or "
+      "not.");
 }
 
 }  // namespace pysim::bindings

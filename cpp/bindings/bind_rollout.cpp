@@ -99,26 +99,42 @@ std::vector<Worlds> groups_of(const Models& models, std::ptrdiff_t states, bool 
   return groups;
 }
 
+/// Numbers of a model, one after the other.
+struct NumberValues {
+  std::vector<double>& values;
+
+  void begin(const char*, int) {}
+  void operator()(double& to, const double& from) {
+    to = from;
+    values.push_back(from);
+  }
+};
+
 /// Numbers in which the models of some worlds differ.
 class DifferentNumbers {
  public:
   DifferentNumbers(const Models& models, const Worlds& worlds) {
-    const auto model = [&](std::size_t k) -> const Model& {
-      return *models[static_cast<std::size_t>(worlds[k])];
-    };
-    std::vector<std::vector<double>> all;
+    std::vector<double> all;  // (worlds, numbers)
+    for (const std::ptrdiff_t world : worlds) {
+      const auto view = models[static_cast<std::size_t>(world)]->view<double>();
+      NumberValues numbers{all};
+      tree::Workspace<double> w = {static_cast<double*>(tree::workspace_memory())};
+      tree::ModelCopy<double, double, NumberValues>(w, numbers).of(view);
+      varied_.joint_forces |= view.joint_forces;
+      if (world == worlds[0]) all.reserve(all.size() * worlds.size());
+    }
+    const std::size_t count = all.size() / worlds.size();
+    std::vector<char> differs(count);
+    for (auto own = all.begin(); own != all.end(); own += static_cast<std::ptrdiff_t>(count)) {
+      for (std::size_t i = 0; i < count; ++i) {
+        if (std::memcmp(&own[static_cast<std::ptrdiff_t>(i)], &all[i], sizeof(double)) != 0) differs[i] = 1;
+      }
+    }
+    for (std::size_t i = 0; i < count; ++i) {
+      if (differs[i] != 0) places_.push_back(static_cast<std::ptrdiff_t>(i));
+    }
     for (std::size_t k = 0; k < worlds.size(); ++k) {
-      all.push_back(list_numbers(model(k), nullptr).values);
-      varied_.joint_forces |= model(k).template view<double>().joint_forces;
-    }
-    for (std::size_t i = 0; i < all[0].size(); ++i) {
-      const auto differs = [&](const auto& own) {
-        return std::memcmp(&own[i], &all[0][i], sizeof(double)) != 0;
-      };
-      if (std::any_of(all.begin(), all.end(), differs)) places_.push_back(static_cast<std::ptrdiff_t>(i));
-    }
-    for (const auto& own : all) {
-      for (const std::ptrdiff_t i : places_) values_.push_back(own[static_cast<std::size_t>(i)]);
+      for (const std::ptrdiff_t i : places_) values_.push_back(all[k * count + static_cast<std::size_t>(i)]);
     }
     varied_.count = static_cast<int>(places_.size());
     varied_.place = places_.data();
@@ -223,7 +239,8 @@ void advance_in_pieces(const Model& model, engine::WorldBatch<Real>& batch, cons
     }
     const double took = std::chrono::duration<double>(Clock::now() - start).count();
     if (PyErr_CheckSignals() != 0) throw py::error_already_set();
-    piece = std::max(std::ptrdiff_t{1}, took < wanted / 2 ? 2 * piece : took > wanted ? piece / 2 : piece);
+    const double factor = std::clamp(wanted / std::max(took, 1e-9), 0.5, 16.0);
+    piece = std::max(std::ptrdiff_t{1}, static_cast<std::ptrdiff_t>(factor * static_cast<double>(piece)));
   } while (goes_on());
 }
 

@@ -22,8 +22,7 @@ using ContactKernel = Kernel<double>;
 
 /// Kernels of one number type.
 struct ContactKernels {
-  ContactKernel advance;         ///< convex steps
-  ContactKernel advance_worlds;  ///< of worlds; the batch is a WorldBatch
+  ContactKernel advance_worlds;  ///< convex steps of worlds; the batch is a WorldBatch
   ContactKernel report;          ///< contact points of the smooth law
   ContactKernel slopes;          ///< its generalised forces and their derivatives
   ContactKernel damping;         ///< of actuators in convex steps

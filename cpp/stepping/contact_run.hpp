@@ -142,11 +142,8 @@ struct ContactCall {
   int passes;
   Real tolerance = Real(solver_tolerance);
   Real accuracy, least_step;  ///< of steps under error control [m or rad], [s]; 0 for steps of fixed size
-  Real* memory;               ///< (worlds, ContactMemory::numbers), in and out
-  Real* report;  ///< (worlds, points, ContactReport::numbers); impulses of all the call's steps; may be null
-  const Real* controls;          ///< (worlds, control_steps, nv) from the call's first step on; null for none
-  std::ptrdiff_t control_steps;  ///< between the controls of two worlds
-  const int* work;               ///< see ConvexRun; null for none
+  Real* report;               ///< (states, points, ContactReport::numbers) of the smooth law
+  const int* work;            ///< see ConvexRun; null for none
 };
 
 }  // namespace pysim::stepping

@@ -385,7 +385,8 @@ class PackAdvance {
     } else {
       std::int64_t until = steps_to_row();
       const std::int64_t most = until == 0 ? 1 : steps_to_boundary();
-      const bool alike = times_.are_alike();
+      const bool alike = times_.are_alike(), whole = all(wanted);
+      std::int64_t written = 0;
       auto good = wanted;
       bool none_failed;
       do {
@@ -394,9 +395,12 @@ class PackAdvance {
         ++made;
         none_failed = none(wanted & !good);
         if (made != until || !none_failed) continue;
-        write_all(all(wanted), row);
+        write_all(whole, written++, row);
         until += call_.every;
       } while (made < most && none_failed);
+      for (int k = 0; k < W && written > 0; ++k) {
+        if (goes_[k]) call_.row[first_ + k] += written;
+      }
       times_.pass(made);
       return good;
     }
@@ -429,14 +433,12 @@ class PackAdvance {
     return index < call_.rows ? steps : -1;
   }
 
-  /// Writes the next row, the same of all worlds that go.
+  /// Writes a row, `later` rows after the next one, of all worlds that go.
   template <class Row>
-  void write_all(bool of_all, const Row& row) {
-    if (of_all) row.all(clock_[0].row());
+  void write_all(bool whole, std::int64_t later, const Row& row) {
+    if (whole) return row.all(clock_[0].row() + later);
     for (int k = 0; k < W; ++k) {
-      if (!goes_[k]) continue;
-      if (!of_all) row(k, clock_[k].row());
-      ++call_.row[first_ + k];
+      if (goes_[k]) row(k, clock_[k].row() + later);
     }
   }
 

@@ -229,9 +229,9 @@ class Subject:
         """Iterations of every step and world from the start on."""
         own, found = ConvexWorlds(self.scene, *self.starts(), STEP), np.zeros((steps, self.worlds))
         for k in range(steps):
-            before = own.counts[:, ITERATIONS].copy()
+            before = own.memory[:, ITERATIONS].copy()
             own.step(1)
-            found[k] = own.counts[:, ITERATIONS] - before
+            found[k] = own.memory[:, ITERATIONS] - before
         return found
 
 

@@ -124,10 +124,10 @@ def _figures(own: Bin) -> Figures:
     worlds = ConvexWorlds(scene, scene.state.q[None], scene.state.v[None], STEP)
     times, counts = [], []
     for steps in (FALLING, SETTLED, MEASURED):
-        count, start = worlds.counts[0, ITERATIONS], time.process_time()
+        count, start = worlds.memory[0, ITERATIONS], time.process_time()
         worlds.step(steps)
         times.append(1e3 * (time.process_time() - start) / steps)
-        counts.append(float(worlds.counts[0, ITERATIONS] - count) / steps)
+        counts.append(float(worlds.memory[0, ITERATIONS] - count) / steps)
     taken = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
     return Figures(loading, taken / 1024, times[0], times[-1], counts[-1])
 

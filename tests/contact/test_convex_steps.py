@@ -54,7 +54,7 @@ def steps(scene: pysim.Scene, q, v, count: int, threads: int = 1):
     """q, v and reports after equal steps of a batch."""
     worlds = ConvexWorlds(scene, q, v)
     worlds.step(count, threads)
-    return worlds.q, worlds.v, worlds.reports
+    return worlds.q, worlds.v, worlds.report
 
 
 @pytest.mark.parametrize("shape", SHAPES)
@@ -165,9 +165,9 @@ def test_a_body_at_rest_takes_one_iteration_a_step(tmp_path: Path) -> None:
     trajectory = ran(scene)
     worlds = ConvexWorlds(scene, trajectory.q[-1:], trajectory.v[-1:])
     worlds.step(700)
-    before = worlds.counts[0, ITERATIONS]
+    before = worlds.memory[0, ITERATIONS]
     worlds.step(100)
-    assert worlds.counts[0, ITERATIONS] - before == 100
+    assert worlds.memory[0, ITERATIONS] - before == 100
 
 
 def test_the_law_holds_at_the_end_of_every_step(tmp_path: Path) -> None:

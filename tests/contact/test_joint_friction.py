@@ -88,7 +88,7 @@ def test_newtons_method_reaches_the_sticking_range_of_joints(
         forces[0, 6:] = scale * rng.uniform(-3, 3, nv - 6)
         worlds.engine.set_actuation(_engine.Actuation(*forces))
         worlds.step(steps)
-    counts = np.concatenate([worlds.counts for worlds in each])
+    counts = np.concatenate([worlds.memory for worlds in each])
     assert not counts[:, FAILED].any()
     assert counts[:, REPEATED].sum() <= 1e-3 * len(each) * rounds * steps
     assert counts[:, ITERATIONS].sum() < 9 * len(each) * rounds * steps

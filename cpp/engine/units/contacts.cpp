@@ -7,8 +7,7 @@ namespace pysim::engine::PYSIM_ISA {
 
 template <class S>
 constexpr ContactKernels make_kernels() {
-  return {&run<AdvanceContacts, S>,
-          &run<AdvanceConvexWorlds, S>,
+  return {&run<AdvanceConvexWorlds, S>,
           &run<ReportContacts, S>,
           &run<ContactSlopes, S>,
           &run<ActuatorSlopes, S>,

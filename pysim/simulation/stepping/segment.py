@@ -30,7 +30,7 @@ class Segment:
     end: float  # time that the run has reached [s]
     steps: int  # accepted
     event: EventOccurrence | None = None
-    report: Array | None = None  # (n, points, 18) of contacts, see _engine.advance_contacts
+    report: Array | None = None  # (n, points, 18) of contacts, see _engine.contact_points
     signals: Array | None = None  # (n, signal_numbers) at the outputs, in scenes with signals
     external: Array | None = None  # (n, nv) generalised forces from outside the scene [N or N·m]
     following: tuple[EventOccurrence, ...] = ()  # impacts at the time of the event, after it
