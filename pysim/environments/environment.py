@@ -19,7 +19,14 @@ from zipfile import BadZipFile
 
 import numpy as np
 
-from pysim.environments.draws import LEAST, Draws, Schedule, coarse_uniforms, draws_by_name
+from pysim.environments.draws import (
+    LEAST,
+    Draws,
+    Schedule,
+    coarse_uniforms,
+    draws_by_name,
+    uniforms,
+)
 from pysim.environments.mirror import Mirror, MirroredStates, joined, mirrored_rows
 from pysim.environments.observed import LAST_ACTION, Observed
 from pysim.environments.randomised import Randomised, accept_drawn
@@ -46,7 +53,7 @@ if TYPE_CHECKING:
     Mask = NDArray[np.bool_]
 
 WHOLE = 1e-6  # of a step: a span this close to a whole number of steps is that number
-NOISE, START, SPEEDS = 0, 1, 2  # uses of draws
+NOISE, START, SPEEDS, KEYFRAME = 0, 1, 2, 3  # uses of draws
 COMMANDS, PUSHES, INTERVALS = 1 << 8, 1 << 9, 1 << 11  # the first of each; numbers have 1 << 10
 
 
@@ -297,10 +304,12 @@ class Environment:
             self._commands.append((command.input, Draws(drawn), schedule))
         start = tables.start
         frames = [frame.name for frame in self._model.spec.keyframes]
-        if start.keyframe is not None and start.keyframe not in frames:
-            remedy = did_you_mean(start.keyframe, frames) or ", and the model has none; remove it"
-            problem = f"there is no keyframe {start.keyframe!r}{remedy}"
-            raise self._error(("start", "keyframe"), problem)
+        named = start.keyframe
+        self._keyframes: Sequence[str | None] = named if isinstance(named, list) else [named]
+        for name in self._keyframes:
+            if name is not None and name not in frames:
+                remedy = did_you_mean(name, frames) or ", and the model has none; remove it"
+                raise self._error(("start", "keyframe"), f"there is no keyframe {name!r}{remedy}")
         self._displaced = draws_by_name(
             self.where("start", "displacement"), start.displacement, names
         )
@@ -343,7 +352,7 @@ class Environment:
 
         states = MirroredStates(
             self.worlds.scene(),
-            tables.start.keyframe,
+            self._keyframes[0],
             "xyz".index(own.normal),
             (tables.action.input, self._offset),
             own.signs,
@@ -435,7 +444,7 @@ class Environment:
         return np.unique(given.astype(np.intp))
 
     def _reset(self, chosen: NDArray[np.intp]) -> None:
-        worlds, start = self.worlds, self._tables.start
+        worlds = self.worlds
         self._episode[chosen] += 1
         self._key[chosen] = episode_key(
             world_key(self._seed, self._numbers[chosen]), self._episode[chosen]
@@ -447,7 +456,13 @@ class Environment:
                 randomised.draw(worlds.parameters, chosen[own], key[own], 0)
         if self._randomised:
             accept_drawn(self._randomised, worlds.parameters)
-        worlds.reset(where=chosen, keyframe=start.keyframe)
+        if len(self._keyframes) == 1:
+            worlds.reset(where=chosen, keyframe=self._keyframes[0])
+        else:
+            u = uniforms(key, 0, KEYFRAME, 1)[:, 0]
+            which = (u * len(self._keyframes)).astype(int)
+            for k in np.unique(which):
+                worlds.reset(where=chosen[which == k], keyframe=self._keyframes[k])
         places, drawn = self._displaced
         if places:
             dq = np.zeros((len(chosen), worlds.v.shape[1]))

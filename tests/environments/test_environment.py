@@ -273,6 +273,38 @@ def test_a_mistake_names_table_line_and_remedy(
         Environment(path, 2)
 
 
+STARTS = """
+[environment.start]
+keyframe = ["left", "right", "right"]
+[keyframes]
+left = { start = { rail = -1.0 } }
+right = { start = { rail = 1.5 } }
+"""
+
+
+def test_each_start_draws_one_of_several_keyframes(tmp_path: Path) -> None:
+    path = with_table(tmp_path, TABLE + STARTS)
+    environment = Environment(path, 300, seed=SEED)
+    starts = []
+    for _ in range(2):
+        environment.reset()
+        starts.append(np.array(environment.worlds.q[:, 0]))
+    assert set(np.unique(starts)) == {-1.0, 1.5}
+    assert np.mean(np.array(starts) > 0) == pytest.approx(2 / 3, abs=0.05)  # named twice
+    assert (starts[0] != starts[1]).any()  # drawn anew
+    some = Environment(path, 2, seed=SEED, numbers=[7, 250])
+    some.reset()
+    np.testing.assert_array_equal(some.worlds.q[:, 0], starts[0][[7, 250]])
+
+
+def test_a_keyframe_that_is_missing_among_several_is_named(tmp_path: Path) -> None:
+    path = with_table(tmp_path, TABLE + STARTS.replace('"right"]', '"rihgt"]'))
+    with pytest.raises(
+        SimulationError, match=r"start\.keyframe: there is no keyframe 'rihgt'; did"
+    ):
+        Environment(path, 2)
+
+
 def test_a_reward_that_is_not_finite_names_its_table(tmp_path: Path) -> None:
     text = (
         TABLE + '[[environment.reward]]\nname = "far"\nsignal = "cart.q"\nkernel = { norm = 2 }\n'

@@ -98,9 +98,11 @@ class Command(Table):
 
 
 class EpisodeStart(Table):
-    """Starts of episodes, drawn about the scene's start or a keyframe."""
+    """Starts of episodes, drawn about the scene's start or keyframes."""
 
-    keyframe: Name | None = key(None, "", "the keyframe; the scene's start by default")
+    keyframe: Name | Annotated[list[Name], Field(min_length=1)] | None = key(
+        None, "", "the keyframe, or several: each start draws one; the scene's start by default"
+    )
     displacement: dict[str, str] = key(
         {}, "m or rad", "distributions by velocity name, such as hinge or base.wz; * matches any"
     )
