@@ -588,6 +588,18 @@ def test_worlds_of_adaptive_schemes_are_refused_with_the_remedy() -> None:
         pysim.Worlds(SCENES / "catapult.toml")
 
 
+@pytest.mark.parametrize("integrator", ["rk4", "generalized_alpha"])
+def test_controls_of_steps_are_inputs_written_before_each(integrator: str, tmp_path: Path) -> None:
+    scene = load(tmp_path, SERVO.replace("INTEGRATOR", integrator).replace("PERIOD", ""))
+    values = np.sin(np.arange(20.0))
+    one, other = pysim.Worlds(scene), pysim.Worlds(scene)
+    one.step(steps=20, controls=values[:, None])
+    for value in values:
+        other.inputs["target"][:] = value
+        other.step()
+    assert one.save() == other.save()
+
+
 def test_arrays_are_shared_with_torch() -> None:
     torch = pytest.importorskip("torch")
     worlds = pysim.Worlds(SCENES / "pendulum.toml", 4)

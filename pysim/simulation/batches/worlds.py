@@ -300,6 +300,7 @@ class Worlds:
         for n in range(controls.shape[1]):
             everything[rows] = controls[rows, n]
             self._records.signals[:, self.inputs.places] = everything
+            self.inputs.note_jumps()
             self._records.step(1, selection, self._threads)
 
     # --------------------------------------------------------------------------------------------- set and reset
