@@ -77,6 +77,25 @@ def test_scenes_without_actuators_that_differ_get_the_bits_of_simulate(integrato
         np.testing.assert_array_equal(run.v[k], alone.v)
 
 
+def test_worlds_in_a_plane_and_others_of_one_call_get_the_bits_of_simulate() -> None:
+    """The elbow's frame is turned about the rod in every second world, which then moves in space."""
+    turns = [[0.0, 0.0, 0.3 * (k % 2)] for k in range(7)]
+    scenes = pysim.load_scenes(
+        SCENES / "double_pendulum.toml", {"joint.elbow.at.rpy": turns, **SHORT}
+    )
+    run = pysim.rollout(scenes, threads=2)
+    q0, v0 = (np.stack([getattr(scene.state, name) for scene in scenes]) for name in ("q", "v"))
+    models, settings = [scene.model for scene in scenes], scenes[0].settings
+    steps = round(settings.duration / settings.step)
+    q, _ = pysim.rollout(models, q0, v0, None, settings.step, settings.integrator, steps=steps)
+    for k, scene in enumerate(scenes):
+        np.testing.assert_array_equal(run.q[k], pysim.simulate(scene).q)
+        single, _ = pysim.rollout(
+            scene.model, q0[k], v0[k], None, settings.step, settings.integrator, steps=steps
+        )
+        np.testing.assert_array_equal(q[k], single)
+
+
 def test_a_world_that_ends_early_says_why_and_leaves_the_others_alone() -> None:
     """A spring beyond the stability limit of its step grows until its numbers overflow."""
     stiffness = [40.0, 1e12, 50.0]

@@ -451,7 +451,6 @@ def _runs_in_packs(worlds: _Worlds) -> bool:
         return False
     return len(worlds.scenes) == 1 or (
         not kind.contacts
-        and _share_packs(worlds.scenes)
         and not any(drives(scene.actuation) for scene in worlds.scenes)
         and _engine.memory_numbers(model, worlds.settings.integrator) == 0
     )
@@ -623,47 +622,52 @@ def _failures(
 
 def _models_in_packs(worlds: _Worlds, blocks: list[_Block]) -> tuple[Rollout, int]:
     """Run scenes whose models differ, without actuators, side by side; return the steps of a world, too."""
-    scene, count = worlds.scenes[0], len(worlds.q0)
-    records = WorldRecords(scene, count, worlds.numbers)
-    records.engine.set_varied(*_different_numbers(worlds))
-    records.begin(None, worlds.start, worlds.q0, worlds.v0, worlds.loop_q, worlds.threads)
+    scene, count, steps = worlds.scenes[0], len(worlds.q0), 0
     t = np.concatenate([[worlds.start], *(block.times for block in blocks)])
-    q, v = (np.empty((count, len(t) - 1, n)) for n in (scene.model.nq, scene.model.nv))
-    records.advance(t[1:], worlds.threads, rows={"q_rows": q, "v_rows": v})
-    q_t, v_t = (
-        np.concatenate([start[:, None], rows], axis=1)
-        for start, rows in ((worlds.q0, q), (worlds.v0, v))
-    )
-    report_lost(v_t, t, stops=worlds.stops, stacklevel=5)
+    q, v = (np.empty((count, len(t), n)) for n in (scene.model.nq, scene.model.nv))
+    q[:, 0], v[:, 0], loop_q = worlds.q0, worlds.v0, worlds.loop_q.copy()
+    alive = np.ones(count, bool)
+    for group, numbers in _different_numbers(worlds.scenes):
+        records = WorldRecords(worlds.scenes[group[0]], len(group), worlds.numbers[group])
+        records.engine.set_varied(*numbers)
+        starts = q[group, 0], v[group, 0], loop_q[group]
+        records.begin(None, worlds.start, *starts, worlds.threads)
+        q_rows, v_rows = (np.empty((len(group), *x.shape[1:])) for x in (q[:, 1:], v[:, 1:]))
+        records.advance(t[1:], worlds.threads, rows={"q_rows": q_rows, "v_rows": v_rows})
+        q[group, 1:], v[group, 1:], loop_q[group] = q_rows, v_rows, records.loop_q
+        alive[group] = records.status == Status.RUNNING
+        steps = max(steps, int(records.steps.max()))
+    report_lost(v, t, stops=worlds.stops, stacklevel=5)
     failures = tuple(
         ""
-        if status == Status.RUNNING
-        else f"it reached NaN or infinite values or opened its loops before t = {_end(v_t[k], t):.6g} s"
-        for k, status in enumerate(records.status)
+        if alive[k]
+        else f"it reached NaN or infinite values or opened its loops before t = {_end(v[k], t):.6g} s"
+        for k in range(count)
     )
-    state = RolloutState(
-        float(t[-1]), records.loop_q.copy(), records.scheme_memory(), np.zeros((count, 0))
-    )
+    scheme = np.zeros((count, SolverState(scene).numbers.size))
+    state = RolloutState(float(t[-1]), loop_q, scheme, np.zeros((count, 0)))
     recorder = _SignalRecorder(worlds, count, len(t))
-    run = Rollout(t, q_t, v_t, state, recorder.found, failures=failures)
-    return run, int(records.steps.max())
+    return Rollout(t, q, v, state, recorder.found, failures=failures), steps
 
 
-def _share_packs(scenes: Sequence[Scene]) -> bool:
-    """Return whether the models have the same tables of numbers: all of them move in planes, or none."""
-    tables = [_engine.model_numbers(scene.model, None)[1] for scene in scenes]
-    return all(own == tables[0] for own in tables)
+def _different_numbers(
+    scenes: Sequence[Scene],
+) -> Iterator[tuple[list[int], tuple[NDArray[np.int64], Array, bool]]]:
+    """Yield worlds that share packs, because all of their models move in planes or none, and their numbers.
 
-
-def _different_numbers(worlds: _Worlds) -> tuple[NDArray[np.int64], Array, bool]:
-    """Return the places of the numbers in which models differ, their values, and whether forces of joints do."""
-    found = [_engine.model_numbers(scene.model, None) for scene in worlds.scenes]
-    numbers = np.array([values for values, _ in found])
-    places = np.flatnonzero((numbers != numbers[0]).any(axis=0))
-    begins = [place for _, place, _ in found[0][1]]
-    passive = [name for name, _, _ in found[0][1]].index("passive")
-    forces = (places >= begins[passive]) & (places < begins[passive + 1])
-    return places, np.ascontiguousarray(numbers[:, places]), bool(forces.any())
+    These are the places of the numbers in which models differ, their values, and whether forces of joints do.
+    """
+    found = [_engine.model_numbers(scene.model, None) for scene in scenes]
+    groups: dict[tuple[tuple[str, int, int], ...], list[int]] = {}
+    for k, (_, own) in enumerate(found):
+        groups.setdefault(tuple(own), []).append(k)
+    for tables, group in groups.items():
+        numbers = np.array([found[k][0] for k in group])
+        places = np.flatnonzero((numbers != numbers[0]).any(axis=0))
+        passive = [name for name, _, _ in tables].index("passive")
+        begin, end = tables[passive][1], tables[passive + 1][1]
+        forces = bool(((places >= begin) & (places < end)).any())
+        yield group, (places, np.ascontiguousarray(numbers[:, places]), forces)
 
 
 def _warn_of_ends(errors: Mapping[int, str], count: int, ended: int, stacklevel: int) -> None:
