@@ -3,6 +3,7 @@
 #include "engine/frame_operations.hpp"
 #include "engine/inertia_operations.hpp"
 #include "engine/regressor_operations.hpp"
+#include "engine/units/shared_functions.hpp"
 #include "engine/units/unit.hpp"
 
 namespace pysim::engine::PYSIM_ISA {
@@ -16,3 +17,6 @@ const PackAndSingle<Algorithms<double>> algorithms = {make_algorithms<Doubles>()
                                                       make_algorithms<OneDouble>()};
 
 }  // namespace pysim::engine::PYSIM_ISA
+
+PYSIM_SHARED_FUNCTIONS(template, Doubles)
+PYSIM_SHARED_FUNCTIONS(template, OneDouble)

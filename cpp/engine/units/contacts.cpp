@@ -1,6 +1,7 @@
 // Contacts in double precision: convex steps, and the smooth law of other schemes.
 #include "engine/contact_kernels.hpp"
 #include "engine/contact_operations.hpp"
+#include "engine/units/shared_functions.hpp"
 #include "engine/units/unit.hpp"
 
 namespace pysim::engine::PYSIM_ISA {

@@ -1,6 +1,7 @@
 // Derivatives of the dynamics in double precision.
 #include "engine/derivative_operations.hpp"
 #include "engine/differential_operation.hpp"
+#include "engine/units/shared_functions.hpp"
 #include "engine/units/unit.hpp"
 
 namespace pysim::engine::PYSIM_ISA {

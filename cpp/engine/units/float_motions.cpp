@@ -1,5 +1,6 @@
 // Closed mechanisms in single precision.
 #include "engine/constraint_operations.hpp"
+#include "engine/units/shared_functions.hpp"
 #include "engine/units/unit.hpp"
 
 namespace pysim::engine::PYSIM_ISA {

@@ -1,6 +1,7 @@
 // Closed mechanisms and their steps, one state at a time.
 #include "engine/constraint_operations.hpp"
 #include "engine/motion_operations.hpp"
+#include "engine/units/shared_functions.hpp"
 #include "engine/units/unit.hpp"
 
 namespace pysim::engine::PYSIM_ISA {

@@ -21,6 +21,7 @@ using Floats = simd::Pack<float, 2 * PYSIM_WIDTH, Tag>;
 using TwoRegisters = simd::Pack<double, 2 * PYSIM_WIDTH, Tag>;
 using OneDouble = simd::Pack<double, 1, Tag>;
 using OneFloat = simd::Pack<float, 1, Tag>;
+using VariedDoubles = simd::Pack<double, PYSIM_WIDTH, simd::Varied<Tag>>;
 
 /// Entry of a table for the number type S; the tables list theirs in the same order (kernels.hpp).
 #define PYSIM_RUN(name, Operation) &run<Operation, S>,

@@ -1,12 +1,11 @@
 // Steps of fixed size of worlds whose models differ in some numbers, and readings of their signals.
 #include "engine/motion_operations.hpp"
+#include "engine/units/shared_functions.hpp"
 #include "engine/units/unit.hpp"
 #include "engine/varied_readings.hpp"
 #include "engine/varied_worlds.hpp"
 
 namespace pysim::engine::PYSIM_ISA {
-
-using VariedDoubles = simd::Pack<double, PYSIM_WIDTH, simd::Varied<Tag>>;
 
 static Kernel<double> smooth() {
   return single_steps.advance_worlds;
@@ -34,3 +33,5 @@ const VariedKernels varied_steps = {&advance_varied_packs<AdvanceWorlds, VariedD
                                     &advance_varied_singles<OneDouble, smooth>};
 
 }  // namespace pysim::engine::PYSIM_ISA
+
+PYSIM_SHARED_FUNCTIONS(template, VariedDoubles)
