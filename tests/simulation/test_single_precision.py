@@ -119,7 +119,7 @@ def test_light_links_that_hit_each_other_follow_double_precision(tmp_path: Path)
         ends.append(np.array(worlds.v, float))
     assert hit.all()
     assert np.abs(ends[1]).max() < 15
-    np.testing.assert_allclose(*ends, rtol=0, atol=0.5)
+    np.testing.assert_allclose(ends[0], ends[1], rtol=0, atol=0.5)
 
 
 @pytest.mark.parametrize("name", STEPPED)
