@@ -22,7 +22,7 @@ STEPS = {  # control steps of all worlds
     "cart_pole_swing_up": 1e6,
     "reacher": 8e5,
     "gripper": 3.5e5,
-    "go1": 6e6,
+    "go1": 3e6,
     "anymal": 3e6,
     "humanoid": 12e6,
 }

@@ -3,7 +3,7 @@
     python -m tests.benchmarks.environment_speed FOLDER [--worlds 1024] [--threads 2] [--rounds 5] [--steps 20]
 
 FOLDER keeps the downloaded wheel `playground`, see `moving_models`; both programs read its Go1, whose feet collide.
-The environment is that of scenes/environments/go1.toml: 45 observations with noise, 7 rewards, two ends, commands,
+The environment is that of scenes/environments/go1.toml: 48 observations with noise, 9 rewards, two ends, commands,
 pushes, starts at random and resets, and with and without numbers that differ. Around `mujoco.batch` the same is
 written in NumPy from qpos and qvel alone, as cheaply as it can be: no sensor and no forward pass is computed for it.
 Actions are uniform within ±1 of 0.3 rad; five steps of 4 ms are a control step. The programs take turns; times are
@@ -36,11 +36,12 @@ if TYPE_CHECKING:
 
 Array = np.ndarray[Any, Any]
 SCENE = Path(__file__).parents[2] / "scenes/environments/go1.toml"
-STEP, EVERY, LENGTH, REDRAWN = 4e-3, 5, 1000, 250
+STEP, EVERY, LENGTH, PERIOD = 4e-3, 5, 1000, 0.02
 SCALE, LIMIT = 0.3, 100.0
-NOISE = np.repeat([0.2, 0.05, 0.0, 0.03, 1.5, 0.0], [3, 3, 3, 12, 12, 12])
-FACTORS = np.repeat([0.25, 1.0, 1.0, 1.0, 0.05, 1.0], [3, 3, 3, 12, 12, 12])
+NOISE = np.repeat([0.1, 0.2, 0.05, 0.0, 0.03, 1.5, 0.0], [3, 3, 3, 3, 12, 12, 12])
+FACTORS = np.repeat([2.0, 0.25, 1.0, 1.0, 1.0, 0.05, 1.0], [3, 3, 3, 3, 12, 12, 12])
 RANGES = np.array([1.0, 0.5, 1.0])  # of commands
+COMMANDS, PUSHES = (2.0, 6.0), (5.0, 10.0)  # [s] between them
 
 
 def go1_mjcf(folder: Path) -> str:
@@ -130,6 +131,7 @@ class Peer:
         self.rng = np.random.default_rng(1)
         self.action, self.command = np.zeros((worlds, 12)), np.zeros((worlds, 3))
         self.steps, self.physics = np.zeros(worlds, int), 0.0
+        self.turn, self.push = np.zeros(worlds, int), np.zeros(worlds, int)  # next control steps
         self.clock = clock
         self.reset(np.arange(worlds))
 
@@ -145,6 +147,11 @@ class Peer:
         self.v[chosen, :3] = rng.uniform(-0.3, 0.3, (n, 3))
         self.action[chosen], self.steps[chosen] = 0.0, 0
         self.command[chosen] = RANGES * rng.uniform(-1, 1, (n, 3))
+        self.turn[chosen], self.push[chosen] = self._wait(COMMANDS, n), self._wait(PUSHES, n)
+
+    def _wait(self, span: tuple[float, float], n: int) -> Array:
+        """Return control steps to the next event of n worlds."""
+        return np.rint(self.rng.uniform(*span, n) / PERIOD).astype(int)
 
     def step(self, actions: Array) -> tuple[Array, Array, Array, Array]:
         """Make a control step, with resets; return observations, rewards, ends and truncations."""
@@ -157,22 +164,28 @@ class Peer:
         self.physics += self.clock() - begin
         self.steps += 1
         frame = self._frame()
-        up, pose_error = frame[:, 3:6], frame[:, 9:21]
-        velocity, turning = self.velocity(), frame[:, :3]
-        fell = (up[:, 2] < 0.4) | (self.q[:, 2] < 0.14)
+        velocity, turning, up, pose_error = (
+            frame[:, own] for own in (slice(3), slice(3, 6), slice(6, 9), slice(12, 24))
+        )
+        tipped, low = up[:, 2] < 0.4, self.q[:, 2] < 0.14
+        fell = tipped | low
         reward = np.exp(-((self.command[:, :2] - velocity[:, :2]) ** 2).sum(axis=1) / 0.25)
         reward += 0.5 * np.exp(-((self.command[:, 2] - turning[:, 2]) ** 2) / 0.25)
         reward -= 0.5 * (velocity[:, 2] ** 2 + 0.04 * (turning[:, :2] ** 2).sum(axis=1))
-        reward -= (up[:, :2] ** 2).sum(axis=1) + 0.03 * (rate**2).sum(axis=1)
-        reward -= 0.05 * (pose_error**2).sum(axis=1) + 5.0 * (up[:, 2] < 0.4)
+        reward -= 5.0 * (up[:, :2] ** 2).sum(axis=1) + 0.01 * (rate**2).sum(axis=1)
+        reward -= 20.0 * (self.q[:, 2] - 0.27) ** 2
+        reward -= 0.05 * (pose_error**2).sum(axis=1) + 5.0 * tipped + 5.0 * low
         truncated = (self.steps >= LENGTH) & ~fell
-        due = np.flatnonzero(self.steps % REDRAWN == 0)
+        due = np.flatnonzero(self.steps >= self.turn)
         self.command[due] = RANGES * self.rng.uniform(-1, 1, (len(due), 3))
-        self.v[due, :2] += self.rng.uniform(-0.5, 0.5, (len(due), 2))
+        self.turn[due] = self.steps[due] + self._wait(COMMANDS, len(due))
+        pushed = np.flatnonzero(self.steps >= self.push)
+        self.v[pushed, :2] += self.rng.uniform(-0.5, 0.5, (len(pushed), 2))
+        self.push[pushed] = self.steps[pushed] + self._wait(PUSHES, len(pushed))
         done = np.flatnonzero(fell | truncated)
         if len(done):
             self.reset(done)
-        frame = self._frame() if len(done) or len(due) else frame
+        frame = self._frame() if len(done) + len(due) + len(pushed) else frame
         return self.observed(frame), reward, fell, truncated
 
     def observed(self, frame: Array | None = None) -> Array:
@@ -186,6 +199,7 @@ class Peer:
         w, x, y, z = self.q[:, 3:7].T
         up = np.stack([2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)], axis=1)
         parts = (
+            self.velocity(),
             self.v[:, 3:6],
             up,
             self.command,

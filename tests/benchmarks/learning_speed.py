@@ -1,12 +1,12 @@
 """Learning to walk here and around `mujoco.batch`: the same robot, task, network and learner, in processor time.
 
-    python -m tests.benchmarks.learning_speed FOLDER [--steps 1e6] [--worlds 512] [--whole 7e6] [--seed 0]
+    python -m tests.benchmarks.learning_speed FOLDER [--steps 5e6] [--worlds 512] [--seed 0] [--double]
 
 FOLDER keeps the downloaded wheel `playground`, see `moving_models`. The task is that of `environment_speed`, around
 `mujoco.batch` in NumPy from qpos and qvel alone; numbers of the scene do not differ. Both learn by `Learner` with its
-defaults, mirror images too, on one thread. Processor times are measured, of the physics' steps, of everything else that
-is an environment, and of the network. What `--whole` control steps take is extrapolated from the last tenth, in which
-the robots walk.
+defaults, mirror images too, on one thread, and take turns by iterations, so that other programs slow both equally.
+Processor times are measured, of the physics' steps, of everything else that is an environment, and of the network.
+A row is printed at every tenth of the control steps; its times are those since the start.
 """
 
 from __future__ import annotations
@@ -18,16 +18,17 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 
 from pysim import _engine
 from pysim.environments import Environment
 from pysim.environments.environment import Transition
-from pysim.environments.learn import Learner
+from pysim.environments.learn import Learner, Progress
 from tests.benchmarks.environment_speed import LENGTH, Mine, Peer, go1_mjcf, scene_of
 from tests.benchmarks.report import print_line
 
 Array = np.ndarray[Any, Any]
-LAST = 0.1  # share of the control steps from which times are extrapolated
+PARTS = ("physics", "tables", "network")
 
 
 class PeerEnvironment(Peer):
@@ -83,8 +84,9 @@ class Timed:
     """
 
     def __init__(self, own: Mine | Peer, environment: Any, seed: int) -> None:
-        self.own, self.environment, self.reward = own, 0.0, 0.0
+        self.own, self.environment, self.total = own, 0.0, 0.0
         self.learner = Learner(environment, seed=seed)
+        self._random = torch.get_rng_state()
         worlds: Any = self.learner._worlds
         step = worlds.step
 
@@ -95,19 +97,21 @@ class Timed:
             return found
 
         worlds.step = timed
+        own.physics = 0.0
 
-    def learn(self, steps: float) -> Array:
-        """Learn until so many control steps; return times of physics, tables and network [s a control step]."""
-        first, before, begin = self.learner.steps, self._parts(), time.process_time()
-        while self.learner.steps < steps:
-            self.reward = next(self.learner.iterations(1)).reward
-        total = time.process_time() - begin
-        physics, environment = self._parts() - before
-        parts = np.array([physics, environment - physics, total - environment])
-        return parts / (self.learner.steps - first)
+    def iterate(self) -> Progress:
+        """Make an iteration, with random numbers as if this learner were the only one."""
+        torch.set_rng_state(self._random)
+        begin = time.process_time()
+        progress = next(self.learner.iterations(1))
+        self.total += time.process_time() - begin
+        self._random = torch.get_rng_state()
+        return progress
 
-    def _parts(self) -> Array:
-        return np.array([self.own.physics, self.environment])
+    def seconds(self) -> Array:
+        """Return the times of physics, tables and network so far [s]."""
+        physics = self.own.physics
+        return np.array([physics, self.environment - physics, self.total - self.environment])
 
 
 def main() -> None:
@@ -115,32 +119,39 @@ def main() -> None:
     warnings.simplefilter("ignore")
     parser = argparse.ArgumentParser(description="processor time of learning to walk")
     parser.add_argument("folder", type=Path)
-    parser.add_argument("--steps", type=float, default=1e6)
+    parser.add_argument("--steps", type=float, default=5e6)
     parser.add_argument("--worlds", type=int, default=512)
-    parser.add_argument("--whole", type=float, default=7e6)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--double", action="store_true", help="step worlds in double precision")
     given = parser.parse_args()
     mjcf = go1_mjcf(given.folder)
     path = scene_of(given.folder, mjcf, randomised=False)
-    print_line(f"{_engine.isa()}, {given.worlds} worlds, one thread; µs of processor time")
+    mine = Mine(path, given.worlds, 1, single=not given.double, clock=time.process_time)
+    peer = PeerEnvironment(mjcf, given.worlds, "converged", Environment(path, 1))
+    learners = {
+        f"pysim, {'double' if given.double else 'single'} precision": Timed(
+            mine, mine.environment, given.seed
+        ),
+        "mujoco.batch, converged": Timed(peer, peer, given.seed),
+    }
+    print_line(f"{_engine.isa()}, {given.worlds} worlds, one thread; s of processor time")
+    names = " | ".join(PARTS)
     print_line(
-        f"| | physics | tables | network | a control step | {given.whole:.3g} control steps | "
-        f"reward after {given.steps:.3g} |\n|---|---|---|---|---|---|---|"
+        f"| | million control steps | {names} | together | share | reward |\n|---|---|---|---|---|---|---|---|"
     )
-    for name in ("pysim, single precision", "pysim, double precision", "mujoco.batch, converged"):
-        if name.startswith("pysim"):
-            own = Mine(path, given.worlds, 1, single="single" in name, clock=time.process_time)
-            timed = Timed(own, own.environment, given.seed)
-        else:
-            peer = PeerEnvironment(mjcf, given.worlds, "converged", Environment(path, 1))
-            timed = Timed(peer, peer, given.seed)
-        early = timed.learn((1 - LAST) * given.steps)
-        late = timed.learn(given.steps)
-        numbers = " | ".join(f"{1e6 * x:.1f}" for x in (*late, late.sum()))
-        whole = (early * (1 - LAST) * given.steps).sum() + late.sum() * (
-            given.whole - (1 - LAST) * given.steps
-        )
-        print_line(f"| {name} | {numbers} | {whole:,.0f} s | {timed.reward:.3f} |")
+    steps = 0
+    while steps < given.steps:
+        found = {name: own.iterate() for name, own in learners.items()}
+        before, steps = steps, next(iter(found.values())).steps
+        if int(10 * before / given.steps) < int(10 * steps / given.steps):
+            whole = learners["mujoco.batch, converged"].seconds().sum()
+            for name, own in learners.items():
+                seconds = own.seconds()
+                numbers = " | ".join(f"{x:.0f}" for x in (*seconds, seconds.sum()))
+                ratio, reward = seconds.sum() / whole, found[name].reward
+                print_line(
+                    f"| {name} | {steps / 1e6:.2f} | {numbers} | {ratio:.2f} | {reward:.3f} |"
+                )
 
 
 if __name__ == "__main__":

@@ -1,8 +1,9 @@
-"""Policy of `scenes/environments/go1.toml` in its environment and in MuJoCo: velocity errors, falls, and speeds.
+"""Policies of `scenes/environments/go1.toml` in its environment and in MuJoCo: velocity errors, falls, and speeds.
 
-    python -m tests.benchmarks.walking POLICY.npz [--episodes 100]
+    python -m tests.benchmarks.walking POLICY.npz ... [--episodes 100]
 
-In the environment: episodes of 20 s with its noise, pushes, commands and numbers drawn, until the first end of each.
+In the environment: episodes of 20 s with its noise, pushes, commands and numbers drawn, until the first end of each,
+and the same with commands that change every 5 s. Falls are all ends of episodes before 20 s.
 In MuJoCo: the URDF of the same robot on a free base, with the same servos, friction and feet, its balls; Newton's
 solver converged, steps of 2 ms, no noise; the mean velocity from 2 s to 6 s along the command, as a share of it.
 """
@@ -12,6 +13,7 @@ from __future__ import annotations
 import argparse
 import re
 import tomllib
+from collections.abc import Callable
 from importlib.metadata import distribution
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,11 +26,16 @@ from pysim.environments import Environment
 from tests.benchmarks.report import print_line
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
 Array = np.ndarray[Any, Any]
 SCENE = Path(__file__).parents[2] / "scenes/environments/go1.toml"
 COMMANDS = ([1, 0, 0], [0.5, 0, 0], [-1, 0, 0], [0, 0.5, 0], [0, -0.5, 0], [0, 0, 1])
+ACTIVATIONS: dict[str, Callable[[Array], Array]] = {
+    "elu": lambda x: np.where(x > 0, x, np.expm1(np.minimum(x, 0))),
+    "relu": lambda x: np.maximum(x, 0),
+    "tanh": np.tanh,
+}
 STEP, EVERY, BEGIN, ROWS = 2e-3, 10, 100, 300  # ten steps a control step; rows are control steps
 
 
@@ -41,15 +48,18 @@ def network(arrays: dict[str, Array]) -> Callable[[Array], Array]:
         for k in range(count):
             x = x @ arrays[f"weight{k}"].T + arrays[f"bias{k}"]
             if k + 1 < count:
-                x = np.where(x > 0, x, np.expm1(np.minimum(x, 0)))
+                x = ACTIVATIONS[str(arrays["activation"])](x)
         return np.asarray(x)
 
     return act
 
 
-def in_environment(arrays: dict[str, Array], episodes: int) -> tuple[float, int]:
+def in_environment(
+    arrays: dict[str, Array], episodes: int, overrides: dict[str, object] | None = None
+) -> tuple[float, int]:
     """Return the mean error of the velocity [m/s] and how many episodes fall."""
-    act, own = network(arrays), Environment(SCENE, episodes, seed=1234)
+    own = Environment(SCENE, episodes, overrides, seed=1234, single=True)
+    act = network(arrays)
     seen, runs, errors = own.reset(), np.ones(episodes, bool), []
     for _ in range(own.length):
         step = own.step(act(seen))
@@ -102,19 +112,23 @@ def in_mujoco(arrays: dict[str, Array], command: Sequence[float]) -> tuple[Array
     for row in range(ROWS):
         w, x, y, z = data.qpos[3:7]
         up = np.array([2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)])
-        seen = np.concatenate(
-            [data.qvel[3:6], up, command, data.qpos[places] - home, data.qvel[rates], action]
-        )
+        parts = (_velocity(data), data.qvel[3:6], up, command)
+        seen = np.concatenate([*parts, data.qpos[places] - home, data.qvel[rates], action])
         action = np.clip(act((seen * arrays["scales"])[None])[0], *arrays["range"])
         data.ctrl[:] = arrays["offset"] + arrays["scale"] * action
         mujoco.mj_step(model, data, nstep=EVERY)
-        rotation = np.zeros(9)
-        mujoco.mju_quat2Mat(rotation, data.qpos[3:7])
-        local = rotation.reshape(3, 3).T @ data.qvel[:3]
+        local = _velocity(data)
         least = min(least, float(data.qpos[2]))
         if row >= BEGIN:
             speeds.append([local[0], local[1], data.qvel[5]])
     return np.mean(speeds, axis=0), least
+
+
+def _velocity(data: Any) -> Array:
+    """Return the trunk's velocity in its axes."""
+    rotation = np.zeros(9)
+    mujoco.mju_quat2Mat(rotation, data.qpos[3:7])
+    return rotation.reshape(3, 3).T @ data.qvel[:3]
 
 
 def _urdf() -> Path:
@@ -127,19 +141,27 @@ def _urdf() -> Path:
 
 def main() -> None:
     """Print the figures."""
-    parser = argparse.ArgumentParser(description="a policy of Go1 in its environment and in MuJoCo")
-    parser.add_argument("policy")
+    parser = argparse.ArgumentParser(description="policies of Go1 in its environment and in MuJoCo")
+    parser.add_argument("policies", nargs="+")
     parser.add_argument("--episodes", type=int, default=100)
     given = parser.parse_args()
-    arrays = read_network(given.policy)
-    print_line("| command | mean speeds in MuJoCo | share | least height |\n|---|---|---|---|")
-    for command in COMMANDS:
-        speeds, least = in_mujoco(arrays, command)
-        share = float(speeds @ command) / float(np.dot(command, command))
-        numbers = ", ".join(f"{x:.2f}" for x in speeds)
-        print_line(f"| {command} | {numbers} | {share:.0%} | {least:.2f} m |")
-    error, falls = in_environment(arrays, given.episodes)
-    print_line(f"{given.episodes} episodes: mean velocity error {error:.3f} m/s, {falls} fall")
+    kinds: dict[str, dict[str, object] | None] = {
+        "as in the scene": None,
+        "every 5 s": {"environment.command[0].every": 5.0},
+    }
+    for path in given.policies:
+        arrays = read_network(path)
+        print_line(f"{path}\n\n| command | mean speeds in MuJoCo | share | least height |")
+        print_line("|---|---|---|---|")
+        for command in COMMANDS:
+            speeds, least = in_mujoco(arrays, command)
+            share = float(speeds @ command) / float(np.dot(command, command))
+            numbers = ", ".join(f"{x:.2f}" for x in speeds)
+            print_line(f"| {command} | {numbers} | {share:.0%} | {least:.2f} m |")
+        for name, overrides in kinds.items():
+            error, falls = in_environment(arrays, given.episodes, overrides)
+            text = f"mean velocity error {error:.3f} m/s, {falls} fall"
+            print_line(f"{given.episodes} episodes, commands {name}: {text}")
 
 
 if __name__ == "__main__":
