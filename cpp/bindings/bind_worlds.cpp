@@ -6,12 +6,14 @@
 #include <memory>
 
 #include "bindings/contacts.hpp"
+#include "bindings/events.hpp"
 #include "bindings/float_contacts.hpp"
 #include "bindings/integrators.hpp"
 #include "bindings/released_gil.hpp"
 #include "bindings/stepping_arguments.hpp"
 #include "bindings/world_numbers.hpp"
 #include "engine/world_operations.hpp"
+#include "stepping/adaptive.hpp"
 
 namespace pysim::bindings {
 
@@ -26,6 +28,8 @@ using Reals = py::array_t<double, py::array::c_style>;
 /// The finest tolerance of the solver, relative to the largest impulse, that floats meet.
 constexpr float finest_of_floats = 1e-5F;
 
+constexpr const char* adaptive = "dopri5";
+
 /// How the worlds of a scene are stepped.
 struct WorldScheme {
   std::string integrator;
@@ -34,6 +38,8 @@ struct WorldScheme {
   int passes;
   double solver_tolerance;
   double accuracy, least_step;
+  Numbers rtol, atol;  ///< (nv) of steps of adapted size, of every coordinate of v
+  const Events* events;
 };
 
 /// Instants of sampled blocks.
@@ -50,7 +56,7 @@ using One = simd::Pack<double, 1, Alone>;
 /// Steps that Python makes in the arrays of a world's record: step(world, t, h) returns whether it is good.
 class PythonSteps {
  public:
-  static constexpr bool whole = false;
+  static constexpr bool adapts = false, whole = false;
 
   PythonSteps(const py::object& step, std::ptrdiff_t world) : step_(step), world_(world) {}
 
@@ -89,15 +95,19 @@ class EngineWorlds {
         count_(count),
         python_step_(std::move(step)),
         is_convex_(!in_python() && scheme_.integrator == "convex"),
-        smooth_(is_convex_ || is_single || in_python() ? nullptr : contacts),
+        is_adaptive_(!in_python() && scheme_.integrator == adaptive),
+        smooth_(std::make_unique<SmoothLaw>(is_convex_ || is_single || in_python() ? nullptr : contacts)),
         float_contacts_(is_single ? contacts : nullptr) {
     if (count < 1) throw std::invalid_argument("count must be 1 or more, got " + std::to_string(count));
     if (model.callback_numbers() > 0 && !in_python()) {
       throw std::invalid_argument("a model with callback joints needs python_step");
     }
     if (is_convex_ && contacts == nullptr) throw std::invalid_argument("'convex' needs contacts");
-    if (!is_convex_ && !in_python()) integrator_ = integrator_named(scheme_.integrator);
+    if (!is_convex_ && !is_adaptive_ && !in_python()) integrator_ = integrator_named(scheme_.integrator);
     if (is_single && in_python()) throw std::invalid_argument("Python makes steps in double precision alone");
+    if (is_single && is_adaptive_) {
+      throw std::invalid_argument("'" + scheme_.integrator + "' steps in double precision alone");
+    }
     if (is_single && scheme_.accuracy > 0) {
       throw std::invalid_argument("accuracy needs double precision");
     }
@@ -105,9 +115,18 @@ class EngineWorlds {
       throw std::invalid_argument("step must be positive [s], got " + std::to_string(scheme_.step));
     }
     auto& n = parts_.sizes;
-    n = world_sizes(model, is_convex_ ? contacts : nullptr, in_python() ? nullptr : &integrator_);
+    n = world_sizes(
+        model, is_convex_ ? contacts : nullptr, in_python() || is_adaptive_ ? nullptr : &integrator_);
     n.signals = model.signals() == nullptr ? 0 : model.signals()->numbers();
     n.blocks = static_cast<int>(blocks_.periods.size());
+    if (is_adaptive_) {
+      if (scheme_.rtol.size() == 0) throw std::invalid_argument("rtol and atol must be given");
+      check_tolerance(scheme_.rtol, "rtol");
+      check_tolerance(scheme_.atol, "atol");
+      const int events = scheme_.events == nullptr ? 0 : scheme_.events->size();
+      const int states = model.signals() == nullptr ? 0 : model.signals()->states;
+      n.scheme = stepping::AdaptivePlaces::of(events, n.q, n.v, states).count;
+    }
     parts_.visit(Allocation{*this});
     Allocation{*this}("report", parts_.report, n.points * stepping::ContactReport::numbers);
     seen_q_.assign(static_cast<std::size_t>(count * n.q), 0);
@@ -160,6 +179,13 @@ class EngineWorlds {
     values_ = values;
     varied_ = {static_cast<int>(n), places_.data(), values_.data(), joint_forces};
     if (is_convex_ && reach > 0) lengthen_levers(reach);
+  }
+
+  /// Lets the smooth forces of other contacts of the model act from now on; those of None are none.
+  void set_smooth_contacts(const py::object& contacts) {
+    smooth_ =
+        std::make_unique<SmoothLaw>(contacts.is_none() ? nullptr : &py::cast<const ModelContacts&>(contacts));
+    smooth_contacts_ = contacts;
   }
 
   /// Copies whole records, source k to target k.
@@ -242,11 +268,24 @@ class EngineWorlds {
     }
   }
 
-  /// Makes steps on the grid; returns how many worlds did not make them all, see stops().
-  py::ssize_t step(std::int64_t steps, const std::optional<Indices>& index, py::ssize_t most, int threads) {
+  /// Makes steps on the grid; returns how many worlds did not make them all, see stops(). Worlds whose steps
+  /// are of adapted size have a grid of `length` [s].
+  py::ssize_t step(std::int64_t steps,
+                   const std::optional<Indices>& index,
+                   py::ssize_t most,
+                   int threads,
+                   std::optional<double> length) {
     if (index) check(*index, "worlds");
     check_threads(threads);
+    if (is_adaptive_ && (!length || !(*length > 0))) {
+      throw std::invalid_argument("length must be positive [s]");
+    }
     each(index, [&](py::ssize_t k, std::ptrdiff_t world) {
+      if (is_adaptive_ && parts_.step[world] != *length) {
+        parts_.begin[world] = parts_.t[world];
+        parts_.step[world] = *length;
+        parts_.made[world] = 0;
+      }
       const bool on_grid = parts_.length[world] < 0;
       goal_[static_cast<std::size_t>(k)] = (on_grid ? parts_.made[world] : 0) + steps;
     });
@@ -317,7 +356,8 @@ class EngineWorlds {
                    std::optional<Reals> inputs,
                    const std::vector<int>& input_places,
                    py::ssize_t most,
-                   int threads) {
+                   int threads,
+                   std::optional<py::ssize_t> count) {
     if (index) check(*index, "worlds");
     check_threads(threads);
     const py::ssize_t states = index ? index->size() : count_;
@@ -328,7 +368,11 @@ class EngineWorlds {
       throw std::invalid_argument(std::string(name) + " must be writeable and have " +
                                   std::to_string(numbers) + " numbers, got " + std::to_string(array->size()));
     };
-    const py::ssize_t rows = times.size();
+    const py::ssize_t rows = count.value_or(times.size());
+    if (rows < 0 || rows > times.size()) {
+      throw std::invalid_argument("count must be from 0 to " + std::to_string(times.size()) + ", got " +
+                                  std::to_string(rows));
+    }
     const py::ssize_t report_numbers =
         is_convex_ ? py::ssize_t{stepping::ContactReport::numbers} * parts_.sizes.points : 0;
     Integers stop(states);
@@ -342,6 +386,7 @@ class EngineWorlds {
     call.index = index ? index->data() : nullptr;
     call.times = times.data();
     call.rows = rows;
+    call.known = times.size();
     call.most = most;
     call.row = demand(&row, "row", states);
     call.stop = reinterpret_cast<stepping::WorldStop*>(stop.mutable_data());
@@ -361,6 +406,18 @@ class EngineWorlds {
     run(batch, threads);
     each(index, [&](py::ssize_t, std::ptrdiff_t world) { see(world); });
     return stop;
+  }
+
+  void check_tolerance(const Numbers& x, const char* name) const {
+    if (x.ndim() != 1 || x.shape(0) != parts_.sizes.v) {
+      throw std::invalid_argument(std::string(name) + " must have shape (" + std::to_string(parts_.sizes.v) +
+                                  ",)");
+    }
+    for (py::ssize_t i = 0; i < x.size(); ++i) {
+      if (x.data()[i] > 0) continue;
+      throw std::invalid_argument(std::string(name) + " must be positive, got " +
+                                  std::to_string(x.data()[i]));
+    }
   }
 
   void check(const Indices& worlds, const char* name) const {
@@ -497,7 +554,7 @@ class EngineWorlds {
   void run(engine::WorldBatch<Real>& batch, int threads) {
     batch.integrator = integrator_;
     batch.spectral_radius = scheme_.spectral_radius;
-    batch.contact_forces = smooth_.forces();
+    batch.contact_forces = smooth_->forces();
     double smallest = 0;
     for (const double period : blocks_.periods)
       smallest = smallest == 0 ? period : std::min(smallest, period);
@@ -510,6 +567,12 @@ class EngineWorlds {
                    blocks_.python,
                    1e-9 * smallest};
     call.longest = scheme_.step;
+    stepping::AdaptiveSettings settings = {};
+    if (is_adaptive_) {
+      settings = {{scheme_.rtol.data(), scheme_.atol.data(), scheme_.atol.data()}, {}, scheme_.step};
+      if (scheme_.events != nullptr) settings.events = scheme_.events->view();
+      call.adaptive = &settings;
+    }
     if constexpr (!is_single) {
       if (in_python()) return run_in_python(call, batch.states);
     }
@@ -616,6 +679,8 @@ class EngineWorlds {
       const auto memory = contacts_->memory();
       std::fill_n(numbers + memory.next_step(), memory.point(0) - memory.next_step(), 0.0);
       numbers[stepping::ContactMemory::failed] = 0;
+    } else if (is_adaptive_) {
+      numbers[stepping::AdaptivePlaces::begun] = numbers[stepping::AdaptivePlaces::size] = 0;
     } else if (parts_.sizes.scheme > 0) {
       std::fill_n(
           numbers + stepping::solver_counts - 1, parts_.sizes.scheme - stepping::solver_counts + 1, 0.0);
@@ -630,7 +695,9 @@ class EngineWorlds {
   py::ssize_t count_;
   py::object python_step_;  ///< none for the schemes of the engine
   bool is_convex_;
-  SmoothLaw smooth_;
+  bool is_adaptive_;
+  std::unique_ptr<SmoothLaw> smooth_;
+  py::object smooth_contacts_;  ///< of smooth_, if they are not those of the worlds
   engine::Integrator integrator_ = {};
   FloatContacts float_contacts_;
   stepping::WorldArrays<Real> parts_ = {};
@@ -665,6 +732,9 @@ void bind_worlds_of(py::module_& m, const char* name, const char* text) {
                        double solver_tolerance,
                        double accuracy,
                        double least_step,
+                       const Numbers& rtol,
+                       const Numbers& atol,
+                       const Events* events,
                        py::object python_step) {
              return std::make_unique<EngineWorlds>(model,
                                                    actuation,
@@ -676,12 +746,16 @@ void bind_worlds_of(py::module_& m, const char* name, const char* text) {
                                                                passes,
                                                                solver_tolerance,
                                                                accuracy,
-                                                               least_step},
+                                                               least_step,
+                                                               rtol,
+                                                               atol,
+                                                               events},
                                                    WorldBlocks{periods, first_bit, python},
                                                    std::move(python_step));
            }),
            py::keep_alive<1, 2>(),
            py::keep_alive<1, 4>(),
+           py::keep_alive<1, 18>(),
            "model"_a,
            "actuation"_a,
            "contacts"_a.none(true),
@@ -697,6 +771,9 @@ void bind_worlds_of(py::module_& m, const char* name, const char* text) {
            "solver_tolerance"_a = stepping::solver_tolerance,
            "accuracy"_a = 0.0,
            "least_step"_a = 0.0,
+           "rtol"_a = Numbers(0),
+           "atol"_a = Numbers(0),
+           "events"_a = nullptr,
            "python_step"_a = py::none())
       .def("__len__", &EngineWorlds::count)
       .def_property_readonly("parts",
@@ -723,6 +800,10 @@ void bind_worlds_of(py::module_& m, const char* name, const char* text) {
            &EngineWorlds::set_actuation,
            "actuation"_a,
            "Lets other prescribed forces act from now on.")
+      .def("set_smooth_contacts",
+           &EngineWorlds::set_smooth_contacts,
+           "contacts"_a.none(true),
+           "Lets the smooth forces of other contacts, or none, act from now on.")
       .def("copy", &EngineWorlds::copy, "source"_a, "target"_a, "Copies records of worlds to other worlds.")
       .def("save", &EngineWorlds::save, "worlds"_a, "Returns the records of worlds as bytes.")
       .def(
@@ -763,13 +844,16 @@ void bind_worlds_of(py::module_& m, const char* name, const char* text) {
           },
           "worlds"_a,
           "Begins the grid of steps at the t of worlds, and sets their next instants.")
-      .def("step",
-           &EngineWorlds::step,
-           "steps"_a,
-           "worlds"_a = py::none(),
-           "most"_a = py::ssize_t{1} << 62,
-           "threads"_a = 1,
-           "Makes steps on the grid, `most` at most; returns how many worlds did not make all of them.")
+      .def(
+          "step",
+          &EngineWorlds::step,
+          "steps"_a,
+          "worlds"_a = py::none(),
+          "most"_a = py::ssize_t{1} << 62,
+          "threads"_a = 1,
+          "length"_a = py::none(),
+          "Makes steps on the grid, `most` at most; returns how many worlds did not make all of them. length "
+          "[s] is that of the grid of worlds whose steps are of adapted size.")
       .def("go_on",
            &EngineWorlds::go_on,
            "worlds"_a = py::none(),
@@ -794,7 +878,9 @@ void bind_worlds_of(py::module_& m, const char* name, const char* text) {
           "input_places"_a = std::vector<int>{},
           "most"_a = py::ssize_t{1} << 62,
           "threads"_a = 1,
-          "Advances worlds, all or some, through times (rows,) [s]. row (worlds,) counts the rows written, "
+          "count"_a = py::none(),
+          "Advances worlds, all or some, through times (rows,) [s], or the first `count` of them. row "
+          "(worlds,) counts the rows written, "
           "in and out, into q_rows (worlds, "
           "rows, nq), v_rows, signal_rows and report_rows; report (worlds, points, 18) holds the last step's "
           "contacts and the impulses since the last row, in and out. inputs (worlds, n, inputs) are held at "
@@ -802,7 +888,7 @@ void bind_worlds_of(py::module_& m, const char* name, const char* text) {
           "already. A world makes at most `most` steps. Returns "
           "for each world why it was left: 0 it has reached the end, 1 its steps are used up, 2 Python has "
           "to run "
-          "the blocks of its part 'pending', 3 it is lost, see its part 'status'.");
+          "the blocks of its part 'pending', 3 it is lost, see its part 'status', 4 it is at an event.");
 }
 
 }  // namespace

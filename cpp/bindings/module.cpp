@@ -14,7 +14,7 @@ void bind_differential(pybind11::module_&);
 void bind_stepping(pybind11::module_&);
 void bind_worlds(pybind11::module_&);
 void bind_contacts(pybind11::module_&);
-void bind_adaptive(pybind11::module_&);
+void bind_events(pybind11::module_&);
 void bind_rollout(pybind11::module_&);
 void bind_spatial(pybind11::module_&);
 void bind_frames(pybind11::module_&);
@@ -38,7 +38,7 @@ PYBIND11_MODULE(_engine, m) {
   bind_differential(m);
   bind_stepping(m);
   bind_contacts(m);
-  bind_adaptive(m);
+  bind_events(m);
   bind_rollout(m);
   bind_worlds(m);
   bind_spatial(m);

@@ -72,8 +72,7 @@ namespace pysim::engine {
   entry(read_signals, ReadSignals)                                      \
   entry(signal_forces, SignalForces)                                    \
   entry(search_poses, SearchPoses)                                      \
-  entry(advance_worlds, AdvanceWorlds)                                  \
-  entry(advance_adaptive, AdvanceAdaptive)
+  entry(advance_worlds, AdvanceWorlds)
 
 /// The same, in tables of one translation unit each.
 #define PYSIM_ALGORITHMS(entry) PYSIM_FUNCTIONS(entry) PYSIM_FRAME_FUNCTIONS(entry)

@@ -47,36 +47,6 @@ constexpr int solver_numbers(Integrator integrator, int nv, int rows) {
   return integrator < first ? 0 : stepping::solver_numbers(nv);
 }
 
-/// Result of a call of adaptive steps, for one world.
-struct AdaptiveRecord {
-  std::ptrdiff_t reached, accepted, rejected;  ///< outputs, steps
-  std::ptrdiff_t worst;  ///< coordinate of v with the largest error of the last attempted step
-  stepping::AdaptiveStatus status;
-  std::ptrdiff_t event;  ///< the event that ended the call; −1 for none
-};
-
-/// Arguments and results of adaptive steps besides the batch's q and v; each row belongs to a world.
-struct AdaptiveCall {
-  /// Columns of `state`; the last two with events only, the signs of all events from `signs` on.
-  enum Place : int { time, step_size, last_error, growth, seen, signs };
-
-  stepping::Tolerances tolerances;
-  const double* times;  ///< (count), ascending [s]
-  std::ptrdiff_t count, attempts;
-  double longest;  ///< step [s]
-  double limit;    ///< time at which a step ends exactly, for the last output [s]
-  stepping::Events events;
-  double* state;              ///< (worlds, state_numbers), carried from call to call; in and out
-  double *q, *v;              ///< (worlds, nq), (worlds, nv): the start of the next call
-  AdaptiveRecord* record;     ///< (worlds)
-  double *event_q, *event_v;  ///< (worlds, nq), (worlds, nv): the state at the event that ended the call
-  double* event_signals;      ///< (worlds, states) of elements then; null for none
-  double* signals_at;         ///< (worlds, count, states) of elements at the times; null for none
-
-  int state_numbers() const { return state_numbers(events.count); }
-  static int state_numbers(int events) { return events > 0 ? signs + events : int{seen}; }
-};
-
 /// Results of operations on constraints besides `out`; null if an operation does not compute them.
 template <class Real>
 struct ConstraintOutputs {
@@ -118,7 +88,6 @@ struct Batch {
   double time, step;
   std::ptrdiff_t steps;
   std::ptrdiff_t* done;  ///< good steps of each state
-  const AdaptiveCall* adaptive;
   const constraints::PoseSearch* search;
   Real* signals;      ///< (states, Signals::numbers), in and out; null where signals do not act
   const Real* times;  ///< (states) [s], of functions of states with times of their own

@@ -121,6 +121,7 @@ void run_worlds(const tree::Model& model, const WorldBatch<double>& batch, bool 
     view.joint_forces |= batch.varied->joint_forces;
     const VariedKernels& varied = *(convex ? own.varied_contacts : own.varied_steps);
     chosen = {own.varied_twice, varied.pack, varied.single, own.steps->width};
+    if (batch.call.adaptive != nullptr) chosen = {nullptr, varied.single, varied.single, 1};
   } else if (convex) {
     chosen.pack = own.steps->pack.advance_worlds;
     chosen.single = own.steps->single.advance_worlds;

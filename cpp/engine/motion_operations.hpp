@@ -1,4 +1,4 @@
-// Steps as operations on states: worlds under a scheme, adaptive runs.
+// Steps as operations on states: worlds under a scheme.
 #pragma once
 
 #include "engine/world_operations.hpp"
@@ -37,7 +37,26 @@ PYSIM_INLINE void with_scheme(Integrator integrator, F f) {
   }
 }
 
-/// Advance of worlds under a scheme of fixed step.
+/// Lets steps take the worlds of a pack forward.
+template <class S, class Steps>
+void run_steps(std::ptrdiff_t first,
+               const PackOfWorlds<S>& pack,
+               const stepping::System<S>& system,
+               WorldInputs<S> inputs,
+               Steps& steps) {
+  const auto& call = inputs.call;
+  if (!Steps::can_jump) inputs.before = nullptr;
+  bool jumped[S::width];
+  for (int k = 0; k < S::width; ++k) jumped[k] = call.worlds.jumped[pack.world(k)] != 0;
+  steps.mark_jumps(stepping::lanes_of<S>(jumped));
+  stepping::PackAdvance<S, Steps> advance(call, first, steps);
+  advance.run(
+      DueBlocks<S>{system, inputs.lanes, steps.workspace()}, inputs, StateRows<S>{call, first, inputs.lanes});
+  const auto left = steps.jumps();
+  for (int k = 0; k < S::width; ++k) call.worlds.jumped[pack.world(k)] = simd::lane(left, k) ? 1 : 0;
+}
+
+/// Advance of worlds under a scheme of the engine without contacts that are solved.
 struct AdvanceWorlds {
   template <class S>
   static void advance(States<S> states, const stepping::Contacts<typename S::Parameter>&) {
@@ -66,105 +85,24 @@ struct AdvanceWorlds {
                                         nullptr,
                                         lanes.signals};
     const auto advance_by = [&](auto scheme) {
-      using Steps = stepping::SchemeSteps<decltype(scheme), S>;
-      Steps steps(system, lanes.q, lanes.v);
-      bool jumped[S::width];
-      for (int k = 0; k < S::width; ++k) jumped[k] = call.worlds.jumped[pack.world(k)] != 0;
-      steps.mark_jumps(stepping::lanes_of<S>(jumped));
+      stepping::SchemeSteps<decltype(scheme), S> steps(system, lanes.q, lanes.v);
       if (pivots != nullptr) steps.dependence().load(pivots);
-      stepping::PackAdvance<S, Steps> advance(call, at.first, steps);
-      advance.run(DueBlocks<S>{system, lanes, steps.workspace()},
-                  WorldInputs<S>{call, at.first, lanes, control, Steps::can_jump ? before : nullptr},
-                  StateRows<S>{call, at.first, lanes});
+      run_steps(at.first, pack, system, {call, at.first, lanes, control, before}, steps);
       if (pivots != nullptr) {
         steps.dependence().store(pivots);
         pack.save(pivots, rows, call.worlds.pivots);
       }
-      const auto left = steps.jumps();
-      for (int k = 0; k < S::width; ++k) call.worlds.jumped[pack.world(k)] = simd::lane(left, k) ? 1 : 0;
     };
-    with_scheme(batch.integrator, advance_by);
+    if constexpr (std::is_same_v<typename S::Parameter, double>) {  // worlds that differ come one at a time
+      if (call.adaptive != nullptr) {
+        stepping::AdaptiveSteps<S> steps(system, *call.adaptive, lanes.q, lanes.v, memory);
+        run_steps(at.first, pack, system, {call, at.first, lanes}, steps);
+        steps.store();
+      }
+    }
+    if (call.adaptive == nullptr) with_scheme(batch.integrator, advance_by);
     pack.save_all(lanes, call.worlds);
     if (memory != nullptr) pack.save(memory, carried, call.worlds.scheme);
-  }
-};
-
-/// Stores a world's states at the call's times in its rows of `out` (count, nq) and `out_v`.
-template <class S>
-struct RowsOfTime {
-  const States<S>& at;
-
-  void operator()(int k, std::ptrdiff_t index, const S* q, const S* v, const S* x) const {
-    const std::ptrdiff_t row = (at.first + k) * at.batch.adaptive->count + index;
-    const int nq = at.model.reduced_nq, nv = at.model.reduced_nv;
-    for (int i = 0; i < nq; ++i) at.batch.out[row * nq + i] = simd::lane(q[i], k);
-    for (int i = 0; i < nv; ++i) at.batch.out_v[row * nv + i] = simd::lane(v[i], k);
-    if (at.batch.adaptive->signals_at == nullptr) return;
-    const int states = at.model.signals->states;
-    for (int i = 0; i < states; ++i) {
-      at.batch.adaptive->signals_at[row * states + i] = simd::lane(x[i], k);
-    }
-  }
-
-  void event(int k, const S* q, const S* v, const S* x) const {
-    const auto& call = *at.batch.adaptive;
-    const int nq = at.model.reduced_nq, nv = at.model.reduced_nv;
-    for (int i = 0; i < nq; ++i) call.event_q[(at.first + k) * nq + i] = simd::lane(q[i], k);
-    for (int i = 0; i < nv; ++i) call.event_v[(at.first + k) * nv + i] = simd::lane(v[i], k);
-    if (call.event_signals == nullptr) return;
-    const int states = at.model.signals->states;
-    for (int i = 0; i < states; ++i) call.event_signals[(at.first + k) * states + i] = simd::lane(x[i], k);
-  }
-};
-
-struct AdvanceAdaptive {
-  template <class S>
-  static void at(States<S> at) {
-    const auto& call = *at.batch.adaptive;
-    const int numbers = call.state_numbers();
-    S* const carried = at.load(call.state, numbers);
-    S *const q = at.copy_q(), *const v = at.copy_v(), *const loop_q = at.loop_q();
-    const stepping::EventWatch<S> watch = {call.events.count > 0 ? carried[call.seen] : all<S>(0),
-                                           carried + call.signs};
-    stepping::AdaptiveState<S> flight = {q,
-                                         v,
-                                         carried[call.time],
-                                         carried[call.step_size],
-                                         carried[call.last_error],
-                                         carried[call.growth],
-                                         watch};
-    const auto signals = at.signals();
-    stepping::System<S> system = {at.model, *at.batch.actuation, at.w, loop_q};
-    system.signals = signals;
-    const auto record = stepping::advance_adaptive(system,
-                                                   call.tolerances,
-                                                   call.events,
-                                                   call.times,
-                                                   call.count,
-                                                   call.longest,
-                                                   call.limit,
-                                                   call.attempts,
-                                                   flight,
-                                                   RowsOfTime<S>{at});
-    at.save(flight.q, call.q, at.model.reduced_nq);
-    at.save(flight.v, call.v, at.model.reduced_nv);
-    at.save(loop_q, at.batch.out_loop_q, at.model.loop_nq());
-    at.save_signals(signals.numbers);
-    carried[call.time] = flight.time;
-    carried[call.step_size] = flight.h;
-    carried[call.last_error] = flight.last_error;
-    carried[call.growth] = flight.growth;
-    if (call.events.count > 0) carried[call.seen] = flight.watch.seen;
-    at.save(carried, call.state, numbers);
-    for (int k = 0; k < S::width; ++k) {
-      const auto count = [k](S x) { return static_cast<std::ptrdiff_t>(simd::lane(x, k)); };
-      call.record[at.first + k] = {count(record.reached),
-                                   count(record.accepted),
-                                   count(record.rejected),
-                                   count(record.worst),
-                                   static_cast<stepping::AdaptiveStatus>(count(record.status)),
-                                   count(record.event)};
-    }
   }
 };
 

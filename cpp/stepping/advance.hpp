@@ -91,7 +91,7 @@ simd::Mask<S> constrained_step(
 template <class Scheme, class S>
 class SchemeSteps {
  public:
-  static constexpr bool whole = false;
+  static constexpr bool adapts = false, whole = false;
   static constexpr bool can_jump = carries_acceleration<Scheme>;
 
   /// `system` carries φ, the state of the signals and that of the scheme; q and v are the state.

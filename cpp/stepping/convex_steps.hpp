@@ -9,7 +9,7 @@ namespace pysim::stepping {
 template <class S>
 class ConvexSteps {
  public:
-  static constexpr bool whole = false;
+  static constexpr bool adapts = false, whole = false;
 
   ConvexSteps(const System<S>& system,
               const ConvexRun<S>& run,
@@ -37,7 +37,7 @@ class ConvexSteps {
 template <class S>
 class ControlledConvexSteps : public ConvexSteps<S> {
  public:
-  static constexpr bool whole = true;
+  static constexpr bool adapts = false, whole = true;
 
   ControlledConvexSteps(const System<S>& system,
                         const ConvexRun<S>& run,

@@ -21,15 +21,6 @@ struct Tolerances {
   const double* velocity;  ///< [m/s] or [rad/s]
 };
 
-/// Reason for which a call of adaptive steps ended.
-enum class AdaptiveStatus : int {
-  running,    ///< no attempts left; the next call continues
-  reached,    ///< all times were reached
-  underflow,  ///< the step became too short
-  event,      ///< an event occurred
-  blurred     ///< the tolerances are finer than the numbers
-};
-
 enum class EventKind : int { coordinate, plane, program, gap };
 
 struct Event {
@@ -59,6 +50,23 @@ struct Events {
   const Event* event;
   const tree::ProgramView<double>* program;  ///< inputs: the user's q, then v; one output
   PairGaps gaps;                             ///< of events of that kind
+};
+
+/// How steps of adapted size are chosen, and what ends them.
+struct AdaptiveSettings {
+  Tolerances tolerances;
+  Events events;
+  double longest;  ///< step [s]
+};
+
+/// Whether a step of adapted size was taken over, and why not.
+enum class StepOutcome : int {
+  kept,
+  rejected,   ///< its error is too large
+  passed,     ///< it contains the end of what was asked for
+  event,      ///< it contains an event
+  underflow,  ///< it became too short
+  blurred     ///< the tolerances are finer than the numbers
 };
 
 }  // namespace pysim::stepping

@@ -7,9 +7,11 @@
 // and goes on. Each lane has a clock of its own; what is due is a mask by lane. A world whose step fails
 // keeps its last good state, and its rows are NaN from there on.
 //
-// Where Python has to answer a block that is due, a world stops with the block's bit in `pending`.
+// Where Python has to answer a block that is due, a world stops with the block's bit in `pending`. Steps of
+// adapted size pass rows, which are interpolated; a world stops at its event within such a step.
 #pragma once
 
+#include "stepping/run_description.hpp"
 #include "stepping/sampled_signals.hpp"
 #include "stepping/solver_state.hpp"
 #include "stepping/world_record.hpp"
@@ -21,7 +23,8 @@ enum class WorldStop : std::int64_t {
   reached,     ///< the last row or step
   unfinished,  ///< the call's steps are used up
   waits,       ///< Python has to run the blocks of `pending`
-  lost         ///< see its status
+  lost,        ///< see its status
+  event        ///< an event of a step of adapted size
 };
 
 /// Sampled blocks of a scene with a period.
@@ -39,10 +42,13 @@ struct WorldCall {
   WorldArrays<Real> worlds;
   const int* index;  ///< [states] number of each state's world; null for 0, 1, …
   SampledPeriods blocks;
-  double longest;       ///< step within an interval [s]
-  const double* times;  ///< (rows) of outputs [s], ascending; null to step on the grid
+  double longest;                    ///< step within an interval [s]
+  const AdaptiveSettings* adaptive;  ///< of steps of adapted size; null for steps of fixed size
+  const double* times;               ///< (rows) of outputs [s], ascending; null to step on the grid
   std::ptrdiff_t rows;
-  std::int64_t every;        ///< steps on the grid from row to row
+  std::int64_t every;  ///< steps on the grid from row to row
+  std::ptrdiff_t
+      known;  ///< times, which may be more than the rows: an instant is at an output if they are close
   std::ptrdiff_t most;       ///< steps that a world makes at most in this call
   const std::int64_t* goal;  ///< [states] steps on the grid at the end of the call
   std::int64_t* row;         ///< [states] rows written, in and out
@@ -64,13 +70,14 @@ struct WorldCall {
 
 /// Steps of one lane to its next boundary: at `base` + (first + n) `step`, n = 0 … count − 1.
 struct LaneSegment {
-  enum class Kind { interval, grid, part, last_part };
+  enum class Kind { interval, grid, part, last_part, adaptive };
 
-  double base, step;
+  double base, step;  ///< of adapted steps: the time that none passes
   std::int64_t first, count;
-  double end;         ///< [s], exact
+  double end;         ///< [s], exact; that of steps of adapted size is infinite where no instant follows
   std::uint64_t due;  ///< blocks at the end
-  Kind kind;          ///< an interval of a row; steps of the grid; parts of one, the last ends at the grid
+  Kind kind;          ///< an interval of a row; steps of the grid; parts of one, the last ends at the grid;
+                      ///< steps of adapted size, which pass rows
 };
 
 /// Clock of one world during a call. A template, so that no instruction sets share its functions.
@@ -108,7 +115,19 @@ class LaneClock {
   }
 
   /// The steps to the next boundary. An interval that an earlier call left unfinished goes on.
-  LaneSegment next() const { return call_->times == nullptr ? next_on_grid() : next_to_row(); }
+  LaneSegment next() const {
+    if (call_->adaptive != nullptr) return next_to_instant();
+    return call_->times == nullptr ? next_on_grid() : next_to_row();
+  }
+
+  /// Time of the next row, or of the end of the call on the grid.
+  double next_output() const { return call_->times == nullptr ? grid(call_->goal[state_]) : target(); }
+
+  /// Passes an output of steps of adapted size at its time, or another state.
+  void pass(double time) {
+    now = call_->worlds.t[world_] = time;
+    if (call_->times == nullptr && !(now < next_output())) call_->worlds.made[world_] = call_->goal[state_];
+  }
 
   /// Counts steps that were made; at the end of the segment the clock is at its end.
   void count(const LaneSegment& segment, std::int64_t made) const {
@@ -128,6 +147,8 @@ class LaneClock {
       w.made[world_] = w.length[world_] = 0;
     } else if (segment.kind == LaneSegment::Kind::last_part) {
       ++w.made[world_];
+    } else if (segment.kind == LaneSegment::Kind::adaptive) {
+      pass(now);
     }
   }
 
@@ -235,6 +256,25 @@ class LaneClock {
             LaneSegment::Kind::grid};
   }
 
+  /// Steps of adapted size to the next instant; an output this close to it is at it.
+  LaneSegment next_to_instant() const {
+    const double first = first_instant(), near = call_->blocks.near;
+    const auto meets = [&](double output) { return output >= first - near && output <= first + near; };
+    LaneSegment segment = {first, 0, 0, 1, first, 0, LaneSegment::Kind::adaptive};
+    if (call_->times == nullptr) {  // the step does not know how long the call is
+      if (meets(next_output())) segment.end = next_output();
+    } else if (call_->inputs != nullptr && target() < first - near) {  // other inputs from the row on
+      segment.base = segment.end = target();
+      return segment;
+    } else {
+      std::ptrdiff_t k = row();
+      while (k < call_->known && call_->times[k] < first - near) ++k;
+      if (k < call_->known && meets(call_->times[k])) segment.base = segment.end = call_->times[k];
+    }
+    if (first < __builtin_inf()) segment.due = due_at(first);
+    return segment;
+  }
+
   const Call* call_ = nullptr;
   std::ptrdiff_t state_ = 0, world_ = 0;
 };
@@ -311,13 +351,20 @@ class PackAdvance {
     for (;;) {
       const auto wanted = lanes_of<S>(goes_);
       if (none(wanted)) return;
-      std::int64_t made = 0;
-      const auto good = make(wanted, made, set, row);
       std::uint64_t due[W] = {};
       bool ends[W] = {};
-      for (int k = 0; k < W; ++k) {
-        if (!goes_[k]) continue;
-        ends[k] = end_steps(k, lane(good, k) ? made : made - 1, lane(good, k), due[k], set, row);
+      if constexpr (Steps::adapts) {
+        try_steps(wanted, row);
+        for (int k = 0; k < W; ++k) {
+          if (goes_[k]) ends[k] = end_attempt(k, due[k], set, row);
+        }
+      } else {
+        std::int64_t made = 0;
+        const auto good = make(wanted, made, set, row);
+        for (int k = 0; k < W; ++k) {
+          if (!goes_[k]) continue;
+          ends[k] = end_steps(k, lane(good, k) ? made : made - 1, lane(good, k), due[k], set, row);
+        }
       }
       run_blocks(due, update);
       for (int k = 0; k < W; ++k) {
@@ -362,13 +409,19 @@ class PackAdvance {
   /// Writes the rows that are due, and plans the steps to the next boundary.
   template <class Row>
   void plan(int k, const Row& row) {
-    write_due(k, row);
+    if (shows_state(k)) write_due(k, row);
     if (clock_[k].is_at_end()) return stop(k, WorldStop::reached);
     if (left_[k] <= 0) return stop(k, WorldStop::unfinished);
     goes_[k] = true;
     segment_[k] = clock_[k].next();
     made_[k] = 0;
     times_.set(k, segment_[k].base, segment_[k].step, static_cast<double>(segment_[k].first));
+  }
+
+  /// Whether a row that is due now is the world's state; steps of adapted size that go on give it later.
+  bool shows_state(int k) const {
+    if constexpr (Steps::adapts) return steps_.is_fresh(k);
+    return true;
   }
 
   /// Steps of the wanted worlds to the first boundary, without a look at single lanes, as long as all are
@@ -471,6 +524,67 @@ class PackAdvance {
       stop(k, WorldStop::unfinished);
       return false;
     }
+    return pass_boundary(k, due, set);
+  }
+
+  /// Tries steps of adapted size, and writes the rows in those that are taken.
+  template <class Row>
+  void try_steps(simd::Mask<S> wanted, const Row& row) {
+    S now = all<S>(0), limit = all<S>(0);
+    for (int k = 0; k < W; ++k) {
+      simd::set_lane(now, k, clock_[k].now);
+      simd::set_lane(limit, k, segment_[k].base);
+      at_end_[k] = false;
+    }
+    const auto next = [&](int k) {
+      const double output = clock_[k].next_output();
+      return output < segment_[k].end ? output : segment_[k].base;
+    };
+    const auto reach = [&](int k, double time) {
+      at_end_[k] = !(clock_[k].next_output() < segment_[k].end);
+      if (at_end_[k]) return true;
+      clock_[k].pass(time);
+      if (call_.times != nullptr) row(k, call_.row[first_ + k]++);
+      return clock_[k].is_at_end();
+    };
+    steps_.attempt(wanted, now, limit, next, reach);
+  }
+
+  /// Counts an attempt; true at a boundary, with the blocks to run there.
+  template <class Inputs, class Row>
+  bool end_attempt(int k, std::uint64_t& due, const Inputs& set, const Row& row) {
+    const StepOutcome outcome = steps_.outcome(k);
+    const bool made = outcome == StepOutcome::kept || at_end_[k];
+    clock_[k].count(segment_[k], made ? 1 : 0);
+    --left_[k];
+    if (at_end_[k]) {
+      bool anew[W] = {};
+      anew[k] = true;
+      steps_.mark_jumps(lanes_of<S>(anew));
+      return pass_boundary(k, due, set);
+    }
+    if (outcome == StepOutcome::passed) return true;
+    if (outcome == StepOutcome::event) {
+      clock_[k].pass(steps_.seen(k));
+      stop(k, WorldStop::event);
+    } else if (outcome == StepOutcome::underflow || outcome == StepOutcome::blurred) {
+      clock_[k].pass(steps_.start(k));
+      const auto why = outcome == StepOutcome::underflow ? WorldStatus::underflow : WorldStatus::blurred;
+      status(k) = static_cast<std::int64_t>(why);
+      lose(k, row);
+    } else if (left_[k] <= 0) {
+      if (steps_.start(k) > clock_[k].now) {
+        steps_.show_start(k);
+        clock_[k].pass(steps_.start(k));
+      }
+      stop(k, WorldStop::unfinished);
+    }
+    return false;
+  }
+
+  /// Passes the end of a segment; true where the world goes on at once, with the blocks to run there.
+  template <class Inputs>
+  bool pass_boundary(int k, std::uint64_t& due, const Inputs& set) {
     clock_[k].finish(segment_[k]);
     if (call_.inputs != nullptr && clock_[k].has_row() && clock_[k].row() + 1 < call_.input_rows) {
       set(k, clock_[k].row() + 1);
@@ -513,6 +627,7 @@ class PackAdvance {
   LaneSegment segment_[W];
   std::int64_t made_[W], left_[W];
   bool goes_[W] = {};
+  bool at_end_[W] = {};  ///< a step of adapted size has ended with its segment
 };
 
 }  // namespace pysim::stepping

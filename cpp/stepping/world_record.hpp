@@ -18,15 +18,18 @@ namespace pysim::stepping {
 /// State of a world's life, and why it is over.
 enum class WorldStatus : std::int64_t {
   running,
-  unsolved,  ///< a step has no solution that Newton's method finds
-  diverged,  ///< a step ended at NaN or infinite values, or with open loops
-  written    ///< its state was set to one that it cannot have
+  unsolved,   ///< a step has no solution that Newton's method finds
+  diverged,   ///< a step ended at NaN or infinite values, or with open loops
+  written,    ///< its state was set to one that it cannot have
+  underflow,  ///< a step of adapted size became too short
+  blurred     ///< its tolerances are finer than its numbers
 };
 
 /// Numbers a world in the parts whose size depends on the scene.
 struct WorldSizes {
   int q, v, loop_q;
-  int scheme;   ///< counts, predictions, carried momenta, deflections of coordinates
+  int scheme;  ///< counts, predictions, carried momenta, deflections of coordinates, the start of an adaptive
+               ///< step
   int signals;  ///< states of elements, held outputs, inputs, delays, the noise key, the ledger
   int blocks;   ///< sampled ones with a period
   int pivots;   ///< of constraint rows in the last step, by which rows that depend on others are found

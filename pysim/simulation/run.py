@@ -2,7 +2,7 @@
 
     t_k = k · every, and last `duration`
 
-Fixed steps end at outputs (fixed_steps.py), adaptive steps pass them (adaptive_steps.py); one call of the engine covers
+Fixed steps end at outputs (record_runs.py), adaptive steps pass them (adaptive_runs.py); one call of the engine covers
 many outputs. Rows are completed (accelerations, energies, poses) in batches and streamed to the trajectory file. A NaN
 or infinite state stops the run within its step.
 """
@@ -31,7 +31,7 @@ from pysim.simulation.monitors.ledger_monitor import warn_of_imbalance
 from pysim.simulation.monitors.unstable_steps import StepGuard
 from pysim.simulation.records.checkpoints import Checkpoints, origin_of, part_of, why_not
 from pysim.simulation.records.recorder import Recorder
-from pysim.simulation.stepping.adaptive_steps import stops
+from pysim.simulation.stepping.adaptive_runs import stops
 from pysim.simulation.stepping.controller_memory import restore_controllers
 from pysim.simulation.stepping.external_forces import ExternalForces
 from pysim.simulation.stepping.implicit_state import SolverState

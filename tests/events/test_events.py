@@ -12,7 +12,7 @@ from scipy.special import ellipk
 
 import pysim
 from pysim import _engine
-from pysim._engine import AdaptiveState, AdaptiveStatus, Direction, EventDescription
+from pysim._engine import Direction, EventDescription
 from pysim.algorithms import kinetic_energy, potential_energy
 from pysim.cli import main
 from pysim.errors import PysimError, PysimWarning, SceneError
@@ -20,10 +20,11 @@ from pysim.events import Event, event, record_event, trace_event
 from pysim.inertia import theta_from_com
 from pysim.joints import Joint, Pose, find_joint, joint, real, rotation
 from pysim.loops import constraints
+from pysim.simulation.batches.world_records import Stop
 from pysim.simulation.loading import compile_model
 from pysim.tracing.evaluation import evaluate
 from pysim.trajectory import TrajectoryWriter
-from tests.integrators.test_adaptive import run_adaptive
+from tests.integrators.adaptive_worlds import AdaptiveWorlds
 from tests.integrators.test_closed_forms import NO_GRAVITY, pendulums
 from tests.oracles.mechanisms import one_body
 from tests.scene_runs import SCENES
@@ -37,22 +38,17 @@ def coordinate(index, at=0.0, direction=Direction.both):
 
 def passings(model, q, v, times, events, tolerance=1e-10):
     """(times, which, states) of every event, the outputs, for one world, call by call."""
-    watch = _engine.Events(model, events)
-    q, v, found, rows = np.asarray(q, float), np.asarray(v, float), [], []
-    state, left = AdaptiveState(events=len(events)), np.asarray(times, float)
-    each = np.full(model.nv, tolerance)
-    zero = np.zeros(model.nv)
-    drive = _engine.Actuation(zero, zero, zero, zero)
+    worlds = AdaptiveWorlds(model, q, v, tolerance, events=_engine.Events(model, events))
+    found, rows, left = [], [], np.asarray(times, float)
     while left.size:
-        run = _engine.advance_adaptive(
-            model, q, v, state, left, each, each, each, drive, events=watch
-        )
-        q, v, state, record = run.q, run.v, run.state, run.records[0]
-        assert record.status in (AdaptiveStatus.reached, AdaptiveStatus.event)
-        rows += list(np.hstack([run.q_at, run.v_at])[: record.reached])
-        left = left[record.reached :]
-        if record.status is AdaptiveStatus.event:
-            found.append((state.seen.item(), record.event, run.event_q, run.event_v))
+        made = worlds.advance(left)
+        n = made.reached[0]
+        assert made.stops[0] in (Stop.REACHED, Stop.EVENT)
+        rows += list(np.hstack([made.q[0, :n], made.v[0, :n]]))
+        left = left[n:]
+        if made.stops[0] is Stop.EVENT:
+            q, v = (worlds.engine.parts[x][0].copy() for x in "qv")
+            found.append((worlds.seen[0].item(), worlds.event[0], q, v))
     return found, np.array(rows)
 
 
@@ -290,14 +286,8 @@ def test_a_pair_in_one_step_is_found_alike_in_a_batch_alone_and_whatever_the_out
     events = [coordinate(0, 1.0, Direction.falling), coordinate(0, 1.0), coordinate(0, 0.2)]
     speeds = np.linspace(4.2, 6.0, 11)
     watch = _engine.Events(model, events)
-    _, (_, _, state), records = run_adaptive(
-        model,
-        np.zeros((11, 1)),
-        speeds[:, np.newaxis],
-        [9.0],
-        state=AdaptiveState(11, 3),
-        events=watch,
-    )
+    worlds = AdaptiveWorlds(model, np.zeros((11, 1)), speeds[:, np.newaxis], events=watch)
+    worlds.advance([9.0])
     for k, speed in enumerate(speeds):
         whole, _ = passings(model, [0.0], [speed], [9.0], events)
         split, _ = passings(model, [0.0], [speed], np.linspace(0.05, 9, 90), events)
@@ -306,8 +296,8 @@ def test_a_pair_in_one_step_is_found_alike_in_a_batch_alone_and_whatever_the_out
         for one, other in zip(whole, split, strict=True):
             for a, b in zip(one, other, strict=True):
                 np.testing.assert_array_equal(a, b)
-        assert state.seen[k] == whole[0][0]
-        assert records[k].event == whole[0][1]
+        assert worlds.seen[k] == whole[0][0]
+        assert worlds.event[k] == whole[0][1]
 
 
 @pytest.mark.parametrize("tolerance", [1e-2, 1e-4, 1e-6])
@@ -316,7 +306,7 @@ def test_every_change_of_sign_that_dense_outputs_show_is_found(rng, tolerance):
     model, times = pendulums(2), np.linspace(0, 5, 10_001)[1:]
     for _ in range(4):
         q, v = rng.normal(size=2), np.zeros(2)
-        (dense, _), _, _ = run_adaptive(model, q, v, times, tolerance)
+        dense = AdaptiveWorlds(model, q, v, tolerance).advance(times).q[0]
         x = np.r_[q[0], dense[:, 0]]
         turns = np.flatnonzero(np.diff(np.sign(np.diff(x)))) + 1
         inside = 10.0 ** rng.uniform(-5, -1, size=len(turns))
@@ -335,11 +325,11 @@ def test_events_change_no_output_and_any_split_gives_the_same_bits(isa):
     theta = theta_from_com(1.0, np.array([0.1, 0, -1]), np.eye(3))
     model = compile_model(one_body("revolute", theta, axis=(0, 1, 0)))
     times = np.linspace(0.05, 5, 60)
-    (plain_q, plain_v), _, _ = run_adaptive(model, [1.0], [0.0], times)
+    plain = AdaptiveWorlds(model, [1.0], [0.0]).advance(times)
     events = [coordinate(0), coordinate(0, 0.5, Direction.rising)]
     found, rows = passings(model, [1.0], [0.0], times, events)
     sparse, last = passings(model, [1.0], [0.0], times[-1:], events)
-    np.testing.assert_array_equal(rows, np.hstack([plain_q, plain_v]))
+    np.testing.assert_array_equal(rows, np.hstack([plain.q[0], plain.v[0]]))
     np.testing.assert_array_equal(last[-1], rows[-1])
     assert len(found) == len(sparse) == 4
     for one, other in zip(found, sparse, strict=True):
@@ -353,17 +343,13 @@ def test_a_batch_finds_the_events_of_each_run_alone(isa):
     events = [coordinate(0, 0.6), coordinate(0, 0.2)]
     watch = _engine.Events(model, events)
     zeros = np.zeros((11, 1))
-    _, (_, _, state), records = run_adaptive(
-        model, zeros, speeds, [0.3], state=AdaptiveState(11, 2), events=watch, threads=2
-    )
+    worlds = AdaptiveWorlds(model, zeros, speeds, events=watch)
+    stops = worlds.advance([0.3], threads=2).stops
     for k in range(11):
-        _, (_, _, alone), record = run_adaptive(
-            model, zeros[k], speeds[k], [0.3], state=AdaptiveState(1, 2), events=watch
-        )
-        assert repr(record[0]) == repr(records[k])
-        for name in ("time", "step", "last_error", "growth", "seen", "signs"):
-            np.testing.assert_array_equal(getattr(alone, name)[0], getattr(state, name)[k])
-    assert {record.status for record in records} == {AdaptiveStatus.reached, AdaptiveStatus.event}
+        alone = AdaptiveWorlds(model, zeros[k], speeds[k], events=watch)
+        assert alone.advance([0.3]).stops[0] is stops[k]
+        assert alone.saved(0) == worlds.saved(k)
+    assert set(stops) == {Stop.REACHED, Stop.EVENT}
 
 
 def test_events_are_in_the_file_and_are_read_back(tmp_path):

@@ -12,12 +12,11 @@ from functools import cache
 import numpy as np
 import pytest
 
-from pysim import _engine
 from pysim.inertia import theta_from_com
 from pysim.scene.spec import BodySpec, ModelSpec
 from pysim.simulation.loading import compile_model
 from tests.engine_steps import make_steps
-from tests.integrators.test_adaptive import run_adaptive
+from tests.integrators.adaptive_worlds import AdaptiveWorlds
 from tests.integrators.test_closed_forms import NO_GRAVITY, rest_drive
 from tests.oracles.mechanisms import GRAVITY, make_joint, one_body, random_pose, random_theta
 
@@ -72,20 +71,18 @@ PROBLEMS = {problem.__name__: problem for problem in (heavy_top, dzhanibekov, fl
 @cache
 def reference(name):
     model, q, v, duration = PROBLEMS[name]()
-    (q1, v1), _, _ = run_adaptive(model, q, v, [duration], 1e-14, attempts=1_000_000)
-    return q1[0], v1[0]
+    rows = AdaptiveWorlds(model, q, v, 1e-14).advance([duration], attempts=1_000_000)
+    return rows.q[0, 0], rows.v[0, 0]
 
 
 def error(name, scheme, steps):
     model, q, v, duration = PROBLEMS[name]()
     h = duration / steps
     if scheme == "dopri5":  # tolerances that allow everything leave the longest step
-        start = _engine.AdaptiveState(step=h)
-        (q1, v1), _, record = run_adaptive(
-            model, q, v, [duration], 1e6, state=start, longest=h, attempts=2 * steps
-        )
-        assert abs(record[0].accepted - steps) <= 1
-        q1, v1 = q1[0], v1[0]
+        worlds = AdaptiveWorlds(model, q, v, 1e6, longest=h, step=h)
+        rows = worlds.advance([duration], attempts=2 * steps)
+        assert abs(worlds.accepted[0] - steps) <= 1
+        q1, v1 = rows.q[0, 0], rows.v[0, 0]
     else:
         q1, v1, done = make_steps(model, q, v, 0.0, h, steps, scheme, rest_drive(model))
         assert done == steps

@@ -164,7 +164,13 @@ def test_a_killed_run_ends_with_the_same_bits(integrator: str, mass: Any, tmp_pa
 
 @pytest.mark.parametrize(
     ("integrator", "event"),
-    [("rk4", EVENT), ("generalized_alpha", ""), ("convex", ""), ("remembering_euler", EVENT)],
+    [
+        ("rk4", EVENT),
+        ("dopri5", EVENT),
+        ("generalized_alpha", ""),
+        ("convex", ""),
+        ("remembering_euler", EVENT),
+    ],
 )
 def test_a_stopped_run_resumed_has_the_same_bits(
     integrator: str, event: str, mass: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -18,7 +18,7 @@ import pysim
 from pysim.integrators import BUILTIN
 from tests.resumed_scenes import CONTROL, DISC
 
-INTEGRATORS = sorted(name for name, kind in BUILTIN.items() if not kind.adaptive)
+INTEGRATORS = sorted(BUILTIN)
 WORLDS, STEPS, EPISODES = 7, 48, 3
 ROD = """
 [[body]]

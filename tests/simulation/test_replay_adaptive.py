@@ -12,9 +12,11 @@ from pathlib import Path
 import pytest
 
 import pysim
+from pysim.simulation.batches.world_records import WorldRecords
 from pysim.simulation.monitors.ledger import begin_work, with_ledger
 from pysim.simulation.run import output_times
-from pysim.simulation.stepping.adaptive_steps import AdaptiveRun
+from pysim.simulation.stepping.adaptive_runs import AdaptiveRun
+from pysim.simulation.stepping.implicit_state import SolverState
 from pysim.simulation.stepping.signal_runs import begin_signals
 from tests.resumed_runs import run_to_stop
 from tests.resumed_scenes import BALLS, EVENT, disc_text
@@ -22,7 +24,7 @@ from tests.simulation.test_replay import STONE, WRONG, failed
 
 SCENES = Path(__file__).parents[2] / "scenes"
 ADAPTIVE = {"simulation.integrator": "dopri5"}
-STEPS = "pysim.simulation.stepping.adaptive_steps"
+STEPS = "pysim.simulation.stepping.adaptive_runs"
 HARD_STOP = (
     STONE.replace("q = 0.1", "q = 0.1, v = 1.0")
     + """
@@ -64,16 +66,15 @@ def shown_steps(
     scene = with_ledger(scene)
     signals = begin_signals(scene, 0.0)
     begin_work(scene, signals)
-    run, shown = AdaptiveRun(scene, signals), list[object]()
+    run, shown = AdaptiveRun(scene, SolverState(scene), signals), list[object]()
+
+    def show(records: WorldRecords) -> None:
+        t, state, numbers = records.step_start(0)
+        own = None if numbers is None else numbers.tobytes()
+        shown.append((t, state.q.tobytes(), state.v.tobytes(), own))
+
     if watched:
-        run.watch = lambda t, state, numbers: shown.append(
-            (
-                t,
-                state.q.tobytes(),
-                state.v.tobytes(),
-                None if numbers is None else numbers.tobytes(),
-            )
-        )
+        run.watch = show
     times = output_times(scene.settings.duration, scene.settings.every)
     rows: list[tuple[bytes, ...]] = [
         (s.t.tobytes(), s.q.tobytes(), s.v.tobytes()) for s in run.from_start(times)

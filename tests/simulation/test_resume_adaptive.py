@@ -23,8 +23,8 @@ pytestmark = pytest.mark.filterwarnings("ignore::pysim.PysimWarning")
 
 def use_short_calls(patch: pytest.MonkeyPatch) -> None:
     """Let runs of a second have many segments."""
-    patch.setattr("pysim.simulation.stepping.adaptive_steps.OUTPUTS_A_CALL", 25)
-    patch.setattr("pysim.simulation.stepping.adaptive_steps.ATTEMPTS_A_CALL", 40)
+    patch.setattr("pysim.simulation.stepping.adaptive_runs.OUTPUTS_A_CALL", 25)
+    patch.setattr("pysim.simulation.stepping.adaptive_runs.ATTEMPTS_A_CALL", 40)
 
 
 def assert_resumed_to_the_bit(
@@ -56,7 +56,7 @@ def assert_resumed_to_the_bit(
         ("quarter_car", 1.0),
     ],
 )
-def test_a_run_with_adaptive_steps_is_resumed_to_the_bit(
+def test_a_run_with_adaptive_runs_is_resumed_to_the_bit(
     name: str, duration: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     scene = pysim.load_scene(SCENES / f"{name}.toml", {**ADAPTIVE, "simulation.duration": duration})
@@ -111,7 +111,7 @@ def test_the_detector_of_stalled_runs_goes_on_where_it_was(
     assert seen == [(3 * k, 2 * k, k) for k in range(1, len(seen) + 1)]
 
 
-def test_a_killed_run_with_adaptive_steps_ends_with_the_same_bits(tmp_path: Path) -> None:
+def test_a_killed_run_with_adaptive_runs_ends_with_the_same_bits(tmp_path: Path) -> None:
     scene, output = SCENES / "double_pendulum.toml", tmp_path / "run.h5"
     changes = {**ADAPTIVE, "simulation.duration": 60.0}
     pysim.simulate(pysim.load_scene(scene, changes), tmp_path / "whole.h5")

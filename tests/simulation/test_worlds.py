@@ -583,11 +583,6 @@ def test_keyframes_set_state_and_inputs(tmp_path: Path) -> None:
         worlds.reset(keyframe="pu")
 
 
-def test_worlds_of_adaptive_schemes_are_refused_with_the_remedy() -> None:
-    with pytest.raises(SimulationError, match="'dopri5' adapts its steps; choose one"):
-        pysim.Worlds(SCENES / "catapult.toml")
-
-
 @pytest.mark.parametrize("integrator", ["rk4", "generalized_alpha"])
 def test_controls_of_steps_are_inputs_written_before_each(integrator: str, tmp_path: Path) -> None:
     scene = load(tmp_path, SERVO.replace("INTEGRATOR", integrator).replace("PERIOD", ""))

@@ -52,6 +52,7 @@ from pysim.simulation.records.contact_report import NUMBERS, pair_sums, start_re
 from pysim.simulation.run import output_times
 from pysim.simulation.stepping.fixed_events import EventRun
 from pysim.simulation.stepping.fixed_steps import steps_between
+from pysim.simulation.stepping.impacts import refuse_impacts
 from pysim.simulation.stepping.implicit_state import SolverState
 from pysim.simulation.stepping.python_stepping import runs_in_python
 from pysim.simulation.stepping.record_runs import RecordRun
@@ -254,10 +255,7 @@ def _adjusted(scene: Scene, request: Request) -> Scene:
             f"{kind.name!r} cannot replace {own!r}, because only {kind.name!r} handles contacts"
         )
         raise SimulationError("integrator", f"{problem}; leave integrator out")
-    if settings.contact_law == "impact" and scene.contacts is not None:
-        problem = "'impact' is a law of single runs, whose events change velocities"
-        remedy = 'take pysim.simulate, or "compliant"'
-        raise SimulationError("simulation.contact_law", f"{problem}; {remedy}")
+    refuse_impacts(scene)
     check_wheels(kind, scene.model.spec.wheels)
     changes: dict[str, Any] = {"integrator": kind.name}
     if kind.name != settings.integrator:

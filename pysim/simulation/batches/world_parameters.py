@@ -276,6 +276,8 @@ class WorldParameters(Mapping[str, Any]):
             self._given = given
         for block, part in own_part.items():
             block.see(worlds, part)
+        if self._records.is_adaptive:  # not from the start of a step before what was written
+            self._records.engine.parts["jumped"][worlds] = 1
         new = worlds[(self._records.steps[worlds] == 0) & (self._records.t[worlds] == 0)]
         if len(new):
             self._records.begin_signals(new.astype(np.int32))

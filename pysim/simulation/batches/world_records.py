@@ -26,7 +26,13 @@ from pysim.mechanism.model import State
 from pysim.simulation.monitors.element_faults import element_fault
 from pysim.simulation.monitors.growing_states import growth_error
 from pysim.simulation.records.contact_report import NUMBERS
+from pysim.simulation.stepping.adaptive_scheme import (
+    Place,
+    adaptive_settings,
+    stop_of_adaptive_steps,
+)
 from pysim.simulation.stepping.fixed_steps import stop_of_convex_steps, stop_of_fixed_steps
+from pysim.simulation.stepping.impacts import refuse_impacts
 from pysim.simulation.stepping.implicit_state import SolverState
 from pysim.simulation.stepping.python_stepping import runs_in_python
 from pysim.simulation.stepping.python_steps import PythonSteps
@@ -63,6 +69,7 @@ class Stop(IntEnum):
     UNFINISHED = 1  # the steps of the call are used up
     WAITS = 2  # Python has to run blocks
     LOST = 3
+    EVENT = 4  # of steps of adapted size
 
 
 class Status(IntEnum):
@@ -72,6 +79,8 @@ class Status(IntEnum):
     UNSOLVED = 1
     DIVERGED = 2
     WRITTEN = 3
+    UNDERFLOW = 4
+    BLURRED = 5
 
 
 class WorldRecords:
@@ -82,11 +91,12 @@ class WorldRecords:
         count: of worlds.
         numbers: (count,) of the worlds, by which their random numbers differ.
         events: whether the caller looks for the scene's events.
+        watched: events at which steps of adapted size stop.
         python_blocks: whether all sampled blocks run in Python.
         dtype: of q and v, in which worlds are stepped: np.float64 or np.float32.
 
     Raises:
-        SimulationError: the scheme adapts its steps, or the scene needs double precision.
+        SimulationError: events would not be looked for, or the scene needs double precision.
     """
 
     def __init__(
@@ -96,17 +106,21 @@ class WorldRecords:
         numbers: NDArray[np.intp],
         *,
         events: bool = False,
+        watched: _engine.Events | None = None,
         python_blocks: bool = False,
         dtype: type[np.floating[Any]] = np.float64,
     ) -> None:
         self.scene, self.count, self.numbers = scene, count, numbers
         settings, signals = scene.settings, scene.signals
-        _check_scheme(scene, events=events)
+        if not events:
+            _refuse_events(scene)
         self.is_single = dtype == np.float32
         if self.is_single:
             _check_single(scene)
         kind = find_integrator(settings.integrator)
         self.is_convex = kind.contacts  # steps solve contacts, which the engine demands then
+        self.is_adaptive = kind.adaptive
+        self._first_of_start = Place.SIGNS + (0 if watched is None else len(watched))
         self.python = PythonSteps(scene, count) if runs_in_python(scene) else None
         python = 0
         if signals is not None:
@@ -128,6 +142,7 @@ class WorldRecords:
             first_bit=0 if signals is None else signals.begins,
             python=python,
             python_step=self.python,
+            **(adaptive_settings(scene, watched) if self.is_adaptive else {}),
             **_parameters(scene),
         )
         parts = self.engine.parts
@@ -139,6 +154,7 @@ class WorldRecords:
         self.loop_q: Array = parts["loop_q"]
         self.scheme: Array = parts["scheme"]
         self.signals: Array = parts["signals"]
+        self.steps: NDArray[np.int64] = parts["steps"][:, 0]  # since the start
         self.status: NDArray[np.int64] = parts["status"][:, 0]
         self.episode: NDArray[np.int64] = parts["episode"][:, 0]
         self._pending: NDArray[np.int64] = parts["pending"][:, 0]
@@ -244,15 +260,40 @@ class WorldRecords:
         return np.arange(self.count, dtype=np.int32) if selection is None else selection
 
     def place(self, t: float, state: State, memory: Array, signals: SignalRun | None) -> None:
-        """Put the only world into a state at t [s], with what its scheme carries and the state of its signals."""
+        """Put the only world into a state at t [s], with what its scheme carries and the state of its signals.
+
+        Steps of adapted size begin anew.
+        """
         self.t[0], self.q[0], self.v[0], self.loop_q[0] = t, state.q, state.v, state.loop_q
-        self.set_scheme_memory(memory[None])
+        if self.is_adaptive:
+            self.scheme[0] = 0.0
+        else:
+            self.set_scheme_memory(memory[None])
         for name in ("steps", "pending", "status", "pivots"):
             self.engine.parts[name][0] = 0
         if signals is not None:
             self.signals[0], self._jumped[0] = signals.numbers, signals.jumped
         self.engine.begin_clock(np.zeros(1, np.int32))
         self.engine.see()
+
+    def begin_steps(self, step: float = 0.0) -> None:
+        """Let steps of adapted size begin anew at the state of the only world, by a step [s]; 0 to choose it."""
+        self.scheme[0, Place.BEGUN], self.scheme[0, Place.SIZE] = 0.0, step
+        self.engine.see()
+
+    def step_start(self, k: int) -> tuple[float, State, Array | None]:
+        """Return the time [s], state and numbers of the signals of a world from which its next step is made."""
+        numbers = None if self.scene.signals is None else self.signals[k].copy()
+        loop_q = self.loop_q[k].copy()
+        if not self.is_adaptive or not self.scheme[k, Place.BEGUN]:
+            q, v = (np.array(part[k], float) for part in (self.q, self.v))
+            return float(self.t[k]), State(q, v, loop_q), numbers
+        start = self.scheme[k, self._first_of_start :].copy()
+        last = self.q.shape[1] + self.v.shape[1]
+        if numbers is not None:
+            numbers[: start.size - last] = start[last:]
+        state = State(start[: self.q.shape[1]], start[self.q.shape[1] : last], loop_q)
+        return float(self.scheme[k, Place.TIME]), state, numbers
 
     def _start_numbers(self, worlds: NDArray[np.int32]) -> Array:
         assert self.scene.signals is not None
@@ -269,10 +310,10 @@ class WorldRecords:
 
     # ----------------------------------------------------------------------------------------------- forward
 
-    def step(self, steps: int, selection: Selection, threads: int) -> None:
-        """Make steps on the grid in worlds; those that are lost keep their last good state."""
+    def step(self, steps: int, selection: Selection, threads: int, length: float) -> None:
+        """Make steps of a length [s] on the grid in worlds; those that are lost keep their last good state."""
         count = self.count if selection is None else len(selection)
-        left = self._timed(lambda: self.engine.step(steps, selection, self._most, threads))
+        left = self._timed(lambda: self.engine.step(steps, selection, self._most, threads, length))
         while left:
             stops = self.engine.stops(count)
             if ((stops == Stop.REACHED) | (stops == Stop.LOST)).all():
@@ -336,7 +377,9 @@ class WorldRecords:
 
     def rows(self, count: int) -> dict[str, Any]:
         """Return arrays for `count` rows of everything that advance hands out."""
-        sizes = {"q_rows": self.q, "v_rows": self.v, "loop_rows": self.loop_q}
+        sizes = {"q_rows": self.q, "v_rows": self.v}
+        if not self.is_adaptive:  # there are none within steps
+            sizes["loop_rows"] = self.loop_q
         if self.scene.signals is not None:
             sizes["signal_rows"] = self.signals
         found: dict[str, Any] = {
@@ -354,10 +397,15 @@ class WorldRecords:
         report: Array | None,
         inputs: Array | None,
         most: int,
+        count: int | None = None,
     ) -> Stop:
-        """Let the only world go on through times from its row on, `most` steps at most; return why it stopped."""
+        """Let the only world go on through times from its row on, `most` steps at most; return why it stopped.
+
+        It goes to the last of the times, or of the first `count`.
+        """
+        own = self._inputs(inputs)
         stops = self.engine.advance(
-            times=times, row=row, report=report, most=most, **rows, **self._inputs(inputs)
+            times=times, row=row, report=report, most=most, count=count, **rows, **own
         )
         return Stop(int(stops[0]))
 
@@ -446,11 +494,6 @@ class WorldRecords:
 
     # ------------------------------------------------------------------------------------------------ contacts
 
-    @property
-    def steps(self) -> NDArray[np.int64]:
-        """Numbers of steps (count,) since the start."""
-        return self.engine.parts["steps"][:, 0]
-
     def scheme_memory(self) -> Array:
         """Return what the scheme carries (count, numbers), with the memory of every contact point in its place."""
         if not self._contacts.shape[1]:
@@ -507,6 +550,10 @@ class WorldRecords:
         if status == Status.WRITTEN:
             problem = f"at t = {t:g} s {_impossible(scene.model, t, state)}"
             return SimulationError(str(scene.spec.path), problem)
+        if self.is_adaptive:
+            return stop_of_adaptive_steps(
+                scene, t, state, self._numbers(k), self.scheme[k], blurred=status == Status.BLURRED
+            )
         solver = SolverState(scene)
         solver.numbers[: self.scheme.shape[1]] = self.scheme[k]
         if self.is_convex:
@@ -525,6 +572,8 @@ class WorldRecords:
         return State(*self.states(k))
 
     def _step(self, k: int) -> float:
+        if self.is_adaptive:
+            return float(self.scheme[k, Place.SIZE])
         return float(self.engine.parts["step"][k, 0])
 
     def _numbers(self, k: int) -> Array | None:
@@ -566,15 +615,14 @@ def _parameters(scene: Scene) -> dict[str, Any]:
     return {name: value for name, value in scene.settings.parameters.items() if name in known}
 
 
-def _check_scheme(scene: Scene, *, events: bool) -> None:
-    kind, where = find_integrator(scene.settings.integrator), str(scene.spec.path)
-    if kind.adaptive:
-        problem = f"integrator {kind.name!r} adapts its steps"
-        raise SimulationError(where, f"{problem}; choose one of the engine with a fixed step")
-    if scene.spec.events and not events:
+def _refuse_events(scene: Scene) -> None:
+    """Refuse what changes a world at instants within its steps."""
+    refuse_impacts(scene)
+    if scene.spec.events:
         name = scene.spec.events[0].name
         problem = f"event {name!r} would not be looked for in worlds that are stepped by hand"
-        raise SimulationError(where, f"{problem}; leave it out, or take pysim.rollout")
+        remedy = "leave it out, or take pysim.rollout"
+        raise SimulationError(str(scene.spec.path), f"{problem}; {remedy}")
 
 
 def _check_single(scene: Scene) -> None:

@@ -87,8 +87,8 @@ class Worlds:
             "stop", by which it is an error; the scene's `simulation.on_failure` by default.
 
     Raises:
-        SimulationError: the scene's scheme adapts its steps, needs double precision where dtype is np.float32, or an
-            argument does not suit it.
+        SimulationError: the scene has events or impacts, its scheme needs double precision where dtype is np.float32,
+            or an argument does not suit it.
         ModelError: the models of scenes differ in structure.
     """
 
@@ -237,45 +237,55 @@ class Worlds:
         where: ArrayLike | None = None,
         controls: ArrayLike | None = None,
     ) -> None:
-        """Advance worlds by whole steps of the scene's `simulation.step`, one by default.
+        """Advance worlds by whole steps of the scene's `simulation.step`, one by default; `dopri5` by any span.
 
         A world that is lost stays at its last good state, with one warning a call; the others go on. With
         `on_failure="stop"` it is an error, after the others have made their steps; from then on worlds that include a
         lost one are not stepped until `reset`.
 
         Args:
-            seconds: span [s], a whole number of steps.
+            seconds: span [s], a whole number of steps, or any if the scene has no step.
             steps: number of steps, instead.
             where: mask (n,) or numbers of the worlds that advance; all by default.
             controls: values (n, steps, inputs) of the inputs in every step, in file order; those held by default.
 
         Raises:
-            SimulationError: `seconds` is no whole number of steps; the error names the nearest. Or, with
-                `on_failure="stop"`, a world is lost; the error has its number and the reason.
+            SimulationError: `seconds` is no whole number of steps; the error names the nearest. Or it is missing where
+                the scene has no step. Or, with `on_failure="stop"`, a world is lost; the error has its number and the
+                reason.
         """
-        count = self._steps(seconds, steps)
+        count, length = self._steps(seconds, steps)
         selection = self._which(where)
         self._accept(selection)
         self._stop_at_lost(selection)
         if controls is None:
-            self._records.step(count, selection, self._threads)
+            self._records.step(count, selection, self._threads, length)
         else:
-            self._step_with(self._checked_controls(controls, count), selection)
+            self._step_with(self._checked_controls(controls, count), selection, length)
         self.signals.end_call()
         self._stop_at_lost(selection)
         if self._records.status.any():
             self._warn_of_lost()
 
-    def _steps(self, seconds: float | None, steps: int | None) -> int:
+    def _steps(self, seconds: float | None, steps: int | None) -> tuple[int, float]:
+        """Return a number of steps and their length [s]; a span of a scene without a step is one step."""
+        step = self._scene.settings.step
         if seconds is None:
-            return 1 if steps is None else _whole(steps, "steps", 0)
+            if not math.isfinite(step):
+                name = self._scene.settings.integrator
+                problem = f"are of the length that {name!r} chooses, and the scene sets no step"
+                raise SimulationError("steps", f"{problem}; give seconds, or set simulation.step")
+            return 1 if steps is None else _whole(steps, "steps", 0), step
         if steps is not None:
             raise SimulationError("seconds", "and steps are two spans; give one of them")
-        step = self._scene.settings.step
         if isinstance(seconds, bool) or not isinstance(seconds, (int, float, np.number)):
             raise SimulationError("seconds", f"must be a number, got {seconds!r}")
         if not math.isfinite(seconds):
             raise SimulationError("seconds", f"must be finite, got {seconds:g}")
+        if not math.isfinite(step):
+            if seconds < 0:
+                raise SimulationError("seconds", f"must be 0 or more, got {seconds:g}")
+            return (1, float(seconds)) if seconds > 0 else (0, 1.0)
         count = round(seconds / step)
         if count > MOST:
             raise SimulationError(
@@ -285,7 +295,7 @@ class Worlds:
             nearest = max(count, 1) * step
             problem = f"{seconds:g} s is no whole number of steps of {step:g} s"
             raise SimulationError("seconds", f"{problem}; the nearest is {nearest:.9g}")
-        return count
+        return count, step
 
     def _checked_controls(self, controls: ArrayLike, steps: int) -> Array:
         values, size = checked_real(controls, "controls"), self.inputs.all.shape[-1]
@@ -294,14 +304,14 @@ class Worlds:
             raise SimulationError("controls", f"must have shape {shape}, got {values.shape}")
         return values[None] if self._one else values
 
-    def _step_with(self, controls: Array, selection: Selection) -> None:
+    def _step_with(self, controls: Array, selection: Selection, length: float) -> None:
         rows: Any = slice(None) if selection is None else selection
         everything = self._records.signals[:, self.inputs.places]
         for n in range(controls.shape[1]):
             everything[rows] = controls[rows, n]
             self._records.signals[:, self.inputs.places] = everything
             self.inputs.note_jumps()
-            self._records.step(1, selection, self._threads)
+            self._records.step(1, selection, self._threads, length)
 
     # --------------------------------------------------------------------------------------------- set and reset
 
@@ -653,8 +663,8 @@ class Inputs(Mapping[str, Any]):
         self._records, self._inputs, self._one = records, {own.name: own for own in inputs}, one
         self._controls = controls
         self.places = [place for own in inputs for place in own.places]
-        name = records.scene.settings.integrator
-        self._carried = name == "generalized_alpha" and bool(self.places)
+        carries = records.is_adaptive or records.scene.settings.integrator == "generalized_alpha"
+        self._carried = carries and bool(self.places)
         self._seen = records.signals[:, self.places].copy() if self._carried else None
 
     @property
@@ -700,7 +710,7 @@ class Inputs(Mapping[str, Any]):
         return found
 
     def note_jumps(self) -> None:
-        """Note worlds whose inputs were written, for a scheme that carries accelerations from step to step."""
+        """Note worlds whose inputs were written, for a scheme that carries accelerations or steps past a call's end."""
         if self._seen is None:
             return
         now = self._records.signals[:, self.places]

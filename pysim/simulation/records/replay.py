@@ -28,7 +28,6 @@ from pysim.simulation.records.contact_report import reported_points, start_repor
 from pysim.simulation.records.recorder import Recorder
 from pysim.simulation.records.resume import StoppedRun
 from pysim.simulation.run import Clock, output_times, recorded_segments
-from pysim.simulation.stepping.adaptive_steps import AdaptiveRun
 from pysim.simulation.stepping.controller_memory import restore_controllers
 from pysim.simulation.stepping.fixed_events import EventRun
 from pysim.simulation.stepping.implicit_state import SolverState
@@ -134,20 +133,14 @@ class _Watch:
         self.seen: deque[tuple[float, State, Array | None, int, Array]] = deque(maxlen=steps + 1)
 
     def __call__(self, records: WorldRecords) -> None:
-        t, state = float(records.t[0]), State(*(x.copy() for x in records.states(0)))
-        numbers = None if self._scene.signals is None else records.signals[0].copy()
+        t, state, numbers = records.step_start(0)
         if self._solver.numbers.size:
             self._solver.numbers[:] = records.scheme_memory()[0]
-        report = records.report(np.zeros(1, np.int32)) if records.is_convex else None
-        self.see(t, state, numbers, report)
-
-    def see(
-        self, t: float, state: State, numbers: Array | None, report: Array | None = None
-    ) -> None:
-        """Keep a state; the report of its contacts is computed if none is given."""
         if self.seen and has_diverged(state.q, state.v):
             raise _Stop
-        if report is None:
+        if records.is_convex:
+            report = records.report(np.zeros(1, np.int32))
+        else:
             report = start_report(self._scene, state.q[None], state.v[None])
         self.seen.append((t, state, numbers, self._solver.iterations, report))
         if t >= self._reached:
@@ -272,12 +265,9 @@ def _look(scene: Scene, start: _Kept, watch: _Watch) -> None:
     signals = begin_signals(scene, 0.0)
     begin_work(scene, signals)
     run = run_of(scene, SolverState(scene), signals, warn=lambda _: None)  # warned of in the run
-    if isinstance(run, AdaptiveRun):
-        run.watch = watch.see
-    else:
-        record = run.run if isinstance(run, EventRun) else run
-        assert isinstance(record, RecordRun)  # there are no others
-        record.watch = watch
+    record = run.run if isinstance(run, EventRun) else run
+    assert isinstance(record, RecordRun)  # there are no others
+    record.watch = watch
     times = output_times(scene.settings.duration, scene.settings.every)
     if start.record is None:
         segments = run.from_start(times)

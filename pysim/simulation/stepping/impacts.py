@@ -47,6 +47,14 @@ ROUNDS = 1000  # of an impact
 FLIGHT = 0.25  # of the flight after an impact: longest first step
 
 
+def refuse_impacts(scene: Scene) -> None:
+    """Reject impacts in worlds that are not single runs."""
+    if scene.settings.contact_law == "impact" and scene.contacts is not None:
+        problem = "'impact' is a law of single runs, whose events change velocities"
+        remedy = 'take pysim.simulate, or "compliant"'
+        raise SimulationError("simulation.contact_law", f"{problem}; {remedy}")
+
+
 @dataclass(frozen=True)
 class TouchingPoints:
     """Points that touch at a state: their pairs of shapes, axes in the world, and motion."""

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from typing import Any
 
+    from pysim import _engine
     from pysim.simulation.loading import Scene
     from pysim.simulation.stepping.external_forces import ExternalForces
     from pysim.simulation.stepping.implicit_state import SolverState
@@ -49,6 +50,7 @@ class RecordRun:
         memory: what the scheme carries, updated with every segment.
         signals: state of the signals, updated with every segment; None without any.
         external: forces from outside; None without any.
+        watched: events at which steps of adapted size stop; None without any.
     """
 
     def __init__(
@@ -57,12 +59,14 @@ class RecordRun:
         memory: SolverState,
         signals: SignalRun | None,
         external: ExternalForces | None = None,
+        *,
+        watched: _engine.Events | None = None,
     ) -> None:
         check_count(scene)
         self._scene, self._memory, self._signals, self._external = scene, memory, signals, external
         in_python = signals is not None and signals.next_inputs is not None
         self._records = WorldRecords(
-            scene, 1, np.zeros(1, np.intp), events=True, python_blocks=in_python
+            scene, 1, np.zeros(1, np.intp), events=True, watched=watched, python_blocks=in_python
         )
         if self._records.python is not None and memory.scheme is not None:
             self._records.python.schemes[0] = memory.scheme
@@ -209,7 +213,8 @@ class RecordRun:
 
     def _sync(self) -> None:
         """Update what the callers hold of the record."""
-        self._memory.numbers[:] = self._records.scheme_memory()[0]
+        if not self._records.is_adaptive:
+            self._memory.numbers[:] = self._records.scheme_memory()[0]
         if self._signals is not None:
             self._signals.numbers[:] = self._records.signals[0]
             self._signals.jumped = self._records.is_jumped(0)

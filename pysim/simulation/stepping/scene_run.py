@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from pysim.integrators import find_integrator
 from pysim.simulation.stepping.adaptive_pace import warn_of_pace
-from pysim.simulation.stepping.adaptive_steps import AdaptiveRun
+from pysim.simulation.stepping.adaptive_runs import AdaptiveRun
 from pysim.simulation.stepping.fixed_events import fixed_run
 from pysim.simulation.stepping.python_stepping import builtin_in_python
 
@@ -39,5 +39,5 @@ def run_of(
     if find_integrator(scene.settings.integrator).adaptive:
         if scene.model.callback_numbers:
             builtin_in_python(scene.settings.integrator, str(scene.spec.path))  # rejects it
-        return AdaptiveRun(scene, signals, external, warn)
+        return AdaptiveRun(scene, memory, signals, external, warn)
     return fixed_run(scene, memory, signals, external)
