@@ -75,6 +75,7 @@ class PysimVectorEnv(VectorEnv[Any, Any, Any]):
         autoreset_mode: "next_step", "same_step" or "disabled", as in Gymnasium.
         render_mode: "rgb_array" for pictures of world 0, or None.
         threads: that share the worlds.
+        single: whether the worlds are stepped in single precision, which is faster, see `pysim.Worlds`.
         overrides: values of keys of the scene file.
         allow_code: whether plugin files of the scene may run.
     """
@@ -87,11 +88,12 @@ class PysimVectorEnv(VectorEnv[Any, Any, Any]):
         autoreset_mode: str | AutoresetMode = AutoresetMode.NEXT_STEP,
         render_mode: str | None = None,
         threads: int = 1,
+        single: bool = False,
         overrides: Mapping[str, object] | None = None,
         allow_code: bool = False,
     ) -> None:
         self.environment = Environment(
-            path, num_envs, overrides, threads=threads, allow_code=allow_code
+            path, num_envs, overrides, threads=threads, single=single, allow_code=allow_code
         )
         own = self.environment
         self.mode = _mode(autoreset_mode)

@@ -20,6 +20,7 @@ void bind_spatial(pybind11::module_&);
 void bind_frames(pybind11::module_&);
 void bind_meshes(pybind11::module_&);
 void bind_pairs(pybind11::module_&);
+void bind_random(pybind11::module_&);
 }  // namespace pysim::bindings
 
 PYBIND11_MODULE(_engine, m) {
@@ -45,4 +46,5 @@ PYBIND11_MODULE(_engine, m) {
   bind_frames(m);
   bind_meshes(m);
   bind_pairs(m);
+  bind_random(m);
 }

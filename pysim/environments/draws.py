@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pysim import _engine
 from pysim.errors import SimulationError, did_you_mean
 from pysim.sweeps.parameters import Distribution, distribution_of
-from pysim.tracing.random_numbers import HALF, LOW, philox
 from pysim.typing import Array
 
 if TYPE_CHECKING:
@@ -36,19 +36,20 @@ def uniforms(key: ArrayLike, index: ArrayLike, use: int, count: int) -> Array:
         use: what the numbers are for.
         count: numbers for a world.
     """
-    k = np.asarray(key, float).astype(np.uint64)[:, None]
-    i = np.broadcast_to(np.asarray(index), (len(k),)).astype(np.uint64)[:, None]
-    s = np.arange((count + 3) // 4).astype(np.uint64) + np.uint64(FIRST_STREAM + use * STREAMS)
-    words = philox((i & LOW, i >> HALF, s & LOW, s >> HALF), (k & LOW, k >> HALF))
-    drawn = (words.astype(float) + 0.5) * UNIT
-    return np.moveaxis(drawn, 0, -1).reshape(len(k), -1)[:, :count]
+    return np.asarray((_words(key, index, use, count)[:, :count] + 0.5) * UNIT)
 
 
 def coarse_uniforms(key: ArrayLike, index: ArrayLike, use: int, count: int) -> Array:
     """Return numbers (worlds, count) within (0, 1) of 16 bits each, at half the cost; see `uniforms`."""
-    words = (uniforms(key, index, use, (count + 1) // 2) / UNIT).astype(np.uint32)
-    halves = np.ascontiguousarray(words).view(np.uint16)
+    halves = _words(key, index, use, (count + 1) // 2).view(np.uint16)
     return np.asarray((halves[:, :count] + 0.5) * HALF_UNIT)
+
+
+def _words(key: ArrayLike, index: ArrayLike, use: int, count: int) -> NDArray[np.uint32]:
+    """Return at least `count` words of 32 bits for each world."""
+    own = np.asarray(key, float).astype(np.uint64)
+    at = np.full(own.shape, index, np.uint64)
+    return _engine.philox_words(at, own, FIRST_STREAM + use * STREAMS, (count + 3) // 4)
 
 
 class Draws:

@@ -554,7 +554,7 @@ class Environment:
     def _change(self) -> NDArray[np.intp]:
         """Draw what is due anew, and push; return the worlds that this changes."""
         worlds = self.worlds
-        changed: list[NDArray[np.intp]] = [np.zeros(0, np.intp)]
+        changed: list[NDArray[np.intp]] = []
         for number, (name, drawn, schedule) in enumerate(self._commands):
             due = schedule.occurs(self._key, self.steps)
             if len(due):
@@ -574,7 +574,7 @@ class Environment:
                 randomised.draw(worlds.parameters, due, self._key[due], self.steps[due])
                 accept_drawn([randomised], worlds.parameters)
                 changed.append(due)
-        return np.unique(np.concatenate(changed))
+        return np.unique(np.concatenate(changed)) if changed else np.zeros(0, np.intp)
 
     # ---------------------------------------------------------------------------------------------- observations
 

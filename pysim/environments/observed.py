@@ -29,6 +29,7 @@ class Observed:
         self._worlds = worlds
         self._action_size = action_size
         self._places: dict[str, slice] = {}  # of what was asked for
+        self._sources: dict[str, slice] = {}  # columns of the scene's signals among these
         self._count = 0
 
     def of(self, worlds: Worlds) -> Observed:
@@ -50,7 +51,7 @@ class Observed:
         if name not in self._places:
             size = self._action_size
             if name in self._worlds.signals:
-                source = self._worlds.signals.columns(name)
+                source = self._sources[name] = self._worlds.signals.columns(name)
                 size = source.stop - source.start
             self._places[name] = slice(self._count, self._count + size)
             self._count += size
@@ -67,13 +68,11 @@ class Observed:
     ) -> Array:
         """Return the numbers of all worlds, or of those chosen, at their states."""
         own = slice(None) if chosen is None else chosen
-        signals = self._worlds.signals
-        read = [name for name in self._places if name in signals]
-        readings = signals.rows(chosen, names=read)
+        readings = self._worlds.signals.rows(chosen, names=self._sources)
         rows = np.empty((len(readings), self._count))
         for name, place in self._places.items():
-            if name in signals:
-                rows[:, place] = readings[:, signals.columns(name)]
+            if name in self._sources:
+                rows[:, place] = readings[:, self._sources[name]]
             else:
                 rows[:, place] = (action if name == LAST_ACTION else action_rate)[own]
         return rows

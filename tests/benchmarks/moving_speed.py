@@ -1,7 +1,7 @@
 """Speed of robots in motion in contact beside `mujoco.batch`, as a Markdown table.
 
     python -m tests.benchmarks.moving_speed FOLDER [--isa avx512] [--robots Go1 gripper] [--steps 2 4]
-        [--rounds 4] [--alone]
+        [--rounds 4] [--alone] [--motrix]
 
 FOLDER keeps the downloaded wheel `playground`, see `moving_models`. Both programs read one MJCF and run the same
 commands, drawn anew every 20 ms about the home pose, on one thread; they take turns within one run, and times are the
@@ -11,6 +11,9 @@ processor's. "Single" are worlds of pysim in single precision. MuJoCo runs with 
   with those of tolerance 0 to rounding;
 * defaults: those of a file that sets none, at most 100 iterations of 50 trials, tolerance 1e-8, line search 1e-2;
 * file: what the file sets. Go1's has one iteration of five trials, the humanoid's four of eight.
+
+With `--motrix`, MotrixSim (`pip install motrixsim==0.10.1`), which computes in single precision, takes its turn, too,
+with at most 100 iterations and its own tolerance of 1e-4.
 
 Scheme, friction cone and all else are the file's, but for the step. Mean heights of the free body show that the
 programs simulate the same motion. A world whose state becomes NaN, or that ends with an error, counts as lost and
@@ -48,8 +51,8 @@ SOLVERS: dict[str, dict[str, float]] = {
     "file": {},
 }
 COLUMNS = (
-    "", "commands", "step", "pysim", "single", "MuJoCo converged", "defaults", "file", "ratio", "single",
-    "iterations", "repeated", "lost", "height", "single", "MuJoCo's",
+    "", "commands", "step", "pysim", "single", "MuJoCo converged", "defaults", "file", "MotrixSim", "ratio", "single",
+    "iterations", "repeated", "lost", "height", "single", "MuJoCo's", "MotrixSim's",
 )  # fmt: skip
 HEAD = f"\n| {' | '.join(COLUMNS)} |\n|{'---|' * len(COLUMNS)}"
 
@@ -159,6 +162,30 @@ class Peer:
         return float(np.mean(heights))
 
 
+class Motrix:
+    """Worlds of MotrixSim."""
+
+    def __init__(self, robot: MovingRobot, step: float, height: int, folder: Path) -> None:
+        import motrixsim
+
+        path = folder / f"{robot.name}_motrix.xml"  # it knows no colour space "auto"
+        path.write_text(robot.mjcf.replace(' colorspace="auto"', ""), "utf-8")
+        self.model = motrixsim.load_model(str(path))
+        self.model.options.timestep, self.model.options.max_iterations = step, 100
+        self.data = motrixsim.SceneData(self.model, batch=[WORLDS])
+        next(frame for frame in self.model.keyframes if frame.name == "home").apply(self.data)
+        self.every, self.height = round(HOLD / step), height
+
+    def advance(self, commands: Array) -> float:
+        """Run commands (worlds, rows, actuators) and return the mean height [m]."""
+        heights = []
+        for k in range(commands.shape[1]):
+            self.data.actuator_ctrls = commands[:, k].astype(np.float32)
+            self.model.step_n(self.data, self.every)
+            heights.append(self.data.dof_pos[:, self.height].mean())
+        return float(np.mean(heights))
+
+
 @dataclass
 class Measured:
     """Times of rounds [s] and mean heights [m] of one program."""
@@ -166,7 +193,7 @@ class Measured:
     times: list[float] = field(default_factory=list)
     heights: list[float] = field(default_factory=list)
 
-    def add(self, worlds: Mine | Single | Peer, commands: Array) -> None:
+    def add(self, worlds: Mine | Single | Peer | Motrix, commands: Array) -> None:
         """Time a round."""
         begin = time.process_time()
         height = worlds.advance(commands)
@@ -181,9 +208,11 @@ def measure(robot: MovingRobot, amplitude: float, step: float, given: argparse.N
     height = int(model.jnt_qposadr[free[0]]) + 2
     scene = scene_of(robot, step, given.folder)
     mine, single = Mine(scene, step, height), Single(scene, height)
-    worlds: dict[str, Mine | Single | Peer] = {"pysim": mine, "single": single}
+    worlds: dict[str, Mine | Single | Peer | Motrix] = {"pysim": mine, "single": single}
     if not given.alone:
         worlds |= {solver: Peer(robot, step, solver, height) for solver in SOLVERS}
+    if given.motrix:
+        worlds["motrix"] = Motrix(robot, step, height, given.folder)
     found = {name: Measured() for name in worlds}
     rng = np.random.default_rng(0)
     for _ in range(given.rounds + 1):  # the first one settles
@@ -196,13 +225,13 @@ def measure(robot: MovingRobot, amplitude: float, step: float, given: argparse.N
     us = {name: 1e6 * median(own.times[1:]) / made for name, own in found.items()}
     z = {name: np.mean(own.heights[1:]) for name, own in found.items()}
     iterations, repeated = (mine.counts() - before) / (made * given.rounds)
-    peers = [f"{us[solver]:.2f}" if solver in us else "" for solver in SOLVERS]
+    peers = [f"{us[solver]:.2f}" if solver in us else "" for solver in (*SOLVERS, "motrix")]
     both = ("pysim", "single")
     ratios = [f"{us['converged'] / us[x]:.1f}" if "converged" in us else "" for x in both]
     cells = [
         robot.name, f"±{amplitude:g} {robot.unit}", f"{1e3 * step:g} ms", *(f"{us[x]:.2f}" for x in both), *peers,
         *ratios, f"{iterations:.1f}", f"{100 * repeated:.2f} %", f"{mine.lost + single.lost - lost}",
-        *(f"{z[x]:.4f}" for x in both), f"{z['converged']:.4f}" if "converged" in z else "",
+        *(f"{z[x]:.4f}" for x in both), *(f"{z[x]:.4f}" if x in z else "" for x in ("converged", "motrix")),
     ]  # fmt: skip
     return f"| {' | '.join(cells)} |"
 
@@ -217,7 +246,12 @@ def main() -> None:
     parser.add_argument("--steps", nargs="+", type=float, default=[2.0, 4.0])  # [ms]
     parser.add_argument("--rounds", type=int, default=4)
     parser.add_argument("--alone", action="store_true", help="without MuJoCo")
+    parser.add_argument("--motrix", action="store_true", help="beside MotrixSim, too")
     given = parser.parse_args()
+    if given.motrix:
+        import motrixsim
+
+        motrixsim.init_thread_pool(1)
     if given.isa:
         pysim.use_isa(given.isa)
     print_line(
