@@ -84,10 +84,7 @@ struct Batch {
   const stepping::Actuation* actuation;
   Integrator integrator;
   double spectral_radius;
-  Real* memory;  ///< (states, solver_numbers), in and out; null if the scheme has none
   double time, step;
-  std::ptrdiff_t steps;
-  std::ptrdiff_t* done;  ///< good steps of each state
   const constraints::PoseSearch* search;
   Real* signals;      ///< (states, Signals::numbers), in and out; null where signals do not act
   const Real* times;  ///< (states) [s], of functions of states with times of their own
@@ -158,15 +155,6 @@ struct States {
 
   /// Coordinates of the loops' joints.
   S* loop_q() { return load(batch.loop_q, model.loop_nq()); }
-
-  /// State that an implicit scheme carries in each world; null if it has none.
-  S* memory() {
-    return batch.memory == nullptr ? nullptr : load(batch.memory, stepping::solver_numbers(model.reduced_nv));
-  }
-
-  void save_memory(const S* memory) const {
-    if (memory != nullptr) save(memory, batch.memory, stepping::solver_numbers(model.reduced_nv));
-  }
 
   /// State of the signals; without numbers where they do not act.
   stepping::SignalState<S> signals() {

@@ -65,12 +65,4 @@ struct SymmetricFactor {
   }
 };
 
-/// Solves A x = b in place; A is overwritten, `inv_D` [n] is scratch.
-template <class S>
-void solve_symmetric(int n, S* A, S* inv_D, S* x) {
-  const SymmetricFactor<S> factor = {n, A, inv_D};
-  factor.factor();
-  factor.apply(x);
-}
-
 }  // namespace pysim::spatial
