@@ -60,8 +60,13 @@ class EngineSteps:
 
     @property
     def report(self) -> Array:
-        """Contacts of the last step (n, points, 18)."""
-        return self.parts["report"].reshape(len(self.q), -1, 18)
+        """Contacts of the last step (n, points, 18), each at its point; the record lists those that touch."""
+        listed = self.parts["report"].reshape(len(self.q), -1, 18)
+        places = self.parts["contacts"].reshape(*listed.shape[:2], -1)[..., 0].astype(int)
+        found = np.zeros_like(listed)
+        for world, count in enumerate(self.parts["touching"][:, 0]):
+            found[world, places[world, :count]] = listed[world, :count]
+        return found
 
 
 def make_steps(

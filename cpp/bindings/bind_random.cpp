@@ -18,6 +18,7 @@ namespace {
 
 struct Portable;  // the tag of what is no kernel
 
+using FloatingNumbers = py::array_t<double, py::array::forcecast>;
 using Whole = py::array_t<std::uint64_t, py::array::c_style>;
 
 py::array_t<std::uint32_t> philox_words(const Whole& index,
@@ -39,6 +40,16 @@ py::array_t<std::uint32_t> philox_words(const Whole& index,
   return words;
 }
 
+py::object philox_uniforms(const FloatingNumbers& index,
+                           const FloatingNumbers& key,
+                           const FloatingNumbers& stream) {
+  try {
+    return py::vectorize(simd::philox_uniform<Portable>)(index, key, stream);
+  } catch (const std::runtime_error&) {  // pybind11's own error of shapes
+    throw std::invalid_argument("index, key and stream must have shapes that fit together");
+  }
+}
+
 }  // namespace
 
 void bind_random(py::module_& m) {
@@ -50,7 +61,7 @@ void bind_random(py::module_& m) {
         "blocks"_a,
         "Words (n, 4 blocks) of indices and keys (n,), four of each of the streams that follow one another.");
   m.def("philox_uniform",
-        py::vectorize(simd::philox_uniform<Portable>),
+        &philox_uniforms,
         "index"_a,
         "key"_a,
         "stream"_a,

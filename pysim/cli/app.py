@@ -330,6 +330,8 @@ def joints(name: str | None = None, /, *, options: JointOptions = JointOptions()
     """
     from pysim.cli.joints import describe_joints  # noqa: PLC0415
 
+    if options.plugin is not None:
+        existing(options.plugin)
     describe_joints(name, options)
 
 

@@ -278,8 +278,8 @@ class Powers:
         total: Any = None
         for own in joint.coordinates:
             if own.brakes_at_stop or (own.has_stop and own.impulsive):
-                part = self._law(own, own.part(*_STOP)).energy
-                total = part if total is None else total + part
+                total = Scalar(self._tape, self._tape.const(0)) if total is None else total
+                total = total + self._law(own, own.part(*_STOP)).energy
         return total
 
     def _joint_energy(self, joint: PassiveJoint) -> Any:

@@ -102,12 +102,17 @@ def linearize(
     if chosen.model.spec.wheels:
         problem = "has fewer velocities than positions and no linear system of this form; leave the wheel out"
         raise SimulationError(f"loop {chosen.model.spec.wheels[0]!r}", f"rolls: it {problem}")
-    is_convex = find_integrator(scene.settings.integrator).contacts
+    scheme = find_integrator(scene.settings.integrator)
     blocks = () if chosen.signals is None else chosen.signals.periods
     if period is None and blocks:
         period = _common_period(blocks)
-    elif period is None and is_convex and chosen.contacts is not None:
+    elif period is None and scheme.contacts and chosen.contacts is not None:
         period = scene.settings.step
+    if period is not None and scheme.adaptive:
+        problem = (
+            f"{scheme.name!r} adapts its steps, so that differences of its runs are no derivatives"
+        )
+        raise SimulationError("simulation.integrator", f"{problem}; take one with fixed steps")
     if period is not None and not (np.isfinite(period) and period > 0):
         raise SimulationError("period", f"must be positive [s], got {period}")
     found = _Linearization(chosen, inputs, outputs, period, coordinates)

@@ -117,9 +117,10 @@ def pair(folder: Path, old: str = "", new: str = "") -> Path:
 
 
 def test_left_and_right_are_exchanged_as_the_names_say() -> None:
-    for name, exchanged, turns in (
-        ("go1", ("FL", "FR", "RL", "RR"), "hip"),
-        ("anymal", ("LF", "RF", "LH", "RH"), "HAA"),
+    turning = [-1, 1, -1, 1, -1, 1, 1, -1, -1]  # rate, up and command
+    for name, exchanged, turns, base in (
+        ("go1", ("FL", "FR", "RL", "RR"), "hip", [1, -1, 1, *turning]),  # velocity first
+        ("anymal", ("LF", "RF", "LH", "RH"), "HAA", turning),
     ):
         own = Environment(SCENES / f"{name}.toml", 1)
         assert own.mirror is not None
@@ -130,9 +131,9 @@ def test_left_and_right_are_exchanged_as_the_names_say() -> None:
         np.testing.assert_array_equal(own.mirror.action.place, expected)
         signs = [-1 if turns in joint else 1 for joint in order]
         np.testing.assert_array_equal(own.mirror.action.factor, signs)
-        base = [-1, 1, -1, 1, -1, 1, 1, -1, -1]  # rate, up and command
-        np.testing.assert_array_equal(own.mirror.observation.factor[:9], base)
-        np.testing.assert_array_equal(own.mirror.observation.place[:9], np.arange(9))
+        count = len(base)
+        np.testing.assert_array_equal(own.mirror.observation.factor[:count], base)
+        np.testing.assert_array_equal(own.mirror.observation.place[:count], np.arange(count))
         np.testing.assert_array_equal(own.mirror.critic.factor[-4:], [1, -1, 1, 1])
 
 
