@@ -2,7 +2,7 @@
 
     python docs/learning_curves.py [NAME ...]
 
-Each takes two to eight minutes of processor time, the humanoid twenty. Needs the extras `learn` and `robots`.
+Each takes two to eight minutes of processor time, the humanoid fifteen. Needs the extras `learn` and `robots`.
 """
 
 from __future__ import annotations
@@ -24,17 +24,16 @@ STEPS = {  # control steps of all worlds
     "gripper": 3.5e5,
     "go1": 3e6,
     "anymal": 3e6,
-    "humanoid": 12e6,
+    "humanoid": 8e6,
 }
-LEGGED = ("go1", "anymal", "humanoid")  # with more worlds
-SINGLE = ("go1", "anymal")  # in single precision
+LEGGED = ("go1", "anymal", "humanoid")  # with more worlds, in single precision
 SEED = 0
 
 
 def learn(name: str) -> tuple[list[float], list[float], float]:
     """Return control steps so far [million] and mean returns of episodes, by iteration, and the processor time [s]."""
     worlds = 512 if name in LEGGED else 256
-    environment = Environment(SCENES / f"{name}.toml", worlds, seed=SEED, single=name in SINGLE)
+    environment = Environment(SCENES / f"{name}.toml", worlds, seed=SEED, single=name in LEGGED)
     learner = Learner(environment, seed=SEED)
     steps, returns, begin = [], [], time.process_time()
     while learner.steps < STEPS[name]:
