@@ -8,6 +8,7 @@ import numpy as np
 
 from pysim import _engine
 from pysim.loops import constraints
+from pysim.simulation.records.contact_report import NUMBERS, report_by_point
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -61,12 +62,11 @@ class EngineSteps:
     @property
     def report(self) -> Array:
         """Contacts of the last step (n, points, 18), each at its point; the record lists those that touch."""
-        listed = self.parts["report"].reshape(len(self.q), -1, 18)
-        places = self.parts["contacts"].reshape(*listed.shape[:2], -1)[..., 0].astype(int)
-        found = np.zeros_like(listed)
-        for world, count in enumerate(self.parts["touching"][:, 0]):
-            found[world, places[world, :count]] = listed[world, :count]
-        return found
+        listed, contacts = (
+            self.parts[name].reshape(len(self.q), -1, size)
+            for name, size in (("report", NUMBERS), ("contacts", 6))
+        )
+        return report_by_point(listed, contacts, self.parts["touching"][:, 0], range(len(self.q)))
 
 
 def make_steps(

@@ -330,8 +330,6 @@ def joints(name: str | None = None, /, *, options: JointOptions = JointOptions()
     """
     from pysim.cli.joints import describe_joints  # noqa: PLC0415
 
-    if options.plugin is not None:
-        existing(options.plugin)
     describe_joints(name, options)
 
 
@@ -353,7 +351,7 @@ def elements(
     """
     from pysim.cli.elements import describe_elements  # noqa: PLC0415
 
-    describe_elements(name, existing(plugin) if plugin else None)
+    describe_elements(name, plugin)
 
 
 @app.command

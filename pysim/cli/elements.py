@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pysim.elements.library.block_library
 import pysim.elements.library.force_library
 import pysim.trajectory.source  # noqa: F401, all register their types
+from pysim.cli.files import existing
 from pysim.cli.messages import print_columns, print_line
 from pysim.elements.block import KINDS
 from pysim.elements.force import FORCES, method_of
@@ -33,7 +34,7 @@ def describe_elements(name: str | None, plugin: Path | None) -> None:
         PysimError: there is neither a kind nor a type of this name.
     """
     if plugin is not None:
-        run_plugin(plugin, "--plugin")
+        run_plugin(existing(plugin), "--plugin")
     for plugins in ALL.values():
         plugins.load_installed()
     if name is None or name in ALL:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import tomllib
 from typing import TYPE_CHECKING, Any
 
+from pysim.cli.files import existing
 from pysim.cli.joint_picture import draw_builtin, draw_plugin
 from pysim.cli.messages import print_columns, print_line
 from pysim.cli.run import parse_overrides
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 def describe_joints(name: str | None, options: JointOptions) -> None:
     """List the joint types, or describe the one with this name."""
     if options.plugin is not None:
-        run_plugin(options.plugin, "--plugin")
+        run_plugin(existing(options.plugin), "--plugin")
     types = {**joint_types(), **LOOP_ONLY_TYPES}
     if name is None:
         if options.still is not None or options.values:

@@ -14,8 +14,8 @@ import argparse
 import time
 import warnings
 from functools import partial
+from itertools import cycle
 from pathlib import Path
-from statistics import median
 from typing import TYPE_CHECKING, Any
 
 import gymnasium
@@ -24,6 +24,7 @@ import numpy as np
 import pysim.gym
 from pysim import _engine
 from tests.benchmarks.report import print_line
+from tests.benchmarks.timing import take_turns
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -50,12 +51,11 @@ def ways_of(worlds: int) -> dict[str, Callable[[], Any]]:
     return found
 
 
-def seconds_a_step(own: Any, actions: list[Any], steps: int) -> float:
-    """Return the time of a call of `step` [s]."""
-    begin = time.perf_counter()
-    for k in range(steps):
-        own.step(actions[k % DRAWN])
-    return (time.perf_counter() - begin) / steps
+def steps_of(own: Any, actions: list[Any]) -> Callable[[], object]:
+    """Return what makes a control step of a vector environment, with one action after the other."""
+    own.reset(seed=1)
+    following = cycle(actions)
+    return lambda: own.step(next(following))
 
 
 def main() -> None:
@@ -72,18 +72,15 @@ def main() -> None:
         discrete = [rng.integers(0, 2, worlds) for _ in range(DRAWN)]
         forces = [rng.uniform(-1, 1, (worlds, 1)).astype(np.float32) for _ in range(DRAWN)]
         environments = {name: make() for name, make in ways_of(worlds).items()}
-        actions = {name: forces if "pysim" in name else discrete for name in environments}
-        times: dict[str, list[float]] = {name: [] for name in environments}
-        counts = {}
-        for name, own in environments.items():
-            own.reset(seed=1)
-            counts[name] = max(3, round(SECONDS / seconds_a_step(own, actions[name], 3)))
-        for _ in range(given.rounds):
-            for name, own in environments.items():
-                times[name].append(seconds_a_step(own, actions[name], counts[name]))
-        for name, own in environments.items():
-            own.close()
-            took = median(times[name])
+        turns = {
+            name: steps_of(own, forces if "pysim" in name else discrete)
+            for name, own in environments.items()
+        }
+        clock = time.perf_counter
+        for name, took in take_turns(
+            turns, rounds=given.rounds, budget=SECONDS, clock=clock
+        ).items():
+            environments[name].close()
             print_line(f"| {worlds} | {name} | {worlds / took:,.0f} | {1e6 * took:,.0f} µs |")
 
 

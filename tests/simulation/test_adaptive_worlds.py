@@ -145,18 +145,6 @@ def test_an_input_acts_from_the_call_on_in_which_it_is_given(tmp_path: Path) -> 
         assert worlds.v[0] == pytest.approx(v, abs=1e-6)
 
 
-@pytest.mark.parametrize("integrator", ["dopri5", "generalized_alpha"])
-def test_controls_of_steps_are_inputs_written_before_each(integrator: str, tmp_path: Path) -> None:
-    scene = scene_of(tmp_path, DRIVEN + simulation("dopri5", duration=1.0, step=0.05))
-    values = np.sin(np.arange(20.0))
-    one, other = pysim.Worlds(scene), pysim.Worlds(scene)
-    one.step(steps=20, controls=values[:, None])
-    for u in values:
-        other.inputs["torque"][:] = u
-        other.step()
-    assert one.save() == other.save()
-
-
 def test_a_world_that_fails_says_what_a_run_says(tmp_path: Path) -> None:
     (tmp_path / "stop.toml").write_text(HARD_STOP)
     scene = pysim.load_scene(tmp_path / "stop.toml")

@@ -17,6 +17,7 @@ import pysim
 from pysim.errors import PysimWarning, SimulationError
 from tests.contact.scenes import free_body, on_slope
 from tests.contact.test_free_motion import stick
+from tests.elements.blocks import FIXED
 from tests.scene_runs import SCENES
 from tests.simulation.test_worlds import BALL, load
 
@@ -184,18 +185,7 @@ def test_a_thrown_stick_keeps_its_energy(tmp_path: Path, radius: float) -> None:
     assert np.abs(energy() / before - 1).max() < 1e-3
 
 
-@pytest.mark.parametrize(
-    "integrator",
-    [
-        "semi_implicit",
-        "rk2",
-        "rk4",
-        "variational",
-        "variational4",
-        "implicit_midpoint",
-        "generalized_alpha",
-    ],
-)
+@pytest.mark.parametrize("integrator", FIXED)
 def test_smooth_dynamics_step_by_every_scheme_of_fixed_step(integrator: str) -> None:
     scene = pysim.load_scene(
         SCENES / "robot_arm.toml",

@@ -583,7 +583,7 @@ def test_keyframes_set_state_and_inputs(tmp_path: Path) -> None:
         worlds.reset(keyframe="pu")
 
 
-@pytest.mark.parametrize("integrator", ["rk4", "generalized_alpha"])
+@pytest.mark.parametrize("integrator", ["rk4", "generalized_alpha", "dopri5"])
 def test_controls_of_steps_are_inputs_written_before_each(integrator: str, tmp_path: Path) -> None:
     scene = load(tmp_path, SERVO.replace("INTEGRATOR", integrator).replace("PERIOD", ""))
     values = np.sin(np.arange(20.0))

@@ -1,4 +1,4 @@
-// Functions that most units call, compiled in one unit for each number type: a fifth of the kernels' code was
+// Functions that most units call, compiled in one unit for each number type: a tenth of the kernels' code was
 // the same in two to five units.
 #pragma once
 

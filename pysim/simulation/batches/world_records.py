@@ -25,7 +25,7 @@ from pysim.loops import constraints
 from pysim.mechanism.model import State
 from pysim.simulation.monitors.element_faults import element_fault
 from pysim.simulation.monitors.growing_states import growth_error
-from pysim.simulation.records.contact_report import NUMBERS
+from pysim.simulation.records.contact_report import NUMBERS, report_by_point
 from pysim.simulation.stepping.adaptive_scheme import (
     Place,
     adaptive_settings,
@@ -522,12 +522,7 @@ class WorldRecords:
 
     def report(self, worlds: NDArray[np.int32]) -> Array:
         """Return the reports (n, points, 18) of the contacts after the last step of worlds."""
-        points = self._contacts.shape[1]
-        found = np.zeros((len(worlds), points, NUMBERS))
-        for k, world in enumerate(worlds):
-            some = self._contacts[world, : self._touching[world], 0].astype(int)
-            found[k, some] = self._report[world, : len(some)]
-        return found
+        return report_by_point(self._report, self._contacts, self._touching, worlds)
 
     # ---------------------------------------------------------------------------------------------- lost worlds
 

@@ -7,7 +7,7 @@ it sticks, impulse (3) [N·s] since the output before, the normal (3) towards th
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,6 +17,10 @@ from pysim.trajectory.contacts import ContactPoints, contact_points, no_points
 from pysim.typing import Array
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from numpy.typing import NDArray
+
     from pysim.contact import CompiledContacts
     from pysim.mechanism.model import Model
     from pysim.simulation.loading import Scene
@@ -24,6 +28,25 @@ if TYPE_CHECKING:
 NUMBERS = 18
 FORCE, POINT, PENETRATION, SLIP, STICKS = slice(0, 3), slice(3, 6), 6, 7, 8
 IMPULSE, NORMAL, MOMENT = slice(9, 12), slice(12, 15), slice(15, 18)
+
+
+def report_by_point(
+    listed: Array, contacts: Array, touching: NDArray[np.integer[Any]], worlds: Iterable[int]
+) -> Array:
+    """Return reports (worlds, points, 18), each at its point, of those that records list.
+
+    Args:
+        listed: (n, points, 18) reports of the points that touch, which come first.
+        contacts: (n, points, 6) their numbers, and what their contacts remember.
+        touching: (n,) how many they are.
+        worlds: numbers of the worlds that are wanted.
+    """
+    chosen = list(worlds)
+    found = np.zeros((len(chosen), *listed.shape[1:]))
+    for k, world in enumerate(chosen):
+        some = contacts[world, : touching[world], 0].astype(int)
+        found[k, some] = listed[world, : len(some)]
+    return found
 
 
 def start_report(scene: Scene, q: Array, v: Array) -> Array:

@@ -64,10 +64,8 @@ class AdaptiveRun(RecordRun):
         watched = scene.events if self._impacts is None else self._impacts.events
         super().__init__(scene, memory, signals, external, watched=watched)
         self._warn = warn
-        self._wanted, self._ahead = (
-            np.empty(0),
-            np.empty(0),
-        )  # outputs left of a call, and the next [s]
+        self._wanted = np.empty(0)  # outputs left of a call [s]
+        self._ahead = np.empty(0)  # the output after them [s]
         self._over = False  # whether the last segment ended the run
 
     def segments(
