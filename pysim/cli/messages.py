@@ -51,6 +51,7 @@ def print_message(kind: str, text: str) -> None:
 @contextmanager
 def warnings_as_lines() -> Iterator[None]:
     """Print pysim's warnings immediately as one line each, and each text once."""
+    printed: set[str] = set()
 
     def show(
         message: Warning | str,
@@ -61,7 +62,9 @@ def warnings_as_lines() -> Iterator[None]:
         line: str | None = None,
     ) -> None:
         if issubclass(category, PysimWarning):
-            print_message("warning", str(message))
+            if str(message) not in printed:
+                print_message("warning", str(message))
+            printed.add(str(message))
         else:
             other(message, category, filename, lineno, file, line)
 

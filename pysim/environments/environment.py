@@ -632,6 +632,7 @@ class Environment:
             k for k, name in enumerate(self.observation_names) if name.split("[")[0] == LAST_ACTION
         ]
         return {
+            "observations": np.array(self.observed_names),
             "scales": self._factors,
             "limit": np.array(self.limit),
             "slots": np.array(slots, int),

@@ -6,9 +6,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from pysim.elements.library.policy import read_network
 from pysim.environments.observed import LAST_ACTION
 from pysim.errors import PysimError, SimulationError
 from pysim.scene import read_environment
+from pysim.scene.control_inputs import with_control_inputs
 from pysim.scene.spec import BlockSpec
 from pysim.simulation.loading import Scene, compile_scene
 
@@ -44,6 +48,11 @@ def with_policy(
         raise SimulationError("environment", f"{problem}; train with last_action alone")
     if not Path(policy).is_file():
         raise PysimError(where, "is no file; give what `pysim learn` has written")
+    trained = read_network(where).get("observations", np.array(tables.observations)).tolist()
+    if trained != tables.observations:
+        problem = f"was trained with the observations {', '.join(trained)}, and the scene has"
+        remedy = "give the scene that it was trained in"
+        raise PysimError(where, f"{problem} {', '.join(tables.observations)}; {remedy}")
     own = [
         BlockSpec("controller", OBSERVATION, "join", inputs=seen, where=where),
         BlockSpec(
@@ -56,7 +65,10 @@ def with_policy(
             where=where,
         ),
     ]
-    blocks = tuple(block for block in scene.spec.blocks if block.name != name)
-    if len(blocks) == len(scene.spec.blocks):
+    spec = scene.spec
+    if all(block.name != name for block in spec.blocks):  # the actuators of a model file
+        spec, _ = with_control_inputs(spec)
+    blocks = tuple(block for block in spec.blocks if block.name != name)
+    if len(blocks) == len(spec.blocks):
         raise SimulationError("environment.action.input", f"{name!r} is no input of the scene")
-    return compile_scene(replace(scene.spec, blocks=(*blocks, *own)))
+    return compile_scene(replace(spec, blocks=(*blocks, *own)))

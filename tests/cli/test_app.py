@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 import time
+import warnings
 from pathlib import Path
 
 import h5py
@@ -20,7 +21,7 @@ import pytest
 import pysim
 from pysim.cli import main
 from pysim.cli.check import actuator_text
-from pysim.cli.messages import print_line
+from pysim.cli.messages import print_line, warnings_as_lines
 from pysim.cli.progress import state_of
 from pysim.cli.show import state_of_movie
 from pysim.cli.summary import event_line
@@ -689,3 +690,10 @@ def test_a_terminal_obeys_nothing_that_a_file_or_its_name_says(
 def test_progress_shows_simulated_time_wall_time_and_speed() -> None:
     update = Update(time=3.2, duration=10.0, wall=1.6, steps=3200)
     assert state_of(update) == "3.20 of 10 s, 1.6 s spent, 2 × real time"
+
+
+def test_a_warning_is_printed_once(capsys: pytest.CaptureFixture[str]) -> None:
+    with warnings_as_lines():
+        for text in ("low", "high", "low"):
+            warnings.warn(pysim.PysimWarning(text), stacklevel=1)
+    assert capsys.readouterr().err == "warning: low\nwarning: high\n"

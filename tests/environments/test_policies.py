@@ -109,7 +109,8 @@ def test_a_policy_acts_in_a_scene_as_in_its_environment(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arrays", "problem"),
     [
-        ({"other": np.zeros(3)}, "has no weight0; it has other"),
+        ({"other": np.zeros(3)}, "has no weight0; it has other; give the .npz of a network"),
+        ({f"x{k}": np.zeros(1) for k in range(60)}, "it has x0, x1, x2, x3, x4, …; give"),
         (
             {"weight0": np.zeros((2, 3)), "bias0": np.zeros(3)},
             r"weight0 must be \(outputs, inputs\)",
@@ -139,6 +140,67 @@ def test_a_file_that_is_no_archive_is_refused(tmp_path: Path, content: bytes) ->
     path.write_text(NETWORK, "utf-8")
     with pytest.raises(PysimError, match=r"net\.npz"):
         pysim.load_scene(path)
+
+
+ARM = """
+<mujoco>
+  <worldbody>
+    <body>
+      <joint name="shoulder" axis="0 1 0" damping="0.5"/>
+      <geom type="capsule" size="0.05 0.2" pos="0 0 -0.2" mass="1"/>
+      <body pos="0 0 -0.4">
+        <joint name="elbow" axis="0 1 0" damping="0.5"/>
+        <geom type="capsule" size="0.04 0.15" pos="0 0 -0.15" mass="0.5"/>
+      </body>
+    </body>
+  </worldbody>
+  <actuator>
+    <position name="lift" joint="shoulder" kp="50"/>
+    <motor name="bend" joint="elbow" gear="2"/>
+  </actuator>
+</mujoco>
+"""
+REACH = """
+[[model]]
+file = "arm.xml"
+[[sensor]]
+name = "arm"
+type = "coordinates"
+coordinates = ["shoulder", "elbow"]
+[environment]
+period = 0.02
+duration = "1 s"
+observations = ["arm.q", "arm.v"]
+action = { input = "ctrl", scale = 0.5 }
+[simulation]
+step = 0.002
+"""
+
+
+def test_a_policy_commands_the_actuators_of_a_model_file(tmp_path: Path) -> None:
+    pytest.importorskip("mujoco")
+    (tmp_path / "arm.xml").write_text(ARM, "utf-8")
+    path, file = tmp_path / "scene.toml", tmp_path / "policy.npz"
+    path.write_text(REACH, "utf-8")
+    environment = Environment(path, 1, dtype=float)
+    arrays: dict[str, Any] = layers([4, 8, 2]) | {"mean": np.zeros(4), "deviation": np.ones(4)}
+    np.savez(file, activation=np.array("elu"), **arrays, **environment.policy_arrays())
+    observation = environment.reset()
+    worlds = pysim.Worlds(with_policy(pysim.load_scene(path), path, file), 1)
+    for _ in range(20):
+        action = evaluate_network(arrays, "elu", observation[0])
+        observation = environment.step(action[None]).observations
+        worlds.step(seconds=0.02)
+        np.testing.assert_allclose(worlds.q, environment.worlds.q, atol=1e-12)
+    assert np.abs(worlds.q).max() > 0.05
+
+
+def test_a_policy_of_other_observations_is_refused(tmp_path: Path) -> None:
+    policy(tmp_path / "policy.npz")
+    order = {"environment.observations": ["state.v", "state.q"]}
+    problem = "was trained with the observations state.q, state.v, and the scene has state.v, st"
+    with pytest.raises(PysimError, match=rf"policy.npz: {problem}ate.q; give the scene"):
+        with_policy(pysim.load_scene(CART_POLE), CART_POLE, tmp_path / "policy.npz", order)
 
 
 def test_a_plain_network_is_no_policy(tmp_path: Path) -> None:

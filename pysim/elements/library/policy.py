@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     Array = NDArray[Any]
 
+SHOWN = 5  # names of arrays in an error
 ACTIVATIONS: dict[str, Callable[[Any], Any]] = {
     "elu": lambda x: np.where(x > 0, x, np.exp(np.minimum(x, 0.0)) - 1),
     "relu": lambda x: np.maximum(x, 0.0),
@@ -42,8 +43,8 @@ def read_network(path: str) -> dict[str, Array]:
     except OSError as error:
         problem = f"cannot be read, {(error.strerror or str(error)).lower()}"
         raise PysimError(path, f"{problem}; paths are relative to the scene") from None
-    except (ValueError, BadZipFile, EOFError) as error:
-        raise PysimError(path, f"is no .npz of arrays: {error}; export it again") from None
+    except (ValueError, BadZipFile, EOFError):
+        raise PysimError(path, "is no .npz of arrays; give one, or export it again") from None
     size: int | None = None
     for k in range(_layers(arrays)):
         weight, bias = arrays[f"weight{k}"], arrays.get(f"bias{k}")
@@ -58,7 +59,9 @@ def read_network(path: str) -> dict[str, Array]:
             raise PysimError(path, f"layer {k} has numbers that are not finite; train it again")
         size = len(weight)
     if size is None:
-        raise PysimError(path, f"has no weight0; it has {', '.join(arrays) or 'nothing'}")
+        first = [*arrays][:SHOWN] + ["…"] * (len(arrays) > SHOWN)
+        problem = f"has no weight0; it has {', '.join(first) or 'nothing'}"
+        raise PysimError(path, f"{problem}; give the .npz of a network")
     return arrays
 
 
