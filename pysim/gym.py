@@ -30,7 +30,7 @@ except ModuleNotFoundError as error:  # another one that is missing keeps its ow
     raise ModuleNotFoundError(f"gymnasium: {remedy}", name="gymnasium") from None
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
     from os import PathLike
 
     from numpy.typing import NDArray
@@ -42,6 +42,7 @@ __all__ = ["PysimEnv", "PysimVectorEnv", "make", "make_vec", "register"]
 MODES = {mode.value: mode for mode in AutoresetMode} | {
     mode.name.lower(): mode for mode in AutoresetMode
 }
+MASK = "reset_mask"  # Gymnasium's option: which worlds begin again
 SEEDS = 2**31  # seeds that are drawn where none is given
 
 
@@ -78,6 +79,7 @@ class PysimVectorEnv(VectorEnv[Any, Any, Any]):
         single: whether the worlds are stepped in single precision, which is faster, see `pysim.Worlds`.
         overrides: values of keys of the scene file.
         allow_code: whether plugin files of the scene may run.
+        package_dirs: folders of packages, as in `pysim.load_scene`.
     """
 
     def __init__(
@@ -91,9 +93,16 @@ class PysimVectorEnv(VectorEnv[Any, Any, Any]):
         single: bool = False,
         overrides: Mapping[str, object] | None = None,
         allow_code: bool = False,
+        package_dirs: Iterable[str | PathLike[str]] = (),
     ) -> None:
         self.environment = Environment(
-            path, num_envs, overrides, threads=threads, single=single, allow_code=allow_code
+            path,
+            num_envs,
+            overrides,
+            threads=threads,
+            single=single,
+            allow_code=allow_code,
+            package_dirs=package_dirs,
         )
         own = self.environment
         self.mode = _mode(autoreset_mode)
@@ -106,7 +115,7 @@ class PysimVectorEnv(VectorEnv[Any, Any, Any]):
         self.single_observation_space, self.single_action_space = spaces_of(own)
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self.action_space = batch_space(self.single_action_space, num_envs)
-        self._done = np.zeros(num_envs, bool)
+        self._done, self._begun = np.zeros(num_envs, bool), False
 
     def reset(
         self, *, seed: int | list[int] | None = None, options: dict[str, Any] | None = None
@@ -116,15 +125,31 @@ class PysimVectorEnv(VectorEnv[Any, Any, Any]):
             raise SimulationError(
                 "seed", "is a list; give one number, from which all worlds follow"
             )
-        mask = (options or {}).get("reset_mask")
         own = self.environment
-        if mask is not None:
-            self._done[np.asarray(mask, bool)] = False
-            return own.reset(where=np.asarray(mask, bool)), {}
+        if (mask := self._mask(options or {}, seed)) is not None:
+            self._done[mask] = False
+            return own.reset(where=mask), {}
         super().reset(seed=seed)
         self._done[:] = False
-        new = int(self.np_random.integers(SEEDS)) if seed is None else seed
-        return own.reset(seed=new), {}
+        draws, self._begun = seed is None and not self._begun, True  # else episodes follow the last
+        return own.reset(seed=int(self.np_random.integers(SEEDS)) if draws else seed), {}
+
+    def _mask(self, options: Mapping[str, Any], seed: int | None) -> NDArray[np.bool_] | None:
+        """Return the option `reset_mask`."""
+        for name in options:
+            if name != MASK:
+                raise SimulationError(
+                    f"options.{name}", f"is no option{did_you_mean(name, [MASK])}"
+                )
+        if (given := options.get(MASK)) is None:
+            return None
+        mask, where = np.asarray(given), f"options.{MASK}"
+        if mask.dtype != bool or mask.shape != (self.num_envs,):
+            problem = f"must be a mask ({self.num_envs},) of True and False"
+            raise SimulationError(where, f"{problem}, got {mask.dtype} {mask.shape}")
+        if seed is not None:
+            raise SimulationError(where, "and seed do not go together; seed resets all worlds")
+        return mask
 
     def step(
         self,
@@ -143,6 +168,7 @@ class PysimVectorEnv(VectorEnv[Any, Any, Any]):
         observations, reward, terminated, truncated = transition
         if begins.any():  # their actions are left out
             observations = own.reset(where=begins)
+            own.terms[begins] = 0.0
             reward = np.where(begins, 0.0, reward)
             terminated, truncated = terminated & ~begins, truncated & ~begins
         done = terminated | truncated
@@ -167,11 +193,20 @@ class PysimEnv(gymnasium.Env[Any, Any]):
         path: Path_,
         *,
         render_mode: str | None = None,
+        single: bool = False,
         overrides: Mapping[str, object] | None = None,
         allow_code: bool = False,
+        package_dirs: Iterable[str | PathLike[str]] = (),
     ) -> None:
-        self.environment = Environment(path, 1, overrides, allow_code=allow_code)
-        self.render_mode = _render_mode(render_mode)
+        self.environment = Environment(
+            path,
+            1,
+            overrides,
+            single=single,
+            allow_code=allow_code,
+            package_dirs=package_dirs,
+        )
+        self.render_mode, self._begun = _render_mode(render_mode), False
         self.metadata = {
             "render_modes": ["rgb_array"],
             "render_fps": round(1 / self.environment.period),
@@ -183,7 +218,8 @@ class PysimEnv(gymnasium.Env[Any, Any]):
     ) -> tuple[NDArray[Any], dict[str, Any]]:
         """Begin a new episode."""
         super().reset(seed=seed, options=options)
-        new = int(self.np_random.integers(SEEDS)) if seed is None else seed
+        draws, self._begun = seed is None and not self._begun, True  # else episodes follow the last
+        new = int(self.np_random.integers(SEEDS)) if draws else seed
         return self.environment.reset(seed=new)[0], {}
 
     def step(
@@ -191,7 +227,11 @@ class PysimEnv(gymnasium.Env[Any, Any]):
         action: Any,  # noqa: ANN401, an array
     ) -> tuple[NDArray[Any], float, bool, bool, dict[str, Any]]:
         """Apply an action for a control period."""
-        found = self.environment.step(np.asarray(action)[None])
+        given = np.asarray(action)
+        if given.shape != self.action_space.shape:
+            problem = f"must have shape {self.action_space.shape}, got {given.shape}"
+            raise SimulationError("action", problem)
+        found = self.environment.step(given[None])
         terms = dict(
             zip(self.environment.reward_names, self.environment.terms[0].tolist(), strict=True)
         )
@@ -211,12 +251,11 @@ class PysimEnv(gymnasium.Env[Any, Any]):
 def _mode(given: str | AutoresetMode) -> AutoresetMode:
     if isinstance(given, AutoresetMode):
         return given
-    if given.lower() not in MODES:
+    name = str(given)
+    if name.lower() not in MODES:
         known = [mode.name.lower() for mode in AutoresetMode]
-        raise SimulationError(
-            "autoreset_mode", f"there is no {given!r}{did_you_mean(given, known)}"
-        )
-    return MODES[given.lower()]
+        raise SimulationError("autoreset_mode", f"there is no {given!r}{did_you_mean(name, known)}")
+    return MODES[name.lower()]
 
 
 def _render_mode(given: str | None) -> str | None:

@@ -21,8 +21,8 @@ from pysim.cli.doctor import (
 from pysim.cli.environment_check import (
     checked_environment,
     environment_report,
-    limit_findings,
     print_environment,
+    trial_findings,
 )
 from pysim.cli.linear_modes import print_linear
 from pysim.cli.messages import print_columns, print_line
@@ -98,7 +98,7 @@ def check_scene(path: Path, options: CheckOptions | None = None) -> int:
     found = find_faults(model.spec, warned, meshes=options.meshes)
     found += find_unused(path, scene, options.package_dirs) if scene else []
     if tried is not None:
-        found += limit_findings(*tried)
+        found += trial_findings(*tried)
     ranges = _ranges(scene, model, found) if options.ranges else None
     if options.json:
         environment = None if tried is None else environment_report(*tried)

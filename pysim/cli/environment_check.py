@@ -32,8 +32,8 @@ def checked_environment(
     return environment, try_environment(environment, STEPS)
 
 
-def limit_findings(environment: Environment, trial: Trial) -> list[Finding]:
-    """Return the observations that random actions drive to the limit, where they are cut off."""
+def trial_findings(environment: Environment, trial: Trial) -> list[Finding]:
+    """Return observations that random actions drive to the limit, and ends that hold as episodes begin."""
     found, limit = [], environment.limit
     reached = np.maximum(np.abs(trial.lowest), np.abs(trial.highest)) >= limit
     for k, name in enumerate(environment.observed_names):
@@ -42,6 +42,12 @@ def limit_findings(environment: Environment, trial: Trial) -> list[Finding]:
             remedy = "give it a smaller factor in environment.scales, or raise environment.limit"
             place = environment.where("observations", k)
             found.append(Finding("warning", place, f"{problem}; {remedy}"))
+    for k, name in enumerate(environment.end_names):
+        if trial.at_once[k] > trial.ends[k] / 2:
+            problem = f"{name!r} ends {trial.at_once[k]} of {trial.ends[k]} episodes in their first"
+            remedy = "change below and above, or the start"
+            place = environment.where("end", k)
+            found.append(Finding("warning", place, f"{problem} control step; {remedy}"))
     return found
 
 

@@ -11,6 +11,7 @@ The scene computes what is observed and rewarded, as signals; everything here is
 from __future__ import annotations
 
 import io
+import math
 import zlib
 from functools import partial
 from pathlib import Path
@@ -101,6 +102,8 @@ class Environment:
         package_dirs: Iterable[str | PathLike[str]] = (),
     ) -> None:
         self.path, self.dtype = Path(path), np.dtype(dtype)
+        if self.dtype.kind != "f":
+            raise SimulationError("dtype", f"must be np.float32 or np.float64, got {self.dtype}")
         self._tables, self._problems = read_environment(path, overrides)
         scene = load_scene(path, overrides, allow_code=allow_code, package_dirs=package_dirs)
         self._threads = threads
@@ -112,9 +115,13 @@ class Environment:
         self._model = self.worlds.scene().model  # as in the scene, whatever worlds differ in
         self._numbers = np.arange(n) if numbers is None else np.asarray(numbers)
         tables = self._tables
-        self._every = self._steps("environment.period", tables.period, scene.settings.step)
-        self.period = self._every * scene.settings.step
-        self.length = self._steps("environment.duration", tables.duration, self.period)
+        if not math.isfinite(step := scene.settings.step):
+            problem = f"steps of {scene.settings.integrator!r} have no fixed length"
+            remedy = f"set simulation.step, such as {tables.period:g} s"
+            raise self._error(("period",), f"{problem}; {remedy}")
+        self._every = self._steps("period", tables.period, step, "steps")
+        self.period = self._every * step
+        self.length = self._steps("duration", tables.duration, self.period, "control periods")
         self._read_action()
         self._observed = Observed(self.worlds, self.action_size)
         self._read_observations()
@@ -169,12 +176,12 @@ class Environment:
     def _error(self, keys: tuple[str | int, ...], problem: str) -> SimulationError:
         return SimulationError(self.where(*keys), problem)
 
-    def _steps(self, name: str, span: float, step: float) -> int:
+    def _steps(self, key: str, span: float, step: float, what: str) -> int:
         count = round(span / step)
         if count < 1 or abs(span - count * step) > WHOLE * step:
             nearest = max(count, 1) * step
-            problem = f"{span:g} s is no whole number of steps of {step:g} s"
-            raise self._error((name.split(".")[1],), f"{problem}; take {nearest:.9g} s")
+            problem = f"{span:g} s is no whole number of {what} of {step:g} s"
+            raise self._error((key,), f"{problem}; take {nearest:.9g} s")
         return count
 
     def _read_action(self) -> None:
@@ -246,9 +253,11 @@ class Environment:
         critic = [self._columns(("critic", k), name) for k, name in enumerate(tables.critic)]
         self._critic = np.concatenate(critic) if critic else np.zeros(0, np.intp)
 
-    def _columns(self, keys: tuple[str | int, ...], name: str) -> NDArray[np.intp]:
+    def _columns(
+        self, keys: tuple[str | int, ...], name: str, others: Sequence[str] = ()
+    ) -> NDArray[np.intp]:
         if name not in self._observed:
-            remedy = did_you_mean(name, self._observed.names)
+            remedy = did_you_mean(name, (*self._observed.names, *others))
             raise self._error(keys, f"there is no signal {name!r}{remedy}")
         return self._observed.columns(name)
 
@@ -260,6 +269,9 @@ class Environment:
             for k, name in enumerate(names):
                 if name in names[:k]:
                     raise self._error((table, k, "name"), f"{name!r} is there twice; rename one")
+        for k, name in enumerate(self.end_names):
+            if name in self._observed:
+                raise self._error(("end", k, "name"), f"{name!r} is a signal; take another name")
         self._ends = [
             (self._columns(("end", k, "signal"), end.signal), end.below, end.above)
             for k, end in enumerate(tables.end)
@@ -271,9 +283,12 @@ class Environment:
 
     def _reward_columns(self, k: int, reward: Reward) -> NDArray[np.intp] | int:
         """Return the columns of a reward's signal, or the number of the end that it names."""
-        if reward.signal in self.end_names and reward.signal not in self._observed:
+        if reward.signal in self.end_names:
+            if reward.kernel is not None:
+                problem = f"{reward.signal!r} is an end, which is 1 or 0; leave kernel out"
+                raise self._error(("reward", k, "kernel"), problem)
             return self.end_names.index(reward.signal)
-        own = self._columns(("reward", k, "signal"), reward.signal)
+        own = self._columns(("reward", k, "signal"), reward.signal, self.end_names)
         if reward.kernel is None and len(own) != 1:
             problem = f"{reward.signal!r} has {len(own)} numbers"
             remedy = "give a kernel, such as { norm = 2 } or { exponential = 0.25 }"
@@ -662,9 +677,19 @@ class Environment:
                 parts = {name: file[name] for name in file.files}
             own = self._state()
             fits = all(parts[name].shape == own[name].shape for name in own)
-        except (ValueError, KeyError, OSError, EOFError, BadZipFile, zlib.error) as error:
-            problem = f"is not what Environment.save returns: {error}"
-            raise SimulationError("saved", f"{problem}; save again") from None
+        except (
+            ValueError,
+            TypeError,
+            KeyError,
+            OSError,
+            EOFError,
+            RuntimeError,
+            BadZipFile,
+            zlib.error,
+        ):
+            raise SimulationError(
+                "saved", "is not what Environment.save returns; save again"
+            ) from None
         if not fits:
             raise SimulationError("saved", "is of another environment; load it into one alike")
         self.worlds.load(parts["worlds"].tobytes())

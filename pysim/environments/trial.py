@@ -26,6 +26,7 @@ class Trial:
     highest: Array
     terms: Array  # (control steps, worlds, rewards), with their weights
     ends: Array  # (ends,), episodes that each has terminated
+    at_once: Array  # (ends,), those of them that it has terminated in their first control step
     truncated: int  # episodes
     lost: int  # worlds
 
@@ -37,6 +38,7 @@ def try_environment(environment: Environment, steps: int, seed: int = 0) -> Tria
     observations = environment.reset(seed=seed)
     lowest, highest = observations.min(axis=0), observations.max(axis=0)
     terms, ends = [], np.zeros(len(environment.end_names), int)
+    at_once = np.zeros_like(ends)
     truncated = lost = 0
     start = time.perf_counter()
     for _ in range(steps):
@@ -45,6 +47,7 @@ def try_environment(environment: Environment, steps: int, seed: int = 0) -> Tria
         lowest = np.minimum(lowest, found.observations.min(axis=0))
         highest = np.maximum(highest, found.observations.max(axis=0))
         ends += environment.ends.sum(axis=0)
+        at_once += environment.ends[environment.steps == 1].sum(axis=0)
         truncated += int(found.truncated.sum())
         lost += int(np.sum(environment.worlds.lost))
         done = found.terminated | found.truncated
@@ -52,5 +55,13 @@ def try_environment(environment: Environment, steps: int, seed: int = 0) -> Tria
             environment.reset(where=done)
     seconds = time.perf_counter() - start
     return Trial(
-        steps * len(environment), seconds, lowest, highest, np.array(terms), ends, truncated, lost
+        steps=steps * len(environment),
+        seconds=seconds,
+        lowest=lowest,
+        highest=highest,
+        terms=np.array(terms),
+        ends=ends,
+        at_once=at_once,
+        truncated=truncated,
+        lost=lost,
     )

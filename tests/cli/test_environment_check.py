@@ -89,6 +89,17 @@ def test_an_observation_that_reaches_the_limit_names_its_line(
     assert "observations[0]" not in out
 
 
+def test_an_end_that_holds_as_episodes_begin_names_its_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = changed(tmp_path, "below = -0.21", "below = 0.2")
+    assert main(["check", "--strict", str(path)]) == 3
+    out = " ".join(capsys.readouterr().out.split())
+    problem = r"'fell' ends 16\d\d of 16\d\d episodes in their first control step; change below"
+    assert re.search(rf"scene\.toml:68:1: environment\.end\[0\]: {problem}", out)
+    assert "environment.end[1]" not in out
+
+
 def test_a_mistake_in_the_table_is_an_error(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

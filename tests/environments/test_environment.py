@@ -254,7 +254,12 @@ def test_a_lost_world_is_terminated_with_reward_0() -> None:
         ("scale = 4.0", "scale = [1, 2]", "action.scale: has 2 numbers, .* has 1; give one"),
         ("[-2, 2]", "[2, -2]", "range must ascend"),
         ('"20 ms"', '"15 ms"', "period: 0.015 s is no whole number of steps of 0.01 s; take 0.02"),
-        ('"1 s"', '"1.01 s"', "duration: 1.01 s is no whole number"),
+        ('"1 s"', '"1.01 s"', "duration: 1.01 s is no whole number of control periods of 0.02 s"),
+        (
+            '["pole.q", "state.v", "last_action", "action_rate"]',
+            "[]",
+            r"must not be empty, got \[\]",
+        ),
         ('{ "state.v" = [0.5, 0.25] }', '{ "rail" = 1 }', "scales.rail: is no observation"),
         (
             "offset = 0.5",
@@ -271,6 +276,41 @@ def test_a_mistake_names_table_line_and_remedy(
     path = with_table(tmp_path, TABLE.replace(old, new))
     with pytest.raises((SceneError, SimulationError), match=rf"scene.toml:\d+:\d+: .*{problem}"):
         Environment(path, 2)
+
+
+END = '[[environment.end]]\nname = "fell"\nsignal = "pole.q"\nabove = 0.2\n'
+TERM = '[[environment.reward]]\nname = "falls"\nsignal = "fell"\n'
+
+
+@pytest.mark.parametrize(
+    ("tables", "problem"),
+    [
+        (END + "below = 0.5", "every number is below 0.5 or above 0.2; exchange them"),
+        (END + 'below = "3 deg"', "cannot be converted to the unit of the signal; give the number"),
+        (END.replace("fell", "pole.v"), "name: 'pole.v' is a signal; take another name"),
+        (END + TERM + "kernel = { norm = 2 }", "kernel: 'fell' is an end, .* leave kernel out"),
+        (END + TERM.replace("fell", "felll"), "no signal 'felll'; did you mean 'fell'"),
+    ],
+)
+def test_a_mistake_of_ends_and_rewards_names_table_line_and_remedy(
+    tmp_path: Path, tables: str, problem: str
+) -> None:
+    path = with_table(tmp_path, TABLE + tables)
+    with pytest.raises((SceneError, SimulationError), match=rf"scene.toml:\d+:\d+: .*{problem}"):
+        Environment(path, 2)
+
+
+def test_adaptive_steps_need_a_step_and_double_precision(tmp_path: Path) -> None:
+    text = CART_POLE.read_text("utf-8").replace("semi_implicit", "dopri5")
+    path = tmp_path / "scene.toml"
+    path.write_text(text, "utf-8")
+    assert Environment(path, 1).length == 500
+    with pytest.raises(SimulationError, match="dtype: 'dopri5' makes steps in double precision"):
+        Environment(path, 1, single=True)
+    path.write_text(text.replace("step = 0.01", ""), "utf-8")
+    problem = r"toml:54:10: environment\.period: steps of 'dopri5' have no fixed length; set sim"
+    with pytest.raises(SimulationError, match=problem):
+        Environment(path, 1)
 
 
 STARTS = """
@@ -359,6 +399,13 @@ def test_a_reward_of_several_numbers_needs_a_kernel(tmp_path: Path) -> None:
         Environment(with_table(tmp_path, text), 1)
 
 
+def test_integers_are_no_observations_and_worlds_have_numbers_from_0() -> None:
+    with pytest.raises(SimulationError, match=r"dtype: must be np.float32 or .* got int64"):
+        Environment(CART_POLE, 2, dtype=int)
+    with pytest.raises(SimulationError, match="numbers: must be 0 or more, got -1"):
+        Environment(CART_POLE, 2, numbers=[0, -1])
+
+
 @pytest.mark.parametrize("action", [[[0.0]], [[np.nan], [0.0]]])
 def test_actions_of_a_wrong_shape_or_nan_are_refused(action: list[list[float]]) -> None:
     environment = Environment(CART_POLE, 2)
@@ -371,8 +418,11 @@ def test_a_damaged_save_is_refused() -> None:
     environment = Environment(CART_POLE, 2)
     environment.reset()
     saved = environment.save()
-    for wrong in (b"", saved[: len(saved) // 2], saved[:200] + b"x" * 50 + saved[250:]):
-        with pytest.raises(SimulationError, match="saved: "):
+    flag = saved.index(b"PK\x01\x02") + 8
+    encrypted = saved[:flag] + b"\1" + saved[flag + 1 :]
+    parts = (b"", saved[: len(saved) // 2], saved[:200] + b"x" * 50 + saved[250:])
+    for wrong in (*parts, encrypted, environment.worlds.save()):
+        with pytest.raises(SimulationError, match=r"saved: is not what .* returns; save again$"):
             environment.load(wrong)
     with pytest.raises(SimulationError, match="saved: is of another environment"):
         Environment(CART_POLE, 3).load(saved)

@@ -16,6 +16,7 @@ gym = pytest.importorskip("pysim.gym")
 AutoresetMode = gymnasium.vector.AutoresetMode
 
 CART_POLE = Path(__file__).parents[2] / "scenes/environments/cart_pole.toml"
+DRAWN = CART_POLE.with_name("gripper.toml")  # whose commands and numbers are drawn
 PUSHED = np.ones((4, 1))  # to the right, until every pole has fallen
 
 
@@ -105,6 +106,86 @@ def test_all_modes_see_the_same_first_episode() -> None:
     assert len(set(steps)) == 1
 
 
+@pytest.mark.parametrize("make", [gym.make, lambda path: gym.make_vec(path, 3)])
+def test_a_reset_without_a_seed_begins_the_next_episodes_of_the_same_worlds(make: Any) -> None:
+    env = make(CART_POLE)
+    first = [env.reset(seed=3)[0], env.reset()[0], env.reset()[0]]
+    worlds = env.environment.worlds
+    assert len({x.tobytes() for x in first}) == 3
+    env.reset()
+    assert env.environment.worlds is worlds  # which take long to build
+    again = [env.reset(seed=3)[0], env.reset()[0], env.reset()[0]]
+    np.testing.assert_array_equal(again, first)
+    assert (make(CART_POLE).reset()[0] != make(CART_POLE).reset()[0]).any()
+
+
+def episodes(mode: str, count: int) -> list[list[bytes]]:
+    """Observations and rewards of each world, episode by episode, under actions that depend on the step in it."""
+    env = gym.make_vec(DRAWN, 4, autoreset_mode=mode, overrides={"environment.duration": 1.0})
+    observations, _ = env.reset(seed=3)
+    found: list[list[bytes]] = [[x.tobytes()] for x in observations]
+    ended = np.zeros(4, bool)
+    for _ in range(count):
+        before, steps = ended, env.environment.steps
+        actions = np.sin(0.7 * steps)[:, None] * np.ones((4, env.single_action_space.shape[0]))
+        observations, reward, terminated, truncated, info = env.step(actions)
+        ended = terminated | truncated
+        final = info.get("final_obs", observations)
+        begins = before if mode == "next_step" else np.zeros(4, bool)
+        for k in range(4):
+            own = final[k] if ended[k] else observations[k]
+            found[k].append(own.tobytes() + (b"" if begins[k] else reward[k].tobytes()))
+            if ended[k] and mode == "same_step":
+                found[k].append(observations[k].tobytes())
+        if mode == "disabled" and ended.any():
+            observations, _ = env.reset(options={"reset_mask": ended})
+            for k in np.flatnonzero(ended):
+                found[k].append(observations[k].tobytes())
+    return found
+
+
+def test_all_modes_see_the_same_episodes() -> None:
+    every = [episodes(mode, 120) for mode in ("next_step", "same_step", "disabled")]
+    for worlds in zip(*every, strict=True):
+        count = min(map(len, worlds))
+        assert count > 120  # four episodes of 25 control steps, and more
+        assert worlds[0][:count] == worlds[1][:count] == worlds[2][:count]
+
+
+def test_a_world_that_begins_in_the_next_step_has_terms_0() -> None:
+    env = gym.make_vec(CART_POLE, 4)
+    env.reset(seed=3)
+    fall(env)
+    _, reward, _, _, info = env.step(PUSHED)
+    np.testing.assert_array_equal(info["terms"]["upright"], reward)
+    assert reward[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("options", "seed", "problem"),
+    [
+        ({"reset_mask": [True]}, None, r"reset_mask: must be a mask \(2,\) of .* bool \(1,\)"),
+        ({"reset_mask": [0, 1]}, None, r"reset_mask: must be a mask .* got int64 \(2,\)"),
+        ({"reset_mask": [True, False]}, 3, "reset_mask: and seed do not go together; seed resets"),
+        ({"reset_maks": [True, False]}, None, "reset_maks: is no option; did you mean 'reset_ma"),
+    ],
+)
+def test_wrong_options_of_a_reset_are_refused(
+    options: dict[str, Any], seed: int | None, problem: str
+) -> None:
+    env = gym.make_vec(CART_POLE, 2)
+    env.reset(seed=0)
+    with pytest.raises(SimulationError, match=rf"options\.{problem}"):
+        env.reset(seed=seed, options=options)
+
+
+def test_an_action_of_one_world_has_the_shape_of_its_space() -> None:
+    env = gym.make(CART_POLE, single=True)
+    env.reset(seed=0)
+    with pytest.raises(SimulationError, match=r"action: must have shape \(1,\), got \(\)"):
+        env.step(0.5)
+
+
 def test_infos_have_the_terms_of_the_reward_by_name() -> None:
     env = gym.make_vec(CART_POLE, 2)
     env.reset(seed=0)
@@ -125,10 +206,11 @@ def test_a_picture_shows_world_0() -> None:
     ("options", "problem"),
     [
         ({"autoreset_mode": "nextstep"}, "autoreset_mode: there is no 'nextstep'; did you mean"),
+        ({"autoreset_mode": 3}, "autoreset_mode: there is no 3; known: next_step, same_step, dis"),
         ({"render_mode": "human"}, "render_mode: is 'human'; give \"rgb_array\""),
     ],
 )
-def test_unknown_options_are_refused(options: dict[str, str], problem: str) -> None:
+def test_unknown_options_are_refused(options: dict[str, Any], problem: str) -> None:
     with pytest.raises(SimulationError, match=problem):
         gym.make_vec(CART_POLE, 2, **options)
 

@@ -218,6 +218,8 @@ def _demand(kind: str, got: object, context: Mapping[str, Any]) -> str:
         word = "below" if kind == "less_than" else "at most"
         return f"be {word} {context.get('lt', context.get('le')):g}"
     if kind in {"too_short", "too_long"}:
+        if got == []:
+            return "not be empty"
         names = isinstance(got, list) and any(isinstance(item, str) for item in got)
         count = context.get("min_length", context.get("max_length"))
         return f"have {count} {'names' if names else 'numbers'}"
@@ -227,7 +229,7 @@ def _demand(kind: str, got: object, context: Mapping[str, Any]) -> str:
 
 
 def _got(kind: str, got: object, context: Mapping[str, Any]) -> str:
-    if kind in {"too_short", "too_long"}:
+    if kind in {"too_short", "too_long"} and got != []:
         return str(context["actual_length"])
     return shown(got)
 

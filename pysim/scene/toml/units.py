@@ -88,5 +88,6 @@ def convert(text: str, targets: list[str]) -> float | None:
         into = read_unit(target)
         if into is not None and into[1] == given[1]:
             return number * given[0] / into[0]
+    wanted = f"the {wanted}" if wanted.startswith("unit of") else wanted
     message = f"{unit!r} cannot be converted to {wanted}; give the number in {wanted}"
     raise ValueError(message)

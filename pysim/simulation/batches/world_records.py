@@ -626,6 +626,9 @@ def _check_single(scene: Scene) -> None:
     remedy = "leave dtype out for double precision"
     if runs_in_python(scene):
         raise SimulationError(where, f"Python makes steps in double precision alone; {remedy}")
+    if find_integrator(settings.integrator).adaptive:
+        problem = f"{settings.integrator!r} makes steps in double precision alone"
+        raise SimulationError(where, f"{problem}; {remedy}")
     if settings.integrator == "convex" and settings.parameters.get("accuracy", 0.0) > 0:
         problem = "accuracy controls errors below the resolution of single precision"
         raise SimulationError(where, f"{problem}; leave accuracy out of [simulation], or {remedy}")

@@ -123,6 +123,8 @@ class Worlds:
             raise SimulationError("numbers", f"must have shape ({count},), got {selection.shape}")
         if selection.dtype.kind not in "iu":
             raise SimulationError("numbers", f"must be whole numbers, got {selection.dtype} ones")
+        if selection.min() < 0:
+            raise SimulationError("numbers", f"must be 0 or more, got {selection.min()}")
         selection = selection.astype(np.intp)
         number = _precision(dtype)
         warn_of_scene(own)

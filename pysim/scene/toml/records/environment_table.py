@@ -84,6 +84,9 @@ class End(Table):
     def _has_limit(self) -> End:
         if self.below is None and self.above is None:
             raise error_text("must have below or above")
+        if self.below is not None and self.above is not None and self.below > self.above:
+            problem = f"every number is below {self.below:g} or above {self.above:g}"
+            raise error_text(f"{problem}; exchange them")
         return self
 
 
