@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 import os
+import signal
 import time
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,11 +17,15 @@ from pysim.cli.run import parse_overrides
 from pysim.errors import PysimError, SimulationError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
     from pysim.cli.options import LearnOptions
     from pysim.environments.environment import Environment
     from pysim.environments.learn import Learner, Progress
+    from pysim.environments.parallel_learning import ParallelLearner
 
 EVERY = 10.0  # [s] between checkpoints
+FEWEST = 64  # worlds of a process, unless --threads gives the number of processes
 CLIPPED = 0.5  # share of the actions' numbers that may be beyond their range
 
 
@@ -34,14 +40,7 @@ def learn_scene(path: Path, options: LearnOptions) -> int:
         raise PysimError(str(output), problem)
     if options.resume and not checkpoint.is_file():
         raise PysimError(str(checkpoint), "is missing, from which --resume goes on; start anew")
-    environment = _environment(path, options)
-    learner = _learner(environment, options)
-    if options.resume:
-        learner.load(checkpoint)
-    try:
-        _learn(learner, output, checkpoint, options)
-    except KeyboardInterrupt:
-        _write(learner, output, checkpoint)
+    if _learn(path, output, checkpoint, options):
         remedy = f"pysim learn {path} -o {output} --resume goes on"
         print_message("interrupted", f"{output} holds what was learned; {remedy}")
         return INTERRUPTED
@@ -50,17 +49,19 @@ def learn_scene(path: Path, options: LearnOptions) -> int:
     return 0
 
 
-def _environment(path: Path, options: LearnOptions) -> Environment:
-    """Return the worlds, in single precision unless the scene or --double demands double."""
+def _environment(
+    path: Path, options: LearnOptions, n: int, *, numbers: Sequence[int] | None = None
+) -> Environment:
+    """Return n worlds, in single precision unless the scene or --double demands double."""
     from pysim.environments.environment import Environment  # noqa: PLC0415, loads the engine
 
     make = partial(
         Environment,
         path,
-        options.worlds,
+        n,
         parse_overrides(options.overrides),
-        threads=options.threads,
         seed=options.seed,
+        numbers=numbers,
         allow_code=options.allow_code,
     )
     if options.double:
@@ -70,38 +71,63 @@ def _environment(path: Path, options: LearnOptions) -> Environment:
     except SimulationError as error:
         if error.where != "dtype":
             raise
-        if not options.quiet:
+        if not options.quiet and numbers is None:
             print_line(f"worlds in double precision: {error.problem.split(';')[0]}")
         return make()
 
 
-def _learner(environment: Environment, options: LearnOptions) -> Learner:
-    # The worlds and the network take turns: threads of the one that waits leave the processors to the other.
-    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+@contextmanager
+def _learner(path: Path, options: LearnOptions) -> Iterator[Learner | ParallelLearner]:
+    """Learn by one process for each thread."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    processes = options.threads or min(cores or 1, options.worlds // FEWEST)
+    if processes > 1:
+        from pysim.environments.parallel_learning import ParallelLearner  # noqa: PLC0415
+
+        make = partial(_environment, path, options)
+        with ParallelLearner(
+            make, options.worlds, processes=processes, seed=options.seed
+        ) as learner:
+            yield learner
+        return
     from pysim.environments.learn import Learner  # noqa: PLC0415, torch costs seconds
 
-    return Learner(environment, seed=options.seed, threads=options.threads or os.cpu_count() or 1)
+    yield Learner(_environment(path, options, options.worlds), seed=options.seed)
 
 
-def _learn(learner: Learner, output: Path, checkpoint: Path, options: LearnOptions) -> None:
-    a_turn = learner.settings.steps * len(learner.environment)
-    left = max(0, math.ceil((options.steps - learner.steps) / a_turn))
-    written = time.monotonic()
-    first = learner.steps
-    start = time.monotonic()
-    warned = False
-    for progress in learner.iterations(left):
-        now = time.monotonic()
-        if not options.quiet and (progress.iteration % 10 == 0 or progress.iteration == 1):
-            speed = (progress.steps - first) / (now - start)
-            print_line(_line(progress, speed, options.steps))
-        if progress.clipped > CLIPPED and not warned:
-            print_message("warning", clipped_text(learner.environment, progress.clipped))
-            warned = True
-        if now - written > EVERY:
+def _learn(path: Path, output: Path, checkpoint: Path, options: LearnOptions) -> bool:
+    """Learn, write policy and checkpoint, and return whether Ctrl-C has ended it after an iteration."""
+    interrupted = False
+
+    def interrupt(*_: object) -> None:
+        nonlocal interrupted
+        interrupted = True
+        signal.signal(signal.SIGINT, before)  # a second Ctrl-C does not wait
+
+    with _learner(path, options) as learner:
+        if options.resume:
+            learner.load(checkpoint)
+        written = start = time.monotonic()
+        first = learner.steps
+        warned = False
+        before = signal.signal(signal.SIGINT, interrupt)
+        try:
+            while learner.steps < options.steps and not interrupted:
+                progress = next(learner.iterations(1))
+                now = time.monotonic()
+                if not options.quiet and (progress.iteration % 10 == 0 or progress.iteration == 1):
+                    speed = (progress.steps - first) / (now - start)
+                    print_line(_line(progress, speed, options.steps))
+                if progress.clipped > CLIPPED and not warned:
+                    print_message("warning", clipped_text(learner.environment, progress.clipped))
+                    warned = True
+                if now - written > EVERY:
+                    _write(learner, output, checkpoint)
+                    written = now
             _write(learner, output, checkpoint)
-            written = now
-    _write(learner, output, checkpoint)
+        finally:
+            signal.signal(signal.SIGINT, before)
+    return interrupted
 
 
 def clipped_text(environment: Environment, share: float) -> str:
@@ -126,7 +152,7 @@ def _line(progress: Progress, speed: float, wanted: float) -> str:
     )
 
 
-def _write(learner: Learner, output: Path, checkpoint: Path) -> None:
+def _write(learner: Learner | ParallelLearner, output: Path, checkpoint: Path) -> None:
     """Write policy and checkpoint, each whole or not at all."""
     for write, path in ((learner.save, checkpoint), (learner.write_policy, output)):
         draft = path.with_name(f".{path.name}.draft{path.suffix}")

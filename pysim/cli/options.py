@@ -318,7 +318,7 @@ class LearnOptions:
     seed: int = 0
     """Of the network's start and of everything random."""
     threads: int = 0
-    """Of worlds and network; 0 uses every processor."""
+    """Processes that share the worlds; 0 uses every processor. Their number changes the policy, as the seed does."""
     overrides: Overrides = ()
     """Override any key of the scene, such as environment.action.scale=0.2; may be repeated."""
     resume: bool = False

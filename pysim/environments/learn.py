@@ -2,8 +2,10 @@
 
 learner = Learner(Environment("go1.toml", 1024), seed=1)
 for progress in learner.iterations(100):
-    print(progress.reward, progress.length)
+    print(progress.reward, progress.episode_length)
 learner.write_policy("policy.npz")
+
+A learner is one of several where `torch.distributed` has a group of processes, see `parallel_learning`.
 """
 
 from __future__ import annotations
@@ -12,7 +14,8 @@ import contextlib
 import io
 import time
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from pickle import UnpicklingError
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -23,6 +26,7 @@ check_installed("learn", "torch", "rsl_rl")
 
 import torch  # noqa: E402, after the check
 from rsl_rl.algorithms import PPO  # noqa: E402
+from torch import distributed  # noqa: E402
 
 from pysim.environments.rsl_rl_worlds import RslRlWorlds  # noqa: E402
 
@@ -36,6 +40,7 @@ if TYPE_CHECKING:
     from pysim.environments.mirror import Mirror
 
 FORMAT = "pysim learner 1"
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -91,12 +96,13 @@ class _Episodes:
         self.returns[done] = 0.0
         del self.recent[:-200]
 
-    def means(self) -> tuple[float, float]:
-        """Return the mean return and length [control steps]; nan before an episode has ended."""
-        if not self.recent:
-            return float("nan"), float("nan")
-        a, b = np.mean(self.recent, axis=0)
-        return float(a), float(b)
+
+def _means(episodes: list[tuple[float, int]]) -> tuple[float, float]:
+    """Return the mean return and length [control steps]; nan without episodes."""
+    if not episodes:
+        return float("nan"), float("nan")
+    a, b = np.mean(episodes, axis=0)
+    return float(a), float(b)
 
 
 class _Images:
@@ -158,6 +164,10 @@ class Learner:
         threads: int = 1,
     ) -> None:
         self.environment, self.settings = environment, settings or Settings()
+        self._rank, self._ranks = 0, 1
+        if distributed.is_available() and distributed.is_initialized():
+            self._rank, self._ranks = distributed.get_rank(), distributed.get_world_size()
+        self._count = sum(self._gathered(len(environment)))
         torch.manual_seed(seed)
         torch.set_num_threads(threads)
         self._worlds = RslRlWorlds(environment)
@@ -172,6 +182,9 @@ class Learner:
         ):  # no loss is made of what it would compute at every update
             self._ppo.symmetry.compute_loss = lambda *_: torch.zeros(())
         rng = np.random.default_rng(seed)
+        if self._rank > 0:  # the same network, and other actions
+            rng = np.random.default_rng([seed, self._rank])
+            torch.manual_seed(int(rng.integers(2**63)))
         environment.steps[:] = rng.integers(0, environment.length, len(environment))
         self._iteration, self._seconds = 0, 0.0
         self._episodes = _Episodes(np.zeros(len(environment)))
@@ -199,7 +212,9 @@ class Learner:
         return {
             "num_steps_per_env": own.steps,
             "obs_groups": {"actor": ["policy"], "critic": ["critic" if sees_more else "policy"]},
-            "multi_gpu": None,
+            "multi_gpu": None
+            if self._ranks == 1
+            else {"global_rank": self._rank, "world_size": self._ranks},
             "algorithm": {
                 "class_name": "rsl_rl.algorithms:PPO",
                 "num_learning_epochs": max(1, own.epochs // twice),
@@ -219,7 +234,15 @@ class Learner:
     @property
     def steps(self) -> int:
         """Control steps of all worlds so far."""
-        return self._iteration * self.settings.steps * len(self.environment)
+        return self._iteration * self.settings.steps * self._count
+
+    def _gathered(self, own: T) -> list[T]:
+        """Return what every process gives, in their order."""
+        found = [own] * self._ranks
+        if self._ranks == 1:
+            return found
+        distributed.all_gather_object(found, own)
+        return found
 
     def iterations(self, count: int) -> Iterator[Progress]:
         """Make iterations, each of steps of all worlds and an update, and yield what each led to."""
@@ -248,22 +271,27 @@ class Learner:
         spent = time.perf_counter() - start
         self._iteration += 1
         self._seconds += spent
-        count = self.settings.steps
-        returned, length = self._episodes.means()
+        share = len(own) / self._count
+        sums = share * np.array([total, clipped, *terms]) / self.settings.steps
+        gathered = self._gathered((sums, self._episodes.recent))
+        reward, beyond, *means = np.sum([sums for sums, _ in gathered], axis=0).tolist()
+        returned, length = _means([episode for _, recent in gathered for episode in recent])
         return Progress(
             self._iteration,
             self.steps,
             self._seconds,
-            total / count,
+            reward,
             returned,
             length * own.period,
-            dict(zip(own.reward_names, (terms / count).tolist(), strict=True)),
+            dict(zip(own.reward_names, means, strict=True)),
             simulated / spent,
-            clipped / count,
+            beyond,
         )
 
     def write_policy(self, path: str | Path) -> None:
         """Write the policy, which `pysim scene.toml --policy` and controllers of type `learned_policy` read."""
+        if self._rank > 0:  # the same policy
+            return
         actor, own = self._ppo.actor, self.environment
         layers = [layer for layer in actor.mlp.modules() if isinstance(layer, torch.nn.Linear)]
         arrays: dict[str, Any] = {}
@@ -280,36 +308,51 @@ class Learner:
         np.savez(path, **arrays)
 
     def save(self, path: str | Path) -> None:
-        """Write what `load` continues from."""
+        """Write what `load` continues from, of all processes."""
+        own = {
+            "environment": self.environment.save(),
+            "returns": self._episodes.returns.tolist(),
+            "random": torch.get_rng_state(),
+        }
+        first, *others = self._gathered(own)
         state = {
             "format": FORMAT,
             "ppo": self._ppo.save(),
-            "environment": self.environment.save(),
             "iteration": self._iteration,
             "seconds": self._seconds,
-            "returns": self._episodes.returns.tolist(),
-            "random": torch.get_rng_state(),
             "learning_rate": self._ppo.learning_rate,
+            **first,
+            "others": others,
         }
-        torch.save(state, path)
+        if self._rank == 0:
+            torch.save(state, path)
 
     def load(self, path: str | Path) -> None:
         """Continue from what `save` has written.
 
         Raises:
-            PysimError: it is of another environment or network.
+            PysimError: it is of another environment, network or number of processes.
         """
         try:
             state = torch.load(path, weights_only=True)
-            if state.get("format") != FORMAT:
-                raise PysimError(str(path), "is no checkpoint of pysim learn; start anew")
+            known = state["format"] == FORMAT
+        except (RuntimeError, LookupError, TypeError, EOFError, UnpicklingError):
+            known = False
+        if not known:
+            raise PysimError(str(path), "is no checkpoint of pysim learn; start anew")
+        shares = [state, *state.get("others", [])]
+        if len(shares) != self._ranks:
+            problem = f"is of {len(shares)} processes, not of {self._ranks}"
+            raise PysimError(str(path), f"{problem}; go on with --threads {len(shares)}")
+        own = shares[self._rank]
+        try:
             self._ppo.load(state["ppo"], None, True)
-        except (RuntimeError, KeyError, ValueError, AttributeError, OSError) as error:
+        except (RuntimeError, KeyError, ValueError, AttributeError) as error:
             problem = f"does not fit this environment and network: {str(error).splitlines()[0]}"
             raise PysimError(str(path), f"{problem}; start anew") from None
-        self.environment.load(state["environment"])
+        self.environment.load(own["environment"])
         self._observations = self._worlds.get_observations()
         self._iteration, self._seconds = state["iteration"], state["seconds"]
-        self._episodes.returns[:] = state["returns"]
+        self._episodes.returns[:] = own["returns"]
         self._ppo.learning_rate = state["learning_rate"]
-        torch.set_rng_state(state["random"])
+        torch.set_rng_state(own["random"])
