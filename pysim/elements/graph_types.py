@@ -119,6 +119,7 @@ class RecordedSignal:
     is_single: bool  # a number, not a list of numbers
     is_measured: bool = False  # depends on accelerations or wrenches
     is_touching: bool = False  # depends on contacts
+    labels: tuple[str, ...] = ()  # of its numbers, if they have names
 
     @property
     def is_late(self) -> bool:

@@ -39,7 +39,7 @@ class Observed:
         return other
 
     def __contains__(self, name: str) -> bool:
-        return name in self.names
+        return name in (LAST_ACTION, ACTION_RATE) or name in self._worlds.signals
 
     @property
     def names(self) -> tuple[str, ...]:

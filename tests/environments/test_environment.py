@@ -155,6 +155,34 @@ def test_bits_are_the_same_for_threads_parts_of_a_batch_and_a_saved_one(scene: P
         np.testing.assert_array_equal(mine, theirs[[4, 1]])
 
 
+def test_one_number_of_a_signal_is_named_as_in_controllers(tmp_path: Path) -> None:
+    text = TABLE.replace('"pole.q", "state.v"', '"state.q.hinge", "state.v[0]", "tip.position.z"')
+    text = (
+        text.replace('{ "state.v" = [0.5, 0.25] }', '{ "state.v[0]" = 0.5 }')
+        + """
+[[environment.end]]
+name = "low"
+signal = "tip.position.z"
+below = 0.999
+[[sensor]]
+name = "tip"
+type = "pose"
+frame = "pole"
+at = { xyz = [0, 0, 1] }
+"""
+    )
+    environment = Environment(with_table(tmp_path, text), 3)
+    environment.reset()
+    step = environment.step(np.full((3, 1), 2.0))
+    q, v = environment.worlds.q, environment.worlds.v
+    expected = np.stack([q[:, 1], 0.5 * v[:, 0], np.cos(q[:, 1])], axis=1).astype(np.float32)
+    np.testing.assert_allclose(step.observations[:, :3], expected, rtol=1e-7)
+    np.testing.assert_allclose(environment.worlds.signals["tip.position.z"], np.cos(q[:, 1]))
+    np.testing.assert_array_equal(step.terminated, np.cos(q[:, 1]) < 0.999)
+    with pytest.raises(SimulationError, match=r"no signal 'state.q\[2\]'; did you mean 'state.q'"):
+        Environment(with_table(tmp_path, text.replace("state.q.hinge", "state.q[2]")), 1)
+
+
 def test_a_seed_begins_everything_again() -> None:
     environment = Environment(CART_POLE, 3)
     first = environment.reset(seed=4)

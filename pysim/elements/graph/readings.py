@@ -74,11 +74,14 @@ class Readings:
             }
             for name, numbers in declared.items():
                 full = block.name if len(declared) == 1 else f"{block.name}.{name}"
-                channel = 1 if block.plugin is None else output_of(block.plugin, name).size
-                single = len(numbers) == 1 and channel in (1, "n")
+                channel = None if block.plugin is None else output_of(block.plugin, name)
+                single = len(numbers) == 1 and (channel is None or channel.size in (1, "n"))
+                labels = () if channel is None else self._graph.references.labels(block, channel)
                 _take_name(owners, full, block, "an output")
                 recorded.append(
-                    RecordedSignal(full, values.units[name], len(nodes), len(numbers), single)
+                    RecordedSignal(
+                        full, values.units[name], len(nodes), len(numbers), single, labels=labels
+                    )
                 )
                 nodes += numbers
         for block in self._graph.blocks.values():

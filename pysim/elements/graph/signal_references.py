@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from pysim.elements.channels import Channel
@@ -13,7 +12,7 @@ from pysim.elements.graph.block_channels import (
     kept_by,
     readable_names,
 )
-from pysim.elements.number_names import AXES_OF, place_of_name
+from pysim.elements.number_names import AXES_OF, place_of_name, without_index
 from pysim.errors import SceneError, did_you_mean
 
 if TYPE_CHECKING:
@@ -107,7 +106,7 @@ class SignalReferences:
             problem = f"{block.label}: {name!r} has several outputs; write one of {has}"
         else:
             problem = f"{block.label}: {owner!r} has no output {channel!r}"
-            numbers = self._labels(other, channels[0]) if len(channels) == 1 else ()
+            numbers = self.labels(other, channels[0]) if len(channels) == 1 else ()
             guess = did_you_mean(channel, numbers) if numbers else ""
             problem += guess or f"; write one of {has}"
         raise SceneError(block.where, problem)
@@ -117,7 +116,7 @@ class SignalReferences:
 
         Numbers are named by coordinates and velocities, `arm.q.elbow`, or by axes, `imu.acceleration.z`.
         """
-        base, index = _without_index(name)
+        base, index = without_index(name)
         if index is not None or base in self._blocks:
             return base, index
         owners = [own for own in self._blocks if base.startswith(f"{own}.")]
@@ -131,7 +130,7 @@ class SignalReferences:
                 part = rest.removeprefix(f"{channel.name}.")
                 if not alone and part == rest:
                     continue
-                found = place_of_name(part, self._labels(block, channel), owner)
+                found = place_of_name(part, self.labels(block, channel), owner)
                 if found is not None:
                     return (owner if alone else f"{owner}.{channel.name}"), found
         return base, None
@@ -151,7 +150,7 @@ class SignalReferences:
 
     # ---------------------------------------------------------------------------------------- names of numbers
 
-    def _labels(self, block: GraphBlock, channel: Channel) -> tuple[str, ...]:
+    def labels(self, block: GraphBlock, channel: Channel) -> tuple[str, ...]:
         """Return the names of the numbers of an output; none if they have no names."""
         if block.plugin is None or block.name in self._open_labels:
             return ()
@@ -185,7 +184,7 @@ class SignalReferences:
 
     def _labels_of_signal(self, block: GraphBlock, name: str) -> tuple[str, ...]:
         base, index = self.selected(name)
-        labels = self._labels(*self.find(block, base))
+        labels = self.labels(*self.find(block, base))
         return labels if index is None else labels[index : index + 1]
 
     # ---------------------------------------------------------------------------------------- sizes
@@ -249,12 +248,6 @@ class SignalReferences:
         return len(
             self._outputs_of(other.name)["value" if other.kind == "signal" else channel.name]
         )
-
-
-def _without_index(name: str) -> tuple[str, int | None]:
-    """Return a name and the index that follows it in brackets, None without one."""
-    found = re.fullmatch(r"(.*)\[(\d+)\]", name)
-    return (name, None) if found is None else (found[1], int(found[2]))
 
 
 def _split(name: str) -> tuple[str, str]:

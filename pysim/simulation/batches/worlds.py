@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from pysim.algorithms import forward_kinematics, jacobian
+from pysim.elements.number_names import number_of_signals
 from pysim.errors import PysimWarning, SimulationError, did_you_mean
 from pysim.loops import constraints, project
 from pysim.mechanism.model import State
@@ -54,6 +55,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, DTypeLike, NDArray
 
+    from pysim.elements.graph_types import RecordedSignal
     from pysim.scene.spec import KeyframeSpec
     from pysim.trajectory.contacts import ContactPoints
 
@@ -730,12 +732,13 @@ class Inputs(Mapping[str, Any]):
 
 
 class Signals(Mapping[str, Any]):
-    """Values of a scene's signals by name, (n,) or (n, size), at the end of the last call."""
+    """Values of a scene's signals by name, (n,) or (n, size), at the end of the last call; `up.z` is one number."""
 
     def __init__(self, worlds: Worlds, observed: tuple[str, ...]) -> None:
         self._worlds, self.observed = worlds, observed
         signals = worlds.scene().signals
         self._known = {} if signals is None else {own.name: own for own in signals.recorded}
+        self._found: dict[str, RecordedSignal | None] = {**self._known}  # and single numbers
         self._measures = any(own.is_late for own in self._known.values())
         self._readings: Array | None = None
         for name in observed:
@@ -756,7 +759,7 @@ class Signals(Mapping[str, Any]):
         return values[0] if self._worlds._one else values  # noqa: SLF001
 
     def __contains__(self, name: object) -> bool:
-        return name in self._known
+        return self._find(name) is not None
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._known)
@@ -789,11 +792,20 @@ class Signals(Mapping[str, Any]):
             None if chosen is None else np.ascontiguousarray(chosen, np.int32), measured=measured
         )
 
-    def _check(self, name: object) -> Any:  # noqa: ANN401, a recorded signal
-        if not isinstance(name, str) or name not in self._known:
+    def _find(self, name: object) -> RecordedSignal | None:
+        """Return a signal, or one number of it, such as `up.z` or `up[2]`; None if there is none."""
+        if not isinstance(name, str):
+            return None
+        if name not in self._found:
+            self._found[name] = number_of_signals(name, self._known)
+        return self._found[name]
+
+    def _check(self, name: object) -> RecordedSignal:
+        found = self._find(name)
+        if found is None:
             remedy = did_you_mean(str(name), self._known) or "; it has none" * (not self._known)
             raise SimulationError(f"signals: {name!r}", f"the scene has no such signal{remedy}")
-        return self._known[name]
+        return found
 
     def _read(self) -> Array:
         if self._readings is None:
