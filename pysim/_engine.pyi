@@ -742,7 +742,9 @@ def contact_points(
     threads: int = 1,
 ) -> Array: ...
 
-class _Worlds:
+class RecordedWorlds: ...
+
+class _Worlds(RecordedWorlds):
     def __init__(
         self,
         model: Model,
@@ -768,6 +770,7 @@ class _Worlds:
     def __len__(self) -> int: ...
     @property
     def parts(self) -> dict[str, NDArray[Any]]: ...
+    def readings(self, worlds: NDArray[np.int32] | None = None, threads: int = 1) -> Array: ...
     def set_model(self, model: Model) -> None: ...
     def set_varied(
         self,
@@ -820,6 +823,41 @@ class _Worlds:
 
 class Worlds(_Worlds): ...
 class FloatWorlds(_Worlds): ...
+
+class EnvironmentTables:
+    def __init__(
+        self,
+        *,
+        worlds: int,
+        signals: int,
+        scale: ArrayLike,
+        offset: ArrayLike,
+        bounds: tuple[float, float],
+        first_input: int,
+        ends: Sequence[tuple[tuple[int, int], float, float]],
+        rewards: Sequence[tuple[tuple[int, int], str, float, float]],
+        observed: Sequence[tuple[int, int]],
+        factors: ArrayLike,
+        deviations: ArrayLike,
+        limit: float,
+        history: int,
+        length: int,
+        single: bool,
+    ) -> None: ...
+    @property
+    def parts(self) -> dict[str, NDArray[Any]]: ...
+    def act(self, worlds: RecordedWorlds, actions: ArrayLike) -> int: ...
+    def end_step(
+        self, worlds: RecordedWorlds, readings: ArrayLike | None = None, threads: int = 1
+    ) -> tuple[NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], int]: ...
+    def observe(
+        self,
+        worlds: RecordedWorlds,
+        chosen: ArrayLike,
+        readings: ArrayLike | None = None,
+        begins: bool = False,
+        threads: int = 1,
+    ) -> int: ...
 
 def distance_pairs() -> list[tuple[str, str]]: ...
 def closed_form_pairs() -> list[tuple[str, str]]: ...

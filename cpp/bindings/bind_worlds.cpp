@@ -4,14 +4,17 @@
 #include <cstring>
 #include <limits>
 #include <memory>
+#include <numeric>
 
 #include "bindings/contacts.hpp"
 #include "bindings/events.hpp"
 #include "bindings/float_contacts.hpp"
 #include "bindings/integrators.hpp"
+#include "bindings/recorded_worlds.hpp"
 #include "bindings/released_gil.hpp"
 #include "bindings/stepping_arguments.hpp"
 #include "bindings/world_numbers.hpp"
+#include "engine/threads.hpp"
 #include "engine/world_operations.hpp"
 #include "stepping/adaptive.hpp"
 
@@ -75,7 +78,7 @@ class PythonSteps {
 
 /// Worlds whose q and v are of the type Real, in which they are stepped.
 template <class Real>
-class EngineWorlds {
+class EngineWorlds : public RecordedWorlds {
  public:
   static constexpr bool is_single = sizeof(Real) == 4;
   using RealRows = py::array_t<Real, py::array::c_style>;
@@ -139,7 +142,56 @@ class EngineWorlds {
     std::fill_n(parts_.instants, count * n.blocks, std::int64_t{1});
   }
 
-  py::ssize_t count() const { return count_; }
+  std::ptrdiff_t count() const override { return count_; }
+  const std::int64_t* status() const override { return parts_.status; }
+  double* signals(std::ptrdiff_t world) const override {
+    return parts_.signals + world * parts_.sizes.signals;
+  }
+  std::ptrdiff_t reading_count() const override {
+    return model_->signals() == nullptr ? 0 : model_->signals()->reading_count;
+  }
+
+  void read(const int* worlds, std::ptrdiff_t begin, std::ptrdiff_t count, double* rows) const override {
+    const auto& n = parts_.sizes;
+    const int widths[] = {1, n.q, n.v, n.v, n.signals, varied_.count};
+    std::vector<double> numbers(static_cast<std::size_t>(count * std::accumulate(widths, widths + 6, 0)));
+    double *const t = numbers.data(), *const q = t + count, *const v = q + count * n.q,
+                  *const a = v + count * n.v, *const signals = a + count * n.v,
+                  *const values = signals + count * n.signals;
+    for (std::ptrdiff_t k = 0; k < count; ++k) {
+      const std::ptrdiff_t world = worlds == nullptr ? begin + k : worlds[k];
+      t[k] = parts_.t[world];
+      std::copy_n(parts_.q + world * n.q, n.q, q + k * n.q);
+      std::copy_n(parts_.v + world * n.v, n.v, v + k * n.v);
+      std::copy_n(parts_.signals + world * n.signals, n.signals, signals + k * n.signals);
+      std::copy_n(varied_.values + world * varied_.count, varied_.count, values + k * varied_.count);
+    }
+    engine::Batch<double> batch = {};
+    batch.states = count;
+    batch.times = t;
+    batch.q = q;
+    batch.v = v;
+    batch.x = a;
+    batch.signals = signals;
+    batch.out = rows;
+    engine::read_signals(*model_, batch, {varied_.count, varied_.place, values, varied_.joint_forces});
+  }
+
+  /// Readings (worlds, signals) of all signals, or of those of some worlds.
+  Reals readings(const std::optional<Indices>& index, int threads) const {
+    if (index) check(*index, "worlds");
+    check_threads(threads);
+    const py::ssize_t states = index ? index->size() : count_, size = reading_count();
+    Reals found({states, size});
+    double* const rows = found.mutable_data();
+    const ReleasedGil nogil;
+    engine::parallel_for(
+        states, engine::kernels().float64.width, threads, [&](std::ptrdiff_t begin, std::ptrdiff_t end) {
+          read(index ? index->data() + begin : nullptr, begin, end - begin, rows + begin * size);
+        });
+    return found;
+  }
+
   void set_actuation(const Actuation& actuation) {
     actuation.view(*model_);
     actuation_ = actuation;
@@ -717,7 +769,7 @@ class EngineWorlds {
 template <class Real>
 void bind_worlds_of(py::module_& m, const char* name, const char* text) {
   using EngineWorlds = bindings::EngineWorlds<Real>;
-  py::class_<EngineWorlds>(m, name, text)
+  py::class_<EngineWorlds, RecordedWorlds>(m, name, text)
       .def(py::init([](const Model& model,
                        const Actuation& actuation,
                        const ModelContacts* contacts,
@@ -791,6 +843,13 @@ void bind_worlds_of(py::module_& m, const char* name, const char* text) {
           "among "
           "them. reach [m]: how much farther from their joints centres of mass of roots are than the "
           "model's.")
+      .def(
+          "readings",
+          &EngineWorlds::readings,
+          "worlds"_a = py::none(),
+          "threads"_a = 1,
+          "Returns all signals (worlds, readings); those that depend on accelerations, wrenches and contacts "
+          "are meaningless.")
       .def("set_model",
            &EngineWorlds::set_model,
            "model"_a,
@@ -922,6 +981,7 @@ void bind_worlds(py::module_& m) {
       "Returns all numbers of a model and of contacts of convex steps, and their tables: name, place of the "
       "first "
       "number, records.");
+  py::class_<RecordedWorlds>(m, "RecordedWorlds", "Worlds of either precision.");
   bind_worlds_of<double>(m,
                          "Worlds",
                          "Records of worlds of one scene, and their advance. `periods`, `first_bit` and "

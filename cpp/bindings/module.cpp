@@ -13,6 +13,7 @@ void bind_derivatives(pybind11::module_&);
 void bind_differential(pybind11::module_&);
 void bind_stepping(pybind11::module_&);
 void bind_worlds(pybind11::module_&);
+void bind_environment(pybind11::module_&);
 void bind_contacts(pybind11::module_&);
 void bind_events(pybind11::module_&);
 void bind_rollout(pybind11::module_&);
@@ -42,6 +43,7 @@ PYBIND11_MODULE(_engine, m) {
   bind_events(m);
   bind_rollout(m);
   bind_worlds(m);
+  bind_environment(m);
   bind_spatial(m);
   bind_frames(m);
   bind_meshes(m);

@@ -172,18 +172,16 @@ VariedReadings varied_readings() {
 
 /// Runs the kernel on states [first, end) one at a time, each with numbers of its own.
 void run_varied_singles(Kernel<double> StateKernels<double>::* kernel,
-                        const tree::Model& model,
+                        tree::ModelView<double> view,
                         const Batch<double>& batch,
+                        const tree::VariedNumbers& varied,
                         std::ptrdiff_t first,
                         std::ptrdiff_t end) {
   using Scratch = tree::Workspace<double>;
   constexpr std::ptrdiff_t line = 8;  // doubles, to which the kernel's arrays are aligned
   double* const begin = static_cast<double*>(tree::workspace_memory());
   Scratch w = {begin};
-  StateNumbers numbers(model.varied());
-  auto view = model.view<double>();
-  view.contacts = batch.contact_forces;
-  view.joint_forces |= model.varied().joint_forces;
+  StateNumbers numbers(varied);
   const auto own = tree::ModelCopy<double, double, StateNumbers>(w, numbers).of(view);
   double* const scratch = begin + (w.next - begin + line - 1) / line * line;
   for (std::ptrdiff_t k = first; k < end; ++k) {
@@ -192,21 +190,27 @@ void run_varied_singles(Kernel<double> StateKernels<double>::* kernel,
   }
 }
 
-/// Runs the kernel on states with numbers of their own: readings of signals in packs, others one at a time.
+/// Runs the kernel on states [begin, end) with numbers of their own: readings of signals in packs, others one
+/// at a time.
 void run_varied_states(Kernel<double> StateKernels<double>::* kernel,
                        const tree::Model& model,
                        const Batch<double>& batch,
-                       int threads) {
+                       const tree::VariedNumbers& varied,
+                       std::ptrdiff_t begin,
+                       std::ptrdiff_t end) {
   const VariedReadings read = kernel == &StateKernels<double>::read_signals ? varied_readings() : nullptr;
-  const int width = precision<double>().width;
   auto view = model.view<double>();
   view.contacts = batch.contact_forces;
-  view.joint_forces |= model.varied().joint_forces;
-  split(batch, width, threads, [&](std::ptrdiff_t begin, std::ptrdiff_t end) {
-    const std::ptrdiff_t whole = read == nullptr ? begin : end - (end - begin) % width;
-    if (begin < whole) read(view, batch, model.varied(), begin, whole, tree::workspace_memory());
-    if (whole < end) run_varied_singles(kernel, model, batch, whole, end);
-  });
+  view.joint_forces |= varied.joint_forces;
+  const std::ptrdiff_t whole = read == nullptr ? begin : end - (end - begin) % precision<double>().width;
+  if (begin < whole) read(view, batch, varied, begin, whole, tree::workspace_memory());
+  if (whole < end) run_varied_singles(kernel, view, batch, varied, whole, end);
+}
+
+void read_signals(const tree::Model& model, const Batch<double>& batch, const tree::VariedNumbers& varied) {
+  const auto kernel = &StateKernels<double>::read_signals;
+  if (varied.count > 0) return run_varied_states(kernel, model, batch, varied, 0, batch.states);
+  run_states<double>(kernel, model.view<double>(), batch, 0, batch.states, tree::workspace_memory());
 }
 
 template <class Real>
@@ -215,7 +219,11 @@ void run_batch(Kernel<Real> StateKernels<Real>::* kernel,
                const Batch<Real>& batch,
                int threads) {
   if constexpr (sizeof(Real) == sizeof(double)) {
-    if (model.varied().count > 0) return run_varied_states(kernel, model, batch, threads);
+    if (model.varied().count > 0) {
+      return split(batch, precision<Real>().width, threads, [&](std::ptrdiff_t begin, std::ptrdiff_t end) {
+        run_varied_states(kernel, model, batch, model.varied(), begin, end);
+      });
+    }
   }
   auto view = model.view<Real>();
   view.contacts = batch.contact_forces;

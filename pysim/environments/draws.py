@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 FIRST_STREAM = 2**52 + 2  # beyond those of blocks and of the keys of worlds and episodes
 STREAMS = 2**20  # of a use
 LEAST = 2.0**-33  # the smallest number of a stream, whose quantile is the least that is drawn
-UNIT, HALF_UNIT = 2.0**-32, 2.0**-16
+UNIT = 2.0**-32
 
 
 def uniforms(key: ArrayLike, index: ArrayLike, use: int, count: int) -> Array:
@@ -36,20 +36,10 @@ def uniforms(key: ArrayLike, index: ArrayLike, use: int, count: int) -> Array:
         use: what the numbers are for.
         count: numbers for a world.
     """
-    return np.asarray((_words(key, index, use, count)[:, :count] + 0.5) * UNIT)
-
-
-def coarse_uniforms(key: ArrayLike, index: ArrayLike, use: int, count: int) -> Array:
-    """Return numbers (worlds, count) within (0, 1) of 16 bits each, at half the cost; see `uniforms`."""
-    halves = _words(key, index, use, (count + 1) // 2).view(np.uint16)
-    return np.asarray((halves[:, :count] + 0.5) * HALF_UNIT)
-
-
-def _words(key: ArrayLike, index: ArrayLike, use: int, count: int) -> NDArray[np.uint32]:
-    """Return at least `count` words of 32 bits for each world."""
     own = np.asarray(key, float).astype(np.uint64)
     at = np.full(own.shape, index, np.uint64)
-    return _engine.philox_words(at, own, FIRST_STREAM + use * STREAMS, (count + 3) // 4)
+    words = _engine.philox_words(at, own, FIRST_STREAM + use * STREAMS, (count + 3) // 4)
+    return np.asarray((words[:, :count] + 0.5) * UNIT)
 
 
 class Draws:

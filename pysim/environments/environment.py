@@ -5,7 +5,8 @@
     transition = environment.step(policy(observations))
     environment.reset(where=transition.terminated | transition.truncated)
 
-The scene computes what is observed and rewarded, as signals; everything here is arithmetic on arrays of all worlds.
+The scene computes what is observed and rewarded, as signals; the engine computes ends, rewards and observations from
+them (cpp/engine/environment_tables.hpp), on the threads of the worlds. Here tables are read, and random numbers drawn.
 """
 
 from __future__ import annotations
@@ -20,14 +21,8 @@ from zipfile import BadZipFile
 
 import numpy as np
 
-from pysim.environments.draws import (
-    LEAST,
-    Draws,
-    Schedule,
-    coarse_uniforms,
-    draws_by_name,
-    uniforms,
-)
+from pysim import _engine
+from pysim.environments.draws import LEAST, Draws, Schedule, draws_by_name, uniforms
 from pysim.environments.mirror import Mirror, MirroredStates, joined, mirrored_rows
 from pysim.environments.observed import LAST_ACTION, Observed
 from pysim.environments.randomised import Randomised, accept_drawn
@@ -46,15 +41,12 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, DTypeLike, NDArray
 
     from pysim.environments.mirror import SignedPlaces
-    from pysim.scene.toml.records.environment_table import (
-        Kernel,
-        Reward,
-    )
+    from pysim.scene.toml.records.environment_table import Reward
 
     Mask = NDArray[np.bool_]
 
 WHOLE = 1e-6  # of a step: a span this close to a whole number of steps is that number
-NOISE, START, SPEEDS, KEYFRAME = 0, 1, 2, 3  # uses of draws
+START, SPEEDS, KEYFRAME = 1, 2, 3  # uses of draws; the engine's noise has 0
 COMMANDS, PUSHES, INTERVALS = 1 << 8, 1 << 9, 1 << 11  # the first of each; numbers have 1 << 10
 
 
@@ -77,7 +69,7 @@ class Environment:
         threads: that share the worlds in a call; 0 for all processors.
         seed: of everything random; `simulation.seed` by default.
         numbers: (n,) of the worlds, by which their random numbers differ; 0 … n − 1 by default.
-        dtype: of observations.
+        dtype: of observations, np.float32 or np.float64.
         single: whether the worlds are stepped in single precision, which is faster, see `pysim.Worlds`.
         allow_code: whether plugin files of the scene may run.
         package_dirs: folders of packages, as in `pysim.load_scene`.
@@ -102,7 +94,7 @@ class Environment:
         package_dirs: Iterable[str | PathLike[str]] = (),
     ) -> None:
         self.path, self.dtype = Path(path), np.dtype(dtype)
-        if self.dtype.kind != "f":
+        if self.dtype not in (np.float32, np.float64):
             raise SimulationError("dtype", f"must be np.float32 or np.float64, got {self.dtype}")
         self._tables, self._problems = read_environment(path, overrides)
         scene = load_scene(path, overrides, allow_code=allow_code, package_dirs=package_dirs)
@@ -128,14 +120,16 @@ class Environment:
         self._read_rewards()
         self._read_changes()
         self.mirror = self._read_mirror()  # None without the table
-        size = self.action_size
-        self.steps = np.zeros(n, np.int64)  # control steps made in the episode
+        self._engine = self._engine_tables(n)
+        parts = self._engine.parts
+        self.steps: NDArray[np.int64] = parts["steps"]  # control steps made in the episode
         self._episode = np.full(n, -1, np.int64)
-        self._key = np.zeros(n)
-        self._action, self._action_rate = np.zeros((n, size)), np.zeros((n, size))
-        self._history = np.zeros((n, tables.history, self.frame_size), self.dtype)
-        self.terms = np.zeros((n, len(self.reward_names)))  # of the last step, with their weights
-        self.ends = np.zeros((n, len(self.end_names)), bool)  # that hold after the last step
+        self._key: Array = parts["key"]
+        self._action, self._action_rate = parts["action"], parts["action_rate"]
+        self._readings: Array = parts["readings"]
+        self._history: NDArray[Any] = parts["history"]
+        self.terms: Array = parts["terms"]  # of the last step, with their weights
+        self.ends: Mask = parts["ends"]  # that hold after the last step
 
     # ------------------------------------------------------------------------------------------------- the tables
 
@@ -224,42 +218,42 @@ class Environment:
 
     def _read_observations(self) -> None:
         tables, known = self._tables, self._observed
-        columns: list[NDArray[np.intp]] = []
         scales: list[Array] = []
         noise: list[Array] = []
         self.observation_names: list[str] = []
+        self._sizes: list[int] = []
         for k, name in enumerate(tables.observations):
             if name in tables.observations[:k]:
                 raise self._error(("observations", k), f"{name!r} is there twice; remove one")
-            own = self._columns(("observations", k), name)
-            columns.append(own)
+            _, size = self._range(("observations", k), name)
             factor = np.asarray(tables.scales.get(name, [1.0]), float)
-            if len(factor) not in (1, len(own)):
-                problem = f"has {len(factor)} numbers, and the observation has {len(own)}"
+            if len(factor) not in (1, size):
+                problem = f"has {len(factor)} numbers, and the observation has {size}"
                 raise self._error(("scales", name), f"{problem}; give one, or one for each")
-            scales.append(np.broadcast_to(factor, (len(own),)))
-            noise.append(np.full(len(own), tables.noise.get(name, 0.0)))
+            self._sizes.append(size)
+            scales.append(np.broadcast_to(factor, (size,)))
+            noise.append(np.full(size, tables.noise.get(name, 0.0)))
             self.observation_names += known.labels(name)
         for table in ("scales", "noise"):
             for name in getattr(tables, table):
                 if name not in tables.observations:
                     remedy = did_you_mean(name, tables.observations)
                     raise self._error((table, name), f"is no observation{remedy}")
-        self._sizes = [len(own) for own in columns]
-        self._columns_of_frame = np.concatenate(columns)
         self._factors, self._deviation = np.concatenate(scales), np.concatenate(noise)
-        self._noisy = np.flatnonzero(self._deviation)
-        self.frame_size = len(self._columns_of_frame)
-        critic = [self._columns(("critic", k), name) for k, name in enumerate(tables.critic)]
-        self._critic = np.concatenate(critic) if critic else np.zeros(0, np.intp)
+        self.frame_size = len(self._factors)
+        for k, name in enumerate(tables.critic):
+            self._range(("critic", k), name)
+        critic = [known.columns(name) for name in tables.critic]
+        self._critic = np.concatenate([np.zeros(0, np.intp), *critic])
 
-    def _columns(
+    def _range(
         self, keys: tuple[str | int, ...], name: str, others: Sequence[str] = ()
-    ) -> NDArray[np.intp]:
+    ) -> tuple[int, int]:
+        """Return the place of a signal's first number among those of a world, and their count."""
         if name not in self._observed:
             remedy = did_you_mean(name, (*self._observed.names, *others))
             raise self._error(keys, f"there is no signal {name!r}{remedy}")
-        return self._observed.columns(name)
+        return self._observed.range(name)
 
     def _read_rewards(self) -> None:
         tables = self._tables
@@ -273,27 +267,55 @@ class Environment:
             if name in self._observed:
                 raise self._error(("end", k, "name"), f"{name!r} is a signal; take another name")
         self._ends = [
-            (self._columns(("end", k, "signal"), end.signal), end.below, end.above)
+            (
+                self._range(("end", k, "signal"), end.signal),
+                -math.inf if end.below is None else end.below,
+                math.inf if end.above is None else end.above,
+            )
             for k, end in enumerate(tables.end)
         ]
-        self._rewards = [
-            (self._reward_columns(k, reward), reward.weight, reward.kernel)
-            for k, reward in enumerate(tables.reward)
-        ]
+        self._rewards = [self._reward(k, reward) for k, reward in enumerate(tables.reward)]
 
-    def _reward_columns(self, k: int, reward: Reward) -> NDArray[np.intp] | int:
-        """Return the columns of a reward's signal, or the number of the end that it names."""
+    def _reward(self, k: int, reward: Reward) -> tuple[tuple[int, int], str, float, float]:
+        """Return the numbers that a reward reads, or that of the end that it names, its kernel, weight and width."""
         if reward.signal in self.end_names:
             if reward.kernel is not None:
                 problem = f"{reward.signal!r} is an end, which is 1 or 0; leave kernel out"
                 raise self._error(("reward", k, "kernel"), problem)
-            return self.end_names.index(reward.signal)
-        own = self._columns(("reward", k, "signal"), reward.signal, self.end_names)
-        if reward.kernel is None and len(own) != 1:
-            problem = f"{reward.signal!r} has {len(own)} numbers"
-            remedy = "give a kernel, such as { norm = 2 } or { exponential = 0.25 }"
-            raise self._error(("reward", k), f"{problem}; {remedy}")
-        return own
+            return (self.end_names.index(reward.signal), 1), "end", reward.weight, 0.0
+        own, kernel = (
+            self._range(("reward", k, "signal"), reward.signal, self.end_names),
+            reward.kernel,
+        )
+        if kernel is None:
+            if own[1] != 1:
+                problem = f"{reward.signal!r} has {own[1]} numbers"
+                remedy = "give a kernel, such as { norm = 2 } or { exponential = 0.25 }"
+                raise self._error(("reward", k), f"{problem}; {remedy}")
+            return own, "value", reward.weight, 0.0
+        if kernel.exponential is not None:
+            return own, "exponential", reward.weight, kernel.exponential
+        return own, "absolute_sum" if kernel.norm == 1 else "square_sum", reward.weight, 0.0
+
+    def _engine_tables(self, n: int) -> _engine.EnvironmentTables:
+        tables = self._tables
+        return _engine.EnvironmentTables(
+            worlds=n,
+            signals=self._observed.signal_count,
+            scale=self._scale,
+            offset=self._offset,
+            bounds=self.action_range,
+            first_input=self.worlds.inputs.places_of(tables.action.input)[0],
+            ends=self._ends,
+            rewards=self._rewards,
+            observed=[self._observed.range(name) for name in tables.observations],
+            factors=self._factors,
+            deviations=self._deviation,
+            limit=tables.limit,
+            history=tables.history,
+            length=self.length,
+            single=self.dtype == np.float32,
+        )
 
     def _read_changes(self) -> None:
         """Read what is drawn: commands, starts, pushes and numbers of the scene."""
@@ -377,9 +399,11 @@ class Environment:
         if not np.allclose(self._scale[states.action.place], self._scale):
             raise fault("environment.action.scale is not its own mirror image")
         rows = mirrored_rows(states, self._observed)
-        for (columns, _, kernel), reward in zip(self._rewards, tables.reward, strict=True):
-            if not isinstance(columns, int):
-                states.check_reward(_kernel(rows[:, columns], kernel), reward.name)
+        for terms, (_, kernel, *_), reward in zip(
+            self._terms_of(states, rows).T, self._rewards, tables.reward, strict=True
+        ):
+            if kernel != "end":
+                states.check_reward(terms, reward.name)
 
         def images(kind: str, names: Sequence[str]) -> list[SignedPlaces]:
             return [
@@ -392,6 +416,13 @@ class Environment:
         critic = joined([observation, *images("critic's", tables.critic)])
         states.check_accelerations(self._scale)
         return Mirror(observation, critic, states.action)
+
+    def _terms_of(self, states: MirroredStates, rows: Array) -> Array:
+        """Return the terms of the reward of states, from the numbers that they read."""
+        own = self._engine_tables(len(states.worlds))
+        own.parts["action"][:] = own.parts["action_rate"][:] = states.actions
+        own.end_step(states.worlds._records.engine, rows[:, : self._observed.signal_count])  # noqa: SLF001
+        return own.parts["terms"]
 
     def _schedule(self, keys: tuple[str | int, ...], every: float | str | None) -> Schedule:
         """Return when something recurs that `every` so many seconds happens, or after drawn times."""
@@ -428,7 +459,7 @@ class Environment:
         chosen = self._chosen(where)
         if len(chosen):
             self._reset(chosen)
-            self._observe(chosen)
+            self._observe(chosen, begins=True)
         return self.observations
 
     def _begin_again(self, seed: int) -> None:
@@ -508,63 +539,23 @@ class Environment:
         if given.shape != self._action.shape:
             problem = f"must have shape {self._action.shape}, got {given.shape}"
             raise SimulationError("actions", f"{problem}; give a row for each world")
-        if not np.isfinite(given).all():
-            world = int(np.flatnonzero(~np.isfinite(given).all(axis=1))[0])
-            raise SimulationError("actions", f"of world {world} are not finite; check the policy")
-        action = np.clip(given, *self.action_range)
-        np.subtract(action, self._action, out=self._action_rate)
-        self._action[:] = action
         worlds = self.worlds
-        worlds.inputs[self._tables.action.input][:] = self._offset + self._scale * action
+        recorded = worlds._records.engine  # noqa: SLF001
+        world = self._engine.act(recorded, given)
+        if world >= 0:
+            raise SimulationError("actions", f"of world {world} are not finite; check the policy")
         worlds.step(steps=self._every)
-        self.steps += 1
-        everything = self._everything()
-        lost = np.asarray(worlds.lost)
-        ends = self.ends = self._hold(everything, lost)
-        reward = self._reward(everything, ends, lost)
-        terminated = ends.any(axis=1) | lost
-        truncated = (self.steps >= self.length) & ~terminated
+        readings = self._observed.readings()
+        reward, terminated, truncated, faults = self._engine.end_step(
+            recorded, readings, self._threads
+        )
+        if faults:
+            self._report(faults)
         changed = self._change()
         if len(changed):
             worlds.signals.end_call()
-            everything = everything.copy()
-            everything[changed] = self._everything(changed)
-        self._observe(None, everything)
+            self._observe(changed, begins=False)
         return Transition(self.observations, reward, terminated, truncated)
-
-    def _hold(self, everything: Array, lost: Mask) -> Mask:
-        """Return which ends hold (n, ends)."""
-        found = np.zeros((len(self), len(self._ends)), bool)
-        for k, (columns, below, above) in enumerate(self._ends):
-            x = everything[:, columns]
-            if np.isnan(x).any():
-                self._check_finite(x, lost, ("end", k), self._tables.end[k].signal)
-            if below is not None:
-                found[:, k] |= (x < below).any(axis=1)
-            if above is not None:
-                found[:, k] |= (x > above).any(axis=1)
-        found[lost] = False
-        return found
-
-    def _reward(self, everything: Array, ends: Mask, lost: Mask) -> Array:
-        for k, (columns, weight, kernel) in enumerate(self._rewards):
-            if isinstance(columns, int):
-                self.terms[:, k] = weight * ends[:, columns]
-            else:
-                self.terms[:, k] = weight * _kernel(everything[:, columns], kernel)
-        self.terms[lost] = 0.0
-        if not np.isfinite(self.terms).all():
-            for k, reward in enumerate(self._tables.reward):
-                self._check_finite(self.terms[:, k : k + 1], lost, ("reward", k), reward.signal)
-        return np.asarray(self.terms.sum(axis=1))
-
-    def _check_finite(self, x: Array, lost: Mask, keys: tuple[str | int, ...], signal: str) -> None:
-        """Require that numbers (n, size), which are computed from a signal, are finite in worlds that are not lost."""
-        wrong = np.argwhere(~np.isfinite(x) & ~lost[:, None])
-        if len(wrong):
-            world, column = (int(i) for i in wrong[0])
-            problem = f"is {x[world, column]} in world {world} at {self.worlds.t[world]:g} s"
-            raise self._error(keys, f"{problem}; look at the signal {signal!r}")
 
     def _change(self) -> NDArray[np.intp]:
         """Draw what is due anew, and push; return the worlds that this changes."""
@@ -601,45 +592,45 @@ class Environment:
     @property
     def critic(self) -> NDArray[Any]:
         """What a critic sees (n, size): the observations, and the signals of `critic` without noise."""
-        everything = self._everything()
-        own = everything[:, self._critic].astype(self.dtype)
+        own = self._numbers_of_worlds()[:, self._critic].astype(self.dtype)
         if not np.isfinite(own).all():
-            lost = np.asarray(self.worlds.lost)
             for k, name in enumerate(self._tables.critic):
-                x = everything[:, self._observed.columns(name)]
-                self._check_finite(x, lost, ("critic", k), name)
+                self._check_signal(("critic", k), name)
         return np.concatenate([self.observations, own], axis=1)
 
-    def _everything(self, chosen: NDArray[np.intp] | None = None) -> Array:
-        return self._observed.rows(self._action, self._action_rate, chosen)
+    def _numbers_of_worlds(self) -> Array:
+        """Return the numbers that the engine has read last."""
+        return np.hstack([self._readings, self._action, self._action_rate])
 
-    def _observe(self, chosen: NDArray[np.intp] | None, everything: Array | None = None) -> None:
-        """Observe worlds, all by default: those that begin see their first observation as their history."""
-        rows = self._everything(chosen) if everything is None else everything
-        frame = rows.take(self._columns_of_frame, axis=1)
-        if not np.isfinite(frame).all():
-            self._check_observed(rows, chosen)
-        if len(self._noisy):
-            own = slice(None) if chosen is None else chosen
-            u = coarse_uniforms(self._key[own], self.steps[own], NOISE, len(self._noisy))
-            u -= 0.5
-            u *= 2 * self._deviation[self._noisy]
-            frame[:, self._noisy] += u
-        frame *= self._factors
-        np.clip(frame, -self._tables.limit, self._tables.limit, out=frame)
-        if chosen is not None:
-            self._history[chosen] = frame[:, None]
-            return
-        if self._tables.history > 1:
-            self._history[:, :-1] = self._history[:, 1:]
-        self._history[:, -1] = frame
+    def _observe(self, chosen: NDArray[np.intp], *, begins: bool) -> None:
+        """Observe worlds again; those that begin see their first observation as their history."""
+        readings = self._observed.readings(chosen)
+        own = self.worlds._records.engine  # noqa: SLF001
+        faults = self._engine.observe(own, chosen, readings, begins, self._threads)
+        if faults:
+            self._report(faults)
 
-    def _check_observed(self, rows: Array, chosen: NDArray[np.intp] | None) -> None:
-        every = np.zeros((len(self), rows.shape[1]))
-        every[slice(None) if chosen is None else chosen] = rows
-        for k, name in enumerate(self._tables.observations):
-            x = every[:, self._observed.columns(name)]
-            self._check_finite(x, np.asarray(self.worlds.lost), ("observations", k), name)
+    def _report(self, faults: int) -> None:
+        """Raise SimulationError for the first number that is not finite, by the faults that the engine has found."""
+        tables = self._tables
+        for k, end in enumerate(tables.end if faults & 1 else ()):
+            self._check_signal(("end", k), end.signal)
+        for k, reward in enumerate(tables.reward if faults & 2 else ()):
+            self._check_finite(self.terms[:, k : k + 1], ("reward", k), reward.signal)
+        for k, name in enumerate(tables.observations if faults & 4 else ()):
+            self._check_signal(("observations", k), name)
+
+    def _check_signal(self, keys: tuple[str | int, ...], name: str) -> None:
+        columns = self._observed.columns(name)
+        self._check_finite(self._numbers_of_worlds()[:, columns], keys, name)
+
+    def _check_finite(self, x: Array, keys: tuple[str | int, ...], signal: str) -> None:
+        """Require that numbers (n, size), which are computed from a signal, are finite in worlds that are not lost."""
+        wrong = np.argwhere(~np.isfinite(x) & ~np.asarray(self.worlds.lost)[:, None])
+        if len(wrong):
+            world, column = (int(i) for i in wrong[0])
+            problem = f"is {x[world, column]} in world {world} at {self.worlds.t[world]:g} s"
+            raise self._error(keys, f"{problem}; look at the signal {signal!r}")
 
     def policy_arrays(self) -> dict[str, NDArray[Any]]:
         """Return what a policy has to know of this environment, as arrays for its file."""
@@ -696,6 +687,8 @@ class Environment:
         self._seed = int(parts["seed"])
         for name, array in own.items():
             array[...] = parts[name]
+        rows = self._observed.rows(self._action, self._action_rate)
+        self._readings[:] = rows[:, : self._observed.signal_count]
 
     def _state(self) -> dict[str, NDArray[Any]]:
         return {
@@ -707,15 +700,3 @@ class Environment:
             "history": self._history,
             **{f"due{k}": own.due for k, own in enumerate(self._schedules) if len(own.due)},
         }
-
-
-def _kernel(x: Array, kernel: Kernel | None) -> Array:
-    """Return a function of signals (n, size), one number each."""
-    if kernel is None:
-        return np.asarray(x[:, 0])
-    if kernel.norm == 1:
-        return np.asarray(np.abs(x).sum(axis=1))
-    square = np.einsum("ij,ij->i", x, x)
-    if kernel.exponential is not None:
-        return np.asarray(np.exp(-square / kernel.exponential))
-    return np.asarray(square)

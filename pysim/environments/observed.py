@@ -18,7 +18,7 @@ LAST_ACTION, ACTION_RATE = "last_action", "action_rate"
 
 
 class Observed:
-    """Numbers that rewards, ends and observations read, side by side in the order in which they were first asked for.
+    """Numbers that rewards, ends and observations read: all signals of the scene, the last action and its change.
 
     Args:
         worlds: whose signals are read.
@@ -27,13 +27,17 @@ class Observed:
 
     def __init__(self, worlds: Worlds, action_size: int) -> None:
         self._worlds = worlds
-        self._action_size = action_size
-        self._places: dict[str, slice] = {}  # of what was asked for
-        self._sources: dict[str, slice] = {}  # columns of the scene's signals among these
-        self._count = 0
+        own = worlds.signals
+        self.signal_count = max((own.columns(name).stop for name in own), default=0)
+        first, last = self.signal_count, self.signal_count + action_size
+        self._actions = {
+            LAST_ACTION: slice(first, last),
+            ACTION_RATE: slice(last, last + action_size),
+        }
+        self._read: dict[str, None] = {}  # signals of the scene that were asked for
 
     def of(self, worlds: Worlds) -> Observed:
-        """Return the same columns of other worlds of the scene."""
+        """Return the same numbers of other worlds of the scene."""
         other = copy(self)
         other._worlds = worlds  # noqa: SLF001, its own
         return other
@@ -44,35 +48,31 @@ class Observed:
     @property
     def names(self) -> tuple[str, ...]:
         """Names of all signals."""
-        return (*self._worlds.signals, LAST_ACTION, ACTION_RATE)
+        return (*self._worlds.signals, *self._actions)
+
+    def range(self, name: str) -> tuple[int, int]:
+        """Return the first column of a signal in `rows`, and their count; it is read from now on."""
+        place = self._actions.get(name)
+        if place is None or name in self._worlds.signals:
+            place = self._worlds.signals.columns(name)
+            self._read[name] = None
+        return place.start, place.stop - place.start
 
     def columns(self, name: str) -> NDArray[np.intp]:
-        """Return the columns of a signal in `rows`, which has them from now on."""
-        if name not in self._places:
-            size = self._action_size
-            if name in self._worlds.signals:
-                source = self._sources[name] = self._worlds.signals.columns(name)
-                size = source.stop - source.start
-            self._places[name] = slice(self._count, self._count + size)
-            self._count += size
-        place = self._places[name]
-        return np.arange(place.start, place.stop)
+        """Return the columns of a signal in `rows`; it is read from now on."""
+        first, count = self.range(name)
+        return np.arange(first, first + count)
 
     def labels(self, name: str) -> list[str]:
         """Return a name for each number of a signal."""
-        size = len(self.columns(name))
+        _, size = self.range(name)
         return [name] if size == 1 else [f"{name}[{k}]" for k in range(size)]
 
-    def rows(
-        self, action: Array, action_rate: Array, chosen: NDArray[np.intp] | None = None
-    ) -> Array:
-        """Return the numbers of all worlds, or of those chosen, at their states."""
-        own = slice(None) if chosen is None else chosen
-        readings = self._worlds.signals.rows(chosen, names=self._sources)
-        rows = np.empty((len(readings), self._count))
-        for name, place in self._places.items():
-            if name in self._sources:
-                rows[:, place] = readings[:, self._sources[name]]
-            else:
-                rows[:, place] = (action if name == LAST_ACTION else action_rate)[own]
-        return rows
+    def readings(self, chosen: NDArray[np.intp] | None = None) -> Array | None:
+        """Return the signals of all worlds, or of those chosen; None if the engine reads them alone."""
+        own = self._worlds.signals
+        return None if own.are_plain(self._read) else own.rows(chosen, names=self._read)
+
+    def rows(self, action: Array, action_rate: Array) -> Array:
+        """Return the numbers of all worlds at their states; signals that nobody asked for are meaningless."""
+        return np.hstack([self._worlds.signals.rows(names=self._read), action, action_rate])

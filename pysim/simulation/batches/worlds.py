@@ -784,13 +784,17 @@ class Signals(Mapping[str, Any]):
             chosen = self._worlds._which(where)  # noqa: SLF001
         if self._readings is not None:
             return self._readings if chosen is None else self._readings[chosen]
-        names = None if names is None else checked_names(names, "names")
-        measured = names is None or any(self._check(name).is_late for name in names)
+        measured = names is None or not self.are_plain(names)
         if chosen is None and (measured or not self._measures):
             return self._read()
         return self._readings_of(
             None if chosen is None else np.ascontiguousarray(chosen, np.int32), measured=measured
         )
+
+    def are_plain(self, names: Iterable[str]) -> bool:
+        """Return whether the engine alone computes signals: without accelerations, wrenches, contacts and Python."""
+        late = any(self._check(name).is_late for name in checked_names(names, "names"))
+        return not late and self._worlds._records.python is None  # noqa: SLF001
 
     def _find(self, name: object) -> RecordedSignal | None:
         """Return a signal, or one number of it, such as `up.z` or `up[2]`; None if there is none."""
@@ -815,8 +819,11 @@ class Signals(Mapping[str, Any]):
     def _readings_of(self, where: NDArray[np.int32] | None, *, measured: bool = True) -> Array:
         records = self._worlds._records  # noqa: SLF001
         own = slice(None) if where is None else where
-        worlds = records.chosen(where)
+        worlds, threads = records.chosen(where), self._worlds._threads  # noqa: SLF001
         measured = measured and self._measures
+        if not measured and records.python is None:
+            self._worlds.parameters.accept()
+            return records.engine.readings(where, threads)
         report = records.report(worlds) if records.is_convex and measured else None
         q, v, loop_q = records.states(own)
         with records.scene_with_numbers(worlds) as scene:
@@ -829,7 +836,7 @@ class Signals(Mapping[str, Any]):
                 loop_q.copy(),
                 report,
                 measured=measured,
-                threads=self._worlds._threads,  # noqa: SLF001
+                threads=threads,
             )
 
 

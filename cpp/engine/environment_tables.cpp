@@ -1,0 +1,165 @@
+// Tables of an environment, world by world.
+#include "engine/environment_tables.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "simd/exponential.hpp"
+#include "simd/philox.hpp"
+
+namespace pysim::engine {
+
+namespace {
+
+struct Portable;  // the tag of what is no kernel
+using One = simd::Pack<double, 1, Portable>;
+
+constexpr std::uint64_t noise_stream = (std::uint64_t{1} << 52) + 2;  // pysim/environments/draws.py
+
+/// Numbers of one world, by their place.
+struct Numbers {
+  const double *signals, *action, *action_rate;
+  int signal_count, action_count;
+
+  Numbers(const EnvironmentTables& tables, const EnvironmentArrays& arrays, std::ptrdiff_t world)
+      : signals(arrays.readings + world * tables.signals),
+        action(arrays.action + world * tables.actions),
+        action_rate(arrays.action_rate + world * tables.actions),
+        signal_count(tables.signals),
+        action_count(tables.actions) {}
+
+  const double* at(int place) const {
+    if (place < signal_count) return signals + place;
+    place -= signal_count;
+    return place < action_count ? action + place : action_rate + (place - action_count);
+  }
+};
+
+double value_of(const RewardTable& own, const double* x) {
+  double sum = 0;
+  switch (own.kernel) {
+    case RewardKernel::absolute_sum:
+      for (int i = 0; i < own.x.count; ++i) sum += std::abs(x[i]);
+      return sum;
+    case RewardKernel::square_sum:
+    case RewardKernel::exponential:
+      for (int i = 0; i < own.x.count; ++i) sum += x[i] * x[i];
+      if (own.kernel == RewardKernel::square_sum) return sum;
+      return simd::lane(simd::exp(simd::all<One>(-sum / own.width)), 0);
+    default:
+      return x[0];
+  }
+}
+
+/// Adds noise to the numbers of a frame that have some.
+void add_noise(const EnvironmentTables& tables, std::uint64_t key, std::uint64_t step, double* frame) {
+  constexpr int halves = 8;  // of a call of Philox
+  const std::size_t count = tables.noisy.size();
+  for (std::size_t begin = 0; begin < count; begin += halves) {
+    const simd::FourWords words = simd::philox<Portable>(step, key, noise_stream + begin / halves);
+    const std::size_t own = std::min<std::size_t>(halves, count - begin);
+    for (std::size_t k = 0; k < own; ++k) {
+      const unsigned half = (words.c[k / 2] >> (16 * (k % 2))) & 0xffffU;
+      const int place = tables.noisy[begin + k];
+      const double u = (half + 0.5) * 0x1p-16 - 0.5;
+      frame[place] += u * (2 * tables.deviation[static_cast<std::size_t>(place)]);
+    }
+  }
+}
+
+template <class Number>
+void put_frame(const EnvironmentTables& tables, const double* frame, FrameUse use, Number* history) {
+  const std::ptrdiff_t size = tables.frame();
+  if (use == FrameUse::follows) std::copy(history + size, history + tables.history * size, history);
+  Number* const last = history + (tables.history - 1) * size;
+  for (std::ptrdiff_t i = 0; i < size; ++i) {
+    const double x = frame[i] * tables.factor[static_cast<std::size_t>(i)];
+    last[i] = static_cast<Number>(x < -tables.limit ? -tables.limit : x > tables.limit ? tables.limit : x);
+  }
+  if (use != FrameUse::begins) return;
+  for (int k = 0; k + 1 < tables.history; ++k) std::copy(last, last + size, history + k * size);
+}
+
+}  // namespace
+
+void set_action(const EnvironmentTables& tables,
+                const EnvironmentArrays& arrays,
+                std::ptrdiff_t world,
+                const double* given,
+                double* numbers_of_signals) {
+  double *const action = arrays.action + world * tables.actions, *const rate = arrays.action_rate +
+                                                                               world * tables.actions;
+  for (int i = 0; i < tables.actions; ++i) {
+    const double clipped = std::min(std::max(given[i], tables.lowest), tables.highest);
+    rate[i] = clipped - action[i];
+    action[i] = clipped;
+    const auto k = static_cast<std::size_t>(i);
+    numbers_of_signals[tables.first_input + i] = tables.offset[k] + tables.scale[k] * clipped;
+  }
+}
+
+unsigned end_step(const EnvironmentTables& tables,
+                  const EnvironmentArrays& arrays,
+                  const Transition& transition,
+                  std::ptrdiff_t world,
+                  bool lost) {
+  const Numbers numbers(tables, arrays, world);
+  bool* const ends = arrays.ends + world * static_cast<std::ptrdiff_t>(tables.ends.size());
+  double* const terms = arrays.terms + world * static_cast<std::ptrdiff_t>(tables.rewards.size());
+  unsigned faults = 0;
+  bool over = lost;
+  for (std::size_t k = 0; k < tables.ends.size(); ++k) {
+    const EndTable& own = tables.ends[k];
+    const double* const x = numbers.at(own.x.first);
+    bool holds = false;
+    for (int i = 0; i < own.x.count; ++i) {
+      holds |= x[i] < own.below || x[i] > own.above;
+      if (std::isnan(x[i]) && !lost) faults |= TableFaults::end;
+    }
+    ends[k] = holds && !lost;
+    over |= ends[k];
+  }
+  double reward = 0;
+  for (std::size_t k = 0; k < tables.rewards.size(); ++k) {
+    const RewardTable& own = tables.rewards[k];
+    const bool is_end = own.kernel == RewardKernel::end;
+    const double value = is_end ? (ends[own.x.first] ? 1.0 : 0.0) : value_of(own, numbers.at(own.x.first));
+    terms[k] = lost ? 0.0 : own.weight * value;
+    if (!std::isfinite(terms[k])) faults |= TableFaults::reward;
+    reward += terms[k];
+  }
+  transition.reward[world] = reward;
+  transition.terminated[world] = over;
+  transition.truncated[world] = !over && arrays.steps[world] >= tables.length;
+  return faults;
+}
+
+unsigned observe(const EnvironmentTables& tables,
+                 const EnvironmentArrays& arrays,
+                 std::ptrdiff_t world,
+                 FrameUse use,
+                 bool lost) {
+  const Numbers numbers(tables, arrays, world);
+  const std::ptrdiff_t size = tables.frame();
+  thread_local std::vector<double> frame;
+  frame.resize(static_cast<std::size_t>(size));
+  double* to = frame.data();
+  for (const NumberRange& own : tables.observed) to = std::copy_n(numbers.at(own.first), own.count, to);
+  double zero = 0;  // NaN if a number is not finite
+  for (const double x : frame) zero += 0 * x;
+  if (!tables.noisy.empty()) {
+    add_noise(tables,
+              static_cast<std::uint64_t>(arrays.key[world]),
+              static_cast<std::uint64_t>(arrays.steps[world]),
+              frame.data());
+  }
+  const std::ptrdiff_t row = world * tables.history * size;
+  if (arrays.has_double_history) {
+    put_frame(tables, frame.data(), use, static_cast<double*>(arrays.history) + row);
+  } else {
+    put_frame(tables, frame.data(), use, static_cast<float*>(arrays.history) + row);
+  }
+  return zero == 0 || lost ? 0 : TableFaults::observation;
+}
+
+}  // namespace pysim::engine
