@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -29,6 +30,8 @@ def folder(tmp_path: Path) -> Path:
 @pytest.mark.slow
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.stem)
 def test_a_script_runs_and_writes_its_picture(script: Path, folder: Path) -> None:
+    if "import torch" in script.read_text("utf-8") and not find_spec("torch"):
+        pytest.skip("needs torch, of the extra learn")
     environment = os.environ | {"PYTHONPATH": str(Path(pysim.__file__).parents[1])}
     words = [sys.executable, str(script)]
     run = subprocess.run(
@@ -47,6 +50,22 @@ def test_the_periods_of_the_example_are_those_of_the_elliptic_integral(folder: P
         cwd=folder, env=environment, capture_output=True, text=True, check=True,
     )  # fmt: skip
     assert float(run.stdout.split()[-1]) < 1e-5
+
+
+@pytest.mark.slow
+def test_the_policy_that_the_example_learns_balances_a_pole(folder: Path) -> None:
+    if not find_spec("torch"):
+        pytest.skip("needs torch, of the extra learn")
+    environment = os.environ | {"PYTHONPATH": str(Path(pysim.__file__).parents[1])}
+    scene = "scenes/environments/cart_pole.toml"
+    learned = [sys.executable, str(EXAMPLES / "ppo.py"), scene, "--steps", "2e5"]
+    balanced = [sys.executable, "-m", "pysim", scene, "--policy", "ppo.npz", "-o", "pole.h5"]
+    for words in (learned, [*balanced, "--set", "joint[1].start.q=0.1"]):
+        run = subprocess.run(
+            words, cwd=folder, env=environment, capture_output=True, text=True, check=False
+        )
+        assert run.returncode == 0, run.stderr
+    assert abs(pysim.load_trajectory(folder / "pole.h5").q[-1, 1]) < 0.02
 
 
 @pytest.mark.slow
