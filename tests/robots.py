@@ -1,4 +1,4 @@
-"""Paths of the robots of the example-robot-data package, and the order of joints in the reference data."""
+"""Robots of tests: an arm, paths in the package example-robot-data, and the order of joints in the reference data."""
 
 from __future__ import annotations
 
@@ -19,6 +19,27 @@ URDF = {
     "anymal": "anymal_b_simple_description/robots/anymal.urdf",
     "simple_humanoid": "simple_humanoid_description/urdf/simple_humanoid.urdf",
 }
+MJCF_ARM = """
+<mujoco model="arm">
+  <option timestep="0.004"/>
+  <worldbody>
+    <geom name="floor" type="plane" size="5 5 0.1"/>
+    <body name="upper" pos="0 0 1">
+      <joint name="shoulder" axis="0 1 0" damping="0.5"/>
+      <geom type="capsule" size="0.05 0.2" pos="0 0 -0.2" mass="1"/>
+      <body name="lower" pos="0 0 -0.4">
+        <joint name="elbow" axis="0 1 0" damping="0.5"/>
+        <geom type="capsule" size="0.04 0.15" pos="0 0 -0.15" mass="0.5"/>
+      </body>
+    </body>
+  </worldbody>
+  <actuator>
+    <position name="lift" joint="shoulder" kp="50"/>
+    <motor name="bend" joint="elbow" gear="2"/>
+  </actuator>
+  <keyframe><key name="raised" qpos="0.6 0.3" ctrl="0.5 0.1"/></keyframe>
+</mujoco>
+"""
 MANIFEST = json.loads((REFERENCE / "robots_manifest.json").read_text("utf-8"))["robots"]
 
 

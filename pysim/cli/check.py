@@ -56,7 +56,7 @@ if TYPE_CHECKING:
     from pysim.environments.trial import Trial
     from pysim.loops import Mobility
     from pysim.mechanism.model import Model
-    from pysim.scene.spec import ActuatorSpec, BlockSpec, ContactsSpec, JointSpec
+    from pysim.scene.spec import ActuatorSpec, BlockSpec, ContactsSpec, JointSpec, ModelSpec
     from pysim.simulation.checks.stability import StepBounds
     from pysim.simulation.loading import Scene
     from pysim.simulation.ranges_of_motion import RangesOfMotion
@@ -232,8 +232,7 @@ def print_connections(model: Model) -> None:
             f"  coupling    {coupling.name}: {', '.join((*coupling.terms, *coupling.inputs))}"
         )
     print_blocks(block for block in spec.blocks if block.kind != "signal")
-    if spec.keyframes:
-        print_line(f"  keyframes   {', '.join(keyframe.name for keyframe in spec.keyframes)}")
+    print_keyframes(spec)
     if spec.contacts is not None:
         print_surfaces(spec.contacts)
 
@@ -378,7 +377,7 @@ def print_settings(scene: Scene) -> None:
 
 
 def print_signals(scene: Scene) -> None:
-    """Print the blocks of a scene's signals, and the limits that bound its actuators."""
+    """Print the blocks of a scene's signals, the limits that bound its actuators, and its keyframes."""
     print_blocks(scene.spec.blocks)
     driven = {
         name
@@ -388,6 +387,13 @@ def print_signals(scene: Scene) -> None:
     }
     driven |= {actuator.joint for actuator in scene.spec.actuators}
     print_limits(scene, driven)
+    print_keyframes(scene.spec.model)
+
+
+def print_keyframes(spec: ModelSpec) -> None:
+    """Print the names of keyframes."""
+    if spec.keyframes:
+        print_line(f"  keyframes   {', '.join(keyframe.name for keyframe in spec.keyframes)}")
 
 
 def print_blocks(blocks: Iterable[BlockSpec]) -> None:

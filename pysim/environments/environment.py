@@ -22,6 +22,7 @@ from zipfile import BadZipFile
 import numpy as np
 
 from pysim import _engine
+from pysim.elements.number_names import without_index
 from pysim.environments.draws import LEAST, Draws, Schedule, draws_by_name, uniforms
 from pysim.environments.mirror import Mirror, MirroredStates, joined, mirrored_rows
 from pysim.environments.observed import LAST_ACTION, Observed
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, DTypeLike, NDArray
 
     from pysim.environments.mirror import SignedPlaces
+    from pysim.scene.spec import KeyframeSpec
     from pysim.scene.toml.records.environment_table import Reward
 
     Mask = NDArray[np.bool_]
@@ -202,19 +204,36 @@ class Environment:
         return np.array(np.broadcast_to(np.asarray(given, float), (self.action_size,)))
 
     def _keyframe_commands(self, name: str) -> Array:
-        """Return the values of the action's input in a keyframe."""
+        """Return the values of the action's input in a keyframe: its commands, else positions of servos."""
         frames = {frame.name: frame for frame in self._model.spec.keyframes}
         if name not in frames:
-            remedy = did_you_mean(name, frames) or ", and the model has none; give numbers"
+            remedy = did_you_mean(name, frames) or ", and the scene has none; give numbers"
             raise self._error(("action", "offset"), f"there is no keyframe {name!r}{remedy}")
         inputs = self.worlds.inputs
-        found = inputs.of_keyframe(frames[name])
         places = inputs.places_of(self._tables.action.input)
+        positions = self._servo_positions(frames[name])
+        found = {places[k]: value for k, value in positions.items()}
+        found |= inputs.of_keyframe(frames[name])
         missing = [place for place in places if place not in found]
         if missing:
             problem = f"keyframe {name!r} has no values for {len(missing)} of the input's numbers"
             raise self._error(("action", "offset"), f"{problem}; give numbers")
         return np.array([found[place] for place in places])
+
+    def _servo_positions(self, frame: KeyframeSpec) -> dict[int, float]:
+        """Return the positions of a keyframe to which servos pull, by the number of the action's input they follow."""
+        joints = {joint.name: joint for joint in self._model.spec.joints}
+        found = {}
+        for block in self.worlds.scene().spec.blocks:
+            if block.type != "position_servo":
+                continue
+            name, index = without_index(block.inputs[0])
+            for k, coordinate in enumerate(block.coordinates):
+                joint = joints.get(coordinate)
+                if name == self._tables.action.input and joint is not None:
+                    q = frame.q.get(coordinate, joint.start_q)
+                    found[k if index is None else index] = float(q[0])
+        return found
 
     def _read_observations(self) -> None:
         tables, known = self._tables, self._observed
@@ -345,7 +364,7 @@ class Environment:
         self._keyframes: Sequence[str | None] = named if isinstance(named, list) else [named]
         for name in self._keyframes:
             if name is not None and name not in frames:
-                remedy = did_you_mean(name, frames) or ", and the model has none; remove it"
+                remedy = did_you_mean(name, frames) or ", and the scene has none; remove it"
                 raise self._error(("start", "keyframe"), f"there is no keyframe {name!r}{remedy}")
         self._displaced = draws_by_name(
             self.where("start", "displacement"), start.displacement, names

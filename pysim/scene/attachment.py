@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         FrameSpec,
         GroundSpec,
         JointSpec,
+        KeyframeSpec,
         LoopSpec,
     )
 
@@ -46,6 +47,7 @@ class Parts(NamedTuple):
     hold: tuple[str, ...] = ()
     blocks: tuple[BlockSpec, ...] = ()
     motions: tuple[LoopSpec, ...] = ()
+    keyframes: tuple[KeyframeSpec, ...] = ()
     contacts: ContactsSpec | None = None
 
 

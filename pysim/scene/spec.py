@@ -331,13 +331,13 @@ class EventSpec:
 
 @dataclass(frozen=True)
 class KeyframeSpec:
-    """Named state of the joints of an imported model."""
+    """Named state of the joints of a model or scene."""
 
-    name: str
-    q: Mapping[str, Array]  # by joint
-    v: Mapping[str, Array]
-    commands: Mapping[str, float] = field(default_factory=dict)  # by actuator
-    activations: Mapping[str, float] = field(default_factory=dict)  # by actuator
+    name: OwnName
+    q: Mapping[OwnName, Array]  # by joint
+    v: Mapping[OwnName, Array]
+    commands: Mapping[OwnName, float] = field(default_factory=dict)  # by signal
+    activations: Mapping[OwnName, float] = field(default_factory=dict)  # by actuator
     where: str = ""
 
 

@@ -13,6 +13,7 @@ from pysim import SceneError, SimulationError, Worlds
 from pysim.controllers import Controller, controller, signal
 from pysim.environments import Environment
 from pysim.environments.draws import uniforms
+from tests.robots import MJCF_ARM
 
 SCENES = Path(__file__).parents[2] / "scenes/environments"
 CART_POLE = SCENES / "cart_pole.toml"
@@ -293,7 +294,7 @@ def test_a_lost_world_is_terminated_with_reward_0() -> None:
         (
             "offset = 0.5",
             'offset = "home"',
-            "action.offset: there is no keyframe 'home', and the model has none; give numbers",
+            "action.offset: there is no keyframe 'home', and the scene has none; give numbers",
         ),
         ('"action_rate"]', '"pole.q"]', r"observations\[3\]: 'pole.q' is there twice; remove one"),
         ("duration", "duratoin", "environment.duratoin: unknown key; did you mean 'duration'"),
@@ -364,6 +365,76 @@ def test_each_start_draws_one_of_several_keyframes(tmp_path: Path) -> None:
     some = Environment(path, 2, seed=SEED, numbers=[7, 250])
     some.reset()
     np.testing.assert_array_equal(some.worlds.q[:, 0], starts[0][[7, 250]])
+
+
+COMMANDED = """
+[[model]]
+file = "arm.xml"
+[[sensor]]
+name = "arm"
+type = "coordinates"
+coordinates = ["shoulder", "elbow"]
+[environment]
+period = 0.04
+duration = 1.0
+observations = ["arm.q"]
+action = { input = "ctrl", offset = "raised" }
+start = { keyframe = "raised" }
+[simulation]
+step = 0.004
+"""
+SERVOS = """
+[[signal]]
+name = "target"
+type = "input"
+unit = "rad"
+size = 2
+[[actuator]]
+name = "second"
+type = "position_servo"
+joint = "elbow"
+command = "target[1]"
+kp = 9.0
+[[actuator]]
+name = "first"
+type = "position_servo"
+joint = "shoulder"
+command = "target[0]"
+kp = 9.0
+[keyframes.bent]
+start = { elbow = 0.4 }
+"""
+
+
+def test_episodes_and_actions_begin_at_a_keyframe_of_the_robots_file(tmp_path: Path) -> None:
+    pytest.importorskip("mujoco")
+    (tmp_path / "arm.xml").write_text(MJCF_ARM, "utf-8")
+    path = tmp_path / "scene.toml"
+    path.write_text(COMMANDED, "utf-8")
+    environment = Environment(path, 2)
+    environment.reset()
+    np.testing.assert_array_equal(environment.worlds.inputs["ctrl"], [[0.5, 0.1]] * 2)
+    np.testing.assert_array_equal(environment.worlds.q, [[0.6, 0.3]] * 2)
+
+
+def test_an_action_of_0_commands_the_positions_of_a_keyframe(tmp_path: Path) -> None:
+    pytest.importorskip("mujoco")
+    (tmp_path / "arm.xml").write_text(MJCF_ARM, "utf-8")
+    path = tmp_path / "scene.toml"
+    path.write_text(COMMANDED.replace('"ctrl"', '"target"') + SERVOS, "utf-8")
+    for keyframe, target in (("raised", [0.6, 0.3]), ("bent", [0.0, 0.4])):
+        environment = Environment(path, 1, {"environment.action.offset": keyframe})
+        environment.reset()
+        np.testing.assert_array_equal(environment.worlds.inputs["target"], [target])
+    path.write_text(
+        path.read_text("utf-8")
+        .replace('"position_servo"', '"velocity_servo"')
+        .replace("kp", "kd")
+        .replace('unit = "rad"', 'unit = "rad/s"'),
+        "utf-8",
+    )
+    with pytest.raises(SimulationError, match="offset: keyframe 'raised' has no values for 2 of"):
+        Environment(path, 1)
 
 
 def test_a_keyframe_that_is_missing_among_several_is_named(tmp_path: Path) -> None:

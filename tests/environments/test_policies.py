@@ -19,6 +19,7 @@ from pysim.cli.learn import clipped_text
 from pysim.elements.library.policy import evaluate_network
 from pysim.environments import Environment
 from pysim.environments.trained_policy import with_policy
+from tests.robots import MJCF_ARM
 
 CART_POLE = Path(__file__).parents[2] / "scenes/environments/cart_pole.toml"
 NETWORK = """
@@ -142,24 +143,6 @@ def test_a_file_that_is_no_archive_is_refused(tmp_path: Path, content: bytes) ->
         pysim.load_scene(path)
 
 
-ARM = """
-<mujoco>
-  <worldbody>
-    <body>
-      <joint name="shoulder" axis="0 1 0" damping="0.5"/>
-      <geom type="capsule" size="0.05 0.2" pos="0 0 -0.2" mass="1"/>
-      <body pos="0 0 -0.4">
-        <joint name="elbow" axis="0 1 0" damping="0.5"/>
-        <geom type="capsule" size="0.04 0.15" pos="0 0 -0.15" mass="0.5"/>
-      </body>
-    </body>
-  </worldbody>
-  <actuator>
-    <position name="lift" joint="shoulder" kp="50"/>
-    <motor name="bend" joint="elbow" gear="2"/>
-  </actuator>
-</mujoco>
-"""
 REACH = """
 [[model]]
 file = "arm.xml"
@@ -179,7 +162,7 @@ step = 0.002
 
 def test_a_policy_commands_the_actuators_of_a_model_file(tmp_path: Path) -> None:
     pytest.importorskip("mujoco")
-    (tmp_path / "arm.xml").write_text(ARM, "utf-8")
+    (tmp_path / "arm.xml").write_text(MJCF_ARM, "utf-8")
     path, file = tmp_path / "scene.toml", tmp_path / "policy.npz"
     path.write_text(REACH, "utf-8")
     environment = Environment(path, 1, dtype=float)

@@ -18,6 +18,7 @@ import pytest
 
 import pysim
 from pysim.errors import PysimWarning, SimulationError
+from tests.robots import MJCF_ARM
 from tests.scene_runs import SCENES
 
 UNDISTURBED = (  # a scene for each part of the record: schemes, loops, contacts, limits, sampled blocks, states
@@ -61,27 +62,6 @@ command = "pd"
 step = 2e-3
 duration = 1.0
 integrator = "INTEGRATOR"
-"""
-ARM = """
-<mujoco model="arm">
-  <option timestep="0.004"/>
-  <worldbody>
-    <geom name="floor" type="plane" size="5 5 0.1"/>
-    <body name="upper" pos="0 0 1">
-      <joint name="shoulder" axis="0 1 0" damping="0.5"/>
-      <geom type="capsule" size="0.05 0.2" pos="0 0 -0.2" mass="1"/>
-      <body name="lower" pos="0 0 -0.4">
-        <joint name="elbow" axis="0 1 0" damping="0.5"/>
-        <geom type="capsule" size="0.04 0.15" pos="0 0 -0.15" mass="0.5"/>
-      </body>
-    </body>
-  </worldbody>
-  <actuator>
-    <position name="lift" joint="shoulder" kp="50"/>
-    <motor name="bend" joint="elbow" gear="2"/>
-  </actuator>
-  <keyframe><key name="raised" qpos="0.6 0.3" ctrl="0.5 0.1"/></keyframe>
-</mujoco>
 """
 CALLED = """
 from pysim.controllers import CallbackController, controller, signal
@@ -605,7 +585,7 @@ def test_arrays_are_shared_with_torch() -> None:
 
 def test_actuators_of_a_model_file_are_the_input_ctrl_in_its_order(tmp_path: Path) -> None:
     mujoco = pytest.importorskip("mujoco")
-    (tmp_path / "arm.xml").write_text(ARM, "utf-8")
+    (tmp_path / "arm.xml").write_text(MJCF_ARM, "utf-8")
     worlds = pysim.Worlds(tmp_path / "arm.xml", 3)
     assert list(worlds.inputs) == ["ctrl"]
     assert worlds.inputs["ctrl"].shape == (3, 2)
@@ -625,7 +605,7 @@ def test_actuators_of_a_model_file_are_the_input_ctrl_in_its_order(tmp_path: Pat
 
 
 def test_several_model_files_have_an_input_each(tmp_path: Path) -> None:
-    (tmp_path / "arm.xml").write_text(ARM, "utf-8")
+    (tmp_path / "arm.xml").write_text(MJCF_ARM, "utf-8")
     models = "".join(
         f'[[model]]\nname = "{name}"\nfile = "arm.xml"\nat = {{ xyz = [{x}, 0, 0] }}\n'
         for name, x in (("left", 0), ("right", 2))

@@ -15,22 +15,41 @@ from pysim.scene.toml.joints import JointReader
 from pysim.scene.toml.plausibility import check_start
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
+    from pysim.scene.attachment import Parts
     from pysim.scene.spec import BlockSpec, JointSpec, ModelSpec
     from pysim.scene.toml.problems import Problems
     from pysim.scene.toml.records.tables import Keyframe, Scene
     from pysim.scene.toml.source import Steps
 
 
-def read_keyframes(scene: Scene, model: ModelSpec, problems: Problems) -> tuple[KeyframeSpec, ...]:
-    """Return the keyframes of a scene's tables."""
+def read_keyframes(
+    scene: Scene, model: ModelSpec, parts: Parts, problems: Problems
+) -> tuple[KeyframeSpec, ...]:
+    """Return the keyframes of a scene's tables, and those of the files of its models that have other names."""
     joints = {joint.name: joint for joint in model.joints}
     reader = JointReader(problems)
-    return tuple(
+    own = tuple(
         _keyframe(name, table, joints, reader, ("keyframes", name))
         for name, table in scene.keyframes.items()
     )
+    blocks = {block.name for block in parts.blocks}  # commands that the scene replaces are gone
+    others = {keyframe.name: keyframe for keyframe in reversed(parts.keyframes)}
+    return own + tuple(
+        replace(
+            keyframe,
+            commands=_of(keyframe.commands, blocks),
+            activations=_of(keyframe.activations, blocks),
+        )
+        for name, keyframe in reversed(others.items())
+        if name not in scene.keyframes
+    )
+
+
+def _of(values: Mapping[str, float], names: Collection[str]) -> dict[str, float]:
+    """Return the values of some names."""
+    return {name: value for name, value in values.items() if name in names}
 
 
 def _keyframe(

@@ -381,6 +381,7 @@ def parts_of(spec: ModelSpec) -> Parts:
         spec.couplings,
         spec.forces,
         motions=spec.motions,
+        keyframes=spec.keyframes,
     )
 
 

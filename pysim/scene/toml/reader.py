@@ -169,7 +169,7 @@ def read_tables(
     model = with_stop_forces(replace(bare, joints=with_stops(bare.joints, bare.bodies)))
     actuators = read_actuators(scene, model, parts, problems)
     blocks = read_blocks(scene, model, parts, package_dirs, problems)
-    model = replace(model, keyframes=read_keyframes(scene, model, problems))
+    model = replace(model, keyframes=read_keyframes(scene, model, parts, problems))
     if scene.keyframe is not None:
         model, blocks = started(model, blocks, scene.keyframe, problems)
     settings, render = Settings(), RenderSpec()

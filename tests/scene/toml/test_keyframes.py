@@ -101,6 +101,41 @@ def test_an_attached_scene_starts_at_its_keyframe() -> None:
         pysim.load_scene("t.toml")
 
 
+def test_keyframes_of_attached_files_are_those_of_the_scene() -> None:
+    Path("t.toml").write_text('[[model]]\nfile = "s.toml"\nname = "a"\n', "utf-8")
+    assert [own.name for own in pysim.load_scene("t.toml").model.spec.keyframes] == [
+        "a/up",
+        "a/thrown",
+    ]
+    changes: dict[str, object] = {"simulation.duration": 0.1}
+    thrown = pysim.load_scene("t.toml", {**changes, "keyframe": "a/thrown"})
+    expected = pysim.load_scene("s.toml", {**changes, "keyframe": "thrown"})
+    np.testing.assert_array_equal(pysim.simulate(thrown).q, pysim.simulate(expected).q)
+    own = '[[model]]\nfile = "s.toml"\n[keyframes.up]\nstart = { hinge = 1.5 }\n'
+    Path("t.toml").write_text(own, "utf-8")
+    assert start_of(pysim.load_scene("t.toml", {"keyframe": "up"}))[0][0] == 1.5
+    assert start_of(pysim.load_scene("t.toml", {"keyframe": "thrown"}))[1][0] == 2.0
+
+
+def test_worlds_of_a_scene_have_the_keyframes_of_its_files() -> None:
+    text = 'gravity = [0, 0, -9.81]\n[[model]]\nfile = "s.toml"\n'
+    Path("t.toml").write_text(text, "utf-8")
+    worlds: dict[str, object] = {"gravity[2]": [-9.0, -8.0]}
+    for scene, g in zip(pysim.load_scenes("t.toml", worlds), (-9.0, -8.0), strict=True):
+        assert scene.model.spec.gravity[2] == g
+        assert [own.name for own in scene.model.spec.keyframes] == ["up", "thrown"]
+    thrown = pysim.load_scenes("t.toml", {**worlds, "keyframe": "thrown"})
+    assert [start_of(own)[1][0] for own in thrown] == [2.0, 2.0]
+
+
+def test_a_keyframe_has_no_commands_of_actuators_that_follow_the_scene() -> None:
+    commanded = 'keyframe = "thrown"\n[[model]]\nfile = "s.toml"\nactuators = false\n'
+    Path("t.toml").write_text(commanded, "utf-8")
+    scene = pysim.load_scene("t.toml")
+    assert [dict(own.commands) for own in scene.model.spec.keyframes] == [{}, {}]
+    assert start_of(scene)[1][0] == 2.0
+
+
 ERRORS = {
     'keyframe = "upp"\n': "s.toml:1:12: keyframe: unknown keyframe 'upp'; did you mean 'up'?",
     '[keyframes.x]\nstart = { hing = 1 }\n': (

@@ -64,6 +64,7 @@ _OF_BLOCKS = ("signal", "sensor", "controller")
 # another part is read in full.
 _OF_MODEL = {
     "name", "gravity", "bodies", "joints", "frames", "where", "loops", "couplings", "forces", "contacts",
+    "keyframes",
 }  # fmt: skip
 _OF_SCENE = {
     "name", "model", "actuators", "settings", "render", "text", "path", "overrides", "events", "hold", "blocks",
@@ -147,7 +148,8 @@ class _FirstWorld:
             if item.name not in known
         ]
         rebounds = any(map(has_dissipation, self.read.bare.joints))  # whose stops are forces
-        return not (any(others) or rebounds)
+        tables = self.read.tables  # keyframes of files of models depend on no number
+        return not (any(others) or rebounds or tables.keyframes or tables.keyframe)
 
     def _expressions(self) -> Expressions:
         values = pickle.loads(self._fresh)

@@ -38,7 +38,9 @@ class Action(Table):
 
     input: Name = key(..., "", "the input of the scene that actions set")
     scale: Numbers = key([1.0], "", "of the actions, one or one for each number")
-    offset: Name | Numbers = key([0.0], "", "values at action 0, or a keyframe with commands or q")
+    offset: Name | Numbers = key(
+        [0.0], "", "values at action 0, or a keyframe: its commands, else q"
+    )
     range: Annotated[list[float], Field(min_length=2, max_length=2)] = key(
         [-1.0, 1.0], "", "of every number; an action beyond it is clipped to it"
     )
