@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -134,27 +135,44 @@ def test_uniform_numbers_depend_on_world_step_and_use_alone() -> None:
     assert np.abs(np.corrcoef(many.T) - np.eye(20)).max() < 0.15
 
 
-@pytest.fixture(params=["cart_pole", "go1"])
-def scene(request: pytest.FixtureRequest) -> Path:
-    return SCENES / f"{request.param}.toml"
+OFTEN: dict[
+    str, dict[str, object]
+] = {  # within 12 control steps everything is drawn, and episodes end
+    "cart_pole": {"environment.duration": 0.16},
+    "go1": {
+        "environment.duration": 0.16,
+        "environment.command[0].every": "uniform(0.04, 0.1)",
+        "environment.push[0].every": "uniform(0.04, 0.1)",
+        "environment.randomise[0].every": 0.06,
+    },
+    "gripper": {"environment.duration": 0.32},
+    "humanoid": {"environment.duration": 0.32},
+    "reacher": {"environment.duration": 0.32, "environment.command[0].every": 0.12},
+}
 
 
+@pytest.mark.parametrize("single", [False, True])
+@pytest.mark.parametrize("name", OFTEN)
 @pytest.mark.filterwarnings("ignore::pysim.PysimWarning")
-def test_bits_are_the_same_for_threads_parts_of_a_batch_and_a_saved_one(scene: Path) -> None:
-    whole = Environment(scene, 6, seed=SEED)
+def test_bits_are_the_same_for_threads_parts_of_a_batch_and_a_saved_one(
+    name: str, single: bool
+) -> None:
+    make = partial(Environment, SCENES / f"{name}.toml", overrides=OFTEN[name], single=single)
+    whole = make(6, seed=SEED)
     whole.reset()
     given = actions(whole, 12)
     start = run(whole, given[:5])
     saved = whole.save()
     expected = [*start, *run(whole, given[5:])]
-    again = Environment(scene, 6, seed=1, threads=2)
+    again = make(6, seed=1, threads=2)
     again.load(saved)
     for mine, theirs in zip(run(again, given[5:]), expected[10:], strict=True):
         np.testing.assert_array_equal(mine, theirs)
-    part = Environment(scene, 2, seed=SEED, numbers=[4, 1])
-    part.reset()
-    for mine, theirs in zip(run(part, given[:, [4, 1]]), expected, strict=True):
-        np.testing.assert_array_equal(mine, theirs[[4, 1]])
+    for numbers in ([4, 1], [0, 2, 3, 5]):
+        part = make(len(numbers), seed=SEED, numbers=numbers, threads=3)
+        part.reset()
+        for mine, theirs in zip(run(part, given[:, numbers]), expected, strict=True):
+            np.testing.assert_array_equal(mine, theirs[numbers])
 
 
 def test_one_number_of_a_signal_is_named_as_in_controllers(tmp_path: Path) -> None:
