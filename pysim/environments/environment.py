@@ -403,12 +403,16 @@ class Environment:
                 problem = f"has {len(signs)} signs, and the input has {size} numbers"
                 raise self._error(("mirror", "signs", name), f"{problem}; give one for each")
 
+        home, remedy = self._keyframes[0], "correct the scene"
+        if len(self._keyframes) > 1:
+            remedy += f", name a keyframe that is its own image before {home!r}"
+
         def fault(problem: str) -> SimulationError:
-            return self._error(("mirror",), f"{problem}; correct the scene, or leave mirror out")
+            return self._error(("mirror",), f"{problem}; {remedy}, or leave mirror out")
 
         states = MirroredStates(
             self.worlds.scene(),
-            self._keyframes[0],
+            home,
             "xyz".index(own.normal),
             (tables.action.input, self._offset),
             own.signs,

@@ -68,7 +68,7 @@ class MirroredStates:
 
     Args:
         scene: the mechanism.
-        keyframe: at which episodes start; the scene's start by default.
+        keyframe: at which episodes start, which is its own image; the scene's start by default.
         axis: normal of the plane, 0, 1 or 2.
         action: the input that actions set, and its values at action 0.
         signs: of the numbers of other inputs in a mirror; 1 by default.

@@ -116,6 +116,17 @@ def pair(folder: Path, old: str = "", new: str = "") -> Path:
     return path
 
 
+def test_the_first_of_several_keyframes_has_to_be_symmetric(tmp_path: Path) -> None:
+    starts = 'start = { keyframe = ["level", "leaning"], velocity'
+    frames = "[keyframes]\nlevel = { start = { a = 0.2, b = -0.2 } }\nleaning = { start = { a = 0.9 } }\n"
+    path = pair(tmp_path, "start = { velocity", starts)
+    path.write_text(path.read_text("utf-8") + frames, "utf-8")
+    assert Environment(path, 1).mirror is not None
+    problem = "no mirror image: .*; correct the scene, name a keyframe that is .* before 'leaning'"
+    with pytest.raises(SimulationError, match=problem):
+        Environment(path, 1, {"environment.start.keyframe": ["leaning", "level"]})
+
+
 def test_left_and_right_are_exchanged_as_the_names_say() -> None:
     turning = [-1, 1, -1, 1, -1, 1, 1, -1, -1]  # rate, up and command
     for name, exchanged, turns, base in (
