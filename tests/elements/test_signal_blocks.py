@@ -99,6 +99,14 @@ def test_join_puts_numbers_and_lists_in_one_signal(tmp_path):
     np.testing.assert_allclose(run.signals["slow"], run.signals["y"], atol=1e-15)
 
 
+def test_a_gain_and_an_offset_for_each_number(tmp_path):
+    block = {"type": "gain", "gain": [2.0, -1.0, 0.5], "offset": [0.0, 3.0, -1.0]}
+    _, x, y = vector(tmp_path, block)
+    np.testing.assert_allclose(y, x * block["gain"] + block["offset"], atol=1e-13)
+    with pytest.raises(PysimError, match="offset: has 2 numbers for a signal of 3; write one num"):
+        vector(tmp_path, {"type": "gain", "gain": 1.0, "offset": [1.0, 2.0]})
+
+
 @pytest.mark.parametrize("period", [None, 0.05])
 def test_a_matrix_times_a_signal(tmp_path, period):
     M, b = np.array([[1.0, -2.0, 0.5], [0.0, 3.0, -1.0]]), np.array([0.25, -4.0])

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pysim.elements import gains
 from pysim.elements.block import Controller, controller
 from pysim.elements.channels import real, signal
 from pysim.elements.rows import array_of_rows
@@ -62,16 +63,17 @@ def _check_positive(name: str, value: float, unit: str) -> None:
 
 @controller("gain")
 class Gain(Controller):
-    """Signal times a gain, plus an offset."""
+    """Signal times a gain, plus an offset, number by number."""
 
     inputs = signal("value", unit="", size="n")
     outputs = signal("value", unit="", size="n")
-    gain: float
-    offset: float = 0.0
+    gain: gains.Gain
+    offset: gains.Gain = 0.0
     unit: str = ""  # of the output; "" fits every unit
 
     def output(self, inputs: Any) -> Any:
-        return self.gain * inputs.value + self.offset
+        x = inputs.value
+        return gains.gain_of("gain", self.gain, x) * x + gains.gain_of("offset", self.offset, x)
 
     def units(self, inputs: Mapping[str, str]) -> Mapping[str, str]:  # noqa: ARG002, as of the base class
         return {"value": self.unit}
