@@ -348,6 +348,9 @@ class Environment:
                 remedy = did_you_mean(command.input, others) or "; add a [[signal]] of type input"
                 problem = f"{command.input!r} is no input that is free for commands"
                 raise self._error(("command", k, "input"), f"{problem}{remedy}")
+            if command.input in [other.input for other in tables.command[:k]]:
+                problem = f"{command.input!r} is drawn by another command; leave one out"
+                raise self._error(("command", k, "input"), problem)
             size = inputs[command.input].shape[-1]
             if len(command.values) != size:
                 problem = f"has {len(command.values)} values, and the input has {size}"
@@ -387,6 +390,11 @@ class Environment:
             )
             for k, own in enumerate(tables.randomise)
         ]
+        for k, own in enumerate(self._randomised):
+            for other in self._randomised[:k]:
+                if (path := own.shared_with(other)) is not None:
+                    problem = f"{path!r} is drawn by another table; leave one out"
+                    raise self._error(("randomise", k, "path"), problem)
 
     def _read_mirror(self) -> Mirror | None:
         tables, own = self._tables, self._tables.mirror

@@ -75,6 +75,10 @@ class Randomised:
 
     def _matched(self, pattern: str, parameters: WorldParameters) -> list[str]:
         """Return the paths that a path with * and ? stands for."""
+        if pattern.endswith("]"):
+            whole = pattern.rpartition("[")[0]
+            remedy = f"name {whole!r} and give a list, with one for each number"
+            raise SimulationError(self.where, f"{pattern!r} is one number of several; {remedy}")
         try:
             if "*" not in pattern and "?" not in pattern:
                 parameters[pattern]
@@ -107,6 +111,12 @@ class Randomised:
     def has(self, parameter: str) -> bool:
         """Return whether this table draws a parameter, whose name may be longer than its path here."""
         return any(f".{parameter}".endswith(f".{path}") for path in self.starts)
+
+    def shared_with(self, other: Randomised) -> str | None:
+        """Return a path that another table draws, too."""
+        return next((own for own in self.starts if other.has(own)), None) or next(
+            (own for own in other.starts if self.has(own)), None
+        )
 
     def _write(self, parameters: WorldParameters, worlds: NDArray[np.intp], drawn: Array) -> None:
         for k, (path, start) in enumerate(self.starts.items()):

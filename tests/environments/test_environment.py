@@ -327,6 +327,8 @@ def test_a_mistake_names_table_line_and_remedy(
 
 
 END = '[[environment.end]]\nname = "fell"\nsignal = "pole.q"\nabove = 0.2\n'
+AIM = '[[environment.command]]\ninput = "aim"\nvalues = [1]\n'
+GIVEN = '[[signal]]\nname = "aim"\ntype = "input"\n'
 TERM = '[[environment.reward]]\nname = "falls"\nsignal = "fell"\n'
 
 
@@ -338,9 +340,15 @@ TERM = '[[environment.reward]]\nname = "falls"\nsignal = "fell"\n'
         (END.replace("fell", "pole.v"), "name: 'pole.v' is a signal; take another name"),
         (END + TERM + "kernel = { norm = 2 }", "kernel: 'fell' is an end, .* leave kernel out"),
         (END + TERM.replace("fell", "felll"), "no signal 'felll'; did you mean 'fell'"),
+        (AIM * 2 + GIVEN, r"command\[1\].input: 'aim' is drawn by another command; leave one out"),
+        ("[[environment.push]]\nvelocity = {}\nevery = 1", "push.*velocity: must not be empty"),
+        (
+            "[environment.start]\nvelocity = { rail = 1 }",
+            r'velocity.rail: must be a distribution in quotes, "uniform\(-1, 1\)", got 1',
+        ),
     ],
 )
-def test_a_mistake_of_ends_and_rewards_names_table_line_and_remedy(
+def test_a_mistake_of_a_list_of_tables_names_table_line_and_remedy(
     tmp_path: Path, tables: str, problem: str
 ) -> None:
     path = with_table(tmp_path, TABLE + tables)
@@ -653,6 +661,18 @@ def test_drawn_numbers_are_the_same_in_parts_of_a_batch_and_when_loaded(tmp_path
             "scale: changes nothing, .* is inf; give add or value",
         ),
         ('path = "body.pole.mass"', "must have one of scale, add and value"),
+        ('path = "body.pole.mass"\nscale = 1.1', "scale: must be a distribution in quotes"),
+        (
+            'path = "gravity[2]"\nscale = "uniform(0.9, 1.1)"',
+            r"path: 'gravity\[2\]' is one number of several; name 'gravity' and give a list",
+        ),
+        (
+            (
+                'path = "body.*.mass"\nscale = "uniform(0.9, 1.1)"\n[[environment.randomise]]\n'
+                'path = "body.pole.mass"\nadd = "uniform(0, 0.1)"'
+            ),
+            r"randomise\[1\].path: 'body.pole.mass' is drawn by another table; leave one out",
+        ),
         (
             'path = "gravity"\nscale = "uniform(0.9, 1.1)"\nat = "start"\nevery = "1 s"',
             'must have at = "start" or every, not both',

@@ -218,7 +218,7 @@ def _demand(kind: str, got: object, context: Mapping[str, Any]) -> str:
         word = "below" if kind == "less_than" else "at most"
         return f"be {word} {context.get('lt', context.get('le')):g}"
     if kind in {"too_short", "too_long"}:
-        if got == []:
+        if got in ([], {}):
             return "not be empty"
         names = isinstance(got, list) and any(isinstance(item, str) for item in got)
         count = context.get("min_length", context.get("max_length"))
@@ -229,7 +229,7 @@ def _demand(kind: str, got: object, context: Mapping[str, Any]) -> str:
 
 
 def _got(kind: str, got: object, context: Mapping[str, Any]) -> str:
-    if kind in {"too_short", "too_long"} and got != []:
+    if kind in {"too_short", "too_long"} and got not in ([], {}):
         return str(context["actual_length"])
     return shown(got)
 

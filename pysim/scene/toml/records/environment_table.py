@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import Field, PlainValidator, WithJsonSchema, model_validator
+from pydantic import BeforeValidator, Field, PlainValidator, WithJsonSchema, model_validator
 
 from pysim.scene.toml.records.keys import (
     Name,
@@ -31,6 +31,20 @@ Interval = Annotated[
     PlainValidator(_interval),
     WithJsonSchema({"anyOf": [{"type": "number", "exclusiveMinimum": 0}, {"type": "string"}]}),
 ]
+
+
+def _drawn(value: object) -> object:
+    if not isinstance(value, str):
+        raise error_text(f'must be a distribution in quotes, "uniform(-1, 1)", got {value!r}')
+    return value
+
+
+def _drawn_numbers(value: object) -> object:
+    return value if isinstance(value, list) else _drawn(value)
+
+
+Drawn = Annotated[str, BeforeValidator(_drawn)]
+DrawnNumbers = Annotated[str | list[str | float], BeforeValidator(_drawn_numbers)]
 
 
 class Action(Table):
@@ -108,10 +122,10 @@ class EpisodeStart(Table):
     keyframe: Name | Annotated[list[Name], Field(min_length=1)] | None = key(
         None, "", "the keyframe, or several: each start draws one; the scene's start by default"
     )
-    displacement: dict[str, str] = key(
+    displacement: dict[str, Drawn] = key(
         {}, "m or rad", "distributions by velocity name, such as hinge or base.wz; * matches any"
     )
-    velocity: dict[str, str] = key(
+    velocity: dict[str, Drawn] = key(
         {}, "m/s or rad/s", "distributions of what is added, by velocity name"
     )
 
@@ -119,8 +133,8 @@ class EpisodeStart(Table):
 class Push(Table):
     """A change of velocities that comes again and again."""
 
-    velocity: dict[str, str] = key(
-        ..., "m/s or rad/s", "distributions of what is added, by velocity name"
+    velocity: dict[str, Drawn] = key(
+        ..., "m/s or rad/s", "distributions of what is added, by velocity name", min_length=1
     )
     every: Interval = key(..., "s", 'between pushes, or their distribution, "uniform(5, 10)"')
 
@@ -129,13 +143,13 @@ class Randomise(Table):
     """Numbers of the scene in which worlds differ; one of scale, add and value."""
 
     path: Name = key(..., "", "of a number, such as body.trunk.mass; * and ? match any")
-    scale: str | list[str | float] | None = key(
+    scale: DrawnNumbers | None = key(
         None, "", 'a distribution of factors, "uniform(0.9, 1.1)", or one for each number'
     )
-    add: str | list[str | float] | None = key(
+    add: DrawnNumbers | None = key(
         None, "unit of the number", "distributions of what is added, one for each number"
     )
-    value: str | list[str | float] | None = key(
+    value: DrawnNumbers | None = key(
         None, "unit of the number", "distributions of values, one for each number"
     )
     at: Literal["reset", "start"] = key("reset", "", "drawn at every reset, or once")
