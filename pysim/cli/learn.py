@@ -35,6 +35,11 @@ def learn_scene(path: Path, options: LearnOptions) -> int:
     checkpoint = output.with_suffix(".pt")
     if output.suffix != ".npz":
         raise PysimError(str(output), "is not the name of a policy; end it in .npz")
+    if not output.parent.is_dir():
+        problem = f"the folder {str(output.parent)!r} does not exist; make it or choose another"
+        raise PysimError(str(output), problem)
+    if not 0 < options.steps < math.inf:
+        raise PysimError("--steps", f"must be positive, got {options.steps:g}; give 1e6 or more")
     if output.exists() and not (options.overwrite or options.resume):
         problem = "exists; --resume goes on learning it, --overwrite starts anew"
         raise PysimError(str(output), problem)

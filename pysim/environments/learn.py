@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from pysim.errors import PysimError
+from pysim.errors import PysimError, SimulationError
 from pysim.sweeps.extras import check_installed
 
 check_installed("learn", "torch", "rsl_rl")
@@ -347,10 +347,11 @@ class Learner:
         own = shares[self._rank]
         try:
             self._ppo.load(state["ppo"], None, True)
-        except (RuntimeError, KeyError, ValueError, AttributeError) as error:
-            problem = f"does not fit this environment and network: {str(error).splitlines()[0]}"
-            raise PysimError(str(path), f"{problem}; start anew") from None
-        self.environment.load(own["environment"])
+            self.environment.load(own["environment"])
+        except (RuntimeError, KeyError, ValueError, AttributeError, SimulationError):
+            problem = "does not fit this environment and network"
+            remedy = "give the scene, --set and --worlds that it was learned with, or start anew"
+            raise PysimError(str(path), f"{problem}; {remedy}") from None
         self._observations = self._worlds.get_observations()
         self._iteration, self._seconds = state["iteration"], state["seconds"]
         self._episodes.returns[:] = own["returns"]

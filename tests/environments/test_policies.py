@@ -15,6 +15,7 @@ import pytest
 
 import pysim
 from pysim import PysimError, SimulationError
+from pysim.cli import main
 from pysim.cli.learn import clipped_text
 from pysim.elements.library.policy import evaluate_network
 from pysim.environments import Environment
@@ -210,6 +211,23 @@ def test_actions_beyond_their_range_are_reported_with_its_place() -> None:
     assert re.search(rf"cart_pole.toml:\d+:\d+: {problem}", text)
 
 
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        (["-o", "none/policy.npz"], "npz: the folder 'none' does not exist; make it or choose"),
+        (["-o", "policy.txt"], "policy.txt: is not the name of a policy; end it in .npz"),
+        (["--steps", "0"], "--steps: must be positive, got 0; give 1e6 or more"),
+        (["--steps", "inf"], "--steps: must be positive, got inf"),
+        (["--resume"], "cart_pole_policy.pt: is missing, from which --resume goes on; start anew"),
+    ],
+)
+def test_wrong_options_are_reported_before_learning(
+    words: list[str], problem: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["learn", str(CART_POLE), *words]) == 2
+    assert problem in capsys.readouterr().err
+
+
 LEARN = """
 from sys import argv
 import numpy as np
@@ -242,12 +260,13 @@ third.load(folder + "/learner.pt")
 assert next(third.iterations(3)).iteration == 42
 assert (harder.steps <= 100).all()
 with_policy(pysim.load_scene(scene), scene, folder + "/policy.npz")
-try:
-    Learner(Environment(scene, 64), seed=1).load(folder + "/learner.pt")
-except PysimError as error:
-    assert "does not fit this environment and network" in str(error), error
-else:
-    raise AssertionError("another network was loaded")
+for other in (Learner(Environment(scene, 64)), Learner(Environment(scene, 32), Settings(hidden=(16,)))):
+    try:
+        other.load(folder + "/learner.pt")
+    except PysimError as error:
+        assert "does not fit this environment and network; give the scene" in str(error), error
+    else:
+        raise AssertionError("another network, or number of worlds, was loaded")
 """
 
 
