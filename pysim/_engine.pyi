@@ -824,6 +824,11 @@ class _Worlds(RecordedWorlds):
 class Worlds(_Worlds): ...
 class FloatWorlds(_Worlds): ...
 
+_Kind: TypeAlias = tuple[str, tuple[float, ...]]
+_Draw: TypeAlias = tuple[Sequence[_Kind], Sequence[int], int]
+
+def quantiles(kind: str, arguments: Sequence[float], u: ArrayLike) -> Array: ...
+
 class EnvironmentTables:
     def __init__(
         self,
@@ -842,14 +847,23 @@ class EnvironmentTables:
         limit: float,
         history: int,
         length: int,
+        period: float,
+        displacement: _Draw,
+        velocity: _Draw,
+        changes: Sequence[tuple[bool, _Draw, int]],
+        schedules: Sequence[tuple[int, _Kind, int]],
         single: bool,
     ) -> None: ...
     @property
     def parts(self) -> dict[str, NDArray[Any]]: ...
     def act(self, worlds: RecordedWorlds, actions: ArrayLike) -> int: ...
+    def begin(self, chosen: ArrayLike, seed: float) -> None: ...
+    def start(self, worlds: RecordedWorlds, chosen: ArrayLike) -> None: ...
     def end_step(
         self, worlds: RecordedWorlds, readings: ArrayLike | None = None, threads: int = 1
-    ) -> tuple[NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], int]: ...
+    ) -> tuple[
+        NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], NDArray[np.int32], int
+    ]: ...
     def observe(
         self,
         worlds: RecordedWorlds,

@@ -10,10 +10,10 @@
 #include "bindings/events.hpp"
 #include "bindings/float_contacts.hpp"
 #include "bindings/integrators.hpp"
-#include "bindings/recorded_worlds.hpp"
 #include "bindings/released_gil.hpp"
 #include "bindings/stepping_arguments.hpp"
 #include "bindings/world_numbers.hpp"
+#include "engine/recorded_worlds.hpp"
 #include "engine/threads.hpp"
 #include "engine/world_operations.hpp"
 #include "stepping/adaptive.hpp"
@@ -78,7 +78,7 @@ class PythonSteps {
 
 /// Worlds whose q and v are of the type Real, in which they are stepped.
 template <class Real>
-class EngineWorlds : public RecordedWorlds {
+class EngineWorlds : public engine::RecordedWorlds {
  public:
   static constexpr bool is_single = sizeof(Real) == 4;
   using RealRows = py::array_t<Real, py::array::c_style>;
@@ -149,6 +149,35 @@ class EngineWorlds : public RecordedWorlds {
   }
   std::ptrdiff_t reading_count() const override {
     return model_->signals() == nullptr ? 0 : model_->signals()->reading_count;
+  }
+
+  int nv() const override { return parts_.sizes.v; }
+
+  void accelerate(std::ptrdiff_t world, int place, double change) const override {
+    Real& v = parts_.v[world * parts_.sizes.v + place];
+    v = static_cast<Real>(v + change);
+  }
+
+  void displace(const int* worlds, std::ptrdiff_t count, const double* dq) const override {
+    const int nq = parts_.sizes.q;
+    std::vector<double> q(static_cast<std::size_t>(count * nq)), moved(q.size());
+    for (std::ptrdiff_t k = 0; k < count; ++k) {
+      std::copy_n(parts_.q + std::ptrdiff_t{worlds[k]} * nq, nq, q.data() + k * nq);
+    }
+    engine::Batch<double> batch = {};
+    batch.states = count;
+    batch.q = q.data();
+    batch.x = dq;
+    const std::vector<double> of_callbacks(static_cast<std::size_t>(count * model_->callback_numbers()));
+    batch.callback = of_callbacks.data();  // which change no coordinates
+    batch.out = moved.data();
+    engine::run_batch<double>(&engine::StateKernels<double>::integrate, *model_, batch, 1);
+    for (std::ptrdiff_t k = 0; k < count; ++k) {
+      const double* const from = moved.data() + k * nq;
+      std::transform(from, from + nq, parts_.q + std::ptrdiff_t{worlds[k]} * nq, [](double x) {
+        return static_cast<Real>(x);
+      });
+    }
   }
 
   void read(const int* worlds, std::ptrdiff_t begin, std::ptrdiff_t count, double* rows) const override {
@@ -769,7 +798,7 @@ class EngineWorlds : public RecordedWorlds {
 template <class Real>
 void bind_worlds_of(py::module_& m, const char* name, const char* text) {
   using EngineWorlds = bindings::EngineWorlds<Real>;
-  py::class_<EngineWorlds, RecordedWorlds>(m, name, text)
+  py::class_<EngineWorlds, engine::RecordedWorlds>(m, name, text)
       .def(py::init([](const Model& model,
                        const Actuation& actuation,
                        const ModelContacts* contacts,
@@ -981,7 +1010,7 @@ void bind_worlds(py::module_& m) {
       "Returns all numbers of a model and of contacts of convex steps, and their tables: name, place of the "
       "first "
       "number, records.");
-  py::class_<RecordedWorlds>(m, "RecordedWorlds", "Worlds of either precision.");
+  py::class_<engine::RecordedWorlds>(m, "RecordedWorlds", "Worlds of either precision.");
   bind_worlds_of<double>(m,
                          "Worlds",
                          "Records of worlds of one scene, and their advance. `periods`, `first_bit` and "

@@ -14,7 +14,9 @@ namespace {
 struct Portable;  // the tag of what is no kernel
 using One = simd::Pack<double, 1, Portable>;
 
-constexpr std::uint64_t noise_stream = (std::uint64_t{1} << 52) + 2;  // pysim/environments/draws.py
+constexpr double world_stream = 0x1p52, episode_stream = world_stream + 1;  // pysim/tracing/random_numbers.py
+constexpr std::uint64_t first_stream = (std::uint64_t{1} << 52) + 2;        // pysim/environments/draws.py
+constexpr std::uint64_t streams_of_a_use = std::uint64_t{1} << 20;
 
 /// Numbers of one world, by their place.
 struct Numbers {
@@ -34,6 +36,42 @@ struct Numbers {
     return place < action_count ? action + place : action_rate + (place - action_count);
   }
 };
+
+/// Calls put(k, value) for the numbers that a world draws at a control step.
+template <class Put>
+void draw(const Distribution* own,
+          std::size_t count,
+          std::uint64_t use,
+          double key,
+          std::int64_t step,
+          const Put& put) {
+  const std::uint64_t stream = first_stream + use * streams_of_a_use;
+  simd::FourWords words = {};
+  for (std::size_t k = 0; k < count; ++k) {
+    if (k % 4 == 0) {
+      words = simd::philox<Portable>(
+          static_cast<std::uint64_t>(step), static_cast<std::uint64_t>(key), stream + k / 4);
+    }
+    put(k, quantile(own[k], (words.c[k % 4] + 0.5) * 0x1p-32));
+  }
+}
+
+template <class Put>
+void draw(const DrawTable& own, double key, std::int64_t step, const Put& put) {
+  draw(
+      own.distribution.data(), own.distribution.size(), own.use, key, step, [&](std::size_t k, double value) {
+        put(own.place[k], value);
+      });
+}
+
+/// Control steps to the next time of a schedule.
+std::int64_t interval(const ScheduleTable& own, double period, double key, std::int64_t step) {
+  double steps = 0;
+  draw(&own.time, 1, own.use, key, step, [&](std::size_t, double time) {
+    steps = std::max(std::nearbyint(time / period), 1.0);
+  });
+  return static_cast<std::int64_t>(steps);
+}
 
 double value_of(const RewardTable& own, const double* x) {
   double sum = 0;
@@ -56,7 +94,7 @@ void add_noise(const EnvironmentTables& tables, std::uint64_t key, std::uint64_t
   constexpr int halves = 8;  // of a call of Philox
   const std::size_t count = tables.noisy.size();
   for (std::size_t begin = 0; begin < count; begin += halves) {
-    const simd::FourWords words = simd::philox<Portable>(step, key, noise_stream + begin / halves);
+    const simd::FourWords words = simd::philox<Portable>(step, key, first_stream + begin / halves);
     const std::size_t own = std::min<std::size_t>(halves, count - begin);
     for (std::size_t k = 0; k < own; ++k) {
       const unsigned half = (words.c[k / 2] >> (16 * (k % 2))) & 0xffffU;
@@ -81,6 +119,69 @@ void put_frame(const EnvironmentTables& tables, const double* frame, FrameUse us
 }
 
 }  // namespace
+
+void begin_episode(const EnvironmentArrays& arrays, std::ptrdiff_t world, double seed) {
+  const auto uniform = simd::philox_uniform<Portable>;
+  const double of_world = 0x1p53 * uniform(static_cast<double>(arrays.number[world]), seed, world_stream);
+  const auto episode = static_cast<double>(++arrays.episode[world]);
+  arrays.key[world] =
+      episode == 0 ? of_world : std::floor(0x1p53 * uniform(episode, of_world, episode_stream));
+}
+
+void start(const EnvironmentTables& tables,
+           const EnvironmentArrays& arrays,
+           const RecordedWorlds& worlds,
+           std::ptrdiff_t world,
+           double* dq) {
+  const double key = arrays.key[world];
+  arrays.steps[world] = 0;
+  std::fill_n(arrays.action + world * tables.actions, tables.actions, 0.0);
+  std::fill_n(arrays.action_rate + world * tables.actions, tables.actions, 0.0);
+  double* const signals = worlds.signals(world);
+  std::copy(tables.offset.begin(), tables.offset.end(), signals + tables.first_input);
+  draw(tables.displacement, key, 0, [&](int place, double value) { dq[place] = value; });
+  draw(tables.velocity, key, 0, [&](int place, double value) { worlds.accelerate(world, place, value); });
+  for (const ChangeTable& own : tables.changes) {
+    if (!own.pushes) draw(own.drawn, key, 0, [&](int place, double value) { signals[place] = value; });
+  }
+  const std::size_t count = tables.schedules.size();
+  std::int64_t* const due = arrays.due + world * static_cast<std::ptrdiff_t>(count);
+  for (std::size_t k = 0; k < count; ++k) {
+    const ScheduleTable& own = tables.schedules[k];
+    if (own.every < 0) due[k] = interval(own, tables.period, key, 0);
+  }
+}
+
+bool change(const EnvironmentTables& tables,
+            const EnvironmentArrays& arrays,
+            const RecordedWorlds& worlds,
+            std::ptrdiff_t world,
+            bool lost) {
+  const std::size_t count = tables.schedules.size();
+  const std::int64_t step = arrays.steps[world];
+  const double key = arrays.key[world];
+  std::int64_t* const due = arrays.due + world * static_cast<std::ptrdiff_t>(count);
+  bool* const occurs = arrays.occurs + world * static_cast<std::ptrdiff_t>(count);
+  for (std::size_t k = 0; k < count; ++k) {
+    const ScheduleTable& own = tables.schedules[k];
+    occurs[k] = own.every < 0 ? step >= due[k] : own.every > 0 && step % own.every == 0;
+    if (occurs[k] && own.every < 0) due[k] = step + interval(own, tables.period, key, step);
+  }
+  bool changed = false;
+  double* const signals = worlds.signals(world);
+  for (const ChangeTable& own : tables.changes) {
+    if (!occurs[own.schedule] || (own.pushes && lost)) continue;
+    changed = true;
+    draw(own.drawn, key, step, [&](int place, double value) {
+      if (own.pushes) {
+        worlds.accelerate(world, place, value);
+      } else {
+        signals[place] = value;
+      }
+    });
+  }
+  return changed;
+}
 
 void set_action(const EnvironmentTables& tables,
                 const EnvironmentArrays& arrays,

@@ -1,7 +1,7 @@
 """Random numbers of environments: functions of world, episode, control step and use, whatever the batch.
 
-Each use, such as a reset or the noise of the observations, has streams of its own. A call of Philox gives four numbers
-of 32 bits.
+Each use, such as a start or the noise of the observations, has streams of its own. A call of Philox gives four numbers
+of 32 bits. Starts, commands, pushes, times and noise are drawn by the engine (cpp/engine/environment_tables.cpp).
 """
 
 from __future__ import annotations
@@ -19,7 +19,10 @@ from pysim.typing import Array
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
+
+    Kind = tuple[str, tuple[float, ...]]  # of a distribution, and its arguments
+    DrawTable = tuple[list[Kind], list[int], int]  # distributions, places and use
 
 FIRST_STREAM = 2**52 + 2  # beyond those of blocks and of the keys of worlds and episodes
 STREAMS = 2**20  # of a use
@@ -43,7 +46,7 @@ def uniforms(key: ArrayLike, index: ArrayLike, use: int, count: int) -> Array:
 
 
 class Draws:
-    """Distributions of several numbers, and the places that they are for."""
+    """Distributions of several numbers."""
 
     def __init__(self, distributions: Sequence[Distribution | float]) -> None:
         self._distributions = tuple(distributions)
@@ -65,44 +68,17 @@ class Draws:
         return u
 
 
-class Schedule:
-    """Control steps of an episode at which something recurs in each world.
-
-    Args:
-        every: control steps between, or the distribution of the time between [s]; 0 for never.
-        period: of a control step [s].
-        use: of the draws.
-        worlds: number of worlds.
-    """
-
-    def __init__(self, every: int | Distribution, period: float, use: int, worlds: int) -> None:
-        self.every, self._period, self._use = every, period, use
-        self._draws = Draws([] if isinstance(every, int) else [every])
-        self.due = np.zeros(worlds * len(self._draws), np.int64)  # the next control step, if drawn
-
-    def begin(self, worlds: NDArray[np.intp], key: Array) -> None:
-        """Begin episodes of worlds, by their keys."""
-        if len(self.due):
-            self.due[worlds] = self._intervals(key, np.zeros(len(worlds)))
-
-    def occurs(self, key: Array, steps: NDArray[np.int64]) -> NDArray[np.intp]:
-        """Return the worlds in which it happens after these control steps of their episodes."""
-        if isinstance(self.every, int):
-            return np.flatnonzero(steps % self.every == 0) if self.every else np.zeros(0, np.intp)
-        found = np.flatnonzero(steps >= self.due)
-        if len(found):
-            self.due[found] = steps[found] + self._intervals(key[found], steps[found])
-        return found
-
-    def _intervals(self, key: Array, steps: ArrayLike) -> Array:
-        seconds = self._draws.values(key, steps, self._use)[:, 0]
-        return np.maximum(np.rint(seconds / self._period), 1.0)
+def kind_of(distribution: Distribution | float) -> Kind:
+    """Return a distribution, or a number, as the engine reads it."""
+    if isinstance(distribution, Distribution):
+        return distribution.kind, distribution.arguments
+    return "constant", (distribution,)
 
 
 def draws_by_name(
-    where: str, given: Mapping[str, str], names: Sequence[str]
-) -> tuple[list[int], Draws]:
-    """Return the places of names that patterns match, in order, and what is drawn for them.
+    where: str, given: Mapping[str, str], names: Sequence[str], use: int
+) -> DrawTable:
+    """Return what is drawn for names that patterns match, in their order, for a use.
 
     Raises:
         SimulationError: a pattern matches none, or a text is no distribution.
@@ -115,4 +91,4 @@ def draws_by_name(
             raise SimulationError(f"{where}.{pattern}", problem)
         found |= dict.fromkeys(matched, distribution_of(f"{where}.{pattern}", text))
     places = sorted(found)
-    return places, Draws([found[place] for place in places])
+    return [kind_of(found[place]) for place in places], places, use

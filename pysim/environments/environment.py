@@ -23,7 +23,7 @@ import numpy as np
 
 from pysim import _engine
 from pysim.elements.number_names import without_index
-from pysim.environments.draws import LEAST, Draws, Schedule, draws_by_name, uniforms
+from pysim.environments.draws import LEAST, draws_by_name, kind_of, uniforms
 from pysim.environments.mirror import Mirror, MirroredStates, joined, mirrored_rows
 from pysim.environments.observed import LAST_ACTION, Observed
 from pysim.environments.randomised import Randomised, accept_drawn
@@ -32,7 +32,6 @@ from pysim.scene import read_environment
 from pysim.simulation.batches.worlds import Worlds
 from pysim.simulation.loading import load_scene
 from pysim.sweeps.parameters import Distribution, distribution_of
-from pysim.tracing.random_numbers import episode_key, world_key
 from pysim.typing import Array
 
 if TYPE_CHECKING:
@@ -41,6 +40,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, DTypeLike, NDArray
 
+    from pysim.environments.draws import DrawTable, Kind
     from pysim.environments.mirror import SignedPlaces
     from pysim.scene.spec import KeyframeSpec
     from pysim.scene.toml.records.environment_table import Reward
@@ -122,10 +122,11 @@ class Environment:
         self._read_rewards()
         self._read_changes()
         self.mirror = self._read_mirror()  # None without the table
-        self._engine = self._engine_tables(n)
+        self._engine = self._engine_tables(n, self._changes)
         parts = self._engine.parts
         self.steps: NDArray[np.int64] = parts["steps"]  # control steps made in the episode
-        self._episode = np.full(n, -1, np.int64)
+        self._episode: NDArray[np.int64] = parts["episode"]  # −1 before the first
+        self._episode[:], parts["number"][:] = -1, self._numbers
         self._key: Array = parts["key"]
         self._action, self._action_rate = parts["action"], parts["action_rate"]
         self._readings: Array = parts["readings"]
@@ -316,7 +317,9 @@ class Environment:
             return own, "exponential", reward.weight, kernel.exponential
         return own, "absolute_sum" if kernel.norm == 1 else "square_sum", reward.weight, 0.0
 
-    def _engine_tables(self, n: int) -> _engine.EnvironmentTables:
+    def _engine_tables(
+        self, n: int, changes: Sequence[tuple[bool, DrawTable, int]] = ()
+    ) -> _engine.EnvironmentTables:
         tables = self._tables
         return _engine.EnvironmentTables(
             worlds=n,
@@ -333,6 +336,11 @@ class Environment:
             limit=tables.limit,
             history=tables.history,
             length=self.length,
+            period=self.period,
+            displacement=self._displaced,
+            velocity=self._moved,
+            changes=changes,
+            schedules=self._schedules,
             single=self.dtype == np.float32,
         )
 
@@ -340,8 +348,8 @@ class Environment:
         """Read what is drawn: commands, starts, pushes and numbers of the scene."""
         tables, names = self._tables, self._model.velocity_names
         inputs = self.worlds.inputs
-        self._schedules: list[Schedule] = []
-        self._commands: list[tuple[str, Draws, Schedule]] = []
+        self._schedules: list[tuple[int, Kind, int]] = []  # control steps between, or −1, time, use
+        self._changes: list[tuple[bool, DrawTable, int]] = []  # whether it pushes, what, schedule
         for k, command in enumerate(tables.command):
             if command.input not in inputs or command.input == tables.action.input:
                 others = [name for name in inputs if name != tables.action.input]
@@ -356,11 +364,12 @@ class Environment:
                 problem = f"has {len(command.values)} values, and the input has {size}"
                 raise self._error(("command", k, "values"), f"{problem}; give one for each")
             drawn = [
-                distribution_of(self.where("command", k, "values", i), value)
+                kind_of(distribution_of(self.where("command", k, "values", i), value))
                 for i, value in enumerate(command.values)
             ]
             schedule = self._schedule(("command", k, "every"), command.every)
-            self._commands.append((command.input, Draws(drawn), schedule))
+            places = inputs.places_of(command.input)
+            self._changes.append((False, (drawn, places, COMMANDS + k), schedule))
         start = tables.start
         frames = [frame.name for frame in self._model.spec.keyframes]
         named = start.keyframe
@@ -370,16 +379,15 @@ class Environment:
                 remedy = did_you_mean(name, frames) or ", and the scene has none; remove it"
                 raise self._error(("start", "keyframe"), f"there is no keyframe {name!r}{remedy}")
         self._displaced = draws_by_name(
-            self.where("start", "displacement"), start.displacement, names
+            self.where("start", "displacement"), start.displacement, names, START
         )
-        self._moved = draws_by_name(self.where("start", "velocity"), start.velocity, names)
-        self._pushes = [
-            (
-                *draws_by_name(self.where("push", k, "velocity"), push.velocity, names),
-                self._schedule(("push", k, "every"), push.every),
+        self._moved = draws_by_name(self.where("start", "velocity"), start.velocity, names, SPEEDS)
+        for k, push in enumerate(tables.push):
+            drawn_push = draws_by_name(
+                self.where("push", k, "velocity"), push.velocity, names, PUSHES + k
             )
-            for k, push in enumerate(tables.push)
-        ]
+            schedule = self._schedule(("push", k, "every"), push.every)
+            self._changes.append((True, drawn_push, schedule))
         self._randomised = [
             Randomised(
                 own,
@@ -455,22 +463,21 @@ class Environment:
         own.end_step(states.worlds._records.engine, rows[:, : self._observed.signal_count])  # noqa: SLF001
         return own.parts["terms"]
 
-    def _schedule(self, keys: tuple[str | int, ...], every: float | str | None) -> Schedule:
-        """Return when something recurs that `every` so many seconds happens, or after drawn times."""
+    def _schedule(self, keys: tuple[str | int, ...], every: float | str | None) -> int:
+        """Return the number of a schedule of what happens `every` so many seconds, or after drawn times."""
         span = 0.0 if every is None else distribution_of(self.where(*keys), every)
-        found: int | Distribution
         if isinstance(span, Distribution):
             if span.values(np.array([LEAST]))[0] < 0:
                 raise self._error(keys, f"{span} draws negative times; take uniform(5, 10)")
-            found = span
+            found = -1
         else:
             found = round(span / self.period)
             if span and (found < 1 or abs(span - found * self.period) > WHOLE * self.period):
                 problem = f"{span:g} s is no whole number of control periods of {self.period:g} s"
                 raise self._error(keys, f"{problem}; take {max(found, 1) * self.period:.9g} s")
-        use = INTERVALS + len(self._schedules)
-        self._schedules.append(Schedule(found, self.period, use, len(self)))
-        return self._schedules[-1]
+        number = len(self._schedules)
+        self._schedules.append((found, kind_of(span), INTERVALS + number))
+        return number
 
     # ------------------------------------------------------------------------------------------- reset and step
 
@@ -508,54 +515,41 @@ class Environment:
         self._observed = self._observed.of(self.worlds)
         self._episode[:] = -1
 
-    def _chosen(self, where: ArrayLike | None) -> NDArray[np.intp]:
+    def _chosen(self, where: ArrayLike | None) -> NDArray[np.int32]:
         n = len(self)
         if where is None:
-            return np.arange(n)
+            return np.arange(n, dtype=np.int32)
         given = np.atleast_1d(np.asarray(where))
         if given.dtype == bool and given.shape == (n,):
-            return np.flatnonzero(given)
+            return np.flatnonzero(given).astype(np.int32)
         if given.size and (given.dtype.kind not in "iu" or given.min() < 0 or given.max() >= n):
             problem = f"must be a mask ({n},) or numbers from 0 to {n - 1}"
             raise SimulationError("where", f"{problem}; got {given.dtype} {given.shape}")
-        return np.unique(given.astype(np.intp))
+        return np.unique(given.astype(np.int32))
 
-    def _reset(self, chosen: NDArray[np.intp]) -> None:
+    def _reset(self, chosen: NDArray[np.int32]) -> None:
         worlds = self.worlds
-        self._episode[chosen] += 1
-        self._key[chosen] = episode_key(
-            world_key(self._seed, self._numbers[chosen]), self._episode[chosen]
-        )
-        key, first = self._key[chosen], self._episode[chosen] == 0
-        for randomised in self._randomised:  # before the reset, whose first outputs follow them
-            own = slice(None) if randomised.is_redrawn else first
-            if len(chosen[own]):
-                randomised.draw(worlds.parameters, chosen[own], key[own], 0)
-        if self._randomised:
-            accept_drawn(self._randomised, worlds.parameters)
+        self._engine.begin(chosen, float(self._seed))
+        if self._randomised:  # before the reset, whose first outputs follow them
+            self._randomise(chosen)
         if len(self._keyframes) == 1:
             worlds.reset(where=chosen, keyframe=self._keyframes[0])
         else:
-            u = uniforms(key, 0, KEYFRAME, 1)[:, 0]
+            u = uniforms(self._key[chosen], 0, KEYFRAME, 1)[:, 0]
             which = (u * len(self._keyframes)).astype(int)
             for k in np.unique(which):
                 worlds.reset(where=chosen[which == k], keyframe=self._keyframes[k])
-        places, drawn = self._displaced
-        if places:
-            dq = np.zeros((len(chosen), worlds.v.shape[1]))
-            dq[:, places] = drawn.values(key, 0, START)
-            worlds.q[chosen] = self._model.integrate(np.asarray(worlds.q[chosen], float), dq)
-        places, drawn = self._moved
-        if places:
-            worlds.v[np.ix_(chosen, np.array(places))] += drawn.values(key, 0, SPEEDS)
-        self.steps[chosen] = 0
-        self._action[chosen], self._action_rate[chosen] = 0.0, 0.0
-        worlds.inputs[self._tables.action.input][chosen] = self._offset
-        for number, (name, drawn, _) in enumerate(self._commands):
-            worlds.inputs[name][chosen] = drawn.values(key, 0, COMMANDS + number)
-        for schedule in self._schedules:
-            schedule.begin(chosen, key)
+        self._engine.start(worlds._records.engine, chosen)  # noqa: SLF001
         worlds.signals.end_call()
+
+    def _randomise(self, chosen: NDArray[np.int32]) -> None:
+        """Draw the numbers of the scene in worlds whose episodes begin."""
+        key, first = self._key[chosen], self._episode[chosen] == 0
+        for randomised in self._randomised:
+            own = slice(None) if randomised.is_redrawn else first
+            if len(chosen[own]):
+                randomised.draw(self.worlds.parameters, chosen[own], key[own], 0)
+        accept_drawn(self._randomised, self.worlds.parameters)
 
     def step(self, actions: ArrayLike) -> Transition:
         """Apply actions (n, size) for a control period, and return what they led to.
@@ -577,41 +571,34 @@ class Environment:
             raise SimulationError("actions", f"of world {world} are not finite; check the policy")
         worlds.step(steps=self._every)
         readings = self._observed.readings()
-        reward, terminated, truncated, faults = self._engine.end_step(
+        reward, terminated, truncated, changed, faults = self._engine.end_step(
             recorded, readings, self._threads
         )
         if faults:
             self._report(faults)
-        changed = self._change()
-        if len(changed):
+        again = self._redraw()
+        if readings is not None:
+            again = np.union1d(again, changed)
+        if len(changed) or len(again):
             worlds.signals.end_call()
-            self._observe(changed, begins=False)
+        if len(again):
+            self._observe(again, begins=False)
         return Transition(self.observations, reward, terminated, truncated)
 
-    def _change(self) -> NDArray[np.intp]:
-        """Draw what is due anew, and push; return the worlds that this changes."""
-        worlds = self.worlds
-        changed: list[NDArray[np.intp]] = []
-        for number, (name, drawn, schedule) in enumerate(self._commands):
-            due = schedule.occurs(self._key, self.steps)
-            if len(due):
-                changed.append(due)
-                values = drawn.values(self._key[due], self.steps[due], COMMANDS + number)
-                worlds.inputs[name][due] = values
-        for number, (places, drawn, schedule) in enumerate(self._pushes):
-            due = schedule.occurs(self._key, self.steps)
-            due = due[~np.asarray(worlds.lost)[due]]
-            if len(due):
-                values = drawn.values(self._key[due], self.steps[due], PUSHES + number)
-                worlds.v[np.ix_(due, np.array(places))] += values
-                changed.append(due)
+    def _redraw(self) -> NDArray[np.int32]:
+        """Draw numbers of the scene anew where it is time; return the worlds that this changes."""
+        parameters = self.worlds.parameters
+        found = np.zeros(len(self), bool)
         for randomised in self._randomised:
-            due = randomised.schedule.occurs(self._key, self.steps)
+            if not self._schedules[randomised.schedule][0]:
+                continue
+            occurs = self._engine.parts["occurs"][:, randomised.schedule]
+            due = np.flatnonzero(occurs)
             if len(due):
-                randomised.draw(worlds.parameters, due, self._key[due], self.steps[due])
-                accept_drawn([randomised], worlds.parameters)
-                changed.append(due)
-        return np.unique(np.concatenate(changed)) if changed else np.zeros(0, np.intp)
+                randomised.draw(parameters, due, self._key[due], self.steps[due])
+                accept_drawn([randomised], parameters)
+                found |= occurs
+        return np.flatnonzero(found).astype(np.int32)
 
     # ---------------------------------------------------------------------------------------------- observations
 
@@ -633,7 +620,7 @@ class Environment:
         """Return the numbers that the engine has read last."""
         return np.hstack([self._readings, self._action, self._action_rate])
 
-    def _observe(self, chosen: NDArray[np.intp], *, begins: bool) -> None:
+    def _observe(self, chosen: NDArray[np.int32], *, begins: bool) -> None:
         """Observe worlds again; those that begin see their first observation as their history."""
         readings = self._observed.readings(chosen)
         own = self.worlds._records.engine  # noqa: SLF001
@@ -729,5 +716,9 @@ class Environment:
             "action": self._action,
             "action_rate": self._action_rate,
             "history": self._history,
-            **{f"due{k}": own.due for k, own in enumerate(self._schedules) if len(own.due)},
+            **{
+                f"due{k}": self._engine.parts["due"][:, k]
+                for k, (every, *_) in enumerate(self._schedules)
+                if every < 0
+            },
         }

@@ -68,7 +68,7 @@ class Observed:
         _, size = self.range(name)
         return [name] if size == 1 else [f"{name}[{k}]" for k in range(size)]
 
-    def readings(self, chosen: NDArray[np.intp] | None = None) -> Array | None:
+    def readings(self, chosen: NDArray[np.int32] | None = None) -> Array | None:
         """Return the signals of all worlds, or of those chosen; None if the engine reads them alone."""
         own = self._worlds.signals
         return None if own.are_plain(self._read) else own.rows(chosen, names=self._read)

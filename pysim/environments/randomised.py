@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-    from pysim.environments.draws import Schedule
     from pysim.scene.toml.records.environment_table import Randomise
     from pysim.simulation.batches.world_parameters import WorldParameters
 
@@ -33,7 +32,7 @@ class Randomised:
         number: of the table.
         parameters: of the worlds, as in the scene.
         where: place of a key of the table in the file.
-        schedule: of draws in an episode.
+        schedule: number of that of draws in an episode.
 
     Raises:
         SimulationError: worlds cannot differ in the numbers, or their count is not that of the distributions.
@@ -45,7 +44,7 @@ class Randomised:
         number: int,
         parameters: WorldParameters,
         where: Callable[..., str],
-        schedule: Schedule,
+        schedule: int,
     ) -> None:
         self._number, self.where, self.schedule = number, where("path"), schedule
         self.is_redrawn = own.at == "reset"
@@ -102,7 +101,11 @@ class Randomised:
         parameters.accept()
 
     def draw(
-        self, parameters: WorldParameters, worlds: NDArray[np.intp], key: Array, index: ArrayLike
+        self,
+        parameters: WorldParameters,
+        worlds: NDArray[np.integer[Any]],
+        key: Array,
+        index: ArrayLike,
     ) -> None:
         """Draw the numbers of worlds, by the keys of their episodes and their control steps."""
         drawn = self._draws.values(key, index, NUMBERS + self._number)
@@ -118,7 +121,9 @@ class Randomised:
             (own for own in other.starts if self.has(own)), None
         )
 
-    def _write(self, parameters: WorldParameters, worlds: NDArray[np.intp], drawn: Array) -> None:
+    def _write(
+        self, parameters: WorldParameters, worlds: NDArray[np.integer[Any]], drawn: Array
+    ) -> None:
         for k, (path, start) in enumerate(self.starts.items()):
             values = drawn[:, k * self._per_path : (k + 1) * self._per_path]
             if self._word == "scale":

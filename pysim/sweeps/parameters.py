@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pysim import _engine
 from pysim.errors import SimulationError, did_you_mean
 from pysim.typing import Array
 
@@ -45,7 +46,7 @@ class Distribution:
 
     def values(self, u: Array) -> Array:
         """Return the quantiles at u (n,), between 0 and 1."""
-        return np.asarray(_KINDS[self.kind].quantile(u, *self.arguments), float)
+        return _engine.quantiles(self.kind, self.arguments, u)
 
     def __str__(self) -> str:
         return f"{self.kind}({', '.join(map(repr, self.arguments))})"
@@ -106,43 +107,22 @@ class Plan:
 @dataclass(frozen=True)
 class _Kind:
     arguments: tuple[str, ...]
-    quantile: Callable[..., Array]
     valid: Callable[..., bool]
     condition: str
 
 
-def _normal(u: Array, mean: float, deviation: float) -> Array:
-    from scipy.special import ndtri  # noqa: PLC0415, takes 0.1 s to import
-
-    return np.asarray(mean + deviation * ndtri(u))
-
-
-def _triangular(u: Array, lower: float, mode: float, upper: float) -> Array:
-    width, left, right = upper - lower, mode - lower, upper - mode
-    rising = lower + np.sqrt(u * width * left)
-    falling = upper - np.sqrt((1 - u) * width * right)
-    return np.where(u * width < left, rising, falling)
-
-
 _KINDS = {
     "normal": _Kind(
-        ("mean", "deviation"), _normal, lambda _, d: d >= 0, "the deviation must not be negative"
+        ("mean", "deviation"), lambda _, d: d >= 0, "the deviation must not be negative"
     ),
-    "uniform": _Kind(
-        ("lower", "upper"),
-        lambda u, a, b: a + u * (b - a),
-        lambda a, b: a <= b,
-        "lower must not exceed upper",
-    ),
+    "uniform": _Kind(("lower", "upper"), lambda a, b: a <= b, "lower must not exceed upper"),
     "loguniform": _Kind(
         ("lower", "upper"),
-        lambda u, a, b: a * (b / a) ** u,
         lambda a, b: 0 < a <= b,
         "lower must be positive and not exceed upper",
     ),
     "triangular": _Kind(
         ("lower", "mode", "upper"),
-        _triangular,
         lambda a, m, b: a <= m <= b and a < b,
         "lower, mode and upper must ascend",
     ),

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace pysim::bindings {
+namespace pysim::engine {
 
 class RecordedWorlds {
  public:
@@ -21,6 +21,13 @@ class RecordedWorlds {
   /// Numbers of the signals of a world.
   virtual double* signals(std::ptrdiff_t world) const = 0;
 
+  /// Displaces worlds[k] by row k of dq (count, nv).
+  virtual void displace(const int* worlds, std::ptrdiff_t count, const double* dq) const = 0;
+
+  /// Adds to a number of a world's velocity.
+  virtual void accelerate(std::ptrdiff_t world, int place, double change) const = 0;
+  virtual int nv() const = 0;
+
   /// Readings of all signals of a world.
   virtual std::ptrdiff_t reading_count() const = 0;
 
@@ -29,4 +36,4 @@ class RecordedWorlds {
   virtual void read(const int* worlds, std::ptrdiff_t begin, std::ptrdiff_t count, double* rows) const = 0;
 };
 
-}  // namespace pysim::bindings
+}  // namespace pysim::engine
