@@ -40,6 +40,8 @@ def learn_scene(path: Path, options: LearnOptions) -> int:
         raise PysimError(str(output), problem)
     if not 0 < options.steps < math.inf:
         raise PysimError("--steps", f"must be positive, got {options.steps:g}; give 1e6 or more")
+    if options.threads < 0:
+        raise PysimError("--threads", f"must be 0 or more, got {options.threads}; give 0 for all")
     if output.exists() and not (options.overwrite or options.resume):
         problem = "exists; --resume goes on learning it, --overwrite starts anew"
         raise PysimError(str(output), problem)

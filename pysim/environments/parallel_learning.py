@@ -29,6 +29,7 @@ from multiprocessing.connection import Connection, wait
 from operator import attrgetter, methodcaller
 from pathlib import Path
 from subprocess import Popen
+from threading import Thread
 from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar, cast
 
 import numpy as np
@@ -113,7 +114,7 @@ class ParallelLearner:
         ours, theirs = Pipe()
         self._pipes.append(ours)
         with theirs:
-            command = python_command(PROGRAM, str(theirs.fileno()))
+            command = python_command(PROGRAM, str(theirs.fileno()), str(os.getpid()))
             process = Popen(command, pass_fds=[theirs.fileno()], start_new_session=True)
         self._processes.append(process)  # in a session of its own: Ctrl-C is the parent's
         return ours
@@ -206,6 +207,7 @@ def _iterate(learner: Learner) -> Progress:
 
 def _serve() -> None:
     """Learn in a process of a `ParallelLearner`, which calls functions of its learner until it ends."""
+    Thread(target=_end_with, args=(int(sys.argv[2]),), daemon=True).start()
     pipe = Connection(int(sys.argv[1]))
     warnings.simplefilter("ignore")  # the parent prints them
     logging.disable(logging.WARNING)
@@ -214,13 +216,20 @@ def _serve() -> None:
         pipe.send(None)
         while True:
             pipe.send(pipe.recv()(learner))
-    except (EOFError, BrokenPipeError):  # the parent has ended
+    except (EOFError, ConnectionError):  # the parent has ended
         pass
     except Exception as error:  # noqa: BLE001, the parent raises it
         when = time.monotonic()
         if not isinstance(error, PysimError | OSError):
             error = RuntimeError("".join(traceback.format_exception(error)))
         pipe.send(_Failure(when, error))
+
+
+def _end_with(parent: int) -> None:
+    """End this process after its parent, also while it waits for the others, which may never come."""
+    while os.getppid() == parent:
+        time.sleep(1.0)
+    os._exit(1)
 
 
 def _member(pipe: Connection) -> Learner:

@@ -131,6 +131,22 @@ def test_ctrl_c_ends_all_processes_with_a_checkpoint(tmp_path: Path) -> None:
     assert resumed.returncode == 0, resumed.stderr
 
 
+WAITING = """
+import os
+import sys
+from subprocess import Popen
+
+child = "import os; from pysim.environments.parallel_learning import _end_with; _end_with({})"
+print(Popen([sys.executable, "-c", child.format(os.getpid())], stdout=2).pid)
+"""
+
+
+def test_a_process_that_waits_for_others_ends_with_the_one_that_has_started_it() -> None:
+    words = [sys.executable, "-c", WAITING]
+    started = subprocess.run(words, capture_output=True, timeout=60, check=True)  # till both end
+    assert not run(int(started.stdout))
+
+
 def test_processes_end_with_the_one_that_has_started_them(tmp_path: Path) -> None:
     with subprocess.Popen(command(tmp_path), stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout

@@ -218,6 +218,7 @@ def test_actions_beyond_their_range_are_reported_with_its_place() -> None:
         (["-o", "policy.txt"], "policy.txt: is not the name of a policy; end it in .npz"),
         (["--steps", "0"], "--steps: must be positive, got 0; give 1e6 or more"),
         (["--steps", "inf"], "--steps: must be positive, got inf"),
+        (["--threads", "-1"], "--threads: must be 0 or more, got -1; give 0 for all"),
         (["--resume"], "cart_pole_policy.pt: is missing, from which --resume goes on; start anew"),
     ],
 )
