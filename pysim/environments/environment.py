@@ -25,7 +25,7 @@ from pysim import _engine
 from pysim.elements.number_names import without_index
 from pysim.environments.draws import LEAST, draws_by_name, kind_of, uniforms
 from pysim.environments.mirror import Mirror, MirroredStates, joined, mirrored_rows
-from pysim.environments.observed import LAST_ACTION, Observed
+from pysim.environments.observed import ACTION_RATE, LAST_ACTION, Observed
 from pysim.environments.randomised import Randomised, accept_drawn
 from pysim.errors import SimulationError, did_you_mean
 from pysim.scene import read_environment
@@ -652,14 +652,17 @@ class Environment:
 
     def policy_arrays(self) -> dict[str, NDArray[Any]]:
         """Return what a policy has to know of this environment, as arrays for its file."""
-        slots = [
-            k for k, name in enumerate(self.observation_names) if name.split("[")[0] == LAST_ACTION
-        ]
+        owners = [name.split("[")[0] for name in self.observation_names]
+        slots, rates = (
+            np.array([k for k, name in enumerate(owners) if name == own], int)
+            for own in (LAST_ACTION, ACTION_RATE)
+        )
         return {
             "observations": np.array(self.observed_names),
             "scales": self._factors,
             "limit": np.array(self.limit),
-            "slots": np.array(slots, int),
+            "slots": slots,
+            "rates": rates,
             "scale": self._scale,
             "offset": self._offset,
             "range": np.array(self.action_range),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pysim.elements.library.policy import read_network
-from pysim.environments.observed import LAST_ACTION
+from pysim.environments.observed import ACTION_RATE, LAST_ACTION
 from pysim.errors import PysimError, SimulationError
 from pysim.scene import read_environment
 from pysim.scene.control_inputs import with_control_inputs
@@ -41,11 +41,8 @@ def with_policy(
         PysimError: the policy cannot be read, or was trained with other observations.
     """
     tables, _ = read_environment(path, overrides)
-    seen = tuple(name for name in tables.observations if name != LAST_ACTION)
+    seen = tuple(name for name in tables.observations if name not in (LAST_ACTION, ACTION_RATE))
     name, where = tables.action.input, str(policy)
-    if tables.history > 1 or "action_rate" in seen:
-        problem = "uses history or action_rate, which a scene does not keep"
-        raise SimulationError("environment", f"{problem}; train with last_action alone")
     if not Path(policy).is_file():
         raise PysimError(where, "is no file; give what `pysim learn` has written")
     trained = read_network(where).get("observations", np.array(tables.observations)).tolist()

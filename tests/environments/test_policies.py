@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from collections.abc import Mapping
 from importlib.util import find_spec
 from itertools import pairwise
 from pathlib import Path
@@ -14,7 +15,7 @@ import numpy as np
 import pytest
 
 import pysim
-from pysim import PysimError, SimulationError
+from pysim import PysimError
 from pysim.cli import main
 from pysim.cli.learn import clipped_text
 from pysim.elements.library.policy import evaluate_network
@@ -80,19 +81,35 @@ def test_a_network_is_its_matrix_products(tmp_path: Path, activation: str) -> No
     np.testing.assert_allclose(worlds.signals["net"], x, atol=1e-14)
 
 
-def policy(path: Path, seed: int = 1) -> dict[str, Any]:
+def policy(path: Path, overrides: Mapping[str, object] | None = None) -> dict[str, Any]:
     """A policy of the cart-pole that nobody has trained."""
-    arrays = layers([4, 8, 1], seed)
-    rng = np.random.default_rng(seed)
-    arrays |= {"mean": rng.normal(0, 0.01, 4), "deviation": rng.uniform(0.5, 1, 4)}
-    whole: dict[str, Any] = {**arrays, **Environment(CART_POLE, 1).policy_arrays()}
+    environment = Environment(CART_POLE, 1, overrides)
+    size, rng = environment.observation_size, np.random.default_rng(1)
+    arrays = layers([size, 8, 1])
+    arrays |= {"mean": rng.normal(0, 0.01, size), "deviation": rng.uniform(0.5, 1, size)}
+    whole: dict[str, Any] = {**arrays, **environment.policy_arrays()}
     np.savez(path, activation=np.array("elu"), **whole)
     return arrays
 
 
-def test_a_policy_acts_in_a_scene_as_in_its_environment(tmp_path: Path) -> None:
-    arrays = policy(tmp_path / "policy.npz")
-    environment = Environment(CART_POLE, 1, {"environment.start": {}})
+SEEN = ["state.q", "action_rate", "state.v", "last_action"]
+
+
+@pytest.mark.parametrize(
+    "overrides",
+    [
+        {},
+        {"environment.history": 3},
+        {"environment.observations": SEEN},
+        {"environment.observations": SEEN, "environment.history": 2, "environment.limit": 0.01},
+    ],
+)
+def test_a_policy_acts_in_a_scene_as_in_its_environment(
+    tmp_path: Path, overrides: dict[str, object]
+) -> None:
+    file = tmp_path / "policy.npz"
+    arrays = policy(file, overrides)
+    environment = Environment(CART_POLE, 1, {**overrides, "environment.start": {}})
     observation = environment.reset()[0].astype(float)
     states = [environment.worlds.q[0].copy()]
     for _ in range(20):
@@ -100,7 +117,7 @@ def test_a_policy_acts_in_a_scene_as_in_its_environment(tmp_path: Path) -> None:
         y = evaluate_network(arrays, "elu", x)
         observation = environment.step(y[None]).observations[0].astype(float)
         states.append(environment.worlds.q[0].copy())
-    scene = with_policy(pysim.load_scene(CART_POLE), CART_POLE, tmp_path / "policy.npz")
+    scene = with_policy(pysim.load_scene(CART_POLE), CART_POLE, file, overrides)
     worlds = pysim.Worlds(scene, 1)
     for state in states[1:]:
         worlds.step(seconds=0.02)
@@ -194,13 +211,6 @@ def test_a_plain_network_is_no_policy(tmp_path: Path) -> None:
         with_policy(scene, CART_POLE, tmp_path / "net.npz")
     with pytest.raises(PysimError, match="is no file; give what"):
         with_policy(scene, CART_POLE, tmp_path / "none.npz")
-
-
-def test_a_policy_needs_observations_that_a_scene_has(tmp_path: Path) -> None:
-    policy(tmp_path / "policy.npz")
-    scene = pysim.load_scene(CART_POLE)
-    with pytest.raises(SimulationError, match="uses history or action_rate"):
-        with_policy(scene, CART_POLE, tmp_path / "policy.npz", {"environment.history": 2})
 
 
 def test_actions_beyond_their_range_are_reported_with_its_place() -> None:

@@ -139,9 +139,9 @@ class Network(Controller):
 class Policy(Controller):
     """Policy that `pysim learn` writes: offset + scale · action, of the observation and the last action.
 
-    The file has the network's layers, and of the environment that it was trained in: `scales` and `limit` of the
-    observation, `mean` and `deviation` that normalise it, the `slots` of the last action in it, and `scale`, `offset`
-    and `range` of the action.
+    The file has the network's layers, and of the environment that it was trained in: `scales` and `limit` of an
+    observation, the `slots` of the last action and the `rates` of its change in it, `mean` and `deviation` that
+    normalise as many observations as the network sees in a row, and `scale`, `offset` and `range` of the action.
     """
 
     inputs = signal("observation", unit="", size="n")
@@ -149,7 +149,9 @@ class Policy(Controller):
     file: str  # .npz that `pysim learn` has written
 
     def __post_init__(self) -> None:
-        vars(self)["memory"] = real("action", size=self._size)  # the last one
+        a, m = self.arrays, self._size
+        past = len(a["mean"]) - len(a["scales"])  # numbers of observations before, the oldest first
+        vars(self)["memory"] = real("action", size=m + (m + past + 1) * bool(past or self._rates))
 
     @cached_property
     def arrays(self) -> dict[str, Array]:
@@ -179,6 +181,11 @@ class Policy(Controller):
     def _size(self) -> int:
         return len(self.arrays["scale"])
 
+    @property
+    def _rates(self) -> list[int]:
+        """Places of the action's change in an observation; files of before have none."""
+        return np.asarray(self.arrays.get("rates", ()), int).tolist()
+
     def sizes(self) -> Mapping[str, int]:
         return {"m": self._size}
 
@@ -188,19 +195,41 @@ class Policy(Controller):
         return y[0] if len(y) == 1 else y
 
     def update(self, inputs: Any, action: Any) -> Any:
-        return list(self._action(inputs, action))
+        memory, m = list(np.atleast_1d(np.array(action))), self._size
+        new = list(self._action(inputs, action))
+        if len(memory) == m:
+            return new
+        k = len(self.arrays["scales"])
+        return [*new, *memory[:m], *self._observed(inputs, action)[k:], 1.0]
 
-    def _action(self, inputs: Any, action: Any) -> Any:
-        a = self.arrays
-        seen, slots = list(np.atleast_1d(np.array(inputs.observation))), set(a["slots"].tolist())
-        last = list(np.atleast_1d(np.array(action)))
-        size = len(a["mean"])
-        if len(seen) + len(slots) != size:
-            problem = (
-                f"was trained with {size - len(slots)} numbers, and the signal has {len(seen)}"
-            )
+    def _observed(self, inputs: Any, memory: Any) -> list[Any]:
+        """Return the numbers of the observations that the network sees; at the start all are the first."""
+        a, m = self.arrays, self._size
+        seen, memory = (
+            list(np.atleast_1d(np.array(inputs.observation))),
+            list(np.atleast_1d(np.array(memory))),
+        )
+        last = dict(zip(a["slots"].tolist(), memory, strict=False))
+        if self._rates:
+            rates = [
+                own - before for own, before in zip(memory[:m], memory[m : 2 * m], strict=True)
+            ]
+            last |= dict(zip(self._rates, rates, strict=True))
+        k = len(a["scales"])
+        if len(seen) + len(last) != k:
+            problem = f"was trained with {k - len(last)} numbers, and the signal has {len(seen)}"
             raise PysimError(self.file, f"{problem}; give the observations of its environment")
-        x = np.array([(last if k in slots else seen).pop(0) for k in range(size)])
-        limit, (lower, upper) = float(a["limit"]), a["range"].tolist()
-        x = (_clipped(x * a["scales"], -limit, limit) - a["mean"]) / a["deviation"]
+        frame = np.array([last[place] if place in last else seen.pop(0) for place in range(k)])
+        frame = _clipped(frame * a["scales"], -float(a["limit"]), float(a["limit"]))
+        past = memory[2 * m : -1]
+        first = list(frame) * (len(past) // k)
+        kept = [
+            np.where(memory[-1] > 0, own, start) for own, start in zip(past, first, strict=True)
+        ]
+        return [*kept, *frame]
+
+    def _action(self, inputs: Any, memory: Any) -> Any:
+        a = self.arrays
+        x = (np.array(self._observed(inputs, memory)) - a["mean"]) / a["deviation"]
+        lower, upper = a["range"].tolist()
         return _clipped(evaluate_network(a, str(a["activation"]), x), lower, upper)
