@@ -103,7 +103,7 @@ class Tables {
       const auto kind = static_cast<engine::RewardKernel>(place_of(kernel, kernel_names));
       own.rewards.push_back({range_of(x), kind, weight, width});
     }
-    for (const auto& x : observed) own.observed.push_back(range_of(x));
+    for (const auto& x : observed) add_range(range_of(x));
     own.factor = numbers(factors);
     own.deviation = numbers(deviations);
     for (int k = 0; k < own.frame(); ++k) {
@@ -186,11 +186,11 @@ class Tables {
     const engine::Transition found = {
         reward.mutable_data(), terminated.mutable_data(), truncated.mutable_data()};
     std::vector<unsigned char> changes(static_cast<std::size_t>(worlds_));
-    const auto end = [&](py::ssize_t world, bool lost) {
+    const auto end = [&](py::ssize_t world, bool lost, double* frame) {
       ++arrays_.steps[world];
       const unsigned faults = engine::end_step(tables_, arrays_, found, world, lost);
       changes[static_cast<std::size_t>(world)] = engine::change(tables_, arrays_, worlds, world, lost);
-      return faults | engine::observe(tables_, arrays_, world, engine::FrameUse::follows, lost);
+      return faults | engine::observe(tables_, arrays_, world, engine::FrameUse::follows, lost, frame);
     };
     unsigned faults = each(worlds, nullptr, worlds_, readings, threads, end);
     std::vector<int> changed;
@@ -210,9 +210,14 @@ class Tables {
                    int threads) const {
     check(chosen);
     const auto use = begins ? engine::FrameUse::begins : engine::FrameUse::replaces;
-    return each(worlds, chosen.data(), chosen.size(), readings, threads, [&](py::ssize_t world, bool lost) {
-      return engine::observe(tables_, arrays_, world, use, lost);
-    });
+    return each(worlds,
+                chosen.data(),
+                chosen.size(),
+                readings,
+                threads,
+                [&](py::ssize_t world, bool lost, double* frame) {
+                  return engine::observe(tables_, arrays_, world, use, lost, frame);
+                });
   }
 
  private:
@@ -220,6 +225,18 @@ class Tables {
     return {given.data(), given.data() + given.size()};
   }
   static engine::NumberRange range_of(const Range& given) { return {std::get<0>(given), std::get<1>(given)}; }
+
+  /// Adds numbers that are observed, to the range before if they follow it within the signals.
+  void add_range(const engine::NumberRange& x) {
+    auto& ranges = tables_.observed;
+    const bool follows = !ranges.empty() && ranges.back().first + ranges.back().count == x.first &&
+                         x.first + x.count <= tables_.signals;
+    if (follows) {
+      ranges.back().count += x.count;
+    } else {
+      ranges.push_back(x);
+    }
+  }
 
   template <class Number>
   Number* allocate(const char* name, std::vector<py::ssize_t> shape) {
@@ -242,7 +259,8 @@ class Tables {
     }
   }
 
-  /// Takes the readings of worlds, or reads their signals, and calls f(world, lost); returns all faults.
+  /// Takes the readings of worlds, or reads their signals, and calls f(world, lost, memory of a frame);
+  /// returns all faults.
   template <class F>
   unsigned each(const engine::RecordedWorlds& worlds,
                 const int* chosen,
@@ -259,18 +277,24 @@ class Tables {
     std::atomic<unsigned> faults = 0;
     const ReleasedGil nogil;
     engine::parallel_for(count, block, threads, [&](py::ssize_t first, py::ssize_t last) {
-      std::vector<double> rows(static_cast<std::size_t>(block * size));
+      std::vector<double> rows(static_cast<std::size_t>(chosen == nullptr ? 0 : block * size));
+      std::vector<double> frame(static_cast<std::size_t>(tables_.frame()));
       unsigned found = 0;
       for (py::ssize_t begin = first; begin < last; begin += block) {
         const py::ssize_t n = std::min(block, last - begin);
-        if (given == nullptr) {
-          worlds.read(chosen == nullptr ? nullptr : chosen + begin, begin, n, rows.data());
+        double* const all = arrays_.readings + begin * size;
+        if (given != nullptr) {
+          if (chosen == nullptr) std::copy_n(given + begin * size, n * size, all);
+        } else if (chosen == nullptr) {
+          worlds.read(nullptr, begin, n, all);
+        } else {
+          worlds.read(chosen + begin, 0, n, rows.data());
         }
         const double* const from = given == nullptr ? rows.data() : given + begin * size;
         for (py::ssize_t k = 0; k < n; ++k) {
           const py::ssize_t world = chosen == nullptr ? begin + k : chosen[begin + k];
-          std::copy_n(from + k * size, size, arrays_.readings + world * size);
-          found |= f(world, worlds.status()[world] != 0);
+          if (chosen != nullptr) std::copy_n(from + k * size, size, arrays_.readings + world * size);
+          found |= f(world, worlds.status()[world] != 0, frame.data());
         }
       }
       faults |= found;

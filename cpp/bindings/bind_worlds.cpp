@@ -182,26 +182,33 @@ class EngineWorlds : public engine::RecordedWorlds {
 
   void read(const int* worlds, std::ptrdiff_t begin, std::ptrdiff_t count, double* rows) const override {
     const auto& n = parts_.sizes;
-    const int widths[] = {1, n.q, n.v, n.v, n.signals, varied_.count};
-    std::vector<double> numbers(static_cast<std::size_t>(count * std::accumulate(widths, widths + 6, 0)));
-    double *const t = numbers.data(), *const q = t + count, *const v = q + count * n.q,
-                  *const a = v + count * n.v, *const signals = a + count * n.v,
-                  *const values = signals + count * n.signals;
-    for (std::ptrdiff_t k = 0; k < count; ++k) {
-      const std::ptrdiff_t world = worlds == nullptr ? begin + k : worlds[k];
-      t[k] = parts_.t[world];
-      std::copy_n(parts_.q + world * n.q, n.q, q + k * n.q);
-      std::copy_n(parts_.v + world * n.v, n.v, v + k * n.v);
-      std::copy_n(parts_.signals + world * n.signals, n.signals, signals + k * n.signals);
-      std::copy_n(varied_.values + world * varied_.count, varied_.count, values + k * varied_.count);
-    }
+    std::vector<double> memory(
+        static_cast<std::size_t>(count * (1 + n.q + 2 * n.v + n.signals + varied_.count)));
+    double* next = memory.data();
+    /// Rows of the worlds; doubles of worlds that follow one another are read where they are.
+    const auto rows_of = [&](auto* part, std::ptrdiff_t size) {
+      using Number = std::remove_const_t<std::remove_pointer_t<decltype(part)>>;
+      if (worlds == nullptr) part += begin * size;
+      if constexpr (std::is_same_v<Number, double>) {
+        if (worlds == nullptr) return static_cast<const double*>(part);
+      }
+      double* const to = next;
+      next += count * size;
+      if (worlds == nullptr) {
+        std::copy_n(part, count * size, to);
+      } else {
+        for (std::ptrdiff_t k = 0; k < count; ++k) std::copy_n(part + worlds[k] * size, size, to + k * size);
+      }
+      return static_cast<const double*>(to);
+    };
     engine::Batch<double> batch = {};
     batch.states = count;
-    batch.times = t;
-    batch.q = q;
-    batch.v = v;
-    batch.x = a;
-    batch.signals = signals;
+    batch.times = rows_of(parts_.t, 1);
+    batch.q = rows_of(parts_.q, n.q);
+    batch.v = rows_of(parts_.v, n.v);
+    batch.signals = const_cast<double*>(rows_of(parts_.signals, n.signals));  // which reading does not change
+    const double* const values = rows_of(varied_.values, varied_.count);
+    batch.x = next;  // accelerations of 0
     batch.out = rows;
     engine::read_signals(*model_, batch, {varied_.count, varied_.place, values, varied_.joint_forces});
   }

@@ -239,26 +239,25 @@ unsigned observe(const EnvironmentTables& tables,
                  const EnvironmentArrays& arrays,
                  std::ptrdiff_t world,
                  FrameUse use,
-                 bool lost) {
+                 bool lost,
+                 double* frame) {
   const Numbers numbers(tables, arrays, world);
   const std::ptrdiff_t size = tables.frame();
-  thread_local std::vector<double> frame;
-  frame.resize(static_cast<std::size_t>(size));
-  double* to = frame.data();
+  double* to = frame;
   for (const NumberRange& own : tables.observed) to = std::copy_n(numbers.at(own.first), own.count, to);
   double zero = 0;  // NaN if a number is not finite
-  for (const double x : frame) zero += 0 * x;
+  for (std::ptrdiff_t i = 0; i < size; ++i) zero += 0 * frame[i];
   if (!tables.noisy.empty()) {
     add_noise(tables,
               static_cast<std::uint64_t>(arrays.key[world]),
               static_cast<std::uint64_t>(arrays.steps[world]),
-              frame.data());
+              frame);
   }
   const std::ptrdiff_t row = world * tables.history * size;
   if (arrays.has_double_history) {
-    put_frame(tables, frame.data(), use, static_cast<double*>(arrays.history) + row);
+    put_frame(tables, frame, use, static_cast<double*>(arrays.history) + row);
   } else {
-    put_frame(tables, frame.data(), use, static_cast<float*>(arrays.history) + row);
+    put_frame(tables, frame, use, static_cast<float*>(arrays.history) + row);
   }
   return zero == 0 || lost ? 0 : TableFaults::observation;
 }

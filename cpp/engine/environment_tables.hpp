@@ -140,11 +140,12 @@ unsigned end_step(const EnvironmentTables& tables,
                   std::ptrdiff_t world,
                   bool lost);
 
-/// Observes a world. Returns faults.
+/// Observes a world; `frame` is memory of its numbers. Returns faults.
 unsigned observe(const EnvironmentTables& tables,
                  const EnvironmentArrays& arrays,
                  std::ptrdiff_t world,
                  FrameUse use,
-                 bool lost);
+                 bool lost,
+                 double* frame);
 
 }  // namespace pysim::engine

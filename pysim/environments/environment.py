@@ -131,6 +131,7 @@ class Environment:
         self._action, self._action_rate = parts["action"], parts["action_rate"]
         self._readings: Array = parts["readings"]
         self._history: NDArray[Any] = parts["history"]
+        self._frames = self._history.reshape(n, -1)  # a view
         self.terms: Array = parts["terms"]  # of the last step, with their weights
         self.ends: Mask = parts["ends"]  # that hold after the last step
 
@@ -398,6 +399,7 @@ class Environment:
             )
             for k, own in enumerate(tables.randomise)
         ]
+        self._recurring = [own for own in self._randomised if self._schedules[own.schedule][0]]
         for k, own in enumerate(self._randomised):
             for other in self._randomised[:k]:
                 if (path := own.shared_with(other)) is not None:
@@ -533,12 +535,12 @@ class Environment:
         if self._randomised:  # before the reset, whose first outputs follow them
             self._randomise(chosen)
         if len(self._keyframes) == 1:
-            worlds.reset(where=chosen, keyframe=self._keyframes[0])
+            worlds.begin_again(chosen, keyframe=self._keyframes[0])
         else:
             u = uniforms(self._key[chosen], 0, KEYFRAME, 1)[:, 0]
             which = (u * len(self._keyframes)).astype(int)
             for k in np.unique(which):
-                worlds.reset(where=chosen[which == k], keyframe=self._keyframes[k])
+                worlds.begin_again(chosen[which == k], keyframe=self._keyframes[k])
         self._engine.start(worlds._records.engine, chosen)  # noqa: SLF001
         worlds.signals.end_call()
 
@@ -576,22 +578,19 @@ class Environment:
         )
         if faults:
             self._report(faults)
-        again = self._redraw()
-        if readings is not None:
-            again = np.union1d(again, changed)
-        if len(changed) or len(again):
+        if self._recurring or readings is not None:
+            again = np.union1d(self._redraw(), changed)
             worlds.signals.end_call()
-        if len(again):
             self._observe(again, begins=False)
+        elif len(changed):
+            worlds.signals.end_call()
         return Transition(self.observations, reward, terminated, truncated)
 
     def _redraw(self) -> NDArray[np.int32]:
         """Draw numbers of the scene anew where it is time; return the worlds that this changes."""
         parameters = self.worlds.parameters
         found = np.zeros(len(self), bool)
-        for randomised in self._randomised:
-            if not self._schedules[randomised.schedule][0]:
-                continue
+        for randomised in self._recurring:
             occurs = self._engine.parts["occurs"][:, randomised.schedule]
             due = np.flatnonzero(occurs)
             if len(due):
@@ -605,7 +604,7 @@ class Environment:
     @property
     def observations(self) -> NDArray[Any]:
         """Observations (n, size) of now."""
-        return self._history.reshape(len(self), -1).copy()
+        return self._frames.copy()
 
     @property
     def critic(self) -> NDArray[Any]:

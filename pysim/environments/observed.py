@@ -35,6 +35,7 @@ class Observed:
             ACTION_RATE: slice(last, last + action_size),
         }
         self._read: dict[str, None] = {}  # signals of the scene that were asked for
+        self._is_plain: bool | None = None  # whether the engine alone computes these
 
     def of(self, worlds: Worlds) -> Observed:
         """Return the same numbers of other worlds of the scene."""
@@ -55,7 +56,7 @@ class Observed:
         place = self._actions.get(name)
         if place is None or name in self._worlds.signals:
             place = self._worlds.signals.columns(name)
-            self._read[name] = None
+            self._read[name] = self._is_plain = None
         return place.start, place.stop - place.start
 
     def columns(self, name: str) -> NDArray[np.intp]:
@@ -71,7 +72,9 @@ class Observed:
     def readings(self, chosen: NDArray[np.int32] | None = None) -> Array | None:
         """Return the signals of all worlds, or of those chosen; None if the engine reads them alone."""
         own = self._worlds.signals
-        return None if own.are_plain(self._read) else own.rows(chosen, names=self._read)
+        if self._is_plain is None:
+            self._is_plain = own.are_plain(self._read)
+        return None if self._is_plain else own.rows(chosen, names=self._read)
 
     def rows(self, action: Array, action_rate: Array) -> Array:
         """Return the numbers of all worlds at their states; signals that nobody asked for are meaningless."""

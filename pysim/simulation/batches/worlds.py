@@ -338,7 +338,17 @@ class Worlds:
         Raises:
             SimulationError: a loop does not close near a start, there is no such keyframe, or a shape is wrong.
         """
-        worlds = self._records.chosen(self._which(where))
+        self.begin_again(self._records.chosen(self._which(where)), q=q, v=v, keyframe=keyframe)
+
+    def begin_again(
+        self,
+        worlds: NDArray[np.int32],
+        *,
+        q: ArrayLike | None = None,
+        v: ArrayLike | None = None,
+        keyframe: str | None = None,
+    ) -> None:
+        """Do what `reset` does, for numbers of worlds that are known to be valid."""
         records = self._records
         episodes = records.episode[worlds] + 1
         commands: Mapping[int, float] = {}
@@ -385,7 +395,7 @@ class Worlds:
         ]
         loop_q = start.loop_q[worlds]
         if not model.rows:
-            for k, row in enumerate(found[0]):
+            for k, row in enumerate(() if q is None else found[0]):
                 if (fault := quaternion_fault(model, row)) is not None:
                     raise SimulationError(f"q: world {k}", f"is {fault}; divide it by its length")
             return found[0], found[1], loop_q
