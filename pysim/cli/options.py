@@ -297,6 +297,8 @@ class SweepOptions:
     """Override any key of the scene in all worlds, such as gravity=[0,0,-1.6]; may be repeated."""
     threads: int = 0
     """Threads that share the worlds; 0 uses every processor."""
+    policy: File = None
+    """Policy of `pysim learn` that acts in the scene's [environment]."""
     scheduler: str | None = None
     """Address of a Dask scheduler, as tcp://host:8786, whose workers run the worlds."""
     overwrite: bool = False

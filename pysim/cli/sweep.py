@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -32,6 +33,11 @@ def sweep_scene(path: Path, options: SweepOptions) -> int:
     _add(parameters, options.sample, "--sample", "~", "KEY~normal(1,0.05)")
     overrides = parse_overrides(options.overrides)
     overrides |= timing_overrides(options.duration, options.step)
+    change = None
+    if options.policy is not None:
+        from pysim.environments.trained_policy import with_policy  # noqa: PLC0415, where it is needed
+
+        change = partial(with_policy, path=path, policy=options.policy)
     bar = _Bar(path.stem, shown=not options.quiet)
     try:
         with bar:
@@ -40,7 +46,7 @@ def sweep_scene(path: Path, options: SweepOptions) -> int:
                 seed=options.seed, signals=options.signal or None,
                 overrides=overrides, threads=options.threads, piece=PIECE,
                 progress=bar, overwrite=options.overwrite, allow_code=options.allow_code,
-                scheduler=options.scheduler,
+                scheduler=options.scheduler, change=change,
             )  # fmt: skip
     except KeyboardInterrupt:
         note = f"{output} holds the finished worlds; the same command continues"

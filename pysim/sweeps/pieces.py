@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -34,6 +34,12 @@ class PieceResult:
     warnings: list[str]
 
 
+class SceneChange(Protocol):
+    """Makes what runs in place of a world's scene, such as the scene in which a policy acts; it is pickled."""
+
+    def __call__(self, scene: Scene, *, overrides: Mapping[str, Any]) -> Scene: ...
+
+
 @dataclass(frozen=True)
 class PieceRunner:
     """Everything that the pieces of a sweep have in common; it can be pickled."""
@@ -44,6 +50,7 @@ class PieceRunner:
     records: list[str]
     threads: int
     allow_code: bool
+    change: SceneChange | None = None
 
     def run(self, values: Mapping[str, Array], first: int = 0) -> PieceResult:
         """Run the worlds with these values of the parameters, (worlds,) each; the number of the first is given."""
@@ -78,7 +85,8 @@ class PieceRunner:
         each = {key: column.tolist() for key, column in values.items()}
         try:
             scenes = load_scenes(self.scene, {**self.overrides, **each}, self.allow_code)
-            return list(scenes), [""] * count
+            worlds = [{key: column[k] for key, column in each.items()} for k in range(count)]
+            return list(map(self.changed, scenes, worlds)), [""] * count
         except PysimError:
             pass
         if count > _FEW:  # and most halves have no failure
@@ -92,12 +100,21 @@ class PieceRunner:
         for k in range(count):
             own = {key: column[k] for key, column in each.items()}
             try:
-                found.append(load_scene(self.scene, {**self.overrides, **own}, self.allow_code))
+                found.append(self.load(own))
                 failures.append("")
             except PysimError as error:
                 found.append(None)
                 failures.append(_first_line(with_keys_as_given(error, each)))
         return found, failures
+
+    def load(self, own: Mapping[str, Any]) -> Scene:
+        """Load the scene of a world with these values of the parameters."""
+        scene = load_scene(self.scene, {**self.overrides, **own}, self.allow_code)
+        return self.changed(scene, own)
+
+    def changed(self, scene: Scene, own: Mapping[str, Any]) -> Scene:
+        """Return what runs in place of the scene of a world."""
+        return self.change(scene, overrides={**self.overrides, **own}) if self.change else scene
 
     def _runs(self, scenes: dict[int, Scene], first: int) -> list[tuple[list[int], Rollout]]:
         """Run scenes together, or each alone if they differ in structure."""

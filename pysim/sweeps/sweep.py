@@ -10,9 +10,10 @@ continues where it ended, and its dataset equals that of an undisturbed sweep bi
 from __future__ import annotations
 
 import hashlib
+import pickle
 import time
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -21,7 +22,6 @@ import numpy as np
 from pysim.errors import PysimError, PysimWarning, SimulationError
 from pysim.scene import read_sweep
 from pysim.scene.toml.overrides import checked_overrides
-from pysim.simulation import load_scene
 from pysim.simulation.batches.failed_worlds import checked_on_failure, failed_world
 from pysim.simulation.loading import Scene
 from pysim.simulation.run import output_times
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from pysim.sweeps.parameters import Distribution
-    from pysim.sweeps.pieces import PieceResult
+    from pysim.sweeps.pieces import PieceResult, SceneChange
 
 PIECE = 256  # worlds
 _ON_FAILURE = "simulation.on_failure"  # a key with which a sweep is the same
@@ -92,6 +92,7 @@ def sweep(
     allow_code: bool = False,
     scheduler: str | Client | None = None,
     on_failure: str | None = None,
+    change: SceneChange | None = None,
 ) -> xarray.Dataset:
     """Run a scene with many values of its parameters and return the labelled dataset, which is read lazily.
 
@@ -118,6 +119,8 @@ def sweep(
             the same path; `threads` is then that of a task of a worker, 1 by default.
         on_failure: "drop_world", by which worlds that fail have NaN in the dataset and a reason, or "stop", by which
             the first is an error, once its piece is written; the scene's `simulation.on_failure` by default.
+        change: makes what runs in place of each world's scene, as `functools.partial(with_policy, path=scene,
+            policy="policy.npz")` of `pysim.environments.trained_policy`; it is pickled.
 
     Returns:
         A dataset with the parameters and the variables `summary` (world, signal, statistic), `series` (world, record,
@@ -132,7 +135,7 @@ def sweep(
     run_sweep(
         scene, parameters, n, output=output, method=method, seed=seed, signals=signals, overrides=overrides,
         threads=threads, piece=piece, progress=progress, overwrite=overwrite, allow_code=allow_code,
-        scheduler=scheduler, on_failure=on_failure,
+        scheduler=scheduler, on_failure=on_failure, change=change,
     )  # fmt: skip
     return load_sweep(Path(output))
 
@@ -154,6 +157,7 @@ def run_sweep(
     allow_code: bool,
     scheduler: str | Client | None = None,
     on_failure: str | None = None,
+    change: SceneChange | None = None,
 ) -> list[tuple[int, str]]:
     """Run a sweep as `sweep` does, and return the worlds that ended early and why."""
     choice = checked_on_failure(on_failure)
@@ -175,10 +179,16 @@ def run_sweep(
         )
     path = Path(output)
     values = plan.values()
-    first = _first_scene(scene, same, values, allow_code=allow_code)
+    runner = PieceRunner(
+        str(Path(scene).resolve()) if scheduler is not None else str(scene), same, [], signals,
+        threads if scheduler is None else max(threads, 1), allow_code, change,
+    )  # fmt: skip
+    first = _first_scene(runner, values)
     check_signals(first, signals)
     description = plan.describe() | {
-        "scene": hashlib.sha256(first.spec.text.encode()).hexdigest(),
+        "scene": hashlib.sha256(
+            first.spec.text.encode() + (pickle.dumps(change) if change else b"")
+        ).hexdigest(),
         "overrides": repr(sorted((key, x) for key, x in same.items() if key != _ON_FAILURE)),
         "signals": signals,
     }
@@ -190,10 +200,7 @@ def run_sweep(
         t = np.fromiter(output_times(settings.duration, settings.every), float)
         create(path, description, values, names, signals, t, piece)
     stops = (choice or first.settings.on_failure) == "stop"
-    runner = PieceRunner(
-        str(Path(scene).resolve()) if scheduler is not None else str(scene),
-        same, names, signals, threads if scheduler is None else max(threads, 1), allow_code,
-    )  # fmt: skip
+    runner = replace(runner, signals=names)
     with SweepFile(path) as file:
         pieces = file.unfinished()
         earlier = file.failures() if stops else []
@@ -228,9 +235,7 @@ def _source(
     return scene, same
 
 
-def _first_scene(
-    path: str | PathLike[str], same: dict[str, Any], values: dict[str, Array], *, allow_code: bool
-) -> Scene:
+def _first_scene(runner: PieceRunner, values: dict[str, Array]) -> Scene:
     """Return the scene of the first world, of some evenly spaced, that can be loaded.
 
     Raises:
@@ -242,8 +247,7 @@ def _first_scene(
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", PysimWarning)  # reported with the worlds
-                own = {key: column[k].item() for key, column in values.items()}
-                return load_scene(path, same | own, allow_code)
+                return runner.load({key: column[k].item() for key, column in values.items()})
         except PysimError as error:
             first = first or error
     assert first is not None

@@ -204,6 +204,26 @@ def test_a_policy_of_other_observations_is_refused(tmp_path: Path) -> None:
         with_policy(pysim.load_scene(CART_POLE), CART_POLE, tmp_path / "policy.npz", order)
 
 
+def test_a_sweep_runs_the_scene_in_which_a_policy_acts(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("xarray")
+    file, output = tmp_path / "policy.npz", tmp_path / "sweep.nc"
+    policy(file)
+    words = ["sweep", str(CART_POLE), "--grid", "joint.hinge.damping=0.01,0.1", "--duration", "0.4"]
+    words += ["--signal", "v.rail", "-o", str(output)]
+    assert main([*words, "--policy", str(file)]) == 0
+    dataset = pysim.load_sweep(output)
+    for k, damping in enumerate([0.01, 0.1]):
+        changes: dict[str, object] = {"joint.hinge.damping": damping, "simulation.duration": 0.4}
+        scene = with_policy(pysim.load_scene(CART_POLE, changes), CART_POLE, file)
+        expected = pysim.simulate(scene).v[:, 0]
+        np.testing.assert_array_equal(dataset.series[k, 0], expected)
+        assert np.abs(expected).max() > 0.01
+    assert main(words) == 2
+    assert "holds a sweep with other scene" in capsys.readouterr().err
+
+
 def test_a_plain_network_is_no_policy(tmp_path: Path) -> None:
     np.savez(tmp_path / "net.npz", **layers([4, 1]))
     scene = pysim.load_scene(CART_POLE)
