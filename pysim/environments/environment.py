@@ -134,6 +134,7 @@ class Environment:
         self._frames = self._history.reshape(n, -1)  # a view
         self.terms: Array = parts["terms"]  # of the last step, with their weights
         self.ends: Mask = parts["ends"]  # that hold after the last step
+        self._has_begun = False  # whether all worlds have had an episode
 
     # ------------------------------------------------------------------------------------------------- the tables
 
@@ -559,9 +560,11 @@ class Environment:
         A world that is lost has reward 0 and is terminated; `Worlds.reason` says why.
 
         Raises:
-            SimulationError: actions of another shape or that are not finite, or a signal that is not; or, with
-                `simulation.on_failure = "stop"`, a world is lost.
+            SimulationError: no episode has begun in a world, actions are of another shape or not finite, or a signal is
+                not; or, with `simulation.on_failure = "stop"`, a world is lost.
         """
+        if not self._has_begun:
+            self._check_begun()
         given = np.asarray(actions, float)
         if given.shape != self._action.shape:
             problem = f"must have shape {self._action.shape}, got {given.shape}"
@@ -585,6 +588,13 @@ class Environment:
         elif len(changed):
             worlds.signals.end_call()
         return Transition(self.observations, reward, terminated, truncated)
+
+    def _check_begun(self) -> None:
+        waiting = np.flatnonzero(self._episode < 0)
+        if len(waiting):
+            problem = f"that of world {waiting[0]} has not begun; call reset first"
+            raise SimulationError("episodes", problem)
+        self._has_begun = True
 
     def _redraw(self) -> NDArray[np.int32]:
         """Draw numbers of the scene anew where it is time; return the worlds that this changes."""

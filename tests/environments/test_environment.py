@@ -525,6 +525,17 @@ def test_a_reward_of_several_numbers_needs_a_kernel(tmp_path: Path) -> None:
         Environment(with_table(tmp_path, text), 1)
 
 
+def test_a_step_before_the_first_reset_names_a_world_that_waits_for_it() -> None:
+    environment = Environment(CART_POLE, 3)
+    environment.reset(where=[0])
+    with pytest.raises(
+        SimulationError, match="episodes: that of world 1 has not begun; call reset"
+    ):
+        environment.step(np.zeros((3, 1)))
+    environment.reset(where=[1, 2])
+    environment.step(np.zeros((3, 1)))
+
+
 def test_integers_are_no_observations_and_worlds_have_numbers_from_0() -> None:
     with pytest.raises(SimulationError, match=r"dtype: must be np.float32 or .* got int64"):
         Environment(CART_POLE, 2, dtype=int)
