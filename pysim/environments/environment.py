@@ -152,6 +152,11 @@ class Environment:
         return self._tables.limit
 
     @property
+    def discount(self) -> float | None:
+        """Discount of a reward a control step later; None leaves it to the learner."""
+        return self._tables.discount
+
+    @property
     def critic_size(self) -> int:
         """Numbers that a critic sees: the observation, and those of `critic`."""
         return self.observation_size + len(self._critic)

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from pysim.environments.mirror import Mirror
 
 FORMAT = "pysim learner 1"
+DISCOUNT = 0.97  # of a reward a control step later, where neither the environment nor the settings give one
 T = TypeVar("T")
 
 
@@ -52,7 +53,7 @@ class Settings:
     minibatches: int = 4
     hidden: tuple[int, ...] = (128, 128)
     activation: str = "elu"
-    discount: float = 0.97
+    discount: float | None = None  # by default the environment's, or DISCOUNT
     trace_decay: float = 0.95  # of the generalised advantage
     clip: float = 0.2
     entropy: float = 0.002
@@ -208,6 +209,7 @@ class Learner:
         symmetry = None
         if mirror is not None:
             symmetry = {"use_data_augmentation": True, "data_augmentation_func": _Images(mirror)}
+        discounts = (own.discount, self.environment.discount, DISCOUNT)
         sees_more = self.environment.critic_size > self.environment.observation_size
         return {
             "num_steps_per_env": own.steps,
@@ -221,7 +223,7 @@ class Learner:
                 "num_mini_batches": own.minibatches * twice,
                 "symmetry_cfg": symmetry,
                 "clip_param": own.clip,
-                "gamma": own.discount,
+                "gamma": next(value for value in discounts if value is not None),
                 "lam": own.trace_decay,
                 "entropy_coef": own.entropy,
                 "learning_rate": own.learning_rate,

@@ -290,6 +290,9 @@ third = Learner(harder, Settings(hidden=(16,)))
 third.load(folder + "/learner.pt")
 assert next(third.iterations(3)).iteration == 42
 assert (harder.steps <= 100).all()
+patient = Environment(scene, 4, {"environment.discount": 0.99})
+assert [Learner(own)._ppo.gamma for own in (harder, patient)] == [0.97, 0.99]
+assert Learner(patient, Settings(discount=0.9))._ppo.gamma == 0.9
 with_policy(pysim.load_scene(scene), scene, folder + "/policy.npz")
 for other in (Learner(Environment(scene, 64)), Learner(Environment(scene, 32), Settings(hidden=(16,)))):
     try:

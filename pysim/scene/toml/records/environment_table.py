@@ -193,6 +193,9 @@ class Environment(Table):
     history: PositiveInteger = key(1, "", "observations in a row, the oldest first")
     critic: list[Name] = key([], "", "what a critic sees besides, without noise")
     reward: list[Reward] = key([], "", "terms of the reward")
+    discount: Annotated[float, Field(ge=0, lt=1)] | None = key(
+        None, "", "of a reward a control step later; by default the learner's"
+    )
     end: list[End] = key([], "", "conditions that end an episode")
     command: list[Command] = key([], "", "inputs that are drawn")
     start: EpisodeStart = key(EpisodeStart(), "", "starts of episodes")
