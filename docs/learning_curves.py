@@ -2,7 +2,7 @@
 
     python docs/learning_curves.py [NAME ...]
 
-Each takes two to eight minutes of processor time, the humanoid fifteen. Needs the extras `learn` and `robots`.
+Each takes two to eight minutes of processor time, the humanoid six. Needs the extras `learn` and `robots`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ STEPS = {  # control steps of all worlds
     "gripper": 3.5e5,
     "go1": 3e6,
     "anymal": 3e6,
-    "humanoid": 8e6,
+    "humanoid": 3.2e6,
 }
 LEGGED = ("go1", "anymal", "humanoid")  # with more worlds, in single precision
 SEED = 0
