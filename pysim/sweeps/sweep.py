@@ -160,7 +160,7 @@ def run_sweep(
     change: SceneChange | None = None,
 ) -> list[tuple[int, str]]:
     """Run a sweep as `sweep` does, and return the worlds that ended early and why."""
-    choice = checked_on_failure(on_failure)
+    choice, given = checked_on_failure(on_failure), scene
     scene, same = _source(scene, overrides)
     table = read_sweep(scene, same)
     if parameters is None:
@@ -184,6 +184,9 @@ def run_sweep(
         threads if scheduler is None else max(threads, 1), allow_code, change,
     )  # fmt: skip
     first = _first_scene(runner, values)
+    if isinstance(given, Scene) and _blocks(given) != _blocks(first):
+        problem = "has other signals than its file, such as those of a policy"
+        raise SimulationError("scene", f"{problem}; give the file, and change=")
     check_signals(first, signals)
     description = plan.describe() | {
         "scene": hashlib.sha256(
@@ -233,6 +236,10 @@ def _source(
             raise SimulationError("scene", problem)
         return scene.spec.path, {**scene.spec.overrides, **same}
     return scene, same
+
+
+def _blocks(scene: Scene) -> list[tuple[str, str, str]]:
+    return [(own.kind, own.name, own.type) for own in scene.spec.blocks]
 
 
 def _first_scene(runner: PieceRunner, values: dict[str, Array]) -> Scene:

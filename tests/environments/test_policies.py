@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import pysim
-from pysim import PysimError
+from pysim import PysimError, SimulationError
 from pysim.cli import main
 from pysim.cli.learn import clipped_text
 from pysim.elements.library.policy import evaluate_network
@@ -222,6 +222,11 @@ def test_a_sweep_runs_the_scene_in_which_a_policy_acts(
         assert np.abs(expected).max() > 0.01
     assert main(words) == 2
     assert "holds a sweep with other scene" in capsys.readouterr().err
+    scene = with_policy(pysim.load_scene(CART_POLE), CART_POLE, file)
+    with pytest.raises(
+        SimulationError, match=r"has other signals than its file, .*; give the file"
+    ):
+        pysim.sweep(scene, {"joint.hinge.damping": [0.1]}, output=tmp_path / "other.nc")
 
 
 def test_a_plain_network_is_no_policy(tmp_path: Path) -> None:
