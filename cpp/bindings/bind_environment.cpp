@@ -274,6 +274,7 @@ class Tables {
     if (readings && readings->size() != count * size)
       throw std::invalid_argument("readings have another shape");
     const double* const given = readings ? readings->data() : nullptr;
+    const std::int64_t* const status = worlds.status();
     std::atomic<unsigned> faults = 0;
     const ReleasedGil nogil;
     engine::parallel_for(count, block, threads, [&](py::ssize_t first, py::ssize_t last) {
@@ -294,7 +295,7 @@ class Tables {
         for (py::ssize_t k = 0; k < n; ++k) {
           const py::ssize_t world = chosen == nullptr ? begin + k : chosen[begin + k];
           if (chosen != nullptr) std::copy_n(from + k * size, size, arrays_.readings + world * size);
-          found |= f(world, worlds.status()[world] != 0, frame.data());
+          found |= f(world, status[world] != 0, frame.data());
         }
       }
       faults |= found;

@@ -108,11 +108,15 @@ void add_noise(const EnvironmentTables& tables, std::uint64_t key, std::uint64_t
 template <class Number>
 void put_frame(const EnvironmentTables& tables, const double* frame, FrameUse use, Number* history) {
   const std::ptrdiff_t size = tables.frame();
-  if (use == FrameUse::follows) std::copy(history + size, history + tables.history * size, history);
+  if (use == FrameUse::follows && tables.history > 1) {
+    std::copy(history + size, history + tables.history * size, history);
+  }
   Number* const last = history + (tables.history - 1) * size;
+  const double* const factor = tables.factor.data();
+  const double limit = tables.limit;
   for (std::ptrdiff_t i = 0; i < size; ++i) {
-    const double x = frame[i] * tables.factor[static_cast<std::size_t>(i)];
-    last[i] = static_cast<Number>(x < -tables.limit ? -tables.limit : x > tables.limit ? tables.limit : x);
+    const double x = frame[i] * factor[i], above = -limit > x ? -limit : x;
+    last[i] = static_cast<Number>(limit < above ? limit : above);
   }
   if (use != FrameUse::begins) return;
   for (int k = 0; k + 1 < tables.history; ++k) std::copy(last, last + size, history + k * size);
@@ -158,6 +162,7 @@ bool change(const EnvironmentTables& tables,
             std::ptrdiff_t world,
             bool lost) {
   const std::size_t count = tables.schedules.size();
+  if (count == 0) return false;
   const std::int64_t step = arrays.steps[world];
   const double key = arrays.key[world];
   std::int64_t* const due = arrays.due + world * static_cast<std::ptrdiff_t>(count);
