@@ -21,7 +21,7 @@ import torch
 from stable_baselines3.common.vec_env import VecNormalize
 
 from pysim.environments import Environment
-from pysim.environments.learn import Learner, Settings
+from pysim.environments.learn import DISCOUNT, Learner, Settings
 from pysim.environments.stable_baselines_worlds import StableBaselinesWorlds
 from tests.benchmarks.report import print_line
 
@@ -86,7 +86,7 @@ def learn_by_stable_baselines(environment: Environment, steps: float, seed: int)
     algorithm = stable_baselines3.PPO(
         "MlpPolicy", worlds, learning_rate=own.learning_rate, n_steps=own.steps,
         batch_size=own.steps * len(environment) // own.minibatches, n_epochs=own.epochs,
-        gamma=own.discount, gae_lambda=own.trace_decay, clip_range=own.clip, ent_coef=own.entropy,
+        gamma=environment.discount or DISCOUNT, gae_lambda=own.trace_decay, clip_range=own.clip, ent_coef=own.entropy,
         max_grad_norm=1.0, policy_kwargs=network, seed=seed, device="cpu",
     )  # fmt: skip
     algorithm.learn(int(steps))

@@ -139,7 +139,7 @@ def episodes(mode: str, count: int) -> list[list[bytes]]:
                 found[k].append(observations[k].tobytes())
         if mode == "disabled" and ended.any():
             observations, _ = env.reset(options={"reset_mask": ended})
-            for k in np.flatnonzero(ended):
+            for k in np.flatnonzero(ended).tolist():
                 found[k].append(observations[k].tobytes())
     return found
 

@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
@@ -95,7 +96,7 @@ def test_a_process_that_is_killed_is_reported_and_ends_the_others() -> None:
         assert not any(run(pid) for pid in processes)
 
 
-def fails(n: int, *, numbers: list[int] | None = None) -> Environment:
+def fails(n: int, *, numbers: Sequence[int] | None = None) -> Environment:
     """Return worlds; the last one cannot be made."""
     if numbers is not None and numbers[-1] == 24:
         raise PysimError("world 24", "is missing; look for it")

@@ -185,7 +185,8 @@ def test_a_policy_commands_the_actuators_of_a_model_file(tmp_path: Path) -> None
     path.write_text(REACH, "utf-8")
     environment = Environment(path, 1, dtype=float)
     arrays: dict[str, Any] = layers([4, 8, 2]) | {"mean": np.zeros(4), "deviation": np.ones(4)}
-    np.savez(file, activation=np.array("elu"), **arrays, **environment.policy_arrays())
+    whole: dict[str, Any] = {**arrays, **environment.policy_arrays()}
+    np.savez(file, activation=np.array("elu"), **whole)
     observation = environment.reset()
     worlds = pysim.Worlds(with_policy(pysim.load_scene(path), path, file), 1)
     for _ in range(20):

@@ -184,7 +184,7 @@ class Policy(Controller):
     @property
     def _rates(self) -> list[int]:
         """Places of the action's change in an observation; files of before have none."""
-        return np.asarray(self.arrays.get("rates", ()), int).tolist()
+        return [int(place) for place in self.arrays.get("rates", ())]
 
     def sizes(self) -> Mapping[str, int]:
         return {"m": self._size}
