@@ -17,7 +17,7 @@ from PIL import Image
 import pysim
 
 DOCS = Path(__file__).parent
-INSTANTS = (0, 0.16, 0.24, 0.36, 0.44, 0.6, 1.2)  # [s]
+INSTANTS = (0, 0.16, 0.24, 0.6, 0.76, 0.88, 1.2)  # [s]
 PERIOD = 0.04  # between states of the page [s]
 SIZE = (240, 260)
 
