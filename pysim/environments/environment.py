@@ -47,6 +47,7 @@ if TYPE_CHECKING:
 
     Mask = NDArray[np.bool_]
 
+MOST = 10**9  # steps of a control period, and these of an episode
 WHOLE = 1e-6  # of a step: a span this close to a whole number of steps is that number
 START, SPEEDS, KEYFRAME = 1, 2, 3  # uses of draws; the engine's noise has 0
 COMMANDS, PUSHES, INTERVALS = 1 << 8, 1 << 9, 1 << 11  # the first of each; numbers have 1 << 10
@@ -186,6 +187,8 @@ class Environment:
             nearest = max(count, 1) * step
             problem = f"{span:g} s is no whole number of {what} of {step:g} s"
             raise self._error((key,), f"{problem}; take {nearest:.9g} s")
+        if count > MOST:
+            raise self._error((key,), f"{span:g} s is more than {MOST:g} {what}; take less")
         return count
 
     def _read_action(self) -> None:

@@ -301,6 +301,8 @@ def test_a_lost_world_is_terminated_with_reward_0() -> None:
         ),
         ("scale = 4.0", "scale = [1, 2]", "action.scale: has 2 numbers, .* has 1; give one"),
         ("[-2, 2]", "[2, -2]", "range must ascend"),
+        ('"1 s"', "1e29", r"duration: 1e\+29 s is more than 1e\+09 control periods; take less"),
+        ("scales", "history = 1001\nscales", "history: must be at most 1000, got 1001"),
         ('"20 ms"', '"15 ms"', "period: 0.015 s is no whole number of steps of 0.01 s; take 0.02"),
         ('"1 s"', '"1.01 s"', "duration: 1.01 s is no whole number of control periods of 0.02 s"),
         (

@@ -190,7 +190,7 @@ class Environment(Table):
         {}, "unit of the signal", "by observation: uniform noise within ± this, before its scale"
     )
     limit: Positive = key(100.0, "", "of the numbers of observations, which are clipped to ± this")
-    history: PositiveInteger = key(1, "", "observations in a row, the oldest first")
+    history: PositiveInteger = key(1, "", "observations in a row, the oldest first", le=1000)
     critic: list[Name] = key([], "", "what a critic sees besides, without noise")
     reward: list[Reward] = key([], "", "terms of the reward")
     discount: Annotated[float, Field(ge=0, lt=1)] | None = key(
