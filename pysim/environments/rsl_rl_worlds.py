@@ -51,10 +51,8 @@ class RslRlWorlds(VecEnv):  # type: ignore[misc]  # rsl_rl has no types
         own = self.environment
         found = own.step(actions.numpy())
         done = found.terminated | found.truncated
-        log = {
-            f"/reward/{name}": float(own.terms[:, k].mean())
-            for k, name in enumerate(own.reward_names)
-        }
+        means = own.terms.mean(axis=0).tolist()
+        log = {f"/reward/{name}": x for name, x in zip(own.reward_names, means, strict=True)}
         if done.any():
             own.reset(where=done)
         extras = {"time_outs": torch.from_numpy(found.truncated), "log": log}
