@@ -1,4 +1,4 @@
-"""Learning to walk here and around `mujoco.batch`: the same robot, task, network and learner, in processor time.
+"""Learning to walk here and around `mujoco.batch`: the same robot, task, network and learner.
 
     python -m tests.benchmarks.learning_speed FOLDER [--steps 5e6] [--worlds 512] [--seed 0] [--double]
 
@@ -7,6 +7,11 @@ FOLDER keeps the downloaded wheel `playground`, see `moving_models`. The task is
 defaults, mirror images too, on one thread, and take turns by iterations, so that other programs slow both equally.
 Processor times are measured, of the physics' steps, of everything else that is an environment, and of the network.
 A row is printed at every tenth of the control steps; its times are those since the start.
+
+    python -m tests.benchmarks.learning_speed FOLDER --processes 2 --steps 3e6
+
+measures the wall time of the whole training instead, with two processes of `ParallelLearner` on each side. The sides
+take turns by iterations; the processes of the one that waits sleep. It takes about six minutes on two quiet cores.
 """
 
 from __future__ import annotations
@@ -14,8 +19,9 @@ from __future__ import annotations
 import argparse
 import time
 import warnings
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -24,10 +30,15 @@ from pysim import _engine
 from pysim.environments import Environment
 from pysim.environments.environment import Transition
 from pysim.environments.learn import Learner, Progress
+from pysim.environments.parallel_learning import ParallelLearner
 from tests.benchmarks.environment_speed import LENGTH, Mine, Peer, go1_mjcf, scene_of
 from tests.benchmarks.report import print_line
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
 Array = np.ndarray[Any, Any]
+PEER = "mujoco.batch, converged"
 PARTS = ("physics", "tables", "network")
 
 
@@ -47,6 +58,7 @@ class PeerEnvironment(Peer):
         self.action_size, self.action_range = like.action_size, like.action_range
         self.observation_size, self.critic_size = like.observation_size, like.critic_size
         self.reward_names, self.mirror = ("reward",), like.mirror
+        self.discount = like.discount
         self.terms = np.zeros((worlds, 1))
         self.observations = self.observed()
 
@@ -72,6 +84,48 @@ class PeerEnvironment(Peer):
         self.observations, reward, fell, truncated = super().step(actions)
         self.terms[:, 0] = reward
         return Transition(self.observations, reward, fell, truncated)
+
+
+def peer_share(
+    mjcf: str, path: Path, n: int, *, numbers: Sequence[int] | None = None
+) -> PeerEnvironment:
+    """Return the worlds around `mujoco.batch` of a process, with random numbers of their own."""
+    own = PeerEnvironment(mjcf, n, "converged", Environment(path, 1))
+    own.rng = np.random.default_rng([1, 0 if numbers is None else numbers[0]])
+    Peer.reset(own, np.arange(n))
+    own.observations = own.observed()
+    return own
+
+
+def measure_wall_time(mjcf: str, path: Path, given: argparse.Namespace) -> None:
+    """Print the wall times of learning in several processes."""
+    mine = f"pysim, {'double' if given.double else 'single'} precision"
+    make: dict[str, Any] = {
+        mine: partial(Environment, path, seed=1, single=not given.double),
+        PEER: partial(peer_share, mjcf, path),
+    }
+    learners = {
+        name: ParallelLearner(own, given.worlds, processes=given.processes, seed=given.seed)
+        for name, own in make.items()
+    }
+    print_line(
+        f"{_engine.isa()}, {given.worlds} worlds, {given.processes} processes; s of wall time"
+    )
+    print_line("| | million control steps | wall time | share | reward |\n|---|---|---|---|---|")
+    seconds = dict.fromkeys(learners, 0.0)
+    steps = 0
+    while steps < given.steps:
+        found = {}
+        for name, own in learners.items():
+            begin = time.perf_counter()
+            found[name] = next(own.iterations(1))
+            seconds[name] += time.perf_counter() - begin
+        before, steps = steps, found[PEER].steps
+        if int(10 * before / given.steps) < int(10 * steps / given.steps):
+            for name, progress in found.items():
+                share = seconds[name] / seconds[PEER]
+                numbers = f"{steps / 1e6:.2f} | {seconds[name]:.1f} | {share:.2f}"
+                print_line(f"| {name} | {numbers} | {progress.reward:.3f} |")
 
 
 class Timed:
@@ -117,22 +171,26 @@ class Timed:
 def main() -> None:
     """Print the table."""
     warnings.simplefilter("ignore")
-    parser = argparse.ArgumentParser(description="processor time of learning to walk")
+    parser = argparse.ArgumentParser(description="time of learning to walk")
     parser.add_argument("folder", type=Path)
     parser.add_argument("--steps", type=float, default=5e6)
     parser.add_argument("--worlds", type=int, default=512)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--double", action="store_true", help="step worlds in double precision")
+    parser.add_argument("--processes", type=int, default=1)
     given = parser.parse_args()
     mjcf = go1_mjcf(given.folder)
     path = scene_of(given.folder, mjcf, randomised=False)
+    if given.processes > 1:
+        measure_wall_time(mjcf, path, given)
+        return
     mine = Mine(path, given.worlds, 1, single=not given.double, clock=time.process_time)
     peer = PeerEnvironment(mjcf, given.worlds, "converged", Environment(path, 1))
     learners = {
         f"pysim, {'double' if given.double else 'single'} precision": Timed(
             mine, mine.environment, given.seed
         ),
-        "mujoco.batch, converged": Timed(peer, peer, given.seed),
+        PEER: Timed(peer, peer, given.seed),
     }
     print_line(f"{_engine.isa()}, {given.worlds} worlds, one thread; s of processor time")
     names = " | ".join(PARTS)
@@ -144,7 +202,7 @@ def main() -> None:
         found = {name: own.iterate() for name, own in learners.items()}
         before, steps = steps, next(iter(found.values())).steps
         if int(10 * before / given.steps) < int(10 * steps / given.steps):
-            whole = learners["mujoco.batch, converged"].seconds().sum()
+            whole = learners[PEER].seconds().sum()
             for name, own in learners.items():
                 seconds = own.seconds()
                 numbers = " | ".join(f"{x:.0f}" for x in (*seconds, seconds.sum()))
@@ -155,4 +213,6 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    from tests.benchmarks.learning_speed import main as imported
+
+    imported()  # processes of a learner cannot import functions of `__main__`
