@@ -86,6 +86,9 @@ def _environment(
 @contextmanager
 def _learner(path: Path, options: LearnOptions) -> Iterator[Learner | ParallelLearner]:
     """Learn by one process for each thread."""
+    from pysim.environments.learning_settings import Settings  # noqa: PLC0415, loads the engine
+
+    settings = Settings(end=options.steps, settling=options.settle)
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     processes = options.threads or min(cores or 1, options.worlds // FEWEST)
     if processes > 1:
@@ -93,13 +96,13 @@ def _learner(path: Path, options: LearnOptions) -> Iterator[Learner | ParallelLe
 
         make = partial(_environment, path, options)
         with ParallelLearner(
-            make, options.worlds, processes=processes, seed=options.seed
+            make, options.worlds, settings, processes=processes, seed=options.seed
         ) as learner:
             yield learner
         return
     from pysim.environments.learn import Learner  # noqa: PLC0415, torch costs seconds
 
-    yield Learner(_environment(path, options, options.worlds), seed=options.seed)
+    yield Learner(_environment(path, options, options.worlds), settings, seed=options.seed)
 
 
 def _learn(path: Path, output: Path, checkpoint: Path, options: LearnOptions) -> bool:

@@ -317,6 +317,8 @@ class LearnOptions:
     """Number of worlds that are stepped together."""
     steps: float = 10e6
     """Control steps of all worlds together, such as 10e6."""
+    settle: float = 0.0
+    """Last share of the steps, in which the policy changes ever less, such as 0.33."""
     seed: int = 0
     """Of the network's start and of everything random."""
     threads: int = 0

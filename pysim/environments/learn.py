@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
+from pysim.environments.learning_settings import Settings
 from pysim.errors import PysimError, SimulationError
 from pysim.sweeps.extras import check_installed
 
@@ -43,25 +44,6 @@ if TYPE_CHECKING:
 FORMAT = "pysim learner 1"
 DISCOUNT = 0.97  # of a reward a control step later, where neither the environment nor the settings give one
 T = TypeVar("T")
-
-
-@dataclass(frozen=True)
-class Settings:
-    """Settings of PPO [Schulman, Wolski, Dhariwal, Radford and Klimov 2017]; the defaults suit legged robots."""
-
-    steps: int = 24  # control steps of every world between updates
-    epochs: int = 4
-    minibatches: int = 4
-    hidden: tuple[int, ...] = (128, 128)
-    activation: str = "elu"
-    discount: float | None = None  # by default the environment's, or DISCOUNT
-    trace_decay: float = 0.95  # of the generalised advantage
-    clip: float = 0.2
-    entropy: float = 0.002
-    learning_rate: float = 1e-3
-    divergence: float = 0.02  # to which the learning rate adapts
-    deviation: float = 0.5  # of actions at the start
-    mirrored: bool = True  # learn from mirror images, too, where the environment has a mirror
 
 
 @dataclass(frozen=True)
@@ -279,6 +261,7 @@ class Learner:
                 terms += own.terms.mean(axis=0)
             ppo.compute_returns(self._observations)
         simulated = time.perf_counter() - start
+        self._settle()
         ppo.update()
         spent = time.perf_counter() - start
         self._iteration += 1
@@ -299,6 +282,14 @@ class Learner:
             simulated / spent,
             beyond,
         )
+
+    def _settle(self) -> None:
+        """Let the policy change ever less towards the end of learning."""
+        own = self.settings
+        left = max(0.0, 1.0 - self.steps / own.end)
+        share = 1.0 if left >= own.settling else left / own.settling
+        self._ppo.desired_kl = share * own.divergence
+        self._ppo.entropy_coef = share * own.entropy
 
     def write_policy(self, path: str | Path) -> None:
         """Write the policy, which `pysim scene.toml --policy` and controllers of type `learned_policy` read."""

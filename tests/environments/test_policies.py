@@ -318,6 +318,39 @@ def test_a_policy_is_learned_saved_and_continued_in_a_harder_environment(tmp_pat
     assert run.returncode == 0, run.stderr
 
 
+SETTLE = """
+from sys import argv
+import numpy as np
+import pysim
+from pysim.environments import Environment
+from pysim.environments.learn import Learner, Settings
+
+scene, path = argv[1:]
+ITERATIONS = 12
+
+def changes(end):
+    learner = Learner(Environment(scene, 64), Settings(hidden=(16,), end=end, settling=0.33), seed=1)
+    weights = []
+    for progress in learner.iterations(ITERATIONS):
+        learner.write_policy(path)
+        weights.append(np.load(path)["weight0"])
+    return np.linalg.norm(np.diff(weights, axis=0), axis=(1, 2)), learner.steps
+
+always, steps = changes(float("inf"))
+settled, _ = changes(steps / 2)
+assert (settled[:3] == always[:3]).all(), (settled, always)
+assert settled[-1] < 0.1 * always[-1], (settled, always)
+"""
+
+
+def test_a_policy_settles_at_the_end_of_learning(tmp_path: Path) -> None:
+    if not (find_spec("torch") and find_spec("rsl_rl")):
+        pytest.skip("needs torch and rsl-rl-lib, of the extra learn")
+    words = [sys.executable, "-c", SETTLE, str(CART_POLE), str(tmp_path / "policy.npz")]
+    run = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stderr
+
+
 EVERY = """
 from sys import argv
 import numpy as np

@@ -1,0 +1,26 @@
+"""Settings of learning, without the network's library."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Settings of PPO [Schulman, Wolski, Dhariwal, Radford and Klimov 2017]; the defaults suit legged robots."""
+
+    steps: int = 24  # control steps of every world between updates
+    epochs: int = 4
+    minibatches: int = 4
+    hidden: tuple[int, ...] = (128, 128)
+    activation: str = "elu"
+    discount: float | None = None  # by default the environment's, or DISCOUNT of `learn`
+    trace_decay: float = 0.95  # of the generalised advantage
+    clip: float = 0.2
+    entropy: float = 0.002
+    learning_rate: float = 1e-3
+    divergence: float = 0.02  # to which the learning rate adapts
+    deviation: float = 0.5  # of actions at the start
+    end: float = float("inf")  # control steps of all worlds with which learning ends
+    settling: float = 0.0  # last share of them, in which divergence and entropy fall to 0
+    mirrored: bool = True  # learn from mirror images, too, where the environment has a mirror
