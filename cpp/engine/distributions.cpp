@@ -16,7 +16,7 @@ One one(double x) {
   return simd::all<One>(x);
 }
 
-/// Quantile of the standard normal distribution, within 1e-15 [Wichura 1988, AS 241].
+/// Quantile of the standard normal distribution, within 1e-15 [Wichura 1988].
 double normal_quantile(double u) {
   constexpr double middle[2][8] = {{2509.0809287301226727,
                                     33430.575583588128105,
