@@ -119,8 +119,9 @@ def sweep(
             the same path; `threads` is then that of a task of a worker, 1 by default.
         on_failure: "drop_world", by which worlds that fail have NaN in the dataset and a reason, or "stop", by which
             the first is an error, once its piece is written; the scene's `simulation.on_failure` by default.
-        change: makes what runs in place of each world's scene, as `functools.partial(with_policy, path=scene,
-            policy="policy.npz")` of `pysim.environments.trained_policy`; it is pickled.
+        change: makes what runs in place of each world's scene, for instance
+            `functools.partial(with_policy, path=scene, policy="policy.npz")` of `pysim.environments.trained_policy`;
+            it is pickled.
 
     Returns:
         A dataset with the parameters and the variables `summary` (world, signal, statistic), `series` (world, record,
