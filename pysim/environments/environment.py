@@ -471,7 +471,7 @@ class Environment:
         """Return the terms of the reward of states, from the numbers that they read."""
         own = self._engine_tables(len(states.worlds))
         own.parts["action"][:] = own.parts["action_rate"][:] = states.actions
-        own.end_step(states.worlds._records.engine, rows[:, : self._observed.signal_count])  # noqa: SLF001
+        own.end_step(_recorded(states.worlds), rows[:, : self._observed.signal_count])
         return own.parts["terms"]
 
     def _schedule(self, keys: tuple[str | int, ...], every: float | str | None) -> int:
@@ -550,7 +550,7 @@ class Environment:
             which = (u * len(self._keyframes)).astype(int)
             for k in np.unique(which):
                 worlds.begin_again(chosen[which == k], keyframe=self._keyframes[k])
-        self._engine.start(worlds._records.engine, chosen)  # noqa: SLF001
+        self._engine.start(_recorded(worlds), chosen)
         worlds.signals.end_call()
 
     def _randomise(self, chosen: NDArray[np.int32]) -> None:
@@ -578,7 +578,7 @@ class Environment:
             problem = f"must have shape {self._action.shape}, got {given.shape}"
             raise SimulationError("actions", f"{problem}; give a row for each world")
         worlds = self.worlds
-        recorded = worlds._records.engine  # noqa: SLF001
+        recorded = _recorded(worlds)
         world = self._engine.act(recorded, given)
         if world >= 0:
             raise SimulationError("actions", f"of world {world} are not finite; check the policy")
@@ -640,8 +640,9 @@ class Environment:
     def _observe(self, chosen: NDArray[np.int32], *, begins: bool) -> None:
         """Observe worlds again; those that begin see their first observation as their history."""
         readings = self._observed.readings(chosen)
-        own = self.worlds._records.engine  # noqa: SLF001
-        faults = self._engine.observe(own, chosen, readings, begins, self._threads)
+        faults = self._engine.observe(
+            _recorded(self.worlds), chosen, readings, begins, self._threads
+        )
         if faults:
             self._report(faults)
 
@@ -742,3 +743,8 @@ class Environment:
                 if every < 0
             },
         }
+
+
+def _recorded(worlds: Worlds) -> _engine.RecordedWorlds:
+    """Return the engine's record of worlds, which the tables read and write."""
+    return worlds._records.engine  # noqa: SLF001
