@@ -25,7 +25,7 @@ from pysim.cli.environment_check import (
     trial_findings,
 )
 from pysim.cli.linear_modes import print_linear
-from pysim.cli.messages import print_columns, print_line
+from pysim.cli.messages import notes_as_lines, print_columns, print_line
 from pysim.cli.options import CheckOptions
 from pysim.cli.ranges import overlap_findings, print_ranges
 from pysim.cli.run import parse_overrides
@@ -85,7 +85,8 @@ def check_scene(path: Path, options: CheckOptions | None = None) -> int:
     if options.linear and options.json:
         raise PysimError("--linear", "prints text; leave out --json, or call pysim.linearize")
     warned: list[str] = []
-    with recorded_warnings(warned, shown=not options.json):
+    shown = not options.json
+    with recorded_warnings(warned, shown=shown), notes_as_lines(shown=shown):
         scene, model = _loaded(path, options)
         if not options.json:
             print_line(f"{path}: {scene.spec.name if scene else model.name}", style="bold")

@@ -5,6 +5,7 @@ Brackets are not interpreted as markup, so `[N·m]` is printed unchanged.
 
 from __future__ import annotations
 
+import logging
 import warnings
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -41,7 +42,7 @@ def visible(text: str) -> str:
 
 
 def print_message(kind: str, text: str) -> None:
-    """Print `kind: text` on stderr; `kind` is error, warning or interrupted."""
+    """Print `kind: text` on stderr; `kind` is error, warning, note or interrupted."""
     err = console(stderr=True)
     for line in str(text).splitlines():
         err.print(f"{kind}: ", style="bold red" if kind == "error" else "bold yellow", end="")
@@ -73,6 +74,28 @@ def warnings_as_lines() -> Iterator[None]:
         warnings.simplefilter("always", PysimWarning)
         warnings.showwarning = show
         yield
+
+
+class _Notes(logging.Handler):
+    """Prints records as notes."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        print_message("note", record.getMessage())
+
+
+@contextmanager
+def notes_as_lines(*, shown: bool) -> Iterator[None]:
+    """Print as one line each what pysim logs, such as values that a scene asked to replace, if `shown`."""
+    logger, handler = logging.getLogger("pysim"), _Notes(logging.INFO)
+    level = logger.level
+    if shown:
+        logger.addHandler(handler)
+        logger.setLevel(logging.INFO)
+    try:
+        yield
+    finally:
+        logger.removeHandler(handler)
+        logger.setLevel(level)
 
 
 def print_columns(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> None:

@@ -61,6 +61,12 @@ Seconds = Annotated[float | None, Parameter(metavar="SECONDS")]
 Step = Annotated[Seconds, Parameter(help="Step [s], instead of the scene's.")]
 Size = Annotated[str | None, Parameter(help="Width and height [pixel], as 1280x720.")]
 Quiet = Annotated[bool, Parameter(help="Print errors and warnings only.")]
+Verbose = Annotated[
+    bool,
+    Parameter(
+        help="Summarise the solver, the work of the largest elements and how far the balance closes, too."
+    ),
+]
 Trusted = Annotated[
     bool,
     Parameter(help="Run Python code that the scene names. Use it for trusted scenes only."),
@@ -102,6 +108,7 @@ class RunOptions:
     overwrite: bool = False
     """Replace the trajectory at --output, even an incomplete one or one of another scene."""
     quiet: Quiet = False
+    verbose: Verbose = False
     allow_code: Trusted = False
     live: bool = False
     """Watch the run in a window, in step with the clock; the mouse pulls at bodies."""
@@ -342,6 +349,7 @@ class ResumeOptions:
     force: Forced = False
     package_dirs: Folders = ()
     quiet: Quiet = False
+    verbose: Verbose = False
     allow_code: Trusted = False
 
 

@@ -40,6 +40,7 @@ def resume_file(path: Path, options: ResumeOptions) -> int:
         print_message("interrupted", end_of_run(path))
         return INTERRUPTED
     if not options.quiet:
-        print_summary(run.scene, summarize(run.scene, trajectory, bar.last))
+        summary = summarize(run.scene, trajectory, bar.last)
+        print_summary(run.scene, summary, verbose=options.verbose)
         print_line(f"  trajectory  {path}, {len(trajectory)} instants")
     return 0

@@ -65,7 +65,7 @@ def run_scene(path: Path, options: RunOptions) -> int:
         print_message("interrupted", end_of_run(output, resumes=resumes))
         return INTERRUPTED
     if not options.quiet:
-        print_summary(scene, summarize(scene, trajectory, bar.last))
+        print_summary(scene, summarize(scene, trajectory, bar.last), verbose=options.verbose)
         note = ", replaces the one before" if replaces else ""
         print_line(f"  trajectory  {output}, {len(trajectory)} instants{note}")
     if options.still is not None:

@@ -14,14 +14,14 @@ if TYPE_CHECKING:
     from pysim.simulation.records.summary import EventSummary, LoopSummary, WorkSummary
 
 
-def print_summary(scene: Scene, summary: RunSummary) -> None:
-    """Print what `summarize` found."""
+def print_summary(scene: Scene, summary: RunSummary, *, verbose: bool = False) -> None:
+    """Print what `summarize` found; `verbose` adds the solver, the work of elements and the balance."""
     print_line(scene.spec.name, style="bold")
     print_line(f"  simulated   {summary.duration:g} s in {summary.wall:.3g} s of wall time")
     print_line(
         f"  steps       {summary.steps}, {three_digits(summary.steps_per_second)} per second"
     )
-    if summary.iterations > 0:
+    if summary.iterations > 0 and (verbose or summary.rejected > 0):
         each = f"{summary.iterations / max(summary.steps, 1):.1f} a step"
         print_line(f"  Newton      {each}, {summary.rejected} steps repeated with shorter ones")
     if summary.callback_wall > 0:
@@ -31,7 +31,7 @@ def print_summary(scene: Scene, summary: RunSummary) -> None:
         )
     print_line(f"  energy      {energy_line(summary)}")
     if summary.work is not None:
-        print_line(f"  work        {work_line(summary.work)}")
+        print_line(f"  work        {work_line(summary.work, verbose=verbose)}")
     if summary.loops is not None:
         print_line(f"  loops       {loops_line(summary.loops)}")
         if summary.loops.strongest:
@@ -65,13 +65,18 @@ def energy_line(summary: RunSummary) -> str:
 MOST_ELEMENTS = 3  # named in a summary
 
 
-def work_line(work: WorkSummary) -> str:
-    """Return what was injected and dissipated, the elements with the most work, and how far the balance closes."""
+def work_line(work: WorkSummary, *, verbose: bool = False) -> str:
+    """Return what was injected and dissipated, with the elements of the work if they are few.
+
+    `verbose` adds the elements with the most work of many, and how far the balance closes.
+    """
     most = sorted(work.elements.items(), key=lambda item: -abs(item[1]))
-    named = ", ".join(f"{name} {joules:.4g}" for name, joules in most[:MOST_ELEMENTS])
-    more = f", and {len(most) - MOST_ELEMENTS} more" if len(most) > MOST_ELEMENTS else ""
-    sums = f"injected {work.injected:.4g} J, dissipated {work.dissipated:.4g} J"
-    return f"{sums} ({named}{more}); the balance closes to {work.drift:.1e} J"
+    line = f"injected {work.injected:.4g} J, dissipated {work.dissipated:.4g} J"
+    if most and (verbose or len(most) <= MOST_ELEMENTS):
+        named = ", ".join(f"{name} {joules:.4g}" for name, joules in most[:MOST_ELEMENTS])
+        more = f", and {len(most) - MOST_ELEMENTS} more" if len(most) > MOST_ELEMENTS else ""
+        line += f" ({named}{more})"
+    return line + (f"; the balance closes to {work.drift:.1e} J" if verbose else "")
 
 
 def event_line(event: EventSummary) -> str:

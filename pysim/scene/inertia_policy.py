@@ -38,7 +38,7 @@ def apply_inertia_policy(theta: Array, inertial: Element, owner: str, rule: Iner
     else:
         text = urdf_inertia(clean_inertia(nearest_printable(theta)))
         if rule == "nearest":
-            log.warning("%s: %s: %s; taken instead: %s", inertial.where, owner, problem, text)
+            log.info("%s: %s: %s; taken instead: %s", inertial.where, owner, problem, text)
             return nearest_physical(theta)
         remedy = f'the nearest valid one is {text}; paste it, or load with inertia = "nearest"'
     if rule == "strict":

@@ -390,6 +390,37 @@ def test_check_says_what_was_understood(capsys: pytest.CaptureFixture[str]) -> N
     assert not Path("stone.h5").exists()
 
 
+def test_an_inertia_replaced_on_request_is_a_note_of_check_and_no_line_of_a_run(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = SCENE.replace("zz = 0.1", "zz = 0.5")
+    (here / "stone.toml").write_text('inertia = "nearest"\n' + text, "utf-8")
+    assert main(["stone.toml", "--quiet"]) == 0
+    assert capsys.readouterr().err == ""
+    assert main(["check", "stone.toml"]) == 0
+    pattern = r"note: stone\.toml:\d+:\d+: body\[0\]\.inertia: .*; taken instead: .*\n"
+    assert re.fullmatch(pattern, capsys.readouterr().err)
+    assert main(["check", "stone.toml", "--json"]) == 0
+    assert capsys.readouterr().err == ""
+
+
+def test_the_solver_is_summarised_on_request(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = SCENE.replace("[[joint]]", "collision = { sphere = { radius = 0.1 } }\n\n[[joint]]", 1)
+    ground = "[[ground]]\nplane = { normal = [0, 0, 1], offset = 0 }\n"
+    (here / "stone.toml").write_text(f"{text}\n{ground}", "utf-8")
+    convex = ["stone.toml", "--set", 'simulation.integrator="convex"']
+    assert main(convex) == 0
+    assert "Newton" not in capsys.readouterr().out
+    assert main([*convex, "--verbose"]) == 0
+    out = capsys.readouterr().out
+    assert re.search(
+        r"^  Newton      \S+ a step, 0 steps repeated with shorter ones$", out, re.MULTILINE
+    )
+    assert "; the balance closes to " in out
+
+
 @pytest.mark.usefixtures("here")
 def test_check_says_that_a_scheme_adapts_its_steps(capsys: pytest.CaptureFixture[str]) -> None:
     options = ["--set", 'simulation.integrator="dopri5"', "--unset", "simulation.step"]

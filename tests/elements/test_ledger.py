@@ -22,6 +22,7 @@ from pysim.render.plots.recorded_quantities import energy_patterns
 from pysim.scene.convert import convert
 from pysim.simulation import Update, summarize
 from pysim.simulation.monitors.ledger_monitor import imbalance
+from pysim.simulation.records.summary import WorkSummary
 from tests.elements.blocks import (
     FIXED,
     arm,
@@ -431,9 +432,16 @@ def test_a_rollout_has_no_ledger(tmp_path):
 def test_the_summary_of_a_run_names_injected_and_dissipated_energy(tmp_path):
     scene = scene_of(tmp_path, SYSTEMS["spring-damper"] + simulation("rk4", duration=2.0))
     summary = summarize(scene, pysim.simulate(scene), Update(2.0, 2.0, 1.0, 2000))
-    line = work_line(summary.work)
-    assert line.startswith(
-        "injected -0.332 J, dissipated 0.8025 J (spring -0.8025, push -0.332); the balance closes to "
+    line = "injected -0.332 J, dissipated 0.8025 J (spring -0.8025, push -0.332)"
+    assert work_line(summary.work) == line
+    assert work_line(summary.work, verbose=True).startswith(f"{line}; the balance closes to ")
+
+
+def test_a_verbose_summary_names_the_elements_with_the_most_work():
+    work = WorkSummary(1.0, 2.0, {"a": 0.1, "b": -4.0, "c": 2.0, "d": -3.0, "e": 0.2}, 0.3)
+    assert work_line(work) == "injected 1 J, dissipated 2 J"
+    assert work_line(work, verbose=True) == (
+        "injected 1 J, dissipated 2 J (b -4, d -3, c 2, and 2 more); the balance closes to 3.0e-01 J"
     )
 
 

@@ -94,7 +94,7 @@ def test_an_impossible_link_welded_to_a_heavy_one_is_reported_only(robot) -> Non
 
 
 def test_nearest_takes_the_closest_body_and_logs_it(caplog: pytest.LogCaptureFixture) -> None:
-    with caplog.at_level(logging.WARNING, "pysim"):
+    with caplog.at_level(logging.INFO, "pysim"):
         model = pysim.load_model(TRIANGLE, inertia="nearest")
     expected = inertia.nearest_physical(inertia.theta_from_com(1, [0, 0, 0], np.diag([1, 1, 5])))
     np.testing.assert_allclose(model.parameters[0], expected, rtol=1e-12)
@@ -210,7 +210,7 @@ def test_a_scene_takes_the_nearest_where_it_is_reported_to(
 ) -> None:
     path = tmp_path / "s.toml"
     path.write_text(SCENE.format('inertia = "nearest"' if how == "key" else ""), "utf-8")
-    with caplog.at_level(logging.WARNING, "pysim"):
+    with caplog.at_level(logging.INFO, "pysim"):
         if how == "keyword":
             model = pysim.load_model(path, inertia="nearest")
         else:
@@ -226,7 +226,7 @@ def test_a_model_table_selects_the_nearest_inertia(
     (tmp_path / "r.urdf").write_bytes(TRIANGLE.read_bytes())
     path = tmp_path / "s.toml"
     path.write_text('[[model]]\nfile = "r.urdf"\ninertia = "nearest"\n', "utf-8")
-    with caplog.at_level(logging.WARNING, "pysim"):
+    with caplog.at_level(logging.INFO, "pysim"):
         model = pysim.load_scene(path).model
     assert inertia.is_physical(model.parameters).all()
     assert len(caplog.records) == 1

@@ -277,7 +277,7 @@ def theta_of_numbers(
         remedy = f'the nearest valid one is {text}; paste it, or write inertia = "nearest" at the top of the scene'
         problems.add(at, f"{problem}; {remedy}")
         return theta
-    log.warning("%s: %s; taken instead: %s", problems.source.where(at), problem, text)
+    log.info("%s: %s; taken instead: %s", problems.source.where(at), problem, text)
     return nearest_physical(theta)
 
 
