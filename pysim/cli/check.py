@@ -371,7 +371,8 @@ def print_settings(scene: Scene) -> None:
         print_line(f"  event       {event.name}: {what}, {event.direction}{stops}")
     own = "".join(f", {name} {value}" for name, value in settings.parameters.items())
     step = f"{settings.step:g} s" if math.isfinite(settings.step) else "in adaptive steps"
-    scheme = f"{settings.integrator} {step}{own}"
+    of_file = f" (of {settings.step_file})" if settings.step_file else ""
+    scheme = f"{settings.integrator} {step}{of_file}{own}"
     print_line(
         f"  run         {settings.duration:g} s, {scheme}, output every {settings.every:g} s"
     )

@@ -125,6 +125,7 @@ def print_report(
         report["simulation"] = {
             "duration": settings.duration,
             "step": _finite(settings.step),
+            "step_file": settings.step_file or None,
             "integrator": settings.integrator,
         }
     if bounds is not None:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         BodySpec,
         ContactsSpec,
         CouplingSpec,
+        FileStep,
         ForceSpec,
         FrameSpec,
         GroundSpec,
@@ -48,6 +49,7 @@ class Parts(NamedTuple):
     blocks: tuple[BlockSpec, ...] = ()
     motions: tuple[LoopSpec, ...] = ()
     keyframes: tuple[KeyframeSpec, ...] = ()
+    steps: tuple[FileStep, ...] = ()
     contacts: ContactsSpec | None = None
 
 

@@ -407,6 +407,14 @@ class ContactsSpec:
 
 
 @dataclass(frozen=True)
+class FileStep:
+    """Time step that a file of another program states."""
+
+    step: float  # [s]
+    file: str  # its name
+
+
+@dataclass(frozen=True)
 class ModelSpec:
     """Mechanism in the file's order, including fixed joints."""
 
@@ -423,7 +431,7 @@ class ModelSpec:
     forces: tuple[ForceSpec, ...] = ()
     contacts: ContactsSpec | None = None  # of a scene where bodies collide
     blocks: tuple[BlockSpec, ...] = ()  # of an imported file, for scenes with it
-    step: float | None = None  # of its program [s]
+    steps: tuple[FileStep, ...] = ()  # that files of other programs state
     self_collision: bool | None = None  # whether links touch, if the file says
     motions: tuple[LoopSpec, ...] = ()  # driven frames, of a scene
 
@@ -432,6 +440,11 @@ class ModelSpec:
         """Whether a compiled coordinate or frame follows a signal of time."""
         timed = any(coupling.signal is not None for coupling in self.couplings)
         return timed or any(loop.position for loop in self.loops)
+
+    @property
+    def shortest_step(self) -> FileStep | None:
+        """The shortest time step that a file states, None if none does."""
+        return min(self.steps, key=lambda stated: stated.step, default=None)
 
     @property
     def wheels(self) -> list[str]:
@@ -461,6 +474,7 @@ class Settings:
     rest_speed: float = 1e-6  # below which surfaces come to rest on each other under "impact" [m/s]
     checkpoint: float = 1.0  # [s] of wall time between checkpoints
     on_failure: str = "drop_world"  # of many worlds; or "stop"
+    step_file: str = ""  # file of another program that states the step, if one does
 
 
 @dataclass(frozen=True)

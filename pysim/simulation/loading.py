@@ -358,7 +358,7 @@ def load_model_scene(
     spec = read_model(path, package_dirs=package_dirs)
     touches = spec.contacts is not None
     settings = Settings(
-        step=1e-3 if spec.step is None else spec.step,
+        step=1e-3 if spec.shortest_step is None else spec.shortest_step.step,
         integrator="convex" if touches else "rk4",
         parameters={"passes": 2} if touches else {},
     )

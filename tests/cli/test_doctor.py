@@ -202,7 +202,8 @@ def test_the_report_in_json_has_totals_and_findings(capsys: pytest.CaptureFixtur
         "mobility": None,
     }
     assert report["joints"] == [{"name": "hinge", "type": "revolute", "parent": "world", "child": "rod"}]  # fmt: skip
-    assert report["simulation"] == {"duration": 10.0, "step": 0.001, "integrator": "rk4"}
+    run = {"duration": 10.0, "step": 0.001, "step_file": None, "integrator": "rk4"}
+    assert report["simulation"] == run
     assert [(f["severity"], f["where"]) for f in report["findings"]][:2] == [
         ("warning", "s.toml:12:9"),
         ("warning", "s.toml"),

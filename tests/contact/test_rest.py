@@ -136,3 +136,15 @@ def test_boxes_dropped_over_an_edge_come_to_rest(
         trajectory = ran(scene)
         assert np.abs(trajectory.v[-1]).max() < 1e-9
         assert np.ptp(trajectory.q[-3:], axis=0).max() < 1e-9
+
+
+@pytest.mark.parametrize("length", [0.25, 1.0, 3.0])
+def test_a_ground_lies_as_far_out_as_its_offset_says_however_long_its_normal(
+    tmp_path: Path, length: float
+) -> None:
+    normal = [0.0, 0.6 * length, 0.8 * length]
+    ground = f"[[ground]]\nplane = {{ normal = {normal}, offset = 0.3 }}\n"
+    shape, start = "{ sphere = { radius = 0.1 } }", "{ xyz = [0, 0.24, 0.3201] }"
+    ball = free("ball", shape, 1.0, start)
+    rest = ran(world(tmp_path, ball + ground, gravity=(0, -6, -8)))
+    assert rest.poses[-1, 0, :3] @ [0, 0.6, 0.8] == pytest.approx(0.4, abs=3e-4)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
-from dataclasses import fields, is_dataclass
+from dataclasses import fields, is_dataclass, replace
 from importlib.util import find_spec
 from itertools import pairwise
 from pathlib import Path
@@ -143,7 +143,7 @@ def assert_same_run(one: Scene, other: Scene) -> None:
     """The start, the settings, drives, events and counts of constraints are equal."""
     np.testing.assert_allclose(other.state.q, one.state.q, rtol=0, atol=1e-12)
     np.testing.assert_allclose(other.state.v, one.state.v, rtol=0, atol=1e-12)
-    assert one.settings == other.settings
+    assert replace(one.settings, step_file="") == replace(other.settings, step_file="")
     assert one.spec.render == other.spec.render
     assert one.spec.hold == other.spec.hold
     for part in ("loops", "couplings", "forces", "frames"):
@@ -679,7 +679,7 @@ def test_a_scene_writes_every_part_of_a_specification() -> None:
     scene = "name model actuators settings render text path overrides events hold blocks"
     model = "name gravity bodies joints frames where loops couplings keyframes omitted forces contacts blocks"
     model += (
-        " motions step self_collision"  # the last two of another program; scenes have their own
+        " motions steps self_collision"  # the last two of another program; scenes have their own
     )
     assert {f.name for f in fields(SceneSpec)} == set(scene.split())
     assert {f.name for f in fields(ModelSpec)} == set(model.split())

@@ -29,7 +29,7 @@ from pysim.scene.mjcf.shapes import ShapeReader
 from pysim.scene.mjcf.tendons import TendonReader
 from pysim.scene.mjcf.unsupported import reject_deformable, report_unsupported
 from pysim.scene.poses import rotation
-from pysim.scene.spec import BodySpec, FrameSpec, KeyframeSpec, ModelSpec
+from pysim.scene.spec import BodySpec, FileStep, FrameSpec, KeyframeSpec, ModelSpec
 from pysim.scene.stop_defaults import with_stops
 from pysim.scene.tree import check_connections
 from pysim.scene.urdf.joints import plain_joint
@@ -102,7 +102,7 @@ def read_mjcf(
         blocks=(*actuators.blocks, *sensors),
         contacts=contacts,
         self_collision=True,  # as the masks say
-        step=float(model.m.opt.timestep),
+        steps=(FileStep(float(model.m.opt.timestep), path.name),),
     )
     check_connections(spec)
     return replace(spec, joints=with_stops(spec.joints, bodies), omitted=omissions.warn())

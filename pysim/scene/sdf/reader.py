@@ -28,8 +28,16 @@ from pysim.scene.sdf.joints import JointItem, axis_in, ends_of, loop_of, tree_jo
 from pysim.scene.sdf.links import LinkReader
 from pysim.scene.sdf.self_collision import pairs_without_contact
 from pysim.scene.sdf.surfaces import DEFAULT, grounds_of
-from pysim.scene.sdf.values import numbers
-from pysim.scene.spec import BodySpec, CouplingSpec, FrameSpec, JointSpec, LoopSpec, ModelSpec
+from pysim.scene.sdf.values import number, numbers
+from pysim.scene.spec import (
+    BodySpec,
+    CouplingSpec,
+    FileStep,
+    FrameSpec,
+    JointSpec,
+    LoopSpec,
+    ModelSpec,
+)
 from pysim.scene.stop_defaults import with_stops
 from pysim.scene.tree import check_connections
 from pysim.scene.urdf.joints import plain_joint
@@ -105,6 +113,7 @@ def _read(path: str | PathLike[str], options: ImportOptions) -> ModelSpec:
         couplings=tuple(builder.couplings),
         contacts=contacts,
         self_collision=True,
+        steps=_steps(top, path.name),
     )
     check_connections(spec)
     spec = _with_mimics(spec, follow=options.mimic)
@@ -321,6 +330,21 @@ def _frames(scope: Scope) -> list[FrameSpec]:
 def _gravity(top: Scope) -> Array:
     element = top.element.child("gravity")
     return np.array(GRAVITY if element is None else numbers(element, 3))
+
+
+def _steps(top: Scope, file: str) -> tuple[FileStep, ...]:
+    """Return the time step of the world's physics, of the profile that is the default, if it states one."""
+    profiles = top.element.all("physics")
+    chosen = [one for one in profiles if one.attributes.get("default") in ("1", "true")]
+    found = []
+    for profile in (chosen or profiles)[:1]:
+        step = number(profile, "max_step_size", np.inf)
+        if step <= 0:
+            profile.required("max_step_size").fail(
+                f"<max_step_size> must be positive [s], got {step:g}"
+            )
+        found += [FileStep(step, file)] if np.isfinite(step) else []
+    return tuple(found)
 
 
 def _with_mimics(spec: ModelSpec, *, follow: bool) -> ModelSpec:

@@ -77,8 +77,7 @@ class ContactReader:
         material = table.material
         where = self.problems.source.where(path)
         if table.plane is not None:
-            normal, length = _unit(table.plane.normal), math.hypot(*table.plane.normal)
-            return GroundSpec(normal, table.plane.offset / length, material, where)
+            return GroundSpec(_unit(table.plane.normal), table.plane.offset, material, where)
         if table.height_field is not None:
             shape = read_height_field(table.height_field, (*path, "height_field"), self.problems)
         else:

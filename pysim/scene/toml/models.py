@@ -382,6 +382,7 @@ def parts_of(spec: ModelSpec) -> Parts:
         spec.forces,
         motions=spec.motions,
         keyframes=spec.keyframes,
+        steps=spec.steps,
     )
 
 

@@ -343,6 +343,7 @@ class _Mechanism:
             forces=(*forces.forces(self.scene.force), *parts.forces),
             contacts=contacts,
             motions=(*constraints.motions(self.scene.motion), *parts.motions),
+            steps=tuple(dict.fromkeys(parts.steps)),
         )
         self.problems.check()
         check_connections(spec)

@@ -41,7 +41,11 @@ def read_settings(scene: Scene, model: ModelSpec, problems: Problems) -> Setting
     table = scene.simulation
     kind = _integrator(scene, model, problems)
     is_controlled = "accuracy" in kind.keys and table.accuracy is not None
-    step = table.step or (math.inf if kind.adaptive else LONGEST_STEP if is_controlled else STEP)
+    step, step_file = table.step or STEP, ""
+    if table.step is None and (kind.adaptive or is_controlled):
+        step = math.inf if kind.adaptive else LONGEST_STEP
+    elif table.step is None and model.shortest_step is not None:
+        step, step_file = model.shortest_step.step, model.shortest_step.file
     _check_count(table.duration, step, ("simulation", "step"), "steps", problems)
     if table.step is not None and step > table.duration:
         problem = (
@@ -63,6 +67,7 @@ def read_settings(scene: Scene, model: ModelSpec, problems: Problems) -> Setting
         _rest_speed(scene, kind, model, problems),
         table.checkpoint,
         table.on_failure,
+        step_file,
     )
 
 

@@ -132,9 +132,11 @@ class Material(Surface):
 
 
 class GroundPlane(Table):
-    """Points x with normal · x = offset; the solid lies on the other side of the normal."""
+    """Points x with n · x = offset, where n is the unit normal, which points out of the solid."""
 
-    normal: Vector3 = key([0.0, 0.0, 1.0], "", "direction that points out of the solid")
+    normal: Vector3 = key(
+        [0.0, 0.0, 1.0], "", "direction that points out of the solid; its length does not matter"
+    )
     offset: float = key(0.0, "m", "distance of the plane from the origin along the normal")
 
     @model_validator(mode="after")

@@ -113,6 +113,8 @@ class SpecTables:
             every = {"every": spec.settings.every}
             found["output"] = Output.keys_of(spec.settings) | every
             found["render"] = Render.keys_of(spec.render)
+        elif model.shortest_step is not None:
+            found["simulation"] = {"step": model.shortest_step.step}
         return {key: value for key, value in found.items() if value not in ([], {})}
 
     def _block(self, block: BlockSpec) -> Tables:

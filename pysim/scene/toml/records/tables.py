@@ -485,7 +485,8 @@ class Simulation(Table, json_schema_extra=with_plugin_keys("integrator", INTEGRA
     step: Positive | None = key(
         None,
         "s",
-        "time step; 1e-3 by default. The longest step of dopri5, unbounded by default, or of accuracy, 0.01 by default",
+        "time step; by default that of an attached file, or 1e-3. The longest step of dopri5, "
+        "unbounded by default, or of accuracy, 0.01 by default",
     )
     integrator: Name = key(
         "rk4",
