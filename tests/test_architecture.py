@@ -64,11 +64,21 @@ CPP_LAYERS = [
     {"dynamics"},
     {"collision"},
     {"constraints"},
+    {"contact"},
     {"stepping"},
     {"engine"},
     {"bindings"},
 ]
-KERNELS = ("simd", "spatial", "elements", "dynamics", "collision", "constraints", "stepping")
+KERNELS = (
+    "simd",
+    "spatial",
+    "elements",
+    "dynamics",
+    "collision",
+    "constraints",
+    "contact",
+    "stepping",
+)
 HEAVY = (
     "vtk",
     "vtkmodules",

@@ -77,7 +77,7 @@ struct LawRow {
   void operator()(bool& hertz) { hertz = *next++ != 1; }
 };
 
-using KindOfShapes = stepping::PairTable::KindOfShapes;
+using KindOfShapes = contact::PairTable::KindOfShapes;
 constexpr int shape_kinds = collision::ShapeKinds::count;
 constexpr std::size_t pairs_of_kinds = std::size_t{shape_kinds} * shape_kinds;
 
@@ -271,7 +271,7 @@ ModelContacts::ModelContacts(const Model& model,
   read_joints();
   read_bounds();
   read_partners();
-  if (this->pairs() > stepping::most_listed_pairs) return;
+  if (this->pairs() > contact::most_listed_pairs) return;
   for (int k = 0; k < this->pairs(); ++k) {
     pairs_.push_back(pair(k));
     bounds_.emplace_back();
@@ -523,7 +523,7 @@ void ModelContacts::read_joints() {
 int ModelContacts::add_ball(int body, const Shape& own, std::vector<std::vector<int>>& balls_of_body) {
   const double* p = own.placement + 9;
   const auto same = [&](int k) {
-    const stepping::Ball<double>& ball = balls_[static_cast<std::size_t>(k)];
+    const contact::Ball<double>& ball = balls_[static_cast<std::size_t>(k)];
     return ball.radius == own.radius && std::equal(p, p + 3, ball.centre);
   };
   std::vector<int>& known = balls_of_body[static_cast<std::size_t>(body + 1)];
@@ -553,7 +553,7 @@ void ModelContacts::read_bounds() {
     own_pairs_ += a.body >= 0 && a.root == b.root ? 1 : 0;
   }
   std::vector<double> extents(static_cast<std::size_t>(view.bodies), -1);
-  for (const stepping::Ball<double>& ball : balls_) {
+  for (const contact::Ball<double>& ball : balls_) {
     if (ball.body < 0) continue;
     double& extent = extents[static_cast<std::size_t>(ball.body)];
     const double* p = ball.centre;
@@ -569,7 +569,7 @@ void ModelContacts::read_bounds() {
 
 /// Lists pairs by their balls, if there are many.
 void ModelContacts::read_partners() {
-  if (pairs() <= stepping::most_listed_pairs) return;
+  if (pairs() <= contact::most_listed_pairs) return;
   const auto at = [](int k) { return static_cast<std::size_t>(k); };
   const auto ball_of = [&](int shape) { return shape_numbers_[at(shape)].ball; };
   const auto earlier = [&](const Table::Pair& own) { return std::min(ball_of(own.a), ball_of(own.b)); };
@@ -600,7 +600,7 @@ void ModelContacts::read_partners() {
 /// has no bound of this form.
 bool ModelContacts::add_levers(int body, double extent) {
   const auto view = model_->view<double>();
-  stepping::Levers own = {static_cast<int>(lever_.size()), 0, 0};
+  contact::Levers own = {static_cast<int>(lever_.size()), 0, 0};
   bool slides = false;  // below the joint in question, so that levers grow
   const auto add = [&](int v, int count, double length) {
     int& index = rate_of_[static_cast<std::size_t>(v)];
@@ -657,9 +657,9 @@ bool ModelContacts::add_levers(int body, double extent) {
   return true;
 }
 
-stepping::Contacts<double> ModelContacts::view() const {
+contact::Contacts<double> ModelContacts::view() const {
   static_assert(sizeof(bool) == 1);
-  const bool are_few = pairs() <= stepping::most_listed_pairs;
+  const bool are_few = pairs() <= contact::most_listed_pairs;
   return {pairs(),
           points_,
           static_cast<int>(coordinates_.size()),
@@ -696,7 +696,7 @@ static py::array contact_points(
   check_threads(threads);
   const SmoothLaw smooth(&contacts);
   py::array report =
-      make_output<double>(call.leading(), {contacts.points(), stepping::ContactReport::numbers});
+      make_output<double>(call.leading(), {contacts.points(), contact::ContactReport::numbers});
   engine::ContactBatch batch = {call.batch(), {}, &smooth.law()};
   batch.contacts.report = numbers<double>(report);
   if (reach) {

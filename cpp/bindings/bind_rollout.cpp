@@ -157,7 +157,7 @@ class RolloutRecords {
   RolloutRecords(const stepping::WorldSizes& sizes, std::ptrdiff_t count) : count_(count) {
     parts_.sizes = sizes;
     parts_.visit(*this);
-    (*this)("report", parts_.report, sizes.points* stepping::ContactReport::numbers);
+    (*this)("report", parts_.report, sizes.points* contact::ContactReport::numbers);
   }
 
   stepping::WorldArrays<Real>& parts() { return parts_; }

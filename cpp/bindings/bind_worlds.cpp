@@ -131,7 +131,7 @@ class EngineWorlds : public engine::RecordedWorlds {
       n.scheme = stepping::AdaptivePlaces::of(events, n.q, n.v, states).count;
     }
     parts_.visit(Allocation{*this});
-    Allocation{*this}("report", parts_.report, n.points * stepping::ContactReport::numbers);
+    Allocation{*this}("report", parts_.report, n.points * contact::ContactReport::numbers);
     seen_q_.assign(static_cast<std::size_t>(count * n.q), 0);
     seen_v_.assign(static_cast<std::size_t>(count * n.v), 0);
     seen_t_.assign(static_cast<std::size_t>(count), 0);
@@ -462,7 +462,7 @@ class EngineWorlds : public engine::RecordedWorlds {
                                   std::to_string(rows));
     }
     const py::ssize_t report_numbers =
-        is_convex_ ? py::ssize_t{stepping::ContactReport::numbers} * parts_.sizes.points : 0;
+        is_convex_ ? py::ssize_t{contact::ContactReport::numbers} * parts_.sizes.points : 0;
     Integers stop(states);
     engine::WorldBatch<Real> batch = {};
     batch.states = states;
@@ -623,7 +623,7 @@ class EngineWorlds : public engine::RecordedWorlds {
     const int count = contacts.carriers > 0 ? contacts.levers[contacts.carriers - 1].end : 0;
     levers_.assign(contacts.lever, contacts.lever + count);
     for (int n = 0; n < contacts.carriers; ++n) {
-      const stepping::Levers& own = contacts.levers[n];
+      const contact::Levers& own = contacts.levers[n];
       if (own.end - own.root == 2) {
         levers_[static_cast<std::size_t>(own.root) + 1].length += static_cast<Real>(2 * reach);
       }
@@ -631,7 +631,7 @@ class EngineWorlds : public engine::RecordedWorlds {
   }
 
   /// The contacts in the precision of the worlds.
-  stepping::Contacts<Real> own_contacts() const {
+  contact::Contacts<Real> own_contacts() const {
     if constexpr (is_single) {
       return float_contacts_.view();
     } else {
@@ -766,7 +766,7 @@ class EngineWorlds : public engine::RecordedWorlds {
     if (is_convex_) {
       const auto memory = contacts_->memory();
       std::fill_n(numbers + memory.next_step(), memory.point(0) - memory.next_step(), 0.0);
-      numbers[stepping::ContactMemory::failed] = 0;
+      numbers[contact::ContactMemory::failed] = 0;
     } else if (is_adaptive_) {
       numbers[stepping::AdaptivePlaces::begun] = numbers[stepping::AdaptivePlaces::size] = 0;
     } else if (parts_.sizes.scheme > 0) {
@@ -799,7 +799,7 @@ class EngineWorlds : public engine::RecordedWorlds {
   std::vector<std::ptrdiff_t> places_;
   Reals values_ = Reals(0);
   tree::VariedNumbers varied_ = {};
-  std::vector<stepping::Lever<Real>> levers_;
+  std::vector<contact::Lever<Real>> levers_;
 };
 
 template <class Real>
@@ -856,7 +856,7 @@ void bind_worlds_of(py::module_& m, const char* name, const char* text) {
            "python"_a = 0,
            "spectral_radius"_a = 0.9,
            "passes"_a = 2,
-           "solver_tolerance"_a = stepping::solver_tolerance,
+           "solver_tolerance"_a = contact::solver_tolerance,
            "accuracy"_a = 0.0,
            "least_step"_a = 0.0,
            "rtol"_a = Numbers(0),

@@ -35,7 +35,7 @@ class ModelContacts {
  public:
   using Columns = py::array_t<int, py::array::c_style | py::array::forcecast>;
   using Integers = py::array_t<int, py::array::c_style | py::array::forcecast>;
-  using Pair = stepping::ContactPair<double>;
+  using Pair = contact::ContactPair<double>;
 
   /// Pairs of shapes by their indices, the first −1 for a plane, with the indices of their plane and velocity
   /// of the first surface, and of their law. The shape of a field is a ball that holds the solid.
@@ -57,12 +57,12 @@ class ModelContacts {
 
   const Model& model() const { return *model_; }
   int points() const { return points_; }
-  stepping::Contacts<double> view() const;
-  stepping::ContactMemory memory() const { return stepping::memory_of(view(), model_->view<double>().nv); }
+  contact::Contacts<double> view() const;
+  contact::ContactMemory memory() const { return contact::memory_of(view(), model_->view<double>().nv); }
   int pairs() const { return static_cast<int>(table_.size()) - 1; }
   Pair pair(int k) const {
     Pair found = {};
-    return stepping::read_pair<double>(pair_table_, k, found);
+    return contact::read_pair<double>(pair_table_, k, found);
   }
   const std::vector<FieldDescription>& fields() const { return fields_; }
   /// Field of a pair, −1 for none.
@@ -71,7 +71,7 @@ class ModelContacts {
     const auto* const own = table_.data() + k;
     return own[1].point - own->point;
   }
-  /// Continuous gaps of a pair, see stepping::continuous_gap.
+  /// Continuous gaps of a pair, see contact::continuous_gap.
   int gaps(int k) const {
     const Pair own = pair(k);
     return own.plane && !collision::is_mesh(own.shape_b->shape.kind) ? own.points : 1;
@@ -83,8 +83,8 @@ class ModelContacts {
   const int* work() const { return work_.empty() ? nullptr : work_.data(); }
 
  private:
-  using Shape = stepping::PairShape<double>;
-  using Table = stepping::PairTable;
+  using Shape = contact::PairShape<double>;
+  using Table = contact::PairTable;
 
   void check_model() const;
   void read_shapes(const std::vector<int>& bodies,
@@ -124,15 +124,15 @@ class ModelContacts {
   std::vector<double> diagonal_;
   std::vector<unsigned char> single_;
   bool bounded_ = true;
-  std::vector<stepping::Rate> rates_;
+  std::vector<contact::Rate> rates_;
   std::vector<int> rate_of_;  ///< [nv] index among rates, −1 for none
   std::vector<int> carriers_;
-  std::vector<stepping::PairBounds<double>> bounds_;
-  std::vector<stepping::Ball<double>> balls_;
+  std::vector<contact::PairBounds<double>> bounds_;
+  std::vector<contact::Ball<double>> balls_;
   std::vector<int> partners_, first_partner_, plane_pairs_;
   int own_pairs_ = 0;
-  std::vector<stepping::Levers> levers_;
-  std::vector<stepping::Lever<double>> lever_;
+  std::vector<contact::Levers> levers_;
+  std::vector<contact::Lever<double>> lever_;
 };
 
 /// The smooth law of contacts during a call; none where Python gives none.
@@ -151,13 +151,13 @@ class SmoothLaw {
   SmoothLaw(const SmoothLaw&) = delete;  // forces refer to the law
   SmoothLaw& operator=(const SmoothLaw&) = delete;
 
-  const stepping::SmoothContacts& law() const { return law_; }
+  const contact::SmoothContacts& law() const { return law_; }
   const tree::ContactForces* forces() const { return given_ ? &forces_ : nullptr; }
   stepping::PairGaps gaps() const { return engine::pair_gaps(law_.contacts, bodies_); }
 
  private:
   bool given_ = false;
-  stepping::SmoothContacts law_ = {};
+  contact::SmoothContacts law_ = {};
   std::vector<tree::ContactForces::Bodies> bodies_;
   tree::ContactForces forces_ = {};
 };

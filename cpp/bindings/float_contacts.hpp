@@ -19,15 +19,15 @@ class FloatContacts {
     const int speeds = contacts->memory().speeds;
     for (const FieldDescription& field : contacts->fields()) fields_.emplace_back(field);
     for (int k = 0; k < from.pairs; ++k) {
-      stepping::ContactPair<double> room;
+      contact::ContactPair<double> room;
       pairs_.push_back(pair(from.pair_at<double>(k, room)));
       const int field = contacts->field_of(k);
       if (field >= 0) pairs_.back().field = &fields_[place(field)].field;
-      stepping::PairBounds<double> bounds_room;
+      contact::PairBounds<double> bounds_room;
       bounds_.push_back(bounds(from.bounds_at(k, bounds_room)));
     }
     for (int k = 0; k < from.pairs; ++k) {
-      stepping::ContactPair<double> room;
+      contact::ContactPair<double> room;
       const auto& own = from.pair_at<double>(k, room);
       pairs_[place(k)].shape_a = shape(own.shape_a);
       pairs_[place(k)].shape_b = shape(own.shape_b);
@@ -46,7 +46,7 @@ class FloatContacts {
     for (int k = 0; k < speeds; ++k) diagonal_.push_back(real(from.diagonal[k]));
     for (int k = 0; k < from.balls; ++k) {
       const auto& own = from.ball[k];
-      stepping::Ball<float> ball = {own.body, {}, real(own.radius)};
+      contact::Ball<float> ball = {own.body, {}, real(own.radius)};
       copy(own.centre, ball.centre);
       balls_.push_back(ball);
     }
@@ -64,7 +64,7 @@ class FloatContacts {
   FloatContacts& operator=(const FloatContacts&) = delete;
 
   /// Refers to the contacts that this was made from, too.
-  const stepping::Contacts<float>& view() const { return view_; }
+  const contact::Contacts<float>& view() const { return view_; }
 
  private:
   static std::size_t place(int k) { return static_cast<std::size_t>(k); }
@@ -75,8 +75,8 @@ class FloatContacts {
     std::transform(from, from + n, to, real);
   }
 
-  static stepping::ContactPair<float> pair(const stepping::ContactPair<double>& own) {
-    stepping::ContactPair<float> found = {};
+  static contact::ContactPair<float> pair(const contact::ContactPair<double>& own) {
+    contact::ContactPair<float> found = {};
     found.a = own.a;
     found.b = own.b;
     found.first = own.first;
@@ -96,9 +96,9 @@ class FloatContacts {
   }
 
   /// Copy of a shape, each once; null of null.
-  const stepping::PairShape<float>* shape(const stepping::PairShape<double>* own) {
+  const contact::PairShape<float>* shape(const contact::PairShape<double>* own) {
     if (own == nullptr) return nullptr;
-    const stepping::PairShape<float>*& known = copies_[own];
+    const contact::PairShape<float>*& known = copies_[own];
     if (known == nullptr) {
       shapes_.push_back(shape(*own));
       known = &shapes_.back();
@@ -106,8 +106,8 @@ class FloatContacts {
     return known;
   }
 
-  stepping::PairShape<float> shape(const stepping::PairShape<double>& own) {
-    stepping::PairShape<float> found = {};
+  contact::PairShape<float> shape(const contact::PairShape<double>& own) {
+    contact::PairShape<float> found = {};
     found.shape.kind = own.shape.kind;
     found.shape.vertices = own.shape.vertices;
     copy(own.shape.size, found.shape.size);
@@ -137,7 +137,7 @@ class FloatContacts {
     return meshes_.back().data();
   }
 
-  static stepping::PairBounds<float> bounds(const stepping::PairBounds<double>& own) {
+  static contact::PairBounds<float> bounds(const contact::PairBounds<double>& own) {
     return {
         own.a, own.b, own.ball_a, own.ball_b, own.root, own.one_tree, real(own.radii), real(own.least_reach)};
   }
@@ -150,18 +150,18 @@ class FloatContacts {
     return found;
   }
 
-  std::vector<stepping::ContactPair<float>> pairs_;
-  std::deque<stepping::PairShape<float>> shapes_;  // pairs refer to them
-  std::unordered_map<const stepping::PairShape<double>*, const stepping::PairShape<float>*> copies_;
+  std::vector<contact::ContactPair<float>> pairs_;
+  std::deque<contact::PairShape<float>> shapes_;  // pairs refer to them
+  std::unordered_map<const contact::PairShape<double>*, const contact::PairShape<float>*> copies_;
   std::deque<FieldNumbers<float>> fields_;  // pairs refer to them
-  std::vector<stepping::PairBounds<float>> bounds_;
+  std::vector<contact::PairBounds<float>> bounds_;
   std::vector<std::vector<float>> meshes_;
   std::vector<constraints::CoordinateLaw<float>> coordinates_;
   std::vector<tree::Passive<float>> smooth_;
   std::vector<float> diagonal_;
-  std::vector<stepping::Ball<float>> balls_;
-  std::vector<stepping::Lever<float>> lever_;
-  stepping::Contacts<float> view_ = {};
+  std::vector<contact::Ball<float>> balls_;
+  std::vector<contact::Lever<float>> lever_;
+  contact::Contacts<float> view_ = {};
 };
 
 }  // namespace pysim::bindings

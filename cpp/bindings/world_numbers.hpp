@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "bindings/contacts.hpp"
-#include "stepping/contacts_copy.hpp"
+#include "contact/copy.hpp"
 #include "stepping/world_record.hpp"
 
 namespace pysim::bindings {
@@ -53,7 +53,7 @@ inline NumberList list_numbers(const Model& model, const ModelContacts* contacts
   tree::ModelCopy<double, double, NumberList> copy(w, found);
   const auto view = model.view<double>();
   copy.of(view);
-  if (contacts != nullptr) stepping::copy_contacts(contacts->view(), view.nv, copy, found, w);
+  if (contacts != nullptr) contact::copy_contacts(contacts->view(), view.nv, copy, found, w);
   return found;
 }
 

@@ -5,7 +5,7 @@
 //     P = F · V_AB       power into the mechanism
 //
 // X_AB is the pose of body B in body A or in the world, V_AB the twist of B relative to A, in B. The law is
-// that of stepping/smooth_contact.hpp.
+// that of contact/smooth.hpp.
 #pragma once
 
 #include "elements/placed_bodies.hpp"

@@ -139,14 +139,14 @@ void run_worlds(const tree::Model& model, const WorldBatch<float>& batch, bool c
   run_packs<float>({nullptr, worlds.pack.*scheme, worlds.single.*scheme, width}, view, batch, threads);
 }
 
-tree::ContactForces contact_forces(const stepping::SmoothContacts& law,
+tree::ContactForces contact_forces(const contact::SmoothContacts& law,
                                    const std::vector<tree::ContactForces::Bodies>& bodies,
                                    const int* work) {
   const ContactSteps& steps = *tables().steps;
   return {law.contacts.pairs, bodies.data(), &law, steps.pack.wrench, steps.single.wrench, work};
 }
 
-stepping::PairGaps pair_gaps(const stepping::Contacts<double>& contacts,
+stepping::PairGaps pair_gaps(const contact::Contacts<double>& contacts,
                              const std::vector<tree::ContactForces::Bodies>& bodies) {
   const ContactSteps& steps = *tables().steps;
   return {bodies.data(), &contacts, steps.pack.gap, steps.single.gap};

@@ -24,12 +24,12 @@ void run_worlds(const tree::Model& model, const WorldBatch<double>& batch, bool 
 void run_worlds(const tree::Model& model, const WorldBatch<float>& batch, bool convex, int threads);
 
 /// The smooth law of the instruction set in use; `law`, `bodies` [pairs] and `work` are referred to.
-tree::ContactForces contact_forces(const stepping::SmoothContacts& law,
+tree::ContactForces contact_forces(const contact::SmoothContacts& law,
                                    const std::vector<tree::ContactForces::Bodies>& bodies,
                                    const int* work);
 
 /// Gaps of the instruction set in use; `contacts` and `bodies` [pairs] are referred to.
-stepping::PairGaps pair_gaps(const stepping::Contacts<double>& contacts,
+stepping::PairGaps pair_gaps(const contact::Contacts<double>& contacts,
                              const std::vector<tree::ContactForces::Bodies>& bodies);
 
 /// Distances of the instruction set in use.

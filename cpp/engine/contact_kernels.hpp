@@ -2,17 +2,17 @@
 // what changes here compiles two units alone.
 #pragma once
 
+#include "contact/smooth.hpp"
 #include "engine/isas.hpp"
 #include "engine/kernels.hpp"
-#include "stepping/smooth_contact.hpp"
 
 namespace pysim::engine {
 
 /// A batch of steps with contacts. The operation's batch is always one of these.
 template <class Real>
 struct ContactBatchOf : Batch<Real> {
-  stepping::ContactCall<Real> contacts;
-  const stepping::SmoothContacts* smooth = nullptr;  ///< of reports of the smooth law
+  contact::ContactCall<Real> contacts;
+  const contact::SmoothContacts* smooth = nullptr;  ///< of reports of the smooth law
   double reach = -1;  ///< gap of reported points [m]; negative for the points that push
 };
 

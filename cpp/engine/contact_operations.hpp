@@ -18,13 +18,13 @@ struct AdvanceConvexWorlds {
   }
 
   template <class S>
-  static void advance(States<S> at, const stepping::Contacts<typename S::Parameter>& contacts) {
+  static void advance(States<S> at, const contact::Contacts<typename S::Parameter>& contacts) {
     const auto& batch = static_cast<const WorldBatch<typename S::Real>&>(at.batch);
     const auto& call = batch.call;
     const auto& own = batch.contacts;
     const PackOfWorlds<S> pack(call, at.first);
     const WorldLanes<S> lanes = pack.load_all(at.model, call.worlds, at.w);
-    const stepping::ContactMemory places = stepping::memory_of(contacts, at.model.nv);
+    const contact::ContactMemory places = contact::memory_of(contacts, at.model.nv);
     stepping::LivePoints<S> live(places, at.w);
     const int nq = at.model.reduced_nq, nv = at.model.reduced_nv, loop_nq = at.model.loop_nq();
     const stepping::ContactState<S> state = {
@@ -37,9 +37,9 @@ struct AdvanceConvexWorlds {
     system.signals = lanes.signals;
     S* const control = call.controls == nullptr ? nullptr : take<S>(system.workspace, nv);
     system.control = control;
-    const stepping::PairSchedule<S> begin = load_schedule(
-        batch, at.first, pack, stepping::PairSchedule<S>(contacts, at.model.bodies, system.workspace));
-    stepping::PairSchedule<S> schedule =
+    const contact::PairSchedule<S> begin = load_schedule(
+        batch, at.first, pack, contact::PairSchedule<S>(contacts, at.model.bodies, system.workspace));
+    contact::PairSchedule<S> schedule =
         begin;  // no other function has its address, so it may be in registers
     const stepping::ConvexRun<S> run = {contacts, own.passes, own.tolerance, schedule, own.work};
     const auto advance = [&](auto steps) {
@@ -63,9 +63,9 @@ struct AdvanceConvexWorlds {
   }
 
  private:
-  using Memory = stepping::ContactMemory;
+  using Memory = contact::ContactMemory;
   using Entry = stepping::TouchingPoint;
-  static constexpr int report_numbers = stepping::ContactReport::numbers;
+  static constexpr int report_numbers = contact::ContactReport::numbers;
   static constexpr int counted[] = {Memory::iterations, Memory::halved};
 
   /// Rows of states and of what contacts report.
@@ -126,10 +126,10 @@ struct AdvanceConvexWorlds {
   }
 
   template <class S>
-  PYSIM_NOINLINE static stepping::PairSchedule<S> load_schedule(const WorldBatch<typename S::Real>& batch,
-                                                                std::ptrdiff_t first,
-                                                                const PackOfWorlds<S>& pack,
-                                                                stepping::PairSchedule<S> schedule) {
+  PYSIM_NOINLINE static contact::PairSchedule<S> load_schedule(const WorldBatch<typename S::Real>& batch,
+                                                               std::ptrdiff_t first,
+                                                               const PackOfWorlds<S>& pack,
+                                                               contact::PairSchedule<S> schedule) {
     const SavedSchedules& saved = batch.schedules;
     if (saved.bytes == nullptr || saved.key[first] == 0) return schedule;
     if (saved.key[first] == state_key<S>(batch.call.worlds, pack)) {
@@ -142,7 +142,7 @@ struct AdvanceConvexWorlds {
   PYSIM_NOINLINE static void save_schedule(const WorldBatch<typename S::Real>& batch,
                                            std::ptrdiff_t first,
                                            const PackOfWorlds<S>& pack,
-                                           stepping::PairSchedule<S> schedule) {
+                                           contact::PairSchedule<S> schedule) {
     const SavedSchedules& saved = batch.schedules;
     if (saved.bytes == nullptr) return;
     for (int k = 0; k < S::width; ++k) saved.key[first + k] = 0;
@@ -208,7 +208,7 @@ struct AdvanceConvexWorlds {
       for (int i = 0; i < report_numbers; ++i) {
         to[report_numbers * state.live->number[n] + i] = simd::lane(report[i], k);
       }
-      for (int i = 0; i < 3; ++i) simd::set_lane(report[stepping::ContactReport::impulse + i], k, 0);
+      for (int i = 0; i < 3; ++i) simd::set_lane(report[contact::ContactReport::impulse + i], k, 0);
     }
   }
 };
@@ -218,10 +218,10 @@ struct ReportContacts {
   template <class S>
   static void at(States<S> at) {
     const auto& batch = static_cast<const ContactBatch&>(at.batch);
-    const int numbers = stepping::ContactReport::numbers * batch.smooth->contacts.points;
+    const int numbers = contact::ContactReport::numbers * batch.smooth->contacts.points;
     S* const report = take<S>(at.w, numbers);
     const S *const q = at.full_q(), *const v = at.full_v();
-    stepping::report_smooth_points<S>(at.model, *batch.smooth, batch.reach, q, v, report, at.w);
+    contact::report_smooth_points<S>(at.model, *batch.smooth, batch.reach, q, v, report, at.w);
     at.save(report, batch.contacts.report, numbers);
   }
 };
@@ -271,17 +271,17 @@ struct ContactSlopes {
 /// The smooth law behind a table, see tree::ContactForces.
 template <class S>
 bool contact_wrench(const void* law, int pair, const void* motion, void* wrench, void* slope) {
-  const auto& smooth = *static_cast<const stepping::SmoothContacts*>(law);
-  return stepping::smooth_wrench<S>(
+  const auto& smooth = *static_cast<const contact::SmoothContacts*>(law);
+  return contact::smooth_wrench<S>(
       smooth, pair, static_cast<const S*>(motion), static_cast<S*>(wrench), static_cast<S*>(slope));
 }
 
 /// Gap of a pair behind a table, see stepping::PairGaps.
 template <class S>
 void pair_gap(const void* contacts, int pair, int point, const void* pose, void* gap) {
-  const auto& own = *static_cast<const stepping::Contacts<double>*>(contacts);
+  const auto& own = *static_cast<const contact::Contacts<double>*>(contacts);
   const auto& X_AB = *static_cast<const spatial::Pose<S>*>(pose);
-  *static_cast<S*>(gap) = stepping::continuous_gap<S>(own, pair, point, X_AB);
+  *static_cast<S*>(gap) = contact::continuous_gap<S>(own, pair, point, X_AB);
 }
 
 }  // namespace pysim::engine

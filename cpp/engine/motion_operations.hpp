@@ -59,7 +59,7 @@ void run_steps(std::ptrdiff_t first,
 /// Advance of worlds under a scheme of the engine without contacts that are solved.
 struct AdvanceWorlds {
   template <class S>
-  static void advance(States<S> states, const stepping::Contacts<typename S::Parameter>&) {
+  static void advance(States<S> states, const contact::Contacts<typename S::Parameter>&) {
     at(states);
   }
 

@@ -4,13 +4,13 @@
 // A schedule belongs to the states with which the last call ended. Its key is a hash of the numbers and bits
 // of these worlds: their q, v and touching points. Whatever changes a state between two calls, the schedule
 // of another key is not taken, and all pairs are tested. Results do not depend on it, see
-// stepping/pair_schedule.hpp.
+// contact/schedule.hpp.
 #pragma once
 
 #include <cstdint>
 #include <cstring>
 
-#include "stepping/pair_schedule.hpp"
+#include "contact/schedule.hpp"
 #include "stepping/world_record.hpp"
 
 namespace pysim::engine {
@@ -23,7 +23,7 @@ struct SavedSchedules {
 
   /// Bytes a world, enough for packs of any width.
   template <class Real>
-  static std::ptrdiff_t stride_of(const stepping::Contacts<Real>& contacts, int bodies) {
+  static std::ptrdiff_t stride_of(const contact::Contacts<Real>& contacts, int bodies) {
     const std::ptrdiff_t packs = 4 * contacts.rates + 8 * (bodies + 1) + contacts.pairs + 5;
     const std::ptrdiff_t flags = contacts.pairs + 2, steps = 2 * contacts.pairs + 6;
     return static_cast<std::ptrdiff_t>(sizeof(double)) * packs + flags +

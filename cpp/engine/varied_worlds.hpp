@@ -1,8 +1,8 @@
 // Advance of worlds whose models differ in some numbers: the others are the same in all lanes of a pack.
 #pragma once
 
+#include "contact/copy.hpp"
 #include "engine/world_operations.hpp"
-#include "stepping/contacts_copy.hpp"
 
 namespace pysim::engine {
 
@@ -57,9 +57,9 @@ void each_varied_pack(const tree::ModelView<typename S::Real>& model,
   VariedCopy<To, S> numbers(*batch.varied, w);
   tree::ModelCopy<To, S, VariedCopy<To, S>> copy(w, numbers);
   const tree::ModelView<To> own = copy.of(model);
-  stepping::Contacts<To> contacts = {};
+  contact::Contacts<To> contacts = {};
   if (batch.contacts.contacts.smooth != nullptr) {
-    contacts = stepping::copy_contacts(batch.contacts.contacts, model.nv, copy, numbers, w);
+    contacts = contact::copy_contacts(batch.contacts.contacts, model.nv, copy, numbers, w);
   }
   S* const packs = take<S>(w, batch.varied->count);
   for (std::ptrdiff_t k = begin; k < end; k += S::width) {

@@ -7,10 +7,10 @@
 // left out.
 //
 // Forces rest + clip(x, lower, upper) that an actuator bounds are handed to the convex problem, too, with the
-// derivatives of x whether it is within its bounds or not, see bounded_force.hpp.
+// derivatives of x whether it is within its bounds or not, see contact/kinds/bounded.hpp.
 #pragma once
 
-#include "stepping/bounded_force.hpp"
+#include "contact/kinds/bounded.hpp"
 #include "stepping/signal_derivatives.hpp"
 #include "stepping/system.hpp"
 
@@ -71,7 +71,7 @@ class ActuatorDamping {
 
   /// Bounded force n for a step of length h, or a stage of that length, from the velocity v (nv) at which the
   /// forces were evaluated.
-  BoundedForce<S> bounded(int n, const S* v, bool is_stage, S h) const {
+  contact::BoundedForce<S> bounded(int n, const S* v, bool is_stage, S h) const {
     const Bounded& own = bounded_[n];
     const int i = tree_v_[model_.signals->coordinate[model_.signals->bounded_row[n]]];
     const S c = fma(h, own.k, own.d);

@@ -12,19 +12,46 @@
 
 #include "collision/manifold.hpp"
 #include "constraints/projection.hpp"
+#include "contact/problem.hpp"
+#include "contact/schedule.hpp"
 #include "dynamics/passive.hpp"
 #include "stepping/actuator_damping.hpp"
 #include "stepping/advance.hpp"
-#include "stepping/convex_problem.hpp"
 #include "stepping/free_rotation.hpp"
-#include "stepping/pair_schedule.hpp"
 #include "stepping/system.hpp"
 #include "stepping/velocity_terms.hpp"
 
 namespace pysim::stepping {
 
+using constraints::next_deflection;
+using constraints::next_turning;
+using contact::Ball;
+using contact::ContactMemory;
+using contact::ContactPair;
+using contact::ContactReport;
+using contact::Contacts;
+using contact::ConvexProblem;
+using contact::memory_of;
+using contact::PairBounds;
+using contact::PairSchedule;
+using contact::PairShape;
+using contact::PointIterate;
+using contact::TurningIterate;
 using dynamics::load3;
 using dynamics::store;
+using simd::all;
+using simd::fma;
+using simd::fnma;
+using simd::Mask;
+using simd::select;
+using spatial::Force;
+using spatial::Mat3;
+using spatial::Motion;
+using spatial::Pose;
+using spatial::Vec3;
+using tree::ModelOf;
+using tree::take;
+using tree::Workspace;
 
 /// What a step with contacts reads beside the mechanism.
 template <class S>

@@ -38,7 +38,7 @@ struct WorldSizes {
 
 /// What a contact point remembers, in a list of those that touch, by ascending number.
 struct TouchingPoint {
-  enum Place : int { number, memory };  ///< then stepping::ContactMemory::per_point numbers
+  enum Place : int { number, memory };  ///< then contact::ContactMemory::per_point numbers
   static constexpr int numbers = 6;
 };
 

@@ -19,7 +19,16 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 ROOT = Path(__file__).parents[2]
-KERNELS = ("simd", "spatial", "elements", "dynamics", "collision", "constraints", "stepping")
+KERNELS = (
+    "simd",
+    "spatial",
+    "elements",
+    "dynamics",
+    "collision",
+    "constraints",
+    "contact",
+    "stepping",
+)
 KINDS = ("arithmetic", "sign", "comparison", "constant", "index")
 OPERATORS = {  # the original, then its mutants in order of preference
     "+": ("Sum", "Difference"),

@@ -18,14 +18,14 @@
 // that a robot's flight does not count for its own links.
 //
 // Of many pairs, those that can be due soon are found by the balls of their shapes
-// (stepping/sweep_and_prune.hpp), and nothing is known of the others but that they are farther apart.
+// (contact/sweep_and_prune.hpp), and nothing is known of the others but that they are farther apart.
 //
 // A schedule can be kept from call to call, see engine/saved_schedules.hpp.
 #pragma once
 
-#include "stepping/sweep_and_prune.hpp"
+#include "contact/sweep_and_prune.hpp"
 
-namespace pysim::stepping {
+namespace pysim::contact {
 
 template <class S>
 class PairSchedule {
@@ -521,4 +521,4 @@ class PairSchedule {
   S h_, own_slack_, whole_slack_, own_limit_, whole_limit_;
 };
 
-}  // namespace pysim::stepping
+}  // namespace pysim::contact

@@ -10,7 +10,7 @@
 
 #include "tree/workspace.hpp"
 
-namespace pysim::stepping {
+namespace pysim::contact {
 
 template <class S>
 struct BoundedForce {
@@ -34,4 +34,4 @@ BoundedImpulse<S> bounded_impulse(const BoundedForce<S>& law, S h, S v) {
           select(clipped == force, hc, o) - select(law.is_within, hc, o)};
 }
 
-}  // namespace pysim::stepping
+}  // namespace pysim::contact

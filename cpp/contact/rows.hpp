@@ -25,11 +25,20 @@
 #include "spatial/symmetric.hpp"
 #include "tree/aligned_take.hpp"
 
-namespace pysim::dynamics {
+namespace pysim::contact {
 
+using dynamics::Elimination;
+using dynamics::LoadedFactor;
+using simd::all;
+using simd::fma;
 using simd::in_double;
 using simd::Mask;
 using simd::select;
+using spatial::Force;
+using tree::Joint;
+using tree::ModelOf;
+using tree::take;
+using tree::Workspace;
 
 /// Loads between two bodies that cost less in rows than in blocks. Blocks of single bodies are small.
 template <class S>
@@ -37,7 +46,7 @@ int most_loads_in_rows(const ModelOf<S>& model) {
   constexpr int most = 8, coordinates_of_a_body = 6;
   int largest = 0;
   for (int b = 0; b < model.bodies; ++b) {
-    const int size = velocities_end(model, b) - model.joint[b].v;
+    const int size = dynamics::velocities_end(model, b) - model.joint[b].v;
     if (size > largest) largest = size;
   }
   if (largest <= coordinates_of_a_body) return 0;
@@ -183,4 +192,4 @@ class ContactRows {
   Exact* scaled_ = nullptr;  ///< [nv]
 };
 
-}  // namespace pysim::dynamics
+}  // namespace pysim::contact

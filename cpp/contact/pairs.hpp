@@ -12,7 +12,7 @@
 #include "constraints/contact_law.hpp"
 #include "simd/parameter.hpp"
 
-namespace pysim::stepping {
+namespace pysim::contact {
 
 /// A shape of a pair, in the engine's frame of its body.
 template <class Real>
@@ -162,4 +162,4 @@ PYSIM_NOINLINE const ContactPair<double>& read_pair(const PairTable& table, int 
   return to;
 }
 
-}  // namespace pysim::stepping
+}  // namespace pysim::contact

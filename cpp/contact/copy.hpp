@@ -2,10 +2,10 @@
 // what bounds their motion, is the same in all worlds.
 #pragma once
 
-#include "stepping/contact_run.hpp"
+#include "contact/run.hpp"
 #include "tree/model_copy.hpp"
 
-namespace pysim::stepping {
+namespace pysim::contact {
 
 template <class To, class From, class S, class Numbers>
 Contacts<To> copy_contacts(const Contacts<From>& from,
@@ -69,4 +69,4 @@ Contacts<To> copy_contacts(const Contacts<From>& from,
           from.table};
 }
 
-}  // namespace pysim::stepping
+}  // namespace pysim::contact

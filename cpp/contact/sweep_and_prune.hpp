@@ -4,11 +4,11 @@
 // The order of the last sweep is kept, so that sorting takes time in proportion to the balls.
 #pragma once
 
+#include "contact/run.hpp"
 #include "simd/sorting.hpp"
-#include "stepping/contact_run.hpp"
 #include "tree/workspace.hpp"
 
-namespace pysim::stepping {
+namespace pysim::contact {
 
 /// In one world.
 template <class S>
@@ -73,4 +73,4 @@ class SweepAndPrune {
   S* low_;      ///< [balls] along x [m]
 };
 
-}  // namespace pysim::stepping
+}  // namespace pysim::contact

@@ -2,9 +2,9 @@
 #pragma once
 
 #include "constraints/coordinate_law.hpp"
-#include "stepping/contact_pairs.hpp"
+#include "contact/pairs.hpp"
 
-namespace pysim::stepping {
+namespace pysim::contact {
 
 /// Size of a velocity: |v_i|, or the norm of some components.
 struct Rate {
@@ -146,4 +146,4 @@ struct ContactCall {
   const int* work;            ///< see ConvexRun; null for none
 };
 
-}  // namespace pysim::stepping
+}  // namespace pysim::contact

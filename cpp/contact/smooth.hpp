@@ -15,10 +15,10 @@
 #pragma once
 
 #include "collision/manifold.hpp"
+#include "contact/run.hpp"
 #include "elements/contact_forces.hpp"
-#include "stepping/contact_run.hpp"
 
-namespace pysim::stepping {
+namespace pysim::contact {
 
 using simd::all;
 using simd::fma;
@@ -28,6 +28,7 @@ using spatial::Force;
 using spatial::Motion;
 using spatial::Pose;
 using spatial::Vec3;
+using tree::ModelOf;
 
 /// Law of all contacts of a run.
 struct SmoothContacts {
@@ -318,4 +319,4 @@ void report_smooth_points(const ModelOf<S>& model,
   }
 }
 
-}  // namespace pysim::stepping
+}  // namespace pysim::contact

@@ -27,20 +27,20 @@
 // that are done no point is at work, and no load is solved for.
 //
 // Loads between two bodies are no part of the factor of the trees. In worlds with few of them they are rows
-// B = G^½ J beside it, with what they push by (dynamics/contact_rows.hpp); else they couple the trees of
+// B = G^½ J beside it, with what they push by (contact/rows.hpp); else they couple the trees of
 // their bodies, which are then solved by dynamics/coupled_trees.hpp. A world chooses by the number of its own
 // loads, and keeps to blocks once it has chosen them. Points whose impulse is zero and stays so near u load
 // nothing.
 #pragma once
 
 #include "constraints/velocity_rows.hpp"
-#include "dynamics/contact_rows.hpp"
+#include "contact/kinds/bounded.hpp"
+#include "contact/rows.hpp"
+#include "contact/run.hpp"
 #include "dynamics/coupled_trees.hpp"
 #include "simd/sorting.hpp"
-#include "stepping/bounded_force.hpp"
-#include "stepping/contact_run.hpp"
 
-namespace pysim::stepping {
+namespace pysim::contact {
 
 using constraints::ContactImpulse;
 using constraints::ContactPoint;
@@ -141,7 +141,7 @@ class ConvexProblem {
         pair_(tree::take_aligned<const ContactPair<Parameter>*>(w, contacts.pairs)),
         copy_(tree::take_aligned<ContactPair<Parameter>>(w, copies_pairs(contacts) ? contacts.pairs : 0)),
         at_work_(tree::take_aligned<PointAtWork>(w, contacts.points)),
-        most_in_rows_(contacts.moving_pairs > 0 ? dynamics::most_loads_in_rows<S>(factor.model) : 0),
+        most_in_rows_(contacts.moving_pairs > 0 ? most_loads_in_rows<S>(factor.model) : 0),
         contact_rows_(factor, most_in_rows_, w),
         load_(tree::take_aligned<Load>(w, most_in_rows_ > 0 ? contacts.points + contacts.turning_points : 0)),
         couples_(take<bool>(w, contacts.pairs)),
@@ -961,7 +961,7 @@ class ConvexProblem {
   PointAtWork* const at_work_;  ///< [points_at_work_] in the order of their pairs
   int points_at_work_ = 0;
   const int most_in_rows_;  ///< loads between two bodies in a world
-  dynamics::ContactRows<S> contact_rows_;
+  ContactRows<S> contact_rows_;
   Load* const load_;  ///< [loads_] between two bodies
   int loads_ = 0;
   Mask<S> in_blocks_ = simd::nowhere<S>();  ///< worlds whose loads between two bodies are in blocks
@@ -974,4 +974,4 @@ class ConvexProblem {
   Mask<S> failed_ = simd::nowhere<S>();
 };
 
-}  // namespace pysim::stepping
+}  // namespace pysim::contact
