@@ -56,6 +56,13 @@ if TYPE_CHECKING:
         trajectory as trajectory,
     )
     from pysim.algorithms import *
+    from pysim.analysis.element_forces import element_forces as element_forces
+    from pysim.analysis.linear_system import (
+        LinearMode as LinearMode,
+        LinearSystem as LinearSystem,
+    )
+    from pysim.analysis.linearization import linearize as linearize
+    from pysim.analysis.regulator import Regulator as Regulator, lqr as lqr
     from pysim.loops.inverse_kinematics import (
         InverseKinematics as InverseKinematics,
         inverse_kinematics as inverse_kinematics,
@@ -66,22 +73,15 @@ if TYPE_CHECKING:
         load_scenes as load_scenes,
         simulate as simulate,
     )
-    from pysim.simulation.batches.rollouts import rollout as rollout
-    from pysim.simulation.batches.worlds import Worlds as Worlds
-    from pysim.simulation.element_forces import element_forces as element_forces
-    from pysim.simulation.linear_system import (
-        LinearMode as LinearMode,
-        LinearSystem as LinearSystem,
-    )
-    from pysim.simulation.linearization import linearize as linearize
-    from pysim.simulation.loading import Scene as Scene, load_model as load_model
-    from pysim.simulation.records.replay import replay as replay
-    from pysim.simulation.records.resume import resume as resume
-    from pysim.simulation.regulator import Regulator as Regulator, lqr as lqr
-    from pysim.simulation.scene_builder import SceneBuilder as SceneBuilder
+    from pysim.simulation.replay import replay as replay
+    from pysim.simulation.resume import resume as resume
+    from pysim.simulation.rollouts import rollout as rollout
     from pysim.sweeps import load_sweep as load_sweep, sweep as sweep
     from pysim.trajectory import Trajectory as Trajectory, load_trajectory as load_trajectory
     from pysim.trajectory.from_states import save_rollout as save_rollout
+    from pysim.worlds.loading import Scene as Scene, load_model as load_model
+    from pysim.worlds.scene_builder import SceneBuilder as SceneBuilder
+    from pysim.worlds.worlds import Worlds as Worlds
 
 __version__ = "0.1.0"
 
@@ -129,22 +129,22 @@ _HOME = {
     "inverse_kinematics": "pysim.loops.inverse_kinematics",
     "Model": "pysim.mechanism.model",
     "State": "pysim.mechanism.model",
-    "LinearMode": "pysim.simulation.linear_system",
-    "LinearSystem": "pysim.simulation.linear_system",
-    "element_forces": "pysim.simulation.element_forces",
-    "linearize": "pysim.simulation.linearization",
-    "Regulator": "pysim.simulation.regulator",
-    "lqr": "pysim.simulation.regulator",
-    "Scene": "pysim.simulation.loading",
-    "SceneBuilder": "pysim.simulation.scene_builder",
-    "load_model": "pysim.simulation.loading",
+    "LinearMode": "pysim.analysis.linear_system",
+    "LinearSystem": "pysim.analysis.linear_system",
+    "element_forces": "pysim.analysis.element_forces",
+    "linearize": "pysim.analysis.linearization",
+    "Regulator": "pysim.analysis.regulator",
+    "lqr": "pysim.analysis.regulator",
+    "Scene": "pysim.worlds.loading",
+    "SceneBuilder": "pysim.worlds.scene_builder",
+    "load_model": "pysim.worlds.loading",
     "load_scene": "pysim.simulation",
     "load_scenes": "pysim.simulation",
-    "replay": "pysim.simulation.records.replay",
-    "resume": "pysim.simulation.records.resume",
-    "rollout": "pysim.simulation.batches.rollouts",
+    "replay": "pysim.simulation.replay",
+    "resume": "pysim.simulation.resume",
+    "rollout": "pysim.simulation.rollouts",
     "simulate": "pysim.simulation",
-    "Worlds": "pysim.simulation.batches.worlds",
+    "Worlds": "pysim.worlds.worlds",
     "load_sweep": "pysim.sweeps",
     "sweep": "pysim.sweeps",
     "Trajectory": "pysim.trajectory",

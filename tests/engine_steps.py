@@ -8,7 +8,7 @@ import numpy as np
 
 from pysim import _engine
 from pysim.loops import constraints
-from pysim.simulation.records.contact_report import NUMBERS, report_by_point
+from pysim.worlds.contact_report import NUMBERS, report_by_point
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pysim.simulation.stepping.python_stepping import ModelSystem, make_step
 from pysim.typing import Array
+from pysim.worlds.python_stepping import ModelSystem, make_step
 
 if TYPE_CHECKING:
     from pysim.integrators import Integrator

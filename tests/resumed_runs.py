@@ -12,13 +12,13 @@ import numpy as np
 import pytest
 
 import pysim
-from pysim.simulation.records.checkpoints import Checkpoints
+from pysim.simulation.checkpoints import Checkpoints
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from pysim.simulation.stepping.segment import Segment
+    from pysim.worlds.segment import Segment
 
 # The kernel ends the process by a signal that nothing handles, wherever it is then: as SIGKILL does. The instant is
 # counted in processor time from the simulated time that is reached, so that no load of the machine moves it past the

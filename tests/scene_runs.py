@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 
 import pysim
-from pysim.simulation.loading import Scene
 from pysim.trajectory import Trajectory
 from pysim.typing import Array
+from pysim.worlds.loading import Scene
 
 SCENES = Path(__file__).parents[1] / "scenes"
 G = 9.81  # [m/s²]

@@ -19,7 +19,7 @@ import pytest
 
 import pysim
 from pysim import spatial
-from pysim.simulation.loading import compile_model
+from pysim.worlds.loading import compile_model
 from tests.oracles import kwon
 from tests.oracles.mechanisms import one_body, random_pose, random_theta, random_tree
 from tests.oracles.spatial import adjoint, inverse, rotation, skew

@@ -1,4 +1,4 @@
-// Rollouts of models; documented in pysim/simulation/batches/rollouts.py.
+// Rollouts of models; documented in pysim/simulation/rollouts.py.
 #include <pybind11/stl.h>
 
 #include <algorithm>

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pysim.analysis.linearization import linearize
+from pysim.analysis.ranges_of_motion import ranges_of_motion
 from pysim.cli.contact_table import print_contacts
 from pysim.cli.doctor import (
     DOUBTFUL,
@@ -30,6 +32,9 @@ from pysim.cli.options import CheckOptions
 from pysim.cli.ranges import overlap_findings, print_ranges
 from pysim.cli.run import parse_overrides
 from pysim.cli.step_advice import print_step
+from pysim.diagnosis.scene_warnings import warn_of_scene
+from pysim.diagnosis.stability import step_bounds
+from pysim.diagnosis.start_checks import mobility_at_start
 from pysim.errors import ModelError, PysimError, PysimWarning
 from pysim.joints import find_joint
 from pysim.mechanism.compile import start_state
@@ -37,14 +42,9 @@ from pysim.mechanism.signal_compiler import acting_limits
 from pysim.scene import has_environment
 from pysim.scene.doctor import Finding
 from pysim.simulation import load_scene
-from pysim.simulation.accelerations import accelerations_and_forces, forces_of_actuators
-from pysim.simulation.checks.scene_warnings import warn_of_scene
-from pysim.simulation.checks.stability import step_bounds
-from pysim.simulation.checks.start_checks import mobility_at_start
-from pysim.simulation.linearization import linearize
-from pysim.simulation.loading import load_model
-from pysim.simulation.ranges_of_motion import ranges_of_motion
-from pysim.simulation.records.contact_report import start_report
+from pysim.worlds.accelerations import accelerations_and_forces, forces_of_actuators
+from pysim.worlds.contact_report import start_report
+from pysim.worlds.loading import load_model
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
@@ -52,14 +52,14 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from pysim.analysis.ranges_of_motion import RangesOfMotion
+    from pysim.diagnosis.stability import StepBounds
     from pysim.environments.environment import Environment
     from pysim.environments.trial import Trial
     from pysim.loops import Mobility
     from pysim.mechanism.model import Model
     from pysim.scene.spec import ActuatorSpec, BlockSpec, ContactsSpec, JointSpec, ModelSpec
-    from pysim.simulation.checks.stability import StepBounds
-    from pysim.simulation.loading import Scene
-    from pysim.simulation.ranges_of_motion import RangesOfMotion
+    from pysim.worlds.loading import Scene
 
 FRAMES_SHOWN = 12
 CHANGED = 1e-9  # [m, rad, per second] changes of a start that are printed

@@ -13,13 +13,13 @@ from pysim.contact.compiler import root_bodies
 from pysim.contact.hulls import HOLLOW, added_volume, convex_pieces, is_left_out
 from pysim.contact.laws import DEFAULT_SINK
 from pysim.contact.self_contact import OFF, UNSTATED, overlaps_of_links
+from pysim.diagnosis.contact_checks import deepest_first
 from pysim.scene.tree import WORLD
 from pysim.shapes import HeightField
-from pysim.simulation.checks.contact_checks import deepest_first
 
 if TYPE_CHECKING:
     from pysim.contact.compiler import CompiledContacts
-    from pysim.simulation.loading import Scene
+    from pysim.worlds.loading import Scene
 
 REASONS = {
     OFF: ("by self_collision = false", ""),

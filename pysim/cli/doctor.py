@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from pathlib import Path
 
+    from pysim.analysis.ranges_of_motion import RangesOfMotion
+    from pysim.diagnosis.stability import StepBounds
     from pysim.loops import Mobility
     from pysim.mechanism.model import Model
     from pysim.scene.spec import JointSpec, ModelSpec
-    from pysim.simulation.checks.stability import StepBounds
-    from pysim.simulation.loading import Scene
-    from pysim.simulation.ranges_of_motion import RangesOfMotion
+    from pysim.worlds.loading import Scene
 
 DOUBTFUL = 3  # exit status of --strict where there are warnings
 INCONSISTENT = "not physically consistent"

@@ -12,7 +12,7 @@ from pysim.identify import identify, read_run, read_samples, write_found
 from pysim.identify.writing import check_written
 from pysim.inertia import center_of_mass
 from pysim.simulation import load_scene
-from pysim.simulation.loading import load_model
+from pysim.worlds.loading import load_model
 
 if TYPE_CHECKING:
     from pathlib import Path

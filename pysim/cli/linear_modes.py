@@ -9,7 +9,7 @@ import numpy as np
 from pysim.cli.messages import print_line
 
 if TYPE_CHECKING:
-    from pysim.simulation.linear_system import LinearMode, LinearSystem
+    from pysim.analysis.linear_system import LinearMode, LinearSystem
 
 SHOWN = 0.05  # of the largest entry of a mode: what moves
 MOST = 4  # states named in a line

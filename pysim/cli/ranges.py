@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from pysim.analysis.ranges_of_motion import SAMPLES
 from pysim.cli.messages import print_columns, print_line
 from pysim.scene.doctor import Finding
-from pysim.simulation.ranges_of_motion import SAMPLES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pysim.simulation.ranges_of_motion import CoordinateRange, RangesOfMotion
+    from pysim.analysis.ranges_of_motion import CoordinateRange, RangesOfMotion
 
 SHOWN = 6  # names in a line
 

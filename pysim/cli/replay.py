@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pysim.cli.messages import print_line
-from pysim.simulation.records.replay import replay
+from pysim.simulation.replay import replay
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from pysim.cli.options import ReplayOptions
-    from pysim.simulation.records.replay import Replay, ReplayStep
+    from pysim.simulation.replay import Replay, ReplayStep
 
 
 def replay_file(path: Path, options: ReplayOptions) -> int:

@@ -12,7 +12,7 @@ from pysim.cli.run import end_of_run
 from pysim.cli.summary import print_summary
 from pysim.errors import PysimWarning
 from pysim.simulation import summarize
-from pysim.simulation.records.resume import StoppedRun
+from pysim.simulation.resume import StoppedRun
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -12,6 +12,7 @@ from pysim.cli.messages import print_line, print_message
 from pysim.cli.progress import ProgressBar
 from pysim.cli.show import make_movie, make_still
 from pysim.cli.summary import print_summary
+from pysim.diagnosis.scene_warnings import warn_of_scene
 from pysim.errors import PysimError, PysimWarning
 from pysim.render.movie import MOVIES
 from pysim.render.output import check_picture
@@ -19,8 +20,7 @@ from pysim.render.still import IMAGES
 from pysim.scene.importer import foreign_suffixes
 from pysim.scene.toml.overrides import UNSET
 from pysim.simulation import load_scene, simulate, summarize
-from pysim.simulation.checks.scene_warnings import warn_of_scene
-from pysim.simulation.records.checkpoints import why_not
+from pysim.simulation.checkpoints import why_not
 from pysim.trajectory import load_trajectory
 from pysim.trajectory.reader import stored_run
 

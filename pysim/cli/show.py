@@ -123,7 +123,7 @@ def _read_start(path: Path, package_dirs: tuple[Path, ...], *, allow_code: bool)
         scene = load_scene(path, allow_code=allow_code, package_dirs=package_dirs)
         return Start(scene.model, scene.state, asdict(scene.spec.render), scene.spec.blocks)
     from pysim.mechanism.compile import start_state  # noqa: PLC0415
-    from pysim.simulation.loading import load_model  # noqa: PLC0415
+    from pysim.worlds.loading import load_model  # noqa: PLC0415
 
     model = load_model(path, package_dirs=package_dirs, allow_code=allow_code)
     return Start(model, start_state(model), {})

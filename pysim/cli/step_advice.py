@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pysim.cli.messages import print_line
-from pysim.simulation.checks.stability import MOST_MOTIONS
-from pysim.simulation.checks.step_checks import STIFF_SCHEME, is_stiff
+from pysim.diagnosis.stability import MOST_MOTIONS
+from pysim.diagnosis.step_checks import STIFF_SCHEME, is_stiff
 
 if TYPE_CHECKING:
-    from pysim.simulation.checks.stability import StepBounds
-    from pysim.simulation.loading import Scene
+    from pysim.diagnosis.stability import StepBounds
+    from pysim.worlds.loading import Scene
 
 
 def print_step(scene: Scene, bounds: StepBounds) -> None:

@@ -10,8 +10,8 @@ from pysim.cli.messages import print_line
 
 if TYPE_CHECKING:
     from pysim.simulation import RunSummary
-    from pysim.simulation.loading import Scene
-    from pysim.simulation.records.summary import EventSummary, LoopSummary, WorkSummary
+    from pysim.simulation.summary import EventSummary, LoopSummary, WorkSummary
+    from pysim.worlds.loading import Scene
 
 
 def print_summary(scene: Scene, summary: RunSummary, *, verbose: bool = False) -> None:

@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from pysim.algorithms import forward_kinematics, jacobian
-from pysim.simulation.batches.worlds import Worlds
 from pysim.typing import Array
+from pysim.worlds.worlds import Worlds
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pysim.environments.observed import Observed
-    from pysim.simulation.loading import Scene
+    from pysim.worlds.loading import Scene
 
     Fault = Callable[[str], Exception]
 

@@ -14,7 +14,7 @@ from pysim.errors import PysimError, SimulationError
 from pysim.scene import read_environment
 from pysim.scene.control_inputs import with_control_inputs
 from pysim.scene.spec import BlockSpec
-from pysim.simulation.loading import Scene, compile_scene
+from pysim.worlds.loading import Scene, compile_scene
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pysim.errors import IdentificationError, PysimWarning
-from pysim.simulation.batches.failed_worlds import DROP
-from pysim.simulation.batches.worlds import Worlds
 from pysim.typing import Array
+from pysim.worlds.failed_worlds import DROP
+from pysim.worlds.worlds import Worlds
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
-    from pysim.simulation.loading import Scene
+    from pysim.worlds.loading import Scene
 
 STEP = 1e-4  # of the range of a parameter, by which derivatives are taken
 BEST = 4  # samples of the ranges from which the search starts

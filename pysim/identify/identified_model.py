@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from pysim.simulation.loading import compile_model
 from pysim.typing import Array
+from pysim.worlds.loading import compile_model
 
 if TYPE_CHECKING:
     from pysim.identify.unknowns import Unknowns

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from os import PathLike
 
     from pysim.mechanism.model import Model
-    from pysim.simulation.loading import Scene
+    from pysim.worlds.loading import Scene
 
 _HEADER_LINES = 1
 

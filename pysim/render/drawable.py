@@ -7,9 +7,9 @@ from dataclasses import asdict
 from pysim.errors import PysimError
 from pysim.mechanism.compile import start_state
 from pysim.mechanism.model import Model
-from pysim.simulation.loading import Scene
 from pysim.trajectory import Trajectory
 from pysim.trajectory.from_states import trajectory_of_states
+from pysim.worlds.loading import Scene
 
 Drawable = Trajectory | Model | Scene
 

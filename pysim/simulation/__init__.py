@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from pysim.simulation.batches.scenes import load_scenes
-from pysim.simulation.loading import (
+from pysim.diagnosis.conserved_energy import conserves_energy
+from pysim.simulation.fixed_steps import steps_between
+from pysim.simulation.run import Progress, Update, output_times, simulate
+from pysim.simulation.summary import RunSummary, summarize
+from pysim.worlds.loading import (
     Scene,
     compile_model,
     compile_scene,
     load_model,
     load_scene,
 )
-from pysim.simulation.records.summary import RunSummary, conserves_energy, summarize
-from pysim.simulation.run import Progress, Update, output_times, simulate
-from pysim.simulation.stepping.fixed_steps import steps_between
+from pysim.worlds.scenes import load_scenes
 
 __all__ = [
     "Progress",

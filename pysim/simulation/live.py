@@ -18,27 +18,27 @@ from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
+from pysim.diagnosis.scene_warnings import warn_of_scene
 from pysim.errors import PysimError
 from pysim.integrators import find_integrator
-from pysim.simulation.checks.scene_warnings import warn_of_scene
-from pysim.simulation.interrupt import interrupts_held_back
-from pysim.simulation.monitors.ledger import with_ledger
-from pysim.simulation.records.recorder import Recorder
+from pysim.simulation.fixed_steps import steps_between
+from pysim.simulation.recorder import Recorder
 from pysim.simulation.run import Clock, recorded_segments, warn_of_run
-from pysim.simulation.stepping.external_forces import ExternalForces
-from pysim.simulation.stepping.fixed_steps import steps_between
-from pysim.simulation.stepping.python_stepping import runs_in_python
 from pysim.typing import Array
+from pysim.worlds.external_forces import ExternalForces
+from pysim.worlds.interrupt import interrupts_held_back
+from pysim.worlds.ledger import with_ledger
+from pysim.worlds.python_stepping import runs_in_python
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from os import PathLike
     from types import TracebackType
 
-    from pysim.simulation.loading import Scene
     from pysim.simulation.run import Progress
-    from pysim.simulation.stepping.segment import Segment
     from pysim.trajectory import Trajectory
+    from pysim.worlds.loading import Scene
+    from pysim.worlds.segment import Segment
 
 PREVIEW = 0.4  # [s] of wall time
 LONGEST = 2e-3  # [s] of fixed steps between two evaluations of the forces from outside, if a step is shorter

@@ -15,35 +15,35 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Protocol
 
-from pysim.simulation.argument_checks import check_progress, checked_flag, checked_path
-from pysim.simulation.checks.contact_checks import warn_of_long_steps, warn_of_sinking
-from pysim.simulation.checks.scene_warnings import (
+from pysim.diagnosis.contact_checks import warn_of_long_steps, warn_of_sinking
+from pysim.diagnosis.fast_turns import check_turns
+from pysim.diagnosis.scene_warnings import (
     warn_of_control,
     warn_of_friction,
     warn_of_obstacles,
     warn_of_scene,
 )
-from pysim.simulation.interrupt import interrupts_held_back
-from pysim.simulation.loading import Scene
-from pysim.simulation.monitors.fast_turns import check_turns
-from pysim.simulation.monitors.ledger import begin_work, with_ledger
-from pysim.simulation.monitors.ledger_monitor import warn_of_imbalance
-from pysim.simulation.monitors.unstable_steps import StepGuard
-from pysim.simulation.records.checkpoints import Checkpoints, origin_of, part_of, why_not
-from pysim.simulation.records.recorder import Recorder
-from pysim.simulation.stepping.adaptive_runs import stops
-from pysim.simulation.stepping.controller_memory import restore_controllers
-from pysim.simulation.stepping.external_forces import ExternalForces
-from pysim.simulation.stepping.implicit_state import SolverState
-from pysim.simulation.stepping.scene_run import run_of
-from pysim.simulation.stepping.signal_runs import begin_signals
+from pysim.diagnosis.unstable_steps import StepGuard
+from pysim.simulation.adaptive_runs import stops
+from pysim.simulation.checkpoints import Checkpoints, origin_of, part_of, why_not
+from pysim.simulation.ledger_monitor import warn_of_imbalance
+from pysim.simulation.recorder import Recorder
+from pysim.simulation.scene_run import run_of
+from pysim.worlds.argument_checks import check_progress, checked_flag, checked_path
+from pysim.worlds.controller_memory import restore_controllers
+from pysim.worlds.external_forces import ExternalForces
+from pysim.worlds.implicit_state import SolverState
+from pysim.worlds.interrupt import interrupts_held_back
+from pysim.worlds.ledger import begin_work, with_ledger
+from pysim.worlds.loading import Scene
+from pysim.worlds.signal_runs import begin_signals
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from os import PathLike
 
-    from pysim.simulation.stepping.segment import Segment
     from pysim.trajectory import Trajectory
+    from pysim.worlds.segment import Segment
 
 REPORT_INTERVAL = 0.1  # [s] of wall time between two calls of `progress`
 

@@ -10,16 +10,16 @@ import numpy as np
 
 from pysim.errors import ModelError, PysimError, PysimWarning
 from pysim.simulation import load_scene, load_scenes
-from pysim.simulation.batches.failed_worlds import DROP
-from pysim.simulation.batches.rollouts import rollout
+from pysim.simulation.rollouts import rollout
 from pysim.sweeps.signal_statistics import STATISTICS, evaluate, statistics, to_record
 from pysim.typing import Array
+from pysim.worlds.failed_worlds import DROP
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from pysim.simulation.batches.scene_rollouts import Rollout
-    from pysim.simulation.loading import Scene
+    from pysim.simulation.scene_rollouts import Rollout
+    from pysim.worlds.loading import Scene
 
 _FEW = 8  # worlds that are loaded one by one if one of them fails
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from pysim.mechanism.model import Model
-    from pysim.simulation.loading import Scene
+    from pysim.worlds.loading import Scene
 
 STATISTICS = ("end", "min", "max", "mean", "rms")
 _ENERGIES = ("kinetic", "potential", "energy")

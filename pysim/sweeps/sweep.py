@@ -22,8 +22,6 @@ import numpy as np
 from pysim.errors import PysimError, PysimWarning, SimulationError
 from pysim.scene import read_sweep
 from pysim.scene.toml.overrides import checked_overrides
-from pysim.simulation.batches.failed_worlds import checked_on_failure, failed_world
-from pysim.simulation.loading import Scene
 from pysim.simulation.run import output_times
 from pysim.sweeps.dataset import SweepFile, described, load_sweep
 from pysim.sweeps.extras import check_installed
@@ -32,6 +30,8 @@ from pysim.sweeps.parameters import plan_of, whole_number
 from pysim.sweeps.pieces import PieceRunner, with_keys_as_given
 from pysim.sweeps.signal_statistics import check_signals, default_signals
 from pysim.typing import Array
+from pysim.worlds.failed_worlds import checked_on_failure, failed_world
+from pysim.worlds.loading import Scene
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pysim.simulation.loading import compile_model
+from pysim.worlds.loading import compile_model
 from tests.algorithms.random_states import KINDS
 from tests.joints.chains import plugin_chain
 from tests.oracles import tree as oracle

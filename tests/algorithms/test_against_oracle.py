@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import pysim
-from pysim.simulation.loading import compile_model
+from pysim.worlds.loading import compile_model
 from tests.algorithms.random_states import KINDS, close
 from tests.oracles import spatial, tree as oracle
 from tests.oracles.mechanisms import MOVING, one_body, random_theta, random_tree

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import pysim
-from pysim.simulation.loading import compile_model
+from pysim.worlds.loading import compile_model
 from tests.algorithms.random_states import KINDS, close, states
 from tests.oracles import tree as oracle
 from tests.oracles.differences import time_derivative

@@ -10,7 +10,7 @@ import pytest
 import pysim
 from pysim.joints import Joint, Pose, joint as registered, real, rotation
 from pysim.scene.spec import BodySpec, ModelSpec
-from pysim.simulation.loading import compile_model
+from pysim.worlds.loading import compile_model
 from tests.joints.test_traced import plugin_joint
 from tests.oracles import tree as oracle
 from tests.oracles.mechanisms import GRAVITY, make_joint, random_theta, random_tree

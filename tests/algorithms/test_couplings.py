@@ -9,7 +9,7 @@ import pytest
 
 import pysim
 from pysim.scene.spec import BodySpec, Mimic, ModelSpec
-from pysim.simulation.loading import compile_model
+from pysim.worlds.loading import compile_model
 from tests.oracles.mechanisms import GRAVITY, make_joint, random_pose, random_theta
 
 

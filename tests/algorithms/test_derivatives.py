@@ -14,7 +14,7 @@ import pytest
 
 import pysim
 from pysim.scene.spec import CouplingSpec, LoopSpec
-from pysim.simulation.loading import compile_model
+from pysim.worlds.loading import compile_model
 from tests.joints.test_traced import plugin_tree  # noqa: F401, a fixture
 from tests.oracles import tree as oracle
 from tests.oracles.differences import derivatives

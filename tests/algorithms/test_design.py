@@ -12,8 +12,8 @@ import pytest
 
 import pysim
 from pysim.inertia import mesh_inertia, moved_derivative
-from pysim.simulation.loading import compile_model
 from pysim.spatial import exp
+from pysim.worlds.loading import compile_model
 from tests.algorithms.algorithm_calls import TETRAHEDRON, tetrahedron
 from tests.algorithms.random_states import KINDS
 from tests.algorithms.test_design_derivatives import moved_parameters, state

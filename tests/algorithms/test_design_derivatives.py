@@ -14,8 +14,8 @@ import pytest
 import pysim
 from pysim.joints import Joint, Pose, joint, real
 from pysim.scene.spec import BodySpec, ModelSpec
-from pysim.simulation.loading import compile_model
 from pysim.spatial import exp
+from pysim.worlds.loading import compile_model
 from tests.joints.test_traced import plugin_joint
 from tests.oracles.differences import along
 from tests.oracles.mechanisms import (

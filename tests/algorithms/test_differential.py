@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import pysim
-from pysim.simulation.loading import compile_model
 from pysim.spatial import exp
+from pysim.worlds.loading import compile_model
 from tests.algorithms.test_design_derivatives import displaced, placed, state
 from tests.joints.test_traced import plugin_tree  # noqa: F401, a fixture
 from tests.oracles.differences import along

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import pysim
-from pysim.simulation.loading import compile_model
+from pysim.worlds.loading import compile_model
 from tests.algorithms.algorithm_calls import (
     EVERY,
     FORMS,

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import pysim
-from pysim.simulation.loading import compile_model
+from pysim.worlds.loading import compile_model
 from tests.algorithms.random_states import STATES, close, states
 from tests.joints.chains import KINDS as PLUGINS, plugin_chain
 from tests.oracles import tree as oracle

@@ -12,7 +12,7 @@ import pytest
 
 import pysim
 from pysim.scene.spec import BodySpec, ModelSpec
-from pysim.simulation.loading import compile_model
+from pysim.worlds.loading import compile_model
 from tests.algorithms.test_design_derivatives import moved_parameters
 from tests.oracles import kwon
 from tests.oracles.differences import along

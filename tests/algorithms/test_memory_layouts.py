@@ -9,7 +9,7 @@ import pytest
 
 import pysim
 from pysim.inertia import mesh_inertia
-from pysim.simulation.loading import compile_model
+from pysim.worlds.loading import compile_model
 from tests.oracles.mechanisms import random_tree
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ import pytest
 
 import pysim
 from pysim.scene.spec import Mimic, ModelSpec
-from pysim.simulation.loading import compile_model
+from pysim.worlds.loading import compile_model
 from tests.oracles.mechanisms import MOVING, random_tree
 from tests.oracles.tree import SIZES, Tree
 

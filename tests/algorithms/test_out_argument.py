@@ -12,7 +12,7 @@ import pytest
 
 import pysim
 import pysim.loops
-from pysim.simulation.loading import compile_model
+from pysim.worlds.loading import compile_model
 from tests.oracles.mechanisms import random_tree
 
 SCENES = Path(__file__).parents[2] / "scenes"

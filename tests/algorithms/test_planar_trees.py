@@ -12,7 +12,7 @@ import pytest
 
 import pysim
 from pysim.scene.spec import BodySpec
-from pysim.simulation.loading import compile_model
+from pysim.worlds.loading import compile_model
 from tests.algorithms.random_states import close, states
 from tests.oracles import tree as oracle
 from tests.oracles.mechanisms import make_joint, random_theta

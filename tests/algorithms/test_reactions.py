@@ -9,7 +9,7 @@ import pytest
 
 import pysim
 from pysim.joints import Joint, Pose, joint, real
-from pysim.simulation.loading import compile_model
+from pysim.worlds.loading import compile_model
 from tests.algorithms.random_states import close, states
 from tests.joints.chains import plugin_chain
 from tests.joints.test_traced import single

@@ -13,7 +13,7 @@ import pytest
 
 import pysim
 from pysim import algorithms
-from pysim.simulation.loading import compile_model
+from pysim.worlds.loading import compile_model
 from tests.algorithms.algorithm_calls import EVERY, States, arrays, public, random_states
 from tests.oracles.mechanisms import random_tree
 from tests.robots import load_robot

@@ -17,7 +17,7 @@ import numpy as np
 
 import pysim
 from pysim.forces import Force, force
-from pysim.simulation.loading import Scene
+from pysim.worlds.loading import Scene
 from tests.benchmarks.peers import urdf_without_shapes
 from tests.benchmarks.report import cpu_name, heading, print_line, row
 from tests.benchmarks.timing import take_turns

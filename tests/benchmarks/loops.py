@@ -21,7 +21,7 @@ import numpy as np
 import pysim
 from pysim.inertia import Inertia, theta_to_packed
 from pysim.scene import read_scene
-from pysim.simulation.loading import compile_scene
+from pysim.worlds.loading import compile_scene
 from tests.benchmarks.chains import chain_urdf
 from tests.benchmarks.peers import no_forces
 from tests.benchmarks.report import print_line, row
@@ -32,7 +32,7 @@ from tests.oracles.model_variations import Variation
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from pysim.simulation.loading import Scene
+    from pysim.worlds.loading import Scene
 
 SCENES = Path(__file__).parents[2] / "scenes"
 STEP = 1e-3  # [s]

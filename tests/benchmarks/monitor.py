@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 
 import pysim
-from pysim.simulation.monitors.ledger_monitor import imbalance
-from pysim.simulation.monitors.world_monitor import warn_of_unstable_worlds, world_of
+from pysim.diagnosis.world_monitor import warn_of_unstable_worlds, world_of
+from pysim.simulation.ledger_monitor import imbalance
 from tests.benchmarks.report import row
 from tests.benchmarks.timing import take_turns
 

@@ -40,7 +40,7 @@ from tests.benchmarks.moving_models import MovingRobot, robots
 from tests.benchmarks.report import print_line
 
 if TYPE_CHECKING:
-    from pysim.simulation.batches.scene_rollouts import RolloutState
+    from pysim.simulation.scene_rollouts import RolloutState
 
 Array = np.ndarray[Any, Any]
 HOLD = 0.02  # [s] that a command acts

@@ -11,7 +11,7 @@ import pinocchio as pin
 import pysim
 from pysim.loops import constrained_aba, constrained_aba_derivatives, project
 from pysim.scene.spec import LoopSpec
-from pysim.simulation.loading import compile_model
+from pysim.worlds.loading import compile_model
 from tests.benchmarks.peers import Pair
 from tests.benchmarks.report import row
 from tests.benchmarks.timing import take_turns

@@ -27,8 +27,8 @@ from pysim.cli.show import state_of_movie
 from pysim.cli.summary import event_line
 from pysim.scene.spec import ActuatorSpec
 from pysim.simulation import Update
-from pysim.simulation.interrupt import interrupts_held_back
-from pysim.simulation.records.summary import EventSummary
+from pysim.simulation.summary import EventSummary
+from pysim.worlds.interrupt import interrupts_held_back
 
 SCENE = """# A stone on a spring.  See: it swings.  Conserved: energy.
 name = "stone"

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import pysim
-from pysim.simulation.stepping.implicit_state import SolverState
+from pysim.worlds.implicit_state import SolverState
 from tests.contact.body_scenes import free, world
 from tests.contact.scenes import G, anymal, at, case, free_body, impact, lowest_foot, ran, within
 

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import pysim
-from pysim.simulation.checks.stability import step_bounds
+from pysim.diagnosis.stability import step_bounds
 from tests.contact.body_scenes import GROUND, world
 from tests.contact.scenes import anymal, ran, robots
 from tests.elements.blocks import constant, disc, motor, scene_of, simulation, table

@@ -540,7 +540,7 @@ def test_rollouts_reject_impacts(tmp_path: Path) -> None:
 
 
 def test_impacts_without_end_are_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pysim.simulation.stepping.impacts.ROUNDS", 2)
+    monkeypatch.setattr("pysim.simulation.impacts.ROUNDS", 2)
     text = ball("{ xyz = [-1, 0, 0], v = [2, 0, 0, 0, 0, 0] }", name="cue") + "".join(
         ball(f"{{ xyz = [{0.2 * k}, 0, 0] }}", name=f"ball {k}") for k in range(3)
     )

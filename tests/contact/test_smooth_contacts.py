@@ -19,7 +19,7 @@ import pysim
 from pysim import _engine
 from pysim.integrators import INTEGRATORS, Integrator, System, integrator
 from pysim.render.plots.recorded_quantities import quantities_of
-from pysim.simulation.stepping.python_stepping import IN_PYTHON
+from pysim.worlds.python_stepping import IN_PYTHON
 from tests.contact.body_scenes import free, world
 from tests.contact.scenes import (
     G,

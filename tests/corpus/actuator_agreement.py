@@ -13,9 +13,9 @@ from pysim.scene.actuator_commands import followed
 from pysim.scene.mjcf.model import MujocoModel
 from pysim.scene.toml.models import parts_of
 from pysim.scene.toml.reader import read_built
-from pysim.simulation.accelerations import forces_of_actuators
-from pysim.simulation.loading import Scene, compile_scene
-from pysim.simulation.stepping.signal_runs import signals_of_states
+from pysim.worlds.accelerations import forces_of_actuators
+from pysim.worlds.loading import Scene, compile_scene
+from pysim.worlds.signal_runs import signals_of_states
 from tests.corpus.mujoco_agreement import Pair, relative
 
 SUMMED = {  # outputs of pysim's sensors that are MuJoCo's, by the kind of MuJoCo's

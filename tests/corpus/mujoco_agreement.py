@@ -12,7 +12,7 @@ import pysim
 from pysim.scene.mjcf.model import MujocoModel
 from pysim.scene.mjcf.reader import state_by_joint
 from pysim.scene.mjcf.tendons import course_of
-from pysim.simulation.loading import compile_model
+from pysim.worlds.loading import compile_model
 
 FREE_VELOCITIES = 6
 

@@ -13,8 +13,8 @@ from tests.elements.reference_cases import every
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from pysim.simulation.loading import Scene
     from pysim.trajectory import Trajectory
+    from pysim.worlds.loading import Scene
 
 FIXED = (
     "semi_implicit",

@@ -13,7 +13,7 @@ import pysim
 from pysim.typing import Array
 
 if TYPE_CHECKING:
-    from pysim.simulation.loading import Scene
+    from pysim.worlds.loading import Scene
 
 FOLDER = Path(__file__).parents[1] / "data" / "reference" / "elements"
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import pysim
-from pysim.simulation.loading import compile_model
+from pysim.worlds.loading import compile_model
 from tests.elements.forces import damped, elastic, mechanism
 from tests.oracles.differences import along, derivatives
 

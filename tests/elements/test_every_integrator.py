@@ -11,7 +11,7 @@ import pysim
 from pysim.forces import Force, Wrench, force
 from pysim.integrators import BUILTIN
 from pysim.scene.spec import CouplingSpec, ForceSpec
-from pysim.simulation.loading import compile_model
+from pysim.worlds.loading import compile_model
 from tests.elements.forces import mechanism
 from tests.loops.mechanisms import four_bar
 from tests.oracles.mechanisms import spring

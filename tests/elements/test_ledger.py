@@ -21,8 +21,8 @@ from pysim.render.plots.plot import panels_of
 from pysim.render.plots.recorded_quantities import energy_patterns
 from pysim.scene.convert import convert
 from pysim.simulation import Update, summarize
-from pysim.simulation.monitors.ledger_monitor import imbalance
-from pysim.simulation.records.summary import WorkSummary
+from pysim.simulation.ledger_monitor import imbalance
+from pysim.simulation.summary import WorkSummary
 from tests.elements.blocks import (
     FIXED,
     arm,

@@ -19,7 +19,7 @@ def values(folder, times, **keys):
         text += table("controller", name=name, type="pd", inputs=["zero", of, "zero"], kp=-1.0)
     text += table("signal", name="zero", type="constant", value=0.0)
     scene = scene_of(folder, text + simulation("rk4", duration=0.01, interval=0.01))
-    from pysim.simulation.stepping.signal_runs import signals_of_states
+    from pysim.worlds.signal_runs import signals_of_states
 
     n = len(times)
     rows = signals_of_states(

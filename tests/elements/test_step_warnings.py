@@ -14,8 +14,8 @@ import pytest
 from scipy.linalg import expm
 
 import pysim
-from pysim.simulation.checks.sampled_stability import exponential, stable_share
-from pysim.simulation.checks.stability import step_bounds
+from pysim.diagnosis.sampled_stability import exponential, stable_share
+from pysim.diagnosis.stability import step_bounds
 from tests.elements.blocks import constant, disc, motor, scene_of, simulation, table
 
 RK4 = 2.785293563405282  # largest stable decay times step

@@ -11,7 +11,7 @@ import textwrap
 import numpy as np
 import pytest
 
-from pysim.simulation.loading import compile_model
+from pysim.worlds.loading import compile_model
 from tests.algorithms.algorithm_calls import EVERY, random_states
 from tests.oracles.mechanisms import random_tree
 

@@ -20,10 +20,10 @@ from pysim.events import Event, event, record_event, trace_event
 from pysim.inertia import theta_from_com
 from pysim.joints import Joint, Pose, find_joint, joint, real, rotation
 from pysim.loops import constraints
-from pysim.simulation.batches.world_records import Stop
-from pysim.simulation.loading import compile_model
 from pysim.tracing.evaluation import evaluate
 from pysim.trajectory import TrajectoryWriter
+from pysim.worlds.loading import compile_model
+from pysim.worlds.world_records import Stop
 from tests.integrators.adaptive_worlds import AdaptiveWorlds
 from tests.integrators.test_closed_forms import NO_GRAVITY, pendulums
 from tests.oracles.mechanisms import one_body

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pysim
-from pysim.simulation.checks.stability import step_bounds
+from pysim.diagnosis.stability import step_bounds
 from tests.fuzz.budget import fuzz, result_or_error
 from tests.fuzz.mutations import changed_tables, changed_text, document
 from tests.scene_runs import SCENES

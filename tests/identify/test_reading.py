@@ -16,7 +16,7 @@ from pysim.errors import IdentificationError, PysimWarning
 from pysim.identify import differentiated, make_samples, read_run, read_samples
 from pysim.scene.spec import ModelSpec
 from pysim.scene.stop_defaults import with_stops
-from pysim.simulation.loading import compile_model
+from pysim.worlds.loading import compile_model
 
 ARM = """
 [[body]]

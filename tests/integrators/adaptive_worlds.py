@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from pysim import _engine
-from pysim.simulation.batches.world_records import Status, Stop
-from pysim.simulation.stepping.adaptive_scheme import Place
+from pysim.worlds.adaptive_scheme import Place
+from pysim.worlds.world_records import Status, Stop
 from tests.integrators.test_closed_forms import rest_drive
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ from scipy.integrate import RK45
 
 import pysim
 from pysim.inertia import theta_from_com
-from pysim.simulation.batches.world_records import Status, Stop
-from pysim.simulation.loading import compile_model
+from pysim.worlds.loading import compile_model
+from pysim.worlds.world_records import Status, Stop
 from tests.integrators.adaptive_worlds import AdaptiveWorlds
 from tests.integrators.test_closed_forms import (
     CLOSED,

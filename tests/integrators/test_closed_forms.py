@@ -16,7 +16,7 @@ from pysim import _engine
 from pysim.inertia import theta_from_com
 from pysim.integrators import BUILTIN
 from pysim.scene.spec import BodySpec, ModelSpec
-from pysim.simulation.loading import compile_model
+from pysim.worlds.loading import compile_model
 from tests.engine_steps import make_steps
 from tests.oracles.mechanisms import make_joint, one_body
 from tests.robots import REFERENCE

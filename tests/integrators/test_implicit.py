@@ -15,7 +15,7 @@ import pysim
 from pysim import _engine
 from pysim.inertia import theta_from_com
 from pysim.scene.spec import BodySpec, ModelSpec
-from pysim.simulation.loading import compile_model
+from pysim.worlds.loading import compile_model
 from tests.engine_steps import make_steps
 from tests.integrators.test_closed_forms import NO_GRAVITY, rest_drive
 from tests.integrators.test_random_trees import Machine

@@ -14,8 +14,8 @@ import pytest
 
 import pysim
 from pysim import _engine
-from pysim.simulation.loading import compile_model
 from pysim.typing import Array
+from pysim.worlds.loading import compile_model
 from tests.engine_steps import make_steps
 from tests.robots import REFERENCE, load_robot, reference_order
 

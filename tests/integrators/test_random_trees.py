@@ -13,8 +13,8 @@ import pytest
 
 import pysim
 from pysim import _engine
-from pysim.simulation.loading import compile_model
 from pysim.typing import Array
+from pysim.worlds.loading import compile_model
 from tests.algorithms.random_states import KINDS
 from tests.engine_steps import make_steps
 from tests.oracles import springs, stepping, tree as oracle

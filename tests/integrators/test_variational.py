@@ -13,7 +13,7 @@ import pytest
 
 import pysim
 from pysim.scene.spec import BodySpec, ModelSpec
-from pysim.simulation.loading import compile_model
+from pysim.worlds.loading import compile_model
 from tests.engine_steps import make_steps
 from tests.integrators.test_closed_forms import PROBLEMS, pendulums, rest_drive
 from tests.integrators.test_random_trees import Machine

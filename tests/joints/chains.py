@@ -6,7 +6,7 @@ import numpy as np
 
 from pysim.joints import CallbackJoint, joint, real
 from pysim.scene.spec import BodySpec, FrameSpec, ModelSpec
-from pysim.simulation.loading import compile_model
+from pysim.worlds.loading import compile_model
 from tests.joints.test_traced import plugin_joint
 from tests.oracles.mechanisms import GRAVITY, make_joint, random_pose, random_theta
 

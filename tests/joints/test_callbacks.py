@@ -11,9 +11,9 @@ import pytest
 import pysim
 from pysim.joints import CallbackJoint, joint, real, rotation
 from pysim.scene.spec import BodySpec, ModelSpec
-from pysim.simulation.loading import compile_model
-from pysim.simulation.stepping.python_stepping import ModelSystem, builtin_in_python
 from pysim.spatial import rotation_from_quaternion
+from pysim.worlds.loading import compile_model
+from pysim.worlds.python_stepping import ModelSystem, builtin_in_python
 from tests.engine_steps import make_steps
 from tests.joints.test_traced import plugin_joint
 from tests.oracles.mechanisms import GRAVITY, make_joint, random_pose, random_theta

@@ -19,7 +19,7 @@ from pysim.cli import main
 from pysim.joints import CallbackJoint, Joint, Pose, joint, real
 from pysim.scene import read_scene
 from pysim.scene.spec import BodySpec, ModelSpec
-from pysim.simulation.loading import compile_model
+from pysim.worlds.loading import compile_model
 from tests.engine_steps import make_steps
 from tests.joints.one_joint import scene_of
 from tests.joints.test_traced import plugin_joint

@@ -11,7 +11,7 @@ import pysim
 from pysim.joints import Joint, Pose, joint, real, spline
 from pysim.joints.trace import trace
 from pysim.scene.spec import BodySpec, ModelSpec
-from pysim.simulation.loading import compile_model
+from pysim.worlds.loading import compile_model
 from tests.joints.test_traced import plugin_joint
 from tests.oracles.differences import derivatives
 from tests.oracles.mechanisms import GRAVITY, make_joint, random_theta

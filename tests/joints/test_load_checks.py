@@ -15,7 +15,7 @@ from pysim.joints import CallbackJoint, Joint, Pose, joint, real, rotation
 from pysim.joints.invariants import check_at_load, faults, numbers_of, probe
 from pysim.joints.trace import trace
 from pysim.scene.spec import BodySpec, ModelSpec
-from pysim.simulation.loading import compile_model
+from pysim.worlds.loading import compile_model
 from tests.joints import plugins
 from tests.joints.test_callbacks import CallbackSlot, CallbackSwing
 from tests.joints.test_traced import plugin_joint

@@ -18,7 +18,7 @@ from pysim.joints.coordinates import NamedNumbers
 from pysim.joints.lowering import lower
 from pysim.joints.trace import trace
 from pysim.scene.spec import BodySpec, ModelSpec
-from pysim.simulation.loading import compile_model
+from pysim.worlds.loading import compile_model
 from tests.engine_steps import make_steps
 from tests.joints import plugins
 from tests.oracles.mechanisms import GRAVITY, make_joint, random_pose, random_theta, random_tree

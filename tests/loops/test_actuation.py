@@ -17,7 +17,7 @@ from pysim.errors import ModelError, PysimError
 from pysim.loops import actuation_map, assemble, constrained_aba
 from pysim.mechanism.compile import start_state
 from pysim.scene.spec import BodySpec, LoopSpec, ModelSpec
-from pysim.simulation.loading import compile_model
+from pysim.worlds.loading import compile_model
 from tests.loops.mechanisms import four_bar
 from tests.oracles.mechanisms import GRAVITY, make_joint, random_theta
 from tests.oracles.spatial import pose, rotation

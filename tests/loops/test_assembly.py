@@ -17,7 +17,7 @@ from pysim.errors import ModelError
 from pysim.loops import assemble, constraint_residual, independence, mobility
 from pysim.mechanism.compile import start_state
 from pysim.scene.spec import LoopSpec, ModelSpec
-from pysim.simulation.loading import compile_model
+from pysim.worlds.loading import compile_model
 from tests.loops.mechanisms import bar, four_bar, shifted
 from tests.oracles.mechanisms import make_joint
 from tests.oracles.spatial import pose, quaternion_rotation

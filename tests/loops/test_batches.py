@@ -17,8 +17,8 @@ from pysim.loops import (
     project,
 )
 from pysim.mechanism.compile import start_state
-from pysim.simulation.loading import compile_model
-from pysim.simulation.stepping.python_stepping import IN_PYTHON, ModelSystem
+from pysim.worlds.loading import compile_model
+from pysim.worlds.python_stepping import IN_PYTHON, ModelSystem
 from tests.engine_steps import make_steps
 from tests.loops.mechanisms import closed_tree, four_bar, many_four_bars
 from tests.python_steps import advance

@@ -15,7 +15,7 @@ import pysim
 from pysim.errors import SimulationError
 from pysim.loops import constraint_residual
 from pysim.loops.mobility import allowed_motions
-from pysim.simulation.loading import compile_model
+from pysim.worlds.loading import compile_model
 from tests.loops.mechanisms import four_bar
 
 ALLOWED = {"rk4": 1e-3, "dopri5": 1e-2, "variational4": 1e-3}  # [J] of 70

@@ -17,7 +17,7 @@ from pysim.algorithms import crba
 from pysim.errors import ModelError
 from pysim.loops import assemble, constraint_residual
 from pysim.mechanism.compile import start_state
-from pysim.simulation.loading import compile_model
+from pysim.worlds.loading import compile_model
 from tests.loops.mechanisms import four_bar
 
 SCENES = Path(__file__).parents[2] / "scenes"

@@ -25,7 +25,7 @@ from pysim.loops import (
     project,
 )
 from pysim.mechanism.compile import start_state
-from pysim.simulation.loading import compile_model
+from pysim.worlds.loading import compile_model
 from tests.algorithms.random_states import close
 from tests.joints.chains import plugin_chain
 from tests.loops.mechanisms import closed as close_tree, four_bar

@@ -17,7 +17,7 @@ from pysim.loops import (
     project,
 )
 from pysim.mechanism.compile import start_state
-from pysim.simulation.loading import compile_model
+from pysim.worlds.loading import compile_model
 from tests.engine_steps import make_steps
 from tests.joints import plugins  # noqa: F401, registers its joints
 from tests.loops.mechanisms import closed_tree, four_bar

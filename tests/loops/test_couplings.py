@@ -17,7 +17,7 @@ from pysim.joints import relation
 from pysim.joints.relation import arguments_of, find_relation
 from pysim.loops import assemble, constrained_aba, constraints, mobility, project
 from pysim.scene.spec import BodySpec, CouplingSpec, LoopSpec, ModelSpec
-from pysim.simulation.loading import compile_model
+from pysim.worlds.loading import compile_model
 from tests.engine_steps import make_steps
 from tests.joints import plugins  # noqa: F401, registers the twins
 from tests.loops.mechanisms import closed, closed_tree

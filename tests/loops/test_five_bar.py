@@ -13,8 +13,8 @@ import pytest
 
 from pysim.loops import actuation_map
 from pysim.scene.spec import LoopSpec
-from pysim.simulation.loading import compile_model
 from pysim.spatial import exp
+from pysim.worlds.loading import compile_model
 from tests.algorithms.test_kwon import Mechanism
 from tests.oracles.differences import along
 from tests.oracles.spatial import rotation, skew

@@ -16,8 +16,8 @@ import pysim
 from pysim import _engine
 from pysim.errors import SimulationError
 from pysim.loops import constraints
-from pysim.simulation.stepping.implicit_state import SolverState
-from pysim.simulation.stepping.record_runs import run_fixed
+from pysim.simulation.record_runs import run_fixed
+from pysim.worlds.implicit_state import SolverState
 from tests.closed_scenes import ANDREWS, FOUR_BARS
 from tests.oracles.single_rollouts import assert_same, rolled_alone
 

@@ -16,7 +16,7 @@ import pytest
 
 from pysim.loops import Mobility, mobility
 from pysim.scene.spec import BodySpec, LoopSpec, ModelSpec
-from pysim.simulation.loading import compile_model
+from pysim.worlds.loading import compile_model
 from tests.commands import check_scene
 from tests.loops.mechanisms import bar, many_four_bars, shifted
 from tests.oracles.mechanisms import make_joint

@@ -18,8 +18,8 @@ from pysim.loops import (
     project,
 )
 from pysim.scene.spec import ModelSpec
-from pysim.simulation.loading import compile_model
 from pysim.typing import Array
+from pysim.worlds.loading import compile_model
 from tests.oracles.loops import Loops
 from tests.oracles.mechanisms import spring
 from tests.oracles.planar import hinge_loop, planar_tree

@@ -19,7 +19,7 @@ from pysim.inertia import theta_from_com
 from pysim.loops import assemble, constraint_residual, loop_wrenches, project
 from pysim.mechanism.compile import start_state
 from pysim.scene.spec import BodySpec, LoopSpec, ModelSpec
-from pysim.simulation.loading import compile_model
+from pysim.worlds.loading import compile_model
 from tests.engine_steps import make_steps
 from tests.loops.mechanisms import four_bar, many_four_bars, shifted
 from tests.oracles.mechanisms import make_joint

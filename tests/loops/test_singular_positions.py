@@ -17,7 +17,7 @@ from pysim import _engine
 from pysim.loops import constrained_aba, project
 from pysim.mechanism.compile import start_state
 from pysim.simulation import Update
-from pysim.simulation.loading import compile_model
+from pysim.worlds.loading import compile_model
 from tests.engine_steps import make_steps
 from tests.loops.mechanisms import four_bar, many_four_bars
 

@@ -19,8 +19,8 @@ from pysim.joints.relation import relation_derivatives
 from pysim.loops import actuation_map, assemble, constraints
 from pysim.mechanism.compile import start_state
 from pysim.scene.spec import CouplingSpec, LoopSpec
-from pysim.simulation.loading import compile_model
 from pysim.spatial import exp
+from pysim.worlds.loading import compile_model
 from tests.algorithms.test_design_derivatives import displaced, placed
 from tests.joints.chains import plugin_chain
 from tests.loops.mechanisms import closed, four_bar

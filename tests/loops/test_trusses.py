@@ -9,7 +9,7 @@ import pytest
 
 import pysim
 from pysim.cli import main
-from pysim.simulation.checks.stability import step_bounds
+from pysim.diagnosis.stability import step_bounds
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -16,7 +16,7 @@ import pysim
 from pysim.inertia import theta_from_com
 from pysim.loops import actuation_map, constraints, mobility, project
 from pysim.scene.spec import BodySpec, LoopSpec, ModelSpec
-from pysim.simulation.loading import compile_model
+from pysim.worlds.loading import compile_model
 from tests.oracles.mechanisms import make_joint
 from tests.oracles.spatial import pose, quaternion_rotation, rotation
 

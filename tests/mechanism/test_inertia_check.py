@@ -12,7 +12,7 @@ from pysim.errors import ModelError
 from pysim.inertia import theta_from_com
 from pysim.mechanism.inertia_check import _idle_in_matrix, _idle_in_trees
 from pysim.scene.spec import BodySpec, ModelSpec
-from pysim.simulation.loading import compile_model
+from pysim.worlds.loading import compile_model
 from tests.oracles.mechanisms import make_joint, random_theta, random_tree
 
 

@@ -27,11 +27,11 @@ from pysim.scene.packages import robots_folder
 from pysim.scene.poses import from_rpy, rotation, rpy_of
 from pysim.scene.spec import ModelSpec, SceneSpec
 from pysim.scene.toml.reader import read_built
-from pysim.simulation.accelerations import forces_of_actuators
-from pysim.simulation.loading import compile_scene
+from pysim.worlds.accelerations import forces_of_actuators
+from pysim.worlds.loading import compile_scene
 
 if TYPE_CHECKING:
-    from pysim.simulation.loading import Scene
+    from pysim.worlds.loading import Scene
 
 SCENES = Path(__file__).parents[2] / "scenes"
 ROBOTS = (

@@ -15,7 +15,7 @@ import pytest
 
 import pysim
 from pysim.errors import PysimWarning
-from pysim.simulation.stepping.adaptive_pace import PaceMonitor
+from pysim.simulation.adaptive_pace import PaceMonitor
 from tests.elements.blocks import FIXED, constant, disc, motor, scene_of, simulation
 from tests.robots import robot_path
 

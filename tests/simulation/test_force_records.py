@@ -16,7 +16,7 @@ import pytest
 import pysim
 from pysim.algorithms import frame_velocity, passive_forces
 from pysim.render.plots.recorded_quantities import select
-from pysim.simulation.records.force_records import ForceRecords
+from pysim.simulation.force_records import ForceRecords
 
 SCENE = """
 name = "elements"

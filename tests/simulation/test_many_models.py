@@ -15,7 +15,7 @@ from pysim.joints import Joint, Pose, joint, real, spline
 from pysim.loops import assemble
 from pysim.scene import read_scene
 from pysim.scene.spec import CouplingSpec, LoopSpec, Mimic
-from pysim.simulation.loading import compile_model, compile_scene
+from pysim.worlds.loading import compile_model, compile_scene
 from tests.loops.mechanisms import closed_tree
 from tests.oracles.mechanisms import one_body, random_theta, random_tree, shaken, spring
 from tests.oracles.model_variations import Variation

@@ -14,8 +14,8 @@ from pysim.errors import PysimWarning
 from pysim.integrators import BUILTIN
 from pysim.loops import project
 from pysim.scene import read_scene
-from pysim.simulation.loading import compile_model, compile_scene
 from pysim.typing import Array
+from pysim.worlds.loading import compile_model, compile_scene
 from tests.loops.mechanisms import many_four_bars
 from tests.oracles.mechanisms import spring
 from tests.oracles.model_variations import Variation

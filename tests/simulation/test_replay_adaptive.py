@@ -12,19 +12,19 @@ from pathlib import Path
 import pytest
 
 import pysim
-from pysim.simulation.batches.world_records import WorldRecords
-from pysim.simulation.monitors.ledger import begin_work, with_ledger
+from pysim.simulation.adaptive_runs import AdaptiveRun
 from pysim.simulation.run import output_times
-from pysim.simulation.stepping.adaptive_runs import AdaptiveRun
-from pysim.simulation.stepping.implicit_state import SolverState
-from pysim.simulation.stepping.signal_runs import begin_signals
+from pysim.worlds.implicit_state import SolverState
+from pysim.worlds.ledger import begin_work, with_ledger
+from pysim.worlds.signal_runs import begin_signals
+from pysim.worlds.world_records import WorldRecords
 from tests.resumed_runs import run_to_stop
 from tests.resumed_scenes import BALLS, EVENT, disc_text
 from tests.simulation.test_replay import STONE, WRONG, failed
 
 SCENES = Path(__file__).parents[2] / "scenes"
 ADAPTIVE = {"simulation.integrator": "dopri5"}
-STEPS = "pysim.simulation.stepping.adaptive_runs"
+STEPS = "pysim.simulation.adaptive_runs"
 HARD_STOP = (
     STONE.replace("q = 0.1", "q = 0.1, v = 1.0")
     + """

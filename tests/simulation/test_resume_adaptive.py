@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import pysim
-from pysim.simulation.monitors.stall import StallDetector
+from pysim.diagnosis.stall import StallDetector
 from tests.resumed_runs import differing, run_killed, run_to_stop, segments_of
 from tests.resumed_scenes import BALLS, EVENT, disc_text
 
@@ -23,8 +23,8 @@ pytestmark = pytest.mark.filterwarnings("ignore::pysim.PysimWarning")
 
 def use_short_calls(patch: pytest.MonkeyPatch) -> None:
     """Let runs of a second have many segments."""
-    patch.setattr("pysim.simulation.stepping.adaptive_runs.OUTPUTS_A_CALL", 25)
-    patch.setattr("pysim.simulation.stepping.adaptive_runs.ATTEMPTS_A_CALL", 40)
+    patch.setattr("pysim.simulation.adaptive_runs.OUTPUTS_A_CALL", 25)
+    patch.setattr("pysim.simulation.adaptive_runs.ATTEMPTS_A_CALL", 40)
 
 
 def assert_resumed_to_the_bit(

@@ -15,7 +15,7 @@ import pytest
 
 import pysim
 from pysim.integrators import Integrator
-from pysim.simulation.stepping.scheme_memory import memory_of, set_memory
+from pysim.worlds.scheme_memory import memory_of, set_memory
 from tests.resumed_runs import differing, run_killed, run_to_stop, segments_of
 from tests.resumed_scenes import EVENT, PLUGINS, disc_text
 

@@ -20,7 +20,7 @@ from pysim.errors import SimulationError
 from pysim.inertia import theta_from_com
 from pysim.joints import Joint, Pose, joint, real
 from pysim.scene.spec import BodySpec, ModelSpec
-from pysim.simulation.loading import compile_model
+from pysim.worlds.loading import compile_model
 from tests.oracles import stepping, tree as oracle
 from tests.oracles.mechanisms import make_joint, random_tree
 
@@ -257,7 +257,7 @@ def test_a_long_rollout_is_interrupted_by_ctrl_c():
 import signal, time
 import numpy as np
 import pysim
-from pysim.simulation.loading import compile_model
+from pysim.worlds.loading import compile_model
 from tests.oracles.mechanisms import random_tree
 
 model = compile_model(random_tree(np.random.default_rng(0)))

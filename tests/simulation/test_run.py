@@ -97,7 +97,7 @@ def test_every_row_is_the_same_whatever_the_chunks(
 ) -> None:
     scene = pysim.load_scene(scene_file(tmp_path))
     whole = pysim.simulate(scene)
-    monkeypatch.setattr("pysim.simulation.records.recorder.ROWS_A_CHUNK", 3)
+    monkeypatch.setattr("pysim.simulation.recorder.ROWS_A_CHUNK", 3)
     parts = pysim.simulate(scene)
     for column in ("t", "q", "v", "a", "kinetic", "potential", "poses"):
         np.testing.assert_array_equal(getattr(whole, column), getattr(parts, column))
@@ -111,9 +111,9 @@ def test_every_row_is_the_same_however_many_outputs_a_call_reaches(
     chosen = {f"simulation.{key}": value for key, value in keys.items()} | {"output.every": 5e-3}
     scene = pysim.load_scene(SCENES / "four_bar.toml", overrides=chosen)
     many = pysim.simulate(scene)
-    monkeypatch.setattr("pysim.simulation.stepping.fixed_steps.CALL_TIME", 0.0)
+    monkeypatch.setattr("pysim.simulation.fixed_steps.CALL_TIME", 0.0)
     one = pysim.simulate(scene)
-    monkeypatch.setattr("pysim.simulation.stepping.fixed_steps.STEPS_A_CALL", 2)
+    monkeypatch.setattr("pysim.simulation.fixed_steps.STEPS_A_CALL", 2)
     parts = pysim.simulate(scene)
     assert len(many) == 62
     for column in ("t", "q", "v", "a", "kinetic", "potential", "poses", "loop_wrenches"):
@@ -313,7 +313,7 @@ def test_no_error_of_saving_hides_the_one_that_ended_the_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     scene = pysim.load_scene(scene_file(tmp_path))
-    monkeypatch.setattr("pysim.simulation.records.recorder.complete_rows", fail)
+    monkeypatch.setattr("pysim.simulation.recorder.complete_rows", fail)
     with pytest.raises(FirstError) as caught:
         pysim.simulate(scene, tmp_path / "fall.h5", progress=raise_first)
     assert caught.value.__notes__ == ["and the buffered rows could not be recorded: the second"]

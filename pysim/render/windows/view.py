@@ -32,7 +32,7 @@ from pysim.render.windows.picking import state_of_body
 from pysim.render.windows.playback import BAR, PlaybackWindow
 from pysim.render.windows.posing import pose
 from pysim.scene.toml.key_edit import write_keys
-from pysim.simulation.loading import Scene
+from pysim.worlds.loading import Scene
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

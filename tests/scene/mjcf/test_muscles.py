@@ -12,7 +12,7 @@ import pytest
 import pysim
 from pysim.errors import PysimWarning
 from pysim.scene import read_model
-from pysim.simulation.accelerations import forces_of_actuators
+from pysim.worlds.accelerations import forces_of_actuators
 from tests.corpus.actuator_agreement import Actuated, agreement
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import pysim
+from pysim.diagnosis.stability import step_bounds
 from pysim.errors import SceneError, UnknownNameError
-from pysim.simulation.checks.stability import step_bounds
 
 ARM = """name = "arm"
 [[body]]

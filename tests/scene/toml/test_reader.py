@@ -13,7 +13,7 @@ from pysim.scene import read_model, read_scene
 from pysim.scene.poses import from_axis_angle, from_rpy, rotation
 from pysim.scene.spec import RenderSpec, SceneSpec, Settings
 from pysim.shapes import Shape, primitive_theta
-from pysim.simulation.loading import compile_scene
+from pysim.worlds.loading import compile_scene
 
 PENDULUM = """\
 name = "driven pendulum"

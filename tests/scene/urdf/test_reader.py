@@ -21,7 +21,7 @@ from pysim.scene.stop_defaults import STOP_DAMPING_RATIO, STOP_FREQUENCY
 from pysim.scene.urdf.names import check_spelling
 from pysim.scene.urdf.reader import read_urdf
 from pysim.scene.urdf.xml import read_xml, rotation_rpy
-from pysim.simulation.loading import compile_model
+from pysim.worlds.loading import compile_model
 from tests.scene_runs import SCENES
 
 if TYPE_CHECKING:

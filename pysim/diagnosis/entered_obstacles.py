@@ -1,0 +1,82 @@
+"""Ends of paths that enter an obstacle, over which the path cannot wrap: its length jumps there, and so does energy.
+
+d = |p_O| − r of the neighbours of an obstacle, p_O their place in its frame, without z for a cylinder
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pysim.algorithms import frame_placement
+from pysim.typing import Array
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from pysim.mechanism.model import Model
+    from pysim.scene.spec import PathPart
+    from pysim.worlds.loading import Scene
+
+DEPTH = 1e-6  # of the radius, by which an end is inside
+ROWS = 512  # outputs that are looked at
+
+
+def entered_obstacle(scene: Scene, t: Array, q: Array) -> str | None:
+    """Describe the first end of a path that is inside an obstacle at outputs t (n,), q (n, nq); None if none is."""
+    rows = np.flatnonzero(np.isfinite(q).all(axis=1))
+    if len(rows) > ROWS:
+        rows = rows[np.unique(np.linspace(0, len(rows) - 1, ROWS).astype(int))]
+    if not len(rows):
+        return None
+    for name, parts in _paths(scene):
+        for k, part in enumerate(parts):
+            if part.kind not in ("sphere", "cylinder") or part.inside:
+                continue
+            ends = [parts[at] for at in (k - 1, k + 1) if 0 <= at < len(parts)]
+            for end in ends:
+                depth = _depth(scene.model, q[rows], part, end)
+                inside = np.flatnonzero(depth > DEPTH * part.radius)
+                if inside.size:
+                    first = float(t[rows[inside[0]]])
+                    obstacle = f"{part.kind} of radius {part.radius:g} [m] on {part.body!r}"
+                    return (
+                        f"{scene.spec.path}: {name}: the point on {end.body!r} is inside the {obstacle}, by"
+                        f" {depth.max():.3g} [m], first at t = {first:.6g} s; the path does not wrap"
+                        " there, and its length and the energy jump: keep the point outside, or take a smaller radius"
+                    )
+    return None
+
+
+def _paths(scene: Scene) -> Iterator[tuple[str, Sequence[PathPart]]]:
+    """Yield the name and the parts of every path of a force or an actuator that no event releases.
+
+    A sensor moves nothing, and what is released no longer does.
+    """
+    released = {name for event in scene.spec.events for name in event.release}
+    for force in scene.model.spec.forces:
+        if force.path and not force.is_released:
+            yield f"force {force.name!r}", force.path
+    for block in scene.spec.blocks:
+        if block.points and block.kind == "actuator" and block.name not in released:
+            yield f"{block.kind} {block.name!r}", block.points
+
+
+def _depth(model: Model, q: Array, obstacle: PathPart, end: PathPart) -> Array:
+    """Return how far a point of a path is inside an obstacle (n,) [m], negative outside."""
+    if end.kind != "point":
+        return np.full(len(q), -np.inf)
+    X, P = (_placed(model, q, part) for part in (obstacle, end))
+    away = P[:, :3, 3] - X[:, :3, 3]
+    local = np.einsum("nji,nj->ni", X[:, :3, :3], away)
+    if obstacle.kind == "cylinder":
+        local = local[:, :2]
+    return np.asarray(obstacle.radius - np.linalg.norm(local, axis=1))
+
+
+def _placed(model: Model, q: Array, part: PathPart) -> Array:
+    """Return the pose (n, 4, 4) of a part of a path."""
+    if part.body == "world":
+        return np.tile(part.at, (len(q), 1, 1))
+    return np.asarray(frame_placement(model, q, part.body)) @ part.at

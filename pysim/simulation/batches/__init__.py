@@ -1,1 +1,0 @@
-"""Many worlds: held by hand, or rolled out in one call, of one scene or with numbers of their own."""

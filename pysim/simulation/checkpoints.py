@@ -1,0 +1,183 @@
+"""Checkpoints of a run: when they are written, what they hold, and what the run is made of.
+
+A checkpoint is the record of the world (world_records.py) with what runs keep beside it: the last rows' impulses of
+contacts, the signs of events, the sums of the guard against unstable steps, and the states of controllers in Python.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+import pysim
+from pysim import _engine
+from pysim.algorithms import crba, forward_kinematics
+from pysim.diagnosis.diagnosis import has_diverged
+from pysim.scene.toml.overrides import UNSET
+from pysim.worlds.controller_memory import saved_controllers, without_state
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from pysim.diagnosis.unstable_steps import StepGuard
+    from pysim.simulation.recorder import Recorder
+    from pysim.worlds.loading import Scene
+    from pysim.worlds.segment import Segment
+
+REMOVED = "UNSET"  # an override that removes a key, in JSON
+
+
+class ResumableRun(Protocol):
+    """Run through output times that may go on from what it saves."""
+
+    def from_start(self, times: Iterator[float]) -> Iterator[Segment]:
+        """Yield the segments through output times [s] from the scene's start at the first of them."""
+
+    def saved(self) -> dict[str, Any] | None:
+        """Return what `resumed` goes on from after the last segment; None if it does not from there."""
+
+    def resumed(self, saved: Mapping[str, Any], times: Iterator[float]) -> Iterator[Segment]:
+        """Yield the segments through output times [s]; `saved` returned at the first one."""
+
+
+class Checkpoints:
+    """Writes the checkpoints of a run into the file of its recorder, at most one in `simulation.checkpoint` [s]."""
+
+    def __init__(
+        self, scene: Scene, recorder: Recorder, run: ResumableRun, guard: StepGuard
+    ) -> None:
+        self._interval, self._signals = scene.settings.checkpoint, scene.signals
+        self._recorder, self._run, self._guard = recorder, run, guard
+        self._last, self._has_diverged = time.monotonic(), False
+
+    def after_segment(self, segment: Segment, steps: int, last: float) -> None:
+        """Write a checkpoint after a recorded segment if it is time for one, and the run has not diverged.
+
+        Args:
+            segment: that was recorded.
+            steps: made so far.
+            last: time of the last row [s].
+        """
+        if len(segment.t):
+            self._has_diverged = has_diverged(segment.q[-1], segment.v[-1])
+        if self._has_diverged or time.monotonic() - self._last < self._interval:
+            return
+        saved = self._run.saved()
+        if saved is None:
+            return
+        parts = {f"run.{name}": value for name, value in saved.items()}
+        parts |= {f"guard.{name}": value for name, value in self._guard.saved().items()}
+        parts["controllers"] = np.array(saved_controllers(self._signals))
+        self._recorder.checkpoint(
+            packed({**parts, "steps": np.array(steps), "last": np.array(last)})
+        )
+        self._last = time.monotonic()
+
+
+def packed(parts: Mapping[str, Any]) -> bytes:
+    """Return arrays by name as bytes."""
+    buffer = io.BytesIO()
+    np.savez(buffer, allow_pickle=False, **parts)
+    return buffer.getvalue()
+
+
+def unpacked(record: bytes) -> dict[str, Any]:
+    """Return the arrays that `packed` took."""
+    with np.load(io.BytesIO(record), allow_pickle=False) as parts:
+        return {name: parts[name] for name in parts.files}
+
+
+def part_of(parts: Mapping[str, Any], prefix: str) -> dict[str, Any]:
+    """Return the arrays whose names begin with a prefix, without it."""
+    return {
+        name.removeprefix(prefix): value for name, value in parts.items() if name.startswith(prefix)
+    }
+
+
+def why_not(scene: Scene) -> str:
+    """Return why runs of a scene have no checkpoints; an empty text if they have."""
+    reason = without_state(scene.signals)
+    return f"{reason}, and checkpoints do not hold its memory" if reason else ""
+
+
+def origin_of(scene: Scene) -> str:
+    """Return what a run is made of, as JSON: what `resume` loads, and what it compares."""
+    return json.dumps(
+        {
+            "path": str(Path(scene.spec.path).resolve()) if scene.spec.text else "",
+            "overrides": {
+                key: REMOVED if value is UNSET else value
+                for key, value in scene.spec.overrides.items()
+            },
+            "refused": why_not(scene),
+            "version": pysim.__version__,
+            "instruction set": _engine.isa(),
+            "plugins": _plugins(scene),
+            "model": _digest(scene),
+        },
+        default=_plain,
+    )
+
+
+def differences(origin: Mapping[str, Any], text: str, scene: Scene) -> list[str]:
+    """Return what differs between a run, with the text of its scene, and the scene as it is now."""
+    now = json.loads(origin_of(scene))
+    found = [
+        f"{what} was {origin[key]}, and is {now[key]}"
+        for key, what in (("version", "pysim"), ("instruction set", "the instruction set"))
+        if origin[key] != now[key]
+    ]
+    if text != scene.spec.text:
+        found.append(f"the text of {scene.spec.path} has changed")
+    before, after = origin["plugins"], now["plugins"]
+    found += [
+        f"the plugin file {file} has changed"
+        for file in sorted({*before, *after})
+        if before.get(file) != after.get(file)
+    ]
+    if not found and origin["model"] != now["model"]:
+        found.append("a file that the scene reads has changed, and so have bodies or their start")
+    return found
+
+
+def _plugins(scene: Scene) -> dict[str, str]:
+    """Return the SHA-256 of the plugin files that the scene names."""
+    import tomllib  # noqa: PLC0415, only runs into a file need it
+
+    try:
+        named = tomllib.loads(scene.spec.text).get("plugins", [])
+    except tomllib.TOMLDecodeError:
+        return {}
+    folder = Path(scene.spec.path).resolve().parent
+    files = [folder / str(name) for name in named]
+    return {
+        str(file): hashlib.sha256(file.read_bytes()).hexdigest() for file in files if file.is_file()
+    }
+
+
+def _digest(scene: Scene) -> str:
+    """Return a SHA-256 of the numbers of the model at its start."""
+    model, state = scene.model, scene.state
+    start = np.zeros(0) if scene.signals is None else np.asarray(scene.signals.start, float)
+    numbers = (
+        state.q,
+        state.v,
+        state.loop_q,
+        start,
+        np.asarray(crba(model, state.q)),
+        np.asarray(forward_kinematics(model, state.q)),
+    )
+    digest = hashlib.sha256()
+    for array in numbers:
+        digest.update(np.ascontiguousarray(array, float).tobytes())
+    return digest.hexdigest()
+
+
+def _plain(value: Any) -> Any:  # noqa: ANN401, whatever an override may be
+    return value.tolist() if isinstance(value, np.ndarray | np.generic) else str(value)

@@ -1,1 +1,0 @@
-"""Judgement of a run while it goes on, and the causes of a run that fails."""

@@ -1,0 +1,114 @@
+"""Readings of contact sensors: sums over the points of a report at which a body touches others.
+
+    F = Σ ±f    M = Σ (x − p) × (±f) ± m    N = Σ f·n         p the origin of the sensor's frame
+
+The sign is that of the body in its pair of links. The numbers are held among those of the signals: they are set from
+the report of the contacts before sampled blocks run and before signals are recorded.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pysim.algorithms import forward_kinematics
+from pysim.elements.graph_types import CONTACT_NUMBERS
+from pysim.errors import SceneError
+from pysim.typing import Array
+from pysim.worlds.contact_report import FORCE, MOMENT, NORMAL, POINT, start_report
+
+if TYPE_CHECKING:
+    from pysim.contact import CompiledContacts
+    from pysim.elements.graph_types import TouchedBody
+    from pysim.mechanism.model import Model
+    from pysim.worlds.loading import Scene
+
+
+def check_contact_sensors(scene: Scene) -> None:
+    """Reject contact sensors of bodies that nothing can touch.
+
+    Raises:
+        SceneError: there is one; the text says what to do.
+    """
+    if scene.signals is None:
+        return
+    pairs = () if scene.contacts is None else scene.contacts.pairs
+    for touched, _ in scene.signals.contacts:
+        met = {pair.second for pair in pairs if pair.first == touched.link}
+        met |= {pair.first for pair in pairs if pair.second == touched.link}
+        label = f"sensor {touched.name!r}"
+        if not met:
+            problem = f"{label}: nothing in the scene can touch {touched.link!r}"
+            remedy = "give it and others collision shapes, or add a [[contact]] or [[ground]]"
+            raise SceneError(touched.where, f"{problem}; {remedy}")
+        for other in touched.others:
+            if other not in met:
+                problem = f"{label}: {touched.link!r} and {other!r} cannot touch"
+                names = ", ".join(map(repr, sorted(met)))
+                raise SceneError(touched.where, f"{problem}; name some of {names}")
+
+
+def set_contact_numbers(
+    scene: Scene, numbers: Array, q: Array, v: Array, report: Array | None
+) -> None:
+    """Set the numbers of the contact sensors among those of the signals (n, numbers), in place.
+
+    Args:
+        scene: whose signals and contacts they are.
+        numbers: of the signals.
+        q: configurations (n, nq).
+        v: velocities (n, nv).
+        report: of the contacts (n, points, 18) after a convex step; None where contacts are smooth or the run begins.
+    """
+    if scene.signals is None or not scene.signals.contacts or scene.contacts is None:
+        return
+    if report is None:
+        report = start_report(scene, q, v)
+    for touched, places in scene.signals.contacts:
+        numbers[:, list(places)] = _reading(scene.contacts, scene.model, touched, q, report)
+
+
+def with_contact_numbers(
+    scene: Scene, numbers: Array, q: Array, v: Array, report: Array | None
+) -> Array:
+    """Return the numbers of the signals (n, numbers) with those of contact sensors, see `set_contact_numbers`."""
+    if scene.signals is None or not scene.signals.contacts:
+        return numbers
+    found = numbers.copy()
+    set_contact_numbers(scene, found, q, v, report)
+    return found
+
+
+def _reading(
+    contacts: CompiledContacts, model: Model, touched: TouchedBody, q: Array, report: Array
+) -> Array:
+    """Return 1 or 0, the normal force [N], force (3) [N] and torque (3) [N·m] of every state (n, 8)."""
+    found = np.zeros((len(report), CONTACT_NUMBERS))
+    rows, points = np.nonzero((report[..., FORCE] != 0).any(axis=2))
+    side = np.array([touched.side(pair.first, pair.second) for pair in contacts.pairs], float)
+    side = side[contacts.pair_of_point[points]]
+    own = side != 0
+    if not own.any():
+        return found
+    rows, points = rows[own], points[own]
+    sign = side[own] * contacts.signs[points]
+    at = report[rows, points]
+    force, moment = sign[:, np.newaxis] * at[:, FORCE], sign[:, np.newaxis] * at[:, MOMENT]
+    place = _pose(model, q, touched.body, touched.at)
+    torque = np.cross(at[:, POINT] - place[rows, :3, 3], force) + moment
+    found[rows, 0] = 1.0
+    np.add.at(found[:, 1], rows, (at[:, FORCE] * at[:, NORMAL]).sum(axis=1))
+    total = np.zeros((len(report), 2, 3))
+    np.add.at(total, rows, np.stack([force, torque], axis=1))
+    R = place if touched.base is None else _pose(model, q, *touched.base)
+    turned = np.einsum("nij,nki->nkj", R[:, :3, :3], total)
+    found[:, 2:] = turned.reshape(len(report), 6)
+    return found
+
+
+def _pose(model: Model, q: Array, body: int, at: Array) -> Array:
+    """Return the poses (n, 4, 4) in the world of a frame on a body, -1 for the world."""
+    if body < 0:
+        return np.broadcast_to(at, (len(q), 4, 4))
+    return np.asarray(forward_kinematics(model, q)[:, body] @ at)

@@ -1,0 +1,418 @@
+"""Loading of models and scenes: files are read, specifications compiled, and loops assembled."""
+
+from __future__ import annotations
+
+import gc
+import math
+import os
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+import pysim.trajectory.source  # noqa: F401, registers the source of recorded runs
+from pysim import _engine
+from pysim.contact import compile_contacts, contacts_with_other_numbers
+from pysim.diagnosis.scene_warnings import warn_of_start
+from pysim.errors import ModelError, PysimError, SceneError, SimulationError
+from pysim.integrators import find_integrator
+from pysim.loops.assembly import assemble
+from pysim.loops.trivial_rows import without_trivial_rows
+from pysim.mechanism.actuation import compile_actuation
+from pysim.mechanism.compile import compile_tree, first_model, invalid_models, start_state
+from pysim.mechanism.event_compiler import compile_events
+from pysim.mechanism.joint_description import TraceCache
+from pysim.mechanism.model import Model, State
+from pysim.mechanism.motion_compiler import with_motions
+from pysim.mechanism.signal_compiler import (
+    compile_signals,
+    limited_actuators,
+    reflected_inertia,
+    with_signals,
+)
+from pysim.tracing.recursion import once
+from pysim.worlds.contact_readings import check_contact_sensors
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+    from contextlib import AbstractContextManager
+    from os import PathLike
+
+    from numpy.typing import NDArray
+
+    from pysim.contact import CompiledContacts
+    from pysim.elements.graph_types import CompiledSignals
+    from pysim.mechanism.partial_compilation import FirstModel
+    from pysim.scene.inertia_policy import InertiaPolicy
+    from pysim.scene.spec import GroundSpec, ModelSpec, SceneSpec, Settings, SurfaceSpec
+
+_CHECKED_TOGETHER = 512  # scenes
+
+
+@dataclass(frozen=True)
+class Scene:
+    """Compiled scene: a model, its start state, and the settings of the run."""
+
+    model: Model
+    state: State
+    settings: Settings
+    spec: SceneSpec
+    actuation: _engine.Actuation
+    events: _engine.Events | None = None  # those of spec.events, in their order
+    contacts: CompiledContacts | None = None  # that the scheme computes
+    signals: CompiledSignals | None = None  # of the scene's blocks
+
+    def __post_init__(self) -> None:
+        """Own the arrays of the state, the actuation and the blocks, read-only: what is written would change runs."""
+        state, drive = self.state, self.actuation
+        if any(x.flags.writeable for x in (state.q, state.v, state.loop_q)):
+            own = State(*(_read_only(x) for x in (state.q, state.v, state.loop_q)))
+            object.__setattr__(self, "state", own)
+        for array in (drive.offset, drive.amplitude, drive.frequency, drive.phase):
+            array.flags.writeable = False
+        for block in self.spec.blocks:
+            block.at.flags.writeable = block.relative_at.flags.writeable = False
+
+    @property
+    def smooth_contacts(self) -> _engine.Contacts | None:
+        """Contacts that the scheme integrates as smooth forces."""
+        if self.contacts is None or find_integrator(self.settings.integrator).contacts:
+            return None
+        return self.contacts.engine
+
+    def __repr__(self) -> str:
+        run = self.settings
+        step = f"at {run.step:g} s" if math.isfinite(run.step) else "in adaptive steps"
+        how = f"{run.integrator} {step} for {run.duration:g} s"
+        return f"<pysim.Scene {self.spec.name!r}: {self.model.nbodies} bodies, {how}>"
+
+    def _repr_html_(self) -> str:
+        """Return what is in the scene, for notebooks."""
+        from pysim.worlds.scene_html import scene_html  # noqa: PLC0415, the table needs us
+
+        return scene_html(self)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickle the engine's objects by the arrays and descriptions they are made of."""
+        drive = self.actuation
+        arrays = (drive.offset, drive.amplitude, drive.frequency, drive.phase)
+        return _restored, (self.model, self.state, self.settings, self.spec, arrays, self.signals)
+
+
+def _read_only(array: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return an array that cannot be written: itself if it is one, else a copy."""
+    if array.flags.writeable:
+        array = array.copy()
+        array.flags.writeable = False
+    return array
+
+
+def compile_model(spec: ModelSpec, cache: TraceCache | None = None) -> Model:
+    """Compile a mechanism; plugins in the `cache` are not traced and checked again.
+
+    Bodies connected by fixed joints become one; every body stays addressable as a frame. Joints keep the file's
+    order, depth first, a parent before its children.
+
+    Raises:
+        ModelError: the joints do not form a tree, or a joint moves no inertia.
+    """
+    return without_trivial_rows(compile_tree(spec, cache))
+
+
+def compile_scene(spec: SceneSpec, cache: TraceCache | None = None) -> Scene:
+    """Compile a scene: its model, start state, prescribed forces and events. Loops are closed.
+
+    Plugins in the `cache` are not traced and checked again.
+
+    Raises:
+        ModelError: the mechanism is invalid, or its loops cannot be closed near the given start.
+    """
+    with _rounding_reported(spec):
+        return _completed(spec, compile_model(spec.model, cache))
+
+
+def _completed(
+    spec: SceneSpec,
+    model: Model,
+    actuation: _engine.Actuation | None = None,
+    like: Scene | None = None,
+) -> Scene:
+    """Return the scene of a compiled model, with its loops closed.
+
+    Args:
+        spec: of the scene.
+        model: of its mechanism.
+        actuation: its actuators, if they are known.
+        like: a scene that has the same shapes and settings, if there is one.
+    """
+    model, state, driven = with_motions(model, spec, start_state(model))
+    if model.loop_names or model.coupling_names:
+        with np.errstate(all="ignore"):  # what overflows leaves the loops open
+            closed = assemble(model, state.q, state.v, hold=(*spec.hold, *driven))
+        state = State(closed.q, closed.v, closed.loop_q)
+    model = reflected_inertia(model, spec.blocks)
+    signals = compile_signals(model, spec)
+    model = with_signals(model, signals)
+    events = compile_events(model, spec.events)
+    contacts = _contacts(model, spec.settings, state, None if like is None else like.contacts)
+    drive = compile_actuation(model, spec) if actuation is None else actuation
+    scene = Scene(model, state, spec.settings, spec, drive, events, contacts, signals)
+    check_contact_sensors(scene)
+    return scene
+
+
+class SceneCompiler:
+    """Compiler of scenes that have the structure of the first one.
+
+    A scene that differs in numbers alone is compiled from the parts of the first one that are equal; its checks for a
+    singular mass matrix and negative energies are left to `first_invalid`.
+    """
+
+    def __init__(self) -> None:
+        self._cache = TraceCache()
+        self._first: tuple[Scene, FirstModel] | None = None
+        self._unchecked: dict[int, tuple[Model, SceneSpec]] = {}  # by number of the scene
+        self._count = 0
+
+    def compile(self, spec: SceneSpec) -> Scene:
+        """Compile a scene as `compile_scene` does; it may be invalid until it is checked."""
+        scene = None if self._first is None else self._changed(spec, *self._first)
+        if scene is None:
+            model, first = first_model(spec.model, self._cache)
+            scene = _completed(spec, without_trivial_rows(model))
+            self._first = self._first or (scene, first)
+        self._count += 1
+        return scene
+
+    def _changed(self, spec: SceneSpec, scene: Scene, first: FirstModel) -> Scene | None:
+        same = spec.actuators is scene.spec.actuators
+        same &= limited_actuators(spec) == limited_actuators(scene.spec)
+        try:
+            model = first.changed(spec.model)
+            if model is None:
+                return None
+            drive = scene.actuation if same else None
+            like = scene if _touch_alike(spec, scene.spec) else None
+            found = _completed(spec, without_trivial_rows(model), drive, like)
+        except PysimError:  # compiled in full, it may have another error first
+            return None
+        self._unchecked[self._count] = model, spec
+        return found
+
+    def first_invalid(self) -> tuple[int, PysimError] | None:
+        """Return the number and error of the first scene that `compile_scene` would reject, None if there is none."""
+        numbers = list(self._unchecked)
+        for begin in range(0, len(numbers), _CHECKED_TOGETHER):
+            some = numbers[begin : begin + _CHECKED_TOGETHER]
+            for at in invalid_models([self._unchecked[k][0] for k in some]).tolist():
+                try:
+                    compile_scene(self._unchecked[some[at]][1], self._cache)
+                except PysimError as error:
+                    return some[at], error
+        return None
+
+
+def _touch_alike(spec: SceneSpec, other: SceneSpec) -> bool:
+    """Return whether the contacts of two scenes with the same structure differ in numbers of their surfaces alone."""
+    own, first = spec.model.contacts, other.model.contacts
+    if own is None or first is None or spec.settings != other.settings:
+        return False
+    if any(
+        a.collisions is not b.collisions
+        for a, b in zip(spec.model.bodies, other.model.bodies, strict=True)
+    ):
+        return False
+    if any(a.at is not b.at for a, b in zip(spec.model.joints, other.model.joints, strict=True)):
+        return False
+    planes = [
+        [(g.normal, g.offset, g.material, g.filter, _of_field(g)) for g in c.grounds]
+        for c in (own, first)
+    ]
+    pairs = [[(p.between, p.surface_velocity) for p in c.pairs] for c in (own, first)]
+    kinds = [
+        [_kind(s) for s in (*c.materials.values(), *(p.surface for p in c.pairs))]
+        for c in (own, first)
+    ]
+    return (
+        planes[0] == planes[1]
+        and pairs[0] == pairs[1]
+        and own.excluded == first.excluded
+        and list(own.materials) == list(first.materials)
+        and kinds[0] == kinds[1]
+    )
+
+
+def _of_field(ground: GroundSpec) -> object:
+    """Return what a ground's field is, and where."""
+    return ground.field and (ground.field.shape.field, ground.field.pose.tobytes())
+
+
+def _kind(surface: SurfaceSpec) -> tuple[bool, ...]:
+    """Return which numbers a surface gives, and whether it resists rolling and spinning."""
+    names = ("stiffness", "young", "sink", "restitution", "dissipation", "tangential_stiffness")
+    given = [getattr(surface, name) is not None for name in names]
+    return (*given, bool(surface.rolling), bool(surface.spinning))
+
+
+def _contacts(
+    model: Model, settings: Settings, state: State, like: CompiledContacts | None = None
+) -> CompiledContacts | None:
+    """Return the contacts that the scheme of a run needs; `like` are those of a scene with the same shapes."""
+    kind = find_integrator(settings.integrator)
+    needed = kind.contacts or (kind.smooth and model.spec.contacts is not None)
+    impacts = settings.contact_law == "impact"
+    if needed and like is not None:
+        return contacts_with_other_numbers(model, like, settings.slip_speed, impacts=impacts)
+    if not needed:
+        return None
+    return compile_contacts(model, settings.slip_speed, impacts=impacts, q=state.q)
+
+
+def _restored(
+    model: Model,
+    state: State,
+    settings: Settings,
+    spec: SceneSpec,
+    actuation: tuple[NDArray[np.float64], ...],
+    signals: CompiledSignals | None,
+) -> Scene:
+    events = compile_events(model, spec.events)
+    contacts = _contacts(model, settings, state)
+    drive = _engine.Actuation(*actuation)
+    return Scene(model, state, settings, spec, drive, events, contacts, signals)
+
+
+def load_model(
+    path: str | PathLike[str],
+    free_base: bool = False,
+    mimic: bool = True,
+    package_dirs: Iterable[str | PathLike[str]] = (),
+    *,
+    inertia: InertiaPolicy = "check",
+    allow_code: bool = False,
+    strict: bool = False,
+) -> Model:
+    """Read a mechanism from a scene, or from a file of another program, and compile it.
+
+    Args:
+        path: the file, or `package://NAME/path`.
+        free_base: give a URDF's root link a free joint named "root_joint" to the world.
+        mimic: let mimic joints follow; otherwise each is an independent coordinate.
+        package_dirs: folders that hold packages, or are packages; searched first, and meshes in them may be read.
+        inertia: how to treat a physically inconsistent inertia. "check" warns of one in a robot file and rejects one in
+            a scene, "strict" rejects both, "nearest" replaces it with the nearest valid one and logs that.
+        allow_code: whether a scene may run Python code that it names, such as joint plugins.
+        strict: reject what an importer would leave out of the model, such as a missing mesh; otherwise there is a
+            warning.
+
+    Raises:
+        SceneError: the file cannot be read, or is invalid.
+        ModelError: its content is not a valid mechanism.
+    """
+    from pysim.scene import read_model  # noqa: PLC0415, pydantic and lxml load when first used
+
+    with no_garbage_collection(), not_within_itself(path):
+        return compile_model(
+            read_model(
+                path,
+                free_base=free_base,
+                mimic=mimic,
+                package_dirs=package_dirs,
+                inertia=inertia,
+                allow_code=allow_code,
+                strict=strict,
+            )
+        )
+
+
+def load_scene(
+    path: str | PathLike[str],
+    overrides: Mapping[str, Any] | None = None,
+    allow_code: bool = False,
+    package_dirs: Iterable[str | PathLike[str]] = (),
+) -> Scene:
+    """Read a scene file and compile it; `overrides` maps dotted keys to values.
+
+    Files that the scene names are read from its folder, the one above it and `package_dirs`.
+    A scene that names Python code is rejected unless `allow_code` is true. There are warnings about a suspicious start:
+    a singular position, a body too light for its loops, a joint beyond its limits.
+    """
+    from pysim.scene import read_scene  # noqa: PLC0415, pydantic costs 0.1 s
+
+    with no_garbage_collection(), not_within_itself(path):
+        return compile_checked(read_scene(path, overrides, allow_code, package_dirs))
+
+
+def load_model_scene(
+    path: str | PathLike[str], package_dirs: Iterable[str | PathLike[str]] = ()
+) -> Scene:
+    """Read a file of another program and compile it as a scene: its actuators, sensors and contacts, and its step.
+
+    Where bodies of the file touch, steps are convex, and otherwise rk4's; a file without a step of its own has 1 ms.
+    """
+    from pysim.scene import read_model  # noqa: PLC0415, pydantic costs 0.1 s
+    from pysim.scene.spec import RenderSpec, SceneSpec, Settings  # noqa: PLC0415
+
+    spec = read_model(path, package_dirs=package_dirs)
+    touches = spec.contacts is not None
+    settings = Settings(
+        step=1e-3 if spec.shortest_step is None else spec.shortest_step.step,
+        integrator="convex" if touches else "rk4",
+        parameters={"passes": 2} if touches else {},
+    )
+    scene = SceneSpec(
+        spec.name, spec, (), settings, RenderSpec(), "", Path(path), blocks=spec.blocks
+    )
+    return compile_checked(scene)
+
+
+def compile_checked(spec: SceneSpec) -> Scene:
+    """Compile a scene as `load_scene` does: one without bodies is rejected, a suspicious start is warned of."""
+    scene = compile_scene(spec)
+    if not scene.spec.model.bodies:
+        raise SceneError(str(spec.path), "has no [[body]] and no [[model]]; add one")
+    with _rounding_reported(spec):
+        warn_of_start(scene, stacklevel=3)
+    return scene
+
+
+@contextmanager
+def _rounding_reported(spec: SceneSpec) -> Iterator[None]:
+    """Report a matrix that cannot be factored because its numbers differ by more than double precision resolves."""
+    try:
+        yield
+    except np.linalg.LinAlgError as error:
+        problem = f"its masses, lengths or stiffnesses differ too much for double precision, {error}".lower()
+        raise ModelError(str(spec.path), f"{problem}; check their units") from error
+
+
+@contextmanager
+def no_garbage_collection() -> Iterator[None]:
+    """Return a context without garbage collection.
+
+    The tables and specifications of a large model are millions of objects that stay; searching them for garbage again
+    and again takes a third of the time of loading 10 000 bodies.
+    """
+    collects = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collects:
+            gc.enable()
+
+
+def not_within_itself(path: str | PathLike[str]) -> AbstractContextManager[None]:
+    """Return a context in which a file is loaded; SceneError if its own plugin loads it again meanwhile."""
+    problem = "a plugin loads the file that is being loaded for it; load another one, or load it elsewhere"
+    return once(("file", os.path.realpath(path)), lambda: SceneError(str(path), problem))
+
+
+def refuse_impacts(scene: Scene) -> None:
+    """Reject impacts in worlds that are not single runs."""
+    if scene.settings.contact_law == "impact" and scene.contacts is not None:
+        problem = "'impact' is a law of single runs, whose events change velocities"
+        remedy = 'take pysim.simulate, or "compliant"'
+        raise SimulationError("simulation.contact_law", f"{problem}; {remedy}")

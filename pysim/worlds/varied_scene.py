@@ -1,0 +1,356 @@
+"""Numbers of the engine in worlds that have numbers of their own, and scenes of such worlds."""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pysim.contact.compiler import LawsOfWorlds, root_bodies
+from pysim.contact.laws import NUMBERS
+from pysim.inertia.parameters import centers, central_inertia
+from pysim.mechanism.model_numbers import Changed, ModelNumbers
+from pysim.scene.spec import with_fields
+from pysim.typing import Array
+from pysim.worlds.loading import compile_scene
+from pysim.worlds.probed_numbers import ProbedNumbers, with_elements
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from pysim.mechanism.model import Model
+    from pysim.scene.spec import ContactsSpec, SceneSpec
+    from pysim.worlds.loading import Scene
+    from pysim.worlds.parameter_paths import Parameter
+
+_LAW = [k for k, name in enumerate(NUMBERS) if name != "exponent"]  # worlds share that
+
+
+class VariedScene:
+    """A scene whose worlds have numbers of their own.
+
+    Args:
+        scene: of all worlds.
+        is_convex: whether steps solve contacts.
+    """
+
+    def __init__(self, scene: Scene, is_convex: bool) -> None:
+        self._scene, self._is_convex = scene, is_convex
+        self._probed: ProbedNumbers | None = None
+        self._model = scene.model
+        self.reach = 0.0  # [m] by which centres of mass of roots may be farther from their joints
+
+    @cached_property
+    def numbers(self) -> ModelNumbers:
+        """Numbers of the model, and of contacts of convex steps."""
+        contacts = self._scene.contacts if self._is_convex else None
+        return ModelNumbers(self._model, None if contacts is None else contacts.engine)
+
+    @cached_property
+    def own(self) -> Scene:
+        """The scene with a model of its own, whose numbers may be those of states."""
+        return replace(self._scene, model=self._model.replaced())
+
+    def probe(self, fields: list[Parameter]) -> Model | None:
+        """Return a model whose programs have numbers of their own for fields of elements; None if there is one.
+
+        Raises:
+            SimulationError: Python computes with a field, or branches on it.
+        """
+        if self._probed is not None and set(fields) <= set(self._probed.parameters):
+            return None
+        probed = ProbedNumbers(self._scene, fields)
+        self._probed = probed
+        self._model = self._probed.scene.model
+        for name in ("numbers", "own", "_law_places"):
+            self.__dict__.pop(name, None)
+        return self._model
+
+    def has_probed(self, field: Parameter) -> bool:
+        """Return whether programs have numbers of their own for a field of an element."""
+        return self._probed is not None and field in self._probed.parameters
+
+    def has_joint_forces(self, places: NDArray[np.intp]) -> bool:
+        """Return whether forces of joints are among numbers."""
+        table = self.numbers.table("passive")
+        end = table.place + table.records * table.size
+        return bool(((places >= table.place) & (places < end)).any())
+
+    def changed(
+        self,
+        known: Mapping[str, Parameter],
+        values: Mapping[str, Array],
+        written: set[str],
+        count: int,
+    ) -> list[Changed]:
+        """Return the engine's numbers that follow from the parameters that were written.
+
+        Args:
+            known: parameters by name.
+            values: of all parameters that worlds have, (k, size).
+            written: names of those that were written.
+            count: k.
+        """
+        found: list[Changed] = []
+        kinds = {known[name].kind for name in written}
+        theta: dict[int, Array] = {}
+        ratios: dict[int, Array] = {}
+        if kinds & {"body", "gravity", "materials", "contact"}:
+            theta, ratios = self._theta(known, values, count)
+        if "body" in kinds:
+            touched = {
+                self.numbers.carrier(known[name].part)
+                for name in written
+                if known[name].kind == "body"
+            }
+            changed = self.numbers.inertias(sorted(touched), theta, ratios, count)
+            found += changed
+            self._note_reach(sorted(touched), changed[0].values.reshape(count, -1, 10))
+        gravity = values.get("gravity")
+        if "gravity" in kinds:
+            assert gravity is not None
+            found += self.numbers.gravity(gravity)
+        found += [
+            change
+            for name in written
+            if known[name].kind == "joint"
+            for change in self._joint(known[name], values[name])
+        ]
+        elements = {name: values[name] for name in written if known[name].kind == "element"}
+        if elements:
+            assert self._probed is not None
+            found += self._probed.changed(elements)
+        if self._is_convex and kinds & {"body", "gravity", "materials", "contact"}:
+            found += self._laws(known, values, theta, count)
+        return found
+
+    # ---------------------------------------------------------------------------------------------------- bodies
+
+    def _theta(
+        self, known: Mapping[str, Parameter], values: Mapping[str, Array], count: int
+    ) -> tuple[dict[int, Array], dict[int, Array]]:
+        """Return θ (k, 10) of the bodies that have numbers of their own, and ratios (k,) of those that are scaled.
+
+        Both are by number in the specification.
+        """
+        given: dict[int, dict[str, Array]] = {}
+        mass: dict[int, Array] = {}
+        for name, own in values.items():
+            parameter = known[name]
+            if parameter.kind == "body":
+                if parameter.field == "mass":
+                    mass[parameter.part] = own
+                elif (own != parameter.start).any():
+                    given.setdefault(parameter.part, {})[parameter.field] = own
+        bodies = self._scene.spec.model.bodies
+        scaled = [k for k in mass if k not in given and bodies[k].name not in self._given_inertias]
+        for k in mass.keys() - set(scaled):
+            if (mass[k] != bodies[k].theta[0]).any():
+                given.setdefault(k, {})["mass"] = mass[k]
+        found = {k: self._theta_of(k, own, count) for k, own in given.items()}
+        if not scaled:
+            return found, {}
+        start = np.array([bodies[k].theta for k in scaled])
+        masses = np.concatenate([mass[k] for k in scaled], axis=1).T
+        ratio = masses / start[:, :1]
+        theta = start[:, None] * ratio[:, :, None]
+        theta[..., 0] = masses
+        found.update(zip(scaled, theta, strict=True))
+        return found, dict(zip(scaled, ratio, strict=True))
+
+    def _theta_of(self, k: int, given: Mapping[str, Array], count: int) -> Array:
+        """Return θ (k, 10) of a body from its mass, centre of mass and inertia about that."""
+        theta = self._scene.spec.model.bodies[k].theta
+        ratio = np.ones((count, 1))
+        if "mass" in given:
+            ratio = given["mass"] / theta[0]
+        scales = (
+            "inertia" not in given
+            and self._scene.spec.model.bodies[k].name not in self._given_inertias
+        )
+        mass = given["mass"][:, 0] if "mass" in given else np.full(count, theta[0])
+        com = given["com"] if "com" in given else np.tile(centers(theta), (count, 1))
+        tensor = np.tile(central_inertia(theta), (count, 1, 1))
+        if "inertia" in given:
+            xx, yy, zz, xy, yz, xz = given["inertia"].T
+            tensor = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]).transpose(2, 0, 1)
+        elif scales:
+            tensor = tensor * ratio[:, :, None]
+        square = com[:, 0] * com[:, 0] + com[:, 1] * com[:, 1] + com[:, 2] * com[:, 2]
+        shift = square[:, None, None] * np.eye(3) - com[:, :, None] * com[:, None, :]
+        about = tensor + mass[:, None, None] * shift
+        found = np.empty((count, 10))
+        found[:, 0], found[:, 1:4] = mass, mass[:, None] * com
+        for n, (i, j) in enumerate(((0, 0), (0, 1), (1, 1), (0, 2), (1, 2), (2, 2))):
+            found[:, 4 + n] = about[:, i, j]
+        return found
+
+    @cached_property
+    def _given_inertias(self) -> frozenset[str]:
+        """Names of the scene's own bodies whose tables give an inertia, which a mass does not scale."""
+        try:
+            tables = tomllib.loads(self._scene.spec.text).get("body", [])
+        except tomllib.TOMLDecodeError:
+            return frozenset()
+        return frozenset(
+            str(table.get("name"))
+            for table in tables
+            if isinstance(table, dict) and "inertia" in table
+        )
+
+    def _note_reach(self, carriers: Sequence[int], inertias: Array) -> None:
+        """Note how far centres of mass of roots can be from their joints, by which motions are bounded.
+
+        Args:
+            carriers: moving bodies.
+            inertias: their numbers (k, carriers, 10), m and mc first.
+        """
+        for n, carrier in enumerate(carriers):
+            if carrier not in self._roots:
+                continue
+            distance = np.linalg.norm(inertias[:, n, 1:4] / inertias[:, n, :1], axis=1).max()
+            self.reach = max(self.reach, float(distance - self._roots[carrier]))
+
+    @cached_property
+    def _roots(self) -> dict[int, float]:
+        """Roots that have mass, with the distances of their centres of mass from their joints [m]."""
+        model = self._scene.model
+        starts = {k: body.theta for k, body in enumerate(model.bodies) if model.parents[k] < 0}
+        return {k: float(np.linalg.norm(x[1:4] / x[0])) for k, x in starts.items() if x[0] > 0}
+
+    # ----------------------------------------------------------------------------------------------------- joints
+
+    def _joint(self, parameter: Parameter, values: Array) -> list[Changed]:
+        if parameter.field == "armature":
+            return self.numbers.armature(parameter.part, values - parameter.start)
+        if parameter.field == "rest":
+            return self.numbers.rest(parameter.part, values)
+        return self.numbers.passive(parameter.part, parameter.field, values)
+
+    # --------------------------------------------------------------------------------------------------- contacts
+
+    def _laws(
+        self,
+        known: Mapping[str, Parameter],
+        values: Mapping[str, Array],
+        theta: Mapping[int, Array],
+        count: int,
+    ) -> list[Changed]:
+        """Return the laws of all pairs of shapes."""
+        scene = self._scene
+        contacts, spec = scene.contacts, scene.spec.model.contacts
+        if contacts is None or spec is None or not contacts.shapes:
+            return []
+        surfaces = {
+            known[name]: own[:, 0]
+            for name, own in values.items()
+            if known[name].kind in ("materials", "contact")
+        }
+        gravity = values.get("gravity")
+        size = self._gravity if gravity is None else np.linalg.norm(gravity, axis=1)
+        laws = self._laws_of_worlds.numbers(
+            with_surfaces(spec, surfaces),
+            frozenset(parameter.name for parameter in surfaces),
+            self._masses(theta),
+            np.broadcast_to(size, count),
+        )
+        own = laws[self._laws_of_worlds.group_of[:, None], _LAW]
+        return [Changed(self._law_places, own.reshape(-1, count).T)]
+
+    @cached_property
+    def _gravity(self) -> np.floating[Any]:
+        """Size of the gravity of the scene [m/s²]."""
+        return np.linalg.norm(self._scene.model.gravity)
+
+    @cached_property
+    def _law_places(self) -> NDArray[np.intp]:
+        table = self.numbers.table("laws")
+        places = table.place + table.size * np.arange(table.records)[:, None] + np.arange(len(_LAW))
+        return places.ravel()
+
+    @cached_property
+    def _laws_of_worlds(self) -> LawsOfWorlds:
+        assert self._scene.contacts is not None
+        return LawsOfWorlds(self._scene.model, self._scene.contacts)
+
+    def _masses(self, theta: Mapping[int, Array]) -> list[Any]:
+        """Return, for every moving body, the mass of its mechanism, a number or one for each world (k,)."""
+        root, start = self._mechanisms
+        bodies = self._scene.spec.model.bodies
+        parts: dict[int, list[int]] = {}  # that differ, by root
+        for k in sorted(theta):
+            parts.setdefault(root[self.numbers.carrier(k)], []).append(k)
+        total: list[Any] = list(start)
+        for r, own in parts.items():
+            change = np.array([theta[k][:, 0] for k in own])
+            change -= np.array([bodies[k].theta[0] for k in own])[:, None]
+            total[r] = start[r] + change.sum(axis=0)
+        return [total[r] for r in root]
+
+    @cached_property
+    def _mechanisms(self) -> tuple[list[int], list[float]]:
+        """The root of every moving body, and the mass of the mechanism of every root."""
+        root = root_bodies(self._scene.model)
+        total = [0.0] * len(root)
+        for body, r in zip(self._scene.model.bodies, root, strict=True):
+            total[r] += float(body.theta[0])
+        return root, total
+
+    # ------------------------------------------------------------------------------------------ scenes of worlds
+
+    def compiled(self, values: Mapping[Parameter, Array]) -> Scene:
+        """Return the scene of a world with these values (size,)."""
+        changed = {p: value for p, value in values.items() if (value != p.start).any()}
+        return compile_scene(self._spec(changed)) if changed else self._scene
+
+    def _spec(self, values: Mapping[Parameter, Array]) -> SceneSpec:
+        spec, model = self._scene.spec, self._scene.spec.model
+        known = {p.name: p for p in values}
+        rows = {p.name: value[None] for p, value in values.items()}
+        bodies, joints = list(model.bodies), list(model.joints)
+        for k, theta in self._theta(known, rows, 1)[0].items():
+            bodies[k] = with_fields(bodies[k], theta=theta[0])
+        index = {joint.name: k for k, joint in enumerate(joints)}
+        for p, value in values.items():
+            if p.kind == "joint":
+                k = index[self._scene.model.joints[p.part].name]
+                joints[k] = with_fields(joints[k], **{p.field: value.copy()})
+        contacts = model.contacts
+        surfaces = {p: float(value[0]) for p, value in values.items() if p.fields}
+        if contacts is not None and surfaces:
+            contacts = with_surfaces(contacts, surfaces)
+        gravity = next((value for p, value in values.items() if p.kind == "gravity"), model.gravity)
+        own = with_fields(
+            model, bodies=tuple(bodies), joints=tuple(joints), contacts=contacts, gravity=gravity
+        )
+        elements = {p: value for p, value in values.items() if p.kind == "element"}
+        changed = with_fields(spec, model=own)
+        return with_elements(changed, elements) if elements else changed
+
+
+def with_surfaces(spec: ContactsSpec, values: Mapping[Parameter, Any]) -> ContactsSpec:
+    """Return contacts with other numbers of surfaces, which may be arrays."""
+    materials, pairs = dict(spec.materials), list(spec.pairs)
+    for parameter, value in _coarse_first(values):
+        is_material = parameter.kind == "materials"
+        surface = materials[parameter.part] if is_material else pairs[parameter.part].surface
+        given: dict[str, Any] = dict.fromkeys(parameter.fields, value)
+        if "restitution" in given:
+            assert surface.restitution is not None
+            given["restitution"] = (value, surface.restitution[1])
+        changed = replace(surface, **given)
+        if is_material:
+            materials[parameter.part] = changed
+        else:
+            pairs[parameter.part] = replace(pairs[parameter.part], surface=changed)
+    return replace(spec, materials=materials, pairs=tuple(pairs))
+
+
+def _coarse_first(values: Mapping[Parameter, Any]) -> Iterable[tuple[Parameter, Any]]:
+    """Return parameters with values, `friction` before its parts `friction.static` and `friction.dynamic`."""
+    return sorted(values.items(), key=lambda item: -len(item[0].fields))

@@ -1,0 +1,668 @@
+"""Records of worlds of one scene: everything that their next steps depend on, and the one way forward.
+
+The record and its advance are the engine's (cpp/stepping/world_record.hpp, world_advance.hpp). Here worlds begin, and
+sampled blocks run that the engine cannot: controllers in Python, and blocks that read accelerations after a step with
+contacts. A world stops at the instant of such a block and goes on when it has run. Steps of integrator plugins and of
+callback joints are those of python_steps.py, which the engine's loop calls.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from contextlib import nullcontext
+from dataclasses import replace
+from enum import IntEnum
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+
+from pysim import _engine
+from pysim.algorithms import forward_kinematics
+from pysim.diagnosis.element_faults import element_fault
+from pysim.diagnosis.growing_states import growth_error
+from pysim.errors import SimulationError
+from pysim.integrators import find_integrator
+from pysim.loops import constraints
+from pysim.mechanism.model import State
+from pysim.tracing.random_numbers import episode_key, world_key
+from pysim.typing import Array
+from pysim.worlds.adaptive_scheme import (
+    Place,
+    adaptive_settings,
+    stop_of_adaptive_steps,
+)
+from pysim.worlds.contact_report import NUMBERS, report_by_point
+from pysim.worlds.implicit_state import SolverState
+from pysim.worlds.loading import refuse_impacts
+from pysim.worlds.python_stepping import runs_in_python
+from pysim.worlds.python_steps import PythonSteps
+from pysim.worlds.signal_runs import SignalRun, start_numbers
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from contextlib import AbstractContextManager
+
+    from numpy.typing import NDArray
+
+    from pysim.mechanism.model import Model
+    from pysim.worlds.loading import Scene
+    from pysim.worlds.world_parameters import WorldParameters
+
+    Selection = NDArray[np.int32] | None  # numbers of worlds, None for all
+
+_T = TypeVar("_T")
+LEAST_STEPS, FIRST_STEPS, MOST_STEPS = 16, 1 << 16, 1 << 40  # of a world in a call
+LEAST_DEPTH = 10.0  # of contacts under the weight, over what floats resolve
+SIZE = 8  # bytes of a length
+SAME_LENGTH = 1e-6  # of a quaternion that is not of unit length
+CALL_TIME = (
+    0.2  # [s] intended wall time of a call of the engine, so that an interrupt is answered soon
+)
+
+
+class Stop(IntEnum):
+    """Why a call of the engine left a world (cpp/stepping/world_advance.hpp)."""
+
+    REACHED = 0
+    UNFINISHED = 1  # the steps of the call are used up
+    WAITS = 2  # Python has to run blocks
+    LOST = 3
+    EVENT = 4  # of steps of adapted size
+
+
+class Status(IntEnum):
+    """State of a world's life (cpp/stepping/world_record.hpp)."""
+
+    RUNNING = 0
+    UNSOLVED = 1
+    DIVERGED = 2
+    WRITTEN = 3
+    UNDERFLOW = 4
+    BLURRED = 5
+
+
+class WorldRecords:
+    """Records of `count` worlds of a scene, in arrays with one row a world.
+
+    Args:
+        scene: whose settings, actuators, signals and contacts all worlds have.
+        count: of worlds.
+        numbers: (count,) of the worlds, by which their random numbers differ.
+        events: whether the caller looks for the scene's events.
+        watched: events at which steps of adapted size stop.
+        python_blocks: whether all sampled blocks run in Python.
+        dtype: of q and v, in which worlds are stepped: np.float64 or np.float32.
+
+    Raises:
+        SimulationError: events would not be looked for, or the scene needs double precision.
+    """
+
+    def __init__(
+        self,
+        scene: Scene,
+        count: int,
+        numbers: NDArray[np.intp],
+        *,
+        events: bool = False,
+        watched: _engine.Events | None = None,
+        python_blocks: bool = False,
+        dtype: type[np.floating[Any]] = np.float64,
+    ) -> None:
+        self.scene, self.count, self.numbers = scene, count, numbers
+        settings, signals = scene.settings, scene.signals
+        if not events:
+            _refuse_events(scene)
+        self.is_single = dtype == np.float32
+        if self.is_single:
+            _check_single(scene)
+        kind = find_integrator(settings.integrator)
+        self.is_convex = kind.contacts  # steps solve contacts, which the engine demands then
+        self.is_adaptive = kind.adaptive
+        self._first_of_start = Place.SIGNS + (0 if watched is None else len(watched))
+        self.python = PythonSteps(scene, count) if runs_in_python(scene) else None
+        python = 0
+        if signals is not None:
+            python = sum(1 << callback.bit for callback in signals.callbacks)
+            python |= signals.touching
+            if kind.contacts:
+                python |= signals.measuring
+            if python_blocks or self.python is not None:
+                python = (1 << (signals.begins + len(signals.periods))) - 1
+        make = _engine.FloatWorlds if self.is_single else _engine.Worlds
+        self.engine = make(
+            scene.model,
+            scene.actuation,
+            None if scene.contacts is None else scene.contacts.engine,
+            count,
+            settings.integrator,
+            settings.step,
+            periods=[] if signals is None else list(signals.periods),
+            first_bit=0 if signals is None else signals.begins,
+            python=python,
+            python_step=self.python,
+            **(adaptive_settings(scene, watched) if self.is_adaptive else {}),
+            **_parameters(scene),
+        )
+        parts = self.engine.parts
+        if self.python is not None:
+            self.python.attach(parts)
+        self.t: Array = parts["t"][:, 0]
+        self.q: NDArray[Any] = parts["q"]
+        self.v: NDArray[Any] = parts["v"]
+        self.loop_q: Array = parts["loop_q"]
+        self.scheme: Array = parts["scheme"]
+        self.signals: Array = parts["signals"]
+        self.steps: NDArray[np.int64] = parts["steps"][:, 0]  # since the start
+        self.status: NDArray[np.int64] = parts["status"][:, 0]
+        self.episode: NDArray[np.int64] = parts["episode"][:, 0]
+        self._pending: NDArray[np.int64] = parts["pending"][:, 0]
+        self._jumped: NDArray[np.int64] = parts["jumped"][:, 0]
+        self._touching: NDArray[np.int64] = parts["touching"][:, 0]
+        self._contacts: Array = parts["contacts"].reshape(count, -1, 6)
+        self._report: Array = parts["report"].reshape(count, -1, NUMBERS)
+        self._most = max(LEAST_STEPS, FIRST_STEPS // count)  # of a call, adapted to its wall time
+        self.parameters: WorldParameters | None = None  # in which the worlds differ
+
+    def scene_of(self, k: int) -> Scene:
+        """Return the scene of a world, with its parameters."""
+        return self.scene if self.parameters is None else self.parameters.scene_of(k)
+
+    def set_model(self, model: Model) -> None:
+        """Step by another model from now on, with the same states and other numbers or programs."""
+        self.engine.set_model(model)
+        self.scene = replace(self.scene, model=model)
+        if self.python is not None:
+            self.python.set_model(model)
+
+    def set_actuation(self, actuation: _engine.Actuation) -> None:
+        """Let other prescribed forces act from now on."""
+        self.engine.set_actuation(actuation)
+        if self.python is not None:
+            self.python.set_actuation(actuation)
+
+    def scene_with_numbers(self, worlds: NDArray[np.int32]) -> AbstractContextManager[Scene]:
+        """Return a context with a scene whose model has the numbers of worlds, row by row."""
+        if self.parameters is None:
+            return nullcontext(self.scene)
+        return self.parameters.scene_with_numbers(worlds)
+
+    # ------------------------------------------------------------------------------------------------- start
+
+    def begin(
+        self,
+        selection: Selection,
+        t: float,
+        q: Array,
+        v: Array,
+        loop_q: Array,
+        threads: int,
+        inputs: Array | None = None,
+        signals: Array | None = None,
+    ) -> None:
+        """Let worlds begin at t [s].
+
+        Args:
+            selection: the worlds, None for all.
+            t: time [s].
+            q: configurations (n, nq).
+            v: velocities (n, nv).
+            loop_q: coordinates of the joints that close loops (n, loop_nq).
+            threads: that share the worlds.
+            inputs: values of the scene's inputs (n, inputs) in file order; their start by default.
+            signals: numbers of signals (n, numbers) to go on with; they start anew by default.
+        """
+        rows = slice(None) if selection is None else selection
+        worlds = self.chosen(selection)
+        self.t[rows], self.q[rows], self.v[rows], self.loop_q[rows] = t, q, v, loop_q
+        self.scheme[rows] = 0.0
+        for name in ("steps", "pending", "jumped", "status", "touching", "pivots"):
+            self.engine.parts[name][rows] = 0
+        self.engine.begin_clock(worlds)
+        if self.python is not None:
+            self.python.begin(worlds)
+        if self.scene.signals is not None:
+            self.signals[rows] = self._start_numbers(worlds) if signals is None else signals
+            with self.scene_with_numbers(worlds) as scene:
+                numbers = np.ascontiguousarray(self.signals[rows])
+                run = SignalRun(scene, numbers, worlds=worlds, count=self.count)
+                if inputs is not None:
+                    run.set_inputs(inputs)
+                if signals is None:
+                    run.begin(t, *self.states(rows), threads)
+            self.signals[rows] = run.numbers
+            goes_on = signals is not None
+            self._jumped[rows] = goes_on and (inputs is not None or run.is_instant(t))
+        self.engine.see_worlds(worlds)
+
+    def begin_signals(self, worlds: NDArray[np.int32]) -> None:
+        """Let the signals of worlds that have made no step begin again, under the same inputs."""
+        signals = self.scene.signals
+        if signals is None or signals.callbacks:
+            return
+        given = self.signals[worlds]
+        with self.scene_with_numbers(worlds) as scene:
+            run = SignalRun(scene, self._start_numbers(worlds))
+            if signals.inputs:
+                run.set_inputs(given[:, run.input_places])
+            t = float(self.t[worlds[0]])
+            run.begin(t, *self.states(worlds))
+        self.signals[worlds] = run.numbers
+
+    def states(self, which: Any) -> tuple[Array, Array, Array]:  # noqa: ANN401, numbers, a slice or a number
+        """Return q, v and the coordinates of the joints that close loops, of worlds, in double precision."""
+        q, v = (np.asarray(part[which], float) for part in (self.q, self.v))
+        return q, v, self.loop_q[which]
+
+    def chosen(self, selection: Selection) -> NDArray[np.int32]:
+        """Return the numbers of the worlds of a selection."""
+        return np.arange(self.count, dtype=np.int32) if selection is None else selection
+
+    def place(self, t: float, state: State, memory: Array, signals: SignalRun | None) -> None:
+        """Put the only world into a state at t [s], with what its scheme carries and the state of its signals.
+
+        Steps of adapted size begin anew.
+        """
+        self.t[0], self.q[0], self.v[0], self.loop_q[0] = t, state.q, state.v, state.loop_q
+        if self.is_adaptive:
+            self.scheme[0] = 0.0
+        else:
+            self.set_scheme_memory(memory[None])
+        for name in ("steps", "pending", "status", "pivots"):
+            self.engine.parts[name][0] = 0
+        if signals is not None:
+            self.signals[0], self._jumped[0] = signals.numbers, signals.jumped
+        self.engine.begin_clock(np.zeros(1, np.int32))
+        self.engine.see()
+
+    def begin_steps(self, step: float = 0.0) -> None:
+        """Let steps of adapted size begin anew at the state of the only world, by a step [s]; 0 to choose it."""
+        self.scheme[0, Place.BEGUN], self.scheme[0, Place.SIZE] = 0.0, step
+        self.engine.see()
+
+    def step_start(self, k: int) -> tuple[float, State, Array | None]:
+        """Return the time [s], state and numbers of the signals of a world from which its next step is made."""
+        numbers = None if self.scene.signals is None else self.signals[k].copy()
+        loop_q = self.loop_q[k].copy()
+        if not self.is_adaptive or not self.scheme[k, Place.BEGUN]:
+            q, v = (np.array(part[k], float) for part in (self.q, self.v))
+            return float(self.t[k]), State(q, v, loop_q), numbers
+        start = self.scheme[k, self._first_of_start :].copy()
+        last = self.q.shape[1] + self.v.shape[1]
+        if numbers is not None:
+            numbers[: start.size - last] = start[last:]
+        state = State(start[: self.q.shape[1]], start[self.q.shape[1] : last], loop_q)
+        return float(self.scheme[k, Place.TIME]), state, numbers
+
+    def _start_numbers(self, worlds: NDArray[np.int32]) -> Array:
+        assert self.scene.signals is not None
+        numbers = start_numbers(self.scene.signals, self.numbers[worlds])
+        self.set_keys(worlds, numbers)
+        return numbers
+
+    def set_keys(self, worlds: NDArray[np.int32], numbers: Array) -> None:
+        """Set the keys of the random numbers in `numbers` (n, …) of worlds, from their numbers and episodes."""
+        noise = None if self.scene.signals is None else self.scene.signals.noise
+        if noise is not None:
+            key = world_key(noise.seed, self.numbers[worlds])
+            numbers[:, noise.place] = episode_key(key, self.episode[worlds])
+
+    # ----------------------------------------------------------------------------------------------- forward
+
+    def step(self, steps: int, selection: Selection, threads: int, length: float) -> None:
+        """Make steps of a length [s] on the grid in worlds; those that are lost keep their last good state."""
+        count = self.count if selection is None else len(selection)
+        left = self._timed(lambda: self.engine.step(steps, selection, self._most, threads, length))
+        while left:
+            stops = self.engine.stops(count)
+            if ((stops == Stop.REACHED) | (stops == Stop.LOST)).all():
+                return
+            waiting = self.chosen(selection)[stops == Stop.WAITS]
+            self._answer(waiting, None, threads)
+            before, contacts = self.steps[waiting], self._report[waiting]
+            left = self._timed(lambda: self.engine.go_on(selection, self._most, threads))
+            ended = self.steps[waiting] == before  # the engine forgets the contacts of no step
+            self._report[waiting[ended]] = contacts[ended]
+
+    def advance(
+        self,
+        times: Array,
+        threads: int,
+        *,
+        rows: dict[str, Array] | None = None,
+        report: Array | None = None,
+        inputs: Array | None = None,
+        stops: bool = False,
+    ) -> NDArray[np.int64]:
+        """Advance all worlds through times (n,) [s]; return how many rows each reached.
+
+        Args:
+            times: ascending [s].
+            threads: that share the worlds; 0 for all processors.
+            rows: arrays that receive q_rows (worlds, n, nq), v_rows, signal_rows and report_rows.
+            report: contacts of the last step (worlds, points, 18), with impulses since the last row; in and out.
+            inputs: values (worlds, n, inputs) of the scene's inputs held up to each row; those up to the first are
+                set already.
+            stops: whether worlds stop where the first is lost, once no other can be lost before it.
+        """
+        reached = np.zeros(self.count, np.int64)
+        keys = {**(rows or {}), **self._inputs(inputs)}
+        while True:
+            reasons = self._timed(
+                lambda: self.engine.advance(
+                    times=times,
+                    row=reached,
+                    report=report,
+                    most=self._most,
+                    threads=threads,
+                    **keys,
+                )
+            )
+            if ((reasons == Stop.REACHED) | (reasons == Stop.LOST)).all():
+                return reached
+            if stops and self._first_is_lost():
+                return reached
+            self._answer(self.chosen(None)[reasons == Stop.WAITS], report, threads)
+
+    def _first_is_lost(self) -> bool:
+        """Return whether a world is lost, and all that are not are past its time."""
+        lost = self.status != Status.RUNNING
+        return bool(lost.any()) and self.t[lost].min() < self.t[~lost].min(initial=np.inf)
+
+    @property
+    def points(self) -> int:
+        """Number of contact points that convex steps report."""
+        return int(self._contacts.shape[1])
+
+    def rows(self, count: int) -> dict[str, Any]:
+        """Return arrays for `count` rows of everything that advance hands out."""
+        sizes = {"q_rows": self.q, "v_rows": self.v}
+        if not self.is_adaptive:  # there are none within steps
+            sizes["loop_rows"] = self.loop_q
+        if self.scene.signals is not None:
+            sizes["signal_rows"] = self.signals
+        found: dict[str, Any] = {
+            name: np.zeros((self.count, count, part.shape[1])) for name, part in sizes.items()
+        }
+        if self.is_convex:
+            found["report_rows"] = np.zeros((self.count, count, self.points, NUMBERS))
+        return found
+
+    def call(
+        self,
+        times: Array,
+        row: NDArray[np.int64],
+        rows: dict[str, Any],
+        report: Array | None,
+        inputs: Array | None,
+        most: int,
+        count: int | None = None,
+    ) -> Stop:
+        """Let the only world go on through times from its row on, `most` steps at most; return why it stopped.
+
+        It goes to the last of the times, or of the first `count`.
+        """
+        own = self._inputs(inputs)
+        stops = self.engine.advance(
+            times=times, row=row, report=report, most=most, count=count, **rows, **own
+        )
+        return Stop(int(stops[0]))
+
+    def answer_one(self, signals: SignalRun, report: Array | None) -> None:
+        """Run the blocks that are due in the only world, by the signals of a run."""
+        due = int(self._pending[0])
+        signals.numbers[:] = self.signals[0]
+        own = None
+        if (signals.measures(due) or signals.touches(due)) and report is not None:
+            own = report[0]
+        signals.update(float(self.t[0]), due, *self.states(0), report=own)
+        self.signals[0] = signals.numbers
+        self._pending[0], self._jumped[0] = 0, 1
+
+    def is_jumped(self, k: int) -> bool:
+        """Return whether held numbers of a world have changed since its last step."""
+        return bool(self._jumped[k])
+
+    def _inputs(self, inputs: Array | None) -> dict[str, Any]:
+        signals = self.scene.signals
+        if inputs is None or signals is None:
+            return {}
+        places = [place for own in signals.inputs for place in own.places]
+        return {"inputs": inputs, "input_places": places}
+
+    def _timed(self, call: Callable[[], _T]) -> _T:
+        """Return what a call of the engine returns; adapt the number of steps of the next one to its wall time."""
+        began = time.perf_counter()
+        result = call()
+        wall = time.perf_counter() - began
+        fitting = math.floor(self._most * CALL_TIME / max(wall, 1e-9))
+        self._most = max(LEAST_STEPS, min(2 * self._most, fitting, MOST_STEPS))
+        if self.python is not None:
+            self.python.raise_error()
+        return result
+
+    def _answer(self, worlds: NDArray[np.int32], report: Array | None, threads: int) -> None:
+        """Run the blocks that are due in worlds, together in those that are at the same time."""
+        for due, t in sorted({(int(self._pending[k]), float(self.t[k])) for k in worlds}):
+            some = worlds[(self._pending[worlds] == due) & (self.t[worlds] == t)]
+            with self.scene_with_numbers(some) as scene:
+                run = SignalRun(scene, self.signals[some], worlds=some, count=self.count)
+                own = None
+                if self.is_convex and (run.measures(due) or run.touches(due)):
+                    own = self.report(some) if report is None else report[some]
+                run.update(t, due, *self.states(some), threads, own)
+            self.signals[some] = run.numbers
+            self._pending[some], self._jumped[some] = 0, 1
+
+    # ------------------------------------------------------------------------------------------ copies and bytes
+
+    def copy(self, source: NDArray[np.int32], target: NDArray[np.int32]) -> None:
+        """Copy records of worlds to other worlds."""
+        for callback in () if self.scene.signals is None else self.scene.signals.callbacks:
+            callback.plugin.copy(source, target)
+        self.engine.copy(source, target)
+        if self.python is not None:
+            self.python.copy(source, target)
+        self.engine.see_worlds(target)
+
+    def save(self, worlds: NDArray[np.int32]) -> bytes:
+        """Return the records of worlds, with what their schemes in Python remember.
+
+        Raises:
+            TypeError: a scheme remembers what files do not hold; the text names it.
+        """
+        record = self.engine.save(worlds)
+        if self.python is None:
+            return record
+        memory = self.python.saved(worlds)
+        return len(memory).to_bytes(SIZE, "little") + memory + record
+
+    def load(self, saved: bytes, worlds: NDArray[np.int32]) -> None:
+        """Overwrite the records of worlds by those that `save` returned.
+
+        Raises:
+            ValueError: they are of other worlds.
+        """
+        end = 0
+        if self.python is not None:
+            end = SIZE + int.from_bytes(saved[:SIZE], "little")
+        self.engine.load(saved[end:], worlds)
+        if self.python is not None:
+            self.python.load(saved[SIZE:end], worlds)
+        self.engine.see_worlds(worlds)
+
+    # ------------------------------------------------------------------------------------------------ contacts
+
+    def scheme_memory(self) -> Array:
+        """Return what the scheme carries (count, numbers), with the memory of every contact point in its place."""
+        if not self._contacts.shape[1]:
+            return self.scheme.copy()
+        head = self.scheme.shape[1]
+        found = np.zeros((self.count, head + 5 * self._contacts.shape[1]))
+        found[:, :head] = self.scheme
+        for k in np.flatnonzero(self._touching):
+            entries = self._contacts[k, : self._touching[k]]
+            points = found[k, head:].reshape(-1, 5)
+            points[entries[:, 0].astype(int)] = entries[:, 1:]
+        return found
+
+    def set_scheme_memory(self, memory: Array) -> None:
+        """Set what the scheme carries, as `scheme_memory` returns it."""
+        head = self.scheme.shape[1]
+        self.scheme[:] = memory[:, :head]
+        if not self._contacts.shape[1]:
+            return
+        points = memory[:, head:].reshape(self.count, -1, 5)
+        for k in np.flatnonzero(points[..., 4].any(axis=1)):
+            touching = np.flatnonzero(points[k, :, 4])
+            self._touching[k] = len(touching)
+            self._contacts[k, : len(touching), 0] = touching
+            self._contacts[k, : len(touching), 1:] = points[k, touching]
+
+    def report(self, worlds: NDArray[np.int32]) -> Array:
+        """Return the reports (n, points, 18) of the contacts after the last step of worlds."""
+        return report_by_point(self._report, self._contacts, self._touching, worlds)
+
+    # ---------------------------------------------------------------------------------------------- lost worlds
+
+    def first_lost(self, selection: Selection = None) -> int | None:
+        """Return the world of a selection that was lost first, at equal times that of the lowest number."""
+        worlds = self.chosen(selection)
+        lost = worlds[self.status[worlds] != Status.RUNNING]
+        return int(lost[np.lexsort((lost, self.t[lost]))[0]]) if len(lost) else None
+
+    def reason(self, k: int) -> str:
+        """Return why a world is lost, as `simulate` would say; an empty text if it is not."""
+        return "" if self.status[k] == Status.RUNNING else str(self.error(k))
+
+    def error(self, k: int) -> Exception:
+        """Return the error of a lost world."""
+        from pysim.simulation.fixed_steps import (  # noqa: PLC0415
+            stop_of_convex_steps,
+            stop_of_fixed_steps,
+        )
+
+        status = self.status[k]
+        if self.python is not None and k in self.python.errors:
+            return self.python.errors[k]
+        scene, state, t, step = self.scene_of(k), self._state(k), float(self.t[k]), self._step(k)
+        if status == Status.WRITTEN:
+            problem = f"at t = {t:g} s {_impossible(scene.model, t, state)}"
+            return SimulationError(str(scene.spec.path), problem)
+        if self.is_adaptive:
+            return stop_of_adaptive_steps(
+                scene, t, state, self._numbers(k), self.scheme[k], blurred=status == Status.BLURRED
+            )
+        solver = SolverState(scene)
+        solver.numbers[: self.scheme.shape[1]] = self.scheme[k]
+        if self.is_convex:
+            assert scene.contacts is not None
+            growth = growth_error(scene, t, state.q, state.v, self._numbers(k), step)
+            return growth or stop_of_convex_steps(scene, scene.contacts, state, solver, t, step)
+        return stop_of_fixed_steps(scene, state, solver, t, step, self._numbers(k))
+
+    def element_fault(self, k: int) -> str | None:
+        """Describe the element that computes NaN or infinite values in the failed step; None if none does."""
+        return element_fault(
+            self.scene, self._state(k), self._numbers(k), float(self.t[k]), self._step(k)
+        )
+
+    def _state(self, k: int) -> State:
+        return State(*self.states(k))
+
+    def _step(self, k: int) -> float:
+        if self.is_adaptive:
+            return float(self.scheme[k, Place.SIZE])
+        return float(self.engine.parts["step"][k, 0])
+
+    def _numbers(self, k: int) -> Array | None:
+        return None if self.scene.signals is None else self.signals[k]
+
+
+def _impossible(model: Model, t: float, state: State) -> str:
+    """Describe why a time or a state that was written cannot be one."""
+    remedy = "write another state, and reset the world"
+    for name, x, names in (
+        ("q", state.q, model.coordinate_names),
+        ("v", state.v, model.velocity_names),
+    ):
+        if not np.isfinite(x).all():
+            k = int(np.flatnonzero(~np.isfinite(x))[0])
+            return f"{name} was set to {x[k]} for {names[k]!r}; {remedy}"
+    if not np.isfinite(t):
+        return f"t was set to {t:g}; {remedy}"
+    fault = quaternion_fault(model, state.q)
+    if fault is not None:
+        return f"q was set to {fault}; {remedy}"
+    at = constraints(model, state.q, state.v, loop_q=state.loop_q, t=t)
+    k = int(np.abs(at.residual).argmax())
+    return f"q was set where {model.row_names[k]!r} is open by {abs(at.residual[k]):.3g} [m, rad]; {remedy}"
+
+
+def quaternion_fault(model: Model, q: Array) -> str | None:
+    """Describe a quaternion of q (nq,) that is not of unit length; None if all are."""
+    for name, at in model.quaternions():
+        length = float(np.linalg.norm(q[at : at + 4]))
+        if abs(length - 1) > SAME_LENGTH:
+            return f"a quaternion (x, y, z, w) of length {length:.6g} for joint {name!r}"
+    return None
+
+
+def _parameters(scene: Scene) -> dict[str, Any]:
+    """Return the numbers of the scheme by the engine's names."""
+    known = ("spectral_radius", "passes", "solver_tolerance", "accuracy", "least_step")
+    return {name: value for name, value in scene.settings.parameters.items() if name in known}
+
+
+def _refuse_events(scene: Scene) -> None:
+    """Refuse what changes a world at instants within its steps."""
+    refuse_impacts(scene)
+    if scene.spec.events:
+        name = scene.spec.events[0].name
+        problem = f"event {name!r} would not be looked for in worlds that are stepped by hand"
+        remedy = "leave it out, or take pysim.rollout"
+        raise SimulationError(str(scene.spec.path), f"{problem}; {remedy}")
+
+
+def _check_single(scene: Scene) -> None:
+    """Refuse what worlds in single precision cannot do."""
+    settings, signals, where = scene.settings, scene.signals, "dtype"
+    remedy = "leave dtype out for double precision"
+    if runs_in_python(scene):
+        raise SimulationError(where, f"Python makes steps in double precision alone; {remedy}")
+    if find_integrator(settings.integrator).adaptive:
+        problem = f"{settings.integrator!r} makes steps in double precision alone"
+        raise SimulationError(where, f"{problem}; {remedy}")
+    if settings.integrator == "convex" and settings.parameters.get("accuracy", 0.0) > 0:
+        problem = "accuracy controls errors below the resolution of single precision"
+        raise SimulationError(where, f"{problem}; leave accuracy out of [simulation], or {remedy}")
+    if settings.integrator != "convex" and scene.contacts is not None:
+        problem = f"contacts under {settings.integrator!r} are computed in double precision alone"
+        raise SimulationError(where, f'{problem}; take integrator = "convex", or {remedy}')
+    if signals is not None and signals.noise is not None:
+        problem = "the scene draws random numbers, whose keys have 53 bits"
+        raise SimulationError(where, f"{problem}; leave noise out of the scene, or {remedy}")
+    if scene.contacts is not None:
+        _check_depths(scene, remedy)
+
+
+def _check_depths(scene: Scene, remedy: str) -> None:
+    """Refuse contacts so stiff, or so far from the origin, that floats do not resolve how deep they rest."""
+    assert scene.contacts is not None
+    place = np.asarray(forward_kinematics(scene.model, scene.state.q))[:, :3, 3]
+    for shape in scene.contacts.shapes:
+        normal = scene.model.gravity if shape.ground is None else shape.ground.normal
+        size = float(np.linalg.norm(normal))
+        height = abs(float(np.dot(normal, place[shape.body]))) / size if size > 0 else 0.0
+        finest = float(np.finfo(np.float32).eps) * height
+        if shape.law.sink >= LEAST_DEPTH * finest:
+            continue
+        name = scene.contacts.pairs[shape.pair].name
+        problem = (
+            f"contact {name!r} rests {shape.law.sink:.2g} m deep, and {height:.3g} m from the origin floats resolve"
+            f" {finest:.2g} m"
+        )
+        raise SimulationError(
+            "dtype",
+            f"{problem}; give it a sink of {LEAST_DEPTH * finest:.1e} m or more, or {remedy}",
+        )

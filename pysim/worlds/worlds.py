@@ -1,0 +1,953 @@
+"""`Worlds`: worlds of one scene that are held, stepped, changed, copied, saved and reset by hand.
+
+    worlds = pysim.Worlds("go1.toml", 4096, threads=2)
+    worlds.inputs["target"][:] = policy(worlds.q, worlds.v)
+    worlds.step(seconds=0.02)
+    worlds.reset(where=worlds.q[:, 2] < 0.15)
+
+q, v, t and the inputs are arrays of the engine: what is written to them counts from the next step on.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import warnings
+import zlib
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import replace
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from pysim.algorithms import forward_kinematics, jacobian
+from pysim.diagnosis.scene_warnings import warn_of_scene, with_settings
+from pysim.elements.number_names import number_of_signals
+from pysim.errors import PysimWarning, SimulationError, did_you_mean
+from pysim.loops import constraints, project
+from pysim.mechanism.model import State
+from pysim.scene.control_inputs import ControlPlace, with_control_inputs
+from pysim.typing import Array
+from pysim.worlds.argument_checks import (
+    assign,
+    checked_array,
+    checked_names,
+    checked_real,
+)
+from pysim.worlds.contact_report import pair_sums, reported_points
+from pysim.worlds.controller_memory import (
+    restore_controllers,
+    saved_controllers,
+    with_own_controllers,
+    without_state,
+)
+from pysim.worlds.failed_worlds import checked_on_failure, failed_world
+from pysim.worlds.loading import Scene, compile_scene, load_model_scene, load_scene
+from pysim.worlds.signal_runs import signals_of_states
+from pysim.worlds.world_parameters import WorldParameters, check_alike
+from pysim.worlds.world_records import Status, WorldRecords, quaternion_fault
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import ArrayLike, DTypeLike, NDArray
+
+    from pysim.elements.graph_types import RecordedSignal
+    from pysim.scene.spec import KeyframeSpec
+    from pysim.trajectory.contacts import ContactPoints
+
+    Selection = NDArray[np.int32] | None
+
+OPEN = 1e-6  # [m, rad] by which loops of a written state may be open
+OPEN_SINGLE = 1e-4  # the same in single precision
+WHOLE = 1e-6  # of a step: a span this close to a whole number of steps is that number
+FORMAT = b"pysim worlds 3\n"
+CHECKSUM = (
+    4  # bytes after FORMAT: CRC-32 of all that follows, which no damage of a file passes unseen
+)
+MOST = 2**31 - 1  # worlds, and steps of a call
+SIZE = 8  # bytes of each of the numbers that follow: of the scene, worlds, bytes of controllers and of parameters
+
+
+class Worlds:
+    """Worlds of one scene, stepped by hand. `len(worlds)` is their number.
+
+    Args:
+        scene: a scene, or the path of one, or of a URDF or MJCF; or a list of scenes that differ in numbers of
+            `parameters` and in their starts alone, one for each world.
+        n: number of worlds; without it, and without a list, there is one, whose arrays have no axis of worlds.
+        threads: that share the worlds in a call; 0 for all processors.
+        seed: of random numbers; that of the scene by default.
+        numbers: (n,) of the worlds, by which their random numbers differ; 0 … n − 1 by default.
+        observe: names of signals that every call computes at its end, so that reading them costs nothing more.
+        dtype: of q and v, in which the worlds are stepped: np.float64, or np.float32 for single precision, which is
+            faster where there are many worlds.
+        on_failure: "drop_world", by which a world that fails stays at its last good state while the others go on, or
+            "stop", by which it is an error; the scene's `simulation.on_failure` by default.
+
+    Raises:
+        SimulationError: the scene has events or impacts, its scheme needs double precision where dtype is np.float32,
+            or an argument does not suit it.
+        ModelError: the models of scenes differ in structure.
+    """
+
+    def __init__(
+        self,
+        scene: Scene | str | PathLike[str] | Sequence[Scene | str | PathLike[str]],
+        n: int | None = None,
+        *,
+        threads: int = 1,
+        seed: int | None = None,
+        numbers: Sequence[int] | None = None,
+        observe: Sequence[str] = (),
+        dtype: DTypeLike = np.float64,
+        on_failure: str | None = None,
+    ) -> None:
+        scenes = [_loaded(own) for own in scene] if isinstance(scene, (list, tuple)) else []
+        observe = checked_names(observe, "observe")
+        threads = _whole(threads, "threads", 0)
+        if scenes and n is not None:
+            raise SimulationError("n", "is the number of scenes; leave it out")
+        n = len(scenes) if scenes else n
+        own, controls = with_controls(_loaded(scenes[0] if scenes else scene))
+        own = with_own_controllers(own)
+        if seed is not None:
+            own = _with_seed(own, _whole(seed, "seed", 0, 2**63 - 1))
+        choice = checked_on_failure(on_failure) or own.settings.on_failure
+        if choice != own.settings.on_failure:
+            own = with_settings(own, replace(own.settings, on_failure=choice))
+        self._one, count = n is None, 1 if n is None else _whole(n, "n", 1)
+        selection = np.arange(count) if numbers is None else checked_array(numbers, "numbers")
+        if selection.shape != (count,):
+            raise SimulationError("numbers", f"must have shape ({count},), got {selection.shape}")
+        if selection.dtype.kind not in "iu":
+            raise SimulationError("numbers", f"must be whole numbers, got {selection.dtype} ones")
+        if selection.min() < 0:
+            raise SimulationError("numbers", f"must be 0 or more, got {selection.min()}")
+        selection = selection.astype(np.intp)
+        number = _precision(dtype)
+        warn_of_scene(own)
+        self._scene, self._threads = own, threads
+        self._records = WorldRecords(own, count, selection, dtype=number)
+        states = [other.state for other in scenes] or [own.state] * count
+        self._start = State(
+            *(np.array([getattr(s, x) for s in states]) for x in ("q", "v", "loop_q"))
+        )
+        self._is_uniform = not scenes  # all worlds begin at one start
+        self._begin(None, self._start.q, self._start.v, self._start.loop_q)
+        self._template = self._records.engine.save(np.zeros(1, np.int32))
+        self.inputs = Inputs(self._records, controls, self._one)
+        self.parameters = self._records.parameters = WorldParameters(self._records, self._one)
+        if scenes:
+            check_alike([own, *scenes[1:]])
+            self.parameters.adopt([own, *(with_controls(other)[0] for other in scenes[1:])])
+        self.signals = Signals(self, observe)
+        self._warned = np.zeros(count, bool)  # worlds whose loss was warned of
+        self._reasons: dict[int, str] = {}  # of worlds to which impossible states were written
+
+    # -------------------------------------------------------------------------------------------------- state
+
+    def __len__(self) -> int:
+        return self._records.count
+
+    @property
+    def t(self) -> Any:  # noqa: ANN401, an array, or a number for one world
+        """Times (n,) [s]; write them to change them."""
+        return float(self._records.t[0]) if self._one else self._records.t
+
+    @t.setter
+    def t(self, value: ArrayLike) -> None:
+        assign(self._records.t, value, "t")
+
+    @property
+    def q(self) -> Array:
+        """Configurations (n, nq), live."""
+        return self._live(self._records.q)
+
+    @q.setter
+    def q(self, value: ArrayLike) -> None:
+        assign(self.q, value, "q")
+
+    @property
+    def v(self) -> Array:
+        """Velocities (n, nv), live."""
+        return self._live(self._records.v)
+
+    @v.setter
+    def v(self, value: ArrayLike) -> None:
+        assign(self.v, value, "v")
+
+    @property
+    def lost(self) -> Any:  # noqa: ANN401, an array, or a truth value for one world
+        """Whether each world has ended because a step failed or its written state was impossible (n,)."""
+        found = self._records.status != Status.RUNNING
+        return bool(found[0]) if self._one else found
+
+    @property
+    def poses(self) -> Array:
+        """Poses (n, nbodies, 4, 4) of the bodies in the world."""
+        return np.asarray(forward_kinematics(self._scene.model, self.q))
+
+    def jacobian(
+        self, frame: str, expressed: Literal["local", "world", "aligned"] = "local"
+    ) -> Array:
+        """Return the Jacobians (n, 6, nv) of a frame, as `pysim.jacobian`."""
+        return np.asarray(jacobian(self._scene.model, self.q, frame, expressed=expressed))
+
+    def scene(self, world: int = 0) -> Scene:
+        """Return the scene of a world, with its parameters, which starts at its current state."""
+        k = self._number(world)
+        state = State(*(x.copy() for x in self._records.states(k)))
+        return replace(self.parameters.scene_of(k), state=state)
+
+    # ------------------------------------------------------------------------------------------------ contacts
+
+    @property
+    def pairs(self) -> tuple[str, ...]:
+        """Names of the pairs of links that may touch."""
+        contacts = self._scene.contacts
+        return () if contacts is None else tuple(pair.name for pair in contacts.pairs)
+
+    @property
+    def contacts(self) -> Array:
+        """Forces (n, pairs, 3) [N] of the pairs in the last step, on the second link, in world axes."""
+        return self._live(pair_sums(self._contacts_of_scene(), self._report())[0])
+
+    def contact_points(self) -> ContactPoints:
+        """Return the points that touch after the last step; rows are worlds."""
+        return reported_points(self._contacts_of_scene(), self._report())
+
+    def _contacts_of_scene(self) -> Any:  # noqa: ANN401, compiled contacts
+        if not self._records.is_convex:
+            problem = (
+                f"{self._scene.settings.integrator!r} computes none that are held from step to step"
+            )
+            raise SimulationError("contacts", f'{problem}; take integrator = "convex"')
+        return self._scene.contacts
+
+    def _report(self) -> Array:
+        return self._records.report(self._records.chosen(None))
+
+    # ------------------------------------------------------------------------------------------------- forward
+
+    def step(
+        self,
+        seconds: float | None = None,
+        *,
+        steps: int | None = None,
+        where: ArrayLike | None = None,
+        controls: ArrayLike | None = None,
+    ) -> None:
+        """Advance worlds by whole steps of the scene's `simulation.step`, one by default; `dopri5` by any span.
+
+        A world that is lost stays at its last good state, with one warning a call; the others go on. With
+        `on_failure="stop"` it is an error, after the others have made their steps; from then on worlds that include a
+        lost one are not stepped until `reset`.
+
+        Args:
+            seconds: span [s], a whole number of steps, or any if the scene has no step.
+            steps: number of steps, instead.
+            where: mask (n,) or numbers of the worlds that advance; all by default.
+            controls: values (n, steps, inputs) of the inputs in every step, in file order; those held by default.
+
+        Raises:
+            SimulationError: `seconds` is no whole number of steps; the error names the nearest. Or it is missing where
+                the scene has no step. Or, with `on_failure="stop"`, a world is lost; the error has its number and the
+                reason.
+        """
+        count, length = self._steps(seconds, steps)
+        selection = self._which(where)
+        self._accept(selection)
+        self._stop_at_lost(selection)
+        if controls is None:
+            self._records.step(count, selection, self._threads, length)
+        else:
+            self._step_with(self._checked_controls(controls, count), selection, length)
+        self.signals.end_call()
+        self._stop_at_lost(selection)
+        if self._records.status.any():
+            self._warn_of_lost()
+
+    def _steps(self, seconds: float | None, steps: int | None) -> tuple[int, float]:
+        """Return a number of steps and their length [s]; a span of a scene without a step is one step."""
+        step = self._scene.settings.step
+        if seconds is None:
+            if not math.isfinite(step):
+                name = self._scene.settings.integrator
+                problem = f"are of the length that {name!r} chooses, and the scene sets no step"
+                raise SimulationError("steps", f"{problem}; give seconds, or set simulation.step")
+            return 1 if steps is None else _whole(steps, "steps", 0), step
+        if steps is not None:
+            raise SimulationError("seconds", "and steps are two spans; give one of them")
+        if isinstance(seconds, bool) or not isinstance(seconds, (int, float, np.number)):
+            raise SimulationError("seconds", f"must be a number, got {seconds!r}")
+        if not math.isfinite(seconds):
+            raise SimulationError("seconds", f"must be finite, got {seconds:g}")
+        if not math.isfinite(step):
+            if seconds < 0:
+                raise SimulationError("seconds", f"must be 0 or more, got {seconds:g}")
+            return (1, float(seconds)) if seconds > 0 else (0, 1.0)
+        count = round(seconds / step)
+        if count > MOST:
+            raise SimulationError(
+                "seconds", f"{seconds:g} s is more than {MOST} steps of {step:g} s"
+            )
+        if not count * step >= 0 or abs(seconds - count * step) > WHOLE * step:
+            nearest = max(count, 1) * step
+            problem = f"{seconds:g} s is no whole number of steps of {step:g} s"
+            raise SimulationError("seconds", f"{problem}; the nearest is {nearest:.9g}")
+        return count, step
+
+    def _checked_controls(self, controls: ArrayLike, steps: int) -> Array:
+        values, size = checked_real(controls, "controls"), self.inputs.all.shape[-1]
+        shape = (steps, size) if self._one else (len(self), steps, size)
+        if values.shape != shape:
+            raise SimulationError("controls", f"must have shape {shape}, got {values.shape}")
+        return values[None] if self._one else values
+
+    def _step_with(self, controls: Array, selection: Selection, length: float) -> None:
+        rows: Any = slice(None) if selection is None else selection
+        everything = self._records.signals[:, self.inputs.places]
+        for n in range(controls.shape[1]):
+            everything[rows] = controls[rows, n]
+            self._records.signals[:, self.inputs.places] = everything
+            self.inputs.note_jumps()
+            self._records.step(1, selection, self._threads, length)
+
+    # --------------------------------------------------------------------------------------------- set and reset
+
+    def reset(
+        self,
+        where: ArrayLike | None = None,
+        *,
+        q: ArrayLike | None = None,
+        v: ArrayLike | None = None,
+        keyframe: str | None = None,
+    ) -> None:
+        """Let worlds begin again at t = 0, with the next episode of their random numbers.
+
+        Args:
+            where: mask (n,) or numbers of the worlds; all by default.
+            q: start configurations (nq,) or (worlds that are reset, nq); the scene's by default.
+            v: start velocities (nv,) or (worlds that are reset, nv); the scene's, or 0 with `q`.
+            keyframe: name of a keyframe of the scene or its file, to start at.
+
+        Raises:
+            SimulationError: a loop does not close near a start, there is no such keyframe, or a shape is wrong.
+        """
+        self.begin_again(self._records.chosen(self._which(where)), q=q, v=v, keyframe=keyframe)
+
+    def begin_again(
+        self,
+        worlds: NDArray[np.int32],
+        *,
+        q: ArrayLike | None = None,
+        v: ArrayLike | None = None,
+        keyframe: str | None = None,
+    ) -> None:
+        """Do what `reset` does, for numbers of worlds that are known to be valid."""
+        records = self._records
+        episodes = records.episode[worlds] + 1
+        commands: Mapping[int, float] = {}
+        if keyframe is not None:
+            q, v, commands = self._keyframe(keyframe, q, v)
+        if q is None and v is None and self._begins_alike:
+            records.engine.load(self._template * len(worlds), worlds)
+            records.engine.see_worlds(worlds)
+            records.episode[worlds] = episodes
+        else:
+            starts = self._starts(q, v, worlds)
+            records.episode[worlds] = episodes
+            self._begin(worlds, *starts)
+        for place, value in commands.items():
+            self._records.signals[worlds, place] = value
+        self._forget(worlds)
+        self.signals.end_call()
+
+    @property
+    def _begins_alike(self) -> bool:
+        """Whether the records of worlds that begin at the scene's start are equal."""
+        signals = self._scene.signals
+        if not self._is_uniform or self._records.python is not None:
+            return False
+        if signals is None:
+            return True
+        return signals.noise is None and not signals.callbacks and not self.parameters.are_varied
+
+    def _begin(self, selection: Selection, q: Array, v: Array, loop_q: Array) -> None:
+        self._records.begin(selection, 0.0, q, v, loop_q, self._threads)
+
+    def _starts(
+        self, q: ArrayLike | None, v: ArrayLike | None, worlds: NDArray[np.int32]
+    ) -> tuple[Array, Array, Array]:
+        """Return the starts (k, …) of worlds, with loops closed near them."""
+        model, start = self._scene.model, self._start
+        own_v = start.v[worlds] if q is None else np.zeros(model.nv)
+        found = [
+            _rows(given, own, len(worlds), name, size)
+            for given, own, name, size in (
+                (q, start.q[worlds], "q", model.nq),
+                (v, own_v, "v", model.nv),
+            )
+        ]
+        loop_q = start.loop_q[worlds]
+        if not model.rows:
+            for k, row in enumerate(() if q is None else found[0]):
+                if (fault := quaternion_fault(model, row)) is not None:
+                    raise SimulationError(f"q: world {k}", f"is {fault}; divide it by its length")
+            return found[0], found[1], loop_q
+        projected = project(model, found[0], found[1], loop_q=loop_q)
+        is_open = ~(projected.residual <= OPEN)
+        if is_open.any():
+            world = int(np.flatnonzero(is_open)[0])
+            raise SimulationError(
+                f"q: world {world}", "its loops do not close near this start; give one nearer"
+            )
+        return projected.q, projected.v, projected.loop_q
+
+    def _keyframe(
+        self, name: str, q: ArrayLike | None, v: ArrayLike | None
+    ) -> tuple[ArrayLike, ArrayLike, Mapping[int, float]]:
+        """Return the state and the inputs of a keyframe."""
+        known = {keyframe.name: keyframe for keyframe in self._scene.model.spec.keyframes}
+        if not isinstance(name, str):
+            raise SimulationError("keyframe", f"must be the name of one, got {name!r}")
+        if name not in known:
+            remedy = did_you_mean(name, known) or "; the scene has none" * (not known)
+            raise SimulationError("keyframe", f"there is none named {name!r}{remedy}")
+        frame, model = known[name], self._scene.model
+        own_q, own_v = self._scene.state.q.copy(), np.zeros(model.nv)
+        for joint, at_q, at_v in zip(model.joints, model.q_offsets, model.v_offsets, strict=True):
+            if joint.name in frame.q and at_q >= 0:
+                own_q[at_q : at_q + len(frame.q[joint.name])] = frame.q[joint.name]
+                own_v[at_v : at_v + len(frame.v[joint.name])] = frame.v[joint.name]
+        return own_q if q is None else q, own_v if v is None else v, self.inputs.of_keyframe(frame)
+
+    def copy(self, source: ArrayLike, target: ArrayLike) -> None:
+        """Copy the states of worlds to other worlds, which keep their own random numbers and parameters.
+
+        Args:
+            source: numbers (k,) of worlds, or one for all targets.
+            target: numbers (k,) of worlds.
+        """
+        to = self._numbers(target, "target")
+        source_numbers = self._numbers(source, "source")
+        if source_numbers.size not in (1, to.size):
+            problem = f"names {source_numbers.size} worlds for {to.size} targets"
+            raise SimulationError("source", f"{problem}; name as many, or one")
+        source_numbers = np.broadcast_to(source_numbers, to.shape)
+        records, signals = self._records, self._scene.signals
+        episodes = records.episode[to].copy()
+        keys = None
+        if signals is not None and signals.noise is not None:
+            keys = records.signals[to, signals.noise.place].copy()
+        records.copy(np.ascontiguousarray(source_numbers), to)
+        records.episode[to] = episodes
+        if keys is not None:
+            assert signals is not None
+            assert signals.noise is not None
+            records.signals[to, signals.noise.place] = keys
+        self._forget(to)
+        self.signals.end_call()
+
+    # -------------------------------------------------------------------------------------------- save and load
+
+    def save(self, where: ArrayLike | None = None) -> bytes:
+        """Return the records of worlds, all by default: what `load` continues from to the bit.
+
+        Raises:
+            SimulationError: a controller in Python has no methods `state` and `restore`, or has the memory of more
+                worlds than are saved; or a scheme in Python remembers what bytes do not hold.
+            JointError: the code of a controller's method `state` raises.
+        """
+        worlds = self._records.chosen(self._which(where))
+        controllers = self._saved_controllers(len(worlds))
+        numbers = self.parameters.save(worlds)
+        try:
+            record = self._records.save(worlds)
+        except TypeError as error:
+            problem = f"integrator {self._scene.settings.integrator!r} cannot be saved: its attribute {error}"
+            remedy = "keep numbers, texts, arrays, or lists of them"
+            raise SimulationError("save", f"{problem}; {remedy}") from None
+        given = (controllers, numbers)
+        sizes = [len(worlds), *(len(part) for part in given)]
+        lengths = b"".join(size.to_bytes(SIZE, "little") for size in sizes)
+        parts = (_structure(self._scene), lengths, *given, record)
+        return b"".join((FORMAT, _checksum(*parts), *parts))
+
+    def _saved_controllers(self, count: int) -> bytes:
+        """Return the states of controllers in Python, which have those of all worlds."""
+        signals = self._scene.signals
+        if signals is None or not signals.callbacks:
+            return b""
+        reason = without_state(signals)
+        if reason:
+            remedy = "write methods state and restore, or a traced @controller"
+            raise SimulationError("save", f"{reason}, and records do not hold its memory; {remedy}")
+        self._check_all(count, "save")
+        return saved_controllers(signals).encode()
+
+    def _check_all(self, count: int, name: str) -> None:
+        """Reject some of the worlds of a controller in Python, whose memory is that of all."""
+        signals = self._scene.signals
+        if signals is not None and signals.callbacks and count != len(self):
+            problem = (
+                f"controller {signals.callbacks[0].name!r} runs in Python for all worlds at once"
+            )
+            raise SimulationError(name, f"{problem}; leave where out")
+
+    def load(self, saved: bytes, where: ArrayLike | None = None) -> None:
+        """Overwrite worlds, all by default, by records that `save` returned from worlds of the same scene.
+
+        Raises:
+            SimulationError: the records are damaged, of another number of worlds, or of other worlds; then no
+                world has changed.
+            TypeError: `saved` is not bytes.
+        """
+        given: Any = saved  # callers without types give other things
+        if not isinstance(given, bytes):
+            problem = f"saved must be bytes, got {type(given).__name__}"
+            raise TypeError(f"{problem}; give what Worlds.save returned")
+        worlds = self._records.chosen(self._which(where))
+        if not saved.startswith(FORMAT):
+            raise SimulationError(
+                "saved", "is not what Worlds.save returns; save again with this version of pysim"
+            )
+        begin = len(FORMAT) + CHECKSUM
+        if _checksum(memoryview(saved)[begin:]) != saved[len(FORMAT) : begin]:
+            raise SimulationError("saved", "is damaged: its checksum is another; take a whole copy")
+        if saved[begin : begin + SIZE] != _structure(self._scene):
+            problem = "is of worlds whose scheme, bodies, joints, signals or contacts are others"
+            raise SimulationError(
+                "saved", f"{problem}; load it into Worlds of the scene that it was saved from"
+            )
+        begin += SIZE
+        count = int.from_bytes(saved[begin : begin + SIZE], "little")
+        if count != len(worlds):
+            problem = f"holds {count} worlds, and {len(worlds)} are to be loaded"
+            raise SimulationError("saved", f"{problem}; choose as many by where")
+        self._check_all(count, "load")
+        parts, begin = [], begin + SIZE
+        ends = begin + 2 * SIZE
+        for at in (begin, begin + SIZE):
+            size = int.from_bytes(saved[at : at + SIZE], "little")
+            parts.append(saved[ends : ends + size])
+            ends += size
+        controllers, numbers = parts
+        self.parameters.check(numbers)
+        try:
+            self._records.load(saved[ends:], worlds)
+        except ValueError as error:
+            raise SimulationError(
+                "saved", f"{error}; load it into Worlds of the scene that it was saved from"
+            ) from None
+        self.parameters.load(numbers, worlds)
+        if controllers:
+            restore_controllers(self._scene.signals, controllers.decode())
+        self._forget(worlds)
+        self.signals.end_call()
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickle worlds by their scene and records."""
+        n = None if self._one else len(self)
+        return _restored, (
+            self._scene,
+            n,
+            self._threads,
+            self._records.numbers,
+            self.signals.observed,
+            self._records.q.dtype,
+            self.save(),
+            None if self._is_uniform else self._start,
+        )
+
+    # ------------------------------------------------------------------------------------------------ lost worlds
+
+    def reason(self, world: int = 0) -> str:
+        """Return why a world is lost, as `simulate` would say; an empty text if it is not."""
+        k = self._number(world)
+        return self._reasons.get(k) or self._records.reason(k)
+
+    def _forget(self, worlds: NDArray[np.int32]) -> None:
+        """Forget why worlds were lost that have another state now."""
+        self._warned[worlds] = False
+        for k in worlds.tolist() if self._reasons else ():
+            self._reasons.pop(k, None)
+
+    def _stop_at_lost(self, selection: Selection) -> None:
+        """Raise SimulationError for the first lost world of a selection, if it is to stop the others."""
+        if self._scene.settings.on_failure != "stop" or not self._records.status.any():
+            return
+        if (first := self._records.first_lost(selection)) is not None:
+            raise failed_world("worlds", first, self.reason(first))
+
+    def _warn_of_lost(self) -> None:
+        lost = np.flatnonzero((self._records.status != Status.RUNNING) & ~self._warned)
+        if not len(lost):
+            return
+        self._warned[lost] = True
+        first = int(lost[0])
+        problem = f"{len(lost)} of {len(self)} worlds are lost, world {first}: {self.reason(first)}"
+        warnings.warn(
+            f"worlds: {problem}; they stay at their last good state until they are reset",
+            PysimWarning,
+            3,
+        )
+
+    # ----------------------------------------------------------------------------------------------------- checks
+
+    def _accept(self, selection: Selection) -> None:
+        """Take over what was written to t, q and v; a world to which an impossible state was written is lost."""
+        records = self._records
+        opened = False
+        if records.python is not None:  # schemes of written states begin anew
+            records.python.begin(np.array(records.engine.written(selection), np.int32))
+        if self._scene.model.rows:
+            written = np.array(records.engine.written(selection), np.int32)
+            opened = bool(len(written)) and self._check_loops(written)
+        if records.engine.accept(selection) or opened:
+            rejected = np.flatnonzero(records.status == Status.WRITTEN).astype(np.int32)
+            for k in rejected.tolist():
+                self._reasons.setdefault(k, records.reason(k))
+            records.engine.restore(rejected)
+        self.inputs.note_jumps()
+        self.parameters.accept()
+
+    def _check_loops(self, written: NDArray[np.int32]) -> bool:
+        """Mark worlds whose written states leave a loop open; return whether there are any."""
+        records = self._records
+        good = written[np.isfinite(records.q[written]).all(axis=1)]
+        if not len(good):
+            return False
+        q, v, loop_q = records.states(good)
+        at = constraints(self._scene.model, q, v, loop_q=loop_q, t=records.t[good])
+        largest = np.abs(at.residual).max(axis=1, initial=0.0)
+        is_open = ~(largest <= (OPEN_SINGLE if records.is_single else OPEN))
+        records.status[good[is_open]] = Status.WRITTEN
+        return bool(is_open.any())
+
+    def _which(self, where: ArrayLike | None) -> Selection:
+        if where is None:
+            return None
+        given = np.atleast_1d(checked_array(where, "where"))
+        if given.dtype == bool:
+            if given.shape != (len(self),):
+                raise SimulationError("where", f"must have shape ({len(self)},), got {given.shape}")
+            return np.flatnonzero(given).astype(np.int32)
+        return self._numbers(given, "where")
+
+    def _numbers(self, given: ArrayLike, name: str) -> NDArray[np.int32]:
+        numbers = np.atleast_1d(checked_array(given, name))
+        if numbers.size == 0:
+            return np.zeros(0, np.int32)
+        if numbers.dtype.kind not in "iu" or numbers.ndim != 1:
+            raise SimulationError(name, f"must be numbers of worlds, got {given!r}")
+        if numbers.min() < 0 or numbers.max() >= len(self):
+            wrong = numbers[(numbers < 0) | (numbers >= len(self))][0]
+            raise SimulationError(
+                name, f"there is no world {wrong}; they are numbered 0 to {len(self) - 1}"
+            )
+        if name != "source" and len(np.unique(numbers)) != len(numbers):
+            raise SimulationError(name, "names a world twice; give each once")
+        return np.ascontiguousarray(numbers, np.int32)
+
+    def _number(self, world: int) -> int:
+        if isinstance(world, (bool, np.bool_)) or not isinstance(world, (int, np.integer)):
+            raise SimulationError("world", f"must be the number of a world, got {world!r}")
+        return int(self._numbers([world], "world")[0])
+
+    def _live(self, rows: NDArray[Any]) -> NDArray[Any]:
+        return rows[0] if self._one else rows
+
+
+class Inputs(Mapping[str, Any]):
+    """Values of a scene's inputs by name (n, size), live; `all` are those of every input in file order."""
+
+    def __init__(
+        self,
+        records: WorldRecords,
+        controls: Mapping[str, ControlPlace],
+        one: bool,
+    ) -> None:
+        signals = records.scene.signals
+        inputs = () if signals is None else signals.inputs
+        self._records, self._inputs, self._one = records, {own.name: own for own in inputs}, one
+        self._controls = controls
+        self.places = [place for own in inputs for place in own.places]
+        carries = records.is_adaptive or records.scene.settings.integrator == "generalized_alpha"
+        self._carried = carries and bool(self.places)
+        self._seen = records.signals[:, self.places].copy() if self._carried else None
+
+    @property
+    def all(self) -> Array:
+        """Values (n, inputs) of all inputs in file order, live."""
+        return self._values(self.places)
+
+    def __getitem__(self, name: str) -> Array:
+        return self._values(self.places_of(name))
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._inputs
+
+    def __setitem__(self, name: str, value: ArrayLike) -> None:
+        assign(self._values(self.places_of(name)), value, f"inputs: {name!r}")
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._inputs)
+
+    def __len__(self) -> int:
+        return len(self._inputs)
+
+    def places_of(self, name: object) -> list[int]:
+        """Return the places of an input among the numbers of the signals.
+
+        Raises:
+            SimulationError: the scene has no such input.
+        """
+        if not isinstance(name, str) or name not in self._inputs:
+            remedy = did_you_mean(str(name), self._inputs)
+            if not self._inputs:
+                remedy = '; it has none, add a [[signal]] with type = "input"'
+            raise SimulationError(f"inputs: {name!r}", f"the scene has no such input{remedy}")
+        return list(self._inputs[name].places)
+
+    def of_keyframe(self, frame: KeyframeSpec) -> dict[int, float]:
+        """Return the values that a keyframe has for inputs, by place among the numbers of the signals."""
+        found = {}
+        for name, value in frame.commands.items():
+            at = self._controls.get(name, ControlPlace(name, 0))
+            if at.input in self._inputs:
+                found[self._inputs[at.input].places[at.index]] = value
+        return found
+
+    def note_jumps(self) -> None:
+        """Note worlds whose inputs were written, for a scheme that carries accelerations or steps past a call's end."""
+        if self._seen is None:
+            return
+        now = self._records.signals[:, self.places]
+        changed = (now != self._seen).any(axis=1)
+        self._records.engine.parts["jumped"][changed] = 1
+        self._seen[changed] = now[changed]
+
+    def _values(self, places: list[int]) -> Array:
+        first, count = (places[0], len(places)) if places else (0, 0)
+        assert places == list(
+            range(first, first + count)
+        )  # the graph gives inputs their places first
+        values = self._records.signals[:, first : first + count]
+        return values[0] if self._one else values
+
+
+class Signals(Mapping[str, Any]):
+    """Values of a scene's signals by name, (n,) or (n, size), at the end of the last call; `up.z` is one number."""
+
+    def __init__(self, worlds: Worlds, observed: tuple[str, ...]) -> None:
+        self._worlds, self.observed = worlds, observed
+        signals = worlds.scene().signals
+        self._known = {} if signals is None else {own.name: own for own in signals.recorded}
+        self._found: dict[str, RecordedSignal | None] = {**self._known}  # and single numbers
+        self._measures = any(own.is_late for own in self._known.values())
+        self._readings: Array | None = None
+        for name in observed:
+            self._check(name)
+        self.end_call()
+
+    def end_call(self) -> None:
+        """Forget values of before; compute the observed signals."""
+        self._readings = None
+        if self.observed:
+            self._read()
+
+    def __getitem__(self, name: str) -> Any:  # noqa: ANN401, an array, or a number of one world
+        own = self._check(name)
+        values = self._read()[:, own.first : own.first + own.size]
+        if own.is_single:
+            values = values[:, 0]
+        return values[0] if self._worlds._one else values  # noqa: SLF001
+
+    def __contains__(self, name: object) -> bool:
+        return self._find(name) is not None
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._known)
+
+    def __len__(self) -> int:
+        return len(self._known)
+
+    def columns(self, name: str) -> slice:
+        """Return the columns of a signal in `rows`."""
+        own = self._check(name)
+        return slice(own.first, own.first + own.size)
+
+    def rows(self, where: ArrayLike | None = None, *, names: Iterable[str] | None = None) -> Array:
+        """Return the numbers of all signals of all worlds, or of those chosen, side by side, at their states.
+
+        With `names`, only the columns of those signals mean something: accelerations, wrenches and contacts are
+        computed only if one of them depends on these.
+        """
+        if where is None or (isinstance(where, np.ndarray) and where.dtype.kind == "i"):
+            chosen = where
+        else:
+            chosen = self._worlds._which(where)  # noqa: SLF001
+        if self._readings is not None:
+            return self._readings if chosen is None else self._readings[chosen]
+        measured = names is None or not self.are_plain(names)
+        if chosen is None and (measured or not self._measures):
+            return self._read()
+        return self._readings_of(
+            None if chosen is None else np.ascontiguousarray(chosen, np.int32), measured=measured
+        )
+
+    def are_plain(self, names: Iterable[str]) -> bool:
+        """Return whether the engine alone computes signals: without accelerations, wrenches, contacts and Python."""
+        late = any(self._check(name).is_late for name in checked_names(names, "names"))
+        return not late and self._worlds._records.python is None  # noqa: SLF001
+
+    def _find(self, name: object) -> RecordedSignal | None:
+        """Return a signal, or one number of it, such as `up.z` or `up[2]`; None if there is none."""
+        if not isinstance(name, str):
+            return None
+        if name not in self._found:
+            self._found[name] = number_of_signals(name, self._known)
+        return self._found[name]
+
+    def _check(self, name: object) -> RecordedSignal:
+        found = self._find(name)
+        if found is None:
+            remedy = did_you_mean(str(name), self._known) or "; it has none" * (not self._known)
+            raise SimulationError(f"signals: {name!r}", f"the scene has no such signal{remedy}")
+        return found
+
+    def _read(self) -> Array:
+        if self._readings is None:
+            self._readings = self._readings_of(None)
+        return self._readings
+
+    def _readings_of(self, where: NDArray[np.int32] | None, *, measured: bool = True) -> Array:
+        records = self._worlds._records  # noqa: SLF001
+        own = slice(None) if where is None else where
+        worlds, threads = records.chosen(where), self._worlds._threads  # noqa: SLF001
+        measured = measured and self._measures
+        if not measured and records.python is None:
+            self._worlds.parameters.accept()
+            return records.engine.readings(where, threads)
+        report = records.report(worlds) if records.is_convex and measured else None
+        q, v, loop_q = records.states(own)
+        with records.scene_with_numbers(worlds) as scene:
+            return signals_of_states(
+                scene,
+                records.t[own],
+                q,
+                v,
+                records.signals[own],
+                loop_q.copy(),
+                report,
+                measured=measured,
+                threads=threads,
+            )
+
+
+def _loaded(scene: Any) -> Scene:  # noqa: ANN401, whatever is given
+    """Return a scene: that given, or that of a scene file or of a model file."""
+    if isinstance(scene, Scene):
+        return scene
+    if not isinstance(scene, (str, PathLike)):
+        problem = f"must be a pysim.Scene or a path, got {type(scene).__name__}"
+        raise TypeError(f"scene {problem}; give what pysim.load_scene returns")
+    is_scene = Path(scene).suffix.lower() == ".toml"
+    return load_scene(scene) if is_scene else load_model_scene(scene)
+
+
+def with_controls(scene: Scene) -> tuple[Scene, dict[str, ControlPlace]]:
+    """Return a scene whose model files' actuators follow inputs, and the places of their commands there."""
+    spec, places = with_control_inputs(scene.spec)
+    if not places:
+        return scene, places
+    return replace(compile_scene(spec), state=scene.state, settings=scene.settings), places
+
+
+def _restored(
+    scene: Scene,
+    n: int | None,
+    threads: int,
+    numbers: NDArray[np.intp],
+    observe: tuple[str, ...],
+    dtype: np.dtype[Any],
+    saved: bytes,
+    start: State | None = None,
+) -> Worlds:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PysimWarning)
+        worlds = Worlds(
+            scene, n, threads=threads, numbers=numbers.tolist(), observe=observe, dtype=dtype
+        )
+    if start is not None:
+        worlds._start, worlds._is_uniform = start, False  # noqa: SLF001
+    worlds.load(saved)
+    return worlds
+
+
+def _whole(given: int, name: str, least: int, most: int = MOST) -> int:
+    """Return a whole number of at least `least`; numbers of another kind are no numbers of worlds or steps."""
+    if isinstance(given, (bool, np.bool_)) or not isinstance(given, (int, np.integer)):
+        raise SimulationError(name, f"must be a whole number, got {given!r}")
+    if not least <= given <= most:
+        raise SimulationError(name, f"must be from {least} to {most}, got {given}")
+    return int(given)
+
+
+def _structure(scene: Scene) -> bytes:
+    """Return a digest of what records of worlds have in common, by name: two scenes may have as many numbers."""
+    spec, signals, contacts = scene.model.spec, scene.signals, scene.contacts
+    names = (
+        scene.settings.integrator,
+        [body.name for body in spec.bodies],
+        [(joint.name, joint.type, joint.parent, joint.child) for joint in spec.joints],
+        [] if signals is None else [own.name for own in signals.inputs],
+        [] if signals is None else [own.name for own in signals.recorded],
+        [] if contacts is None else [pair.name for pair in contacts.pairs],
+    )
+    return hashlib.sha256(repr(names).encode()).digest()[:SIZE]
+
+
+def _checksum(*parts: bytes | memoryview) -> bytes:
+    """Return the CRC-32 of parts that follow one another."""
+    found = 0
+    for part in parts:
+        found = zlib.crc32(part, found)
+    return found.to_bytes(CHECKSUM, "little")
+
+
+def _precision(dtype: DTypeLike) -> type[np.floating[Any]]:
+    """Return the type of the numbers of worlds."""
+    own: Any = dtype  # named as it was given where it is no type
+    with suppress(TypeError):
+        own = np.dtype(dtype)
+    for known in (np.float64, np.float32):
+        if isinstance(own, np.dtype) and own == known:
+            return known
+    raise SimulationError("dtype", f"must be np.float64 or np.float32, got {own}")
+
+
+def _with_seed(scene: Scene, seed: int) -> Scene:
+    """Return the scene with another seed of its random numbers."""
+    other = with_settings(scene, replace(scene.settings, seed=seed))
+    signals = scene.signals
+    if signals is None or signals.noise is None:
+        return other
+    return replace(other, signals=replace(signals, noise=replace(signals.noise, seed=seed)))
+
+
+def _rows(given: ArrayLike | None, own: Array, count: int, name: str, size: int) -> Array:
+    """Return the starts of worlds (count, size)."""
+    values = own if given is None else checked_real(given, name)
+    if values.shape not in ((size,), (count, size)):
+        raise SimulationError(
+            name, f"must have shape ({size},) or ({count}, {size}), got {values.shape}"
+        )
+    if not np.isfinite(values).all():
+        raise SimulationError(name, "must be finite, got nan or inf")
+    return np.array(np.broadcast_to(values, (count, size)), float)

@@ -1,0 +1,328 @@
+"""Worlds that differ in numbers are compiled from parts of the first one. Oracle: `load_scene` of every world, bit for
+bit.
+"""
+
+from __future__ import annotations
+
+import pickle
+import tomllib
+import warnings
+from dataclasses import fields, is_dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+import pysim
+from pysim.errors import PysimError
+from pysim.scene.toml import reader
+from pysim.scene.toml.many_worlds import worlds
+from pysim.worlds.loading import SceneCompiler
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+SCENES = sorted((Path(__file__).parents[2] / "scenes").glob("*.toml"))
+TABLES = (
+    "body", "joint", "actuator", "loop", "coupling", "force", "gravity", "parameters", "model", "controller",
+    "signal", "sensor", "materials", "ground", "contact",
+)  # fmt: skip
+SPRING = next(path for path in SCENES if path.name == "spring.toml")
+CAR = next(path for path in SCENES if path.name == "quarter_car.toml")
+PENDULUM = next(path for path in SCENES if path.name == "double_pendulum.toml")
+
+
+def numbers_in(values: Any, path: str = "") -> Iterator[tuple[str, float]]:
+    """Yield the key and value of every number of a scene that a world may change."""
+    if isinstance(values, dict):
+        for name, inner in values.items():
+            if path or name in TABLES:
+                yield from numbers_in(inner, f"{path}.{name}" if path else name)
+    elif isinstance(values, list):
+        for k, inner in enumerate(values):
+            yield from numbers_in(inner, f"{path}[{k}]")
+    elif isinstance(values, (int, float)) and not isinstance(values, bool):
+        yield path, float(values)
+
+
+def assert_same_bits(one: Any, other: Any, where: str = "scene") -> None:
+    """Compare two values part by part."""
+    assert type(one) is type(other), where
+    if isinstance(one, pysim.Model):
+        parts, others = (list[Any](model.__reduce__())[1] for model in (one, other))
+        assert_same_bits(parts, others, f"{where}.parts")
+        assert one.structure_difference(other) == ""
+    elif isinstance(one, np.ndarray):
+        assert one.dtype == other.dtype, where
+        assert one.shape == other.shape, where
+        assert one.tobytes() == other.tobytes(), where
+    elif is_dataclass(one):
+        for item in fields(one):
+            name = item.name
+            assert_same_bits(getattr(one, name), getattr(other, name), f"{where}.{name}")
+    elif isinstance(one, dict):
+        assert list(one) == list(other), where
+        for key, value in one.items():
+            assert_same_bits(value, other[key], f"{where}[{key!r}]")
+    elif isinstance(one, (list, tuple)):
+        assert len(one) == len(other), where
+        for k, (a, b) in enumerate(zip(one, other, strict=True)):
+            assert_same_bits(a, b, f"{where}[{k}]")
+    elif type(one).__module__ == "pysim._engine":
+        assert_same_engine_objects(one, other, where)
+    else:
+        assert repr(one) == repr(other), where
+
+
+def assert_same_engine_objects(one: Any, other: Any, where: str) -> None:
+    if isinstance(one, pysim._engine.Actuation):
+        for name in ("offset", "amplitude", "frequency", "phase"):
+            assert_same_bits(getattr(one, name), getattr(other, name), f"{where}.{name}")
+    elif not isinstance(one, (pysim._engine.Contacts, pysim._engine.Events)):  # made of the specs
+        assert pickle.dumps(one) == pickle.dumps(other), where
+
+
+def loaded(path: Path, overrides: dict[str, Any]) -> Any:
+    """Return a scene, or the type and text of the error."""
+    try:
+        return pysim.load_scene(path, overrides, allow_code=True)
+    except PysimError as error:
+        return type(error), str(error)
+
+
+def loaded_together(path: Path, overrides: dict[str, list[float]]) -> Any:
+    """Return the scenes of all worlds, or the type and text of the error."""
+    try:
+        return pysim.load_scenes(path, overrides, allow_code=True)
+    except PysimError as error:
+        return type(error), str(error)
+
+
+@pytest.mark.parametrize("path", SCENES, ids=lambda path: path.stem)
+def test_worlds_that_differ_in_numbers_have_the_bits_of_load_scene(path: Path) -> None:
+    rng = np.random.default_rng(len(path.name))
+    found = dict(numbers_in(tomllib.loads(path.read_text("utf-8"))))
+    keys = rng.choice(sorted(found), size=min(5, len(found)), replace=False).tolist()
+    overrides = {key: (found[key] * (1 + 1e-7 * np.arange(3))).tolist() for key in keys}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        alone = [loaded(path, {key: x[k] for key, x in overrides.items()}) for k in range(3)]
+        together = loaded_together(path, overrides)
+    failed = next((k for k, scene in enumerate(alone) if isinstance(scene, tuple)), None)
+    if failed is not None:
+        kind, text = alone[failed]
+        assert together == (kind, f"world {failed}: {text}")
+        return
+    for k, (scene, own) in enumerate(zip(together, alone, strict=True)):
+        assert_same_bits(scene, own, f"world {k}")
+
+
+def test_a_world_that_differs_in_numbers_is_not_read_or_compiled_in_full(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """So are those whose expressions differ; a number of another table makes a world be read in full."""
+    counts = {"read": 0, "compiled": 0}
+    read, first = reader.read_tables, SceneCompiler._changed
+
+    def counted(*arguments: Any, **keys: Any) -> Any:
+        counts["read"] += 1
+        return read(*arguments, **keys)
+
+    def counted_scene(self: SceneCompiler, *arguments: Any) -> Any:
+        scene = first(self, *arguments)
+        counts["compiled"] += scene is None
+        return scene
+
+    monkeypatch.setattr(worlds, "read_tables", counted)
+    monkeypatch.setattr(SceneCompiler, "_changed", counted_scene)
+    x = np.linspace(1, 1.1, 8)
+    path = tmp_path / "pendulum.toml"
+    path.write_text(f"parameters.unused = 1.0\n{PENDULUM.read_text('utf-8')}", "utf-8")
+    pysim.load_scenes(
+        path,
+        {
+            "body.upper.shape.density": 2700 * x,
+            "joint.elbow.start.q": x,
+            "joint.elbow.damping": x,
+            "joint.shoulder.at.xyz": np.outer(x, [0, 0, 1.3]),
+            "gravity": np.outer(x, [0, 0, -9.81]),
+            "parameters.unused": x,
+        },
+    )
+    assert counts == {"read": 1, "compiled": 0}
+    pysim.load_scenes(PENDULUM, {"simulation.step": 1e-3 * x})
+    assert counts["read"] == 1 + 8
+    counts.update(read=0, compiled=0)
+    car = {"sprung": 300.0, "unsprung": 40.0, "suspension": 2e4, "damper": 1500.0, "kerb": 0.05}
+    pysim.load_scenes(CAR, {f"parameters.{name}": value * x for name, value in car.items()})
+    assert counts == {"read": 1, "compiled": 0}
+
+
+def test_expressions_follow_the_parameters_of_a_world(tmp_path: Path) -> None:
+    text = PENDULUM.read_text("utf-8").replace("density = 2700", 'density = "= 2000 * scale"')
+    path = tmp_path / "scaled.toml"
+    path.write_text(f"parameters = {{ scale = 1.0, twice = '= 2 * scale' }}\n{text}", "utf-8")
+    overrides = {"parameters.scale": [1.0, 1.25, 2.0]}
+    scenes = pysim.load_scenes(path, overrides)
+    for k, scene in enumerate(scenes):
+        own = {"parameters.scale": overrides["parameters.scale"][k]}
+        assert_same_bits(scene, pysim.load_scene(path, own))
+    masses = [scene.model.total_mass for scene in scenes]
+    np.testing.assert_allclose(masses, masses[0] * np.array([1, 1.25, 2]), rtol=1e-14)
+
+
+@pytest.mark.parametrize(
+    ("key", "values", "world"),
+    [
+        ("body[0].shape.density", [250.0, 260.0, -1.0], 2),  # found while reading
+        ("joint[0].stiffness", [40.0, float("nan"), 41.0], 1),
+        ("joint[0].stiffness", [40.0, 41.0, "stiff"], 2),
+    ],
+)
+def test_an_invalid_world_has_the_error_of_load_scene(
+    key: str, values: list[Any], world: int
+) -> None:
+    with pytest.raises(PysimError) as alone:
+        pysim.load_scene(SPRING, {key: values[world]})
+    with pytest.raises(type(alone.value)) as together:
+        pysim.load_scenes(SPRING, {key: values})
+    assert str(together.value) == f"world {world}: {alone.value}"
+
+
+@pytest.mark.parametrize("name", ["scale", "twice"])
+def test_a_parameter_beyond_all_units_is_an_error_in_any_world(name: str, tmp_path: Path) -> None:
+    """So is one that depends on it, though the density in which it occurs is as before."""
+    text = PENDULUM.read_text("utf-8").replace(
+        "density = 2700", f'density = "= 2700 * {name} / {name}"'
+    )
+    path = tmp_path / "scaled.toml"
+    path.write_text(f"parameters = {{ scale = 1.0, twice = '= 2 * scale' }}\n{text}", "utf-8")
+    with pytest.raises(PysimError) as alone:
+        pysim.load_scene(path, {"parameters.scale": 0.9e30})
+    assert "parameters.twice: is beyond 1e+30, got 1.8e+30" in str(alone.value)
+    with pytest.raises(type(alone.value)) as together:
+        pysim.load_scenes(path, {"parameters.scale": [1.0, 2.0, 0.9e30]})
+    assert str(together.value) == f"world 2: {alone.value}"
+
+
+MASSLESS = """
+[[body]]
+name = "b"
+mass = 1.0
+inertia = { xx = 0.1, yy = 0.1, zz = 0.1 }
+[[joint]]
+name = "turn"
+type = "revolute"
+child = "b"
+"""
+
+
+def test_an_error_of_the_deferred_checks_comes_before_those_of_later_worlds(
+    tmp_path: Path,
+) -> None:
+    """World 1 turns a point mass about an axis through it, which is only seen in the compiled model."""
+    path = tmp_path / "point.toml"
+    path.write_text(MASSLESS, "utf-8")
+    key = "body.b.inertia.zz"
+    with pytest.raises(PysimError) as alone:
+        pysim.load_scene(path, {"body.b.inertia": {"xx": 0.1, "yy": 0.1, "zz": 0.0}})
+    assert "moves no inertia" in str(alone.value)
+    with pytest.raises(type(alone.value)) as together:
+        pysim.load_scenes(path, {key: [0.1, 0.0, -1.0]})
+    assert str(together.value) == f"world 1: {alone.value}"
+
+
+STOPPED = """
+[[body]]
+name = "b"
+mass = 1.0
+inertia = { xx = 0.1, yy = 0.1, zz = 0.1 }
+[[joint]]
+name = "turn"
+type = "revolute"
+child = "b"
+limits = { lower = -1.0, upper = 1.0 }
+[[event]]
+name = "at the stop"
+joint = "turn"
+at = "upper"
+[[event]]
+name = "below"
+joint = "turn"
+at = -0.5
+[simulation]
+integrator = "dopri5"
+"""
+
+
+def test_an_event_at_a_limit_follows_the_limit_of_its_world(tmp_path: Path) -> None:
+    path = tmp_path / "stopped.toml"
+    path.write_text(STOPPED, "utf-8")
+    upper = [1.0, 1.5, 2.0]
+    scenes = pysim.load_scenes(path, {"joint.turn.limits.upper": upper})
+    assert [[event.offset for event in scene.spec.events] for scene in scenes] == [
+        [limit, -0.5] for limit in upper
+    ]
+    for limit, scene in zip(upper, scenes, strict=True):
+        assert_same_bits(scene, pysim.load_scene(path, {"joint.turn.limits.upper": limit}))
+
+
+@pytest.mark.parametrize(
+    ("key", "values", "warned"),
+    [
+        ("joint.turn.limits.upper", [1.0, 90.0], "90 [rad] exceeds four full turns"),
+        ("joint.turn.start", [0.5, 30.0], "30 [rad] exceeds four full turns"),
+        ("joint.turn.limits.stiffness", [1e3, 2e3], ""),  # no angle, though it is one of limits
+    ],
+)
+def test_angles_that_look_like_degrees_are_warned_of_in_later_worlds(
+    key: str, values: list[float], warned: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "stopped.toml"
+    text = STOPPED.replace("upper = 1.0 }", "upper = 1.0, stiffness = 1e3 }\nstart = 0.1")
+    path.write_text(text, "utf-8")
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        pysim.load_scenes(path, {key: values})
+    texts = [str(warning.message) for warning in caught]
+    assert any(warned in text for text in texts) if warned else not texts
+
+
+def test_a_prescribed_force_acts_once_in_a_world_whose_joint_bounds_it(tmp_path: Path) -> None:
+    """An effort limit of 0 is none; with another one, the force is a signal, which the limit bounds."""
+    path = tmp_path / "driven.toml"
+    text = STOPPED.replace("[[event]]", '[[actuator]]\njoint = "turn"\noffset = 1.0\n[[event]]', 1)
+    path.write_text(text, "utf-8")
+    key, limits = "joint.turn.effort_limit", [0.0, 2.0, 0.0]
+    scenes = pysim.load_scenes(path, {key: limits})
+    for limit, scene in zip(limits, scenes, strict=True):
+        assert_same_bits(scene, pysim.load_scene(path, {key: limit}))
+    assert [float(scene.actuation.offset[0]) for scene in scenes] == [1.0, 0.0, 1.0]
+
+
+FOLLOWER = """
+[[body]]
+name = "c"
+mass = 0.5
+inertia = { xx = 0.1, yy = 0.1, zz = 0.1 }
+[[joint]]
+name = "follows"
+type = "revolute"
+parent = "b"
+child = "c"
+at = { xyz = [0.1, 0, 0] }
+mimic = { joint = "turn", ratio = -2.0, offset = 0.1 }
+"""
+
+
+@pytest.mark.parametrize("key", ["damping", "at.xyz[0]", "mimic.ratio"])
+def test_a_joint_with_other_numbers_follows_its_leader(key: str, tmp_path: Path) -> None:
+    path = tmp_path / "follower.toml"
+    path.write_text(MASSLESS + FOLLOWER + "damping = 0.1\n", "utf-8")
+    overrides = {f"joint.follows.{key}": [0.1, 0.2, 0.3], "body.c.mass": [0.5, 0.6, 0.7]}
+    scenes = pysim.load_scenes(path, overrides)
+    for k, scene in enumerate(scenes):
+        own = {name: values[k] for name, values in overrides.items()}
+        assert_same_bits(scene, pysim.load_scene(path, own))
+        assert scene.model.nv == 1
