@@ -24,6 +24,7 @@ PYTHON_LAYERS = [  # one layer a name: a module uses its own package and those a
         "child_process",
         "deprecation",
         "errors",
+        "files",
         "markup",
         "typing",
         "spatial",

@@ -45,7 +45,8 @@ def with_policy(
     name, where = tables.action.input, str(policy)
     if not Path(policy).is_file():
         raise PysimError(where, "is no file; give what `pysim learn` has written")
-    trained = read_network(where).get("observations", np.array(tables.observations)).tolist()
+    observed = read_network(where).get("observations", np.array(tables.observations))
+    trained = [str(name) for name in observed.ravel()]
     if trained != tables.observations:
         problem = f"was trained with the observations {', '.join(trained)}, and the scene has"
         remedy = "give the scene that it was trained in"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pysim.errors import SceneError
-from pysim.meshes.regular_files import read_regular
+from pysim.files.regular import read_regular
 from pysim.shapes import MESH_SUFFIXES
 
 if TYPE_CHECKING:

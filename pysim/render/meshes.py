@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pysim.errors import PysimWarning, SceneError, TrajectoryError
+from pysim.files.regular import read_regular
 from pysim.meshes.field_surface import generated_folders
-from pysim.meshes.regular_files import read_regular
 from pysim.meshes.triangles import LARGEST
 from pysim.meshes.trimesh_formats import check_entities, without_materials
 from pysim.render.colors import body_color, display_rgba

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+import struct
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -11,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pysim import _engine
-from pysim.errors import SceneError
+from pysim.errors import PysimError, SceneError
+from pysim.files.arrays import read_bytes, read_npy
 from pysim.typing import Array
 
 if TYPE_CHECKING:
@@ -22,6 +24,9 @@ if TYPE_CHECKING:
 IMAGE = ".png"
 SUFFIXES = (IMAGE, ".npy", ".csv")
 LARGEST = 1 << 24  # nodes: their indices are exact in single precision
+NODE_BYTES = 8
+_SIGNATURE = b"\x89PNG\r\n\x1a\n"
+_PNG = struct.Struct(">8sI4sII")  # signature, length and name of the first chunk, width and height
 DRAWN = 300  # nodes along each side of a surface in pictures
 
 
@@ -135,14 +140,16 @@ def read_heights(file: Path, height: float | None) -> Array:
     """
     try:
         heights = _read(file, height)
+    except SceneError:
+        raise
     except (OSError, ValueError) as error:
-        raise SceneError(str(file), f"cannot be read as heights: {error}") from error
+        problem = error.problem if isinstance(error, PysimError) else str(error)
+        cause = " ".join(problem.split())
+        raise SceneError(str(file), f"cannot be read as heights: {cause}") from None
     if heights.ndim != 2 or min(heights.shape) < 2:
         problem = f"has the shape {heights.shape}; a grid has two rows and two columns or more"
         raise SceneError(str(file), problem)
-    if heights.size > LARGEST:
-        problem = f"has {heights.size} nodes, {LARGEST} at most; leave some out"
-        raise SceneError(str(file), problem)
+    _check_nodes(file, heights.size)
     bad = np.argwhere(~np.isfinite(heights))
     if len(bad):
         row, column = bad[0]
@@ -153,13 +160,18 @@ def read_heights(file: Path, height: float | None) -> Array:
 
 def _read(file: Path, height: float | None) -> Array:
     if file.suffix.lower() == ".npy":
-        array: Array = np.load(file, allow_pickle=False).astype(float)
-        return array
+        array = read_npy(str(file), LARGEST * NODE_BYTES)
+        if array.dtype.kind not in "fiub":
+            raise ValueError(f"it has {array.dtype} instead of numbers; write heights in metres")
+        return array.astype(float)
     if file.suffix.lower() == ".csv":
-        return np.loadtxt(file, delimiter=",", ndmin=2)
-    import imageio.v3 as imageio  # noqa: PLC0415, only for images
-
-    image = np.asarray(imageio.imread(file))
+        text = read_bytes(str(file)).decode("utf-8-sig")
+        lines = [line for line in text.splitlines() if line.partition("#")[0].strip()]
+        if not lines:
+            raise ValueError("it is empty; write a row of numbers for each y")
+        _check_nodes(file, text.count(",") + len(lines))
+        return np.loadtxt(lines, delimiter=",", ndmin=2)
+    image = _pixels(file, read_bytes(str(file)))
     if (image.ndim == 3 and image.shape[2] > 2 and (image[..., :1] == image[..., :3]).all()) or (
         image.ndim == 3 and image.shape[2] == 2
     ):
@@ -168,3 +180,29 @@ def _read(file: Path, height: float | None) -> Array:
         raise ValueError("it has colours; save it as a grey-scale image")
     white = 1.0 if image.dtype.kind == "b" else float(np.iinfo(image.dtype).max)
     return image[::-1].astype(float) * ((height or 0.0) / white)
+
+
+def _pixels(file: Path, data: bytes) -> NDArray[Any]:
+    """Return the pixels of a PNG, whose size its header declares.
+
+    Raises:
+        SceneError: it has too many.
+        ValueError: it is no PNG, or is damaged.
+    """
+    import imageio.v3 as imageio  # noqa: PLC0415, only for images
+
+    head = data[: _PNG.size]
+    if len(head) < _PNG.size or not head.startswith(_SIGNATURE):
+        raise ValueError("it is no PNG; save the image as one")
+    _, _, _, width, height = _PNG.unpack(head)
+    _check_nodes(file, width * height)
+    try:
+        return np.asarray(imageio.imread(data, index=0, plugin="pillow"))
+    except Exception as error:  # noqa: BLE001, whatever Pillow and zlib raise of damaged images
+        raise ValueError(f"the image is damaged ({error}); save it again") from None
+
+
+def _check_nodes(file: Path, nodes: int) -> None:
+    if nodes > LARGEST:
+        problem = f"has {nodes} nodes, {LARGEST} at most; leave some out"
+        raise SceneError(str(file), problem)

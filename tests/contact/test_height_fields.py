@@ -7,8 +7,11 @@ from __future__ import annotations
 
 import math
 import re
+import struct
 import time
+import tracemalloc
 import warnings
+import zlib
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +19,8 @@ import numpy as np
 import pytest
 
 import pysim
-from pysim.errors import PysimWarning
+from pysim.errors import PysimError, PysimWarning
+from pysim.shapes.height_field import read_heights
 from tests.contact.body_scenes import free, world
 from tests.contact.scenes import STIFF, G, ran
 
@@ -329,3 +333,37 @@ def test_worlds_in_single_precision_and_with_numbers_of_their_own_rest_on_a_terr
     assert (moved[:2] > 0.2).all()  # they slide, tan(slope) is 0.3
     assert (moved[2:] < 2e-3).all()
     np.testing.assert_allclose(single.q[0, :3], ran(scene).q[-1, :3], atol=2e-4)
+
+
+def test_a_picture_with_too_many_pixels_is_rejected_before_it_is_read(tmp_path: Path) -> None:
+    """A picture of 13000 by 13000 grey pixels needs a few kilobytes, and 1.3 GB of heights."""
+    rows = zlib.compressobj(9)
+    pixels = b"".join(rows.compress(bytes(13001)) for _ in range(13000)) + rows.flush()
+    chunks = (b"IHDR", struct.pack(">IIBBBBB", 13000, 13000, 8, 0, 0, 0, 0)), (b"IDAT", pixels)
+    data = b"".join(
+        struct.pack(">I", len(body)) + name + body + struct.pack(">I", zlib.crc32(name + body))
+        for name, body in chunks
+    )
+    (tmp_path / "h.png").write_bytes(b"\x89PNG\r\n\x1a\n" + data)
+    tracemalloc.start()
+    with pytest.raises(PysimError, match=r"h\.png: has 169000000 nodes, 16777216 at most"):
+        read_heights(tmp_path / "h.png", 1.0)
+    assert tracemalloc.get_traced_memory()[1] < 4e6
+    tracemalloc.stop()
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "problem"),
+    [
+        ("h.png", b"\x89PNG\r\n\x1a\n" + bytes(100), "the image is damaged"),
+        ("h.png", b"II*\0" + bytes(100), "it is no PNG; save the image as one"),
+        ("h.npy", b"\x93NUMPY\1\0", "it is no array of numbers"),
+        ("h.csv", b"# x\n", "it is empty; write a row of numbers"),
+    ],
+)
+def test_a_damaged_file_of_heights_is_named_with_the_cause(
+    tmp_path: Path, name: str, data: bytes, problem: str
+) -> None:
+    (tmp_path / name).write_bytes(data)
+    with pytest.raises(PysimError, match=rf"{name}: cannot be read as heights: .*{problem}"):
+        read_heights(tmp_path / name, 1.0)

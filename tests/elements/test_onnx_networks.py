@@ -135,7 +135,47 @@ def two(_: np.random.Generator) -> Any:
     return own
 
 
+def endless(_: np.random.Generator) -> Any:
+    own = model([helper.make_node("Tanh", ["x"], ["y"])], {})
+    own.graph.input[0].type.tensor_type.shape.dim[1].dim_value = 10_000_000
+    return own
+
+
+def widened(rng: np.random.Generator) -> Any:
+    """Layers whose outputs are more than their file has numbers in a row."""
+    node = helper.make_node
+    nodes = [node("MatMul", ["x", "W"], ["h"]), *(node("Tanh", ["h"], ["h"]) for _ in range(50))]
+    return model([*nodes, node("Tanh", ["h"], ["y"])], {"W": matrix(rng, SIZE, 1000)})
+
+
+def unread(_: np.random.Generator) -> Any:
+    return model([helper.make_node("Add", ["x", "b"], ["y"])], {})
+
+
+def unmade(_: np.random.Generator) -> Any:
+    return model([helper.make_node("Tanh", ["x"], ["z"])], {})
+
+
+def moving(_: np.random.Generator) -> Any:
+    return model([helper.make_node("MatMul", ["x", "x"], ["y"])], {})
+
+
+def bare(_: np.random.Generator) -> Any:
+    return model([helper.make_node("Add", ["x"], ["y"])], {})
+
+
+def words(_: np.random.Generator) -> Any:
+    return model([helper.make_node("Add", ["x", "b"], ["y"])], {"b": np.array(["one"] * SIZE)})
+
+
 ERRORS = {
+    endless: "has 10000000 inputs and outputs of layers, at most 32768 are allowed; train a smaller",
+    widened: "inputs and outputs of layers, at most 32768 are allowed; train a smaller network",
+    unread: "the operator Add reads 'b', which nothing gives before it; export it again",
+    unmade: "nothing gives its output 'y'; export it again",
+    moving: "the second input of MatMul is no matrix of the file; export it again",
+    bare: "the operator Add cannot be applied: list index out of range; export it again",
+    words: "'b' has object instead of numbers; export it again",
     recurrent: "has the operator LSTM, which pysim does not compute; it may have Add, Clip",
     wide: "linear needs W (m, n) and x (n,), got (3, 6) and (5,)",
     infinite: "'b' has NaN or infinite numbers; train it again",

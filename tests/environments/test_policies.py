@@ -140,6 +140,11 @@ def test_a_policy_acts_in_a_scene_as_in_its_environment(
             {"weight0": np.full((2, 5), np.nan), "bias0": np.zeros(2)},
             "layer 0 has numbers that are",
         ),
+        (
+            layers([2, 40_000, 1]),
+            "has 40003 inputs and outputs of layers, at most 32768 are allowed",
+        ),
+        ({"weight0": np.zeros((2, 5), "U3"), "bias0": np.zeros(2)}, "layer 0 has no numbers"),
     ],
 )
 def test_a_wrong_network_names_its_file(
@@ -150,6 +155,30 @@ def test_a_wrong_network_names_its_file(
     path.write_text(NETWORK, "utf-8")
     with pytest.raises(PysimError, match=f"net.npz.*{problem}"):
         pysim.load_scene(path)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "problem"),
+    [
+        ("mean", np.zeros(3), r"'mean' must be \(4,\) for a network of 4 inputs and 1 outputs"),
+        ("deviation", np.zeros(4), "'deviation' has numbers that are not positive"),
+        ("range", np.array(["a", "b"]), "'range' must be"),
+        ("offset", np.array([np.nan]), "'offset' has numbers that are not finite; train it again"),
+        ("scales", np.ones(3), "'scales' has 3 numbers, and the network takes 4, which is no mul"),
+        ("slots", np.array([7]), "'slots' and 'rates' must be different places among 4 numbers"),
+        ("activation", np.array("sine"), "activation 'sine' is unknown; known: elu"),
+    ],
+)
+def test_a_policy_whose_arrays_do_not_fit_names_the_array(
+    tmp_path: Path, name: str, value: Any, problem: str
+) -> None:
+    file = tmp_path / "policy.npz"
+    policy(file)
+    with np.load(file) as old:
+        arrays: dict[str, Any] = {**old, name: value}
+    np.savez(file, **arrays)
+    with pytest.raises(PysimError, match=rf"policy\.npz.*{problem}"):
+        with_policy(pysim.load_scene(CART_POLE), CART_POLE, file)
 
 
 @pytest.mark.parametrize("content", [b"", b"PK\x03\x04 damaged", b"weights"])

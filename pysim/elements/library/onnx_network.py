@@ -7,12 +7,13 @@ operators are applied to numbers or symbols one after the other [ONNX 2026].
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pysim.elements.library.network_limits import FLOAT, MOST_WEIGHTS, check_units
 from pysim.errors import PysimError
+from pysim.files.arrays import read_bytes
 from pysim.tracing.linear import linear
 
 if TYPE_CHECKING:
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 
     Array = NDArray[Any]
     Operator = Callable[[Any, Mapping[str, Any]], Any]
+
+SHOWN = 200  # characters of a library's error
 
 
 def _each(function: Callable[[Any], Any]) -> Operator:
@@ -104,17 +107,34 @@ class OnnxNetwork:
     outputs: int = field(init=False)
 
     def __post_init__(self) -> None:
+        check_units(self.path, self.size)
         object.__setattr__(self, "outputs", len(self(np.zeros(self.size))))
 
     def __call__(self, x: Any) -> Any:
         values: dict[str, Any] = {**self.constants, self.input: x}
+        units = self.size
         for node in self.nodes:
+            unknown = next((name for name in node.inputs if name and name not in values), None)
+            if unknown is not None:
+                problem = f"the operator {node.operator} reads {unknown!r}, which nothing gives"
+                raise PysimError(self.path, f"{problem} before it; export it again")
             given = [values[name] if name else None for name in node.inputs]
             try:
-                values[node.output] = OPERATORS[node.operator](given, node.keys)
-            except (ValueError, IndexError) as error:
+                with np.errstate(all="ignore"):
+                    found = OPERATORS[node.operator](given, node.keys)
+            except Exception as error:  # noqa: BLE001, whatever NumPy raises of shapes and types
                 problem = f"the operator {node.operator} cannot be applied: {error}"
                 raise PysimError(self.path, f"{problem}; export it again") from None
+            if np.ndim(found) != 1:
+                problem = f"the operator {node.operator} gives {np.ndim(found)} dimensions"
+                raise PysimError(self.path, f"{problem} instead of a row; export it again")
+            units += len(found)
+            check_units(self.path, units)
+            values[node.output] = found
+        if self.output not in values:
+            raise PysimError(
+                self.path, f"nothing gives its output {self.output!r}; export it again"
+            )
         return values[self.output]
 
 
@@ -126,17 +146,28 @@ def read_onnx(path: str) -> OnnxNetwork:
     """
     try:
         import onnx  # noqa: PLC0415, an extra
-        from onnx import numpy_helper  # noqa: PLC0415
     except ImportError:
         problem = 'needs the package onnx; install it with `pip install "pysim-multibody[onnx]"`'
         raise PysimError(path, problem) from None
+    data = read_bytes(path, MOST_WEIGHTS * FLOAT)
     try:
-        graph = onnx.load_from_string(Path(path).read_bytes()).graph
-    except OSError as error:
-        problem = f"cannot be read, {(error.strerror or str(error)).lower()}"
-        raise PysimError(path, f"{problem}; paths are relative to the scene") from None
-    except Exception as error:  # noqa: BLE001, whatever the parser of protobuf raises
-        raise PysimError(path, f"is no ONNX model: {error}; export it again") from None
+        return _network(path, onnx.load_from_string(data).graph)
+    except PysimError:
+        raise
+    except Exception as error:  # noqa: BLE001, whatever protobuf and onnx raise of damaged files
+        cause = " ".join(str(error).split())[:SHOWN] or type(error).__name__
+        raise PysimError(path, f"is no ONNX model: {cause}; export it again") from None
+
+
+def _network(path: str, graph: Any) -> OnnxNetwork:
+    """Return the network of a graph.
+
+    Raises:
+        PysimError: it is not one of dense layers.
+    """
+    import onnx  # noqa: PLC0415, an extra
+    from onnx import numpy_helper  # noqa: PLC0415
+
     constants: dict[str, Array] = {}
     for tensor in graph.initializer:
         if tensor.data_location == onnx.TensorProto.EXTERNAL:
@@ -146,6 +177,9 @@ def read_onnx(path: str) -> OnnxNetwork:
     nodes = []
     for node in graph.node:
         keys = {own.name: onnx.helper.get_attribute_value(own) for own in node.attribute}
+        if len(node.output) != 1:
+            problem = f"the operator {node.op_type} has {len(node.output)} outputs"
+            raise PysimError(path, f"{problem} instead of one; export it again")
         if node.op_type == "Constant" and "value" in keys:
             value = numpy_helper.to_array(keys["value"])
             constants[node.output[0]] = _numbers(path, node.output[0], value)
@@ -154,6 +188,12 @@ def read_onnx(path: str) -> OnnxNetwork:
             raise PysimError(path, f"{problem}; it may have {', '.join(OPERATORS)}")
         else:
             nodes.append(Node(node.op_type, tuple(node.input), node.output[0], keys))
+    for own in nodes:
+        if own.operator in MATRICES and (
+            len(own.inputs) < 2 or np.ndim(constants.get(own.inputs[1], 0.0)) != 2
+        ):
+            problem = f"the second input of {own.operator} is no matrix of the file"
+            raise PysimError(path, f"{problem}; export it again")
     constants = _as_rows(constants, nodes)
     inputs = [own for own in graph.input if own.name not in constants]
     if len(inputs) != 1 or len(graph.output) != 1:
@@ -165,6 +205,8 @@ def read_onnx(path: str) -> OnnxNetwork:
 
 def _numbers(path: str, name: str, array: Array) -> Array:
     """Return finite numbers in double precision."""
+    if array.dtype.kind in "cOSU":
+        raise PysimError(path, f"{name!r} has {array.dtype} instead of numbers; export it again")
     found = np.asarray(array, float)
     if not np.isfinite(found).all():
         raise PysimError(path, f"{name!r} has NaN or infinite numbers; train it again")

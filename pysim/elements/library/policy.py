@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import io
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from zipfile import BadZipFile
 
 import numpy as np
 
 from pysim.elements.block import Controller, controller
 from pysim.elements.channels import real, signal
+from pysim.elements.library.network_limits import FLOAT, MOST_WEIGHTS, check_units
 from pysim.elements.library.onnx_network import OnnxNetwork, read_onnx
 from pysim.errors import PysimError, did_you_mean
+from pysim.files.arrays import read_npz
 from pysim.tracing.linear import linear
 
 if TYPE_CHECKING:
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     Array = NDArray[Any]
 
 SHOWN = 5  # names of arrays in an error
+SHOWN_TEXT = 40  # characters of a text in an error
+REAL = "fiub"  # kinds of arrays of real numbers
 ACTIVATIONS: dict[str, Callable[[Any], Any]] = {
     "elu": lambda x: np.where(x > 0, x, np.exp(np.minimum(x, 0.0)) - 1),
     "relu": lambda x: np.maximum(x, 0.0),
@@ -35,21 +37,17 @@ def read_network(path: str) -> dict[str, Array]:
     """Return the arrays of a network's file: `weight0` (outputs, inputs), `bias0`, `weight1` … and what else it has.
 
     Raises:
-        PysimError: the file cannot be read, or its layers do not fit one another.
+        PysimError: the file cannot be read, its layers do not fit one another, or are too large.
     """
-    try:
-        with np.load(io.BytesIO(Path(path).read_bytes()), allow_pickle=False) as file:
-            arrays = {name: file[name] for name in file.files}
-    except OSError as error:
-        problem = f"cannot be read, {(error.strerror or str(error)).lower()}"
-        raise PysimError(path, f"{problem}; paths are relative to the scene") from None
-    except (ValueError, BadZipFile, EOFError):
-        raise PysimError(path, "is no .npz of arrays; give one, or export it again") from None
+    arrays = read_npz(path, MOST_WEIGHTS * FLOAT)
     size: int | None = None
+    units = 0
     for k in range(_layers(arrays)):
         weight, bias = arrays[f"weight{k}"], arrays.get(f"bias{k}")
         if bias is None or weight.ndim != 2 or bias.shape != weight.shape[:1]:
             raise PysimError(path, f"weight{k} must be (outputs, inputs), with bias{k} (outputs,)")
+        if not weight.size or weight.dtype.kind not in REAL or bias.dtype.kind not in REAL:
+            raise PysimError(path, f"layer {k} has no numbers; export it again")
         if size is not None and weight.shape[1] != size:
             problem = (
                 f"weight{k} takes {weight.shape[1]} numbers, and the layer before gives {size}"
@@ -57,7 +55,9 @@ def read_network(path: str) -> dict[str, Array]:
             raise PysimError(path, f"{problem}; export it again")
         if not (np.isfinite(weight).all() and np.isfinite(bias).all()):
             raise PysimError(path, f"layer {k} has numbers that are not finite; train it again")
+        units += len(weight) + (weight.shape[1] if k == 0 else 0)
         size = len(weight)
+    check_units(path, units)
     if size is None:
         first = [*arrays][:SHOWN] + ["…"] * (len(arrays) > SHOWN)
         problem = f"has no weight0; it has {', '.join(first) or 'nothing'}"
@@ -84,12 +84,57 @@ def evaluate_network(arrays: Mapping[str, Array], activation: str, x: Any) -> An
     return x
 
 
+def _check_policy(path: str, a: Mapping[str, Array]) -> None:
+    """Reject arrays of a policy that do not fit one another.
+
+    Raises:
+        PysimError: one has another shape, or numbers that it must not have.
+    """
+    given = str(a["activation"])
+    if given not in ACTIVATIONS:
+        problem = f"activation {given[:SHOWN_TEXT]!r} is unknown{did_you_mean(given, ACTIVATIONS)}"
+        raise PysimError(path, problem)
+    n, m = a["weight0"].shape[1], len(a[f"bias{_layers(a) - 1}"])
+    k = a["scales"].size
+    shapes: dict[str, tuple[tuple[int, ...], ...]] = {
+        "scales": ((k,),),
+        "limit": ((),),
+        "mean": ((n,),),
+        "deviation": ((n,),),
+        "slots": ((m,), (0,)),
+        "rates": ((m,), (0,)),
+        "scale": ((m,),),
+        "offset": ((m,),),
+        "range": ((2,),),
+    }
+    for name, wanted in shapes.items():
+        x = a.get(name)
+        if x is None:  # of files of before
+            continue
+        if x.dtype.kind not in REAL or x.shape not in wanted:
+            problem = f"{name!r} must be {wanted[0] or 'one number'}"
+            problem = f"{problem} for a network of {n} inputs and {m} outputs, got {x.shape}"
+            raise PysimError(path, f"{problem} of {x.dtype}; export it again")
+        is_valid = ~np.isnan(x) if name in {"limit", "range"} else np.isfinite(x)
+        if not is_valid.all() or (name == "deviation" and not (x > 0).all()):
+            which = "that are not positive" if is_valid.all() else "that are not finite"
+            raise PysimError(path, f"{name!r} has numbers {which}; train it again")
+    if not k or n % k:
+        problem = f"'scales' has {k} numbers, and the network takes {n}, which is no multiple"
+        raise PysimError(path, f"{problem}; export it again")
+    places = [*a["slots"].tolist(), *a.get("rates", np.zeros(0)).tolist()]
+    if len(set(places)) < len(places) or not set(places) <= set(range(k)):
+        problem = f"'slots' and 'rates' must be different places among {k} numbers"
+        raise PysimError(path, f"{problem}; export it again")
+
+
 @controller("mlp")
 class Network(Controller):
     """Dense network, layer by layer activation(W x + b); the last layer is linear.
 
     An ONNX file has its activations and may have other operators: sums, differences, products and quotients of
     numbers, Gemm, MatMul, Elu, Relu, LeakyRelu, Tanh, Sigmoid and Clip. Reading one needs the package `onnx`.
+    A network has at most 32768 inputs and outputs of layers, and a file 32 MiB of numbers.
     """
 
     inputs = signal("value", unit="", size="n")
@@ -175,6 +220,7 @@ class Policy(Controller):
         if missing:
             problem = f"is no policy: it lacks {', '.join(sorted(missing))}"
             raise PysimError(self.file, f'{problem}; use type = "mlp" for a plain network')
+        _check_policy(self.file, arrays)
         return arrays
 
     @property
@@ -209,7 +255,7 @@ class Policy(Controller):
             list(np.atleast_1d(np.array(inputs.observation))),
             list(np.atleast_1d(np.array(memory))),
         )
-        last = dict(zip(a["slots"].tolist(), memory, strict=False))
+        last = dict(zip(map(int, a["slots"]), memory, strict=False))
         if self._rates:
             rates = [
                 own - before for own, before in zip(memory[:m], memory[m : 2 * m], strict=True)

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import toml_rs
 
 from pysim.errors import SceneError
-from pysim.meshes.regular_files import read_regular
+from pysim.files.regular import read_regular
 from pysim.scene.toml.syntax import syntax_error, toml_rs_message
 
 if TYPE_CHECKING:

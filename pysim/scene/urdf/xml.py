@@ -16,7 +16,7 @@ from xml.parsers import expat
 import numpy as np
 
 from pysim.errors import PysimWarning, SceneError
-from pysim.meshes.regular_files import read_regular
+from pysim.files.regular import read_regular
 from pysim.typing import Array
 
 if TYPE_CHECKING:
