@@ -76,12 +76,12 @@ if TYPE_CHECKING:
     from pysim.simulation.replay import replay as replay
     from pysim.simulation.resume import resume as resume
     from pysim.simulation.rollouts import rollout as rollout
+    from pysim.simulation.scene_builder import SceneBuilder as SceneBuilder
+    from pysim.simulation.worlds import Worlds as Worlds
     from pysim.sweeps import load_sweep as load_sweep, sweep as sweep
     from pysim.trajectory import Trajectory as Trajectory, load_trajectory as load_trajectory
     from pysim.trajectory.from_states import save_rollout as save_rollout
     from pysim.worlds.loading import Scene as Scene, load_model as load_model
-    from pysim.worlds.scene_builder import SceneBuilder as SceneBuilder
-    from pysim.worlds.worlds import Worlds as Worlds
 
 __version__ = "0.1.0"
 
@@ -136,7 +136,7 @@ _HOME = {
     "Regulator": "pysim.analysis.regulator",
     "lqr": "pysim.analysis.regulator",
     "Scene": "pysim.worlds.loading",
-    "SceneBuilder": "pysim.worlds.scene_builder",
+    "SceneBuilder": "pysim.simulation.scene_builder",
     "load_model": "pysim.worlds.loading",
     "load_scene": "pysim.simulation",
     "load_scenes": "pysim.simulation",
@@ -144,7 +144,7 @@ _HOME = {
     "resume": "pysim.simulation.resume",
     "rollout": "pysim.simulation.rollouts",
     "simulate": "pysim.simulation",
-    "Worlds": "pysim.worlds.worlds",
+    "Worlds": "pysim.simulation.worlds",
     "load_sweep": "pysim.sweeps",
     "sweep": "pysim.sweeps",
     "Trajectory": "pysim.trajectory",

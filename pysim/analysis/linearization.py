@@ -22,11 +22,13 @@ import numpy as np
 from pysim import _engine
 from pysim.algorithms import aba, aba_derivatives
 from pysim.analysis.linear_system import LinearSystem, bracket, independent_motions
+from pysim.diagnosis.failed_steps import explain
 from pysim.errors import PysimWarning, SimulationError, did_you_mean
 from pysim.integrators import find_integrator
 from pysim.loops import constrained_aba, constrained_aba_derivatives, project
 from pysim.mechanism.model import State
 from pysim.mechanism.motion_compiler import with_uniform_motions
+from pysim.simulation.worlds import with_controls
 from pysim.spatial.arrays import checked_number
 from pysim.typing import Array
 from pysim.worlds.accelerations import accelerations_and_forces, forces_of_actuators
@@ -35,7 +37,6 @@ from pysim.worlds.contact_report import start_report
 from pysim.worlds.loading import Scene
 from pysim.worlds.signal_runs import begin_signals, signals_of_states
 from pysim.worlds.world_records import WorldRecords
-from pysim.worlds.worlds import with_controls
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -541,9 +542,8 @@ class _Linearization:
         records.advance(np.array([self.period]), 1)
         if records.status.any():
             k = int(np.flatnonzero(records.status)[0])
-            raise SimulationError(
-                "linearize", f"a world beside the state is lost: {records.reason(k)}"
-            )
+            why = explain(records.failure(k))
+            raise SimulationError("linearize", f"a world beside the state is lost: {why}")
         base = np.tile(records.q[0], (len(q), 1))
         positions = np.asarray(model.difference(base, records.q))[:, own]
         places = self.element_places

@@ -9,7 +9,7 @@ import numpy as np
 
 from pysim import _engine
 from pysim.algorithms import passive_forces
-from pysim.diagnosis.diagnosis import STEP_FRACTIONS, has_diverged, states_within_step
+from pysim.diagnosis.last_state import STEP_FRACTIONS, has_diverged, states_within_step
 from pysim.elements.block import find_block
 from pysim.elements.force import find_force, method_of
 from pysim.elements.graph.readings import EFFORT

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pysim.diagnosis.diagnosis import SINGULAR, fastest, has_diverged, plugin_fault
 from pysim.diagnosis.element_faults import element_fault
+from pysim.diagnosis.last_state import SINGULAR, fastest, has_diverged, plugin_fault
 from pysim.diagnosis.stability import GROWTH, stable_step
 from pysim.diagnosis.stall import stiffness
 from pysim.diagnosis.step_checks import acting_on, beyond_stability

@@ -8,7 +8,6 @@ assessed.
 from __future__ import annotations
 
 import warnings
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
@@ -25,6 +24,7 @@ from pysim.diagnosis.start_checks import (
 from pysim.diagnosis.step_checks import long_steps, sharp_friction, unstable_control
 from pysim.errors import PysimWarning
 from pysim.typing import Array
+from pysim.worlds.loading import START_IS_DETERMINED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -32,15 +32,11 @@ if TYPE_CHECKING:
     from pysim.diagnosis.stability import StepBounds
     from pysim.loops import Mobility
     from pysim.mechanism.model import Model
-    from pysim.scene.spec import Settings
     from pysim.worlds.loading import Scene
 
 WORLDS = 32  # of many that are checked, evenly spaced
 _checked_models: WeakKeyDictionary[Model, set[tuple[Any, ...]]] = WeakKeyDictionary()
-_START, _STEP = (
-    "_start_is_determined",
-    "_step_is_checked",
-)  # of the object alone: copies have neither
+_STEP = "_step_is_checked"  # attribute of the object alone: copies do not have it
 
 
 def warn_of_start(scene: Scene, found: Mobility | None = None, *, stacklevel: int = 2) -> bool:
@@ -51,7 +47,7 @@ def warn_of_start(scene: Scene, found: Mobility | None = None, *, stacklevel: in
         found: its mobility at the start, if that is known already.
         stacklevel: as of `warnings.warn`, from the caller of this function.
     """
-    known: bool | None = scene.__dict__.get(_START)
+    known: bool | None = scene.__dict__.get(START_IS_DETERMINED)
     if known is not None:
         return known
     light = light_bodies(scene)
@@ -60,7 +56,7 @@ def warn_of_start(scene: Scene, found: Mobility | None = None, *, stacklevel: in
         singular = singular_start(scene.model, scene.state, found or mobility_at_start(scene))
     for text in (*starts_beyond_limits(scene), *contact_warnings(scene), singular, light):
         _warn(text, stacklevel=stacklevel + 2)
-    scene.__dict__[_START] = singular is None
+    scene.__dict__[START_IS_DETERMINED] = singular is None
     return singular is None
 
 
@@ -68,14 +64,6 @@ def _warn(text: str | None, stacklevel: int) -> None:
     """Warn of what a judgement found, if it found anything."""
     if text is not None:
         warnings.warn(text, PysimWarning, stacklevel=stacklevel)
-
-
-def with_settings(scene: Scene, settings: Settings) -> Scene:
-    """Return a scene with other settings, whose start is not reported again."""
-    other = replace(scene, settings=settings)
-    if _START in scene.__dict__:
-        other.__dict__[_START] = scene.__dict__[_START]
-    return other
 
 
 def warn_of_scene(

@@ -29,10 +29,10 @@ from pysim.environments.observed import ACTION_RATE, LAST_ACTION, Observed
 from pysim.environments.randomised import Randomised, accept_drawn
 from pysim.errors import SimulationError, did_you_mean
 from pysim.scene import read_environment
+from pysim.simulation.scene_files import load_scene
+from pysim.simulation.worlds import Worlds
 from pysim.sweeps.parameters import Distribution, distribution_of
 from pysim.typing import Array
-from pysim.worlds.loading import load_scene
-from pysim.worlds.worlds import Worlds
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from pysim.algorithms import forward_kinematics, jacobian
+from pysim.simulation.worlds import Worlds
 from pysim.typing import Array
-from pysim.worlds.worlds import Worlds
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

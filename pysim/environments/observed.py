@@ -12,7 +12,7 @@ from pysim.typing import Array
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from pysim.worlds.worlds import Worlds
+    from pysim.simulation.worlds import Worlds
 
 LAST_ACTION, ACTION_RATE = "last_action", "action_rate"
 

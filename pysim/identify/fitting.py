@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pysim.errors import IdentificationError, PysimWarning
+from pysim.simulation.worlds import Worlds
 from pysim.typing import Array
 from pysim.worlds.failed_worlds import DROP
-from pysim.worlds.worlds import Worlds
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -5,15 +5,15 @@ from __future__ import annotations
 from pysim.diagnosis.conserved_energy import conserves_energy
 from pysim.simulation.fixed_steps import steps_between
 from pysim.simulation.run import Progress, Update, output_times, simulate
+from pysim.simulation.scene_files import load_scene
+from pysim.simulation.scenes import load_scenes
 from pysim.simulation.summary import RunSummary, summarize
 from pysim.worlds.loading import (
     Scene,
     compile_model,
     compile_scene,
     load_model,
-    load_scene,
 )
-from pysim.worlds.scenes import load_scenes
 
 __all__ = [
     "Progress",

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pysim.diagnosis.failed_steps import explain, too_large
 from pysim.diagnosis.stall import StallDetector
 from pysim.errors import SimulationError
 from pysim.mechanism.model import State
@@ -20,7 +21,7 @@ from pysim.simulation.adaptive_pace import PaceMonitor, warn_of_pace
 from pysim.simulation.impacts import ImpactRun
 from pysim.simulation.record_runs import RecordRun
 from pysim.typing import Array
-from pysim.worlds.adaptive_scheme import Place, too_large
+from pysim.worlds.adaptive_scheme import Place
 from pysim.worlds.external_forces import tau_of_rows
 from pysim.worlds.segment import EventOccurrence, Segment
 from pysim.worlds.world_records import Stop
@@ -181,7 +182,7 @@ class AdaptiveRun(RecordRun):
             if ends:
                 return segment, None
         if stop == Stop.LOST:
-            return segment, records.error(0)
+            return segment, explain(records.failure(0))
         if not struck:
             time, state, _ = records.step_start(0)
             row = records.scheme[0]

@@ -18,7 +18,7 @@ import numpy as np
 import pysim
 from pysim import _engine
 from pysim.algorithms import crba, forward_kinematics
-from pysim.diagnosis.diagnosis import has_diverged
+from pysim.diagnosis.last_state import has_diverged
 from pysim.scene.toml.overrides import UNSET
 from pysim.worlds.controller_memory import saved_controllers, without_state
 

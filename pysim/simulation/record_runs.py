@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pysim.diagnosis.failed_steps import explain
 from pysim.errors import PysimWarning
 from pysim.mechanism.model import State
 from pysim.simulation.fixed_steps import (
@@ -25,9 +26,10 @@ from pysim.tracing.author_code import definition_place
 from pysim.typing import Array
 from pysim.worlds.contact_report import NUMBERS
 from pysim.worlds.external_forces import tau_of_rows
+from pysim.worlds.failure import Status
 from pysim.worlds.python_stepping import runs_in_python
 from pysim.worlds.segment import Segment
-from pysim.worlds.world_records import Status, Stop, WorldRecords
+from pysim.worlds.world_records import Stop, WorldRecords
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -191,7 +193,7 @@ class RecordRun:
             if stop == Stop.REACHED:
                 return
             if stop == Stop.LOST:
-                raise records.error(0)
+                raise explain(records.failure(0))
             if stop == Stop.WAITS:
                 assert self._signals is not None
                 records.answer_one(self._signals, report)

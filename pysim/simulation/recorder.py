@@ -19,7 +19,7 @@ from pysim.algorithms import (
     kinetic_energy,
     potential_energy,
 )
-from pysim.diagnosis.diagnosis import plugin_fault
+from pysim.diagnosis.last_state import plugin_fault
 from pysim.errors import PysimError, SimulationError
 from pysim.mechanism.passive_elements import TOTALS
 from pysim.simulation.force_records import ForceRecords

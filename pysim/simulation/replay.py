@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from pysim.algorithms import elastic_energy, kinetic_energy, potential_energy
-from pysim.diagnosis.diagnosis import has_diverged
 from pysim.diagnosis.failure_causes import LastSteps, likely_cause
+from pysim.diagnosis.last_state import has_diverged
 from pysim.errors import SimulationError
 from pysim.mechanism.model import State
 from pysim.simulation.checkpoints import part_of, unpacked

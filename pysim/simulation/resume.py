@@ -16,13 +16,13 @@ from pysim.scene.toml.overrides import UNSET
 from pysim.simulation.checkpoints import REMOVED, differences, origin_of, unpacked
 from pysim.simulation.recorder import Recorder
 from pysim.simulation.run import Clock, recorded_segments, simulate, warn_of_run
+from pysim.simulation.scene_files import load_scene
 from pysim.trajectory.checkpoint import events_before, points_before, rows_before
 from pysim.trajectory.reader import load_stopped_run
 from pysim.trajectory.writer import Beginning
 from pysim.worlds.argument_checks import check_progress, checked_flag, checked_path
 from pysim.worlds.interrupt import interrupts_held_back
 from pysim.worlds.ledger import with_ledger
-from pysim.worlds.loading import load_scene
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -23,13 +23,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pysim import _engine
+from pysim.diagnosis.element_faults import element_fault
+from pysim.diagnosis.failed_steps import explain
 from pysim.diagnosis.growing_states import growing_worlds
 from pysim.diagnosis.scene_warnings import (
     warn_of_control,
     warn_of_obstacles,
     warn_of_scene,
     warn_of_worlds,
-    with_settings,
 )
 from pysim.diagnosis.start_checks import check_starts, warn_of_quaternion_order
 from pysim.diagnosis.unstable_steps import (
@@ -55,8 +56,9 @@ from pysim.trajectory.events import joined
 from pysim.typing import Array
 from pysim.worlds.contact_report import NUMBERS, pair_sums, start_report
 from pysim.worlds.failed_worlds import failed_world, report_lost
+from pysim.worlds.failure import Status
 from pysim.worlds.implicit_state import SolverState
-from pysim.worlds.loading import Scene, refuse_impacts
+from pysim.worlds.loading import Scene, refuse_impacts, with_settings
 from pysim.worlds.python_stepping import runs_in_python
 from pysim.worlds.scheme_memory import memory_of, set_memory
 from pysim.worlds.signal_runs import (
@@ -65,7 +67,7 @@ from pysim.worlds.signal_runs import (
     signals_of_states,
     start_numbers,
 )
-from pysim.worlds.world_records import Status, WorldRecords
+from pysim.worlds.world_records import WorldRecords
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -511,7 +513,7 @@ def _in_packs(worlds: _Worlds, blocks: list[_Block]) -> tuple[Rollout, int]:
             t[rows], worlds.threads, rows=found, report=report, inputs=own, stops=worlds.stops
         )
         if worlds.stops and (failed := records.first_lost()) is not None:
-            raise failed_world("rollout", failed, records.reason(failed))
+            raise failed_world("rollout", failed, str(explain(records.failure(failed))))
         q[:, rows], v[:, rows] = found["q_rows"], found["v_rows"]
         for k in range(n):
             row, alive = rows.start + k, reached > k
@@ -600,9 +602,10 @@ def _failures(
             or records.python is not None
             or find_integrator(records.scene.settings.integrator).contacts
         ):
-            errors[k] = records.reason(k)
+            errors[k] = str(explain(records.failure(k)))
     for k in [k for k in lost if k not in errors][:MOST_DIAGNOSED]:
-        fault = records.element_fault(k)
+        step = records.failure(k)
+        fault = element_fault(step.scene, step.state, step.numbers, step.t, step.step)
         if fault is not None:
             errors[k] = f"{records.scene.spec.path}: {fault}"
     if errors:

@@ -6,16 +6,14 @@ import gc
 import math
 import os
 from contextlib import contextmanager
-from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 import pysim.trajectory.source  # noqa: F401, registers the source of recorded runs
 from pysim import _engine
 from pysim.contact import compile_contacts, contacts_with_other_numbers
-from pysim.diagnosis.scene_warnings import warn_of_start
 from pysim.errors import ModelError, PysimError, SceneError, SimulationError
 from pysim.integrators import find_integrator
 from pysim.loops.assembly import assemble
@@ -36,7 +34,7 @@ from pysim.tracing.recursion import once
 from pysim.worlds.contact_readings import check_contact_sensors
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator
     from contextlib import AbstractContextManager
     from os import PathLike
 
@@ -49,6 +47,7 @@ if TYPE_CHECKING:
     from pysim.scene.spec import GroundSpec, ModelSpec, SceneSpec, Settings, SurfaceSpec
 
 _CHECKED_TOGETHER = 512  # scenes
+START_IS_DETERMINED = "_start_is_determined"  # attribute of a judged scene; copies do not have it
 
 
 @dataclass(frozen=True)
@@ -101,6 +100,14 @@ class Scene:
         return _restored, (self.model, self.state, self.settings, self.spec, arrays, self.signals)
 
 
+def with_settings(scene: Scene, settings: Settings) -> Scene:
+    """Return a scene with other settings, whose start is not reported again."""
+    other = replace(scene, settings=settings)
+    if START_IS_DETERMINED in scene.__dict__:
+        other.__dict__[START_IS_DETERMINED] = scene.__dict__[START_IS_DETERMINED]
+    return other
+
+
 def _read_only(array: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return an array that cannot be written: itself if it is one, else a copy."""
     if array.flags.writeable:
@@ -129,7 +136,7 @@ def compile_scene(spec: SceneSpec, cache: TraceCache | None = None) -> Scene:
     Raises:
         ModelError: the mechanism is invalid, or its loops cannot be closed near the given start.
     """
-    with _rounding_reported(spec):
+    with rounding_reported(spec):
         return _completed(spec, compile_model(spec.model, cache))
 
 
@@ -327,59 +334,8 @@ def load_model(
         )
 
 
-def load_scene(
-    path: str | PathLike[str],
-    overrides: Mapping[str, Any] | None = None,
-    allow_code: bool = False,
-    package_dirs: Iterable[str | PathLike[str]] = (),
-) -> Scene:
-    """Read a scene file and compile it; `overrides` maps dotted keys to values.
-
-    Files that the scene names are read from its folder, the one above it and `package_dirs`.
-    A scene that names Python code is rejected unless `allow_code` is true. There are warnings about a suspicious start:
-    a singular position, a body too light for its loops, a joint beyond its limits.
-    """
-    from pysim.scene import read_scene  # noqa: PLC0415, pydantic costs 0.1 s
-
-    with no_garbage_collection(), not_within_itself(path):
-        return compile_checked(read_scene(path, overrides, allow_code, package_dirs))
-
-
-def load_model_scene(
-    path: str | PathLike[str], package_dirs: Iterable[str | PathLike[str]] = ()
-) -> Scene:
-    """Read a file of another program and compile it as a scene: its actuators, sensors and contacts, and its step.
-
-    Where bodies of the file touch, steps are convex, and otherwise rk4's; a file without a step of its own has 1 ms.
-    """
-    from pysim.scene import read_model  # noqa: PLC0415, pydantic costs 0.1 s
-    from pysim.scene.spec import RenderSpec, SceneSpec, Settings  # noqa: PLC0415
-
-    spec = read_model(path, package_dirs=package_dirs)
-    touches = spec.contacts is not None
-    settings = Settings(
-        step=1e-3 if spec.shortest_step is None else spec.shortest_step.step,
-        integrator="convex" if touches else "rk4",
-        parameters={"passes": 2} if touches else {},
-    )
-    scene = SceneSpec(
-        spec.name, spec, (), settings, RenderSpec(), "", Path(path), blocks=spec.blocks
-    )
-    return compile_checked(scene)
-
-
-def compile_checked(spec: SceneSpec) -> Scene:
-    """Compile a scene as `load_scene` does: one without bodies is rejected, a suspicious start is warned of."""
-    scene = compile_scene(spec)
-    if not scene.spec.model.bodies:
-        raise SceneError(str(spec.path), "has no [[body]] and no [[model]]; add one")
-    with _rounding_reported(spec):
-        warn_of_start(scene, stacklevel=3)
-    return scene
-
-
 @contextmanager
-def _rounding_reported(spec: SceneSpec) -> Iterator[None]:
+def rounding_reported(spec: SceneSpec) -> Iterator[None]:
     """Report a matrix that cannot be factored because its numbers differ by more than double precision resolves."""
     try:
         yield

@@ -19,21 +19,18 @@ import numpy as np
 
 from pysim import _engine
 from pysim.algorithms import forward_kinematics
-from pysim.diagnosis.element_faults import element_fault
-from pysim.diagnosis.growing_states import growth_error
 from pysim.errors import SimulationError
 from pysim.integrators import find_integrator
-from pysim.loops import constraints
 from pysim.mechanism.model import State
 from pysim.tracing.random_numbers import episode_key, world_key
 from pysim.typing import Array
 from pysim.worlds.adaptive_scheme import (
     Place,
     adaptive_settings,
-    stop_of_adaptive_steps,
 )
 from pysim.worlds.contact_report import NUMBERS, report_by_point
-from pysim.worlds.implicit_state import SolverState
+from pysim.worlds.failure import Failure, Status
+from pysim.worlds.implicit_state import WORST
 from pysim.worlds.loading import refuse_impacts
 from pysim.worlds.python_stepping import runs_in_python
 from pysim.worlds.python_steps import PythonSteps
@@ -52,6 +49,11 @@ if TYPE_CHECKING:
     Selection = NDArray[np.int32] | None  # numbers of worlds, None for all
 
 _T = TypeVar("_T")
+PLACES_OF_WORST = {  # in the scheme's part of a lost world
+    Status.UNSOLVED: WORST,
+    Status.UNDERFLOW: Place.WORST,
+    Status.BLURRED: Place.WORST,
+}
 LEAST_STEPS, FIRST_STEPS, MOST_STEPS = 16, 1 << 16, 1 << 40  # of a world in a call
 LEAST_DEPTH = 10.0  # of contacts under the weight, over what floats resolve
 SIZE = 8  # bytes of a length
@@ -69,17 +71,6 @@ class Stop(IntEnum):
     WAITS = 2  # Python has to run blocks
     LOST = 3
     EVENT = 4  # of steps of adapted size
-
-
-class Status(IntEnum):
-    """State of a world's life (cpp/stepping/world_record.hpp)."""
-
-    RUNNING = 0
-    UNSOLVED = 1
-    DIVERGED = 2
-    WRITTEN = 3
-    UNDERFLOW = 4
-    BLURRED = 5
 
 
 class WorldRecords:
@@ -531,72 +522,22 @@ class WorldRecords:
         lost = worlds[self.status[worlds] != Status.RUNNING]
         return int(lost[np.lexsort((lost, self.t[lost]))[0]]) if len(lost) else None
 
-    def reason(self, k: int) -> str:
-        """Return why a world is lost, as `simulate` would say; an empty text if it is not."""
-        return "" if self.status[k] == Status.RUNNING else str(self.error(k))
-
-    def error(self, k: int) -> Exception:
-        """Return the error of a lost world."""
-        from pysim.simulation.fixed_steps import (  # noqa: PLC0415
-            stop_of_convex_steps,
-            stop_of_fixed_steps,
+    def failure(self, k: int) -> Failure:
+        """Return the failed step of a lost world."""
+        why = Status(self.status[k])
+        place = PLACES_OF_WORST.get(why)
+        return Failure(
+            scene=self.scene_of(k),
+            t=float(self.t[k]),
+            state=State(*(part.copy() for part in self.states(k))),
+            numbers=None if self.scene.signals is None else self.signals[k].copy(),
+            step=float(
+                self.scheme[k, Place.SIZE] if self.is_adaptive else self.engine.parts["step"][k, 0]
+            ),
+            why=why,
+            worst=0 if place is None else int(self.scheme[k, place]),
+            error=None if self.python is None else self.python.errors.get(k),
         )
-
-        status = self.status[k]
-        if self.python is not None and k in self.python.errors:
-            return self.python.errors[k]
-        scene, state, t, step = self.scene_of(k), self._state(k), float(self.t[k]), self._step(k)
-        if status == Status.WRITTEN:
-            problem = f"at t = {t:g} s {_impossible(scene.model, t, state)}"
-            return SimulationError(str(scene.spec.path), problem)
-        if self.is_adaptive:
-            return stop_of_adaptive_steps(
-                scene, t, state, self._numbers(k), self.scheme[k], blurred=status == Status.BLURRED
-            )
-        solver = SolverState(scene)
-        solver.numbers[: self.scheme.shape[1]] = self.scheme[k]
-        if self.is_convex:
-            assert scene.contacts is not None
-            growth = growth_error(scene, t, state.q, state.v, self._numbers(k), step)
-            return growth or stop_of_convex_steps(scene, scene.contacts, state, solver, t, step)
-        return stop_of_fixed_steps(scene, state, solver, t, step, self._numbers(k))
-
-    def element_fault(self, k: int) -> str | None:
-        """Describe the element that computes NaN or infinite values in the failed step; None if none does."""
-        return element_fault(
-            self.scene, self._state(k), self._numbers(k), float(self.t[k]), self._step(k)
-        )
-
-    def _state(self, k: int) -> State:
-        return State(*self.states(k))
-
-    def _step(self, k: int) -> float:
-        if self.is_adaptive:
-            return float(self.scheme[k, Place.SIZE])
-        return float(self.engine.parts["step"][k, 0])
-
-    def _numbers(self, k: int) -> Array | None:
-        return None if self.scene.signals is None else self.signals[k]
-
-
-def _impossible(model: Model, t: float, state: State) -> str:
-    """Describe why a time or a state that was written cannot be one."""
-    remedy = "write another state, and reset the world"
-    for name, x, names in (
-        ("q", state.q, model.coordinate_names),
-        ("v", state.v, model.velocity_names),
-    ):
-        if not np.isfinite(x).all():
-            k = int(np.flatnonzero(~np.isfinite(x))[0])
-            return f"{name} was set to {x[k]} for {names[k]!r}; {remedy}"
-    if not np.isfinite(t):
-        return f"t was set to {t:g}; {remedy}"
-    fault = quaternion_fault(model, state.q)
-    if fault is not None:
-        return f"q was set to {fault}; {remedy}"
-    at = constraints(model, state.q, state.v, loop_q=state.loop_q, t=t)
-    k = int(np.abs(at.residual).argmax())
-    return f"q was set where {model.row_names[k]!r} is open by {abs(at.residual[k]):.3g} [m, rad]; {remedy}"
 
 
 def quaternion_fault(model: Model, q: Array) -> str | None:

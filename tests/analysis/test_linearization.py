@@ -17,8 +17,8 @@ from scipy.linalg import expm
 import pysim
 from pysim.analysis.linearization import _Linearization
 from pysim.loops import constraint_residual
+from pysim.simulation.scene_files import load_model_scene
 from pysim.typing import Array
-from pysim.worlds.loading import load_model_scene
 from tests.elements.blocks import scene_of, simulation, table
 from tests.scene_runs import SCENES
 

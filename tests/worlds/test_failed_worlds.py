@@ -18,7 +18,7 @@ import pytest
 import pysim
 from pysim.errors import PysimWarning, SceneError, SimulationError
 from tests.scene_runs import SCENES
-from tests.worlds.test_worlds import BALL, SERVO, load
+from tests.simulation.test_worlds import BALL, SERVO, load
 
 GO_ON = '; on_failure = "drop_world" goes on with the others'
 SPRING = SCENES / "spring.toml"

@@ -19,7 +19,7 @@ from tests.contact.scenes import free_body, on_slope
 from tests.contact.test_free_motion import stick
 from tests.elements.blocks import FIXED
 from tests.scene_runs import SCENES
-from tests.worlds.test_worlds import BALL, load
+from tests.simulation.test_worlds import BALL, load
 
 LEG = """
 [[body]]

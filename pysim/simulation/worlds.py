@@ -24,12 +24,14 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from pysim.algorithms import forward_kinematics, jacobian
-from pysim.diagnosis.scene_warnings import warn_of_scene, with_settings
+from pysim.diagnosis.failed_steps import explain
+from pysim.diagnosis.scene_warnings import warn_of_scene
 from pysim.elements.number_names import number_of_signals
 from pysim.errors import PysimWarning, SimulationError, did_you_mean
 from pysim.loops import constraints, project
 from pysim.mechanism.model import State
 from pysim.scene.control_inputs import ControlPlace, with_control_inputs
+from pysim.simulation.scene_files import load_model_scene, load_scene
 from pysim.typing import Array
 from pysim.worlds.argument_checks import (
     assign,
@@ -45,10 +47,11 @@ from pysim.worlds.controller_memory import (
     without_state,
 )
 from pysim.worlds.failed_worlds import checked_on_failure, failed_world
-from pysim.worlds.loading import Scene, compile_scene, load_model_scene, load_scene
+from pysim.worlds.failure import Status
+from pysim.worlds.loading import Scene, compile_scene, with_settings
 from pysim.worlds.signal_runs import signals_of_states
 from pysim.worlds.world_parameters import WorldParameters, check_alike
-from pysim.worlds.world_records import Status, WorldRecords, quaternion_fault
+from pysim.worlds.world_records import WorldRecords, quaternion_fault
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -569,7 +572,10 @@ class Worlds:
     def reason(self, world: int = 0) -> str:
         """Return why a world is lost, as `simulate` would say; an empty text if it is not."""
         k = self._number(world)
-        return self._reasons.get(k) or self._records.reason(k)
+        if k in self._reasons:
+            return self._reasons[k]
+        is_lost = self._records.status[k] != Status.RUNNING
+        return str(explain(self._records.failure(k))) if is_lost else ""
 
     def _forget(self, worlds: NDArray[np.int32]) -> None:
         """Forget why worlds were lost that have another state now."""
@@ -611,7 +617,7 @@ class Worlds:
         if records.engine.accept(selection) or opened:
             rejected = np.flatnonzero(records.status == Status.WRITTEN).astype(np.int32)
             for k in rejected.tolist():
-                self._reasons.setdefault(k, records.reason(k))
+                self._reasons.setdefault(k, str(explain(records.failure(k))))
             records.engine.restore(rejected)
         self.inputs.note_jumps()
         self.parameters.accept()

@@ -1,4 +1,4 @@
-"""Diagnosis of failed runs: the joint plugin, state and line of code that produced NaN or infinite values."""
+"""The last state of a failed run: the joint plugin with NaN values, the fastest coordinate, a singular position."""
 
 from __future__ import annotations
 
