@@ -102,6 +102,16 @@ void bind_enums(py::module_& m) {
 
 using Code = std::vector<std::tuple<tree::Op, int, int, int, int>>;
 
+/// Rows of a look-up that begins at a number of the tables, to their end.
+int rows_of(int first, int stride, int numbers) {
+  if (first < 0 || first >= numbers || stride < 1) {
+    throw std::invalid_argument("a look-up must begin within the tables of " + std::to_string(numbers) +
+                                " numbers and have a positive stride, got " + std::to_string(first) +
+                                " and " + std::to_string(stride));
+  }
+  return (numbers - 1 - first) / stride + 1;
+}
+
 ProgramDescription make_program(const Code& code,
                                 int pose_end,
                                 int registers,
@@ -109,7 +119,10 @@ ProgramDescription make_program(const Code& code,
                                 std::vector<double> tables,
                                 std::vector<int> outputs) {
   ProgramDescription program;
-  for (const auto& [op, out, a, b, c] : code) program.code.push_back({op, out, a, b, c});
+  const auto numbers = static_cast<int>(tables.size());
+  for (const auto& [op, out, a, b, c] : code) {
+    program.code.push_back({op, out, a, b, c, op == tree::Op::lookup ? rows_of(b, c, numbers) : 0});
+  }
   program.pose_end = pose_end;
   program.registers = registers;
   program.constants = std::move(constants);

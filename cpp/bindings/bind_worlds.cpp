@@ -427,7 +427,8 @@ class EngineWorlds : public engine::RecordedWorlds {
     parts_.length[world] = -1;
     for (int k = 0; k < parts_.sizes.blocks; ++k) {
       const double n = std::floor(t / blocks_.periods[static_cast<std::size_t>(k)] + 1e-9);
-      parts_.instants[world * parts_.sizes.blocks + k] = static_cast<std::int64_t>(n) + 1;
+      parts_.instants[world * parts_.sizes.blocks + k] =
+          simd::whole_within(n, std::int64_t{-1}, stepping::most_steps) + 1;
     }
   }
 

@@ -111,7 +111,10 @@ FieldValue<S> grid_value(const HeightGrid<typename S::Real>& grid, const Vec3<S>
   using U = typename UniformOf<S>::type;
   const CellPlace<S> x(p.x, grid.spacing[0], grid.columns), y(p.y, grid.spacing[1], grid.rows);
   const U node = same_lanes<U>(fma(y.cell, all<S>(Real(grid.columns)), x.cell));
-  const auto height = [&](int offset) { return same_lanes<S>(simd::lookup(grid.height + offset, node, 1)); };
+  const int nodes = grid.columns * grid.rows;
+  const auto height = [&](int offset) {
+    return same_lanes<S>(simd::lookup(grid.height + offset, node, 1, nodes - offset));
+  };
   const S h00 = height(0), h10 = height(1), h01 = height(grid.columns), h11 = height(grid.columns + 1);
   const S low = fma(x.share, h10 - h00, h00), high = fma(x.share, h11 - h01, h01);
   const S by_x = all<S>(Real(1) / grid.spacing[0]) * fma(y.share, (h11 - h01) - (h10 - h00), h10 - h00);
@@ -184,8 +187,9 @@ struct CellSurface {
   CellSurface(const HeightGrid<typename S::Real>& grid, S column, S row) {
     using U = typename UniformOf<S>::type;
     const U node = same_lanes<U>(fma(row, all<S>(typename S::Real(grid.columns)), column));
+    const int nodes = grid.columns * grid.rows;
     const auto height = [&](int offset) {
-      return same_lanes<S>(simd::lookup(grid.height + offset, node, 1));
+      return same_lanes<S>(simd::lookup(grid.height + offset, node, 1, nodes - offset));
     };
     h00 = height(0);
     by_s = height(1) - h00;

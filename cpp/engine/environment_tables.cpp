@@ -6,6 +6,7 @@
 
 #include "simd/exponential.hpp"
 #include "simd/philox.hpp"
+#include "simd/whole_number.hpp"
 
 namespace pysim::engine {
 
@@ -17,6 +18,7 @@ using One = simd::Pack<double, 1, Portable>;
 constexpr double world_stream = 0x1p52, episode_stream = world_stream + 1;  // pysim/tracing/random_numbers.py
 constexpr std::uint64_t first_stream = (std::uint64_t{1} << 52) + 2;        // pysim/environments/draws.py
 constexpr std::uint64_t streams_of_a_use = std::uint64_t{1} << 20;
+constexpr std::int64_t most_steps = std::int64_t{1} << 62;  // to the next time of a schedule, none in effect
 
 /// Numbers of one world, by their place.
 struct Numbers {
@@ -37,6 +39,11 @@ struct Numbers {
   }
 };
 
+/// The key of a world as a word; a record may hold any number.
+std::uint64_t word_of(double key) {
+  return simd::whole_within(key, std::uint64_t{0}, ~std::uint64_t{0});
+}
+
 /// Calls put(k, value) for the numbers that a world draws at a control step.
 template <class Put>
 void draw(const Distribution* own,
@@ -49,8 +56,7 @@ void draw(const Distribution* own,
   simd::FourWords words = {};
   for (std::size_t k = 0; k < count; ++k) {
     if (k % 4 == 0) {
-      words = simd::philox<Portable>(
-          static_cast<std::uint64_t>(step), static_cast<std::uint64_t>(key), stream + k / 4);
+      words = simd::philox<Portable>(static_cast<std::uint64_t>(step), word_of(key), stream + k / 4);
     }
     put(k, quantile(own[k], (words.c[k % 4] + 0.5) * 0x1p-32));
   }
@@ -68,9 +74,9 @@ void draw(const DrawTable& own, double key, std::int64_t step, const Put& put) {
 std::int64_t interval(const ScheduleTable& own, double period, double key, std::int64_t step) {
   double steps = 0;
   draw(&own.time, 1, own.use, key, step, [&](std::size_t, double time) {
-    steps = std::max(std::nearbyint(time / period), 1.0);
+    steps = std::nearbyint(time / period);
   });
-  return static_cast<std::int64_t>(steps);
+  return simd::whole_within(steps, std::int64_t{1}, most_steps);
 }
 
 double value_of(const RewardTable& own, const double* x) {
@@ -253,10 +259,7 @@ unsigned observe(const EnvironmentTables& tables,
   double zero = 0;  // NaN if a number is not finite
   for (std::ptrdiff_t i = 0; i < size; ++i) zero += 0 * frame[i];
   if (!tables.noisy.empty()) {
-    add_noise(tables,
-              static_cast<std::uint64_t>(arrays.key[world]),
-              static_cast<std::uint64_t>(arrays.steps[world]),
-              frame);
+    add_noise(tables, word_of(arrays.key[world]), static_cast<std::uint64_t>(arrays.steps[world]), frame);
   }
   const std::ptrdiff_t row = world * tables.history * size;
   if (arrays.has_double_history) {

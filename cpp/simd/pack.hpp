@@ -278,6 +278,18 @@ PYSIM_INLINE S max(S a, S b) {
   return select(a > b, a, b);
 }
 
+/// The smaller number, NaN where one of them is NaN; `min` returns b there, and takes fewer operations.
+template <class S>
+PYSIM_INLINE S minimum(S a, S b) {
+  return select(a == a, min(a, b), a);
+}
+
+/// The larger number, NaN where one of them is NaN.
+template <class S>
+PYSIM_INLINE S maximum(S a, S b) {
+  return select(a == a, max(a, b), a);
+}
+
 /// The largest |x_i|, world by world.
 template <class S>
 PYSIM_INLINE S largest(const S* x, int n) {

@@ -4,6 +4,8 @@
 // not depend on those drawn before it, so that it is the same in every batch, order and number of threads.
 #pragma once
 
+#include "simd/whole_number.hpp"
+
 namespace pysim::simd {
 
 using Word32 = unsigned int;
@@ -31,11 +33,13 @@ FourWords philox(Word64 index, Word64 key, Word64 stream) {
   return {{c0, c1, c2, c3}};
 }
 
-/// Number within (0, 1), a multiple of 2⁻⁵³, from whole numbers below 2⁵³.
+/// Number within (0, 1), a multiple of 2⁻⁵³, from whole numbers below 2⁵³; NaN where one of them is NaN.
 template <class Isa>
 double philox_uniform(double index, double key, double stream) {
-  const FourWords words =
-      philox<Isa>(static_cast<Word64>(index), static_cast<Word64>(key), static_cast<Word64>(stream));
+  const double sum = index + key + stream;
+  if (!(sum == sum)) return sum;
+  const auto word = [](double x) { return whole_within(x, Word64{0}, ~Word64{0}); };
+  const FourWords words = philox<Isa>(word(index), word(key), word(stream));
   const Word64 bits = (Word64{words.c[0]} >> 6 << 26) | (words.c[1] >> 6);
   return (static_cast<double>(bits) + 0.5) * 0x1p-52;
 }

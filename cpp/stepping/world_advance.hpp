@@ -11,6 +11,7 @@
 // adapted size pass rows, which are interpolated; a world stops at its event within such a step.
 #pragma once
 
+#include "simd/whole_number.hpp"
 #include "stepping/run_description.hpp"
 #include "stepping/sampled_signals.hpp"
 #include "stepping/solver_state.hpp"
@@ -26,6 +27,8 @@ enum class WorldStop : std::int64_t {
   lost,        ///< see its status
   event        ///< an event of a step of adapted size
 };
+
+constexpr std::int64_t most_steps = std::int64_t{1} << 62;  ///< of an interval, and of a block's instants
 
 /// Sampled blocks of a scene with a period.
 struct SampledPeriods {
@@ -226,7 +229,7 @@ class LaneClock {
     }
     const double span = end - now, count = __builtin_ceil(span / call_->longest - 1e-9);
     const double steps = count > 1 ? count : 1;
-    return {now, span / steps, 0, static_cast<std::int64_t>(steps), end, due, interval};
+    return {now, span / steps, 0, simd::whole_within(steps, std::int64_t{1}, most_steps), end, due, interval};
   }
 
   LaneSegment next_on_grid() const {

@@ -81,10 +81,11 @@ struct Joint {
 struct Instruction {
   Op op;
   int out, a, b, c;
+  int rows = 0;  ///< of a lookup
 
   template <class F, class... Records>
   static constexpr void visit(F&& f, Records&... r) {
-    f(r.op...), f(r.out...), f(r.a...), f(r.b...), f(r.c...);
+    f(r.op...), f(r.out...), f(r.a...), f(r.b...), f(r.c...), f(r.rows...);
   }
 };
 

@@ -16,10 +16,10 @@ namespace pysim::tree {
 using simd::all;
 using simd::fma;
 
-/// Number of inner knots at or below x: the segment of a piecewise polynomial.
+/// Number of inner knots at or below x: the segment of a piecewise polynomial; NaN of NaN.
 template <class S>
 S spline_segment(S x, const typename S::Parameter* knots, int count) {
-  S index = all<S>(0);
+  S index = select(x == x, all<S>(0), x);
   for (int i = 1; i < count - 1; ++i) index += number(x >= all<S>(knots[i]));
   return index;
 }
@@ -109,10 +109,10 @@ void run(const ProgramView<typename S::Parameter>& program, int begin, int end, 
         out = simd::floor(a);
         break;
       case Op::min:
-        out = simd::min(a, r[in.b]);
+        out = simd::minimum(a, r[in.b]);
         break;
       case Op::max:
-        out = simd::max(a, r[in.b]);
+        out = simd::maximum(a, r[in.b]);
         break;
       case Op::hypot:
         out = simd::hypot(a, r[in.b]);
@@ -130,13 +130,13 @@ void run(const ProgramView<typename S::Parameter>& program, int begin, int end, 
         out = select(a == all<S>(0), r[in.c], r[in.b]);
         break;
       case Op::sign:
-        out = number(a > all<S>(0)) - number(a < all<S>(0));
+        out = select(a == a, number(a > all<S>(0)) - number(a < all<S>(0)), a);
         break;
       case Op::segment:
         out = spline_segment(a, program.tables + in.b, in.c);
         break;
       case Op::lookup:
-        out = simd::lookup(program.tables + in.b, a, in.c);
+        out = simd::lookup(program.tables + in.b, a, in.c, in.rows);
         break;
       case Op::fma:
         out = fma(a, r[in.b], r[in.c]);

@@ -7,8 +7,9 @@ namespace pysim::tree {
 ///
 ///     sincos    out = sin a, out + 1 = cos a
 ///     select    b where a is not 0, else c
-///     segment   index of the spline segment of a: its c knots begin at b in the tables
-///     lookup    table[b + c · index a]
+///     segment   index of the spline segment of a: its c knots begin at b in the tables; NaN for NaN
+///     min, max  NaN where an operand is NaN
+///     lookup    table[b + c · index a], the nearest row of the tables for an index beyond them, NaN for NaN
 ///     fma, fms, fnma      a b + c, a b − c, c − a b
 ///     copy      a
 ///     dot       Σ table[b + k] register[a + k] over c numbers

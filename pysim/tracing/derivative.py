@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -96,9 +97,9 @@ class Derivative:
             case "abs":
                 return n("mul", n("sign", args[0]), d[0])
             case "min":
-                return n("select", n("less", *args), *d)
+                return self._chosen(n("less", *args), n("less_equal", *args[::-1]), d)
             case "max":
-                return n("select", n("less", *args), d[1], d[0])
+                return self._chosen(n("less_equal", *args[::-1]), n("less", *args), d)
             case "hypot":
                 sum_ = n("add", n("mul", args[0], d[0]), n("mul", args[1], d[1]))
                 return n("div", sum_, index)
@@ -111,6 +112,11 @@ class Derivative:
         return (
             self.zero
         )  # comparisons, signs, segments and table look-ups are constant between jumps
+
+    def _chosen(self, first: int, second: int, d: list[int]) -> int:
+        """Return the derivative of the operand that is the result of `min` or `max`, NaN where an operand is NaN."""
+        n = self.tape.node
+        return n("select", first, d[0], n("select", second, d[1], self.tape.const(math.nan)))
 
     def _root(self, index: int, args: tuple[int, ...], along: int) -> int:
         """Return dx = −(∂r/∂p dp)/(∂r/∂x) at the solution x of an implicit equation."""

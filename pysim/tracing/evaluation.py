@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from pysim.tracing.random_numbers import uniform
+from pysim.tracing.tape import rows_at
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -62,8 +63,8 @@ def node_value(tape: Tape, node: Node, values: _Values, inputs: Columns) -> Colu
             return np.asarray(inputs[node.data[0]])
         case "segment":
             start, count = node.data
-            inner = tape.tables[start + 1 : start + count - 1]
-            return np.asarray(np.searchsorted(inner, values[node.args[0]].real, side="right"))
+            x, inner = values[node.args[0]].real, tape.tables[start + 1 : start + count - 1]
+            return np.where(np.isnan(x), np.nan, np.searchsorted(inner, x, side="right"))
         case "dot":
             start = node.data[0]
             weights = tape.tables[start : start + len(node.args)]
@@ -71,8 +72,7 @@ def node_value(tape: Tape, node: Node, values: _Values, inputs: Columns) -> Colu
             return np.asarray(sum(parts))
         case "lookup":
             start, stride = node.data
-            table = np.array(tape.tables)
-            return np.asarray(table[start + stride * values[node.args[0]].real.astype(int)])
+            return rows_at(tape.tables, start, stride, values[node.args[0]].real)
         case "unknown":
             return np.full(inputs.shape[1], np.nan, inputs.dtype)
         case "solve":
@@ -204,8 +204,8 @@ _OPERATIONS: dict[str, Callable[..., Any]] = {
     "pow": _power,
     "abs": lambda a: np.where(a.real < 0, -a, a),
     "floor": lambda a: np.floor(a.real),
-    "min": lambda a, b: np.where(a.real < b.real, a, b),
-    "max": lambda a, b: np.where(a.real < b.real, b, a),
+    "min": lambda a, b: np.where((a.real < b.real) | np.isnan(a.real), a, b),
+    "max": lambda a, b: np.where((a.real > b.real) | np.isnan(a.real), a, b),
     "hypot": lambda a, b: np.sqrt(a * a + b * b),
     "less": lambda a, b: (a.real < b.real).astype(float),
     "less_equal": lambda a, b: (a.real <= b.real).astype(float),

@@ -269,13 +269,18 @@ def where(condition: Number, a: Number, b: Number) -> Any:
 
 
 def minimum(a: Number, b: Number) -> Any:
-    """Return the smaller of two numbers."""
+    """Return the smaller of two numbers, NaN if one is NaN."""
     return record("min", a, b)
 
 
 def maximum(a: Number, b: Number) -> Any:
-    """Return the larger of two numbers."""
+    """Return the larger of two numbers, NaN if one is NaN."""
     return record("max", a, b)
+
+
+def _first_number(a: Number, b: Number) -> Any:
+    """Return a, or b where a is NaN."""
+    return where(record("equal", a, a), a, b)
 
 
 def clip(x: Number, lower: Number, upper: Number) -> Any:
@@ -326,8 +331,8 @@ UFUNCS: dict[str, Callable[..., Any]] = {
     "fabs": _recorded("abs"),
     "minimum": minimum,
     "maximum": maximum,
-    "fmin": minimum,
-    "fmax": maximum,
+    "fmin": lambda a, b: minimum(_first_number(a, b), _first_number(b, a)),
+    "fmax": lambda a, b: maximum(_first_number(a, b), _first_number(b, a)),
     "hypot": _recorded("hypot"),
     "clip": clip,
     "sign": _recorded("sign"),
@@ -339,7 +344,7 @@ UFUNCS: dict[str, Callable[..., Any]] = {
     "fmod": whole_numbers.fmod,
     "floor_divide": whole_numbers.floor_divide,
     "divmod": whole_numbers.quotient_and_remainder,
-    "heaviside": lambda x, half: where(record("equal", x, 0), half, record("less", 0, x)),
+    "heaviside": lambda x, half: where(record("equal", x, 0), half, 0.5 + 0.5 * record("sign", x)),
     "less": _recorded("less"),
     "less_equal": _recorded("less_equal"),
     "greater": lambda a, b: record("less", b, a),

@@ -22,6 +22,8 @@ from pysim.tracing.random_numbers import uniform
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
+    from pysim.typing import Array
+
 
 @dataclass(frozen=True)
 class Node:
@@ -31,6 +33,9 @@ class Node:
     args: tuple[int, ...] = ()
     value: float = 0.0
     data: tuple[int, ...] = ()
+
+
+NAN = Node("const", (), math.nan)  # the same object each time: no other one is equal
 
 
 def _pow(x: float, y: float) -> float:
@@ -57,14 +62,14 @@ EVALUATE: dict[str, Callable[..., float]] = {
     "pow": _pow,
     "abs": abs,
     "floor": lambda a: float(np.floor(a)),
-    "min": lambda a, b: min(b, a),
-    "max": lambda a, b: max(b, a),
+    "min": lambda a, b: float(np.minimum(a, b)),
+    "max": lambda a, b: float(np.maximum(a, b)),
     "hypot": math.hypot,
     "less": lambda a, b: float(a < b),
     "less_equal": lambda a, b: float(a <= b),
     "equal": lambda a, b: float(a == b),
     "select": lambda a, b, c: b if a != 0 else c,
-    "sign": lambda a: float((a > 0) - (a < 0)),
+    "sign": lambda a: float(np.sign(a)),
     "random": lambda index, key, stream: float(uniform(index, key, stream)),
 }
 PIECEWISE = frozenset(
@@ -93,6 +98,13 @@ MOST_RECORDED = 500_000  # operations of one author's code
 NO_UNKNOWNS: frozenset[int] = frozenset()
 LONG = 10_000
 SECONDS_A_NODE = 1e-3  # to differentiate, fold and check one
+
+
+def rows_at(tables: Sequence[float], start: int, stride: int, index: Array) -> Array:
+    """Return tables[start + stride · index], from the nearest row of an index beyond them; NaN for NaN."""
+    last = (len(tables) - 1 - start) // stride
+    rows = np.clip(np.nan_to_num(index, nan=0.0, posinf=last, neginf=0.0), 0, last).astype(int)
+    return np.where(np.isnan(index), np.nan, np.asarray(tables)[start + stride * rows])
 
 
 class Tape:
@@ -163,7 +175,7 @@ class Tape:
 
     def const(self, value: float) -> int:
         """Return the index of a constant; −0 is stored as 0."""
-        return self._keep(Node("const", (), float(value) + 0.0))
+        return self._keep(NAN if math.isnan(value) else Node("const", (), float(value) + 0.0))
 
     def input(self, index: int) -> int:
         """Return the index of the node of input number `index`: q, then v."""
@@ -310,8 +322,8 @@ class Tape:
                 return float(inputs[node.data[0]])
             case "segment":
                 start, count = node.data
-                inner = self.tables[start + 1 : start + count - 1]
-                return float(sum(values[node.args[0]] >= knot for knot in inner))
+                x, inner = values[node.args[0]], self.tables[start + 1 : start + count - 1]
+                return x if math.isnan(x) else float(sum(x >= knot for knot in inner))
             case "dot":
                 start = node.data[0]
                 return float(
@@ -319,7 +331,7 @@ class Tape:
                 )
             case "lookup":
                 start, stride = node.data
-                return self.tables[start + stride * int(values[node.args[0]])]
+                return float(rows_at(self.tables, start, stride, np.array(values[node.args[0]])))
             case "unknown":
                 return math.nan
             case "solve":

@@ -7,6 +7,8 @@ inside, which bisection finds along the vertical.
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -251,6 +253,66 @@ def test_worlds_have_the_bits_of_one_and_none_calls_python(tmp_path: Path) -> No
         alone = pysim.Worlds(scene, 1)
         alone.q[:] = worlds.q[k]
         assert (alone.signals["scan"] == worlds.signals["scan"][k]).all()
+
+
+OVERFLOWS = """
+[[ground]]
+height_field = { file = "terrain.npy", size = [3, 3] }
+[[body]]
+name = "hull"
+shape = { sphere = { radius = 0.02 } }
+mass = 1.0
+collision = true
+[[joint]]
+name = "slide"
+type = "prismatic"
+child = "hull"
+axis = [1, 0, 0]
+damping = 1e25
+at = { xyz = [0, 0, 1] }
+start = { q = 0.1, v = 1e30 }
+[[sensor]]
+name = "scan"
+type = "height_scan"
+frame = "hull"
+size = [0.2, 0.2]
+spacing = 0.2
+[[controller]]
+name = "sum"
+type = "matrix"
+inputs = ["scan"]
+matrix = [[1, 1, 1, 1]]
+unit = "N"
+[[actuator]]
+name = "motor"
+type = "motor"
+joint = "slide"
+command = "sum"
+"""
+
+
+def test_run_that_overflows_within_a_step_is_an_error_and_no_signal(tmp_path: Path) -> None:
+    np.save(tmp_path / "terrain.npy", np.random.default_rng(3).uniform(0, 0.2, (30, 30)))
+    world(tmp_path, OVERFLOWS, duration=0.01, run='integrator = "rk4"')
+    command = [sys.executable, "-m", "pysim", str(tmp_path / "world.toml")]
+    ended = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert ended.returncode == 2, ended.stderr
+    assert "joint 'slide' reaches NaN or infinite values" in ended.stderr
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf, 1e38])
+def test_scan_of_a_world_whose_pose_is_not_finite_reads_nothing_beyond_the_heights(
+    tmp_path: Path, dtype: type, value: float, isa: str
+) -> None:
+    np.save(tmp_path / "terrain.npy", np.random.default_rng(3).uniform(0, 0.2, (30, 30)))
+    ground = '[[ground]]\nheight_field = { file = "terrain.npy", size = [3, 3] }\n'
+    scene = scene_with_scan(tmp_path, ground)
+    worlds = pysim.Worlds(scene, 9, dtype=dtype)
+    worlds.q[4, :2] = value
+    heights, others = worlds.signals["scan"], pysim.Worlds(scene, 9, dtype=dtype).signals["scan"]
+    np.testing.assert_array_equal(np.delete(heights, 4, axis=0), np.delete(others, 4, axis=0))
+    assert np.isin(heights[4], (-REACH, REACH)).all() or np.isnan(heights[4]).all()
 
 
 ENVIRONMENT = """

@@ -279,6 +279,14 @@ def test_intervals_between_pushes_are_drawn_in_each_world(tmp_path: Path) -> Non
     np.testing.assert_array_equal(pushes(few, 20), pushed[:20, [7, 3]])
 
 
+@pytest.mark.parametrize("every", ["uniform(1e20, 2e20)", "uniform(1e300, 1.5e300)"])
+def test_times_between_pushes_beyond_all_steps_push_no_world(tmp_path: Path, every: str) -> None:
+    text = TABLE + DRAWN.replace("uniform(0.1, 0.3)", every)
+    environment = Environment(with_table(tmp_path, text), 3)
+    environment.reset(seed=SEED)
+    assert not pushes(environment, 10).any()
+
+
 def test_a_lost_world_is_terminated_with_reward_0() -> None:
     environment = Environment(CART_POLE, 3)
     environment.reset()

@@ -70,3 +70,28 @@ def test_a_consent_that_is_no_truth_value_is_rejected(tmp_path: Path, consent: A
     ):
         with pytest.raises(pysim.SceneError, match="allow_code: must be true or false, got"):
             load()
+
+
+LIMITING = {
+    "saturation": {"lower": -2.0, "upper": 5.0},
+    "dead_zone": {"lower": -1.0, "upper": 1.0},
+    "rate_limiter": {"rising": 1.0},
+    "lookup": {"x": [0.0, 1.0, 2.0], "values": [1.0, 2.0, 3.0], "unit": "N·m"},
+}
+
+
+@pytest.mark.parametrize("integrator", ["rk4", "convex", "semi_implicit", "generalized_alpha"])
+@pytest.mark.parametrize("kind", [*LIMITING, "previous"])
+def test_a_world_whose_input_is_nan_is_lost_behind_a_limit(
+    tmp_path: Path, kind: str, integrator: str
+) -> None:
+    keys: dict[str, Any] = dict(LIMITING["lookup" if kind == "previous" else kind])
+    keys |= {"interpolation": "previous"} if kind == "previous" else {}
+    text = disc() + table("signal", name="u", type="input", unit="N·m")
+    block = "lookup" if kind == "previous" else kind
+    text += table("controller", name="limit", type=block, inputs=["u"], **keys)
+    worlds = pysim.Worlds(scene_of(tmp_path, text + motor("limit") + simulation(integrator)), 3)
+    worlds.inputs["u"][1] = np.nan
+    with pytest.warns(pysim.PysimWarning, match="world 1"):
+        worlds.step(steps=3)
+    np.testing.assert_array_equal(worlds.lost, [False, True, False])

@@ -16,7 +16,10 @@ from pysim._engine import (
     Program,
     Shape,
 )
-from pysim.tracing.tape import EVALUATE
+from pysim.tracing.derivative import Derivative
+from pysim.tracing.evaluation import evaluate
+from pysim.tracing.expression import Scalar
+from pysim.tracing.tape import EVALUATE, Tape
 
 KNOTS, TABLE = [0.0, 0.3, 0.6, 1.0], [5.0, 7.0, 9.0]
 ZERO, ONE, FIRST, SECOND = 6, 7, 8, 9  # registers behind q (3) and v (3)
@@ -65,7 +68,11 @@ def program_of(op: Op) -> Program:
 
 
 def on_engine(op: Op, q: np.ndarray) -> np.ndarray:
-    program = program_of(op)
+    place = place_of(program_of(op), q)
+    return place if op is Op.sincos else place[:, 0]
+
+
+def place_of(program: Program, q: np.ndarray) -> np.ndarray:
     motion = MotionDescription(
         Shape.program,
         blocks=[Block(Group.real, 0, 0, 3)],
@@ -75,8 +82,7 @@ def on_engine(op: Op, q: np.ndarray) -> np.ndarray:
         derivative=program.replaced(code=[], pose_end=0, outputs=[ZERO] * 72),
     )
     model = _engine.Model([JointDescription("j", motion)], np.zeros((1, 10)), np.zeros(3))
-    place = np.asarray(_engine.forward_kinematics(model, q))[:, 0, :2, 3]
-    return place if op is Op.sincos else place[:, 0]
+    return np.asarray(_engine.forward_kinematics(model, q))[:, 0, :2, 3]
 
 
 def by_tracer(op: Op, q: np.ndarray) -> list[float]:
@@ -95,6 +101,82 @@ def test_the_engine_and_the_tracer_mean_the_same_by_a_name(op, isa, rng):
     if op.name in DEFINED_BELOW_ZERO:
         q[9:, 0] *= -1
     np.testing.assert_allclose(on_engine(op, q), by_tracer(op, q), rtol=2e-15, atol=2e-16)
+
+
+ODD = [np.nan, np.inf, -np.inf, 1e30, -1e30, 0.5, -0.0, 1.0, 3.0, -1.0, 2.0**31, -(2.0**31)]
+OF_ODD = {
+    "min": np.minimum,
+    "max": np.maximum,
+    "sign": np.sign,
+    "abs": np.abs,
+    "floor": np.floor,
+    "segment": lambda x: np.where(np.isnan(x), np.nan, segment(x)),
+    "lookup": lambda x: np.where(
+        np.isnan(x), np.nan, np.array(TABLE)[np.clip(np.nan_to_num(x), 0, 2).astype(int)]
+    ),
+}
+
+
+def of_odd_numbers(name: str) -> Program:
+    """Applies an operation to numbers q₁ and q₂ of the list above, which may be NaN and infinite."""
+    first, after = len(ODD), len(ODD) + len(KNOTS)
+    operands = {"segment": (first, len(KNOTS)), "lookup": (after, 1)}.get(name, (9, 0))
+    code = [(Op.lookup, 8, 0, 0, 1), (Op.lookup, 9, 1, 0, 1), (Op[name], 10, 8, *operands)]
+    pose = [ONE, ZERO, ZERO, ZERO, ONE, ZERO, ZERO, ZERO, ONE, 10, ZERO, ZERO]
+    return Program(code, 3, 11, [0.0, 1.0], ODD + KNOTS + TABLE, pose + [ZERO] * 24)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("name", OF_ODD)
+def test_nan_and_infinite_operands_give_what_numpy_gives(name, dtype, isa):
+    n = range(len(ODD))
+    q = np.array([(i, j, 0.0) for i in n for j in n], dtype)
+    x, y = np.array(ODD, dtype)[q[:, :2].astype(int)].T
+    expected = OF_ODD[name](x, y) if name in ("min", "max") else OF_ODD[name](x)
+    np.testing.assert_array_equal(place_of(of_odd_numbers(name), q)[:, 0], expected.astype(dtype))
+
+
+@pytest.mark.parametrize("name", OF_ODD)
+def test_the_tracer_gives_the_same_of_nan_and_infinite_operands(name):
+    tape = Tape()
+    first, second = tape.input(0), tape.input(1)
+    table = tape.table(KNOTS if name == "segment" else TABLE)
+    data = (table, len(KNOTS) if name == "segment" else 1)
+    two = name in ("min", "max")
+    args, data = ((first, second), ()) if two else ((first,), data)
+    node = tape.node(name, *args, data=data if name in ("segment", "lookup") else ())
+    x = np.array([(a, b) for a in ODD for b in ODD]).T
+    expected = OF_ODD[name](*x) if two else OF_ODD[name](x[0])
+    np.testing.assert_array_equal(evaluate(tape, x, [node])[0], expected)
+    np.testing.assert_array_equal([tape.values(own)[node] for own in x.T], expected)
+
+
+@pytest.mark.parametrize("function", [np.minimum, np.maximum, np.fmin, np.fmax])
+@pytest.mark.parametrize("swapped", [False, True])
+def test_numpys_functions_of_two_numbers_treat_nan_as_numpy_does(function, swapped):
+    tape = Tape()
+    one, other = (Scalar(tape, tape.input(k)) for k in range(2))
+    result = function(other, one) if swapped else function(one, other)
+    x = np.array([(a, b) for a in ODD for b in ODD]).T
+    np.testing.assert_array_equal(evaluate(tape, x, [result.index])[0], function(*x))
+
+
+@pytest.mark.parametrize("function", [np.minimum, np.maximum])
+def test_derivatives_of_the_smaller_and_the_larger_of_nan_are_nan(function):
+    tape = Tape()
+    one, other = (Scalar(tape, tape.input(k)) for k in range(2))
+    slope = Derivative(tape, {0: tape.const(1), 1: tape.const(-1)}).of(function(one, other).index)
+    x = np.array([(a, b) for a in ODD for b in ODD]).T
+    chosen = np.where(function(*x) == x[0], 1.0, -1.0)
+    expected = np.where(np.isnan(x).any(axis=0), np.nan, chosen)
+    differs = x[0] != x[1]
+    np.testing.assert_array_equal(evaluate(tape, x, [slope])[0][differs], expected[differs])
+
+
+@pytest.mark.parametrize(("first", "stride"), [(-1, 1), (7, 1), (4, 0), (4, -1)])
+def test_a_lookup_that_begins_outside_of_the_tables_is_refused(first, stride):
+    with pytest.raises(ValueError, match="must begin within the tables of 7 numbers"):
+        program_of(Op.copy).replaced(code=[(Op.lookup, FIRST, 0, first, stride)])
 
 
 def test_every_operation_that_a_tape_records_is_one_of_the_engines():

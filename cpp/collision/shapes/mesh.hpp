@@ -39,13 +39,18 @@ S farthest_point(const typename S::Real* point,
   return found;
 }
 
+/// The vertex of a number.
+template <class S>
+Vec3<S> vertex_of(const Shape<typename S::Real>& shape, S number) {
+  const auto entry = [&](int axis) { return simd::lookup(shape.vertex + axis, number, 3, shape.vertices); };
+  return {entry(0), entry(1), entry(2)};
+}
+
 /// The vertex that is farthest along `direction`; its number in `found`.
 template <class S>
 Vec3<S> support_vertex(const Shape<typename S::Real>& shape, const Vec3<S>& direction, S& found) {
   found = farthest_point(shape.vertex, 3, shape.of_vertices, direction);
-  return {simd::lookup(shape.vertex, found, 3),
-          simd::lookup(shape.vertex + 1, found, 3),
-          simd::lookup(shape.vertex + 2, found, 3)};
+  return vertex_of<S>(shape, found);
 }
 
 /// Four support vertices; `apart` holds for those that are not among the ones before.
@@ -105,10 +110,9 @@ struct Mesh : ConvexKind<Mesh> {
     const Vec3<S> n = transpose_times(own.X.R, normal);
     const S best = farthest_point(mesh.face, int{MeshFace::numbers}, mesh.of_normals, n);
     for (int k = 0; k < facet_corners; ++k) {
-      const S vertex = simd::lookup(mesh.face + MeshFace::corner + k, best, int{MeshFace::numbers});
-      F.corner[k] = own.X * Vec3<S>{simd::lookup(mesh.vertex, vertex, 3),
-                                    simd::lookup(mesh.vertex + 1, vertex, 3),
-                                    simd::lookup(mesh.vertex + 2, vertex, 3)};
+      const S vertex =
+          simd::lookup(mesh.face + MeshFace::corner + k, best, int{MeshFace::numbers}, mesh.faces);
+      F.corner[k] = own.X * vertex_of<S>(mesh, vertex);
       F.feature[k] = vertex;
       F.distinct[k] = simd::everywhere<S>();
       for (int j = 0; j < k; ++j) F.distinct[k] &= !(F.feature[j] == vertex);
