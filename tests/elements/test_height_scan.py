@@ -295,7 +295,7 @@ def test_run_that_overflows_within_a_step_is_an_error_and_no_signal(tmp_path: Pa
     np.save(tmp_path / "terrain.npy", np.random.default_rng(3).uniform(0, 0.2, (30, 30)))
     world(tmp_path, OVERFLOWS, duration=0.01, run='integrator = "rk4"')
     command = [sys.executable, "-m", "pysim", str(tmp_path / "world.toml")]
-    ended = subprocess.run(command, capture_output=True, text=True, check=False)
+    ended = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert ended.returncode == 2, ended.stderr
     assert "joint 'slide' reaches NaN or infinite values" in ended.stderr
 
