@@ -76,6 +76,8 @@ class Channels:
         return tuple(part.name for part in self.parts)
 
 
+MOST_NUMBERS = 100_000  # of a signal, or of what a block keeps under one name
+MOST_OF_ALL = 300_000  # of all signals of a scene, and of what all blocks keep
 NONE = Channels()
 
 

@@ -192,7 +192,7 @@ BAD = [
     ),
     (
         {"type": "delay", "periods": 0, "period": 0.1},
-        "periods: must be 1 or more, got 0; change it",
+        "periods: must be from 1 to 100000, got 0; change it",
     ),
     (
         {"type": "transfer_function", "numerator": [1.0], "denominator": [1.0]},

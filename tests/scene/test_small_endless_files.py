@@ -65,7 +65,7 @@ def test_copies_of_copies_are_bounded(tmp_path: Path) -> None:
             f"[[model]]\nname = 'm{j}'\ncount = 40\nfile = 's{k + 1}.toml'\n" for j in range(2)
         ]
         written(tmp_path / f"s{k}.toml", "".join(models))
-    with ends_within(SECONDS), pytest.raises(SceneError, match="have more than 100000 bodies"):
+    with ends_within(SECONDS), pytest.raises(SceneError, match="have more than 10000 bodies"):
         pysim.load_scene(tmp_path / "s0.toml")
 
 
@@ -172,3 +172,51 @@ def test_the_frames_of_nested_models_are_where_they_were(tmp_path: Path) -> None
     np.testing.assert_allclose(found["a"][1], [1, 0, 0])
     np.testing.assert_allclose(found["n::b"][1], [0, 0, 5])
     np.testing.assert_allclose(found["c"][1], [1, 1, 6])
+
+
+def test_a_key_of_many_parts_is_rejected_before_it_is_read(tmp_path: Path) -> None:
+    deep = ".".join(["a"] * 50_000)
+    for text in (f"{deep} = 1", f"[{deep}]", f"[[{deep}]]\nx = 1", f"x = {{ {deep} = 1 }}"):
+        quoted = text.replace("a", '"a"')
+        for written_as in (text, quoted):
+            with (
+                ends_within(SECONDS / 6),
+                pytest.raises(SceneError, match=r"s\.toml:3: tables are"),
+            ):
+                pysim.load_scene(written(tmp_path / "s.toml", "\n\n" + written_as))
+
+
+def test_texts_and_comments_may_have_many_points(tmp_path: Path) -> None:
+    deep = ".".join(["a"] * 60)
+    text = f'# {deep}\nname = \'{deep}\'\n[render]\ntitle = """\n{deep}\n"""\n'
+    body = "[[body]]\nname = 'b'\nmass = 1\ninertia = { xx = 1, yy = 1, zz = 1 }\n"
+    joint = "[[joint]]\nname = 'j'\ntype = 'free'\nchild = 'b'\n"
+    scene = pysim.load_scene(written(tmp_path / "s.toml", text + body + joint))
+    assert scene.spec.name == deep
+
+
+@pytest.mark.parametrize("table", ["body", "joint", "controller", "exclude"])
+def test_lists_of_tables_are_bounded(tmp_path: Path, table: str) -> None:
+    text = "".join(f"[[{table}]]\nname = 'b{k}'\n" for k in range(30_000))
+    problem = rf"{table}: must have at most 10000 tables, got "
+    with ends_within(SECONDS / 6), pytest.raises(SceneError, match=problem):
+        pysim.load_scene(written(tmp_path / "s.toml", text))
+
+
+@pytest.mark.parametrize(
+    ("duration", "period"), [("1.0", "1e-300"), ("1e18", "0.01"), ("1e15", "0.01")]
+)
+@pytest.mark.parametrize("table", ["controller", "sensor"])
+def test_endless_instants_are_rejected(
+    tmp_path: Path, table: str, duration: str, period: str
+) -> None:
+    body = "[[body]]\nname = 'b'\nmass = 1\ninertia = { xx = 1, yy = 1, zz = 1 }\n"
+    joint = "[[joint]]\nname = 'j'\ntype = 'revolute'\nchild = 'b'\n"
+    blocks = "[[sensor]]\nname = 's'\ntype = 'coordinates'\ncoordinates = ['j']\n"
+    blocks += "[[controller]]\nname = 'c'\ntype = 'gain'\ninputs = ['s.q']\ngain = 1.0\n"
+    blocks = blocks.replace("name = 's'", f"name = 's'\nperiod = {period}", table == "sensor")
+    blocks = blocks.replace("name = 'c'", f"name = 'c'\nperiod = {period}", table == "controller")
+    run = f"[simulation]\nduration = {duration}\nintegrator = 'dopri5'\n"
+    problem = rf"{table}\[0\]\.period: .* instants of the duration .*, more than 2\*\*53; take "
+    with ends_within(SECONDS), pytest.raises(SceneError, match=problem):
+        pysim.load_scene(written(tmp_path / "s.toml", body + joint + blocks + run))

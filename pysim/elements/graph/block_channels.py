@@ -88,3 +88,14 @@ def check_inputs(block: GraphBlock) -> None:
 def counted_numbers(count: int) -> str:
     """Return "1 number" or "N numbers", for messages."""
     return "1 number" if count == 1 else f"{count} numbers"
+
+
+def check_count(block: GraphBlock, what: str, count: int, most: int) -> None:
+    """Reject more numbers of a block than memory is taken for.
+
+    Raises:
+        SceneError: there are more than `most`.
+    """
+    if count > most:
+        problem = f"{block.label}: {what} {count} numbers, at most {most} are allowed"
+        raise SceneError(block.where, f"{problem}; take fewer signals, or shorter ones")

@@ -15,9 +15,11 @@ from typing import TYPE_CHECKING, Any
 from pysim._engine import Group, SignalsDescription, SignalSource
 from pysim.elements.block import CallbackController
 from pysim.elements.bounded_forces import BoundedForce, BoundedForces
+from pysim.elements.channels import MOST_NUMBERS, MOST_OF_ALL
 from pysim.elements.graph.acting_forces import ActingForces
 from pysim.elements.graph.block_channels import (
     TIME_DERIVATIVES,
+    check_count,
     check_inputs,
     connected,
     counted_numbers,
@@ -91,6 +93,7 @@ class GraphBuilder:
         self.tape = self.symbols.tape
         self._values: dict[str, Outputs] = {}
         self._open: list[str] = []  # blocks being evaluated
+        self._numbers = 0  # of all signals so far
         measured = measured or MeasuredElements()
         self._ledger = dict(measured.ledger or {})
         self.references = SignalReferences(
@@ -126,6 +129,8 @@ class GraphBuilder:
         finally:
             self._open.pop()
         self._values[name] = found
+        self._numbers += sum(map(len, found.numbers.values()))
+        check_count(block, "with those before has", self._numbers, MOST_OF_ALL)
         return found
 
     def _evaluated(self, block: GraphBlock) -> Outputs:
@@ -230,6 +235,7 @@ class GraphBuilder:
             nodes: list[int] = []
             for name in names:
                 nodes += self.signal(block, name, channel.unit, f"the input {channel.name!r}")
+                check_count(block, f"the input {channel.name!r} reads", len(nodes), MOST_NUMBERS)
             wanted = channel.size if isinstance(channel.size, int) else sizes.get(channel.size)
             if wanted is not None and len(nodes) != wanted:
                 given = ", ".join(map(repr, names))

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pysim.elements.channels import Channel
+from pysim.elements.channels import MOST_NUMBERS, Channel
 from pysim.elements.graph.block_channels import (
     TIME_DERIVATIVES,
     argument_names,
+    check_count,
     connected,
     kept_by,
     readable_names,
@@ -40,8 +41,13 @@ class SignalReferences:
         self._velocity_names = tuple(velocity_names)
         self._outputs_of = outputs_of
         self._open_labels: list[str] = []  # blocks whose names of numbers are being determined
+        self._cut_labels = False  # whether names being determined depend on a loop that is open
+        self._labels: dict[tuple[str, str], tuple[str, ...]] = {}
+        self._labels_in_loop: dict[tuple[str, str], tuple[str, ...]] = {}  # while it is cut
+        self._cut_at: set[str] = set()  # blocks whose names were asked for while they were open
         self._sizes: dict[tuple[str, str], int] = {}
         self._open_sizes: list[tuple[str, str]] = []
+        self._sizes_in_loop: set[tuple[str, str]] = set()  # unknown while it is open
 
     def inputs_first(self) -> list[GraphBlock]:
         """Return the blocks, those that a block reads before it; loops are cut somewhere.
@@ -80,13 +86,13 @@ class SignalReferences:
         name, _ = self.selected(name)
         owner, channel = (name, "") if name in self._blocks else _split(name)
         other = self._blocks.get(owner)
-        known = self.known_names()
         if other is not None:
             for part in kept_by(other.plugin):
                 if part.name == channel:
                     return other, part
         if other is None or other.kind in ("actuator", "force"):
-            problem = f"{block.label}: unknown signal {name!r}{did_you_mean(name, known)}"
+            hint = did_you_mean(name, self.known_names())
+            problem = f"{block.label}: unknown signal {name!r}{hint}"
             raise SceneError(block.where, problem)
         is_given = other.plugin is None
         channels = [Channel("value", other.unit, other.size)]
@@ -119,8 +125,8 @@ class SignalReferences:
         base, index = without_index(name)
         if index is not None or base in self._blocks:
             return base, index
-        owners = [own for own in self._blocks if base.startswith(f"{own}.")]
-        for owner in sorted(owners, key=len, reverse=True):
+        ends = [k for k, letter in enumerate(base) if letter == "."]
+        for owner in (base[:k] for k in reversed(ends) if base[:k] in self._blocks):
             block, rest = self._blocks[owner], base[len(owner) + 1 :]
             if block.plugin is None or rest in readable_names(block):
                 continue
@@ -152,7 +158,11 @@ class SignalReferences:
 
     def labels(self, block: GraphBlock, channel: Channel) -> tuple[str, ...]:
         """Return the names of the numbers of an output; none if they have no names."""
-        if block.plugin is None or block.name in self._open_labels:
+        if block.name in self._open_labels:  # a loop, which is cut here
+            self._cut_labels = True
+            self._cut_at.add(block.name)
+            return ()
+        if block.plugin is None:
             return ()
         if isinstance(channel.size, int):
             return AXES_OF.get(channel.size, ()) if block.kind == "sensor" else ()
@@ -160,11 +170,30 @@ class SignalReferences:
             return tuple(place.name for place in block.coordinates)
         if block.kind == "controller" and "dynamics" in argument_names(block.plugin, "output"):
             return self._velocity_names
+        key = block.name, channel.name
+        for known in (self._labels, self._labels_in_loop):
+            if key in known:
+                self._cut_labels |= known is self._labels_in_loop
+                return known[key]
         self._open_labels.append(block.name)
+        before, self._cut_labels = self._cut_labels, False
         try:
-            return self._labels_of_inputs(block, channel)
+            found = self._labels_of_inputs(block, channel)
+        except RecursionError:
+            problem = f"{block.label}: the names of its numbers come through too many blocks"
+            raise SceneError(
+                block.where, f"{problem}; read one by its index, as in NAME[0]"
+            ) from None
         finally:
             self._open_labels.pop()
+            is_cut, self._cut_labels = self._cut_labels, self._cut_labels or before
+        (self._labels_in_loop if is_cut else self._labels)[key] = found
+        if block.name in self._cut_at:
+            self._cut_at.remove(block.name)
+            self._labels_in_loop.clear()
+            if not self._cut_at:
+                self._cut_labels = before
+        return found
 
     def _labels_of_inputs(self, block: GraphBlock, channel: Channel) -> tuple[str, ...]:
         """Return the names of the numbers of the first input that has as many numbers as an output."""
@@ -205,7 +234,7 @@ class SignalReferences:
         key = block.name, channel.name
         if key in self._sizes:
             return self._sizes[key]
-        if key in self._open_sizes:
+        if key in self._open_sizes or key in self._sizes_in_loop:
             return None
         self._open_sizes.append(key)
         try:
@@ -216,7 +245,12 @@ class SignalReferences:
             size = next((size for size in sizes if size is not None), None)
         finally:
             self._open_sizes.pop()
+        if size is None and self._open_sizes:
+            self._sizes_in_loop.add(key)
+        else:  # what was unknown may follow from it
+            self._sizes_in_loop.clear()
         if size is not None:
+            check_count(block, f"the input {channel.name!r} reads", size, MOST_NUMBERS)
             self._sizes[key] = size
         return size
 

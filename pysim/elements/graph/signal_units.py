@@ -20,6 +20,8 @@ class SignalUnits:
     def __init__(self, references: SignalReferences) -> None:
         self._references = references
         self._known_units: dict[str, dict[str, str]] = {}
+        self._units_in_loop: dict[str, dict[str, str]] = {}  # while it is cut
+        self._cut_at: set[str] = set()  # blocks whose units were asked for while they were open
         self._open_units: list[str] = []  # blocks whose units are being determined
         self._cut_units = False  # whether units being determined depend on a loop that is open
 
@@ -42,10 +44,13 @@ class SignalUnits:
         own = {channel.name: channel.unit for channel in channels}
         if block.kind == "signal":
             return dict.fromkeys(own, block.unit)
-        if block.name in self._known_units:
-            return self._known_units[block.name]
+        for known in (self._known_units, self._units_in_loop):
+            if block.name in known:
+                self._cut_units |= known is self._units_in_loop
+                return known[block.name]
         if block.name in self._open_units:  # a loop that a state breaks
             self._cut_units = True
+            self._cut_at.add(block.name)
             return own
         self._open_units.append(block.name)
         before, self._cut_units = self._cut_units, False
@@ -62,8 +67,12 @@ class SignalUnits:
         elif block.kind == "sensor":
             given = {"q": "", "v": ""} | given
         found = own | dict(plugin.units(given))
-        if not is_cut:
-            self._known_units[block.name] = found
+        (self._units_in_loop if is_cut else self._known_units)[block.name] = found
+        if block.name in self._cut_at:
+            self._cut_at.remove(block.name)
+            self._units_in_loop.clear()
+            if not self._cut_at:
+                self._cut_units = before
         return found
 
     def _units_of_inputs(self, block: GraphBlock) -> dict[str, str]:

@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pysim._engine import SignalSource
-from pysim.elements.graph.block_channels import counted_numbers, memory_of, states_of
+from pysim.elements.channels import MOST_NUMBERS, MOST_OF_ALL
+from pysim.elements.graph.block_channels import (
+    check_count,
+    counted_numbers,
+    memory_of,
+    states_of,
+)
 from pysim.elements.graph_types import CONTACT_NUMBERS
 from pysim.errors import JointError, PysimError
 from pysim.tracing.author_code import method_place
@@ -87,6 +93,8 @@ class StatePlaces:
             values = np.atleast_1d(np.asarray(start.get(channel.name, 0.0), float))
             is_fixed = isinstance(channel.size, int)
             size = channel.numbers(1 if is_fixed else self._references.size_of_inputs(block))
+            check_count(block, f"{channel.name!r} has", size, MOST_NUMBERS)
+            check_count(block, "with those before keeps", len(self.start) + size, MOST_OF_ALL)
             if values.shape not in {(1,), (size,)}:
                 where = method_place(block.plugin, "start")
                 given = " × ".join(map(str, values.shape))

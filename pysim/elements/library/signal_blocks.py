@@ -9,7 +9,7 @@ import numpy as np
 
 from pysim.elements import gains
 from pysim.elements.block import Controller, controller
-from pysim.elements.channels import real, signal
+from pysim.elements.channels import MOST_NUMBERS, real, signal
 from pysim.elements.rows import array_of_rows
 from pysim.elements.units import check_same_unit
 from pysim.errors import PysimError
@@ -271,11 +271,12 @@ class Relay(Controller):
 class Delay(_SameUnit):
     """Signal of a number of periods before, and at the start its first value; it needs a `period`."""
 
-    periods: int = 1
+    periods: int = 1  # at most 100000, and 100000 numbers are kept
 
     def __post_init__(self) -> None:
-        if self.periods < 1:
-            raise PysimError("periods", f"must be 1 or more, got {self.periods}; change it")
+        if not 1 <= self.periods <= MOST_NUMBERS:
+            problem = f"must be from 1 to {MOST_NUMBERS}, got {self.periods}"
+            raise PysimError("periods", f"{problem}; change it, or the period")
         vars(self)["memory"] = real("past", size=f"{self.periods}n")  # the oldest first
 
     def initial(self, inputs: Any) -> Any:

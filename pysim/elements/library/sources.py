@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from pysim.elements.block import Source, source
+from pysim.elements.channels import MOST_NUMBERS
 from pysim.elements.interpolation import KINDS, minimum_jerk, pieces
 from pysim.elements.rows import array_of_rows
 from pysim.errors import PysimError, did_you_mean
@@ -40,13 +41,16 @@ class Constant(Source):
 class Input(Source):
     """Numbers given from outside, in `rollout` by `controls`; elsewhere their value."""
 
-    size: int = 1
+    size: int = 1  # at most 100000
     value: float | tuple[float, ...] = 0.0  # in the signal's unit
 
     def __post_init__(self) -> None:
         if self.size < 1:
             problem = f"size must be 1 or more, got {self.size}"
             raise PysimError(owner(type(self)), f"{problem}; give the number of values")
+        if self.size > MOST_NUMBERS:
+            problem = f"size must be at most {MOST_NUMBERS}, got {self.size}"
+            raise PysimError(owner(type(self)), f"{problem}; give fewer values")
         count = len(self.value) if isinstance(self.value, tuple) else self.size
         if count != self.size:
             problem = f"value has {count} numbers, and size is {self.size}"

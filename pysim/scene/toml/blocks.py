@@ -65,8 +65,9 @@ class BlockReader:
             ),
         ]
         blocks = tuple(block for block in found if block is not None)
+        readers = _Readers(blocks)
         for name, built, path in self._built:
-            if not _acts_across(name, blocks):
+            if not readers.act_across(name):
                 warn_of_gains(built, path, self.problems)
         return blocks
 
@@ -164,21 +165,31 @@ class BlockReader:
         )
 
 
-def _acts_across(name: str, blocks: Sequence[BlockSpec]) -> bool:
-    """Return whether a controller drives other joints than it measures, or through a negative gear, with any sign."""
+class _Readers:
+    """Blocks by name, and those that read each of them."""
 
-    def reads(block: BlockSpec, owner: str) -> bool:
-        signals = (signal.partition("[")[0] for signal in block.inputs)
-        return any(signal == owner or signal.rpartition(".")[0] == owner for signal in signals)
+    def __init__(self, blocks: Sequence[BlockSpec]) -> None:
+        self._blocks = {block.name: block for block in reversed(blocks)}  # the first of a name
+        self._readers: dict[str, dict[int, BlockSpec]] = {}  # by the name that is read
+        for k, block in enumerate(blocks):
+            for signal in block.inputs:
+                base = signal.partition("[")[0]
+                for owner in (base, base.rpartition(".")[0]):
+                    self._readers.setdefault(owner, {})[k] = block
 
-    own = next(
-        (block for block in blocks if block.kind == "controller" and block.name == name), None
-    )
-    if own is None:
-        return False
-    driven = [block for block in blocks if block.kind == "actuator" and reads(block, name)]
-    if any(block.points or np.min(block.parameters.get("gear", 1.0)) < 0 for block in driven):
-        return True  # a positive force makes a path shorter
-    measured = {at for block in blocks if reads(own, block.name) for at in block.coordinates}
-    coordinates = {at for block in driven for at in block.coordinates}
-    return bool(coordinates and measured) and not coordinates & measured
+    def act_across(self, name: str) -> bool:
+        """Return whether a controller drives other joints than it measures, or through a negative gear."""
+        own = self._blocks.get(name)
+        if own is None or own.kind != "controller":
+            return False
+        readers = self._readers.get(name, {}).values()
+        driven = [block for block in readers if block.kind == "actuator"]
+        if any(block.points or np.min(block.parameters.get("gear", 1.0)) < 0 for block in driven):
+            return True  # a positive force makes a path shorter
+        bases = [signal.partition("[")[0] for signal in own.inputs]
+        read = {owner for base in bases for owner in (base, base.rpartition(".")[0])}
+        measured = {
+            at for name in read & self._blocks.keys() for at in self._blocks[name].coordinates
+        }
+        coordinates = {at for block in driven for at in block.coordinates}
+        return bool(coordinates and measured) and not coordinates & measured

@@ -27,6 +27,7 @@ from pysim.scene.toml.contacts import DEFAULT_MATERIAL
 from pysim.scene.toml.includes import SUFFIXES, as_named
 from pysim.scene.toml.joints import given_start
 from pysim.scene.toml.plausibility import check_start
+from pysim.scene.toml.source import MOST_TABLES
 from pysim.scene.tree import WORLD
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
 
     SceneReader = Callable[[Model, Path, Steps], SceneSpec]
 
-MOST_BODIES = 100_000  # of all models of a scene
+MOST_BODIES = MOST_TABLES  # of all models of a scene
 _OF_IMPORTS = {"decompose", "free_base", "self_collision", "srdf"}
 
 

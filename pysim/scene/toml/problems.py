@@ -222,6 +222,8 @@ def _demand(kind: str, got: object, context: Mapping[str, Any]) -> str:
             return "not be empty"
         names = isinstance(got, list) and any(isinstance(item, str) for item in got)
         count = context.get("min_length", context.get("max_length"))
+        if isinstance(got, list) and got and isinstance(got[0], dict):
+            return f"have at most {count} tables"
         return f"have {count} {'names' if names else 'numbers'}"
     if kind == "string_too_short":
         return "not be empty"
@@ -230,7 +232,7 @@ def _demand(kind: str, got: object, context: Mapping[str, Any]) -> str:
 
 def _got(kind: str, got: object, context: Mapping[str, Any]) -> str:
     if kind in {"too_short", "too_long"} and got not in ([], {}):
-        return str(context["actual_length"])
+        return "more" if context["actual_length"] is None else str(context["actual_length"])
     return shown(got)
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pysim.scene.toml.source import Steps
 
 STEP = 1e-3  # [s]
-MOST = 2**53  # steps or outputs: beyond it doubles do not count exactly
+MOST = 2**53  # steps, outputs or instants: beyond it doubles do not count exactly
 STEP_TIME = 1e-6  # [s] of wall time that a step of a small mechanism takes
 DAY = 86400.0  # [s]
 RTOL = 1e-8
@@ -47,6 +47,11 @@ def read_settings(scene: Scene, model: ModelSpec, problems: Problems) -> Setting
     elif table.step is None and model.shortest_step is not None:
         step, step_file = model.shortest_step.step, model.shortest_step.file
     _check_count(table.duration, step, ("simulation", "step"), "steps", problems)
+    periods = {("sensor", k): block.period for k, block in enumerate(scene.sensor)}
+    periods |= {("controller", k): block.period for k, block in enumerate(scene.controller)}
+    for path, period in periods.items():
+        if period is not None:
+            _check_count(table.duration, period, (*path, "period"), "instants", problems)
     if table.step is not None and step > table.duration:
         problem = (
             f"{step:g} [s] is longer than the duration {table.duration:g} [s]; take a smaller step"
@@ -242,7 +247,7 @@ def _plugin_parameters(
 
 
 def _check_count(duration: float, step: float, path: Steps, what: str, problems: Problems) -> None:
-    """Reject numbers of steps or outputs that no double counts; warn of those that take days."""
+    """Reject numbers of steps, outputs or instants that no double counts; warn of those that take days."""
     count = duration / step
     if count > MOST:
         least = duration / MOST

@@ -30,8 +30,15 @@ _DEEPEST = 50  # levels of nested tables and lists
 _TOO_DEEP = f"tables are nested more than {_DEEPEST} deep; flatten them"
 _LARGEST = 2**63  # beyond the integers that TOML allows
 LARGEST = 1 << 27  # bytes of a file
+MOST_TABLES = 10_000  # of a list, such as [[body]]
 LONGEST_TEXT = 4096  # characters of a key or value
 _BARE = re.compile(r"[A-Za-z0-9_/-]+")
+_PART = r"""(?:[A-Za-z0-9_-]++|"(?:[^"\\\n]|\\.)*+"|'[^'\n]*+')"""  # of a dotted key
+_DEEP_KEY = re.compile(rf"(?<![A-Za-z0-9_-])(?:{_PART}[ \t]*+\.[ \t]*+){{{_DEEPEST}}}")
+_DEEP_OR_TEXT = re.compile(  # texts and comments may hold what looks like a key
+    rf"""\"{{3}}(?:[^\\]|\\.)*?\"{{3}}|'{{3}}.*?'{{3}}|\#[^\n]*|(?P<key>{_DEEP_KEY.pattern})|{_PART}""",
+    re.DOTALL,
+)
 
 
 @dataclass(frozen=True)
@@ -217,6 +224,9 @@ def source_of(name: str, text: str, label: str = "") -> Source:
     Raises:
         SceneError: it is not TOML.
     """
+    deep = _deep_key(text)
+    if deep is not None:
+        raise SceneError(f"{name}:{text.count(chr(10), 0, deep) + 1}", _TOO_DEEP)
     try:
         values = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -328,6 +338,14 @@ def _long_integer(name: str, text: str) -> tuple[str, str]:
         f"{name}:{line}:{column}",
         f"integer of more than {digits} digits exceeds 64 bits; shorten it",
     )
+
+
+def _deep_key(text: str) -> int | None:
+    """Return the place of the first key of many parts, which takes tomllib quadratic time; None without one."""
+    if _DEEP_KEY.search(text) is None:
+        return None
+    found = next((match for match in _DEEP_OR_TEXT.finditer(text) if match["key"]), None)
+    return None if found is None else found.start()
 
 
 def _is_deep(values: object) -> bool:

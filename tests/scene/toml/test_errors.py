@@ -613,7 +613,8 @@ def test_files_that_cannot_be_read() -> None:
     ],
 )
 def test_a_bottomless_file_is_rejected(text: str) -> None:
-    assert message(text) == "s.toml: tables are nested more than 50 deep; flatten them"
+    problem = r"s\.toml(:1)?: tables are nested more than 50 deep; flatten them"
+    assert re.fullmatch(problem, message(text))
 
 
 def test_a_broken_bottomless_file_is_rejected() -> None:

@@ -24,6 +24,7 @@ from pysim.scene.colors import HEX, NAMED, read_color
 from pysim.scene.poses import from_axis_angle, from_rpy, pose, rpy_of, translation
 from pysim.scene.toml.records.schema import TEXT_NUMBER, Shorthand, demands
 from pysim.scene.toml.records.table import Table
+from pysim.scene.toml.source import MOST_TABLES
 from pysim.typing import Array
 
 if TYPE_CHECKING:
@@ -37,6 +38,11 @@ ALL_JOINTS = ""  # key of all joints that a table does not name
 def key(default: Any, unit: str, doc: str, **bounds: Any) -> Any:  # noqa: ANN401, as pydantic
     """Return a field with its unit ("" for none) and meaning; `...` as default makes it required."""
     return Field(default, description=doc, json_schema_extra={"unit": unit}, **bounds)
+
+
+def tables(doc: str) -> Any:  # noqa: ANN401, as pydantic
+    """Return a field for a list of tables, which has a bound."""
+    return key([], "", doc, max_length=MOST_TABLES)
 
 
 def error_text(text: str) -> PydanticCustomError:

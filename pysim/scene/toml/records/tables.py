@@ -47,6 +47,7 @@ from pysim.scene.toml.records.keys import (
     boxed,
     error_text,
     key,
+    tables,
 )
 from pysim.scene.toml.records.references import (
     BodyName,
@@ -656,26 +657,26 @@ class Scene(Table):
     parameters: dict[str, float] = key(
         {}, "", 'numbers for expressions: mass = "= 2 * density * length" in any numeric key'
     )
-    body: list[Body] = key([], "", "rigid bodies")
-    joint: list[Joint] = key([], "", "joints")
-    loop: list[Loop] = key([], "", "joints that close loops")
-    motion: list[FrameMotion] = key([], "", "frames that follow signals of time")
-    coupling: list[Coupling] = key([], "", "gears, differentials and cams")
-    force: list[Force] = key([], "", "springs and other forces")
-    frame: list[Frame] = key([], "", "named frames")
+    body: list[Body] = tables("rigid bodies")
+    joint: list[Joint] = tables("joints")
+    loop: list[Loop] = tables("joints that close loops")
+    motion: list[FrameMotion] = tables("frames that follow signals of time")
+    coupling: list[Coupling] = tables("gears, differentials and cams")
+    force: list[Force] = tables("springs and other forces")
+    frame: list[Frame] = tables("named frames")
     keyframe: Name | None = key(None, "", "the keyframe at which the run starts")
     keyframes: dict[str, Keyframe] = key({}, "", "by name: states at which a run may start")
     assembly: Assembly = key(Assembly(), "", "assembly of the start, so that loops close")
-    signal: list[Signal] = key([], "", "sources of signals: tables, sines, waypoints and others")
-    sensor: list[Sensor] = key([], "", "what is measured, as signals")
-    controller: list[Controller] = key([], "", "continuous and sampled controllers")
-    actuator: list[Actuator] = key([], "", "forces on joints: prescribed, or commanded by signals")
-    event: list[Event] = key([], "", "events that a run locates")
+    signal: list[Signal] = tables("sources of signals: tables, sines, waypoints and others")
+    sensor: list[Sensor] = tables("what is measured, as signals")
+    controller: list[Controller] = tables("continuous and sampled controllers")
+    actuator: list[Actuator] = tables("forces on joints: prescribed, or commanded by signals")
+    event: list[Event] = tables("events that a run locates")
     materials: dict[str, Material] = key({}, "", "by name: what surfaces do to each other")
-    ground: list[Ground] = key([], "", "surfaces that are fixed to the world")
-    contact: list[Contact] = key([], "", "changes to the contact of two links")
-    exclude: list[Exclude] = key([], "", "links that do not touch each other")
-    model: list[Model] = key([], "", "mechanisms from other files")
+    ground: list[Ground] = tables("surfaces that are fixed to the world")
+    contact: list[Contact] = tables("changes to the contact of two links")
+    exclude: list[Exclude] = tables("links that do not touch each other")
+    model: list[Model] = tables("mechanisms from other files")
     simulation: Simulation = key(Simulation(), "", "settings of the run")
     output: Output = key(Output(), "", "settings of the output")
     render: Render = key(Render(), "", "settings of pictures")
