@@ -34,8 +34,8 @@ from pysim.sweeps.structure import (
     damaged,
     structure_of,
 )
+from pysim.trajectory.file_errors import failure
 from pysim.trajectory.page_file import read_all, write_all
-from pysim.trajectory.reader import failure
 from pysim.typing import Array
 
 if TYPE_CHECKING:

@@ -59,12 +59,18 @@ have itself are rejected.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from pysim.trajectory.contacts import ContactPoints
 from pysim.trajectory.events import Events
+from pysim.trajectory.from_states import trajectory_of_model
+from pysim.trajectory.labelled import to_xarray
 from pysim.trajectory.reader import load_trajectory
 from pysim.trajectory.record import Trajectory, TrajectoryHeader
+from pysim.trajectory.table import to_pandas
+from pysim.trajectory.trajectory_html import trajectory_html
 from pysim.trajectory.visuals import header_visuals
-from pysim.trajectory.writer import TrajectoryWriter
+from pysim.trajectory.writer import TrajectoryWriter, save
 
 __all__ = [
     "ContactPoints",
@@ -75,3 +81,10 @@ __all__ = [
     "header_visuals",
     "load_trajectory",
 ]
+
+if not TYPE_CHECKING:  # a checker reads them in the class
+    Trajectory.of = staticmethod(trajectory_of_model)
+    Trajectory.save = save
+    Trajectory.to_pandas = to_pandas
+    Trajectory.to_xarray = to_xarray
+    Trajectory._repr_html_ = trajectory_html

@@ -62,6 +62,34 @@ def model_header(
     return TrajectoryHeader(**(fields | rest))
 
 
+def trajectory_of_model(
+    model: Model,
+    t: ArrayLike,
+    q: ArrayLike,
+    v: ArrayLike | None = None,
+    *,
+    name: str | None = None,
+    render: Mapping[str, Any] | None = None,
+) -> Trajectory:
+    """Return a trajectory of states from any source, to view, draw, plot or save.
+
+    Poses and energies follow from the model; accelerations are differences of v over time.
+
+    Args:
+        model: the mechanism.
+        t: times (rows,) [s], increasing.
+        q: configurations (rows, nq).
+        v: velocities (rows, nv); None for differences of q.
+        name: title of pictures; the model's by default.
+        render: options of pictures, as in a scene's `[render]` table.
+
+    Raises:
+        TrajectoryError: shapes that do not fit, times that do not increase, NaN or infinite numbers.
+        ValueError: a quaternion in q that is not unit.
+    """
+    return trajectory_of_states(model, t, q, v, name=name, render=render)
+
+
 def trajectory_of_states(
     model: Model,
     t: ArrayLike,
@@ -72,7 +100,7 @@ def trajectory_of_states(
     render: Mapping[str, Any] | None = None,
     blocks: Sequence[BlockSpec] = (),
 ) -> Trajectory:
-    """Return the trajectory of a model's states; `Trajectory.of` documents it. Actuators among `blocks` are drawn."""
+    """Return the trajectory of states as `trajectory_of_model` does; actuators among `blocks` are drawn."""
     times, configurations = np.array(t, float), np.array(q, float)
     rows = _rows(times)
     _check("q", configurations, (rows, model.nq))

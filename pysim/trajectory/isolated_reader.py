@@ -19,6 +19,8 @@ import numpy as np
 from pysim.errors import TrajectoryError
 from pysim.trajectory.contacts import SHAPES as POINT_COLUMNS, contact_points
 from pysim.trajectory.events import Events
+from pysim.trajectory.file_content import read_run, read_whole
+from pysim.trajectory.file_errors import damaged, reported
 from pysim.trajectory.limited_child import limited, output_of_child, unreadable
 from pysim.trajectory.parts import TOO_LARGE
 from pysim.trajectory.record import StoredRun, Trajectory, TrajectoryHeader, trajectory_of
@@ -49,8 +51,6 @@ def read_by_child(path: Path, what: str) -> Any:  # noqa: ANN401, as the functio
 def main() -> None:
     """Read the file that the command line names, within its limits, and print what is in it."""
     import h5py  # noqa: PLC0415, costs 0.1 s
-
-    from pysim.trajectory.reader import damaged, read_run, read_whole, reported  # noqa: PLC0415
 
     what, path = sys.argv[1], Path(sys.argv[2])
     with os.fdopen(os.dup(1), "wb") as out:

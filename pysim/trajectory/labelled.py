@@ -15,7 +15,10 @@ POSE = ("x", "y", "z", "qx", "qy", "qz", "qw")
 
 
 def to_xarray(trajectory: Trajectory) -> Any:  # noqa: ANN401, an xarray.Dataset
-    """Return the trajectory as an xarray.Dataset over its times.
+    """Return an xarray.Dataset over `t` [s] of q, v, a, poses, energies, forces, signals and work.
+
+    Columns are labelled: `run.to_xarray().q.sel(coordinate="hinge")`. Units are the attribute `units` of a variable
+    whose numbers have one, and otherwise the coordinates `q_unit`, `v_unit`, `a_unit` and `force_unit`.
 
     Raises:
         TrajectoryError: xarray is not installed.

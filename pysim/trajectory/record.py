@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-    from pysim.mechanism.model import Model
+    from pysim.trajectory import from_states, labelled, table, writer
 
     Rows = slice | NDArray[np.intp]
 
@@ -170,6 +170,12 @@ class Trajectory:
     work: Mapping[str, Array] = field(default_factory=dict)  # (n,) [J], see `energy_balance`
     folder: Path | None = None
 
+    if TYPE_CHECKING:  # functions that need this class; pysim.trajectory makes them its methods
+        of = staticmethod(from_states.trajectory_of_model)
+        save = writer.save
+        to_pandas = table.to_pandas
+        to_xarray = labelled.to_xarray
+
     def __post_init__(self) -> None:
         for name in ("signals", "work"):
             object.__setattr__(self, name, Named(name, getattr(self, name)))
@@ -184,12 +190,6 @@ class Trajectory:
         cut = "" if self.complete else ", incomplete"
         shapes = f"q {self.q.shape}, v {self.v.shape}"
         return f"<pysim.Trajectory {self.header.name!r}: {times}, {shapes}{cut}>"
-
-    def _repr_html_(self) -> str:
-        """Return times, bodies and what was recorded, for notebooks."""
-        from pysim.trajectory.trajectory_html import trajectory_html  # noqa: PLC0415, needs us
-
-        return trajectory_html(self)
 
     @property
     def energy(self) -> Array:
@@ -303,67 +303,6 @@ class Trajectory:
     @property
     def visuals(self) -> Sequence[Mapping[str, Any]]:
         return self.header.visuals
-
-    @classmethod
-    def of(
-        cls,
-        model: Model,
-        t: ArrayLike,
-        q: ArrayLike,
-        v: ArrayLike | None = None,
-        *,
-        name: str | None = None,
-        render: Mapping[str, Any] | None = None,
-    ) -> Trajectory:
-        """Return a trajectory of states from any source, to view, draw, plot or save.
-
-        Poses and energies follow from the model; accelerations are differences of v over time.
-
-        Args:
-            model: the mechanism.
-            t: times (rows,) [s], increasing.
-            q: configurations (rows, nq).
-            v: velocities (rows, nv); None for differences of q.
-            name: title of pictures; the model's by default.
-            render: options of pictures, as in a scene's `[render]` table.
-
-        Raises:
-            TrajectoryError: shapes that do not fit, times that do not increase, NaN or infinite numbers.
-            ValueError: a quaternion in q that is not unit.
-        """
-        from pysim.trajectory.from_states import trajectory_of_states  # noqa: PLC0415, it needs us
-
-        return trajectory_of_states(model, t, q, v, name=name, render=render)
-
-    def save(self, path: str | PathLike[str], *, overwrite: bool = False) -> None:
-        """Write this trajectory to `path`; see `pysim.trajectory` for the layout."""
-        from pysim.trajectory.writer import TrajectoryWriter  # noqa: PLC0415, the writer needs us
-
-        with TrajectoryWriter(path, self.header, overwrite=overwrite) as writer:
-            writer.append_contacts(self.contacts)
-            writer.append(*self.columns)
-            writer.append_events(self.events)
-            if self.complete:
-                writer.finish()
-
-    def to_pandas(self) -> Any:  # noqa: ANN401, a pandas.DataFrame
-        """Return a pandas.DataFrame of q, v, a, energies and signals; `attrs["units"]` has the units."""
-        from pysim.trajectory.table import to_pandas  # noqa: PLC0415, the table needs us
-
-        return to_pandas(self)
-
-    def to_xarray(self) -> Any:  # noqa: ANN401, an xarray.Dataset
-        """Return an xarray.Dataset over `t` [s] of q, v, a, poses, energies, forces, signals and work.
-
-        Columns are labelled: `run.to_xarray().q.sel(coordinate="hinge")`. Units are the attribute `units` of a variable
-        whose numbers have one, and otherwise the coordinates `q_unit`, `v_unit`, `a_unit` and `force_unit`.
-
-        Raises:
-            TrajectoryError: xarray is not installed.
-        """
-        from pysim.trajectory.labelled import to_xarray  # noqa: PLC0415, as above
-
-        return to_xarray(self)
 
     def show(self, *, height: int = 480, **options: Any) -> Any:  # noqa: ANN401, a page
         """Return the run as the last line of a notebook's cell shows it: `pysim.render.show`.

@@ -11,6 +11,7 @@ from pysim.elements.interpolation import hermite, pieces
 from pysim.elements.library.sources import OUTSIDE, check_choice, domain_of, inside
 from pysim.errors import PysimError, did_you_mean
 from pysim.tracing.piecewise import piecewise
+from pysim.trajectory.reader import load_trajectory
 from pysim.typing import Array
 
 if TYPE_CHECKING:
@@ -43,8 +44,6 @@ class RecordedRun(Source):
         return domain_of(self._run().t, self.outside)
 
     def _run(self) -> Trajectory:
-        from pysim.trajectory import load_trajectory  # noqa: PLC0415, reads HDF5
-
         run = load_trajectory(self.file)
         if len(run) < 2:
             problem = f"has {len(run)} rows; a signal needs two or more"

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from pysim.errors import TrajectoryError
+from pysim.trajectory.file_errors import reported
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -157,8 +158,6 @@ class StoredRows(NDArrayOperatorsMixin):
         return chosen
 
     def _read(self, first: int, last: int) -> Array:
-        from pysim.trajectory.reader import reported  # noqa: PLC0415, the reader needs us
-
         with reported(self._source.path):
             found = np.asarray(self._source.file[self._key][first:last], float)
             if len(found) != last - first or not self._check(found):

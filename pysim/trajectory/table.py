@@ -51,7 +51,7 @@ def write_csv(trajectory: Trajectory, path: Path) -> None:
 
 
 def to_pandas(trajectory: Trajectory) -> Any:  # noqa: ANN401, a pandas.DataFrame
-    """Return the table as a pandas.DataFrame with the times as its index.
+    """Return a pandas.DataFrame of q, v, a, energies and signals over the times; `attrs["units"]` has the units.
 
     Raises:
         TrajectoryError: pandas is not installed.

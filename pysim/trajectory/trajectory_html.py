@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def trajectory_html(trajectory: Trajectory) -> str:
-    """Return the HTML of a trajectory; names are escaped. Of a streamed file two rows are read."""
+    """Return times, bodies and what was recorded, for notebooks; of a streamed file two rows are read."""
     header, names = trajectory.header, trajectory.names
     signals = zip(names["signals"], trajectory.units["signals"], strict=True)
     events = Counter(trajectory.events.names)

@@ -20,6 +20,7 @@ from pysim.errors import PysimWarning, TrajectoryError
 from pysim.trajectory.checkpoint import remove_checkpoints, write_checkpoint, write_origin
 from pysim.trajectory.contacts import ContactPoints, append_points, joined_points
 from pysim.trajectory.events import Events, append_events, joined
+from pysim.trajectory.file_errors import failure
 from pysim.trajectory.header_file import write_header
 from pysim.trajectory.output_file import (
     check_output,
@@ -32,7 +33,6 @@ from pysim.trajectory.output_file import (
 )
 from pysim.trajectory.page_file import PageFile
 from pysim.trajectory.parts import write_attribute
-from pysim.trajectory.reader import failure
 from pysim.trajectory.record import FINITE, valid_rows
 from pysim.typing import Array
 
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     import h5py
     from numpy.typing import ArrayLike
 
-    from pysim.trajectory.record import TrajectoryHeader
+    from pysim.trajectory.record import Trajectory, TrajectoryHeader
 
 LONGEST_REASON = 2000  # characters
 FLUSH_INTERVAL = 1.0  # [s] of wall time
@@ -273,3 +273,13 @@ class TrajectoryWriter:
             if isinstance(error, OSError | RuntimeError):
                 raise failure(self.path, "cannot write", error) from error
             raise
+
+
+def save(trajectory: Trajectory, path: str | PathLike[str], *, overwrite: bool = False) -> None:
+    """Write a trajectory to `path`; see `pysim.trajectory` for the layout."""
+    with TrajectoryWriter(path, trajectory.header, overwrite=overwrite) as writer:
+        writer.append_contacts(trajectory.contacts)
+        writer.append(*trajectory.columns)
+        writer.append_events(trajectory.events)
+        if trajectory.complete:
+            writer.finish()
