@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pysim.cli.exit_status import INTERRUPTED
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-INTERRUPTED = 130  # exit status
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

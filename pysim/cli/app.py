@@ -11,11 +11,11 @@ import traceback
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cyclopts import App, CycloptsError, Parameter
+from cyclopts import CycloptsError
 from cyclopts.exceptions import UnusedCliTokensError
 
-from pysim import __version__
-from pysim.cli import INTERRUPTED
+from pysim.cli.application import app
+from pysim.cli.exit_status import INTERRUPTED
 from pysim.cli.files import existing
 from pysim.cli.messages import print_message, warnings_as_lines
 from pysim.cli.options import (
@@ -37,23 +37,10 @@ from pysim.cli.options import (
     TableOptions,
     ViewOptions,
 )
-from pysim.cli.streams import LastingConsole, discard, flush_results, lasting_streams
+from pysim.cli.streams import discard, flush_results, lasting_streams
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-app = App(
-    name="pysim",
-    help="Simulate multibody scenes: `pysim scene.toml` runs one.",
-    help_epilogue="With any command, --debug shows the traceback of an error.",
-    usage="Usage: pysim SCENE [OPTIONS]  or  pysim COMMAND [OPTIONS]",
-    help_format="plaintext",
-    version=__version__,
-    default_parameter=Parameter(negative=(), show_default=False),
-    suppress_keyboard_interrupt=False,
-    result_action="return_value",
-    console=LastingConsole(),
-)
 
 
 def answer(arguments: Sequence[str] | None = None) -> int:

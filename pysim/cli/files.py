@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pysim.cli.application import app
 from pysim.errors import PysimError, did_you_mean
 
 if TYPE_CHECKING:
@@ -25,8 +26,6 @@ def existing(name: str | Path, package_dirs: Iterable[Path] = ()) -> Path:
     near = [str(found) for found in sorted(path.parent.glob(f"*{path.suffix or '.toml'}"))]
     if path.suffix:
         raise PysimError(str(path), f"no such file{_hint(str(path), near)}")
-    from pysim.cli.app import app  # noqa: PLC0415, it imports this module
-
     raise PysimError(str(path), f"no such command or file{_hint(str(path), [*app, *near])}")
 
 

@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pysim.cli import INTERRUPTED
+from pysim.cli.exit_status import INTERRUPTED
 from pysim.cli.messages import print_line, print_message
 from pysim.cli.run import parse_overrides
 from pysim.errors import PysimError, SimulationError

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from typing import TYPE_CHECKING
 
-from pysim.cli import INTERRUPTED
+from pysim.cli.exit_status import INTERRUPTED
 from pysim.cli.messages import print_line, print_message
 from pysim.cli.progress import ProgressBar
 from pysim.cli.run import end_of_run

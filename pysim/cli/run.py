@@ -7,7 +7,7 @@ import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pysim.cli import INTERRUPTED
+from pysim.cli.exit_status import INTERRUPTED
 from pysim.cli.messages import print_line, print_message
 from pysim.cli.progress import ProgressBar
 from pysim.cli.show import make_movie, make_still

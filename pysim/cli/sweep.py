@@ -6,7 +6,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pysim.cli import INTERRUPTED
+from pysim.cli.exit_status import INTERRUPTED
 from pysim.cli.messages import print_line, print_message
 from pysim.cli.progress import TaskBar
 from pysim.cli.run import check_suffix, parse_overrides, timing_overrides
