@@ -75,7 +75,7 @@ class IntegratorType:
     doc: str
     order: int | None = None  # of convergence; None if unknown
     # h ω up to which a bounce off an undamped stop of frequency ω keeps its speed to BOUNCE_ERROR of
-    # simulation/stability.py, whenever in a step it is met; beyond, an implicit scheme too may throw a body back faster
+    # diagnosis/stability.py, whenever in a step it is met; beyond, an implicit scheme too may throw a body back faster
     # than it came
     bounce: float | None = None
     adaptive: bool = False  # chooses its steps by tolerances

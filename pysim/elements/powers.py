@@ -30,10 +30,12 @@ from pysim.tracing.expression import Scalar
 from pysim.tracing.tape import PIECEWISE
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
-    from pysim.elements.graph.builder import GraphBuilder
+    from pysim.elements.graph.acting_forces import ActingForces
+    from pysim.elements.graph.block_methods import BlockMethods
     from pysim.elements.graph_types import GraphBlock
+    from pysim.elements.signal_inputs import SignalInputs
     from pysim.joints.plugin import Joint
 
 
@@ -111,11 +113,27 @@ class MeasuredElements:
 
 
 class Powers:
-    """Powers of elements on the tape of a graph."""
+    """Powers of elements on the tape of a graph.
 
-    def __init__(self, graph: GraphBuilder, measured: MeasuredElements) -> None:
-        self._graph, self._tape = graph, graph.tape
-        acting = {b.name: b for b in graph.blocks.values() if b.kind in ("actuator", "force")}
+    Args:
+        blocks: of the graph.
+        symbols: inputs of its programs.
+        methods: of its blocks.
+        forces: that they exert.
+        measured: elements outside the graph.
+    """
+
+    def __init__(
+        self,
+        blocks: Iterable[GraphBlock],
+        symbols: SignalInputs,
+        methods: BlockMethods,
+        forces: ActingForces,
+        measured: MeasuredElements,
+    ) -> None:
+        self._symbols, self._tape = symbols, symbols.tape
+        self._methods, self._forces = methods, forces
+        acting = {b.name: b for b in blocks if b.kind in ("actuator", "force")}
         outside = {block.name: block for block in (*measured.forces, *measured.drives)}
         self._blocks = acting | outside
         self._outside = outside
@@ -123,7 +141,18 @@ class Powers:
         self._names = measured.names
         self._integrated = frozenset(measured.integrated)
 
-    def check(self, name: str, block: GraphBlock) -> None:
+    def measured(self, sensor: GraphBlock, what: str) -> Any:
+        """Return the "power" or the "energy" of the element that a sensor measures.
+
+        Raises:
+            SceneError: there is no such element, or what is measured is not known of it.
+        """
+        assert sensor.element is not None
+        self._check(sensor.element, sensor)
+        measure = self._power if what == "power" else self._energy
+        return measure(sensor.element, sensor)
+
+    def _check(self, name: str, block: GraphBlock) -> None:
         """Reject the name of an element that does not exist.
 
         Raises:
@@ -134,7 +163,7 @@ class Powers:
             problem = f"{block.label}: unknown element {name!r}{did_you_mean(name, known)}"
             raise SceneError(block.where, problem)
 
-    def power(self, name: str, sensor: GraphBlock) -> Any:
+    def _power(self, name: str, sensor: GraphBlock) -> Any:
         """Return the power [W] of an element into the mechanism.
 
         Raises:
@@ -148,6 +177,21 @@ class Powers:
             problem = f"{sensor.label}: the spring of joint {name!r} acts on a rotation"
             raise SceneError(sensor.where, f"{problem}; use a bushing, whose power is measured")
         return self._joint_power(joint, [own.passive for own in joint.coordinates])
+
+    def _energy(self, name: str, sensor: GraphBlock) -> Any:
+        """Return the stored energy [J] of an element.
+
+        Raises:
+            SceneError: it stores none.
+        """
+        if name in self._blocks:
+            block = self._blocks[name]
+            if name in self._outside and block.kind == "force" and _stores(block):
+                return self._stored(block)
+        elif not self._joints[name].turns_on_spring:
+            return self._joint_energy(self._joints[name])
+        problem = f"{sensor.label}: {name!r} stores no energy that a sensor can measure"
+        raise SceneError(sensor.where, f"{problem}; measure its power")
 
     def exchange(self, name: str) -> tuple[Any, Any]:
         """Return a power [W] and an energy [J]: the work of an element is the integral of one plus the other.
@@ -170,38 +214,21 @@ class Powers:
         parts = [self._tape.node("sub", a, b) for a, b in zip(efforts, still, strict=True)]
         return self._product(block, parts), None
 
-    def energy(self, name: str, sensor: GraphBlock) -> Any:
-        """Return the stored energy [J] of an element.
-
-        Raises:
-            SceneError: it stores none.
-        """
-        if name in self._blocks:
-            block = self._blocks[name]
-            if name in self._outside and block.kind == "force" and _stores(block):
-                return self._stored(block)
-        elif not self._joints[name].turns_on_spring:
-            return self._joint_energy(self._joints[name])
-        problem = f"{sensor.label}: {name!r} stores no energy that a sensor can measure"
-        raise SceneError(sensor.where, f"{problem}; measure its power")
-
     # ------------------------------------------------------------------------------------------ forces
 
     def _stored(self, block: GraphBlock) -> Any:
-        given = self._graph.methods.arguments.of(block, "energy")
-        nodes = self._graph.methods.nodes(
-            block, "energy", self._graph.methods.call(block, "energy", given)
-        )
+        given = self._methods.arguments.of(block, "energy")
+        nodes = self._methods.nodes(block, "energy", self._methods.call(block, "energy", given))
         return Scalar(self._tape, nodes[0])
 
     def _efforts(self, block: GraphBlock) -> list[int]:
         """Return the efforts of a block: a wrench, a tension, or forces on its coordinates within their limits."""
         if block.kind == "force" and block.name in self._outside:
             return self._of_force(block, still=False)
-        nodes = self._graph.forces.of(block)
+        nodes = self._forces.of(block)
         if block.name in self._outside or block.kind != "actuator" or block.port is not None:
             return nodes
-        shares = (self._graph.forces.limited_share(place) for place in block.coordinates)
+        shares = (self._forces.limited_share(place) for place in block.coordinates)
         return [
             (Scalar(self._tape, k) * share).index for k, share in zip(nodes, shares, strict=True)
         ]
@@ -209,7 +236,7 @@ class Powers:
     def _of_force(self, block: GraphBlock, *, still: bool) -> list[int]:
         """Return the efforts of a force; `still` without velocities."""
         method = method_of(type(block.plugin))
-        given = self._graph.methods.arguments.of(block, method.name)
+        given = self._methods.arguments.of(block, method.name)
         if still:
             zero = Scalar(self._tape, self._tape.const(0))
             at_rest = {
@@ -218,7 +245,7 @@ class Powers:
                 "v": (zero,) * len(block.coordinates),
             }
             given |= {name: at_rest[name] for name in given if name in at_rest}
-        return self._graph.forces.of_force(block, method, given)
+        return self._forces.of_force(block, method, given)
 
     def _product(self, block: GraphBlock, efforts: Sequence[int]) -> Any:
         total: Any = Scalar(self._tape, self._tape.const(0))
@@ -226,8 +253,8 @@ class Powers:
         if block.port is None:
             rates = [self._number(SignalSource.v, place.v) for place in block.coordinates]
         else:
-            first = self._graph.symbols.port_at[block.port]
-            path = is_path(self._graph.ports[block.port])
+            first = self._symbols.port_at[block.port]
+            path = is_path(self._symbols.ports[block.port])
             sign = -1.0 if path else 1.0
             at = [first + 1] if path else range(first + 12, first + 18)
             rates = [self._number(SignalSource.port, k) for k in at]
@@ -238,7 +265,7 @@ class Powers:
     # ------------------------------------------------------------------------------------------ joints
 
     def _number(self, source: SignalSource, index: int) -> Any:
-        return self._graph.symbols.number(source, index)
+        return self._symbols.number(source, index)
 
     def _places(self, own: JointCoordinate) -> tuple[Any, Any]:
         """Return position (None of a rotation) and velocity of a coordinate."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -10,6 +10,7 @@ from pysim._engine import SignalProgram
 from pysim.errors import SceneError
 from pysim.tracing.expression import Scalar
 from pysim.tracing.program import emit
+from pysim.tracing.symbolic_array import symbolic_array
 from pysim.tracing.tape import Tape
 
 if TYPE_CHECKING:
@@ -46,6 +47,11 @@ class SignalInputs:
 
     def numbers(self, source: SignalSource, first: int, count: int) -> list[Scalar]:
         return [self.number(source, first + k) for k in range(count)]
+
+    def shaped(self, nodes: Sequence[int]) -> Any:
+        """Return a symbolic number for one node, an array for several."""
+        numbers = [Scalar(self.tape, k) for k in nodes]
+        return numbers[0] if len(numbers) == 1 else symbolic_array(numbers)
 
     def number_of(self, source: SignalSource, index: int) -> int:
         """Return the number of an input among those of the tape."""

@@ -204,7 +204,9 @@ def _nodes(
         SceneError: they do not, or a signal has another unit.
     """
     block = GraphBlock(follower.kind, follower.name, None, where=follower.where)
-    found = [(name, node) for name in signals for node in graph.signal(block, name, unit, what)]
+    found = [
+        (name, node) for name in signals for node in graph.signals.read(block, name, unit, what)
+    ]
     others = graph.symbols.read_by([node for _, node in found]) - {(SignalSource.time, 0)}
     if others:
         raise _depends(follower, signals[0], "the state of the mechanism")

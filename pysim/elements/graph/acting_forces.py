@@ -20,8 +20,11 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from pysim.elements.force import Method
-    from pysim.elements.graph.builder import GraphBuilder
+    from pysim.elements.graph.block_methods import BlockMethods
+    from pysim.elements.graph.signal_units import SignalUnits
+    from pysim.elements.graph.state_places import StatePlaces
     from pysim.elements.graph_types import CoordinatePlace, GraphBlock
+    from pysim.elements.signal_inputs import SignalInputs
 
 
 @dataclass
@@ -34,17 +37,33 @@ class DrivenCoordinate:
 
 
 class ActingForces:
-    """What the actuators and forces of a graph exert."""
+    """What the actuators and forces of a graph exert.
 
-    def __init__(self, graph: GraphBuilder) -> None:
-        self._graph, self._methods = graph, graph.methods
+    Args:
+        blocks: of the graph, by name.
+        symbols: inputs of its programs.
+        places: of its states and held numbers.
+        units: of its signals.
+        methods: of its blocks.
+    """
+
+    def __init__(
+        self,
+        blocks: Mapping[str, GraphBlock],
+        symbols: SignalInputs,
+        places: StatePlaces,
+        units: SignalUnits,
+        methods: BlockMethods,
+    ) -> None:
+        self._blocks, self._symbols, self._tape = blocks, symbols, symbols.tape
+        self._places, self._units, self._methods = places, units, methods
         self._of_ports: dict[int, list[int]] = {}  # of driven ports
         self._of_blocks: dict[str, list[int]] = {}  # by name
         self.driven: dict[int, DrivenCoordinate] = {}  # by velocity
 
     def add(self) -> None:
         """Call the actuators, and the forces that depend on time or signals."""
-        for block in self._graph.blocks.values():
+        for block in self._blocks.values():
             if block.kind not in ("actuator", "force"):
                 continue
             nodes = self.of(block)
@@ -68,7 +87,7 @@ class ActingForces:
             return self._until_release(block, nodes)
         own = type(block.plugin)
         if block.inputs:
-            self._graph.units.of(block)  # rejects commands in a wrong one
+            self._units.of(block)  # rejects commands in a wrong one
         has_tension = block.is_path and own.tension is not _base_tension()
         name = "tension" if has_tension else "force"
         nodes = self._methods.nodes(
@@ -96,7 +115,7 @@ class ActingForces:
             return 1.0
         nodes = [
             node
-            for block in self._graph.blocks.values()
+            for block in self._blocks.values()
             if block.kind == "actuator" and block.port is None
             for own, node in zip(block.coordinates, self.of(block), strict=True)
             if own.v == place.v
@@ -108,8 +127,8 @@ class ActingForces:
     def _until_release(self, block: GraphBlock, nodes: list[int]) -> list[int]:
         """Return the nodes times a number that is 1 until an event, and 0 from it on."""
         for event in block.released_by:
-            gate = self._graph.places.gate(block.name, event)
-            nodes = [self._graph.tape.node("mul", gate, node) for node in nodes]
+            gate = self._places.gate(block.name, event)
+            nodes = [self._tape.node("mul", gate, node) for node in nodes]
         return nodes
 
     def _check_count(
@@ -130,8 +149,8 @@ class ActingForces:
     def _sum(self, nodes: Sequence[int]) -> Scalar:
         total = nodes[0]
         for node in nodes[1:]:
-            total = self._graph.tape.node("add", total, node)
-        return Scalar(self._graph.tape, total)
+            total = self._tape.node("add", total, node)
+        return Scalar(self._tape, total)
 
     def on_coordinates(self) -> dict[int, int]:
         """Return the node of the force on each coordinate; the sum of the actuators' is within their limits."""
@@ -153,7 +172,7 @@ class ActingForces:
             total = np.clip(total, -place.effort_limit, place.effort_limit)
         if place.velocity_limit is not None:
             most = place.velocity_limit
-            v = self._graph.symbols.number(SignalSource.v, place.v)
+            v = self._symbols.number(SignalSource.v, place.v)
             width = place.velocity_band * most
             forward: Any = np.clip((most - v) / width, 0.0, 1.0)
             backward: Any = np.clip((most + v) / width, 0.0, 1.0)
@@ -169,7 +188,7 @@ class ActingForces:
         ]
 
     def _no_effort(self, port: int) -> list[int]:
-        return [self._graph.tape.const(0)] * (1 if is_path(self._graph.ports[port]) else 6)
+        return [self._tape.const(0)] * (1 if is_path(self._symbols.ports[port]) else 6)
 
 
 def _base_tension() -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -11,8 +10,7 @@ import numpy as np
 from pysim._engine import SignalSource
 from pysim.elements.channels import SignalField
 from pysim.elements.graph.block_channels import counted_numbers, memory_of, states_of
-from pysim.elements.graph.method_arguments import MethodArguments
-from pysim.elements.graph.readings import Readings
+from pysim.elements.graph.signal_values import Outputs
 from pysim.elements.library.noise import Noise
 from pysim.elements.quantities import Twist
 from pysim.elements.units import spelled_unit
@@ -24,35 +22,44 @@ from pysim.tracing.expression import Scalar
 from pysim.tracing.repeated_call import recorded_call
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
-    from pysim.elements.graph.builder import GraphBuilder
+    from pysim.elements.graph.late_numbers import LateNumbers
+    from pysim.elements.graph.method_arguments import MethodArguments
+    from pysim.elements.graph.signal_units import SignalUnits
+    from pysim.elements.graph.signal_values import SignalValues
+    from pysim.elements.graph.state_places import StatePlaces
     from pysim.elements.graph_types import GraphBlock
-    from pysim.elements.ground import Ground
+    from pysim.elements.signal_inputs import SignalInputs
 
 LIBRARY = "pysim.elements."  # whose methods return the same in every call
 _REPEATABLE = "compute it from the arguments alone; keep numbers in states or memory, and draw random ones from noise"
-
-
-@dataclass
-class Outputs:
-    """Outputs of a block: numbers and unit of each channel, by name."""
-
-    numbers: dict[str, list[int]]
-    units: dict[str, str]
 
 
 class BlockMethods:
     """Methods of the blocks of a graph.
 
     Args:
-        graph: of the blocks.
-        ground: returns the surfaces whose heights a sensor reads.
+        symbols: inputs of the programs.
+        places: of states and held numbers.
+        units: of the signals.
+        signals: their values.
+        arguments: of the methods.
+        late: numbers that exist only after the dynamics.
     """
 
-    def __init__(self, graph: GraphBuilder, ground: Callable[[], Ground] | None) -> None:
-        self._graph = graph
-        self.arguments = MethodArguments(graph, ground)
+    def __init__(
+        self,
+        symbols: SignalInputs,
+        places: StatePlaces,
+        units: SignalUnits,
+        signals: SignalValues,
+        arguments: MethodArguments,
+        late: LateNumbers,
+    ) -> None:
+        self._symbols, self._tape, self._places = symbols, symbols.tape, places
+        self._units, self._signals, self._late = units, signals, late
+        self.arguments = arguments
 
     def call(self, block: GraphBlock, method: str, given: Mapping[str, Any]) -> Any:
         """Call an author's method; its fields of type Signal hold the signals.
@@ -64,14 +71,14 @@ class BlockMethods:
         written = {name: getattr(plugin, name) for name in block.signals}
         for name, signal in block.signals.items():
             unit = _signal_unit(plugin, name)
-            nodes = self._graph.signal(block, signal, unit, name)
-            object.__setattr__(plugin, name, self._graph.shaped(nodes))
+            nodes = self._signals.read(block, signal, unit, name)
+            object.__setattr__(plugin, name, self._symbols.shaped(nodes))
         function = getattr(plugin, method)
         try:
             if type(plugin).__module__.startswith(LIBRARY):
                 return function(**given)
             return recorded_call(
-                self._graph.tape,
+                self._tape,
                 lambda: method_place(plugin, method),
                 lambda: function(**{name: _afresh(value) for name, value in given.items()}),
                 _REPEATABLE,
@@ -107,7 +114,7 @@ class BlockMethods:
                 problem = f"must return {counted_numbers(channel.size)} for {channel.name!r}, got {len(nodes)}"
                 raise JointError(place, f"{problem}; change it, or the size that it declares")
             numbers[channel.name] = nodes
-        return Outputs(self._begun(block, numbers), self._graph.units.of(block))
+        return Outputs(self._begun(block, numbers), self._units.of(block))
 
     def _begun(self, block: GraphBlock, numbers: dict[str, list[int]]) -> dict[str, list[int]]:
         """Return the outputs of a sensor with the values that its scene gives for t = 0.
@@ -116,19 +123,19 @@ class BlockMethods:
             SceneError: a name or the number of values is wrong, or the output does not follow from forces.
         """
         found = dict(numbers)
-        tape = self._graph.tape
+        tape = self._tape
         for name, values in block.first.items():
             problem = ""
             nodes = numbers.get(name)
             if nodes is None:
                 problem = f"has no output {name!r}{did_you_mean(name, numbers)}"
-            elif not Readings(self._graph).is_late(nodes):
+            elif not self._late.is_late(nodes):
                 problem = f"{name!r} is known at t = 0; remove its start"
             elif len(values) != len(nodes):
                 problem = f"{name!r} has {counted_numbers(len(nodes))}, and its start {len(values)}; give as many"
             if problem or nodes is None:
                 raise SceneError(block.where, f"{block.label}: {problem}")
-            time = self._graph.symbols.number(SignalSource.time, 0).index
+            time = self._symbols.number(SignalSource.time, 0).index
             begins = tape.node("less_equal", time, tape.const(0))
             found[name] = [
                 tape.node("select", begins, tape.const(value), node)
@@ -143,7 +150,7 @@ class BlockMethods:
         nodes = []
         for x in flat:
             if isinstance(x, Scalar):
-                if x.tape is not self._graph.tape:
+                if x.tape is not self._tape:
                     problem = "returns a symbolic number from an earlier call; compute it from this call's arguments"
                     raise JointError(method_place(block.plugin, method), problem)
                 nodes.append(x.index)
@@ -152,7 +159,7 @@ class BlockMethods:
                     raise JointError(
                         method_place(block.plugin, method), f"returns {x}; return a finite number"
                     )
-                nodes.append(self._graph.tape.const(float(x)))
+                nodes.append(self._tape.const(float(x)))
             else:
                 kind = (
                     "None; end it with `return`"
@@ -186,7 +193,7 @@ class BlockMethods:
         found = {}
         for channel, part in zip(channels, parts, strict=True):
             nodes = self.nodes(block, method, part)
-            size = len(self._graph.places.of[block.name, channel.name])
+            size = len(self._places.of[block.name, channel.name])
             if len(nodes) != size:
                 raise JointError(
                     place,

@@ -9,46 +9,39 @@ The result is a few programs of the engine, see cpp/elements/signals.hpp.
 
 from __future__ import annotations
 
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
-from pysim._engine import Group, SignalsDescription, SignalSource
+from pysim._engine import Group, SignalsDescription
 from pysim.elements.block import CallbackController
 from pysim.elements.bounded_forces import BoundedForce, BoundedForces
-from pysim.elements.channels import MOST_NUMBERS, MOST_OF_ALL
 from pysim.elements.graph.acting_forces import ActingForces
 from pysim.elements.graph.block_channels import (
-    TIME_DERIVATIVES,
-    check_count,
     check_inputs,
     connected,
-    counted_numbers,
-    kept_by,
     output_method,
     states_of,
 )
-from pysim.elements.graph.block_methods import BlockMethods, Outputs
+from pysim.elements.graph.block_methods import BlockMethods
+from pysim.elements.graph.late_numbers import LateNumbers
+from pysim.elements.graph.method_arguments import MethodArguments
 from pysim.elements.graph.readings import Readings
 from pysim.elements.graph.sampled_blocks import MOST_SAMPLED, SampledBlocks, together
 from pysim.elements.graph.signal_references import SignalReferences
-from pysim.elements.graph.signal_units import SignalUnits, per_time
+from pysim.elements.graph.signal_units import SignalUnits
+from pysim.elements.graph.signal_values import Outputs, SignalValues
 from pysim.elements.graph.state_places import StatePlaces
 from pysim.elements.graph_types import CompiledSignals, GraphBlock, NoiseKey, SceneInput, WorkTerm
 from pysim.elements.powers import MeasuredElements, Powers
 from pysim.elements.signal_derivatives import GROUP_SIZES, SignalDerivatives
 from pysim.elements.signal_inputs import SignalInputs
-from pysim.elements.units import connect_in
 from pysim.errors import JointError, PysimError, SceneError
 from pysim.tracing.author_code import method_place
-from pysim.tracing.derivative import Derivative
-from pysim.tracing.expression import Scalar
-from pysim.tracing.symbolic_array import symbolic_array
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from pysim._engine import PortDescription
-    from pysim.elements.channels import Channel, Channels
+    from pysim.elements.channels import Channel
     from pysim.elements.ground import Ground
 
 
@@ -85,53 +78,45 @@ class GraphBuilder:
         ground: Callable[[], Ground] | None = None,
     ) -> None:
         self.blocks = {block.name: block for block in blocks}
-        self.ports, self.driven, self.groups, self.nv = ports, driven, groups, nv
-        self.nq = sum(GROUP_SIZES[group] for group, _, _ in groups)
-        self.gravity, self.seed = gravity, seed
+        self.ports, self.driven, self.groups, self.seed = ports, driven, groups, seed
         self._bounds = bounds
-        self.symbols = SignalInputs(ports, nv)
-        self.tape = self.symbols.tape
-        self._values: dict[str, Outputs] = {}
-        self._open: list[str] = []  # blocks being evaluated
-        self._numbers = 0  # of all signals so far
         measured = measured or MeasuredElements()
         self._ledger = dict(measured.ledger or {})
+        self.symbols = SignalInputs(ports, nv)
+        self.tape = self.symbols.tape
         self.references = SignalReferences(
-            self.blocks, velocity_names, lambda name: self.values(name).numbers
+            self.blocks, velocity_names, lambda name: self.signals.of(name).numbers
         )
         self.units = SignalUnits(self.references)
         self.places = StatePlaces(
             self.blocks, self.references, self.symbols, seed, len(self._ledger)
         )
-        self.methods = BlockMethods(self, ground)
-        self.forces = ActingForces(self)
-        self.powers = Powers(self, measured)
+        self.late = LateNumbers(self.symbols, self.places)
+        self.signals = SignalValues(
+            self.blocks, self.symbols, self.references, self.places, self._evaluated
+        )
+        arguments = MethodArguments(
+            self.symbols,
+            self.places,
+            self.signals,
+            sum(GROUP_SIZES[group] for group, _, _ in groups),
+            gravity,
+            ground,
+            self._measured,
+        )
+        self.methods = BlockMethods(
+            self.symbols, self.places, self.units, self.signals, arguments, self.late
+        )
+        self.forces = ActingForces(self.blocks, self.symbols, self.places, self.units, self.methods)
+        self.powers = Powers(
+            self.blocks.values(), self.symbols, self.methods, self.forces, measured
+        )
         self._states = self.places.allot()
         self._coupled = self._states - len(self._ledger)
 
-    def values(self, name: str) -> Outputs:
-        """Return the outputs of a block, which it computes from those of others first.
-
-        Raises:
-            SceneError: a loop of continuous blocks.
-        """
-        if name in self._values:
-            return self._values[name]
-        block = self.blocks[name]
-        if name in self._open:
-            members = self._open[self._open.index(name) :]
-            first = members.index(min(members, key=list(self.blocks).index))  # of the scene
-            members = [*members[first:], *members[:first]]
-            raise _loop_error([self.blocks[k] for k in members])
-        self._open.append(name)
-        try:
-            found = self._evaluated(block)
-        finally:
-            self._open.pop()
-        self._values[name] = found
-        self._numbers += sum(map(len, found.numbers.values()))
-        check_count(block, "with those before has", self._numbers, MOST_OF_ALL)
-        return found
+    def _measured(self, sensor: GraphBlock, what: str) -> Any:
+        """Return the power or the energy of the element that a sensor measures, by forces that methods compute."""
+        return self.powers.measured(sensor, what)
 
     def _evaluated(self, block: GraphBlock) -> Outputs:
         if block.plugin is None:  # an input of the scene
@@ -180,79 +165,6 @@ class GraphBuilder:
         outputs = self.methods.outputs(block, method, self.methods.arguments.of(block, method))
         return len(outputs.numbers[channel.name])
 
-    def signal(self, block: GraphBlock, name: str, unit: str, what: str) -> list[int]:
-        """Return the nodes of a signal that a block reads; its unit must fit.
-
-        Raises:
-            SceneError: an unknown signal, or one in another unit.
-        """
-        other, channel = self.references.find(block, name)
-        if channel in kept_by(other.plugin):
-            return self._indexed(block, name, self.places.held(other.name, channel.name))
-        values = self.values(other.name)
-        if other.kind == "signal" and channel.name in TIME_DERIVATIVES:
-            self._differentiate(values)
-        given = values.units[channel.name]
-        if unit and given and unit != given:
-            problem = f"{block.label}: {what} is in [{unit}], but {name!r} is in [{given}]"
-            raise SceneError(block.where, f"{problem}; {connect_in(unit, given)}")
-        return self._indexed(block, name, values.numbers[channel.name])
-
-    def _indexed(self, block: GraphBlock, name: str, numbers: list[int]) -> list[int]:
-        """Return the number that an index in brackets after a name selects, all without one."""
-        index = self.references.selected(name)[1]
-        if index is None:
-            return numbers
-        if index >= len(numbers):
-            last = len(numbers) - 1
-            problem = (
-                f"{block.label}: {name!r} does not exist; the last index of the signal is {last}"
-            )
-            raise SceneError(block.where, problem)
-        return [numbers[index]]
-
-    def _differentiate(self, values: Outputs) -> None:
-        """Add the rate and the acceleration of a source to its values."""
-        if "rate" in values.numbers:
-            return
-        t = self.symbols.number_of(SignalSource.time, 0)
-        derivative = Derivative(self.tape, {t: self.tape.const(1)})
-        unit = values.units["value"]
-        numbers = values.numbers["value"]
-        for name, per in (("rate", "/s"), ("acceleration", "/s²")):
-            numbers = [derivative.of(k) for k in numbers]
-            values.numbers[name] = numbers
-            values.units[name] = per_time(unit, per)
-
-    def inputs(self, block: GraphBlock) -> tuple[SimpleNamespace, dict[str, int]]:
-        """Return the inputs of a block by name, and the sizes that letters stand for."""
-        check_inputs(block)
-        declared: Channels = type(block.plugin).inputs
-        sizes: dict[str, int] = {}
-        found = {}
-        for channel in declared:
-            names = [name for own, name in connected(block) if own is channel]
-            nodes: list[int] = []
-            for name in names:
-                nodes += self.signal(block, name, channel.unit, f"the input {channel.name!r}")
-                check_count(block, f"the input {channel.name!r} reads", len(nodes), MOST_NUMBERS)
-            wanted = channel.size if isinstance(channel.size, int) else sizes.get(channel.size)
-            if wanted is not None and len(nodes) != wanted:
-                given = ", ".join(map(repr, names))
-                problem = (
-                    f"{block.label}: the input {channel.name!r} needs {counted_numbers(wanted)}"
-                )
-                problem = f"{problem}, but {given} has {len(nodes)}"
-                raise SceneError(block.where, f"{problem}; connect a signal of that size")
-            if isinstance(channel.size, str):
-                sizes[channel.size] = len(nodes)
-            found[channel.name] = self.shaped(nodes)
-        return SimpleNamespace(**found), sizes
-
-    def shaped(self, nodes: Sequence[int]) -> Any:
-        numbers = [Scalar(self.tape, k) for k in nodes]
-        return numbers[0] if len(numbers) == 1 else symbolic_array(numbers)
-
     def compile(self) -> CompiledSignals:
         """Return the programs of the graph.
 
@@ -262,9 +174,14 @@ class GraphBuilder:
         """
         for block in self.references.inputs_first():
             if block.kind not in ("actuator", "force"):
-                self.values(block.name)
+                self.signals.of(block.name)
         self.forces.add()
-        sampled, readings_of = SampledBlocks(self), Readings(self)
+        sampled = SampledBlocks(
+            self.blocks, self.symbols, self.references, self.places, self.signals, self.methods
+        )
+        readings_of = Readings(
+            self.blocks, self.references, self.places, self.signals, self.forces, self.late
+        )
         rates = self._rates()
         initial = sampled.initial_values()
         begins = [together(initial)] if initial else []  # one of the MOST_SAMPLED programs
@@ -323,8 +240,8 @@ class GraphBuilder:
                 for k in range(max(self.places.gates, default=-1) + 1)
             ),
             {name: tuple(places) for name, places in self.places.gates_of.items()},
-            sum(1 << k for k, (_, nodes, _) in enumerate(blocks) if readings_of.is_measured(nodes)),
-            touching=sum(1 << k for k, own in enumerate(blocks) if readings_of.is_touching(own[1])),
+            sum(1 << k for k, (_, nodes, _) in enumerate(blocks) if self.late.is_measured(nodes)),
+            touching=sum(1 << k for k, own in enumerate(blocks) if self.late.is_touching(own[1])),
             contacts=tuple(
                 (block.touched, tuple(self.places.contacts[block.name]))
                 for block in self.blocks.values()
@@ -374,10 +291,3 @@ class GraphBuilder:
                 readings.append(energy.index)
             terms.append((WorkTerm(name, place, at, injects=injects), power.index))
         return terms
-
-
-def _loop_error(members: Sequence[GraphBlock]) -> SceneError:
-    names = " → ".join(block.name for block in (*members, members[0]))
-    problem = f"algebraic loop {names}: each signal depends on itself at the same instant"
-    remedy = "give a controller in it a period [s], or a state between input and output"
-    return SceneError(members[0].where, f"{problem}; {remedy}")

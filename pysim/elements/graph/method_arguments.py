@@ -22,8 +22,10 @@ from pysim.tracing.symbolic_array import symbolic_array
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from pysim.elements.graph.builder import GraphBuilder
+    from pysim.elements.graph.signal_values import SignalValues
+    from pysim.elements.graph.state_places import StatePlaces
     from pysim.elements.graph_types import GraphBlock, RigidPart
+    from pysim.elements.signal_inputs import SignalInputs
 
 _OFFERED = {
     "signal": (),
@@ -40,13 +42,13 @@ _OFFERED = {
 class Dynamics:
     """Inverse dynamics of the mechanism, without passive forces, for methods that name `dynamics`."""
 
-    def __init__(self, graph: GraphBuilder) -> None:
-        self._graph = graph
+    def __init__(self, symbols: SignalInputs, nq: int) -> None:
+        self._symbols, self._nq = symbols, nq
 
     @property
     def gravity(self) -> Any:
         """Forces (nv,) [N or N·m] that hold the mechanism at rest against gravity."""
-        return symbolic_array(self._graph.symbols.add_call(SignalCallKind.gravity, []))
+        return symbolic_array(self._symbols.add_call(SignalCallKind.gravity, []))
 
     def inverse(self, *motion: Sequence[Any]) -> Any:
         """Return the forces (nv,) [N or N·m] of a motion.
@@ -55,47 +57,66 @@ class Dynamics:
             motion: accelerations (nv,) [m/s² or rad/s²] at the q and v of the mechanism; or q (nq,), v (nv,) and these,
                 as of a reference. Quaternions of q have unit length.
         """
-        graph = self._graph
+        symbols = self._symbols
         if len(motion) not in (1, 3):
             raise ValueError(
                 f"dynamics.inverse needs a, or q, v and a, got {len(motion)} arguments"
             )
-        parts = (("accelerations", graph.nv), ("velocities", graph.nv), ("coordinates", graph.nq))
+        parts = (
+            ("accelerations", symbols.nv),
+            ("velocities", symbols.nv),
+            ("coordinates", self._nq),
+        )
         nodes: list[int] = []
         for (what, count), given in zip(parts, reversed(motion), strict=False):
             numbers = np.atleast_1d(np.asarray(given, object)).ravel().tolist()
             if len(numbers) != count:
                 raise ValueError(f"dynamics.inverse needs {count} {what}, got {len(numbers)}")
             nodes[:0] = [
-                x.index if isinstance(x, Scalar) else graph.tape.const(float(x)) for x in numbers
+                x.index if isinstance(x, Scalar) else symbols.tape.const(float(x)) for x in numbers
             ]
         kind = SignalCallKind.inverse if len(motion) == 1 else SignalCallKind.inverse_at
-        return symbolic_array(graph.symbols.add_call(kind, nodes))
+        return symbolic_array(symbols.add_call(kind, nodes))
 
 
 class MethodArguments:
     """Arguments that methods of a graph's blocks name.
 
     Args:
-        graph: of the blocks.
+        symbols: inputs of the programs.
+        places: of states and held numbers.
+        signals: values of the signals.
+        nq: number of coordinates.
+        gravity: of the world [m/s²].
         ground: returns the surfaces whose heights a sensor reads.
+        measured: returns the power or the energy, by name, of the element that a sensor measures.
     """
 
-    def __init__(self, graph: GraphBuilder, ground: Callable[[], Ground] | None) -> None:
-        self._graph = graph
-        self._ground_of = ground
+    def __init__(
+        self,
+        symbols: SignalInputs,
+        places: StatePlaces,
+        signals: SignalValues,
+        nq: int,
+        gravity: Sequence[float],
+        ground: Callable[[], Ground] | None,
+        measured: Callable[[GraphBlock, str], Any],
+    ) -> None:
+        self._symbols, self._places, self._signals = symbols, places, signals
+        self._nq, self._gravity, self._ground_of, self._measured = nq, gravity, ground, measured
         self._ground: Ground | None = None
 
     def of(self, block: GraphBlock, method: str) -> dict[str, Any]:
         """Return what a method names, by name."""
-        graph = self._graph
         wanted = argument_names(block.plugin, method)
         found: dict[str, Any] = {}
         offered = ["t", *_OFFERED[block.kind], *(("period",) if method == "held_step" else ())]
         for channel in (*states_of(block.plugin), *memory_of(block.plugin)):
             offered.append(channel.name)
-            if (block.name, channel.name) in graph.places.of:
-                found[channel.name] = graph.shaped(graph.places.held(block.name, channel.name))
+            if (block.name, channel.name) in self._places.of:
+                found[channel.name] = self._symbols.shaped(
+                    self._places.held(block.name, channel.name)
+                )
         kept = [channel.name for channel in memory_of(block.plugin)]
         if kept and "memory" not in offered:
             offered.append("memory")
@@ -114,32 +135,34 @@ class MethodArguments:
         return {name: found[name] for name in wanted}
 
     def _argument(self, block: GraphBlock, name: str, method: str) -> Any:
-        graph = self._graph
         if name == "t":
-            return graph.symbols.number(SignalSource.time, 0)
+            return self._symbols.number(SignalSource.time, 0)
         if name == "period":
             return block.period
         if name == "inputs":
-            return graph.inputs(block)[0]
+            return self._signals.inputs_of(block)[0]
         if name == "command":
-            return getattr(graph.inputs(block)[0], name)
+            return getattr(self._signals.inputs_of(block)[0], name)
         if name == "dynamics":
-            return Dynamics(graph)
+            return Dynamics(self._symbols, self._nq)
         if name == "noise":
-            return Noise(block, method, graph.symbols, graph.places.random_key)
+            return Noise(block, method, self._symbols, self._places.random_key)
         if name == "gravity":
-            return self._gravity(block)
+            return self._gravity_for(block)
         if name == "ground":
             return self._read_ground(block)
         if name in ("power", "energy"):
-            return self._of_element(block, name)
+            if block.element is None:
+                raise _needs(block, "element", name)
+            return self._measured(block, name)
         if name in ("q", "v", "a"):
             return self._coordinates(block, name, method)
         if name == "contact":
             if block.touched is None:
                 raise _needs(block, "frame", name)
             x = [
-                Scalar(graph.tape, k) for k in graph.places.nodes(graph.places.contacts[block.name])
+                Scalar(self._symbols.tape, k)
+                for k in self._places.nodes(self._places.contacts[block.name])
             ]
             return Contact(x[0], x[1], x[2:5], x[5:])
         if name == "wrench" and block.part is not None:
@@ -147,41 +170,40 @@ class MethodArguments:
         if name == "wrench":
             if block.joint is None:
                 raise _needs(block, "joint", name)
-            n = graph.symbols.numbers(SignalSource.reaction, 6 * block.joint, 6)
+            n = self._symbols.numbers(SignalSource.reaction, 6 * block.joint, 6)
             return Wrench(n[:3], n[3:])
         if block.port is None:
             raise _needs(block, "path" if name in ("length", "rate") else "frame", name)
-        first = graph.symbols.port_at[block.port]
+        first = self._symbols.port_at[block.port]
         if name == "length":
-            return graph.symbols.number(SignalSource.port, first)
+            return self._symbols.number(SignalSource.port, first)
         if name == "rate":
-            return graph.symbols.number(SignalSource.port, first + 1)
+            return self._symbols.number(SignalSource.port, first + 1)
         if name == "pose":
-            x = graph.symbols.numbers(SignalSource.port, first, 12)
+            x = self._symbols.numbers(SignalSource.port, first, 12)
             return Pose([[x[3 * j + i] for j in range(3)] for i in range(3)], x[9:])
-        x = graph.symbols.numbers(SignalSource.port, first + 12, 6)
+        x = self._symbols.numbers(SignalSource.port, first + 12, 6)
         twist = Twist(x[:3], x[3:])
         if name == "twist":
             return twist
-        x = graph.symbols.numbers(SignalSource.port_acceleration, 6 * block.port, 6)
+        x = self._symbols.numbers(SignalSource.port_acceleration, 6 * block.port, 6)
         return Acceleration(Twist(x[:3], x[3:]), twist)
 
     def _wrench_at_fixed_joint(self, block: GraphBlock, part: RigidPart) -> Wrench:
         """Return the wrench of one side of a fixed joint, about the joint's origin in its axes."""
-        graph = self._graph
         m, first = part.theta[0], part.theta[1:4]
         xx, xy, yy, xz, yz, zz = part.theta[4:]
         inertia = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
         pose, w, linear, angular = self._motion_at(block, part)
-        lifted = linear - pose.T @ np.array(graph.gravity, float)
+        lifted = linear - pose.T @ np.array(self._gravity, float)
         force = m * lifted + np.cross(angular, first) + np.cross(w, np.cross(w, first))
         torque = inertia @ angular + np.cross(w, inertia @ w) + np.cross(first, lifted)
         force, torque = part.sign * force, part.sign * torque
         for sign, joint, port, X in part.wrenches:
-            n = graph.symbols.numbers(SignalSource.reaction, 6 * joint, 6)
+            n = self._symbols.numbers(SignalSource.reaction, 6 * joint, 6)
             R, p = X[:3, :3], X[:3, 3]
             if port is not None:
-                x = graph.symbols.numbers(SignalSource.port, graph.symbols.port_at[port], 12)
+                x = self._symbols.numbers(SignalSource.port, self._symbols.port_at[port], 12)
                 R = np.array([[x[3 * j + i] for j in range(3)] for i in range(3)], object)
                 p = np.array(x[9:], object)
             f = R @ np.array(n[:3], object)
@@ -191,26 +213,24 @@ class MethodArguments:
 
     def _motion_at(self, block: GraphBlock, part: RigidPart) -> tuple[Any, Any, Any, Any]:
         """Return the rotation, ω, the classical acceleration and ω′ of a fixed joint, in its axes but the first."""
-        graph = self._graph
         if part.is_still:
             return part.rotation, np.zeros(3), np.zeros(3), np.zeros(3)
         assert block.port is not None
-        x = graph.symbols.numbers(SignalSource.port, graph.symbols.port_at[block.port], 18)
+        x = self._symbols.numbers(SignalSource.port, self._symbols.port_at[block.port], 18)
         pose = np.array([[x[3 * j + i] for j in range(3)] for i in range(3)], object)
         twist = Twist(x[12:15], x[15:])
-        a = graph.symbols.numbers(SignalSource.port_acceleration, 6 * block.port, 6)
+        a = self._symbols.numbers(SignalSource.port_acceleration, 6 * block.port, 6)
         acceleration = Acceleration(Twist(a[:3], a[3:]), twist)
         return pose, np.array(twist.w), np.array(acceleration.linear), np.array(acceleration.w)
 
-    def _gravity(self, block: GraphBlock) -> Any:
+    def _gravity_for(self, block: GraphBlock) -> Any:
         """Return gravity (3,) [m/s²], for a sensor in the axes of the frame that it measures against.
 
         Raises:
             SceneError: that frame moves.
         """
-        graph = self._graph
-        gravity = np.array(graph.gravity, float)
-        port = None if block.port is None else graph.ports[block.port]
+        gravity = np.array(self._gravity, float)
+        port = None if block.port is None else self._symbols.ports[block.port]
         if port is None or is_path(port):
             return gravity
         if port.a >= 0:
@@ -224,8 +244,7 @@ class MethodArguments:
         Raises:
             SceneError: there is none, or the frame is measured in another one.
         """
-        graph = self._graph
-        port = None if block.port is None else graph.ports[block.port]
+        port = None if block.port is None else self._symbols.ports[block.port]
         if port is not None and (port.a >= 0 or not np.array_equal(port.at_a, np.eye(4))):
             problem = f"{block.label}: reads the ground, but is relative to a frame"
             raise SceneError(block.where, f"{problem}; leave out relative_to")
@@ -235,16 +254,6 @@ class MethodArguments:
             problem = f"{block.label}: reads the ground, and the scene has none"
             raise SceneError(block.where, f"{problem}; add a [[ground]]")
         return self._ground
-
-    def _of_element(self, block: GraphBlock, name: str) -> Any:
-        """Return the power or the energy of the element that a sensor measures."""
-        if block.element is None:
-            raise _needs(block, "element", name)
-        powers = self._graph.powers
-        powers.check(block.element, block)
-        if name == "power":
-            return powers.power(block.element, block)
-        return powers.energy(block.element, block)
 
     def _coordinates(self, block: GraphBlock, name: str, method: str) -> Any:
         if not block.coordinates:
@@ -258,7 +267,7 @@ class MethodArguments:
             source = {"q": SignalSource.q, "v": SignalSource.v, "a": SignalSource.acceleration}[
                 name
             ]
-            numbers.append(self._graph.symbols.number(source, place.q if name == "q" else place.v))
+            numbers.append(self._symbols.number(source, place.q if name == "q" else place.v))
         if block.kind == "force":  # as forces without signals: a tuple
             return tuple(numbers)
         return numbers[0] if len(numbers) == 1 else symbolic_array(numbers)

@@ -20,8 +20,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from pysim.elements.channels import Channels
-    from pysim.elements.graph.builder import GraphBuilder
+    from pysim.elements.graph.block_methods import BlockMethods
+    from pysim.elements.graph.signal_references import SignalReferences
+    from pysim.elements.graph.signal_values import SignalValues
+    from pysim.elements.graph.state_places import StatePlaces
     from pysim.elements.graph_types import GraphBlock
+    from pysim.elements.signal_inputs import SignalInputs
 
     StoredNodes = tuple["GraphBlock", list[int], list[int]]  # nodes that it stores, and where
 
@@ -32,10 +36,29 @@ INPUT = (
 
 
 class SampledBlocks:
-    """Blocks of a graph that run at instants."""
+    """Blocks of a graph that run at instants.
 
-    def __init__(self, graph: GraphBuilder) -> None:
-        self._graph, self._methods = graph, graph.methods
+    Args:
+        blocks: of the graph, by name.
+        symbols: inputs of its programs.
+        references: of its signals.
+        places: of its states and held numbers.
+        signals: values of its signals.
+        methods: of its blocks.
+    """
+
+    def __init__(
+        self,
+        blocks: Mapping[str, GraphBlock],
+        symbols: SignalInputs,
+        references: SignalReferences,
+        places: StatePlaces,
+        signals: SignalValues,
+        methods: BlockMethods,
+    ) -> None:
+        self._blocks, self._symbols, self._tape = blocks, symbols, symbols.tape
+        self._references, self._places = references, places
+        self._signals, self._methods = signals, methods
 
     def initial_values(self) -> list[StoredNodes]:
         """Return what sets states and memory that `initial` computes from the inputs at the start.
@@ -44,7 +67,7 @@ class SampledBlocks:
         """
         found = []
         known: dict[int, int] = {}  # nodes of the initial values, by place
-        for block in self._graph.references.inputs_first():
+        for block in self._references.inputs_first():
             plugin = block.plugin
             if plugin is None or not hasattr(plugin, "initial"):
                 continue
@@ -56,7 +79,7 @@ class SampledBlocks:
             nodes: list[int] = []
             places: list[int] = []
             for channel, part in zip(channels, parts, strict=True):
-                own = self._graph.places.of[block.name, channel.name]
+                own = self._places.of[block.name, channel.name]
                 values = self._methods.nodes(block, "initial", part)
                 nodes += values * len(own) if len(values) == 1 else values
                 places += own
@@ -70,23 +93,23 @@ class SampledBlocks:
 
     def _inserted(self, nodes: Sequence[int], known: Mapping[int, int]) -> list[int]:
         """Return nodes with others in place of numbers of the state, by their places."""
-        inputs = {self._graph.places.nodes([place])[0]: node for place, node in known.items()}
+        inputs = {self._places.nodes([place])[0]: node for place, node in known.items()}
         changed: dict[int, int] = {}
-        for k in self._graph.tape.needed(nodes):
-            node = self._graph.tape.nodes[k]
+        for k in self._tape.needed(nodes):
+            node = self._tape.nodes[k]
             args = tuple(changed[a] for a in node.args)
             if k in inputs:
                 changed[k] = inputs[k]
             elif args == node.args:
                 changed[k] = k
             else:
-                changed[k] = self._graph.tape.node(node.op, *args, value=node.value, data=node.data)
+                changed[k] = self._tape.node(node.op, *args, value=node.value, data=node.data)
         return [changed[k] for k in nodes]
 
     def blocks(self, most: int) -> list[StoredNodes]:
         """Return the sampled blocks in the order in which they run, with the nodes that they store and where."""
         found = {}
-        for block in self._graph.blocks.values():
+        for block in self._blocks.values():
             if block.period is None:
                 continue
             if isinstance(block.plugin, CallbackController):
@@ -99,7 +122,7 @@ class SampledBlocks:
             nodes: list[int] = []
             places: list[int] = []
             for name, values in outputs.numbers.items():
-                own = self._graph.places.of[block.name, name]
+                own = self._places.of[block.name, name]
                 if len(own) != len(values):
                     problem = (
                         f"must return {counted_numbers(len(own))} for {name!r}, got {len(values)}"
@@ -109,7 +132,7 @@ class SampledBlocks:
                 places += own
             for channel, values in self._stepped(block):
                 nodes += values
-                places += self._graph.places.of[block.name, channel]
+                places += self._places.of[block.name, channel]
             found[block.name] = (block, nodes, places)
         if len(found) > most:
             block = list(found.values())[most][0]
@@ -128,15 +151,13 @@ class SampledBlocks:
         elif states_of(block.plugin):
             assert block.period is not None
             for name, rates in self._methods.rates(block).items():
-                now = self._graph.places.held(block.name, name)
-                step = self._graph.tape.const(block.period)
+                now = self._places.held(block.name, name)
+                step = self._tape.const(block.period)
                 stepped.append(
                     (
                         name,
                         [
-                            self._graph.tape.node(
-                                "add", x, self._graph.tape.node("mul", step, rate)
-                            )
+                            self._tape.node("add", x, self._tape.node("mul", step, rate))
                             for x, rate in zip(now, rates, strict=True)
                         ],
                     )
@@ -155,7 +176,7 @@ class SampledBlocks:
         reads = {
             name: {
                 owner[index]
-                for source, index in self._graph.symbols.read_by(nodes)
+                for source, index in self._symbols.read_by(nodes)
                 if source is SignalSource.state and index in owner
             }
             - {name}
@@ -189,7 +210,7 @@ class SampledBlocks:
         stored = {place for _, _, own in (*begins, *sampled) for place in own}
         found: list[int] = []
         for _, nodes, places in begins:
-            read = self._graph.symbols.read_by(nodes)
+            read = self._symbols.read_by(nodes)
             if any(source is SignalSource.state and index in stored for source, index in read):
                 found += places
         return tuple(sorted(found))
@@ -200,33 +221,33 @@ class SampledBlocks:
         return tuple(
             Callback(
                 name,
-                self._graph.blocks[name].plugin,
+                self._blocks[name].plugin,
                 bit,
-                tuple(self._places_of(name, type(self._graph.blocks[name].plugin).inputs, INPUT)),
-                tuple(self._places_of(name, type(self._graph.blocks[name].plugin).outputs, "")),
+                tuple(self._places_of(name, type(self._blocks[name].plugin).inputs, INPUT)),
+                tuple(self._places_of(name, type(self._blocks[name].plugin).outputs, "")),
             )
             for name, bit in last.items()
-            if isinstance(self._graph.blocks[name].plugin, CallbackController)
+            if isinstance(self._blocks[name].plugin, CallbackController)
         )
 
     def _places_of(
         self, block: str, channels: Channels, prefix: str
     ) -> Iterator[tuple[str, tuple[int, ...]]]:
         for channel in channels:
-            yield channel.name, tuple(self._graph.places.of[block, prefix + channel.name])
+            yield channel.name, tuple(self._places.of[block, prefix + channel.name])
 
     def _gathered_inputs(self, block: GraphBlock) -> tuple[list[int], list[int]]:
         """Return the nodes of the inputs of a controller that is called in Python, and the places that hold them."""
         nodes: list[int] = []
         places: list[int] = []
-        given = self._graph.inputs(block)[0]
+        given = self._signals.inputs_of(block)[0]
         for channel in type(block.plugin).inputs:
             values = self._methods.nodes(block, "output", getattr(given, channel.name))
             key = block.name, INPUT + channel.name
-            if key not in self._graph.places.of:
-                self._graph.places.of[key] = self._graph.places.take(len(values))
+            if key not in self._places.of:
+                self._places.of[key] = self._places.take(len(values))
             nodes += values
-            places += self._graph.places.of[key]
+            places += self._places.of[key]
         return nodes, places
 
 
