@@ -2,8 +2,9 @@
 
 The engine takes Levenberg-Marquardt steps in packs of worlds, see `cpp/constraints/pose_search.hpp`. Lengths are
 measured by the reach of the frames and coordinates by the mean diagonal D of JᵀJ, so that the units of neither matter.
-A world whose search ends elsewhere starts again from random configurations. The k-th of these is the same for every
-world, so a result does not depend on the rest of its batch.
+A world whose search ends elsewhere starts again from random configurations. Their lengths without limits, such as the
+position of a free base, are drawn about those of its start and about its targets in turn; apart from that the k-th is
+the same for every world, so a result does not depend on the rest of its batch.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import numpy as np
 
 from pysim import _engine
 from pysim.algorithms import jacobian
-from pysim.algorithms.frames import body_and_point
+from pysim.algorithms.frames import body_and_point, frame_placement
 from pysim.errors import ModelError
 from pysim.joints.registry import find_joint
 from pysim.loops.constraints import constraints
@@ -33,6 +34,7 @@ _SAMPLES = 16  # random configurations whose Jacobians give lengths and D
 _GAIN = 0.3  # share of E within a few steps that a search must reach to go on
 _SLOWEST = 1 - 1e-6  # the same where no search has met the target
 _PATIENT = 20  # times the iterations, for these
+_RECORD = 12  # numbers of a pose, whose last three are the position
 _LEAST_SCALE = 1e-6  # of D, relative to its largest entry
 
 
@@ -51,6 +53,10 @@ class PoseSolver:
         self._iterations, self._threads = iterations, threads
         self._goals = np.hstack([target.records for target in targets])
         self._limits = coordinate_limits(model)
+        self._lengths = unlimited_lengths(model)
+        self._names = [target.frame for target in targets]
+        shares = np.array([np.mean(target.weights[:3]) for target in targets])
+        self._shares = shares / (shares.sum() or 1.0)  # of frames in the centre of the targets
         rows = position_rows(model)
         rng = np.random.default_rng(0)
         q = np.array([model.random_configuration(rng) for _ in range(_SAMPLES)])
@@ -87,7 +93,7 @@ class PoseSolver:
                 break
             count = min(count, restarts - tried)
             others = np.array([self._model.random_configuration(rng) for _ in range(count)])
-            first = np.tile(others, (len(left), 1))
+            first = self._placed(others, tried, start[left], left)
             again = np.repeat(left, count)
             found = self.search(first, self._model_loop_q(first, loop_q), again, self._iterations)
             rank = np.where(found[3] <= self._tolerance, -1.0, found[2]).reshape(len(left), count)
@@ -103,6 +109,40 @@ class PoseSolver:
                 q[left], loops[left], left, _PATIENT * self._iterations, _SLOWEST
             )
         return q, loops
+
+    def _placed(self, drawn: Array, tried: int, start: Array, worlds: Indices) -> Array:
+        """Return drawn configurations (m, nq) for each of n worlds (n m, nq), with their lengths about where it is.
+
+        Args:
+            drawn: configurations whose lengths without limits are drawn about 0.
+            tried: number of the first of them.
+            start: the start of each world (n, nq).
+            worlds: numbers of the worlds (n,).
+        """
+        found = np.tile(drawn, (len(worlds), 1, 1))
+        places, by_target = self._lengths, np.arange(tried, tried + len(drawn)) % 2 == 1
+        if not places:
+            return found.reshape(-1, self._model.nq)
+        offset = np.repeat(start[:, None, places], len(drawn), axis=1)
+        if by_target.any() and self._shares.any():
+            centre, slope = self._centre(drawn[by_target])
+            goals = self._goals[worlds].reshape(len(worlds), -1, _RECORD)[..., -3:]
+            goal = np.einsum("f,nfi->ni", self._shares, goals)
+            way = goal[:, None] - centre
+            offset[:, by_target] = np.einsum("kmi,nki->nkm", np.linalg.pinv(slope), way)
+        found[..., places] += offset
+        return found.reshape(-1, self._model.nq)
+
+    def _centre(self, q: Array) -> tuple[Array, Array]:
+        """Return the mean position (m, 3) of the frames at q (m, nq) with lengths 0, and its slope (m, 3, lengths)."""
+        moved = np.repeat(q[None], 1 + len(self._lengths), axis=0)
+        moved[..., self._lengths] = 0.0
+        for k, place in enumerate(self._lengths):
+            moved[1 + k, :, place] = 1.0
+        flat = moved.reshape(-1, q.shape[1])
+        at = [frame_placement(self._model, flat, frame)[:, :3, 3] for frame in self._names]
+        mean = np.einsum("f,fki->ki", self._shares, np.array(at)).reshape(*moved.shape[:2], 3)
+        return mean[0], np.moveaxis(mean[1:] - mean[0], 0, -1)
 
     def search(
         self, start: Array, loop_q: Array, worlds: Indices, iterations: int, gain: float = _GAIN
@@ -161,6 +201,22 @@ def coordinate_limits(model: Model) -> list[tuple[int, int, float, float]]:
             )
             raise ModelError("limits", problem)
     return list(found.values())
+
+
+def unlimited_lengths(model: Model) -> list[int]:
+    """Return the places in q of lengths that have no limits, or a single one."""
+    found = []
+    for joint, first in zip(model.joints, model.q_offsets, strict=True):
+        kind = find_joint(joint.type)
+        if first < 0:
+            continue
+        for own_q, own_v in zip(*kind.real_coordinates, strict=True):
+            is_limited = np.isfinite([joint.lower[own_v], joint.upper[own_v]]).all()
+            if kind.q_units[own_q] == "m" and not is_limited:
+                found.append(first + own_q)
+        for at, (_, count) in zip(kind.quaternions, kind.turning, strict=True):
+            found += range(first + at - 3, first + at) if count == 6 else ()
+    return found
 
 
 def position_rows(model: Model) -> NDArray[np.bool_]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pysim.algorithms.frames import body_and_point
-from pysim.errors import ModelError, did_you_mean
+from pysim.errors import ModelError, PysimWarning, did_you_mean
 from pysim.spatial.arrays import checked_pose
 from pysim.typing import Array
 
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from pysim.mechanism.model import Model
+
+_WRITTEN = 1e-6  # rounding of a rotation that is written with seven digits
 
 
 @dataclass(frozen=True)
@@ -98,7 +101,17 @@ def _target(values: ArrayLike, where: str) -> Array:
             f"must be poses (…, 4, 4) or positions (…, 3), got an array of shape {array.shape}"
         )
         raise ValueError(f"{where} {problem}")
+    if array.shape[-2:] == (3, 3) and _are_rotations(array):
+        text = f"{where}: looks like a rotation, and is read as three positions"
+        remedy = "give a pose (4, 4), with weights (0, 1) for its rotation alone"
+        warnings.warn(f"{text}; {remedy}", PysimWarning, stacklevel=4)
     return array
+
+
+def _are_rotations(R: Array) -> bool:
+    """Return whether matrices (…, 3, 3) are rotations to the digits in which they are written."""
+    left = np.abs(np.swapaxes(R, -1, -2) @ R - np.eye(3)).max(initial=0.0)
+    return bool(left < _WRITTEN and (np.linalg.det(R) > 0).all())
 
 
 def _rank(target: Array) -> int:

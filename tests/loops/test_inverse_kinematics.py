@@ -287,3 +287,72 @@ def test_an_empty_batch_gives_an_empty_result(panda: pysim.Model) -> None:
 def test_poses_written_with_seven_digits_are_met(panda: pysim.Model) -> None:
     X = pysim.frame_placement(panda, configurations(panda, 1)[0], "panda_hand").round(7)
     assert pysim.inverse_kinematics(panda, {"panda_hand": X}).converged
+
+
+def travelling_arm(root: str) -> pysim.Model:
+    """Four hinges on a base that goes anywhere: free, along x and y with a turn, or along three axes."""
+    small = {"xx": 0.1, "yy": 0.1, "zz": 0.1}
+    builder = pysim.SceneBuilder(root)
+    rails = {
+        "free": [("free", {})],
+        "planar": [
+            ("prismatic", {"axis": [1, 0, 0]}),
+            ("prismatic", {"axis": [0, 1, 0]}),
+            ("revolute", {"axis": [0, 0, 1]}),
+        ],
+        "gantry": [
+            ("prismatic", {"axis": [0, 1, 0]}),
+            ("prismatic", {"axis": [1, 0, 1]}),
+            ("prismatic", {"axis": [0, 0, 1], "limits": {"lower": -2e4}}),
+        ],
+        "translation": [("translation", {})],
+    }[root]
+    before = "world"
+    for k, (kind, keys) in enumerate(rails):
+        name = "base" if k == len(rails) - 1 else f"rail{k}"
+        builder.body(name, mass=1.0, inertia=small)
+        builder.joint(f"r{k}", kind, parent=before, child=name, **keys)
+        before = name
+    for k, axis in enumerate(([0, 1, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1])):
+        builder.body(f"a{k}", mass=0.5, com=[0, 0, 0.15], inertia=small)
+        builder.joint(
+            f"h{k}",
+            "revolute",
+            parent=before,
+            child=f"a{k}",
+            axis=axis,
+            at={"xyz": [0, 0, 0.3]},
+            limits={"lower": -2.0, "upper": 2.0},
+        )
+        before = f"a{k}"
+    return builder.build().model
+
+
+@pytest.mark.parametrize("start", ["beside", "at the origin"])
+@pytest.mark.parametrize("root", ["free", "planar", "gantry", "translation"])
+def test_poses_are_found_wherever_they_are_in_the_world(root: str, start: str) -> None:
+    model = travelling_arm(root)
+    rng = np.random.default_rng(4)
+    drawn = np.array([model.random_configuration(rng) for _ in range(40)])
+    for far in (0.0, 10.0, 1e4):
+        q = drawn.copy()
+        q[:, 0] += far
+        q[:, 1] -= far
+        targets = {body: pysim.frame_placement(model, q, body) for body in ("a3", "base")}
+        q0 = model.neutral()
+        if start == "beside":
+            q0[:2] = far, -far
+        found = pysim.inverse_kinematics(model, targets, q0)
+        assert found.converged.sum() >= 39, f"{far} m away"
+        for body, pose in targets.items():
+            error = np.abs(pysim.frame_placement(model, found.q, body) - pose).max(axis=(1, 2))
+            assert error[found.converged].max() < 1e-6
+
+
+def test_a_rotation_as_a_target_is_warned_of(panda: pysim.Model) -> None:
+    R = spatial.exp(np.array([0.3, 0.4, -0.2]))
+    with pytest.warns(pysim.PysimWarning, match=r"'panda_hand'.* three positions.*weights"):
+        pysim.inverse_kinematics(panda, {"panda_hand": R}, restarts=0, iterations=1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        pysim.inverse_kinematics(panda, {"panda_hand": 0.4 * R}, restarts=0, iterations=1)
