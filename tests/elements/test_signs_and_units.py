@@ -200,3 +200,59 @@ def test_signals_of_different_units_have_no_sum(tmp_path: Path) -> None:
         + table("controller", name="s", type="sum", inputs=["a", "b"], weights=weights)
         + motor("s"),
     )
+
+
+UNIT_BLOCKS = {  # blocks with a key `unit`, and what they need
+    "gain": "gain = 2.0",
+    "matrix": "matrix = [[2.0]]",
+    "relay": "lower = 0.0\nupper = 1.0\nperiod = 0.01",
+    "transfer_function": "numerator = [1.0]\ndenominator = [1.0, 1.0]",
+    "lookup": "x = [0.0, 1.0]\nvalues = [0.0, 1.0]",
+    "lookup_2d": "x = [0.0, 1.0]\ny = [0.0, 1.0]\nvalues = [[0.0, 1.0], [1.0, 2.0]]",
+}
+DRIVEN = """
+[[body]]
+name = "rod"
+mass = 1.0
+inertia = { xx = 0.1, yy = 0.1, zz = 0.1 }
+[[joint]]
+name = "hinge"
+type = "revolute"
+child = "rod"
+[[signal]]
+name = "u"
+type = "constant"
+value = 0.5
+unit = "N·m"
+[[actuator]]
+joint = "hinge"
+type = "force"
+command = "sum"
+[[controller]]
+name = "sum"
+type = "sum"
+inputs = ["c", "u"]
+"""
+
+
+@pytest.mark.parametrize("kind", UNIT_BLOCKS)
+@pytest.mark.parametrize("unit", ["N·m", "N*m", "N m", "N * m"])
+def test_the_unit_of_a_block_may_be_typed_in_ascii(tmp_path: Path, kind: str, unit: str) -> None:
+    inputs = ["u", "u"] if kind == "lookup_2d" else ["u"]
+    block = f'[[controller]]\nname = "c"\ntype = "{kind}"\ninputs = {inputs}\nunit = "{unit}"\n'
+    path = tmp_path / "s.toml"
+    path.write_text(DRIVEN + block + UNIT_BLOCKS[kind] + "\n", "utf-8")
+    assert pysim.load_scene(path).signals is not None
+
+
+@pytest.mark.parametrize("kind", UNIT_BLOCKS)
+def test_the_unit_of_a_block_that_is_a_word_is_named_with_its_symbol(
+    tmp_path: Path, kind: str
+) -> None:
+    inputs = ["u", "u"] if kind == "lookup_2d" else ["u"]
+    block = f'[[controller]]\nname = "c"\ntype = "{kind}"\ninputs = {inputs}\nunit = "Nm"\n'
+    path = tmp_path / "s.toml"
+    path.write_text(DRIVEN + block + UNIT_BLOCKS[kind] + "\n", "utf-8")
+    problem = r"controller\[1\]\.unit: must be a symbol, got 'Nm'; write unit = \"N·m\""
+    with pytest.raises(pysim.SceneError, match=problem):
+        pysim.load_scene(path)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pysim.elements.graph.block_channels import check_inputs, connected, kept_by
+from pysim.elements.units import spelled_unit
 from pysim.errors import PysimError, SceneError
 
 if TYPE_CHECKING:
@@ -66,7 +67,8 @@ class SignalUnits:
             } | given
         elif block.kind == "sensor":
             given = {"q": "", "v": ""} | given
-        found = own | dict(plugin.units(given))
+        written = {name: spelled_unit(unit) for name, unit in plugin.units(given).items()}
+        found = own | written
         (self._units_in_loop if is_cut else self._known_units)[block.name] = found
         if block.name in self._cut_at:
             self._cut_at.remove(block.name)

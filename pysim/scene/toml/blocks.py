@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 
 FILE = "file"  # field of plugins that names a file of data
+UNIT = "unit"  # field of plugins of pysim for the unit of the output
 
 
 @dataclass
@@ -130,6 +131,10 @@ class BlockReader:
         """Return the plugin's keys with their types checked."""
         plugin: Any = find_block(kind, table.type)
         given = dict(table.parameters)
+        if isinstance(given.get(UNIT), str) and plugin.__module__.startswith("pysim."):
+            problem = misspelt_unit(given[UNIT])
+            if problem:
+                self.problems.add((*path, UNIT), problem)
         if isinstance(given.get(FILE), str) and given[FILE]:
             file = self._file(given[FILE], (*path, FILE))
             if file is None:
