@@ -52,6 +52,7 @@ if TYPE_CHECKING:
         render as render,
         scene as scene,
         sensors as sensors,
+        simulation as simulation,
         spatial as spatial,
         trajectory as trajectory,
     )
@@ -169,6 +170,7 @@ _MODULES = (
     "render",
     "scene",
     "sensors",
+    "simulation",
     "spatial",
     "trajectory",
 )

@@ -12,6 +12,7 @@ import shutil
 import subprocess
 import sys
 from collections import defaultdict
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -143,6 +144,36 @@ def test_python_layers_use_only_layers_below() -> None:
     known = set().union(*PYTHON_LAYERS)
     assert set(files.values()) - known == set()
     assert upward(files, PYTHON_LAYERS, {file: python_imports(file) for file in files}) == []
+
+
+def imported_modules(file: Path, modules: set[str]) -> set[str]:
+    """Modules of pysim that a file imports anywhere, also within functions, but for types alone."""
+    found: set[str] = set()
+    pending: list[ast.AST] = [ast.parse(file.read_text("utf-8"))]
+    while pending:
+        node = pending.pop()
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+            pending += node.orelse
+        elif isinstance(node, ast.ImportFrom):
+            names = [f"{node.module}.{alias.name}" for alias in node.names]
+            found |= {name if name in modules else str(node.module) for name in names}
+        else:
+            pending += ast.iter_child_nodes(node)
+    return found & modules
+
+
+@pytest.mark.parametrize(
+    "folder",
+    ["trajectory", "worlds", "diagnosis", "simulation", "analysis", "cli", "elements/graph"],
+)
+def test_no_modules_import_each_other_in_a_circle(folder: str) -> None:
+    files = {
+        ".".join(file.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): file
+        for file in (ROOT / "pysim" / folder).glob("**/*.py")
+    }
+    uses = {name: imported_modules(file, set(files)) - {name} for name, file in files.items()}
+    assert len(files) > 4
+    TopologicalSorter(uses).prepare()  # CycleError names the modules
 
 
 def test_cpp_layers_use_only_layers_below() -> None:

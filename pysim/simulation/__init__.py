@@ -1,4 +1,4 @@
-"""Simulation: loading of scenes, runs, rollouts of many worlds, stability limits and summaries."""
+"""Simulation: loads scenes and warns of their starts, runs them, rolls many worlds out, and sums runs up."""
 
 from __future__ import annotations
 
