@@ -14,6 +14,7 @@ import contextlib
 import ctypes
 import io
 import time
+from copy import deepcopy
 from dataclasses import dataclass, field
 from pickle import UnpicklingError
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -31,6 +32,7 @@ from rsl_rl.algorithms import PPO  # noqa: E402
 from torch import distributed  # noqa: E402
 
 from pysim.environments.rsl_rl_worlds import RslRlWorlds  # noqa: E402
+from pysim.environments.sealed_file import read_sealed, write_sealed  # noqa: E402
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -41,7 +43,12 @@ if TYPE_CHECKING:
     from pysim.environments.environment import Environment
     from pysim.environments.mirror import Mirror
 
-FORMAT = "pysim learner 1"
+FORMAT = b"pysim learner 2\n"
+MOST_ITERATIONS = 10**9
+UNREADABLE = (
+    RuntimeError, LookupError, TypeError, ValueError, AttributeError, EOFError, OverflowError, MemoryError,
+    UnpicklingError,
+)  # fmt: skip
 DISCOUNT = 0.97  # of a reward a control step later, where neither the environment nor the settings give one
 T = TypeVar("T")
 
@@ -319,7 +326,6 @@ class Learner:
         }
         first, *others = self._gathered(own)
         state = {
-            "format": FORMAT,
             "ppo": self._ppo.save(),
             "iteration": self._iteration,
             "seconds": self._seconds,
@@ -328,35 +334,65 @@ class Learner:
             "others": others,
         }
         if self._rank == 0:
-            torch.save(state, path)
+            file = io.BytesIO()
+            torch.save(state, file)
+            write_sealed(path, FORMAT, file.getvalue())
 
     def load(self, path: str | Path) -> None:
         """Continue from what `save` has written.
 
         Raises:
-            PysimError: it is of another environment, network or number of processes.
+            PysimError: it is damaged, or of another environment, network or number of processes; then the learner
+                stays as it was.
         """
+        data = read_sealed(path, FORMAT, "checkpoint of pysim learn")
         try:
-            state = torch.load(path, weights_only=True)
-            known = state["format"] == FORMAT
-        except (RuntimeError, LookupError, TypeError, EOFError, UnpicklingError):
-            known = False
-        if not known:
-            raise PysimError(str(path), "is no checkpoint of pysim learn; start anew")
-        shares = [state, *state.get("others", [])]
+            state = torch.load(io.BytesIO(data), weights_only=True)
+            shares = [state, *state.get("others", [])]
+            progress = _progress(state)
+        except UNREADABLE:
+            raise PysimError(str(path), "is no checkpoint of pysim learn; start anew") from None
         if len(shares) != self._ranks:
             problem = f"is of {len(shares)} processes, not of {self._ranks}"
             raise PysimError(str(path), f"{problem}; go on with --threads {len(shares)}")
-        own = shares[self._rank]
+        before = deepcopy(self._ppo.save())
         try:
+            returns, random = _own_share(shares[self._rank], len(self.environment))
             self._ppo.load(state["ppo"], None, True)
-            self.environment.load(own["environment"])
-        except (RuntimeError, KeyError, ValueError, AttributeError, SimulationError):
+            self.environment.load(shares[self._rank]["environment"])
+        except (*UNREADABLE, SimulationError):
+            self._ppo.load(before, None, True)
             problem = "does not fit this environment and network"
             remedy = "give the scene, --set and --worlds that it was learned with, or start anew"
             raise PysimError(str(path), f"{problem}; {remedy}") from None
         self._observations = self._worlds.get_observations()
-        self._iteration, self._seconds = state["iteration"], state["seconds"]
-        self._episodes.returns[:] = own["returns"]
-        self._ppo.learning_rate = state["learning_rate"]
-        torch.set_rng_state(own["random"])
+        self._iteration, self._seconds, self._ppo.learning_rate = progress
+        self._episodes.returns[:] = returns
+        torch.set_rng_state(random)
+
+
+def _progress(state: dict[str, Any]) -> tuple[int, float, float]:
+    """Return iteration, seconds [s] and learning rate of a checkpoint.
+
+    Raises:
+        ValueError: they are others than a learner has.
+    """
+    iteration, seconds, rate = (state[name] for name in ("iteration", "seconds", "learning_rate"))
+    if type(iteration) is not int or not 0 <= iteration < MOST_ITERATIONS:
+        raise ValueError(iteration)
+    if not (0 <= float(seconds) < np.inf and 0 < float(rate) < np.inf):
+        raise ValueError(seconds, rate)
+    return iteration, float(seconds), float(rate)
+
+
+def _own_share(share: dict[str, Any], worlds: int) -> tuple[np.ndarray[Any, Any], torch.Tensor]:
+    """Return the returns of episodes (worlds,) and the state of random numbers in the share of a process.
+
+    Raises:
+        ValueError: they are others than a learner has.
+    """
+    returns, random = np.asarray(share["returns"], float), share["random"]
+    torch.Generator().set_state(random)
+    if returns.shape != (worlds,) or not np.isfinite(returns).all():
+        raise ValueError(returns.shape)
+    return returns, random
