@@ -31,8 +31,16 @@ class ControlPlace:
 def with_control_inputs(spec: SceneSpec) -> tuple[SceneSpec, dict[str, ControlPlace]]:
     """Return the scene with inputs for the commands of its model files, and where each constant has gone.
 
-    A scene that has a block of the input's name already is returned as it is.
+    A scene that has a block of the input's name already is returned as it is, with the places of the commands if that
+    is such an input.
     """
+    known = {
+        name: ControlPlace(block.name, k)
+        for block in spec.blocks
+        for k, name in enumerate(block.commands)
+    }
+    if known:
+        return spec, known
     models: dict[str, list[BlockSpec]] = {}
     for block in spec.blocks:
         if block.command_of is not None:
@@ -57,6 +65,7 @@ def with_control_inputs(spec: SceneSpec) -> tuple[SceneSpec, dict[str, ControlPl
                 "value": tuple(float(block.parameters["value"]) for block in blocks),
             },
             where=blocks[0].where,
+            commands=tuple(block.name for block in blocks),
         )
         for model, blocks in models.items()
     ]

@@ -308,6 +308,7 @@ class BlockSpec:
     command_of: str | None = (
         None  # of an actuator of a model file: the name of its [[model]], or ""
     )
+    commands: tuple[str, ...] = ()  # actuators of a model file that follow the numbers of an input
 
 
 @dataclass(frozen=True)
