@@ -757,6 +757,7 @@ class _Worlds(RecordedWorlds):
         periods: Sequence[float] = ...,
         first_bit: int = 0,
         python: int = 0,
+        key: int = -1,
         spectral_radius: float = 0.9,
         passes: int = 2,
         solver_tolerance: float = 1e-11,

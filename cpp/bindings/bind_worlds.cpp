@@ -13,6 +13,7 @@
 #include "bindings/released_gil.hpp"
 #include "bindings/stepping_arguments.hpp"
 #include "bindings/world_numbers.hpp"
+#include "engine/record_check.hpp"
 #include "engine/recorded_worlds.hpp"
 #include "engine/threads.hpp"
 #include "engine/world_operations.hpp"
@@ -50,6 +51,7 @@ struct WorldBlocks {
   std::vector<double> periods;
   int first_bit;
   std::uint64_t python;
+  int key;  ///< place of the key of random numbers among those of the signals; −1 for none
 };
 
 /// Tag of worlds that are stepped one at a time.
@@ -137,6 +139,10 @@ class EngineWorlds : public engine::RecordedWorlds {
     seen_t_.assign(static_cast<std::size_t>(count), 0);
     stop_.assign(static_cast<std::size_t>(count), {});
     goal_.assign(static_cast<std::size_t>(count), 0);
+    bounds_ = {n, scheme_.step, blocks_.periods, blocks_.first_bit, blocks_.key, is_adaptive_, is_convex_};
+    bounds_.events = scheme_.events == nullptr ? 0 : scheme_.events->size();
+    if (is_convex_) bounds_.contacts = contacts->memory();
+    bounds_.quaternions = model.quaternions();
     std::fill_n(parts_.length, count, std::int64_t{-1});
     std::fill_n(parts_.step, count, scheme_.step);
     std::fill_n(parts_.instants, count * n.blocks, std::int64_t{1});
@@ -285,8 +291,7 @@ class EngineWorlds : public engine::RecordedWorlds {
                                   std::to_string(source.size()) + " and " + std::to_string(target.size()));
     }
     const py::bytes bytes = save(source);
-    const std::string_view saved = bytes;
-    load(saved.data(), saved.size(), target);
+    take(std::string_view(bytes).data(), target);
   }
 
   /// Records one after the other: of every part the numbers of the world, lists as far as they are in use.
@@ -302,18 +307,13 @@ class EngineWorlds : public engine::RecordedWorlds {
     return bytes;
   }
 
+  /// Overwrites worlds by records; all are checked before the first number is written.
   void load(const char* bytes, std::size_t size, const Indices& worlds) {
     check(worlds, "worlds");
-    // All sizes are compared before the first number is written, so that worlds stay whole if one differs.
-    SizeCheck sizes{bytes, bytes + size};
-    for (py::ssize_t k = 0; k < worlds.size(); ++k) parts_.visit(sizes);
-    if (sizes.at != sizes.end)
-      throw std::invalid_argument("the records are of other worlds: they have other sizes");
-    Reader reader{bytes, 0};
-    for (py::ssize_t k = 0; k < worlds.size(); ++k) {
-      reader.world = worlds.data()[k];
-      parts_.visit(reader);
-    }
+    engine::RecordCheck<Real> records(bounds_, bytes, bytes + size);
+    for (py::ssize_t k = 0; k < worlds.size(); ++k) records.next(worlds.data()[k]);
+    records.finish();
+    take(bytes, worlds);
   }
 
   /// Worlds whose t, q or v Python has written since the last call.
@@ -332,14 +332,14 @@ class EngineWorlds : public engine::RecordedWorlds {
     bool lost = false;
     each(index, [&](py::ssize_t, std::ptrdiff_t world) {
       if (!is_written(world) || parts_.status[world] != 0) return;
-      if (seen_t_[static_cast<std::size_t>(world)] != parts_.t[world]) begin_clock(world);
-      restart_scheme(world);
-      if (is_state(world)) {
-        see(world);
+      if (!is_state(world)) {
+        parts_.status[world] = static_cast<std::int64_t>(stepping::WorldStatus::written);
+        lost = true;
         return;
       }
-      parts_.status[world] = static_cast<std::int64_t>(stepping::WorldStatus::written);
-      lost = true;
+      if (seen_t_[static_cast<std::size_t>(world)] != parts_.t[world]) begin_clock(world);
+      restart_scheme(world);
+      see(world);
     });
     return lost;
   }
@@ -568,36 +568,7 @@ class EngineWorlds : public engine::RecordedWorlds {
     }
   };
 
-  /// Walks over saved records without writing them; fails where they end early or a list is too long.
-  struct SizeCheck {
-    const char *at, *end;
-    std::int64_t last = 0;  ///< the whole number before a list: its entries in use
-
-    template <class Number>
-    void operator()(const char* name, const Number*, int numbers) {
-      const char* const from = skip(name, static_cast<std::size_t>(numbers) * sizeof(Number));
-      if (std::is_same_v<Number, std::int64_t> && numbers == 1) std::memcpy(&last, from, sizeof(last));
-    }
-
-    void list(const char* name, const double*, int numbers, const std::int64_t*, int an_entry) {
-      if (last < 0 || last > numbers / an_entry) fail(name);
-      skip(name, static_cast<std::size_t>(last * an_entry) * sizeof(double));
-    }
-
-    const char* skip(const char* name, std::size_t size) {
-      if (static_cast<std::size_t>(end - at) < size) fail(name);
-      const char* const from = at;
-      at += size;
-      return from;
-    }
-
-    [[noreturn]] static void fail(const char* name) {
-      throw std::invalid_argument(std::string("the records are of other worlds: their part '") + name +
-                                  "' has another size");
-    }
-  };
-
-  /// Reads records whose sizes `SizeCheck` has found right.
+  /// Reads records that were checked.
   struct Reader {
     const char* at;
     std::ptrdiff_t world;
@@ -616,6 +587,14 @@ class EngineWorlds : public engine::RecordedWorlds {
       at += size;
     }
   };
+
+  void take(const char* bytes, const Indices& worlds) {
+    Reader reader{bytes, 0};
+    for (py::ssize_t k = 0; k < worlds.size(); ++k) {
+      reader.world = worlds.data()[k];
+      parts_.visit(reader);
+    }
+  }
 
   /// Bounds the motion of roots whose centre of mass is up to `reach` [m] farther from the joint than the
   /// model's.
@@ -790,6 +769,7 @@ class EngineWorlds : public engine::RecordedWorlds {
   engine::Integrator integrator_ = {};
   FloatContacts float_contacts_;
   stepping::WorldArrays<Real> parts_ = {};
+  engine::RecordBounds bounds_ = {};
   std::vector<Real> seen_q_, seen_v_;
   std::vector<double> seen_t_;
   std::vector<stepping::WorldStop> stop_;
@@ -816,6 +796,7 @@ void bind_worlds_of(py::module_& m, const char* name, const char* text) {
                        const std::vector<double>& periods,
                        int first_bit,
                        std::uint64_t python,
+                       int key,
                        double spectral_radius,
                        int passes,
                        double solver_tolerance,
@@ -839,12 +820,12 @@ void bind_worlds_of(py::module_& m, const char* name, const char* text) {
                                                                rtol,
                                                                atol,
                                                                events},
-                                                   WorldBlocks{periods, first_bit, python},
+                                                   WorldBlocks{periods, first_bit, python, key},
                                                    std::move(python_step));
            }),
            py::keep_alive<1, 2>(),
            py::keep_alive<1, 4>(),
-           py::keep_alive<1, 18>(),
+           py::keep_alive<1, 19>(),
            "model"_a,
            "actuation"_a,
            "contacts"_a.none(true),
@@ -855,6 +836,7 @@ void bind_worlds_of(py::module_& m, const char* name, const char* text) {
            "periods"_a = std::vector<double>{},
            "first_bit"_a = 0,
            "python"_a = 0,
+           "key"_a = -1,
            "spectral_radius"_a = 0.9,
            "passes"_a = 2,
            "solver_tolerance"_a = contact::solver_tolerance,
@@ -1019,16 +1001,18 @@ void bind_worlds(py::module_& m) {
       "first "
       "number, records.");
   py::class_<engine::RecordedWorlds>(m, "RecordedWorlds", "Worlds of either precision.");
-  bind_worlds_of<double>(m,
-                         "Worlds",
-                         "Records of worlds of one scene, and their advance. `periods`, `first_bit` and "
-                         "`python` are the periods [s] of the "
-                         "sampled blocks, the bit of the first of them, and the bits that Python runs. "
-                         "python_step(world, t, h), if "
-                         "given, makes a step of length h [s] in the parts of a world, whatever the "
-                         "integrator, and returns whether "
-                         "its "
-                         "state is finite and closed; all blocks run in Python then.");
+  bind_worlds_of<double>(
+      m,
+      "Worlds",
+      "Records of worlds of one scene, and their advance. `periods`, `first_bit` and "
+      "`python` are the periods [s] of the "
+      "sampled blocks, the bit of the first of them, and the bits that Python runs; `key` is "
+      "the place of the key of random numbers among the signals. "
+      "python_step(world, t, h), if "
+      "given, makes a step of length h [s] in the parts of a world, whatever the "
+      "integrator, and returns whether "
+      "its "
+      "state is finite and closed; all blocks run in Python then.");
   bind_worlds_of<float>(m, "FloatWorlds", "The same of worlds in single precision.");
 }
 

@@ -65,6 +65,8 @@ def _impossible(model: Model, t: float, state: State) -> str:
     fault = quaternion_fault(model, state.q)
     if fault is not None:
         return f"q was set to {fault}; {remedy}"
+    if not model.rows:  # the state before is back, and the record does not hold what was written
+        return f"t, q or v was set to an impossible value; {remedy}"
     at = constraints(model, state.q, state.v, loop_q=state.loop_q, t=t)
     k = int(np.abs(at.residual).argmax())
     return f"q was set where {model.row_names[k]!r} is open by {abs(at.residual[k]):.3g} [m, rad]; {remedy}"

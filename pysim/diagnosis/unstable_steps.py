@@ -32,11 +32,10 @@ from pysim.typing import Array
 from pysim.worlds.ledger import balances, energies
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from numpy.typing import NDArray
 
     from pysim.worlds.loading import Scene
+    from pysim.worlds.saved_parts import SavedParts
     from pysim.worlds.segment import Segment
 
 STEPS = 4  # in a row that do not follow their velocity
@@ -82,7 +81,7 @@ class StepGuard:
         found = {"q": self._q, "v": self._v, "stored": self._stored, "exchanged": self._exchanged}
         found["loop_q"] = self._loop_q
         found["rows_q"], found["rows_v"] = self._kept(self._rows)
-        found["rows_count"] = np.array([self._apart, self._count])
+        found["apart"], found["count"] = np.array([self._apart]), np.array(self._count)
         found["numbers"] = np.zeros(0) if self._numbers is None else self._numbers
         begin = self._begin if self._judged and self._numbers is not None else 0.0
         found["energies"] = np.array([self._t, self._last, self._kinetic, begin])
@@ -91,18 +90,35 @@ class StepGuard:
             found[f"seen_{name}"] = np.stack(own) if own else np.zeros((0, 0))
         return found
 
-    def restore(self, saved: Mapping[str, Array]) -> None:
-        """Return to what `saved` returned."""
-        self._q, self._v, self._stored, self._exchanged = (
-            saved[name] for name in ("q", "v", "stored", "exchanged")
-        )
-        self._loop_q = saved["loop_q"]
-        self._rows = list(zip(saved["rows_q"], saved["rows_v"], strict=True))
-        self._apart, self._count = saved["rows_count"].tolist()
+    def restore(self, saved: SavedParts) -> None:
+        """Return to what `saved` returned.
+
+        Raises:
+            SimulationError: it is of another scene.
+        """
+        model = self._scene.model
+        sizes = {"q": model.nq, "v": model.nv, "loop_q": len(self._scene.state.loop_q)}
+        state = (saved.numbers(name, (size,)) for name, size in sizes.items())
+        self._q, self._v, self._loop_q = state
+        for name in ("stored", "exchanged"):
+            size = (
+                getattr(self, f"_{name}").size or None
+            )  # none are used by a run that is not judged
+            setattr(self, f"_{name}", saved.numbers(name, (size,)))
+        rows_q = saved.numbers("rows_q", (None, model.nq))
+        rows_v = saved.numbers("rows_v", (len(rows_q), model.nv))
+        self._rows = list(zip(rows_q, rows_v, strict=True))
+        (self._apart,) = saved.counts("apart", (1,), least=1)
+        self._count = saved.count("count")
         if self._numbers is not None:
-            self._numbers = saved["numbers"]
-        self._t, self._last, self._kinetic, self._begin = saved["energies"].tolist()
-        seen = (saved[f"seen_{name}"] for name in ("q", "v", "loop_q"))
+            self._numbers = saved.numbers("numbers", self._numbers.shape)
+        energies = saved.numbers("energies", (4,)).tolist()
+        self._t, self._last, self._kinetic, self._begin = energies
+        count = len(saved.numbers("seen_q", (None, None)))
+        seen = [
+            saved.numbers(f"seen_{name}", (count, size if count else 0))
+            for name, size in sizes.items()
+        ]
         self._seen = [State(*own) for own in zip(*seen, strict=True)]
 
     def check(self, part: Segment) -> None:

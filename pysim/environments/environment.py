@@ -11,13 +11,10 @@ them (cpp/engine/environment_tables.hpp), on the threads of the worlds. Here tab
 
 from __future__ import annotations
 
-import io
 import math
-import zlib
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
-from zipfile import BadZipFile
 
 import numpy as np
 
@@ -30,9 +27,10 @@ from pysim.environments.randomised import Randomised, accept_drawn
 from pysim.errors import SimulationError, did_you_mean
 from pysim.scene import read_environment
 from pysim.simulation.scene_files import load_scene
-from pysim.simulation.worlds import Worlds
+from pysim.simulation.worlds import KEYS, Worlds
 from pysim.sweeps.parameters import Distribution, distribution_of
 from pysim.typing import Array
+from pysim.worlds.saved_parts import packed, unpacked
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -514,7 +512,6 @@ class Environment:
     def _begin_again(self, seed: int) -> None:
         old = self.worlds
         scene = old._scene  # noqa: SLF001, with its inputs
-        self._seed = seed
         self.worlds = Worlds(
             scene,
             len(old),
@@ -523,6 +520,7 @@ class Environment:
             numbers=self._numbers.tolist(),
             dtype=self._number,
         )
+        self._seed = seed
         self._observed = self._observed.of(self.worlds)
         self._episode[:] = -1
 
@@ -690,44 +688,63 @@ class Environment:
 
     def save(self) -> bytes:
         """Return everything that the next steps depend on; `load` continues from it to the bit."""
-        file = io.BytesIO()
         worlds = np.frombuffer(self.worlds.save(), np.uint8)
-        parts: dict[str, Any] = {"worlds": worlds, "seed": np.array(self._seed), **self._state()}
-        np.savez(file, **parts)
-        return file.getvalue()
+        return packed({"worlds": worlds, "seed": np.array(self._seed), **self._state()})
 
     def load(self, saved: bytes) -> None:
         """Continue from what `save` returned.
 
         Raises:
-            SimulationError: it is of another environment.
+            SimulationError: it is of another environment, or holds numbers that none has; then nothing has changed.
         """
         try:
-            with np.load(io.BytesIO(saved), allow_pickle=False) as file:
-                parts = {name: file[name] for name in file.files}
-            own = self._state()
-            fits = all(parts[name].shape == own[name].shape for name in own)
-        except (
-            ValueError,
-            TypeError,
-            KeyError,
-            OSError,
-            EOFError,
-            RuntimeError,
-            BadZipFile,
-            zlib.error,
-        ):
+            parts = unpacked(saved)
+        except (TypeError, ValueError):
             raise SimulationError(
                 "saved", "is not what Environment.save returns; save again"
             ) from None
-        if not fits:
-            raise SimulationError("saved", "is of another environment; load it into one alike")
+        own = self._state()
+        for name, array in {**own, "worlds": np.zeros(0, np.uint8), "seed": np.array(0)}.items():
+            part = parts.get(name)
+            if (
+                part is None
+                or not np.can_cast(part.dtype, array.dtype, "same_kind")
+                or (name != "worlds" and part.shape != array.shape)
+            ):
+                raise SimulationError("saved", "is of another environment; load it into one alike")
+        self._check_counts(parts)
+        before = self.worlds.save()
         self.worlds.load(parts["worlds"].tobytes())
+        lost = np.asarray(self.worlds.lost)
+        for name in ("action", "action_rate", "history"):
+            rows = parts[name].reshape(len(self), -1)
+            if not np.isfinite(rows[~lost]).all():
+                self.worlds.load(before)
+                raise self._wrong(name, "nan or inf")
         self._seed = int(parts["seed"])
         for name, array in own.items():
             array[...] = parts[name]
+        self._has_begun = False
         rows = self._observed.rows(self._action, self._action_rate)
         self._readings[:] = rows[:, : self._observed.signal_count]
+
+    def _check_counts(self, parts: Mapping[str, NDArray[Any]]) -> None:
+        """Reject counts and keys that no environment has."""
+        bounds = {"steps": (0, MOST), "episode": (-1, KEYS), "key": (0, KEYS), "seed": (0, KEYS)}
+        for name in parts:
+            least, end = bounds.get(
+                name, (-1, MOST + KEYS) if name.startswith("due") else (None, 0)
+            )
+            if least is None:
+                continue
+            x = parts[name]
+            wrong = ~((x >= least) & (x < end) & (x == np.floor(x)))
+            if wrong.any():
+                raise self._wrong(name, f"{np.asarray(x)[wrong].ravel()[0]}")
+
+    def _wrong(self, name: str, what: str) -> SimulationError:
+        problem = f"holds {what} as {name}, which no environment has"
+        return SimulationError("saved", f"{problem}; load what Environment.save returned")
 
     def _state(self) -> dict[str, NDArray[Any]]:
         return {

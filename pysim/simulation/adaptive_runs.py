@@ -27,11 +27,12 @@ from pysim.worlds.segment import EventOccurrence, Segment
 from pysim.worlds.world_records import Stop
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator
 
     from pysim.worlds.external_forces import ExternalForces
     from pysim.worlds.implicit_state import SolverState
     from pysim.worlds.loading import Scene
+    from pysim.worlds.saved_parts import SavedParts
     from pysim.worlds.signal_runs import SignalRun
 
 OUTPUTS_A_CALL = 256
@@ -85,7 +86,7 @@ class AdaptiveRun(RecordRun):
             step = self._impacts.first_step(state.q, v)
         self._records.place(start, replace(state, v=v), self._memory.numbers, self._signals)
         self._records.begin_steps(step)
-        self._last, self._shown = start, start
+        self._shown = start
         self._wanted, self._ahead = np.empty(0), np.empty(0)
         self._stall = StallDetector(self._scene, start)
         yield from self._through(times, inputs)
@@ -98,23 +99,31 @@ class AdaptiveRun(RecordRun):
         stall = self._stall
         saved |= {
             "wanted": self._wanted,
-            "last": np.array(self._last),
-            "stall": np.array([stall.time, stall.steps, stall.calls, stall.stiff]),
+            "reached": np.array(float(stall.time)),
+            "stall": np.array([stall.steps, stall.calls, stall.stiff], np.int64),
         }
         return saved | ({} if self._impacts is None else self._impacts.saved())
 
-    def resumed(self, saved: Mapping[str, Any], times: Iterator[float]) -> Iterator[Segment]:
-        """Yield the segments through output times [s]; `saved` returned after the first one, before the next."""
-        self.restore(saved)
-        self._wanted, self._last = saved["wanted"], float(saved["last"])
+    def resumed(self, saved: SavedParts, times: Iterator[float]) -> Iterator[Segment]:
+        """Yield the segments through output times [s]; `saved` returned after the first one, before the next.
+
+        Raises:
+            SimulationError: `saved` is not what a run of the scene returns there.
+        """
+        start = next(times)
+        self._wanted = saved.numbers("wanted", (None,))
+        following = np.array([*islice(times, len(self._wanted))])
+        if not np.array_equal(self._wanted, following):
+            raise saved.error("holds a checkpoint whose outputs are at other times")
+        self._ahead = np.array([*islice(times, 1)])
+        after = [*self._wanted, *self._ahead, self._scene.settings.duration]
+        self.restore(saved, start, after[0])
         if self._impacts is not None:
             self._impacts.restore(saved)
-        reached, *counts = saved["stall"].tolist()
-        self._stall = StallDetector(self._scene, reached, *map(int, counts))
+        steps, calls, stiff = saved.counts("stall", (3,))
+        self._stall = StallDetector(self._scene, saved.number("reached"), steps, calls, stiff)
         self._shown = self._records.step_start(0)[0]
-        left = islice(times, 1 + len(self._wanted), None)
-        self._ahead = np.array([*islice(left, 1)])
-        return self._through(left)
+        return self._through(times)
 
     def _through(self, times: Iterator[float], inputs: Array | None = None) -> Iterator[Segment]:
         """Yield the segments through further output times."""
@@ -166,7 +175,6 @@ class AdaptiveRun(RecordRun):
             signals=None if own is None else own[:whole],
             external=tau_of_rows(self._external, whole),
         )
-        self._last = float(wanted[whole - 1]) if whole else self._last
         self._wanted = wanted[reached:]
         if whole < reached:
             beyond = too_large(scene, float(wanted[whole]), v[max(whole - 1, 0)])

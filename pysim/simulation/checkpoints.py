@@ -7,7 +7,6 @@ contacts, the signs of events, the sums of the guard against unstable steps, and
 from __future__ import annotations
 
 import hashlib
-import io
 import json
 import time
 from pathlib import Path
@@ -21,6 +20,7 @@ from pysim.algorithms import crba, forward_kinematics
 from pysim.diagnosis.last_state import has_diverged
 from pysim.scene.toml.overrides import UNSET
 from pysim.worlds.controller_memory import saved_controllers, without_state
+from pysim.worlds.saved_parts import packed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from pysim.diagnosis.unstable_steps import StepGuard
     from pysim.simulation.recorder import Recorder
     from pysim.worlds.loading import Scene
+    from pysim.worlds.saved_parts import SavedParts
     from pysim.worlds.segment import Segment
 
 REMOVED = "UNSET"  # an override that removes a key, in JSON
@@ -42,8 +43,12 @@ class ResumableRun(Protocol):
     def saved(self) -> dict[str, Any] | None:
         """Return what `resumed` goes on from after the last segment; None if it does not from there."""
 
-    def resumed(self, saved: Mapping[str, Any], times: Iterator[float]) -> Iterator[Segment]:
-        """Yield the segments through output times [s]; `saved` returned at the first one."""
+    def resumed(self, saved: SavedParts, times: Iterator[float]) -> Iterator[Segment]:
+        """Yield the segments through output times [s]; `saved` returned at the first one.
+
+        Raises:
+            SimulationError: `saved` is not what a run of the scene returns.
+        """
 
 
 class Checkpoints:
@@ -78,26 +83,6 @@ class Checkpoints:
             packed({**parts, "steps": np.array(steps), "last": np.array(last)})
         )
         self._last = time.monotonic()
-
-
-def packed(parts: Mapping[str, Any]) -> bytes:
-    """Return arrays by name as bytes."""
-    buffer = io.BytesIO()
-    np.savez(buffer, allow_pickle=False, **parts)
-    return buffer.getvalue()
-
-
-def unpacked(record: bytes) -> dict[str, Any]:
-    """Return the arrays that `packed` took."""
-    with np.load(io.BytesIO(record), allow_pickle=False) as parts:
-        return {name: parts[name] for name in parts.files}
-
-
-def part_of(parts: Mapping[str, Any], prefix: str) -> dict[str, Any]:
-    """Return the arrays whose names begin with a prefix, without it."""
-    return {
-        name.removeprefix(prefix): value for name, value in parts.items() if name.startswith(prefix)
-    }
 
 
 def why_not(scene: Scene) -> str:

@@ -7,6 +7,7 @@ on from there. Sign changes are seen from step to step: two of one event within 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -23,18 +24,20 @@ from pysim.worlds.segment import EventOccurrence, Segment
 from pysim.worlds.signal_runs import Instants, with_instants
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from pysim.mechanism.model import Model
     from pysim.scene.spec import EventSpec
     from pysim.worlds.external_forces import ExternalForces
     from pysim.worlds.implicit_state import SolverState
     from pysim.worlds.loading import Scene
+    from pysim.worlds.saved_parts import SavedParts
     from pysim.worlds.signal_runs import SignalRun
 
 
 DIRECTIONS = {"rising": (1.0,), "falling": (-1.0,), "both": (1.0, -1.0)}
 SAME_PLACE = 1e-15  # of a step: resolution of its fraction at an event
+NEAR = 1e-6  # of a period: an instant this close to an output may be before or after it
 LEAST_PART = 1e-9  # of a step: a shorter one would be rounding
 
 
@@ -94,16 +97,28 @@ class EventRun:
         """Return what `resumed` goes on from after the last segment; None if that did not end at an output."""
         saved = self.run.saved() if self.at_output else None
         if saved is not None:
-            saved |= {"q": self.state.q, "v": self.state.v, "loop_q": self.state.loop_q}
             saved |= {"signs": self.signs, "counts": np.array(self.counts, np.int64)}
         return saved
 
-    def resumed(self, saved: Mapping[str, Any], times: Iterator[float]) -> Iterator[Segment]:
-        """Yield the segments through output times [s]; `saved` returned at the first one."""
-        self.run.restore(saved)
-        self.state = State(saved["q"], saved["v"], saved["loop_q"])
-        self.signs, self.counts = saved["signs"], saved["counts"].tolist()
-        return self.from_start(times)
+    def resumed(self, saved: SavedParts, times: Iterator[float]) -> Iterator[Segment]:
+        """Yield the segments through output times [s]; `saved` returned at the first one.
+
+        Raises:
+            SimulationError: `saved` is not what a run of the scene returns there.
+        """
+        start = next(times)
+        self.run.restore(saved, start, start)
+        self.state = self.run.state
+        self.signs = saved.numbers("signs", (len(self.functions),), finite=True)
+        instants = Instants() if self.signals is None else self.signals.instants
+        self.counts = saved.counts("counts", (len(instants.periods),))
+        ahead = [k * own - start for k, own in zip(self.counts, instants.periods, strict=True)]
+        if any(
+            not -NEAR * own <= left <= (1 + NEAR) * own
+            for left, own in zip(ahead, instants.periods, strict=True)
+        ):
+            raise saved.error("holds a checkpoint whose sampled blocks are due at other instants")
+        return self.from_start(chain([start], times))
 
     def from_start(self, times: Iterator[float]) -> Iterator[Segment]:
         """Yield the segments through output times [s] from the state at the first of them."""

@@ -34,11 +34,10 @@ from pysim.worlds.contact_report import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from numpy.typing import NDArray
 
     from pysim.worlds.loading import Scene
+    from pysim.worlds.saved_parts import SavedParts
     from pysim.worlds.segment import EventOccurrence
 
 TOUCHES = 1e-9  # [m]: largest gap of points that touch
@@ -96,11 +95,16 @@ class ImpactRun:
             "warned": np.array(sorted(self._warned), float),
         }
 
-    def restore(self, saved: Mapping[str, Array]) -> None:
-        """Return to what `saved` returned."""
-        self._resting = frozenset(map(int, saved["resting"].tolist()))
-        self._warned = set(map(int, saved["warned"].tolist()))
-        self._impulses = saved["impulses"].copy()
+    def restore(self, saved: SavedParts) -> None:
+        """Return to what `saved` returned.
+
+        Raises:
+            SimulationError: it is of another scene.
+        """
+        most = len(self._contacts.shapes) - 1
+        self._resting = frozenset(saved.counts("resting", (None,), most=most))
+        self._warned = set(saved.counts("warned", (None,), most=most))
+        self._impulses = saved.numbers("impulses", self._impulses.shape, finite=True)
 
     @property
     def forces(self) -> _engine.Contacts | None:

@@ -32,13 +32,14 @@ from pysim.worlds.segment import Segment
 from pysim.worlds.world_records import Stop, WorldRecords
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator
     from typing import Any
 
     from pysim import _engine
     from pysim.worlds.external_forces import ExternalForces
     from pysim.worlds.implicit_state import SolverState
     from pysim.worlds.loading import Scene
+    from pysim.worlds.saved_parts import SavedParts
     from pysim.worlds.signal_runs import SignalRun
 
 MOST_REPORTED = 1 << 23  # numbers of contact reports in a call
@@ -92,30 +93,34 @@ class RecordRun:
             self._refused = True
             self._warn_of_memory(error)
             return None
-        saved: dict[str, Any] = {
-            "record": np.frombuffer(record, np.uint8),
-            "memory": self._memory.numbers,
-        }
+        saved: dict[str, Any] = {"record": np.frombuffer(record, np.uint8)}
         if self._report is not None:
             saved["report"] = self._report
-        if self._signals is not None:
-            saved["signals"] = self._signals.numbers
-            saved["jumped"] = np.array(self._signals.jumped)
         return saved
 
-    def restore(self, saved: Mapping[str, Any]) -> None:
-        """Return to what `saved` returned.
+    def restore(self, saved: SavedParts, first: float, last: float) -> None:
+        """Return to what `saved` returned between two times [s], which may be the same.
 
         Raises:
-            ValueError: it is of another scene.
+            SimulationError: it is of another scene, or of another time.
         """
-        self._records.load(saved["record"].tobytes(), np.zeros(1, np.int32))
-        self._memory.numbers[:] = saved["memory"]
-        if "report" in saved:
-            self._report = saved["report"].copy()
-        if self._signals is not None:
-            self._signals.numbers[:] = saved["signals"]
-            self._signals.jumped = bool(saved["jumped"])
+        records = self._records
+        try:
+            records.load(saved.data("record"), np.zeros(1, np.int32))
+        except ValueError as error:
+            raise saved.error(f"holds a checkpoint that is not one of its scene: {error}") from None
+        if records.status[0] != Status.RUNNING:
+            raise saved.error("holds a checkpoint of a run that had failed")
+        if not first <= (t := float(records.t[0])) <= last:
+            raise saved.error(f"holds a checkpoint of t = {t:.9g} s after a row of {first:.9g} s")
+        if records.points:
+            self._report = saved.numbers("report", (1, records.points, NUMBERS), finite=True)
+        self._sync()
+
+    @property
+    def state(self) -> State:
+        """The state of the record."""
+        return State(*(np.array(x) for x in self._records.states(0)))
 
     def _warn_of_memory(self, error: TypeError) -> None:
         """Warn that a file cannot hold what a scheme in Python remembers."""
@@ -135,10 +140,15 @@ class RecordRun:
         if self._records.python is not None and held is not None:
             self._records.python.put_back(0, held)
 
-    def resumed(self, saved: Mapping[str, Any], times: Iterator[float]) -> Iterator[Segment]:
-        """Yield the segments through output times [s]; `saved` returned at the first one."""
-        self.restore(saved)
-        return self._through(islice(times, 1, None))
+    def resumed(self, saved: SavedParts, times: Iterator[float]) -> Iterator[Segment]:
+        """Yield the segments through output times [s]; `saved` returned at the first one.
+
+        Raises:
+            SimulationError: `saved` is not what a run of the scene returns there.
+        """
+        start = next(times)
+        self.restore(saved, start, start)
+        return self._through(times)
 
     def segments(
         self, state: State, times: Iterator[float], inputs: Array | None = None

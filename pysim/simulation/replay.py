@@ -20,7 +20,6 @@ from pysim.diagnosis.failure_causes import LastSteps, likely_cause
 from pysim.diagnosis.last_state import has_diverged
 from pysim.errors import SimulationError
 from pysim.mechanism.model import State
-from pysim.simulation.checkpoints import part_of, unpacked
 from pysim.simulation.fixed_events import EventRun
 from pysim.simulation.record_runs import RecordRun
 from pysim.simulation.recorder import Recorder
@@ -34,6 +33,7 @@ from pysim.worlds.controller_memory import restore_controllers
 from pysim.worlds.implicit_state import SolverState
 from pysim.worlds.interrupt import interrupts_held_back
 from pysim.worlds.ledger import begin_work, with_ledger
+from pysim.worlds.saved_parts import SavedParts
 from pysim.worlds.signal_runs import begin_signals
 
 if TYPE_CHECKING:
@@ -110,7 +110,8 @@ class _LastRecords(Recorder):
         self.failed_at = np.inf  # the start, or the end at an event, which no check follows
 
     def checkpoint(self, record: bytes) -> None:
-        self.kept.append(_Kept(record, self._rows_added, int(unpacked(record)["steps"])))
+        steps = SavedParts.of(record, "checkpoint").count("steps")
+        self.kept.append(_Kept(record, self._rows_added, steps))
 
 
 class _CheckedClock(Clock):
@@ -229,9 +230,10 @@ def replay_run(run: StoppedRun, steps: int = STEPS) -> Replay:
     start = _Kept(None, 0, 0)
     if run.checkpoint is not None:
         record = run.checkpoint.record
-        start = _Kept(record, run.checkpoint.rows, int(unpacked(record)["steps"]))
+        steps_before = SavedParts.of(record, str(run.path)).count("steps")
+        start = _Kept(record, run.checkpoint.rows, steps_before)
     recorder = _LastRecords(scene, start)
-    error = _failure(scene, recorder, start)
+    error = _failure(scene, recorder, start, str(run.path))
     if error is None:
         problem = "does not fail when it goes on; it was stopped or killed"
         raise SimulationError(str(run.path), f"{problem}; go on with pysim resume {run.path}")
@@ -242,13 +244,19 @@ def replay_run(run: StoppedRun, steps: int = STEPS) -> Replay:
         key=lambda own: own.steps,
     )
     watch = _Watch(scene, steps, recorder.failed_at)
-    _look(scene, begin, watch)
+    _look(scene, begin, watch, str(run.path))
     return Replay(watch.steps(), str(error), likely_cause(scene, watch.last()))
 
 
-def _failure(scene: Scene, recorder: _LastRecords, start: _Kept) -> SimulationError | None:
-    """Run a scene from a checkpoint; return the error that ends the run, None at its end."""
-    saved = None if start.record is None else unpacked(start.record)
+def _failure(
+    scene: Scene, recorder: _LastRecords, start: _Kept, where: str
+) -> SimulationError | None:
+    """Run a scene from a checkpoint of a file; return the error that ends the run, None at its end.
+
+    Raises:
+        SimulationError: the checkpoint is not one of the scene.
+    """
+    saved = None if start.record is None else SavedParts.of(start.record, where)
     try:
         with interrupts_held_back() as check_interrupts, recorder:
             clock = _CheckedClock(recorder, scene.settings.duration, None, check_interrupts)
@@ -260,7 +268,7 @@ def _failure(scene: Scene, recorder: _LastRecords, start: _Kept) -> SimulationEr
     return None
 
 
-def _look(scene: Scene, start: _Kept, watch: _Watch) -> None:
+def _look(scene: Scene, start: _Kept, watch: _Watch, where: str) -> None:
     """Run a scene from a checkpoint one step a call, to its failure or until enough is seen."""
     signals = begin_signals(scene, 0.0)
     begin_work(scene, signals)
@@ -273,8 +281,8 @@ def _look(scene: Scene, start: _Kept, watch: _Watch) -> None:
         segments = run.from_start(times)
     else:
         left = islice(times, start.rows - 1, None)
-        saved = unpacked(start.record)
-        restore_controllers(scene.signals, str(saved["controllers"]))
-        segments = run.resumed(part_of(saved, "run."), left)
+        saved = SavedParts.of(start.record, where)
+        restore_controllers(scene.signals, saved.text("controllers"), where)
+        segments = run.resumed(saved.part("run."), left)
     with suppress(SimulationError, _Stop):
         deque(segments, maxlen=0)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from pysim.errors import PysimWarning, SimulationError
 from pysim.scene.toml.overrides import UNSET
-from pysim.simulation.checkpoints import REMOVED, differences, origin_of, unpacked
+from pysim.simulation.checkpoints import REMOVED, differences, origin_of
 from pysim.simulation.recorder import Recorder
 from pysim.simulation.run import Clock, recorded_segments, simulate, warn_of_run
 from pysim.simulation.scene_files import load_scene
@@ -23,6 +23,7 @@ from pysim.trajectory.writer import Beginning
 from pysim.worlds.argument_checks import check_progress, checked_flag, checked_path
 from pysim.worlds.interrupt import interrupts_held_back
 from pysim.worlds.ledger import with_ledger
+from pysim.worlds.saved_parts import SavedParts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -109,7 +110,7 @@ def _checked(path: Path, rows: Trajectory, text: str | None) -> dict[str, Any]:
 def _continued(
     scene: Scene, path: Path, rows: Trajectory, point: Checkpoint, progress: Progress | None
 ) -> Trajectory:
-    saved = unpacked(point.record)
+    saved = SavedParts.of(point.record, str(path))
     beginning = Beginning(
         rows_before(rows, point.rows),
         events_before(rows.events, point.events),
@@ -124,7 +125,7 @@ def _continued(
         ) as recorder,
     ):
         clock = Clock(scene.settings.duration, progress, check_interrupts)
-        clock.steps = int(saved["steps"])
+        clock.steps = saved.count("steps")
         for _ in recorded_segments(recorded, recorder, clock, saved=saved, done=point.rows):
             pass
         recorder.finish()

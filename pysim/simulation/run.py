@@ -13,7 +13,7 @@ import math
 import time
 from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from pysim.diagnosis.contact_checks import warn_of_long_steps, warn_of_sinking
 from pysim.diagnosis.fast_turns import check_turns
@@ -25,7 +25,7 @@ from pysim.diagnosis.scene_warnings import (
 )
 from pysim.diagnosis.unstable_steps import StepGuard
 from pysim.simulation.adaptive_runs import stops
-from pysim.simulation.checkpoints import Checkpoints, origin_of, part_of, why_not
+from pysim.simulation.checkpoints import Checkpoints, origin_of, why_not
 from pysim.simulation.ledger_monitor import warn_of_imbalance
 from pysim.simulation.recorder import Recorder
 from pysim.simulation.scene_run import run_of
@@ -39,10 +39,11 @@ from pysim.worlds.loading import Scene
 from pysim.worlds.signal_runs import begin_signals
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator
     from os import PathLike
 
     from pysim.trajectory import Trajectory
+    from pysim.worlds.saved_parts import SavedParts
     from pysim.worlds.segment import Segment
 
 REPORT_INTERVAL = 0.1  # [s] of wall time between two calls of `progress`
@@ -155,7 +156,7 @@ def recorded_segments(
     clock: Clock,
     external: ExternalForces | None = None,
     *,
-    saved: Mapping[str, Any] | None = None,
+    saved: SavedParts | None = None,
     done: int = 0,
 ) -> Iterator[Segment]:
     """Run a scene, and yield every segment after it is recorded.
@@ -182,10 +183,10 @@ def recorded_segments(
     if saved is None:
         segments = run.from_start(times)
     else:
-        guard.restore(part_of(saved, "guard."))
-        restore_controllers(scene.signals, str(saved["controllers"]))
-        last = float(saved["last"])
-        segments = run.resumed(part_of(saved, "run."), islice(times, done - 1, None))
+        guard.restore(saved.part("guard."))
+        restore_controllers(scene.signals, saved.text("controllers"), saved.where)
+        last = saved.number("last")
+        segments = run.resumed(saved.part("run."), islice(times, done - 1, None))
     if saved is None:
         recorder.add_state(0.0, scene.state.q, scene.state.v, scene.state.loop_q, start)
     for stretch in segments:

@@ -11,6 +11,7 @@ q, v, t and the inputs are arrays of the engine: what is written to them counts 
 from __future__ import annotations
 
 import hashlib
+import json
 import math
 import warnings
 import zlib
@@ -27,7 +28,7 @@ from pysim.algorithms import forward_kinematics, jacobian
 from pysim.diagnosis.failed_steps import explain
 from pysim.diagnosis.scene_warnings import warn_of_scene
 from pysim.elements.number_names import number_of_signals
-from pysim.errors import PysimWarning, SimulationError, did_you_mean
+from pysim.errors import PysimError, PysimWarning, SimulationError, did_you_mean
 from pysim.loops import constraints, project
 from pysim.mechanism.model import State
 from pysim.scene.control_inputs import ControlPlace, with_control_inputs
@@ -67,12 +68,14 @@ if TYPE_CHECKING:
 OPEN = 1e-6  # [m, rad] by which loops of a written state may be open
 OPEN_SINGLE = 1e-4  # the same in single precision
 WHOLE = 1e-6  # of a step: a span this close to a whole number of steps is that number
-FORMAT = b"pysim worlds 3\n"
+FORMAT = b"pysim worlds 4\n"
 CHECKSUM = (
     4  # bytes after FORMAT: CRC-32 of all that follows, which no damage of a file passes unseen
 )
 MOST = 2**31 - 1  # worlds, and steps of a call
-SIZE = 8  # bytes of each of the numbers that follow: of the scene, worlds, bytes of controllers and of parameters
+SIZE = 8  # bytes of each of the numbers that follow: a digest of the scene's structure, the number of worlds, and the
+LENGTHS = 4  # lengths of three parts before the records: settings, controllers, parameters
+KEYS = 2**53  # seeds and numbers of worlds are below: whole numbers that doubles hold
 
 
 class Worlds:
@@ -118,7 +121,7 @@ class Worlds:
         own, controls = with_controls(_loaded(scenes[0] if scenes else scene))
         own = with_own_controllers(own)
         if seed is not None:
-            own = _with_seed(own, _whole(seed, "seed", 0, 2**63 - 1))
+            own = _with_seed(own, _whole(seed, "seed", 0, KEYS - 1))
         choice = checked_on_failure(on_failure) or own.settings.on_failure
         if choice != own.settings.on_failure:
             own = with_settings(own, replace(own.settings, on_failure=choice))
@@ -130,6 +133,8 @@ class Worlds:
             raise SimulationError("numbers", f"must be whole numbers, got {selection.dtype} ones")
         if selection.min() < 0:
             raise SimulationError("numbers", f"must be 0 or more, got {selection.min()}")
+        if selection.max() >= KEYS:
+            raise SimulationError("numbers", f"must be below 2**53, got {selection.max()}")
         selection = selection.astype(np.intp)
         number = _precision(dtype)
         warn_of_scene(own)
@@ -443,6 +448,7 @@ class Worlds:
             raise SimulationError("source", f"{problem}; name as many, or one")
         source_numbers = np.broadcast_to(source_numbers, to.shape)
         records, signals = self._records, self._scene.signals
+        self._accept(np.unique(source_numbers))
         episodes = records.episode[to].copy()
         keys = None
         if signals is not None and signals.noise is not None:
@@ -453,6 +459,7 @@ class Worlds:
             assert signals is not None
             assert signals.noise is not None
             records.signals[to, signals.noise.place] = keys
+        self.inputs.see(to)
         self._forget(to)
         self.signals.end_call()
 
@@ -466,7 +473,9 @@ class Worlds:
                 worlds than are saved; or a scheme in Python remembers what bytes do not hold.
             JointError: the code of a controller's method `state` raises.
         """
-        worlds = self._records.chosen(self._which(where))
+        selection = self._which(where)
+        self._accept(selection)
+        worlds = self._records.chosen(selection)
         controllers = self._saved_controllers(len(worlds))
         numbers = self.parameters.save(worlds)
         try:
@@ -475,7 +484,7 @@ class Worlds:
             problem = f"integrator {self._scene.settings.integrator!r} cannot be saved: its attribute {error}"
             remedy = "keep numbers, texts, arrays, or lists of them"
             raise SimulationError("save", f"{problem}; {remedy}") from None
-        given = (controllers, numbers)
+        given = (_settings(self._scene), controllers, numbers)
         sizes = [len(worlds), *(len(part) for part in given)]
         lengths = b"".join(size.to_bytes(SIZE, "little") for size in sizes)
         parts = (_structure(self._scene), lengths, *given, record)
@@ -522,36 +531,44 @@ class Worlds:
         begin = len(FORMAT) + CHECKSUM
         if _checksum(memoryview(saved)[begin:]) != saved[len(FORMAT) : begin]:
             raise SimulationError("saved", "is damaged: its checksum is another; take a whole copy")
+        remedy = "load it into Worlds of the scene that it was saved from"
         if saved[begin : begin + SIZE] != _structure(self._scene):
             problem = "is of worlds whose scheme, bodies, joints, signals or contacts are others"
-            raise SimulationError(
-                "saved", f"{problem}; load it into Worlds of the scene that it was saved from"
-            )
-        begin += SIZE
-        count = int.from_bytes(saved[begin : begin + SIZE], "little")
+            raise SimulationError("saved", f"{problem}; {remedy}")
+        count, (settings, controllers, numbers), record = _parts(saved, begin + SIZE)
+        if other := _other_setting(settings, self._scene):
+            raise SimulationError("saved", f"is of worlds with {other}; {remedy}")
         if count != len(worlds):
             problem = f"holds {count} worlds, and {len(worlds)} are to be loaded"
             raise SimulationError("saved", f"{problem}; choose as many by where")
         self._check_all(count, "load")
-        parts, begin = [], begin + SIZE
-        ends = begin + 2 * SIZE
-        for at in (begin, begin + SIZE):
-            size = int.from_bytes(saved[at : at + SIZE], "little")
-            parts.append(saved[ends : ends + size])
-            ends += size
-        controllers, numbers = parts
-        self.parameters.check(numbers)
-        try:
-            self._records.load(saved[ends:], worlds)
-        except ValueError as error:
-            raise SimulationError(
-                "saved", f"{error}; load it into Worlds of the scene that it was saved from"
-            ) from None
-        self.parameters.load(numbers, worlds)
-        if controllers:
-            restore_controllers(self._scene.signals, controllers.decode())
+        self._load(controllers, numbers, record, worlds)
+        self.inputs.see(worlds)
         self._forget(worlds)
         self.signals.end_call()
+
+    def _load(
+        self, controllers: bytes, numbers: bytes, record: bytes, worlds: NDArray[np.int32]
+    ) -> None:
+        """Overwrite worlds by the parts of what `save` returned, or leave all as they are."""
+        signals, parameters = self._scene.signals, self.parameters
+        parameters.check(numbers, len(worlds))
+        before = parameters.save(worlds)
+        memory = self._saved_controllers(len(worlds))
+        try:
+            parameters.load(numbers, worlds)
+            if memory:
+                text = controllers.decode(errors="replace")
+                restore_controllers(signals, text, "saved")
+            self._records.load(record, worlds)
+        except (PysimError, ValueError) as error:
+            parameters.load(before, worlds)
+            if memory:
+                restore_controllers(signals, memory.decode(), "saved")
+            if isinstance(error, PysimError):
+                raise
+            problem = f"{error}; load what Worlds.save returned of worlds of this scene"
+            raise SimulationError("saved", problem) from None
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle worlds by their scene and records."""
@@ -738,6 +755,11 @@ class Inputs(Mapping[str, Any]):
         self._records.engine.parts["jumped"][changed] = 1
         self._seen[changed] = now[changed]
 
+    def see(self, worlds: NDArray[np.int32]) -> None:
+        """Note the inputs of worlds, which came with their records and were not written since."""
+        if self._seen is not None:
+            self._seen[worlds] = self._records.signals[worlds][:, self.places]
+
     def _values(self, places: list[int]) -> Array:
         first, count = (places[0], len(places)) if places else (0, 0)
         assert places == list(
@@ -870,7 +892,7 @@ def _loaded(scene: Any) -> Scene:  # noqa: ANN401, whatever is given
 def with_controls(scene: Scene) -> tuple[Scene, dict[str, ControlPlace]]:
     """Return a scene whose model files' actuators follow inputs, and the places of their commands there."""
     spec, places = with_control_inputs(scene.spec)
-    if not places:
+    if spec is scene.spec:
         return scene, places
     return replace(compile_scene(spec), state=scene.state, settings=scene.settings), places
 
@@ -909,7 +931,6 @@ def _structure(scene: Scene) -> bytes:
     """Return a digest of what records of worlds have in common, by name: two scenes may have as many numbers."""
     spec, signals, contacts = scene.model.spec, scene.signals, scene.contacts
     names = (
-        scene.settings.integrator,
         [body.name for body in spec.bodies],
         [(joint.name, joint.type, joint.parent, joint.child) for joint in spec.joints],
         [] if signals is None else [own.name for own in signals.inputs],
@@ -917,6 +938,53 @@ def _structure(scene: Scene) -> bytes:
         [] if contacts is None else [pair.name for pair in contacts.pairs],
     )
     return hashlib.sha256(repr(names).encode()).digest()[:SIZE]
+
+
+def _settings(scene: Scene) -> bytes:
+    """Return the settings on which steps of worlds depend, by the names of their keys, as JSON."""
+    own, signals = scene.settings, scene.signals
+    found: dict[str, Any] = {
+        f"simulation.{name}": getattr(own, name)
+        for name in ("integrator", "step", "rtol", "atol", "slip_speed", "contact_law")
+    }
+    found |= {f"simulation.{name}": value for name, value in own.parameters.items()}
+    for block in () if signals is None else scene.spec.blocks:
+        if block.period is not None:
+            found[f"the period of {block.name!r}"] = block.period
+    return json.dumps(found, default=str).encode()
+
+
+def _other_setting(saved: bytes, scene: Scene) -> str:
+    """Return the first setting that is another one in a scene; an empty text if there is none."""
+    now = _settings(scene)
+    if saved == now:
+        return ""
+    own: dict[str, Any] = json.loads(now)
+    try:
+        found = dict(json.loads(saved))
+    except (ValueError, TypeError, RecursionError):
+        return "settings that cannot be read"
+    for name in [*own, *sorted(set(found) - set(own), key=str)]:
+        if name not in found or name not in own or found[name] != own[name]:
+            there, here = (str(x.get(name, "not set")) for x in (found, own))
+            return f"{name} = {there[:40]}, and here it is {here}"
+    return "other settings"
+
+
+def _parts(saved: bytes, begin: int) -> tuple[int, list[bytes], bytes]:
+    """Return the number of worlds, the parts before their records, and these, from the lengths at `begin`."""
+    count, *sizes = (
+        int.from_bytes(saved[at : at + SIZE], "little")
+        for at in range(begin, begin + LENGTHS * SIZE, SIZE)
+    )
+    at, found = begin + LENGTHS * SIZE, []
+    for size in sizes:
+        if size > len(saved) - at:
+            problem = "ends before its parts do; load what Worlds.save returned"
+            raise SimulationError("saved", problem)
+        found.append(saved[at : at + size])
+        at += size
+    return count, found, saved[at:]
 
 
 def _checksum(*parts: bytes | memoryview) -> bytes:

@@ -7,9 +7,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from pysim.elements.block import CallbackController
-from pysim.errors import JointError, PysimError
+from pysim.errors import JointError, PysimError, SimulationError
 from pysim.tracing.author_code import author_error, method_place
-from pysim.worlds.scheme_memory import decoded, encoded
+from pysim.worlds.scheme_memory import NO_MEMORY, decoded, encoded
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -57,15 +57,22 @@ def saved_controllers(signals: CompiledSignals | None) -> str:
     return json.dumps(found)
 
 
-def restore_controllers(signals: CompiledSignals | None, saved: str) -> None:
+def restore_controllers(signals: CompiledSignals | None, saved: str, where: str) -> None:
     """Return the controllers of a scene to what `saved_controllers` returned.
 
     Raises:
+        SimulationError: `saved` is something else; the error begins with `where`.
         JointError: a method `restore` raises; the error names the author's line.
     """
-    states = json.loads(saved)
-    for callback in () if signals is None else signals.callbacks:
-        _call(callback.plugin, "restore", decoded(states[callback.name]))
+    callbacks = () if signals is None else signals.callbacks
+    try:
+        texts = json.loads(saved)
+        states = {callback.name: decoded(texts[callback.name]) for callback in callbacks}
+    except NO_MEMORY:
+        problem = "holds no states of the scene's controllers in Python"
+        raise SimulationError(where, f"{problem}; save again") from None
+    for callback in callbacks:
+        _call(callback.plugin, "restore", states[callback.name])
 
 
 def _call(plugin: CallbackController, name: str, *arguments: Any) -> Any:  # noqa: ANN401, the author's choice

@@ -20,7 +20,7 @@ from pysim.worlds.python_stepping import (
     make_step,
     scheme_of,
 )
-from pysim.worlds.scheme_memory import copied_memory, memory_of, set_memory
+from pysim.worlds.scheme_memory import NO_MEMORY, attributes_of, copied_memory, memory_of
 from pysim.worlds.signal_runs import SignalRun
 
 if TYPE_CHECKING:
@@ -135,10 +135,29 @@ class PythonSteps:
         """
         return json.dumps(self.memories(worlds)).encode()
 
-    def load(self, saved: bytes, worlds: NDArray[Any]) -> None:
-        """Return the schemes of worlds to what `saved` returned."""
-        for k, memory in zip(worlds.tolist(), json.loads(saved), strict=True):
-            set_memory(self.schemes[k], memory)
+    def read(self, saved: bytes, worlds: NDArray[Any]) -> dict[int, dict[str, Any]]:
+        """Return what the schemes of worlds remember by what `saved` returned, for `put_back`.
+
+        Raises:
+            ValueError: it is something else.
+        """
+        try:
+            texts = list(json.loads(saved))
+        except NO_MEMORY as error:
+            raise ValueError("the memory of their schemes cannot be read") from error
+        if len(texts) != len(worlds):
+            raise ValueError(
+                f"they hold the memory of {len(texts)} schemes for {len(worlds)} worlds"
+            )
+        return {
+            k: attributes_of(text, self.schemes[k])
+            for k, text in zip(worlds.tolist(), texts, strict=True)
+        }
+
+    def load(self, memories: dict[int, dict[str, Any]]) -> None:
+        """Return the schemes of worlds to what `read` returned."""
+        for k, memory in memories.items():
+            vars(self.schemes[k]).update(memory)
             self.errors.pop(k, None)
 
 

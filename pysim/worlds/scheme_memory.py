@@ -20,6 +20,7 @@ from pysim.tracing.author_code import definition_place
 if TYPE_CHECKING:
     from pysim.integrators import Integrator
 
+NO_MEMORY = (ValueError, TypeError, LookupError, AttributeError, OverflowError, RecursionError)
 PLAIN = (type(None), bool, int, float, str)
 
 
@@ -33,9 +34,28 @@ def memory_of(scheme: Integrator) -> str:
 
 
 def set_memory(scheme: Integrator, text: str) -> None:
-    """Give a scheme the attributes that `memory_of` returned."""
-    for name, value in json.loads(text).items():
-        setattr(scheme, name, decoded(value))
+    """Give a scheme the attributes that `memory_of` returned.
+
+    Raises:
+        ValueError: the text is something else.
+    """
+    vars(scheme).update(attributes_of(text, scheme))
+
+
+def attributes_of(text: str, scheme: Integrator) -> dict[str, Any]:
+    """Return the attributes that `memory_of` returned of a scheme of this kind.
+
+    Raises:
+        ValueError: the text is something else, or names a method.
+    """
+    try:
+        found = {str(name): decoded(value) for name, value in json.loads(text).items()}
+    except NO_MEMORY as error:
+        raise ValueError(f"the memory of {type(scheme).__name__} cannot be read") from error
+    for name in found:
+        if name.startswith("__") or callable(getattr(type(scheme), name, None)):
+            raise ValueError(f"the memory of {type(scheme).__name__} names {name!r}, no attribute")
+    return found
 
 
 def copied_memory(scheme: Integrator) -> dict[str, Any]:

@@ -393,32 +393,54 @@ class WorldParameters(Mapping[str, Any]):
         numbers = np.hstack([self._values[name][worlds] for name in names])
         return len(header).to_bytes(8, "little") + header + numbers.tobytes()
 
-    def check(self, saved: bytes) -> None:
-        """Reject what `save` returned of a scene that has other parameters.
+    def check(self, saved: bytes, count: int) -> None:
+        """Reject what `save` did not return of `count` worlds, or of a scene that has other parameters.
 
         Raises:
-            SimulationError: a parameter is unknown here, or of another size.
+            SimulationError: a parameter is unknown here, or of another size; or the bytes are something else.
         """
-        for name, size in _sizes(saved).items():
+        sizes, numbers = _saved_numbers(saved)
+        for name, size in sizes.items():
             own = len(self._paths.find(name).start)
             if own != size:
                 raise SimulationError(f"saved: {name}", f"has {size} numbers, and {own} here")
+        if numbers.size != count * sum(sizes.values()) or np.isnan(numbers).any():
+            raise _no_parameters()
 
     def load(self, saved: bytes, worlds: NDArray[np.int32]) -> None:
-        """Give worlds the numbers that `save` returned and `check` allowed; all others are the scene's."""
+        """Give worlds the numbers that `save` returned and `check` allowed; all others are the scene's.
+
+        Raises:
+            SimulationError: a number that its key does not allow.
+        """
+        sizes, numbers = _saved_numbers(saved)
         for name, values in self._values.items():
             values[worlds] = self._known[name].start
-        if saved:
-            begin = 8 + int.from_bytes(saved[:8], "little")
-            numbers = np.frombuffer(saved, float, offset=begin).reshape(len(worlds), -1)
-            at = 0
-            for name, size in _sizes(saved).items():
-                self._array(name)[worlds] = numbers[:, at : at + size]
-                at += size
+        rows, at = numbers.reshape(len(worlds), sum(sizes.values())), 0
+        for name, size in sizes.items():
+            self._array(name)[worlds] = rows[:, at : at + size]
+            at += size
         self.accept()
 
 
-def _sizes(saved: bytes) -> dict[str, int]:
-    """Return how many numbers a world has of each parameter in what `WorldParameters.save` returned."""
-    length = int.from_bytes(saved[:8], "little")
-    return dict(json.loads(saved[8 : 8 + length])) if saved else {}
+def _no_parameters() -> SimulationError:
+    problem = "holds parameters of other worlds; load what Worlds.save returned"
+    return SimulationError("saved", problem)
+
+
+def _saved_numbers(saved: bytes) -> tuple[dict[str, int], Array]:
+    """Return how many numbers a world has of each parameter in what `WorldParameters.save` returned, and all of them.
+
+    Raises:
+        SimulationError: the bytes are something else.
+    """
+    if not saved:
+        return {}, np.zeros(0)
+    end = 8 + int.from_bytes(saved[:8], "little")
+    try:
+        sizes = dict(json.loads(saved[8:end]))
+        if not all(type(name) is str and type(size) is int for name, size in sizes.items()):
+            raise _no_parameters()
+        return sizes, np.frombuffer(saved, float, offset=end)
+    except (ValueError, TypeError, OverflowError, RecursionError):
+        raise _no_parameters() from None

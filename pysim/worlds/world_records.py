@@ -131,6 +131,7 @@ class WorldRecords:
             periods=[] if signals is None else list(signals.periods),
             first_bit=0 if signals is None else signals.begins,
             python=python,
+            key=-1 if signals is None or signals.noise is None else signals.noise.place,
             python_step=self.python,
             **(adaptive_settings(scene, watched) if self.is_adaptive else {}),
             **_parameters(scene),
@@ -472,14 +473,15 @@ class WorldRecords:
         """Overwrite the records of worlds by those that `save` returned.
 
         Raises:
-            ValueError: they are of other worlds.
+            ValueError: they are of other worlds, or hold numbers that no world has; then no world has changed.
         """
-        end = 0
+        end, memories = 0, {}
         if self.python is not None:
             end = SIZE + int.from_bytes(saved[:SIZE], "little")
+            memories = self.python.read(saved[SIZE:end], worlds)
         self.engine.load(saved[end:], worlds)
         if self.python is not None:
-            self.python.load(saved[SIZE:end], worlds)
+            self.python.load(memories)
         self.engine.see_worlds(worlds)
 
     # ------------------------------------------------------------------------------------------------ contacts
