@@ -406,11 +406,9 @@ def test_actuators_are_written_as_a_scene(write: Write, tmp_path: Path, name: st
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PysimWarning)
         convert(path, tmp_path / "t.toml", ConvertOptions())
-        settings = "[simulation]\nduration = 0.2\nstep = 0.01\n"
-        target = tmp_path / "t.toml"
-        target.write_text(target.read_text("utf-8") + settings, "utf-8")
-        (tmp_path / "s.toml").write_text(f'[[model]]\nfile = "m.xml"\n{settings}', "utf-8")
-        one, other = (pysim.load_scene(tmp_path / f"{name}.toml") for name in "st")
+        (tmp_path / "s.toml").write_text('[[model]]\nfile = "m.xml"\n', "utf-8")
+        settings = {"simulation.duration": 0.2, "simulation.step": 0.01}
+        one, other = (pysim.load_scene(tmp_path / f"{name}.toml", settings) for name in "st")
         runs = [pysim.simulate(scene) for scene in (one, other)]
     np.testing.assert_allclose(runs[0].q, runs[1].q, rtol=0, atol=1e-13)
     assert list(runs[0].signals) == list(runs[1].signals)
