@@ -78,6 +78,9 @@ class IntegratorType:
     # diagnosis/stability.py, whenever in a step it is met; beyond, an implicit scheme too may throw a body back faster
     # than it came
     bounce: float | None = None
+    # the same of a stop whose damping ratio is DAMPED of simulation/stability.py or more, up to which a body leaves at
+    # 0.8 of the speed with which it came, or less
+    damped_bounce: float | None = None
     adaptive: bool = False  # chooses its steps by tolerances
     implicit: bool = False  # solves equations, with a state kept between steps
     keys: tuple[str, ...] = ()  # keys of the [simulation] table for this scheme
@@ -91,19 +94,35 @@ BUILTIN = {
     kind.name: kind
     for kind in (
         IntegratorType(
-            "semi_implicit", "symplectic Euler, order 1", order=1, bounce=0.28, smooth=True
+            "semi_implicit",
+            "symplectic Euler, order 1",
+            order=1,
+            bounce=0.28,
+            damped_bounce=0.6,
+            smooth=True,
         ),
         IntegratorType(
-            "rk2", "explicit midpoint, Munthe-Kaas, order 2", order=2, bounce=0.22, smooth=True
+            "rk2",
+            "explicit midpoint, Munthe-Kaas, order 2",
+            order=2,
+            bounce=0.22,
+            damped_bounce=0.7,
+            smooth=True,
         ),
         IntegratorType(
-            "rk4", "classical Runge-Kutta, Munthe-Kaas, order 4", order=4, bounce=0.44, smooth=True
+            "rk4",
+            "classical Runge-Kutta, Munthe-Kaas, order 4",
+            order=4,
+            bounce=0.44,
+            damped_bounce=1.5,
+            smooth=True,
         ),
         IntegratorType(
             "variational",
             "symplectic, keeps momenta to rounding, order 2, implicit",
             order=2,
             bounce=0.28,
+            damped_bounce=1.0,
             implicit=True,
             by_position=True,
         ),
@@ -112,6 +131,7 @@ BUILTIN = {
             "five variational steps, order 4",
             order=4,
             bounce=0.44,
+            damped_bounce=0.9,
             implicit=True,
             by_position=True,
         ),
@@ -120,6 +140,7 @@ BUILTIN = {
             "symmetric, for stiff motion without numerical damping, order 2",
             order=2,
             bounce=0.28,
+            damped_bounce=1.2,
             implicit=True,
             smooth=True,
         ),
@@ -128,6 +149,7 @@ BUILTIN = {
             "Brüls-Cardona, for stiff motion, high frequencies damped by spectral_radius, order 2",
             order=2,
             bounce=0.28,
+            damped_bounce=1.2,
             implicit=True,
             keys=("spectral_radius",),
             smooth=True,

@@ -46,6 +46,7 @@ DIFFERENCE = 1e-6  # [rad or m] for K
 RATE_DIFFERENCE = 1e-7  # [rad/s or m/s] for D: narrower than the width of sharp friction
 STEPS_A_PERIOD = 20
 BOUNCE_ERROR = 0.01  # of the speed that a body had before its stop threw it back
+DAMPED = 0.3  # damping ratio of a stop, from which on it need not give back the speed
 STILL = 1e-6  # of the largest |s|: no motion of its own, or rounding
 ROUNDING = STILL**2  # of the largest entry of K or D
 DIGITS_LOST = 64  # rounding of accelerations, in the last digit of the largest
@@ -148,13 +149,18 @@ def bounce_bound(scene: Scene) -> tuple[Mode | None, float]:
     None and inf for a scheme that adapts its steps and for a plugin.
     """
     settings = scene.settings
-    bound = find_integrator(settings.integrator).bounce
-    stop = max(stop_modes(scene), key=lambda mode: abs(mode.s), default=None) if bound else None
-    if bound is None or stop is None:
+    kind = find_integrator(settings.integrator)
+    if kind.bounce is None or kind.damped_bounce is None:
         return None, np.inf
+    undamped, damped = kind.bounce, kind.damped_bounce
     if settings.integrator == "generalized_alpha":
-        bound = min(bound, 0.17 + 0.25 * settings.parameters["spectral_radius"])
-    return stop, bound / abs(stop.s)
+        undamped = min(undamped, 0.17 + 0.25 * settings.parameters["spectral_radius"])
+    bounds = [
+        ((damped if mode.decay >= DAMPED * abs(mode.s) else undamped) / abs(mode.s), mode)
+        for mode in stop_modes(scene)
+    ]
+    bound, stop = min(bounds, key=lambda pair: pair[0], default=(np.inf, None))
+    return stop, bound
 
 
 def slide_bound(scene: Scene) -> tuple[Mode | None, float]:
@@ -273,7 +279,9 @@ def _acceleration(scene: Scene) -> Array:
 def stop_modes(scene: Scene) -> list[Mode]:
     """Return the mode of every coordinate at its stop while no other stop acts, at the start.
 
-    s² + w (d s + k) = 0, w = n (Nᵀ M N)⁻¹ nᵀ, n the coordinate's row of the motions N; the faster of two decays.
+    s² + w (d s + k) = 0, w = n (Nᵀ M N)⁻¹ nᵀ, n the coordinate's row of the motions N; the faster of two decays. Drives
+    that resist the velocity damp the mode further, at the same |s|; if they overdamp it alone, the faster decay is
+    theirs, which is there without the stop, and the mode is the slower one.
     """
     model = scene.model
     stops = [
@@ -283,14 +291,27 @@ def stop_modes(scene: Scene) -> list[Mode]:
         if first >= 0
     ]
     mobility = mobility_matrix(scene) if stops else np.zeros((0, 0))
+    is_driven = bool(stops) and scene.signals is not None
+    drives = -actuator_slopes(scene)[1] if is_driven else np.zeros(scene.model.nv)
     modes = []
     for joint, at, i in stops:
-        w = mobility[at, at]
+        w, drive = mobility[at, at], max(float(drives[at]), 0.0)
         k, half = w * joint.stop_stiffness[i], w * joint.stop_damping[i] / 2
         s = complex(-half - np.emath.sqrt(half**2 - k)).conjugate()
+        if drive > 0 and k > 0:
+            s = _driven_stop(abs(s), k, half, w * drive / 2)
         if s != 0:
             modes.append(Mode(s, model.velocity_names[at]))
     return modes
+
+
+def _driven_stop(rate: float, k: float, half: float, drive: float) -> complex:
+    """Return the root of a stop of k [1/s²] whose drive decays at 2 `drive`, beside 2 `half` of its own [1/s]."""
+    if drive**2 >= k:
+        total = half + drive
+        return complex(np.sqrt(total**2 - k) - total)
+    ratio = min((half + drive) / np.sqrt(k), 1.0)
+    return rate * complex(-ratio, np.sqrt(1 - ratio**2))
 
 
 def mobility_matrix(scene: Scene) -> Array:
@@ -529,7 +550,7 @@ def stable_step(s: complex, integrator: str) -> float:
     A pure oscillation grows under `rk2` at any step, by (h ω)⁴ / 8 a step: there the bound is where that is 1e-4.
     """
     growth = GROWTH.get(integrator)
-    if growth is None:
+    if growth is None or s == 0:
         return np.inf
     allowed = 1 + (1e-4 if s.real == 0 else 1e-9)
     sizes = np.linspace(0, FARTHEST, 1601)[1:]

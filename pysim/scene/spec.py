@@ -137,6 +137,7 @@ class JointSpec:
     enforce_limits: bool = True  # whether these limits bound the actuators
     motions: tuple[MotionSpec, ...] = ()  # of coordinates that follow signals of time
     given_start: frozenset[str] = frozenset()  # which of "q" and "v" its start gives
+    default_stops: frozenset[str] = frozenset()  # fields of its stops that were NaN and are chosen
     where: str = ""
 
     def __post_init__(self) -> None:

@@ -518,3 +518,17 @@ def test_an_implicit_scheme_is_advised_for_a_stiff_hand_and_runs_it(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PysimWarning)
         assert np.isfinite(pysim.simulate(run).q).all()
+
+
+@pytest.mark.parametrize("integrator", ["rk4", "semi_implicit", "rk2"])
+def test_friction_of_a_joint_whose_motion_is_prescribed_limits_no_step(integrator: str) -> None:
+    """Nothing is free, so that nothing has a rate; warnings are errors here."""
+    b = pysim.SceneBuilder("driven")
+    b.body("block", mass=1.0)
+    b.signal("path", "sine", amplitude=0.1, frequency=2.0, unit="m")
+    keys = {"friction": 10.0, "damping": 3.0, "motion": {"signal": "path"}}
+    b.joint("slide", "prismatic", child="block", **keys)
+    b.simulation(duration=0.1, step=1e-3, integrator=integrator)
+    scene = b.build()
+    assert step_bounds(scene).sticks == np.inf
+    assert pysim.simulate(scene).q[-1, 0] == pytest.approx(0.1 * np.sin(0.2), rel=1e-9)

@@ -110,7 +110,7 @@ class Table(Source):
         check_choice(self, "outside", OUTSIDE)
 
     def output(self, t: Any) -> Any:
-        times, rows = self._points()
+        times, rows = self.points()
         x = inside(t, times, self.outside)
         if self.interpolation == "previous":  # the last value holds from its time on
             times, rows = np.append(times, times[-1] + 1), np.vstack([rows, rows[-1:]])
@@ -119,10 +119,11 @@ class Table(Source):
 
     def domain(self) -> tuple[float, float]:
         """Return the times [s] between which the signal is defined."""
-        times = self._points()[0]
+        times = self.points()[0]
         return domain_of(times, self.outside)
 
-    def _points(self) -> tuple[Array, Array]:
+    def points(self) -> tuple[Array, Array]:
+        """Return the times (n,) [s] and the values (n, size) at them."""
         if self.file:
             return _checked_points(self, *csv_columns(self.file, self.time, self.column))
         return _checked_points(self, np.array(self.t, float), array_of_rows("values", self.values))

@@ -22,6 +22,7 @@ from pysim.scene.attachment import Attachment, Parts
 from pysim.scene.importer import ImportOptions, find_importer
 from pysim.scene.packages import resolve_uri
 from pysim.scene.spec import CollisionSpec, DecompositionSpec
+from pysim.scene.stop_defaults import without_default_stops
 from pysim.scene.toml.bodies import theta_of_numbers
 from pysim.scene.toml.contacts import DEFAULT_MATERIAL
 from pysim.scene.toml.includes import SUFFIXES, as_named
@@ -70,7 +71,7 @@ class ModelReader:
         if not table.sensors:
             kept = tuple(block for block in parts.blocks if block.kind != "sensor")
             parts = parts._replace(blocks=kept)
-        joints = {joint.name: _without(joint, table) for joint in spec.joints}
+        joints = {j.name: _without(without_default_stops(j), table) for j in spec.joints}
         self._replace_passive(joints, table, path)
         parts = parts._replace(blocks=self._keyframe(spec, joints, parts.blocks, table, path))
         self._start(joints, table, path)

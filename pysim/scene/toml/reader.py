@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass, field, replace
 from functools import partial, reduce
 from itertools import count, pairwise
@@ -12,10 +13,11 @@ import numpy as np
 from pydantic import ValidationError
 
 from pysim.elements.force import find_force
-from pysim.errors import PysimError, SceneError
+from pysim.errors import PysimError, PysimWarning, SceneError
 from pysim.joints import find_joint
 from pysim.joints.loop_joints import find_loop_type
 from pysim.scene.attachment import Parts, on_bodies
+from pysim.scene.drive_loads import drive_loads
 from pysim.scene.packages import fence_of, is_shared
 from pysim.scene.spec import (
     ActuatorSpec,
@@ -25,8 +27,15 @@ from pysim.scene.spec import (
     RenderSpec,
     SceneSpec,
     Settings,
+    with_fields,
 )
-from pysim.scene.stop_defaults import with_stops
+from pysim.scene.stop_defaults import (
+    Demand,
+    SoftStop,
+    demand_of,
+    soft_stop_text,
+    with_stops,
+)
 from pysim.scene.stop_forces import with_stop_forces
 from pysim.scene.toml.blocks import BlockReader
 from pysim.scene.toml.bodies import BodyReader
@@ -133,6 +142,7 @@ class ReadScene:
     values: dict[str, Any]  # with the keys of plugins in tables of their own
     source: Source
     package_dirs: tuple[Path, ...]
+    demand: Demand | None  # on its default stops, None of an attached scene
 
 
 def read_tables(
@@ -174,8 +184,13 @@ def read_tables(
         model, blocks = started(model, blocks, scene.keyframe, problems)
     settings, render = Settings(), RenderSpec()
     events: tuple[EventSpec, ...] = ()
+    demand: Demand | None = None
     if not reading.chain:  # those of an attached scene have no effect
         settings, render = read_settings(scene, model, problems), _render(scene, problems)
+        if not problems.found:
+            loads = drive_loads(bare.joints, actuators, blocks, settings.duration)
+            demand = demand_of(settings, bare.gravity, loads)
+            model = with_stops_for(demand, model, bare)
         events = read_events(scene, model, settings, problems)
         model = release_forces(model, events, (*blocks, *parts.blocks), problems)
     problems.check()
@@ -192,7 +207,32 @@ def read_tables(
         hold=(*scene.assembly.hold, *parts.hold),
         blocks=blocks,
     )
-    return ReadScene(spec, bare, parts, frames, scene, values, source, package_dirs)
+    return ReadScene(spec, bare, parts, frames, scene, values, source, package_dirs, demand)
+
+
+def with_stops_for(demand: Demand, model: ModelSpec, bare: ModelSpec) -> ModelSpec:
+    """Return a model whose default stops carry a demand, and warn of those that cannot.
+
+    Args:
+        demand: loads of the stops.
+        model: the model, with stops of its inertias.
+        bare: the same before stops were chosen.
+    """
+    soft: list[SoftStop] = []
+    joints = with_stops(bare.joints, bare.bodies, demand=demand, soft=soft)
+    for stop in soft:
+        warnings.warn(soft_stop_text(stop, demand), PysimWarning, stacklevel=2)
+    stopped = with_stop_forces(replace(bare, joints=joints))
+    names = ("stop_stiffness", "stop_damping")
+    same = [
+        all(np.array_equal(getattr(a, name), getattr(b, name)) for name in names)
+        for a, b in zip(model.joints, stopped.joints, strict=True)
+    ]
+    chosen = (
+        own if equal else with_fields(own, **{name: getattr(other, name) for name in names})
+        for own, other, equal in zip(model.joints, stopped.joints, same, strict=True)
+    )
+    return replace(model, joints=tuple(chosen), forces=stopped.forces)
 
 
 def _read_attached(

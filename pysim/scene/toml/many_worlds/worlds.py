@@ -20,6 +20,7 @@ from pydantic import ValidationError
 from pysim.errors import PysimError
 from pysim.inertia import is_physical
 from pysim.scene.attachment import Parts, on_bodies
+from pysim.scene.drive_loads import drive_loads, same_loads
 from pysim.scene.spec import with_fields
 from pysim.scene.stop_defaults import with_stops
 from pysim.scene.stop_forces import has_dissipation
@@ -64,7 +65,7 @@ _OF_BLOCKS = ("signal", "sensor", "controller")
 # another part is read in full.
 _OF_MODEL = {
     "name", "gravity", "bodies", "joints", "frames", "where", "loops", "couplings", "forces", "contacts",
-    "keyframes",
+    "keyframes", "steps",
 }  # fmt: skip
 _OF_SCENE = {
     "name", "model", "actuators", "settings", "render", "text", "path", "overrides", "events", "hold", "blocks",
@@ -183,6 +184,8 @@ class _FirstWorld:
             table.type is not None for table, _ in tables["actuator"].values()
         ):
             own["blocks"] = read_blocks(scene, model, parts, self.read.package_dirs, problems)
+        if {"actuators", "blocks"} & own.keys():
+            own["model"] = self._with_loads(model, joints, bodies, own)
         if tables["joint"] and any(isinstance(table.at, str) for table in scene.event):
             own["events"] = read_events(scene, model, spec.settings, problems)
         return with_fields(spec, **own, overrides=dict(overrides))
@@ -244,7 +247,26 @@ class _FirstWorld:
             for own, other, done in zip(joints, bare.joints, chosen, strict=True)
             if own is other
         }
-        return with_stops(joints, bodies, known, inertias_changed=moved or massive)
+        demand = self.read.demand
+        return with_stops(joints, bodies, known, inertias_changed=moved or massive, demand=demand)
+
+    def _with_loads(
+        self,
+        model: ModelSpec,
+        joints: Sequence[JointSpec],
+        bodies: Sequence[BodySpec],
+        own: Mapping[str, Any],
+    ) -> ModelSpec:
+        """Return the model with default stops for the drives of a world, if they differ from the first one's."""
+        spec, demand = self.read.spec, self.read.demand
+        assert demand is not None  # of a scene that is not attached
+        actuators, blocks = own.get("actuators", spec.actuators), own.get("blocks", spec.blocks)
+        loads = drive_loads(joints, actuators, blocks, spec.settings.duration)
+        if same_loads(loads, demand.loads):
+            return model
+        return with_fields(
+            model, joints=with_stops(joints, bodies, demand=demand.with_loads(loads))
+        )
 
     def _connections(
         self, scene: Scene, tables: Mapping[str, Mapping[Any, ChangedTable]]

@@ -257,7 +257,10 @@ class Limits(Table):
     lower: Bounds | None = key(None, "m or rad", "lower limit, -inf for none")
     upper: Bounds | None = key(None, "m or rad", "upper limit, inf for none")
     stiffness: NotNegativeNumbers | None = key(
-        None, "N/m or N·m/rad", "spring of the stop; by default 100 rad/s with the mass it carries"
+        None,
+        "N/m or N·m/rad",
+        "spring of the stop; by default 100 rad/s with the mass it carries, or as much as "
+        "gives way to its drives and weight by 1 % of the range, at most 0.01",
     )
     damping: NotNegativeNumbers | None = key(
         None, "N·s/m or N·m·s/rad", "damper of the stop; by default half the critical damping"

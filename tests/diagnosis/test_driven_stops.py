@@ -1,0 +1,218 @@
+"""Default stops of joints whose drives push against them.
+
+Oracles: statics (a stop of stiffness k gives way by F / k), MuJoCo's arm at the same limit, the energy of a body that a
+stop throws back, and the worlds of `load_scenes` against scenes that are read alone.
+"""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+
+import pysim
+from pysim.diagnosis.stability import DAMPED
+from pysim.inertia import theta_from_com
+from pysim.integrators import BUILTIN
+from pysim.worlds.loading import compile_model
+from tests.oracles.mechanisms import one_body
+
+FIXED = [name for name, kind in BUILTIN.items() if not kind.adaptive]
+SQUARE = {"t": [0.0, 0.6, 1.2, 1.8], "interpolation": "previous", "outside": "hold"}
+URDF = """<robot name="r"><link name="base"/><link name="arm"><inertial><origin xyz="0.2 0 0"/><mass value="1"/>
+<inertia ixx="0.001" iyy="0.02" izz="0.02" ixy="0" ixz="0" iyz="0"/></inertial></link>
+<joint name="hinge" type="revolute"><parent link="base"/><child link="arm"/><axis xyz="0 0 1"/>
+<limit lower="-0.5" upper="0.5" effort="40" velocity="10"/></joint></robot>"""
+
+
+def arm(limits=None, gravity=(0, 0, 0), **settings):
+    b = pysim.SceneBuilder("arm", gravity=list(gravity))
+    b.body("arm", mass=1.0, com=[0.2, 0, 0], inertia={"xx": 0.001, "yy": 0.02, "zz": 0.02})
+    b.joint("hinge", "revolute", child="arm", limits=limits or {"lower": -0.5, "upper": 0.5})
+    b.simulation(**({"duration": 2.4, "step": 1e-3} | settings))
+    b.output(every=0.002)
+    return b
+
+
+def beyond(scene, limit=0.5):
+    return float(np.abs(pysim.simulate(scene).q[:, 0]).max()) - limit
+
+
+def stopped(builder):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        return builder.build()
+
+
+@pytest.mark.parametrize("integrator", [*FIXED, "dopri5"])
+@pytest.mark.parametrize("gain", [10.0, 100.0])
+def test_a_velocity_servo_drives_a_joint_a_hundredth_of_its_range_beyond_the_limit(
+    integrator, gain
+):
+    if integrator.startswith("variational") and gain > 10:
+        pytest.skip("the scheme is unstable with this servo, with or without a limit")
+    step = {} if integrator == "dopri5" else {"step": 1e-3}
+    b = arm(**({"integrator": integrator} | step))
+    b.signal("w", "table", values=[2.0, -2.0, 2.0, -2.0], unit="rad/s", **SQUARE)
+    b.actuator("hinge", type="velocity_servo", kd=gain, command="w")
+    assert beyond(stopped(b)) < 0.0105
+
+
+@pytest.mark.parametrize("integrator", ["convex", "generalized_alpha", "implicit_midpoint"])
+@pytest.mark.parametrize("gain", [500.0, 5000.0])
+@pytest.mark.filterwarnings("ignore:.*gained:pysim.PysimWarning")
+def test_implicit_schemes_hold_servos_that_explicit_ones_cannot_step(integrator, gain):
+    b = arm(integrator=integrator)
+    b.signal("w", "table", values=[2.0, -2.0, 2.0, -2.0], unit="rad/s", **SQUARE)
+    b.actuator("hinge", type="velocity_servo", kd=gain, command="w")
+    assert beyond(stopped(b)) < 0.0105
+
+
+@pytest.mark.parametrize("command", ["value = 3.0", 'type = "input"\nvalue = 3.0'])
+def test_the_effort_of_a_robot_whose_servo_aims_beyond_the_limit_is_held(tmp_path, command):
+    """40 N·m, for a command that is constant and for one that is given from outside; MuJoCo gives way by 0.039 rad."""
+    (tmp_path / "r.urdf").write_text(URDF, "utf-8")
+    kind = "" if "type" in command else 'type = "constant"\n'
+    text = f"""gravity = [0, 0, 0]
+[[model]]
+file = "r.urdf"
+[[signal]]
+name = "aim"
+unit = "rad"
+{kind}{command}
+[[actuator]]
+joint = "hinge"
+type = "position_servo"
+kp = 200.0
+kd = 5.0
+command = "aim"
+[simulation]
+duration = 2.0
+"""
+    (tmp_path / "s.toml").write_text(text, "utf-8")
+    run = pysim.simulate(pysim.load_scene(tmp_path / "s.toml"))
+    assert run.q[-1, 0] - 0.5 == pytest.approx(0.01, rel=1e-3)
+
+
+@pytest.mark.parametrize("integrator", ["rk4", "convex"])
+def test_a_force_of_two_kilonewtons_on_a_kilogram_is_held_within_a_hundredth_of_the_range(
+    integrator,
+):
+    b = pysim.SceneBuilder("slide", gravity=[0, 0, 0])
+    b.body("block", mass=1.0)
+    b.joint("slide", "prismatic", axis=[1, 0, 0], child="block", limits={"lower": 0, "upper": 0.8})
+    b.actuator("slide", offset=2000.0)
+    b.simulation(duration=1.0, step=1e-3, integrator=integrator)
+    assert pysim.simulate(stopped(b)).q[-1, 0] - 0.8 == pytest.approx(0.008, rel=1e-3)
+
+
+def test_the_weight_that_a_joint_carries_is_held_within_a_hundredth_of_the_range():
+    b = pysim.SceneBuilder("lift")
+    b.body("cage", mass=3.0)
+    b.joint("rail", "prismatic", child="cage", limits={"lower": 0, "upper": 0.04})
+    b.simulation(duration=1.0, step=1e-3)
+    assert pysim.simulate(stopped(b)).q[-1, 0] == pytest.approx(-4e-4, rel=1e-3)
+
+
+def test_a_stop_that_the_step_forbids_to_be_stiff_is_reported_with_limit_drive_and_depth():
+    b = arm(integrator="rk4")
+    b.actuator("hinge", name="push", offset=2000.0)
+    with pytest.warns(pysim.PysimWarning) as caught:
+        scene = b.build()
+    (text,) = [str(w.message) for w in caught]
+    assert text.startswith(
+        "SceneBuilder: joint[0]: limits of joint 'hinge': the default stop gives way by 0.017 rad"
+    )
+    assert "under the 2e+03 N·m of 'push' and its weight" in text
+    assert (
+        'take simulation.step = 0.00076 or less, integrator = "convex", or limits.stiffness [N·m/rad]'
+        in text
+    )
+    assert pysim.simulate(scene).q[-1, 0] - 0.5 == pytest.approx(0.0167, rel=0.02)
+    b.simulation(duration=2.4, step=7.6e-4, integrator="rk4")
+    assert stopped(b).model.joints[0].stop_stiffness == pytest.approx(2e5, rel=0.03)
+
+
+def test_a_stiffness_that_the_scene_gives_stays():
+    b = arm({"lower": -0.5, "upper": 0.5, "stiffness": 700.0})
+    b.actuator("hinge", offset=200.0)
+    (joint,) = stopped(b).spec.model.joints
+    assert joint.stop_stiffness == 700.0
+
+
+def test_a_drive_that_pulls_away_from_its_limits_leaves_the_stop_as_it_is():
+    b, plain = arm(), arm()
+    b.signal("aim", "constant", value=0.0, unit="rad")
+    b.actuator("hinge", type="position_servo", kp=1e5, command="aim")
+    joints = [stopped(x).spec.model.joints[0] for x in (b, plain)]
+    assert joints[0].stop_stiffness == joints[1].stop_stiffness == pytest.approx(1e4 * 0.06)
+
+
+@pytest.mark.filterwarnings("ignore:rollout. step is:pysim.PysimWarning")
+@pytest.mark.parametrize("integrator", [name for name in FIXED if name != "convex"])
+@pytest.mark.parametrize("ratio", [DAMPED, 0.5, 1.0, 2.0])
+def test_a_damped_stop_takes_speed_up_to_the_bound_of_every_scheme(integrator, ratio):
+    """The largest speed after a stop is met with 1 m/s at 19 instants of a step of 1 s."""
+    rate = BUILTIN[integrator].damped_bounce
+    frequency = (
+        rate if ratio <= 1 else rate / (ratio + np.sqrt(ratio**2 - 1))
+    )  # of the faster decay
+    stop = {
+        "upper": np.zeros(1),
+        "stop_stiffness": np.array([frequency**2]),
+        "stop_damping": np.array([2 * ratio * frequency]),
+    }
+    theta = theta_from_com(1.0, np.zeros(3), np.eye(3))
+    model = compile_model(one_body("prismatic", theta, gravity=np.zeros(3), **stop))
+    before = -1 - np.linspace(0.05, 0.95, 19)[:, np.newaxis]
+    steps = int(20 + 8 / frequency)
+    _, v = pysim.rollout(
+        model, before, np.ones((19, 1)), None, 1.0, integrator, steps=steps, every=steps
+    )
+    assert np.abs(v[:, -1]).max() < 0.8
+
+
+@pytest.mark.parametrize(
+    ("path", "values"),
+    [
+        ("actuator.push.kp", [20.0, 50.0]),
+        ("body.arm.mass", [1.0, 3.0]),
+        ("actuator.push.force_range", [[-30.0, 30.0], [-90.0, 90.0]]),
+        ("joint.hinge.limits.upper", [0.5, 0.7]),
+    ],
+)
+def test_worlds_have_the_stops_of_scenes_that_are_read_alone(tmp_path, path, values):
+    text = """
+[[body]]
+name = "arm"
+mass = 1.0
+com = [0.2, 0, 0]
+inertia = { xx = 0.001, yy = 0.02, zz = 0.02 }
+[[joint]]
+name = "hinge"
+type = "revolute"
+child = "arm"
+limits = { lower = -0.5, upper = 0.5 }
+[[signal]]
+name = "aim"
+type = "input"
+unit = "rad"
+[[actuator]]
+name = "push"
+joint = "hinge"
+type = "position_servo"
+kp = 20.0
+force_range = [-30.0, 30.0]
+command = "aim"
+"""
+    file = tmp_path / "s.toml"
+    file.write_text(text, "utf-8")
+    worlds = pysim.load_scenes(file, {path: values})
+    alone = [pysim.load_scene(file, {path: value}) for value in values]
+    for world, scene in zip(worlds, alone, strict=True):
+        for name in ("stop_stiffness", "stop_damping"):
+            found, expected = (getattr(x.model.joints[0], name) for x in (world, scene))
+            np.testing.assert_array_equal(found, expected)
+    stiffness = [float(scene.model.joints[0].stop_stiffness[0]) for scene in alone]
+    assert stiffness[0] > 3000
