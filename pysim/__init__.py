@@ -200,6 +200,5 @@ if not TYPE_CHECKING:  # a checker knows the names above, and that there are no 
         return list(getattr(import_module("pysim.algorithms"), "__all__", ()))
 
     def __dir__() -> list[str]:
-        names = {*globals(), *_OWN, *_algorithms(), *_MODULES}
-        internal = {"leave_out_working_folder", "runs_as_module", "import_module", "renamed"}
-        return sorted(names - {"TYPE_CHECKING", "annotations"} - internal)
+        special = {name for name in globals() if name.startswith("__")}
+        return sorted({*_OWN, *_algorithms(), *_MODULES} | special - {"__getattr__", "__dir__"})

@@ -9,8 +9,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -30,7 +31,7 @@ except ModuleNotFoundError as error:  # another one that is missing keeps its ow
     raise ModuleNotFoundError(f"gymnasium: {remedy}", name="gymnasium") from None
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
     from os import PathLike
 
     from numpy.typing import NDArray
@@ -67,6 +68,17 @@ def register(name: str, path: Path_, **options: Any) -> None:  # noqa: ANN401, s
     )
 
 
+def check_options(options: object) -> None:
+    """Reject options of a reset that are no mapping.
+
+    Raises:
+        SimulationError: they are something else.
+    """
+    if not isinstance(options, Mapping):
+        problem = f"must map names to values, got {options!r}"
+        raise SimulationError("options", f"{problem}; write options={{{MASK!r}: mask}}, or None")
+
+
 class PysimVectorEnv(VectorEnv[Any, Any, Any]):
     """Worlds of a scene as a Gymnasium vector environment.
 
@@ -81,6 +93,8 @@ class PysimVectorEnv(VectorEnv[Any, Any, Any]):
         allow_code: whether plugin files of the scene may run.
         package_dirs: folders of packages, as in `pysim.load_scene`.
     """
+
+    metadata: ClassVar[dict[str, Any]] = {"render_modes": ["rgb_array"]}
 
     def __init__(
         self,
@@ -107,8 +121,7 @@ class PysimVectorEnv(VectorEnv[Any, Any, Any]):
         own = self.environment
         self.mode = _mode(autoreset_mode)
         self.num_envs, self.render_mode = num_envs, _render_mode(render_mode)
-        self.metadata = {
-            "render_modes": ["rgb_array"],
+        self.metadata = self.metadata | {
             "render_fps": round(1 / own.period),
             "autoreset_mode": self.mode,
         }
@@ -126,7 +139,7 @@ class PysimVectorEnv(VectorEnv[Any, Any, Any]):
                 "seed", "is a list; give one number, from which all worlds follow"
             )
         own = self.environment
-        if (mask := self._mask(options or {}, seed)) is not None:
+        if (mask := self._mask({} if options is None else options, seed)) is not None:
             self._done[mask] = False
             return own.reset(where=mask), {}
         super().reset(seed=seed)
@@ -136,6 +149,7 @@ class PysimVectorEnv(VectorEnv[Any, Any, Any]):
 
     def _mask(self, options: Mapping[str, Any], seed: int | None) -> NDArray[np.bool_] | None:
         """Return the option `reset_mask`."""
+        check_options(options)
         for name in options:
             if name != MASK:
                 raise SimulationError(
@@ -188,6 +202,8 @@ class PysimVectorEnv(VectorEnv[Any, Any, Any]):
 class PysimEnv(gymnasium.Env[Any, Any]):
     """One world of a scene as a Gymnasium environment; see `PysimVectorEnv` for its arguments."""
 
+    metadata: ClassVar[dict[str, Any]] = {"render_modes": ["rgb_array"]}
+
     def __init__(
         self,
         path: Path_,
@@ -207,16 +223,14 @@ class PysimEnv(gymnasium.Env[Any, Any]):
             package_dirs=package_dirs,
         )
         self.render_mode, self._begun = _render_mode(render_mode), False
-        self.metadata = {
-            "render_modes": ["rgb_array"],
-            "render_fps": round(1 / self.environment.period),
-        }
+        self.metadata = self.metadata | {"render_fps": round(1 / self.environment.period)}
         self.observation_space, self.action_space = spaces_of(self.environment)
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[NDArray[Any], dict[str, Any]]:
         """Begin a new episode."""
+        check_options({} if options is None else options)
         super().reset(seed=seed, options=options)
         draws, self._begun = seed is None and not self._begun, True  # else episodes follow the last
         new = int(self.np_random.integers(SEEDS)) if draws else seed

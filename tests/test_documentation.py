@@ -150,6 +150,40 @@ def test_every_public_name_is_in_the_python_reference() -> None:
     assert sorted(set(public) - documented - {"pysim.joints.BUILTIN"}) == []
 
 
+NAME = re.compile(r"\bpysim((?:\.[A-Za-z_]\w*)+)")
+
+
+def exists(name: str) -> bool:
+    """Whether a public name can be imported; the source decides where a package that it needs is not installed."""
+    value: object = pysim
+    parts = name.split(".")[1:]
+    for k, part in enumerate(parts):
+        if hasattr(value, part):
+            value = getattr(value, part)
+            continue
+        module = ".".join(["pysim", *parts[: k + 1]])
+        try:
+            value = importlib.import_module(module)
+        except ModuleNotFoundError:
+            return False
+        except pysim.SimulationError:
+            text = (ROOT / module.replace(".", "/")).with_suffix(".py").read_text("utf-8")
+            return all(
+                re.search(rf"^(class|def) {name}\b", text, re.MULTILINE) for name in parts[k + 1 :]
+            )
+    return True
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_name_of_pysim_on_a_page_can_be_imported(page: str) -> None:
+    """Blocks run; these are the names in sentences and tables."""
+    text = BLOCK.sub("", (ROOT / page).read_text("utf-8"))
+    codes = re.findall(r"`([^`\n]+)`", text)
+    names = {match[0] for code in codes for match in NAME.finditer(code)}
+    groups = {f"pysim.{kind.decorator}s" for kind in registry._kinds.values()}
+    assert sorted(name for name in names - groups if not exists(name)) == []
+
+
 def test_every_citation_of_the_code_has_its_reference() -> None:
     references = (ROOT / "docs" / "references.md").read_text("utf-8")
     entries = {

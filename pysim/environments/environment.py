@@ -30,6 +30,7 @@ from pysim.simulation.scene_files import load_scene
 from pysim.simulation.worlds import KEYS, Worlds
 from pysim.sweeps.parameters import Distribution, distribution_of
 from pysim.typing import Array
+from pysim.worlds.argument_checks import checked_real
 from pysim.worlds.saved_parts import packed, unpacked
 
 if TYPE_CHECKING:
@@ -571,7 +572,7 @@ class Environment:
         """
         if not self._has_begun:
             self._check_begun()
-        given = np.asarray(actions, float)
+        given = checked_real(actions, "actions")
         if given.shape != self._action.shape:
             problem = f"must have shape {self._action.shape}, got {given.shape}"
             raise SimulationError("actions", f"{problem}; give a row for each world")

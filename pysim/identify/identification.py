@@ -180,6 +180,9 @@ def _identified(
         notes.append(
             "no external force acts on the base: momentum determines mass ratios only, scaled by the model's total mass"
         )
+    if not identifiable_part(base, triangles.weighted(np.ones(triangles.equations))[0])[1]:
+        problem = f"the motion identifies none of the {len(base)} base parameters"
+        raise IdentificationError(samples.source, f"{problem}; record one that moves every joint")
     noise = _noise(triangles, base, unknowns.start)
     R, z = triangles.weighted(noise)
     W, identifiable = identifiable_part(base, R)
@@ -298,6 +301,9 @@ def _bodies(
 def _check_count(
     samples: Samples, model: Model, base: BaseParameters, motions: AllowedMotions | None
 ) -> None:
+    if not (samples.v.any() or samples.a.any() or samples.tau.any()):
+        problem = "all velocities, accelerations and forces are 0"
+        raise IdentificationError(samples.source, f"{problem}; check the columns of the recording")
     each = model.nv if motions is None else motions.degrees
     rows = len(samples) if motions is None else int(motions.valid.sum())
     equations = rows * each

@@ -20,7 +20,7 @@ from contextlib import suppress
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Never
 
 import numpy as np
 
@@ -137,6 +137,8 @@ class Worlds:
             raise SimulationError("numbers", f"must be below 2**53, got {selection.max()}")
         selection = selection.astype(np.intp)
         number = _precision(dtype)
+        if scenes:
+            check_alike([own, *scenes[1:]])
         warn_of_scene(own)
         self._scene, self._threads = own, threads
         self._records = WorldRecords(own, count, selection, dtype=number)
@@ -150,7 +152,6 @@ class Worlds:
         self.inputs = Inputs(self._records, controls, self._one)
         self.parameters = self._records.parameters = WorldParameters(self._records, self._one)
         if scenes:
-            check_alike([own, *scenes[1:]])
             self.parameters.adopt([own, *(with_controls(other)[0] for other in scenes[1:])])
         self.signals = Signals(self, observe)
         self._warned = np.zeros(count, bool)  # worlds whose loss was warned of
@@ -160,6 +161,17 @@ class Worlds:
 
     def __len__(self) -> int:
         return self._records.count
+
+    def __repr__(self) -> str:
+        times, lost = self._records.t, int(np.count_nonzero(self.lost))
+        span = (
+            f"{times.min():.6g}"
+            if times.min() == times.max()
+            else f"{times.min():.6g} to {times.max():.6g}"
+        )
+        one = "one world" if self._one else f"{len(self)} worlds"
+        name, number = self._scene.spec.name, self._records.q.dtype
+        return f"<pysim.Worlds of {name!r}: {one} in {number}, t = {span} s{f', {lost} lost' if lost else ''}>"
 
     @property
     def t(self) -> Any:  # noqa: ANN401, an array, or a number for one world
@@ -243,8 +255,8 @@ class Worlds:
 
     def step(
         self,
+        *positional: Never,
         seconds: float | None = None,
-        *,
         steps: int | None = None,
         where: ArrayLike | None = None,
         controls: ArrayLike | None = None,
@@ -256,6 +268,7 @@ class Worlds:
         lost one are not stepped until `reset`.
 
         Args:
+            positional: nothing; a span has a keyword.
             seconds: span [s], a whole number of steps, or any if the scene has no step.
             steps: number of steps, instead.
             where: mask (n,) or numbers of the worlds that advance; all by default.
@@ -265,7 +278,12 @@ class Worlds:
             SimulationError: `seconds` is no whole number of steps; the error names the nearest. Or it is missing where
                 the scene has no step. Or, with `on_failure="stop"`, a world is lost; the error has its number and the
                 reason.
+            TypeError: a span without a keyword, which might be steps or seconds.
         """
+        if positional:
+            (span, *_) = positional
+            spans = f"step(steps={span!r}) for steps, or step(seconds={span!r}) for simulated time"
+            raise TypeError(f"Worlds.step: takes keywords alone; write {spans}")
         count, length = self._steps(seconds, steps)
         selection = self._which(where)
         self._accept(selection)
@@ -642,7 +660,9 @@ class Worlds:
     def _check_loops(self, written: NDArray[np.int32]) -> bool:
         """Mark worlds whose written states leave a loop open; return whether there are any."""
         records = self._records
-        good = written[np.isfinite(records.q[written]).all(axis=1)]
+        finite = np.isfinite(records.q[written]).all(axis=1)
+        finite &= np.isfinite(records.v[written]).all(axis=1) & np.isfinite(records.t[written])
+        good = written[finite]
         if not len(good):
             return False
         q, v, loop_q = records.states(good)

@@ -151,7 +151,7 @@ def test_worlds_read_the_contacts_of_a_step_that_ends_at_an_instant(tmp_path):
     """A sampled sensor runs after the last step of a call; the others read the same contacts then."""
     text = ground() + box("box", 2.0, 0.0999) + sensor() + sensor("held", period=0.01)
     worlds = pysim.Worlds(scene_of(tmp_path, text + simulation("convex", step=1e-3)), 2)
-    worlds.step(0.5)
+    worlds.step(seconds=0.5)
     for name in ("touch.normal", "held.normal"):
         np.testing.assert_allclose(worlds.signals[name], 2 * G, rtol=1e-3)
 

@@ -352,6 +352,7 @@ TERM = '[[environment.reward]]\nname = "falls"\nsignal = "fell"\n'
         (END + TERM.replace("fell", "felll"), "no signal 'felll'; did you mean 'fell'"),
         (AIM * 2 + GIVEN, r"command\[1\].input: 'aim' is drawn by another command; leave one out"),
         ("[[environment.push]]\nvelocity = {}\nevery = 1", "push.*velocity: must not be empty"),
+        ("[[environment.push]]\nvelocity = {}\nevery = inf", "push.*every: must be positive, or a"),
         (
             "[environment.start]\nvelocity = { rail = 1 }",
             r'velocity.rail: must be a distribution in quotes, "uniform\(-1, 1\)", got 1',
@@ -558,6 +559,14 @@ def test_actions_of_a_wrong_shape_or_nan_are_refused(action: list[list[float]]) 
     environment = Environment(CART_POLE, 2)
     environment.reset()
     with pytest.raises(SimulationError, match="actions: "):
+        environment.step(action)
+
+
+@pytest.mark.parametrize("action", [[["left"], ["right"]], "left", [[1j], [0j]]])
+def test_actions_that_are_no_numbers_are_refused(action: Any) -> None:
+    environment = Environment(CART_POLE, 2)
+    environment.reset()
+    with pytest.raises(SimulationError, match="actions: must be real numbers, got an array of"):
         environment.step(action)
 
 

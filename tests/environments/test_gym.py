@@ -179,6 +179,21 @@ def test_wrong_options_of_a_reset_are_refused(
         env.reset(seed=seed, options=options)
 
 
+@pytest.mark.parametrize("make", [lambda: gym.make_vec(CART_POLE, 2), lambda: gym.make(CART_POLE)])
+@pytest.mark.parametrize("options", [[1], "reset_mask", 3])
+def test_options_that_map_no_names_are_refused(make: Any, options: Any) -> None:
+    with pytest.raises(SimulationError, match="options: must map names to values, got"):
+        make().reset(options=options)
+
+
+def test_the_class_of_an_environment_names_its_render_modes() -> None:
+    """Gymnasium reads them before it makes one."""
+    for kind in (gym.PysimEnv, gym.PysimVectorEnv):
+        assert kind.metadata == {"render_modes": ["rgb_array"]}
+    assert gym.make(CART_POLE).metadata["render_fps"] == 50
+    assert "render_fps" not in gym.PysimEnv.metadata
+
+
 def test_an_action_of_one_world_has_the_shape_of_its_space() -> None:
     env = gym.make(CART_POLE, single=True)
     env.reset(seed=0)

@@ -424,3 +424,31 @@ def test_a_massless_body_has_no_prior_to_begin_at(tmp_path: Path) -> None:
     assert str(caught.value).startswith(
         "body 'bracket': has no mass in the model, and therefore no prior; give it a"
     )
+
+
+@pytest.mark.parametrize("using", ["torque", "energy"])
+@pytest.mark.parametrize(
+    ("q", "torque", "problem"),
+    [
+        (0.0, 0.0, "samples: all velocities, accelerations and forces are 0; check the columns"),
+        (0.3, 0.0, "samples: all velocities, accelerations and forces are 0; check the columns"),
+    ],
+)
+def test_a_log_of_zeros_is_rejected_with_what_to_check(using, q, torque, problem):
+    b = pysim.SceneBuilder("arm")
+    b.body("arm", mass=1.0, com=[0.1, 0, 0], inertia={"xx": 0.1, "yy": 0.1, "zz": 0.1})
+    b.joint("hinge", "revolute", axis=[0, 1, 0], child="arm")
+    model, rows = b.build().model, np.ones((200, 1))
+    samples = make_samples(model, np.linspace(0, 1, 200), q * rows, torque * rows)
+    with pytest.raises(IdentificationError, match=problem):
+        identify(model, samples, using=using)
+
+
+def test_the_energy_of_a_joint_that_stands_still_identifies_nothing():
+    b = pysim.SceneBuilder("arm")
+    b.body("arm", mass=1.0, com=[0.1, 0, 0], inertia={"xx": 0.1, "yy": 0.1, "zz": 0.1})
+    b.joint("hinge", "revolute", axis=[0, 1, 0], child="arm")
+    model, rows = b.build().model, np.ones((200, 1))
+    samples = make_samples(model, np.linspace(0, 1, 200), 0.3 * rows, 0.1 * rows)
+    with pytest.raises(IdentificationError, match="identifies none of the 3 base parameters; rec"):
+        identify(model, samples, using="energy")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field, PlainValidator, WithJsonSchema, model_validator
@@ -21,7 +22,8 @@ from pysim.scene.toml.records.table import Table
 def _interval(value: object) -> float | str:
     if isinstance(value, str):
         return value
-    if isinstance(value, bool) or not isinstance(value, int | float) or not value > 0:
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not is_number or not 0 < value < math.inf:
         raise error_text(f'must be positive, or a distribution "uniform(5, 10)", got {value!r}')
     return float(value)
 
