@@ -8,12 +8,13 @@ d(q ⊖ q₀)/dt = δv − ad(v) (q ⊖ q₀)                      about a motio
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pysim.errors import SimulationError
+from pysim.errors import PysimWarning, SimulationError
 from pysim.joints.registry import find_joint
 from pysim.loops import allowed_motions, project
 from pysim.typing import Array
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 LASTS = 3.0  # time constants of a mode without oscillation that are shown
 CLOSED = 1e-8  # [m, rad]
 DEPENDENT = 1e-6  # least motion of an independent coordinate, of a unit motion of the mechanism
+RESTS = 1e-3  # [m/s² or rad/s²] up to which a state is an equilibrium
 REAL = 1e-9  # imaginary part of a pole, relative to the largest, that is rounding
 
 
@@ -87,6 +89,29 @@ class LinearSystem:
         """Whether every motion decays."""
         bound = self.poles.real < 0 if self.period is None else np.abs(self.poles) < 1
         return bool(bound.all())
+
+    @property
+    def largest_acceleration(self) -> tuple[str, float, str]:
+        """Name, value and unit of the largest acceleration at the state; 0 in equilibrium, and in steady motion."""
+        n, model = self.motions.shape[1], self.model
+        if model is None or not n:
+            return "", 0.0, ""
+        a = self.rate[n : 2 * n] / (1.0 if self.period is None else self.period)
+        at = int(np.abs(a).argmax())
+        name = self.states[n + at].removeprefix("v.")
+        units = dict(zip(model.velocity_names, model.velocity_units, strict=True))
+        return name, float(a[at]), units[name] + "²"
+
+    def warn_off_equilibrium(self, where: str, stacklevel: int = 2) -> None:
+        """Warn of accelerations at the state, which a linear system of deviations from it leaves out."""
+        name, a, unit = self.largest_acceleration
+        if abs(a) > RESTS:
+            remedy = (
+                "take one where forces balance, such as where a run settles, or inputs that hold it"
+            )
+            problem = f"the state is no equilibrium: {name!r} accelerates by {a:.3g} {unit}"
+            text = f"{where}: {problem}, which the matrices leave out; {remedy}"
+            warnings.warn(text, PysimWarning, stacklevel=stacklevel + 1)
 
     def modes(self) -> list[LinearMode]:
         """Return the modes, the slowest first; of a conjugate pair the one with positive imaginary part."""

@@ -69,7 +69,7 @@ def linearize(
 
     The result unpacks as `A, B, C, D` and names its states, inputs and outputs. It is continuous unless blocks are
     sampled, the scheme is "convex", or a period is given. Then it maps one sample to the next, by the scene's scheme
-    and step.
+    and step. There is a warning if the state accelerates: it is no equilibrium.
 
     Args:
         scene: the scene.
@@ -119,7 +119,9 @@ def linearize(
     found = _Linearization(chosen, inputs, outputs, period, coordinates)
     if elements is not None:
         found.set_elements(elements)
-    return found.system()
+    system = found.system()
+    system.warn_off_equilibrium("linearize")
+    return system
 
 
 def _check_arguments(scene: object, inputs: object, outputs: object, state: object) -> None:

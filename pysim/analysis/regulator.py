@@ -67,6 +67,7 @@ def lqr(
     from scipy.linalg import solve_continuous_are, solve_discrete_are  # noqa: PLC0415, 0.1 s
 
     if isinstance(system, LinearSystem):
+        system.warn_off_equilibrium("lqr")
         A, B = system.A, system.B
         sampled = system.period is not None if sampled is None else sampled
     else:

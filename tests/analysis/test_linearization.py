@@ -25,6 +25,7 @@ from tests.scene_runs import SCENES
 if TYPE_CHECKING:
     from pathlib import Path
 
+pytestmark = pytest.mark.filterwarnings("ignore:.*the state is no equilibrium:pysim.PysimWarning")
 
 CART = """<mujoco><option timestep="0.002"><flag eulerdamp="disable"/></option><worldbody>
 <body name="cart" pos="0 0 1"><joint name="slide" type="slide" axis="1 0 0" damping="0.3"/>
