@@ -181,7 +181,7 @@ class _Drive:
         return np.where(is_range, force, self._servo_force()), np.where(is_range, 0.0, damping)
 
     def _servo_force(self) -> Array:
-        """Return its force as a servo without a range of forces, inf where it is none."""
+        """Return its force as a servo without a range of forces, inf for a drive without one."""
         span = np.where(np.isfinite(self.upper - self.lower), self.upper - self.lower, 1.0)
         command = span if "q" in self.reads else self.speed if "v" in self.reads else np.inf
         if not np.isfinite(command).all():
