@@ -121,6 +121,7 @@ class PairSchedule {
 
   /// Pair n of those that are due; their indices ascend.
   int due(int n) const { return due_[n]; }
+  const int* due() const { return due_; }
 
   /// Whether the step began with a test of all pairs without those that are far apart.
   bool left_out_far() const { return sweeps_ && tested_all_; }

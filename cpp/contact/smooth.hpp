@@ -14,7 +14,7 @@
 // A, which leaves out terms of the order of x over the radius of curvature; Newton's method corrects that.
 #pragma once
 
-#include "collision/manifold.hpp"
+#include "contact/points.hpp"
 #include "contact/run.hpp"
 #include "elements/contact_forces.hpp"
 
@@ -49,60 +49,15 @@ struct SmoothPoint {
   S speed;                          ///< √(v_t² + v_s²)
 };
 
+/// Whether the balls about the shapes of a pair, that of b at X_AS, are nearer than `reach` in some world.
 template <class S>
-Pose<S> placement(const PairShape<double>& shape) {
-  return {spatial::all33<S>(shape.placement), spatial::all3<S>(shape.placement + 9)};
-}
-
-/// visit(i, exists, gap, p, n) for the points of pair k, p and the normal n on B's axes; false if the shapes
-/// are farther apart than `reach` in every world.
-template <class S, class Visit>
-bool visit_pair_points(
-    const Contacts<double>& contacts, int k, const Pose<S>& X_AB, double reach, const Visit& visit) {
-  ContactPair<double> room;
-  const auto& pair = contacts.pair_at<S>(k, room);
-  const S o = all<S>(0);
-  const Pose<S> X_BS = placement<S>(*pair.shape_b), X_AS = X_AB * X_BS;
+bool balls_are_near(const ContactPair<double>& pair, const Pose<S>& X_AS, double reach) {
   if (pair.plane) {
-    const Vec3<S> n_A = spatial::all3<S>(pair.normal), n = transpose_times(X_AB.R, n_A);
-    const S above = dot(n_A, X_AS.p) - all<S>(pair.offset);
-    if (none(above < all<S>(pair.shape_b->radius + reach))) return false;
-    Vec3<S> lowest[collision::max_plane_points];
-    simd::Mask<S> apart[collision::max_plane_points];
-    collision::points_to_plane<S>(pair.shape_b->shape, transpose_times(X_AS.R, n_A), lowest, apart);
-    for (int i = 0; i < pair.points; ++i) {
-      const S gap = dot(n_A, X_AS * lowest[i]) - all<S>(pair.offset);
-      visit(i, apart[i], gap, X_BS * lowest[i], n);
-    }
-    return true;
+    const S above = dot(spatial::all3<S>(pair.normal), X_AS.p) - all<S>(pair.offset);
+    return any(above < all<S>(pair.shape_b->radius + reach));
   }
-  const Pose<S> X_A = placement<S>(*pair.shape_a);
-  const Vec3<S> r = X_AS.p - X_A.p;
-  const auto close =
-      sqrt(dot(r, r)) < all<S>(pair.shape_a->radius) + all<S>(pair.shape_b->radius) + all<S>(reach);
-  if (none(close)) return false;
-  if (pair.field != nullptr) {
-    const Pose<S> X_F = pair.swapped ? X_AS : X_A;
-    const auto near = [&](int i, const collision::FieldPoint<S>& F) {
-      const auto exists = close & F.exists;
-      if (none(exists)) return;
-      const Vec3<S> n = transpose_times(X_AB.R, X_F.R * F.n);
-      visit(i, exists, F.gap, transpose_times(X_AB.R, X_F * F.p - X_AB.p), pair.swapped ? -n : n);
-    };
-    const Pose<S> X_FS = inverse(X_F) * (pair.swapped ? X_A : X_AS);
-    collision::visit_field_points(*pair.field, pair.touching_shape().shape, X_FS, near);
-    return true;
-  }
-  const auto A = placed(*pair.shape_a, X_A), B = placed(*pair.shape_b, X_AS);
-  collision::Manifold<S> M;
-  collision::manifold(pair.kind, pair.swapped ? B : A, pair.swapped ? A : B, all<S>(reach), M);
-  const Vec3<S> n = transpose_times(X_AB.R, pair.swapped ? -M.n : M.n);
-  for (int i = 0; i < pair.points; ++i) {
-    const auto exists = close & (M.point[i].feature > o);
-    if (none(exists)) continue;
-    visit(i, exists, M.point[i].gap, transpose_times(X_AB.R, M.point[i].p - X_AB.p), n);
-  }
-  return true;
+  const Vec3<S> r = X_AS.p - placement<S>(*pair.shape_a).p;
+  return any(sqrt(dot(r, r)) < all<S>(pair.shape_a->radius) + all<S>(pair.shape_b->radius) + all<S>(reach));
 }
 
 /// Gap of a point of pair k that is continuous in X_AB: of a point of a shape over a plane, of a mesh's
@@ -149,15 +104,18 @@ bool visit_smooth_points(const SmoothContacts& smooth,
   const auto& pair = smooth.contacts.pair_at<S>(k, room);
   const S o = all<S>(0);
   const Vec3<S> surface = transpose_times(X_AB.R, spatial::all3<S>(pair.surface));
-  const auto put = [&](int i, simd::Mask<S> exists, S gap, const Vec3<S>& p, const Vec3<S>& n) {
+  const PairPose<S> X = {nullptr, X_AB};
+  if (!balls_are_near(pair, X.of_b(*pair.shape_b), reach)) return false;
+  visit_points(pair, X, simd::everywhere<S>(), all<S>(reach), [&](const PairPoint<S>& from) {
     SmoothPoint<S> P;
+    const Vec3<S>&p = from.p, &n = from.n;
     P.p = p;
     P.n = n;
-    P.x = -gap;
+    P.x = -from.gap;
     P.u = cross_add(V_AB.w, p, V_AB.v) - surface;
     P.v_n = dot(n, P.u);
     P.slip = fnma(P.v_n, n, P.u);
-    const auto touches = exists & (P.x > o);
+    const auto touches = from.exists & (P.x > o);
     P.f_n = select(touches, constraints::normal_force(pair.law, P.x, P.v_n), o);
     const S v_s = all<S>(smooth.slip_speed);
     P.speed = sqrt(fma(v_s, v_s, dot(P.slip, P.slip)));
@@ -174,9 +132,9 @@ bool visit_smooth_points(const SmoothContacts& smooth,
       P.spun = spun / P.spinning_speed;
       P.t = -(mu * P.f_n) * fma(spinning * P.spun, n, rolling * P.rolled);
     }
-    visit(i, P, exists);
-  };
-  return visit_pair_points<S>(smooth.contacts, k, X_AB, reach, put);
+    visit(from.index, P, from.exists);
+  });
+  return true;
 }
 
 /// Change of a point's force with its penetration, normal and velocity.

@@ -6,7 +6,7 @@
 #include "engine/world_operations.hpp"
 #include "simd/finite.hpp"
 #include "stepping/advance.hpp"
-#include "stepping/convex_steps.hpp"
+#include "stepping/convex/steps.hpp"
 
 namespace pysim::engine {
 
@@ -25,11 +25,11 @@ struct AdvanceConvexWorlds {
     const PackOfWorlds<S> pack(call, at.first);
     const WorldLanes<S> lanes = pack.load_all(at.model, call.worlds, at.w);
     const contact::ContactMemory places = contact::memory_of(contacts, at.model.nv);
-    stepping::LivePoints<S> live(places, at.w);
+    contact::LivePoints<S> live(places, at.w);
     const int nq = at.model.reduced_nq, nv = at.model.reduced_nv, loop_nq = at.model.loop_nq();
-    const stepping::ContactState<S> state = {
+    const contact::ContactState<S> state = {
         lanes.q, lanes.v, lanes.loop_q, live.memory[0], live.report[0], &live};
-    const stepping::ContactState<S> trial = {
+    const contact::ContactState<S> trial = {
         take<S>(at.w, nq), take<S>(at.w, nv), take<S>(at.w, loop_nq), live.memory[1], live.report[1], &live};
     load_contacts(batch, at.first, pack, state);
     stepping::System<S> system = {at.model, *batch.actuation, at.w, nullptr};
@@ -73,7 +73,7 @@ struct AdvanceConvexWorlds {
   struct ContactRows {
     StateRows<S> states;
     const WorldBatch<typename S::Real>& batch;
-    const stepping::ContactState<S>& state;
+    const contact::ContactState<S>& state;
 
     void operator()(int k, std::int64_t row) const {
       states(k, row);
@@ -92,7 +92,7 @@ struct AdvanceConvexWorlds {
   static void load_contacts(const WorldBatch<typename S::Real>& batch,
                             std::ptrdiff_t first,
                             const PackOfWorlds<S>& pack,
-                            const stepping::ContactState<S>& state) {
+                            const contact::ContactState<S>& state) {
     const auto& parts = batch.call.worlds;
     const Memory& places = state.live->places;
     load_numbers([&](int k) { return parts.scheme + pack.world(k) * parts.sizes.scheme; },
@@ -155,7 +155,7 @@ struct AdvanceConvexWorlds {
   static void save_contacts(const WorldBatch<typename S::Real>& batch,
                             std::ptrdiff_t first,
                             const PackOfWorlds<S>& pack,
-                            const stepping::ContactState<S>& state,
+                            const contact::ContactState<S>& state,
                             const Workspace<S>& w) {
     const auto& parts = batch.call.worlds;
     const Memory& places = state.live->places;
@@ -199,7 +199,7 @@ struct AdvanceConvexWorlds {
                            std::ptrdiff_t first,
                            int k,
                            std::int64_t row,
-                           const stepping::ContactState<S>& state) {
+                           const contact::ContactState<S>& state) {
     if (batch.report_rows == nullptr) return;
     const std::ptrdiff_t numbers = std::ptrdiff_t{report_numbers} * state.live->places.points;
     double* const to = batch.report_rows + ((first + k) * batch.call.rows + row) * numbers;

@@ -88,10 +88,11 @@ class ActuatorDamping {
   }
 
   /// Adds h (d + h k) to the diagonal that A has beside M, and to τ of the tree's coordinates what their
-  /// force at the end of the step, d (v₁ − v) + k h v₁, is less than that; `from` is v_a of a stage, null for
-  /// a step.
-  void add(const S* v, const S* from, S h, S* base, S* tau) const {
+  /// force at the end of the step, d (v₁ − v) + k h v₁, is less than that.
+  template <class Stage>
+  void add(const Stage& stage, const S* v, S h, S* base, S* tau) const {
     if (d_ == nullptr) return;
+    const S* const from = stage.from(v);
     for (int b = 0; b < model_.bodies; ++b) {
       const tree::Joint& joint = model_.joint[b];
       if (joint.reduced_v < 0) continue;
@@ -99,7 +100,7 @@ class ActuatorDamping {
         const int at = joint.v + i;
         const S d = d_[joint.reduced_v + i], hk = h * k_[joint.reduced_v + i];
         base[at] = fma(h, d + hk, base[at]);
-        tau[at] = from == nullptr ? fnma(hk, v[at], tau[at]) : fma(d + hk, v[at] - from[at], tau[at]);
+        tau[at] = stage.add_implicit_force(d + hk, hk, v[at], from[at], tau[at]);
       }
     }
   }

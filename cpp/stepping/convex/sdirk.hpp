@@ -16,7 +16,7 @@
 // At the least step, a step whose error is too large is a convex step of order 1.
 #pragma once
 
-#include "stepping/convex.hpp"
+#include "stepping/convex/step.hpp"
 
 namespace pysim::stepping {
 
@@ -69,14 +69,14 @@ class StageMotion {
   void finish(const S* q, const Force<S>* momentum, S* v) const {
     each_single([&](int b, const tree::Joint& joint, const spatial::Inertia<S>& M, const Vec3<S>& c) {
       const Mat3<S> R = rotation(q, joint);
-      const Vec3<S> omega = ConvexStep<S>::inverse(translate(-c, M).I) * transpose_times(R, momentum[b].t);
+      const Vec3<S> omega = inverse(translate(-c, M).I) * transpose_times(R, momentum[b].t);
       store((all<S>(1) / M.m) * transpose_times(R, momentum[b].f) - cross(omega, c), v + joint.v);
       store(omega, v + joint.v + 3);
     });
   }
 
   /// y from the velocities of a solved stage on the axes of its prediction, and its momenta.
-  void take(const ConvexStep<S>& step, S* y, Force<S>* momentum) const {
+  void take(const ConvexStep<S, ConvexStage<S>>& step, S* y, Force<S>* momentum) const {
     for (int i = 0; i < model_.nv; ++i) y[i] = step.velocity()[i];
     each_single([&](int b, const tree::Joint& joint, const spatial::Inertia<S>& M, const Vec3<S>&) {
       momentum[b] = step.momentum(b);
@@ -101,7 +101,7 @@ class StageMotion {
     for (int b = 0; b < model_.bodies; ++b) {
       if (!contacts_.single[b]) continue;
       const auto M = dynamics::body_inertia<S>(model_, b);
-      visit(b, model_.joint[b], M, ConvexStep<S>::centre(M));
+      visit(b, model_.joint[b], M, centre(M));
     }
   }
 
@@ -200,7 +200,7 @@ class SdirkStep {
       Workspace<S> room = w;
       run_.schedule.restart();  // stages do not follow each other in time
       motion_.move(q_a, part_, y, q, v);
-      ConvexStep<S> step(system, run_, part_, room, &stage);
+      ConvexStep<S, ConvexStage<S>> step(system, run_, part_, room, stage);
       if (model.mimic) step.reduce(q, v, at.q, at.v);
       const S iterations = state.memory[ContactMemory::iterations];
       const auto good = step.solve(wanted, time, q, v, at, x_a);

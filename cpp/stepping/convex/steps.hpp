@@ -1,7 +1,7 @@
 // Convex steps of worlds in place, of equal length or under error control.
 #pragma once
 
-#include "stepping/sdirk.hpp"
+#include "stepping/convex/sdirk.hpp"
 
 namespace pysim::stepping {
 

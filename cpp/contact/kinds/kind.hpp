@@ -1,0 +1,108 @@
+// Kinds of unknowns of the convex problem: what each does in an iteration of Newton's method.
+//
+//     start                begins at u, with no impulse
+//     touched              where it changes anything at u*
+//     evaluate             γ(u) and G(u) of its law
+//     load                 pushes, and G, in the matrix of the step
+//     move                 u' and γ' at the solution
+//     add_slope            its share of l'(0), and of l'(α)
+//     advance              goes α of the way
+//     converged            whether γ̂ is the impulse of the law
+//
+// and, if it has them, `corners` of l', and radii of friction that are renewed as `settled` says. Kinds that
+// act at contact points load, couple and move pair by pair, so that sums are rounded in the order of the
+// pairs.
+#pragma once
+
+#include "contact/active_pairs.hpp"
+#include "contact/matrix.hpp"
+
+namespace pysim::contact {
+
+using simd::all;
+using simd::fma;
+using simd::fnma;
+using simd::Mask;
+using simd::select;
+using spatial::Mat3;
+using spatial::Motion;
+using spatial::Vec3;
+
+/// Velocities and impulses of an unknown while Newton's method runs.
+template <class V>
+struct Iterate {
+  V start;        ///< u where Newton's method begins
+  V free;         ///< u*
+  V now, next;    ///< u, u'
+  V made, aimed;  ///< γ̂, γ'
+};
+
+/// What kinds are made from.
+template <class S>
+struct KindContext {
+  const ActivePairs<S>& pairs;
+  const Contacts<typename S::Parameter>& contacts;
+  int bounded_forces;
+  S h;
+  tree::Workspace<S>& w;
+};
+
+/// One iteration: solved in the worlds that are `left`; `whole` for Δ, else for its correction.
+template <class S>
+struct Iteration {
+  Mask<S> left;
+  bool whole;
+};
+
+/// Goes α of the way from an iterate to the next one, in the worlds that are `left`.
+template <class S>
+struct Advance {
+  Mask<S> left, all_the_way;
+  S alpha;
+
+  Advance(Mask<S> worlds, S a) : left(worlds), all_the_way(a == all<S>(1)), alpha(a) {}
+
+  PYSIM_INLINE S operator()(S from, S to) const {
+    return select(left, select(all_the_way, to, fma(alpha, to - from, from)), from);
+  }
+
+  PYSIM_INLINE Vec3<S> operator()(const Vec3<S>& a, const Vec3<S>& b) const {
+    return {(*this)(a.x, b.x), (*this)(a.y, b.y), (*this)(a.z, b.z)};
+  }
+};
+
+/// Where l' has corners that are known in closed form.
+template <class S>
+struct Corners {
+  S* alpha;
+  int count = 0;
+};
+
+template <class S>
+struct Kind {
+  using Real = typename S::Real;
+  using Parameter = typename S::Parameter;
+  using Pair = ContactPair<Parameter>;
+
+  static constexpr Real rounding = sizeof(Real) == 8 ? Real(1e-15) : Real(1e-6);
+  /// Impulses at rest decay from step to step; below this size their digits get lost.
+  static constexpr Real vanished = sizeof(Real) == 8 ? Real(1e-250) : Real(1e-25);
+
+  static int most_corners(const Contacts<Parameter>&) { return 0; }
+
+  void begin_iteration(const Iteration<S>&) {}
+  void list_point(const Iteration<S>&, int, int, const Pair&, ContactMatrix<S>&) {}
+  void load_pair(const Iteration<S>&, int, const Pair&, ContactMatrix<S>&, Mask<S>&) {}
+  void couple_pair(const Iteration<S>&, int, const ContactMatrix<S>&, dynamics::BodyCoupling<S>&) const {}
+  void load(const Iteration<S>&, ContactMatrix<S>&) {}
+  void begin_move(bool) {}
+  template <class Change>
+  void move_pair(const Iteration<S>&, int, const Pair&, const Change&, bool, bool) {}
+  void move(const Iteration<S>&, const S*, bool) {}
+  void add_corners(Corners<S>&) const {}
+  Mask<S> settled() const { return simd::everywhere<S>(); }
+  Mask<S> limits_differ() const { return simd::nowhere<S>(); }
+  void renew_limits(Mask<S>) {}
+};
+
+}  // namespace pysim::contact

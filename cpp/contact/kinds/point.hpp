@@ -1,0 +1,275 @@
+// Contact points: normal impulse and friction in the velocity of a point of b relative to that of a.
+//
+// Points in reach that push neither at u nor at u' push nowhere between, because their gap is linear in the
+// velocity: their impulses are zero, and only the others, those `at work`, are evaluated and summed. Of lanes
+// that are done no point is at work, and no load is solved for. Points whose impulse is zero and stays so
+// near u load nothing.
+#pragma once
+
+#include "constraints/contact_law.hpp"
+#include "contact/kinds/kind.hpp"
+
+namespace pysim::contact {
+
+using constraints::ContactImpulse;
+using constraints::ContactPoint;
+
+template <class S>
+struct PointIterate : Iterate<Vec3<S>> {
+  ContactPoint<S> at;
+  ContactImpulse<S> impulse;  ///< at u
+  Vec3<S> p_A;                ///< the point in body a [m], of a pair of two bodies
+  S speed;                    ///< of either body there, at u or u*: rounding is relative to it
+  S feature;                  ///< see collision/manifold.hpp
+  S lagged;                   ///< `limit` where Newton's method begins
+  Vec3<S> push, beside;       ///< γ(u) + G (u − u*), or γ(u) − γ̂; the part beside rows
+  S change;                   ///< of the normal impulse in the last iteration
+  Mask<S> pushing;            ///< where the impulse at u or γ̂ can differ from zero
+  bool pushes;                ///< whether that is so in some world that is not done
+};
+
+template <class S>
+class PointKind : public Kind<S> {
+ public:
+  using typename Kind<S>::Real;
+  using typename Kind<S>::Pair;
+
+  explicit PointKind(const KindContext<S>& c)
+      : point(tree::take<PointIterate<S>>(c.w, c.contacts.points)),
+        pairs_(c.pairs),
+        h_(c.h),
+        at_work_(tree::take_aligned<PointAtWork>(c.w, c.contacts.points)) {}
+
+  PointIterate<S>* const point;  ///< [points] of active pairs
+
+  Mask<S> touched() const {
+    const S o = all<S>(0);
+    auto found = simd::nowhere<S>();
+    each([&](const PointIterate<S>& P, const Pair&) {
+      found |= (fnma(h_, dot(P.at.n, P.free), P.at.x) > o) | (P.at.limit > o);
+    });
+    return found;
+  }
+
+  void start() {
+    points_at_work_ = 0;
+    each([this](PointIterate<S>& P, const Pair& pair) {
+      P.at.limit = P.lagged;
+      P.now = P.start;
+      P.made = P.aimed = spatial::zero3<S>();
+      const auto apart = fnma(h_, dot(P.at.n, P.now), P.at.x) <= all<S>(0);
+      P.pushing = (!apart) | (P.at.limit > all<S>(0));
+      P.pushes = any(P.pushing);
+      if (P.pushes) {
+        at_work_[points_at_work_++] = {&P, &pair};
+      } else {
+        P.impulse = constraints::no_impulse<S>();
+      }
+    });
+  }
+
+  void evaluate() {
+    each_at_work([&](PointIterate<S>& P, const Pair& pair) {
+      P.impulse = contact_impulse(pair.law, P.at, h_, P.now);
+      P.pushing = yields(P.impulse) | (P.at.limit > all<S>(0)) | (sum_of_sizes(P.made) > all<S>(0));
+      P.pushes = any(P.pushing);
+    });
+  }
+
+  void begin_iteration(const Iteration<S>& iteration) {
+    each_at_work([&](PointIterate<S>& P, const Pair&) {
+      P.pushes = P.pushes && any(P.pushing & iteration.left);
+      if (!P.pushes) P.aimed = spatial::zero3<S>();
+    });
+  }
+
+  void list_point(const Iteration<S>& iteration, int k, int i, const Pair&, ContactMatrix<S>& matrix) {
+    PointIterate<S>& P = point[pairs_.first[k] + i];
+    if (P.pushes) matrix.between.list(iteration.left, k, P, P.at.n, &P.at.p, &P.p_A);
+  }
+
+  PYSIM_INLINE void load_pair(
+      const Iteration<S>& iteration, int k, const Pair& pair, ContactMatrix<S>& matrix, Mask<S>& yielding) {
+    const bool between = pair.a >= 0;
+    each_of(k, [&](PointIterate<S>& P) {
+      if (!P.pushes) return;
+      const Vec3<S> push = matrix.between.push_of(P, P.at.n, iteration.left, iteration.whole, between);
+      matrix.push(pair.b, P.at.p, push);
+      if (between) matrix.push(pair.a, P.p_A, -(pairs_.R_AB[k] * push));
+      auto yields_here = yields(P.impulse) & iteration.left;
+      if (between) yields_here &= matrix.between.in_blocks();
+      if (none(yields_here)) return;
+      yielding |= yields_here;
+      auto G = P.impulse.matrix(P.at.n);
+      if (between) G = matrix.between.in_blocks(G);
+      matrix.put(pair.b, P.at.p, G);
+      if (between) matrix.put(pair.a, P.p_A, rotate(pairs_.R_AB[k], G));
+    });
+  }
+
+  /// −[1 | −p_A×]ᵀ R_AB G [1 | −p_B×], summed over the points of a pair.
+  void couple_pair(const Iteration<S>& iteration,
+                   int k,
+                   const ContactMatrix<S>& matrix,
+                   dynamics::BodyCoupling<S>& K) const {
+    each_of(k, [&](const PointIterate<S>& P) {
+      if (none(yields(P.impulse) & iteration.left)) return;
+      const Mat3<S> W = times(pairs_.R_AB[k], matrix.between.in_blocks(P.impulse.matrix(P.at.n)));
+      const Vec3<S>& p = P.at.p;
+      const auto subtract = [&](int c, const Vec3<S>& f) {
+        K.column[c] = K.column[c] - spatial::Force<S>{f, cross(P.p_A, f)};
+      };
+      subtract(0, W.x);
+      subtract(1, W.y);
+      subtract(2, W.z);
+      subtract(3, fnma(p.z, W.y, p.y * W.z));
+      subtract(4, fnma(p.x, W.z, p.z * W.x));
+      subtract(5, fnma(p.y, W.x, p.x * W.y));
+    });
+  }
+
+  void begin_move(bool lists) {
+    if (lists) points_at_work_ = 0;
+  }
+
+  /// `change` gives velocities relative to those of a.
+  template <class Change>
+  PYSIM_INLINE void move_pair(
+      const Iteration<S>& iteration, int k, const Pair& pair, const Change& change, bool aims, bool lists) {
+    each_of(k, [&](PointIterate<S>& P) {
+      P.next = (iteration.whole ? P.free : P.now) + change.at(P.at.p, P.p_A);
+      if (P.pushes && aims) P.aimed = P.impulse.gamma + P.impulse.slope_times(P.at.n, P.now - P.next);
+      if (lists && (P.pushes || reaches(iteration.left, P))) at_work_[points_at_work_++] = {&P, &pair};
+    });
+  }
+
+  void add_slope_at_start(S& sum) const {
+    each([&](const PointIterate<S>& P, const Pair&) {
+      sum = dot_add(P.next - P.now, P.made - P.impulse.gamma, sum);
+    });
+  }
+
+  void add_slope_along(S alpha, S& sum) const {
+    each_at_work([&](const PointIterate<S>& P, const Pair& pair) {
+      const Vec3<S> du = P.next - P.now;
+      const auto I = contact_impulse(pair.law, P.at, h_, fma(alpha, du, P.now));
+      sum = dot_add(du, fma(alpha, P.aimed - P.made, P.made) - I.gamma, sum);
+    });
+  }
+
+  void advance(const Advance<S>& mix) {
+    each([&](PointIterate<S>& P, const Pair&) { P.now = mix(P.now, P.next); });
+    each_at_work([&](PointIterate<S>& P, const Pair&) {
+      const Vec3<S> made = mix(P.made, P.aimed);
+      P.change = dot(P.at.n, made - P.made);
+      P.made = made;
+    });
+  }
+
+  /// Relative to the largest impulse, and within rounding.
+  Mask<S> converged(Real tolerance) {
+    S most = all<S>(0);
+    each_at_work([&](const PointIterate<S>& P, const Pair&) { most = max(most, dot(P.made, P.made)); });
+    allowed_ = fma(all<S>(tolerance), sqrt(most), all<S>(Kind<S>::vanished));
+    auto good = simd::everywhere<S>();
+    each_at_work([&](const PointIterate<S>& P, const Pair&) {
+      const Vec3<S> off = P.impulse.gamma - P.made;
+      const S speed = max(sqrt(dot(P.now, P.now)), P.speed);
+      const S blurred = all<S>(Kind<S>::rounding) * (P.impulse.normal_slope + P.impulse.slope) * speed;
+      good &= sqrt(dot(off, off)) <= allowed_ + blurred;
+    });
+    return good;
+  }
+
+  /// Residual of an impulse [N·s] that the last test of convergence allowed.
+  S allowed() const { return allowed_; }
+
+  /// Where normal impulses are known well enough to limit friction.
+  Mask<S> settled() const {
+    S most = all<S>(0), change = all<S>(0);
+    each_at_work([&](const PointIterate<S>& P, const Pair&) {
+      most = max(most, dot(P.at.n, P.made));
+      change = max(change, abs(P.change));
+    });
+    return change < all<S>(Real(0.01)) * most;
+  }
+
+  /// μ times the normal impulse just found.
+  static S renewed_limit(const PointIterate<S>& P) { return P.at.mu * max(dot(P.at.n, P.made), all<S>(0)); }
+
+  /// Share of a limit within which it is the same.
+  static constexpr Real same = sizeof(Real) == 8 ? Real(1e-9) : Real(1e-4);
+
+  /// Where renewed limits would change friction.
+  Mask<S> limits_differ() const {
+    auto changed = simd::nowhere<S>();
+    each_at_work([&](const PointIterate<S>& P, const Pair&) {
+      const S limit = renewed_limit(P);
+      const auto differs = abs(limit - P.at.limit) > all<S>(same) * max(limit, P.at.limit);
+      const Vec3<S> friction = fnma(dot(P.at.n, P.made), P.at.n, P.made);
+      const auto slides = (!P.impulse.sticks) | (dot(friction, friction) > limit * limit);
+      changed |= differs & slides;
+    });
+    return changed;
+  }
+
+  void renew_limits(Mask<S> changed) {
+    each_at_work([&](PointIterate<S>& P, const Pair& pair) {
+      P.at.limit = select(changed, renewed_limit(P), P.at.limit);
+      P.impulse = contact_impulse(pair.law, P.at, h_, P.now);
+    });
+  }
+
+  /// Index of the point whose impulse is farthest from its law, in every world.
+  S worst() const {
+    S most = all<S>(-1), found = all<S>(0);
+    each([&](const PointIterate<S>& P, const Pair&) {
+      const Vec3<S> off = P.impulse.gamma - P.made;
+      const S size = dot(off, off);
+      found = select(size > most, all<S>(static_cast<Real>(pairs_.slot[&P - point])), found);
+      most = max(size, most);
+    });
+    return found;
+  }
+
+ private:
+  /// A point whose impulse can differ from zero somewhere between u and u', in some world.
+  struct PointAtWork {
+    PointIterate<S>* point;
+    const Pair* pair;
+  };
+
+  static S sum_of_sizes(const Vec3<S>& a) { return abs(a.x) + abs(a.y) + abs(a.z); }
+
+  /// Whether a point that pushes nothing at u may push before or at u', but for rounding.
+  bool reaches(Mask<S> left, const PointIterate<S>& P) const {
+    constexpr Real margin = 16 * (sizeof(Real) == 8 ? Real(2.3e-16) : Real(1.2e-7));
+    const S gap = fnma(h_, dot(P.at.n, P.next), P.at.x);
+    const S size = fma(h_, sum_of_sizes(P.now) + sum_of_sizes(P.next), abs(P.at.x));
+    return any(left & !(fma(all<S>(margin), size, gap) <= all<S>(0)));
+  }
+
+  /// visit(point) for those of the pair at a place.
+  template <class Visit>
+  void each_of(int k, const Visit& visit) const {
+    for (int i = pairs_.first[k]; i < pairs_.first[k] + pairs_.used[k]; ++i) visit(point[i]);
+  }
+
+  template <class Visit>
+  void each(const Visit& visit) const {
+    pairs_.each([&](int k, const Pair& pair) { each_of(k, [&](PointIterate<S>& P) { visit(P, pair); }); });
+  }
+
+  template <class Visit>
+  void each_at_work(const Visit& visit) const {
+    for (int n = 0; n < points_at_work_; ++n) visit(*at_work_[n].point, *at_work_[n].pair);
+  }
+
+  const ActivePairs<S>& pairs_;
+  const S h_;
+  PointAtWork* const at_work_;  ///< [points_at_work_] in the order of their pairs
+  int points_at_work_ = 0;
+  S allowed_ = all<S>(0);
+};
+
+}  // namespace pysim::contact

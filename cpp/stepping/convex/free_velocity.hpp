@@ -1,0 +1,226 @@
+// Velocity of a convex step without contacts:
+//
+//     A (v* − v₀) = h (τ − h(q₀, v₀)) − h² K v₀        A = M + h D + h² K
+//
+// Velocities are on the axes that bodies have at the start: contacts see no rotation of the axes within a
+// step. Gyroscopic terms are implicit: a body that moves freely and alone turns with ω = I⁻¹ exp(−h ω/2) L;
+// velocity terms of other trees are those of the middle of the step (velocity_terms.hpp).
+#pragma once
+
+#include "constraints/velocity_rows.hpp"
+#include "contact/run.hpp"
+#include "dynamics/passive.hpp"
+#include "stepping/actuator_damping.hpp"
+#include "stepping/convex/stage.hpp"
+#include "stepping/free_rotation.hpp"
+#include "stepping/system.hpp"
+#include "stepping/velocity_terms.hpp"
+
+namespace pysim::stepping {
+
+using dynamics::load3;
+using dynamics::store;
+using spatial::Motion;
+
+/// Centre of mass of a body.
+template <class S>
+Vec3<S> centre(const spatial::Inertia<S>& M) {
+  return (all<S>(1) / M.m) * M.mc;
+}
+
+template <class S, class Stage>
+class FreeVelocity {
+ public:
+  using Real = typename S::Real;
+  using Parameter = typename S::Parameter;
+
+  FreeVelocity(const System<S>& system,
+               const contact::Contacts<Parameter>& contacts,
+               const Stage& stage,
+               dynamics::LoadedFactor<S>& factor,
+               constraints::VelocityRows<S>& rows,
+               S h,
+               Workspace<S>& w)
+      : velocity(take<S>(w, system.model.nv)),
+        base(take<S>(w, system.model.nv)),
+        shift(take<S>(w, system.model.nv)),
+        momentum(take<Force<S>>(w, system.model.bodies)),
+        damping(system, w),
+        system_(system),
+        model_(system.model),
+        contacts_(contacts),
+        stage_(stage),
+        factor_(factor),
+        rows_(rows),
+        h_(h) {}
+
+  S* const velocity;         ///< [nv] v*
+  S* const base;             ///< [nv] diagonal that A has beside M
+  S* const shift;            ///< [nv] by which q₁ differs from q₀ ⊕ h v₁, on the axes of the start
+  Force<S>* const momentum;  ///< [bodies] P and L of single bodies about their centres of mass
+  ActuatorDamping<S> damping;
+
+  /// Axes of a single body in its joint's frame in the world, which is fixed but may be turned.
+  Mat3<S> axes(int b) const {
+    return spatial::rotation(dynamics::load_quaternion(q_ + model_.joint[b].q + 3));
+  }
+
+  /// Computes all of these at q and v of the tree, where `factor` has placed its bodies. `x0` are the states
+  /// of elements at the beginning, null for none; actuators see those that follow at q and v.
+  void evaluate(
+      S time, const S* q, const S* v, const contact::ContactState<S>& state, const S* x0, Workspace<S> w) {
+    q_ = q;
+    const int nv = model_.nv;
+    S *const tau = take<S>(w, nv), *const a = take<S>(w, nv);
+    Motion<S>* const drift = take<Motion<S>>(w, model_.bodies);
+    actuate(time, q, v, x0, tau, w);
+    add_joint_forces(q, v, tau, w);
+    damping.add(stage_, v, h_, base, tau);
+    if (model_.elements > model_.straight_paths) elements::add_element_forces<S>(model_, q, v, tau, w, false);
+    for (int b = 0; b < model_.bodies; ++b) {
+      if (contacts_.single[b]) factor_.body[b].pA = spatial::zero_force<S>();
+      drift[b] = factor_.body[b].c;
+    }
+    factor_.add_straight_paths(nullptr, w);
+    factor_.unload();
+    for (int b = 0; b < model_.bodies; ++b) factor_.pA[b] = factor_.body[b].pA;
+    factor_.factor(base);
+    factor_.solve(tau, dynamics::minus_gravity<S>(model_), drift, a);
+    const S* const from = stage_.from(v);
+    for (int i = 0; i < nv; ++i) {
+      velocity[i] = fma(h_, a[i], from[i]);
+      shift[i] = all<S>(0);
+    }
+    if constexpr (!Stage::is_about_end) turn_trees(q, v, w);
+    for (int b = 0; b < model_.bodies; ++b) {
+      if (contacts_.single[b]) turn_single(b, tau + model_.joint[b].v);
+    }
+    if (!rows_.empty()) {
+      rows_.evaluate(factor_, {stage_.time_of_rows(time, h_), all<S>(1)}, state.q, state.v, state.loop_q, w);
+      rows_.factor([&](const S* b, S* x) { factor_.apply_inverse(b, x); });
+      rows_.project_velocity(velocity);
+    }
+  }
+
+ private:
+  /// τ(t) on the tree's coordinates, and its derivatives that the step is implicit in.
+  void actuate(S time, const S* q, const S* v, const S* x0, S* tau, Workspace<S> w) {
+    System<S> inner = system_;
+    if (x0 != nullptr) {
+      inner.signals.base = inner.signals.start = x0;
+      inner.signals.factor = h_;
+    }
+    if (!model_.mimic) {
+      inner.actuate(time, q, v, tau, w);
+      damping.evaluate(inner, time, q, v, w);
+      return;
+    }
+    S *const users_q = take<S>(w, model_.reduced_nq), *const users_v = take<S>(w, model_.reduced_nv),
+             *const reduced = take<S>(w, model_.reduced_nv);
+    for (int b = 0; b < model_.bodies; ++b) {
+      const tree::Joint& joint = model_.joint[b];
+      if (joint.reduced_v < 0) continue;
+      simd::copy_each<S>(q + joint.q, joint.nq, users_q + joint.reduced_q);
+      simd::copy_each<S>(v + joint.v, joint.nv, users_v + joint.reduced_v);
+    }
+    inner.actuate(time, users_q, users_v, reduced, w);
+    damping.evaluate(inner, time, users_q, users_v, w);
+    rows_.spread_forces(reduced, tau);
+  }
+
+  /// Springs and dampers of the joints, and what their implicit integration adds to A.
+  void add_joint_forces(const S* q, const S* v, S* tau, Workspace<S> w) {
+    for (int i = 0; i < model_.nv; ++i) base[i] = all<S>(0);
+    if (!model_.joint_forces) return;
+    ModelOf<S> smooth = model_;
+    smooth.passive = contacts_.smooth;
+    S* const passive = take<S>(w, model_.nv);
+    dynamics::passive_joint_forces(smooth, q, v, passive, w);
+    const S* const from = stage_.from(v);
+    for (int i = 0; i < model_.nv; ++i) {
+      const S hK = h_ * all<S>(contacts_.diagonal[i]);
+      base[i] = h_ * (all<S>(smooth.passive[i].damping) + hK);
+      tau[i] += stage_.add_implicit_force(base[i] / h_, hK, v[i], from[i], passive[i]);
+    }
+  }
+
+  /// Velocity terms of trees, and the linear velocities of their roots on the axes of the start.
+  void turn_trees(const S* q, const S* v, Workspace<S> w) {
+    auto moving = simd::nowhere<S>();
+    VelocityTerms<S> terms(factor_, contacts_.single, base, h_, w);
+    if (rows_.empty()) moving = terms.matter();
+    if (any(moving)) moving = add_velocity_terms(moving, q, terms, w);
+    for (int b = 0; b < model_.bodies; ++b) {
+      const tree::Joint& joint = model_.joint[b];
+      if (joint.shape != tree::Shape::free || contacts_.single[b]) continue;
+      turn_root(joint, moving, v, terms.rate());
+    }
+  }
+
+  /// Replaces the velocity terms of v* by those at the middle of the step, in the `moving` worlds, and leaves
+  /// what they shift the position that the velocities at the end would give. Returns where that is done.
+  Mask<S> add_velocity_terms(Mask<S> moving, const S* q, VelocityTerms<S>& terms, Workspace<S> w) {
+    moving = terms.solve(moving, q, static_cast<const S*>(velocity), w);
+    const S half = all<S>(Real(0.5)) * h_ * h_;
+    for (int b = 0; b < model_.bodies; ++b) {
+      if (contacts_.single[b]) continue;
+      for (int i = model_.joint[b].v; i < model_.joint[b].v + model_.joint[b].nv; ++i) {
+        velocity[i] = select(moving, fma(h_, terms.change()[i], velocity[i]), velocity[i]);
+        shift[i] = select(moving, -half * terms.rate()[i], all<S>(0));
+      }
+    }
+    return moving;
+  }
+
+  /// Linear velocity of a free joint in v*, on the axes of the start.
+  void turn_root(const tree::Joint& joint, Mask<S> moving, const S* v, const S* rate) {
+    S* const to = velocity + joint.v;
+    const Vec3<S> at_end = load3(to), before = load3(v + joint.v);
+    Vec3<S> linear = fma(h_, cross(load3(v + joint.v + 3), before), at_end);
+    if (any(moving)) {
+      const Vec3<S> turn = fma(h_, load3(to + 3), load3(shift + joint.v + 3));
+      const Vec3<S> turned = spatial::rotation(spatial::exp_quaternion(turn)) * at_end;
+      linear = collision::select(moving, turned, linear);
+      const Vec3<S> drift = fnma(h_, load3(rate + joint.v), at_end);  // where the velocity terms begin
+      const Vec3<S> off = all<S>(Real(0.5)) * h_ * (drift - turned);
+      store(collision::select(moving, off, spatial::zero3<S>()), shift + joint.v);
+    }
+    store(linear, to);
+  }
+
+  /// v* of a single body from its momenta on the axes of the start, or of a stage's prediction.
+  void turn_single(int b, const S* tau) {
+    const auto M = dynamics::body_inertia<S>(model_, b);
+    const Vec3<S> c = centre(M);
+    const auto I = translate(-c, M).I;
+    const Force<S> p = stage_.momentum(b, axes(b), [&] {
+      const Force<S> now = M * factor_.body[b].V;
+      return Force<S>{now.f, now.t - cross(c, now.f)};
+    });
+    const Force<S> F = Force<S>{load3(tau), load3(tau + 3)} - factor_.body[b].pA;
+    const Vec3<S> g = transpose_times(factor_.X_WB[b].R, spatial::all3<S>(model_.gravity));
+    const Vec3<S> P = fma(h_, fma(M.m, g, F.f), p.f);
+    const Vec3<S> L = fma(h_, F.t - cross(c, F.f), p.t);
+    Vec3<S> omega;
+    if constexpr (Stage::is_about_end) {
+      omega = inverse(I) * L;
+    } else {
+      omega = mean_angular_velocity(I, L, h_, factor_.body[b].V.w);
+    }
+    momentum[b] = {P, L};
+    S* const at = velocity + model_.joint[b].v;
+    store((all<S>(1) / M.m) * P - cross(omega, c), at);
+    store(omega, at + 3);
+  }
+
+  const System<S>& system_;
+  const ModelOf<S>& model_;
+  const contact::Contacts<Parameter>& contacts_;
+  const Stage& stage_;
+  dynamics::LoadedFactor<S>& factor_;
+  constraints::VelocityRows<S>& rows_;
+  const S h_;
+  const S* q_ = nullptr;
+};
+
+}  // namespace pysim::stepping
