@@ -154,7 +154,7 @@ def still_of_file(path: Path, others: tuple[Path, ...], options: StillOptions) -
         from pysim.trajectory.from_states import trajectory_of_states  # noqa: PLC0415
 
         if options.at:
-            problem = f"{path} has its start alone; run it, and draw the trajectory"
+            problem = f"{path} is a scene, which has no motion yet; run it, and draw the trajectory"
             raise PysimError("--at", problem)
         found = _read_start(path, options.package_dirs, allow_code=options.allow_code)
         trajectory = trajectory_of_states(

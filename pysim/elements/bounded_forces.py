@@ -31,7 +31,7 @@ class BoundedForce:
 
     @property
     def nodes(self) -> list[int]:
-        """The nodes that a step reads, in the engine's order."""
+        """Nodes that the program of slopes appends to its outputs, in this order."""
         return [self.x, self.lower, self.upper, self.within]
 
 

@@ -587,7 +587,7 @@ class Environment:
             recorded, readings, self._threads
         )
         if faults:
-            self._report(faults)
+            self._raise_not_finite(faults)
         if self._recurring or readings is not None:
             again = np.union1d(self._redraw(), changed)
             worlds.signals.end_call()
@@ -643,10 +643,10 @@ class Environment:
             _recorded(self.worlds), chosen, readings, begins, self._threads
         )
         if faults:
-            self._report(faults)
+            self._raise_not_finite(faults)
 
-    def _report(self, faults: int) -> None:
-        """Raise SimulationError for the first number that is not finite, by the faults that the engine has found."""
+    def _raise_not_finite(self, faults: int) -> None:
+        """Raise SimulationError for the first number that is not finite; `faults` has a bit for each kind of table."""
         tables = self._tables
         for k, end in enumerate(tables.end if faults & 1 else ()):
             self._check_signal(("end", k), end.signal)

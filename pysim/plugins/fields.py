@@ -96,7 +96,7 @@ def check_numbers_given(values: Mapping[str, Any], owner: str, where: str) -> No
     """
     for name, value in values.items():
         if isinstance(value, SignalName):
-            problem = f"{owner} computes with it before the run; give a number"
+            problem = f"{owner} needs it before the scene runs; give a number"
             raise JointError(f"{where}.{name}", f"must not be a signal: {problem}")
 
 

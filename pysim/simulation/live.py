@@ -83,7 +83,7 @@ class LiveRun:
 
     @cached_property
     def preview(self) -> Trajectory:
-        """The motion without forces from outside, as far as it is computed in `PREVIEW` of wall time.
+        """Predict the motion without forces of the mouse, for as long as `PREVIEW` seconds of wall time allow.
 
         It shows where the mechanism moves. Of a scene whose elements call Python it is the start alone, because that
         code may count its calls.

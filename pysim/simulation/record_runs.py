@@ -229,7 +229,7 @@ class RecordRun:
             self._memory.numbers[:] = self._records.scheme_memory()[0]
         if self._signals is not None:
             self._signals.numbers[:] = self._records.signals[0]
-            self._signals.jumped = self._records.is_jumped(0)
+            self._signals.jumped = self._records.inputs_changed(0)
 
 
 def _pace(scene: Scene, signals: SignalRun | None, external: ExternalForces | None) -> Pace:

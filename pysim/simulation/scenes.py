@@ -78,7 +78,7 @@ def _worlds(overrides: Mapping[str, Any]) -> list[dict[str, Any]]:
     overrides = checked_overrides(overrides)
     each = {key: value for key, value in overrides.items() if not _stands_alone(value)}
     if not each:
-        problem = "no value has one item for each world; give a list or an array of them, or use load_scene"
+        problem = "no value is a list or an array with one item for each world; give one, or use load_scene"
         raise SceneError("overrides", problem)
     first, count = next((key, len(value)) for key, value in each.items())
     for key, value in each.items():

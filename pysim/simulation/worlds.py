@@ -517,11 +517,11 @@ class Worlds:
         if reason:
             remedy = "write methods state and restore, or a traced @controller"
             raise SimulationError("save", f"{reason}, and records do not hold its memory; {remedy}")
-        self._check_all(count, "save")
+        self._require_all_worlds(count, "save")
         return saved_controllers(signals).encode()
 
-    def _check_all(self, count: int, name: str) -> None:
-        """Reject some of the worlds of a controller in Python, whose memory is that of all."""
+    def _require_all_worlds(self, count: int, name: str) -> None:
+        """Raise SimulationError for some of the worlds of a controller in Python, which has the memory of all."""
         signals = self._scene.signals
         if signals is not None and signals.callbacks and count != len(self):
             problem = (
@@ -559,7 +559,7 @@ class Worlds:
         if count != len(worlds):
             problem = f"holds {count} worlds, and {len(worlds)} are to be loaded"
             raise SimulationError("saved", f"{problem}; choose as many by where")
-        self._check_all(count, "load")
+        self._require_all_worlds(count, "load")
         self._load(controllers, numbers, record, worlds)
         self.inputs.see(worlds)
         self._forget(worlds)

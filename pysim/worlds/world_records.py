@@ -411,7 +411,7 @@ class WorldRecords:
         self.signals[0] = signals.numbers
         self._pending[0], self._jumped[0] = 0, 1
 
-    def is_jumped(self, k: int) -> bool:
+    def inputs_changed(self, k: int) -> bool:
         """Return whether held numbers of a world have changed since its last step."""
         return bool(self._jumped[k])
 

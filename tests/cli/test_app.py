@@ -576,7 +576,7 @@ def test_pictures_take_several_trajectories(here: Path, capsys: pytest.CaptureFi
     assert (here / "a.mp4").stat().st_size > 300
     assert capsys.readouterr() == ("", "")
     assert main(["still", "stone.toml", "--at", "0.25", *small]) == 2
-    problem = "stone.toml has its start alone; run it, and draw the trajectory"
+    problem = "stone.toml is a scene, which has no motion yet; run it, and draw the trajectory"
     assert capsys.readouterr().err == f"error: --at: {problem}\n"
 
 

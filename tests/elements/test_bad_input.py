@@ -119,7 +119,7 @@ ERRORS = [
         LOOP,
         (
             "algebraic loop a → b → a: each signal depends on itself at the same instant; "
-            "give a controller in it a period [s], or a state between input and output"
+            "give one controller in it a period [s] or a state"
         ),
     ),
     (

@@ -115,7 +115,7 @@ MISTAKES = {
         + motor("a"),
         (
             "scene.toml:16:1: controller[0]: algebraic loop a → b → a: each signal depends on itself at the same instant; "
-            "give a controller in it a period [s], or a state between input and output"
+            "give one controller in it a period [s] or a state"
         ),
     ),
     "a force that depends on a reaction": (

@@ -151,7 +151,7 @@ ERRORS = [
         + table(
             "actuator", **DRIVE, inductance=1.0, constant=0.1, rotor_inertia={"signal": "volts"}
         ),
-        "actuator[0].rotor_inertia: must not be a signal: DCMotor computes with it before the run; give a number",
+        "actuator[0].rotor_inertia: must not be a signal: DCMotor needs it before the scene runs; give a number",
     ),
     (
         table(
@@ -161,7 +161,7 @@ ERRORS = [
             inputs=["angle.q"],
             time_constant={"signal": "angle.q"},
         ),
-        "controller[0].time_constant: must not be a signal: LowPass computes with it before the run; give a number",
+        "controller[0].time_constant: must not be a signal: LowPass needs it before the scene runs; give a number",
     ),
     (
         table("force", name="lift", type="test_lift", b="disc", thrust=0.5, speed=3.0),

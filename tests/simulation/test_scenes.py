@@ -180,7 +180,7 @@ def test_errors_name_the_world_and_the_key():
             "body.K1.mass": [1.0, 2.0],
             "simulation.step": [1e-5],
         },
-        "overrides: no value has one item for each world; give a list or an array of them, or use load_scene": {
+        "overrides: no value is a list or an array with one item for each world; give one, or use load_scene": {
             "body.K1.mass": 2.0
         },
         "overrides: body.K1.mass: has values for no world; give one for each world": {

@@ -161,5 +161,5 @@ class SignalValues:
 def _loop_error(members: Sequence[GraphBlock]) -> SceneError:
     names = " → ".join(block.name for block in (*members, members[0]))
     problem = f"algebraic loop {names}: each signal depends on itself at the same instant"
-    remedy = "give a controller in it a period [s], or a state between input and output"
+    remedy = "give one controller in it a period [s] or a state"
     return SceneError(members[0].where, f"{problem}; {remedy}")

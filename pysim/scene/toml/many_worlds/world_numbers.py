@@ -98,7 +98,7 @@ class WorldNumbers:
         return found
 
     def _place(self, path: Steps, numbers: Numbers) -> Steps:
-        """Return the place of numbers of the file in the tables; keys of plugins are in tables of their own there."""
+        """Return the path in the tables of a key of the file; those of plugins have tables of their own."""
         if path not in self._places:
             self._places[path] = self._first_at(path)
         place, first = self._places[path]
