@@ -224,6 +224,18 @@ def test_no_weak_symbol_is_shared_between_instruction_sets() -> None:
         assert {name for name, isas in symbols.items() if len(isas) > 1} == set()
 
 
+@pytest.mark.skipif(not OBJECTS or not shutil.which("nm"), reason="needs a build tree and nm")
+def test_no_kernel_unit_runs_code_when_the_engine_loads() -> None:
+    """It would have instructions that the processor may lack, before anything can check that."""
+    starts = [
+        str(path.relative_to(ROOT))
+        for path in OBJECTS
+        if "_GLOBAL__sub_I"
+        in subprocess.run(["nm", path], check=True, capture_output=True, text=True).stdout
+    ]
+    assert starts == []
+
+
 def weak_symbols(path: Path) -> set[str]:
     lines = subprocess.run(["nm", path], check=True, capture_output=True, text=True).stdout
     words = [line.split() for line in lines.splitlines()]

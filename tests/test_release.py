@@ -30,6 +30,13 @@ def test_every_file_states_the_version_of_the_project(capsys: pytest.CaptureFixt
     assert capsys.readouterr().out == f"{PROJECT['version']}\n"
 
 
+def test_wheels_have_every_instruction_set_and_the_default_is_that_of_the_processor() -> None:
+    wheels = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["cibuildwheel"]
+    assert wheels["config-settings"] == {"cmake.define.PYSIM_ISAS": "all"}
+    options = (ROOT / "cpp" / "CMakeLists.txt").read_text("utf-8")
+    assert re.search(r'^set\(PYSIM_ISAS "native" CACHE STRING$', options, re.MULTILINE)
+
+
 def test_the_changelog_has_the_headings_of_keep_a_changelog() -> None:
     text = (ROOT / "CHANGELOG.md").read_text("utf-8")
     assert set(re.findall(r"^### (.*)$", text, re.MULTILINE)) <= HEADINGS

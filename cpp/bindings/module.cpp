@@ -26,10 +26,12 @@ void bind_random(pybind11::module_&);
 
 PYBIND11_MODULE(_engine, m) {
   using namespace pysim::bindings;
+  const std::string missing = pysim::engine::missing_kernels();
+  if (!missing.empty()) throw pybind11::import_error(missing);
   m.doc() = "Compiled multibody engine. Import it through pysim, not directly.";
   m.def("available_isas",
         &pysim::engine::available_isas,
-        "Instruction sets that this CPU supports, narrowest first.");
+        "Instruction sets of this build that the CPU supports, narrowest first.");
   m.def("use_isa", &pysim::engine::use_isa, pybind11::arg("isa"), "Select another instruction set.");
   m.def("isa", [] { return pysim::engine::kernels().isa; }, "The instruction set in use.");
   bind_descriptions(m);

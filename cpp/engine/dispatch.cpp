@@ -9,6 +9,7 @@
 
 #include "engine/floating_point.hpp"
 #include "engine/isa_tables.hpp"
+#include "engine/processor.hpp"
 #include "engine/threads.hpp"
 #include "engine/varied_readings.hpp"
 #include "tree/model_copy.hpp"
@@ -45,15 +46,13 @@ struct Candidate {
 const std::vector<Candidate>& candidates() {
   static const std::vector<Candidate> all = {
 #if defined(PYSIM_ISA_BASELINE)
-      {PYSIM_KERNELS_OF(baseline, 2), true},
+      {PYSIM_KERNELS_OF(baseline, 2), runs_baseline()},
 #endif
 #if defined(PYSIM_ISA_AVX2)
-      {PYSIM_KERNELS_OF(avx2, 4), __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")},
+      {PYSIM_KERNELS_OF(avx2, 4), runs_avx2()},
 #endif
 #if defined(PYSIM_ISA_AVX512)
-      {PYSIM_KERNELS_OF(avx512, 8),
-       __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
-           __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw")},
+      {PYSIM_KERNELS_OF(avx512, 8), runs_avx512()},
 #endif
   };
   return all;
@@ -67,8 +66,12 @@ const Kernels& kernels_for(std::string_view isa) {
   if (chosen == nullptr) {
     std::string known = "auto";
     for (const auto& name : available_isas()) known += ", " + name;
-    throw std::invalid_argument("isa '" + std::string(isa) + "' is not available on this CPU; choose " +
-                                known);
+    bool left_out = isa == "baseline" || (isa == "avx2" && runs_avx2());
+    for (const auto& c : candidates()) left_out = left_out && isa != c.kernels.isa;
+    const std::string problem =
+        left_out ? "is not in this build; build it with -Ccmake.define.PYSIM_ISAS=all, or choose "
+                 : "is not available on this CPU; choose ";
+    throw std::invalid_argument("isa '" + std::string(isa) + "' " + problem + known);
   }
   return *chosen;
 }
@@ -107,6 +110,13 @@ std::vector<std::string> available_isas() {
     if (c.supported) names.emplace_back(c.kernels.isa);
   }
   return names;
+}
+
+std::string missing_kernels() {
+  if (!available_isas().empty()) return {};
+  std::vector<std::string> built;
+  for (const auto& c : candidates()) built.emplace_back(c.kernels.isa);
+  return no_kernels(built, native_isa());
 }
 
 const Kernels& kernels() {

@@ -10,7 +10,10 @@
 
 namespace pysim::engine {
 
-/// Instruction sets that this processor supports, narrowest first.
+/// The error if no instruction set of this build runs on this processor; empty if one does.
+std::string missing_kernels();
+
+/// Instruction sets of this build that the processor supports, narrowest first.
 std::vector<std::string> available_isas();
 
 /// The table in use: the widest that this processor supports, or the one that PYSIM_ISA names.

@@ -38,6 +38,18 @@ def test_an_unknown_set_in_the_environment_is_rejected_with_the_known_ones() -> 
     assert finished.stderr.strip().splitlines()[-1] == message
 
 
+@pytest.mark.skipif(
+    {"baseline", "avx2"} <= set(pysim.available_isas()) or pysim.available_isas() == ["baseline"],
+    reason="needs a set wider than one that is not built",
+)
+def test_a_set_that_was_not_built_is_rejected_with_the_option_that_builds_it() -> None:
+    name = next(name for name in ("baseline", "avx2") if name not in pysim.available_isas())
+    finished = run_with(name)
+    known = ", ".join(["auto", *pysim.available_isas()])
+    problem = f"isa '{name}' is not in this build; build it with -Ccmake.define.PYSIM_ISAS=all, or choose {known}"
+    assert finished.stderr.strip().splitlines()[-1] == f"ValueError: {problem}"
+
+
 def test_every_set_agrees_to_rounding(rng: np.random.Generator) -> None:
     model = compile_model(random_tree(rng, passive=True))
     q = np.array([model.random_configuration(rng) for _ in range(19)])

@@ -1,0 +1,55 @@
+"""The engine and the processor: what the build chooses, and an engine of another machine.
+
+The oracles are the processor's flags in /proc/cpuinfo, and the message word for word; the functions of
+cpp/engine/processor.hpp are run by a program of their own, as no test can change its processor.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import subprocess
+from pathlib import Path
+
+import pytest
+
+import pysim
+
+ROOT = Path(__file__).parents[2]
+PROGRAM = """
+#include <cstdio>
+#include "engine/processor.hpp"
+int main() {
+  std::puts(pysim::engine::native_isa());
+  std::puts(pysim::engine::no_kernels({"avx2", "avx512"}, "baseline").c_str());
+}
+"""
+FLAGS = {"avx2": {"avx2", "fma"}, "avx512": {"avx512f", "avx512dq", "avx512vl", "avx512bw"}}
+
+
+@pytest.fixture(scope="module")
+def printed(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    folder = tmp_path_factory.mktemp("processor")
+    (folder / "main.cpp").write_text(PROGRAM, "utf-8")
+    x86 = ["-DPYSIM_X86"] if platform.machine() == "x86_64" else []
+    command = [os.environ.get("CXX", "c++"), "-std=c++17", f"-I{ROOT / 'cpp'}", *x86]
+    built = str(folder / "main")
+    subprocess.run([*command, str(folder / "main.cpp"), "-o", built], check=True)
+    return subprocess.run([built], check=True, capture_output=True, text=True).stdout.splitlines()
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="needs flags of x86-64")
+def test_the_build_chooses_the_widest_set_of_the_processor(printed: list[str]) -> None:
+    lines = Path("/proc/cpuinfo").read_text("utf-8").splitlines()
+    flags = set(next(line for line in lines if line.startswith("flags")).split())
+    expected = [name for name, needed in FLAGS.items() if needed <= flags]
+    assert printed[0] == ["baseline", *expected][-1]
+    assert set(pysim.available_isas()) <= {"baseline", *expected}
+
+
+def test_an_engine_without_kernels_for_the_processor_names_the_remedy(printed: list[str]) -> None:
+    assert printed[1] == (
+        "pysim._engine: built for avx2, avx512, but this processor runs baseline at most; install it again on this "
+        "machine, pip install --force-reinstall --no-deps ., or build it for every processor with "
+        "-Ccmake.define.PYSIM_ISAS=all"
+    )
