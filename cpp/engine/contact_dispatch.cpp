@@ -14,26 +14,31 @@ namespace pysim::engine {
 
 namespace {
 
-struct Tables {
-  std::string_view isa;
-  const ContactSteps* steps;
-  const FloatWorlds* worlds;
-  const DistanceMap* distances;
-  const VariedKernels *varied_contacts, *varied_steps;
-  ContactKernel worlds_twice, varied_twice;  ///< packs of two registers; null if there are none
-  const FloatWorlds* float_varied;
+/// Kernels of packs and of single worlds.
+template <class Table>
+struct PackAndSingle {
+  const Table &pack, &single;
 };
 
-#define PYSIM_TABLES(isa)      \
-  {#isa,                       \
-   &isa::contact_steps,        \
-   &isa::float_stepped_worlds, \
-   &isa::distances,            \
-   &isa::varied_contacts,      \
-   &isa::varied_steps,         \
-   isa::worlds_twice,          \
-   isa::varied_twice,          \
-   &isa::float_varied_worlds},
+struct Tables {
+  std::string_view isa;
+  PackAndSingle<ContactKernels> contacts;
+  PackAndSingle<FloatSteps> float_worlds, varied_floats;
+  const VariedKernels &varied_contacts, &varied_steps;
+  ContactKernel worlds_twice, varied_twice;  ///< packs of two registers; null if there are none
+  const DistanceMap& distances;
+};
+
+#define PYSIM_TABLES(isa)                               \
+  {#isa,                                                \
+   {isa::double_contacts, isa::one_double_contacts},    \
+   {isa::float_worlds, isa::one_float_world},           \
+   {isa::varied_float_worlds, isa::varied_float_world}, \
+   isa::varied_contacts,                                \
+   isa::varied_steps,                                   \
+   isa::worlds_twice,                                   \
+   isa::varied_twice,                                   \
+   isa::distances},
 
 const Tables& tables() {
   static const Tables all[] = {PYSIM_FOR_EACH_ISA(PYSIM_TABLES)};
@@ -46,8 +51,10 @@ const Tables& tables() {
 
 /// Whether worlds of a model use packs of two registers, which does not change results. Motion in a plane is
 /// a little arithmetic between divisions and short loops, and a plugin's program is read instruction by
-/// instruction: both are bound by latency. Trees and loops in space fill the registers.
-bool takes_two(const tree::ModelView<double>& model) {
+/// instruction: both are bound by latency. Trees and loops in space fill the registers. Implicit and adaptive
+/// schemes have no such kernels, which would double the time that these take to compile.
+bool takes_two(const tree::ModelView<double>& model, const WorldBatch<double>& batch) {
+  if (batch.call.adaptive != nullptr || batch.integrator > Integrator::rk4) return false;
   return model.planar_loops || (model.rows == 0 && (model.planar_tree || model.programs > 0));
 }
 
@@ -106,54 +113,53 @@ void run_contacts(ContactKernel ContactKernels::* kernel,
                   int threads) {
   auto view = model.view<double>();
   view.contacts = batch.contact_forces;
-  const ContactSteps& steps = *tables().steps;
-  run_packs<double>({nullptr, steps.pack.*kernel, steps.single.*kernel, steps.width}, view, batch, threads);
+  const auto& [pack, single] = tables().contacts;
+  run_packs<double>({nullptr, pack.*kernel, single.*kernel, kernels().float64.width}, view, batch, threads);
 }
 
 void run_worlds(const tree::Model& model, const WorldBatch<double>& batch, bool convex, int threads) {
-  const Tables& own = tables();
+  const Tables& table = tables();
   auto view = model.view<double>();
   view.contacts = batch.contact_forces;
-  const StateKernels<double>&pack = kernels().float64.pack, &single = kernels().float64.single;
+  const Precision<double>& kernel = kernels().float64;
   PackKernels<double> chosen = {
-      own.worlds_twice, pack.advance_worlds, single.advance_worlds, own.steps->width};
+      table.worlds_twice, kernel.pack.advance_worlds, kernel.single.advance_worlds, kernel.width};
   if (batch.varied != nullptr) {
     view.joint_forces |= batch.varied->joint_forces;
-    const VariedKernels& varied = *(convex ? own.varied_contacts : own.varied_steps);
-    chosen = {own.varied_twice, varied.pack, varied.single, own.steps->width};
+    const VariedKernels& varied = convex ? table.varied_contacts : table.varied_steps;
+    chosen = {table.varied_twice, varied.pack, varied.single, kernel.width};
     if (batch.call.adaptive != nullptr) chosen = {nullptr, varied.single, varied.single, 1};
   } else if (convex) {
-    chosen.pack = own.steps->pack.advance_worlds;
-    chosen.single = own.steps->single.advance_worlds;
+    chosen.pack = table.contacts.pack.advance_worlds;
+    chosen.single = table.contacts.single.advance_worlds;
   }
-  if (convex || !takes_two(view)) chosen.twice = nullptr;
+  if (convex || !takes_two(view, batch)) chosen.twice = nullptr;
   run_packs(chosen, view, batch, threads);
 }
 
 void run_worlds(const tree::Model& model, const WorldBatch<float>& batch, bool convex, int threads) {
-  const FloatWorlds& worlds = batch.varied == nullptr ? *tables().worlds : *tables().float_varied;
-  const auto scheme = convex ? &FloatWorlds::Schemes::convex : &FloatWorlds::Schemes::smooth;
+  const auto& [pack, single] = batch.varied == nullptr ? tables().float_worlds : tables().varied_floats;
+  const auto scheme = convex ? &FloatSteps::convex : &FloatSteps::smooth;
   auto view = model.view<float>();
   view.joint_forces |= batch.varied != nullptr && batch.varied->joint_forces;
-  const int width = 2 * tables().steps->width;
-  run_packs<float>({nullptr, worlds.pack.*scheme, worlds.single.*scheme, width}, view, batch, threads);
+  run_packs<float>({nullptr, pack.*scheme, single.*scheme, kernels().float32.width}, view, batch, threads);
 }
 
 tree::ContactForces contact_forces(const contact::SmoothContacts& law,
                                    const std::vector<tree::ContactForces::Bodies>& bodies,
                                    const int* work) {
-  const ContactSteps& steps = *tables().steps;
-  return {law.contacts.pairs, bodies.data(), &law, steps.pack.wrench, steps.single.wrench, work};
+  const auto& [pack, single] = tables().contacts;
+  return {law.contacts.pairs, bodies.data(), &law, pack.wrench, single.wrench, work};
 }
 
 stepping::PairGaps pair_gaps(const contact::Contacts<double>& contacts,
                              const std::vector<tree::ContactForces::Bodies>& bodies) {
-  const ContactSteps& steps = *tables().steps;
-  return {bodies.data(), &contacts, steps.pack.gap, steps.single.gap};
+  const auto& [pack, single] = tables().contacts;
+  return {bodies.data(), &contacts, pack.gap, single.gap};
 }
 
 const DistanceMap& distance_map() {
-  return *tables().distances;
+  return tables().distances;
 }
 
 }  // namespace pysim::engine

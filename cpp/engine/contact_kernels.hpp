@@ -1,5 +1,5 @@
-// Kernels of contacts: steps with contacts, and distances of shapes. They have tables of their own, so that
-// what changes here compiles two units alone.
+// Kernels of worlds: steps with contacts, in single precision or with numbers that differ, and distances of
+// shapes.
 #pragma once
 
 #include "contact/smooth.hpp"
@@ -30,22 +30,14 @@ struct ContactKernels {
   stepping::PairGaps::Gap gap;
 };
 
-struct ContactSteps {
-  int width;  ///< states of a pack
-  ContactKernels pack, single;
-};
-
 /// Kernels of worlds whose models differ in some numbers; the batch is a WorldBatch.
 struct VariedKernels {
   ContactKernel pack, single;
 };
 
 /// Advance of worlds in single precision; the batch is a WorldBatch<float>.
-struct FloatWorlds {
-  struct Schemes {
-    Kernel<float> convex, smooth;
-  };
-  Schemes pack, single;
+struct FloatSteps {
+  Kernel<float> convex, smooth;
 };
 
 /// Signed distances of pairs of shapes (collision/pairs.hpp).
@@ -62,13 +54,13 @@ struct DistanceMap {
 
 }  // namespace pysim::engine
 
-#define PYSIM_DECLARE_CONTACT_TABLES(isa)                             \
-  namespace pysim::engine::isa {                                      \
-  extern const ContactSteps contact_steps;                            \
-  extern const FloatWorlds float_stepped_worlds, float_varied_worlds; \
-  extern const VariedKernels varied_contacts, varied_steps;           \
-  extern const ContactKernel worlds_twice, varied_twice;              \
-  extern const DistanceMap distances;                                 \
+#define PYSIM_DECLARE_CONTACT_TABLES(isa)                                                         \
+  namespace pysim::engine::isa {                                                                  \
+  extern const ContactKernels double_contacts, one_double_contacts;                               \
+  extern const FloatSteps float_worlds, one_float_world, varied_float_worlds, varied_float_world; \
+  extern const VariedKernels varied_contacts, varied_steps;                                       \
+  extern const ContactKernel worlds_twice, varied_twice;                                          \
+  extern const DistanceMap distances;                                                             \
   }
 
 PYSIM_FOR_EACH_ISA(PYSIM_DECLARE_CONTACT_TABLES)

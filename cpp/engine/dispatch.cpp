@@ -25,22 +25,16 @@ struct Candidate {
 };
 
 /// Tables of an instruction set with W doubles per register.
-#define PYSIM_KERNELS_OF(isa, W)                                                                    \
-  Kernels {                                                                                         \
-    #isa,                                                                                           \
-        {W,                                                                                         \
-         isa::maps.all_finite,                                                                      \
-         {isa::algorithms.pack, isa::derivatives.pack, isa::pack_motions, isa::pack_steps},         \
-         {isa::algorithms.single, isa::derivatives.single, isa::single_motions, isa::single_steps}, \
-         isa::maps.spatial,                                                                         \
-         isa::maps.pairs},                                                                          \
-        {2 * W,                                                                                     \
-         isa::maps.all_finite_floats,                                                               \
-         {isa::float_algorithms.pack, isa::float_derivatives.pack, isa::float_motions.pack},        \
-         {isa::float_algorithms.single, isa::float_derivatives.single, isa::float_motions.single},  \
-         isa::maps.float_spatial,                                                                   \
-         isa::maps.float_pairs},                                                                    \
-        isa::maps.meshes                                                                            \
+#define PYSIM_KERNELS_OF(isa, W)                                                                        \
+  Kernels {                                                                                             \
+    #isa, {W, isa::maps.all_finite, isa::doubles, isa::one_double, isa::maps.spatial, isa::maps.pairs}, \
+        {2 * W,                                                                                         \
+         isa::maps.all_finite_floats,                                                                   \
+         isa::floats,                                                                                   \
+         isa::one_float,                                                                                \
+         isa::maps.float_spatial,                                                                       \
+         isa::maps.float_pairs},                                                                        \
+        isa::maps.meshes                                                                                \
   }
 
 const std::vector<Candidate>& candidates() {

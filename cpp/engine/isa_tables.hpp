@@ -6,11 +6,6 @@
 
 namespace pysim::engine {
 
-template <class Table>
-struct PackAndSingle {
-  Table pack, single;
-};
-
 /// Maps of rows and meshes, and the check for NaN and infinite values.
 struct Maps {
   SpatialKernels<double> spatial;
@@ -24,16 +19,11 @@ struct Maps {
 
 }  // namespace pysim::engine
 
-#define PYSIM_DECLARE_TABLES(isa)                                   \
-  namespace pysim::engine::isa {                                    \
-  extern const PackAndSingle<Algorithms<double>> algorithms;        \
-  extern const PackAndSingle<Algorithms<float>> float_algorithms;   \
-  extern const PackAndSingle<Derivatives<double>> derivatives;      \
-  extern const PackAndSingle<Derivatives<float>> float_derivatives; \
-  extern const Motions<double> pack_motions, single_motions;        \
-  extern const Steps<double> pack_steps, single_steps;              \
-  extern const PackAndSingle<Motions<float>> float_motions;         \
-  extern const Maps maps;                                           \
+#define PYSIM_DECLARE_TABLES(isa)                        \
+  namespace pysim::engine::isa {                         \
+  extern const StateKernels<double> doubles, one_double; \
+  extern const StateKernels<float> floats, one_float;    \
+  extern const Maps maps;                                \
   }
 
 PYSIM_FOR_EACH_ISA(PYSIM_DECLARE_TABLES)

@@ -16,24 +16,39 @@
 
 namespace pysim::engine {
 
-/// Calls f(scheme) with the requested scheme of fixed step.
-template <class F>
-PYSIM_INLINE void with_scheme(Integrator integrator, F f) {
+/// The requested scheme of fixed step.
+template <class S>
+stepping::FixedScheme<S> any_scheme_of(Integrator integrator) {
+  using stepping::fixed_scheme;
   switch (integrator) {
     case Integrator::semi_implicit:
-      return f(stepping::SemiImplicit{});
+      return fixed_scheme<stepping::SemiImplicit, S>();
     case Integrator::rk2:
-      return f(stepping::Rk2{});
+      return fixed_scheme<stepping::Rk2, S>();
     case Integrator::rk4:
-      return f(stepping::Rk4{});
+      return fixed_scheme<stepping::Rk4, S>();
     case Integrator::variational:
-      return f(stepping::Rattle<stepping::Variational>{});
+      return fixed_scheme<stepping::Rattle<stepping::Variational>, S>();
     case Integrator::variational4:
-      return f(stepping::Fourth<stepping::Rattle<stepping::Variational>>{});
+      return fixed_scheme<stepping::Fourth<stepping::Rattle<stepping::Variational>>, S>();
     case Integrator::implicit_midpoint:
-      return f(stepping::Halving<stepping::Rattle<stepping::ImplicitMidpoint>>{});
+      return fixed_scheme<stepping::Halving<stepping::Rattle<stepping::ImplicitMidpoint>>, S>();
     case Integrator::generalized_alpha:
-      return f(stepping::Halving<stepping::GeneralizedAlpha>{});
+      return fixed_scheme<stepping::Halving<stepping::GeneralizedAlpha>, S>();
+  }
+  return {};
+}
+
+/// The same; packs of two registers have the explicit ones, see engine/contact_dispatch.cpp.
+template <class S>
+stepping::FixedScheme<S> scheme_of(Integrator integrator) {
+  using stepping::fixed_scheme;
+  if constexpr (simd::in_two<S>) {
+    if (integrator == Integrator::semi_implicit) return fixed_scheme<stepping::SemiImplicit, S>();
+    if (integrator == Integrator::rk2) return fixed_scheme<stepping::Rk2, S>();
+    return fixed_scheme<stepping::Rk4, S>();
+  } else {
+    return any_scheme_of<S>(integrator);
   }
 }
 
@@ -42,10 +57,9 @@ template <class S, class Steps>
 void run_steps(std::ptrdiff_t first,
                const PackOfWorlds<S>& pack,
                const stepping::System<S>& system,
-               WorldInputs<S> inputs,
+               const WorldInputs<S>& inputs,
                Steps& steps) {
   const auto& call = inputs.call;
-  if (!Steps::can_jump) inputs.before = nullptr;
   bool jumped[S::width];
   for (int k = 0; k < S::width; ++k) jumped[k] = call.worlds.jumped[pack.world(k)] != 0;
   steps.mark_jumps(stepping::lanes_of<S>(jumped));
@@ -84,23 +98,25 @@ struct AdvanceWorlds {
                                         batch.spectral_radius,
                                         nullptr,
                                         lanes.signals};
-    const auto advance_by = [&](auto scheme) {
-      stepping::SchemeSteps<decltype(scheme), S> steps(system, lanes.q, lanes.v);
+    const auto advance_by = [&](const stepping::FixedScheme<S>& scheme) {
+      stepping::SchemeSteps<S> steps(scheme, system, lanes.q, lanes.v);
       if (pivots != nullptr) steps.dependence().load(pivots);
-      run_steps(at.first, pack, system, {call, at.first, lanes, control, before}, steps);
+      S* const compared = scheme.carries_acceleration ? before : nullptr;
+      run_steps(at.first, pack, system, {call, at.first, lanes, control, compared}, steps);
       if (pivots != nullptr) {
         steps.dependence().store(pivots);
         pack.save(pivots, rows, call.worlds.pivots);
       }
     };
-    if constexpr (std::is_same_v<typename S::Parameter, double>) {  // worlds that differ come one at a time
+    if constexpr (std::is_same_v<typename S::Parameter, double> &&
+                  !simd::in_two<S>) {  // worlds that differ come one at a time
       if (call.adaptive != nullptr) {
         stepping::AdaptiveSteps<S> steps(system, *call.adaptive, lanes.q, lanes.v, memory);
         run_steps(at.first, pack, system, {call, at.first, lanes}, steps);
         steps.store();
       }
     }
-    if (call.adaptive == nullptr) with_scheme(batch.integrator, advance_by);
+    if (call.adaptive == nullptr) advance_by(scheme_of<S>(batch.integrator));
     pack.save_all(lanes, call.worlds);
     if (memory != nullptr) pack.save(memory, carried, call.worlds.scheme);
   }

@@ -54,13 +54,20 @@ void keep_solver_state(const System<S>& system,
 /// One step of a scheme, brought back onto the constraints, from q, v and φ to next_q, next_v, which hold
 /// copies of q and v. Where it nears a singular configuration it is made again in short steps. Holds where
 /// the constraints do.
-template <class Scheme, class S>
-simd::Mask<S> constrained_step(
-    const System<S>& inner, const S* q, const S* v, const S* phi, S time, S h, S* next_q, S* next_v) {
+template <class S>
+simd::Mask<S> constrained_step(const FixedScheme<S>& scheme,
+                               const System<S>& inner,
+                               const S* q,
+                               const S* v,
+                               const S* phi,
+                               S time,
+                               S h,
+                               S* next_q,
+                               S* next_v) {
   inner.begin_step();
   System<S> outer = inner;
   const System<S> begun = outer.with_own_signals(outer.workspace);
-  Scheme::step(outer, time, h, next_q, next_v);
+  scheme.step(outer, time, h, next_q, next_v);
   auto closed = outer.project(time + h, next_q, next_v);
   if constexpr (sizeof(typename S::Real) == 8) {
     if (inner.model.rows == 0 || inner.model.callback_numbers > 0) return closed;
@@ -88,15 +95,15 @@ simd::Mask<S> constrained_step(
 }
 
 /// Steps of a scheme in place, tried on copies: a world whose step fails keeps its last good state.
-template <class Scheme, class S>
+template <class S>
 class SchemeSteps {
  public:
   static constexpr bool adapts = false, whole = false;
-  static constexpr bool can_jump = carries_acceleration<Scheme>;
 
   /// `system` carries φ, the state of the signals and that of the scheme; q and v are the state.
-  SchemeSteps(const System<S>& system, S* q, S* v)
-      : system_(system),
+  SchemeSteps(const FixedScheme<S>& scheme, const System<S>& system, S* q, S* v)
+      : scheme_(scheme),
+        system_(system),
         inner_(system),
         q_(q),
         v_(v),
@@ -119,7 +126,7 @@ class SchemeSteps {
     const int nq = system_.model.reduced_nq, nv = system_.model.reduced_nv;
     const bool whole = all(wanted);
     bool same = whole;
-    if constexpr (can_jump) {
+    if (scheme_.carries_acceleration) {
       const auto jumped = jumped_ & wanted;
       same = same && none(jumped);
       System<S> held = system_;
@@ -159,11 +166,11 @@ class SchemeSteps {
   /// Tries a step; worlds that are not wanted keep what is known of their rows.
   simd::Mask<S> attempt(const simd::Mask<S>* wanted, S time, S h) {
     if (wanted == nullptr || system_.model.rows == 0) {
-      return constrained_step<Scheme, S>(inner_, q_, v_, system_.loop_q, time, h, next_q_, next_v_);
+      return constrained_step(scheme_, inner_, q_, v_, system_.loop_q, time, h, next_q_, next_v_);
     }
     System<S> trial = inner_;
     const auto before = dependence_.copy(trial.workspace);
-    const auto closed = constrained_step<Scheme, S>(trial, q_, v_, system_.loop_q, time, h, next_q_, next_v_);
+    const auto closed = constrained_step(scheme_, trial, q_, v_, system_.loop_q, time, h, next_q_, next_v_);
     dependence_.keep(!*wanted, before);
     return closed;
   }
@@ -180,6 +187,7 @@ class SchemeSteps {
     if (system_.memory != nullptr) simd::copy_each<S>(system_.memory, solver_numbers(nv), inner_.memory);
   }
 
+  const FixedScheme<S> scheme_;
   const System<S>& system_;
   System<S> inner_;
   S *q_, *v_, *next_q_, *next_v_;

@@ -16,6 +16,18 @@ constexpr bool carries_acceleration = false;
 template <>
 inline constexpr bool carries_acceleration<Halving<GeneralizedAlpha>> = true;
 
+/// A scheme of fixed step by its function, so that the loops around it are compiled once for all schemes.
+template <class S>
+struct FixedScheme {
+  void (*step)(const System<S>& system, S time, S h, S* q, S* v);
+  bool carries_acceleration;
+};
+
+template <class Scheme, class S>
+constexpr FixedScheme<S> fixed_scheme() {
+  return {&Scheme::template step<S>, carries_acceleration<Scheme>};
+}
+
 /// Worlds in which one of n forces has changed.
 template <class S>
 simd::Mask<S> jumps(const S* forces, const S* before, int n) {

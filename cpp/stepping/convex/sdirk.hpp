@@ -287,7 +287,9 @@ Mask<S> advance_accurately(const System<S>& system,
     const S remaining = end - time, wish = max(min(next, longest), least);
     S h = select(wish >= remaining, remaining, wish);
     h = select((h < remaining) & (h + h > remaining), number(0.5) * remaining, h);
-    copy_state<S>(model, places, state, trial, simd::copy_each<S>);
+    copy_state<S>(model, places, state, trial, [](const S* from, int count, S* to) {
+      simd::copy_each(from, count, to);
+    });
     simd::copy_each<S>(rate, model.nv, tried);
     System<S> inner = system;
     inner.signals = system.with_own_signals(inner.workspace).signals;

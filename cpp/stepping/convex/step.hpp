@@ -237,7 +237,9 @@ Mask<S> convex_step(const System<S>& system,
   for (int level = 0; level <= levels && any(left); ++level) {
     const int parts = 1 << level;
     if (level > 0) run.schedule.restart();
-    copy_state<S>(system.model, places, state, trial, simd::copy_each<S>);
+    copy_state<S>(system.model, places, state, trial, [](const S* from, int count, S* to) {
+      simd::copy_each(from, count, to);
+    });
     tried.keep_signals(simd::everywhere<S>(), system);
     const S part = h / all<S>(Real(parts));
     auto good = left;

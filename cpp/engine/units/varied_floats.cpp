@@ -10,16 +10,16 @@ namespace pysim::engine::PYSIM_ISA {
 using VariedFloats = simd::Pack<float, 2 * PYSIM_WIDTH, simd::Varied<Tag>>;
 
 static Kernel<float> convex() {
-  return float_stepped_worlds.single.convex;
+  return one_float_world.convex;
 }
 
 static Kernel<float> smooth() {
-  return float_stepped_worlds.single.smooth;
+  return one_float_world.smooth;
 }
 
-const FloatWorlds float_varied_worlds = {
-    {&advance_varied_packs<AdvanceConvexWorlds, VariedFloats>,
-     &advance_varied_packs<AdvanceWorlds, VariedFloats>},
-    {&advance_varied_singles<OneFloat, convex>, &advance_varied_singles<OneFloat, smooth>}};
+const FloatSteps varied_float_worlds = {&advance_varied_packs<AdvanceConvexWorlds, VariedFloats>,
+                                        &advance_varied_packs<AdvanceWorlds, VariedFloats>};
+const FloatSteps varied_float_world = {&advance_varied_singles<OneFloat, convex>,
+                                       &advance_varied_singles<OneFloat, smooth>};
 
 }  // namespace pysim::engine::PYSIM_ISA

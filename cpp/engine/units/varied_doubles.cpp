@@ -1,6 +1,6 @@
-// Steps of fixed size of worlds whose models differ in some numbers, and readings of their signals.
+// Steps of worlds whose models differ in some numbers, and readings of their signals.
+#include "engine/contact_operations.hpp"
 #include "engine/motion_operations.hpp"
-#include "engine/units/shared_functions.hpp"
 #include "engine/units/unit.hpp"
 #include "engine/varied_readings.hpp"
 #include "engine/varied_worlds.hpp"
@@ -8,7 +8,11 @@
 namespace pysim::engine::PYSIM_ISA {
 
 static Kernel<double> smooth() {
-  return single_steps.advance_worlds;
+  return one_double.advance_worlds;
+}
+
+static Kernel<double> convex() {
+  return one_double_contacts.advance_worlds;
 }
 
 static void read_packs(const tree::ModelView<double>& model,
@@ -31,7 +35,7 @@ static void read_packs(const tree::ModelView<double>& model,
 const VariedReadings varied_readings = &read_packs;
 const VariedKernels varied_steps = {&advance_varied_packs<AdvanceWorlds, VariedDoubles>,
                                     &advance_varied_singles<OneDouble, smooth>};
+const VariedKernels varied_contacts = {&advance_varied_packs<AdvanceConvexWorlds, VariedDoubles>,
+                                       &advance_varied_singles<OneDouble, convex>};
 
 }  // namespace pysim::engine::PYSIM_ISA
-
-PYSIM_SHARED_FUNCTIONS(template, VariedDoubles)
