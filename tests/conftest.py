@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 from typing import TYPE_CHECKING
 
@@ -16,6 +17,16 @@ if TYPE_CHECKING:
 collect_ignore = [
     "plugin_example"
 ]  # a package of its own; test_plugin_example.py installs and tests it
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave long random runs to the night: `PYSIM_NIGHTLY=1 pytest` runs them as well."""
+    if os.environ.get("PYSIM_NIGHTLY"):
+        return
+    left = [item for item in items if item.get_closest_marker("nightly")]
+    if left:
+        config.hook.pytest_deselected(items=left)
+        items[:] = [item for item in items if item not in left]
 
 
 @pytest.fixture

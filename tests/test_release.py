@@ -30,6 +30,12 @@ def test_every_file_states_the_version_of_the_project(capsys: pytest.CaptureFixt
     assert capsys.readouterr().out == f"{PROJECT['version']}\n"
 
 
+def test_the_citation_states_the_addresses_of_the_project() -> None:
+    citation = (ROOT / "CITATION.cff").read_text("utf-8")
+    assert f"\nrepository-code: {PROJECT['urls']['Source']}\n" in citation
+    assert f"\nurl: {PROJECT['urls']['Documentation']}\n" in citation
+
+
 def test_wheels_have_every_instruction_set_and_the_default_is_that_of_the_processor() -> None:
     wheels = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["cibuildwheel"]
     assert wheels["config-settings"] == {"cmake.define.PYSIM_ISAS": "all"}
