@@ -33,7 +33,7 @@ def test_a_batch_gives_the_bits_of_its_states_alone(model, rng, isa, algorithm, 
 @pytest.mark.parametrize("algorithm", FORMS)
 def test_avx2_and_avx512_give_the_same_bits(model, rng, algorithm):
     if not {"avx2", "avx512"} <= set(pysim.available_isas()):
-        pytest.skip("this processor has no AVX-512")
+        pytest.skip("needs AVX2 and AVX-512")
     for dtype in (np.float64, np.float32):
         states = random_states(model, rng, 19).astype(dtype)
         results = []

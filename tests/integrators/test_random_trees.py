@@ -108,7 +108,7 @@ def test_runs_are_bit_identical_on_avx2_and_avx512(
     machine: Machine, rng: np.random.Generator, scheme: str
 ) -> None:
     if not {"avx2", "avx512"} <= set(pysim.available_isas()):
-        pytest.skip("this processor has no AVX-512")
+        pytest.skip("needs AVX2 and AVX-512")
     model = machine.model
     q = np.array([model.random_configuration(rng) for _ in range(19)])
     v = rng.normal(size=(19, model.nv))

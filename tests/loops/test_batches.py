@@ -69,7 +69,9 @@ def test_steps_of_a_batch_give_the_bits_of_steps_alone_on_any_number_of_threads(
         np.testing.assert_array_equal(part, whole)
 
 
-@pytest.mark.skipif(not {"avx2", "avx512"} <= set(pysim.available_isas()), reason="needs both")
+@pytest.mark.skipif(
+    not {"avx2", "avx512"} <= set(pysim.available_isas()), reason="needs AVX2 and AVX-512"
+)
 def test_avx2_and_avx512_give_the_same_bits(rng):
     model, q, v, tau = states("revolute", rng, 19)
     results = []

@@ -189,7 +189,9 @@ def test_a_batch_gives_the_bits_of_its_states_alone(kind, rng, isa):
             np.testing.assert_array_equal(one, all_of_them[k])
 
 
-@pytest.mark.skipif(not {"avx2", "avx512"} <= set(pysim.available_isas()), reason="needs both")
+@pytest.mark.skipif(
+    not {"avx2", "avx512"} <= set(pysim.available_isas()), reason="needs AVX2 and AVX-512"
+)
 def test_avx2_and_avx512_give_the_same_bits(rng):
     states, results = batch("revolute", rng), []
     for isa in ("avx2", "avx512"):

@@ -248,7 +248,9 @@ def test_a_row_has_the_same_bits_alone_and_in_any_pack(
     assert_same_bits(_engine.map_rows(name, rows[3:]), alone[3:])
 
 
-@pytest.mark.skipif(not {"avx2", "avx512"} <= set(available_isas()), reason="needs both")
+@pytest.mark.skipif(
+    not {"avx2", "avx512"} <= set(available_isas()), reason="needs AVX2 and AVX-512"
+)
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("name", _engine.row_maps())
 def test_avx2_and_avx512_give_the_same_bits(
