@@ -14,6 +14,8 @@ import pytest
 import pysim
 from pysim.cli import main
 from pysim.errors import PysimWarning
+from pysim.scene import read_scene
+from pysim.worlds.loading import compile_scene
 
 SCENES = Path(__file__).parents[2] / "scenes"
 STICK = """
@@ -301,3 +303,16 @@ def test_many_worlds_are_warned_of_by_the_first_that_has_something_to_warn_of() 
     )
     assert all(text.startswith("world 1: ") for text in found)
     assert any("is so much lighter than the others" in text for text in found)
+
+
+def test_loading_warns_of_a_start_and_compiling_does_not(tmp_path: Path) -> None:
+    path = tmp_path / "stick.toml"
+    path.write_text(
+        STICK.replace("friction = 1000\nfriction_width = 1e-3", "limits = { upper = 0.05 }")
+    )
+    with pytest.warns(PysimWarning, match="hinge"):
+        loaded = pysim.load_scene(path)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        compiled = compile_scene(read_scene(path))
+    assert compiled.state.q.tobytes() == loaded.state.q.tobytes()
