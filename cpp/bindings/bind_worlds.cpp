@@ -497,6 +497,22 @@ class EngineWorlds : public engine::RecordedWorlds {
     return stop;
   }
 
+  /// What Newton's method does while step() advances one world by one convex step.
+  std::vector<contact::NewtonIteration> newton_iterations(const py::function& step) {
+    constexpr int most = 1 << 14;  // 127 parts of a step, of 50 iterations and two passes each
+    if (!is_convex_) throw std::invalid_argument("'" + scheme_.integrator + "' has no convex problem");
+    std::vector<contact::NewtonIteration> iterations(most);
+    contact::IterationLog log = {iterations.data(), most};
+    const struct Logging {
+      contact::IterationLog*& log;
+      ~Logging() { log = nullptr; }
+    } logging = {log_};
+    log_ = &log;
+    step();
+    iterations.resize(static_cast<std::size_t>(std::min(log.count, most)));
+    return iterations;
+  }
+
   void check_tolerance(const Numbers& x, const char* name) const {
     if (x.ndim() != 1 || x.shape(0) != parts_.sizes.v) {
       throw std::invalid_argument(std::string(name) + " must have shape (" + std::to_string(parts_.sizes.v) +
@@ -648,6 +664,7 @@ class EngineWorlds : public engine::RecordedWorlds {
     const ReleasedGil nogil;
     if (is_convex_) {
       batch.contacts.passes = scheme_.passes;
+      batch.contacts.log = batch.states == 1 ? log_ : nullptr;
       batch.contacts.work = model_->signals() == nullptr ? nullptr : contacts_->work();
     }
     if (is_convex_) {
@@ -761,7 +778,8 @@ class EngineWorlds : public engine::RecordedWorlds {
   WorldScheme scheme_;
   WorldBlocks blocks_;
   py::ssize_t count_;
-  py::object python_step_;  ///< none for the schemes of the engine
+  py::object python_step_;                ///< none for the schemes of the engine
+  contact::IterationLog* log_ = nullptr;  ///< of the world that `newton_iterations` advances
   bool is_convex_;
   bool is_adaptive_;
   std::unique_ptr<SmoothLaw> smooth_;
@@ -938,6 +956,10 @@ void bind_worlds_of(py::module_& m, const char* name, const char* text) {
            "most"_a = py::ssize_t{1} << 62,
            "threads"_a = 1,
            "Goes on with the steps of the last call of `step`, of the same worlds.")
+      .def("newton_iterations",
+           &EngineWorlds::newton_iterations,
+           "step"_a,
+           "Returns what Newton's method does while step() advances one world by one convex step.")
       .def("stops", &EngineWorlds::stops, "count"_a, "Returns why `step` left its worlds, as `advance` does.")
       .def(
           "advance",

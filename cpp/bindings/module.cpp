@@ -12,6 +12,7 @@ void bind_constraints(pybind11::module_&);
 void bind_derivatives(pybind11::module_&);
 void bind_differential(pybind11::module_&);
 void bind_stepping(pybind11::module_&);
+void bind_iterations(pybind11::module_&);
 void bind_worlds(pybind11::module_&);
 void bind_environment(pybind11::module_&);
 void bind_contacts(pybind11::module_&);
@@ -44,6 +45,7 @@ PYBIND11_MODULE(_engine, m) {
   bind_contacts(m);
   bind_events(m);
   bind_rollout(m);
+  bind_iterations(m);
   bind_worlds(m);
   bind_environment(m);
   bind_spatial(m);

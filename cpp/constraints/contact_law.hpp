@@ -121,6 +121,30 @@ PYSIM_INLINE void normal_impulse(
   }
 }
 
+/// Potential of γ_n, from v_n to where the impulse ends: F(x₀ − h v_n) − F(x₀ − h v_end) with
+///
+///     F(x) = ∫ K x^m (1 − d (x₀ − x)/h) dx = K x^(m+1) ((1 − d x₀/h)/(m + 1) + (d x/h)/(m + 2))
+template <class S>
+S normal_potential(const ContactLaw<typename S::Parameter>& law, S x0, S h, S v_n) {
+  using Real = typename S::Real;
+  const S o = all<S>(0), e = all<S>(1), d = all<S>(law.dissipation),
+          m = all<S>(law.hertz ? Real(1.5) : Real(1));
+  const auto F = [&](S x) {
+    const S power = law.hertz ? x * x * sqrt(x) : x * x;
+    return all<S>(law.stiffness) * power * (fnma(d, x0 / h, e) / (m + e) + d * x / (h * (m + all<S>(2))));
+  };
+  const S x = max(fnma(h, v_n, x0), o), x_end = select(d > o, max(x0 - h / d, o), o);
+  return select(x > x_end, F(x) - F(x_end), o);
+}
+
+/// Potential of friction −P(y), P onto the ball of a radius, where y has this size and the slope c [Huber
+/// 1964].
+template <class S>
+S friction_potential(S size, S radius, S c) {
+  const S half = all<S>(typename S::Real(0.5));
+  return select(size <= radius, half * size * size, radius * fnma(half, radius, size)) / c;
+}
+
 /// h k_t (h + τ), the slope of sticking friction.
 template <class S>
 PYSIM_INLINE S sticking_slope(const ContactLaw<typename S::Parameter>& law, S h) {
@@ -150,6 +174,17 @@ ContactImpulse<S> contact_impulse(const ContactLaw<typename S::Parameter>& law,
   I.t = inverse * y;
   I.gamma = fma(gamma_n, at.n, -scale * y);
   return I;
+}
+
+/// Potential of `contact_impulse`.
+template <class S>
+S contact_potential(const ContactLaw<typename S::Parameter>& law,
+                    const ContactPoint<S>& at,
+                    S h,
+                    const Vec3<S>& v) {
+  const S v_n = dot(at.n, v), c = sticking_slope<S>(law, h);
+  const Vec3<S> y = fma(c, fnma(v_n, at.n, v), (h * all<S>(law.tangential)) * at.s);
+  return normal_potential(law, at.x, h, v_n) + friction_potential(sqrt(dot(y, y)), at.limit, c);
 }
 
 /// h k_t L².
@@ -185,6 +220,23 @@ ContactImpulse<S> turning_impulse(const ContactLaw<typename S::Parameter>& law,
   I.normal_slope = select((limit > o) & (abs(y_n) <= most_n), spin * span, o);
   I.gamma = fma(-max(min(y_n, most_n), -most_n), n, -scale * y);
   return I;
+}
+
+/// Potential of `turning_impulse`.
+template <class S>
+S turning_potential(const ContactLaw<typename S::Parameter>& law,
+                    const Vec3<S>& n,
+                    const Vec3<S>& s,
+                    S limit,
+                    S h,
+                    const Vec3<S>& w) {
+  const S o = all<S>(0), span = h + all<S>(law.relaxation), hk = angular_stiffness(law, h);
+  const Vec3<S> theta = fma(span, w, s);
+  const S along = dot(n, theta);
+  const Vec3<S> across = fnma(along, n, theta);
+  const S roll = friction_potential(hk * sqrt(dot(across, across)), all<S>(law.rolling) * limit, hk * span),
+          spin = friction_potential(hk * abs(along), all<S>(law.spinning) * limit, hk * span);
+  return select(all<S>(law.rolling) > o, roll, o) + select(all<S>(law.spinning) > o, spin, o);
 }
 
 /// The angular deflection that the next step begins with; zero across or along n where nothing resists it.

@@ -85,6 +85,28 @@ CoordinateImpulse<S> coordinate_impulse(const CoordinateLaw<typename S::Paramete
   return I;
 }
 
+/// Potential of `coordinate_impulse`.
+template <class S>
+S coordinate_potential(const CoordinateLaw<typename S::Parameter>& law,
+                       const CoordinateState<S>& at,
+                       S h,
+                       S v) {
+  const S half = all<S>(typename S::Real(0.5));
+  S sum = all<S>(0);
+  if (simd::is_there(law.friction)) {
+    const S f = all<S>(law.friction), k = f / all<S>(sticking_deflection<typename S::Real>);
+    sum = friction_potential(h * k * abs(fma(h, v, at.s)), h * f, h * h * k);
+  }
+  const auto add_stop = [&](S x0, S into) {
+    S gamma, slope;
+    stop_impulse(law, x0, h, into, gamma, slope);
+    sum += select(slope > all<S>(0), half * gamma * gamma / slope, all<S>(0));
+  };
+  if (law.q >= 0 && simd::is_finite(law.upper)) add_stop(at.above, v);
+  if (law.q >= 0 && simd::is_finite(law.lower)) add_stop(at.below, -v);
+  return sum;
+}
+
 /// The deflection that the next step begins with.
 template <class S>
 S next_deflection(const CoordinateLaw<typename S::Parameter>& law, const CoordinateState<S>& at, S h, S v) {

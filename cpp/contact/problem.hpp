@@ -64,10 +64,18 @@ class ConvexProblem {
 
   /// Solves the worlds `wanted`; `x` (nv) is Δ, zero elsewhere. `base` (nv) is the diagonal that A has beside
   /// M. Radii of friction are renewed `passes` − 1 times at most. Returns the worlds where Newton's method
-  /// converged; counts its iterations. Stops before an iterate Δ with !covers(Δ).
+  /// converged; counts its iterations. Stops before an iterate Δ with !covers(Δ). `log` receives what each
+  /// iteration does, of a world alone; null for none.
   template <class Covers>
-  Mask<S> solve(
-      Mask<S> wanted, int passes, const S* base, S* x, S& iterations, Workspace<S> w, const Covers& covers) {
+  Mask<S> solve(Mask<S> wanted,
+                int passes,
+                const S* base,
+                S* x,
+                S& iterations,
+                Workspace<S> w,
+                const Covers& covers,
+                IterationLog* log = nullptr) {
+    constexpr bool alone = S::width == 1;  // packs have no log, and do not look for one
     stopped_ = false;
     auto failed = simd::nowhere<S>();
     for (int i = 0; i < nv_; ++i) x[i] = all<S>(0);
@@ -83,8 +91,15 @@ class ConvexProblem {
         stopped_ = true;
         return simd::nowhere<S>();
       }
-      advance({left, first ? all<S>(1) : search(left)}, x);
+      const S alpha = first ? all<S>(1) : search(left);
+      if constexpr (alone) {
+        if (__builtin_expect(log != nullptr, 0)) note_direction(first, alpha, *log);
+      }
+      advance({left, alpha}, x);
       kinds.each([](auto& kind) { kind.evaluate(); });
+      if constexpr (alone) {
+        if (__builtin_expect(log != nullptr, 0)) note_end(*log);
+      }
       const auto done = left & converged();
       left &= !done;
       const auto due = (done | (left & settled())) & (renewals > all<S>(0));
@@ -97,6 +112,13 @@ class ConvexProblem {
       const auto given_up = left & (made >= all<S>(Real(most_iterations)));
       failed |= given_up;
       left &= !given_up;
+      if constexpr (alone) {
+        if (__builtin_expect(log != nullptr, 0)) {
+          log->last.renews = any(made == all<S>(0));
+          log->last.converged = none(left | failed);
+          log->add_last();
+        }
+      }
     }
     return !failed;
   }
@@ -105,6 +127,19 @@ class ConvexProblem {
   bool stopped() const { return stopped_; }
 
  private:
+  /// |∇l|² in the norm of the inverse Hessian is −l'(0). The first iteration begins at velocities that no
+  /// impulses have made, where the cost has no value.
+  PYSIM_NOINLINE void note_direction(bool first, S alpha, IterationLog& log) {
+    const S gradient = sqrt(max(-slope_at_start(), all<S>(0)));
+    log.last = {};
+    log.last.gradient = first ? __builtin_nan("") : static_cast<double>(simd::lane(gradient, 0));
+    log.last.step_length = static_cast<double>(simd::lane(alpha, 0));
+  }
+
+  PYSIM_NOINLINE void note_end(IterationLog& log) {
+    kinds.each([&](const auto& kind) { kind.note(log.last); });
+  }
+
   /// Impulses at the velocities where Newton's method begins; none are made yet.
   void start() {
     matrix_.between.start();

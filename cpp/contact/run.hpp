@@ -2,6 +2,7 @@
 #pragma once
 
 #include "constraints/coordinate_law.hpp"
+#include "contact/iteration_log.hpp"
 #include "contact/pairs.hpp"
 
 namespace pysim::contact {
@@ -144,6 +145,7 @@ struct ContactCall {
   Real accuracy, least_step;  ///< of steps under error control [m or rad], [s]; 0 for steps of fixed size
   Real* report;               ///< (states, points, ContactReport::numbers) of the smooth law
   const int* work;            ///< see ConvexRun; null for none
+  IterationLog* log;          ///< of a world alone; null for none
 };
 
 }  // namespace pysim::contact

@@ -41,7 +41,7 @@ struct AdvanceConvexWorlds {
         batch, at.first, pack, contact::PairSchedule<S>(contacts, at.model.bodies, system.workspace));
     contact::PairSchedule<S> schedule =
         begin;  // no other function has its address, so it may be in registers
-    const stepping::ConvexRun<S> run = {contacts, own.passes, own.tolerance, schedule, own.work};
+    const stepping::ConvexRun<S> run = {contacts, own.passes, own.tolerance, schedule, own.work, own.log};
     const auto advance = [&](auto steps) {
       stepping::PackAdvance<S, decltype(steps)> loop(call, at.first, steps);
       loop.run(DueBlocks<S>{system, lanes, system.workspace},

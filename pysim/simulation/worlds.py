@@ -59,6 +59,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, DTypeLike, NDArray
 
+    from pysim._engine import NewtonIteration
     from pysim.elements.graph_types import RecordedSignal
     from pysim.scene.spec import KeyframeSpec
     from pysim.trajectory.contacts import ContactPoints
@@ -239,6 +240,27 @@ class Worlds:
     def contact_points(self) -> ContactPoints:
         """Return the points that touch after the last step; rows are worlds."""
         return reported_points(self._contacts_of_scene(), self._report())
+
+    def newton_iterations(self, world: int = 0) -> list[NewtonIteration]:
+        """Return what Newton's method does in the next step of a world, which stays where it is.
+
+        A copy of the world makes the step. If its iterations do not suffice, those of the shorter steps that replace
+        it follow; under `accuracy` they are those of the stages of all steps of a span of `simulation.step`.
+
+        Args:
+            world: its number.
+
+        Raises:
+            SimulationError: the integrator is not convex, or `save` raises one.
+        """
+        self._contacts_of_scene()
+        number = self._number(world)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", PysimWarning)  # of what this world has warned of
+            copy = Worlds(self.scene(number), 1, dtype=self.q.dtype)
+            copy.load(self.save([number]))
+            iterations: list[NewtonIteration] = copy._records.engine.newton_iterations(copy.step)
+        return iterations
 
     def _contacts_of_scene(self) -> Any:  # noqa: ANN401, compiled contacts
         if not self._records.is_convex:

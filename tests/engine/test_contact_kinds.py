@@ -52,6 +52,9 @@ class TetherKind : public Kind<S> {
   Mask<S> converged(Real tolerance) const {
     return abs(gamma_ - tether.made) <= all<S>(tolerance) * abs(tether.made);
   }
+  void note(NewtonIteration& last) const {
+    this->add_cost(last, all<S>(Real(0.5)) * h_ * tether.now * tether.now, (tether.now - tether.free) * tether.made);
+  }
 
  private:
   const S h_;
@@ -63,7 +66,7 @@ class TetherKind : public Kind<S> {
 UNIT = """
 #include "contact/problem.hpp"
 
-using S = pysim::simd::Pack<double, 2, struct Tag>;
+using S = pysim::simd::Pack<double, 1, struct Tag>;  // one world, which has statistics, too
 
 pysim::simd::Mask<S> solve(pysim::contact::ConvexProblem<S>& problem, S* x, pysim::tree::Workspace<S> w) {
   S iterations = pysim::simd::all<S>(0);

@@ -121,6 +121,12 @@ class ContactStep:
         """Return the velocity with the radii of friction as they are."""
         return minimise(self.motion.A, self.motion.free, list(self._terms()))
 
+    def cost(self, v: Array) -> float:
+        """Return ½ |v − v*|²_A + Σ P [J]."""
+        away = v - self.motion.free
+        terms = (term.potential(term.J @ v + term.b)[0] for term in self._terms())
+        return float(away @ self.motion.A @ away) / 2 + float(sum(terms))
+
     def renew_radii(self, v: Array) -> float:
         """Put μ times the normal impulses at v in place of the radii of friction; returns the largest change."""
         change = 0.0

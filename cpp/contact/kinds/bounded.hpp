@@ -34,6 +34,16 @@ BoundedImpulse<S> bounded_impulse(const BoundedForce<S>& law, S h, S v) {
           select(clipped == force, hc, o) - select(law.is_within, hc, o)};
 }
 
+/// Its potential: ∫ clip(f) df / c + the work of f*, with f = a − c v.
+template <class S>
+S bounded_potential(const BoundedForce<S>& law, S h, S v) {
+  const S half = all<S>(typename S::Real(0.5)), force = fnma(law.c, v, law.a);
+  const S clipped = max(min(force, law.upper), law.lower);
+  const S clip = clipped * fnma(half, clipped, force) / law.c;
+  const S seen = select(law.is_within, v * fnma(half * law.c, v, law.a), law.saturated * v);
+  return h * (clip + seen);
+}
+
 template <class S>
 struct BoundedIterate : Iterate<S> {
   BoundedForce<S> law;
@@ -113,6 +123,16 @@ class BoundedKind : public Kind<S> {
       good &= off <= h_ * fma(all<S>(tolerance), law.upper - law.lower, all<S>(Kind<S>::rounding) * size);
     });
     return good;
+  }
+
+  void note(NewtonIteration& last) const {
+    each([&](const BoundedIterate<S>& B) {
+      const BoundedForce<S>& law = B.law;
+      const S range = h_ * (law.upper - law.lower), force = fnma(law.c, B.now, law.a);
+      this->add_cost(last, bounded_potential(law, h_, B.now), (B.now - B.free) * B.made);
+      this->add_residual(last, abs(B.impulse.gamma - B.made), range);
+      last.bounded += any((force < law.lower) | (force > law.upper));
+    });
   }
 
  private:

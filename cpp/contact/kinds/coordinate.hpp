@@ -118,6 +118,19 @@ class CoordinateKind : public Kind<S> {
     return good;
   }
 
+  void note(NewtonIteration& last) const {
+    S most = all<S>(0);
+    each([&](const CoordinateIterate<S>& C, const Law&) { most = max(most, abs(C.made)); });
+    each([&](const CoordinateIterate<S>& C, const Law& law) {
+      this->add_cost(last, coordinate_potential(law, C.at, h_, C.now), (C.now - C.free) * C.made);
+      this->add_residual(last, abs(C.impulse.gamma - C.made), most);
+      const auto beyond =
+          (fma(h_, C.now, C.at.above) > all<S>(0)) | (fnma(h_, C.now, C.at.below) > all<S>(0));
+      last.stopped += any(beyond);
+      last.sticking_joints += simd::is_there(law.friction) && any(C.impulse.sticks);
+    });
+  }
+
  private:
   using Law = constraints::CoordinateLaw<Parameter>;
 

@@ -8,6 +8,7 @@
 //     add_slope            its share of l'(0), and of l'(α)
 //     advance              goes α of the way
 //     converged            whether γ̂ is the impulse of the law
+//     note                 its share of the statistics of an iteration
 //
 // and, if it has them, `corners` of l', and radii of friction that are renewed as `settled` says. Kinds that
 // act at contact points load, couple and move pair by pair, so that sums are rounded in the order of the
@@ -15,6 +16,7 @@
 #pragma once
 
 #include "contact/active_pairs.hpp"
+#include "contact/iteration_log.hpp"
 #include "contact/matrix.hpp"
 
 namespace pysim::contact {
@@ -103,6 +105,17 @@ struct Kind {
   Mask<S> settled() const { return simd::everywhere<S>(); }
   Mask<S> limits_differ() const { return simd::nowhere<S>(); }
   void renew_limits(Mask<S>) {}
+
+ protected:
+  /// Adds P, and ½ (u − u*)·γ̂ to ½ |v − v*|²_A.
+  static void add_cost(NewtonIteration& last, S potential, S work) {
+    last.cost += static_cast<double>(simd::lane(potential, 0) + Real(0.5) * simd::lane(work, 0));
+  }
+
+  static void add_residual(NewtonIteration& last, S off, S largest) {
+    const double share = static_cast<double>(simd::lane(off, 0) / simd::lane(largest, 0));
+    if (share > last.residual) last.residual = share;
+  }
 };
 
 }  // namespace pysim::contact

@@ -168,9 +168,7 @@ class PointKind : public Kind<S> {
 
   /// Relative to the largest impulse, and within rounding.
   Mask<S> converged(Real tolerance) {
-    S most = all<S>(0);
-    each_at_work([&](const PointIterate<S>& P, const Pair&) { most = max(most, dot(P.made, P.made)); });
-    allowed_ = fma(all<S>(tolerance), sqrt(most), all<S>(Kind<S>::vanished));
+    allowed_ = fma(all<S>(tolerance), sqrt(largest_square()), all<S>(Kind<S>::vanished));
     auto good = simd::everywhere<S>();
     each_at_work([&](const PointIterate<S>& P, const Pair&) {
       const Vec3<S> off = P.impulse.gamma - P.made;
@@ -218,6 +216,25 @@ class PointKind : public Kind<S> {
       P.at.limit = select(changed, renewed_limit(P), P.at.limit);
       P.impulse = contact_impulse(pair.law, P.at, h_, P.now);
     });
+  }
+
+  void note(NewtonIteration& last) const {
+    const S most = sqrt(largest_square());
+    each_at_work([&](const PointIterate<S>& P, const Pair& pair) {
+      const Vec3<S> off = P.impulse.gamma - P.made;
+      this->add_cost(last, contact_potential(pair.law, P.at, h_, P.now), dot(P.now - P.free, P.made));
+      this->add_residual(last, sqrt(dot(off, off)), most);
+      const bool pushes = any(P.impulse.normal_slope > all<S>(0));
+      last.touching += pushes;
+      last.sticking += pushes && any(P.impulse.sticks);
+    });
+  }
+
+  /// γ̂² of the point that pushes most.
+  S largest_square() const {
+    S most = all<S>(0);
+    each_at_work([&](const PointIterate<S>& P, const Pair&) { most = max(most, dot(P.made, P.made)); });
+    return most;
   }
 
   /// Index of the point whose impulse is farthest from its law, in every world.

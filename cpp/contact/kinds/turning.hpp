@@ -119,6 +119,17 @@ class TurningKind : public Kind<S> {
     return good;
   }
 
+  void note(NewtonIteration& last) const {
+    const S most = sqrt(points_.largest_square());
+    each([&](const TurningIterate<S>& T, const PointIterate<S>& P, const Pair& pair) {
+      const Vec3<S> off = T.impulse.gamma - T.made;
+      const S length = max(all<S>(pair.law.rolling), all<S>(pair.law.spinning));
+      const S potential = constraints::turning_potential(pair.law, P.at.n, T.s, P.at.limit, h_, T.now);
+      this->add_cost(last, potential, dot(T.now - T.free, T.made));
+      this->add_residual(last, sqrt(dot(off, off)), length * most);
+    });
+  }
+
   Mask<S> limits_differ() const {
     constexpr Real same = PointKind<S>::same;
     auto changed = simd::nowhere<S>();

@@ -31,6 +31,7 @@ struct ConvexRun {
   PairSchedule<S>& schedule;
   const int* work =
       nullptr;  ///< [pairs + coordinates] places of their work among the states of elements, or −1
+  contact::IterationLog* log = nullptr;  ///< of a world alone; null for none
 };
 
 /// One step of length h in one pack of worlds, or a stage of that length.
@@ -103,14 +104,18 @@ class ConvexStep {
     if (any(touched)) reach_.list_left_out(state);
     S& iterations = state.memory[ContactMemory::iterations];
     const S before = iterations;
+    contact::IterationLog* const log = run_.log;
+    const int logged = log == nullptr ? 0 : log->count;
+    if (log != nullptr) log->length = static_cast<double>(simd::lane(h_, 0));
     const auto solved = [&] {
       const auto covers = [this](const S* delta) { return !reach_.has_left_out() || reaches_nothing(delta); };
-      return problem_.solve(touched, run_.passes, free_.base, delta_, iterations, w_, covers);
+      return problem_.solve(touched, run_.passes, free_.base, delta_, iterations, w_, covers, log);
     };
     auto good = solved();
     if (problem_.stopped()) {
       reach_.place_left_out(state);
       iterations = before;
+      if (log != nullptr) log->count = logged;
       good = solved();
     }
     S& worst = state.memory[ContactMemory::worst];
