@@ -23,6 +23,8 @@ from pysim.typing import Array
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from numpy.typing import NDArray
+
     from pysim.scene.spec import ActuatorSpec, BlockSpec, JointSpec
 
 ANY = 1e15  # command that reaches the end of any range of forces
@@ -65,10 +67,10 @@ def drive_loads(
     for block in blocks:
         places = [_place(name, sums) for name in block.coordinates]
         if block.kind == "actuator" and any(places):
-            drive = _Drive(block, places, sums, sources, duration)
-            for place, force, resisting in zip(places, *drive.load(), strict=True):
+            servo = _Drive(block, places, sums, sources, duration)
+            for place, force, resisting in zip(places, *servo.load(), strict=True):
                 if place is not None:
-                    own, known = sums[place[0]], drive.commands is not None
+                    own, known = sums[place[0]], servo.commands is not None
                     own.add(block.name, place[1], force, resisting, is_known=known)
     loads = {name: load.bounded() for name, load in sums.items() if load.drives}
     return {name: load for name, load in loads.items() if load.force.any()}
@@ -83,7 +85,7 @@ def same_loads(a: Mapping[str, DriveLoad], b: Mapping[str, DriveLoad]) -> bool:
     )
 
 
-def is_bounded(joint: JointSpec) -> Array:
+def is_bounded(joint: JointSpec) -> NDArray[np.bool_]:
     """Return which coordinates of a joint have a limit (nv,)."""
     return np.isfinite(joint.lower) | np.isfinite(joint.upper)
 

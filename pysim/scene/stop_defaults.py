@@ -6,10 +6,10 @@ STOP_DAMPING_RATIO; under its own weight it rests about g / STOP_FREQUENCY² = 1
 at the speed that it alone removes in FRICTION_TIME, but at least at SHARPEST.
 
 In a scene, whose drives and scheme are known, a stop gives way to them and to the weight that the joint carries by at
-most `allowed_depth`: a share DEPTH of the range, at most DEEPEST. Its frequency is then as high as that needs, within
-what the scheme follows at its step: damped_bounce / step of `pysim.integrators`, half of it where other joints lighten
-what moves. Under implicit schemes, a drive that resists velocities with D lets the stop be stiff up to STIFF_SHARE D /
-step as well.
+most `allowed_depth`: a share DEPTH of the range, at most DEEPEST. A joint of a robot that stands on the ground carries
+the rest of the robot, too. The frequency is then as high as that needs, within what the scheme follows at its step:
+damped_bounce / step of `pysim.integrators`, half of it where other joints lighten what moves. Under implicit schemes, a
+drive that resists velocities with D lets the stop be stiff up to STIFF_SHARE D / step as well.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from pysim.typing import Array
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from pysim.scene.spec import BodySpec, JointSpec, Settings
+    from pysim.scene.spec import BodySpec, JointSpec, ModelSpec, Settings
 
 STOP_FREQUENCY = 100.0  # [rad/s]
 STOP_DAMPING_RATIO = 0.5
@@ -56,6 +56,7 @@ class Demand:
     step: float  # [s]
     rate: float  # step times the highest frequency of a stop; inf if it is not bounded
     is_implicit: bool  # whether the scheme is stable for any damping
+    stands: bool = False  # whether bodies touch, so that a joint may carry what its body hangs on
 
     def with_loads(self, loads: Mapping[str, DriveLoad]) -> Demand:
         """Return the demand with other loads of drives."""
@@ -74,13 +75,13 @@ class SoftStop:
     stiffness: float  # [N/m or N·m/rad] that would hold it
 
 
-def demand_of(settings: Settings, gravity: Array, loads: Mapping[str, DriveLoad]) -> Demand:
+def demand_of(settings: Settings, model: ModelSpec, loads: Mapping[str, DriveLoad]) -> Demand:
     """Return the demand on the default stops of a scene with these settings of a run."""
-    kind = find_integrator(settings.integrator)
+    kind, stands = find_integrator(settings.integrator), model.contacts is not None
     if kind.adaptive or kind.contacts:
-        return Demand(loads, gravity, np.inf, np.inf, is_implicit=True)
+        return Demand(loads, model.gravity, np.inf, np.inf, is_implicit=True, stands=stands)
     rate = kind.damped_bounce or 0.0
-    return Demand(loads, gravity, settings.step, rate, kind.implicit)
+    return Demand(loads, model.gravity, settings.step, rate, kind.implicit, stands)
 
 
 def soft_stop_text(stop: SoftStop, demand: Demand) -> str:
@@ -124,6 +125,7 @@ def with_stops(
     scaled = [_depends_on_inertia(joint) for joint in joints]
     theta = composite_inertias(joints, bodies) if any(scaled) else {}
     carrying = {joint.parent for joint in joints if joint.type != "fixed"}
+    rest = _standing_masses(joints, theta) if theta and demand and demand.stands else {}
     found = []
     for joint, depends in zip(joints, scaled, strict=True):
         if id(joint) in known and not (depends and inertias_changed):
@@ -132,7 +134,8 @@ def with_stops(
             found.append(_without_stop(joint))
         else:
             alone = joint.parent == WORLD and joint.child not in carrying
-            found.append(_with_stop(joint, theta[joint.child], demand, soft, alone=alone))
+            own, other = theta[joint.child], rest.get(joint.child, 0.0)
+            found.append(_with_stop(joint, own, demand, soft, rest=other, alone=alone))
     return tuple(found)
 
 
@@ -165,12 +168,13 @@ def _with_stop(
     demand: Demand | None,
     soft: list[SoftStop] | None,
     *,
+    rest: float,
     alone: bool,
 ) -> JointSpec:
     inertia = joint.armature + _inertia(joint, theta)
     default = STOP_FREQUENCY**2 * inertia * is_bounded(joint)
     if demand is not None and np.isnan(joint.stop_stiffness).any():
-        default = _carrying(joint, theta, inertia, default, demand, soft, alone=alone)
+        default = _carrying(joint, theta, inertia, default, demand, soft, rest=rest, alone=alone)
     stiffness = _chosen(joint.stop_stiffness, default)
     critical = 2 * np.sqrt(stiffness * inertia)
     load = None if demand is None else demand.loads.get(joint.name)
@@ -207,12 +211,13 @@ def _carrying(
     demand: Demand,
     soft: list[SoftStop] | None,
     *,
+    rest: float,
     alone: bool,
 ) -> Array:
     """Return the stiffness of a joint's stops (nv,) that carries its loads, as far as the step allows."""
     load = demand.loads.get(joint.name)
     load = load or DriveLoad(0 * inertia, 0 * inertia, 0 * inertia, ())
-    weight = _weight(joint, theta, demand.gravity)
+    weight = _weight(joint, theta, demand.gravity, rest)
     force = (load.force + weight) * is_bounded(joint)
     wanted = np.maximum(stiffness, force / allowed_depth(joint))
     if np.isfinite(demand.rate):
@@ -239,21 +244,41 @@ def _carrying(
     return stiffness
 
 
-def _weight(joint: JointSpec, theta: Array, gravity: Array) -> Array:
-    """Return the largest load (nv,) [N or N·m] of a weight with θ (10,) on each coordinate of a joint, at q = 0."""
+def _weight(joint: JointSpec, theta: Array, gravity: Array, rest: float) -> Array:
+    """Return the largest load (nv,) [N or N·m] of weights on each coordinate of a joint, at q = 0.
+
+    Args:
+        joint: the joint.
+        theta: θ (10,) of its body with its descendants.
+        gravity: (3,) [m/s²].
+        rest: mass that stands on them [kg]; its weight acts at their radius of gyration.
+    """
     g, mass = float(np.linalg.norm(gravity)), float(theta[0])
     axis = np.array(joint.axis)
     across = np.linalg.norm(theta[1:4] - (theta[1:4] @ axis) * axis)
-    arm = (
-        across
-        if joint.type in {"revolute", "helical", "cylindrical"}
-        else np.linalg.norm(theta[1:4])
-    )
+    has_axis = joint.type in {"revolute", "helical", "cylindrical"}
+    arm = float(across if has_axis else np.linalg.norm(theta[1:4]))
+    gyration = np.sqrt(np.maximum(_inertia(joint, theta), 0.0) / mass) if mass > 0 else 0.0
     units = find_joint(joint.type).v_units
-    loads = [mass * g if unit == "m/s" else float(arm) * g for unit in units]
+    turning = np.maximum(arm, rest * gyration)
+    loads = g * np.where(np.array(units) == "m/s", max(mass, rest), turning)
     if joint.type == "helical":
-        loads = [loads[0] + abs(joint.parameters["pitch"]) * mass * g]
-    return np.array(loads)
+        loads = loads + abs(joint.parameters["pitch"]) * max(mass, rest) * g
+    return np.asarray(loads)
+
+
+def _standing_masses(joints: tuple[JointSpec, ...], theta: Mapping[str, Array]) -> dict[str, float]:
+    """Return the mass of the rest of its tree, for every body of a tree that moves freely."""
+    hangs_on = {joint.child: joint for joint in joints}
+    roots: dict[str, JointSpec] = {}
+    for name in order_from_world(joints):
+        joint = hangs_on[name]
+        roots[name] = roots.get(joint.parent, joint)
+    return {
+        name: float(theta[root.child][0] - theta[name][0])
+        for name, root in roots.items()
+        if root.type == "free"
+    }
 
 
 def _chosen(said: Array, otherwise: Array) -> Array:

@@ -115,6 +115,32 @@ def test_the_weight_that_a_joint_carries_is_held_within_a_hundredth_of_the_range
     assert pysim.simulate(stopped(b)).q[-1, 0] == pytest.approx(-4e-4, rel=1e-3)
 
 
+@pytest.mark.parametrize("has_ground", [True, False])
+def test_the_leg_of_a_robot_that_stands_carries_its_trunk_at_the_limit(has_ground):
+    """20 kg on a foot of 0.2 kg; without a ground the foot alone hangs on the joint."""
+    b = pysim.SceneBuilder("stands")
+    inertia = {"xx": 0.2, "yy": 0.2, "zz": 0.2}
+    b.body("trunk", mass=20.0, inertia=inertia)
+    b.joint("root", "free", child="trunk", start={"xyz": [0, 0, 0.02]})
+    foot = [{"box": [0.4, 0.4, 0.04]}]
+    own = {"collision": foot} if has_ground else {}
+    b.body("foot", mass=0.2, inertia=dict.fromkeys(inertia, 1e-3), **own)
+    limits = {"lower": 0.0, "upper": 0.5}
+    b.joint(
+        "leg", "prismatic", parent="trunk", child="foot", axis=[0, 0, -1], limits=limits, start=0.0
+    )
+    if has_ground:
+        b.ground()
+    b.simulation(duration=2.0, step=1e-3, integrator="convex")
+    scene = b.build()
+    (stiffness,) = scene.model.joints[1].stop_stiffness
+    if not has_ground:
+        assert stiffness == pytest.approx(1e4 * 0.2)
+        return
+    run = pysim.simulate(scene)
+    assert run.q[-1, -1] == pytest.approx(-0.005, rel=0.02)
+
+
 def test_a_stop_that_the_step_forbids_to_be_stiff_is_reported_with_limit_drive_and_depth():
     b = arm(integrator="rk4")
     b.actuator("hinge", name="push", offset=2000.0)

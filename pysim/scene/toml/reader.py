@@ -189,7 +189,7 @@ def read_tables(
         settings, render = read_settings(scene, model, problems), _render(scene, problems)
         if not problems.found:
             loads = drive_loads(bare.joints, actuators, blocks, settings.duration)
-            demand = demand_of(settings, bare.gravity, loads)
+            demand = demand_of(settings, bare, loads)
             model = with_stops_for(demand, model, bare)
         events = read_events(scene, model, settings, problems)
         model = release_forces(model, events, (*blocks, *parts.blocks), problems)
