@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -94,7 +94,7 @@ class PysimVectorEnv(VectorEnv[Any, Any, Any]):
         package_dirs: folders of packages, as in `pysim.load_scene`.
     """
 
-    metadata: ClassVar[dict[str, Any]] = {"render_modes": ["rgb_array"]}
+    metadata: dict[str, Any] = {"render_modes": ["rgb_array"]}  # noqa: RUF012, as Gymnasium's
 
     def __init__(
         self,
@@ -202,7 +202,7 @@ class PysimVectorEnv(VectorEnv[Any, Any, Any]):
 class PysimEnv(gymnasium.Env[Any, Any]):
     """One world of a scene as a Gymnasium environment; see `PysimVectorEnv` for its arguments."""
 
-    metadata: ClassVar[dict[str, Any]] = {"render_modes": ["rgb_array"]}
+    metadata: dict[str, Any] = {"render_modes": ["rgb_array"]}  # noqa: RUF012, as Gymnasium's
 
     def __init__(
         self,

@@ -303,7 +303,7 @@ class Worlds:
             TypeError: a span without a keyword, which might be steps or seconds.
         """
         if positional:
-            (span, *_) = positional
+            span: object = positional[0]
             spans = f"step(steps={span!r}) for steps, or step(seconds={span!r}) for simulated time"
             raise TypeError(f"Worlds.step: takes keywords alone; write {spans}")
         count, length = self._steps(seconds, steps)

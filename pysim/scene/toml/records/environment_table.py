@@ -22,8 +22,11 @@ from pysim.scene.toml.records.table import Table
 def _interval(value: object) -> float | str:
     if isinstance(value, str):
         return value
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    if not is_number or not 0 < value < math.inf:
+    if (
+        isinstance(value, bool)
+        or not isinstance(value, int | float)
+        or not (value > 0 and math.isfinite(value))
+    ):
         raise error_text(f'must be positive, or a distribution "uniform(5, 10)", got {value!r}')
     return float(value)
 
