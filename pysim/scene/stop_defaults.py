@@ -56,7 +56,7 @@ class Demand:
     step: float  # [s]
     rate: float  # step times the highest frequency of a stop; inf if it is not bounded
     is_implicit: bool  # whether the scheme is stable for any damping
-    stands: bool = False  # whether bodies touch, so that a joint may carry what its body hangs on
+    stands: bool = False  # whether bodies touch, so that a joint may carry the rest of its robot
 
     def with_loads(self, loads: Mapping[str, DriveLoad]) -> Demand:
         """Return the demand with other loads of drives."""

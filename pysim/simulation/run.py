@@ -23,6 +23,7 @@ from pysim.diagnosis.scene_warnings import (
     warn_of_obstacles,
     warn_of_scene,
 )
+from pysim.diagnosis.silent_faults import warn_of_silent_faults
 from pysim.diagnosis.unstable_steps import StepGuard
 from pysim.simulation.adaptive_runs import stops
 from pysim.simulation.checkpoints import Checkpoints, origin_of, why_not
@@ -83,7 +84,8 @@ def simulate(
 
     There are warnings about a suspicious start, about a step too long for stability, a bounce, sharp friction or a fast
     spin, and after the run about friction sharper than the step where a joint came to rest, and about energy gained or
-    lost without work that the errors of the scheme do not explain.
+    lost without work that the errors of the scheme do not explain. Faults that leave no error are warned of, too: a
+    limit that is passed, a pair that sinks, a body that catches at a seam, or never comes to rest.
 
     The file is marked incomplete until the run has ended; `resume` continues a run that was stopped. An existing
     trajectory is replaced with `overwrite`. After an error or an interrupt the file holds the rows so far.
@@ -132,6 +134,7 @@ def warn_of_run(
     if not pulled:
         warn_of_imbalance(scene, trajectory, steps, level)
         warn_of_long_steps(scene, trajectory, level)
+        warn_of_silent_faults(scene, trajectory, level)
     warn_of_sinking(scene, trajectory, level)
 
 

@@ -117,7 +117,7 @@ def test_the_weight_that_a_joint_carries_is_held_within_a_hundredth_of_the_range
 
 @pytest.mark.parametrize("has_ground", [True, False])
 def test_the_leg_of_a_robot_that_stands_carries_its_trunk_at_the_limit(has_ground):
-    """20 kg on a foot of 0.2 kg; without a ground the foot alone hangs on the joint."""
+    """20 kg on a foot of 0.2 kg; without a ground the joint carries the foot alone."""
     b = pysim.SceneBuilder("stands")
     inertia = {"xx": 0.2, "yy": 0.2, "zz": 0.2}
     b.body("trunk", mass=20.0, inertia=inertia)
