@@ -6,6 +6,7 @@ A pose is relative to the frame it names. Without one, that of a link, frame or 
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -23,6 +24,8 @@ WORLD = "world"
 WORLD_LINK = "world_link"  # body of a link called "world"
 OWN_FRAME = ("", "__model__")
 TOP = (WORLD, "__root__")
+NEWEST = (1, 12)
+LAST_MODEL_FRAME = (1, 4)  # last version with axes in the model's frame
 SHOWN = 20  # names of a cycle in a message
 
 
@@ -77,10 +80,16 @@ class Scope:
             visiting, self.visiting = self.visiting, {}
             offset = self.pose(placed, self.element)
             self.visiting = visiting
-            self.poses.clear()
+            self._forget()
             X = X @ relative_pose(offset, np.eye(4))
         self.poses[""] = X
         return X
+
+    def _forget(self) -> None:
+        """Forget the poses of the model's frames, and of the models in it."""
+        self.poses.clear()
+        for inner in self.models.values():
+            inner._forget()
 
     def pose(self, name: str, user: Element) -> Array:
         """Return the pose (4, 4) in the world of a frame that an element names."""
@@ -175,6 +184,37 @@ class Scope:
             canonical = scope.element.attributes.get("canonical_link") or next(iter(scope.links))
             return scope.body(canonical, user)
         return None
+
+
+def version_of(sdf: Element) -> tuple[int, int]:
+    """Return the version of the format in which an element is written."""
+    given = sdf.attributes.get("version", "1.4")
+    found = re.fullmatch(r"(\d+)\.(\d+)(\.\d+)*", given.strip())
+    if found is None:
+        sdf.fail(f"'version' of <sdf> must be a number such as 1.9, got {given!r}")
+    version = int(found.group(1)), int(found.group(2))
+    if version > NEWEST:
+        sdf.fail(f"version {given} of SDF is newer than 1.12; convert it with `gz sdf`")
+    return version
+
+
+def add_model(outer: Scope, element: Element, name: str, prefix: str) -> None:
+    """Add the scope of a model, with those of the models in it, to the one around it."""
+    if name in outer.models:
+        element.fail(f"second model {name!r}; rename one")
+    version = version_of(element) if "version" in element.attributes else outer.version
+    scope = Scope(prefix, element, version, outer)
+    outer.models[name] = scope
+    groups = (("link", scope.links), ("joint", scope.joints), ("frame", scope.frames))
+    for tag, named in groups:
+        for child in element.all(tag):
+            own = child.text("name")
+            if any(own in other for _, other in groups):
+                child.fail(f"second element {own!r} in the model; rename one")
+            named[own] = child
+    for child in element.all("model"):
+        own = child.text("name")
+        add_model(scope, child, own, scope.label(own))
 
 
 def body_label(scope: Scope, name: str) -> str:

@@ -1,8 +1,8 @@
 """Files that SDF models and worlds include: the <model> of each takes the place of the <include>.
 
-An <include> may rename and place the model, and make it static. A URI is a file or the folder of a model, relative to
-the including file, or `model://NAME`, a folder beside it or in `package_dirs`. The same folders may be read as for
-meshes.
+An <include> may rename and place the model, make it static, or merge it into the model around it. A URI is a file or
+the folder of a model, relative to the including file, or `model://NAME`, a folder beside it or in `package_dirs`. The
+same folders may be read as for meshes.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from pysim.errors import SceneError
 from pysim.scene.packages import ForbiddenFileError, resolve_uri, short
+from pysim.scene.sdf.merged_models import merged_elements
 from pysim.scene.urdf.xml import read_xml
 
 if TYPE_CHECKING:
@@ -54,7 +55,12 @@ def expand_includes(
             if next(counter) > MOST_INCLUDED:
                 child.fail(f"more than {MOST_INCLUDED} models are included; remove some")
             model = _included(child, options, omissions, chain, counter)
-            children += [] if model is None else [model]
+            if model is not None and child.attributes.get("merge", "false") in {"true", "1"}:
+                if holder.tag != "model":
+                    child.fail("a model is merged into a model, not into a world; remove merge")
+                children += merged_elements(model)
+            else:
+                children += [] if model is None else [model]
         else:
             children.append(child)
     return replace(holder, children=children)
@@ -98,8 +104,6 @@ def _included(
     attributes = model.attributes | {"version": sdf.attributes.get("version", "1.4")}
     if name is not None:
         attributes["name"] = name.content.strip()
-    if include.attributes.get("merge", "false") in {"true", "1"}:
-        include.fail("merging of included models is not supported; remove merge")
     placed = include.child("placement_frame")
     if placed is not None:
         attributes["placement_frame"] = placed.content.strip()

@@ -14,6 +14,7 @@ import numpy as np
 
 from pysim.errors import did_you_mean
 from pysim.scene.poses import relative_pose
+from pysim.scene.sdf.frames import LAST_MODEL_FRAME
 from pysim.scene.sdf.values import non_negative, number, numbers, text, truth
 from pysim.scene.spec import BodySpec, JointSpec, LoopSpec, Mimic
 from pysim.scene.stop_defaults import RATED_BAND
@@ -35,7 +36,6 @@ TYPES = {
     "revolute2": "universal",
 }
 LARGEST_LIMIT = 1e15  # SDF writes ±1e16 for a joint without a limit
-LAST_MODEL_FRAME = (1, 4)  # last version with axes in the model's frame
 EXACT = 1e-12  # [m] offsets that are rounding
 
 

@@ -7,7 +7,6 @@ static, as in Gazebo. Planes and heightmaps of static links are grounds. Sensors
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,7 +19,7 @@ from pysim.scene.massless_joints import fix_massless_joints
 from pysim.scene.materials import Materials, with_contacts
 from pysim.scene.mimic import leading
 from pysim.scene.poses import relative_pose
-from pysim.scene.sdf.frames import WORLD, WORLD_LINK, Scope, body_label
+from pysim.scene.sdf.frames import WORLD, WORLD_LINK, Scope, add_model, body_label, version_of
 from pysim.scene.sdf.gearboxes import coupling_of
 from pysim.scene.sdf.heightmaps import HeightmapReader
 from pysim.scene.sdf.includes import expand_includes
@@ -55,7 +54,6 @@ if TYPE_CHECKING:
     from pysim.shapes import Geometry
 
 GRAVITY = (0.0, 0.0, -9.81)  # [m/s²]
-NEWEST = (1, 12)
 
 
 def read_sdf(path: str | PathLike[str], options: ImportOptions) -> ModelSpec:
@@ -124,7 +122,7 @@ def _read(path: str | PathLike[str], options: ImportOptions) -> ModelSpec:
 
 def _top_scope(sdf: Element, omissions: Omissions) -> Scope:
     """Return the world, or a scope that stands for one, with its models."""
-    version = _version(sdf)
+    version = version_of(sdf)
     worlds = sdf.all("world")
     if len(worlds) > 1:
         worlds[1].fail("second <world>; keep one")
@@ -137,40 +135,10 @@ def _top_scope(sdf: Element, omissions: Omissions) -> Scope:
     for model in models:
         name = model.text("name")
         prefix = name if len(models) > 1 else ""
-        _add_model(top, model, name, prefix, omissions)
+        add_model(top, model, name, prefix)
+    for scope in _scopes(top):
+        _list_others(scope.element, omissions)
     return top
-
-
-def _version(sdf: Element) -> tuple[int, int]:
-    given = sdf.attributes.get("version", "1.4")
-    found = re.fullmatch(r"(\d+)\.(\d+)(\.\d+)*", given.strip())
-    if found is None:
-        sdf.fail(f"'version' of <sdf> must be a number such as 1.9, got {given!r}")
-    version = int(found.group(1)), int(found.group(2))
-    if version > NEWEST:
-        sdf.fail(f"version {given} of SDF is newer than 1.12; convert it with `gz sdf`")
-    return version
-
-
-def _add_model(
-    outer: Scope, element: Element, name: str, prefix: str, omissions: Omissions
-) -> None:
-    if name in outer.models:
-        element.fail(f"second model {name!r}; rename one")
-    version = _version(element) if "version" in element.attributes else outer.version
-    scope = Scope(prefix, element, version, outer)
-    outer.models[name] = scope
-    groups = (("link", scope.links), ("joint", scope.joints), ("frame", scope.frames))
-    for tag, named in groups:
-        for child in element.all(tag):
-            own = child.text("name")
-            if any(own in other for _, other in groups):
-                child.fail(f"second element {own!r} in the model; rename one")
-            named[own] = child
-    _list_others(element, omissions)
-    for child in element.all("model"):
-        own = child.text("name")
-        _add_model(scope, child, own, scope.label(own), omissions)
 
 
 def _scopes(scope: Scope) -> Iterator[Scope]:

@@ -108,10 +108,10 @@ MISTAKES = {
         "an included file needs one <model> in <sdf>, got 2; name another file",
     ),
     "no uri": ("<include/>", "", "model 'm': <include> needs a <uri>; add it"),
-    "merge": (
+    "merge of no link": (
         include("b.sdf").replace("<include>", '<include merge="true">'),
         '<model name="a"/>',
-        "model 'm': merging of included models is not supported; remove merge",
+        "model 'a': has no link to merge; add one, or leave the <include> out",
     ),
 }
 
@@ -157,3 +157,93 @@ def test_files_that_include_each_other_too_deep_are_rejected(tmp_path: Path) -> 
         pysim.load_model(tmp_path / "m0.sdf")
     assert str(caught.value).startswith(f"{tmp_path}/m19.sdf:1:")
     assert caught.value.problem.endswith("more than 20 files include each other; flatten the model")
+
+
+PARTS = (
+    ARM
+    + '<frame name="tip" attached_to="arm"><pose>0 0 0.4 0.5 0 0</pose></frame>'
+    + '<frame name="mark"><pose>0.2 0 0 0 0 1</pose></frame>'
+    + '<link name="hand"><pose relative_to="tip">0 0 0.1 0 0 0.3</pose>'
+    + INERTIAL
+    + "</link>"
+    + '<joint name="h" type="revolute"><parent>arm</parent><child>hand</child>'
+    + '<axis><xyz expressed_in="__model__">1 0 0</xyz></axis></joint>'
+    + '<model name="sub"><pose>0 0.6 0 0 0 1.0</pose><link name="s">'
+    + INERTIAL
+    + '</link></model><joint name="k" type="fixed"><parent>hand</parent><child>sub::s</child></joint>'
+)
+MERGED = '<include merge="true"><uri>arm.sdf</uri><name>part</name>{}</include>'
+
+
+@pytest.mark.parametrize(
+    ("place", "frame"),
+    [
+        ("", "<pose>0 0 0 0 0 0</pose>"),
+        ("<pose>1 2 3 0.1 0.2 0.3</pose>", "<pose>1 2 3 0.1 0.2 0.3</pose>"),
+        (
+            '<pose relative_to="mount" degrees="true">0 2 0 20 0 90</pose>',
+            '<pose relative_to="mount" degrees="true">0 2 0 20 0 90</pose>',
+        ),
+    ],
+)
+def test_a_merged_model_has_the_names_of_the_model_around_it(
+    tmp_path: Path, place: str, frame: str
+) -> None:
+    """Oracle: the included model nested, whose bodies are at the same places under longer names."""
+    written(tmp_path / "arm.sdf", f'<model name="arm">{PARTS}</model>')
+    mount = '<frame name="mount" attached_to="stand"><pose>1 0 0 0 0 0.9</pose></frame>'
+    joint = '<joint name="j2" type="revolute"><parent>stand</parent><child>{}base</child><axis/></joint>'
+    merged = f'<model name="m">{STAND}{mount}{MERGED.format(place)}{joint.format("")}</model>'
+    nested = include("arm.sdf", "<name>part</name>" + frame)
+    apart = f'<model name="m">{STAND}{mount}{nested}{joint.format("part::")}</model>'
+    one = pysim.load_model(written(tmp_path / "w.sdf", merged))
+    two = pysim.load_model(written(tmp_path / "x.sdf", apart))
+    assert one.body_names == tuple(name.removeprefix("part::") for name in two.body_names)
+    assert one.joint_names == tuple(name.removeprefix("part::") for name in two.joint_names)
+    q = one.random_configuration(np.random.default_rng(0))
+    np.testing.assert_allclose(
+        pysim.forward_kinematics(one, q), pysim.forward_kinematics(two, q), atol=1e-14
+    )
+    np.testing.assert_allclose(pysim.crba(one, q), pysim.crba(two, q), atol=1e-12)
+    for name in ("tip", "mark"):
+        np.testing.assert_allclose(
+            pysim.frame_placement(one, q, name),
+            pysim.frame_placement(two, q, f"part::{name}"),
+            atol=1e-14,
+        )
+
+
+@pytest.mark.parametrize("placed", ["base", "tip", "mark", "sub", "sub::s", "hand"])
+def test_a_merged_model_is_placed_by_one_of_its_frames(tmp_path: Path, placed: str) -> None:
+    written(tmp_path / "arm.sdf", f'<model name="arm">{PARTS}</model>')
+    place = f"<placement_frame>{placed}</placement_frame><pose>1 2 3 0.1 0.2 0.3</pose>"
+    stand = f"<static>true</static>{STAND}"  # so that every body is where the file says
+    nested = include("arm.sdf", f"<name>part</name>{place}")
+    texts = [f'<model name="m">{stand}{own}</model>' for own in (MERGED.format(place), nested)]
+    poses = []
+    for name, text in zip("wx", texts, strict=True):
+        model = pysim.load_model(written(tmp_path / f"{name}.sdf", text))
+        frames = [*model.frame_names]
+        poses.append([pysim.frame_placement(model, model.neutral(), own) for own in frames])
+    moved = dict(zip(frames, poses[1], strict=True))
+    model = pysim.load_model(tmp_path / "w.sdf")
+    found = dict(zip(model.frame_names, poses[0], strict=True))
+    for name in ("base", "arm", "tip", "mark", "hand", "sub::s"):
+        np.testing.assert_allclose(found[name], moved[f"part::{name}"], atol=1e-12)
+
+
+def test_axes_of_an_old_merged_model_are_in_its_own_frame(tmp_path: Path) -> None:
+    """In version 1.4, axes are in the frame of the model; the model around is of version 1.9."""
+    arm = ARM.replace("0 1 0", "0 0 1")
+    written(tmp_path / "arm.sdf", f'<model name="arm">{arm}</model>', "1.4")
+    text = f'<model name="m">{STAND}{MERGED.format("<pose>0 0 0 0.7 0 0</pose>")}</model>'
+    spec = read_model(written(tmp_path / "w.sdf", text))
+    axis = next(joint.axis for joint in spec.joints if joint.name == "j")
+    assert axis == pytest.approx((0, np.sin(0.2), np.cos(0.2)), abs=1e-15)
+
+
+def test_a_model_is_not_merged_into_a_world(tmp_path: Path) -> None:
+    written(tmp_path / "arm.sdf", f'<model name="arm">{ARM}</model>')
+    path = written(tmp_path / "w.sdf", f'<world name="w">{MERGED.format("")}</world>')
+    with pytest.raises(PysimError, match="is merged into a model, not into a world; remove merge"):
+        pysim.load_model(path)
