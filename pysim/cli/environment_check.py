@@ -35,6 +35,9 @@ def checked_environment(
 def trial_findings(environment: Environment, trial: Trial) -> list[Finding]:
     """Return observations that random actions drive to the limit, and ends that hold as episodes begin."""
     found, limit = [], environment.limit
+    if not environment.reward_names:
+        problem = "has no reward, so that nothing can be learned; add an [[environment.reward]]"
+        found.append(Finding("warning", environment.where(), problem))
     reached = np.maximum(np.abs(trial.lowest), np.abs(trial.highest)) >= limit
     for k, name in enumerate(environment.observed_names):
         if reached[environment.observation_columns(k)].any():

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import math
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -25,7 +24,7 @@ from pysim.environments.mirror import Mirror, MirroredStates, joined, mirrored_r
 from pysim.environments.observed import ACTION_RATE, LAST_ACTION, Observed
 from pysim.environments.randomised import Randomised, accept_drawn
 from pysim.errors import SimulationError, did_you_mean
-from pysim.scene import read_environment
+from pysim.scene import located, read_environment
 from pysim.simulation.scene_files import load_scene
 from pysim.simulation.worlds import KEYS, Worlds
 from pysim.sweeps.parameters import Distribution, distribution_of
@@ -95,7 +94,7 @@ class Environment:
         allow_code: bool = False,
         package_dirs: Iterable[str | PathLike[str]] = (),
     ) -> None:
-        self.path, self.dtype = Path(path), np.dtype(dtype)
+        self.path, self.dtype = located(path), np.dtype(dtype)
         if self.dtype not in (np.float32, np.float64):
             raise SimulationError("dtype", f"must be np.float32 or np.float64, got {self.dtype}")
         self._tables, self._problems = read_environment(path, overrides)
@@ -112,6 +111,10 @@ class Environment:
         if not math.isfinite(step := scene.settings.step):
             problem = f"steps of {scene.settings.integrator!r} have no fixed length"
             remedy = f"set simulation.step, such as {tables.period:g} s"
+            raise self._error(("period",), f"{problem}; {remedy}")
+        if tables.period > tables.duration:
+            problem = f"{tables.period:g} s is longer than an episode of {tables.duration:g} s"
+            remedy = f"take less, such as {tables.period / 1000:g} s if milliseconds were meant"
             raise self._error(("period",), f"{problem}; {remedy}")
         self._every = self._steps("period", tables.period, step, "steps")
         self.period = self._every * step

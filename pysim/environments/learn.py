@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from pysim.environments.learning_settings import Settings
+from pysim.environments.learning_settings import Settings, check_rewards
 from pysim.errors import PysimError, SimulationError
 from pysim.sweeps.extras import check_installed
 
@@ -162,6 +162,7 @@ class Learner:
         seed: int = 0,
         threads: int = 1,
     ) -> None:
+        check_rewards(environment)
         self.environment, self.settings = environment, settings or Settings()
         self._rank, self._ranks = 0, 1
         if distributed.is_available() and distributed.is_initialized():

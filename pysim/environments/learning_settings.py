@@ -3,6 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pysim.errors import PysimError
+
+if TYPE_CHECKING:
+    from pysim.environments.environment import Environment
 
 
 @dataclass(frozen=True)
@@ -24,3 +30,14 @@ class Settings:
     end: float = float("inf")  # control steps of all worlds with which learning ends
     settling: float = 0.0  # last share of them, in which divergence and entropy fall to 0
     mirrored: bool = True  # learn from mirror images, too, where the environment has a mirror
+
+
+def check_rewards(environment: Environment) -> None:
+    """Reject an environment that rewards nothing, in which nothing can be learned.
+
+    Raises:
+        PysimError: it has no reward.
+    """
+    if not environment.reward_names:
+        problem = "has no reward, so that nothing can be learned; add an [[environment.reward]]"
+        raise PysimError(environment.where(), problem)

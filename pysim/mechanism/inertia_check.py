@@ -42,12 +42,26 @@ def check_inertia(model: Model) -> None:
     if at < 0:
         return
     joint = model.joints[at]
+    body = next(own for own in model.spec.bodies if own.name == joint.child)
+    lack, remedy = "the bodies it carries are massless along it", "a mass"
+    if body.theta[0] > 0:
+        axis = _thin_axis(body.theta)
+        lack = f"the bodies it carries are thin, without a moment of inertia about {axis}"
+        remedy = f"the moment that it has about {axis} of the body"
     problem = (
-        f"joint {joint.name!r} moves no inertia, the bodies it carries are massless along it and "
-        f"the mass matrix is singular; give body {joint.child!r} a mass, the joint an armature, "
-        "or make the joint fixed"
+        f"joint {joint.name!r} moves no inertia, {lack}, and the mass matrix is singular; "
+        f"give body {joint.child!r} {remedy}, the joint an armature, or make the joint fixed"
     )
     raise ModelError(joint.where, problem)
+
+
+def _thin_axis(theta: Array) -> str:
+    """Return the axis about which a body has the least moment of inertia, such as "(0, 0, 1)"."""
+    c = theta[1:4] / theta[0]
+    central = rotational_inertia(theta) - theta[0] * (c @ c * np.eye(3) - np.outer(c, c))
+    axis = np.linalg.eigh(central)[1][:, 0]
+    axis = axis * np.sign(axis[np.argmax(np.abs(axis))])
+    return f"({', '.join(f'{x:.3g}' for x in axis.round(6) + 0.0)})"
 
 
 def idle_joints(models: Sequence[Model]) -> NDArray[np.intp]:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from pysim.scene.toml.records.sweep_table import Sweep
 
 __all__ = [
+    "located",
     "read_environment",
     "read_model",
     "read_scene",
@@ -25,6 +26,8 @@ __all__ = [
     "read_sweep",
     "scene_schema",
 ]
+
+PACKAGE = "package://"
 
 # The readers are imported when they are first called: pydantic and lxml cost a tenth of a second.
 # ruff: noqa: PLC0415
@@ -42,6 +45,19 @@ def _check_flag(allow_code: object) -> None:
         raise SceneError("allow_code", f"{problem}; {remedy}")
 
 
+def located(path: str | PathLike[str], package_dirs: Iterable[str | PathLike[str]] = ()) -> Path:
+    """Return the path of a file, which may be given as `package://NAME/path`.
+
+    Raises:
+        SceneError: there is no such package or file.
+    """
+    if not str(path).startswith(PACKAGE):
+        return Path(path)
+    from pysim.scene.packages import resolve_uri
+
+    return resolve_uri(str(path), Path.cwd(), package_dirs)
+
+
 def read_scene(
     path: str | PathLike[str],
     overrides: Mapping[str, object] | None = None,
@@ -51,7 +67,7 @@ def read_scene(
     """Return the specification of a scene file.
 
     Args:
-        path: the `.toml` file.
+        path: the `.toml` file, or `package://NAME/path`.
         overrides: values by the path of a key, {"simulation.step": 1e-4, "body.rod.mass": "2"}, which replace those of
             the file. Text is parsed as a TOML value if it is one.
         allow_code: whether the scene may run Python code that it names.
@@ -65,7 +81,7 @@ def read_scene(
 
     _check_flag(allow_code)
     return read_toml(
-        Path(path),
+        located(path, package_dirs),
         {} if overrides is None else overrides,
         allow_code=allow_code,
         package_dirs=package_dirs,
@@ -82,14 +98,15 @@ def read_scenes(
     from pysim.scene.toml.many_worlds.worlds import read_toml_worlds
 
     _check_flag(allow_code)
-    return read_toml_worlds(Path(path), worlds, allow_code=allow_code, package_dirs=package_dirs)
+    file = located(path, package_dirs)
+    return read_toml_worlds(file, worlds, allow_code=allow_code, package_dirs=package_dirs)
 
 
 def read_sweep(path: str | PathLike[str], overrides: Mapping[str, object] | None = None) -> Sweep:
     """Return the `[sweep]` table of a scene file with overrides, as in `read_scene`; others are not checked."""
     from pysim.scene.toml.records.single_tables import read_toml_sweep
 
-    return read_toml_sweep(Path(path), {} if overrides is None else overrides)
+    return read_toml_sweep(located(path), {} if overrides is None else overrides)
 
 
 def read_environment(
@@ -98,7 +115,7 @@ def read_environment(
     """Return the `[environment]` table of a scene file with overrides, and the collection of its problems."""
     from pysim.scene.toml.records.single_tables import read_toml_environment
 
-    return read_toml_environment(Path(path), {} if overrides is None else overrides)
+    return read_toml_environment(located(path), {} if overrides is None else overrides)
 
 
 def has_environment(
@@ -107,7 +124,7 @@ def has_environment(
     """Return whether a scene file with overrides has an `[environment]` table."""
     from pysim.scene.toml.records.single_tables import has_toml_environment
 
-    return has_toml_environment(Path(path), {} if overrides is None else overrides)
+    return has_toml_environment(located(path), {} if overrides is None else overrides)
 
 
 def read_model(
@@ -137,15 +154,13 @@ def read_model(
         ModelError: bodies and joints do not form a tree.
     """
     from pysim.scene.inertia_policy import INERTIA_POLICIES
-    from pysim.scene.packages import resolve_uri
 
     _check_flag(allow_code)
     if inertia not in INERTIA_POLICIES:
         raise SceneError(
             f"inertia {inertia!r}", f"unknown{did_you_mean(inertia, INERTIA_POLICIES)}"
         )
-    if str(path).startswith("package://"):
-        path = resolve_uri(str(path), Path.cwd(), package_dirs)
+    path = located(path, package_dirs)
     if Path(path).suffix.lower() != ".toml":
         from pysim.scene.importer import ImportOptions, read_foreign
 

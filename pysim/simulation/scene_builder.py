@@ -120,9 +120,14 @@ class SceneBuilder:
         """Add a controller, and return its name; keys as in `[[controller]]`."""
         return self._add("controller", _keyed(name, type, keys))
 
-    def actuator(self, joint: str | None = None, **keys: Any) -> None:  # noqa: ANN401, as a table
-        """Add an actuator, of a joint unless a path or coordinates are given; keys as in `[[actuator]]`."""
-        self._add("actuator", {**({} if joint is None else {"joint": joint}), **keys})
+    def actuator(self, name: str | None = None, **keys: Any) -> str:  # noqa: ANN401, as a table
+        """Add an actuator, and return its name; keys as in `[[actuator]]`: joint, coordinates or path, type, command.
+
+        Without any of the first three, it is that of the joint of this name.
+        """
+        acts = any(keys.get(key) is not None for key in ("joint", "coordinates", "path"))
+        own = {} if name is None else {"name" if acts else "joint": name}
+        return self._add("actuator", {**own, **keys})
 
     def event(self, name: str, **keys: Any) -> str:  # noqa: ANN401, as a table
         """Detect an event, and return its name; keys as in `[[event]]`."""
@@ -192,7 +197,8 @@ class SceneBuilder:
             return scene_text(tables)
         except TypeError as error:
             raise SceneError(
-                "SceneBuilder", f"{error}; give a number, text, list or dict"
+                f"scene {tables.get('name', 'scene')!r}",
+                f"{error}; give a number, text, list or dict",
             ) from None
 
     def build(
@@ -242,11 +248,12 @@ class SceneBuilder:
         from pysim.scene.toml.reader import read_built  # noqa: PLC0415, pydantic loads when used
 
         text = self._text(tables)
-        return read_built(text, folder, allow_code=allow_code, package_dirs=package_dirs)
+        label = f"scene {tables.get('name', 'scene')!r}"
+        return read_built(text, folder, label, allow_code=allow_code, package_dirs=package_dirs)
 
     def _add(self, array: str, table: dict[str, Any]) -> str:
         self._tables.setdefault(array, []).append(_plain(table))
-        return str(table.get("name", ""))
+        return str(table.get("name") or table.get("joint") or "")
 
     def _set(self, name: str, keys: Mapping[str, Any]) -> None:
         self._tables.setdefault(name, {}).update(_plain(keys))

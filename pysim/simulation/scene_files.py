@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pysim.diagnosis.scene_warnings import warn_of_start
@@ -47,19 +46,18 @@ def load_model_scene(
 
     Where bodies of the file touch, steps are convex, and otherwise rk4's; a file without a step of its own has 1 ms.
     """
-    from pysim.scene import read_model  # noqa: PLC0415, pydantic costs 0.1 s
+    from pysim.scene import located, read_model  # noqa: PLC0415, pydantic costs 0.1 s
     from pysim.scene.spec import RenderSpec, SceneSpec, Settings  # noqa: PLC0415
 
-    spec = read_model(path, package_dirs=package_dirs)
+    file = located(path, package_dirs)
+    spec = read_model(file, package_dirs=package_dirs)
     touches = spec.contacts is not None
     settings = Settings(
         step=1e-3 if spec.shortest_step is None else spec.shortest_step.step,
         integrator="convex" if touches else "rk4",
         parameters={"passes": 2} if touches else {},
     )
-    scene = SceneSpec(
-        spec.name, spec, (), settings, RenderSpec(), "", Path(path), blocks=spec.blocks
-    )
+    scene = SceneSpec(spec.name, spec, (), settings, RenderSpec(), "", file, blocks=spec.blocks)
     return compile_checked(scene)
 
 

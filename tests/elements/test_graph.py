@@ -128,20 +128,20 @@ MISTAKES = {
     "a table of two lengths": (
         DISC + samples(t=[0.0, 1.0], values=[1.0]),
         (
-            "pysim.elements.library.sources.Table: needs two or more times with a value each, got 2 times and 1 values; give one "
-            f"value for each time {TABLE}"
+            "scene.toml:20:5: signal[0].t: needs two or more times with a value each, got 2 times and 1 values; give one "
+            "value for each time"
         ),
     ),
     "times that do not increase": (
         DISC + samples(t=[0.0, 0.0], values=[1.0, 2.0]),
-        f"pysim.elements.library.sources.Table: t must increase, got 0 after 0; sort the times {TABLE}",
+        "scene.toml:20:5: signal[0].t: times must increase, got 0 after 0; sort the times",
     ),
     "waypoints that do not increase": (
         DISC
         + samples("waypoints", t=[0.0, 0.0], values=[1.0, 2.0])
         + pd("s", "angle.q", "angle.v")
         + motor("pd"),
-        f"pysim.elements.library.sources.Waypoints: t must increase, got 0 after 0; sort the times {TABLE}",
+        "scene.toml:20:5: signal[0].t: times must increase, got 0 after 0; sort the times",
     ),
     "a value that is not a number": (
         DISC + samples(t=[0.0, 1.0], values=[1.0, float("nan")]),
@@ -164,17 +164,17 @@ MISTAKES = {
     ),
     "a bushing of one number": (
         DISC + BODY + on_disc(type="bushing", b="disc", stiffness=[[1.0]]),
-        "scene.toml:24:1: force[0]: stiffness: must have 6 rows of 6 numbers; write 0 for entries without effect",
+        "scene.toml:28:13: force[0].stiffness: must have 6 rows of 6 numbers; write 0 for entries without effect",
     ),
     "a stiffness that is not symmetric": (
         DISC
         + BODY
         + on_disc(type="bushing", b="disc", stiffness=np.triu(np.ones((6, 6))).tolist()),
-        "scene.toml:24:1: force[0]: stiffness: must be symmetric; write the mean of the matrix and its transpose",
+        "scene.toml:28:13: force[0].stiffness: must be symmetric; write the mean of the matrix and its transpose",
     ),
     "a rest pose of one number": (
         DISC + BODY + on_disc(type="bushing", b="disc", stiffness=np.eye(6).tolist(), home=[0.0]),
-        "scene.toml:24:1: force[0]: home: must have 6 numbers, got 1; write x, y, z and a rotation vector",
+        "scene.toml:29:8: force[0].home: must have 6 numbers, got 1; write x, y, z and a rotation vector",
     ),
     "a spring between three coordinates": (
         DISC
@@ -204,17 +204,17 @@ MISTAKES = {
     "a speed without a limit": (
         DISC + drive(speed=[0.0, 1.0], limit=[1.0]),
         (
-            "scene.toml:16:1: actuator[0]: speed: needs two or more points, got 2 and 1 limits; "
+            "scene.toml:21:9: actuator[0].speed: needs two or more points, got 2 and 1 limits; "
             "write one limit for each speed"
         ),
     ),
     "speeds that do not increase": (
         DISC + drive(speed=[1.0, 1.0], limit=[1.0, 2.0]),
-        "scene.toml:16:1: actuator[0]: speed: must increase, got [1.0, 1.0]; sort the points",
+        "scene.toml:21:9: actuator[0].speed: must increase, got [1.0, 1.0]; sort the points",
     ),
     "a negative limit": (
         DISC + drive(speed=[0.0, 1.0], limit=[1.0, -2.0]),
-        "scene.toml:16:1: actuator[0]: limit: must not be negative, got -2; change it",
+        "scene.toml:22:9: actuator[0].limit: must not be negative, got -2; change it",
     ),
     "a force that depends on the position of a rotation": (
         THROWN + on_disc(type="by_time_and_q", coordinates=["free.wx"]),
@@ -233,7 +233,7 @@ MISTAKES = {
     ),
     "axes that do not exist": (
         DISC + table("sensor", name="s", type="twist", frame="disc", axes="bas"),
-        ("scene.toml:16:1: sensor[1]: axes: unknown 'bas'; did you mean 'base'?"),
+        ("scene.toml:20:8: sensor[1].axes: unknown 'bas'; did you mean 'base'?"),
     ),
     "a weight too many": (
         DISC
@@ -253,20 +253,20 @@ MISTAKES = {
             rising=1.0,
             falling=-1.0,
         ),
-        "scene.toml:16:1: controller[0]: falling: must not be negative, got -1; change it",
+        "scene.toml:21:11: controller[0].falling: must not be negative, got -1; change it",
     ),
     "a start of too many states": (
         DISC + state_space(x0=[1.0, 2.0]),
-        "scene.toml:16:1: controller[0]: x0: must have one number for each state, got 2 for 1; write as many",
+        "scene.toml:23:6: controller[0].x0: must have one number for each state, got 2 for 1; write as many",
     ),
     "an input of no number": (
         DISC + table("signal", name="u", type="input", size=0),
-        "scene.toml:16:1: signal[0]: pysim.elements.library.sources.Input: size must be 1 or more, got 0; give the number of values",
+        "scene.toml:19:8: signal[0].size: must be 1 or more, got 0; give the number of values",
     ),
     "an interpolation that does not exist": (
         DISC + samples("spline", t=[0.0, 1.0], values=[1.0, 2.0], interpolation="pchap"),
         (
-            "scene.toml:16:1: signal[0]: pysim.elements.library.sources.Spline: unknown interpolation 'pchap'; did you mean "
+            "scene.toml:22:17: signal[0].interpolation: unknown interpolation 'pchap'; did you mean "
             "'pchip'?"
         ),
     ),
@@ -280,7 +280,7 @@ MISTAKES = {
             command="angle.q",
             time_constant=0.0,
         ),
-        "scene.toml:16:1: actuator[0]: time_constant: must be positive [s], got 0",
+        "scene.toml:21:17: actuator[0].time_constant: must be positive [s], got 0",
     ),
     "a force of time between frames that returns a number": (
         DISC + on_disc(type="number_of_time", b="disc"),
@@ -330,10 +330,7 @@ MISTAKES = {
     ),
     "stretches that do not increase": (
         DISC + on_disc(type="table_spring", coordinates=["hinge"], stretch=[1.0, 0.0], pull=[1, 2]),
-        (
-            "scene.toml:16:1: force[0]: pysim.elements.library.forces.TableSpring: stretch must increase, got [1.0, 0.0]; "
-            "sort the points"
-        ),
+        ("scene.toml:20:11: force[0].stretch: must increase, got [1.0, 0.0]; sort the points"),
     ),
 }
 

@@ -298,9 +298,40 @@ def test_a_link_of_rank_one_is_named_where_nothing_resists_its_joint(tmp_path: P
         '<child link="arm"/></joint>',
     )
     path.write_text(whole, "utf-8")
-    text = "joint 'hinge' moves no inertia, .* massless along it and the mass matrix is singular; give body 'line'"
+    text = (
+        "joint 'hinge' moves no inertia, .* without a moment of inertia about .*, and the mass matrix is singular; "
+        "give body 'line' the moment that it has about "
+    )
     with pytest.warns(PysimWarning), pytest.raises(ModelError, match=text):
         pysim.load_model(path)
+
+
+@pytest.mark.parametrize(
+    ("inertia", "axis"),
+    [
+        ("xx = 0.1, yy = 0.1, zz = 0", "(0, 0, 1)"),
+        ("xx = 0, yy = 0.2, zz = 0.2", "(1, 0, 0)"),
+        ("xx = 0.1, yy = 0.1, zz = 0.2, xy = 0.1", "(0.707, -0.707, 0)"),
+    ],
+)
+def test_a_thin_rod_that_is_free_lacks_a_moment_and_no_mass(
+    tmp_path: Path, inertia: str, axis: str
+) -> None:
+    """It has a mass of 10 g; what is missing is the moment of inertia about its own axis."""
+    path = tmp_path / "rod.toml"
+    path.write_text(
+        f'[[body]]\nname = "rod"\nmass = 0.01\ninertia = {{ {inertia} }}\n'
+        '[[joint]]\nname = "j"\ntype = "free"\nchild = "rod"\n',
+        "utf-8",
+    )
+    with pytest.raises(ModelError) as caught:
+        pysim.load_scene(path)
+    other = axis.replace("0.707, -0.707", "-0.707, 0.707")
+    assert any(
+        f"give body 'rod' the moment that it has about {own} of" in caught.value.problem
+        for own in (axis, other)
+    )
+    assert "a mass," not in caught.value.problem
 
 
 def test_a_small_gear_on_a_larger_body_has_inertia(tmp_path: Path) -> None:

@@ -138,14 +138,16 @@ def test_mistakes_are_reported_together_with_their_keys() -> None:
     with pytest.raises(SceneError) as caught:
         builder.build()
     assert str(caught.value).split("\n") == [
-        "SceneBuilder: body[1].mas: unknown key; did you mean 'mass'?",
-        "SceneBuilder: joint[1].type: unknown joint type 'hinge'; did you mean 'revolute'?",
+        "scene 'pendulum': body[1].mas: unknown key; did you mean 'mass'?",
+        "scene 'pendulum': joint[1].type: unknown joint type 'hinge'; did you mean 'revolute'?",
     ]
     builder = pendulum()
     builder.joint("again", "revolute", child="rod", parent="rod")
     with pytest.raises(SceneError) as caught:
         builder.build()
-    expected = "SceneBuilder: joint[1].child: body 'rod' is the child of joint 'hinge' already; "
+    expected = (
+        "scene 'pendulum': joint[1].child: body 'rod' is the child of joint 'hinge' already; "
+    )
     assert str(caught.value).startswith(expected)
 
 
@@ -160,12 +162,12 @@ def test_an_incomplete_scene_is_not_saved(tmp_path: Path) -> None:
     builder.body("bob", mass=object())
     with pytest.raises(SceneError) as caught:
         builder.save(tmp_path / "t.toml")
-    expected = "SceneBuilder: TOML has no object; give a number, text, list or dict"
+    expected = "scene 'pendulum': TOML has no object; give a number, text, list or dict"
     assert str(caught.value) == expected
     assert not (tmp_path / "t.toml").exists()
     with pytest.raises(SceneError) as caught:
         pysim.SceneBuilder("empty").build()
-    assert str(caught.value) == "SceneBuilder: has no [[body]] and no [[model]]; add one"
+    assert str(caught.value) == "scene 'empty': has no [[body]] and no [[model]]; add one"
 
 
 def test_code_needs_consent(tmp_path: Path) -> None:
@@ -174,3 +176,25 @@ def test_code_needs_consent(tmp_path: Path) -> None:
         builder.build()
     with pytest.raises(SceneError, match="would run the Python code"):
         builder.save(tmp_path / "cam.toml")
+
+
+def test_an_actuator_has_a_name_as_all_other_tables() -> None:
+    builder = pendulum()
+    assert builder.actuator("hinge", offset=2.0) == "hinge"  # that of the joint
+    assert builder.actuator("drive", joint="hinge", offset=1.0) == "drive"
+    assert builder.actuator(joint="hinge", offset=0.5) == "hinge"
+    *_, first, second, third = builder.tables["actuator"]
+    assert [first, second, third] == [
+        {"joint": "hinge", "offset": 2.0},
+        {"name": "drive", "joint": "hinge", "offset": 1.0},
+        {"joint": "hinge", "offset": 0.5},
+    ]
+    builder = pendulum()
+    builder.signal("u", "constant", value=0.3, unit="N·m")
+    builder.actuator("drive", joint="hinge", type="force", command="u")
+    builder.actuator("wire", coordinates=["hinge"], type="force", command="u")
+    scene = builder.build()
+    assert [block.name for block in scene.spec.blocks if block.kind == "actuator"] == [
+        "drive",
+        "wire",
+    ]

@@ -11,7 +11,6 @@ from pysim.elements.force import SPRING, Force, force
 from pysim.elements.interpolation import polyline
 from pysim.elements.quantities import Twist, Wrench
 from pysim.errors import PysimError
-from pysim.tracing.author_code import owner
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -129,10 +128,10 @@ class TableSpring(Force):
         if len(self.stretch) != len(self.pull) or len(self.stretch) < 2:
             got = f"{len(self.stretch)} values of stretch and {len(self.pull)} of pull"
             problem = f"a table needs two or more points, got {got}"
-            raise PysimError(owner(type(self)), f"{problem}; write one pull for each stretch")
+            raise PysimError("stretch", f"{problem}; write one pull for each stretch")
         if not (np.diff(self.stretch) > 0).all():
-            problem = f"stretch must increase, got {list(self.stretch)}"
-            raise PysimError(owner(type(self)), f"{problem}; sort the points")
+            problem = f"must increase, got {list(self.stretch)}"
+            raise PysimError("stretch", f"{problem}; sort the points")
 
     def _slopes(self) -> list[float]:
         slopes: list[float] = (np.diff(self.pull) / np.diff(self.stretch)).tolist()

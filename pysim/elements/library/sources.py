@@ -14,7 +14,6 @@ from pysim.elements.channels import MOST_NUMBERS
 from pysim.elements.interpolation import KINDS, minimum_jerk, pieces
 from pysim.elements.rows import array_of_rows
 from pysim.errors import PysimError, did_you_mean
-from pysim.tracing.author_code import owner
 from pysim.tracing.expression import record
 from pysim.tracing.piecewise import piecewise
 from pysim.typing import Array
@@ -46,15 +45,15 @@ class Input(Source):
 
     def __post_init__(self) -> None:
         if self.size < 1:
-            problem = f"size must be 1 or more, got {self.size}"
-            raise PysimError(owner(type(self)), f"{problem}; give the number of values")
+            problem = f"must be 1 or more, got {self.size}"
+            raise PysimError("size", f"{problem}; give the number of values")
         if self.size > MOST_NUMBERS:
-            problem = f"size must be at most {MOST_NUMBERS}, got {self.size}"
-            raise PysimError(owner(type(self)), f"{problem}; give fewer values")
+            problem = f"must be at most {MOST_NUMBERS}, got {self.size}"
+            raise PysimError("size", f"{problem}; give fewer values")
         count = len(self.value) if isinstance(self.value, tuple) else self.size
         if count != self.size:
-            problem = f"value has {count} numbers, and size is {self.size}"
-            raise PysimError(owner(type(self)), f"{problem}; give as many")
+            problem = f"has {count} numbers, and size is {self.size}"
+            raise PysimError("value", f"{problem}; give as many")
 
     @property
     def values(self) -> tuple[float, ...]:
@@ -108,6 +107,8 @@ class Table(Source):
     def __post_init__(self) -> None:
         check_choice(self, "interpolation", KINDS)
         check_choice(self, "outside", OUTSIDE)
+        if not self.file:
+            self.points()
 
     def output(self, t: Any) -> Any:
         times, rows = self.points()
@@ -125,8 +126,8 @@ class Table(Source):
     def points(self) -> tuple[Array, Array]:
         """Return the times (n,) [s] and the values (n, size) at them."""
         if self.file:
-            return _checked_points(self, *csv_columns(self.file, self.time, self.column))
-        return _checked_points(self, np.array(self.t, float), array_of_rows("values", self.values))
+            return _checked_points(self.file, *csv_columns(self.file, self.time, self.column))
+        return _checked_points("t", np.array(self.t, float), array_of_rows("values", self.values))
 
 
 @source("spline")
@@ -144,10 +145,15 @@ class Waypoints(Source):
     values: Rows  # in the signal's unit, a number or a row of numbers each
     stop: bool = False  # whether it comes to rest at every waypoint
 
+    def __post_init__(self) -> None:
+        self.points()
+
+    def points(self) -> tuple[Array, Array]:
+        """Return the times (n,) [s] and the values (n, size) at them."""
+        return _checked_points("t", np.array(self.t, float), array_of_rows("values", self.values))
+
     def output(self, t: Any) -> Any:
-        times, rows = _checked_points(
-            self, np.array(self.t, float), array_of_rows("values", self.values)
-        )
+        times, rows = self.points()
         x = inside(t, times, "hold")
         columns = [piecewise(x, times, minimum_jerk(times, y, stops=self.stop)) for y in rows.T]
         return columns[0] if len(columns) == 1 else columns
@@ -157,8 +163,7 @@ def check_choice(plugin: Any, key: str, known: tuple[str, ...]) -> None:
     """Require one of the known values of a key."""
     given = getattr(plugin, key)
     if given not in known:
-        problem = f"unknown {key} {given!r}{did_you_mean(given, known)}"
-        raise PysimError(owner(type(plugin)), problem)
+        raise PysimError(key, f"unknown {key} {given!r}{did_you_mean(given, known)}")
 
 
 def inside(t: Any, times: Array, outside: str) -> Any:
@@ -184,16 +189,15 @@ def domain_of(times: Array, outside: str) -> tuple[float, float]:
     return -math.inf, math.inf
 
 
-def _checked_points(plugin: Any, times: Array, values: Array) -> tuple[Array, Array]:
-    where = owner(type(plugin))
+def _checked_points(where: str, times: Array, values: Array) -> tuple[Array, Array]:
+    """Return times (n,) and rows of values (n, columns) of the file or the key `where`."""
     if values.ndim not in (1, 2) or len(times) != len(values) or len(times) < 2:
         problem = f"needs two or more times with a value each, got {len(times)} times and {len(values)} values"
         raise PysimError(where, f"{problem}; give one value for each time")
     if not (np.diff(times) > 0).all():
         k = int(np.argmin(np.diff(times) > 0)) + 1
-        raise PysimError(
-            where, f"t must increase, got {times[k]:g} after {times[k - 1]:g}; sort the times"
-        )
+        problem = f"times must increase, got {times[k]:g} after {times[k - 1]:g}"
+        raise PysimError(where, f"{problem}; sort the times")
     if not (np.isfinite(times).all() and np.isfinite(values).all()):
         raise PysimError(where, "times and values must be finite; remove nan and inf")
     return times, values.reshape(len(times), -1)

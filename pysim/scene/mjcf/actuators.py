@@ -112,7 +112,7 @@ class ActuatorReader:
             return
         kind, parameters = self._law(k)
         if kind != "motor" and not acts.has_length:
-            self._leave(k, "is left out: it is no motor, and its transmission has no length")
+            self._leave(k, f"is left out: {_without_length(acts)}")
             return
         if self.model.m.actuator_actearly[k]:
             reason = (
@@ -219,6 +219,17 @@ class ActuatorReader:
         if m.actuator_actlimited[k] and m.actuator_actadr[k] >= 0:
             keys["activation_range"] = _pair(m.actuator_actrange[k])
         return keys
+
+
+def _without_length(acts: Transmission) -> str:
+    """Return why an actuator whose force depends on a length or an angle is not read where there is none."""
+    if acts.site is not None:
+        return "its force depends on a length, and a site has none; write a <motor>"
+    joint = acts.coordinates[0].rpartition(".")[0]
+    return (
+        f"its force depends on an angle, and the ball or free joint {joint!r}, which rotates about three axes at once, "
+        "has none; write a <motor>, or three hinges"
+    )
 
 
 def transmission_of(model: MujocoModel, k: int) -> Transmission | str:

@@ -80,16 +80,16 @@ class Scope:
             visiting, self.visiting = self.visiting, {}
             offset = self.pose(placed, self.element)
             self.visiting = visiting
-            self._forget()
+            self.forget_poses()
             X = X @ relative_pose(offset, np.eye(4))
         self.poses[""] = X
         return X
 
-    def _forget(self) -> None:
+    def forget_poses(self) -> None:
         """Forget the poses of the model's frames, and of the models in it."""
         self.poses.clear()
         for inner in self.models.values():
-            inner._forget()
+            inner.forget_poses()
 
     def pose(self, name: str, user: Element) -> Array:
         """Return the pose (4, 4) in the world of a frame that an element names."""

@@ -164,7 +164,10 @@ def built_plugin(
         is_written = name in (given if written is None else written)
         problems.add((*path, name) if is_written else path, error.problem)
     except PysimError as error:  # the plugin's own check of its fields
-        problems.add(path, f"{error.where}: {error.problem}")
+        if error.where in (given if written is None else written):
+            problems.add((*path, error.where), error.problem)
+        else:
+            problems.add(path, f"{error.where}: {error.problem}")
     return None
 
 

@@ -33,6 +33,7 @@ class Problems:
     source: Source
     found: list[tuple[tuple[int, int, int], str, str]] = field(default_factory=list)
     _places: set[str] = field(default_factory=set)
+    _steps: dict[tuple[int, int, int], tuple[Step, ...]] = field(default_factory=dict)  # of values
 
     def add(
         self, path: Iterable[Step], problem: str, *, of_key: bool = False, offset: int | None = None
@@ -48,9 +49,14 @@ class Problems:
             if within != where:
                 self._places.add(where)  # the text itself is not reported again
             where = within
-        if where not in self._places:
-            self._places.add(where)
-            self.found.append((self.source.position(steps, of_key=of_key), where, problem))
+        position = self.source.position(steps, of_key=of_key)
+        before = self._steps.get(position)
+        if where in self._places or (before is not None and steps[: len(before)] == before):
+            return  # of a shorthand, what its long form lacks is not reported again
+        self._places.add(where)
+        if not of_key:
+            self._steps[position] = steps
+        self.found.append((position, where, problem))
 
     def add_from(self, path: Iterable[Step], error: PysimError) -> None:
         """Note the problems of another file that the table at a path names, at their places in that file."""

@@ -75,7 +75,7 @@ if TYPE_CHECKING:
     from pysim.scene.toml.records.tables import Actuator, Model as ModelTable
     from pysim.scene.toml.source import Source, Steps
 
-BUILT = "SceneBuilder"  # place of the tables of a scene made in Python
+BUILT = "scene"  # place of the tables of a scene made in Python that has no name
 MOST_NESTED = 20  # scenes that attach one another
 MOST_ATTACHED = 1000  # scenes that a scene attaches, with those that these attach
 _OF_RUN = ("simulation", "event", "render")  # tables that have no effect in an attached scene
@@ -103,18 +103,21 @@ def read_toml(
 def read_built(
     text: str,
     folder: Path,
+    label: str = BUILT,
     *,
     allow_code: bool = False,
     package_dirs: Iterable[str | PathLike[str]] = (),
 ) -> SceneSpec:
     """Return the specification of a scene made in Python, whose files are relative to a folder.
 
+    Messages have the label, such as "scene 'arm'", in place of a file.
+
     Raises:
         SceneError, ModelError: as in `read_toml`; places are the keys, without lines.
     """
     reading = Reading(tuple(map(Path, package_dirs)), allow_code)
-    path = folder / BUILT
-    source = with_includes(source_of(str(path), text, label=BUILT), path, reading.folders)
+    path = folder / label.replace("/", "_")  # which has the folder alone of a file
+    source = with_includes(source_of(str(path), text, label=label), path, reading.folders)
     return read_tables(source, path, {}, TableCache(), reading).spec
 
 

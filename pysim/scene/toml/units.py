@@ -28,6 +28,15 @@ _SIZES: dict[Dimension, dict[str, float]] = {
     (1, 1, -2, 0): {"N": 1.0, "kN": 1e3, "mN": 1e-3},
     (2, 1, -2, 0): {"Nm": 1.0, "J": 1.0},
 }  # fmt: skip
+_WORDS = {  # of units that are written out, without the s of the plural
+    "meter": "m", "metre": "m", "kilometer": "km", "kilometre": "km", "centimeter": "cm", "centimetre": "cm",
+    "millimeter": "mm", "millimetre": "mm", "inche": "in", "inch": "in", "foot": "ft", "feet": "ft",
+    "kilogram": "kg", "kilo": "kg", "gram": "g", "tonne": "t", "ton": "t", "pound": "lb", "lb": "lb",
+    "second": "s", "sec": "s", "millisecond": "ms", "msec": "ms", "minute": "min", "hour": "h",
+    "radian": "rad", "degree": "deg", "turn": "rev", "revolution": "rev", "round": "rev",
+    "newton": "N", "kilonewton": "kN", "newtonmeter": "Nm", "newtonmetre": "Nm", "joule": "J", "hertz": "Hz",
+    "hz": "Hz",
+}  # fmt: skip
 UNITS: dict[str, tuple[float, Dimension]] = {
     name: (size, dimension) for dimension, sizes in _SIZES.items() for name, size in sizes.items()
 }
@@ -57,6 +66,26 @@ def read_unit(text: str) -> tuple[float, Dimension] | None:
     return factor, (powers[0], powers[1], powers[2], powers[3])
 
 
+def read_words(unit: str) -> str:
+    """Return the symbols of a unit whose parts are written out, such as "degrees" or "meters/second"; "" otherwise."""
+    parts = re.split(r"([·*/() ]+)", unit.strip())
+    symbols = [
+        part if k % 2 else _WORDS.get(part.lower().removesuffix("s"), part)
+        for k, part in enumerate(parts)
+    ]
+    symbol = "".join(symbols)
+    return symbol if symbol != unit.strip() and read_unit(symbol) is not None else ""
+
+
+def _is_refused(unit: str, targets: list[str]) -> bool:
+    """Return whether a unit has another dimension than all targets; any is accepted without targets."""
+    given = read_unit(unit)
+    wanted = [read_unit(target) for target in targets]
+    return bool(targets) and all(
+        own is None or given is None or own[1] != given[1] for own in wanted
+    )
+
+
 def spelled(unit: str) -> str:
     """Return a unit without the choices that its writer has: `*` or `·`, `^2` or `²`."""
     return unit.translate(_POWERS).replace(" ", "").replace("^", "")
@@ -79,6 +108,10 @@ def convert(text: str, targets: list[str]) -> float | None:
     given = read_unit(unit)
     wanted = " or ".join(targets)
     if given is None:
+        symbol = read_words(unit)
+        if symbol and not _is_refused(symbol, targets):
+            message = f'unknown unit {unit[:40]!r}; write "{number:g} {symbol}"'
+            raise ValueError(message)
         example = f"; write {wanted}" if wanted else f"; known: {', '.join(list(UNITS)[1:])}"
         message = f"unknown unit {unit[:40]!r}{example}"
         raise ValueError(message)

@@ -193,7 +193,8 @@ def test_a_range_of_actuator_forces_is_the_effort_limit_of_a_joint(write: Write)
 
 LEFT_OUT = {
     '<position name="m" joint="ball" kp="3" gear="1 0 0"/>': (
-        "it is no motor, and its transmission has no length"
+        "its force depends on an angle, and the ball or free joint 'ball', which rotates about three axes at once, "
+        "has none; write a <motor>, or three hinges"
     ),
     '<motor name="m" joint="free" gear="1 0 0 0 0 0"/>': (
         "it pushes a free joint along an axis of the world"

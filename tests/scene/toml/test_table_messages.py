@@ -87,10 +87,10 @@ SCENES = {
     "s.toml:4:10: body[0].visual: scale must have 1 or 3 numbers, got 2": ROD.replace(
         "mass", 'visual = { mesh = "a.obj", scale = [1, 2] }\nmass', 1
     ),
-    "s.toml:29:1: actuator[0]: command_range: must be the lowest and the highest value, got [1.0, 0.0]": ROD
+    "s.toml:34:17: actuator[0].command_range: must be the lowest and the highest value, got [1.0, 0.0]": ROD
     + MOTOR
     + "command_range = [1, 0]",
-    "s.toml:29:1: actuator[0]: gain: has 3 numbers at most, got 4": ROD
+    "s.toml:34:8: actuator[0].gain: has 3 numbers at most, got 4": ROD
     + MOTOR
     + "gain = [1, 2, 3, 4]",
     "s.toml:4:1: materials.rubber: is taken by an attached scene, floor.toml:24:1: materials.rubber; "
