@@ -15,6 +15,7 @@ import numpy as np
 
 from pysim.diagnosis.contact_checks import contact_warnings
 from pysim.diagnosis.entered_obstacles import entered_obstacle
+from pysim.diagnosis.implausible_mechanisms import implausible_parts
 from pysim.diagnosis.start_checks import (
     light_bodies,
     mobility_at_start,
@@ -54,7 +55,8 @@ def warn_of_start(scene: Scene, found: Mobility | None = None, *, stacklevel: in
     singular = None  # beside light bodies the rank of the rows is rounding
     if light is None:
         singular = singular_start(scene.model, scene.state, found or mobility_at_start(scene))
-    for text in (*starts_beyond_limits(scene), *contact_warnings(scene), singular, light):
+    suspicious = *starts_beyond_limits(scene), *contact_warnings(scene), *implausible_parts(scene)
+    for text in (*suspicious, singular, light):
         _warn(text, stacklevel=stacklevel + 2)
     scene.__dict__[START_IS_DETERMINED] = singular is None
     return singular is None
