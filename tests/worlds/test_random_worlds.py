@@ -220,7 +220,9 @@ class RandomScene:
         return found
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize(
+    "seed", [*range(10), *(pytest.param(k, marks=pytest.mark.nightly) for k in range(10, 100))]
+)
 def test_worlds_of_a_random_scene_have_the_bits_or_the_error_of_load_scene(
     seed: int, tmp_path: Path
 ) -> None:
