@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 _LARGEST = 1e30
 _TURN = 2 * math.pi + 1e-3  # [rad]
 _TURNS = 4 * _TURN  # [rad] of a hinge, more than a multi-turn axis has
+ROUND = 5  # degrees are often whole multiples of it, radians hardly ever
 _ANGLES = {"rpy": 0, "axis_angle": 3}  # keys of rotations, and the index of their first angle
 _OF_HINGES = ("q", "lower", "upper")  # angles of a joint of the types below
 _HINGES = ("revolute", "universal")
@@ -65,7 +66,7 @@ def check_start(q: object, kind: str, path: Steps, problems: Problems) -> None:
     """Warn of the start of a hinge, such as a number of `[[model]] start`, that looks like degrees."""
     if kind in _HINGES and isinstance(q, list):
         listed = len(q) > 1
-        _warn_of_degrees(q, 0, path, problems, most=_TURNS, listed=listed)
+        _warn_of_degrees(q, 0, path, problems, most=_TURNS, round_most=_TURN, listed=listed)
 
 
 def _check_hinge(joint: dict[str, object], path: Steps, problems: Problems) -> None:
@@ -78,7 +79,10 @@ def _check_hinge(joint: dict[str, object], path: Steps, problems: Problems) -> N
                 at = (*path, key, name) if name else (*path, key)
                 numbers = value if isinstance(value, list) else [value]
                 listed = isinstance(value, list)
-                _warn_of_degrees(numbers, 0, at, problems, most=_TURNS, listed=listed)
+                round_most = _TURN if key == "start" else _TURNS
+                _warn_of_degrees(
+                    numbers, 0, at, problems, most=_TURNS, round_most=round_most, listed=listed
+                )
 
 
 def _warn_of_degrees(
@@ -88,15 +92,21 @@ def _warn_of_degrees(
     problems: Problems,
     *,
     most: float = _TURN,
+    round_most: float | None = None,
     listed: bool = True,
 ) -> None:
-    """Warn of angles of more than a turn, or of more than `most` [rad]."""
+    """Warn of angles of more than a turn, or of more than `most` [rad], or `round_most` of whole multiples of 5."""
     for k, angle in enumerate(numbers[first:], first):
-        if isinstance(angle, (int, float)) and most < abs(angle) <= _LARGEST:
+        if not isinstance(angle, (int, float)) or abs(angle) > _LARGEST:
+            continue
+        limit = most
+        if round_most is not None and abs(angle) <= most and angle % ROUND == 0:
+            limit = round_most
+        if abs(angle) > limit:
             place = problems.source.where((*path, k) if listed else path)
             radians = f"{math.radians(angle):.10g}"
-            turns = "one full turn" if most == _TURN else "four full turns"
-            text = f"{angle:g} [rad] exceeds {turns}, {most:.3g} [rad]; if degrees were meant, write {radians}"
+            turns = "one full turn" if limit == _TURN else "four full turns"
+            text = f"{angle:g} [rad] exceeds {turns}, {limit:.3g} [rad]; if degrees were meant, write {radians}"
             warnings.warn(f"{place}: {text}", PysimWarning, stacklevel=2)
 
 

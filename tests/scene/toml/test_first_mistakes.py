@@ -128,6 +128,9 @@ DEGREES = {
     "start = 30": (
         "joint[0].start: 30 [rad] exceeds four full turns, 25.1 [rad]; if degrees were meant, write 0.5235987756"
     ),
+    "start = 20": (
+        "joint[0].start: 20 [rad] exceeds one full turn, 6.28 [rad]; if degrees were meant, write 0.3490658504"
+    ),
     "start = { q = -90 }": (
         "joint[0].start.q: -90 [rad] exceeds four full turns, 25.1 [rad]; if degrees were meant, write -1.570796327"
     ),
