@@ -15,6 +15,7 @@ import pytest
 import pysim
 from pysim.diagnosis.stability import step_bounds
 from pysim.diagnosis.unstable_steps import StepGuard
+from pysim.worlds.saved_parts import SavedParts
 from pysim.worlds.segment import Segment
 from tests.elements.blocks import constant, disc, mass, scene_of, simulation, table
 
@@ -215,7 +216,7 @@ def test_the_outputs_kept_of_a_run_without_a_ledger_are_few_and_evenly_spaced(
         rows = np.ones((len(part), 1))
         guard.check(Segment(part, part[:, None], rows, np.zeros((len(part), 0)), part[-1], 5))
     again = StepGuard(scene, None, energy=False)
-    again.restore(guard.saved())
+    again.restore(SavedParts(guard.saved(), "checkpoint"))
     for own in (guard, again):
         kept = own.saved()["rows_q"][:, 0]
         assert 256 <= len(kept) <= 512
