@@ -1,19 +1,22 @@
 """The engine and the processor: what the build chooses, and an engine of another machine.
 
 The oracles are the processor's flags in /proc/cpuinfo, and the message word for word; the functions of
-cpp/engine/processor.hpp are run by a program of their own, as no test can change its processor.
+cpp/engine/processor.hpp are run by a program of their own, and the engine on the processor of valgrind.
 """
 
 from __future__ import annotations
 
 import os
 import platform
+import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 import pysim
+from pysim import _engine
 
 ROOT = Path(__file__).parents[2]
 PROGRAM = """
@@ -53,3 +56,22 @@ def test_an_engine_without_kernels_for_the_processor_names_the_remedy(printed: l
         "machine, pip install --force-reinstall --no-deps ., or build it for every processor with "
         "-Ccmake.define.PYSIM_ISAS=all"
     )
+
+
+LOAD = """
+import importlib.util, sys
+spec = importlib.util.spec_from_file_location("pysim._engine", sys.argv[1])
+spec.loader.exec_module(importlib.util.module_from_spec(spec))
+"""
+
+
+@pytest.mark.skipif(
+    pysim.available_isas() != ["avx512"] or not shutil.which("valgrind"),
+    reason="needs an engine with AVX-512 alone, and valgrind, whose processor has no AVX-512",
+)
+def test_an_engine_for_another_processor_is_an_error_of_its_import() -> None:
+    python = Path(sys.executable).resolve()
+    command = ["valgrind", "--tool=none", "-q", str(python), "-c", LOAD, _engine.__file__]
+    done = subprocess.run(command, check=False, capture_output=True, text=True)
+    last = done.stderr.strip().splitlines()[-1]
+    assert last.startswith("ImportError: pysim._engine: built for avx512, but this processor runs ")
