@@ -15,7 +15,7 @@ from pysim.errors import PysimWarning
 from pysim.scene.tree import WORLD
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from pysim.contact.compiler import CompiledContacts
     from pysim.contact.pairs import PlacedShape
@@ -110,7 +110,7 @@ def warn_of_sinking(scene: Scene, trajectory: Trajectory, stacklevel: int = 2) -
     times = np.repeat(trajectory.t, np.diff(points.offsets))
     for k in np.unique(points.pair).tolist():
         pair = contacts.pairs[k]
-        allowed = DEEP * max(map(_smaller_half_size, contacts.shapes.of_pair(k)))
+        allowed = DEEP * smaller_half_size(contacts.shapes.of_pair(k))
         sunk = np.flatnonzero((points.pair == k) & (points.penetration > allowed))
         if not sunk.size:
             continue
@@ -143,6 +143,11 @@ def warn_of_long_steps(scene: Scene, trajectory: Trajectory, stacklevel: int = 2
         f'{settings.step / 4:.2g} [s] or less, or integrator = "convex"'
     )
     warnings.warn(text, PysimWarning, stacklevel=stacklevel + 1)
+
+
+def smaller_half_size(pairs: Iterable[ShapePair]) -> float:
+    """Return the smaller half size of two shapes that touch, the largest of several pairs of shapes [m]."""
+    return max(map(_smaller_half_size, pairs))
 
 
 def _smaller_half_size(pair: ShapePair) -> float:

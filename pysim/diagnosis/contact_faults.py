@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pysim.diagnosis.contact_checks import smaller_half_size
 from pysim.joints import find_joint
 from pysim.typing import Array
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from pysim.worlds.loading import Scene
 
 SINKS = 5.0
+NOTICEABLE = 0.01  # of the smaller half size of the shapes, below which a depth does not matter
 END = 0.1  # share of the rows, at the end, in which a pair rests
 LEAST_ROWS = 5  # of a run that is judged
 SLIDING = 1e-2  # [m/s]
@@ -57,7 +59,8 @@ def sunk_pair(scene: Scene, trajectory: Trajectory) -> str | None:
         deepest = deepest[count - max(LEAST_ROWS, int(END * count)) :]
         sink = max(shape.law.sink for shape in contacts.shapes.of_pair(k))
         depth, name = float(np.median(deepest)), contacts.pairs[k].name
-        if deepest.min() > SINKS * sink and not _is_pressed(scene, name):
+        deep = max(SINKS * sink, NOTICEABLE * smaller_half_size(contacts.shapes.of_pair(k)))
+        if deepest.min() > deep and not _is_pressed(scene, name):
             force = float(np.linalg.norm(points.force[own], axis=1).max())
             text = (
                 f"contact {name}: rests {depth:.2g} m deep, {depth / sink:.3g} times the {sink:.2g} m of its law, "
@@ -124,9 +127,9 @@ def unrest(scene: Scene, trajectory: Trajectory) -> str | None:
         if beside & driven or len(np.unique(rows[own])) < TOUCHES * (count - begin):
             continue
         bodies = [k for k, root in enumerate(roots) if root == tree]
-        speed = _unresting_speed(model, trajectory, bodies, begin)
-        if speed is not None:
-            found.append((*speed, model.body_names[tree]))
+        unresting = _unresting_speed(model, trajectory, bodies, begin)
+        if unresting is not None:
+            found.append((*unresting, model.body_names[tree]))
     if not found:
         return None
     found.sort(reverse=True)
@@ -163,8 +166,8 @@ def _face_before(
 ) -> NDArray[np.bool_] | None:
     """Return the points of a body on the face along which it slid in one of the rows before."""
     for earlier in range(k - 1, max(k - 1 - BEFORE, -1), -1):
-        face = own & (row == earlier)
-        face &= np.abs(normal @ along) < ALONG
+        is_along: NDArray[np.bool_] = np.abs(normal @ along) < ALONG
+        face: NDArray[np.bool_] = own & (row == earlier) & is_along
         if face.any():
             return face
     return None

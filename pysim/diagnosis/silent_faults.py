@@ -68,7 +68,7 @@ def _passed_limit(scene: Scene, trajectory: Trajectory) -> str | None:
             beyond = np.maximum(joint.lower[k] - q, q - joint.upper[k])
             allowed = float(allowed_depth(joint)[k])
             first, last = _longest(beyond > PASSED * allowed)
-            if last <= first or t[last] - t[first] < DWELL:
+            if first == 0 or t[last] - t[first] < DWELL:  # a start beyond it is reported before
                 continue
             depth = float(np.median(beyond[first : last + 1]))
             name = model.velocity_names[at_v + k]

@@ -92,8 +92,7 @@ def soft_stop_text(stop: SoftStop, demand: Demand) -> str:
     length, force, per = (
         ("rad", "N·m", "N·m/rad") if kind.v_units[k] == "rad/s" else ("m", "N", "N/m")
     )
-    drives = ", ".join(map(repr, stop.drives))
-    by = f" of {drives} and its weight" if drives else " of its weight"
+    by = f" of {', '.join(map(repr, stop.drives))} and its weight"
     step = 0.98 * demand.step * float(np.sqrt(joint.stop_stiffness[k] / stop.stiffness))
     return (
         f"{joint.where}: limits of joint {name!r}: the default stop gives way by {stop.depth:.2g} {length} under the "
@@ -236,6 +235,7 @@ def _carrying(
         known = (load.known + weight) * is_bounded(joint)
         needed = known / allowed_depth(joint)
         is_soft = np.isnan(joint.stop_stiffness) & (needed > (1 + SAME) * stiffness)
+        is_soft &= load.known > 0  # a weight alone need not rest in its stop
         for k in np.flatnonzero(is_soft).tolist():
             own, depth = with_fields(joint, stop_stiffness=stiffness), known[k] / stiffness[k]
             soft.append(

@@ -121,6 +121,7 @@ def test_smooth_schemes_carry_a_ring_around_a_peg(tmp_path: Path, integrator: st
     )
 
 
+@pytest.mark.filterwarnings("ignore:.*the state is no equilibrium:pysim.PysimWarning")
 @pytest.mark.parametrize("kind", ["sphere", "capsule"])
 def test_linearization_of_a_moving_field_on_a_fixed_shape_is_that_of_differences(
     tmp_path: Path, kind: str

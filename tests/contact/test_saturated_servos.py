@@ -156,6 +156,7 @@ def test_a_world_has_the_same_bits_beside_others(tmp_path: Path) -> None:
         np.testing.assert_array_equal(alone.v[0], together.v[k])
 
 
+@pytest.mark.filterwarnings("ignore:joint 'elbow' stays:pysim.PysimWarning")
 def test_servos_of_mjcf_hold_an_arm_against_its_stop(tmp_path: Path) -> None:
     """The target is beyond the stop, which carries the range less the arm's weight; the file names both."""
     (tmp_path / "arm.xml").write_text(

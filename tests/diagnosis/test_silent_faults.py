@@ -67,6 +67,17 @@ def test_a_bounce_off_a_stop_passes_no_limit():
     assert found(b.build(), run) == []
 
 
+def test_a_start_beyond_a_limit_is_reported_before_the_run_alone():
+    b = pysim.SceneBuilder("mass", gravity=[0, 0, 0])
+    b.body("mass", mass=1.0)
+    limits = {"lower": -1.0, "upper": 0.0, "stiffness": 1.0, "damping": 0.0}
+    b.joint("slide", "prismatic", child="mass", limits=limits, start=0.5)
+    b.simulation(duration=0.3, step=1e-3)
+    with pytest.warns(pysim.PysimWarning, match="starts 0.5"):
+        scene = b.build()
+    assert found(scene) == []
+
+
 def stack(mass):
     b = pysim.SceneBuilder("stack")
     free(b, "light", 0.2, 0.1, 1.0)
@@ -84,6 +95,17 @@ def test_a_box_under_many_times_its_weight_is_named_with_its_depth_and_a_stiffne
     assert "give the surfaces a stiffness of 2.6e+05 N/m" in text
     assert text.endswith("(1 more: light, heavy)")
     assert found(stack(2.0)) == []
+
+
+def test_a_depth_that_is_small_beside_the_box_is_silent():
+    """Stiff surfaces under 20 times the weight that their depth at rest is of."""
+    b = pysim.SceneBuilder("stack")
+    b.material("default", stiffness=1e6)
+    free(b, "light", 0.2, 0.1, 0.1)
+    free(b, "heavy", 0.2, 0.3, 10.0)
+    b.ground()
+    b.simulation(duration=1.0, step=1e-3)
+    assert found(b.build()) == []
 
 
 def test_a_box_that_a_drive_presses_down_is_no_sinking_one():
