@@ -22,6 +22,7 @@ import numpy as np
 from pysim import _engine
 from pysim.algorithms import aba, aba_derivatives
 from pysim.analysis.linear_system import LinearSystem, bracket, independent_motions
+from pysim.diagnosis.element_faults import slope_fault
 from pysim.diagnosis.failed_steps import explain
 from pysim.errors import PysimWarning, SimulationError, did_you_mean
 from pysim.integrators import find_integrator
@@ -323,9 +324,9 @@ class _Linearization:
             else:
                 read = np.zeros((0, size + count))
         if not (np.isfinite(whole).all() and np.isfinite(read).all()):
-            raise SimulationError(
-                "linearize", "numbers beside the state are NaN or infinite; choose another state"
-            )
+            fault = slope_fault(self.scene, self.scene.state)
+            problem = "numbers beside the state are NaN or infinite; choose another state"
+            raise SimulationError("linearize", fault or problem)
         outputs = np.zeros((len(self.output_names), size + count))
         given = sorted(set(range(len(self.output_names))) - set(self._rows))
         outputs[given] = read

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pysim import _engine
-from pysim.algorithms import passive_forces
+from pysim.algorithms import passive_force_derivatives, passive_forces
 from pysim.diagnosis.last_state import STEP_FRACTIONS, has_diverged, states_within_step
 from pysim.elements.block import find_block
 from pysim.elements.force import find_force, method_of
@@ -18,7 +18,9 @@ from pysim.tracing.author_code import method_place
 from pysim.typing import Array
 
 if TYPE_CHECKING:
-    from pysim.mechanism.model import State
+    from collections.abc import Iterator
+
+    from pysim.mechanism.model import Model, State
     from pysim.scene.spec import BlockSpec, ForceSpec
     from pysim.worlds.loading import Scene
 
@@ -44,14 +46,34 @@ def element_fault(
     return found
 
 
-def _force_fault(scene: Scene, q: Array, v: Array, times: Array) -> str | None:
+def slope_fault(scene: Scene, state: State) -> str | None:
+    """Describe the first force whose derivatives at a state are NaN or infinite; None if there is none."""
+    for force, model in _lone_forces(scene):
+        with np.errstate(all="ignore"):
+            slopes = passive_force_derivatives(model, state.q, state.v)
+        if not all(np.isfinite(own).all() for own in slopes):
+            kind: Any = find_force(force.type)
+            plugin = build(kind, force.parameters, force.where)
+            remedy = _remedy(plugin, method_of(kind).name, force.where)
+            return f"the derivatives of force {force.name!r} are NaN or infinite at this state; {remedy}"
+    return None
+
+
+def _lone_forces(scene: Scene) -> Iterator[tuple[ForceSpec, Model]]:
+    """Return every force of the engine, and the model with this force alone."""
     model = scene.model
     forces = {force.name: force for force in model.spec.forces}
     for element in model.connections.elements:
-        own = model.with_connections(replace(model.connections, elements=[element], signals=None))
-        row = _first_bad(passive_forces(own, q, v))
-        if row is not None and element.name in forces:
-            return _of_force(forces[element.name], float(times[row]))
+        if element.name in forces:
+            alone = replace(model.connections, elements=[element], signals=None)
+            yield forces[element.name], model.with_connections(alone)
+
+
+def _force_fault(scene: Scene, q: Array, v: Array, times: Array) -> str | None:
+    for force, model in _lone_forces(scene):
+        row = _first_bad(passive_forces(model, q, v))
+        if row is not None:
+            return _of_force(force, float(times[row]))
     return None
 
 

@@ -38,7 +38,7 @@ class SignalDerivatives:
         nodes, places = [], []
         read = [self._numbers_of(node) for node in rows]
         for motion, index, rates in self._motions(rows):
-            derivative = Derivative(self.inputs.tape, rates)
+            derivative = Derivative(self.inputs.tape, rates, limits=True)
             for row, node in enumerate(rows):
                 if read[row].isdisjoint(rates):
                     continue

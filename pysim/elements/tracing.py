@@ -252,8 +252,9 @@ def _acts_at_rest(inputs: _Inputs, outputs: Sequence[int]) -> bool:
 def _derivatives(inputs: _Inputs, outputs: Sequence[int]) -> list[int]:
     """Return the nodes of the program that the engine differentiates with (cpp/elements/derivatives.hpp)."""
     tape, one = inputs.tape, inputs.tape.const(1)
-    along = [Derivative(tape, motion) for motion in inputs.motions()]
-    by_rate = [Derivative(tape, {inputs.positions + k: one}) for k in range(inputs.rates)]
+    along = [Derivative(tape, motion, limits=True) for motion in inputs.motions()]
+    places = range(inputs.positions, inputs.positions + inputs.rates)
+    by_rate = [Derivative(tape, {k: one}, limits=True) for k in places]
     if inputs.method.acts == "coordinates":  # row by row
         return [d.of(k) for group in (along, by_rate) for k in outputs for d in group]
     return [*outputs, *(d.of(k) for group in (along, by_rate) for d in group for k in outputs)]

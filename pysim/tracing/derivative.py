@@ -5,10 +5,15 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from pysim.tracing.tape import PIECEWISE
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from pysim.tracing.tape import Tape
+
+
+EDGED = PIECEWISE | {"sqrt", "hypot", "pow"}  # a length of what they compute is no |x| near 0
 
 
 def rate_of_unknown(depth: int) -> int:
@@ -23,10 +28,20 @@ class Derivative:
         tape: the nodes.
         rates: of the inputs that change.
         unknown: number of the unknown of an implicit equation, if it is all that changes.
+        limits: take the derivative 0 of `sqrt`, `hypot` and powers of ½ and more where they are 0 and their operands
+            stand still and are smooth: the mean of the one-sided derivatives of a length |x|. That of |x| x is then
+            its limit; without it is NaN.
     """
 
-    def __init__(self, tape: Tape, rates: Mapping[int, int], unknown: int | None = None) -> None:
-        self.tape, self._unknown = tape, unknown
+    def __init__(
+        self,
+        tape: Tape,
+        rates: Mapping[int, int],
+        unknown: int | None = None,
+        *,
+        limits: bool = False,
+    ) -> None:
+        self.tape, self._unknown, self._limits = tape, unknown, limits
         self.zero = tape.const(0)
         self._rates = rates
         self._known: dict[int, int] = {}
@@ -69,7 +84,7 @@ class Derivative:
             case "div":
                 return n("div", n("sub", d[0], n("mul", index, d[1])), args[1])
             case "sqrt":
-                return n("div", d[0], n("mul", const(2), index))
+                return self._limited(n("div", d[0], n("mul", const(2), index)), d[0], args)
             case "sin":
                 return n("mul", n("cos", args[0]), d[0])
             case "cos":
@@ -102,7 +117,7 @@ class Derivative:
                 return self._chosen(n("less_equal", *args[::-1]), n("less", *args), d)
             case "hypot":
                 sum_ = n("add", n("mul", args[0], d[0]), n("mul", args[1], d[1]))
-                return n("div", sum_, index)
+                return self._limited(n("div", sum_, index), sum_, args)
             case "select":
                 return n("select", args[0], d[1], d[2])
             case "dot":
@@ -112,6 +127,13 @@ class Derivative:
         return (
             self.zero
         )  # comparisons, signs, segments and table look-ups are constant between jumps
+
+    def _limited(self, derivative: int, rate: int, operands: tuple[int, ...]) -> int:
+        """Return a derivative that is a multiple of a rate; if limits are wanted, 0 where the rate is 0."""
+        tape, zero = self.tape, self.zero
+        if not self._limits or any(tape.nodes[k].op in EDGED for k in tape.needed(operands)):
+            return derivative
+        return tape.node("select", tape.node("equal", rate, zero), zero, derivative)
 
     def _chosen(self, first: int, second: int, d: list[int]) -> int:
         """Return the derivative of the operand that is the result of `min` or `max`, NaN where an operand is NaN."""
@@ -130,6 +152,8 @@ class Derivative:
         n, (x, y) = self.tape.node, args
         less = n("sub", y, self.tape.const(1))
         along_x = n("mul", n("mul", y, n("pow", x, less)), d[0])
+        if self.tape.nodes[y].op == "const" and self.tape.nodes[y].value >= 0.5:
+            along_x = self._limited(along_x, d[0], (x,))
         if self.tape.is_value(d[1], 0):
             return along_x
         return n("add", along_x, n("mul", n("mul", index, n("log", x)), d[1]))

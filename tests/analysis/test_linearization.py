@@ -358,3 +358,82 @@ def test_worlds_of_a_model_file_start_at_the_state_and_step_they_are_given(tmp_p
     worlds.step()
     assert worlds.t == pytest.approx(0.002)
     assert worlds.scene().settings.integrator == "semi_implicit"
+
+
+ROOTS = """import numpy as np
+from pysim.forces import Force, Wrench, force
+
+
+@force("speed_drag")
+class SpeedDrag(Force):
+    c: float = 0.3
+
+    def wrench(self, pose, twist):
+        return Wrench(force=-self.c * np.sqrt(twist.v @ twist.v) * twist.v)
+
+
+@force("norm_drag")
+class NormDrag(Force):
+    c: float = 0.3
+
+    def wrench(self, pose, twist):
+        return Wrench(force=-self.c * np.linalg.norm(twist.v) * twist.v)
+
+
+@force("power_drag")
+class PowerDrag(Force):
+    c: float = 0.3
+
+    def wrench(self, pose, twist):
+        v = twist.v
+        return Wrench(force=-self.c * (v @ v) ** 0.75 * v - 2.0 * v)
+
+
+@force("hypot_drag")
+class HypotDrag(Force):
+    c: float = 0.3
+
+    def wrench(self, pose, twist):
+        v = twist.v
+        return Wrench(force=-self.c * np.hypot(v[0], v[2]) * v)
+
+
+@force("steep")
+class Steep(Force):
+    c: float = 0.3
+
+    def wrench(self, pose, twist):
+        x = pose.p[0]
+        return Wrench(force=(-self.c * np.sign(x) * np.sqrt(np.abs(x)), 0, 0))
+"""
+
+
+def freely_falling(folder: Path, kind: str) -> pysim.Scene:
+    (folder / "roots.py").write_text(ROOTS, "utf-8")
+    b = pysim.SceneBuilder("falling", folder=folder, plugins=["roots.py"])
+    b.body("x", mass=2.0, inertia={"xx": 0.1, "yy": 0.1, "zz": 0.1})
+    b.joint("j", "free", child="x")
+    b.force("drag", kind, b="x")
+    return b.build(allow_code=True)
+
+
+@pytest.mark.parametrize(
+    ("kind", "slope"),
+    [("speed_drag", 0.0), ("norm_drag", 0.0), ("power_drag", -1.0), ("hypot_drag", 0.0)],
+)
+def test_a_drag_by_the_length_of_a_velocity_has_its_limit_at_rest(tmp_path, kind, slope):
+    """∂(|v|ⁿ v)/∂v = 0 at v = 0, besides a linear drag of 2 N·s/m on 2 kg."""
+    scene = freely_falling(tmp_path, kind)
+    A = pysim.linearize(scene).A
+    np.testing.assert_allclose(A[6:9, 6:9], slope * np.eye(3), atol=1e-12)
+    slopes = pysim.passive_force_derivatives(scene.model, scene.state.q, scene.state.v)
+    assert all(np.isfinite(own).all() for own in slopes)
+
+
+def test_a_force_whose_slope_is_infinite_is_named_with_its_line(tmp_path):
+    scene = freely_falling(tmp_path, "steep")
+    with pytest.raises(
+        pysim.SimulationError, match=r"force 'drag' are NaN or infinite.*roots\.py"
+    ) as caught:
+        pysim.linearize(scene)
+    assert "wrench" in str(caught.value) or "roots.py:" in str(caught.value)
