@@ -50,6 +50,13 @@ def explain(failure: Failure) -> Exception:
     return _stop_of_fixed_steps(failure)
 
 
+def divergence(scene: Scene, t: float, state: State, numbers: Array | None) -> Exception:
+    """Return the error of a run whose accelerations or energies at a state are NaN or infinite."""
+    if find_integrator(scene.settings.integrator).adaptive:
+        return too_large(scene, t, state.v)
+    return explain(Failure(scene, t, state, numbers, scene.settings.step, Status.DIVERGED, 0))
+
+
 def _impossible(model: Model, t: float, state: State) -> str:
     """Describe why a time or a state that was written cannot be one."""
     remedy = "write another state, and reset the world"

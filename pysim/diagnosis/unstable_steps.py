@@ -9,9 +9,10 @@ so that q stands still while v is far from 0, or v changes its sign at every ste
 
     |(q₁ − q₀)/h − (v₀ + v₁)/2| > ½ max(|v₀|, |v₁|)        in STEPS steps, after which |v| ≥ 0.99 |v₀|
 
-and only tried where two outputs look like it. The energy ledger of a run shows the same: the work of a force beyond
-stability is no change of energy, so that the balance is off by more than all energy that the run has. Without a ledger
-a kinetic energy that grows by far in the later half of a run is recognised.
+and only tried where two outputs look like it. The energy ledger of a run shows the same: either the work of a force
+beyond stability is no change of energy, so that the balance is off by more than all energy that the run has, or what
+dissipates energy gives it. Without a ledger a kinetic energy that grows by far in the later half of a run is
+recognised.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ import numpy as np
 
 from pysim import _engine
 from pysim.algorithms import crba
+from pysim.diagnosis.failed_steps import divergence
 from pysim.diagnosis.growing_states import growth_between
 from pysim.diagnosis.stability import GROWTH, sliding_coordinates
 from pysim.diagnosis.step_checks import SLIDES, beyond_stability
@@ -71,7 +73,7 @@ class StepGuard:
         self._loop_q = state.loop_q
         self._rows, self._apart, self._count = list[tuple[Array, Array]](), 1, 0  # some outputs
         self._numbers = None if numbers is None else numbers.copy()
-        self._last, self._seen = 0.0, list[State]()
+        self._last, self._given, self._seen = 0.0, 0.0, list[State]()
         self._kinetic, self._stored, self._exchanged = 0.0, np.zeros(0), np.zeros(0)
         if self._judged and numbers is not None:
             self._begin = self._balance(0.0, state.q, state.v, numbers)
@@ -185,9 +187,14 @@ class StepGuard:
         """Check the balance of the whole run, or the growth of its kinetic energy if it has no ledger.
 
         Raises:
-            SimulationError: the balance is off by more than the energy of the run, or the kinetic energy grows beyond
-                reason.
+            SimulationError: the energy at the end is infinite, the balance is off by more than the energy of the run,
+                or the kinetic energy grows beyond reason.
         """
+        with np.errstate(all="ignore"):
+            kinetic, stored = energies(self._scene.model, self._q[None], self._v[None])
+        if not np.isfinite(kinetic + stored).all():
+            end = State(self._q, self._v, self._loop_q)
+            raise divergence(self._scene, self._t, end, self._numbers)
         if self._judged:
             self._judge(1.0)
         elif self._explicit:
@@ -205,20 +212,24 @@ class StepGuard:
         self._stored = np.array([self._stored.min(), self._stored.max()])
         work = np.abs(found.work[:, 0])
         self._exchanged = np.maximum(self._exchanged, work) if self._exchanged.size else work
+        assert self._scene.signals is not None
+        passive = np.array([not term.injects for term in self._scene.signals.work], bool)
+        self._given = float(np.maximum(found.work[passive, 0], 0.0).sum())
         return float(found.balance[0])
 
     def _judge(self, factor: float) -> None:
         scale = self._kinetic + float(np.ptp(self._stored))
         off = abs(self._last)
-        if not off > max(factor * scale, OFF * (scale + float(self._exchanged.sum()))):
-            return
+        gives = self._given - off > OFF * scale  # work that is found in the energy
+        if not gives and off <= max(factor * scale, OFF * (scale + float(self._exchanged.sum()))):
+            return  # infinite energies, whose balance is NaN, are judged
         cause = beyond_stability(self._scene, *self._seen)
         if cause is None:
             return  # within stability it is an error of a transient, which may be warned of after the run
-        problem = (
-            f"at t = {self._t:.6g} s the energy balance is off by {off:.3g} J, more than the {scale:.3g} J of energy"
-            f" in the run: {cause}"
-        )
+        what = f"the energy balance is off by {off:.3g} J, more than the {scale:.3g} J of energy in the run"
+        if gives:
+            what = f"what dissipates energy has given {self._given:.3g} J of the {scale:.3g} J in the run"
+        problem = f"at t = {self._t:.6g} s {what}: {cause}"
         raise SimulationError(str(self._scene.spec.path), problem)
 
 

@@ -19,8 +19,10 @@ from pysim.algorithms import (
     kinetic_energy,
     potential_energy,
 )
+from pysim.diagnosis.failed_steps import divergence
 from pysim.diagnosis.last_state import plugin_fault
 from pysim.errors import PysimError, SimulationError
+from pysim.mechanism.model import State
 from pysim.mechanism.passive_elements import TOTALS
 from pysim.simulation.force_records import ForceRecords
 from pysim.spatial.arrays import map_rows
@@ -251,12 +253,21 @@ def complete_rows(
     external: Array,
     report: Array,
 ) -> tuple[Array, ...]:
-    """Return the rows of n states at t (n,) [s], one array for each of a header's `row_shapes`."""
+    """Return the rows of n states at t (n,) [s], one array for each of a header's `row_shapes`.
+
+    Raises:
+        SimulationError: accelerations that signals read are NaN or infinite, as those of a run that has diverged.
+    """
     model = scene.model
-    tau = forces_of_actuators(scene, t, q, v, signals) + external
-    a, forces, f_ext = accelerations_and_forces(scene, t, tau, q, v, loop_q, report)
+    with np.errstate(over="ignore", invalid="ignore"):
+        tau = forces_of_actuators(scene, t, q, v, signals) + external
+        a, forces, f_ext = accelerations_and_forces(scene, t, tau, q, v, loop_q, report)
     rows = None
     if scene.signals is not None:
+        finite = np.isfinite(a).all(axis=1)
+        if not finite.all():
+            k = int(np.argmin(finite))
+            raise divergence(scene, float(t[k]), State(q[k], v[k], loop_q[k]), signals[k])
         signals = with_contact_numbers(scene, signals, q, v, report)
         rows = np.asarray(_engine.read_signals(model, t, q, v, a, signals, f_ext))
     return (
