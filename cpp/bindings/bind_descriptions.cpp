@@ -697,6 +697,8 @@ void bind_signal_enums(py::module_& m) {
       .value("v", tree::SignalSource::v)
       .value("state", tree::SignalSource::state)
       .value("port", tree::SignalSource::port)
+      .value("mean_v", tree::SignalSource::mean_v)
+      .value("mean_port", tree::SignalSource::mean_port)
       .value("acceleration", tree::SignalSource::acceleration)
       .value("port_acceleration", tree::SignalSource::port_acceleration)
       .value("reaction", tree::SignalSource::reaction)

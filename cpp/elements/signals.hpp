@@ -59,13 +59,14 @@ PlacedPorts<S> place_ports(const ModelOf<S>& model, const S* q, const S* v, Work
   return ports;
 }
 
-/// What programs of signals read. Numbers after `port` exist after the dynamics only.
+/// What programs of signals read. Numbers after the means exist after the dynamics only.
 template <class S>
 struct SignalValues {
   S time;
   const S *q, *v;  ///< of the user
   const S* state;
   const S* port;
+  const S *mean_v = v, *mean_port = port;  ///< of the work of forces
   const S* acceleration = nullptr;
   const S* port_acceleration = nullptr;
   const S* reaction = nullptr;
@@ -82,6 +83,10 @@ struct SignalValues {
         return state[input.index];
       case SignalSource::port:
         return port[input.index];
+      case SignalSource::mean_v:
+        return mean_v[input.index];
+      case SignalSource::mean_port:
+        return mean_port[input.index];
       case SignalSource::acceleration:
         return acceleration[input.index];
       case SignalSource::port_acceleration:

@@ -31,6 +31,9 @@ struct SignalState {
   const S* base = nullptr;   ///< of an implicit evaluation; null for an explicit one
   const S* start = nullptr;  ///< states from which it starts
   S factor = {};             ///< [s]
+  /// Velocities of the work of forces in a step that holds these: their mean, so that the work is the change
+  /// of the kinetic energy. Null for v.
+  const S* mean_v = nullptr;
 };
 
 /// Forces of inverse dynamics for programs of signals, at one state.
@@ -82,7 +85,13 @@ struct SignalPoint {
         full_q(tree::full_q(m, q, w)),
         full_v(tree::full_v(m, v, w)),
         ports(elements::place_ports(m, full_q, full_v, w)) {
-    values.port = ports.numbers;
+    values.port = values.mean_port = ports.numbers;
+  }
+
+  /// Lets the work of forces have other velocities.
+  void use_mean(const S* v, Workspace<S>& w) {
+    values.mean_v = v;
+    values.mean_port = elements::place_ports(model, full_q, tree::full_v(model, v, w), w).numbers;
   }
 
   /// Registers after the program; `w` is the memory behind them.
@@ -185,7 +194,8 @@ void add_signal_forces(const ModelOf<S>& model,
                        Workspace<S> w) {
   const tree::Signals& signals = *model.signals;
   if (signals.forces.program < 0) return;
-  const SignalPoint<S> at(model, time, q, v, state.numbers, w);
+  SignalPoint<S> at(model, time, q, v, state.numbers, w);
+  if (state.mean_v != nullptr) at.use_mean(state.mean_v, w);
   const bool is_implicit = state.base != nullptr;
   if (signals.coupled() > 0 && is_implicit) solve_implicit_states(at, state, w);
   const S* const registers = at.run(signals.forces, w);

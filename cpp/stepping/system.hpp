@@ -115,6 +115,9 @@ struct System {
   /// Number of states of elements.
   int states() const { return signals.numbers == nullptr ? 0 : model.signals->states; }
 
+  /// Whether some of them are integrals, such as the work of forces.
+  bool integrates() const { return states() > 0 && states() > model.signals->coupled(); }
+
   /// Copy of the states of elements; null if there are none.
   S* copy_states(Workspace<S>& w) const {
     if (states() == 0) return nullptr;

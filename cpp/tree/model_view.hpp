@@ -358,6 +358,8 @@ enum class SignalSource : int {
   v,                  ///< and velocities
   state,              ///< states of elements, then the numbers that are held between instants
   port,               ///< positions and rates of ports, see elements/ports.hpp
+  mean_v,             ///< v of the work of forces: the mean over a step that holds its forces, else v
+  mean_port,          ///< rates of ports at these
   acceleration,       ///< v̇, of programs that run after the dynamics
   port_acceleration,  ///< spatial acceleration of frame B of a port (6), in B
   reaction            ///< wrench of a joint on its body (6), in the user's frame of the body

@@ -63,12 +63,14 @@ def energy_line(summary: RunSummary) -> str:
 
 
 MOST_ELEMENTS = 3  # named in a summary
+OPEN = 0.03  # of the energy involved, from which on a balance that is open is explained
 
 
 def work_line(work: WorkSummary, *, verbose: bool = False) -> str:
     """Return what was injected and dissipated, with the elements of the work if they are few.
 
-    `verbose` adds the elements with the most work of many, and how far the balance closes.
+    `verbose` adds the elements with the most work of many, and how far the balance closes. A balance that is open by
+    some per cent is explained in any case.
     """
     most = sorted(work.elements.items(), key=lambda item: -abs(item[1]))
     line = f"injected {work.injected:.4g} J, dissipated {work.dissipated:.4g} J"
@@ -76,6 +78,9 @@ def work_line(work: WorkSummary, *, verbose: bool = False) -> str:
         named = ", ".join(f"{name} {joules:.4g}" for name, joules in most[:MOST_ELEMENTS])
         more = f", and {len(most) - MOST_ELEMENTS} more" if len(most) > MOST_ELEMENTS else ""
         line += f" ({named}{more})"
+    if work.scale > 0 and work.drift > OPEN * work.scale:
+        share = f"{work.drift / work.scale:.0%} of the energy involved"
+        return f"{line}; energy and work differ by up to {work.drift:.2g} J, {share}: the error of the steps in either"
     return line + (f"; the balance closes to {work.drift:.1e} J" if verbose else "")
 
 

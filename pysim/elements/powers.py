@@ -5,7 +5,8 @@
 
 A force that stores energy has F(x, 0) = −∂E/∂x, so W is the power of F(x, v) − F(x, 0). A force with corners, such as
 a stop or a rope, which may let go before its stored energy is spent, has ∫ W dt = ∫ P dt + E instead: P is as smooth as
-the motion. That of joints is
+the motion. The velocities of work in a ledger are the means over a step where the scheme holds its forces, so that
+the work of all forces is the change of the kinetic energy. That of joints is
 
     W = −Σ (d v + f tanh(v / w)) v + τ(q, v) · v
 
@@ -203,16 +204,16 @@ class Powers:
         if name in self._joints:
             joint = self._joints[name]
             losses = [own.losses(without_impulses=True) for own in joint.coordinates]
-            return self._joint_power(joint, losses), self._stop_energy(joint)
+            return self._joint_power(joint, losses, mean=True), self._stop_energy(joint)
         block = self._blocks[name]
         efforts = self._efforts(block)
         if not (block.kind == "force" and name in self._outside and _stores(block)):
-            return self._product(block, efforts), None
+            return self._product(block, efforts, mean=True), None
         if any(self._tape.nodes[k].op in PIECEWISE for k in self._tape.needed(efforts)):
-            return self._product(block, efforts), self._stored(block)
+            return self._product(block, efforts, mean=True), self._stored(block)
         still = self._of_force(block, still=True)
         parts = [self._tape.node("sub", a, b) for a, b in zip(efforts, still, strict=True)]
-        return self._product(block, parts), None
+        return self._product(block, parts, mean=True), None
 
     # ------------------------------------------------------------------------------------------ forces
 
@@ -247,17 +248,18 @@ class Powers:
             given |= {name: at_rest[name] for name in given if name in at_rest}
         return self._forces.of_force(block, method, given)
 
-    def _product(self, block: GraphBlock, efforts: Sequence[int]) -> Any:
+    def _product(self, block: GraphBlock, efforts: Sequence[int], *, mean: bool = False) -> Any:
         total: Any = Scalar(self._tape, self._tape.const(0))
         sign = 1.0
         if block.port is None:
-            rates = [self._number(SignalSource.v, place.v) for place in block.coordinates]
+            rates = [self._velocity(place.v, mean=mean) for place in block.coordinates]
         else:
             first = self._symbols.port_at[block.port]
             path = is_path(self._symbols.ports[block.port])
             sign = -1.0 if path else 1.0
             at = [first + 1] if path else range(first + 12, first + 18)
-            rates = [self._number(SignalSource.port, k) for k in at]
+            source = SignalSource.mean_port if mean else SignalSource.port
+            rates = [self._number(source, k) for k in at]
         for effort, rate in zip(efforts, rates, strict=True):
             total = total + Scalar(self._tape, effort) * rate
         return total if sign > 0 else -total
@@ -266,6 +268,9 @@ class Powers:
 
     def _number(self, source: SignalSource, index: int) -> Any:
         return self._symbols.number(source, index)
+
+    def _velocity(self, index: int, *, mean: bool) -> Any:
+        return self._number(SignalSource.mean_v if mean else SignalSource.v, index)
 
     def _places(self, own: JointCoordinate) -> tuple[Any, Any]:
         """Return position (None of a rotation) and velocity of a coordinate."""
@@ -276,16 +281,19 @@ class Powers:
         q, v = self._places(own)
         return passive.law(0.0 if q is None else q, v, own.rest)
 
-    def _joint_power(self, joint: PassiveJoint, parts: Sequence[Passive]) -> Any:
+    def _joint_power(
+        self, joint: PassiveJoint, parts: Sequence[Passive], *, mean: bool = False
+    ) -> Any:
         """Return the power of these parts of the forces on the coordinates of a joint, and of its plugin."""
         total: Any = Scalar(self._tape, self._tape.const(0))
-        for own, passive in zip(joint.coordinates, parts, strict=True):
-            total = total + self._law(own, passive).force * self._places(own)[1]
+        rates = [self._velocity(own.v, mean=mean) * own.ratio for own in joint.coordinates]
+        for own, passive, rate in zip(joint.coordinates, parts, rates, strict=True):
+            total = total + self._law(own, passive).force * rate
         if joint.plugin is not None:
-            total = total + self._plugin_power(joint)
+            total = total + self._plugin_power(joint, rates)
         return total
 
-    def _plugin_power(self, joint: PassiveJoint) -> Any:
+    def _plugin_power(self, joint: PassiveJoint, rates: Sequence[Any]) -> Any:
         plugin = joint.plugin
         assert plugin is not None
         coordinates = plugin.coordinates
@@ -298,7 +306,7 @@ class Powers:
         with self._tape.recording(lambda: method_place(plugin, "force")):
             given = call(plugin, "force", coordinates.named(q), coordinates.named_velocities(v))
         forces = list(given) if isinstance(given, (list, tuple, np.ndarray)) else [given]
-        return sum((f * rate for f, rate in zip(forces, v, strict=True)), 0.0 * v[0])
+        return sum((f * rate for f, rate in zip(forces, rates, strict=True)), 0.0 * rates[0])
 
     def _stop_energy(self, joint: PassiveJoint) -> Any:
         """Return the energy in the stops that dissipate energy or act as impulses, None without any."""

@@ -75,6 +75,7 @@ class WorkSummary:
     dissipated: float
     elements: dict[str, float]  # work of each into the mechanism
     drift: float  # largest change of energy + dissipated − injected
+    scale: float = 0.0  # the energy involved: largest kinetic energy and range of the stored one
 
 
 @dataclass(frozen=True)
@@ -149,7 +150,9 @@ def _work_summary(trajectory: Trajectory) -> WorkSummary | None:
     work = {name: float(values[-1]) for name, values in trajectory.work.items()}
     injected, dissipated = work.pop("injected"), work.pop("dissipated")
     balance = trajectory.energy_balance
-    return WorkSummary(injected, dissipated, work, float(np.abs(balance - balance[0]).max()))
+    stored = trajectory.energy - trajectory.kinetic
+    scale = float(trajectory.kinetic.max() + np.ptp(stored))
+    return WorkSummary(injected, dissipated, work, float(np.abs(balance - balance[0]).max()), scale)
 
 
 def summarize_loops(scene: Scene, trajectory: Trajectory) -> LoopSummary:
