@@ -9,6 +9,13 @@
 // ρ is the spectral radius for infinitely fast motion: the factor of its amplitude per step. a is carried
 // from step to step; it belongs to t + (α_m − α_f) h, so a step of another length rescales a − w
 // [Jay and Negrut 2008]:  a₀ ← w₀ + (h / h₀) (a₀ − w₀).
+//
+// A start takes v̇(t₀, q₀, v₀) for both. Where a damper stops a velocity within less than a step, this would
+// carry the mechanism far beyond: there the first steps are those of the implicit Euler method,
+//
+//     q₁ = q₀ ⊕ h v₁     v₁ = v₀ + h w        until |v̇(t₀, q₀, v₀)| ≤ 3 |w| in every coordinate,
+//
+// whose forces do the work of the mean velocity.
 #pragma once
 
 #include "stepping/acceleration_prediction.hpp"
@@ -28,10 +35,17 @@ struct AlphaStates {
   S factor, weight;  ///< of f₁ in these
 };
 
-/// y and f are carried behind the held numbers of the signals; a world that `begins` takes f for both.
+/// y and f are carried behind the held numbers of the signals; a world that `begins` takes f for both. Steps
+/// in the worlds `by_euler` are those of the implicit Euler method.
 template <class S>
-AlphaStates<S> begin_states(
-    System<S>& inner, simd::Mask<S> begins, S time, S h, const S* q, const S* v, S ratio) {
+AlphaStates<S> begin_states(System<S>& inner,
+                            simd::Mask<S> begins,
+                            simd::Mask<S> by_euler,
+                            S time,
+                            S h,
+                            const S* q,
+                            const S* v,
+                            S ratio) {
   Workspace<S>& room = inner.workspace;
   const int n = inner.states();
   if (n == 0) return {nullptr, nullptr, nullptr, h, h};
@@ -56,12 +70,14 @@ AlphaStates<S> begin_states(
   const AlphaStates<S> states = {inner.copy_states(room),
                                  take<S>(room, n),
                                  take<S>(room, n),
-                                 h * number(g * (1 - f) / (1 - m)),
-                                 number((1 - f) / (1 - m))};
+                                 select(by_euler, h, h * number(g * (1 - f) / (1 - m))),
+                                 select(by_euler, all<S>(1), number((1 - f) / (1 - m)))};
   for (int i = 0; i < n; ++i) {
     const S y0 = fma(ratio, y[i] - last[i], last[i]);
     states.rest[i] = (number(f) * last[i] - number(m) * y0) / number(1 - m);
     states.base[i] = fma(h, fma(number(g), states.rest[i], number(1 - g) * y0), states.x0[i]);
+    states.rest[i] = select(by_euler, all<S>(0), states.rest[i]);
+    states.base[i] = select(by_euler, states.x0[i], states.base[i]);
   }
   return states;
 }
@@ -104,6 +120,7 @@ struct GeneralizedAlpha {
     predict(inner, wanted, time, h, q, v, memory);
     find_dependence(inner, wanted, time, static_cast<const S*>(q), static_cast<const S*>(v), memory);
     S *const w = memory.last(), *const a = memory.algorithmic();
+    const auto by_euler = begins_stiffly(inner, wanted & begins, time, h, q, v, memory);
     const S* const w0 = memory.before();
 
     const S share = (one - weights.alpha_f) / (one - weights.alpha_m), ratio = h / memory.step();
@@ -113,31 +130,90 @@ struct GeneralizedAlpha {
       still[i] = (weights.alpha_f * w0[i] - weights.alpha_m * a0) / (one - weights.alpha_m);  // a₁ for w = 0
       xi[i] = fma(B, still[i], fma(h * h * (half - weights.beta), a0, h * v[i]));
       v0[i] = fma(G, still[i], fma(h * (one - weights.gamma), a0, v[i]));
+      xi[i] = select(by_euler, h * v[i], xi[i]);
+      v0[i] = select(by_euler, v[i], v0[i]);
     }
-    const AlphaStates<S> states = begin_states<S>(inner, wanted & begins, time, h, q, v, ratio);
+    const AlphaStates<S> states = begin_states<S>(inner, wanted & begins, by_euler, time, h, q, v, ratio);
     if (states.x0 != nullptr) {
       inner.signals.base = states.base;
       inner.signals.start = states.x0;
       inner.signals.factor = states.factor;
     }
     const double tolerance = NewtonTolerance<typename S::Real>::usual;
-    const Stage<S> stage = {time + h, q, xi, v0, share * B, share * G, false, tolerance};
+    const S by_w = select(by_euler, h * h, share * B), of_v = select(by_euler, h, share * G);
+    const Stage<S> stage = {time + h, q, xi, v0, by_w, of_v, false, tolerance};
     const auto solved = solve(inner, stage, wanted, memory, w);
     if (states.x0 != nullptr) {
-      evaluate_states(inner, stage, static_cast<const S*>(w));
+      evaluate_states(inner, stage, static_cast<const S*>(w), any(by_euler) ? &by_euler : nullptr);
       end_states(inner, states);
     }
     keep_apart(inner, wanted, memory);
 
     for (int i = 0; i < nv; ++i) {
-      a[i] = fma(share, w[i], still[i]);
+      a[i] = select(by_euler, w[i], fma(share, w[i], still[i]));
       xi[i] = fma(stage.B, w[i], xi[i]);
       v[i] = fma(stage.G, w[i], v0[i]);
     }
     retract(system.model, static_cast<const S*>(q), xi, q1);
     for (int i = 0; i < nq; ++i) q[i] = q1[i];
-    memory.step() = h;
+    memory.step() = select(by_euler, all<S>(0), h);  // the next step begins again
     return solved;
+  }
+
+ private:
+  /// Worlds that begin where a damper stops a velocity within less than a step; w of the implicit Euler
+  /// method is the first guess in these.
+  ///
+  /// They are looked for among the worlds in which v̇ would turn a velocity around, and at the velocity to
+  /// which it leads reverses and grows.
+  template <class S>
+  static simd::Mask<S> begins_stiffly(const System<S>& system,
+                                      simd::Mask<S> begins,
+                                      S time,
+                                      S h,
+                                      const S* q,
+                                      const S* v,
+                                      const SolverState<S>& memory) {
+    if (none(begins)) return begins;
+    using Real = typename S::Real;
+    System<S> inner = system;
+    Workspace<S>& room = inner.workspace;
+    const int nv = system.model.reduced_nv;
+    inner.signals = system.with_own_signals(room).signals;
+    inner.loop_q = system.copy_loop_q(room);
+    inner.dependence = nullptr;
+    S *const w = take<S>(room, nv), *const xi = take<S>(room, nv), *const v0 = take<S>(room, nv);
+    S* const a = memory.last();
+    const S least = all<S>(Real(1e-6)) * largest(v, nv) + all<S>(Real(1e-9));
+    for (int i = 0; i < nv; ++i) v0[i] = fma(h, a[i], v[i]);
+    inner.acceleration(begins, time, q, static_cast<const S*>(v0), w);
+    auto found = simd::nowhere<S>();
+    for (int i = 0; i < nv; ++i) {
+      const auto reverses = (a[i] * w[i] < all<S>(0)) & (abs(w[i]) > all<S>(2) * abs(a[i]));
+      const auto turns = (a[i] * v[i] < all<S>(0)) & (h * abs(a[i]) > abs(v[i]) + least);
+      found |= reverses & turns;
+    }
+    found &= begins;
+    if (none(found)) return found;
+
+    for (int i = 0; i < nv; ++i) {
+      w[i] = all<S>(0);
+      xi[i] = h * v[i];
+      v0[i] = v[i];
+    }
+    if (inner.states() > 0) {
+      inner.signals.base = inner.signals.start = inner.copy_states(room);
+      inner.signals.factor = h;
+    }
+    const Stage<S> stage = {time + h, q, xi, v0, h * h, h, false, NewtonTolerance<Real>::usual};
+    found &= solve(inner, stage, found, memory.copy(room), w);
+    auto decays = simd::nowhere<S>();
+    for (int i = 0; i < nv; ++i) {
+      decays |= (h * abs(a[i]) > least) & (abs(a[i]) > all<S>(3) * abs(w[i]));
+    }
+    found &= decays;
+    for (int i = 0; i < nv; ++i) a[i] = select(found, w[i], a[i]);
+    return found;
   }
 };
 

@@ -46,18 +46,28 @@ void place(const System<S>& system, const Stage<S>& stage, const S* w, const New
   retract(model, stage.q0, static_cast<const S*>(trial.rest), trial.q);
 }
 
-/// The states of elements, and their rates, at q(w), v(w).
+/// The states of elements, and their rates, at q(w), v(w). Where a step holds its forces, they do the work of
+/// the mean velocity.
 template <class S>
-void evaluate_states(const System<S>& system, const Stage<S>& stage, const S* w) {
-  Workspace<S> scratch = system.workspace;
+void evaluate_states(const System<S>& system,
+                     const Stage<S>& stage,
+                     const S* w,
+                     const simd::Mask<S>* holds = nullptr) {
+  System<S> inner = system;
+  Workspace<S>& scratch = inner.workspace;
   const NewtonIterate<S> at = take_iterate(system.model, scratch);
   place(system, stage, w, at);
+  if (holds != nullptr) {
+    S* const mean = take<S>(scratch, system.model.reduced_nv);
+    for (int i = 0; i < system.model.reduced_nv; ++i) {
+      mean[i] = select(*holds, all<S>(typename S::Real(0.5)) * (stage.v0[i] + at.v[i]), at.v[i]);
+    }
+    inner.signals.mean_v = mean;
+  }
   if (system.model.timed) {  // work of prescribed motions
-    System<S> inner = system;
-    inner.workspace = scratch;
     inner.acceleration(stage.time, at.q, at.v, at.rest);
   } else {
-    system.actuate(stage.time, at.q, at.v, at.rest, scratch);
+    inner.actuate(stage.time, at.q, at.v, at.rest, scratch);
   }
 }
 
