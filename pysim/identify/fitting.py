@@ -6,13 +6,16 @@
 Where `identify` solves equations that are linear in the parameters, this compares runs with the recording, so that
 contacts, limits, loops and controllers take part. All runs of a step of the search, those of the derivatives
 included, are worlds of one batch [Ljung 1999, output error].
+
+Numbers also take up what the steps of the scheme do: a damping replaces the one of the scheme. They are found once more
+with half the step, from the first result on.
 """
 
 from __future__ import annotations
 
 import math
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -21,6 +24,7 @@ from pysim.errors import IdentificationError, PysimWarning
 from pysim.simulation.worlds import Worlds
 from pysim.typing import Array
 from pysim.worlds.failed_worlds import DROP
+from pysim.worlds.loading import with_settings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -35,6 +39,10 @@ BEST = 4  # samples of the ranges from which the search starts
 REWEIGHTED = 2  # searches, each with the noise that the one before has left
 LEAST_NOISE = 1e-4  # of the largest coordinate's motion
 WIDE = 10.0  # ratio of two positive bounds from which on their logarithm is searched
+CHANGED = (
+    1.0,
+    5e-3,
+)  # standard deviations and share by which a number may change with half the step unreported
 LOST = 10.0  # times the motion: distance of a world that is lost
 
 
@@ -49,6 +57,9 @@ class Fit:
     residual: Array  # (nv,) root mean square of what is left, in the coordinates' units
     q: Array  # (n, nq) of the run with these values, at the recorded instants
     runs: int  # simulated
+    step_changes: dict[
+        str, float
+    ]  # of the values with half the step: the share of the scheme's errors in them
 
 
 def fit(
@@ -78,6 +89,9 @@ def fit(
     Raises:
         IdentificationError: arrays do not suit the scene, a range is empty, or no run lasts as long.
         SimulationError: the scene's worlds cannot differ in a number, or its scheme adapts its steps.
+
+    Warns:
+        PysimWarning: a number changes by more than its deviation with half the step.
     """
     from scipy.stats import qmc  # noqa: PLC0415, loads where a scene is fitted
 
@@ -99,13 +113,38 @@ def fit(
         weights = 1 / np.maximum(left, LEAST_NOISE * runs.scale)
         best = u[None]
     J = runs.derivatives(u, weights)
+    values, deviations = runs.values(u[None])[0], runs.deviations(u, J)
+    finer = runs.with_half_the_step()
+    changes = finer.values(finer.search(u, weights)[0][None])[0] - values
+    _warn_of_steps(finer, list(parameters), values, deviations, changes)
     return Fit(
-        dict(zip(parameters, runs.values(u[None])[0].tolist(), strict=True)),
-        dict(zip(parameters, runs.deviations(u, J).tolist(), strict=True)),
+        dict(zip(parameters, values.tolist(), strict=True)),
+        dict(zip(parameters, deviations.tolist(), strict=True)),
         left,
         runs.simulated(u[None])[0],
-        runs.made,
+        runs.made + finer.made,
+        dict(zip(parameters, changes.tolist(), strict=True)),
     )
+
+
+def _warn_of_steps(
+    finer: _Runs, names: list[str], values: Array, deviations: Array, changes: Array
+) -> None:
+    """Warn of the number that changes most with half the step, beyond its deviation."""
+    shares = np.divide(
+        np.abs(changes), deviations, out=np.zeros(len(changes)), where=np.isfinite(deviations)
+    )
+    k = int(shares.argmax())
+    if not (shares[k] > CHANGED[0] and abs(changes[k]) > CHANGED[1] * abs(values[k])):
+        return
+    problem = (
+        f"{names[k]!r} changes from {values[k]:.4g} to {values[k] + changes[k]:.4g} with half the step, by"
+        f" {shares[k]:.2g} standard deviations: the error of the steps is part of it"
+    )
+    remedy = (
+        f"reduce simulation.step, now {2 * finer.step:g} [s], or take an integrator of higher order"
+    )
+    warnings.warn(f"fit: {problem}; {remedy}", PysimWarning, stacklevel=3)
 
 
 class _Runs:
@@ -121,13 +160,13 @@ class _Runs:
     ) -> None:
         if not parameters:
             raise IdentificationError("parameters", "names no number; name one, with its range")
-        self._names = list(parameters)
+        self._ranges, self._names, self._threads = parameters, list(parameters), threads
         self._size = max(8, len(parameters) + 1)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", PysimWarning)
             self.worlds = Worlds(scene, self._size, threads=threads, on_failure=DROP)
-        self._model = self.worlds.scene().model
-        self._step = self.worlds.scene().settings.step
+        self._scene = self.worlds.scene()  # before its numbers are varied
+        self._model, self.step = self._scene.model, self._scene.settings.step
         self.t, self._q = _checked(t, q, self._model.nq)
         self._bounds = np.array([_range(name, parameters[name]) for name in self._names])
         own = np.array([float(np.ravel(self.worlds.parameters[name])[0]) for name in self._names])
@@ -140,6 +179,11 @@ class _Runs:
         self.lost_cost = LOST**2 * self._q.shape[0]
         self.made = 0
         self._known: tuple[bytes, Array] | None = None  # derivatives with the last residual
+
+    def with_half_the_step(self) -> _Runs:
+        """Return runs of the scene with half its step, compared with the same recording."""
+        scene = with_settings(self._scene, replace(self._scene.settings, step=0.5 * self.step))
+        return _Runs(scene, self.t, self._q, self._ranges, self._threads)
 
     def values(self, u: Array) -> Array:
         """Return the numbers (k, parameters)."""
@@ -174,10 +218,10 @@ class _Runs:
             worlds.reset()
             found, made = np.empty((self._size, len(self.t), self._model.nq)), 0
             for k, instant in enumerate(self.t):
-                steps = math.floor(instant / self._step + 1e-6)
+                steps = math.floor(instant / self.step + 1e-6)
                 worlds.step(steps=steps - made)
                 made = steps
-                rest = max(instant - steps * self._step, 0.0)
+                rest = max(instant - steps * self.step, 0.0)
                 found[:, k] = self._model.integrate(worlds.q, rest * worlds.v)
                 found[worlds.lost, k] = np.nan
         return found

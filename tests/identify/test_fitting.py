@@ -5,6 +5,7 @@ Oracle: the numbers of the scene that made the recording; closed form of a slidi
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -211,3 +212,56 @@ def test_recordings_and_ranges_are_checked(
     }
     with pytest.raises(IdentificationError, match=problem):
         fit(scene_of(tmp_path, BOUNCE_AND_SLIDE), **(given | change))  # type: ignore[arg-type]
+
+
+SWINGING = """
+[[body]]
+name = "bob"
+mass = 1.0
+com = [0.5, 0, 0]
+inertia = { xx = 0.02, yy = 0.02, zz = 0.02 }
+[[joint]]
+name = "hinge"
+type = "revolute"
+child = "bob"
+axis = [0, 1, 0]
+damping = 0.2
+friction = 0.05
+start = { q = -1.2 }
+[simulation]
+integrator = "INTEGRATOR"
+step = STEP
+duration = 2.0
+[output]
+every = 0.02
+"""
+
+
+def test_numbers_that_steps_decide_change_with_half_the_step_and_are_reported(
+    tmp_path: Path,
+) -> None:
+    """A pendulum recorded by RK4 at 0.1 ms: twice the changes lead from the values at 4 ms to its own numbers."""
+    fine = SWINGING.replace("INTEGRATOR", "rk4").replace("STEP", "1e-4")
+    run = pysim.simulate(pysim.load_scene(scene_of(tmp_path, fine)))
+    q = run.q + 1e-4 * np.random.default_rng(2).normal(size=run.q.shape)
+    scene = scene_of(tmp_path, SWINGING.replace("INTEGRATOR", "convex").replace("STEP", "4e-3"))
+    names = ("joint.hinge.damping", "joint.hinge.friction")
+    with pytest.warns(pysim.PysimWarning, match="standard deviations: the error of the steps"):
+        found = fit(scene, run.t, q, {names[0]: (0.02, 2.0), names[1]: (0.005, 0.5)}, samples=16)
+    for name, exact in zip(names, (0.2, 0.05), strict=True):
+        off = found.values[name] - exact
+        assert abs(off + 2 * found.step_changes[name]) < max(
+            0.2 * abs(off), 3 * found.deviations[name]
+        )
+
+
+def test_numbers_that_steps_do_not_decide_are_not_reported(tmp_path: Path) -> None:
+    text = SWINGING.replace("INTEGRATOR", "rk4").replace("STEP", "2e-3")
+    run = pysim.simulate(pysim.load_scene(scene_of(tmp_path, text)))
+    q = run.q + 1e-3 * np.random.default_rng(2).normal(size=run.q.shape)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = fit(
+            tmp_path / "scene.toml", run.t, q, {"joint.hinge.damping": (0.02, 2.0)}, samples=8
+        )
+    assert abs(found.step_changes["joint.hinge.damping"]) < 1e-5
