@@ -41,6 +41,7 @@ class VelocityRows {
       first_rate_ = take<S>(w, count);
       impulse_ = take<S>(w, count);
       later_ = take<S>(w, count);
+      change_ = take<S>(w, count);
     }
     G_.n = count_;
     G_.A = take<S>(w, count * count);
@@ -99,10 +100,21 @@ class VelocityRows {
     G_.factorise(residual, simd::nowhere<S>(), nullptr);
   }
 
-  /// Projects a solution of H x = b.
+  /// Projects a change of a solution of H x = b.
   void project(S* x) const {
     project_from(x, nullptr);
-    for (int i = 0; model_.timed && i < count_; ++i) later_[i] = -lambda_[i];
+    for (int i = 0; model_.timed && i < count_; ++i) change_[i] = -lambda_[i];
+  }
+
+  /// Begins a solution with no change of the velocities.
+  void begin() const {
+    for (int i = 0; model_.timed && i < count_; ++i) later_[i] = all<S>(0);
+  }
+
+  /// Takes the projected change as far as `mix` goes from a number to another.
+  template <class Mix>
+  void advance(const Mix& mix) const {
+    for (int i = 0; model_.timed && i < count_; ++i) later_[i] = mix(later_[i], later_[i] + change_[i]);
   }
 
   /// Projects velocities:  K v = r.
@@ -114,7 +126,7 @@ class VelocityRows {
     }
   }
 
-  /// Adds the work of prescribed motions in a step to its places among `numbers`: impulses of both
+  /// Adds the work of prescribed motions in a step to its places among `numbers`: impulses of all
   /// projections times the rate at the end, or the `mean` of both ends.
   void add_motion_work(bool mean, S* numbers) const {
     visit_motions<S>(model_, [&](int row, int count, int place) {
@@ -177,8 +189,9 @@ class VelocityRows {
   int* leader_ = nullptr;  ///< [reduced nv] the tree's coordinate of the user's
   S *K_, *X_;              ///< (count, nv) K, and H⁻¹Kᵀ transposed
   S* lambda_;
-  S* rate_ = nullptr;  ///< [count] r; null without prescribed motions, as the following
-  S *first_rate_ = nullptr, *impulse_ = nullptr, *later_ = nullptr;  ///< K v before; impulses of projections
+  S* rate_ = nullptr;        ///< [count] r; null without prescribed motions, as the following
+  S* first_rate_ = nullptr;  ///< K v before
+  S *impulse_ = nullptr, *later_ = nullptr, *change_ = nullptr;  ///< impulses of projections
   Semidefinite<S> G_;
 };
 

@@ -30,6 +30,18 @@ class ContactMatrix {
 
   LoadsBetweenBodies<S> between;
 
+  /// Begins a solution at Δ = 0.
+  void start() {
+    between.start();
+    rows_.begin();
+  }
+
+  /// Goes on to Δ as far as `mix` does.
+  template <class Mix>
+  void advance(const Mix& mix) const {
+    rows_.advance(mix);
+  }
+
   /// Begins an iteration with A, which has `base` (nv) beside M on its diagonal.
   void begin(const S* base) {
     const auto& model = factor_.model;

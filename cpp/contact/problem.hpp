@@ -142,7 +142,7 @@ class ConvexProblem {
 
   /// Impulses at the velocities where Newton's method begins; none are made yet.
   void start() {
-    matrix_.between.start();
+    matrix_.start();
     kinds.each([](auto& kind) { kind.start(); });
     kinds.each([](auto& kind) { kind.evaluate(); });
   }
@@ -291,6 +291,7 @@ class ConvexProblem {
   void advance(const Advance<S>& mix, S* x) {
     const S* const delta = matrix_.delta();
     for (int i = 0; i < nv_; ++i) x[i] = mix(x[i], delta[i]);
+    matrix_.advance(mix);
     kinds.each([&](auto& kind) { kind.advance(mix); });
   }
 

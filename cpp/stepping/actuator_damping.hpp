@@ -199,10 +199,19 @@ class ActuatorDamping {
   Bounded* bounded_ = nullptr;     ///< [Signals::bounded]
 };
 
-/// States of elements at the end of a step or stage of length h from x₀: x₁ = x₀ + h f(t, q₁, v₁, x₁).
+/// States of elements at the end of a step or stage of length h from x₀: x₁ = x₀ + h f(t, q₁, v₁, x₁). Forces
+/// do the work of `mean_v`; null for v₁.
 template <class S>
-void end_states(const System<S>& system, S time, S h, const S* q, const S* v, const S* x0, Workspace<S> w) {
+void end_states(const System<S>& system,
+                S time,
+                S h,
+                const S* q,
+                const S* v,
+                const S* mean_v,
+                const S* x0,
+                Workspace<S> w) {
   System<S> inner = system;
+  inner.signals.mean_v = mean_v;
   inner.signals.base = x0;
   inner.signals.factor = h;
   const int coupled = system.model.signals->coupled();

@@ -217,7 +217,7 @@ class SdirkStep {
         if (x_a != nullptr) {
           motion_.move(q_a, part_, found, q, v);
           if (model.mimic) step.reduce(q, v, at.q, at.v);
-          end_states<S>(system, time, part_, at.q, at.v, x_a, room);
+          end_states<S>(system, time, part_, at.q, at.v, nullptr, x_a, room);
         }
         step.add_work();
         return good;

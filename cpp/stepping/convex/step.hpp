@@ -78,6 +78,8 @@ class ConvexStep {
       simd::copy_each<S>(tree::full_v(model_, static_cast<const S*>(state.v), w_), model_.nv, v);
     }
     const S* const x0 = system_.copy_states(w_);
+    S* const mean_v = system_.integrates() ? take<S>(w_, model_.reduced_nv) : nullptr;
+    if (mean_v != nullptr) simd::copy_each<S>(static_cast<const S*>(state.v), model_.reduced_nv, mean_v);
     auto good = solve(wanted, fma(all<S>(Real(0.5)), h_, time), q, v, state, x0);
     move(model_, contacts_, h_, velocity(), free_.shift, free_.momentum, singles_, q, v);
     remember(state);
@@ -87,7 +89,13 @@ class ConvexStep {
       const auto projected = constraints::project(model_, time + h_, state.q, state.v, state.loop_q, w_);
       good &= projected.open <= all<S>(Tolerance::required);
     }
-    if (x0 != nullptr) end_states(system_, time + h_, h_, state.q, state.v, x0, w_);
+    for (int i = 0; mean_v != nullptr && i < model_.reduced_nv; ++i) {
+      mean_v[i] = all<S>(Real(0.5)) * (mean_v[i] + state.v[i]);
+    }
+    const S* const at_end = state.v;
+    if (x0 != nullptr) {
+      end_states<S>(system_, time + h_, h_, state.q, at_end, mean_v, x0, w_);
+    }
     add_work();
     return good;
   }
