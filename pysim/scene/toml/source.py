@@ -9,6 +9,7 @@ import io
 import re
 import sys
 import tomllib
+from collections import Counter
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -33,6 +34,7 @@ LARGEST = 1 << 27  # bytes of a file
 MOST_TABLES = 10_000  # of a list, such as [[body]]
 LONGEST_TEXT = 4096  # characters of a key or value
 _BARE = re.compile(r"[A-Za-z0-9_/-]+")
+_HEADER = re.compile(r"^[ \t]*\[\[[ \t]*([A-Za-z][\w.-]*)[ \t]*\]\][ \t]*(?:#.*)?$", re.MULTILINE)
 _PART = r"""(?:[A-Za-z0-9_-]++|"(?:[^"\\\n]|\\.)*+"|'[^'\n]*+')"""  # of a dotted key
 _DEEP_KEY = re.compile(rf"(?<![A-Za-z0-9_-])(?:{_PART}[ \t]*+\.[ \t]*+){{{_DEEPEST}}}")
 _DEEP_OR_TEXT = re.compile(  # texts and comments may hold what looks like a key
@@ -227,6 +229,7 @@ def source_of(name: str, text: str, label: str = "") -> Source:
     deep = _deep_key(text)
     if deep is not None:
         raise SceneError(f"{name}:{text.count(chr(10), 0, deep) + 1}", _TOO_DEEP)
+    _check_tables(name, text)
     try:
         values = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -338,6 +341,26 @@ def _long_integer(name: str, text: str) -> tuple[str, str]:
         f"{name}:{line}:{column}",
         f"integer of more than {digits} digits exceeds 64 bits; shorten it",
     )
+
+
+def _check_tables(name: str, text: str) -> None:
+    """Reject a list of too many tables before they are read.
+
+    Raises:
+        SceneError: it has more than `MOST_TABLES`, at the first beyond.
+    """
+    if text.count("[[") <= MOST_TABLES:
+        return
+    counts: Counter[str] = Counter()
+    beyond: dict[str, int] = {}
+    for match in _HEADER.finditer(text):
+        counts[match[1]] += 1
+        if counts[match[1]] > MOST_TABLES:
+            beyond.setdefault(match[1], match.start(1))
+    for table, at in beyond.items():
+        line = text.count("\n", 0, at) + 1
+        problem = f"must have at most {MOST_TABLES} tables, got {counts[table]}; leave some out"
+        raise SceneError(f"{name}:{line}: {table}", problem)
 
 
 def _deep_key(text: str) -> int | None:
