@@ -1,13 +1,18 @@
 // Events on the Python side.
 #include <pybind11/native_enum.h>
 
-#include "bindings/contacts.hpp"
-#include "bindings/events.hpp"
 #include "bindings/fixed_shape_arrays.hpp"
+#include "engine/contact_model.hpp"
+#include "engine/events.hpp"
 
 namespace pysim::bindings {
 
 using namespace pybind11::literals;
+
+using engine::Direction;
+using engine::EventDescription;
+using engine::Events;
+using engine::ModelContacts;
 
 namespace {
 
@@ -70,7 +75,7 @@ void bind_events(py::module_& m) {
           "the lowest vertex), or of its two shapes, point 0.");
   py::class_<Events>(
       m, "Events", "Events of one model; the first that occurs in a world ends its call of Worlds.advance.")
-      .def(py::init<const Model&, const std::vector<EventDescription>&, const ModelContacts*>(),
+      .def(py::init<const tree::Model&, const std::vector<EventDescription>&, const ModelContacts*>(),
            py::keep_alive<1, 4>(),
            "model"_a,
            "descriptions"_a,

@@ -8,15 +8,20 @@
 #include <memory>
 #include <numeric>
 
-#include "bindings/integrators.hpp"
 #include "bindings/model_functions.hpp"
 #include "bindings/stepping_arguments.hpp"
-#include "bindings/world_numbers.hpp"
+#include "engine/integrators.hpp"
+#include "engine/world_numbers.hpp"
 #include "engine/world_operations.hpp"
 
 namespace pysim::bindings {
 
 using namespace pybind11::literals;
+
+using engine::checked_radius;
+using engine::integrator_named;
+using engine::ModelContacts;
+using engine::world_sizes;
 
 namespace {
 

@@ -2,14 +2,18 @@
 #include <algorithm>
 #include <vector>
 
-#include "bindings/contacts.hpp"
-#include "bindings/integrators.hpp"
 #include "bindings/released_gil.hpp"
 #include "bindings/stepping_arguments.hpp"
+#include "engine/integrators.hpp"
+#include "engine/smooth_law.hpp"
 
 namespace pysim::bindings {
 
 using namespace pybind11::literals;
+
+using engine::integrator_named;
+using engine::ModelContacts;
+using engine::SmoothLaw;
 
 namespace {
 

@@ -6,22 +6,33 @@
 #include <memory>
 #include <numeric>
 
-#include "bindings/contacts.hpp"
-#include "bindings/events.hpp"
-#include "bindings/float_contacts.hpp"
-#include "bindings/integrators.hpp"
 #include "bindings/released_gil.hpp"
 #include "bindings/stepping_arguments.hpp"
-#include "bindings/world_numbers.hpp"
+#include "engine/contact_model.hpp"
+#include "engine/events.hpp"
+#include "engine/float_contacts.hpp"
+#include "engine/integrators.hpp"
 #include "engine/record_check.hpp"
 #include "engine/recorded_worlds.hpp"
+#include "engine/smooth_law.hpp"
 #include "engine/threads.hpp"
+#include "engine/world_numbers.hpp"
 #include "engine/world_operations.hpp"
 #include "stepping/adaptive.hpp"
 
 namespace pysim::bindings {
 
 using namespace pybind11::literals;
+
+using engine::checked_radius;
+using engine::Events;
+using engine::FloatContacts;
+using engine::integrator_named;
+using engine::list_numbers;
+using engine::ModelContacts;
+using engine::NumberList;
+using engine::SmoothLaw;
+using engine::world_sizes;
 
 namespace {
 
@@ -139,7 +150,13 @@ class EngineWorlds : public engine::RecordedWorlds {
     seen_t_.assign(static_cast<std::size_t>(count), 0);
     stop_.assign(static_cast<std::size_t>(count), {});
     goal_.assign(static_cast<std::size_t>(count), 0);
-    bounds_ = {n, scheme_.step, blocks_.periods, blocks_.first_bit, blocks_.key, is_adaptive_, is_convex_};
+    bounds_.sizes = n;
+    bounds_.step = scheme_.step;
+    bounds_.periods = blocks_.periods;
+    bounds_.first_bit = blocks_.first_bit;
+    bounds_.key = blocks_.key;
+    bounds_.is_adaptive = is_adaptive_;
+    bounds_.is_convex = is_convex_;
     bounds_.events = scheme_.events == nullptr ? 0 : scheme_.events->size();
     if (is_convex_) bounds_.contacts = contacts->memory();
     bounds_.quaternions = model.quaternions();

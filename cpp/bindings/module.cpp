@@ -16,6 +16,7 @@ void bind_iterations(pybind11::module_&);
 void bind_worlds(pybind11::module_&);
 void bind_environment(pybind11::module_&);
 void bind_contacts(pybind11::module_&);
+void bind_distances(pybind11::module_&);
 void bind_events(pybind11::module_&);
 void bind_rollout(pybind11::module_&);
 void bind_spatial(pybind11::module_&);
@@ -43,6 +44,7 @@ PYBIND11_MODULE(_engine, m) {
   bind_differential(m);
   bind_stepping(m);
   bind_contacts(m);
+  bind_distances(m);
   bind_events(m);
   bind_rollout(m);
   bind_iterations(m);

@@ -1,4 +1,4 @@
-// Integrators and their Python names.
+// Integrators by their names.
 #pragma once
 
 #include <stdexcept>
@@ -6,13 +6,13 @@
 
 #include "engine/batch.hpp"
 
-namespace pysim::bindings {
+namespace pysim::engine {
 
-inline engine::Integrator integrator_named(const std::string& name) {
+inline Integrator integrator_named(const std::string& name) {
   std::string known;
   int index = 0;
-  for (const char* other : engine::integrator_names) {
-    if (name == other) return engine::Integrator{index};
+  for (const char* other : integrator_names) {
+    if (name == other) return Integrator{index};
     known += (index++ > 0 ? ", " : "") + std::string(other);
   }
   throw std::invalid_argument("integrator '" + name + "' is unknown; choose one of " + known);
@@ -23,4 +23,4 @@ inline double checked_radius(double radius) {
   throw std::invalid_argument("spectral_radius must be from 0 to 1, got " + std::to_string(radius));
 }
 
-}  // namespace pysim::bindings
+}  // namespace pysim::engine

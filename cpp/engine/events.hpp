@@ -6,11 +6,11 @@
 #include <string>
 #include <vector>
 
-#include "bindings/contacts.hpp"
+#include "engine/smooth_law.hpp"
 #include "stepping/events.hpp"
 #include "tree/model.hpp"
 
-namespace pysim::bindings {
+namespace pysim::engine {
 
 /// Sign changes of an event's function that trigger it.
 enum class Direction : int { falling = -1, both = 0, rising = 1 };
@@ -88,4 +88,4 @@ class Events {
   std::vector<tree::ProgramView<double>> views_;
 };
 
-}  // namespace pysim::bindings
+}  // namespace pysim::engine

@@ -1,18 +1,16 @@
-// Contacts of a model as Python describes them: shapes on bodies, and arrays with one row a pair of surfaces.
+// Contacts of a model: the owner of what the views of cpp/contact show.
 #pragma once
 
-#include <pybind11/stl.h>
-
+#include <array>
 #include <deque>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "bindings/algorithm_call.hpp"
-#include "bindings/fixed_shape_arrays.hpp"
-#include "engine/contact_dispatch.hpp"
+#include "contact/run.hpp"
+#include "tree/model.hpp"
 
-namespace pysim::bindings {
+namespace pysim::engine {
 
 /// A signed-distance field: a program of p (3) with the outputs d and ∇d, or heights at the nodes of a grid.
 struct FieldDescription {
@@ -31,31 +29,56 @@ struct FieldNumbers {
   explicit FieldNumbers(const FieldDescription& from);
 };
 
+/// A shape on a body. That of a field is a ball that holds the solid.
+struct ShapeDescription {
+  int body;  ///< −1 for the world
+  std::string kind;
+  double size[3];        ///< [m]
+  double placement[12];  ///< in the body's frame
+  std::vector<double> vertices, faces, vertex_groups,
+      normal_groups;  ///< of a convex mesh, see collision::MeshFace
+  int field;          ///< −1 for none
+};
+
+/// Contacts of a model, in the user's frames.
+struct ContactDescription {
+  std::vector<ShapeDescription> shapes;
+  std::vector<std::array<int, 4>>
+      pairs;                     ///< the first shape, −1 for a plane, the second, their plane, their law
+  std::vector<double> planes;    ///< (k, 4) normal and offset
+  std::vector<double> surfaces;  ///< (k, 3) velocities of the first surface in its body's frame [m/s]
+  std::vector<double> laws;      ///< (l, law_numbers())
+  double slip_speed;             ///< [m/s]
+  std::vector<FieldDescription> fields;
+};
+
+/// Names of the kinds of shapes.
+std::vector<std::string> shape_names();
+
+/// Kind of a shape by its name.
+collision::ShapeKind shape_kind(const std::string& name);
+
+/// How the distance of shapes of two kinds is computed, with the first one named first.
+collision::DistancePair distance_pair(const std::string& a, const std::string& b);
+
+/// Numbers of a row of a law: those of ContactLaw::visit, except the lever, which follows from the shapes.
+int law_numbers();
+
+/// Lets a shape refer to a mesh and its groups; those of other shapes are empty.
+void set_mesh(const std::vector<double>& vertices,
+              const std::vector<double>& faces,
+              const std::vector<double>& vertex_groups,
+              const std::vector<double>& normal_groups,
+              collision::Shape<double>& shape);
+
+/// Contacts of a model: pairs of shapes and their laws, and what bounds the motion of shapes.
 class ModelContacts {
  public:
-  using Columns = py::array_t<int, py::array::c_style | py::array::forcecast>;
-  using Integers = py::array_t<int, py::array::c_style | py::array::forcecast>;
   using Pair = contact::ContactPair<double>;
 
-  /// Pairs of shapes by their indices, the first −1 for a plane, with the indices of their plane and velocity
-  /// of the first surface, and of their law. The shape of a field is a ball that holds the solid.
-  ModelContacts(const Model& model,
-                const std::vector<int>& bodies,
-                const std::vector<std::string>& kinds,
-                const Numbers& sizes,
-                const Numbers& placements,
-                const std::vector<Numbers>& vertices,
-                const std::vector<Numbers>& faces,
-                const std::vector<std::pair<Numbers, Numbers>>& groups,
-                const Columns& pairs,
-                const Numbers& planes,
-                const Numbers& surfaces,
-                const Numbers& laws,
-                double slip_speed,
-                std::vector<FieldDescription> fields,
-                const std::vector<int>& field_of_shape);
+  ModelContacts(const tree::Model& model, ContactDescription description);
 
-  const Model& model() const { return *model_; }
+  const tree::Model& model() const { return *model_; }
   int points() const { return points_; }
   contact::Contacts<double> view() const;
   contact::ContactMemory memory() const { return contact::memory_of(view(), model_->view<double>().nv); }
@@ -79,7 +102,7 @@ class ModelContacts {
   double slip_speed() const { return slip_speed_; }
 
   /// Places of the work of every pair, and of every coordinate of convex steps, among the states of signals.
-  void set_work(const Integers& places);
+  void set_work(const std::vector<int>& places);
   const int* work() const { return work_.empty() ? nullptr : work_.data(); }
 
  private:
@@ -87,15 +110,9 @@ class ModelContacts {
   using Table = contact::PairTable;
 
   void check_model() const;
-  void read_shapes(const std::vector<int>& bodies,
-                   const std::vector<std::string>& kinds,
-                   const Numbers& sizes,
-                   const Numbers& placements,
-                   const std::vector<Numbers>& vertices,
-                   const std::vector<Numbers>& faces,
-                   const std::vector<std::pair<Numbers, Numbers>>& groups);
-  void read_shape_numbers(const std::vector<int>& bodies, const std::vector<int>& field_of_shape);
-  void read_pairs(const Columns& pairs, const Numbers& planes, const Numbers& surfaces, const Numbers& laws);
+  void read_shapes(std::vector<ShapeDescription> shapes);
+  void read_shape_numbers(const std::vector<int>& bodies, const std::vector<int>& fields);
+  void read_pairs(const ContactDescription& description);
   void check_pair(int first, int second) const;
   int points_of(int first, int second) const;
   void read_joints();
@@ -104,7 +121,7 @@ class ModelContacts {
   int add_ball(int body, const Shape& own, std::vector<std::vector<int>>& balls_of_body);
   bool add_levers(int body, double extent);
 
-  const Model* model_;
+  const tree::Model* model_;
   double slip_speed_;
   std::vector<int> work_;
   int points_ = 0, turning_points_ = 0, moving_pairs_ = 0;
@@ -135,31 +152,4 @@ class ModelContacts {
   std::vector<contact::Lever<double>> lever_;
 };
 
-/// The smooth law of contacts during a call; none where Python gives none.
-class SmoothLaw {
- public:
-  explicit SmoothLaw(const ModelContacts* contacts) {
-    if (contacts == nullptr) return;
-    law_ = {contacts->view(), contacts->slip_speed()};
-    for (int k = 0; k < contacts->pairs(); ++k) {
-      const auto pair = contacts->pair(k);
-      bodies_.push_back({pair.a, pair.b});
-    }
-    forces_ = engine::contact_forces(law_, bodies_, contacts->work());
-    given_ = true;
-  }
-  SmoothLaw(const SmoothLaw&) = delete;  // forces refer to the law
-  SmoothLaw& operator=(const SmoothLaw&) = delete;
-
-  const contact::SmoothContacts& law() const { return law_; }
-  const tree::ContactForces* forces() const { return given_ ? &forces_ : nullptr; }
-  stepping::PairGaps gaps() const { return engine::pair_gaps(law_.contacts, bodies_); }
-
- private:
-  bool given_ = false;
-  contact::SmoothContacts law_ = {};
-  std::vector<tree::ContactForces::Bodies> bodies_;
-  tree::ContactForces forces_ = {};
-};
-
-}  // namespace pysim::bindings
+}  // namespace pysim::engine

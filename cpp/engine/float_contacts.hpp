@@ -6,9 +6,9 @@
 #include <unordered_map>
 #include <vector>
 
-#include "bindings/contacts.hpp"
+#include "engine/contact_model.hpp"
 
-namespace pysim::bindings {
+namespace pysim::engine {
 
 class FloatContacts {
  public:
@@ -164,4 +164,4 @@ class FloatContacts {
   contact::Contacts<float> view_ = {};
 };
 
-}  // namespace pysim::bindings
+}  // namespace pysim::engine

@@ -5,17 +5,17 @@
 #include <tuple>
 #include <vector>
 
-#include "bindings/contacts.hpp"
 #include "contact/copy.hpp"
+#include "engine/contact_model.hpp"
 #include "stepping/world_record.hpp"
 
-namespace pysim::bindings {
+namespace pysim::engine {
 
 /// Sizes without signals. `contacts` are those of convex steps, null for other schemes; `integrator` is a
 /// scheme of the engine, null for one in Python.
-inline stepping::WorldSizes world_sizes(const Model& model,
+inline stepping::WorldSizes world_sizes(const tree::Model& model,
                                         const ModelContacts* contacts,
-                                        const engine::Integrator* integrator) {
+                                        const Integrator* integrator) {
   stepping::WorldSizes n = {};
   n.q = model.nq();
   n.v = model.nv();
@@ -25,7 +25,7 @@ inline stepping::WorldSizes world_sizes(const Model& model,
     n.scheme = memory.point(0);
     n.points = memory.points;
   } else if (integrator != nullptr) {
-    n.scheme = engine::solver_numbers(*integrator, model.nv(), model.rows());
+    n.scheme = solver_numbers(*integrator, model.nv(), model.rows());
     n.pivots = model.rows() > 0 ? 2 * model.rows() + 2 : 0;
   }
   return n;
@@ -35,11 +35,11 @@ inline stepping::WorldSizes world_sizes(const Model& model,
 /// they are in.
 struct NumberList {
   std::vector<double> values;
-  std::vector<std::tuple<std::string, py::ssize_t, int>>
+  std::vector<std::tuple<std::string, std::ptrdiff_t, int>>
       tables;  ///< name, place of the first number, records
 
   void begin(const char* name, int records) {
-    tables.emplace_back(name, static_cast<py::ssize_t>(values.size()), records);
+    tables.emplace_back(name, static_cast<std::ptrdiff_t>(values.size()), records);
   }
   void operator()(double& to, const double& from) {
     to = from;
@@ -47,7 +47,7 @@ struct NumberList {
   }
 };
 
-inline NumberList list_numbers(const Model& model, const ModelContacts* contacts) {
+inline NumberList list_numbers(const tree::Model& model, const ModelContacts* contacts) {
   NumberList found;
   tree::Workspace<double> w = {static_cast<double*>(tree::workspace_memory())};
   tree::ModelCopy<double, double, NumberList> copy(w, found);
@@ -57,4 +57,4 @@ inline NumberList list_numbers(const Model& model, const ModelContacts* contacts
   return found;
 }
 
-}  // namespace pysim::bindings
+}  // namespace pysim::engine
