@@ -1,0 +1,224 @@
+// Worlds of one scene: the owner of their records' life, from the first step to the last.
+//
+// Records lie in arrays with one row a world (stepping/world_record.hpp). Their memory is taken once, by a
+// function of the caller, who owns it: NumPy where Python holds worlds, OwnedMemory elsewhere. Nothing else
+// is remembered but what follows from the records, or from what was written to them since the last call.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "contact/iteration_log.hpp"
+#include "engine/contact_model.hpp"
+#include "engine/events.hpp"
+#include "engine/float_contacts.hpp"
+#include "engine/record_check.hpp"
+#include "engine/recorded_worlds.hpp"
+#include "engine/smooth_law.hpp"
+#include "engine/world_operations.hpp"
+
+namespace pysim::engine {
+
+enum class NumberType { float32, float64, int64 };
+
+/// An array of the records: a part, with a row of numbers for every world.
+struct PartOfRecords {
+  const char* name;
+  NumberType type;
+  std::ptrdiff_t worlds;
+  int numbers;
+};
+
+/// Returns memory of zeros for a part, which lives as long as the worlds do.
+using Allocate = std::function<void*(const PartOfRecords&)>;
+
+/// Memory of worlds that nobody else owns. It is taken from the system where it is written.
+class OwnedMemory {
+ public:
+  Allocate allocate();
+
+ private:
+  std::vector<std::unique_ptr<void, void (*)(void*)>> blocks_;
+};
+
+/// How the worlds of a scene are stepped.
+struct WorldScheme {
+  std::string integrator;
+  double step;  ///< the longest within an interval, and that of the grid [s]
+  double spectral_radius = 0.9;
+  int passes = 2;
+  double solver_tolerance = contact::solver_tolerance;
+  double accuracy = 0, least_step = 0;
+  std::vector<double> rtol = {}, atol = {};  ///< (nv) of steps of adapted size, of every coordinate of v
+  const Events* events = nullptr;
+  bool has_signals = true;  ///< whether the model's signals are part of the records
+};
+
+/// Instants of sampled blocks.
+struct WorldBlocks {
+  std::vector<double> periods;
+  int first_bit = 0;
+  std::uint64_t python = 0;
+  int key = -1;  ///< place of the key of random numbers among those of the signals; −1 for none
+};
+
+/// A step of the caller, (world, t, h), in the arrays of a world's record; returns whether its state is good.
+using OwnStep = std::function<bool(std::ptrdiff_t, double, double)>;
+
+/// Numbers of some worlds, or all of them.
+struct Selection {
+  const int* index;  ///< null for 0 … count − 1
+  std::ptrdiff_t count;
+
+  std::ptrdiff_t operator[](std::ptrdiff_t k) const { return index == nullptr ? k : index[k]; }
+};
+
+/// Worlds whose q and v are of the type Real, in which they are stepped.
+template <class Real>
+class Worlds : public RecordedWorlds {
+ public:
+  static constexpr bool is_single = sizeof(Real) == 4;
+
+  /// `contacts` are null without any; `own_step`, if given, makes the steps whatever the integrator.
+  Worlds(const tree::Model& model,
+         const ModelContacts* contacts,
+         std::ptrdiff_t count,
+         WorldScheme scheme,
+         WorldBlocks blocks,
+         OwnStep own_step,
+         const Allocate& allocate);
+
+  std::ptrdiff_t count() const override { return count_; }
+  const std::int64_t* status() const override { return parts_.status; }
+  double* signals(std::ptrdiff_t world) const override {
+    return parts_.signals + world * parts_.sizes.signals;
+  }
+  std::ptrdiff_t reading_count() const override;
+  int nv() const override { return parts_.sizes.v; }
+  void accelerate(std::ptrdiff_t world, int place, double change) const override;
+  void displace(const int* worlds, std::ptrdiff_t count, const double* dq) const override;
+  void read(const int* worlds, std::ptrdiff_t begin, std::ptrdiff_t count, double* rows) const override;
+
+  const tree::Model& model() const { return *model_; }
+  const stepping::WorldArrays<Real>& parts() const { return parts_; }
+  bool is_convex() const { return is_convex_; }
+  bool has_own_steps() const { return static_cast<bool>(own_step_); }
+  Selection all() const { return {nullptr, count_}; }
+
+  /// Reads all signals of worlds, (worlds, readings).
+  void readings(Selection worlds, int threads, double* rows) const;
+
+  /// Lets prescribed forces act from now on, whose numbers the caller keeps.
+  void set_actuation(const stepping::Actuation& actuation) { actuation_ = actuation; }
+
+  /// Steps by another model from now on, which has the same states and other numbers, or programs.
+  void set_model(const tree::Model& model);
+
+  /// Lets worlds differ in the numbers at `places`, ascending, whose values (worlds, places) are read in
+  /// every call. `reach` [m]: how much farther from their joints centres of mass of roots are than the
+  /// model's.
+  void set_varied(std::vector<std::ptrdiff_t> places, const double* values, bool joint_forces, double reach);
+
+  /// Lets the smooth forces of other contacts of the model act from now on; none of null.
+  void set_smooth_contacts(const ModelContacts* contacts);
+
+  /// Copies whole records, source k to target k.
+  void copy(Selection source, Selection target);
+
+  /// Records one after the other: of every part the numbers of the world, lists as far as they are in use.
+  std::size_t saved_size(Selection worlds);
+  void save(Selection worlds, char* to);
+
+  /// Overwrites worlds by records; all are checked before the first number is written.
+  void load(const char* bytes, std::size_t size, Selection worlds);
+
+  /// Worlds whose t, q or v were written since the last call.
+  std::vector<int> written(Selection worlds) const;
+
+  /// Takes over what was written: the clock begins anew at another t, a scheme at another q or v. A
+  /// quaternion is normalised within 1e-6 of unit length; a world with another one, or with NaN, is lost.
+  /// Returns whether a world was lost by it.
+  bool accept(Selection worlds);
+
+  /// Puts worlds back to the t, q and v that they had before others were written.
+  void restore(Selection worlds);
+
+  /// Notes the states of worlds, whose changes `written` looks for.
+  void see(Selection worlds);
+
+  /// Begins the clocks of worlds at their t: the grid of the scene's step, and the instants after t.
+  void begin_clock(Selection worlds);
+
+  /// Makes steps on the grid; returns how many worlds did not make them all, see stops(). Worlds whose steps
+  /// are of adapted size have a grid of `length` [s].
+  std::ptrdiff_t step(std::int64_t steps,
+                      Selection worlds,
+                      std::ptrdiff_t most,
+                      int threads,
+                      std::optional<double> length = {});
+
+  /// Goes on with a call of step that was interrupted, of the same worlds.
+  std::ptrdiff_t go_on(Selection worlds, std::ptrdiff_t most, int threads);
+
+  /// Why the last call of step left each of its worlds.
+  const stepping::WorldStop* stops() const { return stop_.data(); }
+
+  /// Advances worlds as far as the batch's call says, whose rows, times and inputs the caller has set.
+  void advance(Selection worlds, WorldBatch<Real>& batch, int threads);
+
+  /// What Newton's method does while step() advances one world by one convex step.
+  std::vector<contact::NewtonIteration> newton_iterations(const std::function<void()>& step);
+
+  /// Requires that the numbers are those of worlds.
+  void check(Selection worlds, const char* name) const;
+
+ private:
+  void check_scheme() const;
+  void check_tolerance(const std::vector<double>& x, const char* name) const;
+  void set_bounds();
+  void take(const char* bytes, Selection worlds);
+  void see(std::ptrdiff_t world);
+  void begin_clock(std::ptrdiff_t world);
+  void lengthen_levers(double reach);
+  contact::Contacts<Real> contacts() const;
+  void run(WorldBatch<Real>& batch, int threads);
+  void run_own_steps(const stepping::WorldCall<Real>& call, std::ptrdiff_t states);
+  SavedSchedules schedules();
+  bool is_written(std::ptrdiff_t world) const;
+  bool is_state(std::ptrdiff_t world) const;
+  void restart_scheme(std::ptrdiff_t world) const;
+
+  const tree::Model* model_;
+  const ModelContacts* contacts_;
+  WorldScheme scheme_;
+  WorldBlocks blocks_;
+  std::ptrdiff_t count_;
+  OwnStep own_step_;
+  bool is_convex_, is_adaptive_;
+  contact::IterationLog* log_ = nullptr;  ///< of the world that `newton_iterations` advances
+  std::vector<double> zeros_;  ///< of forces that are not prescribed
+  stepping::Actuation actuation_ = {};
+  std::unique_ptr<SmoothLaw> smooth_;
+  Integrator integrator_ = {};
+  FloatContacts float_contacts_;
+  stepping::WorldArrays<Real> parts_ = {};
+  RecordBounds bounds_ = {};
+  std::vector<Real> seen_q_, seen_v_;
+  std::vector<double> seen_t_;
+  std::vector<stepping::WorldStop> stop_;
+  std::vector<std::int64_t> goal_;
+  std::unique_ptr<unsigned char[]> schedules_;
+  std::vector<std::uint64_t> schedule_keys_;
+  std::vector<std::ptrdiff_t> places_;
+  tree::VariedNumbers varied_ = {};
+  std::vector<contact::Lever<Real>> levers_;
+};
+
+extern template class Worlds<double>;
+extern template class Worlds<float>;
+
+}  // namespace pysim::engine
