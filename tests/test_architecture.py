@@ -212,6 +212,41 @@ def test_kernel_headers_do_not_reach_the_owning_model() -> None:
     assert reach == []
 
 
+def test_python_is_known_to_the_bindings_alone() -> None:
+    found = [
+        f"{file.relative_to(ROOT)} includes {header}"
+        for file in sorted((ROOT / "cpp").glob("**/*.?pp"))
+        if "bindings" not in file.parts
+        for header in re.findall(
+            r"^#include <(pybind11\S*|Python\.h|numpy\S*)>", file.read_text("utf-8"), re.MULTILINE
+        )
+    ]
+    assert found == []
+
+
+def test_bindings_are_thin() -> None:
+    sizes = {
+        file.name: len(file.read_text("utf-8").splitlines())
+        for file in (ROOT / "cpp/bindings").glob("*.?pp")
+    }
+    assert max(sizes.values()) <= 400
+    assert sum(sizes.values()) < 5000
+
+
+def test_class_templates_of_the_bindings_hold_what_python_gives() -> None:
+    """A class template without arrays, objects or arguments of Python is the engine's."""
+    template = re.compile(
+        r"^template <[^>]*>\n(?:class|struct) (\w+).*?^};", re.MULTILINE | re.DOTALL
+    )
+    found = [
+        f"{file.name}: {own[1]}"
+        for file in sorted((ROOT / "cpp/bindings").glob("*.?pp"))
+        for own in template.finditer(file.read_text("utf-8"))
+        if not re.search(r"\bpy::|\bPlainArray\b|\bNumbers\b", own[0])
+    ]
+    assert found == []
+
+
 @pytest.mark.skipif(not OBJECTS or not shutil.which("nm"), reason="needs a build tree and nm")
 def test_no_weak_symbol_is_shared_between_instruction_sets() -> None:
     builds: defaultdict[str, defaultdict[str, set[str]]] = defaultdict(lambda: defaultdict(set))

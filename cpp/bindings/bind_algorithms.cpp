@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "bindings/derivative_functions.hpp"
-#include "bindings/docstrings.hpp"
+#include "engine/algorithm_texts.hpp"
 
 namespace pysim::bindings {
 namespace {
@@ -92,7 +92,7 @@ PYSIM_DESIGN_DERIVATIVES(PYSIM_PAIR)
 
 void bind_algorithms(py::module_& m) {
 #define PYSIM_DEFINE(name, Operation) \
-  define<signatures::name, &function<signatures::name, kernels::name>>(m, docstring_of(#name));
+  define<signatures::name, &function<signatures::name, kernels::name>>(m, engine::docstring_of(#name));
   PYSIM_FUNCTIONS(PYSIM_DEFINE)
   PYSIM_DESIGN_DERIVATIVES(PYSIM_DEFINE)
 #undef PYSIM_DEFINE

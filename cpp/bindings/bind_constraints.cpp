@@ -285,8 +285,7 @@ void bind_constraints(py::module_& m) {
       "out"_a = py::none(),
       "t"_a = py::none(),
       "Derivatives of accelerations (nv, nv) or row forces (rows, nv) by q, v and tau; and how far a "
-      "singular position "
-      "opens.");
+      "singular position opens.");
   m.def(
       "constraint_rows",
       [](const Model& model, py::handle q, py::handle v, py::handle loop_q, int threads, py::handle t) {
@@ -315,25 +314,24 @@ void bind_constraints(py::module_& m) {
       "threads"_a = 1,
       "t"_a = py::none(),
       "The state moved onto the constraints.");
-  m.def(
-      "search_poses",
-      &search_poses,
-      "model"_a,
-      "q"_a,
-      "goals"_a,
-      "frames"_a,
-      "limits"_a,
-      "scale"_a,
-      "row_weight"_a,
-      "tolerance"_a,
-      "iterations"_a,
-      "gain"_a,
-      "careful"_a,
-      "loop_q"_a,
-      py::kw_only(),
-      "threads"_a = 1,
-      "The best q found, its loop_q, cost and largest error; goals are rotations column-major and positions "
-      "(…, 12 for each frame).");
+  m.def("search_poses",
+        &search_poses,
+        "model"_a,
+        "q"_a,
+        "goals"_a,
+        "frames"_a,
+        "limits"_a,
+        "scale"_a,
+        "row_weight"_a,
+        "tolerance"_a,
+        "iterations"_a,
+        "gain"_a,
+        "careful"_a,
+        "loop_q"_a,
+        py::kw_only(),
+        "threads"_a = 1,
+        "The best q found, its loop_q, cost and largest error; goals are rotations column-major and "
+        "positions (…, 12 for each frame).");
 }
 
 }  // namespace pysim::bindings

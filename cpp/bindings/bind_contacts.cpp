@@ -153,10 +153,8 @@ static py::array contact_points(
     }
     batch.reach = *reach;
   }
-  {
-    const ReleasedGil nogil;
-    engine::run_contacts(&engine::ContactKernels::report, contacts.model(), batch, threads);
-  }
+  without_gil(
+      [&] { engine::run_contacts(&engine::ContactKernels::report, contacts.model(), batch, threads); });
   return report;
 }
 
@@ -204,12 +202,11 @@ static py::tuple actuator_damping(const ModelContacts& contacts,
 }
 
 void bind_contacts(py::module_& m) {
-  py::class_<FieldDescription>(
-      m,
-      "Field",
-      "Signed-distance field: `program` computes d [m] and ∇d from a point (3), or "
-      "`heights` (rows along y, columns along x) [m] are those at the nodes of a grid with "
-      "a `spacing` along x and y [m], centred at the origin.")
+  py::class_<FieldDescription>(m,
+                               "Field",
+                               "Signed-distance field: `program` computes d [m] and ∇d from a point (3), or "
+                               "`heights` (rows along y, columns along x) [m] are those at the nodes of a "
+                               "grid with a `spacing` along x and y [m], centred at the origin.")
       .def(py::init(&make_field),
            "program"_a = py::none(),
            "heights"_a = py::none(),
@@ -219,20 +216,15 @@ void bind_contacts(py::module_& m) {
       "Contacts",
       "Contacts of a model. Shapes: `bodies` (−1 for the world), `kinds`, `sizes` (n, 3) [m], `placements` "
       "(n, 4, 4) in the body frames [m], `vertices` (v, 3) [m] and `faces` (f, 7) of convex meshes, which "
-      "are "
-      "outward normals and the vertices of four corners, `groups` of vertices and of normals (g, 6): centre "
-      "and "
-      "radius of a ball, first and count. `pairs` (m, 4) are indices: the first shape, −1 for a plane that "
-      "is "
-      "fixed to the world, and the second one, then rows of `planes` and `surfaces`, and of `laws`. `planes` "
-      "(k, 4) are normal and offset, `surfaces` (k, 3) velocities of the first surface in its body's frame "
-      "[m/s], and `laws` (l, 9) stiffness [N/m or N/m^1.5], exponent, dissipation [s/m], static and dynamic "
-      "friction, tangential stiffness [N/m], relaxation time [s], and lengths of rolling and spinning "
-      "friction "
-      "[m]. slip_speed [m/s] regularises the friction of schemes that integrate contacts as smooth forces. "
-      "`field_of_shape` are indices among `fields`, −1 for none: such a shape is a sphere about the origin "
-      "of "
-      "the field's frame that holds the solid.")
+      "are outward normals and the vertices of four corners, `groups` of vertices and of normals (g, 6): "
+      "centre and radius of a ball, first and count. `pairs` (m, 4) are indices: the first shape, −1 for a "
+      "plane that is fixed to the world, and the second one, then rows of `planes` and `surfaces`, and of "
+      "`laws`. `planes` (k, 4) are normal and offset, `surfaces` (k, 3) velocities of the first surface in "
+      "its body's frame [m/s], and `laws` (l, 9) stiffness [N/m or N/m^1.5], exponent, dissipation [s/m], "
+      "static and dynamic friction, tangential stiffness [N/m], relaxation time [s], and lengths of rolling "
+      "and spinning friction [m]. slip_speed [m/s] regularises the friction of schemes that integrate "
+      "contacts as smooth forces. `field_of_shape` are indices among `fields`, −1 for none: such a shape is "
+      "a sphere about the origin of the field's frame that holds the solid.")
       .def(py::init(&make_contacts),
            py::keep_alive<1, 2>(),
            "model"_a,
@@ -285,17 +277,15 @@ void bind_contacts(py::module_& m) {
           "memory_numbers",
           [](const ModelContacts& contacts) { return contacts.memory().numbers(); },
           "Numbers that a state keeps from step to step: Newton iterations, steps made again in halves, the "
-          "point that "
-          "converged worst, 1 where the last step failed, 0 where nothing touches, and what contacts "
-          "remember.");
-  m.def(
-      "contact_forces",
-      &contact_forces,
-      "contacts"_a,
-      "q"_a,
-      "v"_a,
-      "Returns the generalised forces (…, nv) of the smooth law at states, and their derivatives by q and v "
-      "(…, nv, nv), with contact points fixed on the second body and normals on the first.");
+          "point that converged worst, 1 where the last step failed, 0 where nothing touches, and what "
+          "contacts remember.");
+  m.def("contact_forces",
+        &contact_forces,
+        "contacts"_a,
+        "q"_a,
+        "v"_a,
+        "Returns the generalised forces (…, nv) of the smooth law at states, and their derivatives by q and "
+        "v (…, nv, nv), with contact points fixed on the second body and normals on the first.");
   m.def("actuator_damping",
         &actuator_damping,
         "contacts"_a,
@@ -304,25 +294,21 @@ void bind_contacts(py::module_& m) {
         "signals"_a.noconvert(),
         "actuation"_a,
         "step"_a,
-        "Returns the damping and the stiffness (…, nv) of actuators on their own coordinates at states at "
-        "t = 0, in which a convex step [s] is implicit.");
-  m.def(
-      "contact_points",
-      &contact_points,
-      "contacts"_a,
-      "q"_a,
-      "v"_a,
-      py::kw_only(),
-      "reach"_a = py::none(),
-      "threads"_a = 1,
-      "Returns the reports of contact points (…, points, 18) at states under the smooth law, without "
-      "impulses: "
-      "force on the body (3) [N], point (3) [m], penetration [m], slip speed [m/s], 1 where it sticks, "
-      "impulse "
-      "(3) [N·s], normal (3) towards the second body, and moment on it (3) [N·m]. A point sticks if it slips "
-      "slower than slip_speed. With a reach [m], points are those whose gap is not larger, whether they push "
-      "or "
-      "not.");
+        "Returns the damping and the stiffness (…, nv) of actuators on their own coordinates at states at t "
+        "= 0, in which a convex step [s] is implicit.");
+  m.def("contact_points",
+        &contact_points,
+        "contacts"_a,
+        "q"_a,
+        "v"_a,
+        py::kw_only(),
+        "reach"_a = py::none(),
+        "threads"_a = 1,
+        "Returns the reports of contact points (…, points, 18) at states under the smooth law, without "
+        "impulses: force on the body (3) [N], point (3) [m], penetration [m], slip speed [m/s], 1 where it "
+        "sticks, impulse (3) [N·s], normal (3) towards the second body, and moment on it (3) [N·m]. A point "
+        "sticks if it slips slower than slip_speed. With a reach [m], points are those whose gap is not "
+        "larger, whether they push or not.");
 }
 
 }  // namespace pysim::bindings

@@ -48,10 +48,8 @@ py::array_t<double> distances(const std::string& kind_a,
   py::array_t<double> found({rows, py::ssize_t{Map::out}});
   const double *first = a.data(), *second = b.data();
   double* out = found.mutable_data();
-  {
-    const ReleasedGil nogil;
-    engine::distance_map().run(static_cast<int>(pair), own_a, own_b, first, second, out, rows);
-  }
+  without_gil(
+      [&] { engine::distance_map().run(static_cast<int>(pair), own_a, own_b, first, second, out, rows); });
   return found;
 }
 
@@ -82,9 +80,8 @@ void bind_distances(py::module_& m) {
         "mesh_b"_a,
         "Signed distances of shapes of two kinds, see distance_pairs: rows (n, 15) are sizes (3) as of "
         "Contacts and a pose as rotation column-major and position, mesh_a and mesh_b vertices, faces and "
-        "groups as "
-        "of Contacts. Returns rows (n, 10): distance [m], unit normal from a to b, and the nearest points on "
-        "a and b.");
+        "groups as of Contacts. Returns rows (n, 10): distance [m], unit normal from a to b, and the nearest "
+        "points on a and b.");
 }
 
 }  // namespace pysim::bindings

@@ -2,7 +2,6 @@
 #include <pybind11/stl.h>
 
 #include <algorithm>
-#include <atomic>
 #include <limits>
 #include <numeric>
 #include <tuple>
@@ -10,8 +9,7 @@
 #include "bindings/fixed_shape_arrays.hpp"
 #include "bindings/model_functions.hpp"
 #include "bindings/released_gil.hpp"
-#include "engine/environment_tables.hpp"
-#include "engine/threads.hpp"
+#include "engine/environment_steps.hpp"
 
 namespace pysim::bindings {
 
@@ -70,28 +68,29 @@ py::array_t<double> quantiles(const std::string& kind,
 
 class Tables {
  public:
-  Tables(py::ssize_t worlds,
-         int signals,
-         const Numbers& scale,
-         const Numbers& offset,
-         std::pair<double, double> bounds,
-         int first_input,
-         const std::vector<End>& ends,
-         const std::vector<Reward>& rewards,
-         const std::vector<Range>& observed,
-         const Numbers& factors,
-         const Numbers& deviations,
-         double limit,
-         int history,
-         std::int64_t length,
-         double period,
-         const Draw& displacement,
-         const Draw& velocity,
-         const std::vector<Change>& changes,
-         const std::vector<Schedule>& schedules,
-         bool single)
-      : worlds_(worlds) {
-    auto& own = tables_;
+  static Tables make(py::ssize_t worlds,
+                     int signals,
+                     const Numbers& scale,
+                     const Numbers& offset,
+                     std::pair<double, double> bounds,
+                     int first_input,
+                     const std::vector<End>& ends,
+                     const std::vector<Reward>& rewards,
+                     const std::vector<Range>& observed,
+                     const Numbers& factors,
+                     const Numbers& deviations,
+                     double limit,
+                     int history,
+                     std::int64_t length,
+                     double period,
+                     const Draw& displacement,
+                     const Draw& velocity,
+                     const std::vector<Change>& changes,
+                     const std::vector<Schedule>& schedules,
+                     bool single) {
+    Tables made;
+    made.worlds_ = worlds;
+    auto& own = made.tables_;
     own.signals = signals;
     own.actions = static_cast<int>(scale.size());
     std::tie(own.lowest, own.highest) = bounds;
@@ -103,7 +102,7 @@ class Tables {
       const auto kind = static_cast<engine::RewardKernel>(place_of(kernel, kernel_names));
       own.rewards.push_back({range_of(x), kind, weight, width});
     }
-    for (const auto& x : observed) add_range(range_of(x));
+    for (const auto& x : observed) made.add_range(range_of(x));
     own.factor = numbers(factors);
     own.deviation = numbers(deviations);
     for (int k = 0; k < own.frame(); ++k) {
@@ -122,23 +121,24 @@ class Tables {
       own.schedules.push_back({every, distribution_of(time), use});
     }
     const auto count = static_cast<py::ssize_t>(schedules.size());
-    arrays_.number = allocate<std::int64_t>("number", {worlds});
-    arrays_.episode = allocate<std::int64_t>("episode", {worlds});
-    arrays_.due = allocate<std::int64_t>("due", {worlds, count});
-    arrays_.occurs = allocate<bool>("occurs", {worlds, count});
-    arrays_.steps = allocate<std::int64_t>("steps", {worlds});
-    arrays_.key = allocate<double>("key", {worlds});
-    arrays_.action = allocate<double>("action", {worlds, own.actions});
-    arrays_.action_rate = allocate<double>("action_rate", {worlds, own.actions});
-    arrays_.readings = allocate<double>("readings", {worlds, signals});
-    arrays_.has_double_history = !single;
+    made.arrays_.number = made.allocate<std::int64_t>("number", {worlds});
+    made.arrays_.episode = made.allocate<std::int64_t>("episode", {worlds});
+    made.arrays_.due = made.allocate<std::int64_t>("due", {worlds, count});
+    made.arrays_.occurs = made.allocate<bool>("occurs", {worlds, count});
+    made.arrays_.steps = made.allocate<std::int64_t>("steps", {worlds});
+    made.arrays_.key = made.allocate<double>("key", {worlds});
+    made.arrays_.action = made.allocate<double>("action", {worlds, own.actions});
+    made.arrays_.action_rate = made.allocate<double>("action_rate", {worlds, own.actions});
+    made.arrays_.readings = made.allocate<double>("readings", {worlds, signals});
+    made.arrays_.has_double_history = !single;
     if (single) {
-      arrays_.history = allocate<float>("history", {worlds, history, own.frame()});
+      made.arrays_.history = made.allocate<float>("history", {worlds, history, own.frame()});
     } else {
-      arrays_.history = allocate<double>("history", {worlds, history, own.frame()});
+      made.arrays_.history = made.allocate<double>("history", {worlds, history, own.frame()});
     }
-    arrays_.terms = allocate<double>("terms", {worlds, static_cast<py::ssize_t>(rewards.size())});
-    arrays_.ends = allocate<bool>("ends", {worlds, static_cast<py::ssize_t>(ends.size())});
+    made.arrays_.terms = made.allocate<double>("terms", {worlds, static_cast<py::ssize_t>(rewards.size())});
+    made.arrays_.ends = made.allocate<bool>("ends", {worlds, static_cast<py::ssize_t>(ends.size())});
+    return made;
   }
 
   const py::dict& parts() const { return parts_; }
@@ -167,38 +167,25 @@ class Tables {
 
   /// Draws what worlds start with that have begun.
   void start(const engine::RecordedWorlds& worlds, const Chosen& chosen) const {
-    check(worlds);
     check(chosen);
-    const py::ssize_t count = chosen.size(), nv = worlds.nv();
-    std::vector<double> dq(static_cast<std::size_t>(count * nv));
-    for (py::ssize_t k = 0; k < count; ++k) {
-      engine::start(tables_, arrays_, worlds, chosen.data()[k], dq.data() + k * nv);
-    }
-    if (!tables_.displacement.place.empty()) worlds.displace(chosen.data(), count, dq.data());
+    engine::start_episodes(with(worlds), chosen.data(), chosen.size());
   }
 
   /// Ends a control step of all worlds; worlds that it changes are read again, unless readings are given.
   py::tuple end_step(const engine::RecordedWorlds& worlds,
                      const std::optional<Rows>& readings,
                      int threads) const {
+    const engine::EnvironmentWorlds all = with(worlds);
+    check_threads(threads);
+    const double* const rows = given(readings, worlds_);
     py::array_t<double> reward(worlds_);
     py::array_t<bool> terminated(worlds_), truncated(worlds_);
     const engine::Transition found = {
         reward.mutable_data(), terminated.mutable_data(), truncated.mutable_data()};
-    std::vector<unsigned char> changes(static_cast<std::size_t>(worlds_));
-    const auto end = [&](py::ssize_t world, bool lost, double* frame) {
-      ++arrays_.steps[world];
-      const unsigned faults = engine::end_step(tables_, arrays_, found, world, lost);
-      changes[static_cast<std::size_t>(world)] = engine::change(tables_, arrays_, worlds, world, lost);
-      return faults | engine::observe(tables_, arrays_, world, engine::FrameUse::follows, lost, frame);
-    };
-    unsigned faults = each(worlds, nullptr, worlds_, readings, threads, end);
     std::vector<int> changed;
-    for (int k = 0; k < worlds_; ++k) {
-      if (changes[static_cast<std::size_t>(k)] != 0) changed.push_back(k);
-    }
+    unsigned faults = 0;
+    without_gil([&] { faults = engine::end_steps(all, found, rows, threads, changed); });
     const Chosen again(static_cast<py::ssize_t>(changed.size()), changed.data());
-    if (!readings && !changed.empty()) faults |= observe(worlds, again, {}, false, threads);
     return py::make_tuple(reward, terminated, truncated, again, faults);
   }
 
@@ -209,15 +196,11 @@ class Tables {
                    bool begins,
                    int threads) const {
     check(chosen);
-    const auto use = begins ? engine::FrameUse::begins : engine::FrameUse::replaces;
-    return each(worlds,
-                chosen.data(),
-                chosen.size(),
-                readings,
-                threads,
-                [&](py::ssize_t world, bool lost, double* frame) {
-                  return engine::observe(tables_, arrays_, world, use, lost, frame);
-                });
+    check_threads(threads);
+    const engine::EnvironmentWorlds all = with(worlds);
+    const double* const rows = given(readings, chosen.size());
+    const ReleasedGil nogil;
+    return engine::observe_worlds(all, chosen.data(), chosen.size(), rows, begins, threads);
   }
 
  private:
@@ -259,53 +242,19 @@ class Tables {
     }
   }
 
-  /// Takes the readings of worlds, or reads their signals, and calls f(world, lost, memory of a frame);
-  /// returns all faults.
-  template <class F>
-  unsigned each(const engine::RecordedWorlds& worlds,
-                const int* chosen,
-                py::ssize_t count,
-                const std::optional<Rows>& readings,
-                int threads,
-                const F& f) const {
+  engine::EnvironmentWorlds with(const engine::RecordedWorlds& worlds) const {
     check(worlds);
-    check_threads(threads);
-    const py::ssize_t size = tables_.signals;
-    if (readings && readings->size() != count * size)
-      throw std::invalid_argument("readings have another shape");
-    const double* const given = readings ? readings->data() : nullptr;
-    const std::int64_t* const status = worlds.status();
-    std::atomic<unsigned> faults = 0;
-    const ReleasedGil nogil;
-    engine::parallel_for(count, block, threads, [&](py::ssize_t first, py::ssize_t last) {
-      std::vector<double> rows(static_cast<std::size_t>(chosen == nullptr ? 0 : block * size));
-      std::vector<double> frame(static_cast<std::size_t>(tables_.frame()));
-      unsigned found = 0;
-      for (py::ssize_t begin = first; begin < last; begin += block) {
-        const py::ssize_t n = std::min(block, last - begin);
-        double* const all = arrays_.readings + begin * size;
-        if (given != nullptr) {
-          if (chosen == nullptr) std::copy_n(given + begin * size, n * size, all);
-        } else if (chosen == nullptr) {
-          worlds.read(nullptr, begin, n, all);
-        } else {
-          worlds.read(chosen + begin, 0, n, rows.data());
-        }
-        const double* const from = given == nullptr ? rows.data() : given + begin * size;
-        for (py::ssize_t k = 0; k < n; ++k) {
-          const py::ssize_t world = chosen == nullptr ? begin + k : chosen[begin + k];
-          if (chosen != nullptr) std::copy_n(from + k * size, size, arrays_.readings + world * size);
-          found |= f(world, status[world] != 0, frame.data());
-        }
-      }
-      faults |= found;
-    });
-    return faults;
+    return {tables_, arrays_, worlds};
   }
 
-  static constexpr py::ssize_t block = 32;  ///< worlds whose signals are read at once
+  /// Readings of worlds that Python has computed; null to read the signals.
+  const double* given(const std::optional<Rows>& readings, py::ssize_t worlds) const {
+    if (!readings) return nullptr;
+    if (readings->size() == worlds * tables_.signals) return readings->data();
+    throw std::invalid_argument("readings have another shape");
+  }
 
-  py::ssize_t worlds_;
+  py::ssize_t worlds_ = 0;
   engine::EnvironmentTables tables_ = {};
   engine::EnvironmentArrays arrays_ = {};
   py::dict parts_;
@@ -321,26 +270,7 @@ void bind_environment(py::module_& m) {
         "u"_a,
         "Quantiles of a distribution at u, between 0 and 1.");
   py::class_<Tables>(m, "EnvironmentTables", "Actions, ends, rewards and observations of worlds.")
-      .def(py::init<py::ssize_t,
-                    int,
-                    const Numbers&,
-                    const Numbers&,
-                    std::pair<double, double>,
-                    int,
-                    const std::vector<End>&,
-                    const std::vector<Reward>&,
-                    const std::vector<Range>&,
-                    const Numbers&,
-                    const Numbers&,
-                    double,
-                    int,
-                    std::int64_t,
-                    double,
-                    const Draw&,
-                    const Draw&,
-                    const std::vector<Change>&,
-                    const std::vector<Schedule>&,
-                    bool>(),
+      .def(py::init(&Tables::make),
            py::kw_only(),
            "worlds"_a,
            "signals"_a,
@@ -363,13 +293,10 @@ void bind_environment(py::module_& m) {
            "schedules"_a,
            "single"_a,
            "Places of numbers are (first, count) among a world's signals, its action and the change of that. "
-           "ends "
-           "are (numbers, below, above), rewards (numbers, kernel, weight, width), where a kernel \"end\" "
-           "has the "
-           "number of an end. What is drawn is (distributions, places, use), changes are (whether it pushes, "
-           "what, schedule), schedules (control steps between, -1 for a time that is drawn, that, use). "
-           "single: "
-           "whether observations are floats.")
+           "ends are (numbers, below, above), rewards (numbers, kernel, weight, width), where a kernel "
+           "\"end\" has the number of an end. What is drawn is (distributions, places, use), changes are "
+           "(whether it pushes, what, schedule), schedules (control steps between, -1 for a time that is "
+           "drawn, that, use). single: whether observations are floats.")
       .def_property_readonly("parts", &Tables::parts, "Arrays by name, with one row a world.")
       .def("act",
            &Tables::act,
@@ -384,10 +311,8 @@ void bind_environment(py::module_& m) {
            "readings"_a = py::none(),
            "threads"_a = 1,
            "Returns rewards, terminations and truncations (worlds,) of a control step, the worlds that "
-           "commands and "
-           "pushes have changed after it, which have to be observed again if readings are given, and faults: "
-           "bit 0 "
-           "NaN in an end, 1 a reward and 2 an observation that is not finite.")
+           "commands and pushes have changed after it, which have to be observed again if readings are "
+           "given, and faults: bit 0 NaN in an end, 1 a reward and 2 an observation that is not finite.")
       .def("observe",
            &Tables::observe,
            "worlds"_a,

@@ -65,14 +65,13 @@ void bind_events(py::module_& m) {
                   "Position of a body's point (-1: the world) along the normal, minus the offset [m].")
       .def_static(
           "program", &program_event, "program"_a, "direction"_a, "Value of a traced program at q and v.")
-      .def_static(
-          "gap",
-          &gap_event,
-          "pair"_a,
-          "point"_a,
-          "direction"_a,
-          "Gap of a pair of contacts [m]: of a point of its shape over a plane (of a mesh, point 0 is "
-          "the lowest vertex), or of its two shapes, point 0.");
+      .def_static("gap",
+                  &gap_event,
+                  "pair"_a,
+                  "point"_a,
+                  "direction"_a,
+                  "Gap of a pair of contacts [m]: of a point of its shape over a plane (of a mesh, point 0 "
+                  "is the lowest vertex), or of its two shapes, point 0.");
   py::class_<Events>(
       m, "Events", "Events of one model; the first that occurs in a world ends its call of Worlds.advance.")
       .def(py::init<const tree::Model&, const std::vector<EventDescription>&, const ModelContacts*>(),

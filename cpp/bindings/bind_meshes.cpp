@@ -86,38 +86,23 @@ Numbers mesh_gradient(const Numbers& vertices, const Faces& faces, const Numbers
   Numbers rows = zeros(py::make_tuple(vertices.shape(0), 3));
   const double* w = weights.data();
   double* out = rows.mutable_data();
-  {
-    const ReleasedGil nogil;
-    engine::kernels().meshes.gradient(mesh, w, out);
-  }
+  without_gil([&] { engine::kernels().meshes.gradient(mesh, w, out); });
   return rows;
 }
 
 engine::SurfaceFaults surface_faults(const Faces& faces, py::ssize_t vertices) {
   check_rows(faces, "faces");
   if (vertices < 0) throw std::invalid_argument("vertices must be 0 or more");
-  engine::SurfaceFaults faults;
-  const auto* indices = faces.data();
-  const auto count = faces.shape(0);
-  {
-    const ReleasedGil nogil;
-    faults = engine::inspect_surface(indices, count, vertices);
-  }
-  return faults;
+  const auto* const indices = faces.data();
+  return without_gil([&] { return engine::inspect_surface(indices, faces.shape(0), vertices); });
 }
 
 engine::Crossings find_crossings(const Numbers& vertices, const Faces& faces) {
   check_rows(vertices, "vertices");
   check_faces(faces, vertices.shape(0));
-  engine::Crossings found;
-  const auto* points = vertices.data();
-  const auto* indices = faces.data();
-  const auto count = faces.shape(0);
-  {
-    const ReleasedGil nogil;
-    found = engine::find_crossings(points, indices, count);
-  }
-  return found;
+  const auto* const points = vertices.data();
+  const auto* const indices = faces.data();
+  return without_gil([&] { return engine::find_crossings(points, indices, faces.shape(0)); });
 }
 
 py::tuple label_shells(const Faces& faces, py::ssize_t vertices) {
@@ -127,10 +112,7 @@ py::tuple label_shells(const Faces& faces, py::ssize_t vertices) {
   const auto* indices = faces.data();
   auto* out = shells.mutable_data();
   py::ssize_t found = 0;
-  {
-    const ReleasedGil nogil;
-    found = engine::label_shells(indices, count, vertices, out);
-  }
+  without_gil([&] { found = engine::label_shells(indices, count, vertices, out); });
   return py::make_tuple(found, shells);
 }
 

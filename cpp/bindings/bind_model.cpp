@@ -58,16 +58,15 @@ void bind_model(py::module_& m) {
       .def_property_readonly("nv", &Model::nv, "Length of v.")
       .def_property_readonly("tree_nv", &Model::tree_nv, "Length of v including mimic joints.")
       .def_property_readonly("nbodies", &Model::nbodies, "Moving bodies; body k moves with joint k.")
-      .def_property_readonly("planar_tree",
-                             &Model::planar_tree,
-                             "True if the bodies of each tree move in a plane: its joints rotate about the "
-                             "plane's normal or slide in the "
-                             "plane, and none is a mimic joint. Forward dynamics then uses planar algebra.")
       .def_property_readonly(
-          "planar_loops",
-          &Model::planar_loops,
-          "True if all trees also move in the same plane and hinges alone close loops: the "
-          "constraints then use planar algebra as well.")
+          "planar_tree",
+          &Model::planar_tree,
+          "True if the bodies of each tree move in a plane: its joints rotate about the plane's normal or "
+          "slide in the plane, and none is a mimic joint. Forward dynamics then uses planar algebra.")
+      .def_property_readonly("planar_loops",
+                             &Model::planar_loops,
+                             "True if all trees also move in the same plane and hinges alone close loops: "
+                             "the constraints then use planar algebra as well.")
       .def_property_readonly(
           "gravity",
           [](const Model& model) { return py::array_t<double>(3, model.gravity()); },

@@ -15,23 +15,6 @@ namespace {
 
 using engine::Rollout;
 
-void check(const Rollout& plan) {
-  if (plan.models.empty()) throw std::invalid_argument("models must hold a model for every world, got none");
-  const Model& model = *plan.models[0];
-  if (model.callback_numbers() > 0) {
-    throw std::invalid_argument("a model with callback joints is stepped from Python, by pysim.simulate");
-  }
-  if (!(plan.step > 0) || !std::isfinite(plan.step))
-    throw std::invalid_argument("step must be positive [s], got " + std::to_string(plan.step));
-  if (plan.steps < 0)
-    throw std::invalid_argument("steps must be 0 or more, got " + std::to_string(plan.steps));
-  if (plan.every < 1 || plan.steps % plan.every != 0) {
-    throw std::invalid_argument("every must divide the number of steps, " + std::to_string(plan.steps) +
-                                ", got " + std::to_string(plan.every));
-  }
-  check_threads(plan.threads);
-}
-
 void check_count(const Rollout& plan, const Leading& leading) {
   if (static_cast<std::ptrdiff_t>(plan.models.size()) == leading.states) return;
   throw std::invalid_argument("there are " + std::to_string(plan.models.size()) + " models for " +
@@ -58,6 +41,7 @@ py::tuple rollout(const Rollout& plan,
                   py::handle out_q,
                   py::handle out_v) {
   check(plan);
+  check_threads(plan.threads);
   const Model& model = *plan.models[0];
   Call<Real> call(model, q0, "q0");
   call.set_v(v0, "v0");

@@ -1,4 +1,5 @@
-// Functions of rows of numbers on the Python side; documented in pysim/spatial.
+// Functions of rows of numbers, and of two such rows, on the Python side; documented in pysim/spatial.
+#include <stdexcept>
 #include <string>
 
 #include "bindings/arrays.hpp"
@@ -13,12 +14,13 @@ using namespace pybind11::literals;
 
 namespace {
 
-template <class Real>
-const engine::RowMap<Real>& find_map(const engine::SpatialKernels<Real>& kernels, const std::string& name) {
+/// The map of a name.
+template <class Kernels>
+const auto& find_map(const Kernels& kernels, const std::string& name, const char* kind = "row") {
   for (const auto& map : kernels.maps) {
     if (name == map.name) return map;
   }
-  throw std::invalid_argument("name '" + name + "' is not a row map");
+  throw std::invalid_argument("name '" + name + "' is not a " + kind + " map");
 }
 
 /// The caller's array for the rows, or a new one.
@@ -52,6 +54,31 @@ py::array map_rows(const engine::RowMap<Real>& map,
   return y;
 }
 
+template <class Real>
+void check_rows(
+    const PlainArray<Real>& a, const char* name, int columns, py::ssize_t rows, bool one_for_all) {
+  if (a.ndim() == 2 && a.shape(1) == columns && (a.shape(0) == rows || (one_for_all && a.shape(0) == 1)))
+    return;
+  throw std::invalid_argument(std::string(name) + " must have shape (" + std::to_string(rows) + ", " +
+                              std::to_string(columns) + ")");
+}
+
+template <class Real>
+void map_pairs(const engine::PairMap<Real>& map,
+               const PlainArray<Real>& a,
+               const PlainArray<Real>& b,
+               PlainArray<Real>& y) {
+  const py::ssize_t rows = y.ndim() == 2 ? y.shape(0) : 0;
+  check_rows(y, "y", map.out, rows, false);
+  check_rows(a, "a", map.first, rows, true);
+  check_rows(b, "b", map.second, rows, true);
+  const Real *first = a.data(), *second = b.data();
+  Real* out = y.mutable_data();
+  const py::ssize_t a_stride = a.shape(0) == rows ? map.first : 0,
+                    b_stride = b.shape(0) == rows ? map.second : 0;
+  without_gil([&] { map.run(first, a_stride, second, b_stride, out, rows); });
+}
+
 }  // namespace
 
 void bind_spatial(py::module_& m) {
@@ -83,6 +110,44 @@ void bind_spatial(py::module_& m) {
         return names;
       },
       "Names of the functions of map_rows.");
+  const char* doc =
+      "Applies a named function to rows of a and b, a single row being used for all, and writes y.";
+  m.def(
+      "map_pairs",
+      [](const std::string& name,
+         const PlainArray<float>& a,
+         const PlainArray<float>& b,
+         PlainArray<float> y) {
+        map_pairs(find_map(engine::kernels().float32.pairs, name, "pair"), a, b, y);
+      },
+      "name"_a,
+      py::arg("a").noconvert(),
+      py::arg("b").noconvert(),
+      py::arg("y").noconvert(),
+      doc);
+  m.def(
+      "map_pairs",
+      [](const std::string& name,
+         const PlainArray<double>& a,
+         const PlainArray<double>& b,
+         PlainArray<double> y) {
+        map_pairs(find_map(engine::kernels().float64.pairs, name, "pair"), a, b, y);
+      },
+      "name"_a,
+      py::arg("a").noconvert(),
+      py::arg("b").noconvert(),
+      py::arg("y").noconvert(),
+      doc);
+  m.def(
+      "pair_maps",
+      [] {
+        py::dict columns;
+        for (const auto& map : engine::kernels().float64.pairs.maps) {
+          columns[map.name] = py::make_tuple(map.first, map.second, map.out);
+        }
+        return columns;
+      },
+      "Functions of map_pairs, with the lengths of the rows of a, b and y.");
 }
 
 }  // namespace pysim::bindings

@@ -105,8 +105,7 @@ void bind_stepping(py::module_& m) {
         "Runs the sampled blocks of the model's signals that are due at a time (bit k: block k) on states "
         "(nq,) or (states, nq); signals (states, signal_numbers) is updated in place. At the first instant "
         "they read accelerations of 0, later those of the model's forces and its smooth contacts, or a (..., "
-        "nv) "
-        "and the wrenches f_ext (..., nbodies, 6) of loops and contacts.");
+        "nv) and the wrenches f_ext (..., nbodies, 6) of loops and contacts.");
   m.def(
       "read_signals",
       [](const Model& model,
@@ -164,8 +163,8 @@ void bind_stepping(py::module_& m) {
       "model"_a,
       "integrator"_a,
       "Numbers that a scheme carries from step to step, per state: iterations, rejected steps, the "
-      "coordinate with the largest residual, 1 if the last step failed, and the scheme's own numbers; "
-      "none for explicit schemes.");
+      "coordinate with the largest residual, 1 if the last step failed, and the scheme's own numbers; none "
+      "for explicit schemes.");
   m.def("integrators", [] {
     py::list names;
     for (const char* name : engine::integrator_names) names.append(name);

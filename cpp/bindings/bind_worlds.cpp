@@ -2,6 +2,7 @@
 #include <memory>
 
 #include "bindings/lent_worlds.hpp"
+#include "contact/iteration_log.hpp"
 #include "engine/integrators.hpp"
 #include "engine/world_numbers.hpp"
 
@@ -85,25 +86,22 @@ void bind_worlds_of(py::module_& m, const char* name, const char* text) {
       .def_property_readonly("parts",
                              &Worlds::arrays,
                              "Arrays of the record's parts by name, (worlds, numbers), which advance writes.")
-      .def(
-          "set_varied",
-          &Worlds::set_varied,
-          "places"_a,
-          "values"_a.noconvert(),
-          "joint_forces"_a,
-          "reach"_a = 0.0,
-          "Lets worlds differ in numbers of `model_numbers` at ascending places; values (worlds, places) are "
-          "read in every call, not copied. joint_forces: forces of joints, which the model may lack, are "
-          "among "
-          "them. reach [m]: how much farther from their joints centres of mass of roots are than the "
-          "model's.")
-      .def(
-          "readings",
-          &Worlds::readings,
-          "worlds"_a = py::none(),
-          "threads"_a = 1,
-          "Returns all signals (worlds, readings); those that depend on accelerations, wrenches and contacts "
-          "are meaningless.")
+      .def("set_varied",
+           &Worlds::set_varied,
+           "places"_a,
+           "values"_a.noconvert(),
+           "joint_forces"_a,
+           "reach"_a = 0.0,
+           "Lets worlds differ in numbers of `model_numbers` at ascending places; values (worlds, places) "
+           "are read in every call, not copied. joint_forces: forces of joints, which the model may lack, "
+           "are among them. reach [m]: how much farther from their joints centres of mass of roots are than "
+           "the model's.")
+      .def("readings",
+           &Worlds::readings,
+           "worlds"_a = py::none(),
+           "threads"_a = 1,
+           "Returns all signals (worlds, readings); those that depend on accelerations, wrenches and "
+           "contacts are meaningless.")
       .def("set_model",
            &Worlds::set_model,
            "model"_a,
@@ -160,16 +158,15 @@ void bind_worlds_of(py::module_& m, const char* name, const char* text) {
           [](Worlds& worlds, const Indices& which) { worlds.begin_clock(Worlds::chosen(which)); },
           "worlds"_a,
           "Begins the grid of steps at the t of worlds, and sets their next instants.")
-      .def(
-          "step",
-          &Worlds::step,
-          "steps"_a,
-          "worlds"_a = py::none(),
-          "most"_a = py::ssize_t{1} << 62,
-          "threads"_a = 1,
-          "length"_a = py::none(),
-          "Makes steps on the grid, `most` at most; returns how many worlds did not make all of them. length "
-          "[s] is that of the grid of worlds whose steps are of adapted size.")
+      .def("step",
+           &Worlds::step,
+           "steps"_a,
+           "worlds"_a = py::none(),
+           "most"_a = py::ssize_t{1} << 62,
+           "threads"_a = 1,
+           "length"_a = py::none(),
+           "Makes steps on the grid, `most` at most; returns how many worlds did not make all of them. "
+           "length [s] is that of the grid of worlds whose steps are of adapted size.")
       .def("go_on",
            &Worlds::go_on,
            "worlds"_a = py::none(),
@@ -182,39 +179,75 @@ void bind_worlds_of(py::module_& m, const char* name, const char* text) {
           "step"_a,
           "Returns what Newton's method does while step() advances one world by one convex step.")
       .def("stops", &Worlds::stops, "count"_a, "Returns why `step` left its worlds, as `advance` does.")
-      .def(
-          "advance",
-          &Worlds::advance,
-          "worlds"_a = py::none(),
-          py::kw_only(),
-          "times"_a,
-          "row"_a.noconvert(),
-          "q_rows"_a.noconvert() = py::none(),
-          "v_rows"_a.noconvert() = py::none(),
-          "loop_rows"_a.noconvert() = py::none(),
-          "signal_rows"_a.noconvert() = py::none(),
-          "report"_a.noconvert() = py::none(),
-          "report_rows"_a.noconvert() = py::none(),
-          "inputs"_a.noconvert() = py::none(),
-          "input_places"_a = std::vector<int>{},
-          "most"_a = py::ssize_t{1} << 62,
-          "threads"_a = 1,
-          "count"_a = py::none(),
-          "Advances worlds, all or some, through times (rows,) [s], or the first `count` of them. row "
-          "(worlds,) counts the rows written, "
-          "in and out, into q_rows (worlds, "
-          "rows, nq), v_rows, signal_rows and report_rows; report (worlds, points, 18) holds the last step's "
-          "contacts and the impulses since the last row, in and out. inputs (worlds, n, inputs) are held at "
-          "input_places of the signals up to each row, as far as there are; those up to the first are set "
-          "already. A world makes at most `most` steps. Returns "
-          "for each world why it was left: 0 it has reached the end, 1 its steps are used up, 2 Python has "
-          "to run "
-          "the blocks of its part 'pending', 3 it is lost, see its part 'status', 4 it is at an event.");
+      .def("advance",
+           &Worlds::advance,
+           "worlds"_a = py::none(),
+           py::kw_only(),
+           "times"_a,
+           "row"_a.noconvert(),
+           "q_rows"_a.noconvert() = py::none(),
+           "v_rows"_a.noconvert() = py::none(),
+           "loop_rows"_a.noconvert() = py::none(),
+           "signal_rows"_a.noconvert() = py::none(),
+           "report"_a.noconvert() = py::none(),
+           "report_rows"_a.noconvert() = py::none(),
+           "inputs"_a.noconvert() = py::none(),
+           "input_places"_a = std::vector<int>{},
+           "most"_a = py::ssize_t{1} << 62,
+           "threads"_a = 1,
+           "count"_a = py::none(),
+           "Advances worlds, all or some, through times (rows,) [s], or the first `count` of them. row "
+           "(worlds,) counts the rows written, in and out, into q_rows (worlds, rows, nq), v_rows, "
+           "signal_rows and report_rows; report (worlds, points, 18) holds the last step's contacts and the "
+           "impulses since the last row, in and out. inputs (worlds, n, inputs) are held at input_places of "
+           "the signals up to each row, as far as there are; those up to the first are set already. A world "
+           "makes at most `most` steps. Returns for each world why it was left: 0 it has reached the end, 1 "
+           "its steps are used up, 2 Python has to run the blocks of its part 'pending', 3 it is lost, see "
+           "its part 'status', 4 it is at an event.");
+}
+
+void bind_iterations(py::module_& m) {
+  using Iteration = contact::NewtonIteration;
+  py::class_<Iteration>(m, "NewtonIteration", "One iteration of Newton's method in a convex step.")
+      .def_readonly("length", &Iteration::length, "Length of the step or stage that is solved [s].")
+      .def_readonly(
+          "cost", &Iteration::cost, "½ |v − v*|²_A + Σ P at the end, with the radii of friction so far [J].")
+      .def_readonly("gradient",
+                    &Iteration::gradient,
+                    "Of the cost at the beginning, in the norm of its inverse Hessian [√J]; NaN in the first "
+                    "iteration, which begins at velocities that no impulses have made.")
+      .def_readonly("step_length", &Iteration::step_length, "α of the line search: 1 for the full step.")
+      .def_readonly(
+          "residual",
+          &Iteration::residual,
+          "Largest difference of an impulse and its law at the end, relative to the largest impulse "
+          "of its kind.")
+      .def_readonly("touching", &Iteration::touching, "Contact points that push.")
+      .def_readonly("sticking", &Iteration::sticking, "Contact points that push and stick.")
+      .def_readonly("stopped", &Iteration::stopped, "Coordinates at a stop.")
+      .def_readonly("sticking_joints", &Iteration::sticking_joints, "Coordinates whose dry friction sticks.")
+      .def_readonly("bounded", &Iteration::bounded, "Servos at a bound of their force.")
+      .def_readonly("renews", &Iteration::renews, "Whether radii of friction are renewed at the end.")
+      .def_readonly("converged", &Iteration::converged, "Whether this one ends the solution.")
+      .def("__repr__", [](const Iteration& self) {
+        return py::str(
+                   "NewtonIteration(cost={:.6g}, gradient={:.3g}, step_length={:.3g}, residual={:.2g}, "
+                   "touching={}, sticking={}{}{})")
+            .format(self.cost,
+                    self.gradient,
+                    self.step_length,
+                    self.residual,
+                    self.touching,
+                    self.sticking,
+                    self.renews ? ", renews" : "",
+                    self.converged ? ", converged" : "");
+      });
 }
 
 }  // namespace
 
 void bind_worlds(py::module_& m) {
+  bind_iterations(m);
   m.def(
       "vary_states",
       [](Model& model, const std::optional<Integers>& places, const Reals& values, bool joint_forces) {
@@ -229,8 +262,7 @@ void bind_worlds(py::module_& m) {
       "values"_a.noconvert(),
       "joint_forces"_a,
       "Lets the states of all later batches of a model differ in numbers of `model_numbers` at ascending "
-      "places, with "
-      "values (states, places), both read in every call, not copied; places None ends that.");
+      "places, with values (states, places), both read in every call, not copied; places None ends that.");
   m.def(
       "model_numbers",
       [](const Model& model, const ModelContacts* contacts) {
@@ -241,21 +273,16 @@ void bind_worlds(py::module_& m) {
       "model"_a,
       "contacts"_a.none(true),
       "Returns all numbers of a model and of contacts of convex steps, and their tables: name, place of the "
-      "first "
-      "number, records.");
+      "first number, records.");
   py::class_<engine::RecordedWorlds>(m, "RecordedWorlds", "Worlds of either precision.");
   bind_worlds_of<double>(
       m,
       "Worlds",
-      "Records of worlds of one scene, and their advance. `periods`, `first_bit` and "
-      "`python` are the periods [s] of the "
-      "sampled blocks, the bit of the first of them, and the bits that Python runs; `key` is "
-      "the place of the key of random numbers among the signals. "
-      "python_step(world, t, h), if "
-      "given, makes a step of length h [s] in the parts of a world, whatever the "
-      "integrator, and returns whether "
-      "its "
-      "state is finite and closed; all blocks run in Python then.");
+      "Records of worlds of one scene, and their advance. `periods`, `first_bit` and `python` are the "
+      "periods [s] of the sampled blocks, the bit of the first of them, and the bits that Python runs; `key` "
+      "is the place of the key of random numbers among the signals. python_step(world, t, h), if given, "
+      "makes a step of length h [s] in the parts of a world, whatever the integrator, and returns whether "
+      "its state is finite and closed; all blocks run in Python then.");
   bind_worlds_of<float>(m, "FloatWorlds", "The same of worlds in single precision.");
 }
 

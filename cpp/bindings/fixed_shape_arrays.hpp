@@ -51,4 +51,10 @@ inline Numbers pose_matrix(const double pose[12]) {
   return matrix;
 }
 
+/// A 4x4 matrix of no displacement.
+inline Numbers identity() {
+  constexpr double pose[12] = {1, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0};
+  return pose_matrix(pose);
+}
+
 }  // namespace pysim::bindings

@@ -181,10 +181,7 @@ class LentWorlds : public engine::Worlds<Real> {
         demand(inputs, "inputs", states * call.input_rows * static_cast<py::ssize_t>(input_places.size()));
     call.input_count = static_cast<int>(input_places.size());
     call.input_place = input_places.data();
-    released([&] {
-      Own::advance(worlds, batch, threads);
-      return 0;
-    });
+    released([&] { Own::advance(worlds, batch, threads); });
     return stop;
   }
 
@@ -198,9 +195,7 @@ class LentWorlds : public engine::Worlds<Real> {
   /// Calls without the GIL, unless Python makes the steps.
   template <class F>
   auto released(const F& call) const {
-    if (this->has_own_steps()) return call();
-    const ReleasedGil nogil;
-    return call();
+    return this->has_own_steps() ? call() : without_gil(call);
   }
 
   /// The numbers of an array that may be left out.

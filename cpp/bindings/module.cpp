@@ -5,14 +5,14 @@
 #include "engine/dispatch.hpp"
 
 namespace pysim::bindings {
-void bind_descriptions(pybind11::module_&);
+void bind_joints(pybind11::module_&);
+void bind_signals(pybind11::module_&);
+void bind_ties(pybind11::module_&);
 void bind_model(pybind11::module_&);
 void bind_algorithms(pybind11::module_&);
 void bind_constraints(pybind11::module_&);
 void bind_derivatives(pybind11::module_&);
-void bind_differential(pybind11::module_&);
 void bind_stepping(pybind11::module_&);
-void bind_iterations(pybind11::module_&);
 void bind_worlds(pybind11::module_&);
 void bind_environment(pybind11::module_&);
 void bind_contacts(pybind11::module_&);
@@ -22,7 +22,6 @@ void bind_rollout(pybind11::module_&);
 void bind_spatial(pybind11::module_&);
 void bind_frames(pybind11::module_&);
 void bind_meshes(pybind11::module_&);
-void bind_pairs(pybind11::module_&);
 void bind_random(pybind11::module_&);
 }  // namespace pysim::bindings
 
@@ -36,23 +35,22 @@ PYBIND11_MODULE(_engine, m) {
         "Instruction sets of this build that the CPU supports, narrowest first.");
   m.def("use_isa", &pysim::engine::use_isa, pybind11::arg("isa"), "Select another instruction set.");
   m.def("isa", [] { return pysim::engine::kernels().isa; }, "The instruction set in use.");
-  bind_descriptions(m);
+  bind_joints(m);
+  bind_ties(m);
+  bind_signals(m);
   bind_model(m);
   bind_algorithms(m);
   bind_constraints(m);
   bind_derivatives(m);
-  bind_differential(m);
   bind_stepping(m);
   bind_contacts(m);
   bind_distances(m);
   bind_events(m);
   bind_rollout(m);
-  bind_iterations(m);
   bind_worlds(m);
   bind_environment(m);
   bind_spatial(m);
   bind_frames(m);
   bind_meshes(m);
-  bind_pairs(m);
   bind_random(m);
 }

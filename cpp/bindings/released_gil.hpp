@@ -37,4 +37,11 @@ class ReleasedGil {
   engine::DefaultFloatingPoint environment_;
 };
 
+/// Calls without the GIL.
+template <class F>
+auto without_gil(const F& call) {
+  const ReleasedGil nogil;
+  return call();
+}
+
 }  // namespace pysim::bindings

@@ -55,7 +55,7 @@ struct ContactDescription {
 /// Names of the kinds of shapes.
 std::vector<std::string> shape_names();
 
-/// Kind of a shape by its name.
+/// Kind of a shape with a name.
 collision::ShapeKind shape_kind(const std::string& name);
 
 /// How the distance of shapes of two kinds is computed, with the first one named first.

@@ -1,4 +1,4 @@
-// Integrators by their names.
+// Integrators and their names.
 #pragma once
 
 #include <stdexcept>

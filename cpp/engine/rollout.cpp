@@ -3,9 +3,12 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstring>
 #include <memory>
 #include <numeric>
+#include <stdexcept>
+#include <string>
 
 #include "engine/worlds.hpp"
 #include "tree/model_copy.hpp"
@@ -215,6 +218,25 @@ void roll_out_group(const Rollout& rollout,
 
 bool Rollout::has_one_model() const {
   return is_one(models);
+}
+
+void check(const Rollout& rollout) {
+  if (rollout.models.empty()) {
+    throw std::invalid_argument("models must hold a model for every world, got none");
+  }
+  if (rollout.models[0]->callback_numbers() > 0) {
+    throw std::invalid_argument("a model with callback joints is stepped from Python, by pysim.simulate");
+  }
+  if (!(rollout.step > 0) || !std::isfinite(rollout.step)) {
+    throw std::invalid_argument("step must be positive [s], got " + std::to_string(rollout.step));
+  }
+  if (rollout.steps < 0) {
+    throw std::invalid_argument("steps must be 0 or more, got " + std::to_string(rollout.steps));
+  }
+  if (rollout.every < 1 || rollout.steps % rollout.every != 0) {
+    throw std::invalid_argument("every must divide the number of steps, " + std::to_string(rollout.steps) +
+                                ", got " + std::to_string(rollout.every));
+  }
 }
 
 template <class Real>

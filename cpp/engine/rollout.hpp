@@ -24,6 +24,9 @@ struct Rollout {
   std::ptrdiff_t rows() const { return 1 + steps / every; }
 };
 
+/// Requires models that the engine steps, and numbers of steps that make rows.
+void check(const Rollout& rollout);
+
 /// Arrays of a rollout, a row a world.
 template <class Real>
 struct RolloutArrays {

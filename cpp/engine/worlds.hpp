@@ -200,7 +200,7 @@ class Worlds : public RecordedWorlds {
   OwnStep own_step_;
   bool is_convex_, is_adaptive_;
   contact::IterationLog* log_ = nullptr;  ///< of the world that `newton_iterations` advances
-  std::vector<double> zeros_;  ///< of forces that are not prescribed
+  std::vector<double> zeros_;             ///< of forces that are not prescribed
   stepping::Actuation actuation_ = {};
   std::unique_ptr<SmoothLaw> smooth_;
   Integrator integrator_ = {};

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 T = TypeVar("T")
-LONGEST = 5  # [s] that an input may take
+LONGEST = 5  # [s] of processor time that an input may take
 LATEST = 20  # [s] of processor time after which a process is ended that does not answer
 
 
@@ -25,7 +25,7 @@ class Slow(BaseException):
 def faults(
     use: Callable[[T], None], inputs: Sequence[T], may_last: Callable[[T], bool] = lambda _: False
 ) -> list[str]:
-    """Return what went wrong in calls: a signal, an error that no user can read, or more than LONGEST [s].
+    """Return what went wrong in calls: a signal, an error that no user can read, or no end in LONGEST [s].
 
     Calls with inputs that `may_last` are interrupted then; one that does not answer is ended.
     """
@@ -71,7 +71,7 @@ def _serve(
     use: Callable[[T], None], inputs: Sequence[T], may_last: Callable[[T], bool], writes: int
 ) -> None:
     """Call with every input, and write a line for each: its error, or nothing."""
-    signal.signal(signal.SIGALRM, _interrupt)
+    signal.signal(signal.SIGPROF, _interrupt)
     signal.signal(signal.SIGVTALRM, signal.SIG_DFL)  # ends the process, whatever it does
     null = os.open(os.devnull, os.O_WRONLY)
     os.dup2(null, 1)
@@ -85,7 +85,7 @@ def _problem(use: Callable[[T], None], given: T, *, may_last: bool) -> str:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            signal.alarm(LONGEST)
+            signal.setitimer(signal.ITIMER_PROF, LONGEST)
             use(given)
         except PysimError as error:
             wrong = not str(error).strip() or "bug in pysim" in str(error)
@@ -96,5 +96,5 @@ def _problem(use: Callable[[T], None], given: T, *, may_last: bool) -> str:
             where = traceback.extract_tb(error.__traceback__)[-1]
             return f"{type(error).__name__}: {error} ({where.filename}:{where.lineno})"
         finally:
-            signal.alarm(0)
+            signal.setitimer(signal.ITIMER_PROF, 0)
     return ""

@@ -3,7 +3,7 @@
 
 #include <string_view>
 
-namespace pysim::bindings {
+namespace pysim::engine {
 
 struct Docstring {
   std::string_view name;
@@ -29,13 +29,11 @@ Args:
 Raises:
     ValueError: an array has a wrong shape or dtype, or contains NaN, infinity or a quaternion that is not of unit length.)"},
     {"nonlinear_effects",
-     "Return h(q, v) = C(q, v) v + g(q) (…, nv) [N or N·m], the torque "
-     "at zero acceleration; `passive` subtracts the "
-     "joints' passive forces, as in `rnea`."},
+     "Return h(q, v) = C(q, v) v + g(q) (…, nv) [N or N·m], the torque at zero acceleration; `passive` "
+     "subtracts the joints' passive forces, as in `rnea`."},
     {"generalized_gravity",
-     "Return g(q) (…, nv) [N or N·m], the torque that holds the "
-     "mechanism at rest; `passive` subtracts the joints' passive "
-     "forces at rest, as in `rnea`."},
+     "Return g(q) (…, nv) [N or N·m], the torque that holds the mechanism at rest; `passive` subtracts the "
+     "joints' passive forces at rest, as in `rnea`."},
     {"aba",
      R"(Return the accelerations v̇ (…, nv) [m/s² or rad/s²] under the generalised forces `tau`.
 
@@ -59,9 +57,8 @@ Raises:
 
 Composite-rigid-body algorithm, Featherstone 2008, table 6.2.)"},
     {"passive_forces",
-     "Return the passive forces (…, nv) [N or N·m]: damping, springs, "
-     "friction and stops of the joints, and the springs between "
-     "bodies."},
+     "Return the passive forces (…, nv) [N or N·m]: damping, springs, friction and stops of the joints, and "
+     "the springs between bodies."},
     {"forward_kinematics",
      R"(Return the pose of every body in the world (…, nbodies, 4, 4) [m].
 
@@ -108,4 +105,4 @@ constexpr const char* docstring_of(std::string_view name) {
   return "See the function of this name in pysim.";
 }
 
-}  // namespace pysim::bindings
+}  // namespace pysim::engine
