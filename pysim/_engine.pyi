@@ -702,9 +702,7 @@ class Contacts:
         kinds: Sequence[str],
         sizes: ArrayLike,
         placements: ArrayLike,
-        vertices: Sequence[Array],
-        faces: Sequence[Array],
-        groups: Sequence[tuple[Array, Array]],
+        meshes: Sequence[tuple[Array, Array, Array, Array, Array]],
         pairs: NDArray[np.int32],
         planes: ArrayLike,
         surfaces: ArrayLike,
@@ -712,6 +710,7 @@ class Contacts:
         slip_speed: float = 0.01,
         fields: Sequence[Field] = (),
         field_of_shape: Sequence[int] = (),
+        covered: Sequence[int] = (),
     ) -> None: ...
     def gaps(self, pair: int) -> int: ...
     @property
@@ -910,8 +909,8 @@ def distances(
     kind_b: str,
     a: ArrayLike,
     b: ArrayLike,
-    mesh_a: tuple[Array, Array, Array, Array],
-    mesh_b: tuple[Array, Array, Array, Array],
+    mesh_a: tuple[Array, Array, Array, Array, Array],
+    mesh_b: tuple[Array, Array, Array, Array, Array],
 ) -> Array: ...
 def joint_torque_regressor(
     model: Model,

@@ -82,41 +82,43 @@ ModelContacts make_contacts(const Model& model,
                             const std::vector<std::string>& kinds,
                             const Numbers& sizes,
                             const Numbers& placements,
-                            const std::vector<Numbers>& vertices,
-                            const std::vector<Numbers>& faces,
-                            const std::vector<std::pair<Numbers, Numbers>>& groups,
+                            const std::vector<MeshArrays>& meshes,
                             const Indices& pairs,
                             const Numbers& planes,
                             const Numbers& surfaces,
                             const Numbers& laws,
                             double slip_speed,
                             std::vector<FieldDescription> fields,
-                            const std::vector<int>& field_of_shape) {
+                            const std::vector<int>& field_of_shape,
+                            const std::vector<int>& covered) {
   const std::size_t n = bodies.size();
   const std::vector<double> size = rows_of(sizes, "sizes", n, {3});
   const std::vector<double> placement = rows_of(placements, "placements", n, {4, 4});
-  if (kinds.size() != n || vertices.size() != n || faces.size() != n || groups.size() != n) {
-    throw std::invalid_argument("kinds, vertices, faces and groups must have " + std::to_string(n) +
-                                " entries");
+  if (kinds.size() != n || meshes.size() != n) {
+    throw std::invalid_argument("kinds and meshes must have " + std::to_string(n) + " entries");
   }
-  if (!field_of_shape.empty() && field_of_shape.size() != n) {
-    throw std::invalid_argument("field_of_shape must have " + std::to_string(n) + " entries, or none");
+  const auto fits = [n](const std::vector<int>& list) { return list.empty() || list.size() == n; };
+  if (!fits(field_of_shape) || !fits(covered)) {
+    throw std::invalid_argument("field_of_shape and covered must have " + std::to_string(n) +
+                                " entries, or none");
   }
   if (pairs.ndim() != 2 || pairs.shape(1) != 4) {
     throw std::invalid_argument("pairs must have shape (n, 4), got " + describe(pairs));
   }
   engine::ContactDescription description = {};
   for (std::size_t k = 0; k < n; ++k) {
-    MeshNumbers mesh(vertices[k], faces[k], groups[k].first, groups[k].second);
+    MeshNumbers mesh(meshes[k]);
     engine::ShapeDescription own = {bodies[k],
                                     kinds[k],
                                     {},
                                     {},
                                     std::move(mesh.vertices),
                                     std::move(mesh.faces),
+                                    std::move(mesh.corners),
                                     std::move(mesh.vertex_groups),
                                     std::move(mesh.normal_groups),
-                                    field_of_shape.empty() ? -1 : field_of_shape[k]};
+                                    field_of_shape.empty() ? -1 : field_of_shape[k],
+                                    covered.empty() ? 0 : covered[k]};
     std::copy_n(size.data() + 3 * k, 3, own.size);
     pack(placement.data() + 16 * k, own.placement);
     description.shapes.push_back(std::move(own));
@@ -215,8 +217,10 @@ void bind_contacts(py::module_& m) {
       m,
       "Contacts",
       "Contacts of a model. Shapes: `bodies` (−1 for the world), `kinds`, `sizes` (n, 3) [m], `placements` "
-      "(n, 4, 4) in the body frames [m], `vertices` (v, 3) [m] and `faces` (f, 7) of convex meshes, which "
-      "are outward normals and the vertices of four corners, `groups` of vertices and of normals (g, 6): "
+      "(n, 4, 4) in the body frames [m], and `meshes`, empty ones of other shapes: vertices (v, 3) [m], "
+      "faces "
+      "(f, 10), which are outward normals, the vertices of four corners, place and count of all corners, and "
+      "whether they are covered, the list of corners (c,), and groups of vertices and of normals (g, 6): "
       "centre and radius of a ball, first and count. `pairs` (m, 4) are indices: the first shape, −1 for a "
       "plane that is fixed to the world, and the second one, then rows of `planes` and `surfaces`, and of "
       "`laws`. `planes` (k, 4) are normal and offset, `surfaces` (k, 3) velocities of the first surface in "
@@ -224,7 +228,8 @@ void bind_contacts(py::module_& m) {
       "static and dynamic friction, tangential stiffness [N/m], relaxation time [s], and lengths of rolling "
       "and spinning friction [m]. slip_speed [m/s] regularises the friction of schemes that integrate "
       "contacts as smooth forces. `field_of_shape` are indices among `fields`, −1 for none: such a shape is "
-      "a sphere about the origin of the field's frame that holds the solid.")
+      "a sphere about the origin of the field's frame that holds the solid. `covered` are bits of the faces "
+      "of shapes that other shapes of their body cover, of a mesh 1 if any of them is.")
       .def(py::init(&make_contacts),
            py::keep_alive<1, 2>(),
            "model"_a,
@@ -232,16 +237,15 @@ void bind_contacts(py::module_& m) {
            "kinds"_a,
            "sizes"_a,
            "placements"_a,
-           "vertices"_a,
-           "faces"_a,
-           "groups"_a,
+           "meshes"_a,
            "pairs"_a,
            "planes"_a,
            "surfaces"_a,
            "laws"_a,
            "slip_speed"_a = 0.01,
            "fields"_a = std::vector<FieldDescription>(),
-           "field_of_shape"_a = std::vector<int>())
+           "field_of_shape"_a = std::vector<int>(),
+           "covered"_a = std::vector<int>())
       .def_property_readonly("points", &ModelContacts::points, "Contact points of all pairs.")
       .def_property_readonly(
           "pair_of_point",

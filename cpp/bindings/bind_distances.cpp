@@ -21,16 +21,15 @@ py::array_t<double> distances(const std::string& kind_a,
                               const std::string& kind_b,
                               const Numbers& a,
                               const Numbers& b,
-                              const std::array<Numbers, 4>& mesh_a,
-                              const std::array<Numbers, 4>& mesh_b) {
+                              const MeshArrays& mesh_a,
+                              const MeshArrays& mesh_b) {
   const auto shape = [](const std::string& kind, const MeshNumbers& mesh) {
     collision::Shape<double> own = {};
     if (kind != half_space) own.kind = engine::shape_kind(kind);
-    engine::set_mesh(mesh.vertices, mesh.faces, mesh.vertex_groups, mesh.normal_groups, own);
+    engine::set_mesh(mesh.vertices, mesh.faces, mesh.corners, mesh.vertex_groups, mesh.normal_groups, own);
     return own;
   };
-  const MeshNumbers numbers_a(mesh_a[0], mesh_a[1], mesh_a[2], mesh_a[3]),
-      numbers_b(mesh_b[0], mesh_b[1], mesh_b[2], mesh_b[3]);
+  const MeshNumbers numbers_a(mesh_a), numbers_b(mesh_b);
   const auto own_a = shape(kind_a, numbers_a), own_b = shape(kind_b, numbers_b);
   const bool is_half_space = kind_a == half_space;
   if (kind_b == half_space || (!is_half_space && own_a.kind < own_b.kind)) {
@@ -79,9 +78,8 @@ void bind_distances(py::module_& m) {
         "mesh_a"_a,
         "mesh_b"_a,
         "Signed distances of shapes of two kinds, see distance_pairs: rows (n, 15) are sizes (3) as of "
-        "Contacts and a pose as rotation column-major and position, mesh_a and mesh_b vertices, faces and "
-        "groups as of Contacts. Returns rows (n, 10): distance [m], unit normal from a to b, and the nearest "
-        "points on a and b.");
+        "Contacts and a pose as rotation column-major and position, mesh_a and mesh_b as of Contacts. "
+        "Returns rows (n, 10): distance [m], unit normal from a to b, nearest points on a and b.");
 }
 
 }  // namespace pysim::bindings

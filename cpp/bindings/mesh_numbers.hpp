@@ -1,6 +1,7 @@
 // Meshes of shapes as Python gives them.
 #pragma once
 
+#include <array>
 #include <string>
 #include <vector>
 
@@ -9,24 +10,25 @@
 
 namespace pysim::bindings {
 
-/// Numbers of a mesh: vertices, faces, groups of both.
-struct MeshNumbers {
-  std::vector<double> vertices, faces, vertex_groups, normal_groups;
+using MeshArrays = std::array<Numbers, 5>;  ///< in the order of MeshNumbers
 
-  MeshNumbers(const Numbers& vertices,
-              const Numbers& faces,
-              const Numbers& of_vertices,
-              const Numbers& of_normals)
-      : vertices(rows(vertices, "vertices must have shape (n, 3)", 3)),
-        faces(rows(faces, "faces must have shape (n, 7)", collision::MeshFace::numbers)),
-        vertex_groups(rows(of_vertices, groups, collision::PointGroup::numbers)),
-        normal_groups(rows(of_normals, groups, collision::PointGroup::numbers)) {}
+/// Numbers of a mesh: vertices, faces with the list of their corners, groups of both.
+struct MeshNumbers {
+  std::vector<double> vertices, faces, corners, vertex_groups, normal_groups;
+
+  explicit MeshNumbers(const MeshArrays& mesh)
+      : vertices(rows(mesh[0], "vertices must have shape (n, 3)", 3)),
+        faces(rows(mesh[1], "faces must have shape (n, 10)", collision::MeshFace::numbers)),
+        corners(rows(mesh[2], "corners of faces must have shape (n,)", 0)),
+        vertex_groups(rows(mesh[3], groups, collision::PointGroup::numbers)),
+        normal_groups(rows(mesh[4], groups, collision::PointGroup::numbers)) {}
 
  private:
   static constexpr const char* groups = "groups must have shape (n, 6)";
 
   static std::vector<double> rows(const Numbers& x, const char* problem, py::ssize_t numbers) {
-    if (x.ndim() == 2 && x.shape(1) == numbers) return {x.data(), x.data() + x.size()};
+    const bool fits = numbers == 0 ? x.ndim() == 1 : x.ndim() == 2 && x.shape(1) == numbers;
+    if (fits) return {x.data(), x.data() + x.size()};
     throw std::invalid_argument(std::string(problem) + ", got " + describe(x));
   }
 };

@@ -1,5 +1,5 @@
 // Facets of shapes: up to four corners around the point, segment or face that a shape shows along a
-// direction.
+// direction, and the whole boundary of a disc or of a face with more corners.
 #pragma once
 
 #include "collision/distance.hpp"
@@ -14,6 +14,11 @@ struct Facet {
   Vec3<S> corner[facet_corners];
   S feature[facet_corners];  ///< number of the corner among those of the shape
   simd::Mask<S> distinct[facet_corners];
+
+  simd::Mask<S> disc = simd::nowhere<S>();  ///< the corners are on the rim of a disc
+  Vec3<S> centre = spatial::zero3<S>();     ///< of the disc
+  S radius = all<S>(0);
+  S first = all<S>(0), count = all<S>(0);  ///< corners of a mesh's face with more than four, else 0
 };
 
 /// A facet that is one point.

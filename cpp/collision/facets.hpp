@@ -1,18 +1,22 @@
 // Contact points of two convex shapes with a common normal, from the facets that face each other.
 //
 // A facet is what a shape shows along the normal: a point of a sphere or an ellipsoid, the segment of a
-// capsule, a face of a box or of a convex mesh, of a cylinder or a cone four points of a rim or the two
-// ends of the side. Two facets, seen along the normal, have in common corners of either one inside the other,
-// and crossings of their edges; of these the farthest in four directions are kept, which do not depend on the
-// load. Where none of them is as deep as the shapes are, the nearest points of the shapes are one more.
+// capsule, a face of a box or of a convex mesh, of a cylinder or a cone a cap with four points of its rim or
+// the two ends of the side. Two facets, seen along the normal, have in common corners of either one inside
+// the other, and crossings of their edges; of these the farthest in four directions are kept, which do not
+// depend on the load. Where none of them is as deep as the shapes are, the nearest points of the shapes are
+// one more.
+//
+// Caps, and faces with more than four corners, have a boundary beside the four corners that stand for them:
+// what of the other facet's corners and edges is inside it counts.
 #pragma once
 
-#include "collision/pairs.hpp"
+#include "collision/outline.hpp"
 
 namespace pysim::collision {
 
-/// Contact points that two facets can have: four, and the nearest points.
-constexpr int facet_points = 5;
+/// Contact points that two facets can have: the farthest ones, and the nearest points.
+constexpr int farthest_points = 8, facet_points = farthest_points + 1;
 
 template <class S>
 struct ManifoldPoint {
@@ -21,79 +25,23 @@ struct ManifoldPoint {
   S feature;  ///< 1 or more; 0 where there is no such point
 };
 
-/// A facet seen along the normal: corners (x, y) and their heights z along it.
-template <class S>
-struct Outline {
-  Vec3<S> corner[facet_corners];
-  simd::Mask<S> flat, line;  ///< has an area; is the segment from corner 0 to corner 1
-  S turn;                    ///< ±1, the sense of its corners
-  S slope_x, slope_y;        ///< of its height
-  S square;                  ///< of its diameter [m²]
-
-  explicit Outline(const Facet<S>& F) {
-    using Real = typename S::Real;
-    const S o = all<S>(0), e = all<S>(1), tiny = all<S>(Real(1e-6));
-    for (int k = 0; k < facet_corners; ++k) corner[k] = F.corner[k];
-    const Vec3<S> first = corner[2] - corner[0], second = corner[3] - corner[1], area = cross(first, second);
-    square = max(dot(first, first), dot(second, second));
-    flat = (abs(area.z) > tiny * square) & (area.z * area.z > all<S>(Real(0.1)) * dot(area, area));
-    turn = select(area.z < o, -e, e);
-    Vec3<S> end = corner[1];
-    auto found = F.distinct[1];
-    for (int k = 2; k < facet_corners; ++k) {
-      end = select(found, end, corner[k]);
-      found |= F.distinct[k];
-    }
-    const Vec3<S> along = end - corner[0];
-    const S length = fma(along.x, along.x, along.y * along.y);
-    line = found & !flat & (length > all<S>(Real(0.01)) * square);
-    const S inverse = -e / select(flat, area.z, e), per_length = along.z / select(line, length, e);
-    slope_x = select(flat, area.x * inverse, select(line, per_length * along.x, o));
-    slope_y = select(flat, area.y * inverse, select(line, per_length * along.y, o));
-    for (int k = 1; k < facet_corners; ++k) {
-      corner[k] = select(line, k == 3 ? corner[0] : end, corner[k]);
-    }
-  }
-
-  S height(S x, S y) const {
-    return fma(slope_y, y - corner[0].y, fma(slope_x, x - corner[0].x, corner[0].z));
-  }
-
-  /// Whether (x, y) is inside, or on the segment.
-  simd::Mask<S> contains(S x, S y, S slack) const {
-    using Real = typename S::Real;
-    const S o = all<S>(0);
-    auto inside = flat | line;
-    for (int k = 0; k < facet_corners; ++k) {
-      const Vec3<S> edge = corner[(k + 1) % 4] - corner[k];
-      const S dx = x - corner[k].x, dy = y - corner[k].y;
-      const S across = turn * (edge.x * dy - edge.y * dx);
-      const S length = sqrt(fma(edge.x, edge.x, edge.y * edge.y));
-      inside &= line | (across >= -slack * length);
-      if (k > 0) continue;
-      const S along = fma(edge.x, dx, edge.y * dy), most = length * length, end = slack * length;
-      const S aside = max(slack, all<S>(Real(1e-3)) * length) * length;
-      inside &= flat | ((abs(across) <= aside) & (along >= o - end) & (along <= most + end));
-    }
-    return inside;
-  }
-};
-
-/// Points that are farthest in four directions across the normal.
+/// Points that are farthest in four directions across the normal, in eight where a facet may have more
+/// corners than four.
 template <class S>
 class FarthestPoints {
  public:
-  explicit FarthestPoints(S tie) : tie_(tie) {
-    for (int k = 0; k < 4; ++k) reach_[k] = all<S>(-__builtin_inf()), feature_[k] = all<S>(0);
+  FarthestPoints(S tie, simd::Mask<S> eight) : tie_(tie), eight_(eight), directions_(any(eight) ? 8 : 4) {
+    for (int k = 0; k < farthest_points; ++k) reach_[k] = all<S>(-__builtin_inf()), feature_[k] = all<S>(0);
   }
 
   void offer(simd::Mask<S> valid, S x, S y, S z, S gap, S feature) {
     using Real = typename S::Real;
     if (none(valid)) return;
-    constexpr double direction[4][2] = {{1, 0.3}, {-0.3, 1}, {-1, -0.3}, {0.3, -1}};
-    for (int k = 0; k < 4; ++k) {
+    constexpr double direction[farthest_points][2] = {
+        {1, 0.3}, {-0.3, 1}, {-1, -0.3}, {0.3, -1}, {0.7, 1.3}, {-1.3, 0.7}, {-0.7, -1.3}, {1.3, -0.7}};
+    for (int k = 0; k < directions_; ++k) {
       const S reach = fma(all<S>(Real(direction[k][0])), x, all<S>(Real(direction[k][1])) * y);
-      const auto farther = valid & (reach > reach_[k] + tie_);
+      const auto farther = valid & (reach > reach_[k] + tie_) & (k < 4 ? valid : eight_);
       reach_[k] = select(farther, reach, reach_[k]);
       at_[k] = select(farther, Vec3<S>{x, y, z}, at_[k]);
       gap_[k] = select(farther, gap, gap_[k]);
@@ -105,7 +53,7 @@ class FarthestPoints {
   S write(const spatial::Pose<S>& X, ManifoldPoint<S>* out) const {
     const S o = all<S>(0), inf = all<S>(__builtin_inf());
     S least = inf;
-    for (int k = 0; k < 4; ++k) {
+    for (int k = 0; k < farthest_points; ++k) {
       auto exists = feature_[k] > o;
       for (int j = 0; j < k; ++j) exists &= !(feature_[j] == feature_[k]);
       const S gap = select(exists, gap_[k], inf);
@@ -116,14 +64,125 @@ class FarthestPoints {
   }
 
  private:
-  S tie_, reach_[4], gap_[4], feature_[4];
-  Vec3<S> at_[4] = {};
+  S tie_;
+  simd::Mask<S> eight_;
+  int directions_;
+  S reach_[farthest_points], gap_[farthest_points], feature_[farthest_points];
+  Vec3<S> at_[farthest_points] = {};
 };
 
-/// Contact points of shapes at a signed distance; `most` of them are written.
+/// Offers the two points where the rims of two discs cross when seen along the normal, with features from
+/// `first` on: those of circles that face it, and Newton's method from there.
+template <class S, class Offer>
+void circle_crossings(const Outline<S>& a, const Outline<S>& b, const Offer& offer, int first) {
+  using Real = typename S::Real;
+  constexpr int rounds = 4;
+  const S o = all<S>(0), e = all<S>(1), half = all<S>(Real(0.5)), tiny = all<S>(Real(1e-6));
+  const Vec3<S> r = b.centre - a.centre;
+  const S square = fma(r.x, r.x, r.y * r.y);
+  const auto apart = a.disc & b.disc & (square > tiny * tiny * a.radius * a.radius);
+  const S inverse = e / select(apart, square, e);
+  const S share = half * fma(inverse, fms(a.radius, a.radius, b.radius * b.radius), e);
+  const S across = fnma(share, share, inverse * a.radius * a.radius);
+  const auto cross = apart & (across > o);
+  const S side = sqrt(select(cross, across, o));
+  for (int k = 0; k < 2; ++k) {
+    const S aside = k == 0 ? side : -side;
+    S x = fnma(aside, r.y, fma(share, r.x, a.centre.x)), y = fma(aside, r.x, fma(share, r.y, a.centre.y));
+    S off = o;
+    for (int round = 0; round < rounds; ++round) {
+      const Vec3<S> F = a.outside_circle(x, y), G = b.outside_circle(x, y);
+      const S det = F.x * G.y - F.y * G.x;
+      const auto solvable = cross & (abs(det) > tiny * a.radius * b.radius);
+      const S scale = e / select(solvable, det, e);
+      off = abs(F.z) + abs(G.z);
+      x = select(solvable, fma(scale, F.y * G.z - G.y * F.z, x), x);
+      y = select(solvable, fma(scale, G.x * F.z - F.x * G.z, y), y);
+    }
+    const S least = min(a.radius, b.radius);
+    offer(cross & (off < all<S>(Real(1e-3)) * least * least), x, y, all<S>(Real(first + k)));
+  }
+}
+
+/// Offers corners of faces with more than four, and crossings of the boundaries of two facets, at least one
+/// of them a disc or with more corners than four. A facet that is `within` the other has its four corners
+/// there.
 template <class S>
-void facet_manifold(
-    const PlacedShape<S>& A, const PlacedShape<S>& B, const Distance<S>& D, int most, ManifoldPoint<S>* out) {
+void bounded_points(const Outline<S>& a,
+                    const Outline<S>& b,
+                    simd::Mask<S> a_within,
+                    simd::Mask<S> b_within,
+                    int of_a,
+                    int of_b,
+                    FarthestPoints<S>& points) {
+  using Real = typename S::Real;
+  const S o = all<S>(0), e = all<S>(1), half = all<S>(Real(0.5));
+  const S end = all<S>(sizeof(Real) == 8 ? Real(1e-6) : Real(1e-4)), last = e - end;
+  const int crossings = 18 + of_a + of_b;  // after those of four edges with four, and the nearest points
+  const auto offer = [&](simd::Mask<S> valid, S x, S y, S feature) {
+    const S z_A = a.height(x, y), z_B = b.height(x, y);
+    points.offer(valid, x, y, half * (z_A + z_B), z_B - z_A, feature);
+  };
+  const auto offer_corners = [&](const Outline<S>& of, const Outline<S>& other, S first) {
+    for (int k = 0; k < of.most; ++k) {
+      S feature;
+      const Vec3<S> p = of.corner_of_many(k, feature);
+      const auto exists = of.many & (all<S>(Real(k)) < of.count);
+      offer(exists & other.contains(p.x, p.y, of.slack(other)), p.x, p.y, first + feature);
+    }
+  };
+  offer_corners(a, b, e);
+  offer_corners(b, a, all<S>(Real(1 + of_a)));
+  const auto offer_crossings =
+      [&](const Outline<S>& of, const Outline<S>& other, simd::Mask<S> where, int to) {
+        const auto offer_edge = [&](simd::Mask<S> valid, int k, const Vec3<S>& from, const Vec3<S>& along) {
+          if (none(valid)) return;
+          S at[2];
+          other.clip(from, along, at[0], at[1]);
+          valid &= at[0] < at[1];
+          for (int side = 0; side < 2; ++side) {
+            offer(valid & (at[side] > end) & (at[side] < last),
+                  fma(at[side], along.x, from.x),
+                  fma(at[side], along.y, from.y),
+                  all<S>(Real(to + 4 * k + side)));
+          }
+        };
+        where &= (other.disc | other.many) & !of.disc;
+        for (int k = 0; k < facet_corners; ++k) {
+          const auto valid = where & !of.many & (k == 0 ? of.flat | of.line : of.flat);
+          offer_edge(valid, k, of.corner[k], of.corner[(k + 1) % 4] - of.corner[k]);
+        }
+        if (none(where & of.many)) return;
+        of.visit_edges([&](int k, const Vec3<S>& from, const Vec3<S>& along) {
+          offer_edge(where & of.many & (all<S>(Real(k)) < of.count), k, from, along);
+        });
+      };
+  offer_crossings(a, b, simd::everywhere<S>(), crossings + 4);
+  offer_crossings(b, a, !(a.many & b.many), crossings + 6);
+  const auto offer_rim =
+      [&](const Outline<S>& of, const Outline<S>& other, simd::Mask<S> where, int feature) {
+        const Vec3<S> r = other.middle() - of.centre;  // its arc within the other facet reaches that far
+        const Vec3<S> along = {r.x, r.y, of.rise(r.x, r.y)};
+        const S square = dot(along, along);
+        const auto exists = where & of.disc & (square > end * of.radius * of.radius);
+        const S share = of.radius / sqrt(select(exists, square, e));
+        const S x = fma(share, r.x, of.centre.x), y = fma(share, r.y, of.centre.y);
+        offer(exists & other.contains(x, y, of.slack(other)), x, y, all<S>(Real(feature)));
+      };
+  offer_rim(a, b, !a_within, crossings + 2);
+  offer_rim(b, a, !b_within, crossings + 3);
+  if (any(a.disc & b.disc)) circle_crossings(a, b, offer, crossings);
+}
+
+/// Contact points of shapes at a signed distance, the nearest ones among them if `has_nearest`; `most` of
+/// them are written.
+template <class S>
+void facet_manifold(const PlacedShape<S>& A,
+                    const PlacedShape<S>& B,
+                    const Distance<S>& D,
+                    simd::Mask<S> has_nearest,
+                    int most,
+                    ManifoldPoint<S>* out) {
   using Real = typename S::Real;
   const S o = all<S>(0), e = all<S>(1), half = all<S>(Real(0.5));
   const Vec3<S>& n = D.n;  // axes that do not depend on which shape is the first
@@ -136,26 +195,31 @@ void facet_manifold(
     return F;
   };
   const Facet<S> F_A = seen(A, D.n), F_B = seen(B, -D.n);
-  const Outline<S> a(F_A), b(F_B);
-  const S slack = all<S>(sizeof(Real) == 8 ? Real(1e-6) : Real(1e-4)) * sqrt(max(a.square, b.square));
+  const Outline<S> a(F_A, A, X), b(F_B, B, X);
+  const S slack = a.slack(b);
   const int of_a = corner_features(*A.shape), of_b = corner_features(*B.shape);
-  FarthestPoints<S> points(slack);
+  const auto bounded = a.disc | a.many | b.disc | b.many;
+  FarthestPoints<S> points(slack, bounded);
   const auto offer = [&](simd::Mask<S> valid, S x, S y, S z_A, S z_B, S feature) {
     points.offer(valid, x, y, half * (z_A + z_B), z_B - z_A, feature);
   };
+  auto a_within = simd::everywhere<S>(), b_within = a_within;
   for (int k = 0; k < facet_corners; ++k) {
     const Vec3<S>& p = F_A.corner[k];
     const auto valid = F_A.distinct[k] & b.contains(p.x, p.y, slack);
+    a_within &= valid;
     offer(valid, p.x, p.y, p.z, b.height(p.x, p.y), e + F_A.feature[k]);
   }
   for (int k = 0; k < facet_corners; ++k) {
     const Vec3<S>& p = F_B.corner[k];
     const auto valid = F_B.distinct[k] & a.contains(p.x, p.y, slack);
+    b_within &= valid;
     offer(valid, p.x, p.y, a.height(p.x, p.y), p.z, all<S>(Real(1 + of_a)) + F_B.feature[k]);
   }
+  if (any(bounded)) bounded_points(a, b, a_within, b_within, of_a, of_b, points);
   for (int i = 0; i < facet_corners; ++i) {
     const Vec3<S> f = a.corner[(i + 1) % 4] - a.corner[i];
-    const auto on_a = i == 0 ? a.flat | a.line : a.flat;
+    const auto on_a = (i == 0 ? a.flat | a.line : a.flat) & !bounded;
     if (none(on_a)) break;
     for (int j = 0; j < facet_corners; ++j) {
       const auto on_b = j == 0 ? b.flat | b.line : b.flat;
@@ -176,8 +240,11 @@ void facet_manifold(
   }
   ManifoldPoint<S> found[facet_points];
   const S least = points.write(X, found);
-  const auto deeper = D.d < least - slack;
-  found[4] = {
+  // Of many corners, those that are left out are somewhat deeper where a body leans under its load: it has to
+  // lean more until another point carries it.
+  const S more = select(bounded, max(slack, all<S>(Real(-0.2)) * least), slack);
+  const auto deeper = has_nearest & (D.d < least - more);
+  found[farthest_points] = {
       X.p, select(deeper, D.d, all<S>(__builtin_inf())), select(deeper, all<S>(Real(17 + of_a + of_b)), o)};
   if (most == facet_points) {
     for (int k = 0; k < facet_points; ++k) out[k] = found[k];

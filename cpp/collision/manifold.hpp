@@ -16,11 +16,13 @@
 // then changes from step to step is the stiffness under it.
 #pragma once
 
+#include "collision/covered.hpp"
 #include "collision/facets.hpp"
 
 namespace pysim::collision {
 
-constexpr int max_manifold_points = 8;
+constexpr int box_points = 8;  // of two boxes
+constexpr int max_manifold_points = facet_points;
 
 /// Contact points that a pair of shapes of two kinds can have.
 PYSIM_INLINE int manifold_points(DistancePair pair, ShapeKind a, ShapeKind b) {
@@ -29,7 +31,7 @@ PYSIM_INLINE int manifold_points(DistancePair pair, ShapeKind a, ShapeKind b) {
     case DistancePair::box_capsule:
       return 2;
     case DistancePair::box_box:
-      return 8;
+      return box_points;
     case DistancePair::by_support: {
       const int corners = facet_size(a) < facet_size(b) ? facet_size(a) : facet_size(b);
       return corners < facet_corners ? corners : facet_points;
@@ -44,6 +46,12 @@ struct Manifold {
   Vec3<S> n;  ///< unit, from A to B
   ManifoldPoint<S> point[max_manifold_points];
 };
+
+/// a where the mask holds, b elsewhere.
+template <class S>
+ManifoldPoint<S> select(simd::Mask<S> mask, const ManifoldPoint<S>& a, const ManifoldPoint<S>& b) {
+  return {select(mask, a.p, b.p), simd::select(mask, a.gap, b.gap), simd::select(mask, a.feature, b.feature)};
+}
 
 /// One point where the shapes are nearest.
 template <class S>
@@ -146,6 +154,16 @@ struct BoxAxis {
     of_b = b ? of_b | better : of_b & !better;
   }
 
+  /// Takes the normal of an uncovered face where the normal leans towards a covered one.
+  void take(const CoveredFaces<S>& covered) {
+    const auto turned = covered.turned();
+    if (none(turned)) return;
+    gap = select(turned, covered.gap, gap);
+    n = collision::select(turned, covered.n, n);
+    of_b = simd::select(turned, covered.of_b, of_b);
+    edges &= !turned;
+  }
+
   /// Takes the product of edges i of A and j of B.
   void take_edges(simd::Mask<S> better,
                   const Core<S, 3>& A,
@@ -244,7 +262,7 @@ template <class S>
 class PointList {
  public:
   PointList(const Face<S>& base, S number, ManifoldPoint<S>* out) : base_(base), number_(number), out_(out) {
-    for (int k = 0; k < max_manifold_points; ++k) out_[k] = {base.centre, all<S>(__builtin_inf()), all<S>(0)};
+    for (int k = 0; k < box_points; ++k) out_[k] = {base.centre, all<S>(__builtin_inf()), all<S>(0)};
   }
 
   /// Adds a point (x, y, gap) on the axes of the base face where it is `valid`.
@@ -255,7 +273,7 @@ class PointList {
     if (none(valid)) return;
     const S height = all<S>(Real(0.5)) * at.z;
     const Vec3<S> p = fma(height, base_.n, fma(at.y, base_.v, fma(at.x, base_.u, base_.centre)));
-    for (int k = 0; k < max_manifold_points; ++k) {
+    for (int k = 0; k < box_points; ++k) {
       const auto here = valid & (count_ == all<S>(Real(k)));
       out_[k] = {collision::select(here, p, out_[k].p),
                  select(here, at.z, out_[k].gap),
@@ -322,11 +340,13 @@ void face_points(const Face<S>& base, const Face<S>& face, S number, ManifoldPoi
 template <class S>
 void box_box_manifold(const PlacedShape<S>& A, const PlacedShape<S>& B, S reach, Manifold<S>& M) {
   using Real = typename S::Real;
-  const auto axis = box_axis(A, B, reach);
+  auto axis = box_axis(A, B, reach);
   if (none(axis.gap < reach)) {
     for (ManifoldPoint<S>& point : M.point) point = {A.X.p, axis.gap, all<S>(0)};
     return;
   }
+  const CoveredFaces<S> covered(A, B, axis.n, axis.gap);
+  axis.take(covered);
   const auto choose = [](simd::Mask<S> mask, const PlacedShape<S>& a, const PlacedShape<S>& b) {
     return PlacedShape<S>{
         select(mask, a.size, b.size),
@@ -339,6 +359,7 @@ void box_box_manifold(const PlacedShape<S>& A, const PlacedShape<S>& B, S reach,
   const S pair = fma(all<S>(6), base.number, face.number) + select(axis.of_b, all<S>(36), all<S>(0));
   M.n = axis.n;
   if (!all(axis.edges)) face_points(base, face, fma(all<S>(32), pair, all<S>(1)), M.point);
+  if (any(covered.leans)) leave_out_covered(covered, box_points, M.point);
   if (none(axis.edges)) return;
   const Vec3<S> r = axis.p - axis.q;
   const S o = all<S>(0), e = all<S>(1), b = dot(axis.u, axis.v), across = fnma(b, b, e);
@@ -348,8 +369,8 @@ void box_box_manifold(const PlacedShape<S>& A, const PlacedShape<S>& B, S reach,
   const S half = all<S>(Real(0.5)), number = all<S>(Real(72 * 32 + 1)) + axis.edge;
   M.point[0] = {select(axis.edges, half * (on_a + on_b), M.point[0].p),
                 select(axis.edges, axis.gap, M.point[0].gap),
-                select(axis.edges, number, M.point[0].feature)};
-  for (int k = 1; k < max_manifold_points; ++k) {
+                select(axis.edges, select(covered.apart, o, number), M.point[0].feature)};
+  for (int k = 1; k < box_points; ++k) {
     M.point[k].p = select(axis.edges, M.point[0].p, M.point[k].p);
     M.point[k].gap = select(axis.edges, all<S>(__builtin_inf()), M.point[k].gap);
     M.point[k].feature = select(axis.edges, o, M.point[k].feature);
@@ -381,12 +402,21 @@ void manifold(DistancePair pair, const PlacedShape<S>& A, const PlacedShape<S>& 
     case DistancePair::box_box:
       return box_box_manifold(A, B, reach, M);
     default: {
-      const Distance<S> D = convex_distance(A, B, reach);
-      const int points = manifold_points(pair, A.shape->kind, B.shape->kind);
-      if (points == 1) return single(D);
+      Distance<S> D = convex_distance(A, B, reach);
+      const CoveredFaces<S> covered(A, B, D.n, D.d);
+      const auto turned = covered.turned();
+      D.n = select(turned, covered.n, D.n);
+      D.d = select(turned, covered.gap, D.d);
       M.n = D.n;
-      if (any(D.d < reach)) return facet_manifold(A, B, D, points, M.point);
-      for (int k = 0; k < points; ++k) M.point[k] = {D.p_A, D.d, o};
+      const int points = manifold_points(pair, A.shape->kind, B.shape->kind);
+      if (any(D.d < reach) && (points > 1 || any(turned))) {
+        facet_manifold(A, B, D, !turned, points, M.point);
+        if (points == 1) M.point[0] = select(turned, M.point[0], nearest_point(D, e));
+      } else {
+        for (int k = 0; k < points; ++k) M.point[k] = {D.p_A, D.d, o};
+        if (points == 1) M.point[0] = nearest_point(D, e);
+      }
+      if (any(covered.leans)) leave_out_covered(covered, points, M.point);
     }
   }
 }

@@ -75,6 +75,9 @@ void rim_facet(const PlacedShape<S>& own,
     F.feature[k] = select(flat, first + all<S>(Real(k)), all<S>(Real(side + end)));
     F.distinct[k] = k < 2 ? simd::everywhere<S>() : flat;
   }
+  F.disc = flat;
+  F.centre = own.X * Vec3<S>{all<S>(0), all<S>(0), z};
+  F.radius = own.size.x;
 }
 
 }  // namespace pysim::collision

@@ -6,9 +6,10 @@
 // 1988]. Shapes that nearly touch or overlap: B is moved away along the normal n of the moment by just so
 // much that the shapes are apart by a margin, and the normal of the moved shapes is the next n, until it
 // stays where −h is stationary; Anderson's mixing makes that a few rounds also of curved surfaces. The first
-// n is that of shapes shrunk about their centres. Inside one another shapes may have several such normals:
-// where an axis of a shape, or what is across two of them, has less overlap than the normal found, it is the
-// first n of a second search. Deep inside, the overlap may still be that of another normal.
+// n is that of shapes shrunk about their centres. Shapes that overlap may have several such normals: where
+// the face of a shape that is nearest to the normal found has less overlap (a box that tips over the rim of a
+// table), or deeper inside an axis of a shape, or what is across two of them, it is the first n of a second
+// search. Deep inside, the overlap may still be that of another normal.
 //
 // All worlds of a pack go through the same rounds; one that is done keeps what it has.
 #pragma once
@@ -374,14 +375,19 @@ Distance<S> convex_distance(const PlacedShape<S>& A, const PlacedShape<S>& B, S 
       }
     };
     improve(active, found.n);
-    const auto deep = active & (found.d < all<S>(Real(-0.005)) * size);
-    if (any(deep)) {
+    const auto overlaps = active & (found.d < o);
+    if (any(overlaps)) {
       Vec3<S> n = found.n;
       S most = found.d + all<S>(sizeof(Real) == 8 ? Real(1e-9) : Real(1e-4)) * size;
       const S before = most;
-      offer_axes(A, B, deep, n, most);
-      offer_edges(A, B, deep, n, most);
-      const auto again = deep & (most > before);
+      offer_normal(A, B, face_normal(A, found.n), overlaps, n, most);
+      offer_normal(A, B, -face_normal(B, -found.n), overlaps, n, most);
+      const auto deep = overlaps & (found.d < all<S>(Real(-0.005)) * size);
+      if (any(deep)) {
+        offer_axes(A, B, deep, n, most);
+        offer_edges(A, B, deep, n, most);
+      }
+      const auto again = overlaps & (most > before);
       if (any(again)) improve(again, n);
     }
   }

@@ -98,6 +98,19 @@ Facet<S> facet_along(const PlacedShape<S>& own, const Vec3<S>& normal) {
   return F;
 }
 
+/// Normal of the flat face of a shape that is nearest to an outward unit normal, in the world.
+template <class S>
+Vec3<S> face_normal(const PlacedShape<S>& own, const Vec3<S>& normal) {
+  const Vec3<S> n = transpose_times(own.X.R, normal);
+  return own.X.R * visit_kind(own.shape->kind, [&](auto kind) { return kind.face_normal(*own.shape, n); });
+}
+
+/// visit(outward unit normal, whether it is covered) for the flat faces of a shape, in the world.
+template <class S, class Visit>
+void visit_faces(const PlacedShape<S>& own, const Visit& visit) {
+  visit_kind(own.shape->kind, [&](auto kind) { kind.visit_faces(own, visit); });
+}
+
 /// How many numbers of features the corners of a shape's facets have.
 template <class Real>
 PYSIM_INLINE int corner_features(const Shape<Real>& shape) {

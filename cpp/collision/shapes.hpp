@@ -40,14 +40,20 @@ struct Shape {
   const Real* vertex;  ///< [vertices] x, y, z [m]
   int faces;           ///< of a mesh
   const Real* face;    ///< [faces], see MeshFace
+  int corners;         ///< of all faces
+  const Real* corner;  ///< [corners] vertices around the faces, face by face
   PointGroups<Real> of_vertices, of_normals;
+  int covered;  ///< bits of the faces that other shapes of the body cover, see the kinds; of a mesh 1 if any
+                ///< is
 };
 
-/// Numbers of a face of a convex mesh: its outward unit normal, and the vertices of four corners in their
-/// order around it. A triangle repeats one; of a face with more corners the four that span most are given.
+/// Numbers of a face of a convex mesh: its outward unit normal, the vertices of four corners in their order
+/// around it, the place and count of all corners in the list of the mesh, and whether another shape of the
+/// body covers it. A triangle repeats one of the four; of a face with more corners they are the four that
+/// span most.
 struct MeshFace {
-  enum Place : int { normal = 0, corner = 3 };
-  static constexpr int numbers = 7;
+  enum Place : int { normal = 0, corner = 3, first = 7, count = 8, covered = 9 };
+  static constexpr int numbers = 10;
 };
 
 }  // namespace pysim::collision

@@ -93,23 +93,35 @@ double radius_of(const collision::Shape<double>& shape) {
   return collision::visit_kind(shape.kind, [&](auto kind) { return kind.ball_radius(shape, norm); });
 }
 
-/// Counts of a mesh's vertices and faces; the arrays of other shapes are empty.
+/// Counts of a mesh's vertices, faces and their corners; the arrays of other shapes are empty.
 void read_mesh(const std::vector<double>& vertices,
                const std::vector<double>& faces,
+               const std::vector<double>& corners,
                collision::Shape<double>& shape) {
-  constexpr int numbers = collision::MeshFace::numbers;
+  using Face = collision::MeshFace;
+  constexpr int numbers = Face::numbers;
   const std::size_t vertex_count = vertices.size() / 3, face_count = faces.size() / numbers;
   if (collision::is_mesh(shape.kind) && vertex_count == 0) {
     throw std::invalid_argument("a mesh must have vertices");
   }
-  const auto count = static_cast<double>(vertex_count);
-  for (std::size_t i = 0; i < face_count; ++i) {
-    const double* corner = faces.data() + numbers * i + collision::MeshFace::corner;
-    if (std::all_of(corner, corner + 4, [&](double v) { return v >= 0 && v < count; })) continue;
+  const auto is_vertex = [count = static_cast<double>(vertex_count)](double v) {
+    return v >= 0 && v < count;
+  };
+  const auto not_a_vertex = [&] {
     throw std::invalid_argument("corners of faces must be vertices from 0 to " +
                                 std::to_string(static_cast<std::ptrdiff_t>(vertex_count) - 1));
+  };
+  if (!std::all_of(corners.begin(), corners.end(), is_vertex)) not_a_vertex();
+  for (std::size_t i = 0; i < face_count; ++i) {
+    const double* corner = faces.data() + numbers * i + Face::corner;
+    if (!std::all_of(corner, corner + 4, is_vertex)) not_a_vertex();
+    const double *face = faces.data() + numbers * i, first = face[Face::first], listed = face[Face::count];
+    if (first >= 0 && listed >= 3 && first + listed <= static_cast<double>(corners.size())) continue;
+    throw std::invalid_argument("a face must have three corners or more, of the list of " +
+                                std::to_string(corners.size()));
   }
   shape.vertices = static_cast<int>(vertex_count);
+  shape.corners = static_cast<int>(corners.size());
   shape.faces = static_cast<int>(face_count);
 }
 
@@ -131,12 +143,14 @@ collision::PointGroups<double> read_groups(const std::vector<double>& groups, in
 
 void set_mesh(const std::vector<double>& vertices,
               const std::vector<double>& faces,
+              const std::vector<double>& corners,
               const std::vector<double>& vertex_groups,
               const std::vector<double>& normal_groups,
               collision::Shape<double>& shape) {
-  read_mesh(vertices, faces, shape);
+  read_mesh(vertices, faces, corners, shape);
   shape.vertex = vertices.data();
   shape.face = faces.data();
+  shape.corner = corners.data();
   shape.of_vertices = read_groups(vertex_groups, shape.vertices);
   shape.of_normals = read_groups(normal_groups, shape.faces);
 }
@@ -317,9 +331,11 @@ void ModelContacts::read_shapes(std::vector<ShapeDescription> shapes) {
     const auto& vertices =
         vertices_.emplace_back(std::move(from.vertices));  // moved: the numbers stay in place
     const auto& faces = faces_.emplace_back(std::move(from.faces));
+    const auto& corners = corners_.emplace_back(std::move(from.corners));
     const auto& of_vertices = vertex_groups_.emplace_back(std::move(from.vertex_groups));
     const auto& of_normals = normal_groups_.emplace_back(std::move(from.normal_groups));
-    set_mesh(vertices, faces, of_vertices, of_normals, own.shape);
+    set_mesh(vertices, faces, corners, of_vertices, of_normals, own.shape);
+    own.shape.covered = from.covered;
     own.radius = radius_of(own.shape);
     shapes_.push_back(own);
   }

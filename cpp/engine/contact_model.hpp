@@ -35,9 +35,10 @@ struct ShapeDescription {
   std::string kind;
   double size[3];        ///< [m]
   double placement[12];  ///< in the body's frame
-  std::vector<double> vertices, faces, vertex_groups,
+  std::vector<double> vertices, faces, corners, vertex_groups,
       normal_groups;  ///< of a convex mesh, see collision::MeshFace
   int field;          ///< −1 for none
+  int covered;        ///< bits of the faces that other shapes of the body cover, see collision::Shape
 };
 
 /// Contacts of a model, in the user's frames.
@@ -67,6 +68,7 @@ int law_numbers();
 /// Lets a shape refer to a mesh and its groups; those of other shapes are empty.
 void set_mesh(const std::vector<double>& vertices,
               const std::vector<double>& faces,
+              const std::vector<double>& corners,
               const std::vector<double>& vertex_groups,
               const std::vector<double>& normal_groups,
               collision::Shape<double>& shape);
@@ -135,7 +137,7 @@ class ModelContacts {
   std::vector<FieldDescription> fields_;
   std::deque<FieldNumbers<double>> field_numbers_;
   std::vector<const collision::Field<double>*> field_;
-  std::vector<std::vector<double>> vertices_, faces_, vertex_groups_, normal_groups_;
+  std::vector<std::vector<double>> vertices_, faces_, corners_, vertex_groups_, normal_groups_;
   std::vector<constraints::CoordinateLaw<double>> coordinates_;
   std::vector<tree::Passive<double>> smooth_;
   std::vector<double> diagonal_;

@@ -116,6 +116,9 @@ class FloatContacts {
     found.shape.faces = own.shape.faces;
     found.shape.vertex = numbers(own.shape.vertex, 3 * own.shape.vertices);
     found.shape.face = numbers(own.shape.face, collision::MeshFace::numbers * own.shape.faces);
+    found.shape.covered = own.shape.covered;
+    found.shape.corners = own.shape.corners;
+    found.shape.corner = numbers(own.shape.corner, own.shape.corners);
     found.shape.of_vertices = groups(own.shape.of_vertices);
     found.shape.of_normals = groups(own.shape.of_normals);
     return found;

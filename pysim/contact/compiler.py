@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pysim import _engine
+from pysim.contact.covered_faces import covered_faces
 from pysim.contact.hulls import NO_FACES, NO_HULL
 from pysim.contact.laws import NUMBERS, STANDARD_GRAVITY, Load, PairLaw, pair_law
 from pysim.contact.laws_at_once import LawGroup, Surfaces, law_kind
@@ -142,6 +143,10 @@ def engine_contacts(
     faces_of = [
         s.hull.faces if facing[k] else NO_FACES for k, s in zip(used.tolist(), placed, strict=True)
     ]
+    covered = covered_faces(placed, _partners(placed, pairs))
+    for k, rows in enumerate(covered):
+        if len(rows) and len(faces_of[k].numbers):
+            faces_of[k] = faces_of[k].covered_at(rows)
     planes = np.array([_plane(ground) for ground, _ in columns.surfaces]).reshape(-1, 4)
     velocities = np.array([velocity for _, velocity in columns.surfaces]).reshape(-1, 3)
     laws = np.array([law.numbers for law in columns.laws]).reshape(-1, len(NUMBERS))
@@ -151,9 +156,10 @@ def engine_contacts(
         [engine_kind(s.shape) for s in placed],
         np.array([engine_dimensions(s.shape) for s in placed]).reshape(-1, 3),
         np.array([s.hull.placed(s.pose) for s in placed]).reshape(-1, 4, 4),
-        [s.hull.vertices for s in placed],
-        [faces for faces, _ in faces_of],
-        [(s.hull.groups, groups) for s, (_, groups) in zip(placed, faces_of, strict=True)],
+        [
+            (s.hull.vertices, faces.numbers, faces.corners, s.hull.groups, faces.groups)
+            for s, faces in zip(placed, faces_of, strict=True)
+        ],
         pairs,
         planes,
         velocities,
@@ -161,6 +167,30 @@ def engine_contacts(
         slip_speed,
         [field.engine() for field in fields.values],
         field_of_shape if fields.values else (),
+        [_covered_bits(s, rows) for s, rows in zip(placed, covered, strict=True)],
+    )
+
+
+def _partners(placed: Sequence[PlacedShape], pairs: NDArray[np.int32]) -> dict[int, frozenset[int]]:
+    """Return the bodies that the shapes of bodies with several shapes may touch, by the shape's number."""
+    bodies = np.array([shape.body for shape in placed], np.int64)
+    has_several = np.bincount(bodies + 1, minlength=1)[bodies + 1] > 1
+    if not has_several.any():
+        return {}
+    found: dict[int, set[int]] = {k: set() for k in np.flatnonzero(has_several).tolist()}
+    between = pairs[pairs[:, 0] >= 0, :2]
+    for own, other in (between.T, between[:, ::-1].T):
+        rows = has_several[own]
+        touched = np.unique(np.stack([own[rows], bodies[other[rows]]], axis=1), axis=0)
+        for k, body in touched.tolist():
+            found[k].add(body)
+    return {k: frozenset(own) for k, own in found.items()}
+
+
+def _covered_bits(shape: PlacedShape, faces: NDArray[np.intp]) -> int:
+    """Return the numbers of covered faces as bits, 1 of a mesh that has some."""
+    return (
+        int(len(faces) > 0) if shape.shape.kind == "mesh" else sum(1 << k for k in faces.tolist())
     )
 
 

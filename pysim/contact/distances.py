@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pysim import _engine
-from pysim.contact.hulls import NO_FACES, NO_HULL, Hull, mesh_hull
+from pysim.contact.hulls import NO_HULL, Hull, mesh_hull
 from pysim.contact.shape_dimensions import engine_dimensions
 from pysim.errors import PysimError
 from pysim.typing import Array
@@ -64,7 +64,9 @@ def distances(
     poses = [hull.placed(pose) for hull, pose in zip(hulls, poses, strict=True)]
     rows = [_rows(s, x, leading) for s, x in zip((shape_a, shape_b), poses, strict=True)]
     first, second = (1, 0) if swapped else (0, 1)
-    meshes = [(hull.vertices, NO_FACES[0], hull.groups, NO_FACES[1]) for hull in hulls]
+    meshes = [
+        (h.vertices, h.faces.numbers, h.faces.corners, h.groups, h.faces.groups) for h in hulls
+    ]
     found = _engine.distances(
         kinds[first], kinds[second], rows[first], rows[second], meshes[first], meshes[second]
     )

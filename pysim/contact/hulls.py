@@ -38,6 +38,21 @@ class Triangles:
 
 
 @dataclass(frozen=True)
+class Faces:
+    """Faces of a hull, as the engine reads them (cpp/collision/shapes.hpp)."""
+
+    numbers: Array  # (f, 10) outward unit normal, vertices of four corners, place and count of all, whether covered
+    corners: Array  # (c,) vertices around the faces, face by face
+    groups: Array  # of normals that are near each other (g, 6), see `point_groups`
+
+    def covered_at(self, rows: NDArray[np.intp]) -> Faces:
+        """Return the faces with these covered by other shapes of the body."""
+        numbers = self.numbers.copy()
+        numbers[rows, 9] = 1.0
+        return replace(self, numbers=numbers)
+
+
+@dataclass(frozen=True)
 class Hull:
     """Convex hull of a mesh, in the mesh's frame; empty of other shapes."""
 
@@ -56,24 +71,28 @@ class Hull:
         return float(np.ptp(self.vertices, axis=0).min())
 
     @cached_property
-    def faces(self) -> tuple[Array, Array]:
-        """Faces (f, 7), and groups of their normals (g, 6).
-
-        A face is its outward unit normal and the vertices of four corners (cpp/collision/shapes.hpp).
-        """
+    def faces(self) -> Faces:
+        """Faces of the hull; triangles that lie in a plane are one face."""
         if self.triangles is None:
             return NO_FACES
         normals, corners = self.triangles.normals, self.triangles.corners
-        rows = np.hstack([normals, corners[:, [0, 1, 2, 2]]])  # of faces of one triangle
-        leads = np.zeros(len(rows), bool)
+        rows = np.hstack([normals, corners[:, [0, 1, 2, 2]], np.zeros((len(normals), 3))])
+        around = {}
         for group in _flat_groups(normals, self.triangles.neighbors):
-            first = group[0]
-            leads[first] = True
+            lead = group[0]
+            around[lead] = corners[lead]
             if len(group) > 1:
-                around = np.unique(corners[group])
-                rows[first, 3:] = _corners(self.vertices, around, normals[first])
+                polygon, flat = _polygon(self.vertices, np.unique(corners[group]), normals[lead])
+                around[lead] = polygon
+                rows[lead, 3:7] = _widest_four(polygon, flat)
+        leads = np.array(sorted(around))
         order, groups = point_groups(rows[leads, :3])
-        return rows[leads][order], groups
+        leads = leads[order]
+        counts = np.array([len(around[k]) for k in leads.tolist()])
+        rows[leads, 7], rows[leads, 8] = np.cumsum(counts) - counts, counts
+        return Faces(
+            rows[leads], np.concatenate([around[k] for k in leads.tolist()]).astype(float), groups
+        )
 
     def placed(self, pose: Array) -> Array:
         """Return the poses (…, 4, 4) of the middle, from those of the mesh."""
@@ -82,7 +101,7 @@ class Hull:
         return found
 
 
-NO_FACES = np.zeros((0, 7)), np.zeros((0, 6))
+NO_FACES = Faces(np.zeros((0, 10)), np.zeros(0), np.zeros((0, 6)))
 NO_HULL = Hull(np.zeros(3), np.zeros((0, 3)), np.zeros((0, 6)), 0.0)
 
 
@@ -254,15 +273,29 @@ def _flat_groups(normals: Array, neighbors: NDArray[np.intp]) -> Iterator[list[i
         yield group
 
 
-def _corners(vertices: Array, around: NDArray[np.intp], normal: Array) -> Array:
-    """Return four corners of a face in their order around it, the farthest where it has more."""
+def _polygon(
+    vertices: Array, around: NDArray[np.intp], normal: Array
+) -> tuple[NDArray[np.intp], Array]:
+    """Return the corners of a face in their order around it, and their places in its plane (n, 2) [m].
+
+    Vertices of triangles that are nearly in one plane may lie within the face: they are no corners.
+    """
     across = np.linalg.svd(normal[None])[2][1:]
     flat = (vertices[around] - vertices[around].mean(axis=0)) @ across.T
     if len(around) > 4:
+        from scipy.spatial import ConvexHull  # noqa: PLC0415, only where a mesh collides
+
+        keep = ConvexHull(flat).vertices
+    else:
+        keep = np.argsort(np.arctan2(flat[:, 1], flat[:, 0]))
+    return around[keep], flat[keep]
+
+
+def _widest_four(polygon: NDArray[np.intp], flat: Array) -> NDArray[np.intp]:
+    """Return four corners of a face in their order around it, the farthest where it has more."""
+    if len(polygon) > 4:
         farthest = [
             int(np.argmax(flat @ (np.cos(a), np.sin(a)))) for a in 0.3 + np.pi / 2 * np.arange(4)
         ]
-        keep = np.unique(farthest)
-        around, flat = around[keep], flat[keep]
-    ordered = around[np.argsort(np.arctan2(flat[:, 1], flat[:, 0]))]
-    return np.concatenate([ordered, np.repeat(ordered[-1:], 4 - len(ordered))])
+        polygon = polygon[np.unique(farthest)]
+    return np.concatenate([polygon, np.repeat(polygon[-1:], 4 - len(polygon))])

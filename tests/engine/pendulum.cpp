@@ -17,7 +17,7 @@ int main() {
   const tree::Model model({hinge}, {{1, 0, 0, -0.5, 0.26, 0.26, 0.01, 0, 0, 0}}, gravity);
   engine::ContactDescription contacts = {};
   contacts.shapes.push_back(
-      {0, "sphere", {0.05, 0, 0}, {1, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, -0.5}, {}, {}, {}, {}, -1});
+      {0, "sphere", {0.05, 0, 0}, {1, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, -0.5}, {}, {}, {}, {}, {}, -1, 0});
   contacts.pairs = {{-1, 0, 0, 0}};
   contacts.planes = {0, 0, 1, -0.5};
   contacts.surfaces = {0, 0, 0};

@@ -53,6 +53,24 @@ struct Box : ConvexKind<Box> {
   }
 
   template <class S>
+  static Vec3<S> face_normal(const Shape<typename S::Real>&, const Vec3<S>& n) {
+    const S o = all<S>(0), e = all<S>(1), x = abs(n.x), y = abs(n.y), z = abs(n.z);
+    const auto is_x = (x >= y) & (x >= z), is_y = (!is_x) & (y >= z);
+    return {simd::select(is_x, with_sign_of(n.x, e), o),
+            simd::select(is_y, with_sign_of(n.y, e), o),
+            simd::select(is_x | is_y, o, with_sign_of(n.z, e))};
+  }
+
+  /// Bit 2 k of `covered` stands for the face towards +x, +y or +z, bit 2 k + 1 for the opposite one.
+  template <class S, class Visit>
+  static void visit_faces(const PlacedShape<S>& own, const Visit& visit) {
+    const Vec3<S>* const axes[] = {&own.X.R.x, &own.X.R.y, &own.X.R.z};
+    for (int k = 0; k < 6; ++k) {
+      visit(k % 2 == 0 ? *axes[k / 2] : -*axes[k / 2], ((own.shape->covered >> k) & 1) != 0);
+    }
+  }
+
+  template <class S>
   static Vec3<S> support(const Shape<typename S::Real>&, const Vec3<S>& size, const Vec3<S>& n) {
     return {with_sign_of(n.x, size.x), with_sign_of(n.y, size.y), with_sign_of(n.z, size.z)};
   }

@@ -19,6 +19,18 @@ struct Cone : ConvexKind<Cone> {
   }
 
   template <class S>
+  static Vec3<S> face_normal(const Shape<typename S::Real>&, const Vec3<S>& n) {
+    const S o = all<S>(0);
+    return select(n.z < all<S>(typename S::Real(-cap_cosine)), Vec3<S>{o, o, all<S>(-1)}, n);
+  }
+
+  /// Bit 0 of `covered` stands for the base.
+  template <class S, class Visit>
+  static void visit_faces(const PlacedShape<S>& own, const Visit& visit) {
+    visit(-own.X.R.z, (own.shape->covered & 1) != 0);
+  }
+
+  template <class S>
   static Vec3<S> support(const Shape<typename S::Real>&, const Vec3<S>& size, const Vec3<S>& n) {
     const S o = all<S>(0), sine = sqrt(fma(n.x, n.x, n.y * n.y));
     const auto tip = all<S>(2) * size.y * n.z > size.x * sine;

@@ -20,6 +20,20 @@ struct Cylinder : ConvexKind<Cylinder> {
   }
 
   template <class S>
+  static Vec3<S> face_normal(const Shape<typename S::Real>&, const Vec3<S>& n) {
+    const S o = all<S>(0);
+    const auto cap = abs(n.z) > all<S>(typename S::Real(cap_cosine));
+    return select(cap, Vec3<S>{o, o, with_sign_of(n.z, all<S>(1))}, n);
+  }
+
+  /// Bit 0 of `covered` stands for the upper cap, bit 1 for the lower one.
+  template <class S, class Visit>
+  static void visit_faces(const PlacedShape<S>& own, const Visit& visit) {
+    visit(own.X.R.z, (own.shape->covered & 1) != 0);
+    visit(-own.X.R.z, (own.shape->covered & 2) != 0);
+  }
+
+  template <class S>
   static Vec3<S> support(const Shape<typename S::Real>&, const Vec3<S>& size, const Vec3<S>& n) {
     const S sine = sqrt(fma(n.x, n.x, n.y * n.y));
     return rim_support(size.x, sine, n, with_sign_of(n.z, size.y));

@@ -93,6 +93,24 @@ struct Mesh : ConvexKind<Mesh> {
     return support_vertex<S>(shape, n, number);
   }
 
+  template <class S>
+  static Vec3<S> face_normal(const Shape<typename S::Real>& shape, const Vec3<S>& n) {
+    if (shape.faces == 0) return n;
+    const S best = farthest_point(shape.face, int{MeshFace::numbers}, shape.of_normals, n);
+    const auto entry = [&](int axis) {
+      return simd::lookup(shape.face + MeshFace::normal + axis, best, int{MeshFace::numbers}, shape.faces);
+    };
+    return {entry(0), entry(1), entry(2)};
+  }
+
+  template <class S, class Visit>
+  static void visit_faces(const PlacedShape<S>& own, const Visit& visit) {
+    const auto* face = own.shape->face;
+    for (int k = 0; k < own.shape->faces; ++k, face += MeshFace::numbers) {
+      visit(own.X.R * spatial::all3<S>(face + MeshFace::normal), face[MeshFace::covered] > 0);
+    }
+  }
+
   /// The support vertices of four directions that lean from −n to all sides.
   template <class S>
   static void touch_plane(const Shape<typename S::Real>& shape,
@@ -117,6 +135,12 @@ struct Mesh : ConvexKind<Mesh> {
       F.distinct[k] = simd::everywhere<S>();
       for (int j = 0; j < k; ++j) F.distinct[k] &= !(F.feature[j] == vertex);
     }
+    const auto of_face = [&](MeshFace::Place place) {
+      return simd::lookup(mesh.face + place, best, int{MeshFace::numbers}, mesh.faces);
+    };
+    const S count = of_face(MeshFace::count);
+    F.first = of_face(MeshFace::first);
+    F.count = select(count > all<S>(Real(facet_corners)), count, all<S>(0));
   }
 
   template <class Real>

@@ -25,7 +25,12 @@ FieldPoint<S> field_at(const Field<typename S::Real>& field, const Pose<S>& X, c
 ///     side;
 ///                          `apart` is false for a point that another one stands for
 ///     facet                what it shows along an outward unit normal
-///     field_points         contact points with a field; by default those that touch the plane across the
+///     face_normal          of the flat face that is nearest to an outward unit normal, in the shape's frame;
+///     the
+///                          normal itself if there is none
+///     visit_faces          visit(outward unit normal, whether it is covered) for its flat faces, in the
+///     world field_points         contact points with a field; by default those that touch the plane across
+///     the
 ///                          field's normal at the origin, and if it `has_deepest` the deepest point, which a
 ///                          grid does not have; it is found by its inner_radius and nearest_inside
 ///     visit_field_points   visit(i, point) for these, of a shape at X in the field's frame
@@ -38,6 +43,14 @@ struct ConvexKind {
   static constexpr bool is_round = false;   ///< size.x is a radius about the core
   static constexpr bool is_curved = false;  ///< the core has a curved surface
   static constexpr bool is_mesh = false;    ///< it has vertices, which are its features
+
+  template <class S>
+  static Vec3<S> face_normal(const Shape<typename S::Real>&, const Vec3<S>& n) {
+    return n;
+  }
+
+  template <class S, class Visit>
+  static void visit_faces(const PlacedShape<S>&, const Visit&) {}
 
   /// Whether points of contact with a field do not move on the shape: the field at them bounds when they can
   /// touch.

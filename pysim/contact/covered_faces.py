@@ -1,0 +1,127 @@
+"""Faces of shapes that other shapes of the same body cover: flush boxes of a floor, planks, convex parts of a mesh.
+
+A covered face touches nothing (cpp/collision/covered.hpp). A face counts as covered where no part of it that is wider
+than the default sink of its shape is outside of the other shapes; points of a grid on the face are tested.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from pysim.contact.distances import distances
+from pysim.shapes import Shape
+from pysim.typing import Array
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from pysim.contact.pairs import PlacedShape
+
+POINT = Shape("sphere", (1e-9,))  # [m]
+PARTS = 8  # of each edge and of the way from the middle of a face to it
+RIM = 32  # corners of the polygon that stands for a cap
+MOST_SINK, SINK = 1e-4, 5e-3  # [m], and of the thickness of a shape: the default sink of materials
+
+
+class Face(NamedTuple):
+    """A flat face of a shape: its number, and its corners (n, 3) in the frame of the shape or of its hull [m]."""
+
+    number: int
+    corners: Array
+
+
+def covered_faces(
+    placed: Sequence[PlacedShape], partners: Mapping[int, frozenset[int]]
+) -> list[NDArray[np.intp]]:
+    """Return the numbers of the covered faces of every shape, in the order of cpp/collision/shapes.
+
+    Args:
+        placed: shapes that may touch something.
+        partners: bodies that a shape of a body with several shapes may touch, by the shape's number. A shape covers
+            another one of its body if it may touch at least the same bodies.
+    """
+    found = [np.zeros(0, int)] * len(placed)
+    of_body: dict[int, list[int]] = defaultdict(list)
+    for k in partners:
+        if placed[k].shape.field is None:
+            of_body[placed[k].body].append(k)
+    for members in of_body.values():
+        middles = np.array([placed[k].hull.placed(placed[k].pose)[:3, 3] for k in members])
+        radii = np.array([placed[k].radius for k in members])
+        for row, k in enumerate(members):
+            apart = np.linalg.norm(middles - middles[row], axis=1)
+            near = [
+                placed[members[j]]
+                for j in np.flatnonzero(apart <= radii + radii[row] + MOST_SINK).tolist()
+                if j != row and partners[k] <= partners[members[j]]
+            ]
+            if near:
+                faces = _faces(placed[k])
+                found[k] = np.array(
+                    [f.number for f in faces if _is_covered(f, placed[k], near)], int
+                )
+    return found
+
+
+def _faces(own: PlacedShape) -> Iterator[Face]:
+    """Yield the flat faces of a shape, in the order of `visit_faces` of its kind."""
+    shape = own.shape
+    if shape.kind == "box":
+        half = np.array(shape.size) / 2
+        for number in range(6):
+            axis, sign = number // 2, 1 - 2 * (number % 2)
+            across = np.array([[sign, -1, -1], [sign, 1, -1], [sign, 1, 1], [sign, -1, 1]])
+            yield Face(number, half * np.roll(across, axis, axis=1))
+    elif shape.kind in ("cylinder", "cone"):
+        radius, length = shape.size
+        angle = 2 * np.pi * np.arange(RIM) / RIM
+        ends = (length / 2, -length / 2) if shape.kind == "cylinder" else (-length / 2,)
+        for number, z in enumerate(ends):
+            yield Face(
+                number,
+                np.stack([radius * np.cos(angle), radius * np.sin(angle), np.full(RIM, z)], axis=1),
+            )
+    elif shape.kind == "mesh":
+        faces = own.hull.faces
+        for number, (first, count) in enumerate(faces.numbers[:, 7:9].astype(int).tolist()):
+            yield Face(number, own.hull.vertices[faces.corners[first : first + count].astype(int)])
+
+
+def _is_covered(face: Face, own: PlacedShape, near: Sequence[PlacedShape]) -> bool:
+    """Return whether all points of a face are in other shapes, or no farther from one than a sink."""
+    slack = min(MOST_SINK, SINK * _thickness(own))
+    X = own.hull.placed(own.pose)
+    corners = face.corners @ X[:3, :3].T + X[:3, 3]
+    for points in (corners.mean(axis=0)[None], _grid(corners, slack)):
+        left = points
+        for other in near:
+            poses = np.tile(np.eye(4), (len(left), 1, 1))
+            poses[:, :3, 3] = left
+            left = left[distances(other.shape, other.pose, POINT, poses).distance > slack]
+            if len(left) == 0:
+                break
+        if len(left):
+            return False
+    return True
+
+
+def _thickness(own: PlacedShape) -> float:
+    """Return the smallest edge or diameter of a shape [m]."""
+    primitive = own.shape.primitive
+    return own.hull.thickness if primitive is None else primitive.thickness(own.shape.size)
+
+
+def _grid(corners: Array, slack: float) -> Array:
+    """Return points (n, 3) of a face, the outermost `slack` within its edges [m]."""
+    middle = corners.mean(axis=0)
+    along = np.arange(PARTS)[:, None, None] / PARTS
+    rim = ((1 - along) * corners + along * np.roll(corners, -1, axis=0)).reshape(-1, 3) - middle
+    within = rim * np.maximum(1 - 2 * slack / np.linalg.norm(rim, axis=1, keepdims=True), 0)
+    shares = np.arange(1, PARTS + 1)[:, None, None] / PARTS
+    points: Array = (middle + shares * within).reshape(-1, 3)
+    return points

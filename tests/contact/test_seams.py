@@ -1,0 +1,204 @@
+"""Bodies slide over the seams of floors of several shapes as over one floor, and stop at risers.
+
+Oracle: closed forms. A body that slides at v with friction μ stops after v²/(2 μ g), whatever the floor is made of.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import pysim
+from pysim.contact.covered_faces import covered_faces
+from pysim.contact.pairs import placed_shapes
+from pysim.trajectory import Trajectory
+
+G, FRICTION, SPEED = 9.81, 0.2, 1.5
+STOPS_AFTER = SPEED**2 / (2 * FRICTION * G)  # [m]
+UNIT = {"xx": 1, "yy": 1, "zz": 1}
+THINGS: dict[str, tuple[dict[str, Any], float]] = {
+    "box": ({"box": [0.1, 0.08, 0.06]}, 0.03),
+    "cup": ({"cylinder": {"radius": 0.05, "length": 0.06}}, 0.03),
+    "mesh": ({"mesh": "box.obj", "convex": True}, 0.03),
+    "prism": ({"mesh": "prism.obj", "convex": True}, 0.03),
+    "cone": ({"cone": {"radius": 0.05, "length": 0.08}}, 0.04),
+    "capsule": (
+        {"capsule": {"radius": 0.03, "length": 0.1}, "at": {"rpy": [0, np.pi / 2, 0]}},
+        0.03,
+    ),
+}
+TILE: dict[str, Any] = {"box": [0.25, 1, 0.2]}
+FLOORS = ("bodies", "one body", "mesh tiles", "planks", "brick pattern", "lowered")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    import trimesh
+
+    folder = tmp_path_factory.mktemp("meshes")
+    trimesh.creation.box((0.25, 1, 0.2)).export(folder / "tile.obj")
+    trimesh.creation.box((0.1, 0.08, 0.06)).export(folder / "box.obj")
+    angle = np.radians([0, 60, 120, 180, 240, 300])
+    rim = 0.05 * np.stack([np.cos(angle), np.sin(angle)], axis=1)
+    ends = [np.column_stack([rim, np.full(6, z)]) for z in (-0.03, 0.03)]
+    trimesh.convex.convex_hull(np.concatenate(ends)).export(folder / "prism.obj")
+    return folder
+
+
+def tiles(floor: str) -> list[dict[str, Any]]:
+    """Shapes of a floor whose top is z = 0, over which bodies slide along x."""
+    if floor == "planks":
+        return [{"box": [4, 0.11, 0.2], "at": {"xyz": [1, 0.11 * k, -0.1]}} for k in range(-4, 5)]
+    if floor == "brick pattern":
+        return [
+            {
+                "box": [0.25, 0.3, 0.2],
+                "at": {"xyz": [0.25 * k + 0.125 * (row % 2), 0.3 * row, -0.1]},
+            }
+            for row in (-1, 0, 1)
+            for k in range(-5, 12)
+        ]
+    shape = {"mesh": "tile.obj", "convex": True} if floor == "mesh tiles" else TILE
+    low = 5e-5 if floor == "lowered" else 0.0  # [m] each tile below the one before
+    return [{**shape, "at": {"xyz": [0.25 * k, 0, -0.1 - low * k]}} for k in range(-4, 12)]
+
+
+def fixed_floor(scene: pysim.SceneBuilder, shapes: list[dict[str, Any]], *, together: bool) -> None:
+    shapes = [{**shape, "material": "m"} for shape in shapes]
+    for k, part in enumerate([shapes] if together else [[shape] for shape in shapes]):
+        scene.body(f"floor{k}", mass=1.0, inertia=UNIT, collision=part)
+        scene.joint(f"fixed{k}", "fixed", child=f"floor{k}")
+
+
+def sliding(
+    folder: Path,
+    shapes: list[dict[str, Any]],
+    thing: str,
+    *,
+    together: bool = True,
+    yaw: float = 0.0,
+) -> Trajectory:
+    scene = pysim.SceneBuilder("seams", folder=folder)
+    scene.material("m", friction=FRICTION)
+    shape, height = THINGS[thing]
+    scene.body(
+        "thing",
+        mass=1.0,
+        inertia={"xx": 2e-3, "yy": 2e-3, "zz": 2e-3},
+        collision=[{**shape, "material": "m"}],
+    )
+    v = [SPEED * np.cos(yaw), -SPEED * np.sin(yaw), 0, 0, 0, 0]  # in the body's frame
+    start = {"xyz": [-0.6, 0.013, height], "rpy": [0, 0, yaw], "v": v}
+    scene.joint("free", "free", child="thing", start=start)
+    fixed_floor(scene, shapes, together=together)
+    scene.simulation(duration=1.0, step=1e-3)
+    scene.output(every=0.01)
+    return pysim.simulate(scene.build())
+
+
+@pytest.mark.parametrize("floor", FLOORS)
+@pytest.mark.parametrize("thing", THINGS)
+def test_a_body_slides_over_seams_as_over_one_floor(folder: Path, floor: str, thing: str) -> None:
+    run = sliding(folder, tiles(floor), thing, together=floor != "bodies")
+
+    travelled = run.q[-1, 0] - run.q[0, 0]
+    np.testing.assert_allclose(travelled, STOPS_AFTER, rtol=0.015)
+    assert (run.q[:, 2] - run.q[0, 2]).max() < 1e-4
+    assert np.abs(run.q[:, 1] - 0.013).max() < 1e-3
+
+
+def test_a_box_that_is_turned_slides_over_seams(folder: Path) -> None:
+    run = sliding(folder, tiles("one body"), "box", yaw=0.4)
+
+    np.testing.assert_allclose(run.q[-1, 0] - run.q[0, 0], STOPS_AFTER, rtol=0.015)
+    assert (run.q[:, 2] - run.q[0, 2]).max() < 1e-4
+
+
+@pytest.mark.parametrize("thing", ["box", "cup", "mesh"])
+def test_a_riser_stops_a_body(folder: Path, thing: str) -> None:
+    """Its lower half is covered by the step before."""
+    steps = [
+        {"box": [1.0, 1, 0.2], "at": {"xyz": [-0.6, 0, -0.1]}},
+        {"box": [1.0, 1, 0.3], "at": {"xyz": [0.4, 0, -0.05]}},
+    ]
+
+    run = sliding(folder, steps, thing)
+
+    front = 0.05
+    assert run.q[:, 0].max() < -0.1 - front + 2e-3
+    assert abs(run.v[-1]).max() < 1e-3
+
+
+def test_a_body_that_falls_beyond_the_last_tile_stops_at_its_side(folder: Path) -> None:
+    """Only inner sides are covered: a box that swings back hits the outer side of the last one."""
+    shapes = [{**TILE, "at": {"xyz": [0.25 * k, 0, -0.1]}} for k in range(3)]
+    scene = pysim.SceneBuilder("side", folder=folder)
+    scene.material("m", friction=FRICTION)
+    scene.body(
+        "thing",
+        mass=1.0,
+        inertia={"xx": 2e-3, "yy": 2e-3, "zz": 2e-3},
+        collision=[{"box": [0.06, 0.06, 0.06], "material": "m"}],
+    )
+    scene.joint(
+        "x",
+        "prismatic",
+        child="thing",
+        axis=[1, 0, 0],
+        start={"q": 0.8, "v": -1.0},
+        at={"xyz": [0, 0, -0.08]},
+    )
+    fixed_floor(scene, shapes, together=True)
+    scene.simulation(duration=0.5, step=1e-3)
+
+    run = pysim.simulate(scene.build())
+
+    assert run.q[-1, 0] > 0.625 + 0.03 - 2e-3
+
+
+def covered_numbers(scene: pysim.SceneBuilder) -> list[list[int]]:
+    placed = placed_shapes(scene.build().model)
+    everything = {k: frozenset({0}) for k in range(len(placed))}
+    return [faces.tolist() for faces in covered_faces(placed, everything)]
+
+
+def test_faces_between_flush_boxes_are_covered_and_those_of_stairs_are_not(folder: Path) -> None:
+    scene = pysim.SceneBuilder("stairs", folder=folder)
+    heights = (0.2, 0.2, 0.3, 0.29997)
+    fixed_floor(
+        scene,
+        [{"box": [0.25, 1, h], "at": {"xyz": [0.25 * k, 0, h / 2]}} for k, h in enumerate(heights)],
+        together=True,
+    )
+    scene.material("m", friction=FRICTION)
+    scene.body(
+        "thing", mass=1.0, inertia=UNIT, collision=[{"sphere": {"radius": 0.1}, "material": "m"}]
+    )
+    scene.joint("free", "free", child="thing", start={"xyz": [0, 0, 2]})
+
+    first, second, third, fourth, _ = covered_numbers(scene)
+
+    assert (first, second, third, fourth) == ([0], [0, 1], [0], [1])
+
+
+def test_a_face_that_several_shapes_cover_together_is_covered(folder: Path) -> None:
+    scene = pysim.SceneBuilder("bricks", folder=folder)
+    scene.material("m", friction=FRICTION)
+    fixed_floor(
+        scene,
+        [
+            {"box": [0.5, 1, 0.2]},
+            {"box": [0.5, 0.6, 0.2], "at": {"xyz": [0.5, -0.2, 0]}},
+            {"box": [0.5, 0.4, 0.2], "at": {"xyz": [0.5, 0.3, 0]}},
+        ],
+        together=True,
+    )
+    scene.body(
+        "thing", mass=1.0, inertia=UNIT, collision=[{"sphere": {"radius": 0.1}, "material": "m"}]
+    )
+    scene.joint("free", "free", child="thing", start={"xyz": [0, 0, 2]})
+
+    assert covered_numbers(scene)[:3] == [[0], [1, 2], [1, 3]]
