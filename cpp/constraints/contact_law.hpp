@@ -239,6 +239,18 @@ S turning_potential(const ContactLaw<typename S::Parameter>& law,
   return select(all<S>(law.rolling) > o, roll, o) + select(all<S>(law.spinning) > o, spin, o);
 }
 
+/// Deflection that sliding friction leaves, (τ s₀ − γ_t/k_t)/(h + τ): return mapping [Simo, Hughes 1998]. It
+/// is s₀ + h v_t where sliding begins, so no force jumps there.
+template <class S>
+Vec3<S> slid_deflection(const ContactLaw<typename S::Parameter>& law,
+                        S stiffness,
+                        S h,
+                        const Vec3<S>& s,
+                        const Vec3<S>& friction) {
+  const S tau = all<S>(law.relaxation), share = all<S>(1) / (h + tau);
+  return fma(share * tau, s, (-share / stiffness) * friction);
+}
+
 /// The angular deflection that the next step begins with; zero across or along n where nothing resists it.
 template <class S>
 Vec3<S> next_turning(const ContactLaw<typename S::Parameter>& law,
@@ -247,15 +259,17 @@ Vec3<S> next_turning(const ContactLaw<typename S::Parameter>& law,
                      S h,
                      const Vec3<S>& w,
                      const ContactImpulse<S>& I) {
-  const S o = all<S>(0), inverse = all<S>(-1) / angular_stiffness(law, h);
+  const S o = all<S>(0), lever = all<S>(law.lever);
   const Vec3<S> stuck = fma(h, w, s);
-  const S along = dot(n, stuck), friction_n = dot(n, I.gamma);
-  const Vec3<S> slid = inverse * fnma(friction_n, n, I.gamma), rolled = fnma(along, n, stuck);
-  const S spun = select(I.normal_slope > o, along, inverse * friction_n);
+  const Vec3<S> slid = slid_deflection(law, all<S>(law.tangential) * (lever * lever), h, s, I.gamma);
+  const S stuck_n = dot(n, stuck), slid_n = dot(n, slid);
+  const Vec3<S> stuck_t = fnma(stuck_n, n, stuck), slid_t = fnma(slid_n, n, slid);
+  const S rolls = select(all<S>(law.rolling) > o, all<S>(1), o);
+  const S spun = select(all<S>(law.spinning) > o, select(I.normal_slope > o, stuck_n, slid_n), o);
   const auto sticks = I.sticks & (I.slope > o);
-  return {fma(spun, n.x, select(sticks, rolled.x, slid.x)),
-          fma(spun, n.y, select(sticks, rolled.y, slid.y)),
-          fma(spun, n.z, select(sticks, rolled.z, slid.z))};
+  return {fma(spun, n.x, rolls * select(sticks, stuck_t.x, slid_t.x)),
+          fma(spun, n.y, rolls * select(sticks, stuck_t.y, slid_t.y)),
+          fma(spun, n.z, rolls * select(sticks, stuck_t.z, slid_t.z))};
 }
 
 /// The deflection that the next step begins with.
@@ -268,10 +282,10 @@ Vec3<S> next_deflection(const ContactLaw<typename S::Parameter>& law,
   const S v_n = dot(at.n, v);
   const Vec3<S> stuck = fma(h, fnma(v_n, at.n, v), at.s);
   const Vec3<S> friction = fnma(dot(at.n, I.gamma), at.n, I.gamma);
-  const S inverse = all<S>(-1) / (h * all<S>(law.tangential));
-  return {select(I.sticks, stuck.x, inverse * friction.x),
-          select(I.sticks, stuck.y, inverse * friction.y),
-          select(I.sticks, stuck.z, inverse * friction.z)};
+  const Vec3<S> slid = slid_deflection(law, all<S>(law.tangential), h, at.s, friction);
+  return {select(I.sticks, stuck.x, slid.x),
+          select(I.sticks, stuck.y, slid.y),
+          select(I.sticks, stuck.z, slid.z)};
 }
 
 }  // namespace pysim::constraints

@@ -1,10 +1,13 @@
 // Law of one coordinate in a convex step: dry friction that sticks, and the stop beyond a limit.
 //
-//     γ = −P(y) − h (k (x₀ + h v) + c v)₊      y = h k_f (s₀ + h v),  P onto [−h f, h f]
+//     γ = −P(y) − (h k x + c (x − max(x₀, 0)))₊      y = h k_f (s₀ + h v),  P onto [−h f, h f],  x = x₀ + h v
 //
 //     f, k_f   level of friction [N or N·m], stiffness of sticking        s₀  deflection carried along
 //     x₀       how far the coordinate is beyond its upper limit [m or rad], negative before it; likewise the
-//     lower k, c     spring and damper of the stop; the damper acts once the coordinate is beyond
+//     lower k, c     spring and damper of the stop
+//
+// The damper takes c v over the part of the step in which the coordinate is beyond: it begins with the stop,
+// and its impulse is a continuous function of x₀ and v.
 #pragma once
 
 #include "constraints/contact_law.hpp"
@@ -44,13 +47,13 @@ struct CoordinateImpulse {
   simd::Mask<S> sticks;
 };
 
-/// (k (x₀ + h v) + c v)₊ h for a velocity v into the stop, and its slope.
+/// (h k x + c (x − max(x₀, 0)))₊ for a velocity v into the stop, x = x₀ + h v, and its slope.
 template <class S>
 PYSIM_INLINE void stop_impulse(
     const CoordinateLaw<typename S::Parameter>& law, S x0, S h, S v, S& gamma, S& slope) {
-  const S o = all<S>(0), k = all<S>(law.stiffness);
-  const S c = fma(h, k, select(x0 > o, all<S>(law.damping), o));
-  const S push = fma(c, v, k * x0);
+  const S o = all<S>(0), k = all<S>(law.stiffness), d = all<S>(law.damping);
+  const S c = fma(h, k, d);
+  const S push = fma(c, v, fma(d / h, min(x0, o), k * x0));
   gamma = h * max(push, o);
   slope = select(push > o, h * c, o);
 }

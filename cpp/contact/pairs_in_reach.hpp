@@ -41,11 +41,18 @@ class PairsInReach {
         free_(free),
         start_(take<Motion<S>>(w, model_.bodies)),
         twist_(take<Motion<S>>(w, model_.bodies)),
+        shift_(take<Motion<S>>(w, model_.bodies)),
         centre_(take<Vec3<S>>(w, contacts.balls)) {}
 
   /// Reads the twists of the bodies at the start.
   void begin() {
     for (int b = 0; b < model_.bodies; ++b) start_[b] = factor_.body[b].V;
+  }
+
+  /// Takes by what positions at the end differ (nv) from those that velocities give; null for nothing.
+  void shift(const S* by) {
+    is_shifted_ = by != nullptr;
+    if (is_shifted_) spread(by, shift_);
   }
 
   /// Twist of a body at the start.
@@ -105,13 +112,13 @@ class PairsInReach {
   static constexpr int many_pairs =
       8;  ///< to be tested in one step, by centres of balls that are placed first
 
-  /// Twists of the bodies at v*.
-  void free_twists() {
+  /// Twists of the bodies at velocities v (nv).
+  void spread(const S* v, Motion<S>* twist) const {
     for (int b = 0; b < model_.bodies; ++b) {
       const tree::Joint& joint = model_.joint[b];
       const Motion<S> carried =
-          joint.parent < 0 ? spatial::zero_motion<S>() : to_child(factor_.body[b].X_PB, twist_[joint.parent]);
-      twist_[b] = plus_joint_twist(carried, joint, factor_.columns, free_);
+          joint.parent < 0 ? spatial::zero_motion<S>() : to_child(factor_.body[b].X_PB, twist[joint.parent]);
+      twist[b] = plus_joint_twist(carried, joint, factor_.columns, v);
     }
   }
 
@@ -192,7 +199,7 @@ class PairsInReach {
     S gap = gap_of_balls(pair, bounds, has_centres);
     auto close = gap < least + schedule_.approach(k);
     if (any(close)) {
-      if (!has_twists_) free_twists();
+      if (!has_twists_) spread(free_, twist_);
       has_twists_ = true;
       const S reach = least + approach(bounds);
       close &= gap < reach;
@@ -278,6 +285,15 @@ class PairsInReach {
     P.at.mu = select(slid, all<S>(pair.law.dynamic_friction), all<S>(pair.law.static_friction));
     P.lagged = P.at.limit = P.at.mu * h_ * constraints::normal_force(pair.law, P.at.x, dot(P.at.n, P.start));
     P.at.x = fma(lead_, dot(P.at.n, P.start), P.at.x);
+    if (!is_shifted_) return;
+    Vec3<S> shift = cross_add(shift_[pair.b].w, P.at.p, shift_[pair.b].v);
+    if (pair.a >= 0) {
+      const Motion<S>& of_a = shift_[pair.a];
+      shift = shift - transpose_times(pairs_.R_AB[k], cross_add(of_a.w, P.p_A, of_a.v));
+    }
+    const S opening = dot(P.at.n, shift);
+    P.at.x -= opening;
+    P.at.s += fnma(opening, P.at.n, shift);
   }
 
   /// Angular velocities of a point's bodies, relative to each other, and its angular deflection, given in the
@@ -298,6 +314,9 @@ class PairsInReach {
     T.free = spin(twist_);
     T.speed = max(sqrt(fastest), kinds_.points.point[pairs_.first[k] + i].speed / all<S>(pair.law.lever));
     T.s = transpose_times(factor_.X_WB[pair.b].R, deflection);
+    if (!is_shifted_) return;
+    T.s += shift_[pair.b].w;
+    if (pair.a >= 0) T.s = T.s - transpose_times(pairs_.R_AB[k], shift_[pair.a].w);
   }
 
   const ModelOf<S>& model_;
@@ -310,8 +329,9 @@ class PairsInReach {
   const S h_, lead_;
   const S* const free_;
   Motion<S>*start_, *twist_;  ///< [bodies] at v₀ and v*
+  Motion<S>* shift_;          ///< [bodies] displacements at the end beside h v₁
   Vec3<S>* centre_;           ///< [balls] in the world
-  bool has_twists_ = false;
+  bool has_twists_ = false, is_shifted_ = false;
   int due_ = 0, left_out_ = 0;  ///< pairs that are due, and those in reach that are not placed
 };
 

@@ -11,6 +11,9 @@
 // q₁ = q₀ ⊕ (h v + h² a/2) and v₁ = v + h a, a robot in flight keeps its energy. A round costs one recursion
 // of inverse dynamics and one solution with the factor of A that the step has. Where rounds do not converge,
 // a is −A⁻¹ c(q₀, v₀), as an explicit step has it.
+//
+// Rounds begin and end without a jump: they count by a share that rises from 0 where they begin to matter,
+// and the last one by a share that falls to 0 where it is left out.
 #pragma once
 
 #include "dynamics/loaded_factor.hpp"
@@ -37,18 +40,20 @@ class VelocityTerms {
         rate_(tree::take<S>(w, factor.model.nv)),
         change_(tree::take<S>(w, factor.model.nv)) {}
 
-  /// Worlds where velocities change within a step by more than rounding in the sum of its errors: where a
-  /// body turns by more than 10⁻⁴, or its bias acceleration is more than 10⁻⁴ of its velocity per step.
-  simd::Mask<S> matter() const {
+  /// Share of the rounds that counts: more than 0 where velocities change within a step by more than rounding
+  /// in the sum of its errors, i.e. where a body turns by more than 10⁻⁴, or its bias acceleration is more
+  /// than 10⁻⁴ of its velocity per step; 1 from twice as much on.
+  S share() const {
     constexpr Real small = Real(1e-8);  // squared
-    auto found = simd::nowhere<S>();
-    const S bound = simd::all<S>(small), square = h_ * h_;
+    constexpr Real tiny = sizeof(Real) == 8 ? Real(1e-290) : Real(1e-28);
+    S most = simd::all<S>(0);
     each_body([&](int b, const Joint&) {
       const auto& B = factor_.body[b];
-      found |=
-          (square * dot(B.V.w, B.V.w) > bound) | (square * dot(B.c.v, B.c.v) > bound * dot(B.V.v, B.V.v));
+      const S speed = max(dot(B.V.v, B.V.v), simd::all<S>(tiny));
+      most = max(most, max(dot(B.V.w, B.V.w), dot(B.c.v, B.c.v) / speed));
     });
-    return found;
+    const S ratio = h_ * h_ * most / simd::all<S>(small);
+    return ramp((ratio - simd::all<S>(1)) / simd::all<S>(Real(3)));
   }
 
   /// Computes a in the worlds `wanted`, and its change by the rounds. `v` (nv) has h times −A⁻¹ c(q₀, v₀) in
@@ -64,7 +69,8 @@ class VelocityTerms {
       change_[i] = o;
     });
     auto left = wanted, failed = simd::nowhere<S>();
-    S before = simd::all<S>(1);
+    const S e = simd::all<S>(1);
+    S before = e, counts = e;
     for (int n = 0; n < most_rounds && simd::any(left); ++n) {
       const S energy = residual(q, start, rest, w);
       each_body([&](int b, const Joint&) { factor_.pA[b] = spatial::zero_force<S>(); });
@@ -74,14 +80,16 @@ class VelocityTerms {
       const S share = h_ * h_ * size / energy;  // of the kinetic energy
       failed |= left & !(share <= before);
       left &= !failed;
-      auto goes_on = share > simd::all<S>(enough);
-      if (n > 0) goes_on &= share * share > simd::all<S>(negligible) * before;  // shares fall by one factor
+      S next = share / simd::all<S>(enough) - e;
+      if (n > 0) next = min(next, share * share / (simd::all<S>(negligible) * before) - e);  // by one factor
+      next = select(share > simd::all<S>(converging), e, ramp(next));
       before = select(left, share, before);
       each_coordinate([&](int i) {
-        rate_[i] = select(left, rate_[i] + step[i], rate_[i]);
-        change_[i] = select(left, change_[i] + step[i], change_[i]);
+        rate_[i] = select(left, rate_[i] + counts * step[i], rate_[i]);
+        change_[i] = select(left, change_[i] + counts * step[i], change_[i]);
       });
-      left &= goes_on | (share > simd::all<S>(converging));
+      left &= (counts == e) & (next > o);
+      counts = next;
     }
     return wanted & !failed & (before <= simd::all<S>(converging));
   }
@@ -92,9 +100,11 @@ class VelocityTerms {
  private:
   static constexpr int most_rounds = 8;
   /// Shares of the kinetic energy that a round changes: below the first the next one is left out, and so is
-  /// one whose own share would be below the second; a change above the third in the last round shows that
-  /// rounds do not converge.
+  /// one whose own share would be below the second, and up to twice as much it counts in part; a change above
+  /// the third in the last round shows that rounds do not converge.
   static constexpr Real enough = Real(1e-9), negligible = Real(1e-12), converging = Real(1e-6);
+
+  static S ramp(S x) { return max(min(x, simd::all<S>(1)), simd::all<S>(0)); }
 
   auto included() const {
     return [this](int b) { return !single_[b]; };

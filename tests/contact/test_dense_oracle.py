@@ -50,7 +50,7 @@ def test_steps_minimise_the_cost_of_the_dense_oracle(
 ) -> None:
     """With one pass, with two and the radii of the second, and at the fixed point of the radii.
 
-    Steps are left out in which the fixed point needs too many renewals, or rounding decides what positions see.
+    Steps are left out in which the fixed point needs too many renewals.
     """
     compared = 0
     for number in range({1: 20, 2: 9, 2 * MOST: 9}[passes]):  # 228 problems
@@ -63,7 +63,7 @@ def test_steps_minimise_the_cost_of_the_dense_oracle(
         for n in range(STEPS):
             step = ContactStep(scene, run.q[n], run.v[n], h, memory, drawn.servos)
             v = solved(step, run, n + 1, passes)
-            if v is None or step.leaves_shift_to_rounding(v):
+            if v is None:
                 break
             found = step.end(v)
             # Radii of friction are renewed while they change by more than 10⁻⁹ of them.

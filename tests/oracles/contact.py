@@ -105,11 +105,11 @@ def friction(y_0: Array, slope: float, radius: float) -> Potential:
 
 
 def stop(k: float, c: float, h: float, x: float) -> Potential:
-    """Return the potential of the impulse −h (k (x + h v) + c v)₊; c acts if x > 0, beyond the limit at the start."""
-    slope = h * k + (c if x > 0 else 0.0)
+    """Return the potential of the impulse −(h k (x + h v) + c y)₊, y the part of h v that is beyond the limit."""
+    slope = h * k + c
 
     def potential(u: Array) -> tuple[float, Array, Array]:
-        push = max(k * x + slope * u[0], 0.0)
+        push = max(k * x + c / h * min(x, 0.0) + slope * u[0], 0.0)
         return h * push**2 / (2 * slope), np.array([h * push]), np.array([[h * slope * (push > 0)]])
 
     return potential

@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
 import pysim
@@ -115,7 +114,11 @@ class ContactStep:
             u_n = P.n @ (P.J @ v - P.surface)
             force = P.law.stiffness * max(P.x, 0.0) ** P.law.exponent
             P.radius = P.mu * h * force * max(1 - P.law.dissipation * u_n, 0.0)
-        self._begins = self._pushed(v) | self._pushed(self.motion.free)
+        for P in self.points:  # gaps and deflections see the shift of positions
+            shift = P.J @ self.motion.shift
+            P.x -= float(P.n @ shift)
+            P.s = P.s + P.across @ shift
+            P.theta = P.theta + P.J_w @ self.motion.shift
 
     def solve(self) -> Array:
         """Return the velocity with the radii of friction as they are."""
@@ -135,14 +138,6 @@ class ContactStep:
             change, P.radius = max(change, abs(radius - P.radius)), radius
         return change
 
-    def leaves_shift_to_rounding(self, v: Array) -> bool:
-        """Return whether a tree has impulses at the start or at v* and none at the end.
-
-        Positions of a tree see the middle of the step where its change of velocity is an exact zero.
-        """
-        ends = self._begins & ~self._pushed(v, 1e-15)
-        return bool((self.motion.shift[ends] != 0).any())
-
     def leaves_memory_to_rounding(self, v: Array) -> bool:
         """Return whether a point rubs without a normal impulse: it remembers its deflection if rounding leaves one."""
         impulses = [P.impulses(v, self.h) for P in self.points]
@@ -157,10 +152,11 @@ class ContactStep:
             forces[P.pair] += (impulses["normal"] + impulses["friction"]) / h
             if P.n @ impulses["normal"] <= 0:
                 continue
-            k = h * P.law.tangential_stiffness
+            k, tau = P.law.tangential_stiffness, P.law.relaxation_time
             stuck = P.s + h * P.across @ (P.J @ v - P.surface)
             sticks = np.linalg.norm(impulses["friction"]) < P.radius * (1 - 1e-14)
-            points[P.key] = P.turn @ (stuck if sticks else -impulses["friction"] / k)
+            slides = (tau * P.s - impulses["friction"] / k) / (h + tau)
+            points[P.key] = P.turn @ (stuck if sticks else slides)
             if not sticks:
                 slid.add(P.key)
             k *= P.lever**2
@@ -169,12 +165,15 @@ class ContactStep:
                 ("roll", P.law.rolling, P.across),
                 ("spin", P.law.spinning, np.outer(P.n, P.n)),
             ):
+                if length <= 0:
+                    continue
                 sticks = np.linalg.norm(impulses[name]) < length * P.radius * (1 - 1e-14)
                 stuck = along @ (P.theta + h * P.J_w @ v)
-                turning[P.key] += P.turn @ (stuck if sticks else -impulses[name] / k)
+                slides = along @ (tau * P.theta - impulses[name] / k) / (h + tau)
+                turning[P.key] += P.turn @ (stuck if sticks else slides)
         self.memory.points, self.memory.turning, self.memory.slid = points, turning, slid
         for joint in self.motion.joints:
-            s = self.memory.joints.get(joint.v, 0.0) + h * v[joint.v]
+            s = self.memory.joints.get(joint.v, 0.0) + self.motion.shift[joint.v] + h * v[joint.v]
             self.memory.joints[joint.v] = float(np.clip(s, -STICKING, STICKING))
         return End(*self._moved(v), forces)
 
@@ -223,10 +222,11 @@ class ContactStep:
         for joint in self.motion.joints:
             if joint.is_free:
                 continue
-            spec, row, q = joint.spec, rows[joint.v : joint.v + 1], self.motion.q[joint.q]
+            spec, row, shift = joint.spec, rows[joint.v : joint.v + 1], self.motion.shift[joint.v]
+            q = self.motion.q[joint.q] + shift
             if spec.friction[0] > 0:
                 k = h * spec.friction[0] / STICKING
-                s = np.array([self.memory.joints.get(joint.v, 0.0)])
+                s = np.array([self.memory.joints.get(joint.v, 0.0) + shift])
                 yield Term(row, none, friction(k * s, k * h, h * spec.friction[0]))
             for sign, x in ((1.0, q - spec.upper[0]), (-1.0, spec.lower[0] - q)):
                 if np.isfinite(x):
@@ -234,23 +234,10 @@ class ContactStep:
                     yield Term(sign * row, none, law)
         yield from self.motion.servo_terms
 
-    def _pushed(self, v: Array, smallest: float = 0.0) -> NDArray[np.bool_]:
-        """Return coordinates (nv,) of trees on which some impulse acts at a velocity."""
-        loads = sum((np.abs(term.load(v)) for term in self._terms()), np.zeros(len(v)))
-        roots: dict[str, str] = {}
-        pushed: dict[str, bool] = {}
-        for joint in self.motion.joints:
-            spec = joint.spec
-            root = roots[spec.child] = roots.get(spec.parent, spec.child)
-            acts = (loads[joint.v : joint.v + joint.nv] > smallest).any()
-            pushed[root] = pushed.get(root, False) or bool(acts)
-        each = [[pushed[roots[joint.spec.child]]] * joint.nv for joint in self.motion.joints]
-        return np.concatenate(each).astype(bool)
-
     def _moved(self, v: Array) -> tuple[Array, Array]:
         """Return q₁ = q₀ ⊕ h v₁, and v₁ with linear velocities of free joints on the axes of the end."""
         h, motion = self.h, self.motion
-        shift = np.where(self._pushed(v), 0.0, motion.shift)
+        shift = motion.shift
         q_1, v_1 = motion.model.integrate(motion.q, h * v + shift), v.copy()
         for joint in motion.joints:
             if joint.is_free:

@@ -126,10 +126,11 @@ class FreeMotion:
         for joint in self.joints:
             inside[joint.v : joint.v + joint.nv] = not joint.alone
         rate = np.where(inside, -np.linalg.solve(self.A, bias), 0.0)
-        found = self._rounds(rate, inside) if self._matter() else None
+        share = self._share()
+        found = self._rounds(rate, inside) if share > 0 else None
         if found is not None:
-            free += h * (found - rate) * inside
-            self.shift = -(h**2) / 2 * found * inside
+            free += h * share * (found - rate) * inside
+            self.shift = -(h**2) / 2 * share * found * inside
         for joint in self.joints:
             if joint.alone or not joint.is_free:
                 continue
@@ -138,17 +139,19 @@ class FreeMotion:
                 free[linear] += h * np.cross(v[angular], v[linear])
                 continue
             turn = Rotation.from_rotvec(h * free[angular] + self.shift[angular])
-            begins, free[linear] = free[linear] - h * found[linear], turn.apply(free[linear])
-            self.shift[linear] = h / 2 * (begins - free[linear])
+            at_start = free[linear] + h * np.cross(v[angular], v[linear])
+            begins, turned = free[linear] - h * found[linear], turn.apply(free[linear])
+            self.shift[linear] = h / 2 * share * (begins - turned)
+            free[linear] = at_start + share * (turned - at_start)
 
     def _rounds(self, rate: Array, inside: Array) -> Array | None:
         """Return a of A a = −(M(q_m) − M(q₀)) a − c(q_m, v_m), in rounds; None if they do not converge.
 
         A round that changes less than 1e-9 of the kinetic energy is the last one, and so is one after which the next
-        would change less than 1e-12 of it.
+        would change less than 1e-12 of it; where these are less than halved, the next one counts in part.
         """
         h, model = self.h, self.model.with_gravity(np.zeros(3))
-        start, before = self.free - h * rate, 1.0
+        start, before, counts = self.free - h * rate, 1.0, 1.0
         for n in range(8):
             v_m = np.where(inside, start + h / 2 * rate, 0.0)
             q_m = model.integrate(self.q, h / 2 * v_m)
@@ -160,15 +163,18 @@ class FreeMotion:
             share = h**2 * float(step @ rest) / energy
             if share > before:
                 return None
-            rate = rate + step
-            if share <= 1e-9 or (n > 0 and share**2 <= 1e-12 * before):
+            rate = rate + counts * step
+            excess = min(share / 1e-9, share**2 / (1e-12 * before) if n > 0 else np.inf) - 1
+            if counts < 1 or (excess <= 0 and share <= 1e-6):
                 break
-            before = share
+            before, counts = share, 1.0 if share > 1e-6 else min(excess, 1.0)
         return rate if share <= 1e-6 else None
 
-    def _matter(self) -> bool:
-        """Return whether a body of a tree turns by more than 1e-4, or a joint's motion turns with it so much."""
-        h, size = self.h, np.linalg.norm
+    def _share(self) -> float:
+        """Return the share of the rounds that counts: 0 where no body of a tree turns by more than 1e-4, nor a joint's
+        motion with it so much, and 1 from twice as much on.
+        """
+        h, most = self.h, 0.0
         for b, joint in enumerate(self.joints):
             V = self.J[b] @ self.v
             V_joint = V.copy()
@@ -176,10 +182,9 @@ class FreeMotion:
                 a = self.model.body_names.index(joint.spec.parent)
                 V_joint -= self.point_jacobian(a, self.X[b][:3, 3]) @ self.v
             change = np.cross(V[3:], V_joint[:3]) + np.cross(V[:3], V_joint[3:])
-            turns = h * size(V[3:]) > 1e-4 or h * size(change) > 1e-4 * size(V[:3])
-            if turns and not joint.alone:
-                return True
-        return False
+            if not joint.alone:
+                most = max(most, V[3:] @ V[3:], change @ change / max(V[:3] @ V[:3], 1e-290))
+        return float(np.clip((h**2 * most / 1e-8 - 1) / 3, 0, 1))
 
     def _free_body(self, joint: Joint) -> Array:
         """Return the velocity of a body alone, from its momenta P and L about its centre of mass.

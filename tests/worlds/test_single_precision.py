@@ -281,7 +281,7 @@ def test_worlds_that_differ_in_numbers_follow_double_precision(
         worlds.step(steps=20)
     np.testing.assert_allclose(single.q, double.q, rtol=0, atol=5e-5)
     np.testing.assert_allclose(single.v, double.v, rtol=1e-3, atol=2e-3)
-    assert np.abs(double.v - alike.v).max() > 1e-2  # the numbers matter
+    assert np.abs(double.v - alike.v).max() > 4e-3  # the numbers matter
 
 
 def test_worlds_that_differ_in_numbers_have_the_same_bits_in_parts_of_a_batch() -> None:

@@ -12,6 +12,7 @@ using constraints::CoordinateState;
 template <class S>
 struct CoordinateIterate : Iterate<S> {
   CoordinateState<S> at;
+  Mask<S> stuck;  ///< in the last step
   CoordinateImpulse<S> impulse;
 };
 
@@ -42,8 +43,7 @@ class CoordinateKind : public Kind<S> {
   void start() {
     each([&](CoordinateIterate<S>& C, const Law& law) {
       // Joints that stuck in the last step begin within their range, which a projection onto loops leaves.
-      const auto stuck = abs(C.at.s) < all<S>(constraints::sticking_deflection<Real>);
-      C.now = simd::is_there(law.friction) ? select(stuck, -C.at.s / h_, C.start) : C.start;
+      C.now = simd::is_there(law.friction) ? select(C.stuck, -C.at.s / h_, C.start) : C.start;
       C.made = all<S>(0);
     });
   }

@@ -189,7 +189,7 @@ class PointKind : public Kind<S> {
       most = max(most, dot(P.at.n, P.made));
       change = max(change, abs(P.change));
     });
-    return change < all<S>(Real(0.01)) * most;
+    return change < all<S>(Real(1e-3)) * most;
   }
 
   /// μ times the normal impulse just found.

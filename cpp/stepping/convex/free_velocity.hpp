@@ -57,6 +57,7 @@ class FreeVelocity {
   S* const velocity;         ///< [nv] v*
   S* const base;             ///< [nv] diagonal that A has beside M
   S* const shift;            ///< [nv] by which q₁ differs from q₀ ⊕ h v₁, on the axes of the start
+  bool is_shifted = false;   ///< whether that is so in some world
   Force<S>* const momentum;  ///< [bodies] P and L of single bodies about their centres of mass
   ActuatorDamping<S> damping;
 
@@ -146,43 +147,47 @@ class FreeVelocity {
 
   /// Velocity terms of trees, and the linear velocities of their roots on the axes of the start.
   void turn_trees(const S* q, const S* v, Workspace<S> w) {
-    auto moving = simd::nowhere<S>();
+    S share = all<S>(0);
     VelocityTerms<S> terms(factor_, contacts_.single, base, h_, w);
-    if (rows_.empty()) moving = terms.matter();
-    if (any(moving)) moving = add_velocity_terms(moving, q, terms, w);
+    if (rows_.empty()) share = terms.share();
+    if (any(share > all<S>(0))) add_velocity_terms(share, q, terms, w);
+    is_shifted = any(share > all<S>(0));
     for (int b = 0; b < model_.bodies; ++b) {
       const tree::Joint& joint = model_.joint[b];
       if (joint.shape != tree::Shape::free || contacts_.single[b]) continue;
-      turn_root(joint, moving, v, terms.rate());
+      turn_root(joint, share, v, terms.rate());
     }
   }
 
-  /// Replaces the velocity terms of v* by those at the middle of the step, in the `moving` worlds, and leaves
-  /// what they shift the position that the velocities at the end would give. Returns where that is done.
-  Mask<S> add_velocity_terms(Mask<S> moving, const S* q, VelocityTerms<S>& terms, Workspace<S> w) {
-    moving = terms.solve(moving, q, static_cast<const S*>(velocity), w);
+  /// Replaces a share of the velocity terms of v* by those at the middle of the step, and leaves what they
+  /// shift the position that the velocities at the end would give. Leaves the share where that is done.
+  void add_velocity_terms(S& share, const S* q, VelocityTerms<S>& terms, Workspace<S> w) {
+    const S o = all<S>(0);
+    const auto moving = terms.solve(share > o, q, static_cast<const S*>(velocity), w);
+    share = select(moving, share, o);
     const S half = all<S>(Real(0.5)) * h_ * h_;
     for (int b = 0; b < model_.bodies; ++b) {
       if (contacts_.single[b]) continue;
       for (int i = model_.joint[b].v; i < model_.joint[b].v + model_.joint[b].nv; ++i) {
-        velocity[i] = select(moving, fma(h_, terms.change()[i], velocity[i]), velocity[i]);
-        shift[i] = select(moving, -half * terms.rate()[i], all<S>(0));
+        velocity[i] = select(moving, fma(h_ * share, terms.change()[i], velocity[i]), velocity[i]);
+        shift[i] = select(moving, -half * (share * terms.rate()[i]), o);
       }
     }
-    return moving;
   }
 
   /// Linear velocity of a free joint in v*, on the axes of the start.
-  void turn_root(const tree::Joint& joint, Mask<S> moving, const S* v, const S* rate) {
+  void turn_root(const tree::Joint& joint, S share, const S* v, const S* rate) {
     S* const to = velocity + joint.v;
     const Vec3<S> at_end = load3(to), before = load3(v + joint.v);
     Vec3<S> linear = fma(h_, cross(load3(v + joint.v + 3), before), at_end);
+    const auto moving = share > all<S>(0);
     if (any(moving)) {
       const Vec3<S> turn = fma(h_, load3(to + 3), load3(shift + joint.v + 3));
       const Vec3<S> turned = spatial::rotation(spatial::exp_quaternion(turn)) * at_end;
-      linear = collision::select(moving, turned, linear);
+      const Vec3<S> part = fma(share, turned - linear, linear);
+      linear = collision::select(moving, collision::select(share == all<S>(1), turned, part), linear);
       const Vec3<S> drift = fnma(h_, load3(rate + joint.v), at_end);  // where the velocity terms begin
-      const Vec3<S> off = all<S>(Real(0.5)) * h_ * (drift - turned);
+      const Vec3<S> off = all<S>(Real(0.5)) * (share * h_) * (drift - turned);
       store(collision::select(moving, off, spatial::zero3<S>()), shift + joint.v);
     }
     store(linear, to);

@@ -98,13 +98,13 @@ class ConvexOutcome {
     };
     contact::Deflection<S> next;
     const Vec3<S> s = constraints::next_deflection(pair.law, P.at, h_, P.now, P.impulse);
-    next.s = to_world(stage_.carried(P.at.s, s, !P.impulse.sticks, h_, pair.law.relaxation));
+    next.s = to_world(stage_.carried(P.at.s, s));
     next.slid = !P.impulse.sticks;
     next.feature = P.feature;
     if (pair.turning >= 0) {
       const auto& T = problem_.kinds.turnings.turning[pairs.first_turning[k] + m - pairs.first[k]];
       const Vec3<S> turned = constraints::next_turning(pair.law, P.at.n, T.s, h_, T.now, T.impulse);
-      next.turning = to_world(stage_.carried(T.s, turned, simd::nowhere<S>(), h_, pair.law.relaxation));
+      next.turning = to_world(stage_.carried(T.s, turned));
       store((all<S>(1) / h_) * (X_WB.R * T.made), state.report_of(pairs.slot[m]) + ContactReport::moment);
     }
     deflections_.remember(pair, pairs.slot[m] - pair.first, next, touches, state);

@@ -34,7 +34,6 @@ spatial::Sym3<S> inverse(const spatial::Sym3<S>& A) {
 template <class S>
 struct EulerStep {
   using Real = typename S::Real;
-  using Parameter = typename S::Parameter;
 
   /// Whether forces and poses are those of the predicted end; velocity terms are those of the middle else.
   static constexpr bool is_about_end = false;
@@ -59,7 +58,7 @@ struct EulerStep {
   }
 
   /// Deflection that the next step begins with, from s and that at the end.
-  Vec3<S> carried(const Vec3<S>&, const Vec3<S>& next, Mask<S>, S, Parameter) const { return next; }
+  Vec3<S> carried(const Vec3<S>&, const Vec3<S>& next) const { return next; }
   S carried(S, S next) const { return next; }
 
   /// Share of an impulse, or of the length of the step, by which the world goes on.
@@ -77,8 +76,6 @@ struct EulerStep {
 /// A stage.
 template <class S>
 struct ConvexStage {
-  using Parameter = typename S::Parameter;
-
   const S* v;               ///< [nv] v_a of the tree's coordinates
   const Force<S>* momenta;  ///< [bodies] P and L at v_a of single bodies, on the axes of their joints' frames
   S carry;                  ///< deflections go on to s_a + carry (s₁ − s_a), and impulses count so often
@@ -95,12 +92,7 @@ struct ConvexStage {
     return {transpose_times(R, momenta[b].f), transpose_times(R, momenta[b].t)};
   }
 
-  /// A stage that slides has the end of an implicit Euler step of ṡ = −(s + f_t/k_t)/τ, which `next` is for
-  /// τ = 0: friction whose direction turns has order 2, too.
-  Vec3<S> carried(const Vec3<S>& s, const Vec3<S>& next, Mask<S> slides, S h, Parameter relaxation) const {
-    const S share = select(slides, h / (h + all<S>(relaxation)), all<S>(1));
-    return fma(carry * share, next - s, s);
-  }
+  Vec3<S> carried(const Vec3<S>& s, const Vec3<S>& next) const { return fma(carry, next - s, s); }
   S carried(S s, S next) const { return fma(carry, next - s, s); }
 
   Vec3<S> counted(const Vec3<S>& impulse) const { return carry * impulse; }

@@ -3,7 +3,10 @@
 //
 //     A (v* − v₀) = h (τ − h(q₀, v₀)) − h² K v₀,  A = M + h D + h² K        convex/free_velocity.hpp
 //     v₁ = argmin ½ |v − v*|²_A + Σ P_i(J_i v)                              contact/problem.hpp
-//     q₁ = q₀ ⊕ h v₁                                                        convex/move.hpp
+//     q₁ = q₀ ⊕ (h v₁ + shift)                                              convex/move.hpp
+//
+// The shift of positions is that of velocity terms (convex/free_velocity.hpp). Gaps, deflections and stops
+// see it: the convex problem begins at x₀ − n·J shift.
 #pragma once
 
 #include "constraints/projection.hpp"
@@ -106,6 +109,7 @@ class ConvexStep {
     factor_.move(q, v, w_);
     reach_.begin();
     free_.evaluate(time, q, v, state, x0, w_);
+    reach_.shift(free_.is_shifted ? free_.shift : nullptr);
     place_coordinates(q, v, state);
     reach_.place_due(wanted, v, state);
     const auto touched = wanted & problem_.touched();
@@ -129,7 +133,6 @@ class ConvexStep {
     S& worst = state.memory[ContactMemory::worst];
     worst = select(good, worst, problem_.kinds.points.worst());
     for (int i = 0; i < model_.nv; ++i) free_.velocity[i] += delta_[i];
-    leave_out_shifts();
     reach_.end(any(touched) ? velocity() : nullptr);
     singles_.add_impulses(problem_);
     return good;
@@ -182,10 +185,12 @@ class ConvexStep {
       const auto& law = contacts_.coordinate[k];
       auto& C = problem_.kinds.coordinates.coordinate[k];
       const S far = all<S>(-__builtin_inf());
-      C.at = {state.memory[places_.coordinate(k)], far, far};
+      const S shift = free_.shift[law.v], s = state.memory[places_.coordinate(k)];
+      C.stuck = abs(s) < all<S>(constraints::sticking_deflection<Real>);
+      C.at = {s + shift, far, far};
       if (law.q >= 0) {
-        C.at.below = fma(lead, v[law.v], all<S>(law.lower) - q[law.q]);
-        C.at.above = fnma(lead, v[law.v], q[law.q] - all<S>(law.upper));
+        C.at.below = fma(lead, v[law.v], all<S>(law.lower) - q[law.q]) - shift;
+        C.at.above = fnma(lead, v[law.v], q[law.q] - all<S>(law.upper)) + shift;
       }
       C.start = v[law.v];
       C.free = free_.velocity[law.v];
@@ -195,19 +200,6 @@ class ConvexStep {
       B.law = free_.damping.bounded(n, v, Stage::is_about_end, h_);
       B.start = v[B.law.v];
       B.free = free_.velocity[B.law.v];
-    }
-  }
-
-  /// Shifts of positions are left out where contacts, stops or dry friction act on a tree: these take the
-  /// velocity at the end to give the position.
-  void leave_out_shifts() {
-    for (int b = 0; b < model_.bodies; b = model_.joint[b].end) {
-      const int first = model_.joint[b].v;
-      int end = first;
-      for (int k = b; k < model_.joint[b].end; ++k) end = model_.joint[k].v + model_.joint[k].nv;
-      auto alone = simd::everywhere<S>();
-      for (int i = first; i < end; ++i) alone &= delta_[i] == all<S>(0);
-      for (int i = first; i < end; ++i) free_.shift[i] = select(alone, free_.shift[i], all<S>(0));
     }
   }
 
