@@ -124,6 +124,9 @@ PYSIM_INLINE void normal_impulse(
 /// Potential of γ_n, from v_n to where the impulse ends: F(x₀ − h v_n) − F(x₀ − h v_end) with
 ///
 ///     F(x) = ∫ K x^m (1 − d (x₀ − x)/h) dx = K x^(m+1) ((1 − d x₀/h)/(m + 1) + (d x/h)/(m + 2))
+///
+/// and for m = 1, where these cancel deep in a surface, K t (x_e r + t (r + b x_e)/2 + b t²/3) with t = x −
+/// x_e, b = d/h and r = 1 − d (x₀ − x_e)/h, which is 0 where the impulse ends by r.
 template <class S>
 S normal_potential(const ContactLaw<typename S::Parameter>& law, S x0, S h, S v_n) {
   using Real = typename S::Real;
@@ -134,7 +137,10 @@ S normal_potential(const ContactLaw<typename S::Parameter>& law, S x0, S h, S v_
     return all<S>(law.stiffness) * power * (fnma(d, x0 / h, e) / (m + e) + d * x / (h * (m + all<S>(2))));
   };
   const S x = max(fnma(h, v_n, x0), o), x_end = select(d > o, max(x0 - h / d, o), o);
-  return select(x > x_end, F(x) - F(x_end), o);
+  if (law.hertz) return select(x > x_end, F(x) - F(x_end), o);
+  const S t = max(x - x_end, o), b = d / h, r = select(x_end > o, o, fnma(b, x0, e));
+  const S mean = fma(all<S>(Real(0.5)), fma(b, x_end, r), b * t * all<S>(Real(1) / Real(3)));
+  return all<S>(law.stiffness) * t * fma(mean, t, x_end * r);
 }
 
 /// Potential of friction −P(y), P onto the ball of a radius, where y has this size and the slope c [Huber

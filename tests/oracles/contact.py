@@ -18,6 +18,7 @@ from pysim.contact.laws import PairLaw
 from pysim.typing import Array
 
 Potential = Callable[[Array], tuple[float, Array, Array]]
+NODES, WEIGHTS = np.polynomial.legendre.leggauss(16)
 
 
 @dataclass(frozen=True)
@@ -83,7 +84,12 @@ def normal_spring(law: PairLaw, h: float, x: float) -> Potential:
         depth, rest = x - h * v, 1 - d * v
         impulse = h * K * depth**m * rest
         slope = h * K * (m * h * depth ** (m - 1) * rest + d * depth**m)
-        value = integral(depth) - integral(max(x - h * end, 0.0))
+        low = x - h * end
+        if d * x <= h:  # the impulse ends with the overlap
+            value = integral(depth)
+        else:  # by quadrature, since the integrals cancel deep in a surface
+            y = h * (end - v) * (NODES + 1) / 2  # from where the damper ends the impulse
+            value = h * (end - v) / 2 * float(WEIGHTS @ (K * (low + y) ** m * d * y / h))
         return value, np.array([-impulse]), np.array([[slope]])
 
     return potential
