@@ -45,6 +45,7 @@ if TYPE_CHECKING:
 
 FORMAT = b"pysim learner 2\n"
 MOST_ITERATIONS = 10**9
+FASTEST = 1e-2  # learning rate of PPO whose divergence is held
 UNREADABLE = (
     RuntimeError, LookupError, TypeError, ValueError, AttributeError, EOFError, OverflowError, MemoryError,
     UnpicklingError,
@@ -350,7 +351,7 @@ class Learner:
         try:
             state = torch.load(io.BytesIO(data), weights_only=True)
             shares = [state, *state.get("others", [])]
-            progress = _progress(state)
+            progress = _progress(state, max(self.settings.learning_rate, FASTEST))
         except UNREADABLE:
             raise PysimError(str(path), "is no checkpoint of pysim learn; start anew") from None
         if len(shares) != self._ranks:
@@ -359,6 +360,7 @@ class Learner:
         before = deepcopy(self._ppo.save())
         try:
             returns, random = _own_share(shares[self._rank], len(self.environment))
+            _check_finite(state["ppo"])
             self._ppo.load(state["ppo"], None, True)
             self.environment.load(shares[self._rank]["environment"])
         except (*UNREADABLE, SimulationError):
@@ -372,8 +374,25 @@ class Learner:
         torch.set_rng_state(random)
 
 
-def _progress(state: dict[str, Any]) -> tuple[int, float, float]:
-    """Return iteration, seconds [s] and learning rate of a checkpoint.
+def _check_finite(part: Any) -> None:  # noqa: ANN401, whatever PPO saves
+    """Require that the numbers of networks and their optimizer are finite.
+
+    Raises:
+        ValueError: one is not.
+    """
+    if isinstance(part, torch.Tensor):
+        if not bool(torch.isfinite(part).all()):
+            raise ValueError("nan or inf")
+    elif isinstance(part, dict):
+        for own in part.values():
+            _check_finite(own)
+    elif isinstance(part, (list, tuple)):
+        for own in part:
+            _check_finite(own)
+
+
+def _progress(state: dict[str, Any], fastest: float) -> tuple[int, float, float]:
+    """Return iteration, seconds [s] and learning rate, `fastest` at most, of a checkpoint.
 
     Raises:
         ValueError: they are others than a learner has.
@@ -381,7 +400,7 @@ def _progress(state: dict[str, Any]) -> tuple[int, float, float]:
     iteration, seconds, rate = (state[name] for name in ("iteration", "seconds", "learning_rate"))
     if type(iteration) is not int or not 0 <= iteration < MOST_ITERATIONS:
         raise ValueError(iteration)
-    if not (0 <= float(seconds) < np.inf and 0 < float(rate) < np.inf):
+    if not (0 <= float(seconds) < np.inf and 0 < float(rate) <= fastest):
         raise ValueError(seconds, rate)
     return iteration, float(seconds), float(rate)
 

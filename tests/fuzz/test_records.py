@@ -9,9 +9,12 @@ from __future__ import annotations
 import io
 import os
 import random
+import subprocess
+import sys
 import time
 import warnings
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -439,3 +442,61 @@ def test_a_run_with_a_changed_checkpoint_is_refused_or_goes_on(
     changes += [c._replace(part=f"record.{c.part}") for c in every_change(where)]
     changes += [Change("run.record", -1, kind) for kind in ("missing", "empty", "text", "longer")]
     check(use, changes, name, record_property, FEW_RUNS)
+
+
+# ------------------------------------------------------------------------------------------------- learners
+
+LEARNERS = """
+import io, random, sys, warnings
+warnings.simplefilter("ignore")
+import numpy as np, torch
+from pysim.environments import Environment
+from pysim.environments.learn import FORMAT, Learner, Settings
+from pysim.environments.sealed_file import read_sealed, write_sealed
+from pysim.errors import PysimError
+
+scene, path, count = sys.argv[1], sys.argv[2], int(sys.argv[3])
+settings = Settings(hidden=(8,), steps=4)
+learner = Learner(Environment(scene, 4, seed=1), settings, seed=1)
+[*learner.iterations(1)]
+learner.save(path)
+data = open(path, "rb").read()
+state = torch.load(io.BytesIO(read_sealed(path, FORMAT, "learner")), weights_only=True)
+values = [-1, 3, 0.5, float("nan"), float("inf"), 2**63, "x", b"x", None, [], [1.0], {}, torch.zeros(3)]
+
+def refused(given):
+    open(path, "wb").write(given)
+    try:
+        learner.load(path)
+    except PysimError as error:
+        return str(error).startswith(path)
+    return False
+
+rng = random.Random(count)
+for _ in range(count):
+    k = rng.randrange(8 * len(data))
+    flipped = bytearray(data)
+    flipped[k // 8] ^= 1 << (k % 8)
+    assert refused(bytes(flipped)), k
+for key in state:
+    for value in values:
+        file = io.BytesIO()
+        torch.save({**state, key: value}, file)
+        write_sealed(path, FORMAT, file.getvalue())
+        try:
+            learner.load(path)
+        except PysimError:
+            pass
+        [*learner.iterations(1)]
+open(path, "wb").write(data)
+learner.load(path)
+"""
+
+
+def test_a_changed_checkpoint_of_a_learner_is_refused_or_goes_on(tmp_path: Path) -> None:
+    if not (find_spec("torch") and find_spec("rsl_rl")):
+        pytest.skip("needs torch and rsl-rl-lib, of the extra learn")
+    scene, path = str(SCENES / "environments/cart_pole.toml"), str(tmp_path / "learner.pt")
+    command = [sys.executable, "-c", LEARNERS, scene, path, str(60 + int(10 * SECONDS))]
+    done = subprocess.run(command, check=False, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[-2000:]
