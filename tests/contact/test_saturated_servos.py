@@ -5,6 +5,7 @@ Oracles: runs of rk4 with small steps, the potential of a bounded spring, and th
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -173,3 +174,22 @@ def test_servos_of_mjcf_hold_an_arm_against_its_stop(tmp_path: Path) -> None:
         assert own.v[-1, 0] == pytest.approx(0.0, abs=1e-6)
         assert own.q[-1, 0] == pytest.approx(0.5, abs=0.1)  # the stop is soft
     assert found[0].q[-1, 0] == pytest.approx(found[1].q[-1, 0], abs=1e-6)
+
+
+def test_worlds_rollouts_and_runs_without_a_ledger_are_those_of_a_run(tmp_path: Path) -> None:
+    """A stiff servo brakes a disc at its target from 1 rad/s, at its force range and within it."""
+    step = 5e-3
+    text = servo(1e3, 0.0) + simulation("convex", step=step, duration=4 * step, interval=step)
+    scene = scene_of(tmp_path, text)
+    q, v = np.array([[0.999]]), np.array([[1.0]])
+    start = replace(scene.state, q=q[0], v=v[0])
+    expected = pysim.simulate(replace(scene, state=start))
+    assert np.abs(expected.v[1:]).max() < 1.0
+    without = replace(scene, state=start, settings=replace(scene.settings, work=False))
+    rollout = pysim.rollout(scene, q, v, steps=4)
+    worlds = pysim.Worlds(scene, 1)
+    worlds.q[:], worlds.v[:] = q, v
+    worlds.step(steps=4)
+    np.testing.assert_array_equal(pysim.simulate(without).v, expected.v)
+    np.testing.assert_array_equal(rollout.v[0, -1], expected.v[-1])
+    np.testing.assert_array_equal(worlds.v[0], expected.v[-1])
