@@ -116,7 +116,7 @@ void bounded_points(const Outline<S>& a,
                     int of_b,
                     FarthestPoints<S>& points) {
   using Real = typename S::Real;
-  const S o = all<S>(0), e = all<S>(1), half = all<S>(Real(0.5));
+  const S e = all<S>(1), half = all<S>(Real(0.5));
   const S end = all<S>(sizeof(Real) == 8 ? Real(1e-6) : Real(1e-4)), last = e - end;
   const int crossings = 18 + of_a + of_b;  // after those of four edges with four, and the nearest points
   const auto offer = [&](simd::Mask<S> valid, S x, S y, S feature) {
