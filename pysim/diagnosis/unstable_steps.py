@@ -32,6 +32,7 @@ from pysim.integrators import find_integrator
 from pysim.mechanism.model import State
 from pysim.typing import Array
 from pysim.worlds.ledger import balances, energies
+from pysim.worlds.world_records import quaternion_fault
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -100,15 +101,17 @@ class StepGuard:
         """
         model = self._scene.model
         sizes = {"q": model.nq, "v": model.nv, "loop_q": len(self._scene.state.loop_q)}
-        state = (saved.numbers(name, (size,)) for name, size in sizes.items())
+        state = (saved.numbers(name, (size,), finite=True) for name, size in sizes.items())
         self._q, self._v, self._loop_q = state
+        self._check_quaternions(saved, "q", self._q[None])
         for name in ("stored", "exchanged"):
             size = (
                 getattr(self, f"_{name}").size or None
             )  # none are used by a run that is not judged
             setattr(self, f"_{name}", saved.numbers(name, (size,)))
-        rows_q = saved.numbers("rows_q", (None, model.nq))
-        rows_v = saved.numbers("rows_v", (len(rows_q), model.nv))
+        rows_q = saved.numbers("rows_q", (None, model.nq), finite=True)
+        rows_v = saved.numbers("rows_v", (len(rows_q), model.nv), finite=True)
+        self._check_quaternions(saved, "rows_q", rows_q)
         self._rows = list(zip(rows_q, rows_v, strict=True))
         (self._apart,) = saved.counts("apart", (1,), least=1)
         self._count = saved.count("count")
@@ -118,10 +121,17 @@ class StepGuard:
         self._t, self._last, self._kinetic, self._begin = energies
         count = len(saved.numbers("seen_q", (None, None)))
         seen = [
-            saved.numbers(f"seen_{name}", (count, size if count else 0))
+            saved.numbers(f"seen_{name}", (count, size if count else 0), finite=True)
             for name, size in sizes.items()
         ]
+        self._check_quaternions(saved, "seen_q", seen[0])
         self._seen = [State(*own) for own in zip(*seen, strict=True)]
+
+    def _check_quaternions(self, saved: SavedParts, name: str, rows: Array) -> None:
+        """Require that quaternions of q (n, nq) have unit length."""
+        for row in rows:
+            if (fault := quaternion_fault(self._scene.model, row)) is not None:
+                raise saved.wrong(name, f"holds {fault}")
 
     def check(self, part: Segment) -> None:
         """Check the outputs of a segment.

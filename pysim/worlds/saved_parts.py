@@ -101,7 +101,8 @@ class SavedParts:
         """Return the error of a checkpoint that its scene does not make."""
         return SimulationError(self.where, f"{problem}; run its scene again with --overwrite")
 
-    def _wrong(self, name: str, problem: str) -> SimulationError:
+    def wrong(self, name: str, problem: str) -> SimulationError:
+        """Return the error of a part."""
         what = f"holds a checkpoint that is not one of its scene: {self._prefix}{name} {problem}"
         return self.error(what)
 
@@ -113,15 +114,15 @@ class SavedParts:
         """
         found = self._arrays.get(self._prefix + name)
         if found is None:
-            raise self._wrong(name, "is missing")
+            raise self.wrong(name, "is missing")
         if found.dtype != np.float64:
-            raise self._wrong(name, f"holds {found.dtype}, not numbers")
+            raise self.wrong(name, f"holds {found.dtype}, not numbers")
         if len(found.shape) != len(shape) or any(
             size not in (None, own) for size, own in zip(shape, found.shape, strict=True)
         ):
-            raise self._wrong(name, f"has shape {found.shape}, not {shape}")
+            raise self.wrong(name, f"has shape {found.shape}, not {shape}")
         if finite and not np.isfinite(found).all():
-            raise self._wrong(name, "holds nan or inf")
+            raise self.wrong(name, "holds nan or inf")
         return found.copy()
 
     def number(self, name: str) -> float:
@@ -140,7 +141,7 @@ class SavedParts:
             )
         values = self.numbers(name, shape, finite=True)
         if (values != np.floor(values)).any() or (values < least).any() or (values > most).any():
-            raise self._wrong(name, f"holds other numbers than whole ones from {least} to {most}")
+            raise self.wrong(name, f"holds other numbers than whole ones from {least} to {most}")
         return [int(value) for value in values.ravel()]
 
     def count(self, name: str, *, most: int = MOST) -> int:
@@ -151,19 +152,19 @@ class SavedParts:
         """Return a truth value."""
         found = self._arrays.get(self._prefix + name)
         if found is None or found.dtype != np.bool_ or found.shape != ():
-            raise self._wrong(name, "is no truth value")
+            raise self.wrong(name, "is no truth value")
         return bool(found)
 
     def data(self, name: str) -> bytes:
         """Return bytes."""
         found = self._arrays.get(self._prefix + name)
         if found is None or found.dtype != np.uint8 or found.ndim != 1:
-            raise self._wrong(name, "is missing")
+            raise self.wrong(name, "is missing")
         return found.tobytes()
 
     def text(self, name: str) -> str:
         """Return a text."""
         found = self._arrays.get(self._prefix + name)
         if found is None or found.dtype.kind != "U" or found.shape != ():
-            raise self._wrong(name, "is no text")
+            raise self.wrong(name, "is no text")
         return str(found)
