@@ -191,10 +191,12 @@ def heap(count: int) -> str:
 
 @pytest.mark.slow
 def test_a_heap_of_all_shapes_comes_to_rest(tmp_path: Path) -> None:
-    """Dropped from up to 5 m: what cannot roll away lies still, and the ground carries the weight of all."""
-    scene = world(
-        tmp_path, heap(14), surface="friction = 0.8\nrolling = 0.02", duration=8.0, every=0.02
-    )
+    """Dropped from up to 5 m: what cannot roll away lies still, and the ground carries the weight of all.
+
+    Where round shapes lie on each other, contact points may hop: at steps of 1 ms 2 to 7 of 16 heaps shake on.
+    """
+    surface = "friction = 0.8\nrolling = 0.02"
+    scene = world(tmp_path, heap(14), surface=surface, duration=8.0, step=5e-4, every=0.02)
     trajectory = ran(scene)
     weight = G * sum(float(body.theta[0]) for body in scene.model.bodies)
     assert scene.contacts is not None
