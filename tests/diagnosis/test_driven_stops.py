@@ -143,12 +143,12 @@ def test_the_leg_of_a_robot_that_stands_carries_its_trunk_at_the_limit(has_groun
 
 def test_a_stop_that_the_step_forbids_to_be_stiff_is_reported_with_limit_drive_and_depth():
     b = arm(integrator="rk4")
-    b.actuator("hinge", name="push", offset=2000.0)
+    b.actuator("push", joint="hinge", offset=2000.0)
     with pytest.warns(pysim.PysimWarning) as caught:
         scene = b.build()
     (text,) = [str(w.message) for w in caught]
     assert text.startswith(
-        "SceneBuilder: joint[0]: limits of joint 'hinge': the default stop gives way by 0.017 rad"
+        "scene 'arm': joint[0]: limits of joint 'hinge': the default stop gives way by 0.017 rad"
     )
     assert "under the 2e+03 N·m of 'push' and its weight" in text
     assert (

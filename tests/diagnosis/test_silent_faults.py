@@ -36,7 +36,7 @@ def driven(stiffness, **settings):
     b.body("arm", mass=1.0, com=[0.2, 0, 0], inertia={"xx": 0.001, "yy": 0.02, "zz": 0.02})
     limits = {"lower": -0.5, "upper": 0.5, "stiffness": stiffness}
     b.joint("hinge", "revolute", child="arm", limits=limits)
-    b.actuator("hinge", name="push", type="force", command="torque")
+    b.actuator("push", joint="hinge", type="force", command="torque")
     b.signal("torque", "constant", value=-120.0, unit="N·m")
     b.simulation(duration=1.0, step=1e-3, **settings)
     return b.build()

@@ -288,5 +288,5 @@ def test_wrong_controls_are_rejected(tmp_path):
     with pytest.raises(SimulationError, match="controls: are values of a scene's inputs"):
         pysim.rollout(without, zero, zero, np.zeros((10, 2)))
     text = disc() + table("signal", name="u", type="input", size=2, value=[1.0, 2.0, 3.0])
-    with pytest.raises(SceneError, match="value has 3 numbers, and size is 2; give as many"):
+    with pytest.raises(SceneError, match="value: has 3 numbers, and size is 2; give as many"):
         scene_of(tmp_path, text + simulation("rk4"))

@@ -153,8 +153,8 @@ def test_a_joints_own_check_of_its_keys_is_reported_with_its_place(tmp_path):
     path.write_text(SCENE.replace('"own_track"', '"short_track"') + "slope = 2.0\n", "utf-8")
     with pytest.raises(pysim.SceneError) as caught:
         pysim.load_scene(path, allow_code=True)
-    problem = "slope: must be 1 or less; turn the joint frame with at"
-    assert str(caught.value) == f"{path}:7:1: joint[0]: {problem}"
+    problem = "must be 1 or less; turn the joint frame with at"
+    assert str(caught.value) == f"{path}:11:9: joint[0].slope: {problem}"
 
 
 CHECKED_PLUGIN = """
