@@ -12,8 +12,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pysim.contact.distances import distances
 from pysim.diagnosis.contact_checks import smaller_half_size
 from pysim.joints import find_joint
+from pysim.shapes import Shape
+from pysim.trajectory.interpolation import rotation_matrices
 from pysim.typing import Array
 
 if TYPE_CHECKING:
@@ -24,6 +27,7 @@ if TYPE_CHECKING:
     from pysim.trajectory import Trajectory
     from pysim.worlds.loading import Scene
 
+POINT = Shape("sphere", (1e-9,))  # [m]
 SINKS = 5.0
 NOTICEABLE = 0.01  # of the smaller half size of the shapes, below which a depth does not matter
 END = 0.1  # share of the rows, at the end, in which a pair rests
@@ -97,7 +101,11 @@ def seam(scene: Scene, trajectory: Trajectory) -> str | None:
         stands = now & (normal @ n < TURNED)
         depth = points.penetration[at[now | face]].max()
         off = np.abs((points.point[at[stands]] - p) @ n)
-        if stands.any() and (off < FLUSH * depth).all():
+        rises = [
+            _rises(scene, trajectory, int(at[x]), int(body[k]), n, p, FLUSH * depth)
+            for x in np.flatnonzero(stands)
+        ]
+        if stands.any() and (off < FLUSH * depth).all() and not any(rises):
             names = [contacts.pairs[points.pair[at[x]]].name for x in (k, np.flatnonzero(face)[0])]
             return (
                 f"contact {names[0]}: its normal stands against {scene.model.body_names[body[k]]!r}, which slides on a "
@@ -171,6 +179,41 @@ def _face_before(
         if face.any():
             return face
     return None
+
+
+def _rises(
+    scene: Scene,
+    trajectory: Trajectory,
+    point: int,
+    body: int,
+    n: Array,
+    on_face: Array,
+    reach: float,
+) -> bool:
+    """Return whether a shape that a point of a body touches is higher than a face: a riser, or a wall."""
+    assert scene.contacts is not None
+    points, row = trajectory.contacts, int(_rows_of(trajectory)[point])
+    pairs = scene.contacts.shapes.of_pair(int(points.pair[point]))
+    shapes = [
+        s for pair in pairs for s in (pair.own, pair.other) if s is not None and s.body != body
+    ]
+    above, touching = np.eye(4), np.eye(4)
+    above[:3, 2], above[:3, 3] = -n, on_face  # the half space above the face
+    above[:3, 0] = np.linalg.svd(n[None])[2][1]
+    above[:3, 1] = np.cross(above[:3, 2], above[:3, 0])
+    touching[:3, 3] = points.point[point]
+    for shape in shapes:
+        if shape.shape.field is not None:
+            continue
+        X = np.eye(4)
+        if shape.body >= 0:
+            place = np.asarray(trajectory.poses[row, shape.body])
+            X[:3, :3], X[:3, 3] = rotation_matrices(place[3:]), place[:3]
+        X = X @ shape.pose
+        height = -float(distances(None, above, shape.shape, X).distance)
+        if height > reach and distances(shape.shape, X, POINT, touching).distance < reach:
+            return True
+    return False
 
 
 def _sides(

@@ -117,8 +117,6 @@ def test_a_box_that_is_turned_slides_over_seams(folder: Path) -> None:
     assert (run.q[:, 2] - run.q[0, 2]).max() < 1e-4
 
 
-# A cup meets the riser at its lower edge alone, which the check of finished runs takes for a seam.
-@pytest.mark.filterwarnings("ignore:.*catches at a seam:pysim.PysimWarning")
 @pytest.mark.parametrize("thing", ["box", "cup", "mesh"])
 def test_a_riser_stops_a_body(folder: Path, thing: str) -> None:
     """Its lower half is covered by the step before."""
