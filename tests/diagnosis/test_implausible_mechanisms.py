@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 import warnings
+from typing import Any
 
 import numpy as np
 import pytest
@@ -21,7 +22,7 @@ SMALL = {"xx": 0.01, "yy": 0.01, "zz": 0.01}
 def pendulum(com: list[float], at: list[float] | None = None) -> pysim.Scene:
     builder = pysim.SceneBuilder("pendulum")
     builder.body("bob", mass=2.0, com=com, inertia=SMALL)
-    keys = {} if at is None else {"at": {"xyz": at}}
+    keys: dict[str, Any] = {} if at is None else {"at": {"xyz": at}}
     builder.joint("hinge", "revolute", child="bob", axis=[0, 1, 0], **keys)
     return builder.build()
 

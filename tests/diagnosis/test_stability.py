@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import warnings
 from pathlib import Path
+from typing import Any
 from unittest.mock import Mock
 
 import numpy as np
@@ -526,7 +527,7 @@ def test_friction_of_a_joint_whose_motion_is_prescribed_limits_no_step(integrato
     b = pysim.SceneBuilder("driven")
     b.body("block", mass=1.0)
     b.signal("path", "sine", amplitude=0.1, frequency=2.0, unit="m")
-    keys = {"friction": 10.0, "damping": 3.0, "motion": {"signal": "path"}}
+    keys: dict[str, Any] = {"friction": 10.0, "damping": 3.0, "motion": {"signal": "path"}}
     b.joint("slide", "prismatic", child="block", **keys)
     b.simulation(duration=0.1, step=1e-3, integrator=integrator)
     scene = b.build()

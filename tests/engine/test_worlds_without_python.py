@@ -27,7 +27,8 @@ def python_pendulum() -> list[float]:
     model = _engine.Model([hinge], inertia, [0, 0, -9.81])
     placement = np.eye(4)
     placement[2, 3] = -0.5
-    none = tuple(np.zeros(shape) for shape in ((0, 3), (0, 10), 0, (0, 6), (0, 6)))
+    groups = np.zeros((0, 6))
+    none = np.zeros((0, 3)), np.zeros((0, 10)), np.zeros(0), groups, groups
     contacts = _engine.Contacts(
         model, [0], ["sphere"], [[0.05, 0, 0]], placement[None], [none],
         np.array([[-1, 0, 0, 0]], np.int32), [[0, 0, 1, -0.5]], [[0, 0, 0]], [[1e5, 1, 0.5, 0.8, 0.8, 1e5, 0, 0, 0]],

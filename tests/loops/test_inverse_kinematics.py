@@ -293,7 +293,7 @@ def travelling_arm(root: str) -> pysim.Model:
     """Four hinges on a base that goes anywhere: free, along x and y with a turn, or along three axes."""
     small = {"xx": 0.1, "yy": 0.1, "zz": 0.1}
     builder = pysim.SceneBuilder(root)
-    rails = {
+    kinds: dict[str, list[tuple[str, dict[str, Any]]]] = {
         "free": [("free", {})],
         "planar": [
             ("prismatic", {"axis": [1, 0, 0]}),
@@ -306,7 +306,8 @@ def travelling_arm(root: str) -> pysim.Model:
             ("prismatic", {"axis": [0, 0, 1], "limits": {"lower": -2e4}}),
         ],
         "translation": [("translation", {})],
-    }[root]
+    }
+    rails = kinds[root]
     before = "world"
     for k, (kind, keys) in enumerate(rails):
         name = "base" if k == len(rails) - 1 else f"rail{k}"

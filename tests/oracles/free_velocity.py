@@ -183,7 +183,8 @@ class FreeMotion:
                 V_joint -= self.point_jacobian(a, self.X[b][:3, 3]) @ self.v
             change = np.cross(V[3:], V_joint[:3]) + np.cross(V[:3], V_joint[3:])
             if not joint.alone:
-                most = max(most, V[3:] @ V[3:], change @ change / max(V[:3] @ V[:3], 1e-290))
+                square = max(float(V[:3] @ V[:3]), 1e-290)
+                most = max(most, float(V[3:] @ V[3:]), float(change @ change) / square)
         return float(np.clip((h**2 * most / 1e-8 - 1) / 3, 0, 1))
 
     def _free_body(self, joint: Joint) -> Array:

@@ -72,7 +72,7 @@ def test_a_consent_that_is_no_truth_value_is_rejected(tmp_path: Path, consent: A
             load()
 
 
-LIMITING = {
+LIMITING: dict[str, dict[str, Any]] = {
     "saturation": {"lower": -2.0, "upper": 5.0},
     "dead_zone": {"lower": -1.0, "upper": 1.0},
     "rate_limiter": {"rising": 1.0},

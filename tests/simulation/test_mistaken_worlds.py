@@ -86,5 +86,5 @@ def test_worlds_are_shown_with_their_scene_number_and_time():
 def test_the_names_of_pysim_are_the_public_ones():
     private = [name for name in dir(pysim) if name.startswith("_") and not name.startswith("__")]
     assert private == []
-    assert set(pysim.__all__) <= set(dir(pysim))  # type: ignore[attr-defined]
+    assert set(pysim.__all__) <= set(dir(pysim))
     assert {"child_process", "deprecation", "errors"}.isdisjoint(dir(pysim))
