@@ -143,7 +143,7 @@ void push_ports(const ModelOf<S>& model, const PlacedPorts<S>& ports, const Effo
 
 /// Number of efforts of the driven ports.
 template <class Model>
-int effort_count(const Model& model) {
+PYSIM_INLINE int effort_count(const Model& model) {
   int count = 0;
   for (int k = 0; k < model.signals->driven; ++k) count += port_motions(model.port[k].kind);
   return count;

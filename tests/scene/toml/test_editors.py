@@ -151,7 +151,7 @@ def test_a_language_server_completes_keys_and_explains_them(scene: Path) -> None
         )  # given already, or of others
         assert {"duration", "integrator"} <= server.labels(scene, 16)
         hover = server.at("hover", scene, 15, 1)["contents"]["value"]
-        assert "time step; 1e-3 by default" in hover
+        assert "time step; by default that of an attached file, or 1e-3" in hover
 
 
 def test_a_language_server_reports_an_unknown_key(scene: Path) -> None:
