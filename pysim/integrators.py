@@ -78,7 +78,7 @@ class IntegratorType:
     # diagnosis/stability.py, whenever in a step it is met; beyond, an implicit scheme too may throw a body back faster
     # than it came
     bounce: float | None = None
-    # the same of a stop whose damping ratio is DAMPED of simulation/stability.py or more, up to which a body leaves at
+    # the same of a stop whose damping ratio is DAMPED of diagnosis/stability.py or more, up to which a body leaves at
     # 0.8 of the speed with which it came, or less
     damped_bounce: float | None = None
     adaptive: bool = False  # chooses its steps by tolerances

@@ -357,7 +357,7 @@ enum class SignalSource : int {
   q,                  ///< the user's coordinates
   v,                  ///< and velocities
   state,              ///< states of elements, then the numbers that are held between instants
-  port,               ///< positions and rates of ports, see elements/ports.hpp
+  port,               ///< positions and rates of ports, see elements/signals.hpp
   mean_v,             ///< v of the work of forces: the mean over a step that holds its forces, else v
   mean_port,          ///< rates of ports at these
   acceleration,       ///< v̇, of programs that run after the dynamics

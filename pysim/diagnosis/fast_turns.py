@@ -29,7 +29,7 @@ def check_turns(scene: Scene, part: Segment) -> None:
     """Check the outputs of a segment of convex steps of fixed size.
 
     Raises:
-        SimulationError: a body with a free joint touches something and turns by more than 1 rad in a step.
+        SimulationError: a body that touches something on a joint with a rotation turns by more than 1 rad in a step.
     """
     settings, contacts = scene.settings, scene.contacts
     if contacts is None or part.report is None or settings.integrator != "convex":

@@ -64,9 +64,9 @@ Pack<Real, 1, counting> sqrt(Pack<Real, 1, counting> a) {
 
 }  // namespace pysim::simd
 
+#include "engine/algorithm_operations.hpp"
 #include "engine/derivative_operations.hpp"
 #include "engine/inertia_operations.hpp"
-#include "engine/operations.hpp"
 #include "engine/regressor_operations.hpp"
 #include "tree/model.hpp"
 

@@ -5,7 +5,8 @@
 //     evaluate             γ(u) and G(u) of its law
 //     load                 pushes, and G, in the matrix of the step
 //     move                 u' and γ' at the solution
-//     add_slope            its share of l'(0), and of l'(α)
+//     add_slope_at_start   its share of l'(0)
+//     add_slope_along      its share of l'(α)
 //     advance              goes α of the way
 //     converged            whether γ̂ is the impulse of the law
 //     note                 its share of the statistics of an iteration
