@@ -521,13 +521,8 @@ def _laws(
 
 
 def _smallest_dimension(shape: PlacedShape) -> float:
-    """Return the smallest edge or diameter of a shape [m], of a mesh along its axes."""
-    own = shape.shape
-    if own.field is not None:
-        return own.field.thickness
-    if own.primitive is None:
-        return (shape.whole or shape.hull).thickness  # the parts of one mesh have one law
-    return own.primitive.thickness(own.size)
+    """Return the thickness of a shape [m]; the parts of one mesh, which have one law, have that of the mesh."""
+    return shape.thickness if shape.whole is None else shape.whole.thickness
 
 
 def _curvature(shape: PlacedShape) -> float:

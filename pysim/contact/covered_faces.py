@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from pysim.contact.distances import distances
+from pysim.contact.laws import DEFAULT_SHARE, DEFAULT_SINK
 from pysim.shapes import Shape
 from pysim.typing import Array
 
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
 POINT = Shape("sphere", (1e-9,))  # [m]
 PARTS = 8  # of each edge and of the way from the middle of a face to it
 RIM = 32  # corners of the polygon that stands for a cap
-MOST_SINK, SINK = 1e-4, 5e-3  # [m], and of the thickness of a shape: the default sink of materials
 
 
 class Face(NamedTuple):
@@ -57,7 +57,7 @@ def covered_faces(
             apart = np.linalg.norm(middles - middles[row], axis=1)
             near = [
                 placed[members[j]]
-                for j in np.flatnonzero(apart <= radii + radii[row] + MOST_SINK).tolist()
+                for j in np.flatnonzero(apart <= radii + radii[row] + DEFAULT_SINK).tolist()
                 if j != row and partners[k] <= partners[members[j]]
             ]
             if near:
@@ -94,7 +94,7 @@ def _faces(own: PlacedShape) -> Iterator[Face]:
 
 def _is_covered(face: Face, own: PlacedShape, near: Sequence[PlacedShape]) -> bool:
     """Return whether all points of a face are in other shapes, or no farther from one than a sink."""
-    slack = min(MOST_SINK, SINK * _thickness(own))
+    slack = min(DEFAULT_SINK, DEFAULT_SHARE * own.thickness)
     X = own.hull.placed(own.pose)
     corners = face.corners @ X[:3, :3].T + X[:3, 3]
     for points in (corners.mean(axis=0)[None], _grid(corners, slack)):
@@ -108,12 +108,6 @@ def _is_covered(face: Face, own: PlacedShape, near: Sequence[PlacedShape]) -> bo
         if len(left):
             return False
     return True
-
-
-def _thickness(own: PlacedShape) -> float:
-    """Return the smallest edge or diameter of a shape [m]."""
-    primitive = own.shape.primitive
-    return own.hull.thickness if primitive is None else primitive.thickness(own.shape.size)
 
 
 def _grid(corners: Array, slack: float) -> Array:

@@ -105,6 +105,18 @@ class PlacedShape:
         return self.collision.shape
 
     @property
+    def thickness(self) -> float:
+        """Smallest edge or diameter [m], of a mesh along its axes."""
+        shape = self.shape
+        if shape.field is not None:
+            return shape.field.thickness
+        return (
+            self.hull.thickness
+            if shape.primitive is None
+            else shape.primitive.thickness(shape.size)
+        )
+
+    @property
     def radius(self) -> float:
         """Radius of a ball about its middle that contains it [m]."""
         if self.shape.mesh is None:

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from pysim.contact.compiler import CompiledContacts
-    from pysim.contact.pairs import PlacedShape
     from pysim.contact.shape_pairs import ShapePair
     from pysim.trajectory import Trajectory
     from pysim.worlds.loading import Scene
@@ -151,15 +150,5 @@ def smaller_half_size(pairs: Iterable[ShapePair]) -> float:
 
 
 def _smaller_half_size(pair: ShapePair) -> float:
-    own = _half_size(pair.own)
-    return own if pair.other is None else min(own, _half_size(pair.other))
-
-
-def _half_size(shape: PlacedShape) -> float:
-    """Return half of the smallest extent of a shape [m]."""
-    if shape.shape.field is not None:
-        return shape.shape.field.thickness / 2
-    if shape.shape.mesh is not None:
-        return shape.hull.thickness / 2
-    assert shape.shape.primitive is not None
-    return shape.shape.primitive.thickness(shape.shape.size) / 2
+    shapes = [shape for shape in (pair.own, pair.other) if shape is not None]
+    return min(shape.thickness for shape in shapes) / 2

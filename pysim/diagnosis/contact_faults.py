@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pysim.contact.covered_faces import POINT
 from pysim.contact.distances import distances
 from pysim.diagnosis.contact_checks import smaller_half_size
 from pysim.joints import find_joint
-from pysim.shapes import Shape
 from pysim.trajectory.interpolation import rotation_matrices
 from pysim.typing import Array
 
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from pysim.trajectory import Trajectory
     from pysim.worlds.loading import Scene
 
-POINT = Shape("sphere", (1e-9,))  # [m]
 SINKS = 5.0
 NOTICEABLE = 0.01  # of the smaller half size of the shapes, below which a depth does not matter
 END = 0.1  # share of the rows, at the end, in which a pair rests
