@@ -104,7 +104,9 @@ def _idle_in_trees(models: Sequence[Model], q: Array) -> NDArray[np.intp]:
             D[singular] = np.eye(D.shape[1])
             divided = U / D if D.shape[1] == 1 else np.linalg.solve(D, U)
             left = IA[:, b] - U.swapaxes(1, 2) @ divided
-            IA[:, parents[b]] += X[:, b].swapaxes(1, 2) @ left @ X[:, b]
+            left = X[:, b].swapaxes(1, 2) @ left @ X[:, b]
+            # skew parts, which are rounding, would grow from joint to joint
+            IA[:, parents[b]] += (left + left.swapaxes(1, 2)) / 2
     return idle
 
 

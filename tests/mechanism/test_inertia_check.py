@@ -51,6 +51,24 @@ def test_two_hinges_about_one_axis_with_a_massless_body_between_are_singular(rng
         compile_model(ModelSpec("twice", np.zeros(3), bodies, joints))
 
 
+@pytest.mark.parametrize("links", [60, 400])
+def test_a_long_chain_of_ball_joints_with_thin_links_is_definite(links):
+    """Links of 2.5 mm and a radius of 5 mm, judged by the eigenvalues of M, too."""
+    length, mass = 1.0 / links, 0.2 / links
+    moments = np.diag([2.5e-6, 1.3e-6, 1.3e-6]) * 10 * mass
+    theta = theta_from_com(mass, [length / 2, 0, 0], moments)
+    bodies = tuple(BodySpec(f"link{k}", theta) for k in range(links))
+    at = np.eye(4)
+    at[0, 3] = length
+    joints = tuple(
+        make_joint(f"ball{k}", "ball", parent, f"link{k}", at)
+        for k, parent in enumerate(("world", *(body.name for body in bodies[:-1])))
+    )
+    model = compile_model(ModelSpec("cable", np.zeros(3), bodies, joints))
+    assert model.nv == 3 * links
+    assert _idle_in_matrix(model, model.neutral()) is None
+
+
 @pytest.mark.slow
 def test_a_chain_of_ten_thousand_links_loads_in_linear_time():
     """Processor seconds of compilation; a dense mass matrix alone would take 800 MB and minutes."""
