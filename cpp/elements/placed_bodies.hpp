@@ -25,19 +25,24 @@ struct PlacedBody {
   Motion<S> V;
 };
 
-/// X_PB, X_WB and V of every body, and the joints' columns. v may be null (zero).
+/// X_PB, X_WB and V of body b, whose parent is placed, and its joint's columns. v may be null (zero).
+template <class S>
+PYSIM_INLINE void place_body(
+    const ModelOf<S>& model, int b, const S* q, const S* v, PlacedBody<S>* body, Motion<S>* columns) {
+  const Joint& joint = model.joint[b];
+  PlacedBody<S>& B = body[b];
+  const bool root = joint.parent < 0;
+  tree::evaluate(model, b, q, columns, B.X_PB);
+  B.X_WB = root ? B.X_PB : body[joint.parent].X_WB * B.X_PB;
+  B.V = root ? spatial::zero_motion<S>() : to_child(B.X_PB, body[joint.parent].V);
+  for (int i = 0; v != nullptr && i < joint.nv; ++i)
+    B.V = plus(B.V, tree::axis(joint, columns, i), v[joint.v + i]);
+}
+
+/// The same of every body.
 template <class S>
 void place_bodies(const ModelOf<S>& model, const S* q, const S* v, PlacedBody<S>* body, Motion<S>* columns) {
-  for (int b = 0; b < model.bodies; ++b) {
-    const Joint& joint = model.joint[b];
-    PlacedBody<S>& B = body[b];
-    const bool root = joint.parent < 0;
-    tree::evaluate(model, b, q, columns, B.X_PB);
-    B.X_WB = root ? B.X_PB : body[joint.parent].X_WB * B.X_PB;
-    B.V = root ? spatial::zero_motion<S>() : to_child(B.X_PB, body[joint.parent].V);
-    for (int i = 0; v != nullptr && i < joint.nv; ++i)
-      B.V = plus(B.V, tree::axis(joint, columns, i), v[joint.v + i]);
-  }
+  for (int b = 0; b < model.bodies; ++b) place_body(model, b, q, v, body, columns);
 }
 
 /// Position and velocity of a point, in the world.

@@ -12,51 +12,61 @@
 
 namespace pysim::elements {
 
+using tree::port_motions;
+using tree::port_numbers;
 using tree::SignalCall;
 using tree::SignalInput;
 using tree::SignalProgram;
 using tree::Signals;
 using tree::SignalSource;
 
-/// Numbers of a port: pose and twist, or length and rate.
-constexpr int port_numbers(ElementKind kind) {
-  return kind == ElementKind::path ? 2 : frame_inputs;
-}
-
-/// Velocities of a port, and the forces that belong to them.
-constexpr int port_motions(ElementKind kind) {
-  return kind == ElementKind::path ? 1 : 6;
-}
-
-/// Bodies and ports at one state.
+/// Ports at one state, and the bodies that they are on; those alone that programs read or drive.
 template <class S>
 struct PlacedPorts {
   PlacedBody<S>* body;
   Motion<S>* columns;
-  S* numbers;
-  const S* q;  ///< of the tree
+  S* numbers;       ///< port after port
+  bool* is_placed;  ///< [ports + bodies]
+  const S* q;       ///< of the tree
 };
 
-/// Places the ports at the tree's q and v; none if there are no ports.
+/// Memory for ports that are not placed yet; none if there are no ports.
 template <class S>
-PlacedPorts<S> place_ports(const ModelOf<S>& model, const S* q, const S* v, Workspace<S>& w) {
-  if (model.ports == 0) return {nullptr, nullptr, nullptr, q};
+PlacedPorts<S> take_ports(const ModelOf<S>& model, const S* q, Workspace<S>& w) {
+  if (model.ports == 0) return {nullptr, nullptr, nullptr, nullptr, q};
   PlacedPorts<S> ports = {take<PlacedBody<S>>(w, model.bodies),
                           take<Motion<S>>(w, model.stored_columns),
                           take<S>(w, std::ptrdiff_t{model.ports} * frame_inputs),
+                          take<bool>(w, model.ports + model.bodies),
                           q};
-  place_bodies(model, q, v, ports.body, ports.columns);
+  for (int i = 0; i < model.ports + model.bodies; ++i) ports.is_placed[i] = false;
+  return ports;
+}
+
+/// Places those of a list that are not placed yet, at the tree's q and v.
+template <class S>
+void place_ports(const ModelOf<S>& model,
+                 const tree::PlacedList& list,
+                 const S* v,
+                 const PlacedPorts<S>& ports) {
+  const int* const listed = model.signals->placed;
+  for (int i = list.first_body; i < list.first_body + list.bodies; ++i) {
+    bool& is_placed = ports.is_placed[model.ports + listed[i]];
+    if (!is_placed) place_body(model, listed[i], ports.q, v, ports.body, ports.columns);
+    is_placed = true;
+  }
   S* to = ports.numbers;
-  for (int k = 0; k < model.ports; ++k) {
+  for (int i = list.first_port, k = 0; i < list.first_port + list.ports; ++i) {
+    for (; k < listed[i]; ++k) to += port_numbers(model.port[k].kind);
     const auto& port = model.port[k];
+    if (ports.is_placed[k]) continue;
+    ports.is_placed[k] = true;
     if (port.kind == ElementKind::path) {
-      load_path<S>(model, ports.body, q, port, to);
+      load_path<S>(model, ports.body, ports.q, port, to);
     } else {
       load_frames<S>(ports.body, port, to);
     }
-    to += port_numbers(port.kind);
   }
-  return ports;
 }
 
 /// What programs of signals read. Numbers after the means exist after the dynamics only.

@@ -98,8 +98,8 @@ struct ActingWrenches {
         const spatial::Pose<S> X_AB = {{three(0), three(3), three(6)}, three(9)};
         between(port, X_AB, elements::output_wrench(output, registers));
       }
-      number += elements::port_numbers(port.kind);
-      output += elements::port_motions(port.kind);
+      number += tree::port_numbers(port.kind);
+      output += tree::port_motions(port.kind);
     }
   }
 };

@@ -91,7 +91,7 @@ void add_signal_rows(const ModelOf<S>& model,
   for (int r = 0; r < signals.coordinates; ++r) add(signals.coordinate[r], r, sign);
   for (int p = 0, i = 0; p < signals.driven; ++p) {
     const bool is_path = model.port[p].kind == tree::ElementKind::path;
-    for (int c = 0; c < elements::port_motions(model.port[p].kind); ++c, ++i) {
+    for (int c = 0; c < tree::port_motions(model.port[p].kind); ++c, ++i) {
       for (int m = 0; m < n; ++m) {
         const S lever = sign * ports.J[i * n + m];
         add(m, signals.coordinates + i, is_path ? -lever : lever);

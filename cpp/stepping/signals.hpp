@@ -71,31 +71,39 @@ struct SignalCalls {
   }
 };
 
-/// One state at which programs of signals run; `q` and `v` are the user's.
+/// One state at which programs of signals run; `q` and `v` are the user's. The ports of a program are placed
+/// when it runs: sensors that no force reads cost a step nothing.
 template <class S>
 struct SignalPoint {
   const ModelOf<S>& model;
   SignalValues<S> values;
-  const S *full_q, *full_v;
-  elements::PlacedPorts<S> ports;
+  const S *full_q, *full_v, *full_mean_v;
+  elements::PlacedPorts<S> ports, mean_ports;
 
-  SignalPoint(const ModelOf<S>& m, S time, const S* q, const S* v, const S* state, Workspace<S>& w)
+  /// The work of forces has the velocities `mean_v`; null for v.
+  SignalPoint(const ModelOf<S>& m,
+              S time,
+              const S* q,
+              const S* v,
+              const S* state,
+              Workspace<S>& w,
+              const S* mean_v = nullptr)
       : model(m),
         values{time, q, v, state, nullptr},
         full_q(tree::full_q(m, q, w)),
         full_v(tree::full_v(m, v, w)),
-        ports(elements::place_ports(m, full_q, full_v, w)) {
-    values.port = values.mean_port = ports.numbers;
-  }
-
-  /// Lets the work of forces have other velocities.
-  void use_mean(const S* v, Workspace<S>& w) {
-    values.mean_v = v;
-    values.mean_port = elements::place_ports(model, full_q, tree::full_v(model, v, w), w).numbers;
+        full_mean_v(mean_v == nullptr ? full_v : tree::full_v(m, mean_v, w)),
+        ports(elements::take_ports(m, full_q, w)),
+        mean_ports(mean_v == nullptr ? ports : elements::take_ports(m, full_q, w)) {
+    if (mean_v != nullptr) values.mean_v = mean_v;
+    values.port = ports.numbers;
+    values.mean_port = mean_ports.numbers;
   }
 
   /// Registers after the program; `w` is the memory behind them.
   S* run(const SignalProgram& own, Workspace<S>& w) const {
+    elements::place_ports(model, own.placed, full_v, ports);
+    elements::place_ports(model, own.mean, full_mean_v, mean_ports);
     return elements::run_signals(model, own, values, SignalCalls<S>{model, full_q, full_v, w}, w);
   }
 };
@@ -194,8 +202,7 @@ void add_signal_forces(const ModelOf<S>& model,
                        Workspace<S> w) {
   const tree::Signals& signals = *model.signals;
   if (signals.forces.program < 0) return;
-  SignalPoint<S> at(model, time, q, v, state.numbers, w);
-  if (state.mean_v != nullptr) at.use_mean(state.mean_v, w);
+  const SignalPoint<S> at(model, time, q, v, state.numbers, w, state.mean_v);
   const bool is_implicit = state.base != nullptr;
   if (signals.coupled() > 0 && is_implicit) solve_implicit_states(at, state, w);
   const S* const registers = at.run(signals.forces, w);

@@ -291,14 +291,16 @@ SignalProgram Model::add_signal_program(const std::optional<SignalProgramDescrip
                                         std::size_t outputs,
                                         const std::string& owner,
                                         SignalTables& tables) {
-  if (!d) return {-1, 0, 0, 0, 0, 0, false};
+  if (!d) return {-1, 0, 0, 0, 0, 0, false, {}, {}};
   SignalProgram own = {keep_program(d->program, outputs, owner),
                        static_cast<int>(tables.inputs.size()),
                        static_cast<int>(d->inputs.size()),
                        d->input_registers,
                        static_cast<int>(tables.calls.size()),
                        static_cast<int>(d->calls.size()),
-                       false};
+                       false,
+                       {},
+                       {}};
   for (const SignalInput& input : d->inputs) {
     if (input.index < 0 || input.to < 0 || input.to >= d->program.registers) {
       throw std::invalid_argument(owner + ": reads a number that does not exist");
@@ -321,7 +323,45 @@ SignalProgram Model::add_signal_program(const std::optional<SignalProgramDescrip
     tables.calls.push_back({call.kind, call.to, static_cast<int>(tables.arguments.size())});
     tables.arguments.insert(tables.arguments.end(), call.arguments.begin(), call.arguments.end());
   }
+  own.placed = list_placed(own, SignalSource::port, 0, tables);
+  own.mean = list_placed(own, SignalSource::mean_port, 0, tables);
   return own;
+}
+
+/// Lists the first `driven` ports and those whose numbers of a source a program reads, and their bodies.
+PlacedList Model::list_placed(const SignalProgram& own,
+                              SignalSource source,
+                              int driven,
+                              SignalTables& tables) {
+  std::vector<char> body(joints_.size());
+  PlacedList list = {static_cast<int>(tables.placed.size()), 0, 0, 0};
+  int begin = 0;  // of the port's numbers
+  for (std::size_t k = 0; k < double_.ports.size(); ++k) {
+    const Element<double>& port = double_.ports[k];
+    const int end = begin + port_numbers(port.kind);
+    const auto reads = [=](const SignalInput& input) {
+      return input.source == source && input.index >= begin && input.index < end;
+    };
+    const auto first = tables.inputs.begin() + own.first_input;
+    begin = end;
+    if (static_cast<int>(k) >= driven && std::none_of(first, first + own.inputs, reads)) continue;
+    tables.placed.push_back(static_cast<int>(k));
+    ++list.ports;
+    const auto mark = [&](int b) {
+      for (; b >= 0; b = joints_[static_cast<std::size_t>(b)].parent) body[static_cast<std::size_t>(b)] = 1;
+    };
+    mark(port.a);
+    mark(port.b);
+    for (int n = 0; n < port.count; ++n) {
+      mark(double_.path_points[static_cast<std::size_t>(port.first + n)].body);
+    }
+  }
+  list.first_body = static_cast<int>(tables.placed.size());
+  for (std::size_t b = 0; b < body.size(); ++b) {
+    if (body[b] != 0) tables.placed.push_back(static_cast<int>(b));
+  }
+  list.bodies = static_cast<int>(tables.placed.size()) - list.first_body;
+  return list;
 }
 
 void Model::add_signals(const SignalsDescription& d) {
@@ -336,7 +376,7 @@ void Model::add_signals(const SignalsDescription& d) {
   for (const auto& port : d.ports) add_port(port);
   std::size_t efforts = 0;
   for (int k = 0; k < d.driven; ++k) {
-    efforts += d.ports[static_cast<std::size_t>(k)].kind == ElementKind::path ? 1 : 6;
+    efforts += static_cast<std::size_t>(port_motions(d.ports[static_cast<std::size_t>(k)].kind));
   }
   tables->coordinates = d.coordinates;
   for (const int k : d.coordinates) {
@@ -345,6 +385,7 @@ void Model::add_signals(const SignalsDescription& d) {
   tables->slopes = d.slope_places;
   const std::size_t rows = d.coordinates.size() + efforts + static_cast<std::size_t>(d.states);
   own.forces = add_signal_program(d.forces, rows, "signals", *tables);
+  if (d.forces) own.forces.placed = list_placed(own.forces, SignalSource::port, d.driven, *tables);
   tables->bounded = d.bounded;
   tables->bounded_slopes = d.bounded_slope_places;
   for (const int row : d.bounded) {
@@ -369,13 +410,14 @@ void Model::add_signals(const SignalsDescription& d) {
   own.input = tables->inputs.data();
   own.call = tables->calls.data();
   own.argument = tables->arguments.data();
+  own.placed = tables->placed.data();
   own.coordinates = static_cast<int>(tables->coordinates.size());
   own.coordinate = tables->coordinates.data();
   own.driven = d.driven;
   own.slope_count = static_cast<int>(tables->slopes.size());
   int motions = 0;  // of the ports so far
   for (std::size_t k = 0; k < d.ports.size(); ++k) {
-    const int next = motions + (d.ports[k].kind == ElementKind::path ? 1 : 6);
+    const int next = motions + port_motions(d.ports[k].kind);
     const bool is_used = std::any_of(d.slope_places.begin(), d.slope_places.end(), [=](const auto& slope) {
       const bool is_port =
           slope.along == SignalMotion::port_position || slope.along == SignalMotion::port_rate;

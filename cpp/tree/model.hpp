@@ -143,7 +143,7 @@ struct SignalTables {
   Signals signals = {};
   std::vector<SignalInput> inputs;
   std::vector<SignalCall> calls;
-  std::vector<int> arguments, coordinates, sampled, bounded;
+  std::vector<int> arguments, placed, coordinates, sampled, bounded;
   std::vector<SignalSlope> slopes, bounded_slopes;
   std::vector<SampledBlock> blocks;
 };
@@ -279,6 +279,7 @@ class Model {
                                    std::size_t outputs,
                                    const std::string& owner,
                                    SignalTables& tables);
+  PlacedList list_placed(const SignalProgram& own, SignalSource source, int driven, SignalTables& tables);
   void add_element_coordinates(const ElementDescription& d, Element<double>& element);
   ElementCoordinate leading(const ElementCoordinate& own) const;
   std::string joint_difference(const Model& other) const;

@@ -294,6 +294,16 @@ enum class ElementKind : int {
   coordinates  ///< n coordinates: inputs q (n), v (n); outputs their generalised forces
 };
 
+/// Numbers of a port: pose and twist, or length and rate.
+constexpr int port_numbers(ElementKind kind) {
+  return kind == ElementKind::path ? 2 : 18;
+}
+
+/// Velocities of a port, and the forces that belong to them.
+constexpr int port_motions(ElementKind kind) {
+  return kind == ElementKind::path ? 1 : 6;
+}
+
 /// A force that a traced program computes, see elements/forces.hpp.
 template <class Real>
 struct Element {
@@ -392,6 +402,13 @@ struct SignalCall {
   }
 };
 
+/// Ports whose numbers a program reads or that receive forces from it, and the bodies that they are on with
+/// all above them, ascending: runs of `Signals::placed`.
+struct PlacedList {
+  int first_port, ports;
+  int first_body, bodies;
+};
+
 /// A program of signals and what it reads.
 struct SignalProgram {
   int program;  ///< −1 for none
@@ -399,6 +416,8 @@ struct SignalProgram {
   int input_registers;  ///< before the constants
   int first_call, calls;
   bool after_dynamics;  ///< reads accelerations or reactions
+  PlacedList placed;    ///< at v
+  PlacedList mean;      ///< at the mean v
 };
 
 /// A program that computes numbers of the state at instants.
@@ -448,6 +467,7 @@ struct Signals {
   const SignalInput* input;
   const SignalCall* call;
   const int* argument;  ///< registers
+  const int* placed;    ///< ports and bodies
   int coordinates;
   const int* coordinate;  ///< [coordinates] of the user's v
   int driven;             ///< the first ports, which receive forces

@@ -1,6 +1,8 @@
-"""Runs that must not differ: with and without the energy ledger, in one piece and in several.
+"""Runs that must not differ: with and without the energy ledger, and sensors that nothing reads; in one piece and in
+several.
 
-Oracles: the run without the ledger, bit for bit; the run in one piece, to the rounding of its times.
+Oracles: the run without the ledger, or without the sensors, bit for bit; the run in one piece, to the rounding of its
+times.
 """
 
 from __future__ import annotations
@@ -56,6 +58,46 @@ PARTS = {
     )
     + motor("pd"),
 }
+TIP = [0.3, 0.1, 0.02]
+ROPE = [{"body": "world", "point": [1.0, 0.4, 0.8]}, {"body": "fore", "point": TIP}]
+WALL = [{"body": "world", "point": [0.2, -0.1, -1.0]}, {"body": "upper", "point": TIP}]
+ARM = (
+    "".join(table("body", name=name, mass=1.0, com=[0.2, 0, 0]) for name in ("upper", "fore"))
+    + table("joint", name="shoulder", type="ball", child="upper", start={"v": [0.3, -0.2, 0.5]})
+    + table(
+        "joint", name="elbow", type="revolute", parent="upper", child="fore", at={"xyz": TIP}, axis=[0, 1, 0]
+    )
+    + table("sensor", name="tip", type="pose", frame="fore", at={"xyz": TIP})
+    + table("sensor", name="span", type="distance", path=WALL)
+    + table("controller", name="pull", type="gain", inputs=["span.rate"], gain=-1.0, unit="N·m")
+    + table("controller", name="taut", type="gain", inputs=["tip.position.x"], gain=0.5, unit="m")
+    + table("actuator", name="motor", type="force", joint="elbow", command="pull")
+    + table("actuator", name="rope", type="rope_winch", path=ROPE, command="taut", stiffness=20.0, damping=0.2)
+)  # fmt: skip
+UNREAD = (
+    table("sensor", name="a", type="twist", frame="fore")
+    + table("sensor", name="b", type="distance", path=ROPE)
+    + table("sensor", name="c", type="imu", frame="upper", at={"xyz": TIP})
+    + table("sensor", name="z", type="pose", frame="upper", relative_to="fore")
+)
+
+
+@pytest.mark.parametrize("integrator", [*FIXED, "convex", "dopri5"])
+def test_sensors_that_nothing_reads_change_no_bit_of_the_motion(
+    tmp_path: Path, integrator: str
+) -> None:
+    run = simulation(integrator, duration=0.1, interval=0.01) + "work = true\n"
+    full, bare = (
+        pysim.simulate(scene_of(tmp_path, text + run))
+        for text in (UNREAD + ARM + UNREAD.replace('name = "', 'name = "y'), ARM)
+    )
+    assert np.abs(np.diff(bare.signals["pull"])).max() > 1e-3
+    np.testing.assert_array_equal(full.q, bare.q)
+    np.testing.assert_array_equal(full.v, bare.v)
+    for name in bare.signals:
+        np.testing.assert_array_equal(full.signals[name], bare.signals[name], name)
+    for name in full.signals:
+        np.testing.assert_array_equal(full.signals[name], full.signals[name.removeprefix("y")])
 
 
 @pytest.mark.parametrize("parts", [("lugre", "timed"), ("timed", "spring", "pd"), tuple(PARTS)])
