@@ -42,7 +42,9 @@ class PairsInReach {
         start_(take<Motion<S>>(w, model_.bodies)),
         twist_(take<Motion<S>>(w, model_.bodies)),
         shift_(take<Motion<S>>(w, model_.bodies)),
-        centre_(take<Vec3<S>>(w, contacts.balls)) {}
+        centre_(take<Vec3<S>>(w, contacts.balls)),
+        motion_(take<BallMotion>(w, 2 * std::ptrdiff_t{contacts.balls})),
+        has_motion_(take<bool>(w, 2 * std::ptrdiff_t{contacts.balls})) {}
 
   /// Reads the twists of the bodies at the start.
   void begin() {
@@ -109,6 +111,12 @@ class PairsInReach {
  private:
   using Bounds = PairBounds<simd::Fixed<Parameter>>;
 
+  /// Velocity of a ball's centre, and size of its angular velocity.
+  struct BallMotion {
+    Vec3<S> v;
+    S turn;
+  };
+
   static constexpr int many_pairs =
       8;  ///< to be tested in one step, by centres of balls that are placed first
 
@@ -120,6 +128,13 @@ class PairsInReach {
           joint.parent < 0 ? spatial::zero_motion<S>() : to_child(factor_.body[b].X_PB, twist[joint.parent]);
       twist[b] = plus_joint_twist(carried, joint, factor_.columns, v);
     }
+  }
+
+  /// Twists at v*, and no motions of balls yet.
+  void begin_twists() {
+    has_twists_ = true;
+    spread(free_, twist_);
+    for (int i = 0; i < 2 * contacts_.balls; ++i) has_motion_[i] = false;
   }
 
   /// Centres of all balls, for tests of many pairs.
@@ -161,32 +176,38 @@ class PairsInReach {
 
   /// How far two shapes can approach each other in four steps at v* [m]; those of one tree by their motion
   /// relative to its root.
-  S approach(const Bounds& bounds) const {
-    const auto size = [](const Vec3<S>& a) { return sqrt(dot(a, a)); };
-    const auto velocity = [&](int index) {
-      const Ball<Real>& ball = contacts_.ball[index];
-      if (ball.body < 0) return spatial::zero_motion<S>();
-      const Motion<S>& V = twist_[ball.body];
-      const Mat3<S>& R = factor_.X_WB[ball.body].R;
-      const Vec3<S> arm = spatial::all3<S>(ball.centre);
-      Motion<S> velocity = {R * cross_add(V.w, arm, V.v), R * V.w};
-      if (bounds.root < 0) return velocity;
-      const Pose<S>& X = factor_.X_WB[bounds.root];
-      const Motion<S>& V_root = twist_[bounds.root];
-      const Vec3<S> w = X.R * V_root.w;
-      velocity.v = velocity.v - cross_add(w, factor_.X_WB[ball.body] * arm - X.p, X.R * V_root.v);
-      velocity.w = velocity.w - w;
-      return velocity;
-    };
-    const Motion<S> V_b = velocity(bounds.ball_b);
-    Vec3<S> u = V_b.v;
-    S spin = all<S>(contacts_.ball[bounds.ball_b].radius) * size(V_b.w);
+  S approach(const Bounds& bounds) {
+    const BallMotion& b = motion(bounds.ball_b, bounds.root);
+    Vec3<S> u = b.v;
+    S spin = all<S>(contacts_.ball[bounds.ball_b].radius) * b.turn;
     if (bounds.ball_a >= 0) {
-      const Motion<S> V_a = velocity(bounds.ball_a);
-      u = u - V_a.v;
-      spin = fma(all<S>(contacts_.ball[bounds.ball_a].radius), size(V_a.w), spin);
+      const BallMotion& a = motion(bounds.ball_a, bounds.root);
+      u = u - a.v;
+      spin = fma(all<S>(contacts_.ball[bounds.ball_a].radius), a.turn, spin);
     }
-    return all<S>(Real(4)) * h_ * (size(u) + spin);
+    return all<S>(Real(4)) * h_ * (sqrt(dot(u, u)) + spin);
+  }
+
+  /// Velocity of a ball's centre and size of its angular velocity at v*, in the world for the root −1 and
+  /// else relative to its tree's root, which that is; computed once a step.
+  const BallMotion& motion(int index, int root) {
+    BallMotion& motion = motion_[2 * index + (root < 0 ? 0 : 1)];
+    bool& is_known = has_motion_[&motion - motion_];
+    if (is_known) return motion;
+    is_known = true;
+    const Ball<Real>& ball = contacts_.ball[index];
+    if (ball.body < 0) return motion = {spatial::zero3<S>(), all<S>(0)};
+    const Pose<S>& X_WB = factor_.X_WB[ball.body];
+    const Motion<S>& V = twist_[ball.body];
+    const Vec3<S> arm = spatial::all3<S>(ball.centre);
+    Vec3<S> v = X_WB.R * cross_add(V.w, arm, V.v), w = X_WB.R * V.w;
+    if (root >= 0) {
+      const Pose<S>& X = factor_.X_WB[root];
+      const Vec3<S> w_root = X.R * twist_[root].w;
+      v = v - cross_add(w_root, X_WB * arm - X.p, X.R * twist_[root].v);
+      w = w - w_root;
+    }
+    return motion = {v, sqrt(dot(w, w))};
   }
 
   /// Lets a pair touch, in the worlds where it is in reach.
@@ -199,8 +220,7 @@ class PairsInReach {
     S gap = gap_of_balls(pair, bounds, has_centres);
     auto close = gap < least + schedule_.approach(k);
     if (any(close)) {
-      if (!has_twists_) spread(free_, twist_);
-      has_twists_ = true;
+      if (!has_twists_) begin_twists();
       const S reach = least + approach(bounds);
       close &= gap < reach;
       if (any(close) && place_points(k, pair, close, reach, gap, state)) return schedule_.set_gap(k, gap);
@@ -331,6 +351,8 @@ class PairsInReach {
   Motion<S>*start_, *twist_;  ///< [bodies] at v₀ and v*
   Motion<S>* shift_;          ///< [bodies] displacements at the end beside h v₁
   Vec3<S>* centre_;           ///< [balls] in the world
+  BallMotion* motion_;        ///< [2 balls] in the world and relative to the tree's root
+  bool* has_motion_;          ///< [2 balls]
   bool has_twists_ = false, is_shifted_ = false;
   int due_ = 0, left_out_ = 0;  ///< pairs that are due, and those in reach that are not placed
 };
