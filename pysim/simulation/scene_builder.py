@@ -87,6 +87,10 @@ class SceneBuilder:
         """Add a joint that moves the body `child`, and return its name; keys as in `[[joint]]`: at, axis, damping."""
         return self._add("joint", _keyed(name, type, {"parent": parent, "child": child, **keys}))
 
+    def rod(self, name: str, **keys: Any) -> str:  # noqa: ANN401, as a table
+        """Add a chain of bars, and return its name; keys as in `[[rod]]`: length, section, material, bars."""
+        return self._add("rod", {"name": name, **keys})
+
     def loop(self, name: str, type: str, a: str = "world", b: str = "world", **keys: Any) -> str:  # noqa: A002, ANN401
         """Close a loop between two bodies or frames, and return its name; keys as in `[[loop]]`."""
         return self._add("loop", _keyed(name, type, {"a": a, "b": b, **keys}))

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 import warnings
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations, product
 from typing import TYPE_CHECKING
 
 from pysim.errors import PysimWarning
@@ -46,16 +48,18 @@ class ContactReader:
         colliding = {body.name for body in bodies if body.collisions}
         pairs = tuple(
             ContactSpec(
-                self._pair(contact.between, ("contact", k, "between"), colliding),
+                pair,
                 _surface(contact, self.problems.source.where(("contact", k))),
                 self._velocity(k),
                 self.problems.source.where(("contact", k)),
             )
             for k, contact in enumerate(scene.contact)
+            for pair in self._pairs(contact.between, ("contact", k, "between"), colliding)
         )
         excluded = tuple(
-            self._pair(exclude.between, ("exclude", k, "between"), colliding)
+            pair
             for k, exclude in enumerate(scene.exclude)
+            for pair in self._pairs(exclude.between, ("exclude", k, "between"), colliding)
         )
         self._check_single()
         if self.brought is not None:
@@ -108,16 +112,32 @@ class ContactReader:
                 problem = "acts on shapes that collide; add collision = true, or remove it"
                 self.problems.add(("body", k, "material"), problem)
 
-    def _pair(self, between: list[str], path: Steps, colliding: Collection[str]) -> tuple[str, str]:
+    def _pairs(
+        self, between: list[str], path: Steps, colliding: Collection[str]
+    ) -> list[tuple[str, str]]:
+        """Return the pairs of links that a table names: of a rod, each of its bars."""
         first, second = between
-        if first == second:
+        if first == second and first not in self._rods:
             problem = f"{first!r} cannot touch itself; name two links"
             self.problems.add(path, problem)
         for k, link in enumerate(between):
-            if link != WORLD and link not in colliding:
-                problem = f"body {link!r} has no shape that collides; give it collision = true"
-                self.problems.add((*path, k), problem)
-        return first, second
+            if link == WORLD or link in colliding or self._rods.get(link):
+                continue
+            what = "rod" if link in self._rods else "body"
+            problem = f"{what} {link!r} has no shape that collides; give it collision = true"
+            self.problems.add((*path, k), problem)
+        links = [self._rods.get(link, [link]) for link in between]
+        if first == second:
+            return list(combinations(links[0], 2))
+        return list(product(*links))
+
+    @cached_property
+    def _rods(self) -> dict[str, list[str]]:
+        """The bars that collide, by the name of their rod."""
+        return {
+            table.name: [f"{table.name}/{k}" for k in range(table.bars)] if table.collision else []
+            for table in self.scene.rod
+        }
 
     def _check_single(self) -> None:
         """Report a pair with two tables, because only one takes effect."""
@@ -154,6 +174,7 @@ class ContactReader:
         }
         lists = any(isinstance(model.collision, list) for model in self.scene.model)
         own = sum(bool(body.collision) for body in self.scene.body)
+        own += sum(2 * table.collision for table in self.scene.rod)
         return len(colliding) > 1 and (own > 1 or lists or bool(chosen - {None, "none"}))
 
     def _warn_of_ground(self) -> None:
@@ -171,6 +192,9 @@ class ContactReader:
         for k, body in enumerate(self.scene.body):
             if body.collision:
                 self.problems.add(("body", k, "collision"), problem)
+        for k, rod in enumerate(self.scene.rod):
+            if rod.collision:
+                self.problems.add(("rod", k, "collision"), problem)
         for k, model in enumerate(self.scene.model):
             if (
                 model.collision not in {None, "none"}

@@ -20,7 +20,11 @@ if TYPE_CHECKING:
 
 
 def check_names(
-    scene: Scene, problems: Problems, taken: Sequence[Parts], joints: Sequence[JointSpec]
+    scene: Scene,
+    problems: Problems,
+    taken: Sequence[Parts],
+    rods: Sequence[Parts],
+    joints: Sequence[JointSpec],
 ) -> None:
     """Report wrong names of a scene.
 
@@ -28,18 +32,22 @@ def check_names(
         scene: the tables.
         problems: receives the errors.
         taken: the bodies and joints of each of its models.
+        rods: those of each of its rods.
         joints: all joints, including those of the models.
     """
     placed = _own(scene, ("body", "frame"), problems)
     driven = _own(scene, ("joint",), problems)
+    _own(scene, ("rod",), problems)
     elements: dict[str, str] = {}
-    for k, model in enumerate(taken):
-        _refuse_brought(k, "element", [block.name for block in model.blocks], elements, problems)
-        _refuse_brought(k, "body", [body.name for body in model.bodies], placed, problems)
-        _refuse_brought(k, "joint", [joint.name for joint in model.joints], driven, problems)
+    places: list[Steps] = [("model", k) for k in range(len(taken))]
+    places += [("rod", k) for k in range(len(rods))]
+    for at, parts in zip(places, (*taken, *rods), strict=True):
+        _refuse_brought(at, "element", [block.name for block in parts.blocks], elements, problems)
+        _refuse_brought(at, "body", [body.name for body in parts.bodies], placed, problems)
+        _refuse_brought(at, "joint", [joint.name for joint in parts.joints], driven, problems)
     bodies = {body.name for body in scene.body}
-    for model in taken:
-        bodies |= {body.name for body in model.bodies}
+    for parts in (*taken, *rods):
+        bodies |= {body.name for body in parts.bodies}
     for k, joint in enumerate(scene.joint):
         if joint.child == WORLD:
             problem = "the world cannot be moved; swap parent and child"
@@ -74,6 +82,7 @@ def names_by_kind(
             if len(names := find_joint(joint.type).v_names) > 1
             for name in names
         },
+        "rod": {table.name for table in scene.rod},
         "material": {DEFAULT, *scene.materials, *brought},
     }
 
@@ -95,15 +104,14 @@ def _own(scene: Scene, arrays: Iterable[str], problems: Problems) -> dict[str, s
 
 
 def _refuse_brought(
-    k: int, what: str, names: Sequence[str], given: dict[str, str], problems: Problems
+    at: Steps, what: str, names: Sequence[str], given: dict[str, str], problems: Problems
 ) -> None:
-    """Reject a model whose names are taken, once."""
+    """Reject a model or rod whose names are taken, once."""
     twice = next((name for name in names if name in given), None)
     if twice is not None:
-        at: Steps = ("model", k)
-        problem = f"its {what} {twice!r} is taken by {given[twice]}; give the model a name"
-        problems.add(at, problem)
-    given.update(dict.fromkeys(names, f"model[{k}]"))
+        remedy = "give the model a name" if at[0] == "model" else "rename the rod"
+        problems.add(at, f"its {what} {twice!r} is taken by {given[twice]}; {remedy}")
+    given.update(dict.fromkeys(names, f"{at[0]}[{at[1]}]"))
 
 
 def _check_children(scene: Scene, problems: Problems, joints: Sequence[JointSpec]) -> None:

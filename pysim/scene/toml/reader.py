@@ -62,6 +62,7 @@ from pysim.scene.toml.plugin_keys import gather_parameters, load_plugins
 from pysim.scene.toml.problems import Problems, is_list_of_tables
 from pysim.scene.toml.records.references import check_references
 from pysim.scene.toml.records.tables import SHARED_KEYS, Scene
+from pysim.scene.toml.rods import RodReader
 from pysim.scene.toml.settings import read_settings, without_unsupported_contacts
 from pysim.scene.toml.source import source_of
 from pysim.scene.tree import check_connections
@@ -352,9 +353,10 @@ class _Mechanism:
         own_bodies = self.table_cache.read(bodies.read, self.scene.body, "body", around)
         own_joints = self.table_cache.read(joints.read, self.scene.joint, "joint")
         taken = self.table_cache.read(models.read, self.scene.model, "model", around)
-        parts = reduce(joined, taken, Parts())
+        rods = RodReader(self.problems).read(self.scene)
+        parts = reduce(joined, (*taken, *rods), Parts())
         read = [joint for joint in own_joints if joint is not None]
-        check_names(self.scene, self.problems, taken, [*read, *parts.joints])
+        check_names(self.scene, self.problems, taken, rods, [*read, *parts.joints])
         is_attached = bool(self.reading.chain)
         known = names_by_kind(self.scene, read, parts)
         check_references(self.scene, known, self.problems, _OF_RUN if is_attached else ())

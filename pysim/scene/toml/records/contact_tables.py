@@ -18,11 +18,11 @@ from pysim.scene.toml.records.keys import (
     error_text,
     key,
 )
-from pysim.scene.toml.records.references import LinkName, MaterialName
+from pysim.scene.toml.records.references import MaterialName, TouchingName
 from pysim.scene.toml.records.schema import Shorthand, demands
 from pysim.scene.toml.records.table import Table
 
-LinkPair = Annotated[list[LinkName], Field(min_length=2, max_length=2)]
+LinkPair = Annotated[list[TouchingName], Field(min_length=2, max_length=2)]
 _STIFFNESSES = ("stiffness", "sink")
 
 

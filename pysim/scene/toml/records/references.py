@@ -6,12 +6,15 @@ tables by these types, and reports names that no part has.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeAlias, get_args, get_origin
 
-from pysim.scene.toml.records.keys import ALL_JOINTS, Name
+from pysim.scene.toml.records.keys import ALL_JOINTS, Name, error_text
+from pysim.scene.toml.records.schema import Shorthand
 from pysim.scene.toml.records.table import Table
+from pysim.scene.toml.units import convert, split_quantity
 from pysim.scene.tree import WORLD
 
 if TYPE_CHECKING:
@@ -30,7 +33,7 @@ class Reference:
 
     Attributes:
         noun: what is named, for messages.
-        kinds: kinds of parts: "world", "body", "frame", "joint", "fixed joint", "coordinate" or "material".
+        kinds: kinds of parts: "world", "body", "frame", "joint", "fixed joint", "coordinate", "material" or "rod".
         others: further values that the key takes.
     """
 
@@ -52,14 +55,45 @@ class Use(NamedTuple):
     is_key: bool = False
 
 
+AT = "@"  # between the name of a rod and a length, in the name of its frame there
+
+
+def _named_station(value: object) -> object:
+    """Return the name of the frame at a length of a rod, for { rod = "hose", s = 0.4 }."""
+    if not isinstance(value, dict):
+        return value
+    unknown = sorted(value.keys() - {"rod", "s"})
+    if unknown:
+        raise error_text(f'unknown key {unknown[0]!r}; write {{ rod = "NAME", s = 0.4 }}')
+    rod, s = value.get("rod"), value.get("s")
+    if not isinstance(rod, str) or not rod:
+        raise error_text(
+            f'rod must be the name of a rod, got {rod!r}; write {{ rod = "NAME", s = 0.4 }}'
+        )
+    if isinstance(s, str) and split_quantity(s) is not None:
+        try:
+            s = convert(s, ["m"])
+        except ValueError as error:
+            raise error_text(f"s: {error}") from None
+    if isinstance(s, bool) or not isinstance(s, (int, float)):
+        raise error_text(f"s must be a length along rod {rod!r} [m], got {s!r}; write s = 0.4")
+    return f"{rod}{AT}{s:.12g}"
+
+
+def _station_schema(_: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "object", "required": ["rod", "s"], "maxProperties": 2}
+
+
+_STATION = Shorthand(_named_station, _station_schema)
 _BODY_OR_FRAME = ("body or frame", ("body", "frame"))
 _JOINT = Reference("joint", ("joint", FIXED))
 BodyName = Annotated[Name, Reference("body", ("body",))]
 LinkName = Annotated[Name, Reference("body", ("world", "body"))]
-MountName = Annotated[Name, Reference("body or frame", ("world", "body", "frame"))]
-MovingName = Annotated[Name, Reference(*_BODY_OR_FRAME)]
-MovingNameOrAll = Annotated[Name, Reference(*_BODY_OR_FRAME, frozenset({EVERY_BODY}))]
-WatchedName = Annotated[Name, Reference(*_BODY_OR_FRAME, frozenset({WORLD}))]
+TouchingName = Annotated[Name, Reference("body or rod", ("world", "body", "rod"))]
+MountName = Annotated[Name, _STATION, Reference("body or frame", ("world", "body", "frame"))]
+MovingName = Annotated[Name, _STATION, Reference(*_BODY_OR_FRAME)]
+MovingNameOrAll = Annotated[Name, _STATION, Reference(*_BODY_OR_FRAME, frozenset({EVERY_BODY}))]
+WatchedName = Annotated[Name, _STATION, Reference(*_BODY_OR_FRAME, frozenset({WORLD}))]
 JointName = Annotated[Name, _JOINT]
 JointKey = Annotated[str, _JOINT]
 JointKeyOrAll = Annotated[str, Reference("joint", ("joint", FIXED), frozenset({ALL_JOINTS}))]
@@ -92,6 +126,22 @@ def check_references(
         taken, meant = names[kinds]
         if name not in taken and name not in reference.others:
             problems.add_unknown(path, reference.noun, name, meant, of_key=is_key)
+
+
+def names_of_stations(scene: Table) -> Iterator[tuple[Steps, str]]:
+    """Yield the places and names of the frames at lengths of rods that tables name."""
+    for path, reference, name, _ in _uses(scene, type(scene), ()):
+        if "frame" in reference.kinds and is_station(name):
+            yield path, name
+
+
+def is_station(name: str) -> bool:
+    """Return whether a name is that of a frame at a length of a rod, such as "hose@0.4"."""
+    rod, at, text = name.rpartition(AT)
+    try:
+        return bool(rod and at) and math.isfinite(float(text))
+    except ValueError:
+        return False
 
 
 def _uses(value: Any, plan: Plan, path: Steps) -> Iterator[Use]:  # noqa: ANN401, of any key

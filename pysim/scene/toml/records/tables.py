@@ -60,6 +60,7 @@ from pysim.scene.toml.records.references import (
     MovingName,
     MovingNameOrAll,
 )
+from pysim.scene.toml.records.rod_table import Rod
 from pysim.scene.toml.records.schema import Shorthand, with_plugin_keys
 from pysim.scene.toml.records.sweep_table import Sweep
 from pysim.scene.toml.records.table import Table, table_in
@@ -662,6 +663,7 @@ class Scene(Table):
     )
     body: list[Body] = tables("rigid bodies")
     joint: list[Joint] = tables("joints")
+    rod: list[Rod] = tables("beams, cables and hoses")
     loop: list[Loop] = tables("joints that close loops")
     motion: list[FrameMotion] = tables("frames that follow signals of time")
     coupling: list[Coupling] = tables("gears, differentials and cams")

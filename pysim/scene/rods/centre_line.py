@@ -1,0 +1,65 @@
+"""Centre lines of rods: straight, or a smooth curve through points, by their arc length."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pysim.typing import Array
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+_FINE = 32  # parts of the curve between two points, each a cubic of the arc length
+_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(4)
+
+
+@dataclass(frozen=True)
+class CentreLine:
+    """Curve by its arc length.
+
+    Attributes:
+        length: [m].
+        is_straight: whether it is along x from the origin.
+        points: the function of arc lengths (k,) that returns points (k, 3) [m].
+        tangents: the function of arc lengths (k,) that returns unit tangents (k, 3).
+    """
+
+    length: float
+    is_straight: bool
+    points: Callable[[Array], Array]
+    tangents: Callable[[Array], Array]
+
+
+def straight_line(length: float) -> CentreLine:
+    """Return the line along x from the origin."""
+    x = np.array([1.0, 0.0, 0.0])
+    return CentreLine(length, True, lambda s: s[:, None] * x, lambda s: np.tile(x, (len(s), 1)))
+
+
+def curve_through(points: Sequence[Sequence[float]]) -> CentreLine:
+    """Return the cubic spline through two or more points, which differ; periodic if the last is the first."""
+    from scipy.interpolate import CubicSpline  # noqa: PLC0415, loads where a rod is curved
+
+    P = np.array(points, float)
+    if len(P) == 2:
+        P = np.array([P[0], P.mean(axis=0), P[1]])
+    is_closed = len(P) > 3 and np.array_equal(P[0], P[-1])
+    u = np.append(0.0, np.cumsum(np.linalg.norm(np.diff(P, axis=0), axis=1)))
+    curve = CubicSpline(u, P, bc_type="periodic" if is_closed else "not-a-knot")
+    fine = np.append(np.linspace(u[:-1], u[1:], _FINE, endpoint=False).T.ravel(), u[-1])
+    half = np.diff(fine) / 2
+    inside = (fine[:-1] + half)[:, None] + half[:, None] * _NODES
+    speed = np.linalg.norm(curve(inside, 1), axis=-1)
+    s = np.append(0.0, np.cumsum(half * (speed @ _WEIGHTS)))
+    slope = curve(fine, 1)
+    ends = [(1, row / np.linalg.norm(row)) for row in (slope[0], slope[-1])]
+    by_length = CubicSpline(s, curve(fine), bc_type=(ends[0], ends[1]))
+
+    def tangents(at: Array) -> Array:
+        t = by_length(at, 1)
+        return np.asarray(t / np.linalg.norm(t, axis=1)[:, None])
+
+    return CentreLine(float(s[-1]), False, lambda at: np.asarray(by_length(at)), tangents)
