@@ -182,6 +182,60 @@ ContactImpulse<S> contact_impulse(const ContactLaw<typename S::Parameter>& law,
   return I;
 }
 
+/// Impulses at velocities v + α Δv of a point, as far as their components along Δv need:
+///
+///     x = x₀ + α x'      u = u₀ + α u'                        penetration, and 1 − d v_n
+///     Δv·y = p + t g     |y|² = y₀² + c t (2 p + t g)         t = α − α₀
+///
+/// α₀ is where |y| is least within 0 … 1: there and beyond, no large numbers cancel in |y|².
+template <class S>
+struct ImpulseLine {
+  S x, dx, u, du;
+  S push;  ///< Δv_n h K
+  S least_at, least, p, g, c;
+  S limit;
+  bool hertz;
+
+  /// Δv·γ.
+  PYSIM_INLINE S operator()(S alpha) const {
+    const S o = all<S>(0), depth = max(fma(alpha, dx, x), o), open = max(fma(alpha, du, u), o);
+    const S pushed = push * (hertz ? depth * sqrt(depth) : depth);
+    const S t = alpha - least_at, y = fma(t, g, p), square = fma(c * t, p + y, least);
+    const auto slides = square > limit * limit;
+    const S scale = select(slides, limit / sqrt(select(slides, square, all<S>(1))), all<S>(1));
+    return fnma(scale, y, pushed * open);
+  }
+};
+
+template <class S>
+PYSIM_INLINE ImpulseLine<S> impulse_line(const ContactLaw<typename S::Parameter>& law,
+                                         const ContactPoint<S>& at,
+                                         S h,
+                                         const Vec3<S>& v,
+                                         const Vec3<S>& dv) {
+  const S o = all<S>(0), e = all<S>(1), d = all<S>(law.dissipation), c = sticking_slope<S>(law, h);
+  const S v_n = dot(at.n, v), dv_n = dot(at.n, dv);
+  const Vec3<S> dv_t = fnma(dv_n, at.n, dv);
+  const Vec3<S> y = fma(c, fnma(v_n, at.n, v), (h * all<S>(law.tangential)) * at.s);
+  const S square = dot(dv_t, dv_t), fall = -dot(dv_t, y), span = c * square;
+  const S least_at = select(fall > o, min(fall / select(fall < span, span, fall), e), o);
+  const Vec3<S> y_least = fma(c * least_at, dv_t, y);
+  ImpulseLine<S> line;
+  line.x = fnma(h, v_n, at.x);
+  line.dx = -h * dv_n;
+  line.u = fnma(d, v_n, e);
+  line.du = -d * dv_n;
+  line.push = dv_n * h * all<S>(law.stiffness);
+  line.least_at = least_at;
+  line.least = dot(y_least, y_least);
+  line.p = dot(dv_t, y_least);
+  line.g = span;
+  line.c = c;
+  line.limit = at.limit;
+  line.hertz = law.hertz;
+  return line;
+}
+
 /// Potential of `contact_impulse`.
 template <class S>
 S contact_potential(const ContactLaw<typename S::Parameter>& law,

@@ -47,28 +47,48 @@ struct CoordinateImpulse {
   simd::Mask<S> sticks;
 };
 
-/// (h k x + c (x − max(x₀, 0)))₊ for a velocity v into the stop, x = x₀ + h v, and its slope.
+/// Impulse of a stop before it is cut at 0: offset + slope v for a velocity v into the stop.
+template <class S>
+struct StopImpulse {
+  S offset, slope;
+
+  PYSIM_INLINE StopImpulse(const CoordinateLaw<typename S::Parameter>& law, S x0, S h) {
+    const S k = all<S>(law.stiffness), d = all<S>(law.damping);
+    slope = h * fma(h, k, d);
+    offset = fma(d, min(x0, all<S>(0)), h * k * x0);
+  }
+};
+
+/// h (k x + c (x − max(x₀, 0)) / h)₊ for a velocity v into the stop, x = x₀ + h v, and its slope.
 template <class S>
 PYSIM_INLINE void stop_impulse(
     const CoordinateLaw<typename S::Parameter>& law, S x0, S h, S v, S& gamma, S& slope) {
-  const S o = all<S>(0), k = all<S>(law.stiffness), d = all<S>(law.damping);
-  const S c = fma(h, k, d);
-  const S push = fma(c, v, fma(d / h, min(x0, o), k * x0));
-  gamma = h * max(push, o);
-  slope = select(push > o, h * c, o);
+  const S o = all<S>(0);
+  const StopImpulse<S> line(law, x0, h);
+  const S push = fma(line.slope, v, line.offset);
+  gamma = max(push, o);
+  slope = select(push > o, line.slope, o);
+}
+
+/// y of friction at a velocity v.
+template <class S>
+PYSIM_INLINE S stretch(const CoordinateLaw<typename S::Parameter>& law, S s, S h, S v) {
+  using Real = typename S::Real;
+  const S k = all<S>(law.friction) * all<S>(Real(1 / sticking_deflection<Real>));
+  return h * k * fma(h, v, s);
 }
 
 template <class S>
-CoordinateImpulse<S> coordinate_impulse(const CoordinateLaw<typename S::Parameter>& law,
-                                        const CoordinateState<S>& at,
-                                        S h,
-                                        S v) {
+PYSIM_INLINE CoordinateImpulse<S> coordinate_impulse(const CoordinateLaw<typename S::Parameter>& law,
+                                                     const CoordinateState<S>& at,
+                                                     S h,
+                                                     S v) {
   using Real = typename S::Real;
   const S o = all<S>(0), f = all<S>(law.friction);
   CoordinateImpulse<S> I = {o, o, simd::everywhere<S>()};
   if (simd::is_there(law.friction)) {
     const S k = f * all<S>(Real(1 / sticking_deflection<Real>)), limit = h * f;
-    const S y = h * k * fma(h, v, at.s);
+    const S y = stretch(law, at.s, h, v);
     I.sticks = abs(y) <= limit;
     I.gamma = -max(min(y, limit), -limit);
     I.slope = select(I.sticks, h * h * k, o);

@@ -22,6 +22,11 @@ struct ContactKinds {
   PYSIM_INLINE void each(const Visit& visit) {
     visit(points), visit(turnings), visit(coordinates), visit(bounded);
   }
+
+  template <class Visit>
+  PYSIM_INLINE void each(const Visit& visit) const {
+    visit(points), visit(turnings), visit(coordinates), visit(bounded);
+  }
 };
 
 }  // namespace pysim::contact

@@ -43,13 +43,12 @@ class ConvexProblem {
                 Real tolerance,
                 Workspace<S>& w)
       : pairs(contacts, w),
-        kinds(KindContext<S>{pairs, contacts, bounded_forces, h, w}),
+        kinds(KindContext<S>{pairs, contacts, bounded_forces, h, tolerance, w}),
         nv_(factor.model.nv),
-        tolerance_(tolerance),
         matrix_(factor, rows, contacts, pairs, w) {
     int corners = 0;
     kinds.each([&](const auto& kind) { corners += kind.most_corners(contacts); });
-    corners_.alpha = take<S>(w, corners);
+    search_.corner = take<S>(w, corners);
   }
 
   ActivePairs<S> pairs;
@@ -130,8 +129,8 @@ class ConvexProblem {
   /// |∇l|² in the norm of the inverse Hessian is −l'(0). The first iteration begins at velocities that no
   /// impulses have made, where the cost has no value.
   PYSIM_NOINLINE void note_direction(bool first, S alpha, IterationLog& log) {
-    const S gradient = sqrt(max(-slope_at_start(), all<S>(0)));
     log.last = {};
+    const S gradient = sqrt(max(-search_.fall, all<S>(0)));
     log.last.gradient = first ? __builtin_nan("") : static_cast<double>(simd::lane(gradient, 0));
     log.last.step_length = static_cast<double>(simd::lane(alpha, 0));
   }
@@ -225,26 +224,19 @@ class ConvexProblem {
     kinds.each([&](auto& kind) { kind.move(iteration, matrix_.delta(), aims); });
   }
 
-  /// l'(0).
-  S slope_at_start() {
-    S sum = all<S>(0);
-    kinds.each([&](const auto& kind) { kind.add_slope_at_start(sum); });
-    return sum;
-  }
-
   /// l'(α).
-  S slope_along(S alpha) {
-    S sum = all<S>(0);
-    kinds.each([&](const auto& kind) { kind.add_slope_along(alpha, sum); });
-    return sum;
+  S slope_along(S alpha) const {
+    S given = all<S>(0);
+    kinds.each([&](const auto& kind) { kind.add_slope_along(alpha, given); });
+    return fma(alpha, search_.change, search_.made) - given;
   }
 
   /// Moves α to the nearest corner between `low` and `high`; returns where there is one.
   Mask<S> snap_to_corner(S low, S high, S& alpha) const {
     const S infinite = all<S>(Real(__builtin_inf()));
     S found = alpha, least = infinite;
-    for (int k = 0; k < corners_.count; ++k) {
-      const S corner = corners_.alpha[k], distance = abs(corner - alpha);
+    for (int k = 0; k < search_.corners; ++k) {
+      const S corner = search_.corner[k], distance = abs(corner - alpha);
       const auto nearer = (corner > low) & (corner < high) & (distance < least);
       found = select(nearer, corner, found);
       least = select(nearer, distance, least);
@@ -261,11 +253,11 @@ class ConvexProblem {
   S search(Mask<S> wanted) {
     constexpr int trials = 30;
     const S o = all<S>(0), e = all<S>(1), half = all<S>(Real(0.5));
-    const S fall = slope_at_start(), rise = slope_along(e), accepted = half * abs(fall);
+    search_.begin();
+    kinds.each([&](auto& kind) { kind.begin_search(search_); });
+    const S fall = search_.fall, rise = slope_along(e), accepted = half * abs(fall);
     auto left = wanted & (rise > o);
     if (none(left)) return e;
-    corners_.count = 0;
-    kinds.each([&](const auto& kind) { kind.add_corners(corners_); });
     S first_corner = o;
     left &= (rise > accepted) | snap_to_corner(o, e, first_corner);
     S low = o, high = e, at_low = fall, at_high = rise, alpha = e;
@@ -296,9 +288,9 @@ class ConvexProblem {
   }
 
   /// Where every impulse is that of its law.
-  Mask<S> converged() {
+  Mask<S> converged() const {
     auto good = simd::everywhere<S>();
-    kinds.each([&](auto& kind) { good &= kind.converged(tolerance_); });
+    kinds.each([&](const auto& kind) { good &= kind.converged(); });
     return good;
   }
 
@@ -322,9 +314,8 @@ class ConvexProblem {
   using Pair = ContactPair<Parameter>;
 
   const int nv_;
-  const Real tolerance_;
   ContactMatrix<S> matrix_;
-  Corners<S> corners_ = {nullptr};
+  Search<S> search_;
   bool stopped_ = false;
 };
 

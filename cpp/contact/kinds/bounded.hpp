@@ -56,7 +56,11 @@ class BoundedKind : public Kind<S> {
   using typename Kind<S>::Real;
 
   explicit BoundedKind(const KindContext<S>& c)
-      : bounded(tree::take<BoundedIterate<S>>(c.w, c.bounded_forces)), count_(c.bounded_forces), h_(c.h) {}
+      : bounded(tree::take<BoundedIterate<S>>(c.w, c.bounded_forces)),
+        count_(c.bounded_forces),
+        h_(c.h),
+        tolerance_(all<S>(c.tolerance)),
+        line_(tree::take<Line>(c.w, c.bounded_forces)) {}
 
   BoundedIterate<S>* const bounded;  ///< [bounded forces]
 
@@ -75,8 +79,16 @@ class BoundedKind : public Kind<S> {
     });
   }
 
+  /// Impulses are those of the law relative to the range of the force, and within rounding.
   void evaluate() {
-    each([&](BoundedIterate<S>& B) { B.impulse = bounded_impulse(B.law, h_, B.now); });
+    converged_ = simd::everywhere<S>();
+    each([&](BoundedIterate<S>& B) {
+      const BoundedForce<S>& law = B.law;
+      B.impulse = bounded_impulse(law, h_, B.now);
+      const S size = fma(law.c, max(abs(B.now), abs(B.free)), abs(law.a));
+      const S off = abs(B.impulse.gamma - B.made);
+      converged_ &= off <= h_ * fma(tolerance_, law.upper - law.lower, all<S>(Kind<S>::rounding) * size);
+    });
   }
 
   void load(const Iteration<S>& iteration, ContactMatrix<S>& matrix) {
@@ -94,16 +106,32 @@ class BoundedKind : public Kind<S> {
     });
   }
 
-  void add_slope_at_start(S& sum) const {
-    each([&](const BoundedIterate<S>& B) { sum = fma(B.next - B.now, B.made - B.impulse.gamma, sum); });
+  void begin_search(Search<S>& search) {
+    lines_ = 0;
+    each([&](const BoundedIterate<S>& B) {
+      const BoundedForce<S>& law = B.law;
+      const S du = B.next - B.now, o = all<S>(0);
+      search.add(du, B.made, B.aimed, B.impulse.gamma);
+      const S force = fnma(law.c, B.now, law.a), end = fnma(law.c, B.next, law.a);
+      const auto within = law.is_within & (max(force, end) <= law.upper) & (min(force, end) >= law.lower);
+      if (simd::all(within)) return;  // the impulse is zero at both ends, and so between them
+      const S rate = -law.c * du;
+      line_[lines_++] = {force,
+                         rate,
+                         law.lower,
+                         law.upper,
+                         select(law.is_within, force, law.saturated),
+                         select(law.is_within, rate, o),
+                         h_ * du};
+    });
   }
 
-  void add_slope_along(S alpha, S& sum) const {
-    each([&](const BoundedIterate<S>& B) {
-      const S du = B.next - B.now;
-      const auto I = bounded_impulse(B.law, h_, fma(alpha, du, B.now));
-      sum = fma(du, fma(alpha, B.aimed - B.made, B.made) - I.gamma, sum);
-    });
+  PYSIM_INLINE void add_slope_along(S alpha, S& sum) const {
+    for (int n = 0; n < lines_; ++n) {
+      const Line& L = line_[n];
+      const S clipped = max(min(fma(alpha, L.rate, L.force), L.upper), L.lower);
+      sum = fma(L.along, clipped - fma(alpha, L.seen_rate, L.seen), sum);
+    }
   }
 
   void advance(const Advance<S>& mix) {
@@ -113,17 +141,7 @@ class BoundedKind : public Kind<S> {
     });
   }
 
-  /// Relative to the range of the force, and within rounding.
-  Mask<S> converged(Real tolerance) const {
-    auto good = simd::everywhere<S>();
-    each([&](const BoundedIterate<S>& B) {
-      const BoundedForce<S>& law = B.law;
-      const S size = fma(law.c, max(abs(B.now), abs(B.free)), abs(law.a));
-      const S off = abs(B.impulse.gamma - B.made);
-      good &= off <= h_ * fma(all<S>(tolerance), law.upper - law.lower, all<S>(Kind<S>::rounding) * size);
-    });
-    return good;
-  }
+  Mask<S> converged() const { return converged_; }
 
   void note(NewtonIteration& last) const {
     each([&](const BoundedIterate<S>& B) {
@@ -136,13 +154,21 @@ class BoundedKind : public Kind<S> {
   }
 
  private:
+  /// f and f* on the way, and h Δu.
+  struct Line {
+    S force, rate, lower, upper, seen, seen_rate, along;
+  };
+
   template <class Visit>
   void each(const Visit& visit) const {
     for (int n = 0; n < count_; ++n) visit(bounded[n]);
   }
 
   const int count_;
-  const S h_;
+  const S h_, tolerance_;
+  Line* const line_;  ///< [lines_] in a search
+  int lines_ = 0;
+  Mask<S> converged_ = simd::nowhere<S>();
 };
 
 }  // namespace pysim::contact

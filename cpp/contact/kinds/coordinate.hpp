@@ -25,7 +25,10 @@ class CoordinateKind : public Kind<S> {
   explicit CoordinateKind(const KindContext<S>& c)
       : coordinate(tree::take<CoordinateIterate<S>>(c.w, c.contacts.coordinates)),
         contacts_(c.contacts),
-        h_(c.h) {}
+        h_(c.h),
+        tolerance_(all<S>(c.tolerance)),
+        friction_(tree::take<FrictionLine>(c.w, c.contacts.coordinates)),
+        stop_(tree::take<StopLine>(c.w, 2 * c.contacts.coordinates)) {}
 
   CoordinateIterate<S>* const coordinate;  ///< [coordinates]
 
@@ -46,11 +49,17 @@ class CoordinateKind : public Kind<S> {
       C.now = simd::is_there(law.friction) ? select(C.stuck, -C.at.s / h_, C.start) : C.start;
       C.made = all<S>(0);
     });
+    largest_ = all<S>(0);
   }
 
+  /// Impulses are those of the law relative to the largest one of a coordinate, and within rounding.
   void evaluate() {
+    const S allowed = fma(tolerance_, largest_, all<S>(Kind<S>::vanished));
+    converged_ = simd::everywhere<S>();
     each([&](CoordinateIterate<S>& C, const Law& law) {
       C.impulse = coordinate_impulse(law, C.at, h_, C.now);
+      const S blurred = all<S>(Kind<S>::rounding) * C.impulse.slope * max(abs(C.now), abs(C.free));
+      converged_ &= abs(C.impulse.gamma - C.made) <= allowed + blurred;
     });
   }
 
@@ -68,62 +77,54 @@ class CoordinateKind : public Kind<S> {
     });
   }
 
-  void add_slope_at_start(S& sum) const {
-    each([&](const CoordinateIterate<S>& C, const Law&) {
-      sum = fma(C.next - C.now, C.made - C.impulse.gamma, sum);
-    });
-  }
-
-  void add_slope_along(S alpha, S& sum) const {
-    each([&](const CoordinateIterate<S>& C, const Law& law) {
-      const S du = C.next - C.now;
-      const auto I = coordinate_impulse(law, C.at, h_, fma(alpha, du, C.now));
-      sum = fma(du, fma(alpha, C.aimed - C.made, C.made) - I.gamma, sum);
-    });
-  }
-
   static int most_corners(const Contacts<Parameter>& contacts) { return 2 * contacts.coordinates; }
 
-  /// Those of dry friction: where y = ±h f. Between the two corners of a coordinate l' rises by 2 h f |Δv|,
-  /// within some 10⁻⁷ of the way.
-  void add_corners(Corners<S>& corners) const {
+  /// Corners are those of dry friction, where y = ±h f. Between the two of a coordinate l' rises by 2 h f
+  /// |Δv|, within some 10⁻⁷ of the way.
+  void begin_search(Search<S>& search) {
+    frictions_ = stops_ = 0;
     each([&](const CoordinateIterate<S>& C, const Law& law) {
-      if (!simd::is_there(law.friction)) return;
-      const S inverse =
-          all<S>(1) / (h_ * (C.next - C.now));  // infinite or NaN corners are never in a bracket
-      const S middle = -fma(h_, C.now, C.at.s) * inverse;
-      const S half_width = all<S>(constraints::sticking_deflection<Real>) * inverse;
-      corners.alpha[corners.count++] = middle - half_width;
-      corners.alpha[corners.count++] = middle + half_width;
+      const S du = C.next - C.now;
+      search.add(du, C.made, C.aimed, C.impulse.gamma);
+      if (simd::is_there(law.friction)) {
+        add_corners(fma(h_, C.now, C.at.s), fma(h_, C.next, C.at.s), search);
+        const S rate = stretch(law, all<S>(0), h_, du), limit = h_ * all<S>(law.friction);
+        friction_[frictions_++] = {stretch(law, C.at.s, h_, C.now), rate, limit, du};
+      }
+      if (law.q < 0) return;
+      if (simd::is_finite(law.upper)) add_stop(law, C.at.above, C.now, C.next, du, -du);
+      if (simd::is_finite(law.lower)) add_stop(law, C.at.below, -C.now, -C.next, -du, du);
     });
+  }
+
+  PYSIM_INLINE void add_slope_along(S alpha, S& sum) const {
+    for (int n = 0; n < frictions_; ++n) {
+      const FrictionLine& F = friction_[n];
+      const S y = fma(alpha, F.rate, F.y);
+      sum = fnma(F.du, max(min(y, F.limit), -F.limit), sum);
+    }
+    for (int n = 0; n < stops_; ++n) {
+      const StopLine& L = stop_[n];
+      sum = fma(L.along, max(fma(alpha, L.rate, L.push), all<S>(0)), sum);
+    }
   }
 
   void advance(const Advance<S>& mix) {
+    S most = all<S>(0);
     each([&](CoordinateIterate<S>& C, const Law&) {
       C.now = mix(C.now, C.next);
       C.made = mix(C.made, C.aimed);
+      most = max(most, abs(C.made));
     });
+    largest_ = most;
   }
 
-  /// Relative to the largest impulse of a coordinate, and within rounding.
-  Mask<S> converged(Real tolerance) const {
-    S most = all<S>(0);
-    each([&](const CoordinateIterate<S>& C, const Law&) { most = max(most, abs(C.made)); });
-    const S allowed = fma(all<S>(tolerance), most, all<S>(Kind<S>::vanished));
-    auto good = simd::everywhere<S>();
-    each([&](const CoordinateIterate<S>& C, const Law&) {
-      const S blurred = all<S>(Kind<S>::rounding) * C.impulse.slope * max(abs(C.now), abs(C.free));
-      good &= abs(C.impulse.gamma - C.made) <= allowed + blurred;
-    });
-    return good;
-  }
+  Mask<S> converged() const { return converged_; }
 
   void note(NewtonIteration& last) const {
-    S most = all<S>(0);
-    each([&](const CoordinateIterate<S>& C, const Law&) { most = max(most, abs(C.made)); });
     each([&](const CoordinateIterate<S>& C, const Law& law) {
       this->add_cost(last, coordinate_potential(law, C.at, h_, C.now), (C.now - C.free) * C.made);
-      this->add_residual(last, abs(C.impulse.gamma - C.made), most);
+      this->add_residual(last, abs(C.impulse.gamma - C.made), largest_);
       const auto beyond =
           (fma(h_, C.now, C.at.above) > all<S>(0)) | (fnma(h_, C.now, C.at.below) > all<S>(0));
       last.stopped += any(beyond);
@@ -134,13 +135,51 @@ class CoordinateKind : public Kind<S> {
  private:
   using Law = constraints::CoordinateLaw<Parameter>;
 
+  static constexpr Real sticking = constraints::sticking_deflection<Real>;
+
+  /// y of friction on the way, and −P(y) Δu.
+  struct FrictionLine {
+    S y, rate, limit, du;
+  };
+  /// Impulse of a stop on the way before it is cut at 0, and its sign times Δu.
+  struct StopLine {
+    S push, rate, along;
+  };
+
+  /// Adds the corners between two deflections from which friction slides.
+  PYSIM_INLINE void add_corners(S from, S to, Search<S>& search) const {
+    add_corner(all<S>(-sticking), from, to, search);
+    add_corner(all<S>(sticking), from, to, search);
+  }
+
+  PYSIM_INLINE void add_corner(S at, S from, S to, Search<S>& search) const {
+    const auto passes = ((from < at) & (to > at)) | ((from > at) & (to < at));
+    if (none(passes)) return;
+    search.add_corner(select(passes, (at - from) / (to - from), all<S>(Real(__builtin_inf()))));
+  }
+
+  /// Records a stop on which some world pushes on the way, `from` and `to` velocities into it. Where it
+  /// pushes at neither end, it pushes nowhere between.
+  PYSIM_INLINE void add_stop(const Law& law, S x0, S from, S to, S into, S along) {
+    const S o = all<S>(0);
+    const constraints::StopImpulse<S> line(law, x0, h_);
+    const S push = fma(line.slope, from, line.offset);
+    if (none((push > o) | (fma(line.slope, to, line.offset) > o))) return;
+    stop_[stops_++] = {push, line.slope * into, along};
+  }
+
   template <class Visit>
-  void each(const Visit& visit) const {
+  PYSIM_INLINE void each(const Visit& visit) const {
     for (int k = 0; k < contacts_.coordinates; ++k) visit(coordinate[k], contacts_.coordinate[k]);
   }
 
   const Contacts<Parameter>& contacts_;
-  const S h_;
+  const S h_, tolerance_;
+  FrictionLine* const friction_;  ///< [frictions_] in a search
+  StopLine* const stop_;          ///< [stops_]
+  int frictions_ = 0, stops_ = 0;
+  S largest_ = all<S>(0);  ///< |γ̂| of the coordinate that pushes most
+  Mask<S> converged_ = simd::nowhere<S>();
 };
 
 }  // namespace pysim::contact

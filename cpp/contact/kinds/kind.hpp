@@ -2,16 +2,16 @@
 //
 //     start                begins at u, with no impulse
 //     touched              where it changes anything at u*
-//     evaluate             γ(u) and G(u) of its law
+//     evaluate             γ(u) and G(u) of its law, and whether γ̂ is that impulse
 //     load                 pushes, and G, in the matrix of the step
 //     move                 u' and γ' at the solution
-//     add_slope_at_start   its share of l'(0)
-//     add_slope_along      its share of l'(α)
+//     begin_search         its share of l'(0), of what is linear in l', and records for the rest
+//     add_slope_along      Δu·γ(u + α Δu), to be subtracted
 //     advance              goes α of the way
-//     converged            whether γ̂ is the impulse of the law
+//     converged            whether γ̂ was the impulse of the law at the last evaluation
 //     note                 its share of the statistics of an iteration
 //
-// and, if it has them, `corners` of l', and radii of friction that are renewed as `settled` says. Kinds that
+// and, if it has them, corners of l', and radii of friction that are renewed as `settled` says. Kinds that
 // act at contact points load, couple and move pair by pair, so that sums are rounded in the order of the
 // pairs.
 #pragma once
@@ -47,6 +47,7 @@ struct KindContext {
   const Contacts<typename S::Parameter>& contacts;
   int bounded_forces;
   S h;
+  typename S::Real tolerance;  ///< of impulses, relative to the largest one of a kind
   tree::Workspace<S>& w;
 };
 
@@ -74,11 +75,34 @@ struct Advance {
   }
 };
 
-/// Where l' has corners that are known in closed form.
+/// A line search from u to u' = u + Δu: l'(α) = made + α change − Σ Δu·γ(u + α Δu).
 template <class S>
-struct Corners {
-  S* alpha;
-  int count = 0;
+struct Search {
+  S fall;          ///< l'(0)
+  S made, change;  ///< Σ Δu·γ̂ and Σ Δu·(γ' − γ̂)
+  S* corner;       ///< α at which l' has corners that are known in closed form
+  int corners;
+
+  void begin() {
+    fall = made = change = all<S>(0);
+    corners = 0;
+  }
+
+  /// Adds a number of an unknown.
+  PYSIM_INLINE void add(S du, S now, S aimed, S impulse) {
+    fall = fma(du, now - impulse, fall);
+    made = fma(du, now, made);
+    change = fma(du, aimed - now, change);
+  }
+
+  PYSIM_INLINE void add(const Vec3<S>& du, const Vec3<S>& now, const Vec3<S>& aimed, const Vec3<S>& impulse) {
+    fall = dot_add(du, now - impulse, fall);
+    made = dot_add(du, now, made);
+    change = dot_add(du, aimed - now, change);
+  }
+
+  /// Adds a corner; it is infinite in worlds that do not pass it.
+  PYSIM_INLINE void add_corner(S alpha) { corner[corners++] = alpha; }
 };
 
 template <class S>
@@ -102,7 +126,6 @@ struct Kind {
   template <class Change>
   void move_pair(const Iteration<S>&, int, const Pair&, const Change&, bool, bool) {}
   void move(const Iteration<S>&, const S*, bool) {}
-  void add_corners(Corners<S>&) const {}
   Mask<S> settled() const { return simd::everywhere<S>(); }
   Mask<S> limits_differ() const { return simd::nowhere<S>(); }
   void renew_limits(Mask<S>) {}

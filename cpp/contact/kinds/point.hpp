@@ -23,7 +23,6 @@ struct PointIterate : Iterate<Vec3<S>> {
   S feature;                  ///< see collision/manifold.hpp
   S lagged;                   ///< `limit` where Newton's method begins
   Vec3<S> push, beside;       ///< γ(u) + G (u − u*), or γ(u) − γ̂; the part beside rows
-  S change;                   ///< of the normal impulse in the last iteration
   Mask<S> pushing;            ///< where the impulse at u or γ̂ can differ from zero
   bool pushes;                ///< whether that is so in some world that is not done
 };
@@ -38,7 +37,9 @@ class PointKind : public Kind<S> {
       : point(tree::take<PointIterate<S>>(c.w, c.contacts.points)),
         pairs_(c.pairs),
         h_(c.h),
-        at_work_(tree::take_aligned<PointAtWork>(c.w, c.contacts.points)) {}
+        tolerance_(all<S>(c.tolerance)),
+        at_work_(tree::take_aligned<PointAtWork>(c.w, c.contacts.points)),
+        line_(tree::take<constraints::ImpulseLine<S>>(c.w, c.contacts.points)) {}
 
   PointIterate<S>* const point;  ///< [points] of active pairs
 
@@ -53,6 +54,7 @@ class PointKind : public Kind<S> {
 
   void start() {
     points_at_work_ = 0;
+    largest_square_ = all<S>(0);
     each([this](PointIterate<S>& P, const Pair& pair) {
       P.at.limit = P.lagged;
       P.now = P.start;
@@ -68,9 +70,16 @@ class PointKind : public Kind<S> {
     });
   }
 
+  /// Impulses are those of the law relative to the largest one, and within rounding.
   void evaluate() {
+    allowed_ = fma(tolerance_, sqrt(largest_square_), all<S>(Kind<S>::vanished));
+    converged_ = simd::everywhere<S>();
     each_at_work([&](PointIterate<S>& P, const Pair& pair) {
       P.impulse = contact_impulse(pair.law, P.at, h_, P.now);
+      const Vec3<S> off = P.impulse.gamma - P.made;
+      const S speed = max(sqrt(dot(P.now, P.now)), P.speed);
+      const S blurred = all<S>(Kind<S>::rounding) * (P.impulse.normal_slope + P.impulse.slope) * speed;
+      converged_ &= sqrt(dot(off, off)) <= allowed_ + blurred;
       P.pushing = yields(P.impulse) | (P.at.limit > all<S>(0)) | (sum_of_sizes(P.made) > all<S>(0));
       P.pushes = any(P.pushing);
     });
@@ -143,54 +152,40 @@ class PointKind : public Kind<S> {
     });
   }
 
-  void add_slope_at_start(S& sum) const {
-    each([&](const PointIterate<S>& P, const Pair&) {
-      sum = dot_add(P.next - P.now, P.made - P.impulse.gamma, sum);
-    });
+  void begin_search(Search<S>& search) {
+    for (int n = 0; n < points_at_work_; ++n) {
+      const PointIterate<S>& P = *at_work_[n].point;
+      const Vec3<S> du = P.next - P.now;
+      search.add(du, P.made, P.aimed, P.impulse.gamma);
+      line_[n] = impulse_line(at_work_[n].pair->law, P.at, h_, P.now, du);
+    }
   }
 
-  void add_slope_along(S alpha, S& sum) const {
-    each_at_work([&](const PointIterate<S>& P, const Pair& pair) {
-      const Vec3<S> du = P.next - P.now;
-      const auto I = contact_impulse(pair.law, P.at, h_, fma(alpha, du, P.now));
-      sum = dot_add(du, fma(alpha, P.aimed - P.made, P.made) - I.gamma, sum);
-    });
+  PYSIM_INLINE void add_slope_along(S alpha, S& sum) const {
+    for (int n = 0; n < points_at_work_; ++n) sum += line_[n](alpha);
   }
 
   void advance(const Advance<S>& mix) {
     each([&](PointIterate<S>& P, const Pair&) { P.now = mix(P.now, P.next); });
+    S square = all<S>(0), most = all<S>(0), change = all<S>(0);
     each_at_work([&](PointIterate<S>& P, const Pair&) {
       const Vec3<S> made = mix(P.made, P.aimed);
-      P.change = dot(P.at.n, made - P.made);
+      change = max(change, abs(dot(P.at.n, made - P.made)));
+      most = max(most, dot(P.at.n, made));
+      square = max(square, dot(made, made));
       P.made = made;
     });
+    largest_square_ = square;
+    settled_ = change < all<S>(Real(1e-3)) * most;
   }
 
-  /// Relative to the largest impulse, and within rounding.
-  Mask<S> converged(Real tolerance) {
-    allowed_ = fma(all<S>(tolerance), sqrt(largest_square()), all<S>(Kind<S>::vanished));
-    auto good = simd::everywhere<S>();
-    each_at_work([&](const PointIterate<S>& P, const Pair&) {
-      const Vec3<S> off = P.impulse.gamma - P.made;
-      const S speed = max(sqrt(dot(P.now, P.now)), P.speed);
-      const S blurred = all<S>(Kind<S>::rounding) * (P.impulse.normal_slope + P.impulse.slope) * speed;
-      good &= sqrt(dot(off, off)) <= allowed_ + blurred;
-    });
-    return good;
-  }
+  Mask<S> converged() const { return converged_; }
 
   /// Residual of an impulse [N·s] that the last test of convergence allowed.
   S allowed() const { return allowed_; }
 
   /// Where normal impulses are known well enough to limit friction.
-  Mask<S> settled() const {
-    S most = all<S>(0), change = all<S>(0);
-    each_at_work([&](const PointIterate<S>& P, const Pair&) {
-      most = max(most, dot(P.at.n, P.made));
-      change = max(change, abs(P.change));
-    });
-    return change < all<S>(Real(1e-3)) * most;
-  }
+  Mask<S> settled() const { return settled_; }
 
   /// μ times the normal impulse just found.
   static S renewed_limit(const PointIterate<S>& P) { return P.at.mu * max(dot(P.at.n, P.made), all<S>(0)); }
@@ -219,7 +214,7 @@ class PointKind : public Kind<S> {
   }
 
   void note(NewtonIteration& last) const {
-    const S most = sqrt(largest_square());
+    const S most = sqrt(largest_square_);
     each_at_work([&](const PointIterate<S>& P, const Pair& pair) {
       const Vec3<S> off = P.impulse.gamma - P.made;
       this->add_cost(last, contact_potential(pair.law, P.at, h_, P.now), dot(P.now - P.free, P.made));
@@ -231,11 +226,7 @@ class PointKind : public Kind<S> {
   }
 
   /// γ̂² of the point that pushes most.
-  S largest_square() const {
-    S most = all<S>(0);
-    each_at_work([&](const PointIterate<S>& P, const Pair&) { most = max(most, dot(P.made, P.made)); });
-    return most;
-  }
+  S largest_square() const { return largest_square_; }
 
   /// Index of the point whose impulse is farthest from its law, in every world.
   S worst() const {
@@ -283,10 +274,13 @@ class PointKind : public Kind<S> {
   }
 
   const ActivePairs<S>& pairs_;
-  const S h_;
-  PointAtWork* const at_work_;  ///< [points_at_work_] in the order of their pairs
+  const S h_, tolerance_;
+  PointAtWork* const at_work_;               ///< [points_at_work_] in the order of their pairs
+  constraints::ImpulseLine<S>* const line_;  ///< [points_at_work_] in a search
   int points_at_work_ = 0;
+  S largest_square_ = all<S>(0);  ///< see largest_square()
   S allowed_ = all<S>(0);
+  Mask<S> converged_ = simd::nowhere<S>(), settled_ = simd::nowhere<S>();
 };
 
 }  // namespace pysim::contact

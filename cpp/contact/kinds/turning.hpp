@@ -85,9 +85,9 @@ class TurningKind : public Kind<S> {
     });
   }
 
-  void add_slope_at_start(S& sum) const {
+  void begin_search(Search<S>& search) const {
     each([&](const TurningIterate<S>& T, const PointIterate<S>&, const Pair&) {
-      sum = dot_add(T.next - T.now, T.made - T.impulse.gamma, sum);
+      search.add(T.next - T.now, T.made, T.aimed, T.impulse.gamma);
     });
   }
 
@@ -95,7 +95,7 @@ class TurningKind : public Kind<S> {
     each([&](const TurningIterate<S>& T, const PointIterate<S>& P, const Pair& pair) {
       const Vec3<S> du = T.next - T.now;
       const auto I = turning_impulse(pair.law, P.at.n, T.s, P.at.limit, h_, fma(alpha, du, T.now));
-      sum = dot_add(du, fma(alpha, T.aimed - T.made, T.made) - I.gamma, sum);
+      sum = dot_add(du, I.gamma, sum);
     });
   }
 
@@ -107,7 +107,7 @@ class TurningKind : public Kind<S> {
   }
 
   /// Relative to the largest impulse of points, by the length of the friction.
-  Mask<S> converged(Real) const {
+  Mask<S> converged() const {
     auto good = simd::everywhere<S>();
     each([&](const TurningIterate<S>& T, const PointIterate<S>&, const Pair& pair) {
       const Vec3<S> off = T.impulse.gamma - T.made;
