@@ -165,7 +165,7 @@ AUTHORS: dict[str, Callable[[], Any]] = {
     "a spline needs two or more knots and a value each, got (1,) and (1,)": lambda: spline(
         0.5, [0.0], [1.0]
     ),
-    "unknown ends 'x'; choose linear, cubic, constant": lambda: spline(
+    "unknown ends 'x'; choose linear, cubic, constant, fmm": lambda: spline(
         0.5, [0.0, 1.0], [1.0, 2.0], ends="x"
     ),
     "Event: has no method value; write `def value(self, q, v)`": lambda: Event().value(*NOTHING),

@@ -58,14 +58,23 @@ def find_joint(kind: str) -> JointType:
     Raises:
         JointError: there is none; the text suggests one.
     """
-    return BUILTIN[kind] if kind in BUILTIN else joint_type(kind, JOINTS.find(kind))
+    if kind in BUILTIN:
+        return BUILTIN[kind]
+    _load_library()
+    return joint_type(kind, JOINTS.find(kind))
 
 
 def joint_types() -> dict[str, JointType]:
     """Return every joint type by name, including those of installed packages."""
+    _load_library()
     JOINTS.load_installed()
     plugins = JOINTS.registered.items()
     return BUILTIN | {kind: joint_type(kind, plugin) for kind, plugin in plugins}
+
+
+def _load_library() -> None:
+    """Import the traced joints that come with pysim, which register themselves."""
+    import pysim.joints.custom_joint  # noqa: F401, PLC0415, it imports this module
 
 
 def joint_type(kind: str, plugin: type[Joint]) -> JointType:

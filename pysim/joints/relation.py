@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from pysim.errors import JointError, PysimError
+from pysim.joints.coordinate_functions import function_named
 from pysim.plugins.registry import PluginKind
 from pysim.tracing.author_code import author_error, defined_at
 from pysim.tracing.derivative import Derivative
@@ -48,7 +49,7 @@ def relation(name: str) -> Callable[[Function], Function]:
 
 
 def find_relation(name: str) -> Callable[..., Any]:
-    """Return a registered function, importing its package if need be, or the polynomial of a name.
+    """Return a registered function, importing its package if need be, or the one that the name itself states.
 
     Raises:
         JointError: there is none; the text suggests one.
@@ -56,7 +57,8 @@ def find_relation(name: str) -> Callable[..., Any]:
     coefficients = _POLYNOMIAL.fullmatch(name)
     if coefficients is not None:
         return _polynomial([float.fromhex(c) for c in coefficients.group(1).split(", ")])
-    return RELATIONS.find(name)
+    stated = function_named(name)
+    return RELATIONS.find(name) if stated is None else stated
 
 
 def polynomial_name(coefficients: Sequence[float]) -> str:

@@ -1,4 +1,4 @@
-"""Natural cubic splines of symbolic numbers."""
+"""Cubic splines and polylines of symbolic numbers."""
 
 from __future__ import annotations
 
@@ -13,11 +13,14 @@ from pysim.tracing.expression import Scalar, where
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-ENDS = ("linear", "cubic", "constant")
+ENDS = ("linear", "cubic", "constant", "fmm")
+STRAIGHT = ("linear", "fmm")  # beyond the end knots
 
 
 def spline(x: Any, knots: Sequence[float], values: Sequence[float], *, ends: str = "linear") -> Any:
-    """Return the natural cubic spline through (knots, values), twice continuously differentiable, at x.
+    """Return the cubic spline through (knots, values), twice continuously differentiable between them, at x.
+
+    The spline is natural, except with ends="fmm".
 
     Args:
         x: symbolic or plain number.
@@ -25,15 +28,40 @@ def spline(x: Any, knots: Sequence[float], values: Sequence[float], *, ends: str
         values: one for each knot.
         ends: extrapolation beyond the first and last knot. "linear" continues straight (still C², because a natural
             spline ends without curvature), "cubic" continues the end pieces, "constant" holds the end values (C⁰).
+            "fmm" is the spline of Forsythe, Malcolm and Moler 1977, `SimmSpline` of OpenSim: each end piece has the
+            third derivative of the cubic through the outer four points, and is continued straight (C¹).
 
     Raises:
         JointError: the knots do not increase, the number of values differs, or `ends` is unknown.
     """
     k, y = np.asarray(knots, float), np.asarray(values, float)
     _check(k, y, ends)
-    pieces = _natural_pieces(k, y)
-    if ends == "linear":
+    pieces = _cubic_pieces(k, y, third_derivatives=_outer_thirds(k, y) if ends == "fmm" else None)
+    if ends in STRAIGHT:
         k, pieces = _with_straight_ends(k, pieces)
+    return _piecewise(x, k, pieces, ends)
+
+
+def polyline(x: Any, knots: Sequence[float], values: Sequence[float]) -> Any:
+    """Return straight lines through (knots, values) at x, the outer ones continued beyond the end knots.
+
+    Args:
+        x: symbolic or plain number.
+        knots: at least two, strictly increasing.
+        values: one for each knot.
+
+    Raises:
+        JointError: the knots do not increase, or the number of values differs.
+    """
+    k, y = np.asarray(knots, float), np.asarray(values, float)
+    _check(k, y, "cubic")
+    zeros = np.zeros(len(k) - 1)
+    pieces = np.column_stack([zeros, zeros, np.diff(y) / np.diff(k), y[:-1]])
+    return _piecewise(x, k, pieces, "cubic")
+
+
+def _piecewise(x: Any, k: np.ndarray, pieces: np.ndarray, ends: str) -> Any:
+    """Return the polynomials (n − 1, 4), highest power first, in x less the origin of each piece."""
     if not isinstance(x, Scalar):
         inside = float(np.clip(x, k[0], k[-1])) if ends == "constant" else float(x)
         i = int(np.searchsorted(k[1:-1], inside, side="right"))
@@ -64,18 +92,39 @@ def _check(k: np.ndarray, y: np.ndarray, ends: str) -> None:
         raise JointError(author_line(), f"unknown ends {ends!r}; choose {', '.join(ENDS)}")
 
 
-def _natural_pieces(k: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Return the coefficients (n − 1, 4), highest power first, of each piece in x − knot."""
+def _cubic_pieces(
+    k: np.ndarray, y: np.ndarray, third_derivatives: tuple[float, float] | None
+) -> np.ndarray:
+    """Return the coefficients (n − 1, 4), highest power first, of each piece in x − knot.
+
+    The ends have the given third derivatives, or no second derivative.
+    """
     n, h = len(k), np.diff(k)
     slope = np.diff(y) / h
     A, b = np.eye(n), np.zeros(n)
     for i in range(1, n - 1):
         A[i, i - 1 : i + 2] = h[i - 1], 2 * (h[i - 1] + h[i]), h[i]
         b[i] = 6 * (slope[i] - slope[i - 1])
+    if third_derivatives is not None and n > 2:
+        A[0, :2], b[0] = (-1, 1), third_derivatives[0] * h[0]
+        A[-1, -2:], b[-1] = (-1, 1), third_derivatives[1] * h[-1]
     m = np.linalg.solve(A, b)  # second derivatives
     return np.column_stack(
         [np.diff(m) / (6 * h), m[:-1] / 2, slope - h * (2 * m[:-1] + m[1:]) / 6, y[:-1]]
     )
+
+
+def _outer_thirds(k: np.ndarray, y: np.ndarray) -> tuple[float, float]:
+    """Return the third derivatives of the cubics through the first and the last four points; 0 of fewer points."""
+    if len(k) < 4:
+        return 0.0, 0.0
+
+    def third(x: np.ndarray, f: np.ndarray) -> float:
+        for order in (1, 2, 3):
+            f = np.diff(f) / (x[order:] - x[:-order])
+        return 6 * float(f[0])
+
+    return third(k[:4], y[:4]), third(k[-4:], y[-4:])
 
 
 def _with_straight_ends(k: np.ndarray, pieces: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -90,4 +139,4 @@ def _with_straight_ends(k: np.ndarray, pieces: np.ndarray) -> tuple[np.ndarray, 
 
 def _origin(k: np.ndarray, i: int, ends: str) -> float:
     """Return the knot that piece i is relative to; for the straight piece before the first knot, that knot."""
-    return float(k[1] if ends == "linear" and i == 0 else k[i])
+    return float(k[1] if ends in STRAIGHT and i == 0 else k[i])

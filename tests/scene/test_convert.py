@@ -562,14 +562,20 @@ HINGES = """<mujoco><worldbody>
 </worldbody>{more}</mujoco>
 """
 WITHOUT_COUNTERPART = {
-    '<equality><joint name="e" joint1="p" polycoef="0.3 0 0 0 0"/></equality>': (
-        "coupling 'e', which holds 'p' at a value, has no place in a scene; make that joint fixed"
-    ),
     '<tendon><fixed name="s"><joint joint="p" coef="2"/></fixed><fixed name="t"><joint joint="q" coef="1"/></fixed>'
     '</tendon><equality><tendon name="e" tendon1="s" tendon2="t" polycoef="0 1 0.5 0 0"/></equality>': (
         "the function of coupling 'e', divided by 2, has no place in a scene; leave it out by --partial"
     ),
 }
+
+
+def test_a_coordinate_that_is_held_at_a_value_is_held_in_the_scene(tmp_path: Path) -> None:
+    held = '<equality><joint name="e" joint1="p" polycoef="0.3 0 0 0 0"/></equality>'
+    without_contact = HINGES.replace('size="0.1"', 'size="0.1" contype="0" conaffinity="0"')
+    (tmp_path / "s.xml").write_text(without_contact.format(more=held), "utf-8")
+    convert(tmp_path / "s.xml", tmp_path / "t.toml")
+    (coupling,) = read_model(tmp_path / "t.toml").couplings
+    assert (coupling.terms, coupling.offset, coupling.function) == ({"p": 1.0}, 0.3, None)
 
 
 @pytest.mark.parametrize("more", WITHOUT_COUNTERPART)

@@ -234,7 +234,7 @@ def test_other_mistakes_are_reported_by_the_authors_line(formula, what):
     ("formula", "what"),
     [
         (knots, "the knots of a spline must increase, all numbers be finite"),
-        (end, "unknown ends 'flat'; choose linear, cubic, constant"),
+        (end, "unknown ends 'flat'; choose linear, cubic, constant, fmm"),
     ],
 )
 def test_a_wrong_spline_names_its_line(formula, what):

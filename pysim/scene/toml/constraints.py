@@ -82,8 +82,9 @@ class ConstraintReader:
         self.take_name(table.name, path)
         if table.joint in {*table.ratios, *table.inputs}:
             self.problems.add(path, f"couples {table.joint!r} to itself; name another coordinate")
-        if not table.ratios and table.function is None:
-            problem = "couples nothing; give ratios, such as { pinion = -0.5 }, or a function"
+        holds = "offset" in table.model_fields_set  # the coordinate at that value
+        if not table.ratios and table.function is None and not holds:
+            problem = "couples nothing; give ratios, such as { pinion = -0.5 }, a function, or an offset that it holds"
             self.problems.add(path, problem)
         if table.function is not None:
             self._check_function(table, path)

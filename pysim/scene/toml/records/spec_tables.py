@@ -254,10 +254,7 @@ class SpecTables:
         table: Tables = {"name": coupling.name, "joint": first}
         if others:
             table["ratios"] = {name: -ratio / lead for name, ratio in others}
-        elif coupling.function is None:
-            what = f"coupling {coupling.name!r}, which holds {first!r} at a value,"
-            self.refusals.add(coupling.where, what, "make that joint fixed")
-        if coupling.offset:
+        if coupling.offset or (not others and coupling.function is None):
             table["offset"] = coupling.offset / lead
         if coupling.function is not None:
             if lead != 1:

@@ -1,0 +1,1 @@
+"""Reader of OpenSim's models (.osim)."""
