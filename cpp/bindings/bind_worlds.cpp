@@ -267,13 +267,13 @@ void bind_worlds(py::module_& m) {
       "model_numbers",
       [](const Model& model, const ModelContacts* contacts) {
         const NumberList found = list_numbers(model, contacts);
-        return py::make_tuple(Reals(static_cast<py::ssize_t>(found.values.size()), found.values.data()),
-                              found.tables);
+        const auto size = static_cast<py::ssize_t>(found.values.size());
+        return py::make_tuple(Reals(size, found.values.data()), found.tables, py::bytes(found.structure));
       },
       "model"_a,
       "contacts"_a.none(true),
-      "Returns all numbers of a model and of contacts of convex steps, and their tables: name, place of the "
-      "first number, records.");
+      "Returns all numbers of a model and of contacts, their tables (name, place of the first number, "
+      "records), and bytes of the rest of the contacts.");
   py::class_<engine::RecordedWorlds>(m, "RecordedWorlds", "Worlds of either precision.");
   bind_worlds_of<double>(
       m,

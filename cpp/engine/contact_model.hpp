@@ -102,6 +102,9 @@ class ModelContacts {
     return own.plane && !collision::is_mesh(own.shape_b->shape.kind) ? own.points : 1;
   }
   double slip_speed() const { return slip_speed_; }
+  /// Bytes of what worlds that are stepped together share: pairs, shapes, planes and fields, and what bounds
+  /// motions, without the numbers of contact/copy.hpp and the levers that lengthen_levers changes.
+  std::string structure() const;
 
   /// Places of the work of every pair, and of every coordinate of convex steps, among the states of signals.
   void set_work(const std::vector<int>& places);

@@ -36,7 +36,8 @@ inline stepping::WorldSizes world_sizes(const tree::Model& model,
 struct NumberList {
   std::vector<double> values;
   std::vector<std::tuple<std::string, std::ptrdiff_t, int>>
-      tables;  ///< name, place of the first number, records
+      tables;             ///< name, place of the first number, records
+  std::string structure;  ///< of the contacts
 
   void begin(const char* name, int records) {
     tables.emplace_back(name, static_cast<std::ptrdiff_t>(values.size()), records);
@@ -53,7 +54,9 @@ inline NumberList list_numbers(const tree::Model& model, const ModelContacts* co
   tree::ModelCopy<double, double, NumberList> copy(w, found);
   const auto view = model.view<double>();
   copy.of(view);
-  if (contacts != nullptr) contact::copy_contacts(contacts->view(), view.nv, copy, found, w);
+  if (contacts == nullptr) return found;
+  contact::copy_contacts(contacts->view(), view.nv, copy, found, w);
+  found.structure = contacts->structure();
   return found;
 }
 

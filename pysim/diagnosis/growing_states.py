@@ -16,6 +16,8 @@ from pysim.errors import SimulationError
 from pysim.typing import Array
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from pysim.worlds.loading import Scene
 
 GROWS = 0.5  # h Re s beyond which a growth is not resolved
@@ -74,12 +76,19 @@ def growth_between(
 
 
 def growing_worlds(
-    scene: Scene, times: tuple[float, float], q: Array, v: Array, before: Array, after: Array
+    scene_of: Callable[[int], Scene],
+    times: tuple[float, float],
+    q: Array,
+    v: Array,
+    before: Array,
+    after: Array,
 ) -> dict[int, SimulationError]:
     """Return the errors of the worlds of a rollout in which a state grows without bound between two outputs.
 
-    q (worlds, nq), v (worlds, nv) and the numbers `before` (worlds, signal_numbers) are of the first one.
+    q (worlds, nq), v (worlds, nv) and the numbers `before` (worlds, signal_numbers) are of the first one; scene_of(k)
+    is the scene of a world.
     """
+    scene = scene_of(0)
     count, errors = _states(scene), dict[int, SimulationError]()
     if not count or not np.isfinite(scene.settings.step):
         return errors
@@ -89,7 +98,7 @@ def growing_worlds(
     for k in np.flatnonzero(fast)[:MOST_WORLDS].tolist():
         held_q, held_v = (np.stack([x, x]) for x in (q[k], v[k]))
         numbers = np.stack([before[k], after[k]])
-        error = growth_between(scene, np.array(times), held_q, held_v, numbers)
+        error = growth_between(scene_of(k), np.array(times), held_q, held_v, numbers)
         if error is not None:
             errors[k] = error
     return errors

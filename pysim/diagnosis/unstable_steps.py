@@ -35,6 +35,8 @@ from pysim.worlds.ledger import balances, energies
 from pysim.worlds.world_records import quaternion_fault
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
     from pysim.worlds.loading import Scene
@@ -351,7 +353,7 @@ def frozen_step(
 
 
 def frozen_worlds(
-    scene: Scene,
+    scene_of: Callable[[int], Scene],
     times: tuple[float, float],
     before: State,
     after: State,
@@ -361,7 +363,7 @@ def frozen_worlds(
     """Return the errors of the worlds of a rollout whose steps do not follow their velocity at an output.
 
     Args:
-        scene: of all worlds.
+        scene_of: returns the scene of a world.
         times: of the output before and of this one [s].
         before: states (worlds, nq), (worlds, nv) at the output before.
         after: the same at this output.
@@ -369,8 +371,6 @@ def frozen_worlds(
         alive: worlds that have not ended (worlds,).
     """
     errors: dict[int, SimulationError] = {}
-    if not is_explicit(scene):
-        return errors
     v0, v1 = before.v, after.v
     with np.errstate(all="ignore"):
         same = (np.abs(v1 - v0) <= SAME * np.abs(v0)) & (np.abs(v0) * np.ptp(times) > MOVES)
@@ -379,6 +379,7 @@ def frozen_worlds(
                 np.array(times),
                 *(np.stack([a[k], b[k]]) for a, b in ((before.q, after.q), (v0, v1))),
             )
+            scene = scene_of(k)
             if not suspicious(scene, *pair).size:
                 continue
             own = State(after.q[k], after.v[k], after.loop_q[k])

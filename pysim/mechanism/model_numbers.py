@@ -66,7 +66,7 @@ class ModelNumbers:
 
     def __init__(self, model: Model, contacts: _engine.Contacts | None) -> None:
         self.model = model
-        self.values, tables = _engine.model_numbers(model, contacts)
+        self.values, tables, _ = _engine.model_numbers(model, contacts)
         ends = [*(place for _, place, _ in tables[1:]), len(self.values)]
         self.tables: dict[str, list[Table]] = {}
         for (name, place, records), end in zip(tables, ends, strict=True):

@@ -4,9 +4,9 @@
     run = pysim.rollout(pysim.load_scenes(path, values))   # a scene for each world
     run.t, run.q, run.v
 
-Many starts of one scene run in packs under schemes of fixed step; plugins' schemes and callback joints make the steps
-of one world after the other. Different scenes, events and adaptive steps run world by world, as in `simulate`, on
-threads unless they call Python.
+Worlds run in packs under schemes of fixed step, also those of scenes that differ in numbers; plugins' schemes and
+callback joints make the steps of one world after the other. Events and adaptive steps run world by world, as in
+`simulate`, on threads unless they call Python.
 """
 
 from __future__ import annotations
@@ -18,11 +18,10 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from os import cpu_count
 from threading import Event
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from pysim import _engine
 from pysim.diagnosis.element_faults import element_fault
 from pysim.diagnosis.failed_steps import explain
 from pysim.diagnosis.growing_states import growing_worlds
@@ -67,6 +66,7 @@ from pysim.worlds.signal_runs import (
     signals_of_states,
     start_numbers,
 )
+from pysim.worlds.varied_numbers import alike
 from pysim.worlds.world_records import WorldRecords
 
 if TYPE_CHECKING:
@@ -188,6 +188,21 @@ class _Worlds:
         state = State(self.q0[k], self.v0[k], self.loop_q[k])
         return replace(own, state=state, settings=replace(own.settings, duration=end))
 
+    def each(self) -> Iterator[tuple[slice, Scene]]:
+        """Yield the worlds of each scene."""
+        count = len(self.q0)
+        for k, scene in enumerate(self.scenes):
+            yield (slice(0, count) if len(self.scenes) == 1 else slice(k, k + 1)), scene
+
+    def of(self, chosen: NDArray[np.intp]) -> _Worlds:
+        """Return some of the worlds, whose scenes differ."""
+        names = ("q0", "v0", "loop_q", "numbers", "scheme", "signals", "controls")
+        rows: dict[str, Any] = {
+            name: None if (x := getattr(self, name)) is None else x[chosen] for name in names
+        }
+        memory = tuple(self.memory[k] for k in chosen) if self.memory else ()
+        return replace(self, scenes=[self.scenes[k] for k in chosen], memory=memory, **rows)
+
 
 def scene_rollout(scenes: Scene | Sequence[Scene], request: Request) -> Rollout:
     """Run every world from its start.
@@ -212,10 +227,11 @@ def scene_rollout(scenes: Scene | Sequence[Scene], request: Request) -> Rollout:
         raise failed_world("rollout", int(worlds.lost.argmax()), _GONE)
     blocks = _blocks(worlds, request)
     worlds = replace(worlds, controls=_controls(worlds, request, sum(b.rows for b in blocks)))
-    path = _one_by_one
-    if _runs_in_packs(worlds):
-        path = _in_packs if len(worlds.scenes) == 1 else _models_in_packs
-    run, steps = path(worlds, blocks)
+    if worlds.q0.dtype != np.float64:
+        problem = f"{worlds.settings.integrator!r} runs in double precision only"
+        raise SimulationError("q0", f"{problem}; pass float64 arrays")
+    _check_recorded_pairs(worlds)
+    run, steps = (_in_packs if _runs_in_packs(worlds) else _one_by_one)(worlds, blocks)
     run = _without_lost(run, worlds.lost)
     warn_of_friction_of_worlds(worlds.scenes, run.t, run.q, run.v, stacklevel=4)
     warn_of_control(worlds.scenes[0], run.t, run.q[0], stacklevel=4)
@@ -440,30 +456,99 @@ def _blocks(worlds: _Worlds, request: Request) -> list[_Block]:
 
 
 def _runs_in_packs(worlds: _Worlds) -> bool:
-    kind, model = find_integrator(worlds.settings.integrator), worlds.scenes[0].model
     first = worlds.scenes[0]
-    if kind.adaptive or (len(worlds.scenes) > 1 and runs_in_python(first)):
-        return False
-    if worlds.q0.dtype != np.float64 or first.spec.events:
-        return False
-    if len(worlds.scenes) > 1 and (first.signals is not None or first.contacts is not None):
-        return False
-    return len(worlds.scenes) == 1 or (
-        not kind.contacts
-        and not any(drives(scene.actuation) for scene in worlds.scenes)
-        and _engine.memory_numbers(model, worlds.settings.integrator) == 0
-    )
+    return not (find_integrator(worlds.settings.integrator).adaptive or first.spec.events)
 
 
-def drives(actuation: _engine.Actuation) -> bool:
-    """Return whether an actuator applies a force."""
-    return bool(actuation.offset.any() or actuation.amplitude.any())
+@dataclass(frozen=True)
+class _PackRun:
+    """Run of worlds that are stepped together."""
+
+    run: Rollout
+    steps: int  # the largest number of a world
+    lost: list[int]  # worlds that ended early
+    errors: dict[int, str]  # of those whose cause is known
+
+
+class _Stopped(NamedTuple):
+    """A world that ends all."""
+
+    t: float  # [s]
+    world: int
+    reason: str
 
 
 def _in_packs(worlds: _Worlds, blocks: list[_Block]) -> tuple[Rollout, int]:
-    """Run many starts of a scene side by side; return the largest number of steps, too."""
+    """Run worlds side by side, those of scenes together that differ in numbers alone; return the most steps, too."""
+    if len(worlds.scenes) == 1:
+        groups, found = [np.arange(len(worlds.q0))], [_run_together(worlds, blocks)]
+    else:
+        groups = [group for group, _ in alike(worlds.scenes)]
+        found = [_run_together(worlds.of(group), blocks) for group in groups]
+    parts = [part for part in found if isinstance(part, _PackRun)]
+    if len(parts) < len(found):
+        pairs = zip(groups, found, strict=True)
+        ends = [x._replace(world=int(g[x.world])) for g, x in pairs if isinstance(x, _Stopped)]
+        raise failed_world("rollout", min(ends).world, min(ends).reason)
+    errors = dict[int, str]()
+    for group, part in zip(groups, parts, strict=True):
+        errors |= {int(group[k]): text for k, text in part.errors.items()}
+    run = parts[0].run if len(parts) == 1 else _joined(groups, [part.run for part in parts])
+    if errors:
+        lost = sum(len(part.lost) for part in parts)
+        _warn_of_ends(errors, len(worlds.q0), lost, stacklevel=5)
+    else:
+        report_lost(run.v, run.t, stacklevel=5)
+    return run, max(part.steps for part in parts)
+
+
+def _joined(groups: list[NDArray[np.intp]], runs: list[Rollout]) -> Rollout:
+    """Return the rollout of all worlds from those of groups of them."""
+    count = sum(map(len, groups))
+
+    def rows(arrays: list[Array]) -> Array:
+        size = max(own.shape[-1] for own in arrays)
+        found = np.zeros((count, *arrays[0].shape[1:-1], size))
+        for group, own in zip(groups, arrays, strict=True):
+            found[group, ..., : own.shape[-1]] = own
+        return found
+
+    def texts(each: list[tuple[str, ...]]) -> tuple[str, ...]:
+        if not all(each):
+            return ()
+        found = [""] * count
+        for group, own in zip(groups, each, strict=True):
+            for k, text in zip(group, own, strict=True):
+                found[k] = text
+        return tuple(found)
+
+    first, states = runs[0], [run.state for run in runs]
+    state = RolloutState(
+        states[0].t,
+        rows([own.loop_q for own in states]),
+        rows([own.scheme for own in states]),
+        rows([own.signals for own in states]),
+        texts([own.memory for own in states]),
+    )
+    contacts = first.contacts
+    if contacts is not None:
+        each = [own for run in runs if (own := run.contacts) is not None]
+        forces, impulses = rows([own.force for own in each]), rows([own.impulse for own in each])
+        contacts = PairForces(contacts.names, forces, impulses)
+    signals = {name: rows([run.signals[name] for run in runs]) for name in first.signals}
+    q, v, failures = (
+        rows([run.q for run in runs]),
+        rows([run.v for run in runs]),
+        texts([run.failures for run in runs]),
+    )
+    return Rollout(first.t, q, v, state, signals, failures=failures, contacts=contacts)
+
+
+def _run_together(worlds: _Worlds, blocks: list[_Block]) -> _PackRun | _Stopped:
+    """Run worlds of one scene, or of scenes that differ in numbers alone."""
     scene, count = worlds.scenes[0], len(worlds.q0)
-    records = WorldRecords(scene, count, worlds.numbers)
+    scenes = scene if len(worlds.scenes) == 1 else worlds.scenes
+    records = WorldRecords(scenes, count, worlds.numbers)
     controls = worlds.controls
     first = None if controls is None or not controls.shape[1] else controls[:, 0]
     records.begin(
@@ -477,7 +562,8 @@ def _in_packs(worlds: _Worlds, blocks: list[_Block]) -> tuple[Rollout, int]:
         worlds.signals,
     )
     if worlds.scheme is not None:
-        records.set_scheme_memory(worlds.scheme)
+        size = records.scheme.shape[1] + 5 * records.points
+        records.set_scheme_memory(worlds.scheme[:, :size])
     if records.python is not None and worlds.memory:
         for integrator, text in zip(records.python.schemes, worlds.memory, strict=True):
             set_memory(integrator, text)
@@ -491,7 +577,10 @@ def _in_packs(worlds: _Worlds, blocks: list[_Block]) -> tuple[Rollout, int]:
     forces = _ContactRecorder(worlds, count, len(t))
     held = None if scene.signals is None else records.signals
     begun = np.zeros((count, 0)) if held is None else held.copy()
-    recorder.record(0, t[0], worlds.q0, worlds.v0, worlds.loop_q, held)
+    for which, own_scene in worlds.each():
+        start = worlds.q0[which], worlds.v0[which], worlds.loop_q[which]
+        numbers = None if held is None else held[which]
+        recorder.record(0, which, own_scene, t[0], *start, numbers)
     convex = find_integrator(worlds.settings.integrator).contacts
     reports = convex and (worlds.contacts or bool(worlds.recorded))
     points = scene.contacts.engine.points if reports and scene.contacts is not None else 0
@@ -513,26 +602,31 @@ def _in_packs(worlds: _Worlds, blocks: list[_Block]) -> tuple[Rollout, int]:
             t[rows], worlds.threads, rows=found, report=report, inputs=own, stops=worlds.stops
         )
         if worlds.stops and (failed := records.first_lost()) is not None:
-            raise failed_world("rollout", failed, str(explain(records.failure(failed))))
+            text = str(explain(records.failure(failed)))
+            return _Stopped(float(records.t[failed]), failed, text)
         q[:, rows], v[:, rows] = found["q_rows"], found["v_rows"]
         for k in range(n):
-            row, alive = rows.start + k, reached > k
+            row, alive = rows.start + k, np.flatnonzero(reached > k)
             touching = found["report_rows"][:, k] if reports else None
-            numbers = None if "signal_rows" not in found else found["signal_rows"][:, k]
-            recorder.record(
-                row, t[row], q[:, row], v[:, row], records.loop_q, numbers, alive, touching
-            )
+            if "signal_rows" in found and len(alive):
+                at_row = q[alive, row], v[alive, row], records.loop_q[alive]
+                numbers = found["signal_rows"][alive, k]
+                with records.scene_with_numbers(alive.astype(np.int32)) as own_scene:
+                    own_report = None if touching is None else touching[alive]
+                    recorder.record(row, alive, own_scene, t[row], *at_row, numbers, own_report)
             if worlds.contacts:
                 if touching is None:
                     touching = start_report(
                         scene, np.nan_to_num(q[:, row]), np.nan_to_num(v[:, row])
                     )
-                forces.add(row, touching, alive)
-    unstable = _unstable_worlds(scene, records, t, q, v, None if held is None else begun)
+                forces.add(row, touching, reached > k)
+    unstable = _unstable_worlds(records, t, q, v, None if held is None else begun)
     if worlds.stops and unstable:
         failed = min(unstable, key=lambda k: (unstable[k][0], k))
-        raise failed_world("rollout", failed, unstable[failed][1])
-    failures = _failures(records, v, t, unstable)
+        row, text = unstable[failed]
+        return _Stopped(float(t[row]), failed, text)
+    lost, errors = _lost_worlds(records, unstable)
+    failures = tuple(_failure(k, v[k], t, errors) if k in lost else "" for k in range(count))
     for array in (q, v, *recorder.found.values()):
         for k, row in ((k, row) for k, (row, _) in unstable.items()):
             array[k, row:] = np.nan
@@ -542,7 +636,7 @@ def _in_packs(worlds: _Worlds, blocks: list[_Block]) -> tuple[Rollout, int]:
         float(t[-1]), records.loop_q.copy(), scheme, records.signals.copy(), _memories(schemes)
     )
     run = Rollout(t, q, v, state, recorder.found, failures=failures, contacts=forces.found)
-    return run, int(records.steps.max())
+    return _PackRun(run, int(records.steps.max()), lost, errors)
 
 
 def _memories(schemes: Sequence[Integrator]) -> tuple[str, ...]:
@@ -561,26 +655,28 @@ def _parts_of_rows(rows: int, worlds: int, points: int) -> Iterator[slice]:
 
 
 def _unstable_worlds(
-    scene: Scene, records: WorldRecords, t: Array, q: Array, v: Array, begun: Array | None
+    records: WorldRecords, t: Array, q: Array, v: Array, begun: Array | None
 ) -> dict[int, tuple[int, str]]:
     """Return the worlds whose steps were unstable, each with the row from which on it is lost, and why.
 
     Steps that do not follow their velocity are recognised at the last row; `begun` (worlds, numbers) are the numbers of
     the signals at the start.
     """
-    found: dict[int, tuple[int, str]] = {}
+    scene, found = records.scene, dict[int, tuple[int, str]]()
     if len(t) < 2:
         return found
     span = float(t[0]), float(t[-1])
     if begun is not None:
-        grown = growing_worlds(scene, span, q[:, 0], v[:, 0], begun, records.signals)
+        states = q[:, 0], v[:, 0], begun, records.signals
+        grown = growing_worlds(records.scene_of, span, *states)
         found |= {k: (1, str(error)) for k, error in grown.items()}
     if not is_explicit(scene):
         return found
     before, after = (State(q[:, k], v[:, k], records.loop_q) for k in (-2, -1))
     numbers = None if begun is None else records.signals
     alive = records.status == Status.RUNNING
-    frozen = frozen_worlds(scene, (float(t[-2]), span[1]), before, after, numbers, alive)
+    last = float(t[-2]), span[1]
+    frozen = frozen_worlds(records.scene_of, last, before, after, numbers, alive)
     for k, error in frozen.items():
         rows = set(suspicious(scene, t, q[k], v[k]).tolist())
         first = len(t) - 1
@@ -590,16 +686,17 @@ def _unstable_worlds(
     return found
 
 
-def _failures(
-    records: WorldRecords, v: Array, t: Array, unstable: Mapping[int, tuple[int, str]]
-) -> tuple[str, ...]:
-    """Return why each world ended early, or nothing; warn of those that did."""
+def _lost_worlds(
+    records: WorldRecords, unstable: Mapping[int, tuple[int, str]]
+) -> tuple[list[int], dict[int, str]]:
+    """Return the worlds that ended early, and why, of those whose cause is known."""
     lost = sorted({*np.flatnonzero(records.status != Status.RUNNING).tolist(), *unstable})
     errors = {k: text for k, (_, text) in unstable.items()}
     for k in lost:
         if k not in errors and (
             records.status[k] == Status.UNSOLVED
             or records.python is not None
+            or (records.scenes is not None and records.scene.signals is not None)
             or find_integrator(records.scene.settings.integrator).contacts
         ):
             errors[k] = str(explain(records.failure(k)))
@@ -608,66 +705,14 @@ def _failures(
         fault = element_fault(step.scene, step.state, step.numbers, step.t, step.step)
         if fault is not None:
             errors[k] = f"{records.scene.spec.path}: {fault}"
-    if errors:
-        _warn_of_ends(errors, records.count, len(lost), stacklevel=6)
-    else:
-        report_lost(v, t, stacklevel=6)
-    found = [""] * records.count
-    for k in lost:
-        found[k] = errors.get(k) or (
-            f"it reached NaN or infinite values or opened its loops before t = {_end(v[k], t):.6g} s"
-        )
-    return tuple(found)
+    return lost, errors
 
 
-def _models_in_packs(worlds: _Worlds, blocks: list[_Block]) -> tuple[Rollout, int]:
-    """Run scenes whose models differ, without actuators, side by side; return the steps of a world, too."""
-    scene, count, steps = worlds.scenes[0], len(worlds.q0), 0
-    t = np.concatenate([[worlds.start], *(block.times for block in blocks)])
-    q, v = (np.empty((count, len(t), n)) for n in (scene.model.nq, scene.model.nv))
-    q[:, 0], v[:, 0], loop_q = worlds.q0, worlds.v0, worlds.loop_q.copy()
-    alive = np.ones(count, bool)
-    for group, numbers in _different_numbers(worlds.scenes):
-        records = WorldRecords(worlds.scenes[group[0]], len(group), worlds.numbers[group])
-        records.engine.set_varied(*numbers)
-        starts = q[group, 0], v[group, 0], loop_q[group]
-        records.begin(None, worlds.start, *starts, worlds.threads)
-        q_rows, v_rows = (np.empty((len(group), *x.shape[1:])) for x in (q[:, 1:], v[:, 1:]))
-        records.advance(t[1:], worlds.threads, rows={"q_rows": q_rows, "v_rows": v_rows})
-        q[group, 1:], v[group, 1:], loop_q[group] = q_rows, v_rows, records.loop_q
-        alive[group] = records.status == Status.RUNNING
-        steps = max(steps, int(records.steps.max()))
-    report_lost(v, t, stops=worlds.stops, stacklevel=5)
-    failures = tuple(
-        ""
-        if alive[k]
-        else f"it reached NaN or infinite values or opened its loops before t = {_end(v[k], t):.6g} s"
-        for k in range(count)
-    )
-    scheme = np.zeros((count, SolverState(scene).numbers.size))
-    state = RolloutState(float(t[-1]), loop_q, scheme, np.zeros((count, 0)))
-    recorder = _SignalRecorder(worlds, count, len(t))
-    return Rollout(t, q, v, state, recorder.found, failures=failures), steps
-
-
-def _different_numbers(
-    scenes: Sequence[Scene],
-) -> Iterator[tuple[list[int], tuple[NDArray[np.int64], Array, bool]]]:
-    """Yield worlds that share packs, because all of their models move in planes or none, and their numbers.
-
-    These are the places of the numbers in which models differ, their values, and whether forces of joints do.
-    """
-    found = [_engine.model_numbers(scene.model, None) for scene in scenes]
-    groups: dict[tuple[tuple[str, int, int], ...], list[int]] = {}
-    for k, (_, own) in enumerate(found):
-        groups.setdefault(tuple(own), []).append(k)
-    for tables, group in groups.items():
-        numbers = np.array([found[k][0] for k in group])
-        places = np.flatnonzero((numbers != numbers[0]).any(axis=0))
-        passive = [name for name, _, _ in tables].index("passive")
-        begin, end = tables[passive][1], tables[passive + 1][1]
-        forces = bool(((places >= begin) & (places < end)).any())
-        yield group, (places, np.ascontiguousarray(numbers[:, places]), forces)
+def _failure(k: int, v: Array, t: Array, errors: Mapping[int, str]) -> str:
+    """Return why world k ended early, whose velocities (rows, nv) are NaN from then on."""
+    if k in errors:
+        return errors[k]
+    return f"it reached NaN or infinite values or opened its loops before t = {_end(v, t):.6g} s"
 
 
 def _warn_of_ends(errors: Mapping[int, str], count: int, ended: int, stacklevel: int) -> None:
@@ -692,26 +737,22 @@ class _SignalRecorder:
     def record(
         self,
         row: int,
+        worlds: slice | NDArray[np.intp],
+        scene: Scene,
         t: float,
         q: Array,
         v: Array,
         loop_q: Array,
         numbers: Array | None,
-        alive: NDArray[np.bool_] | None = None,
         report: Array | None = None,
     ) -> None:
-        """Record one row of the living worlds at t [s], after a convex step with what its contacts report."""
+        """Record one row of worlds at t [s], after a convex step with what its contacts report."""
         if not self._wanted or numbers is None:
             return
-        where = np.ones(len(q), bool) if alive is None else alive
-        own = None if report is None else report[where]
-        times = np.full(int(where.sum()), t)
-        rows = signals_of_states(
-            self._scene, times, q[where], v[where], numbers[where], loop_q[where], own
-        )
+        rows = signals_of_states(scene, np.full(len(q), t), q, v, numbers, loop_q, report)
         for s in self._wanted:
             values = rows[:, s.first] if s.is_single else rows[:, s.first : s.first + s.size]
-            self.found[s.name][where, row] = values
+            self.found[s.name][worlds, row] = values
 
     def record_world(
         self,
@@ -743,21 +784,13 @@ class _ContactRecorder:
         self.found: PairForces | None = None
         if not worlds.contacts:
             return
-        each = [scene.contacts for scene in worlds.scenes]
-        first = each[0]
-        if first is None:
-            problem = f"{worlds.settings.integrator!r} has none to record"
-            raise SimulationError("contacts", f"{problem}; leave it out")
+        first = worlds.scenes[0].contacts
+        assert first is not None
         names = tuple(pair.name for pair in first.pairs)
-        for k, own in enumerate(each):
-            if own is None or tuple(pair.name for pair in own.pairs) != names:
-                problem = "has other pairs that touch than scene[0]"
-                raise SimulationError(f"scene[{k}]", f"{problem}; record it in a call of its own")
         empty = np.full((2, count, rows, len(names), 3), np.nan)
         self._contacts = first
         self.found = PairForces(names, *empty)
-        for k, scene in enumerate(worlds.scenes):
-            which = slice(0, count) if len(worlds.scenes) == 1 else slice(k, k + 1)
+        for which, scene in worlds.each():
             start = start_report(scene, worlds.q0[which], worlds.v0[which])
             self.found.force[which, 0], self.found.impulse[which, 0] = pair_sums(first, start)
 
@@ -776,6 +809,21 @@ class _ContactRecorder:
             return
         rows = slice(row, row + len(report))
         self.found.force[k, rows], self.found.impulse[k, rows] = pair_sums(self._contacts, report)
+
+
+def _check_recorded_pairs(worlds: _Worlds) -> None:
+    """Reject scenes whose contacts cannot be recorded together."""
+    if not worlds.contacts:
+        return
+    first = worlds.scenes[0].contacts
+    if first is None:
+        problem = f"{worlds.settings.integrator!r} has none to record"
+        raise SimulationError("contacts", f"{problem}; leave it out")
+    names = [pair.name for pair in first.pairs]
+    for k, scene in enumerate(worlds.scenes):
+        if scene.contacts is None or [pair.name for pair in scene.contacts.pairs] != names:
+            problem = "has other pairs that touch than scene[0]"
+            raise SimulationError(f"scene[{k}]", f"{problem}; record it in a call of its own")
 
 
 def _wanted_signals(scene: Scene, names: Sequence[str]) -> list[RecordedSignal]:
@@ -801,10 +849,6 @@ def _end(v: Array, t: Array) -> float:
 
 def _one_by_one(worlds: _Worlds, blocks: list[_Block]) -> tuple[Rollout, int]:
     """Run every world as `simulate` does, NaN after its end; return the largest number of steps, too."""
-    if worlds.q0.dtype != np.float64:
-        name = worlds.settings.integrator
-        problem = f"{name!r} runs in double precision only; pass float64 arrays"
-        raise SimulationError("q0", problem)
     t = np.concatenate([[worlds.start], *(block.times for block in blocks)])
     count, model = len(worlds.q0), worlds.scenes[0].model
     q, v = np.full((count, len(t), model.nq), np.nan), np.full((count, len(t), model.nv), np.nan)

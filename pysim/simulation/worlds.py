@@ -83,8 +83,8 @@ class Worlds:
     """Worlds of one scene, stepped by hand. `len(worlds)` is their number.
 
     Args:
-        scene: a scene, or the path of one, or of a URDF or MJCF; or a list of scenes that differ in numbers of
-            `parameters` and in their starts alone, one for each world.
+        scene: a scene, or the path of one, or of a URDF or MJCF; or a list of scenes that differ in numbers and in
+            their starts alone, one for each world.
         n: number of worlds; without it, and without a list, there is one, whose arrays have no axis of worlds.
         threads: that share the worlds in a call; 0 for all processors.
         seed: of random numbers; that of the scene by default.
@@ -140,9 +140,10 @@ class Worlds:
         number = _precision(dtype)
         if scenes:
             check_alike([own, *scenes[1:]])
+            scenes = [own, *(with_controls(other)[0] for other in scenes[1:])]
         warn_of_scene(own)
         self._scene, self._threads = own, threads
-        self._records = WorldRecords(own, count, selection, dtype=number)
+        self._records = WorldRecords(scenes or own, count, selection, dtype=number)
         states = [other.state for other in scenes] or [own.state] * count
         self._start = State(
             *(np.array([getattr(s, x) for s in states]) for x in ("q", "v", "loop_q"))
@@ -152,8 +153,6 @@ class Worlds:
         self._template = self._records.engine.save(np.zeros(1, np.int32))
         self.inputs = Inputs(self._records, controls, self._one)
         self.parameters = self._records.parameters = WorldParameters(self._records, self._one)
-        if scenes:
-            self.parameters.adopt([own, *(with_controls(other)[0] for other in scenes[1:])])
         self.signals = Signals(self, observe)
         self._warned = np.zeros(count, bool)  # worlds whose loss was warned of
         self._reasons: dict[int, str] = {}  # of worlds to which impossible states were written
@@ -258,7 +257,10 @@ class Worlds:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", PysimWarning)  # of what this world has warned of
             copy = Worlds(self.scene(number), 1, dtype=self.q.dtype)
-            copy.load(self.save([number]))
+            chosen = np.array([number], np.int32)
+            self._accept(chosen)
+            record, controllers = self._records.save(chosen), self._saved_controllers(1)
+            copy._load(controllers, b"", record, np.zeros(1, np.int32))
             iterations: list[NewtonIteration] = copy._records.engine.newton_iterations(copy.step)
         return iterations
 
@@ -592,7 +594,7 @@ class Worlds:
     ) -> None:
         """Overwrite worlds by the parts of what `save` returned, or leave all as they are."""
         signals, parameters = self._scene.signals, self.parameters
-        parameters.check(numbers, len(worlds))
+        parameters.check(numbers, worlds)
         before = parameters.save(worlds)
         memory = self._saved_controllers(len(worlds))
         try:
@@ -614,8 +616,8 @@ class Worlds:
         """Pickle worlds by their scene and records."""
         n = None if self._one else len(self)
         return _restored, (
-            self._scene,
-            n,
+            self._records.scenes or self._scene,
+            None if self._records.scenes else n,
             self._threads,
             self._records.numbers,
             self.signals.observed,
@@ -940,7 +942,7 @@ def with_controls(scene: Scene) -> tuple[Scene, dict[str, ControlPlace]]:
 
 
 def _restored(
-    scene: Scene,
+    scene: Scene | list[Scene],
     n: int | None,
     threads: int,
     numbers: NDArray[np.intp],

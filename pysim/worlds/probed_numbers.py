@@ -198,7 +198,7 @@ class ProbedNumbers:
         return scene
 
     def _numbers_of(self, scene: Scene) -> Array:
-        numbers, _ = _engine.model_numbers(scene.model, None)
+        numbers, _, _ = _engine.model_numbers(scene.model, None)
         if "_numbers" in self.__dict__ and (
             len(numbers) != len(self._numbers) or self.scene.model.structure_difference(scene.model)
         ):

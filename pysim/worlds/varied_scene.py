@@ -51,11 +51,6 @@ class VariedScene:
         contacts = self._scene.contacts if self._is_convex else None
         return ModelNumbers(self._model, None if contacts is None else contacts.engine)
 
-    @cached_property
-    def own(self) -> Scene:
-        """The scene with a model of its own, whose numbers may be those of states."""
-        return replace(self._scene, model=self._model.replaced())
-
     def probe(self, fields: list[Parameter]) -> Model | None:
         """Return a model whose programs have numbers of their own for fields of elements; None if there is one.
 
@@ -67,19 +62,13 @@ class VariedScene:
         probed = ProbedNumbers(self._scene, fields)
         self._probed = probed
         self._model = self._probed.scene.model
-        for name in ("numbers", "own", "_law_places"):
+        for name in ("numbers", "_law_places"):
             self.__dict__.pop(name, None)
         return self._model
 
     def has_probed(self, field: Parameter) -> bool:
         """Return whether programs have numbers of their own for a field of an element."""
         return self._probed is not None and field in self._probed.parameters
-
-    def has_joint_forces(self, places: NDArray[np.intp]) -> bool:
-        """Return whether forces of joints are among numbers."""
-        table = self.numbers.table("passive")
-        end = table.place + table.records * table.size
-        return bool(((places >= table.place) & (places < end)).any())
 
     def changed(
         self,

@@ -11,17 +11,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from contextlib import contextmanager
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pysim import _engine
 from pysim.errors import ModelError, SimulationError
 from pysim.typing import Array
 from pysim.worlds.argument_checks import assign
 from pysim.worlds.parameter_paths import ParameterPaths
 from pysim.worlds.probed_numbers import check_field
+from pysim.worlds.varied_numbers import digest_of, numbers_of
 from pysim.worlds.varied_scene import VariedScene
 
 if TYPE_CHECKING:
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
 
 _ROWS = 64  # of a block
+_SCENE = ""  # in place of the name of a parameter, for the digest of the scene of a list
 
 
 class _Block:
@@ -51,10 +52,13 @@ class _Block:
         return len(self._names) + size <= len(self._now)
 
     def add(self, name: str, start: Array) -> tuple[slice, Array, Array]:
-        """Return the rows of a parameter, its values (n, size), and those that were taken over."""
-        rows = slice(len(self._names), len(self._names) + len(start))
-        self._now[rows] = self._seen[rows] = start[:, None]
-        self._names += [name] * len(start)
+        """Return the rows of a parameter, its values (n, size), and those that were taken over.
+
+        `start` (size,) or (n, size) are those of the scene or of each world's.
+        """
+        rows = slice(len(self._names), len(self._names) + start.shape[-1])
+        self._now[rows] = self._seen[rows] = start[:, None] if start.ndim == 1 else start.T
+        self._names += [name] * start.shape[-1]
         return rows, self._now[rows].T, self._seen[rows].T
 
     def written_worlds(self) -> NDArray[np.bool_]:
@@ -134,13 +138,6 @@ class WorldParameters(Mapping[str, Any]):
         self._elements: set[str] = set()  # whose fields no program has as its numbers yet
         self._rejected: set[str] = set()  # fields that Python computes with
         self._allowed: dict[str, tuple[Array, Array]] = {}  # ranges of fields that were checked
-        self._places = np.zeros(0, np.int64)
-        self._column_of = np.zeros(0, np.int64)  # of every number of the engine, −1 for none
-        self._numbers = np.zeros((records.count, 0))
-        self._given: tuple[Array | None, float] = (
-            None,
-            0.0,
-        )  # numbers and reach that the engine has
 
     def __getitem__(self, path: object) -> Array:
         if not isinstance(path, str):
@@ -184,52 +181,20 @@ class WorldParameters(Mapping[str, Any]):
             if not self._blocks or not self._blocks[-1].has_room(size):
                 self._blocks.append(_Block(max(_ROWS, size), self._records.count))
             block = self._blocks[-1]
-            rows, self._values[name], self._seen[name] = block.add(name, parameter.start)
+            rows, self._values[name], self._seen[name] = block.add(name, self._starts(parameter))
             self._rows[name] = block, rows
-            if parameter.kind == "element":
+            if parameter.kind == "element" and self._records.scenes is None:
                 self._elements.add(name)
-            else:
+            elif parameter.kind != "element":
                 block.allow(rows, *parameter.bounds)
         return self._values[name]
 
-    def adopt(self, scenes: Sequence[Scene]) -> None:
-        """Take over the numbers of scenes, one for each world.
-
-        Raises:
-            SimulationError: a scene differs from the first one in other numbers.
-        """
-        first = self._records.scene
-        for path in self._paths:
-            parameter = self._paths.find(path)
-            part = self._paths.part(first, parameter)
-            if all(self._paths.part(scene, parameter) is part for scene in scenes):
-                continue
-            starts = [ParameterPaths(scene).find(parameter.name).start for scene in scenes]
-            if any((start != parameter.start).any() for start in starts):
-                self._array(path)[:] = starts
-        self.accept()
-        for k, scene in enumerate(scenes):
-            self._check_adopted(k, scene)
-
-    def _check_adopted(self, k: int, scene: Scene) -> None:
-        """Reject a scene that differs in a number that is no parameter."""
-        contacts = scene.contacts.engine if self._records.is_convex and scene.contacts else None
-        wanted, tables = _engine.model_numbers(scene.model, contacts)
-        found = self.engine_numbers(k)
-        if len(wanted) != len(found):  # programs have constants of their own for fields of elements
-            last = next(place for name, place, _ in tables if name in ("constants", "closure"))
-            wanted, found = wanted[:last], found[:last]
-        differs = ~np.isclose(wanted, found, rtol=1e-9, atol=1e-15)
-        drive, other = self._records.scene.actuation, scene.actuation
-        same_drive = np.array_equal(drive.offset, other.offset)
-        same_drive &= np.array_equal(drive.amplitude, other.amplitude)
-        if not differs.any() and same_drive:
-            return
-        at = int(np.flatnonzero(differs)[0]) if differs.any() else -1
-        name = [name for name, place, _ in tables if place <= at]
-        what = f"a number of its {name[-1].replace('_', ' ')}" if name else "its actuators"
-        problem = f"differs from scene[0] in {what}, which is no parameter of worlds"
-        raise SimulationError(f"scene[{k}]", f"{problem}; run it in pysim.rollout")
+    def _starts(self, parameter: Parameter) -> Array:
+        """Return the values of a parameter that were not written: (size,) of all worlds, or (n, size)."""
+        scenes = self._records.scenes
+        if scenes is None:
+            return parameter.start
+        return np.array([ParameterPaths(own).find(parameter.name).start for own in scenes])
 
     # -------------------------------------------------------------------------------------------------- changes
 
@@ -261,19 +226,17 @@ class WorldParameters(Mapping[str, Any]):
             parts = [block.of(worlds) for block in self._blocks]
         written = [name for name in written if name not in self._rejected]
         own_part = dict(zip(self._blocks, parts, strict=True))
-        values = {name: own_part[block][rows].T for name, (block, rows) in self._rows.items()}
-        found = self._scene.changed(self._known, values, set(written), len(worlds))
-        if found:
-            columns = self._columns(np.concatenate([own.places for own in found]))
-            numbers = np.concatenate([own.values for own in found], axis=1)
-            self._numbers[worlds[:, None], columns] = numbers
-        given = (self._numbers, self._scene.reach)
-        if (
-            given[0] is not self._given[0] or given[1] != self._given[1]
-        ):  # the engine reads it in every call
-            forces = self._scene.has_joint_forces(self._places)
-            self._records.engine.set_varied(self._places, self._numbers, forces, self._scene.reach)
-            self._given = given
+        varied = self._records.varied
+        if self._records.scenes is not None:
+            self._compile(worlds)
+        else:
+            values = {name: own_part[block][rows].T for name, (block, rows) in self._rows.items()}
+            found = self._scene.changed(self._known, values, set(written), len(worlds))
+            if found:
+                places = np.concatenate([own.places for own in found])
+                varied.set(worlds, places, np.concatenate([own.values for own in found], axis=1))
+            varied.reach = max(varied.reach, self._scene.reach)
+        varied.lend(self._records.engine)
         for block, part in own_part.items():
             block.see(worlds, part)
         if self._records.is_adaptive:  # not from the start of a step before what was written
@@ -281,6 +244,34 @@ class WorldParameters(Mapping[str, Any]):
         new = worlds[(self._records.steps[worlds] == 0) & (self._records.t[worlds] == 0)]
         if len(new):
             self._records.begin_signals(new.astype(np.int32))
+
+    def _compile(self, worlds: NDArray[np.intp]) -> None:
+        """Let worlds have the numbers of their scenes, which are compiled with their parameters.
+
+        Raises:
+            SimulationError: a number changes what worlds share.
+        """
+        varied = self._records.varied
+        for k in worlds.tolist():
+            before, scene = varied.of(k), self._scene_of(k)
+            found = numbers_of(scene)
+            if len(found.numbers) != len(before) or found.shared != self._shared:
+                self._reject_structure(k)
+            places = np.flatnonzero(found.numbers != before)
+            varied.set(np.array([k]), places, found.numbers[None, places])
+            varied.note_reach([scene])
+
+    @cached_property
+    def _shared(self) -> dict[str, object]:
+        """What worlds share."""
+        return numbers_of(self._records.scene).shared
+
+    def _reject_structure(self, k: int) -> None:
+        """Reject parameters of a world, which then has those before."""
+        for name, values in self._values.items():
+            values[k] = self._seen[name][k]
+        problem = f"the numbers of world {k} change what worlds share"
+        raise SimulationError("parameters", f"{problem}; load scenes with pysim.load_scenes")
 
     def _probe(self) -> bool:
         """Let fields of elements be numbers of programs; return whether all numbers have other places from now on."""
@@ -301,17 +292,12 @@ class WorldParameters(Mapping[str, Any]):
         if model is None:
             return False
         self._records.set_model(model)
-        self._places = np.zeros(0, np.int64)
-        self._column_of = np.zeros(0, np.int64)
-        self._numbers = np.zeros((self._records.count, 0))
         return True
 
     def engine_numbers(self, k: int) -> Array:
         """Return all numbers of the engine in a world."""
         self.accept()
-        found = self._scene.numbers.values.copy()
-        found[self._places] = self._numbers[k]
-        return found
+        return self._records.varied.of(k)
 
     def _check(self, parameter: Parameter, values: Array, worlds: NDArray[np.intp]) -> None:
         """Reject values (k, size) of worlds, which then keep those before."""
@@ -344,68 +330,55 @@ class WorldParameters(Mapping[str, Any]):
         block.allow(rows_of_block, *self._allowed[parameter.name])
         return None
 
-    def _columns(self, places: NDArray[np.intp]) -> NDArray[np.intp]:
-        """Return the columns of places, for which there is room from now on."""
-        if not len(self._column_of):
-            self._column_of = np.full(len(self._scene.numbers.values), -1)
-        columns = self._column_of[places]
-        if columns.min() >= 0:
-            return columns
-        known = np.union1d(self._places, places).astype(np.int64)
-        numbers = np.tile(self._scene.numbers.values[known], (self._records.count, 1))
-        numbers[:, np.searchsorted(known, self._places)] = self._numbers
-        self._places, self._numbers = known, numbers
-        self._column_of[known] = np.arange(len(known))
-        return self._column_of[places]
-
-    @contextmanager
-    def scene_with_numbers(self, worlds: NDArray[np.int32]) -> Iterator[Scene]:
-        """Return a context with a scene whose model has the numbers of worlds, in states with a row for each."""
-        self.accept()
-        if not len(self._places):
-            yield self._records.scene
-            return
-        scene, numbers = self._scene.own, self._numbers[worlds]
-        forces = self._scene.has_joint_forces(self._places)
-        _engine.vary_states(scene.model, self._places, numbers, forces)
-        try:
-            yield scene
-        finally:
-            _engine.vary_states(scene.model, None, numbers, forces)
-
     # ---------------------------------------------------------------------------------------------------- records
 
     def scene_of(self, k: int) -> Scene:
         """Return the scene of a world, with its numbers."""
         self.accept()
-        own = {name: values[k] for name, values in self._values.items()}
-        return self._scene.compiled({self._known[name]: value for name, value in own.items()})
+        return self._scene_of(k)
+
+    def _scene_of(self, k: int) -> Scene:
+        own, scene, paths = self._records.scenes, self._scene, self._paths
+        if own is not None:
+            scene, paths = VariedScene(own[k], self._records.is_convex), ParameterPaths(own[k])
+        return scene.compiled({paths.find(name): x[k] for name, x in self._values.items()})
 
     def save(self, worlds: NDArray[np.int32]) -> bytes:
         """Return the numbers of worlds; nothing if no world was given any."""
         self.accept()
-        names = [
-            name for name in self._values if (self._values[name] != self._known[name].start).any()
-        ]
-        if not names:
+        starts = {name: self._starts(self._known[name]) for name in self._values}
+        names = [name for name, own in self._values.items() if (own != starts[name]).any()]
+        columns = {name: self._values[name][worlds] for name in names}
+        if self._records.scenes is not None:
+            columns[_SCENE] = self._scene_digests[worlds]
+        if not columns:
             return b""
-        header = json.dumps({name: self._values[name].shape[1] for name in names}).encode()
-        numbers = np.hstack([self._values[name][worlds] for name in names])
+        header = json.dumps({name: own.shape[1] for name, own in columns.items()}).encode()
+        numbers = np.hstack([*columns.values()])
         return len(header).to_bytes(8, "little") + header + numbers.tobytes()
 
-    def check(self, saved: bytes, count: int) -> None:
-        """Reject what `save` did not return of `count` worlds, or of a scene that has other parameters.
+    def check(self, saved: bytes, worlds: NDArray[np.int32]) -> None:
+        """Reject what `save` did not return of as many worlds, or of a scene that has other parameters.
 
         Raises:
-            SimulationError: a parameter is unknown here, or of another size; or the bytes are something else.
+            SimulationError: a parameter is unknown here, or of another size; worlds are of other scenes of a list; or
+                the bytes are something else.
         """
         sizes, numbers = _saved_numbers(saved)
         for name, size in sizes.items():
-            own = len(self._paths.find(name).start)
+            own = 1 if name == _SCENE else len(self._paths.find(name).start)
             if own != size:
                 raise SimulationError(f"saved: {name}", f"has {size} numbers, and {own} here")
-        if numbers.size != count * sum(sizes.values()) or np.isnan(numbers).any():
+        if numbers.size != len(worlds) * sum(sizes.values()) or np.isnan(numbers).any():
             raise _no_parameters()
+        if (_SCENE in sizes) != (self._records.scenes is not None):
+            raise _no_parameters()
+        if _SCENE in sizes:
+            differs = numbers.reshape(len(worlds), -1)[:, -1] != self._scene_digests[worlds, 0]
+            if differs.any():
+                world = int(worlds[differs.argmax()])
+                problem = f"is of other scenes of a list than world {world} here"
+                raise SimulationError("saved", f"{problem}; load it into worlds of the same ones")
 
     def load(self, saved: bytes, worlds: NDArray[np.int32]) -> None:
         """Give worlds the numbers that `save` returned and `check` allowed; all others are the scene's.
@@ -415,12 +388,19 @@ class WorldParameters(Mapping[str, Any]):
         """
         sizes, numbers = _saved_numbers(saved)
         for name, values in self._values.items():
-            values[worlds] = self._known[name].start
+            starts = self._starts(self._known[name])
+            values[worlds] = starts if starts.ndim == 1 else starts[worlds]
         rows, at = numbers.reshape(len(worlds), sum(sizes.values())), 0
         for name, size in sizes.items():
-            self._array(name)[worlds] = rows[:, at : at + size]
+            if name != _SCENE:
+                self._array(name)[worlds] = rows[:, at : at + size]
             at += size
         self.accept()
+
+    @cached_property
+    def _scene_digests(self) -> Array:
+        """Whole numbers (n, 1) by which the numbers of the scenes of a list differ."""
+        return np.array([[digest_of(own)] for own in self._records.scenes or ()])
 
 
 def _no_parameters() -> SimulationError:

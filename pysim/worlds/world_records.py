@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 import time
-from contextlib import nullcontext
 from dataclasses import replace
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -35,6 +34,7 @@ from pysim.worlds.loading import refuse_impacts
 from pysim.worlds.python_stepping import runs_in_python
 from pysim.worlds.python_steps import PythonSteps
 from pysim.worlds.signal_runs import SignalRun, start_numbers
+from pysim.worlds.varied_numbers import VariedNumbers, numbers_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -77,7 +77,8 @@ class WorldRecords:
     """Records of `count` worlds of a scene, in arrays with one row a world.
 
     Args:
-        scene: whose settings, actuators, signals and contacts all worlds have.
+        scene: whose settings, actuators, signals and contacts all worlds have; or a list of scenes that differ in
+            numbers alone, one for each world.
         count: of worlds.
         numbers: (count,) of the worlds, by which their random numbers differ.
         events: whether the caller looks for the scene's events.
@@ -91,7 +92,7 @@ class WorldRecords:
 
     def __init__(
         self,
-        scene: Scene,
+        scene: Scene | list[Scene],
         count: int,
         numbers: NDArray[np.intp],
         *,
@@ -100,7 +101,9 @@ class WorldRecords:
         python_blocks: bool = False,
         dtype: type[np.floating[Any]] = np.float64,
     ) -> None:
-        self.scene, self.count, self.numbers = scene, count, numbers
+        self.scenes = scene if isinstance(scene, list) else None
+        self.scene = scene = scene[0] if isinstance(scene, list) else scene
+        self.count, self.numbers = count, numbers
         settings, signals = scene.settings, scene.signals
         if not events:
             _refuse_events(scene)
@@ -154,16 +157,37 @@ class WorldRecords:
         self._contacts: Array = parts["contacts"].reshape(count, -1, 6)
         self._report: Array = parts["report"].reshape(count, -1, NUMBERS)
         self._most = max(LEAST_STEPS, FIRST_STEPS // count)  # of a call, adapted to its wall time
-        self.parameters: WorldParameters | None = None  # in which the worlds differ
+        self.varied = VariedNumbers(scene, count, self.is_convex)  # in which the worlds differ
+        self.parameters: WorldParameters | None = None  # by which they are written
+        if self.scenes is not None:
+            self._set_scenes(self.scenes)
+
+    def _set_scenes(self, scenes: list[Scene]) -> None:
+        """Let worlds have the numbers of their scenes.
+
+        Raises:
+            SimulationError: two of them cannot be stepped together.
+        """
+        found = [numbers_of(own) for own in scenes]
+        for k, own in enumerate(found):
+            for name, value in own.shared.items():
+                if found[0].shared.get(name) != value:
+                    problem = f"differs from scene[0] in {name}, which worlds that are stepped together share"
+                    raise SimulationError(f"scene[{k}]", f"{problem}; run it in pysim.rollout")
+        self.varied.set_scenes(found, scenes)
+        self.varied.lend(self.engine)
 
     def scene_of(self, k: int) -> Scene:
         """Return the scene of a world, with its parameters."""
-        return self.scene if self.parameters is None else self.parameters.scene_of(k)
+        if self.parameters is not None:
+            return self.parameters.scene_of(k)
+        return self.scene if self.scenes is None else self.scenes[k]
 
     def set_model(self, model: Model) -> None:
         """Step by another model from now on, with the same states and other numbers or programs."""
         self.engine.set_model(model)
         self.scene = replace(self.scene, model=model)
+        self.varied.clear(self.scene)
         if self.python is not None:
             self.python.set_model(model)
 
@@ -175,9 +199,9 @@ class WorldRecords:
 
     def scene_with_numbers(self, worlds: NDArray[np.int32]) -> AbstractContextManager[Scene]:
         """Return a context with a scene whose model has the numbers of worlds, row by row."""
-        if self.parameters is None:
-            return nullcontext(self.scene)
-        return self.parameters.scene_with_numbers(worlds)
+        if self.parameters is not None:
+            self.parameters.accept()
+        return self.varied.scene_of_states(worlds)
 
     # ------------------------------------------------------------------------------------------------- start
 
@@ -215,16 +239,12 @@ class WorldRecords:
             self.python.begin(worlds)
         if self.scene.signals is not None:
             self.signals[rows] = self._start_numbers(worlds) if signals is None else signals
-            with self.scene_with_numbers(worlds) as scene:
-                numbers = np.ascontiguousarray(self.signals[rows])
-                run = SignalRun(scene, numbers, worlds=worlds, count=self.count)
-                if inputs is not None:
-                    run.set_inputs(inputs)
-                if signals is None:
-                    run.begin(t, *self.states(rows), threads)
-            self.signals[rows] = run.numbers
-            goes_on = signals is not None
-            self._jumped[rows] = goes_on and (inputs is not None or run.is_instant(t))
+            if inputs is not None:
+                self.signals[np.ix_(worlds, self._input_places)] = inputs
+            if signals is None:
+                self._begin_signals(worlds, t, threads)
+            goes_on = signals is not None and (inputs is not None or self._is_instant(t))
+            self._jumped[rows] = goes_on
         self.engine.see_worlds(worlds)
 
     def begin_signals(self, worlds: NDArray[np.int32]) -> None:
@@ -232,14 +252,36 @@ class WorldRecords:
         signals = self.scene.signals
         if signals is None or signals.callbacks:
             return
-        given = self.signals[worlds]
-        with self.scene_with_numbers(worlds) as scene:
-            run = SignalRun(scene, self._start_numbers(worlds))
-            if signals.inputs:
-                run.set_inputs(given[:, run.input_places])
-            t = float(self.t[worlds[0]])
-            run.begin(t, *self.states(worlds))
-        self.signals[worlds] = run.numbers
+        held = self.signals[np.ix_(worlds, self._input_places)]
+        self.signals[worlds] = self._start_numbers(worlds)
+        self.signals[np.ix_(worlds, self._input_places)] = held
+        self._begin_signals(worlds, float(self.t[worlds[0]]), 1)
+
+    def _begin_signals(self, worlds: NDArray[np.int32], t: float, threads: int) -> None:
+        """Set the states of signals that depend on the start at t [s], from their numbers before it."""
+        signals = self.scene.signals
+        assert signals is not None
+        parts = [worlds]
+        if self.scenes is not None and (signals.touching or signals.measuring):
+            parts = np.split(
+                worlds, len(worlds)
+            )  # contacts at the start follow the law of each scene
+        for some in parts:
+            with self.scene_with_numbers(some) as scene:
+                own = scene if len(parts) == 1 else self.scene_of(int(some[0]))
+                run = SignalRun(own, self.signals[some], worlds=some, count=self.count)
+                run.begin(t, *self.states(some), threads)
+            self.signals[some] = run.numbers
+
+    def _is_instant(self, t: float) -> bool:
+        return SignalRun(self.scene, self.signals).is_instant(t)
+
+    @property
+    def _input_places(self) -> NDArray[np.intp]:
+        """Places of the scene's inputs among the numbers of the signals."""
+        signals = self.scene.signals
+        inputs = () if signals is None else signals.inputs
+        return np.array([place for own in inputs for place in own.places], np.intp)
 
     def states(self, which: Any) -> tuple[Array, Array, Array]:  # noqa: ANN401, numbers, a slice or a number
         """Return q, v and the coordinates of the joints that close loops, of worlds, in double precision."""
@@ -289,6 +331,10 @@ class WorldRecords:
     def _start_numbers(self, worlds: NDArray[np.int32]) -> Array:
         assert self.scene.signals is not None
         numbers = start_numbers(self.scene.signals, self.numbers[worlds])
+        for row, k in enumerate(worlds.tolist() if self.scenes is not None else ()):
+            own = self.scene_of(k).signals
+            assert own is not None
+            numbers[row] = own.start
         self.set_keys(worlds, numbers)
         return numbers
 
@@ -419,8 +465,7 @@ class WorldRecords:
         signals = self.scene.signals
         if inputs is None or signals is None:
             return {}
-        places = [place for own in signals.inputs for place in own.places]
-        return {"inputs": inputs, "input_places": places}
+        return {"inputs": inputs, "input_places": self._input_places.tolist()}
 
     def _timed(self, call: Callable[[], _T]) -> _T:
         """Return what a call of the engine returns; adapt the number of steps of the next one to its wall time."""

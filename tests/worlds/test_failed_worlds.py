@@ -98,7 +98,9 @@ def test_dropping_is_the_default_and_names_a_failed_world_once_with_its_reason()
 
 
 @pytest.mark.parametrize("threads", [1, 2])
-def test_worlds_that_run_one_by_one_stop_at_the_lowest_number(tmp_path: Path, threads: int) -> None:
+def test_worlds_of_a_list_of_scenes_stop_at_the_one_that_fails_first_in_time(
+    tmp_path: Path, threads: int
+) -> None:
     fast_servo(tmp_path)
     scenes = pysim.load_scenes(
         tmp_path / "scene.toml",
@@ -109,12 +111,12 @@ def test_worlds_that_run_one_by_one_stop_at_the_lowest_number(tmp_path: Path, th
     assert [bool(text) for text in run.failures] == [False, False, True, True]
     with pytest.raises(SimulationError) as error:
         pysim.rollout(scenes, threads=threads, on_failure="stop")
-    assert str(error.value) == f"rollout: world 2: {run.failures[2]}{GO_ON}"
+    assert str(error.value) == f"rollout: world 3: {run.failures[3]}{GO_ON}"
 
 
 def test_the_key_of_the_scene_is_the_default_and_the_argument_wins() -> None:
     scenes = stiff_scenes(**{"simulation.on_failure": "stop"})
-    with pytest.raises(SimulationError, match=r"^rollout: world 1: it reached NaN"):
+    with pytest.raises(SimulationError, match=r"^rollout: world 3: .*'slide' reaches NaN"):
         pysim.rollout(scenes)
     with pytest.warns(PysimWarning, match="2 of 4 worlds"):
         run = pysim.rollout(scenes, on_failure="drop_world")

@@ -172,7 +172,7 @@ def test_all_numbers_of_the_engine_are_those_of_the_compiled_scene(
 
     scene = worlds.scene(1)
     contacts = None if scene.contacts is None else scene.contacts.engine
-    wanted, _ = _engine.model_numbers(scene.model, contacts)
+    wanted, _, _ = _engine.model_numbers(scene.model, contacts)
     found = parameters.engine_numbers(1)
     np.testing.assert_allclose(found, wanted, rtol=1e-13, atol=1e-16)
 

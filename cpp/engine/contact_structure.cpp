@@ -1,0 +1,90 @@
+// Bytes of contacts without their numbers: equal where worlds can be stepped together.
+#include "engine/contact_model.hpp"
+
+namespace pysim::engine {
+
+namespace {
+
+/// Appends numbers and lists of them, each list after its length.
+class Bytes {
+ public:
+  template <class... Numbers>
+  void add(const Numbers&... numbers) {
+    (put(&numbers, sizeof numbers), ...);
+  }
+
+  template <class Number>
+  void add_list(const std::vector<Number>& list) {
+    add(list.size());
+    if (!list.empty()) put(list.data(), list.size() * sizeof(Number));
+  }
+
+  void add_array(const double* numbers, int count) {
+    put(numbers, static_cast<std::size_t>(count) * sizeof(double));
+  }
+
+  std::string take() { return std::move(found_); }
+
+ private:
+  void put(const void* from, std::size_t size) { found_.append(static_cast<const char*>(from), size); }
+
+  std::string found_;
+};
+
+void add_field(const FieldDescription& field, Bytes& bytes) {
+  bytes.add(field.rows, field.columns, field.spacing[0], field.spacing[1]);
+  bytes.add_list(field.heights);
+  bytes.add(field.program.has_value());
+  if (!field.program) return;
+  const tree::ProgramDescription& program = *field.program;
+  bytes.add(program.pose_end, program.registers);
+  bytes.add(program.code.size());
+  for (const auto& line : program.code) bytes.add(line);
+  bytes.add_list(program.constants);
+  bytes.add_list(program.tables);
+  bytes.add_list(program.outputs);
+}
+
+}  // namespace
+
+std::string ModelContacts::structure() const {
+  Bytes bytes;
+  bytes.add(points_, turning_points_, moving_pairs_, own_pairs_, bounded_);
+  for (std::size_t k = 0; k < shapes_.size(); ++k) {
+    const Shape& own = shapes_[k];
+    const Table::ShapeNumbers& numbers = shape_numbers_[k];
+    bytes.add(own.shape.kind, own.shape.covered, own.radius);
+    bytes.add_array(own.shape.size, 3);
+    bytes.add_array(own.placement, 12);
+    bytes.add(numbers.body, numbers.ball, numbers.root, numbers.field, numbers.flies);
+  }
+  for (const auto* const meshes : {&vertices_, &faces_, &corners_, &vertex_groups_, &normal_groups_}) {
+    for (const std::vector<double>& numbers : *meshes) bytes.add_list(numbers);
+  }
+  for (const Table::Pair& own : table_) {
+    bytes.add(own.a, own.b, own.point);
+    if (own.kind < 0) continue;
+    const Table::Kind& kind = kinds_[static_cast<std::size_t>(own.kind)];
+    bytes.add_array(kind.normal, 3);
+    bytes.add_array(kind.surface, 3);
+    bytes.add(kind.offset, kind.law.hertz);
+  }
+  for (const FieldDescription& field : fields_) add_field(field, bytes);
+  bytes.add_list(turning_);
+  bytes.add_list(single_);
+  bytes.add_list(work_);
+  for (const contact::Rate& own : rates_) bytes.add(own.v, own.count);
+  bytes.add_list(carriers_);
+  for (const constraints::CoordinateLaw<double>& own : coordinates_) bytes.add(own.v, own.q);
+  for (const contact::Levers& own : levers_) {
+    bytes.add(own.first, own.root, own.end);
+    const bool is_free = own.end - own.root == 2;
+    for (int k = own.first; k < own.end; ++k) {
+      const contact::Lever<double>& lever = lever_[static_cast<std::size_t>(k)];
+      bytes.add(lever.rate, is_free && k == own.root + 1 ? 0.0 : lever.length);
+    }
+  }
+  return bytes.take();
+}
+
+}  // namespace pysim::engine
