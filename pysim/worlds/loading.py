@@ -30,6 +30,7 @@ from pysim.mechanism.signal_compiler import (
     reflected_inertia,
     with_signals,
 )
+from pysim.mechanism.signal_reuse import has_same_signals
 from pysim.tracing.recursion import once
 from pysim.worlds.contact_readings import check_contact_sensors
 
@@ -145,6 +146,7 @@ def _completed(
     model: Model,
     actuation: _engine.Actuation | None = None,
     like: Scene | None = None,
+    first: Scene | None = None,
 ) -> Scene:
     """Return the scene of a compiled model, with its loops closed.
 
@@ -153,6 +155,7 @@ def _completed(
         model: of its mechanism.
         actuation: its actuators, if they are known.
         like: a scene that has the same shapes and settings, if there is one.
+        first: a scene whose programs of signals are used again where they are the same.
     """
     model, state, driven = with_motions(model, spec, start_state(model))
     if model.loop_names or model.coupling_names:
@@ -161,7 +164,14 @@ def _completed(
         state = State(closed.q, closed.v, closed.loop_q)
     model = reflected_inertia(model, spec.blocks)
     kind = find_integrator(spec.settings.integrator)
-    signals = compile_signals(model, spec, impulses=kind.contacts)
+    signals = None if first is None else first.signals
+    if (
+        first is None
+        or signals is None
+        or signals.callbacks
+        or not has_same_signals(spec, model, first.spec, first.model)
+    ):
+        signals = compile_signals(model, spec, impulses=kind.contacts)
     model = with_signals(model, signals)
     events = compile_events(model, spec.events)
     contacts = _contacts(model, spec.settings, state, None if like is None else like.contacts)
@@ -189,7 +199,8 @@ class SceneCompiler:
         scene = None if self._first is None else self._changed(spec, *self._first)
         if scene is None:
             model, first = first_model(spec.model, self._cache)
-            scene = _completed(spec, without_trivial_rows(model))
+            known = None if self._first is None else self._first[0]
+            scene = _completed(spec, without_trivial_rows(model), first=known)
             self._first = self._first or (scene, first)
         self._count += 1
         return scene
@@ -203,7 +214,7 @@ class SceneCompiler:
                 return None
             drive = scene.actuation if same else None
             like = scene if _touch_alike(spec, scene.spec) else None
-            found = _completed(spec, without_trivial_rows(model), drive, like)
+            found = _completed(spec, without_trivial_rows(model), drive, like, scene)
         except PysimError:  # compiled in full, it may have another error first
             return None
         self._unchecked[self._count] = model, spec

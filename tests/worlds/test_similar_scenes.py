@@ -326,3 +326,51 @@ def test_a_joint_with_other_numbers_follows_its_leader(key: str, tmp_path: Path)
         own = {name: values[k] for name, values in overrides.items()}
         assert_same_bits(scene, pysim.load_scene(path, own))
         assert scene.model.nv == 1
+
+
+MEASURED = """
+[[sensor]]
+name = "power"
+type = "power"
+element = "brake"
+[[sensor]]
+name = "mount"
+type = "force_torque"
+joint = "glued"
+[[force]]
+name = "brake"
+type = "coordinate_spring"
+coordinates = ["turn"]
+stiffness = 3.0
+[[body]]
+name = "tool"
+mass = 0.3
+inertia = { xx = 0.01, yy = 0.01, zz = 0.01 }
+[[joint]]
+name = "glued"
+type = "fixed"
+parent = "b"
+child = "tool"
+at = { xyz = [0.1, 0, 0.2] }
+"""
+
+
+def test_programs_of_signals_that_read_masses_are_those_of_each_world(tmp_path: Path) -> None:
+    path = tmp_path / "measured.toml"
+    path.write_text(MASSLESS + "damping = 0.1\n" + MEASURED, "utf-8")
+    masses = [0.3, 0.4, 0.5]
+    scenes = pysim.load_scenes(path, {"body.tool.mass": masses})
+    for mass, scene in zip(masses, scenes, strict=True):
+        assert_same_bits(scene, pysim.load_scene(path, {"body.tool.mass": mass}))
+
+
+def test_attached_robots_of_other_masses_have_the_programs_of_load_scene() -> None:
+    path = SPRING.parent / "environments" / "go1.toml"
+    keys = {"model[0].body.trunk.mass": [4.0, 5.0], "materials.default.friction": [0.6, 0.9]}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        scenes = pysim.load_scenes(path, keys)
+        for k, scene in enumerate(scenes):
+            own = {name: values[k] for name, values in keys.items()}
+            assert_same_bits(scene, pysim.load_scene(path, own))
+    assert scenes[1].signals is scenes[0].signals
