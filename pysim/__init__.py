@@ -57,7 +57,7 @@ if TYPE_CHECKING:
         trajectory as trajectory,
     )
     from pysim.algorithms import *
-    from pysim.analysis.element_forces import element_forces as element_forces
+    from pysim.analysis.equilibrium import Equilibrium as Equilibrium, equilibrium as equilibrium
     from pysim.analysis.linear_system import (
         LinearMode as LinearMode,
         LinearSystem as LinearSystem,
@@ -82,6 +82,7 @@ if TYPE_CHECKING:
     from pysim.sweeps import load_sweep as load_sweep, sweep as sweep
     from pysim.trajectory import Trajectory as Trajectory, load_trajectory as load_trajectory
     from pysim.trajectory.from_states import save_rollout as save_rollout
+    from pysim.worlds.element_forces import element_forces as element_forces
     from pysim.worlds.loading import Scene as Scene, load_model as load_model
 
 __version__ = "0.1.0"
@@ -108,6 +109,8 @@ _OWN = [
     "Worlds",
     "available_isas",
     "element_forces",
+    "Equilibrium",
+    "equilibrium",
     "inverse_kinematics",
     "linearize",
     "load_model",
@@ -132,7 +135,9 @@ _HOME = {
     "State": "pysim.mechanism.model",
     "LinearMode": "pysim.analysis.linear_system",
     "LinearSystem": "pysim.analysis.linear_system",
-    "element_forces": "pysim.analysis.element_forces",
+    "Equilibrium": "pysim.analysis.equilibrium",
+    "equilibrium": "pysim.analysis.equilibrium",
+    "element_forces": "pysim.worlds.element_forces",
     "linearize": "pysim.analysis.linearization",
     "Regulator": "pysim.analysis.regulator",
     "lqr": "pysim.analysis.regulator",

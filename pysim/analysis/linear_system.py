@@ -106,9 +106,7 @@ class LinearSystem:
         """Warn of accelerations at the state, which a linear system of deviations from it leaves out."""
         name, a, unit = self.largest_acceleration
         if abs(a) > RESTS:
-            remedy = (
-                "take one where forces balance, such as where a run settles, or inputs that hold it"
-            )
+            remedy = "take one where forces balance, such as pysim.equilibrium(scene).state, or inputs that hold it"
             problem = f"the state is no equilibrium: {name!r} accelerates by {a:.3g} {unit}"
             text = f"{where}: {problem}, which the matrices leave out; {remedy}"
             warnings.warn(text, PysimWarning, stacklevel=stacklevel + 1)

@@ -46,6 +46,7 @@ class Parts(NamedTuple):
     forces: tuple[ForceSpec, ...] = ()
     actuators: tuple[ActuatorSpec, ...] = ()
     hold: tuple[str, ...] = ()
+    equilibrium: tuple[str, ...] = ()
     blocks: tuple[BlockSpec, ...] = ()
     motions: tuple[LoopSpec, ...] = ()
     keyframes: tuple[KeyframeSpec, ...] = ()
@@ -77,6 +78,7 @@ class Attachment:
         return moved._replace(
             forces=tuple(_with_signals(force, self.prefix) for force in moved.forces),
             hold=tuple(map(self._prefixed, parts.hold)),
+            equilibrium=tuple(map(self._prefixed, parts.equilibrium)),
             blocks=tuple(_with_block_signals(block, self.prefix) for block in moved.blocks),
             contacts=self._contacts(moved.contacts),
         )
@@ -110,11 +112,11 @@ def on_bodies(parts: Parts, frames: Mapping[str, FrameSpec]) -> Parts:
 
 
 def _renamed(parts: Parts, renaming: Renaming) -> Parts:
-    """Return the parts with new names and poses, except what joints hold at their start."""
+    """Return the parts with new names and poses, except lists of joints."""
     changed = {
         name: tuple(renamed(spec, renaming) for spec in specs)
         for name, specs in parts._asdict().items()
-        if name not in ("hold", "contacts")
+        if name not in ("hold", "equilibrium", "contacts")
     }
     contacts = None if parts.contacts is None else renamed(parts.contacts, renaming)
     return parts._replace(**changed, contacts=contacts)

@@ -524,4 +524,5 @@ class SceneSpec:
     overrides: Mapping[str, object] = field(default_factory=dict)
     events: tuple[EventSpec, ...] = ()
     hold: tuple[str, ...] = ()  # joints that keep their start when loops are assembled
+    equilibrium: tuple[str, ...] = ()  # joints that start in equilibrium, "*" for all
     blocks: tuple[BlockSpec, ...] = ()  # signals, sensors, controllers and actuators of plugins

@@ -33,6 +33,7 @@ from pysim.mechanism.signal_compiler import (
 from pysim.mechanism.signal_reuse import has_same_signals
 from pysim.tracing.recursion import once
 from pysim.worlds.contact_readings import check_contact_sensors
+from pysim.worlds.equilibrium import with_equilibrium
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -178,7 +179,7 @@ def _completed(
     drive = compile_actuation(model, spec) if actuation is None else actuation
     scene = Scene(model, state, spec.settings, spec, drive, events, contacts, signals)
     check_contact_sensors(scene)
-    return scene
+    return with_equilibrium(scene)
 
 
 class SceneCompiler:

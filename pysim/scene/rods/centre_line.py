@@ -63,3 +63,32 @@ def curve_through(points: Sequence[Sequence[float]]) -> CentreLine:
         return np.asarray(t / np.linalg.norm(t, axis=1)[:, None])
 
     return CentreLine(float(s[-1]), False, lambda at: np.asarray(by_length(at)), tangents)
+
+
+def catenary(begin: Array, end: Array, length: float, gravity: Array) -> CentreLine:
+    """Return the curve of a length [m] that hangs between two points (3,), whose distance is less.
+
+    Without gravity, or for points above one another, it hangs along some direction normal to their line.
+    """
+    size = float(np.linalg.norm(gravity))
+    across = end - begin
+    down = gravity / size if size > 0 else np.zeros(3)
+    level = across - (across @ down) * down
+    if np.linalg.norm(level) < 1e-3 * np.linalg.norm(across) or not size:
+        level = across
+        down = np.cross(level, np.eye(3)[int(np.abs(level).argmin())])
+        down /= np.linalg.norm(down)
+    h, v = float(np.linalg.norm(level)), float(across @ down)
+    x = level / h
+    low, high = 1e-9, 700.0  # of w = h / 2a in  sinh w / w = √(L² − v²) / h
+    ratio = np.sqrt(max(length**2 - v**2, h**2 * (1 + 1e-12))) / h
+    for _ in range(200):
+        w = (low + high) / 2
+        low, high = (w, high) if np.sinh(w) / w < ratio else (low, w)
+    a = h / (2 * high)
+    middle = h / 2 + a * np.arctanh(np.clip(v / length, -1 + 1e-12, 1 - 1e-12))
+    whole = a * (np.sinh(middle / a) + np.sinh((h - middle) / a))
+    parts = np.linspace(0.0, whole, 65)  # of the arc
+    u = middle + a * np.arcsinh(parts / a - np.sinh(middle / a))
+    depth = a * (np.cosh(middle / a) - np.cosh((u - middle) / a))
+    return curve_through((begin + u[:, None] * x + depth[:, None] * down).tolist())

@@ -126,10 +126,8 @@ class ContactReader:
             what = "rod" if link in self._rods else "body"
             problem = f"{what} {link!r} has no shape that collides; give it collision = true"
             self.problems.add((*path, k), problem)
-        links = [self._rods.get(link, [link]) for link in between]
-        if first == second:
-            return list(combinations(links[0], 2))
-        return list(product(*links))
+        links, others = (self._rods.get(link, [link]) for link in between)
+        return list(combinations(links, 2) if first == second else product(links, others))
 
     @cached_property
     def _rods(self) -> dict[str, list[str]]:

@@ -212,8 +212,15 @@ class ModelReader:
         if contacts is not None:
             own = {name: m for name, m in contacts.materials.items() if m is not DEFAULT_MATERIAL}
             contacts = replace(contacts, materials=own, grounds=())
+        in_equilibrium = scene.equilibrium
+        if "*" in in_equilibrium:
+            in_equilibrium = tuple(joint.name for joint in model.joints if joint.type != "fixed")
         parts = parts_of(model)._replace(
-            actuators=scene.actuators, hold=scene.hold, contacts=contacts, blocks=scene.blocks
+            actuators=scene.actuators,
+            hold=scene.hold,
+            equilibrium=in_equilibrium,
+            contacts=contacts,
+            blocks=scene.blocks,
         )
         return model, parts
 

@@ -209,9 +209,18 @@ def read_tables(
         overrides=dict(overrides),
         events=events,
         hold=(*scene.assembly.hold, *parts.hold),
+        equilibrium=_in_equilibrium(scene, parts),
         blocks=blocks,
     )
     return ReadScene(spec, bare, parts, frames, scene, values, source, package_dirs, demand)
+
+
+def _in_equilibrium(scene: Scene, parts: Parts) -> tuple[str, ...]:
+    """Return the joints that start in equilibrium, "*" for all."""
+    chosen = scene.assembly.equilibrium
+    if isinstance(chosen, bool):
+        return ("*",) if chosen else parts.equilibrium
+    return (*chosen, *parts.equilibrium)
 
 
 def with_stops_for(demand: Demand, model: ModelSpec, bare: ModelSpec) -> ModelSpec:
@@ -353,7 +362,7 @@ class _Mechanism:
         own_bodies = self.table_cache.read(bodies.read, self.scene.body, "body", around)
         own_joints = self.table_cache.read(joints.read, self.scene.joint, "joint")
         taken = self.table_cache.read(models.read, self.scene.model, "model", around)
-        rods = RodReader(self.problems).read(self.scene)
+        rods = RodReader(self.problems, np.array(self.scene.gravity)).read(self.scene)
         parts = reduce(joined, (*taken, *rods), Parts())
         read = [joint for joint in own_joints if joint is not None]
         check_names(self.scene, self.problems, taken, rods, [*read, *parts.joints])

@@ -12,7 +12,7 @@ import numpy as np
 from pysim.joints import find_joint
 from pysim.scene.attachment import Parts
 from pysim.scene.poses import relative_pose
-from pysim.scene.rods.centre_line import CentreLine, curve_through, straight_line
+from pysim.scene.rods.centre_line import CentreLine, catenary, curve_through, straight_line
 from pysim.scene.rods.chain import Chain, points_along
 from pysim.scene.rods.sections import SLENDERNESS, Material, Profile, Section
 from pysim.scene.spec import (
@@ -26,6 +26,7 @@ from pysim.scene.spec import (
 )
 from pysim.scene.toml.records.references import AT, names_of_stations
 from pysim.scene.toml.records.rod_table import SHAPES
+from pysim.scene.tree import WORLD
 from pysim.scene.urdf.joints import plain_joint
 from pysim.shapes import Geometry, Shape
 from pysim.spatial import quaternion_from_rotation
@@ -40,11 +41,13 @@ if TYPE_CHECKING:
     from pysim.scene.toml.source import Steps
 
 COLOR = (0.42, 0.46, 0.52, 1.0)
+EQUILIBRIUM = "equilibrium"  # of `start`
 END = "end"  # name of the body behind the last hinge
 OFF_PLANE = 1e-6  # of the length
 SAME_LENGTH = 0.02  # share by which a start curve may be shorter or longer than the rod
 NEAR = 1.5  # diameters along the rod within which bars do not touch each other
 _POISSON = 0.3
+_CLOSED = 0.05  # distance of the ends over the length, below which no catenary is a start
 _LOOPS = {
     (True, False): "weld",
     (False, False): "ball",
@@ -62,6 +65,7 @@ class RodReader:
     """Reader of rod tables, which reports to `problems`."""
 
     problems: Problems
+    gravity: Array  # (3,) [m/s²] in the world
     _chains: dict[str, Chain] = field(default_factory=dict)  # by name
 
     def read(self, scene: Scene) -> tuple[Parts, ...]:
@@ -116,6 +120,7 @@ class RodReader:
             joints=parts.joints(start),
             loops=parts.loops(),
             contacts=parts.contacts(),
+            equilibrium=parts.in_equilibrium(),
         )
 
     def _line(self, table: Rod, path: Steps) -> CentreLine | None:
@@ -227,7 +232,7 @@ class RodReader:
         """Return whether a rod that bends about one axis lies in the plane normal to it, and report if it does not."""
         for name in ("path", "start"):
             points = getattr(table, name)
-            if points is None:
+            if not isinstance(points, list):
                 continue
             off = np.ptp(np.array(points, float)[:, 1 if table.planar == "y" else 2])
             if off > OFF_PLANE * line.length:
@@ -236,12 +241,14 @@ class RodReader:
                 return False
         return True
 
-    def _start(self, table: Rod, chain: Chain, path: Steps) -> Array | None:
-        """Return the rotations (n, 3, 3) of the bars at the start, None for the shape without stress."""
-        if table.start is None:
-            return None
+    def _start(self, table: Rod, chain: Chain, path: Steps) -> _Start | None:
+        """Return the bars at the start, None for the shape without stress."""
         at = (*path, "start")
-        curve = self._curve(table.start, at)
+        curve = (
+            self._curve(table.start, at)
+            if isinstance(table.start, list)
+            else self._sagging(table, chain, path)
+        )
         if curve is None:
             return None
         length = chain.line.length
@@ -251,16 +258,35 @@ class RodReader:
             )
             self.problems.add(at, f"{problem}; make them equal to {SAME_LENGTH:.0%}")
             return None
+        first = curve.points(np.zeros(1))[0]
         begins = chain.line.points(np.zeros(1))[0]
-        if chain.ends[0] != "free" and math.dist(table.start[0], begins) > OFF_PLANE * length:
-            problem = (
-                f"begins at {_point(table.start[0])}, and the rod is held at {_point(begins)} [m]"
-            )
+        if chain.ends[0] != "free" and math.dist(first, begins) > OFF_PLANE * length:
+            problem = f"begins at {_point(first)}, and the rod is held at {_point(begins)} [m]"
             self.problems.add((*at, 0), f"{problem}; begin there")
             return None
         chords = np.linalg.norm(np.diff(chain.line.points(chain.s), axis=0), axis=1)
         points = points_along(curve, chords)
-        return chain.rotations_along(points, curve.tangents(np.zeros(1))[0])
+        return _Start(first, chain.rotations_along(points, curve.tangents(np.zeros(1))[0]))
+
+    def _sagging(self, table: Rod, chain: Chain, path: Steps) -> CentreLine | None:
+        """Return a catenary between ends in the world whose distance is not the rod's; None for others."""
+        if table.a != WORLD or table.b != WORLD or table.slide:
+            return None
+        A = table.at_a.matrix
+        held = chain.line.points(np.array([0.0, chain.line.length]))
+        near, far = held[0], (np.linalg.inv(A) @ table.at_b.matrix)[:3, 3]
+        length, span = chain.line.length, math.dist(near, far)
+        if math.dist(held[1], far) < 1e-9 * length:
+            return None
+        if span > length:
+            problem = f"holds an end {span:.6g} [m] from the other one, and rod {table.name!r} has {length:.6g} [m]"
+            self.problems.add(
+                (*path, "at_b"), f"{problem}; move the ends together, or make it longer"
+            )
+            return None
+        if span < _CLOSED * length:
+            return None
+        return catenary(near, far, length, A[:3, :3].T @ self.gravity)
 
 
 def _point(point: Sequence[float] | Array) -> str:
@@ -281,6 +307,14 @@ def _profile(name: str, rows: list[list[float]]) -> Profile:
     if name == "EI" and len(rows[0]) == 2:
         rows = [[s, EI, EI] for s, EI in rows]
     return Profile.of(rows)
+
+
+@dataclass(frozen=True)
+class _Start:
+    """Bars at the start: where the rod begins (3,), and the axes (n, 3, 3) of their frames, in frame A."""
+
+    begin: Array
+    rotations: Array
 
 
 @dataclass(frozen=True)
@@ -321,14 +355,14 @@ class _Parts:
         material = self.table.surface or "default"
         return drawn, self.where, (CollisionSpec(shape, X, material, where=self.where),)
 
-    def joints(self, start: Array | None) -> tuple[JointSpec, ...]:
+    def joints(self, start: _Start | None) -> tuple[JointSpec, ...]:
         """Return the hinges, and the joint of the rod's beginning."""
         chain, H = self.chain, self.chain.hinge_frames
         at = [self.table.at_a.matrix @ H[0]]
         at += [relative_pose(H[k - 1], H[k]) for k in range(1, chain.bars + chain.has_end)]
         return tuple(self._joint(k, X, start) for k, X in enumerate(at))
 
-    def _joint(self, k: int, at: Array, start: Array | None) -> JointSpec:
+    def _joint(self, k: int, at: Array, start: _Start | None) -> JointSpec:
         table, chain = self.table, self.chain
         kind = "ball" if table.planar is None else "revolute"
         if k == 0 and chain.ends[0] == "free":
@@ -345,12 +379,18 @@ class _Parts:
             joint = with_fields(joint, stiffness=K, damping=table.damping * K)
         if start is None or k == chain.bars:
             return joint
-        before = np.eye(3) if k == 0 else start[k - 1]
+        before = np.eye(3) if k == 0 else start.rotations[k - 1]
         H0 = chain.hinge_frames[0]
-        R = (before @ (at[:3, :3] if k else H0[:3, :3])).T @ start[k]
-        moved = np.array(table.start[0]) - H0[:3, 3] if table.start else np.zeros(3)
+        R = (before @ (at[:3, :3] if k else H0[:3, :3])).T @ start.rotations[k]
+        moved = start.begin - H0[:3, 3]
         q = _start_q(joint, R, H0[:3, :3].T @ moved)
         return with_fields(joint, start_q=q, given_start=frozenset({"q"}))
+
+    def in_equilibrium(self) -> tuple[str, ...]:
+        """Return the joints that start in equilibrium, if the rod does."""
+        if self.table.start != EQUILIBRIUM:
+            return ()
+        return tuple(self._name(k) for k in range(self.chain.bars + self.chain.has_end))
 
     def loops(self) -> tuple[LoopSpec, ...]:
         """Return the loop that holds the far end, if it is held."""
@@ -382,7 +422,7 @@ class _Parts:
             for name in names[: apart - 1]
             if table.a != "world" and chain.ends[0] != "free"
         ]
-        near += [(table.b, name) for name in names[1 - apart :] if table.b not in (None, "world")]  # type: ignore[misc]
+        near += [(table.b, name) for name in names[1 - apart :] if table.b not in (None, "world")]
         return ContactsSpec({}, (), (), tuple(near))
 
 

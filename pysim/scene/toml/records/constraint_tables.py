@@ -240,3 +240,8 @@ class Assembly(Table):
     """Assembly of the start, so that loops close and couplings hold."""
 
     hold: list[CoordinateName] = key([], "", "joints (or joint.coordinate) that keep their start")
+    equilibrium: bool | list[CoordinateName] = key(
+        default=False,
+        unit="",
+        doc="start where all forces balance: true for all joints, or those that move to it",
+    )

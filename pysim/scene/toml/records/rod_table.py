@@ -174,8 +174,11 @@ class Rod(Table):
     planar: Literal["y", "z"] | None = key(
         None, "", "the axis of its section about which alone the rod bends"
     )
-    start: Annotated[list[Vector3], Field(min_length=2)] | None = key(
-        None, "m", "points in frame A of a curve along which the rod starts"
+    start: Literal["equilibrium"] | Annotated[list[Vector3], Field(min_length=2)] | None = key(
+        None,
+        "m",
+        'points in frame A of a curve along which the rod starts, or "equilibrium" for where its forces balance; '
+        "by default its shape without stress",
     )
     collision: bool = key(default=False, unit="", doc="whether the bars collide")
     surface: MaterialName | None = key(

@@ -105,6 +105,9 @@ class SpecTables:
             found[kind] = [self._block(block) for block in blocks]
         if isinstance(spec, SceneSpec):
             found["assembly"] = {"hold": list(spec.hold)} if spec.hold else {}
+            if spec.equilibrium:
+                chosen = True if "*" in spec.equilibrium else list(spec.equilibrium)
+                found["assembly"]["equilibrium"] = chosen
             found["actuator"] += [Actuator.keys_of(drive) for drive in spec.actuators]
             found["event"] = [Event.keys_of(event) for event in spec.events]
         found |= self._contacts(model)
