@@ -24,7 +24,8 @@ import numpy as np
 import pytest
 
 import pysim
-from pysim.plugins import registry
+from pysim.cli.app import answer
+from pysim.plugins import files, registry
 from pysim.scene import scene_schema
 
 ROOT = Path(__file__).parents[1]
@@ -46,11 +47,17 @@ def runnable(page: str) -> bool:
 
 
 def run_line(line: str, folder: Path) -> None:
-    """Run a line of a shell block, by the interpreter of the tests."""
+    """Run a line of a shell block: by the interpreter of the tests, but commands of pysim in this process.
+
+    A page may define a plugin in Python that it then loads from a file: such commands get a process.
+    """
     words = shlex.split(line, comments=True)
     if not words or INSTALLS.search(line):
         return
     assert words[0] in {"pysim", "pytest", "python"}, line
+    if words[0] == "pysim" and "--plugin" not in words:
+        assert answer(words[1:]) == 0, line
+        return
     command = [sys.executable, *(["-m", words[0]] if words[0] != "python" else []), *words[1:]]
     environment = os.environ | {"PYTHONPATH": str(Path(pysim.__file__).parents[1])}
     run = subprocess.run(
@@ -75,11 +82,17 @@ def test_fences_without_a_language_are_not_used() -> None:
 
 @pytest.fixture
 def plugins_of_the_page_forgotten() -> Iterator[None]:
-    """Registered names are those of the whole process: other tests may use the ones of a page."""
+    """Registered names are those of the whole process: other tests and pages may use the ones of a page."""
+    ran, kinds = dict(files._in_force), tuple(registry._kinds.values())
+    before = [dict(kind.registered) for kind in kinds]
     yield
-    for kind in registry._kinds.values():
-        for name in [n for n, plugin in kind.registered.items() if plugin.__module__ == "page"]:
-            del kind.registered[name]
+    files._in_force.clear()
+    files._in_force.update(ran)
+    for kind, known in zip(kinds, before, strict=True):
+        for name, plugin in tuple(kind.registered.items()):
+            if name not in known and not plugin.__module__.startswith("pysim."):
+                del kind.registered[name]
+        kind.registered.update(known)
 
 
 @pytest.mark.slow
