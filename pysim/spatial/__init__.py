@@ -47,6 +47,7 @@ from pysim.spatial.rotations import (
     rotation_from_quaternion,
     rotation_from_rpy,
     rpy_from_rotation,
+    slerp,
 )
 
 __all__ = [
@@ -81,5 +82,6 @@ __all__ = [
     "rotation_from_rpy",
     "rpy_from_rotation",
     "skew",
+    "slerp",
     "vee",
 ]

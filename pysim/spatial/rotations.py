@@ -59,6 +59,36 @@ def quaternion_multiply(a: ArrayLike, b: ArrayLike, order: str = "xyzw") -> Arra
     return _ordered(np.concatenate([vector, scalar], axis=-1), places)
 
 
+def slerp(a: ArrayLike, b: ArrayLike, fraction: ArrayLike) -> Array:
+    """Return unit quaternions (…, 4) at fractions (…) of the shorter arc from a (…, 4) to b (…, 4), in their order.
+
+        Q(s) = (sin((1 − s) φ) a + sin(s φ) b) / sin φ        cos φ = a·b, b of the sign that makes it positive
+
+    Fractions beyond 0 and 1 continue the rotation [Shoemake 1985].
+
+    >>> half = slerp([0, 0, 0, 1], [0, 0, 1, 0], 0.5)  # of half a turn about z
+    >>> half.round(6).tolist()
+    [0.0, 0.0, 0.707107, 0.707107]
+    """
+    first, last = (checked_unit(checked(x, name, (4,)), name) for x, name in ((a, "a"), (b, "b")))
+    s = checked(fraction, "fraction", ())[..., None]
+    return arc(first, last, s)
+
+
+def arc(first: Array, last: Array, s: Array) -> Array:
+    """Return unit quaternions (…, 4) at a fraction `s` (…, 1) of the shorter arc, without checks."""
+    cosine = np.sum(first * last, axis=-1, keepdims=True)
+    last = np.where(cosine < 0, -last, last)
+    phi = np.arccos(np.clip(np.abs(cosine), 0.0, 1.0))
+    near = phi < 1e-6  # there the chord and the circle agree to 1e-12
+    sine = np.where(near, 1.0, np.sin(phi))
+    start = np.where(near, 1 - s, np.sin((1 - s) * phi) / sine)
+    end = np.where(near, s, np.sin(s * phi) / sine)
+    mixed = start * first + end * last
+    unit: Array = mixed / np.linalg.norm(mixed, axis=-1, keepdims=True)
+    return unit
+
+
 def rotation_from_rpy(rpy: ArrayLike) -> Array:
     """Return Rz(yaw) Ry(pitch) Rx(roll) of (roll, pitch, yaw) (…, 3) [rad]."""
     angles = checked(rpy, "rpy", (3,), unit="rad")

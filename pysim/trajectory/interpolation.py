@@ -1,41 +1,40 @@
 """Poses between output instants: straight lines for positions, great circles for quaternions.
 
-    x(s) = (1 − s) x₀ + s x₁        Q(s) = (sin((1 − s) φ) Q₀ + sin(s φ) Q₁) / sin φ
-
-with cos φ = Q₀·Q₁ and Q₁ of the sign that makes it positive [Shoemake 1985].
+x(s) = (1 − s) x₀ + s x₁        Q(s) as `pysim.spatial.slerp`
 """
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
+from pysim.spatial.rotations import arc
 from pysim.typing import Array
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Rows = NDArray[np.intp]
+
+
+def rows_around(t: Array, times: Array) -> tuple[Rows, Rows, Array]:
+    """Return the rows before and after `times` (k,), and the fractions (k,) of the time between them."""
+    if len(t) == 1:
+        row = np.zeros(len(times), np.intp)
+        return row, row, np.zeros(len(times))
+    after = np.clip(np.searchsorted(t, times, side="right"), 1, len(t) - 1)
+    before = after - 1
+    return before, after, np.clip((times - t[before]) / (t[after] - t[before]), 0.0, 1.0)
 
 
 def interpolated_poses(t: Array, poses: Array, times: Array) -> Array:
     """Return poses (k, nbodies, 7) at `times` (k,), interpolated from `poses` (n, nbodies, 7) at `t` (n,) [s]."""
-    if len(t) == 1:
-        return np.repeat(np.asarray(poses), len(times), axis=0)
-    after = np.clip(np.searchsorted(t, times, side="right"), 1, len(t) - 1)
-    before = after - 1
-    s = np.clip((times - t[before]) / (t[after] - t[before]), 0.0, 1.0)[:, None, None]
+    before, after, fractions = rows_around(t, times)
+    s = fractions[:, None, None]
     first, last = poses[before], poses[after]
     position = (1 - s) * first[..., :3] + s * last[..., :3]
-    return np.concatenate([position, slerp(first[..., 3:], last[..., 3:], s)], axis=-1)
-
-
-def slerp(first: Array, last: Array, s: Array) -> Array:
-    """Return unit quaternions (..., 4) at a fraction `s` of the shorter arc from `first` to `last`."""
-    cosine = np.sum(first * last, axis=-1, keepdims=True)
-    last = np.where(cosine < 0, -last, last)
-    phi = np.arccos(np.clip(np.abs(cosine), 0.0, 1.0))
-    near = phi < 1e-6  # there the chord and the circle agree to 1e-12
-    sine = np.where(near, 1.0, np.sin(phi))
-    start = np.where(near, 1 - s, np.sin((1 - s) * phi) / sine)
-    end = np.where(near, s, np.sin(s * phi) / sine)
-    mixed = start * first + end * last
-    unit: Array = mixed / np.linalg.norm(mixed, axis=-1, keepdims=True)
-    return unit
+    return np.concatenate([position, arc(first[..., 3:], last[..., 3:], s)], axis=-1)
 
 
 def continuous_quaternions(quaternions: Array) -> Array:

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from pysim import spatial
+from pysim.errors import PysimError
 
 TIGHT = 2e-15
 
@@ -185,3 +186,23 @@ def test_wrong_arguments_are_named(call, message: str) -> None:
     with pytest.raises(ValueError) as caught:  # noqa: PT011, the text is compared below
         call()
     assert str(caught.value) == message
+
+
+@pytest.mark.parametrize("order", ["xyzw", "wxyz"])
+def test_slerp_turns_about_one_axis_at_constant_speed(rng: np.random.Generator, order: str) -> None:
+    """Oracle: R_a exp(s log(R_aᵀ R_b)), by matrices."""
+    a, b = rng.normal(size=(2, 50, 4))
+    a, b = (x / np.linalg.norm(x, axis=1, keepdims=True) for x in (a, b))
+    s = rng.uniform(-0.3, 1.3, size=50)
+    R_a, R_b = (spatial.rotation_from_quaternion(x, order) for x in (a, b))
+    turn = spatial.log(np.swapaxes(R_a, 1, 2) @ R_b)
+    found = spatial.rotation_from_quaternion(spatial.slerp(a, b, s), order)
+    np.testing.assert_allclose(found, R_a @ spatial.exp(s[:, None] * turn), atol=1e-13)
+
+
+def test_slerp_of_one_pair_takes_many_fractions_and_equal_ends() -> None:
+    a = np.array([0.0, 0.6, 0.0, 0.8])
+    found = spatial.slerp(a, a, [0.0, 0.5, 1.0])
+    np.testing.assert_allclose(found, np.tile(a, (3, 1)), atol=1e-15)
+    with pytest.raises(PysimError, match=r"^b: "):
+        spatial.slerp(a, [0.0, 0.6, 0.0, 0.9], 0.5)
