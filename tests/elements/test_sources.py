@@ -171,3 +171,85 @@ def test_slopes_at_the_ends_of_short_splines(tmp_path, case):
     found = values(tmp_path, times, type="spline", t=t, values=x, interpolation=kind)
     for order, column in enumerate(found.T):
         np.testing.assert_allclose(column, exact(times, order), rtol=1e-12, atol=1e-11)
+
+
+def shares(u):
+    """Share of the motion and its derivatives by u, as formulas of cam design."""
+    pi = np.pi
+    b = 0.25
+    speed = 1 / (1 - b)
+    ends = u < b, u > 1 - b
+    return {
+        "ramp": (u, np.ones_like(u), 0 * u),
+        "polynomial_345": (
+            10 * u**3 - 15 * u**4 + 6 * u**5,
+            30 * u**2 - 60 * u**3 + 30 * u**4,
+            60 * u - 180 * u**2 + 120 * u**3,
+        ),
+        "cycloidal": (
+            u - np.sin(2 * pi * u) / (2 * pi),
+            1 - np.cos(2 * pi * u),
+            2 * pi * np.sin(2 * pi * u),
+        ),
+        "trapezoid": (
+            np.select(
+                ends,
+                (speed * u**2 / (2 * b), 1 - speed * (1 - u) ** 2 / (2 * b)),
+                speed * (u - b / 2),
+            ),
+            np.select(ends, (speed * u / b, speed * (1 - u) / b), speed),
+            np.select(ends, (speed / b, -speed / b), 0.0),
+        ),
+    }
+
+
+@pytest.mark.parametrize("kind", ["ramp", "polynomial_345", "cycloidal", "trapezoid"])
+def test_laws_of_motion_are_those_of_cam_design(tmp_path, kind):
+    """Oracle: the formulas, and rest before and after."""
+    begin, T, before, after = 0.3, 0.8, 0.4, -1.1
+    more = {"blend": 0.25} if kind == "trapezoid" else {}
+    u = np.array([0.03, 0.2, 0.31, 0.5, 0.62, 0.9, 0.99])
+    times = np.concatenate([[0.0, 0.2], begin + T * u, [1.2, 3.0]])
+    law = {"type": kind, "time": begin, "duration": T, "before": before, "after": after}
+    found = values(tmp_path, times, **law, **more)
+    rise = after - before
+    for order, share in enumerate(shares(u)[kind]):
+        inner = (before if order == 0 else 0.0) + rise * share / T**order
+        expected = [before * (order == 0)] * 2 + inner.tolist() + [after * (order == 0)] * 2
+        np.testing.assert_allclose(found[:, order], expected, atol=2e-13 / T**order)
+
+
+def test_laws_of_motion_take_lists_and_a_trapezoid_without_a_middle(tmp_path):
+    text = disc() + table(
+        "signal", name="r", type="cycloidal", duration=2.0, before=[0.0, 1.0], after=[4.0, 3.0]
+    )
+    run = pysim.simulate(scene_of(tmp_path, text + simulation("rk4", duration=1.0, interval=1.0)))
+    np.testing.assert_allclose(run.signals["r"][-1], [2.0, 2.0], rtol=1e-15)
+    found = values(tmp_path, [0.25, 0.5, 0.75], type="trapezoid", duration=1.0, blend=0.5)
+    np.testing.assert_allclose(found[:, 0], [0.125, 0.5, 0.875], rtol=1e-15)
+
+
+@pytest.mark.parametrize(
+    ("keys", "message"),
+    [
+        ({"duration": 0.0}, "duration: must be more than 0 and finite, got 0 s"),
+        ({"duration": 1.0, "blend": 0.6}, "blend: must be more than 0 and at most 0.5, got 0.6"),
+        ({"duration": 1.0, "before": [0.0, 1.0], "after": [1.0, 2.0, 3.0]}, "after: has 3 numbers"),
+    ],
+)
+def test_laws_of_motion_with_wrong_numbers_are_errors(tmp_path, keys, message):
+    text = disc() + table("signal", name="r", type="trapezoid", **keys)
+    with pytest.raises(SceneError, match=message.replace(".", r"\.")):
+        scene_of(tmp_path, text + simulation("rk4", duration=1.0))
+
+
+@pytest.mark.parametrize("kind", ["polynomial_345", "cycloidal", "trapezoid", "ramp"])
+def test_a_joint_follows_a_law_of_motion_unless_its_rate_jumps(tmp_path, kind):
+    text = disc() + table("signal", name="lift", type=kind, duration=0.5, after=0.2, unit="rad")
+    text = text.replace('name = "hinge"', 'name = "hinge"\nmotion = { signal = "lift" }')
+    if kind == "ramp":
+        with pytest.raises(SceneError, match="rate that jumps"):
+            scene_of(tmp_path, text + simulation("rk4", duration=1.0))
+        return
+    run = pysim.simulate(scene_of(tmp_path, text + simulation("rk4", duration=1.0)))
+    np.testing.assert_allclose(run.q[:, 0], run.signals["lift"], atol=1e-9)

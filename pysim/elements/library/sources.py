@@ -159,6 +159,90 @@ class Waypoints(Source):
         return columns[0] if len(columns) == 1 else columns
 
 
+class Rise(Source):
+    """Base class of motions from one value to another in a given time, at rest before and after."""
+
+    duration: float  # [s] of the motion
+    time: float = 0.0  # [s] at which it begins
+    before: float | tuple[float, ...] = 0.0  # in the signal's unit
+    after: float | tuple[float, ...] = 1.0
+
+    def __post_init__(self) -> None:
+        if not (math.isfinite(self.duration) and self.duration > 0):
+            problem = f"must be more than 0 and finite, got {self.duration:g} s"
+            raise PysimError("duration", f"{problem}; give the length of the motion")
+        if not math.isfinite(self.time):
+            raise PysimError("time", f"must be finite, got {self.time:g} s; give its beginning")
+        for key in ("before", "after"):
+            if not np.isfinite(getattr(self, key)).all():
+                raise PysimError(key, f"must be finite, got {getattr(self, key)}; give another")
+        try:
+            np.broadcast_shapes(np.shape(self.before), np.shape(self.after))
+        except ValueError:
+            problem = f"has {np.size(self.after)} numbers, and before has {np.size(self.before)}"
+            raise PysimError("after", f"{problem}; give as many") from None
+
+    def share(self, u: Any) -> Any:
+        """Return the share of the motion that is done after the share u of its time."""
+        raise NotImplementedError
+
+    def output(self, t: Any) -> Any:
+        done = self.share(np.clip((t - self.time) / self.duration, 0.0, 1.0))
+        ends = np.broadcast_arrays(self.before, self.after)
+        if ends[0].ndim == 0:
+            return float(ends[0]) + float(ends[1] - ends[0]) * done
+        return [a + (b - a) * done for a, b in np.stack(ends, axis=1).tolist()]
+
+
+@source("ramp")
+class Ramp(Rise):
+    """Motion at constant speed from one value to another; its rate jumps at both ends."""
+
+    def share(self, u: Any) -> Any:
+        return u
+
+
+@source("trapezoid")
+class Trapezoid(Rise):
+    """Motion of constant acceleration, constant speed and constant deceleration; its acceleration jumps."""
+
+    blend: float = 1 / 3  # share of the time in which it accelerates, and decelerates, up to 0.5
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not 0 < self.blend <= 0.5:
+            problem = f"must be more than 0 and at most 0.5, got {self.blend:g}"
+            raise PysimError("blend", f"{problem}; 0.5 is without a part of constant speed")
+
+    def share(self, u: Any) -> Any:
+        b = self.blend
+        speed = 1 / (1 - b)  # of a motion of length 1 in the time 1
+        half = speed / (2 * b)
+        return piecewise(
+            u,
+            [0.0, b, 1 - b, 1.0] if b < 0.5 else [0.0, b, 1.0],
+            [[half, 0, 0], [0, speed, half * b**2], [-half, speed, 1 - half * b**2]]
+            if b < 0.5
+            else [[half, 0, 0], [-half, speed, 1 - half * b**2]],
+        )
+
+
+@source("polynomial_345")
+class Polynomial345(Rise):
+    """Motion 10 u³ − 15 u⁴ + 6 u⁵, whose acceleration is continuous [Norton 2009, section 2.5]."""
+
+    def share(self, u: Any) -> Any:
+        return u * u * u * (10.0 + u * (-15.0 + 6.0 * u))
+
+
+@source("cycloidal")
+class Cycloidal(Rise):
+    """Motion u − sin(2π u)/2π, whose acceleration is one period of a sine [Norton 2009, section 2.4]."""
+
+    def share(self, u: Any) -> Any:
+        return u - np.sin(2 * math.pi * u) / (2 * math.pi)
+
+
 def check_choice(plugin: Any, key: str, known: tuple[str, ...]) -> None:
     """Require one of the known values of a key."""
     given = getattr(plugin, key)
