@@ -50,9 +50,29 @@ class IdentificationError(PysimError):
 
 
 class UnknownNameError(PysimError, KeyError):
-    """A name that a mapping of results does not have; also a `KeyError`."""
+    """A name that does not exist: of a frame, a signal, an attribute, …; also a `KeyError`."""
 
     __str__ = PysimError.__str__  # a KeyError quotes its text
+
+
+class UnknownModelNameError(UnknownNameError, ModelError):
+    """A name that a mechanism does not have."""
+
+
+class UnknownSimulationNameError(UnknownNameError, SimulationError):
+    """A name that a scene, its worlds or its runs do not have."""
+
+
+class UnknownTrajectoryNameError(UnknownNameError, TrajectoryError):
+    """A name that a trajectory does not have."""
+
+
+class UnknownAttributeError(UnknownNameError, AttributeError):
+    """An attribute that a module or an object does not have."""
+
+    def __init__(self, where: str, problem: str) -> None:
+        super().__init__(where, problem)
+        self.name = ""  # Python appends no suggestion of its own
 
 
 Value = TypeVar("Value")

@@ -15,7 +15,7 @@ import numpy as np
 
 from pysim import _engine
 from pysim.algorithms.derivatives import placement_derivatives
-from pysim.errors import ModelError, did_you_mean
+from pysim.errors import ModelError, UnknownModelNameError, did_you_mean
 from pysim.spatial.arrays import checked_out
 from pysim.typing import Array
 
@@ -75,7 +75,7 @@ def link_length_derivatives(
 def _joint(model: Model, name: str) -> int:
     if name not in model.joint_names:
         problem = f"no such joint{did_you_mean(name, model.joint_names)}"
-        raise ModelError(f"joint {name!r}", problem)
+        raise UnknownModelNameError(f"joint {name!r}", problem)
     return model.joint_names.index(name)
 
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from pysim import _engine
-from pysim.errors import ModelError, did_you_mean
+from pysim.errors import UnknownModelNameError, did_you_mean
 from pysim.typing import Array
 
 if TYPE_CHECKING:
@@ -42,6 +42,9 @@ def frame_placement(
 
     Raises:
         ModelError: the model has no such frame.
+
+    >>> pysim.frame_placement(model, [0.0, 0.0], "tip")[:3, 3].round(6).tolist()  # [m]
+    [0.0, 0.04, 0.2]
     """
     return _engine.frame_placement(
         model, q, *body_and_point(model, frame), threads=threads, out=out
@@ -72,6 +75,10 @@ def jacobian(
 
     Raises:
         ModelError: the model has no such frame.
+
+    >>> J = pysim.jacobian(model, q, "tip", expressed="aligned")
+    >>> bool(np.allclose(J @ [1.0, 0.5], pysim.frame_velocity(model, q, [1.0, 0.5], "tip", "aligned")))
+    True
     """
     return _engine.jacobian(
         model, q, *body_and_point(model, frame), axes(expressed), threads=threads, out=out
@@ -113,6 +120,9 @@ def frame_velocity(
 
     Raises:
         ModelError: the model has no such frame.
+
+    >>> pysim.frame_velocity(model, q, [1.0, 0.0], "tip", "aligned").shape
+    (6,)
     """
     return _engine.frame_velocity(
         model, q, v, *body_and_point(model, frame), axes(expressed), threads=threads, out=out
@@ -197,6 +207,6 @@ def body_and_point(model: Model, frame: str) -> tuple[int, list[float]]:
         raise TypeError(f"frame must be the name of a body or a frame, got {frame!r}")
     if frame not in model.frames:
         problem = f"no such frame{did_you_mean(frame, model.frame_names)}"
-        raise ModelError(f"frame {frame!r}", problem)
+        raise UnknownModelNameError(f"frame {frame!r}", problem)
     body, pose = model.frames[frame]
     return body, pose[:3, :].T.ravel().tolist()

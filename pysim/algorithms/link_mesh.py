@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pysim import _engine
-from pysim.errors import ModelError, did_you_mean
+from pysim.errors import ModelError, UnknownModelNameError, did_you_mean
 from pysim.inertia import move_theta, moving_matrix
 from pysim.shapes import MassSource, primitive_theta
 from pysim.typing import Array
@@ -142,7 +142,7 @@ def mass_mesh(
 def _geometries(model: Model, link: str) -> tuple[Geometry, ...]:
     links = {spec.name: spec for spec in model.spec.bodies}
     if link not in links:
-        raise ModelError(f"link {link!r}", f"no such body{did_you_mean(link, links)}")
+        raise UnknownModelNameError(f"link {link!r}", f"no such body{did_you_mean(link, links)}")
     return links[link].geometries
 
 

@@ -24,7 +24,7 @@ from pysim.algorithms import aba, aba_derivatives
 from pysim.analysis.linear_system import LinearSystem, bracket, independent_motions
 from pysim.diagnosis.element_faults import slope_fault
 from pysim.diagnosis.failed_steps import explain
-from pysim.errors import PysimWarning, SimulationError, did_you_mean
+from pysim.errors import PysimWarning, SimulationError, UnknownSimulationNameError, did_you_mean
 from pysim.integrators import find_integrator
 from pysim.loops import constrained_aba, constrained_aba_derivatives, project
 from pysim.mechanism.model import State
@@ -86,6 +86,12 @@ def linearize(
         TypeError: the argument is not a scene.
         SimulationError: an argument is of a wrong kind, no such input, output or coordinate, a wheel rolls on a plane,
             the scheme of a sampled system adapts its steps, or numbers are not finite.
+
+    >>> hanging = pysim.linearize(pysim.load_scene("scenes/pendulum.toml"), state=([0.0], [0.0]))
+    >>> hanging.states
+    ('q.hinge', 'v.hinge')
+    >>> hanging.poles.imag.round(3).tolist()  # [rad/s]
+    [3.796, -3.796]
     """
     _check_arguments(scene, inputs, outputs, state)
     own, elements = (
@@ -169,7 +175,7 @@ def _places_of(model: Model, coordinates: Sequence[str] | None) -> list[int]:
     for name in names:
         if name not in known:
             problem = f"the mechanism has no such coordinate{did_you_mean(name, known)}"
-            raise SimulationError(f"coordinates: {name!r}", problem)
+            raise UnknownSimulationNameError(f"coordinates: {name!r}", problem)
     return [known.index(name) for name in names]
 
 
@@ -269,7 +275,9 @@ class _Linearization:
                 remedy = did_you_mean(name, known)
                 if not known:
                     remedy = '; it has none, add a [[signal]] with type = "input"'
-                raise SimulationError(f"inputs: {name!r}", f"the scene has no such input{remedy}")
+                raise UnknownSimulationNameError(
+                    f"inputs: {name!r}", f"the scene has no such input{remedy}"
+                )
             own = known[name]
             names += [name] if len(own) == 1 else [f"{name}[{k}]" for k in range(len(own))]
             places += own
@@ -304,7 +312,7 @@ class _Linearization:
             else:
                 listed = [*known, *(f"{kind}.{x}" for kind in "qv" for x in coordinates)]
                 problem = f"there is no such signal or coordinate{did_you_mean(name, listed)}"
-                raise SimulationError(f"outputs: {name!r}", problem)
+                raise UnknownSimulationNameError(f"outputs: {name!r}", problem)
         return names, columns, rows
 
     # ------------------------------------------------------------------------------------------------ the system

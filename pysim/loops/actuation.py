@@ -17,7 +17,7 @@ import numpy as np
 
 from pysim import _engine
 from pysim.algorithms import crba, rnea
-from pysim.errors import ModelError, did_you_mean
+from pysim.errors import ModelError, UnknownModelNameError, did_you_mean
 from pysim.loops.constraints import DEPENDENT, Constraints, constraints, kind_of_constraint
 from pysim.loops.torque_derivatives import TorqueDerivatives, one_row, torque_derivatives
 from pysim.typing import Array
@@ -109,7 +109,7 @@ def actuation_map(model: Model, q: ArrayLike, active: str | Sequence[str]) -> Ac
     for name in active:
         if name not in names:
             problem = f"no such coordinate{did_you_mean(name, names)}"
-            raise ModelError(f"active {name!r}", problem)
+            raise UnknownModelNameError(f"active {name!r}", problem)
     own = np.array([names.index(name) for name in active], np.intp)
     rest = np.setdiff1d(np.arange(model.nv), own)
     at = constraints(model, q)

@@ -42,7 +42,14 @@ from pysim.diagnosis.world_monitor import (
     warn_of_friction_of_worlds,
     warn_of_unstable_worlds,
 )
-from pysim.errors import ModelError, Named, PysimWarning, SimulationError, did_you_mean
+from pysim.errors import (
+    ModelError,
+    Named,
+    PysimWarning,
+    SimulationError,
+    UnknownSimulationNameError,
+    did_you_mean,
+)
 from pysim.integrators import check_wheels, find_integrator
 from pysim.mechanism.model import State
 from pysim.simulation.fixed_events import EventRun
@@ -838,7 +845,9 @@ def _wanted_signals(scene: Scene, names: Sequence[str]) -> list[RecordedSignal]:
         if not known:
             raise SimulationError(where, "the scene has no signals; leave it out")
         if name not in known:
-            raise SimulationError(where, f"the scene has no such signal{did_you_mean(name, known)}")
+            raise UnknownSimulationNameError(
+                where, f"the scene has no such signal{did_you_mean(name, known)}"
+            )
     return [known[name] for name in names]
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pysim.algorithms import passive_forces
-from pysim.errors import SimulationError, did_you_mean
+from pysim.errors import SimulationError, UnknownSimulationNameError, did_you_mean
 from pysim.spatial.arrays import real_numbers
 from pysim.typing import Array
 from pysim.worlds.accelerations import forces_of_actuators
@@ -97,7 +97,7 @@ def _numbers(
     for name, value in inputs.items():
         if name not in places:
             known = did_you_mean(name, places)
-            raise SimulationError("signals", f"the scene has no input {name!r}{known}")
+            raise UnknownSimulationNameError("signals", f"the scene has no input {name!r}{known}")
         numbers[:, places[name]] = _rows(f"signals[{name!r}]", value, leading, len(places[name]))
     loop_q = np.tile(scene.state.loop_q, (len(times), 1))
     for time in np.unique(times):
@@ -109,7 +109,7 @@ def _numbers(
     for name, value in states.items():
         if name not in names:
             known = did_you_mean(name, names)
-            raise SimulationError("states", f"no element has the state {name!r}{known}")
+            raise UnknownSimulationNameError("states", f"no element has the state {name!r}{known}")
         numbers[:, names.index(name)] = _rows(f"states[{name!r}]", value, leading, 1)[:, 0]
     return numbers
 

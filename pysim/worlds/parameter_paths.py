@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pysim.errors import SceneError, SimulationError, did_you_mean
+from pysim.errors import SceneError, SimulationError, UnknownSimulationNameError, did_you_mean
 from pysim.inertia.parameters import centers, central_inertia
 from pysim.integrators import find_integrator
 from pysim.scene.spec import PER_COORDINATE, SurfaceSpec
@@ -238,7 +238,7 @@ class ParameterPaths:
             problem = f"{word!r} is the name of {', '.join(map(repr, ends))}"
             raise SimulationError(where, f"{problem}; write model.NAME before it")
         hint = did_you_mean(word, known) or "; see list(worlds.parameters)"
-        raise SimulationError(where, f"nothing is named {word!r}{hint}")
+        raise UnknownSimulationNameError(where, f"nothing is named {word!r}{hint}")
 
     def _gravity(self, path: str, rest: list[str]) -> Parameter:
         start = np.array(self._scene.model.gravity, float)
