@@ -9,12 +9,18 @@ d(q ⊖ q₀)/dt = δv − ad(v) (q ⊖ q₀)                      about a motio
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pysim.errors import PysimWarning, SimulationError
+from pysim.analysis.frequency_response import FrequencyResponse, frequency_response
+from pysim.errors import (
+    PysimWarning,
+    SimulationError,
+    UnknownSimulationNameError,
+    did_you_mean,
+)
 from pysim.joints.registry import find_joint
 from pysim.loops import allowed_motions, project
 from pysim.typing import Array
@@ -22,7 +28,7 @@ from pysim.typing import Array
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
     from pysim.mechanism.model import Model, State
 
@@ -31,6 +37,7 @@ LASTS = 3.0  # time constants of a mode without oscillation that are shown
 CLOSED = 1e-8  # [m, rad]
 DEPENDENT = 1e-6  # least motion of an independent coordinate, of a unit motion of the mechanism
 RESTS = 1e-3  # [m/s² or rad/s²] up to which a state is an equilibrium
+ACTS = 1e-9  # entry of A, relative to the largest, of a state that acts on another
 REAL = 1e-9  # imaginary part of a pole, relative to the largest, that is rounding
 
 
@@ -128,6 +135,56 @@ class LinearSystem:
                 LinearMode(exact, np.asarray(vector / vector[at], complex), self.states[at])
             )
         return sorted(found, key=lambda mode: (mode.natural_frequency, mode.s.real))
+
+    def reduced(self, states: Sequence[str]) -> LinearSystem:
+        """Return the system of some of the states, on which the others do not act.
+
+        A body that moves freely over a plane is an example: its position acts on nothing. Without it a regulator needs
+        no cost of the position, and its gain has no column for it.
+
+        Args:
+            states: names among `states`, in the order that the new system has.
+
+        Raises:
+            UnknownNameError: the system has no such state.
+            SimulationError: a state that is left out acts on one of the others.
+        """
+        chosen = list(states)
+        for name in chosen:
+            if name not in self.states:
+                problem = f"there is no state {name!r}{did_you_mean(name, self.states)}"
+                raise UnknownSimulationNameError("states", problem)
+        keep = [self.states.index(name) for name in chosen]
+        left = [k for k in range(len(self.states)) if k not in keep]
+        acting = np.abs(self.A[np.ix_(keep, left)])
+        if acting.max(initial=0.0) > ACTS * np.abs(self.A).max(initial=0.0):
+            to, of = np.unravel_index(acting.argmax(), acting.shape)
+            problem = f"{self.states[left[of]]!r} acts on {chosen[to]!r}"
+            raise SimulationError("states", f"{problem} and cannot be left out; name it as well")
+        n = self.motions.shape[1]
+        moving = [k for k in keep if k < n]
+        pairs = [*moving, *(k + n for k in moving)]  # coordinates, then their velocities
+        motions = self.motions[:, moving if keep[: len(pairs)] == pairs else []]
+        return replace(
+            self,
+            A=self.A[np.ix_(keep, keep)],
+            B=self.B[keep],
+            C=self.C[:, keep],
+            states=tuple(chosen),
+            rate=self.rate[keep] if len(self.rate) else self.rate,
+            motions=motions,
+        )
+
+    def frequency_response(self, omega: ArrayLike | None = None) -> FrequencyResponse:
+        """Return the response of every output to every input of a frequency; `.plot("bode.png")` draws it.
+
+        Args:
+            omega: frequencies (k,) [rad/s]; by default 400 around the natural frequencies.
+
+        Raises:
+            SimulationError: the system has no input or no output, or a frequency is negative.
+        """
+        return frequency_response(self, omega)
 
     def motion(
         self, mode: LinearMode, amplitude: float = 0.1, frames: int = 100

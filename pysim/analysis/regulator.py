@@ -20,6 +20,8 @@ from pysim.spatial.arrays import real_numbers
 from pysim.typing import Array
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import ArrayLike, NDArray
 
 __all__ = ["Regulator", "lqr"]
@@ -50,6 +52,7 @@ def lqr(
     N: ArrayLike | None = None,
     *,
     sampled: bool | None = None,
+    states: Sequence[str] | None = None,
 ) -> Regulator:
     """Return the gains K of u = −K x that minimise the cost of xᵀ Q x + uᵀ R u + 2 xᵀ N u.
 
@@ -59,17 +62,26 @@ def lqr(
         R: cost of the inputs: (m, m), its diagonal (m,), or one number; positive definite.
         N: cost of products (n, m); none by default.
         sampled: whether A and B map a sample to the next; as the system is by default, False for matrices.
+        states: names of the system's states to which Q and the gain apply, all by default; those left out must not act
+            on them (`LinearSystem.reduced`).
 
     Raises:
         PysimError: a matrix has a wrong shape, is not symmetric or not (semi)definite, or no feedback stabilises the
             system.
+
+    >>> A, B = [[0.0, 1.0], [0.0, 0.0]], [[0.0], [1.0]]  # a mass that a force pushes
+    >>> pysim.lqr((A, B), Q=[1.0, 0.0], R=1.0).K.round(4).tolist()
+    [[1.0, 1.4142]]
     """
     from scipy.linalg import solve_continuous_are, solve_discrete_are  # noqa: PLC0415, 0.1 s
 
     if isinstance(system, LinearSystem):
         system.warn_off_equilibrium("lqr")
+        system = system if states is None else system.reduced(states)
         A, B = system.A, system.B
         sampled = system.period is not None if sampled is None else sampled
+    elif states is not None:
+        raise PysimError("states", "are those of a system of pysim.linearize; leave them out")
     else:
         A, B = _matrices(system)
     n, m = len(A), B.shape[1]

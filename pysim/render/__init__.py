@@ -12,9 +12,22 @@ from pysim.render.exports.usd import usd
 from pysim.render.exports.web_page import show, web
 from pysim.render.movie import movie
 from pysim.render.options import RenderOptions
+from pysim.render.plots.bode import bode
 from pysim.render.plots.plot import plot
 from pysim.render.still import still
 from pysim.render.windows.posing import pose
 from pysim.render.windows.view import view
 
-__all__ = ["RenderOptions", "gltf", "movie", "plot", "pose", "show", "still", "usd", "view", "web"]
+__all__ = [
+    "RenderOptions",
+    "bode",
+    "gltf",
+    "movie",
+    "plot",
+    "pose",
+    "show",
+    "still",
+    "usd",
+    "view",
+    "web",
+]
