@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from pysim.cli.messages import print_line
 from pysim.errors import PysimError
 from pysim.trajectory.reader import load_for_pictures
-from pysim.trajectory.table import table_of, write_csv
+from pysim.trajectory.table import table_of, to_csv
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -27,7 +27,7 @@ def export_csv(trajectory: Path, options: TableOptions) -> None:
     if path.exists() and not options.overwrite:
         raise PysimError(str(path), "exists and is not overwritten; pass --overwrite to replace it")
     found = load_for_pictures(trajectory)
-    write_csv(found, path)
+    to_csv(found, path, overwrite=True)
     print_line(
         f"  wrote       {path}, {len(found)} rows of {len(table_of(found, slice(0, 0)))} columns"
     )

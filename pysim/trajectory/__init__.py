@@ -64,10 +64,11 @@ from typing import TYPE_CHECKING
 from pysim.trajectory.contacts import ContactPoints
 from pysim.trajectory.events import Events
 from pysim.trajectory.from_states import trajectory_of_model
+from pysim.trajectory.instants import Instants, at
 from pysim.trajectory.labelled import to_xarray
 from pysim.trajectory.reader import load_trajectory
 from pysim.trajectory.record import Trajectory, TrajectoryHeader
-from pysim.trajectory.table import to_pandas
+from pysim.trajectory.table import to_csv, to_pandas
 from pysim.trajectory.trajectory_html import trajectory_html
 from pysim.trajectory.visuals import header_visuals
 from pysim.trajectory.writer import TrajectoryWriter, save
@@ -75,6 +76,7 @@ from pysim.trajectory.writer import TrajectoryWriter, save
 __all__ = [
     "ContactPoints",
     "Events",
+    "Instants",
     "Trajectory",
     "TrajectoryHeader",
     "TrajectoryWriter",
@@ -84,7 +86,9 @@ __all__ = [
 
 if not TYPE_CHECKING:  # a checker reads them in the class
     Trajectory.of = staticmethod(trajectory_of_model)
+    Trajectory.at = at
     Trajectory.save = save
+    Trajectory.to_csv = to_csv
     Trajectory.to_pandas = to_pandas
     Trajectory.to_xarray = to_xarray
     Trajectory._repr_html_ = trajectory_html

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from pysim.errors import Named, TrajectoryError, did_you_mean
+from pysim.errors import Named, TrajectoryError, UnknownTrajectoryNameError, did_you_mean
 from pysim.trajectory.contacts import ContactPoints, no_points
 from pysim.trajectory.events import Events, no_events
 from pysim.trajectory.interpolation import interpolated_poses, rotation_matrices
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-    from pysim.trajectory import from_states, labelled, table, writer
+    from pysim.trajectory import from_states, instants, labelled, table, writer
 
     Rows = slice | NDArray[np.intp]
 
@@ -172,7 +172,9 @@ class Trajectory:
 
     if TYPE_CHECKING:  # functions that need this class; pysim.trajectory makes them its methods
         of = staticmethod(from_states.trajectory_of_model)
+        at = instants.at
         save = writer.save
+        to_csv = table.to_csv
         to_pandas = table.to_pandas
         to_xarray = labelled.to_xarray
 
@@ -333,8 +335,36 @@ class Trajectory:
 
         return pysim.render.usd(self, path, **options)
 
+    def plot(
+        self,
+        *names: str,
+        path: str | PathLike[str] | None = None,
+        against: str | None = None,
+        spectrum: bool = False,
+    ) -> None:
+        """Plot recorded quantities into a file, or show them in a window: `pysim.render.plot`.
+
+        Args:
+            names: quantities, such as "energy" or "v.hinge"; by default q, v, forces and energy.
+            path: picture to write, .png, .pdf, .svg, .jpg or .webp; a window by default.
+            against: quantity on the horizontal axis instead of the time.
+            spectrum: plot amplitudes over the frequency [Hz] instead of values over the time.
+
+        Raises:
+            TrajectoryError: a name that matches nothing, a run without rows, or too short for a spectrum.
+            PysimError: the file cannot be written, or there is no display.
+        """
+        import pysim  # noqa: PLC0415, as above
+
+        pysim.render.plot(self, path, names, against=against, spectrum=spectrum)
+
     def poses_at(self, times: ArrayLike) -> Array:
-        """Return body poses (k, nbodies, 7) at `times` (k,) [s], interpolated; constant beyond both ends."""
+        """Return body poses (k, nbodies, 7) at `times` (k,) [s], interpolated; constant beyond both ends.
+
+        >>> run = pysim.Trajectory.of(model, [0.0, 1.0], [[0.0, 0.0], [0.4, 1.0]])
+        >>> run.poses_at([0.0, 0.5]).shape
+        (2, 2, 7)
+        """
         if len(self) == 0:
             raise TrajectoryError(self.source, "has no rows; the run stopped before its first")
         return interpolated_poses(self.t, self.poses, np.atleast_1d(np.asarray(times, float)))
@@ -353,7 +383,7 @@ class Trajectory:
         if frame in header.body_names:
             return header.body_names.index(frame), np.eye(4)
         hint = did_you_mean(frame, (*header.frame_names, *header.body_names))
-        raise TrajectoryError(self.source, f"unknown frame {frame!r}{hint}")
+        raise UnknownTrajectoryNameError(self.source, f"unknown frame {frame!r}{hint}")
 
     def carried_point(self, body: int, point: ArrayLike, rows: Rows = EVERY) -> Array:
         """Return the positions (n, 3) [m] in the world of a `point` (3,) [m] fixed to a body (-1: world)."""

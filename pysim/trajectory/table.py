@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import csv
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pysim.errors import TrajectoryError
+from pysim.trajectory.file_errors import failure
 from pysim.trajectory.record import EVERY
 from pysim.typing import Array
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from os import PathLike
 
     from pysim.trajectory.record import Trajectory
 
@@ -37,9 +39,28 @@ def table_of(trajectory: Trajectory, rows: slice = EVERY) -> dict[str, tuple[str
     return found
 
 
-def write_csv(trajectory: Trajectory, path: Path) -> None:
-    """Write the table to a CSV file whose first line has the names of its columns; numbers keep all digits."""
-    with path.open("w", encoding="utf-8", newline="") as file:
+def to_csv(trajectory: Trajectory, path: str | PathLike[str], *, overwrite: bool = False) -> None:
+    """Write times, q, v, a, energies, signals and work to a CSV file.
+
+    Its first line has the names of the columns; numbers keep all digits.
+
+    Args:
+        trajectory: of any length, also opened as a stream.
+        path: the file.
+        overwrite: replace a file of this name.
+
+    Raises:
+        TrajectoryError: the file exists, or cannot be written.
+    """
+    target = Path(path)
+    if target.exists() and not overwrite:
+        problem = "exists and is not overwritten; name another file, or pass overwrite=True"
+        raise TrajectoryError(str(target), problem)
+    try:
+        file = target.open("w", encoding="utf-8", newline="")
+    except OSError as error:
+        raise failure(target, "cannot write", error) from error
+    with file:
         writer = csv.writer(file)
         writer.writerow(table_of(trajectory, slice(0, 0)))
         for first in range(0, len(trajectory), ROWS):

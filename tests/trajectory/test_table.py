@@ -10,6 +10,7 @@ import pytest
 
 import pysim
 from pysim.cli.app import answer
+from pysim.errors import TrajectoryError
 from tests.elements.blocks import constant, disc, scene_of, simulation, table
 
 if TYPE_CHECKING:
@@ -48,6 +49,22 @@ def test_a_csv_file_is_not_replaced_unless_requested(
     assert answer(["export", str(tmp_path / "run.h5"), "--csv"]) == 2
     text = f"{tmp_path / 'run.csv'}: exists and is not overwritten; pass --overwrite to replace it"
     assert text in capsys.readouterr().err.replace("\n", " ").replace("  ", " ")
+
+
+def test_a_trajectory_writes_the_table_of_the_command(tmp_path: Path) -> None:
+    whole = run(tmp_path)
+    assert answer(["export", str(tmp_path / "run.h5"), "--csv"]) == 0
+    whole.to_csv(tmp_path / "own.csv")
+    assert (tmp_path / "own.csv").read_bytes() == (tmp_path / "run.csv").read_bytes()
+    with pytest.raises(TrajectoryError, match=r"own.csv: exists and is not overwritten"):
+        whole.to_csv(tmp_path / "own.csv")
+    with pytest.raises(TrajectoryError, match=r"cannot write"):
+        whole.to_csv(tmp_path / "nowhere" / "own.csv")
+
+
+def test_a_trajectory_plots_itself(tmp_path: Path) -> None:
+    run(tmp_path).plot("energy", "v.hinge", path=tmp_path / "own.png")
+    assert (tmp_path / "own.png").stat().st_size > 5000
 
 
 def test_a_data_frame_has_times_as_its_index_and_units(tmp_path: Path) -> None:
