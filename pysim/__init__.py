@@ -32,6 +32,7 @@ from pysim.errors import (
     SceneError as SceneError,
     SimulationError as SimulationError,
     TrajectoryError as TrajectoryError,
+    UnknownNameError as UnknownNameError,
 )
 
 if TYPE_CHECKING:
@@ -58,6 +59,7 @@ if TYPE_CHECKING:
     )
     from pysim.algorithms import *
     from pysim.analysis.equilibrium import Equilibrium as Equilibrium, equilibrium as equilibrium
+    from pysim.analysis.file_check import check as check
     from pysim.analysis.linear_system import (
         LinearMode as LinearMode,
         LinearSystem as LinearSystem,
@@ -69,6 +71,7 @@ if TYPE_CHECKING:
         inverse_kinematics as inverse_kinematics,
     )
     from pysim.mechanism.model import Model as Model, State as State
+    from pysim.scene.conversion import convert as convert
     from pysim.simulation import (
         load_scene as load_scene,
         load_scenes as load_scenes,
@@ -106,8 +109,11 @@ _OWN = [
     "State",
     "Trajectory",
     "TrajectoryError",
+    "UnknownNameError",
     "Worlds",
     "available_isas",
+    "check",
+    "convert",
     "element_forces",
     "Equilibrium",
     "equilibrium",
@@ -138,6 +144,8 @@ _HOME = {
     "Equilibrium": "pysim.analysis.equilibrium",
     "equilibrium": "pysim.analysis.equilibrium",
     "element_forces": "pysim.worlds.element_forces",
+    "check": "pysim.analysis.file_check",
+    "convert": "pysim.scene.conversion",
     "linearize": "pysim.analysis.linearization",
     "Regulator": "pysim.analysis.regulator",
     "lqr": "pysim.analysis.regulator",

@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pysim.analysis.file_check import find_faults, find_unused
 from pysim.analysis.linearization import linearize
 from pysim.analysis.ranges_of_motion import ranges_of_motion
 from pysim.cli.contact_table import print_contacts
 from pysim.cli.doctor import (
     DOUBTFUL,
-    find_faults,
-    find_unused,
     print_findings,
     print_report,
     print_tree,

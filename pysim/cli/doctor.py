@@ -10,9 +10,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pysim.cli.messages import print_line
-from pysim.scene.doctor import Finding, examine, examine_meshes
-from pysim.scene.toml.includes import read_with_includes
-from pysim.scene.toml.number_texts import TABLE, unused_parameters
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -22,38 +19,11 @@ if TYPE_CHECKING:
     from pysim.diagnosis.stability import StepBounds
     from pysim.loops import Mobility
     from pysim.mechanism.model import Model
+    from pysim.scene.doctor import Finding
     from pysim.scene.spec import JointSpec, ModelSpec
     from pysim.worlds.loading import Scene
 
 DOUBTFUL = 3  # exit status of --strict where there are warnings
-INCONSISTENT = "not physically consistent"
-
-
-def find_faults(spec: ModelSpec, warned: Sequence[str], *, meshes: bool) -> list[Finding]:
-    """Return what a reader warned of and what looks wrong; an inconsistent inertia is reported once."""
-    found = [_of_warning(text) for text in warned]
-    own = examine(spec) + (examine_meshes(spec) if meshes else [])
-    known = any(INCONSISTENT in text for text in warned)
-    return found + [f for f in own if not (known and INCONSISTENT in f.text)]
-
-
-def find_unused(path: Path, scene: Scene, package_dirs: tuple[Path, ...]) -> list[Finding]:
-    """Return the parameters of a scene file that no expression uses; without any, the file is not read again."""
-    if TABLE not in scene.spec.text:
-        return []
-    source = read_with_includes(path, package_dirs)
-    return [
-        Finding(
-            "note", source.where((TABLE, name), of_key=True), "is used by no expression; remove it"
-        )
-        for name in unused_parameters(source.values)
-    ]
-
-
-def _of_warning(text: str) -> Finding:
-    """Return a warning as a finding, with the place before its first colon and space."""
-    where, colon, rest = text.partition(": ")
-    return Finding("warning", where if colon else "", rest if colon else text)
 
 
 def print_findings(found: Iterable[Finding]) -> None:

@@ -64,6 +64,10 @@ class SceneBuilder:
         builder._tables = {"name": Path(path).stem, **copy.deepcopy(read_source(Path(path)).values)}
         return builder
 
+    def adopt(self, tables: Mapping[str, Any]) -> None:
+        """Take over the tables of a scene, in place of those so far; file names are relative to the folder."""
+        self._tables = {"name": self._tables["name"], **copy.deepcopy(dict(tables))}
+
     def __repr__(self) -> str:
         counts = ", ".join(
             f"{len(items)} {name}" for name, items in self._tables.items() if _is_list(items)

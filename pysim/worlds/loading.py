@@ -7,7 +7,8 @@ import math
 import os
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from importlib import import_module
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from contextlib import AbstractContextManager
     from os import PathLike
+    from pathlib import Path
 
     from numpy.typing import NDArray
 
@@ -88,6 +90,29 @@ class Scene:
         step = f"at {run.step:g} s" if math.isfinite(run.step) else "in adaptive steps"
         how = f"{run.integrator} {step} for {run.duration:g} s"
         return f"<pysim.Scene {self.spec.name!r}: {self.model.nbodies} bodies, {how}>"
+
+    def save(
+        self,
+        path: str | PathLike[str],
+        *,
+        overwrite: bool = False,
+        package_dirs: Iterable[str | PathLike[str]] = (),
+    ) -> Path:
+        """Write the scene as it was read, with its overrides and included files, to a file of its own.
+
+        Names of meshes and other files become relative to the new file. Values that were given as expressions remain
+        expressions.
+
+        Args:
+            path: scene file to write, .toml.
+            overwrite: replace a file of this name.
+            package_dirs: folders in which packages of the scene are looked for.
+
+        Raises:
+            SceneError: the file exists, or the state, inertias or settings were changed after the scene was read.
+        """
+        save_scene = import_module("pysim.simulation.saved_scene").save_scene  # a layer above
+        return cast("Path", save_scene(self, path, overwrite=overwrite, package_dirs=package_dirs))
 
     def _repr_html_(self) -> str:
         """Return what is in the scene, for notebooks."""
@@ -330,6 +355,9 @@ def load_model(
     Raises:
         SceneError: the file cannot be read, or is invalid.
         ModelError: its content is not a valid mechanism.
+
+    >>> pysim.load_model("scenes/double_pendulum.toml").joint_names
+    ('shoulder', 'elbow')
     """
     from pysim.scene import read_model  # noqa: PLC0415, pydantic and lxml load when first used
 

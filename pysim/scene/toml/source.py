@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     Steps = tuple[Step, ...]
 
 _DEEPEST = 50  # levels of nested tables and lists
+INCLUDED = "\n# included: "  # before the name and text of each file that a scene includes
 _TOO_DEEP = f"tables are nested more than {_DEEPEST} deep; flatten them"
 _LARGEST = 2**63  # beyond the integers that TOML allows
 LARGEST = 1 << 27  # bytes of a file
@@ -125,7 +126,7 @@ class Source:
     def full_text(self) -> str:
         """Return the text of the file, followed by those of the files that it includes."""
         others = {found.name: found.text for found, _ in self.included.values()}
-        return self.text + "".join(f"\n# included: {name}\n{text}" for name, text in others.items())
+        return self.text + "".join(f"{INCLUDED}{name}\n{text}" for name, text in others.items())
 
     def raw(self, path: Iterable[Step]) -> str:
         """Return a value of this file as it is written, "" if it is not written in one piece."""
