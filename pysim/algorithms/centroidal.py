@@ -8,7 +8,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from pysim import _engine
+from pysim.errors import ModelError
+from pysim.spatial.arrays import placed
 from pysim.typing import Array
 
 if TYPE_CHECKING:
@@ -21,6 +25,7 @@ __all__ = [
     "centroidal_map_time_derivative",
     "centroidal_momentum",
     "centroidal_momentum_rate",
+    "com_jacobian",
 ]
 
 
@@ -56,3 +61,20 @@ def centroidal_map_time_derivative(
 ) -> Array:
     """Return Ȧ (…, 6, nv), the rate of the map while q moves with velocity v [kg/s, kg·m/s, kg·m²/s]."""
     return _engine.centroidal_map_time_derivative(model, q, v, threads=threads, out=out)
+
+
+def com_jacobian(
+    model: Model, q: ArrayLike, *, threads: int = 1, out: Array | None = None
+) -> Array:
+    """Return J (…, 3, nv) with ċ = J v, the velocity of the centre of mass in the world [1, m].
+
+    The linear part of the centroidal map, divided by the mass of the moving bodies.
+
+    >>> pysim.com_jacobian(model, q).shape
+    (3, 2)
+    """
+    mass = model.total_mass
+    if not mass > 0:
+        raise ModelError("com_jacobian", "the moving bodies have no mass; give one a mass")
+    rows = _engine.centroidal_map(model, q, threads=threads)[..., :3, :]
+    return placed(np.asarray(rows / rows.dtype.type(mass)), out)

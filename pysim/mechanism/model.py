@@ -6,9 +6,10 @@ import math
 import warnings
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from importlib import import_module
 from itertools import chain
 from time import perf_counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
@@ -25,7 +26,7 @@ from pysim.plugins.files import check_run_here, plugin_files
 from pysim.typing import Array
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import ArrayLike
 
@@ -269,11 +270,36 @@ class Model(_engine.Model):
     @property
     def armature(self) -> Array:
         """Rotor inertia on every velocity coordinate (nv,) [kg or kg·m²]."""
-        armature = np.zeros(self.nv)
+        return self._by_velocity(lambda joint: joint.armature)
+
+    @property
+    def limits(self) -> Array:
+        """Lower and upper limits (2, nv) of the coordinates, in the order of v; ∓inf without one [m or rad].
+
+        >>> lower, upper = model.limits
+        >>> lower.tolist()
+        [-inf, -inf]
+        """
+        bounds = (lambda joint: joint.lower), (lambda joint: joint.upper)
+        return np.array([self._by_velocity(bound) for bound in bounds])
+
+    @property
+    def velocity_limits(self) -> Array:
+        """Speeds (nv,) at which actuators drive a joint no further; inf without one [m/s or rad/s]."""
+        return self._by_velocity(lambda joint: _limit(joint, joint.velocity_limit))
+
+    @property
+    def effort_limits(self) -> Array:
+        """Bounds (nv,) of the sum of actuator forces on a joint; inf without one [N or N·m]."""
+        return self._by_velocity(lambda joint: _limit(joint, joint.effort_limit))
+
+    def _by_velocity(self, value: Callable[[JointSpec], ArrayLike]) -> Array:
+        """Return a number of the joints for every entry of v (nv,)."""
+        found = np.zeros(self.nv)
         for joint, at, nv in zip(self.joints, self.v_offsets, self.joint_nv, strict=True):
             if at >= 0:
-                armature[at : at + nv] = joint.armature
-        return armature
+                found[at : at + nv] = value(joint)
+        return found
 
     def _names(self, kind: str, counts: tuple[int, ...]) -> tuple[str, ...]:
         names: list[str] = []
@@ -338,6 +364,9 @@ class Model(_engine.Model):
 
         Raises:
             ValueError: an argument has a wrong shape or dtype, a NaN, or a quaternion that is not unit.
+
+        >>> model.integrate([0.1, 0.2], [1.0, 0.0]).tolist()
+        [1.1, 0.2]
         """
         return _engine.integrate(self, q, dv, threads=threads, out=out)
 
@@ -357,7 +386,11 @@ class Model(_engine.Model):
         return self.replaced(bodies=bodies)
 
     def with_gravity(self, g: ArrayLike) -> Model:
-        """Return a copy in another uniform gravity g (3,) [m/s²]."""
+        """Return a copy in another uniform gravity g (3,) [m/s²].
+
+        >>> model.with_gravity([0, 0, -1.62]).gravity.tolist()
+        [0.0, 0.0, -1.62]
+        """
         return self.replaced(gravity=_finite(g, "gravity", (3,)))
 
     def with_armature(self, a: ArrayLike) -> Model:
@@ -373,6 +406,25 @@ class Model(_engine.Model):
             joints.append(replace(joint, armature=own.copy()))
             descriptions.append(d.replaced(armature=own))
         return self.replaced(joints=tuple(joints), descriptions=descriptions)
+
+    def locked(self, joints: Mapping[str, ArrayLike]) -> Model:
+        """Return a model without the freedoms of some joints, which are welded at these coordinates.
+
+        Bodies that were moved by them remain as frames. Joints that follow a locked one are welded with it; couplings
+        keep their other terms; forces, actuators and keyframes of locked joints are left out.
+
+        Args:
+            joints: coordinates by name of a joint: a number, or (nq of the joint,) [m or rad].
+
+        Raises:
+            UnknownNameError: there is no such joint, or it does not move.
+            ModelError: the coordinates do not suit the joint, or a coupling or force would keep a part alone.
+
+        >>> model.locked({"elbow": 0.3}).joint_names
+        ('shoulder',)
+        """
+        locked = import_module("pysim.worlds.locked_joints").locked  # a layer above
+        return cast("Model", locked(self, joints))
 
     def with_connections(self, connections: Connections) -> Model:
         """Return a copy with other loops, couplings and forces."""
@@ -473,6 +525,11 @@ def _restored(
         connections=connections,
         callbacks=callbacks,
     )
+
+
+def _limit(joint: JointSpec, limit: float | None) -> float:
+    """Return a limit of a joint's actuators, inf if there is none or it is not enforced."""
+    return limit if limit and joint.enforce_limits else math.inf
 
 
 def _plugin_of(joint: JointSpec) -> CallbackJoint:

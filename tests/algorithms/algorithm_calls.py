@@ -112,6 +112,7 @@ EVERY: dict[str, Callable[..., Any]] = {
     "potential_energy": lambda m, s, **o: pysim.potential_energy(m, s.q, **o),
     "elastic_energy": lambda m, s, **o: pysim.elastic_energy(m, s.q, **o),
     "center_of_mass": lambda m, s, **o: pysim.center_of_mass(m, s.q, **o),
+    "com_jacobian": lambda m, s, **o: pysim.com_jacobian(m, s.q, **o),
     "centroidal_momentum": lambda m, s, **o: pysim.centroidal_momentum(m, s.q, s.v, **o),
     "centroidal_momentum_rate": lambda m, s, **o: pysim.centroidal_momentum_rate(
         m, s.q, s.v, s.a, **o

@@ -41,6 +41,15 @@ def test_linear_momentum_is_mass_times_the_velocity_of_the_centre(model, rng, is
     close(pysim.centroidal_momentum(model, q, v)[:, :3], model.total_mass * velocity, 1e-9)
 
 
+def test_the_jacobian_of_the_centre_of_mass_gives_its_velocity(model, rng, isa):
+    q, v, _ = states(model, rng)
+    velocity = time_derivative(model, q, v, lambda x: pysim.center_of_mass(model, x))
+    close(times(pysim.com_jacobian(model, q), v), velocity, 1e-9)
+    out = np.empty((3, model.nv))
+    assert pysim.com_jacobian(model, q[0], out=out) is out
+    np.testing.assert_array_equal(out, pysim.com_jacobian(model, q)[0])
+
+
 def test_rate_of_the_map_is_its_difference_along_the_motion(model, rng, isa):
     q, v, _ = states(model, rng)
     expected = time_derivative(model, q, v, lambda x: pysim.centroidal_map(model, x))
