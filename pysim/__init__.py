@@ -34,6 +34,7 @@ from pysim.errors import (
     TrajectoryError as TrajectoryError,
     UnknownNameError as UnknownNameError,
 )
+from pysim.habits import unknown_attribute
 
 if TYPE_CHECKING:
     from pysim import (
@@ -201,10 +202,12 @@ if not TYPE_CHECKING:  # a checker knows the names above, and that there are no 
             return renamed(f"pysim.{name}", "pysim", _RENAMED[name])
         elif name == "__all__":
             value = sorted({*_OWN, *_algorithms()})
-        elif not name.startswith("_") and name in _algorithms():
+        elif name.startswith("_"):
+            raise AttributeError(f"module 'pysim' has no attribute {name!r}")
+        elif name in _algorithms():
             value = getattr(import_module("pysim.algorithms"), name)
         else:
-            raise AttributeError(f"module 'pysim' has no attribute {name!r}")
+            raise unknown_attribute("pysim", name, __dir__())
         globals()[name] = value
         return value
 

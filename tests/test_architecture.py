@@ -25,6 +25,7 @@ PYTHON_LAYERS = [  # one layer a name: a module uses its own package and those a
         "child_process",
         "deprecation",
         "errors",
+        "habits",
         "files",
         "markup",
         "typing",

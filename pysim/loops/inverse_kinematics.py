@@ -72,6 +72,11 @@ def inverse_kinematics(
         ModelError: no such frame, no target, or limits that exclude each other.
         TypeError: targets or weights are no mapping.
         ValueError: an argument has a wrong shape, NaN or infinite entries, or is not a pose.
+
+    >>> goal = pysim.frame_placement(model, [0.4, -0.7], "tip")
+    >>> found = pysim.inverse_kinematics(model, {"tip": goal[:3, 3]})
+    >>> bool(found.converged)
+    True
     """
     _engine.check_model(model)
     _check_whole("iterations", iterations)

@@ -17,6 +17,7 @@ from pysim import _engine
 from pysim._engine import Shape
 from pysim.deprecation import accepts_former_keyword
 from pysim.errors import JointError, ModelError
+from pysim.habits import AttributesByHabit
 from pysim.inertia import theta_to_packed
 from pysim.joints import find_joint
 from pysim.joints.callback import CallbackJoint
@@ -74,7 +75,7 @@ class State:
     loop_q: Array = field(default_factory=lambda: np.zeros(0))
 
 
-class Model(_engine.Model):
+class Model(AttributesByHabit, _engine.Model):
     """Immutable mechanism. Body k moves with joint k; a parent comes before its children.
 
     Models are made by `pysim.load_model` and `pysim.simulation.compile_model`; the `with_` methods return changed

@@ -153,6 +153,10 @@ def rollout(
         SimulationError: a rollout cannot run the integrator, a start violates its loops, or with `on_failure="stop"` a
             world failed, whose number and reason are given: the earliest in time where worlds run in packs, the one
             of the lowest number where they run one by one.
+
+    >>> states, velocities = pysim.rollout(model, q, v, None, 1e-3, steps=10)
+    >>> states.shape  # the start, and a row for each step
+    (11, 2)
     """
     names, contacts = checked_names(signals, "signals"), checked_flag(contacts, "contacts")
     if _are_scenes(model):

@@ -94,6 +94,10 @@ def simulate(
         TypeError: the argument is not a scene.
         SimulationError: an argument is of a wrong kind; the run cannot continue, or has stalled under `dopri5`, with
             time and joint.
+
+    >>> trajectory = pysim.simulate(pysim.load_scene("scenes/pendulum.toml", {"simulation.duration": 1.0}))
+    >>> float(trajectory.t[-1]), trajectory.q.shape[1]
+    (1.0, 1)
     """
     _check_scene(scene)
     output = None if output is None else checked_path(output, "output")

@@ -32,6 +32,10 @@ def load_scene(
     Files that the scene names are read from its folder, the one above it and `package_dirs`.
     A scene that names Python code is rejected unless `allow_code` is true. There are warnings about a suspicious start:
     a singular position, a body too light for its loops, a joint beyond its limits.
+
+    >>> scene = pysim.load_scene("scenes/pendulum.toml", {"simulation.duration": 2.0})
+    >>> scene.settings.duration
+    2.0
     """
     from pysim.scene import read_scene  # noqa: PLC0415, pydantic costs 0.1 s
 

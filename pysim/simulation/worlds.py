@@ -20,18 +20,26 @@ from contextlib import suppress
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Never
+from typing import TYPE_CHECKING, Any, Literal, Never, Self
 
 import numpy as np
 
-from pysim.algorithms import forward_kinematics, jacobian
+from pysim.algorithms import forward_kinematics, jacobian, minverse
 from pysim.diagnosis.failed_steps import explain
 from pysim.diagnosis.scene_warnings import warn_of_scene
 from pysim.elements.number_names import number_of_signals
-from pysim.errors import PysimError, PysimWarning, SimulationError, did_you_mean
+from pysim.errors import (
+    PysimError,
+    PysimWarning,
+    SimulationError,
+    UnknownSimulationNameError,
+    did_you_mean,
+)
+from pysim.habits import AttributesByHabit
 from pysim.loops import constraints, project
 from pysim.mechanism.model import State
 from pysim.scene.control_inputs import ControlPlace, with_control_inputs
+from pysim.simulation.recording import Recording, checked_interval
 from pysim.simulation.scene_files import load_model_scene, load_scene
 from pysim.typing import Array
 from pysim.worlds.argument_checks import (
@@ -61,6 +69,7 @@ if TYPE_CHECKING:
 
     from pysim._engine import NewtonIteration
     from pysim.elements.graph_types import RecordedSignal
+    from pysim.mechanism.model import Model
     from pysim.scene.spec import KeyframeSpec
     from pysim.trajectory.contacts import ContactPoints
 
@@ -79,7 +88,7 @@ LENGTHS = 4  # lengths of three parts before the records: settings, controllers,
 KEYS = 2**53  # seeds and numbers of worlds are below: whole numbers that doubles hold
 
 
-class Worlds:
+class Worlds(AttributesByHabit):
     """Worlds of one scene, stepped by hand. `len(worlds)` is their number.
 
     Args:
@@ -155,6 +164,7 @@ class Worlds:
         self.parameters = self._records.parameters = WorldParameters(self._records, self._one)
         self.signals = Signals(self, observe)
         self._warned = np.zeros(count, bool)  # worlds whose loss was warned of
+        self._recordings: list[Recording] = []
         self._reasons: dict[int, str] = {}  # of worlds to which impossible states were written
 
     # -------------------------------------------------------------------------------------------------- state
@@ -205,6 +215,16 @@ class Worlds:
         """Whether each world has ended because a step failed or its written state was impossible (n,)."""
         found = self._records.status != Status.RUNNING
         return bool(found[0]) if self._one else found
+
+    @property
+    def dt(self) -> float:
+        """Step [s] of the scene, `simulation.step`; inf where the scheme chooses its steps and the scene sets none."""
+        return self._scene.settings.step
+
+    @property
+    def model(self) -> Model:
+        """Mechanism of the scene; `scene(k).model` is that of a world, with its parameters."""
+        return self._scene.model
 
     @property
     def poses(self) -> Array:
@@ -303,6 +323,11 @@ class Worlds:
                 the scene has no step. Or, with `on_failure="stop"`, a world is lost; the error has its number and the
                 reason.
             TypeError: a span without a keyword, which might be steps or seconds.
+
+        >>> worlds = pysim.Worlds("scenes/pendulum.toml", 2)
+        >>> worlds.step(seconds=0.1)
+        >>> worlds.t.tolist()
+        [0.1, 0.1]
         """
         if positional:
             span: object = positional[0]
@@ -312,14 +337,119 @@ class Worlds:
         selection = self._which(where)
         self._accept(selection)
         self._stop_at_lost(selection)
-        if controls is None:
-            self._records.step(count, selection, self._threads, length)
-        else:
-            self._step_with(self._checked_controls(controls, count), selection, length)
+        held = None if controls is None else self._checked_controls(controls, count)
+        done = 0
+        for some, span in self._parts_of_call(count, length):
+            if held is None:
+                self._records.step(some, selection, self._threads, span)
+            else:
+                self._step_with(held[:, done : done + some], selection, span)
+            done += some
         self.signals.end_call()
         self._stop_at_lost(selection)
         if self._records.status.any():
             self._warn_of_lost()
+
+    def _parts_of_call(self, count: int, length: float) -> Iterator[tuple[int, float]]:
+        """Yield numbers and lengths [s] of steps, up to the rows of recordings, which are recorded in between."""
+        if not self._recordings:
+            yield count, length
+            return
+        is_adaptive, left = self._records.is_adaptive, count
+        rest = count * length  # [s]
+        for recording in tuple(self._recordings):
+            recording.note()
+        while left > 0 and rest > 0:
+            ahead = min(max(recording.ahead(), 0.0) for recording in self._recordings)
+            if is_adaptive:
+                span = min(ahead, rest) if ahead > 0 else rest
+                yield 1, span
+                rest -= span
+            else:
+                some = min(left, max(1, round(ahead / length)))
+                yield some, length
+                left -= some
+            for recording in tuple(self._recordings):
+                recording.note()
+
+    def record(self, *, every: float | None = None, world: int = 0) -> Recording:
+        """Begin to record rows of a world in calls of `step`; `recording.trajectory()` returns them.
+
+        The trajectory is drawn, plotted and saved as that of a run. The states of the worlds do not depend on it.
+        Leave a `with` block, or call `recording.stop()`, to end it.
+
+        Args:
+            every: interval of rows [s], a whole number of steps; the scene's `output.every` by default.
+            world: its number.
+
+        Raises:
+            SimulationError: there is no such world, or the interval is no whole number of steps.
+
+        >>> worlds = pysim.Worlds("scenes/pendulum.toml", 3)
+        >>> with worlds.record(every=0.1, world=2) as recording:
+        ...     worlds.step(seconds=0.5)
+        >>> recording.trajectory().t.round(6).tolist()
+        [0.0, 0.1, 0.2, 0.3, 0.4, 0.5]
+        """
+        k, settings = self._number(world), self._scene.settings
+        interval = checked_interval(settings.every if every is None else every, settings.step)
+        self._accept(None)
+        return Recording(
+            self._records, k, interval, lambda: self.parameters.scene_of(k), self._recordings
+        )
+
+    def push(self, body: str, impulse: ArrayLike, where: ArrayLike | None = None) -> None:
+        """Change the velocities of worlds by an impulse on a body: v ← v + M⁻¹ Jᵀ P, on the loops.
+
+        A force F over a time Δt is the impulse F Δt.
+
+        Args:
+            body: name of a body or frame, at whose origin it acts.
+            impulse: P (3,) [N·s], or with a moment (6,) [N·s, N·m·s], in world axes; or one for each world chosen.
+            where: mask (n,) or numbers of the worlds; all by default.
+
+        Raises:
+            UnknownNameError: the model has no such body or frame.
+            SimulationError: the impulse has a wrong shape, or is NaN or infinite.
+
+        >>> worlds = pysim.Worlds("scenes/pendulum.toml", 2)
+        >>> worlds.push("rod", [0.0, 0.1, 0.0], where=[1])
+        """
+        worlds = self._records.chosen(self._which(where))
+        values = checked_real(impulse, "impulse")
+        if values.shape not in {(3,), (6,), (len(worlds), 3), (len(worlds), 6)}:
+            shapes = f"(3,), (6,), ({len(worlds)}, 3) or ({len(worlds)}, 6)"
+            raise SimulationError("impulse", f"must have shape {shapes}, got {values.shape}")
+        if not np.isfinite(values).all():
+            raise SimulationError("impulse", "must be finite, got nan or inf")
+        self._accept(worlds)
+        model, (q, v, loop_q) = self._scene.model, self._records.states(worlds)
+        J = np.asarray(jacobian(model, q, body, expressed="aligned"))[:, : values.shape[-1]]
+        momentum = np.einsum("kij,ki->kj", J, np.broadcast_to(values, J.shape[:2]))
+        pushed = np.empty_like(v)
+        for at, k in enumerate(worlds.tolist()):  # worlds may differ in their inertias
+            own = self.parameters.scene_of(k).model if self.parameters.are_varied else model
+            pushed[at] = v[at] + minverse(own, q[at]) @ momentum[at]
+        if model.rows:
+            pushed = project(model, q, pushed, loop_q=loop_q, t=self._records.t[worlds]).v
+        self._records.v[worlds] = pushed
+
+    def close(self) -> None:
+        """Free the memory of the worlds, which cannot be used from then on; a `with` block does it at its end."""
+        self.__dict__.clear()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> object:
+            if name.startswith("_") and not name.startswith("__") and not self.__dict__:
+                raise SimulationError("worlds", "are closed; make new ones")
+            return super().__getattr__(name)
 
     def _steps(self, seconds: float | None, steps: int | None) -> tuple[int, float]:
         """Return a number of steps and their length [s]; a span of a scene without a step is one step."""
@@ -387,6 +517,11 @@ class Worlds:
 
         Raises:
             SimulationError: a loop does not close near a start, there is no such keyframe, or a shape is wrong.
+
+        >>> worlds = pysim.Worlds("scenes/pendulum.toml", 2)
+        >>> worlds.reset(where=[1], q=[0.5])
+        >>> worlds.q.tolist()
+        [[2.0], [0.5]]
         """
         self.begin_again(self._records.chosen(self._which(where)), q=q, v=v, keyframe=keyframe)
 
@@ -467,7 +602,7 @@ class Worlds:
             raise SimulationError("keyframe", f"must be the name of one, got {name!r}")
         if name not in known:
             remedy = did_you_mean(name, known) or "; the scene has none" * (not known)
-            raise SimulationError("keyframe", f"there is none named {name!r}{remedy}")
+            raise UnknownSimulationNameError("keyframe", f"there is none named {name!r}{remedy}")
         frame, model = known[name], self._scene.model
         own_q, own_v = self._scene.state.q.copy(), np.zeros(model.nv)
         for joint, at_q, at_v in zip(model.joints, model.q_offsets, model.v_offsets, strict=True):
@@ -778,7 +913,9 @@ class Inputs(Mapping[str, Any]):
             remedy = did_you_mean(str(name), self._inputs)
             if not self._inputs:
                 remedy = '; it has none, add a [[signal]] with type = "input"'
-            raise SimulationError(f"inputs: {name!r}", f"the scene has no such input{remedy}")
+            raise UnknownSimulationNameError(
+                f"inputs: {name!r}", f"the scene has no such input{remedy}"
+            )
         return list(self._inputs[name].places)
 
     def of_keyframe(self, frame: KeyframeSpec) -> dict[int, float]:
@@ -890,7 +1027,9 @@ class Signals(Mapping[str, Any]):
         found = self._find(name)
         if found is None:
             remedy = did_you_mean(str(name), self._known) or "; it has none" * (not self._known)
-            raise SimulationError(f"signals: {name!r}", f"the scene has no such signal{remedy}")
+            raise UnknownSimulationNameError(
+                f"signals: {name!r}", f"the scene has no such signal{remedy}"
+            )
         return found
 
     def _read(self) -> Array:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from pysim.errors import Named, TrajectoryError, UnknownTrajectoryNameError, did_you_mean
+from pysim.habits import AttributesByHabit
 from pysim.trajectory.contacts import ContactPoints, no_points
 from pysim.trajectory.events import Events, no_events
 from pysim.trajectory.interpolation import interpolated_poses, rotation_matrices
@@ -143,7 +144,7 @@ class TrajectoryHeader:
 
 
 @dataclass(frozen=True)
-class Trajectory:
+class Trajectory(AttributesByHabit):
     """Result of a run: n output instants of a mechanism, in SI units.
 
     `poses` holds body frames in the world: position [m], then quaternion (x, y, z, w). `complete`

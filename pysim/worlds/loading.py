@@ -16,6 +16,7 @@ import pysim.trajectory.source  # noqa: F401, registers the source of recorded r
 from pysim import _engine
 from pysim.contact import compile_contacts, contacts_with_other_numbers
 from pysim.errors import ModelError, PysimError, SceneError, SimulationError
+from pysim.habits import AttributesByHabit
 from pysim.integrators import find_integrator
 from pysim.loops.assembly import assemble
 from pysim.loops.trivial_rows import without_trivial_rows
@@ -55,7 +56,7 @@ START_IS_DETERMINED = "_start_is_determined"  # attribute of a judged scene; cop
 
 
 @dataclass(frozen=True)
-class Scene:
+class Scene(AttributesByHabit):
     """Compiled scene: a model, its start state, and the settings of the run."""
 
     model: Model
