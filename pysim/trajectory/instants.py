@@ -73,8 +73,8 @@ def at(trajectory: Trajectory, times: ArrayLike) -> Instants:
 
     header, q = trajectory.header, mixed(trajectory.q)
     for own in _quaternions(header.coordinate_names, header.coordinate_units):
-        ends = (trajectory.q[rows][:, own] for rows in (before, after))
-        q[:, own] = arc(*ends, fraction[:, None])
+        first_q, last_q = trajectory.q[before][:, own], trajectory.q[after][:, own]
+        q[:, own] = arc(first_q, last_q, fraction[:, None])
     return Instants(
         t,
         shaped(q),
