@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from functools import cache
+from importlib.metadata import entry_points
+
 import pytest
 
 from pysim.cli.app import answer
@@ -36,7 +39,8 @@ def test_types_of_a_kind_are_listed(capsys, kind, names):
     assert set(names) <= set(listed)
 
 
-def test_every_type_is_described(capsys):
+def test_every_type_is_described(capsys, monkeypatch):
+    monkeypatch.setattr("pysim.plugins.registry.entry_points", cache(entry_points))  # 1 s otherwise
     answer(["elements"])
     for kind, plugins in {"force": FORCES, **KINDS}.items():
         for name, plugin in plugins.registered.items():

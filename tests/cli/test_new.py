@@ -15,11 +15,25 @@ ROOT = str(Path(pysim.__file__).parents[1])
 KINDS = ("force", "controller", "sensor")
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_a_new_plugin_is_explained_and_its_test_passes_as_written(
-    tmp_path, monkeypatch, capsys, kind
-):
+def test_new_plugins_are_explained_and_their_tests_pass_as_written(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
+    for kind in KINDS:
+        explained_and_described(kind, capsys)
+    files = [f"test_fresh_{kind}.py" for kind in KINDS]
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *files],
+        check=False,
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        env={"PYTHONPATH": ROOT, "PATH": "/usr/bin:/bin"},
+    )
+    assert done.returncode == 0, done.stdout
+    assert "6 passed" in done.stdout
+
+
+def explained_and_described(kind, capsys):
+    """Write a new plugin, and check what is said of it and what it looks like."""
     name = f"fresh_{kind}"
     assert main(["new", kind, name]) == 0
     assert capsys.readouterr().out == (
@@ -28,16 +42,6 @@ def test_a_new_plugin_is_explained_and_its_test_passes_as_written(
         f"  try         python -m pytest test_{name}.py    (pip install pytest)\n"
         f"              pysim elements {name} --plugin {name}.py\n"
     )
-    done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", f"test_{name}.py"],
-        check=False,
-        capture_output=True,
-        text=True,
-        cwd=tmp_path,
-        env={"PYTHONPATH": ROOT, "PATH": "/usr/bin:/bin"},
-    )
-    assert done.returncode == 0, done.stdout
-    assert "2 passed" in done.stdout
     assert main(["elements", name, "--plugin", f"{name}.py"]) == 0
     assert capsys.readouterr().out.startswith(f'[[{kind}]] type = "{name}"\n')
     assert main(["new", kind, name]) == 2

@@ -189,14 +189,14 @@ def test_a_pair_of_many_takes_less_than_a_hundred_bytes() -> None:
     """A pair of shapes had 240 bytes in the engine alone, of more than 450 while a scene was loaded."""
     root = Path(__file__).parents[2]
     found = []
-    for bodies in (600, 1800):
+    for bodies in (400, 1200):
         done = subprocess.run(
             [sys.executable, "-W", "ignore", "-c", LOADING, str(bodies)],
             check=True, capture_output=True, text=True, cwd=root,
         )  # fmt: skip
         found.append([float(x) for x in done.stdout.split()])
     memory, pairs = np.array(found).T
-    of_bodies = 40e3 * 1200  # [B] of what is proportional to them
+    of_bodies = 40e3 * 800  # [B] of what is proportional to them
     assert (memory[1] - memory[0] - of_bodies) / (pairs[1] - pairs[0]) < 100
 
 

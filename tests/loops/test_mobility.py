@@ -250,7 +250,9 @@ def rod(a: tuple[int, int], b: tuple[int, int], held: set[tuple[int, int]]) -> L
     return LoopSpec(f"{a}-{b}", "distance", from_, to, at_a, at_b, length=1.0)
 
 
-@pytest.mark.parametrize(("rows", "columns"), [(4, 4), (5, 5), (6, 9)])
+@pytest.mark.parametrize(
+    ("rows", "columns"), [(4, 4), (5, 5), pytest.param(6, 9, marks=pytest.mark.nightly)]
+)
 def test_a_flat_net_pulled_tight_by_its_corners_cannot_move(rows: int, columns: int) -> None:
     """Its edges are straight between held corners, and then so is every line between the edges.
 

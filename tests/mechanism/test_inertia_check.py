@@ -70,10 +70,10 @@ def test_a_long_chain_of_ball_joints_with_thin_links_is_definite(links):
 
 
 @pytest.mark.slow
-def test_a_chain_of_ten_thousand_links_loads_in_linear_time():
-    """Processor seconds of compilation; a dense mass matrix alone would take 800 MB and minutes."""
+def test_a_chain_of_thousands_of_links_loads_in_linear_time():
+    """Processor seconds of compilation; a dense mass matrix alone would take 200 MB and a minute."""
     times = []
-    for n in (2500, 10000):
+    for n in (1250, 5000):
         spec = chain(n)
         start = time.process_time()
         model = compile_model(spec)

@@ -116,7 +116,7 @@ def test_the_error_and_the_warnings_of_a_worker_are_reported_here(tmp_path: Path
     trajectory = moving(np.zeros((2, 3)), mesh)
     options = render_options(trajectory, **SMALL)
     with pytest.raises(TrajectoryError, match=r"bad\.stl: "):
-        FrameWorkers(trajectory, options, np.zeros(2), 2).__enter__()
+        FrameWorkers(trajectory, options, np.zeros(2), 1).__enter__()
     bare = moving(np.zeros((2, 3)))
     with (
         pytest.warns(PysimWarning, match="nothing that moves is drawn") as reported,
