@@ -9,7 +9,7 @@
 
 #include "constraints/velocity_rows.hpp"
 #include "contact/run.hpp"
-#include "dynamics/passive.hpp"
+#include "dynamics/turning_stiffness.hpp"
 #include "stepping/actuator_damping.hpp"
 #include "stepping/convex/stage.hpp"
 #include "stepping/free_rotation.hpp"
@@ -137,9 +137,12 @@ class FreeVelocity {
     smooth.passive = contacts_.smooth;
     S* const passive = take<S>(w, model_.nv);
     dynamics::passive_joint_forces(smooth, q, v, passive, w);
+    S* const stiffness = take<S>(w, model_.nv);
+    for (int i = 0; i < model_.nv; ++i) stiffness[i] = all<S>(contacts_.diagonal[i]);
+    dynamics::add_turning_stiffness(smooth, q, stiffness);
     const S* const from = stage_.from(v);
     for (int i = 0; i < model_.nv; ++i) {
-      const S hK = h_ * all<S>(contacts_.diagonal[i]);
+      const S hK = h_ * stiffness[i];
       base[i] = h_ * (all<S>(smooth.passive[i].damping) + hK);
       tau[i] += stage_.add_implicit_force(base[i] / h_, hK, v[i], from[i], passive[i]);
     }
