@@ -1,18 +1,18 @@
 """Faults of the contacts of a finished run, judged from its rows: pairs that sink, seams, and bodies without rest.
 
-A pair sinks that rests deeper than SINKS times the depth of its law, though nothing presses it. At a seam, a normal
-stands against the sliding of a body at points that lie in the plane of the face along which it slid. A tree of bodies
-does not rest that nothing drives and that touches something all the time, stays where it is, and has speeds that
-neither have a mean nor decay.
+A pair sinks that rests deeper than SINKS times the depth of its law, at a depth that stays, though nothing presses it.
+At a seam, a pair of links takes more from the sliding of a body than its friction can, though the other link is nowhere
+higher than the face along which the body slid. A tree of bodies does not rest that nothing drives and that touches
+something all the time, stays where it is, and has speeds that neither have a mean nor decay, while all that it touches
+is at rest or likewise.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from pysim.contact.covered_faces import POINT
 from pysim.contact.distances import distances
 from pysim.diagnosis.contact_checks import smaller_half_size
 from pysim.joints import find_joint
@@ -20,8 +20,11 @@ from pysim.trajectory.interpolation import rotation_matrices
 from pysim.typing import Array
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
     from numpy.typing import NDArray
 
+    from pysim.contact.pairs import PlacedShape
     from pysim.mechanism.model import Model
     from pysim.scene.spec import ContactSpec
     from pysim.trajectory import Trajectory
@@ -32,12 +35,14 @@ NOTICEABLE = 0.01  # of the smaller half size of the shapes, below which a depth
 END = 0.1  # share of the rows, at the end, in which a pair rests
 LEAST_ROWS = 5  # of a run that is judged
 SLIDING = 1e-2  # [m/s]
-AGAINST = 0.5  # cosine between a normal and the way back, from which on it stands against it
-ALONG = 0.3  # the same up to which a body slides along a face
-TURNED = 0.9  # cosine between normals, below which they are those of two faces
+ALONG = 0.3  # cosine between a normal and the velocity, up to which a body slides along a face
 SLOWED = 0.9  # share of the speed before, below which a body is caught
 BEFORE = 3  # rows before, in which the face is looked for
-FLUSH = 5.0  # depths, within which a point lies in the plane of a face
+FLUSH = 5.0  # depths, by which a shape may be higher than a face that continues
+SAME = 0.9  # cosine between normals of one face
+FLAT = 0.999  # cosine between the normals of a plane and of a face that it continues
+STEADY = 0.1  # of a depth, by which it changes at most where a pair rests
+EVEN = 0.5  # of a force, likewise
 LATE = 1 / 3  # share of the rows, at the end, in which a body does not come to rest
 PARTS = 4  # of them, whose speeds are compared
 DECAYS = 0.5  # ratio of the slowest to the fastest part, from which on a motion lasts
@@ -45,6 +50,15 @@ TOUCHES = 0.9  # share of them in which a body touches something
 MOVES = {"m/s": 2e-3, "rad/s": 0.05}  # of a body that does not rest
 TO_AND_FRO = 0.3  # mean of a velocity over its root mean square, of what moves to and fro
 SMALL = 0.05  # [m] that it gets away
+
+
+class Motion(NamedTuple):
+    """Fastest coordinate of a tree."""
+
+    speed: float  # root mean square
+    coordinate: str
+    unit: str
+    lasts: bool  # whether it goes to and fro, gets no slower and stays where it is
 
 
 def sunk_pair(scene: Scene, trajectory: Trajectory) -> str | None:
@@ -57,13 +71,16 @@ def sunk_pair(scene: Scene, trajectory: Trajectory) -> str | None:
     found = []
     for k in np.unique(points.pair[late]).tolist():
         own = late & (points.pair == k)
-        deepest = np.zeros(count)
+        deepest, load = np.zeros(count), np.zeros((count, 3))
         np.maximum.at(deepest, rows[own], points.penetration[own])
-        deepest = deepest[count - max(LEAST_ROWS, int(END * count)) :]
+        np.add.at(load, rows[own], points.force[own])
+        end = slice(count - max(LEAST_ROWS, int(END * count)), count)
+        deepest, carried = deepest[end], np.linalg.norm(load[end], axis=1)
         sink = max(shape.law.sink for shape in contacts.shapes.of_pair(k))
         depth, name = float(np.median(deepest)), contacts.pairs[k].name
         deep = max(SINKS * sink, NOTICEABLE * smaller_half_size(contacts.shapes.of_pair(k)))
-        if deepest.min() > deep and not _is_pressed(scene, name):
+        stays = np.ptp(deepest) < STEADY * depth and np.ptp(carried) < EVEN * np.median(carried)
+        if deepest.min() > deep and stays and not _is_pressed(scene, name):
             force = float(np.linalg.norm(points.force[own], axis=1).max())
             text = (
                 f"contact {name}: rests {depth:.2g} m deep, {depth / sink:.3g} times the {sink:.2g} m of its law, "
@@ -77,41 +94,75 @@ def sunk_pair(scene: Scene, trajectory: Trajectory) -> str | None:
 
 
 def seam(scene: Scene, trajectory: Trajectory) -> str | None:
-    """Describe the first contact against a body's sliding on a face that continues."""
+    """Describe the first contact against a body's sliding on a face that continues.
+
+    Of the impulse of a pair of links between two rows, a part p along the normal of the face allows friction of μ p
+    against the sliding. What exceeds it is due to a normal against the sliding.
+    """
     contacts, points = scene.contacts, trajectory.contacts
-    if contacts is None or not len(points) or not scene.model.nbodies:
+    if contacts is None or not len(points) or len(trajectory) < LEAST_ROWS:
         return None
     body, at, normal = _sides(scene, trajectory)
-    row, place = _rows_of(trajectory)[at], trajectory.poses[..., :3]
-    span = np.diff(trajectory.t)
-    v = np.diff(place, axis=0) / span[:, None, None]  # (rows − 1, bodies, 3) to the next row
-    before = v[np.maximum(row - 2, 0), body]
-    speed = np.linalg.norm(before, axis=1)
-    along = np.einsum("ij,ij->i", normal, before)
-    slower = np.linalg.norm(v[np.minimum(row, len(v) - 1), body], axis=1) < SLOWED * speed
-    held = (row > 1) & (speed > SLIDING) & (along < -AGAINST * speed) & slower
-    for k in np.flatnonzero(held).tolist():
-        own = body == body[k]
-        face = _face_before(own, row, normal, int(row[k]), before[k] / speed[k])
+    row = _rows_of(trajectory)[at]
+    velocity = _velocities(trajectory)
+    for r, pair, b, other, impulse in _braking_impulses(scene, trajectory, velocity):
+        v = velocity[r - 2, b] - velocity[r - 2, other]
+        face = _face_before(body == b, row, normal, r, v / np.linalg.norm(v))
         if face is None:
             continue
         n, p = normal[face].mean(axis=0), points.point[at[face]].mean(axis=0)
-        now = own & (row == row[k])
-        stands = now & (normal @ n < TURNED)
-        depth = points.penetration[at[now | face]].max()
-        off = np.abs((points.point[at[stands]] - p) @ n)
-        rises = [
-            _rises(scene, trajectory, int(at[x]), int(body[k]), n, p, FLUSH * depth)
-            for x in np.flatnonzero(stands)
-        ]
-        if stands.any() and (off < FLUSH * depth).all() and not any(rises):
-            names = [contacts.pairs[points.pair[at[x]]].name for x in (k, np.flatnonzero(face)[0])]
+        n = n / np.linalg.norm(n)
+        v = v - (v @ n) * n
+        depth, floors = float(points.penetration[at[face]].max()), np.unique(points.pair[at[face]])
+        touching = list(contacts.shapes.of_pair(pair))
+        friction = max(shape.law.static_friction for shape in touching)
+        excess = -float(impulse @ v) - friction * max(float(impulse @ n), 0.0) * np.linalg.norm(v)
+        if excess < (1 - SLOWED) * scene.model.parameters[b, 0] * (v @ v):
+            continue
+        if pair in floors and len(touching) == 1:
+            continue
+        shapes = [shape for k in floors.tolist() for shape in contacts.shapes.of_pair(k)]
+        beside = {x for k in floors.tolist() for x in _links(scene)[k] if x != b}
+        moves = max(
+            (float(np.linalg.norm(velocity[r - 2, x] - velocity[r - 2, other])) for x in beside),
+            default=0.0,
+        )
+        if moves > SLIDING or depth > NOTICEABLE * smaller_half_size(shapes):
+            continue
+        if not _rises(scene, trajectory, r, pair, b, n, p, FLUSH * depth):
+            names = [contacts.pairs[k].name for k in (pair, int(floors[0]))]
             return (
-                f"contact {names[0]}: its normal stands against {scene.model.body_names[body[k]]!r}, which slides on a "
-                f"face that continues there ({names[1]}), at t = {trajectory.t[row[k]]:.4g} s: it catches at a seam; "
+                f"contact {names[0]}: its normal stands against {scene.model.body_names[b]!r}, which slides on a "
+                f"face that continues there ({names[1]}), at t = {trajectory.t[r]:.4g} s: it catches at a seam; "
                 "make one shape of the faces that are flush"
             )
     return None
+
+
+def _velocities(trajectory: Trajectory) -> Array:
+    """Return the velocities (rows − 1, bodies + 1, 3) of origins to the next row [m/s], those of the world last."""
+    v = np.diff(trajectory.poses[..., :3], axis=0) / np.diff(trajectory.t)[:, None, None]
+    return np.concatenate([v, np.zeros((len(v), 1, 3))], axis=1)
+
+
+def _braking_impulses(
+    scene: Scene, trajectory: Trajectory, velocity: Array
+) -> Iterator[tuple[int, int, int, int, Array]]:
+    """Return row, pair, body, other body and impulse on the body, of impulses against a sliding that gets slower."""
+    impulses = trajectory.contact_impulses
+    some = np.flatnonzero(np.abs(impulses).max(axis=(0, 2), initial=0.0))
+    links = np.array(_links(scene)).reshape(-1, 2)[some]
+    found = []
+    for side, sign in ((0, -1.0), (1, 1.0)):
+        b, other, J = links[:, side], links[:, 1 - side], sign * impulses[2:, some]
+        v = velocity[:, b] - velocity[:, other]
+        speed = np.linalg.norm(v, axis=2)
+        after = np.concatenate([speed[2:], speed[-1:]])
+        against = -np.einsum("rpi,rpi->rp", J, v[:-1])
+        mask = (b >= 0) & (speed[:-1] > SLIDING) & (after < SLOWED * speed[:-1]) & (against > 0)
+        found += [(r + 2, k, side, J[r, k]) for r, k in np.argwhere(mask).tolist()]
+    for r, k, side, J in sorted(found, key=lambda one: one[:3]):
+        yield r, int(some[k]), int(links[k, side]), int(links[k, 1 - side]), J
 
 
 def unrest(scene: Scene, trajectory: Trajectory) -> str | None:
@@ -127,16 +178,15 @@ def unrest(scene: Scene, trajectory: Trajectory) -> str | None:
     trees = [{roots[b] for b in links if b >= 0} for links in _links(scene)]
     late = rows >= begin
     found = []
-    for tree in sorted({root for k in np.unique(points.pair[late]).tolist() for root in trees[k]}):
-        pairs = [k for k, both in enumerate(trees) if tree in both]
-        own = late & np.isin(points.pair, pairs)
-        beside = {root for k in np.unique(points.pair[own]).tolist() for root in trees[k]}
-        if beside & driven or len(np.unique(rows[own])) < TOUCHES * (count - begin):
+    for group in _joined(trees[k] for k in np.unique(points.pair[late]).tolist() if trees[k]):
+        bodies = {tree: [k for k, root in enumerate(roots) if root == tree] for tree in group}
+        motions = {tree: _motion(model, trajectory, bodies[tree], begin) for tree in sorted(group)}
+        if group & driven or any(motion and not motion.lasts for motion in motions.values()):
             continue
-        bodies = [k for k, root in enumerate(roots) if root == tree]
-        unresting = _unresting_speed(model, trajectory, bodies, begin)
-        if unresting is not None:
-            found.append((*unresting, model.body_names[tree]))
+        for tree, motion in motions.items():
+            own = late & np.isin(points.pair, [k for k, both in enumerate(trees) if tree in both])
+            if motion and len(np.unique(rows[own])) >= TOUCHES * (count - begin):
+                found.append((motion.speed, motion.coordinate, motion.unit, model.body_names[tree]))
     if not found:
         return None
     found.sort(reverse=True)
@@ -148,24 +198,34 @@ def unrest(scene: Scene, trajectory: Trajectory) -> str | None:
     return text + others([one[3] for one in found])
 
 
-def _unresting_speed(
-    model: Model, trajectory: Trajectory, bodies: list[int], begin: int
-) -> tuple[float, str, str] | None:
-    """Return speed, name and unit of the fastest coordinate of a tree that moves to and fro and gets no slower."""
+def _motion(model: Model, trajectory: Trajectory, bodies: list[int], begin: int) -> Motion | None:
+    """Return how the fastest coordinate of a tree moves from a row on, None at rest."""
     columns = [column for k in bodies for column in _columns(model, k)]
-    v = np.asarray(trajectory.v[begin:])[:, columns]
-    places = np.asarray(trajectory.poses[begin:])[:, bodies, :3]
     if not columns:
         return None
+    v = np.asarray(trajectory.v[begin:])[:, columns]
+    places = np.asarray(trajectory.poses[begin:])[:, bodies, :3]
     rests = np.array([MOVES[model.velocity_units[column]] for column in columns])
     parts = [np.sqrt((part**2).mean(axis=0)) / rests for part in np.array_split(v, PARTS)]
     speeds, means = np.sqrt((v**2).mean(axis=0)), np.abs(v.mean(axis=0))
     k, reach = int((speeds / rests).argmax()), float(np.abs(places - places[0]).max())
     lasting = [float(part[k]) for part in parts]
-    is_steady = min(lasting) >= max(1.0, DECAYS * max(lasting))
-    if not is_steady or means[k] > TO_AND_FRO * speeds[k] or reach > SMALL:
+    if max(lasting) < 1.0:
         return None
-    return float(speeds[k]), model.velocity_names[columns[k]], model.velocity_units[columns[k]]
+    turns = np.count_nonzero(np.diff(np.signbit(v[:, k])))
+    is_steady = min(lasting) >= max(1.0, DECAYS * max(lasting))
+    stays = means[k] <= TO_AND_FRO * speeds[k] and reach <= SMALL and turns >= PARTS
+    name, unit = model.velocity_names[columns[k]], model.velocity_units[columns[k]]
+    return Motion(float(speeds[k]), name, unit, is_steady and stays)
+
+
+def _joined(links: Iterable[set[int]]) -> list[set[int]]:
+    """Return the groups of trees that touch each other, directly or by others."""
+    groups: list[set[int]] = []
+    for some in links:
+        beside = [group for group in groups if group & some]
+        groups = [group for group in groups if not group & some] + [some.union(*beside)]
+    return sorted(groups, key=min)
 
 
 def _face_before(
@@ -173,46 +233,59 @@ def _face_before(
 ) -> NDArray[np.bool_] | None:
     """Return the points of a body on the face along which it slid in one of the rows before."""
     for earlier in range(k - 1, max(k - 1 - BEFORE, -1), -1):
-        is_along: NDArray[np.bool_] = np.abs(normal @ along) < ALONG
+        is_along: NDArray[np.bool_] = (np.abs(normal @ along) < ALONG) & normal.any(axis=1)
         face: NDArray[np.bool_] = own & (row == earlier) & is_along
         if face.any():
-            return face
+            first = normal[int(face.argmax())]
+            return face & (normal @ first > SAME)
     return None
 
 
 def _rises(
     scene: Scene,
     trajectory: Trajectory,
-    point: int,
+    row: int,
+    pair: int,
     body: int,
     n: Array,
     on_face: Array,
     reach: float,
 ) -> bool:
-    """Return whether a shape that a point of a body touches is higher than a face: a riser, or a wall."""
+    """Return whether a shape of a pair that is near a body between two rows is higher than a face: a riser, a wall."""
     assert scene.contacts is not None
-    points, row = trajectory.contacts, int(_rows_of(trajectory)[point])
-    pairs = scene.contacts.shapes.of_pair(int(points.pair[point]))
-    shapes = [
-        s for pair in pairs for s in (pair.own, pair.other) if s is not None and s.body != body
-    ]
-    above, touching = np.eye(4), np.eye(4)
+    moved = float(np.linalg.norm(np.diff(trajectory.poses[row - 1 : row + 1, body, :3], axis=0)))
+    above = np.eye(4)
     above[:3, 2], above[:3, 3] = -n, on_face  # the half space above the face
     above[:3, 0] = np.linalg.svd(n[None])[2][1]
     above[:3, 1] = np.cross(above[:3, 2], above[:3, 0])
-    touching[:3, 3] = points.point[point]
-    for shape in shapes:
-        if shape.shape.field is not None:
+    for touching in scene.contacts.shapes.of_pair(pair):
+        obstacle, own = touching.own, touching.other
+        if own is None:
+            if touching.ground is None or touching.ground.field is not None:
+                return True
+            up = np.array(touching.ground.normal)
+            if up @ n < FLAT or touching.ground.offset - up @ on_face > reach:
+                return True
             continue
-        X = np.eye(4)
-        if shape.body >= 0:
-            place = np.asarray(trajectory.poses[row, shape.body])
-            X[:3, :3], X[:3, 3] = rotation_matrices(place[3:]), place[:3]
-        X = X @ shape.pose
-        height = -float(distances(None, above, shape.shape, X).distance)
-        if height > reach and distances(shape.shape, X, POINT, touching).distance < reach:
+        if obstacle.body == body:
+            obstacle, own = own, obstacle
+        if obstacle.shape.field is not None or own.shape.field is not None:
+            return True
+        X = _pose(trajectory, row, obstacle)
+        near = distances(own.shape, _pose(trajectory, row, own), obstacle.shape, X).distance
+        height = -float(distances(None, above, obstacle.shape, X).distance)
+        if near < moved + reach and height > reach:
             return True
     return False
+
+
+def _pose(trajectory: Trajectory, row: int, shape: PlacedShape) -> Array:
+    """Return the pose (4, 4) of a shape in a row."""
+    X = np.eye(4)
+    if shape.body >= 0:
+        place = np.asarray(trajectory.poses[row, shape.body])
+        X[:3, :3], X[:3, 3] = rotation_matrices(place[3:]), place[:3]
+    return X @ shape.pose
 
 
 def _sides(
