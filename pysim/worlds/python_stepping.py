@@ -21,10 +21,13 @@ from pysim.loops.constraints import constraint_forces, constraints
 from pysim.mechanism.actuation import actuator_forces
 from pysim.spatial import right_jacobian_inverse
 from pysim.tracing.author_code import author_error, breaking_line, method_place
+from pysim.trajectory.interpolation import rotation_matrices
 from pysim.typing import Array
 from pysim.worlds.contact_report import contact_wrenches
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from pysim.contact import CompiledContacts
     from pysim.integrators import System
     from pysim.mechanism.model import Model, State
@@ -114,11 +117,34 @@ class ModelSystem:
 
 
 class SemiImplicit(Integrator):
-    """Advance the velocity first, then the pose along the new velocity."""
+    """Advance the velocity first, then the pose along the new velocity; of free joints that of the centre of mass."""
 
     def step(self, system: System, t: float, h: float, q: Array, v: Array) -> tuple[Array, Array]:
-        v1 = v + h * system.acceleration(t, q, v)
-        return system.integrate(q, h * v1), v1
+        a = system.acceleration(t, q, v)
+        free = list(_free_joints(system))
+        for _, at, c in free:
+            omega = v[at + 3 : at + 6]
+            a[at : at + 3] += np.cross(omega, v[at : at + 3] + np.cross(omega, c))
+        v1 = v + h * a
+        q1 = system.integrate(q, h * v1)
+        for place, at, c in free:
+            omega = v1[at + 3 : at + 6]
+            u = v1[at : at + 3] + np.cross(omega, c)
+            R0, R1 = rotation_matrices(np.stack([x[place + 3 : place + 7] for x in (q, q1)]))
+            q1[place : place + 3] = q[place : place + 3] + R0 @ (h * u + c) - R1 @ c
+            v1[at : at + 3] = R1.T @ R0 @ u - np.cross(omega, c)
+        return q1, v1
+
+
+def _free_joints(system: System) -> Iterator[tuple[int, int, Array]]:
+    """Yield the places in q and v of free joints, and the centres of mass of their bodies."""
+    if not isinstance(system, ModelSystem):
+        return
+    model = system.model
+    for k, joint in enumerate(model.joints):
+        if joint.type == "free" and model.q_offsets[k] >= 0:
+            mass = float(model.parameters[k, 0])
+            yield model.q_offsets[k], model.v_offsets[k], model.parameters[k, 1:4] / (mass or 1.0)
 
 
 class RungeKutta(Integrator):

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy.spatial.transform import Rotation
 
 from tests.oracles.spatial import skew, spatial_cross
 
@@ -46,9 +47,31 @@ def rates(tree: Tree, xi: Array, v: Array) -> Array:
 def semi_implicit(
     tree: Tree, q: Array, v: Array, force: Force, t: float, h: float
 ) -> tuple[Array, Array]:
-    """v₁ = v + h a(t, q, v), q₁ = q ⊕ h v₁."""
-    v1 = v + h * tree.aba(q, v, force(t, q, v))
-    return tree.integrate(q, h * v1), v1
+    """v₁ = v + h a(t, q, v), q₁ = q ⊕ h v₁; of free joints about the centre of mass, in the frame of the joint."""
+    a = tree.aba(q, v, force(t, q, v))
+    v1 = v + h * a
+    q1 = tree.integrate(q, h * v1)
+    for link in tree.links:
+        if link.own_v is None or link.own_q is None or link.joint.type != "free":
+            continue
+        c = tree.centre(link)
+        (p, R), (_, R1) = (pose(x[link.own_q]) for x in (q, q1))
+        linear, omega = v[link.own_v][:3], v[link.own_v][3:]
+        # position, velocity and acceleration of the centre of mass in the joint's frame
+        x = p + R @ c
+        rate = R @ (linear + np.cross(omega, c))
+        own = a[link.own_v]
+        bend = own[:3] + np.cross(own[3:], c) + np.cross(omega, linear + np.cross(omega, c))
+        rate1 = rate + h * R @ bend
+        x1 = x + h * rate1
+        q1[link.own_q][:3] = x1 - R1 @ c
+        v1[link.own_v][:3] = R1.T @ rate1 - np.cross(v1[link.own_v][3:], c)
+    return q1, v1
+
+
+def pose(q: Array) -> tuple[Array, Array]:
+    """Return position and rotation of a free joint."""
+    return q[:3], Rotation.from_quat(q[3:]).as_matrix()
 
 
 def rk4(tree: Tree, q: Array, v: Array, force: Force, t: float, h: float) -> tuple[Array, Array]:

@@ -189,6 +189,20 @@ class Tree:
         leader, ratio, offset = self._head(link)
         return q[leader.own_q] if leader is link else ratio * q[leader.own_q] + offset
 
+    def centre(self, link: Link):
+        """Return the centre of mass of a link and all that is welded to it, in its frame."""
+        placed, mass, moment = {id(link): np.eye(4)}, 0.0, np.zeros(3)
+        for other in self.links:
+            if other is not link:
+                parent = None if other.parent < 0 else placed.get(id(self.links[other.parent]))
+                if parent is None or other.moving != link.moving:
+                    continue
+                placed[id(other)] = parent @ other.joint.at
+            X = placed[id(other)]
+            mass += other.theta[0]
+            moment = moment + X[:3, :3] @ other.theta[1:4] + other.theta[0] * X[:3, 3]
+        return moment / mass
+
     def poses(self, q):
         """Return X_WB of every link of the file, welded links included."""
         X: list = []
