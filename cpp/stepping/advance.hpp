@@ -9,17 +9,17 @@
 
 namespace pysim::stepping {
 
-/// Worlds whose q and v are finite.
+/// Worlds whose q is finite, and v with its squares: one whose kinetic energy overflows has diverged.
 template <class S>
 simd::Mask<S> finite(const ModelOf<S>& model, const S* q, const S* v) {
   const int nq = model.reduced_nq, nv = model.reduced_nv;
   if constexpr (S::width == 1) {
     using Wide = simd::Wide<S>;
-    return {simd::all_finite<Wide>(&q->lanes, nq) && simd::all_finite<Wide>(&v->lanes, nv)};
+    return {simd::all_finite<Wide>(&q->lanes, nq) && simd::all_finite_squares<Wide>(&v->lanes, nv)};
   } else {
     S zero = all<S>(0);  // stays 0 while every number is finite: inf·0 and nan·0 are nan
     for (int i = 0; i < nq; ++i) zero = fma(q[i], all<S>(0), zero);
-    for (int i = 0; i < nv; ++i) zero = fma(v[i], all<S>(0), zero);
+    for (int i = 0; i < nv; ++i) zero = fma(v[i] * v[i], all<S>(0), zero);
     return zero == all<S>(0);
   }
 }

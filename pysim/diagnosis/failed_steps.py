@@ -166,8 +166,11 @@ def _divergence(
     if scene.smooth_contacts is not None:
         implicit = 'take integrator = "convex", whose contacts need no short steps, or '
     remedy = cause or f"{implicit}reduce simulation.step, now {scene.settings.step:g} [s]"
+    with np.errstate(over="ignore"):
+        overflows = bool(np.isfinite(growth).all() and not np.isfinite(growth**2).all())
+    values = "an infinite energy" if overflows else "NaN or infinite values"
     problem = (
-        f"joint {joint!r} reaches NaN or infinite values at t = {last + step:g} s; the last valid state, at"
+        f"joint {joint!r} reaches {values} at t = {last + step:g} s; the last valid state, at"
         f" {last:g} s, has max |q| = {np.abs(q).max():.3g} and max |v| = {np.abs(v).max():.3g}; {remedy}"
     )
     if own_fault is not None and not has_diverged(q, v):
