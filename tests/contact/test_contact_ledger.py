@@ -249,3 +249,48 @@ def test_work_of_contacts_in_the_file_the_summary_and_the_plot(tmp_path: Path) -
     assert "world, body" in work_line(summary.work)
     panels, _ = panels_of([run], energy_patterns(run))
     assert [line.label for line in panels[1].lines] == ["world, body", "dissipated", "injected"]
+
+
+def geneva_drive(step: float) -> pysim.Scene:
+    """A crank with a pin, driven by a motion, and a wheel whose four slots are the gaps between boxes."""
+    turns, apart, pin, clearance = 4, 0.1, 0.006, 2e-4
+    radius = apart * np.sin(np.pi / turns)
+    small = dict.fromkeys(("xx", "yy", "zz"), 2e-3)
+    b = pysim.SceneBuilder("Geneva drive", gravity=[0, 0, 0])
+    shape = {"cylinder": {"radius": pin, "length": 0.02}, "at": {"xyz": [radius, 0, 0]}}
+    b.body("crank", mass=0.5, inertia=small, collision=[shape])
+    motion = {"signal": "angle"}
+    b.joint("drive", "revolute", child="crank", axis=[0, 0, 1], motion=motion, start=np.pi / 2)
+    angles = [np.pi / 2, np.pi / 2 + 2 * np.pi]
+    b.signal("angle", "waypoints", t=[0, 2], values=angles, unit="rad")
+    inner, outer = apart - radius - pin - 0.003, apart * np.cos(np.pi / turns)
+    sides = []
+    for k in range(turns):
+        angle = 2 * np.pi * k / turns
+        along, across = np.array([[np.cos(angle), np.sin(angle)], [-np.sin(angle), np.cos(angle)]])
+        for side in (1, -1):
+            x, y = along * (inner + outer) / 2 + side * across * (pin + clearance + 0.004)
+            at = {"xyz": [x, y, 0.0], "rpy": [0, 0, angle]}
+            sides.append({"box": [outer - inner, 0.008, 0.02], "at": at})
+    b.body("wheel", mass=1.0, inertia=small, collision=sides)
+    at = {"xyz": [apart, 0, 0]}
+    keys = {"axis": [0, 0, 1], "damping": 0.02, "friction": 0.05}
+    b.joint("turn", "revolute", child="wheel", at=at, start=np.pi - np.pi / turns, **keys)
+    b.simulation(duration=2.0, step=step, integrator="convex")
+    b.output(every=0.01)
+    return b.build()
+
+
+@pytest.mark.parametrize("step", [5e-4, 1e-3, 2e-3])
+def test_the_motion_of_a_geneva_drive_does_the_work_that_its_wheel_takes(step: float) -> None:
+    """A turn of the crank is a quarter of one of the wheel, which ends at rest: all of the work is dissipated."""
+    run = pysim.simulate(geneva_drive(step))
+    turned = run.q[0, 1] - run.q[-1, 1]
+    assert turned == pytest.approx(np.pi / 2, abs=5e-3)
+    assert np.ptp(run.q[:, 1]) == pytest.approx(turned, abs=5e-3)
+    assert run.energy[-1] == pytest.approx(run.energy[0], abs=1e-9)
+    injected = run.work["injected"][-1]
+    assert injected == pytest.approx(run.work["dissipated"][-1], rel=1e-9)
+    assert -run.work["turn"][-1] > 0.05 * turned  # friction, and damping
+    assert -run.work["turn"][-1] < injected < 0.6
+    assert drift(run) < 1e-9

@@ -489,6 +489,21 @@ def test_the_work_of_a_held_force_is_that_of_the_mean_velocity(tmp_path, kind, i
     np.testing.assert_allclose(work, change, rtol=0, atol=allowed * np.abs(run.work["motor"]).max())
 
 
+@pytest.mark.parametrize("step", [1e-2, 2e-3])
+@pytest.mark.parametrize("integrator", ["convex", "semi_implicit"])
+def test_a_force_that_varies_in_time_does_the_work_of_what_the_step_applies(
+    tmp_path, integrator, step
+):
+    """The change of the kinetic energy of a disc, under a torque of 9 Hz."""
+    wave = table("signal", name="u", type="sine", amplitude=2.0, frequency=9.0, unit="N·m")
+    run = pysim.simulate(
+        scene_of(tmp_path, disc(0.1, v=0.5) + wave + motor("u") + simulation(integrator, step=step))
+    )
+    change = run.kinetic - run.kinetic[0]
+    largest = np.abs(run.work["motor"]).max()
+    np.testing.assert_allclose(run.work["motor"], change, rtol=0, atol=1e-12 * largest)
+
+
 def test_a_force_between_frames_does_the_work_of_the_mean_velocity_of_its_port(tmp_path):
     """A pendulum with a damped strut, at coarse steps and under RK4."""
     text = table("body", name="b", **BODY)

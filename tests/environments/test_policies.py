@@ -125,6 +125,32 @@ def test_a_policy_acts_in_a_scene_as_in_its_environment(
     assert np.abs(states[-1]).max() > 1e-3
 
 
+@pytest.mark.parametrize("gain", [0.3, 0.6])
+def test_the_motor_of_a_policy_does_the_work_that_the_energy_shows(
+    tmp_path: Path, gain: float
+) -> None:
+    """A pole that is swung up at the environment's 10 ms: ΔE and the damper's share, and the work at 1 ms."""
+    scene = CART_POLE.with_name("cart_pole_swing_up.toml")
+    environment = Environment(scene, 1)
+    weight = np.array([[-0.2, -0.2, 0, 0, gain]])  # of cart.q, cart.v, lean and pole.v
+    arrays = {"weight0": weight, "bias0": np.zeros(1), "mean": np.zeros(5), "deviation": np.ones(5)}
+    file = tmp_path / "policy.npz"
+    np.savez(file, activation=np.array("elu"), **arrays, **environment.policy_arrays())
+    injected = []
+    for step in (1e-2, 1e-3):
+        changes = {
+            "simulation.step": step,
+            "simulation.duration": 3.0,
+            "joint[1].start": 2.9,
+        }
+        run = pysim.simulate(with_policy(pysim.load_scene(scene, changes), scene, file, changes))
+        injected.append(run.work["injected"][-1])
+        shown = run.work["dissipated"][-1] + run.energy[-1] - run.energy[0]
+        assert injected[-1] == pytest.approx(shown, rel=0.01)
+    assert injected[0] == pytest.approx(injected[1], rel=0.01)
+    assert injected[0] > 0.1
+
+
 @pytest.mark.parametrize(
     ("arrays", "problem"),
     [

@@ -83,7 +83,8 @@ class ConvexStep {
     const S* const x0 = system_.copy_states(w_);
     S* const mean_v = system_.integrates() ? take<S>(w_, model_.reduced_nv) : nullptr;
     if (mean_v != nullptr) simd::copy_each<S>(static_cast<const S*>(state.v), model_.reduced_nv, mean_v);
-    auto good = solve(wanted, fma(all<S>(Real(0.5)), h_, time), q, v, state, x0);
+    const S middle = fma(all<S>(Real(0.5)), h_, time);  // of the forces, and of their work
+    auto good = solve(wanted, middle, q, v, state, x0);
     move(model_, contacts_, h_, velocity(), free_.shift, free_.momentum, singles_, q, v);
     remember(state);
     if (model_.mimic) rows_.reduce(q, v, state.q, state.v);
@@ -97,7 +98,7 @@ class ConvexStep {
     }
     const S* const at_end = state.v;
     if (x0 != nullptr) {
-      end_states<S>(system_, time + h_, h_, state.q, at_end, mean_v, x0, w_);
+      end_states<S>(system_, middle, h_, state.q, at_end, mean_v, x0, w_);
     }
     add_work();
     return good;
