@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from pysim.scene.spec import ModelSpec
     from pysim.worlds.loading import Scene
 
+UPWARDS = 0.5  # cosine between gravity and z
 INCONSISTENT = "not physically consistent"
 
 
@@ -63,7 +65,7 @@ def check(
         if other not in own:
             warnings.warn_explicit(other.message, other.category, other.filename, other.lineno)
     found = find_faults(model.spec, texts, meshes=meshes)
-    return found + (find_unused(file, scene, folders) if scene else [])
+    return found + (find_notes(file, scene, folders) if scene else [])
 
 
 def find_faults(spec: ModelSpec, warned: Sequence[str], *, meshes: bool) -> list[Finding]:
@@ -74,7 +76,30 @@ def find_faults(spec: ModelSpec, warned: Sequence[str], *, meshes: bool) -> list
     return found + [f for f in own if not (known and INCONSISTENT in f.text)]
 
 
-def find_unused(path: Path, scene: Scene, package_dirs: tuple[Path, ...]) -> list[Finding]:
+def find_notes(path: Path, scene: Scene, package_dirs: tuple[Path, ...]) -> list[Finding]:
+    """Return what a scene has that may not be meant: unused parameters, short waypoints, gravity upwards."""
+    return _unused(path, scene, package_dirs) + _doubts(scene)
+
+
+def _doubts(scene: Scene) -> list[Finding]:
+    """Return the waypoints that end before the run, and gravity along +z."""
+    spec, duration = scene.spec, scene.settings.duration
+    found = []
+    for block in spec.blocks:
+        times: Sequence[float] = block.parameters.get("t", ()) if block.type == "waypoints" else ()
+        if times and times[-1] < duration:
+            text = f"signal {block.name!r} ends at {times[-1]:g} s and holds its last value until {duration:g} s"
+            found.append(Finding("note", block.where, text))
+    g = spec.model.gravity
+    grounds = () if spec.model.contacts is None else spec.model.contacts.grounds
+    if not grounds and g[2] > UPWARDS * math.hypot(*g):
+        listed = ", ".join(f"{x:g}" for x in g)
+        text = f"gravity [{listed}] [m/s²] acts along +z; write gravity = [0, 0, {-g[2]:g}] if z points upwards"
+        found.append(Finding("note", str(spec.path), text))
+    return found
+
+
+def _unused(path: Path, scene: Scene, package_dirs: tuple[Path, ...]) -> list[Finding]:
     """Return the parameters of a scene file that no expression uses; without any, the file is not read again."""
     from pysim.scene.toml.includes import read_with_includes  # noqa: PLC0415, pydantic costs 0.1 s
     from pysim.scene.toml.number_texts import TABLE, unused_parameters  # noqa: PLC0415

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pysim.analysis.file_check import find_faults, find_unused
+from pysim.analysis.file_check import find_faults, find_notes
 from pysim.analysis.linearization import linearize
 from pysim.analysis.ranges_of_motion import ranges_of_motion
 from pysim.cli.contact_table import print_contacts
@@ -96,7 +96,7 @@ def check_scene(path: Path, options: CheckOptions | None = None) -> int:
         print_connections(model)
         print_omitted(model.spec.omitted)
     found = find_faults(model.spec, warned, meshes=options.meshes)
-    found += find_unused(path, scene, options.package_dirs) if scene else []
+    found += find_notes(path, scene, options.package_dirs) if scene else []
     if tried is not None:
         found += trial_findings(*tried)
     ranges = _ranges(scene, model, found) if options.ranges else None

@@ -1,7 +1,8 @@
 """Warnings of mechanisms that can be built and are hardly meant: their likely mistake, and what to write.
 
 A centre of mass far away from a body whose mass lies close together is one in millimetres; gravity along the normal of
-the only ground has the wrong sign; a hinge that closes a loop of parallel hinges about another axis locks it.
+the only ground has the wrong sign; a hinge that closes a loop of parallel hinges about another axis locks it; a command
+of a hinge beyond a turn, such as 30, whose signal has no unit, is one in degrees.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import numpy as np
 
 from pysim.algorithms import frame_placement
 from pysim.inertia import rotational_inertia
+from pysim.scene.toml.plausibility import ROUND
 from pysim.scene.tree import WORLD
 from pysim.typing import Array
 
@@ -27,6 +29,14 @@ TIMES = 100.0  # of the radius of gyration, or of the lengths of the mechanism, 
 HINGE = "revolute"
 PARALLEL = 1e-3  # sine of the angle between axes
 APART = 0.5
+SERVO = "position_servo"
+UNITLESS = ("", "1")
+VALUES = {
+    "constant": ("value",),
+    "step": ("before", "after"),
+    "waypoints": ("values",),
+    "table": ("values",),
+}
 
 
 def implausible_parts(scene: Scene) -> Iterator[str]:
@@ -38,6 +48,35 @@ def implausible_parts(scene: Scene) -> Iterator[str]:
     yield from _upward_gravity(scene)
     for loop in spec.loops:
         yield from _locked_loop(scene.model, scene.state.q, loop)
+    yield from _commands_in_degrees(scene)
+
+
+def _commands_in_degrees(scene: Scene) -> Iterator[str]:
+    """Yield a warning of each source without a unit whose numbers are degrees, where a hinge follows them."""
+    spec = scene.spec
+    sources = {block.name: block for block in spec.blocks if block.kind == "signal"}
+    types = {joint.name: joint.type for joint in spec.model.joints}
+    reads = [
+        (block.inputs[0], block.coordinates)
+        for block in spec.blocks
+        if block.type == SERVO and block.inputs
+    ]
+    for name, coordinates in reads:
+        source = sources.get(name)
+        hinges = [x for x in coordinates if types.get(x) == HINGE]
+        if source is None or source.unit not in UNITLESS or not hinges:
+            continue
+        numbers = np.concatenate(
+            [np.ravel(source.parameters.get(key, ())) for key in VALUES.get(source.type, ())]
+            or [np.zeros(0)]
+        )
+        turns = [x for x in numbers.tolist() if abs(x) > 2 * np.pi and x % ROUND == 0]
+        if turns:
+            problem = f"signal {name!r} commands hinge {hinges[0]!r} to {turns[0]:g} [rad], beyond one full turn"
+            remedy = (
+                f'write {np.radians(turns[0]):.6g} if degrees were meant, and unit = "rad" if not'
+            )
+            yield f"{source.where}: {problem}; {remedy}"
 
 
 def _far_centre(body: BodySpec, longest: float) -> Iterator[str]:

@@ -287,3 +287,39 @@ def test_a_robot_without_joints_has_no_size_and_an_inertia_needs_a_mass() -> Non
         assert model_size(spec) == 0
         (finding,) = examine(spec)
         assert text in finding.text, finding.text
+
+
+def test_waypoints_that_end_before_the_run_and_gravity_along_z_are_notes(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Both may be meant: the signal holds its last value, and z may point downwards."""
+    text = """
+gravity = [0, 0, 9.81]
+[[body]]
+name = "arm"
+mass = 1.0
+com = [0.2, 0, 0]
+inertia = { xx = 0.1, yy = 0.1, zz = 0.1 }
+[[joint]]
+name = "hinge"
+type = "revolute"
+child = "arm"
+motion = { signal = "path" }
+[[signal]]
+name = "path"
+type = "waypoints"
+t = [0, END]
+values = [0, 1]
+unit = "rad"
+[simulation]
+duration = 2.0
+"""
+    file = tmp_path / "scene.toml"
+    file.write_text(text.replace("END", "1"), "utf-8")
+    assert main(["check", str(file)]) == 0
+    printed = capsys.readouterr().out
+    assert "signal[0]: signal 'path' ends at 1 s and holds its last value until 2 s\n" in printed
+    assert "gravity [0, 0, 9.81] [m/s²] acts along +z; write gravity = [0, 0, -9.81] if" in printed
+    file.write_text(text.replace("END", "2").replace("9.81", "-9.81"), "utf-8")
+    assert main(["check", str(file)]) == 0
+    assert " note " not in capsys.readouterr().out

@@ -112,3 +112,30 @@ def test_a_spherical_linkage_is_not_warned_of() -> None:
     axis = (rotation_from_rpy(np.array([0.6, 0.3, 0])) @ [0, 0, 1]).tolist()
     builder.loop("close", "revolute", before, "world", axis=axis)
     assert texts(builder.build()) == []
+
+
+def arm(value: object, unit: str = "", kind: str = "revolute", **keys: Any) -> pysim.Scene:
+    builder = pysim.SceneBuilder("arm")
+    builder.body("arm", mass=1.0, com=[0.2, 0, 0], inertia=SMALL)
+    builder.joint("elbow", kind, child="arm", axis=[0, 1, 0])
+    keys = keys or {"type": "constant", "value": value}
+    builder.signal("target", **{**keys, **({"unit": unit} if unit else {})})
+    builder.actuator("drive", joint="elbow", type="position_servo", kp=50, kd=5, command="target")
+    return builder.build()
+
+
+def test_a_command_in_degrees_is_warned_of_where_its_signal_has_no_unit() -> None:
+    with pytest.warns(pysim.PysimWarning, match=r"commands hinge 'elbow' to 30 \[rad\]"):
+        (text,) = texts(arm(30))
+    remedy = '; write 0.523599 if degrees were meant, and unit = "rad" if not'
+    assert text.endswith(remedy)
+    with pytest.warns(pysim.PysimWarning, match="beyond one full turn"):
+        arm(0, type="waypoints", t=[0, 1], values=[0, -90])
+    for scene in (
+        arm(np.radians(30)),
+        arm(30, "rad"),
+        arm(6),
+        arm(12.5),
+        arm(30, kind="prismatic"),
+    ):
+        assert texts(scene) == []
