@@ -3,7 +3,6 @@
 The force of a drive is computed at the limit, at rest, for its lowest and its highest command. Of a command that is a
 source of signals these are the extremes of the run. Otherwise the range of the drive's forces bounds it; without one, a
 servo of positions is commanded one range of the joint beyond the limit, and one of velocities at the joint's velocity
-limit. The effort limit of a joint bounds the sum. A force that nothing bounds is not counted.
 """
 
 from __future__ import annotations
@@ -18,6 +17,7 @@ from pysim.elements.block import find_block
 from pysim.elements.library.sources import Input, Table
 from pysim.joints import find_joint
 from pysim.plugins.fields import build
+from pysim.scene.path_loads import PassedJoints
 from pysim.typing import Array
 
 if TYPE_CHECKING:
@@ -58,6 +58,7 @@ def drive_loads(
         blocks: signals and drives; others are not looked at.
         duration: of the run [s].
     """
+    joints = tuple(joints)
     sums = {joint.name: _Sum(joint) for joint in joints if is_bounded(joint).any()}
     for drive in actuators:
         if drive.joint in sums:
@@ -72,6 +73,16 @@ def drive_loads(
                 if place is not None:
                     own, known = sums[place[0]], servo.commands is not None
                     own.add(block.name, place[1], force, resisting, is_known=known)
+    along = [b for b in blocks if b.kind == "actuator" and b.points] if sums else []
+    passed = PassedJoints(joints) if along else None
+    for block in along:
+        assert passed is not None
+        rope = _Drive(block, [None], sums, sources, duration)
+        tension = rope.tension()
+        for joint in passed.passed(block.points) if np.isfinite(tension) else ():
+            if joint.name in sums and len(joint.lower) == 1:
+                force, known = passed.load(joint, block.points, tension), rope.commands is not None
+                sums[joint.name].add(block.name, 0, force, 0.0, is_known=known)
     loads = {name: load.bounded() for name, load in sums.items() if load.drives}
     return {name: load for name, load in loads.items() if load.force.any()}
 
@@ -163,6 +174,27 @@ class _Drive:
                 return self._load()
         except Exception:  # noqa: BLE001, the author's code, which the compiler reports
             return unknown
+
+    def tension(self) -> float:
+        """Return the largest tension [N] of a drive along a path, inf where nothing bounds it."""
+        block = self.block
+        try:
+            plugin: Any = build(find_block("actuator", block.type), block.parameters, block.where)
+            law = plugin.tension if hasattr(plugin, "tension") else plugin.force
+            reads = list(inspect.signature(law).parameters)
+            if not set(reads) <= {"command", "t"}:
+                return np.inf
+            self.commands = _commands(block, self.sources, self.duration)
+            ends = self.commands or (-ANY, ANY)
+            with np.errstate(all="ignore"):
+                found = [
+                    law(**{x: float(np.ravel(end)[0]) if x == "command" else 0.0 for x in reads})
+                    for end in ends
+                ]
+            most = float(np.abs(np.array(found, float)).max())
+        except Exception:  # noqa: BLE001, as in load
+            return np.inf
+        return most if most < BOUNDED * ANY else np.inf
 
     def _load(self) -> tuple[Array, Array]:
         is_known = self.commands is not None

@@ -242,3 +242,78 @@ command = "aim"
             np.testing.assert_array_equal(found, expected)
     stiffness = [float(scene.model.joints[0].stop_stiffness[0]) for scene in alone]
     assert stiffness[0] > 3000
+
+
+def roped(
+    integrator: str, end: list[float], tension: object = 600.0, **limits: float
+) -> pysim.SceneBuilder:
+    """An arm on a hinge that a winch pulls to a point of the world."""
+    b = arm(limits or None, integrator=integrator)
+    b.signal("pull", "constant", value=tension, unit="N")
+    b.actuator(
+        "rope", type="winch", command="pull",
+        path=[{"body": "world", "point": end}, {"body": "arm", "point": [0.3, 0.05, 0]}],
+    )  # fmt: skip
+    return b
+
+
+@pytest.mark.parametrize("integrator", ["rk4", "convex", "generalized_alpha"])
+@pytest.mark.parametrize("end", [[0.0, 0.5, 0.0], [0.1, -0.4, 0.0], [0.0, 0.2, 0.3]])
+def test_a_rope_that_pulls_a_joint_beyond_its_limit_is_held_as_a_motor_is(integrator, end):
+    rests = pysim.simulate(stopped(roped(integrator, end))).q[-1, 0]
+    assert 0.001 < abs(rests) - 0.5 < 0.0105
+
+
+def test_a_rope_over_a_joint_between_two_limbs_loads_that_joint_alone():
+    """Both of its ends move with the first limb's joint."""
+    found = {}
+    for drive in (False, True):
+        b = arm(integrator="convex")
+        b.body("hand", mass=0.5, com=[0.1, 0, 0], inertia={"xx": 0.001, "yy": 0.002, "zz": 0.002})
+        at = {"xyz": [0.4, 0, 0]}
+        limits = {"lower": -0.3, "upper": 0.3}
+        b.joint("wrist", "revolute", parent="arm", child="hand", at=at, limits=limits)
+        if drive:
+            path = [
+                {"body": "arm", "point": [0.2, 0.05, 0]},
+                {"body": "hand", "point": [0.1, 0.05, 0]},
+            ]
+            b.signal("pull", "constant", value=600.0, unit="N")
+            b.actuator("rope", type="winch", command="pull", path=path)
+        found[drive] = [joint.stop_stiffness[0] for joint in stopped(b).model.joints]
+    assert found[True][0] == found[False][0]
+    assert found[True][1] > 10 * found[False][1]
+
+
+def test_a_rope_that_a_stop_cannot_carry_is_named():
+    b = roped("rk4", [0.0, 0.5, 0.0], tension=3e5)
+    with pytest.warns(pysim.PysimWarning, match="'hinge': the default stop gives way .* of 'rope'"):
+        b.build()
+
+
+EXPLICIT = {
+    "rk4": lambda z: 1 + z + z**2 / 2 + z**3 / 6 + z**4 / 24,
+    "semi_implicit": lambda z: 1 + z,
+}
+
+
+@pytest.mark.parametrize("integrator", [*EXPLICIT])
+@pytest.mark.parametrize("gain", [10.0, 100.0, 500.0, 5000.0])
+@pytest.mark.filterwarnings("ignore::pysim.errors.PysimWarning")
+def test_servos_that_a_scheme_cannot_step_have_growing_eigenvalues_without_a_limit_too(
+    integrator, gain
+):
+    """Oracle: |R(−h k/I)|, the factor of v of a step of the servo alone; beyond 1 the run is an error that says so."""
+    grows = abs(EXPLICIT[integrator](-1e-3 * gain / 0.06)) > 1
+    assert grows == (gain > 100)
+    for limits in ({"lower": -0.5, "upper": 0.5}, {"lower": -1e3, "upper": 1e3}):
+        b = arm(limits, integrator=integrator)
+        b.signal("w", "table", values=[2.0, -2.0, 2.0, -2.0], unit="rad/s", **SQUARE)
+        b.actuator("hinge", type="velocity_servo", kd=gain, command="w")
+        if grows:
+            with pytest.raises(
+                pysim.SimulationError, match="because of the control of joint 'hinge'"
+            ):
+                pysim.simulate(b.build())
+        else:
+            assert beyond(b.build()) < (0.0105 if limits["upper"] < 1 else 2.0)
