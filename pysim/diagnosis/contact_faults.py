@@ -216,7 +216,7 @@ def _motion(model: Model, trajectory: Trajectory, bodies: list[int], begin: int)
     is_steady = min(lasting) >= max(1.0, DECAYS * max(lasting))
     stays = means[k] <= TO_AND_FRO * speeds[k] and reach <= SMALL and turns >= PARTS
     name, unit = model.velocity_names[columns[k]], model.velocity_units[columns[k]]
-    return Motion(float(speeds[k]), name, unit, is_steady and stays)
+    return Motion(float(speeds[k]), name, unit, bool(is_steady and stays))
 
 
 def _joined(links: Iterable[set[int]]) -> list[set[int]]:
@@ -237,7 +237,8 @@ def _face_before(
         face: NDArray[np.bool_] = own & (row == earlier) & is_along
         if face.any():
             first = normal[int(face.argmax())]
-            return face & (normal @ first > SAME)
+            same: NDArray[np.bool_] = face & (normal @ first > SAME)
+            return same
     return None
 
 

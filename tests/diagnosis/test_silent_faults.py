@@ -167,7 +167,7 @@ def caught(scene, impulse, *, slower=0.2, every=1):
 
 @pytest.mark.parametrize("every", [1, 4, 5])
 def test_a_normal_against_the_sliding_on_a_face_that_continues_is_named_with_both_pairs(every):
-    """Rows 5, 20 and 25 ms apart, none of which has a point at the seam."""
+    """Rows 5, 20 and 25 ms apart, without a point at the seam."""
     scene = slider()
     (text,) = found(scene, caught(scene, [0.8, 0.1], every=every))
     assert text.startswith(
