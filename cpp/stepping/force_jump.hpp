@@ -3,7 +3,8 @@
 //     a₀ ← a₀ + (v̇ − w₀)      w₀ ← v̇(q₀, v₀) under the forces now
 //
 // Of the schemes here only generalised α carries an acceleration into the next velocity. The accelerations of
-// earlier steps, from which its iterations start, jump as well.
+// earlier steps, from which its iterations start, jump as well. Where a damper stops a velocity within less
+// than a step, v̇ is no acceleration of the next step, and the world begins again, see generalized_alpha.hpp.
 #pragma once
 
 #include "stepping/generalized_alpha.hpp"
@@ -58,6 +59,9 @@ void jump(const System<S>& system, simd::Mask<S> jumped, S time, const S* q, con
         memory.last() + i, memory.before() + i, memory.earlier() + i, memory.algorithmic() + i};
     for (S* const x : known) *x = select(jumped, *x + change, *x);
   }
+  const S* const rate = a;
+  const auto stiff = jumped & GeneralizedAlpha::reverses(inner, jumped, time, memory.step(), q, v, rate);
+  memory.step() = select(stiff, all<S>(0), memory.step());
 }
 
 }  // namespace pysim::stepping

@@ -160,12 +160,40 @@ struct GeneralizedAlpha {
     return solved;
   }
 
+  /// Worlds in which v̇ = `a` would turn a velocity around within h, and at the velocity to which it leads
+  /// reverses and grows.
+  template <class S>
+  static simd::Mask<S> reverses(
+      const System<S>& system, simd::Mask<S> worlds, S time, S h, const S* q, const S* v, const S* a) {
+    System<S> inner = system;
+    Workspace<S>& room = inner.workspace;
+    const int nv = system.model.reduced_nv;
+    inner.signals = system.with_own_signals(room).signals;
+    inner.loop_q = system.copy_loop_q(room);
+    inner.dependence = nullptr;
+    S *const rate = take<S>(room, nv), *const reached = take<S>(room, nv);
+    const S least = least_speed(v, nv);
+    for (int i = 0; i < nv; ++i) reached[i] = fma(h, a[i], v[i]);
+    inner.acceleration(worlds, time, q, static_cast<const S*>(reached), rate);
+    auto found = simd::nowhere<S>();
+    for (int i = 0; i < nv; ++i) {
+      const auto grows = (a[i] * rate[i] < all<S>(0)) & (abs(rate[i]) > all<S>(2) * abs(a[i]));
+      const auto turns = (a[i] * v[i] < all<S>(0)) & (h * abs(a[i]) > abs(v[i]) + least);
+      found |= grows & turns;
+    }
+    return found;
+  }
+
  private:
+  /// Speed below which velocities v (nv) are rounding.
+  template <class S>
+  static S least_speed(const S* v, int nv) {
+    using Real = typename S::Real;
+    return all<S>(Real(1e-6)) * largest(v, nv) + all<S>(Real(1e-9));
+  }
+
   /// Worlds that begin where a damper stops a velocity within less than a step; w of the implicit Euler
   /// method is the first guess in these.
-  ///
-  /// They are looked for among the worlds in which v̇ would turn a velocity around, and at the velocity to
-  /// which it leads reverses and grows.
   template <class S>
   static simd::Mask<S> begins_stiffly(const System<S>& system,
                                       simd::Mask<S> begins,
@@ -176,6 +204,10 @@ struct GeneralizedAlpha {
                                       const SolverState<S>& memory) {
     if (none(begins)) return begins;
     using Real = typename S::Real;
+    S* const a = memory.last();
+    auto found = begins & reverses(system, begins, time, h, q, v, static_cast<const S*>(a));
+    if (none(found)) return found;
+
     System<S> inner = system;
     Workspace<S>& room = inner.workspace;
     const int nv = system.model.reduced_nv;
@@ -183,19 +215,7 @@ struct GeneralizedAlpha {
     inner.loop_q = system.copy_loop_q(room);
     inner.dependence = nullptr;
     S *const w = take<S>(room, nv), *const xi = take<S>(room, nv), *const v0 = take<S>(room, nv);
-    S* const a = memory.last();
-    const S least = all<S>(Real(1e-6)) * largest(v, nv) + all<S>(Real(1e-9));
-    for (int i = 0; i < nv; ++i) v0[i] = fma(h, a[i], v[i]);
-    inner.acceleration(begins, time, q, static_cast<const S*>(v0), w);
-    auto found = simd::nowhere<S>();
-    for (int i = 0; i < nv; ++i) {
-      const auto reverses = (a[i] * w[i] < all<S>(0)) & (abs(w[i]) > all<S>(2) * abs(a[i]));
-      const auto turns = (a[i] * v[i] < all<S>(0)) & (h * abs(a[i]) > abs(v[i]) + least);
-      found |= reverses & turns;
-    }
-    found &= begins;
-    if (none(found)) return found;
-
+    const S least = least_speed(v, nv);
     for (int i = 0; i < nv; ++i) {
       w[i] = all<S>(0);
       xi[i] = h * v[i];
