@@ -104,10 +104,10 @@ def seam(scene: Scene, trajectory: Trajectory) -> str | None:
         return None
     body, at, normal = _sides(scene, trajectory)
     row = _rows_of(trajectory)[at]
-    velocity = _velocities(trajectory)
+    velocity, links = _velocities(trajectory), _links(scene)
     for r, pair, b, other, impulse in _braking_impulses(scene, trajectory, velocity):
         v = velocity[r - 2, b] - velocity[r - 2, other]
-        face = _face_before(body == b, row, normal, r, v / np.linalg.norm(v))
+        face = _face_before(body, row, normal, b, r, v / np.linalg.norm(v))
         if face is None:
             continue
         n, p = normal[face].mean(axis=0), points.point[at[face]].mean(axis=0)
@@ -122,7 +122,7 @@ def seam(scene: Scene, trajectory: Trajectory) -> str | None:
         if pair in floors and len(touching) == 1:
             continue
         shapes = [shape for k in floors.tolist() for shape in contacts.shapes.of_pair(k)]
-        beside = {x for k in floors.tolist() for x in _links(scene)[k] if x != b}
+        beside = {x for k in floors.tolist() for x in links[k] if x != b}
         moves = max(
             (float(np.linalg.norm(velocity[r - 2, x] - velocity[r - 2, other])) for x in beside),
             default=0.0,
@@ -229,16 +229,16 @@ def _joined(links: Iterable[set[int]]) -> list[set[int]]:
 
 
 def _face_before(
-    own: NDArray[np.bool_], row: NDArray[np.intp], normal: Array, k: int, along: Array
-) -> NDArray[np.bool_] | None:
-    """Return the points of a body on the face along which it slid in one of the rows before."""
+    body: NDArray[np.intp], row: NDArray[np.intp], normal: Array, b: int, k: int, along: Array
+) -> NDArray[np.intp] | None:
+    """Return the points of a body on the face along which it slid in one of the rows before k, of ascending rows."""
     for earlier in range(k - 1, max(k - 1 - BEFORE, -1), -1):
-        is_along: NDArray[np.bool_] = (np.abs(normal @ along) < ALONG) & normal.any(axis=1)
-        face: NDArray[np.bool_] = own & (row == earlier) & is_along
-        if face.any():
-            first = normal[int(face.argmax())]
-            same: NDArray[np.bool_] = face & (normal @ first > SAME)
-            return same
+        first, end = np.searchsorted(row, [earlier, earlier + 1])
+        n = normal[first:end]
+        is_along = (body[first:end] == b) & (np.abs(n @ along) < ALONG) & n.any(axis=1)
+        if is_along.any():
+            same = is_along & (n @ n[int(is_along.argmax())] > SAME)
+            return first + np.flatnonzero(same)
     return None
 
 

@@ -303,7 +303,7 @@ EXPLICIT = {
 def test_servos_that_a_scheme_cannot_step_have_growing_eigenvalues_without_a_limit_too(
     integrator, gain
 ):
-    """Oracle: |R(−h k/I)|, the factor of v of a step of the servo alone; beyond 1 the run is an error that says so."""
+    """Oracle: |R(−h k/I)|, the factor of v of a step of the servo alone; beyond 1 the run is an error that names it."""
     grows = abs(EXPLICIT[integrator](-1e-3 * gain / 0.06)) > 1
     assert grows == (gain > 100)
     for limits in ({"lower": -0.5, "upper": 0.5}, {"lower": -1e3, "upper": 1e3}):
