@@ -61,10 +61,7 @@ def covered_faces(
                 if j != row and partners[k] <= partners[members[j]]
             ]
             if near:
-                faces = _faces(placed[k])
-                found[k] = np.array(
-                    [f.number for f in faces if _is_covered(f, placed[k], near)], int
-                )
+                found[k] = np.array(_covered(list(_faces(placed[k])), placed[k], near), int)
     return found
 
 
@@ -92,22 +89,33 @@ def _faces(own: PlacedShape) -> Iterator[Face]:
             yield Face(number, own.hull.vertices[faces.corners[first : first + count].astype(int)])
 
 
-def _is_covered(face: Face, own: PlacedShape, near: Sequence[PlacedShape]) -> bool:
-    """Return whether all points of a face are in other shapes, or no farther from one than a sink."""
+def _covered(faces: Sequence[Face], own: PlacedShape, near: Sequence[PlacedShape]) -> list[int]:
+    """Return the numbers of faces whose points are all in other shapes, or no farther from one than a sink.
+
+    The middles of all faces come first, together: few faces are covered there, and need the points of a grid.
+    """
     slack = min(DEFAULT_SINK, DEFAULT_SHARE * own.thickness)
     X = own.hull.placed(own.pose)
-    corners = face.corners @ X[:3, :3].T + X[:3, 3]
-    for points in (corners.mean(axis=0)[None], _grid(corners, slack)):
-        left = points
-        for other in near:
-            poses = np.tile(np.eye(4), (len(left), 1, 1))
-            poses[:, :3, 3] = left
-            left = left[distances(other.shape, other.pose, POINT, poses).distance > slack]
-            if len(left) == 0:
-                break
-        if len(left):
-            return False
-    return True
+    corners = [face.corners @ X[:3, :3].T + X[:3, 3] for face in faces]
+    middles = np.array([own_corners.mean(axis=0) for own_corners in corners]).reshape(-1, 3)
+    candidates = np.setdiff1d(np.arange(len(faces)), _outside(middles, near, slack))
+    return [
+        faces[k].number
+        for k in candidates.tolist()
+        if len(_outside(_grid(corners[k], slack), near, slack)) == 0
+    ]
+
+
+def _outside(points: Array, near: Sequence[PlacedShape], slack: float) -> NDArray[np.intp]:
+    """Return the numbers of points (n, 3) that are farther from every shape than a slack [m]."""
+    left = np.arange(len(points))
+    for other in near:
+        if len(left) == 0:
+            break
+        poses = np.tile(np.eye(4), (len(left), 1, 1))
+        poses[:, :3, 3] = points[left]
+        left = left[distances(other.shape, other.pose, POINT, poses).distance > slack]
+    return left
 
 
 def _grid(corners: Array, slack: float) -> Array:
