@@ -200,6 +200,7 @@ def test_the_readme_explains_a_scene_that_runs(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", CLAIMS)
 def test_a_scene_runs_and_keeps_what_it_claims(name: str) -> None:
+    """Nothing is warned of, no energy that vanishes either: warnings are errors."""
     run = run_scene(name)
     assert run.trajectory.complete
     assert run.trajectory.t[-1] == run.scene.settings.duration

@@ -99,15 +99,18 @@ def loaded_together(path: Path, overrides: dict[str, list[float]]) -> Any:
         return type(error), str(error)
 
 
+WORLDS = 2
+
+
 @pytest.mark.parametrize("path", SCENES, ids=lambda path: path.stem)
 def test_worlds_that_differ_in_numbers_have_the_bits_of_load_scene(path: Path) -> None:
     rng = np.random.default_rng(len(path.name))
     found = dict(numbers_in(tomllib.loads(path.read_text("utf-8"))))
     keys = rng.choice(sorted(found), size=min(5, len(found)), replace=False).tolist()
-    overrides = {key: (found[key] * (1 + 1e-7 * np.arange(3))).tolist() for key in keys}
+    overrides = {key: (found[key] * (1 + 1e-7 * np.arange(WORLDS))).tolist() for key in keys}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        alone = [loaded(path, {key: x[k] for key, x in overrides.items()}) for k in range(3)]
+        alone = [loaded(path, {key: x[k] for key, x in overrides.items()}) for k in range(WORLDS)]
         together = loaded_together(path, overrides)
     failed = next((k for k, scene in enumerate(alone) if isinstance(scene, tuple)), None)
     if failed is not None:
