@@ -31,7 +31,7 @@ except ModuleNotFoundError as error:  # another one that is missing keeps its ow
     raise ModuleNotFoundError(f"gymnasium: {remedy}", name="gymnasium") from None
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
     from os import PathLike
 
     from numpy.typing import NDArray
@@ -86,7 +86,8 @@ class PysimVectorEnv(VectorEnv[Any, Any, Any]):
         path: the scene file, with an `[environment]` table.
         num_envs: number of worlds.
         autoreset_mode: "next_step", "same_step" or "disabled", as in Gymnasium.
-        render_mode: "rgb_array" for pictures of world 0, or None.
+        render_mode: "rgb_array" for pictures, or None.
+        render_worlds: numbers of the worlds that `render` draws.
         threads: that share the worlds.
         single: whether the worlds are stepped in single precision, which is faster, see `pysim.Worlds`.
         overrides: values of keys of the scene file.
@@ -103,6 +104,7 @@ class PysimVectorEnv(VectorEnv[Any, Any, Any]):
         *,
         autoreset_mode: str | AutoresetMode = AutoresetMode.NEXT_STEP,
         render_mode: str | None = None,
+        render_worlds: Sequence[int] = (0,),
         threads: int = 1,
         single: bool = False,
         overrides: Mapping[str, object] | None = None,
@@ -121,6 +123,7 @@ class PysimVectorEnv(VectorEnv[Any, Any, Any]):
         own = self.environment
         self.mode = _mode(autoreset_mode)
         self.num_envs, self.render_mode = num_envs, _render_mode(render_mode)
+        self._drawn = _worlds_to_draw(render_worlds, num_envs)
         self.metadata = self.metadata | {
             "render_fps": round(1 / own.period),
             "autoreset_mode": self.mode,
@@ -195,8 +198,10 @@ class PysimVectorEnv(VectorEnv[Any, Any, Any]):
         return observations, reward, terminated, truncated, info
 
     def render(self) -> tuple[NDArray[np.uint8], ...] | None:
-        """Return a picture of world 0 (height, width, 3) as the only one of a tuple."""
-        return None if self.render_mode is None else (_picture(self.environment, 0),)
+        """Return a picture (height, width, 3) of each of the worlds to draw; Gymnasium's `RecordVideo` tiles them."""
+        if self.render_mode is None:
+            return None
+        return tuple(_picture(self.environment, world) for world in self._drawn)
 
 
 class PysimEnv(gymnasium.Env[Any, Any]):
@@ -276,6 +281,16 @@ def _render_mode(given: str | None) -> str | None:
     if given not in (None, "rgb_array"):
         raise SimulationError("render_mode", f'is {given!r}; give "rgb_array", or none')
     return given
+
+
+def _worlds_to_draw(given: Sequence[int], count: int) -> tuple[int, ...]:
+    """Return the numbers of the worlds to draw; SimulationError if there is none of a number."""
+    worlds = tuple(given)
+    for world in worlds:
+        if not isinstance(world, (int, np.integer)) or not 0 <= world < count:
+            problem = f"there is no world {world!r}; they are numbered 0 to {count - 1}"
+            raise SimulationError("render_worlds", problem)
+    return worlds
 
 
 def _terms(own: Environment, found: Transition) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import pysim
 from pysim import SimulationError
 from pysim.environments import Environment
 
@@ -215,6 +216,20 @@ def test_a_picture_shows_world_0() -> None:
     assert picture.ndim == 3
     assert picture.shape[2] == 3
     assert picture.std() > 5
+
+
+def test_pictures_of_a_vector_are_those_of_its_worlds() -> None:
+    env = gym.make_vec(CART_POLE, 5, render_mode="rgb_array", render_worlds=[4, 1])
+    env.reset(seed=0)
+    env.environment.worlds.q[4, 0] = 0.8  # to one side
+    pictures = env.render()
+    assert len(pictures) == 2
+    for picture, world in zip(pictures, (4, 1), strict=True):
+        expected = pysim.render.still(env.environment.worlds.scene(world))
+        assert np.abs(picture.astype(int) - expected).max() <= 2
+    assert np.abs(pictures[0].astype(int) - pictures[1]).max() > 50
+    with pytest.raises(SimulationError, match="render_worlds: there is no world 5; they are"):
+        gym.make_vec(CART_POLE, 5, render_mode="rgb_array", render_worlds=[5])
 
 
 @pytest.mark.parametrize(
