@@ -35,7 +35,7 @@ class ConvexProblem {
   using Real = typename S::Real;
   using Parameter = typename S::Parameter;
 
-  ConvexProblem(LoadedFactor<S>& factor,
+  ConvexProblem(StepMatrix<S>& A,
                 constraints::VelocityRows<S>& rows,
                 const Contacts<Parameter>& contacts,
                 int bounded_forces,
@@ -44,8 +44,8 @@ class ConvexProblem {
                 Workspace<S>& w)
       : pairs(contacts, w),
         kinds(KindContext<S>{pairs, contacts, bounded_forces, h, tolerance, w}),
-        nv_(factor.model.nv),
-        matrix_(factor, rows, contacts, pairs, w) {
+        nv_(A.recursion.model.nv),
+        matrix_(A, rows, contacts, pairs, w) {
     int corners = 0;
     kinds.each([&](const auto& kind) { corners += kind.most_corners(contacts); });
     search_.corner = take<S>(w, corners);
@@ -150,21 +150,19 @@ class ConvexProblem {
   void linearize(const Iteration<S>& iteration, const S* base, const S* x, Workspace<S> w) {
     kinds.each([&](auto& kind) { kind.begin_iteration(iteration); });
     matrix_.begin(base);
-    if (matrix_.between.has_rows()) list_loads(iteration);
+    if (matrix_.couples_bodies()) couple_bodies(iteration);
+    matrix_.begin_loads();
     pairs.each([&](int k, const Pair& pair) {
-      auto yielding = simd::nowhere<S>();
-      kinds.each([&](auto& kind) { kind.load_pair(iteration, k, pair, matrix_, yielding); });
-      if (pair.a >= 0 && any(yielding)) matrix_.between.couple(k, pair, yielding);
+      kinds.each([&](auto& kind) { kind.load_pair(iteration, k, pair, matrix_); });
     });
     kinds.each([&](auto& kind) { kind.load(iteration, matrix_); });
-    const auto add_couplings = [&] {
-      pairs.each([&](int k, const Pair& pair) {
-        if (pair.a >= 0 && matrix_.between.couples(k)) {
-          matrix_.between.trees.add(pair.a, pair.b, coupling(iteration, k));
-        }
-      });
+    const auto block = [&](int k) {
+      dynamics::BodyCoupling<S> K;
+      for (auto& column : K.column) column = spatial::zero_force<S>();
+      kinds.each([&](const auto& kind) { kind.couple_pair(iteration, k, K); });
+      return K;
     };
-    matrix_.solve(iteration.left, add_couplings, w);
+    matrix_.solve(iteration.left, block, w);
     bool aims = true;
     if (matrix_.iterates()) {
       move(iteration, true, false);
@@ -172,53 +170,26 @@ class ConvexProblem {
       aims = false;
     }
     move(iteration, aims, true);
-    matrix_.aim();
     if (iteration.whole) return;
     S* const delta = matrix_.delta();
     for (int i = 0; i < nv_; ++i) delta[i] = select(iteration.left, delta[i] + x[i], x[i]);
   }
 
-  /// Lists the loads between two bodies.
-  void list_loads(const Iteration<S>& iteration) {
-    matrix_.between.begin_list();
+  /// Announces the loads between two bodies.
+  void couple_bodies(const Iteration<S>& iteration) {
     pairs.each([&](int k, const Pair& pair) {
       if (pair.a < 0) return;
-      for (int i = 0; i < pairs.used[k]; ++i) {
-        kinds.each([&](auto& kind) { kind.list_point(iteration, k, i, pair, matrix_); });
-      }
+      auto yielding = simd::nowhere<S>();
+      kinds.each([&](const auto& kind) { kind.add_yielding(iteration, k, yielding); });
+      if (any(yielding)) matrix_.couple(k, pair, yielding);
     });
-    matrix_.between.end_list();
   }
-
-  /// The block between the bodies of the pair at place k.
-  dynamics::BodyCoupling<S> coupling(const Iteration<S>& iteration, int k) {
-    dynamics::BodyCoupling<S> K;
-    for (auto& column : K.column) column = spatial::zero_force<S>();
-    kinds.each([&](const auto& kind) { kind.couple_pair(iteration, k, matrix_, K); });
-    return K;
-  }
-
-  /// Change of the velocities of the pair at a place, of b relative to a on the axes of b.
-  struct PairChange {
-    const Motion<S>*V, *V_A;  ///< V_A null for the world
-    const Mat3<S>& R_AB;
-
-    PYSIM_INLINE Vec3<S> at(const Vec3<S>& p, const Vec3<S>& p_A) const {
-      const Vec3<S> change = cross_add(V->w, p, V->v);
-      return V_A == nullptr ? change : change - transpose_times(R_AB, cross_add(V_A->w, p_A, V_A->v));
-    }
-
-    PYSIM_INLINE Vec3<S> turning() const {
-      return V_A == nullptr ? V->w : V->w - transpose_times(R_AB, V_A->w);
-    }
-  };
 
   /// u' at the solution; `aims` computes γ' there, and `lists` the unknowns at work between u and u'.
   void move(const Iteration<S>& iteration, bool aims, bool lists) {
     kinds.each([&](auto& kind) { kind.begin_move(lists); });
     pairs.each([&](int k, const Pair& pair) {
-      const Motion<S>* const V_A = pair.a < 0 ? nullptr : &matrix_.change(pair.a);
-      const PairChange change = {&matrix_.change(pair.b), V_A, pairs.R_AB[k]};
+      const auto change = matrix_.change(k, pair);
       kinds.each([&](auto& kind) { kind.move_pair(iteration, k, pair, change, aims, lists); });
     });
     kinds.each([&](auto& kind) { kind.move(iteration, matrix_.delta(), aims); });

@@ -29,7 +29,6 @@ struct LoadedFactor : TreeFactor<S> {
   }
 
   static constexpr auto every_body = [](int) { return true; };
-  static constexpr auto nothing = [] {};
 
   /// Factors what IA holds, `diagonal` (nv) added, of the trees whose bodies are `included`.
   template <class Included = decltype(every_body)>
@@ -59,24 +58,21 @@ struct LoadedFactor : TreeFactor<S> {
     }
   }
 
-  /// x = H⁻¹ b without forces on bodies; `between` as in `solve`.
-  template <class Between = decltype(nothing)>
-  void apply_inverse(const S* b, S* x, const Between& between = nothing) {
+  /// x = H⁻¹ b without forces on bodies.
+  void apply_inverse(const S* b, S* x) {
     for (int k = 0; k < this->model.bodies; ++k) pA[k] = spatial::zero_force<S>();
-    solve(b, spatial::zero_motion<S>(), nullptr, x, every_body, between);
+    solve(b, spatial::zero_motion<S>(), nullptr, x);
   }
 
   /// x (nv) under τ (nv), which may be null, and −pA, whose content is lost. Bodies accelerate by `drift`
   /// [bodies] beside x, unless it is null. Leaves the bodies' accelerations in pA's place as `acceleration`.
-  /// Bodies that are not `included` are left as they are. between() is called after the sweep to the root,
-  /// which leaves D⁻¹u in the eliminations.
-  template <class Included = decltype(every_body), class Between = decltype(nothing)>
+  /// Bodies that are not `included` are left as they are.
+  template <class Included = decltype(every_body)>
   void solve(const S* tau,
              const Motion<S>& base,
              const Motion<S>* drift,
              S* x,
-             const Included& included = every_body,
-             const Between& between = nothing) {
+             const Included& included = every_body) {
     const ModelOf<S>& model = this->model;
     for (int b = model.bodies - 1; b >= 0; --b) {
       if (!included(b)) continue;
@@ -91,7 +87,6 @@ struct LoadedFactor : TreeFactor<S> {
       if (drift != nullptr) pA[b] = multiply_add(IA[b], drift[b], pA[b]);
       pA[joint.parent] = plus_to_parent(pA[joint.parent], this->body[b].X_PB, pA[b]);
     }
-    between();
     for (int b = 0; b < model.bodies; ++b) {
       if (!included(b)) continue;
       const Joint& joint = model.joint[b];

@@ -16,8 +16,8 @@
 // and the last one by a share that falls to 0 where it is left out.
 #pragma once
 
-#include "dynamics/loaded_factor.hpp"
 #include "dynamics/retract.hpp"
+#include "dynamics/step_matrix.hpp"
 
 namespace pysim::stepping {
 
@@ -30,15 +30,15 @@ class VelocityTerms {
   template <class T>
   using Vec3 = spatial::Vec3<T>;
 
-  /// `base` (nv) is A − M(q₀); `factor`, of A at q₀, has moved its bodies to q₀ and v₀.
-  VelocityTerms(
-      dynamics::LoadedFactor<S>& factor, const bool* single, const S* base, S h, tree::Workspace<S>& w)
-      : factor_(factor),
+  /// `base` (nv) is A − M(q₀); A is factored at q₀, and its bodies move with v₀.
+  VelocityTerms(dynamics::StepMatrix<S>& A, const bool* single, const S* base, S h, tree::Workspace<S>& w)
+      : A_(A),
+        model_(A.recursion.model),
         single_(single),
         base_(base),
         h_(h),
-        rate_(tree::take<S>(w, factor.model.nv)),
-        change_(tree::take<S>(w, factor.model.nv)) {}
+        rate_(tree::take<S>(w, model_.nv)),
+        change_(tree::take<S>(w, model_.nv)) {}
 
   /// Share of the rounds that counts: more than 0 where velocities change within a step by more than rounding
   /// in the sum of its errors, i.e. where a body turns by more than 10⁻⁴, or its bias acceleration is more
@@ -48,7 +48,7 @@ class VelocityTerms {
     constexpr Real tiny = sizeof(Real) == 8 ? Real(1e-290) : Real(1e-28);
     S most = simd::all<S>(0);
     each_body([&](int b, const Joint&) {
-      const auto& B = factor_.body[b];
+      const auto& B = A_.recursion.body[b];
       const S speed = max(dot(B.V.v, B.V.v), simd::all<S>(tiny));
       most = max(most, max(dot(B.V.w, B.V.w), dot(B.c.v, B.c.v) / speed));
     });
@@ -59,11 +59,11 @@ class VelocityTerms {
   /// Computes a in the worlds `wanted`, and its change by the rounds. `v` (nv) has h times −A⁻¹ c(q₀, v₀) in
   /// it already. Returns the worlds where the rounds converge.
   simd::Mask<S> solve(simd::Mask<S> wanted, const S* q, const S* v, tree::Workspace<S> w) {
-    const ModelOf& model = factor_.model;
-    S *const start = tree::take<S>(w, model.nv), *const rest = tree::take<S>(w, model.nv),
-             *const step = tree::take<S>(w, model.nv);
-    begin(w);
+    S *const start = tree::take<S>(w, model_.nv), *const rest = tree::take<S>(w, model_.nv),
+             *const step = tree::take<S>(w, model_.nv);
     const S o = simd::all<S>(0);
+    A_.velocity_rate(single_, rate_, w);
+    for (int i = 0; i < model_.nv; ++i) rest[i] = o;  // of single bodies
     each_coordinate([&](int i) {
       start[i] = simd::fnma(h_, rate_[i], v[i]);
       change_[i] = o;
@@ -73,8 +73,7 @@ class VelocityTerms {
     S before = e, counts = e;
     for (int n = 0; n < most_rounds && simd::any(left); ++n) {
       const S energy = residual(q, start, rest, w);
-      each_body([&](int b, const Joint&) { factor_.pA[b] = spatial::zero_force<S>(); });
-      factor_.solve(rest, spatial::zero_motion<S>(), nullptr, step, included());
+      A_.solve(single_, rest, step);
       S size = o;
       each_coordinate([&](int i) { size = fma(step[i], rest[i], size); });
       const S share = h_ * h_ * size / energy;  // of the kinetic energy
@@ -106,14 +105,10 @@ class VelocityTerms {
 
   static S ramp(S x) { return max(min(x, simd::all<S>(1)), simd::all<S>(0)); }
 
-  auto included() const {
-    return [this](int b) { return !single_[b]; };
-  }
-
   template <class Visit>
   void each_body(const Visit& visit) const {
-    for (int b = 0; b < factor_.model.bodies; ++b) {
-      if (!single_[b]) visit(b, factor_.model.joint[b]);
+    for (int b = 0; b < model_.bodies; ++b) {
+      if (!single_[b]) visit(b, model_.joint[b]);
     }
   }
 
@@ -124,20 +119,9 @@ class VelocityTerms {
     });
   }
 
-  /// a = −A⁻¹ c(q₀, v₀).
-  void begin(tree::Workspace<S> w) {
-    auto* const drift = tree::take<spatial::Motion<S>>(w, factor_.model.bodies);
-    each_body([&](int b, const Joint&) {
-      const auto& B = factor_.body[b];
-      factor_.pA[b] = cross(B.V, dynamics::body_inertia<S>(factor_.model, b) * B.V);
-      drift[b] = B.c;
-    });
-    factor_.solve(nullptr, spatial::zero_motion<S>(), drift, rate_, included());
-  }
-
   /// −(M(q_m) a + c(q_m, v_m) + (A − M(q₀)) a) in `rest` (nv); returns V·M V of all bodies there.
   S residual(const S* q, const S* start, S* rest, tree::Workspace<S> w) const {
-    const ModelOf& model = factor_.model;
+    const ModelOf& model = model_;
     S *const q_m = tree::take<S>(w, model.nq), *const v_m = tree::take<S>(w, model.nv);
     S dq[tree::max_joint_nv];
     const S half = simd::all<S>(Real(0.5)) * h_;
@@ -187,7 +171,8 @@ class VelocityTerms {
     return energy;
   }
 
-  dynamics::LoadedFactor<S>& factor_;
+  dynamics::StepMatrix<S>& A_;
+  const ModelOf& model_;
   const bool* single_;
   const S* base_;
   const S h_;

@@ -167,7 +167,6 @@ def find_force(name: str) -> type[Force]:
     Raises:
         PysimError: there is none; the text suggests one.
     """
-    from pysim.elements.library import load_library  # noqa: PLC0415, its modules need this one
+    import pysim.elements.library.force_library  # noqa: F401, PLC0415, registers pysim's own
 
-    load_library()
     return FORCES.find(name)

@@ -273,5 +273,22 @@ def robots(folder: Path, rng: Random, passes: int) -> Problem:
     return problem(folder, rng, text, passes, planes=int(rng.integers(1, 4)))
 
 
+def deep_arms(folder: Path, rng: Random, passes: int) -> Problem:
+    """An arm of 33 links, whose matrices are solved by recursion, a sphere that touches its end, and a plane."""
+    text = material(rng) + arm(
+        rng,
+        "arm",
+        "world",
+        33,
+        friction=sometimes(rng, 0.02, 0.5, 0.2),
+        damping=lambda: rng.uniform(0.5, 2),
+        armature=lambda: rng.uniform(0.02, 0.5),
+    )
+    text += free_body(rng, "ball", shape(rng, "sphere"), collision=True)
+    return problem(folder, rng, text, passes, touching=(("arm 32", "ball"),))
+
+
 Family: TypeAlias = Callable[[Path, Random, int], Problem]
-FAMILIES: tuple[Family, ...] = (one_body, two_bodies, rolling_bodies, arms, servo_arms, robots)
+FAMILIES: tuple[Family, ...] = (
+    one_body, two_bodies, rolling_bodies, arms, servo_arms, robots, deep_arms,
+)  # fmt: skip

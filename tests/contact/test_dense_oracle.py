@@ -53,7 +53,7 @@ def test_steps_minimise_the_cost_of_the_dense_oracle(
     Steps are left out in which the fixed point needs too many renewals.
     """
     compared = 0
-    for number in range({1: 20, 2: 9, 2 * MOST: 9}[passes]):  # 228 problems
+    for number in range({1: 20, 2: 9, 2 * MOST: 9}[passes]):  # 266 problems
         rng = np.random.default_rng([FAMILIES.index(family), passes, number])
         drawn = family(tmp_path, rng, passes)
         scene, h = drawn.scene, drawn.scene.settings.step

@@ -3,6 +3,7 @@
 //     start                begins at u, with no impulse
 //     touched              where it changes anything at u*
 //     evaluate             γ(u) and G(u) of its law, and whether γ̂ is that impulse
+//     add_yielding         where loads act at the points of a pair
 //     load                 pushes, and G, in the matrix of the step
 //     move                 u' and γ' at the solution
 //     begin_search         its share of l'(0), of what is linear in l', and records for the rest
@@ -16,6 +17,7 @@
 // pairs.
 #pragma once
 
+#include "constraints/contact_law.hpp"
 #include "contact/active_pairs.hpp"
 #include "contact/iteration_log.hpp"
 #include "contact/matrix.hpp"
@@ -30,6 +32,18 @@ using simd::select;
 using spatial::Mat3;
 using spatial::Motion;
 using spatial::Vec3;
+
+/// Where an impulse changes with the velocity.
+template <class S>
+Mask<S> yields(const constraints::ContactImpulse<S>& I) {
+  return (I.normal_slope > all<S>(0)) | (I.slope > all<S>(0));
+}
+
+/// R G.
+template <class S>
+Mat3<S> times(const Mat3<S>& R, const spatial::Sym3<S>& G) {
+  return {R * Vec3<S>{G.xx, G.xy, G.zx}, R * Vec3<S>{G.xy, G.yy, G.yz}, R * Vec3<S>{G.zx, G.yz, G.zz}};
+}
 
 /// Velocities and impulses of an unknown while Newton's method runs.
 template <class V>
@@ -57,6 +71,23 @@ struct Iteration {
   Mask<S> left;
   bool whole;
 };
+
+/// An unknown's push at the normal n: γ(u) + G (u − u*), or γ(u) − γ̂ of a correction.
+template <class S, class Of>
+PYSIM_INLINE Vec3<S> push_of(const Iteration<S>& iteration, const Of& of, const Vec3<S>& n) {
+  if (!iteration.whole) return of.impulse.gamma - of.made;
+  return of.impulse.gamma + of.impulse.slope_times(n, of.now - of.free);
+}
+
+/// γ' where the solution has moved an unknown: from u*, or from u by a correction, whose digits u' has lost.
+template <class S, class Of>
+PYSIM_INLINE Vec3<S> aimed_at(const Iteration<S>& iteration,
+                              const Of& of,
+                              const Vec3<S>& n,
+                              const Vec3<S>& moved) {
+  const Vec3<S> back = iteration.whole ? of.now - of.free - moved : -moved;
+  return of.impulse.gamma + of.impulse.slope_times(n, back);
+}
 
 /// Goes α of the way from an iterate to the next one, in the worlds that are `left`.
 template <class S>
@@ -118,9 +149,9 @@ struct Kind {
   static int most_corners(const Contacts<Parameter>&) { return 0; }
 
   void begin_iteration(const Iteration<S>&) {}
-  void list_point(const Iteration<S>&, int, int, const Pair&, ContactMatrix<S>&) {}
-  void load_pair(const Iteration<S>&, int, const Pair&, ContactMatrix<S>&, Mask<S>&) {}
-  void couple_pair(const Iteration<S>&, int, const ContactMatrix<S>&, dynamics::BodyCoupling<S>&) const {}
+  void add_yielding(const Iteration<S>&, int, Mask<S>&) const {}
+  void load_pair(const Iteration<S>&, int, const Pair&, ContactMatrix<S>&) {}
+  void couple_pair(const Iteration<S>&, int, dynamics::BodyCoupling<S>&) const {}
   void load(const Iteration<S>&, ContactMatrix<S>&) {}
   void begin_move(bool) {}
   template <class Change>

@@ -22,7 +22,6 @@ struct PointIterate : Iterate<Vec3<S>> {
   S speed;                    ///< of either body there, at u or u*: rounding is relative to it
   S feature;                  ///< see collision/manifold.hpp
   S lagged;                   ///< `limit` where Newton's method begins
-  Vec3<S> push, beside;       ///< γ(u) + G (u − u*), or γ(u) − γ̂; the part beside rows
   Mask<S> pushing;            ///< where the impulse at u or γ̂ can differ from zero
   bool pushes;                ///< whether that is so in some world that is not done
 };
@@ -92,38 +91,30 @@ class PointKind : public Kind<S> {
     });
   }
 
-  void list_point(const Iteration<S>& iteration, int k, int i, const Pair&, ContactMatrix<S>& matrix) {
-    PointIterate<S>& P = point[pairs_.first[k] + i];
-    if (P.pushes) matrix.between.list(iteration.left, k, P, P.at.n, &P.at.p, &P.p_A);
-  }
-
-  PYSIM_INLINE void load_pair(
-      const Iteration<S>& iteration, int k, const Pair& pair, ContactMatrix<S>& matrix, Mask<S>& yielding) {
-    const bool between = pair.a >= 0;
-    each_of(k, [&](PointIterate<S>& P) {
-      if (!P.pushes) return;
-      const Vec3<S> push = matrix.between.push_of(P, P.at.n, iteration.left, iteration.whole, between);
-      matrix.push(pair.b, P.at.p, push);
-      if (between) matrix.push(pair.a, P.p_A, -(pairs_.R_AB[k] * push));
-      auto yields_here = yields(P.impulse) & iteration.left;
-      if (between) yields_here &= matrix.between.in_blocks();
-      if (none(yields_here)) return;
-      yielding |= yields_here;
-      auto G = P.impulse.matrix(P.at.n);
-      if (between) G = matrix.between.in_blocks(G);
-      matrix.put(pair.b, P.at.p, G);
-      if (between) matrix.put(pair.a, P.p_A, rotate(pairs_.R_AB[k], G));
+  void add_yielding(const Iteration<S>& iteration, int k, Mask<S>& yielding) const {
+    each_of(k, [&](const PointIterate<S>& P) {
+      if (P.pushes) yielding |= yields(P.impulse) & iteration.left;
     });
   }
 
+  PYSIM_INLINE void load_pair(const Iteration<S>& iteration,
+                              int k,
+                              const Pair& pair,
+                              ContactMatrix<S>& matrix) {
+    for (int i = 0; i < pairs_.used[k]; ++i) {
+      const PointIterate<S>& P = point[pairs_.first[k] + i];
+      if (!P.pushes) continue;
+      matrix.push(k, pair, i, P.at.p, P.p_A, push_of(iteration, P, P.at.n));
+      if (none(yields(P.impulse) & iteration.left)) continue;
+      matrix.add(k, pair, i, P.at.p, P.p_A, P.impulse.matrix(P.at.n));
+    }
+  }
+
   /// −[1 | −p_A×]ᵀ R_AB G [1 | −p_B×], summed over the points of a pair.
-  void couple_pair(const Iteration<S>& iteration,
-                   int k,
-                   const ContactMatrix<S>& matrix,
-                   dynamics::BodyCoupling<S>& K) const {
+  void couple_pair(const Iteration<S>& iteration, int k, dynamics::BodyCoupling<S>& K) const {
     each_of(k, [&](const PointIterate<S>& P) {
       if (none(yields(P.impulse) & iteration.left)) return;
-      const Mat3<S> W = times(pairs_.R_AB[k], matrix.between.in_blocks(P.impulse.matrix(P.at.n)));
+      const Mat3<S> W = times(pairs_.R_AB[k], P.impulse.matrix(P.at.n));
       const Vec3<S>& p = P.at.p;
       const auto subtract = [&](int c, const Vec3<S>& f) {
         K.column[c] = K.column[c] - spatial::Force<S>{f, cross(P.p_A, f)};
@@ -145,11 +136,13 @@ class PointKind : public Kind<S> {
   template <class Change>
   PYSIM_INLINE void move_pair(
       const Iteration<S>& iteration, int k, const Pair& pair, const Change& change, bool aims, bool lists) {
-    each_of(k, [&](PointIterate<S>& P) {
-      P.next = (iteration.whole ? P.free : P.now) + change.at(P.at.p, P.p_A);
-      if (P.pushes && aims) P.aimed = P.impulse.gamma + P.impulse.slope_times(P.at.n, P.now - P.next);
+    for (int i = 0; i < pairs_.used[k]; ++i) {
+      PointIterate<S>& P = point[pairs_.first[k] + i];
+      const Vec3<S> moved = change.at(i, P.at.p, P.p_A);
+      P.next = (iteration.whole ? P.free : P.now) + moved;
+      if (P.pushes && aims) P.aimed = aimed_at(iteration, P, P.at.n, moved);
       if (lists && (P.pushes || reaches(iteration.left, P))) at_work_[points_at_work_++] = {&P, &pair};
-    });
+    }
   }
 
   void begin_search(Search<S>& search) {

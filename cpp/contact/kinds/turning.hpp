@@ -11,7 +11,6 @@ template <class S>
 struct TurningIterate : Iterate<Vec3<S>> {
   Vec3<S> s;                  ///< θ₀
   ContactImpulse<S> impulse;  ///< at ω
-  Vec3<S> push, beside;       ///< as of a point
   S speed;  ///< of either body at ω or ω*, and the point's over L: rounding is relative to it
 };
 
@@ -45,31 +44,24 @@ class TurningKind : public Kind<S> {
     });
   }
 
-  void list_point(const Iteration<S>& iteration, int k, int i, const Pair& pair, ContactMatrix<S>& matrix) {
-    if (pair.turning < 0) return;
-    TurningIterate<S>& T = turning[pairs_.first_turning[k] + i];
-    matrix.between.list(iteration.left, k, T, points_.point[pairs_.first[k] + i].at.n, nullptr, nullptr);
-  }
-
-  PYSIM_INLINE void load_pair(
-      const Iteration<S>& iteration, int k, const Pair& pair, ContactMatrix<S>& matrix, Mask<S>& yielding) {
-    const bool between = pair.a >= 0;
-    each_of(k, pair, [&](TurningIterate<S>& T, const PointIterate<S>& P) {
-      const Vec3<S> push = matrix.between.push_of(T, P.at.n, iteration.left, iteration.whole, between);
-      auto G = T.impulse.matrix(P.at.n);
-      if (between) G = matrix.between.in_blocks(G);
-      yielding |= yields(T.impulse) & matrix.between.in_blocks() & iteration.left;
-      matrix.twist(pair.b, push, G);
-      if (between) matrix.twist(pair.a, -(pairs_.R_AB[k] * push), rotate(pairs_.R_AB[k], G));
+  void add_yielding(const Iteration<S>& iteration, int k, Mask<S>& yielding) const {
+    each_of(k, pairs_.pair(k), [&](const TurningIterate<S>& T, const PointIterate<S>&) {
+      yielding |= yields(T.impulse) & iteration.left;
     });
   }
 
-  void couple_pair(const Iteration<S>&,
-                   int k,
-                   const ContactMatrix<S>& matrix,
-                   dynamics::BodyCoupling<S>& K) const {
+  PYSIM_INLINE void load_pair(const Iteration<S>& iteration,
+                              int k,
+                              const Pair& pair,
+                              ContactMatrix<S>& matrix) {
+    each_of(k, pair, [&](const TurningIterate<S>& T, const PointIterate<S>& P) {
+      matrix.twist(k, pair, push_of(iteration, T, P.at.n), T.impulse.matrix(P.at.n));
+    });
+  }
+
+  void couple_pair(const Iteration<S>&, int k, dynamics::BodyCoupling<S>& K) const {
     each_of(k, pairs_.pair(k), [&](const TurningIterate<S>& T, const PointIterate<S>& P) {
-      const Mat3<S> W = times(pairs_.R_AB[k], matrix.between.in_blocks(T.impulse.matrix(P.at.n)));
+      const Mat3<S> W = times(pairs_.R_AB[k], T.impulse.matrix(P.at.n));
       K.column[3].t = K.column[3].t - W.x;
       K.column[4].t = K.column[4].t - W.y;
       K.column[5].t = K.column[5].t - W.z;
@@ -80,8 +72,9 @@ class TurningKind : public Kind<S> {
   PYSIM_INLINE void move_pair(
       const Iteration<S>& iteration, int k, const Pair& pair, const Change& change, bool aims, bool) {
     each_of(k, pair, [&](TurningIterate<S>& T, const PointIterate<S>& P) {
-      T.next = (iteration.whole ? T.free : T.now) + change.turning();
-      if (aims) T.aimed = T.impulse.gamma + T.impulse.slope_times(P.at.n, T.now - T.next);
+      const Vec3<S> moved = change.turning();
+      T.next = (iteration.whole ? T.free : T.now) + moved;
+      if (aims) T.aimed = aimed_at(iteration, T, P.at.n, moved);
     });
   }
 

@@ -37,7 +37,7 @@ class FreeVelocity {
   FreeVelocity(const System<S>& system,
                const contact::Contacts<Parameter>& contacts,
                const Stage& stage,
-               dynamics::LoadedFactor<S>& factor,
+               dynamics::StepMatrix<S>& A,
                constraints::VelocityRows<S>& rows,
                S h,
                Workspace<S>& w)
@@ -50,7 +50,8 @@ class FreeVelocity {
         model_(system.model),
         contacts_(contacts),
         stage_(stage),
-        factor_(factor),
+        A_(A),
+        factor_(A.recursion),
         rows_(rows),
         h_(h) {}
 
@@ -66,27 +67,18 @@ class FreeVelocity {
     return spatial::rotation(dynamics::load_quaternion(q_ + model_.joint[b].q + 3));
   }
 
-  /// Computes all of these at q and v of the tree, where `factor` has placed its bodies. `x0` are the states
+  /// Computes all of these at q and v of the tree, where A has its bodies. `x0` are the states
   /// of elements at the beginning, null for none; actuators see those that follow at q and v.
   void evaluate(
       S time, const S* q, const S* v, const contact::ContactState<S>& state, const S* x0, Workspace<S> w) {
     q_ = q;
     const int nv = model_.nv;
     S *const tau = take<S>(w, nv), *const a = take<S>(w, nv);
-    Motion<S>* const drift = take<Motion<S>>(w, model_.bodies);
     actuate(time, q, v, x0, tau, w);
     add_joint_forces(q, v, tau, w);
     damping.add(stage_, v, h_, base, tau);
     if (model_.elements > model_.straight_paths) elements::add_element_forces<S>(model_, q, v, tau, w, false);
-    for (int b = 0; b < model_.bodies; ++b) {
-      if (contacts_.single[b]) factor_.body[b].pA = spatial::zero_force<S>();
-      drift[b] = factor_.body[b].c;
-    }
-    factor_.add_straight_paths(nullptr, w);
-    factor_.unload();
-    for (int b = 0; b < model_.bodies; ++b) factor_.pA[b] = factor_.body[b].pA;
-    factor_.factor(base);
-    factor_.solve(tau, dynamics::minus_gravity<S>(model_), drift, a);
+    A_.accelerate(base, contacts_.single, tau, a, w);
     const S* const from = stage_.from(v);
     for (int i = 0; i < nv; ++i) {
       velocity[i] = fma(h_, a[i], from[i]);
@@ -98,7 +90,7 @@ class FreeVelocity {
     }
     if (!rows_.empty()) {
       rows_.evaluate(factor_, {stage_.time_of_rows(time, h_), all<S>(1)}, state.q, state.v, state.loop_q, w);
-      rows_.factor([&](const S* b, S* x) { factor_.apply_inverse(b, x); });
+      rows_.factor([&](const S* b, S* x) { A_.solve(b, x); });
       rows_.project_velocity(velocity);
     }
   }
@@ -151,7 +143,7 @@ class FreeVelocity {
   /// Velocity terms of trees, and the linear velocities of their roots on the axes of the start.
   void turn_trees(const S* q, const S* v, Workspace<S> w) {
     S share = all<S>(0);
-    VelocityTerms<S> terms(factor_, contacts_.single, base, h_, w);
+    VelocityTerms<S> terms(A_, contacts_.single, base, h_, w);
     if (rows_.empty()) share = terms.share();
     if (any(share > all<S>(0))) add_velocity_terms(share, q, terms, w);
     is_shifted = any(share > all<S>(0));
@@ -225,7 +217,8 @@ class FreeVelocity {
   const ModelOf<S>& model_;
   const contact::Contacts<Parameter>& contacts_;
   const Stage& stage_;
-  dynamics::LoadedFactor<S>& factor_;
+  dynamics::StepMatrix<S>& A_;
+  const dynamics::LoadedFactor<S>& factor_;  ///< its bodies
   constraints::VelocityRows<S>& rows_;
   const S h_;
   const S* q_ = nullptr;

@@ -53,9 +53,10 @@ class ConvexStep {
         places_(memory_of(run.contacts, system.model.nv)),
         h_(h),
         factor_(model_, w),
+        A_(factor_, contact::rows_suit<S>(model_, run.contacts), w),
         rows_(model_, w),
-        free_(system, run.contacts, stage_, factor_, rows_, h, w),
-        problem_(factor_, rows_, run.contacts, free_.damping.bounded_count(), h, run.tolerance, w),
+        free_(system, run.contacts, stage_, A_, rows_, h, w),
+        problem_(A_, rows_, run.contacts, free_.damping.bounded_count(), h, run.tolerance, w),
         deflections_(run.contacts, places_),
         reach_(run.contacts,
                deflections_,
@@ -212,6 +213,7 @@ class ConvexStep {
   const ContactMemory places_;
   const S h_;
   dynamics::LoadedFactor<S> factor_;
+  dynamics::StepMatrix<S> A_;
   constraints::VelocityRows<S> rows_;
   FreeVelocity<S, Stage> free_;
   contact::ConvexProblem<S> problem_;
