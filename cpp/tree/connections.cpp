@@ -67,7 +67,7 @@ void Model::close_loops(const std::vector<LoopDescription>& loops) {
       if (loop.kind != LoopKind::joint || (shape != Shape::ball && shape != Shape::fixed)) {
         throw std::invalid_argument("loop '" + d.name + "': a driven one is closed by a ball or fixed joint");
       }
-      loop.program = keep_program(d.function, 24, d.name);
+      loop.program = keep_program(d.function, 1, 24, d.name);
       timed_ = true;
     }
     row_paths_.insert(row_paths_.end(), d.kept.size(), mimic_ ? everything() : path_to_world(d.a, d.b));
@@ -154,10 +154,11 @@ void Model::add_couplings(const std::vector<CouplingDescription>& couplings) {
     r.inputs = static_cast<int>(d.inputs.size());
     r.first_input = keep(d, d.inputs);
     if (r.inputs > 0) {
-      r.program = keep_program(d.function, 2 + d.inputs.size(), d.name);
-      r.derivative = keep_program(d.derivative, (2 + d.inputs.size()) * d.inputs.size(), d.name);
+      r.program = keep_program(d.function, 2 * r.inputs, 2 + d.inputs.size(), d.name);
+      r.derivative =
+          keep_program(d.derivative, 3 * r.inputs, (2 + d.inputs.size()) * d.inputs.size(), d.name);
     } else if (d.function) {
-      r.program = keep_program(d.function, 3, d.name);
+      r.program = keep_program(d.function, 1, 3, d.name);
       timed_ = true;
     }
     double_.couplings.push_back(r);
@@ -211,19 +212,22 @@ void Model::add_elements(const std::vector<ElementDescription>& elements) {
     std::copy(d.at_b, d.at_b + 12, element.at_b);
     to_engine_frame(d.a, element.at_a);
     to_engine_frame(d.b, element.at_b);
+    int inputs = 18;
     std::size_t outputs = 6, derivatives = 6 + 72;
     if (d.kind == ElementKind::path) {
       add_path(d.name, d.points, element);
+      inputs = 2;
       outputs = 1;
       derivatives = 3;
     } else if (d.kind == ElementKind::coordinates) {
       add_element_coordinates(d, element);
+      inputs = 2 * element.count;
       outputs = d.coordinates.size();
       derivatives = 2 * outputs * outputs;
     }
-    element.program = keep_program(d.program, outputs, d.name);
-    element.derivative = keep_program(d.derivative, derivatives, d.name);
-    if (d.energy) element.energy = keep_program(d.energy, 1, d.name);
+    element.program = keep_program(d.program, inputs, outputs, d.name);
+    element.derivative = keep_program(d.derivative, inputs, derivatives, d.name);
+    if (d.energy) element.energy = keep_program(d.energy, inputs, 1, d.name);
     double_.elements.push_back(element);
     element_names_.push_back(d.name);
   }
@@ -287,12 +291,46 @@ void Model::add_port(const PortDescription& d) {
   double_.ports.push_back(port);
 }
 
+/// Velocities of all ports.
+int Model::velocities_of_ports() const {
+  int motions = 0;
+  for (const auto& port : double_.ports) motions += port_motions(port.kind);
+  return motions;
+}
+
+/// How many numbers programs of signals can read of a source.
+int Model::signal_sources(SignalSource source, const Signals& signals) const {
+  switch (source) {
+    case SignalSource::time:
+      return 1;
+    case SignalSource::q:
+      return reduced_nq_;
+    case SignalSource::v:
+    case SignalSource::mean_v:
+    case SignalSource::acceleration:
+      return reduced_nv_;
+    case SignalSource::state:
+      return signals.carried();
+    case SignalSource::port:
+    case SignalSource::mean_port: {
+      int numbers = 0;
+      for (const auto& port : double_.ports) numbers += port_numbers(port.kind);
+      return numbers;
+    }
+    case SignalSource::port_acceleration:
+      return 6 * static_cast<int>(double_.ports.size());
+    case SignalSource::reaction:
+      return 6 * nbodies();
+  }
+  return 0;
+}
+
 SignalProgram Model::add_signal_program(const std::optional<SignalProgramDescription>& d,
                                         std::size_t outputs,
-                                        const std::string& owner,
                                         SignalTables& tables) {
   if (!d) return {-1, 0, 0, 0, 0, 0, false, {}, {}};
-  SignalProgram own = {keep_program(d->program, outputs, owner),
+  if (d->input_registers < 0) throw std::invalid_argument("signals: reads a number that does not exist");
+  SignalProgram own = {keep_program(d->program, d->input_registers, outputs, "signals"),
                        static_cast<int>(tables.inputs.size()),
                        static_cast<int>(d->inputs.size()),
                        d->input_registers,
@@ -302,8 +340,9 @@ SignalProgram Model::add_signal_program(const std::optional<SignalProgramDescrip
                        {},
                        {}};
   for (const SignalInput& input : d->inputs) {
-    if (input.index < 0 || input.to < 0 || input.to >= d->program.registers) {
-      throw std::invalid_argument(owner + ": reads a number that does not exist");
+    if (input.index < 0 || input.index >= signal_sources(input.source, tables.signals) || input.to < 0 ||
+        input.to >= d->program.registers) {
+      throw std::invalid_argument("signals: reads a number that does not exist");
     }
     own.after_dynamics = own.after_dynamics || input.source >= SignalSource::acceleration;
     tables.inputs.push_back(input);
@@ -315,10 +354,13 @@ SignalProgram Model::add_signal_program(const std::optional<SignalProgramDescrip
     const auto arguments = static_cast<std::size_t>(numbers);
     if (call.kind == SignalCallKind::inverse_at && callback_numbers_ > 0) {
       throw std::invalid_argument(
-          owner + ": uses inverse dynamics at a q of its own, which joints that call Python do not allow");
+          "signals: uses inverse dynamics at a q of its own, which joints that call Python do not allow");
     }
-    if (call.to < 0 || call.to + reduced_nv_ > d->input_registers || call.arguments.size() != arguments) {
-      throw std::invalid_argument(owner + ": uses inverse dynamics with the wrong numbers");
+    if (call.to < 0 || call.to > d->input_registers - reduced_nv_ || call.arguments.size() != arguments ||
+        std::any_of(call.arguments.begin(), call.arguments.end(), [&](int r) {
+          return r < 0 || r >= d->program.registers;
+        })) {
+      throw std::invalid_argument("signals: uses inverse dynamics with the wrong numbers");
     }
     tables.calls.push_back({call.kind, call.to, static_cast<int>(tables.arguments.size())});
     tables.arguments.insert(tables.arguments.end(), call.arguments.begin(), call.arguments.end());
@@ -364,14 +406,29 @@ PlacedList Model::list_placed(const SignalProgram& own,
   return list;
 }
 
+/// Requires that slopes are of `rows`, along inputs that exist.
+void Model::check_slopes(const std::vector<SignalSlope>& slopes, int rows, const Signals& signals) const {
+  const int motions = velocities_of_ports();
+  for (const SignalSlope& slope : slopes) {
+    const bool of_port = slope.along == SignalMotion::port_position || slope.along == SignalMotion::port_rate;
+    const int count = of_port ? motions : slope.along == SignalMotion::state ? signals.states : reduced_nv_;
+    if (slope.row >= 0 && slope.row < rows && slope.index >= 0 && slope.index < count) continue;
+    throw std::invalid_argument("signals: a slope is of a row or along an input that does not exist");
+  }
+}
+
 void Model::add_signals(const SignalsDescription& d) {
+  constexpr int most_blocks = 64;  // bits of those that are due
   auto tables = std::make_shared<SignalTables>();
   Signals& own = tables->signals;
   own.states = d.states;
   own.held = d.held;
   own.integrals = d.integrals;
-  if (d.integrals < 0 || d.integrals > d.states) {
+  if (d.states < 0 || d.held < 0 || d.integrals < 0 || d.integrals > d.states) {
     throw std::invalid_argument("signals: more integrals than states");
+  }
+  if (d.driven < 0 || static_cast<std::size_t>(d.driven) > d.ports.size() || d.blocks.size() > most_blocks) {
+    throw std::invalid_argument("signals: more driven ports than ports, or more than 64 blocks");
   }
   for (const auto& port : d.ports) add_port(port);
   std::size_t efforts = 0;
@@ -384,8 +441,10 @@ void Model::add_signals(const SignalsDescription& d) {
   }
   tables->slopes = d.slope_places;
   const std::size_t rows = d.coordinates.size() + efforts + static_cast<std::size_t>(d.states);
-  own.forces = add_signal_program(d.forces, rows, "signals", *tables);
+  own.forces = add_signal_program(d.forces, rows, *tables);
   if (d.forces) own.forces.placed = list_placed(own.forces, SignalSource::port, d.driven, *tables);
+  check_slopes(d.slope_places, static_cast<int>(rows), own);
+  check_slopes(d.bounded_slope_places, static_cast<int>(d.bounded.size()), own);
   tables->bounded = d.bounded;
   tables->bounded_slopes = d.bounded_slope_places;
   for (const int row : d.bounded) {
@@ -395,12 +454,11 @@ void Model::add_signals(const SignalsDescription& d) {
   }
   const std::size_t slopes =
       d.slope_places.size() + SignalBounds::count * d.bounded.size() + d.bounded_slope_places.size();
-  own.slopes = add_signal_program(d.slopes, efforts + slopes, "signals", *tables);
+  own.slopes = add_signal_program(d.slopes, efforts + slopes, *tables);
   own.reading_count = d.readings ? static_cast<int>(d.readings->program.outputs.size()) : 0;
-  own.readings =
-      add_signal_program(d.readings, static_cast<std::size_t>(own.reading_count), "signals", *tables);
+  own.readings = add_signal_program(d.readings, static_cast<std::size_t>(own.reading_count), *tables);
   for (const auto& block : d.blocks) {
-    const SignalProgram program = add_signal_program(block, block.places.size(), "signals", *tables);
+    const SignalProgram program = add_signal_program(block, block.places.size(), *tables);
     tables->blocks.push_back({program, static_cast<int>(tables->sampled.size())});
     for (const int place : block.places) {
       if (place < 0 || place >= d.states + d.held) throw std::invalid_argument("signals: no such state");
@@ -448,6 +506,16 @@ ElementCoordinate Model::leading(const ElementCoordinate& own) const {
     if (own.q >= 0 && k >= 0 && k < joint.nq) leader.q = joint.q + k;
   }
   return leader;
+}
+
+/// Requires that the places of works are those of states.
+void Model::check_work() const {
+  const int states = signals_ ? signals_->signals.states : 0;
+  const auto check = [states](int place) {
+    if (place < -1 || place >= states) throw std::invalid_argument("work: a place that is no state");
+  };
+  for (const Loop& loop : loops_) check(loop.work);
+  for (const auto& coupling : double_.couplings) check(coupling.work);
 }
 
 int Model::loop_nq() const {

@@ -5,6 +5,7 @@
 
 #include "tree/axis_alignment.hpp"
 #include "tree/model.hpp"
+#include "tree/program_check.hpp"
 
 namespace pysim::tree {
 namespace {
@@ -114,8 +115,8 @@ void Model::add_joint(const JointDescription& d, const PackedInertia& inertia) {
   add_slopes(d, joint);
   if (motion.force) {
     const auto nv = static_cast<std::size_t>(joint.nv);
-    joint.force = keep_program(motion.force, nv, d.name);
-    joint.force_derivative = keep_program(motion.force_derivative, 2 * nv * nv, d.name);
+    joint.force = keep_program(motion.force, joint.nq + joint.nv, nv, d.name);
+    joint.force_derivative = keep_program(motion.force_derivative, joint.nq + joint.nv, 2 * nv * nv, d.name);
     joint_forces_ = true;
   }
 
@@ -174,6 +175,11 @@ void Model::add_blocks(const JointDescription& d, Joint& joint) {
   joint.blocks = static_cast<int>(p.blocks.size());
   std::copy(p.blocks.begin(), p.blocks.end(), joint.block);
   for (const auto& block : p.blocks) {
+    const int least = block.group == Group::rotation ? 3 : block.group == Group::pose ? 6 : 1;
+    const bool fits = block.group == Group::real ? block.nv >= least : block.nv == least;
+    if (!fits || block.nv > max_joint_nv || block.q != joint.nq || block.v != joint.nv) {
+      fail("blocks must follow one another, with 3 velocities of a rotation and 6 of a pose");
+    }
     joint.nv += block.nv;
     joint.nq += block.nv + (block.group == Group::real ? 0 : 1);
   }
@@ -186,7 +192,8 @@ void Model::add_blocks(const JointDescription& d, Joint& joint) {
 
 void Model::add_program(const JointDescription& d, Joint& joint) {
   add_blocks(d, joint);
-  joint.program = keep_program(d.motion.program, 18 + 6 * static_cast<std::size_t>(joint.nv), d.name);
+  joint.program = keep_program(
+      d.motion.program, joint.nq + joint.nv, 18 + 6 * static_cast<std::size_t>(joint.nv), d.name);
 }
 
 /// Reserves memory for ∂S/∂q and ∂c/∂q; for a traced joint also for its program's registers.
@@ -196,7 +203,8 @@ void Model::add_slopes(const JointDescription& d, Joint& joint) {
   joint.first_slope = slopes_;
   slopes_ += twists;
   if (joint.shape != Shape::program) return;
-  joint.derivative = keep_program(d.motion.derivative, 6 * static_cast<std::size_t>(twists), d.name);
+  joint.derivative =
+      keep_program(d.motion.derivative, joint.nq + joint.nv, 6 * static_cast<std::size_t>(twists), d.name);
   slopes_ += (d.motion.derivative->registers + 5) / 6;
 }
 
@@ -209,29 +217,14 @@ void Model::add_callback(const JointDescription& d, Joint& joint) {
   callback_numbers_ += 12 + 6 * joint.stored_count;
 }
 
-/// Index of a program among the model's; rejects one with registers out of range.
+/// Index of a program among the model's, which has `inputs` before its constants.
 int Model::keep_program(const std::optional<ProgramDescription>& given,
+                        int inputs,
                         std::size_t outputs,
                         const std::string& owner) {
   if (!given) throw std::invalid_argument("joint '" + owner + "': a program is missing");
-  const ProgramDescription& program = *given;
-  const auto outside = [&](int r) { return r < 0 || r >= program.registers; };
-  const auto length = static_cast<std::ptrdiff_t>(program.code.size());
-  for (const auto& i : program.code) {
-    const bool reads_row = i.op == Op::dot && i.c > 0, solves = i.op == Op::solve;
-    const bool goes_on = solves && (i.c < 0 || &i - program.code.data() + i.c >= length);
-    if (outside(i.a) || outside(i.out) || (reads_row && outside(i.a + i.c - 1)) || goes_on ||
-        (solves && (outside(i.a + 2) || outside(i.b) || outside(i.b + 1)))) {
-      throw std::invalid_argument("joint '" + owner +
-                                  "': an instruction uses a register that does not exist");
-    }
-  }
-  if (program.outputs.size() != outputs ||
-      std::any_of(program.outputs.begin(), program.outputs.end(), outside)) {
-    throw std::invalid_argument("joint '" + owner +
-                                "': a program has the wrong number of outputs for its coordinates");
-  }
-  programs_.push_back(program);
+  check_program(*given, static_cast<std::size_t>(inputs), outputs, "joint '" + owner + "'");
+  programs_.push_back(*given);
   programs_.back().owner = owner;
   return static_cast<int>(programs_.size()) - 1;
 }

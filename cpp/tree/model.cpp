@@ -39,6 +39,7 @@ Model::Model(const std::vector<JointDescription>& joints,
   find_row_blocks();
   add_elements(ties.elements);
   if (ties.signals) add_signals(*ties.signals);
+  check_work();
   mark_branches();
   find_planes();
   for (const auto& program : programs_) {

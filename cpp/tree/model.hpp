@@ -20,6 +20,11 @@ struct ProgramDescription {
   std::vector<double> tables;
   std::vector<int> outputs;
   std::string owner;  ///< the joint or coupling that runs it
+
+  template <class F, class... Records>
+  static constexpr void visit(F&& f, Records&... r) {
+    f(r.code...), f(r.pose_end...), f(r.registers...), f(r.constants...), f(r.tables...), f(r.outputs...);
+  }
 };
 
 /// Motion of a joint, in the user's frames.
@@ -34,6 +39,12 @@ struct MotionDescription {
   std::optional<ProgramDescription> derivative;        ///< of S and c by q, outputs 6 nv² + 6 nv
   std::optional<ProgramDescription> force;             ///< passive force of a plugin, outputs nv
   std::optional<ProgramDescription> force_derivative;  ///< of that force, outputs nv² for q and nv² for v
+
+  template <class F, class... Records>
+  static constexpr void visit(F&& f, Records&... r) {
+    f(r.shape...), f(r.axis...), f(r.pitch...), f(r.blocks...), f(r.columns...), f(r.biased...),
+        f(r.program...), f(r.derivative...), f(r.force...), f(r.force_derivative...);
+  }
 };
 
 /// A coordinate without passive forces.
@@ -54,6 +65,12 @@ struct JointDescription {
   std::vector<double> rest;              ///< [nq]
   std::vector<double> armature;          ///< [nv]
   std::vector<Passive<double>> passive;  ///< [nv]
+
+  template <class F, class... Records>
+  static constexpr void visit(F&& f, Records&... r) {
+    f(r.name...), f(r.motion...), f(r.parent...), f(r.placement...), f(r.follows...), f(r.ratio...),
+        f(r.offset...), f(r.rest...), f(r.armature...), f(r.passive...);
+  }
 };
 
 /// Parameters of the body that a joint moves: m, mc, Ixx, Iyy, Izz, Ixy, Iyz, Izx in the body frame.
@@ -74,6 +91,12 @@ struct LoopDescription {
   std::vector<double> start;                   ///< the joint's initial coordinates for the fit [nq]
   std::optional<ProgramDescription> function;  ///< of time, drives frame A: outputs 24
   int work = -1;                               ///< see Loop
+
+  template <class F, class... Records>
+  static constexpr void visit(F&& f, Records&... r) {
+    f(r.name...), f(r.kind...), f(r.motion...), f(r.a...), f(r.b...), f(r.at_a...), f(r.at_b...),
+        f(r.length...), f(r.kept...), f(r.start...), f(r.function...), f(r.work...);
+  }
 };
 
 /// A coupling between coordinates, see Coupling.
@@ -84,6 +107,12 @@ struct CouplingDescription {
   std::optional<ProgramDescription> function;    ///< outputs 2 + inputs; without inputs of time, 3
   std::optional<ProgramDescription> derivative;  ///< outputs (2 + inputs) · inputs
   int work = -1;                                 ///< see Coupling
+
+  template <class F, class... Records>
+  static constexpr void visit(F&& f, Records&... r) {
+    f(r.name...), f(r.terms...), f(r.inputs...), f(r.offset...), f(r.function...), f(r.derivative...),
+        f(r.work...);
+  }
 };
 
 /// A force that a traced program computes, in the user's frames.
@@ -97,6 +126,12 @@ struct ElementDescription {
   ProgramDescription program;
   ProgramDescription derivative;
   std::optional<ProgramDescription> energy;
+
+  template <class F, class... Records>
+  static constexpr void visit(F&& f, Records&... r) {
+    f(r.name...), f(r.kind...), f(r.a...), f(r.b...), f(r.at_a...), f(r.at_b...), f(r.points...),
+        f(r.coordinates...), f(r.program...), f(r.derivative...), f(r.energy...);
+  }
 };
 
 /// Two frames, or a path, between which signals measure and actuators act; in the user's frames.
@@ -106,6 +141,11 @@ struct PortDescription {
   int a = -1, b = -1;
   double at_a[12] = {}, at_b[12] = {};
   std::vector<PathPoint<double>> points;
+
+  template <class F, class... Records>
+  static constexpr void visit(F&& f, Records&... r) {
+    f(r.name...), f(r.kind...), f(r.a...), f(r.b...), f(r.at_a...), f(r.at_b...), f(r.points...);
+  }
 };
 
 /// A use of inverse dynamics in a program of signals: `arguments` are registers.
@@ -113,6 +153,11 @@ struct SignalCallDescription {
   SignalCallKind kind = SignalCallKind::gravity;
   int to = 0;
   std::vector<int> arguments;
+
+  template <class F, class... Records>
+  static constexpr void visit(F&& f, Records&... r) {
+    f(r.kind...), f(r.to...), f(r.arguments...);
+  }
 };
 
 /// A program of signals: what it reads, and the places in the state that its outputs take.
@@ -122,6 +167,11 @@ struct SignalProgramDescription {
   std::vector<SignalInput> inputs;
   std::vector<SignalCallDescription> calls;
   std::vector<int> places;
+
+  template <class F, class... Records>
+  static constexpr void visit(F&& f, Records&... r) {
+    f(r.program...), f(r.input_registers...), f(r.inputs...), f(r.calls...), f(r.places...);
+  }
 };
 
 /// The signals of a scene, see Signals.
@@ -136,6 +186,13 @@ struct SignalsDescription {
   int integrals = 0;
   std::vector<int> bounded;  ///< numbers of their coordinates
   std::vector<SignalSlope> bounded_slope_places;
+
+  template <class F, class... Records>
+  static constexpr void visit(F&& f, Records&... r) {
+    f(r.states...), f(r.held...), f(r.forces...), f(r.slopes...), f(r.readings...), f(r.coordinates...),
+        f(r.slope_places...), f(r.ports...), f(r.driven...), f(r.blocks...), f(r.integrals...),
+        f(r.bounded...), f(r.bounded_slope_places...);
+  }
 };
 
 /// Owner of what Signals shows.
@@ -154,6 +211,11 @@ struct Ties {
   std::vector<CouplingDescription> couplings;
   std::vector<ElementDescription> elements;
   std::optional<SignalsDescription> signals;
+
+  template <class F, class... Records>
+  static constexpr void visit(F&& f, Records&... r) {
+    f(r.loops...), f(r.couplings...), f(r.elements...), f(r.signals...);
+  }
 };
 
 /// Numbers of one precision, in the layout that the kernels read.
@@ -245,6 +307,7 @@ class Model {
   void add_slopes(const JointDescription& d, Joint& joint);
   void add_callback(const JointDescription& d, Joint& joint);
   int keep_program(const std::optional<ProgramDescription>& program,
+                   int inputs,
                    std::size_t outputs,
                    const std::string& owner);
   void set_mimics(const std::vector<JointDescription>& joints);
@@ -277,9 +340,12 @@ class Model {
   void add_port(const PortDescription& d);
   SignalProgram add_signal_program(const std::optional<SignalProgramDescription>& d,
                                    std::size_t outputs,
-                                   const std::string& owner,
                                    SignalTables& tables);
   PlacedList list_placed(const SignalProgram& own, SignalSource source, int driven, SignalTables& tables);
+  int signal_sources(SignalSource source, const Signals& signals) const;
+  int velocities_of_ports() const;
+  void check_slopes(const std::vector<SignalSlope>& slopes, int rows, const Signals& signals) const;
+  void check_work() const;
   void add_element_coordinates(const ElementDescription& d, Element<double>& element);
   ElementCoordinate leading(const ElementCoordinate& own) const;
   std::string joint_difference(const Model& other) const;
