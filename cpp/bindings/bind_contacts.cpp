@@ -50,30 +50,18 @@ FieldDescription make_field(std::optional<tree::ProgramDescription> program,
     throw std::invalid_argument("a field has either a program or heights");
   }
   FieldDescription field;
-  if (program) {
-    if (program->outputs.size() != 4) {
-      throw std::invalid_argument("program must have 4 outputs, got " +
-                                  std::to_string(program->outputs.size()));
+  field.program = std::move(program);
+  if (heights) {
+    if (heights->ndim() != 2) {
+      throw std::invalid_argument("heights must have shape (rows, columns), got " + describe(*heights));
     }
-    if (program->registers > collision::most_field_registers) {
-      throw std::invalid_argument("program must have " + std::to_string(collision::most_field_registers) +
-                                  " registers or fewer, got " + std::to_string(program->registers));
-    }
-    field.program = std::move(program);
-    return field;
+    field.heights.assign(heights->data(), heights->data() + heights->size());
+    field.rows = static_cast<int>(heights->shape(0));
+    field.columns = static_cast<int>(heights->shape(1));
+    field.spacing[0] = spacing.first;
+    field.spacing[1] = spacing.second;
   }
-  if (heights->ndim() != 2 || heights->shape(0) < 2 || heights->shape(1) < 2) {
-    throw std::invalid_argument("heights must have shape (rows, columns), 2 or more of each, got " +
-                                describe(*heights));
-  }
-  if (!(spacing.first > 0) || !(spacing.second > 0)) {
-    throw std::invalid_argument("spacing must be positive [m]");
-  }
-  field.heights.assign(heights->data(), heights->data() + heights->size());
-  field.rows = static_cast<int>(heights->shape(0));
-  field.columns = static_cast<int>(heights->shape(1));
-  field.spacing[0] = spacing.first;
-  field.spacing[1] = spacing.second;
+  engine::check_field(field);
   return field;
 }
 

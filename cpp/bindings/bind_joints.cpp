@@ -137,22 +137,21 @@ void bind_program(py::module_& m) {
       "Program",
       "Instructions (op, out, a, b, c) on registers: inputs, constants, then results. The first `pose_end` "
       "need no velocities; `outputs` are registers.");
-  program
-      .def(py::init(&make_program),
-           "code"_a,
-           "pose_end"_a,
-           "registers"_a,
-           "constants"_a,
-           "tables"_a,
-           "outputs"_a)
-      .def_property_readonly("code", &code_of)
+  define_record(program,
+                py::init(&make_program),
+                "code"_a,
+                "pose_end"_a,
+                "registers"_a,
+                "constants"_a,
+                "tables"_a,
+                "outputs"_a);
+  program.def_property_readonly("code", &code_of)
       .def_readonly("pose_end", &ProgramDescription::pose_end)
       .def_readonly("registers", &ProgramDescription::registers)
       .def_readonly("constants", &ProgramDescription::constants)
       .def_readonly("tables", &ProgramDescription::tables)
       .def_readonly("outputs", &ProgramDescription::outputs)
       .def("__len__", [](const ProgramDescription& p) { return p.code.size(); });
-  define_record(program, "code", "pose_end", "registers", "constants", "tables", "outputs");
 }
 
 // ------------------------------------------------------------------------------------------ joints
@@ -266,37 +265,35 @@ void bind_passive(py::module_& m) {
                                   [number = entry.number](const Passive& p) { return p.*number; });
     names.append(entry.name);
   }
-  define_record(passive);
-  passive.attr("fields") = py::tuple(names);
+  define_fields(passive, py::tuple(names));
 }
 
 void bind_joint(py::module_& m) {
   py::class_<Block> block(
       m, "Block", "Consecutive coordinates of one group, counted from the joint's first.");
-  block.def(py::init<Group, int, int, int>(), "group"_a, "q"_a, "v"_a, "nv"_a)
-      .def_readonly("group", &Block::group)
+  define_record(block, py::init<Group, int, int, int>(), "group"_a, "q"_a, "v"_a, "nv"_a);
+  block.def_readonly("group", &Block::group)
       .def_readonly("q", &Block::q)
       .def_readonly("v", &Block::v)
       .def_readonly("nv", &Block::nv);
-  define_record(block, "group", "q", "v", "nv");
 
   py::class_<MotionDescription> motion(
       m,
       "MotionDescription",
       "Motion of a joint: a built-in shape, or blocks and columns of a plugin with its traced programs.");
-  motion
-      .def(py::init(&make_motion),
-           "shape"_a,
-           "axis"_a = z_axis(),
-           "pitch"_a = 0.0,
-           "blocks"_a = std::vector<Block>(),
-           "columns"_a = std::vector<Column>(),
-           "biased"_a = false,
-           "program"_a = py::none(),
-           "derivative"_a = py::none(),
-           "force"_a = py::none(),
-           "force_derivative"_a = py::none())
-      .def_readonly("shape", &MotionDescription::shape)
+  define_record(motion,
+                py::init(&make_motion),
+                "shape"_a,
+                "axis"_a = z_axis(),
+                "pitch"_a = 0.0,
+                "blocks"_a = std::vector<Block>(),
+                "columns"_a = std::vector<Column>(),
+                "biased"_a = false,
+                "program"_a = py::none(),
+                "derivative"_a = py::none(),
+                "force"_a = py::none(),
+                "force_derivative"_a = py::none());
+  motion.def_readonly("shape", &MotionDescription::shape)
       .def_property_readonly("axis", [](const MotionDescription& d) { return Numbers(3, d.axis); })
       .def_readonly("pitch", &MotionDescription::pitch)
       .def_readonly("blocks", &MotionDescription::blocks)
@@ -306,35 +303,24 @@ void bind_joint(py::module_& m) {
       .def_readonly("derivative", &MotionDescription::derivative)
       .def_readonly("force", &MotionDescription::force)
       .def_readonly("force_derivative", &MotionDescription::force_derivative);
-  define_record(motion,
-                "shape",
-                "axis",
-                "pitch",
-                "blocks",
-                "columns",
-                "biased",
-                "program",
-                "derivative",
-                "force",
-                "force_derivative");
 
   py::class_<JointDescription> joint(m,
                                      "JointDescription",
                                      "A joint on its parent body (-1 is the world). A mimic joint has q = "
                                      "ratio q_other + offset. Omitted arrays are zeros.");
-  joint
-      .def(py::init(&make_joint),
-           "name"_a,
-           "motion"_a,
-           "parent"_a = -1,
-           "placement"_a = identity(),
-           "follows"_a = -1,
-           "ratio"_a = 1.0,
-           "offset"_a = 0.0,
-           "rest"_a = std::vector<double>(),
-           "armature"_a = std::vector<double>(),
-           "passive"_a = std::vector<Passive>())
-      .def_readonly("name", &JointDescription::name)
+  define_record(joint,
+                py::init(&make_joint),
+                "name"_a,
+                "motion"_a,
+                "parent"_a = -1,
+                "placement"_a = identity(),
+                "follows"_a = -1,
+                "ratio"_a = 1.0,
+                "offset"_a = 0.0,
+                "rest"_a = std::vector<double>(),
+                "armature"_a = std::vector<double>(),
+                "passive"_a = std::vector<Passive>());
+  joint.def_readonly("name", &JointDescription::name)
       .def_readonly("motion", &JointDescription::motion)
       .def_readonly("parent", &JointDescription::parent)
       .def_property_readonly("placement", [](const JointDescription& d) { return pose_matrix(d.placement); })
@@ -344,17 +330,6 @@ void bind_joint(py::module_& m) {
       .def_readonly("rest", &JointDescription::rest)
       .def_readonly("armature", &JointDescription::armature)
       .def_readonly("passive", &JointDescription::passive);
-  define_record(joint,
-                "name",
-                "motion",
-                "parent",
-                "placement",
-                "follows",
-                "ratio",
-                "offset",
-                "rest",
-                "armature",
-                "passive");
 }
 
 }  // namespace

@@ -118,22 +118,22 @@ void describe_signals(py::module_& m) {
   bind_signal_enums(m);
   py::class_<tree::PortDescription> port(
       m, "PortDescription", "Two frames, or a path, that signals measure or drive.");
-  port.def(py::init(&make_port),
-           "name"_a,
-           "kind"_a,
-           "a"_a = -1,
-           "b"_a = -1,
-           "at_a"_a = identity(),
-           "at_b"_a = identity(),
-           "points"_a = std::vector<PathPoint>())
-      .def_readonly("name", &tree::PortDescription::name)
+  define_record(port,
+                py::init(&make_port),
+                "name"_a,
+                "kind"_a,
+                "a"_a = -1,
+                "b"_a = -1,
+                "at_a"_a = identity(),
+                "at_b"_a = identity(),
+                "points"_a = std::vector<PathPoint>());
+  port.def_readonly("name", &tree::PortDescription::name)
       .def_readonly("kind", &tree::PortDescription::kind)
       .def_readonly("a", &tree::PortDescription::a)
       .def_readonly("b", &tree::PortDescription::b)
       .def_property_readonly("at_a", [](const tree::PortDescription& d) { return pose_matrix(d.at_a); })
       .def_property_readonly("at_b", [](const tree::PortDescription& d) { return pose_matrix(d.at_b); })
       .def_readonly("points", &tree::PortDescription::points);
-  define_record(port, "name", "kind", "a", "b", "at_a", "at_b", "points");
 
   using Program = tree::SignalProgramDescription;
   py::class_<Program> program(m,
@@ -141,14 +141,14 @@ void describe_signals(py::module_& m) {
                               "Program of signals. inputs: (origin, index, register); calls of inverse "
                               "dynamics between its parts: (kind, first register of the results, registers "
                               "of the accelerations); places of its outputs in the state.");
-  program
-      .def(py::init(&make_signal_program),
-           "program"_a,
-           "input_registers"_a,
-           "inputs"_a,
-           "calls"_a = SignalCalls(),
-           "places"_a = std::vector<int>())
-      .def_readonly("program", &Program::program)
+  define_record(program,
+                py::init(&make_signal_program),
+                "program"_a,
+                "input_registers"_a,
+                "inputs"_a,
+                "calls"_a = SignalCalls(),
+                "places"_a = std::vector<int>());
+  program.def_readonly("program", &Program::program)
       .def_readonly("input_registers", &Program::input_registers)
       .def_property_readonly("inputs",
                              [](const Program& p) {
@@ -163,27 +163,26 @@ void describe_signals(py::module_& m) {
                                return calls;
                              })
       .def_readonly("places", &Program::places);
-  define_record(program, "program", "input_registers", "inputs", "calls", "places");
 
   using Description = tree::SignalsDescription;
   py::class_<Description> signals(
       m, "SignalsDescription", "Controllers, actuators, sensors and other signals of a scene, as programs.");
-  signals
-      .def(py::init(&make_signals),
-           "states"_a,
-           "held"_a,
-           "forces"_a,
-           "slopes"_a,
-           "readings"_a,
-           "coordinates"_a,
-           "slope_places"_a,
-           "ports"_a,
-           "driven"_a,
-           "blocks"_a,
-           "integrals"_a = 0,
-           "bounded"_a = std::vector<int>(),
-           "bounded_slope_places"_a = std::vector<Slope>())
-      .def_readonly("states", &Description::states)
+  define_record(signals,
+                py::init(&make_signals),
+                "states"_a,
+                "held"_a,
+                "forces"_a,
+                "slopes"_a,
+                "readings"_a,
+                "coordinates"_a,
+                "slope_places"_a,
+                "ports"_a,
+                "driven"_a,
+                "blocks"_a,
+                "integrals"_a = 0,
+                "bounded"_a = std::vector<int>(),
+                "bounded_slope_places"_a = std::vector<Slope>());
+  signals.def_readonly("states", &Description::states)
       .def_readonly("held", &Description::held)
       .def_readonly("forces", &Description::forces)
       .def_readonly("slopes", &Description::slopes)
@@ -197,20 +196,6 @@ void describe_signals(py::module_& m) {
       .def_readonly("driven", &Description::driven)
       .def_readonly("blocks", &Description::blocks)
       .def_readonly("integrals", &Description::integrals);
-  define_record(signals,
-                "states",
-                "held",
-                "forces",
-                "slopes",
-                "readings",
-                "coordinates",
-                "slope_places",
-                "ports",
-                "driven",
-                "blocks",
-                "integrals",
-                "bounded",
-                "bounded_slope_places");
 }
 
 }  // namespace

@@ -74,20 +74,21 @@ void bind_loop(py::module_& m) {
                                    "A loop between frames A and B on two bodies (-1 is the world); `motion` "
                                    "is that of the joint that closes it. `function` maps time to the pose, "
                                    "twist and acceleration of a frame that takes the place of A.");
-  loop.def(py::init(&make_loop),
-           "name"_a,
-           "kind"_a,
-           "motion"_a,
-           "a"_a,
-           "b"_a,
-           "at_a"_a,
-           "at_b"_a,
-           "length"_a,
-           "kept"_a,
-           "start"_a,
-           "function"_a = py::none(),
-           "work"_a = -1)
-      .def_readonly("name", &LoopDescription::name)
+  define_record(loop,
+                py::init(&make_loop),
+                "name"_a,
+                "kind"_a,
+                "motion"_a,
+                "a"_a,
+                "b"_a,
+                "at_a"_a,
+                "at_b"_a,
+                "length"_a,
+                "kept"_a,
+                "start"_a,
+                "function"_a = py::none(),
+                "work"_a = -1);
+  loop.def_readonly("name", &LoopDescription::name)
       .def_readonly("kind", &LoopDescription::kind)
       .def_readonly("motion", &LoopDescription::motion)
       .def_readonly("a", &LoopDescription::a)
@@ -99,50 +100,33 @@ void bind_loop(py::module_& m) {
       .def_readonly("start", &LoopDescription::start)
       .def_readonly("function", &LoopDescription::function)
       .def_readonly("work", &LoopDescription::work);
-  define_record(loop,
-                "name",
-                "kind",
-                "motion",
-                "a",
-                "b",
-                "at_a",
-                "at_b",
-                "length",
-                "kept",
-                "start",
-                "function",
-                "work");
 }
 
 void bind_coupling(py::module_& m) {
   py::class_<Term> term(m, "Term", "Factor times a coordinate, given by its index in q and in v.");
-  term.def(py::init<int, int, double>(), "q"_a, "v"_a, "factor"_a = 1.0)
-      .def_readonly("q", &Term::q)
-      .def_readonly("v", &Term::v)
-      .def_readonly("factor", &Term::factor);
-  define_record(term, "q", "v", "factor");
+  define_record(term, py::init<int, int, double>(), "q"_a, "v"_a, "factor"_a = 1.0);
+  term.def_readonly("q", &Term::q).def_readonly("v", &Term::v).def_readonly("factor", &Term::factor);
 
   py::class_<CouplingDescription> coupling(m,
                                            "CouplingDescription",
                                            "Coupling: the sum of the terms minus the offset minus a function "
                                            "of the inputs is 0; without inputs it is a function of time.");
-  coupling
-      .def(py::init(&make_coupling),
-           "name"_a,
-           "terms"_a,
-           "offset"_a = 0.0,
-           "inputs"_a = std::vector<Term>(),
-           "function"_a = py::none(),
-           "derivative"_a = py::none(),
-           "work"_a = -1)
-      .def_readonly("name", &CouplingDescription::name)
+  define_record(coupling,
+                py::init(&make_coupling),
+                "name"_a,
+                "terms"_a,
+                "offset"_a = 0.0,
+                "inputs"_a = std::vector<Term>(),
+                "function"_a = py::none(),
+                "derivative"_a = py::none(),
+                "work"_a = -1);
+  coupling.def_readonly("name", &CouplingDescription::name)
       .def_readonly("terms", &CouplingDescription::terms)
       .def_readonly("offset", &CouplingDescription::offset)
       .def_readonly("inputs", &CouplingDescription::inputs)
       .def_readonly("function", &CouplingDescription::function)
       .def_readonly("derivative", &CouplingDescription::derivative)
       .def_readonly("work", &CouplingDescription::work);
-  define_record(coupling, "name", "terms", "offset", "inputs", "function", "derivative", "work");
 }
 
 ElementDescription make_element(std::string name,
@@ -201,18 +185,18 @@ void bind_element(py::module_& m) {
                               "PathPoint",
                               "A point of a path, on a body (-1 is the world), a point within a range of "
                               "coordinate q, or an obstacle; at is its frame in the body.");
-  point
-      .def(py::init(&make_path_point),
-           "body"_a,
-           "at"_a,
-           "kind"_a = tree::PathKind::point,
-           "radius"_a = 0.0,
-           "side"_a = Numbers(3, std::array<double, 3>{}.data()),
-           "q"_a = -1,
-           "lower"_a = -std::numeric_limits<double>::infinity(),
-           "upper"_a = std::numeric_limits<double>::infinity(),
-           "multiplicity"_a = 1.0)
-      .def_readonly("body", &PathPoint::body)
+  define_record(point,
+                py::init(&make_path_point),
+                "body"_a,
+                "at"_a,
+                "kind"_a = tree::PathKind::point,
+                "radius"_a = 0.0,
+                "side"_a = Numbers(3, std::array<double, 3>{}.data()),
+                "q"_a = -1,
+                "lower"_a = -std::numeric_limits<double>::infinity(),
+                "upper"_a = std::numeric_limits<double>::infinity(),
+                "multiplicity"_a = 1.0);
+  point.def_readonly("body", &PathPoint::body)
       .def_property_readonly("at", &path_pose)
       .def_readonly("kind", &PathPoint::kind)
       .def_readonly("radius", &PathPoint::radius)
@@ -221,34 +205,31 @@ void bind_element(py::module_& m) {
       .def_readonly("lower", &PathPoint::lower)
       .def_readonly("upper", &PathPoint::upper)
       .def_readonly("multiplicity", &PathPoint::multiplicity);
-  define_record(point, "body", "at", "kind", "radius", "side", "q", "lower", "upper", "multiplicity");
 
   py::class_<ElementCoordinate> coordinate(
       m, "ElementCoordinate", "A coordinate by its place in q (-1 if it is no plain number) and in v.");
-  coordinate.def(py::init<int, int>(), "q"_a, "v"_a)
-      .def_readonly("q", &ElementCoordinate::q)
-      .def_readonly("v", &ElementCoordinate::v);
-  define_record(coordinate, "q", "v");
+  define_record(coordinate, py::init<int, int>(), "q"_a, "v"_a);
+  coordinate.def_readonly("q", &ElementCoordinate::q).def_readonly("v", &ElementCoordinate::v);
 
   py::class_<ElementDescription> element(
       m,
       "ElementDescription",
       "A force that a traced program computes between frames A and B (at_a in body a, at_b in body b), along "
       "a path, or on coordinates.");
-  element
-      .def(py::init(&make_element),
-           "name"_a,
-           "kind"_a,
-           "program"_a,
-           "derivative"_a,
-           "energy"_a = py::none(),
-           "a"_a = -1,
-           "b"_a = -1,
-           "at_a"_a = identity(),
-           "at_b"_a = identity(),
-           "points"_a = std::vector<PathPoint>(),
-           "coordinates"_a = std::vector<ElementCoordinate>())
-      .def_readonly("name", &ElementDescription::name)
+  define_record(element,
+                py::init(&make_element),
+                "name"_a,
+                "kind"_a,
+                "program"_a,
+                "derivative"_a,
+                "energy"_a = py::none(),
+                "a"_a = -1,
+                "b"_a = -1,
+                "at_a"_a = identity(),
+                "at_b"_a = identity(),
+                "points"_a = std::vector<PathPoint>(),
+                "coordinates"_a = std::vector<ElementCoordinate>());
+  element.def_readonly("name", &ElementDescription::name)
       .def_readonly("kind", &ElementDescription::kind)
       .def_readonly("program", &ElementDescription::program)
       .def_readonly("derivative", &ElementDescription::derivative)
@@ -259,18 +240,6 @@ void bind_element(py::module_& m) {
       .def_property_readonly("at_b", [](const ElementDescription& d) { return pose_matrix(d.at_b); })
       .def_readonly("points", &ElementDescription::points)
       .def_readonly("coordinates", &ElementDescription::coordinates);
-  define_record(element,
-                "name",
-                "kind",
-                "program",
-                "derivative",
-                "energy",
-                "a",
-                "b",
-                "at_a",
-                "at_b",
-                "points",
-                "coordinates");
 }
 
 }  // namespace

@@ -46,9 +46,9 @@ inline bool is_same_record(const py::object& a, const py::object& b) {
 
 /// Adds `fields`, `replaced`, `__reduce__`, `__eq__` and `__repr__` to a class whose constructor takes these
 /// fields in this order.
-template <class Class, class... Names>
-void define_record(Class& record, Names... names) {
-  record.attr("fields") = py::make_tuple(names...);
+template <class Class>
+void define_fields(Class& record, const py::tuple& names) {
+  record.attr("fields") = names;
   record.def(
       "replaced",
       [](const py::object& self, const py::kwargs& changes) {
@@ -62,6 +62,13 @@ void define_record(Class& record, Names... names) {
   });
   record.def("__eq__", &is_same_record);
   record.def("__repr__", &text_of);
+}
+
+/// Adds a constructor with its arguments, which are the fields.
+template <class Class, class Init, class... Arguments>
+void define_record(Class& record, Init&& init, const Arguments&... arguments) {
+  record.def(std::forward<Init>(init), arguments...);
+  define_fields(record, py::make_tuple(arguments.name...));
 }
 
 }  // namespace pysim::bindings

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "collision/manifold.hpp"
+#include "tree/program_check.hpp"
 
 namespace pysim::engine {
 
@@ -197,24 +198,41 @@ FieldNumbers<Real>::FieldNumbers(const FieldDescription& from) {
                 heights.data()};
 }
 
+/// Requires that a field's program has the numbers of one, or that its heights are those of a grid.
+void check_field(const FieldDescription& field) {
+  if (field.program) {
+    if (field.program->registers > collision::most_field_registers) {
+      throw std::invalid_argument("program must have " + std::to_string(collision::most_field_registers) +
+                                  " registers or fewer, got " + std::to_string(field.program->registers));
+    }
+    return tree::check_program(*field.program, 3, 4, "field");
+  }
+  const auto nodes = std::int64_t{field.rows} * field.columns;
+  if (field.rows < 2 || field.columns < 2 || nodes != static_cast<std::int64_t>(field.heights.size())) {
+    throw std::invalid_argument("heights must have shape (rows, columns), 2 or more of each, got (" +
+                                std::to_string(field.rows) + ", " + std::to_string(field.columns) + ")");
+  }
+  if (!(field.spacing[0] > 0) || !(field.spacing[1] > 0)) {
+    throw std::invalid_argument("spacing must be positive [m]");
+  }
+}
+
 template struct FieldNumbers<double>;
 template struct FieldNumbers<float>;
 
 ModelContacts::ModelContacts(const tree::Model& model, ContactDescription description)
-    : model_(&model), slip_speed_(description.slip_speed), fields_(std::move(description.fields)) {
-  if (!(slip_speed_ > 0)) {
-    throw std::invalid_argument("slip_speed must be positive [m/s], got " + std::to_string(slip_speed_));
+    : model_(&model), description_(std::move(description)) {
+  if (!(slip_speed() > 0)) {
+    throw std::invalid_argument("slip_speed must be positive [m/s], got " + std::to_string(slip_speed()));
   }
   check_model();
-  std::vector<int> bodies, fields;
-  for (const ShapeDescription& own : description.shapes) {
-    bodies.push_back(own.body);
-    fields.push_back(own.field);
+  for (const ShapeDescription& own : description_.shapes) read_shape(own);
+  for (const FieldDescription& field : fields()) {
+    check_field(field);
+    field_.push_back(&field_numbers_.emplace_back(field).field);
   }
-  read_shapes(std::move(description.shapes));
-  for (const FieldDescription& field : fields_) field_.push_back(&field_numbers_.emplace_back(field).field);
-  read_shape_numbers(bodies, fields);
-  read_pairs(description);
+  read_shape_numbers();
+  read_pairs();
   read_joints();
   read_bounds();
   read_partners();
@@ -227,36 +245,36 @@ ModelContacts::ModelContacts(const tree::Model& model, ContactDescription descri
 }
 
 /// Bodies and fields of shapes.
-void ModelContacts::read_shape_numbers(const std::vector<int>& bodies, const std::vector<int>& fields) {
+void ModelContacts::read_shape_numbers() {
   const auto view = model_->view<double>();
-  for (std::size_t k = 0; k < bodies.size(); ++k) {
-    const int field = fields[k];
-    if (field < -1 || field >= static_cast<int>(fields_.size())) {
-      throw std::invalid_argument("field_of_shape must be from -1 to " + std::to_string(fields_.size() - 1) +
+  for (std::size_t k = 0; k < shapes_.size(); ++k) {
+    const int body = description_.shapes[k].body, field = description_.shapes[k].field;
+    if (field < -1 || field >= static_cast<int>(fields().size())) {
+      throw std::invalid_argument("field_of_shape must be from -1 to " + std::to_string(fields().size() - 1) +
                                   ", got " + std::to_string(field));
     }
-    int root = bodies[k];
+    int root = body;
     while (root >= 0 && view.joint[root].parent >= 0) root = view.joint[root].parent;
     const bool flies = root >= 0 && view.joint[root].shape == tree::Shape::free;
-    shape_numbers_.push_back({bodies[k], -1, root, field, flies, shapes_[k].radius});
+    shape_numbers_.push_back({body, -1, root, field, flies, shapes_[k].radius});
   }
 }
 
 /// The table of pairs. A kind is a law with a plane or a velocity, on the axes of its body.
-void ModelContacts::read_pairs(const ContactDescription& description) {
-  const std::size_t planes_count = description.planes.size() / 4;
-  const double *const plane = description.planes.data(), *const surface = description.surfaces.data(),
-                      *const law = description.laws.data();
+void ModelContacts::read_pairs() {
+  const double *const plane = description_.planes.data(), *const surface = description_.surfaces.data(),
+                      *const law = description_.laws.data();
   const int numbers = law_numbers();
-  const std::size_t laws_count = description.laws.size() / static_cast<std::size_t>(numbers);
+  const std::size_t planes_count = std::min(description_.planes.size() / 4, description_.surfaces.size() / 3),
+                    laws_count = description_.laws.size() / static_cast<std::size_t>(numbers);
   const auto at = [](int k) { return static_cast<std::size_t>(k); };
-  table_.reserve(description.pairs.size() + 1);
+  table_.reserve(description_.pairs.size() + 1);
   std::map<std::array<int, 3>, int> known;
   std::array<int, 3> last = {-1, -1, -1};
   int kind = -1;
   std::vector<int> known_points(shapes_.size() + 1, -1);  // with the first shape of the last pair
   int first_known = -2;
-  for (const std::array<int, 4>& row : description.pairs) {
+  for (const std::array<int, 4>& row : description_.pairs) {
     const int a = row[0], b = row[1];
     check_pair(a, b);
     if (row[2] < 0 || at(row[2]) >= planes_count || row[3] < 0 || at(row[3]) >= laws_count) {
@@ -317,28 +335,20 @@ int ModelContacts::points_of(int first, int second) const {
   return collision::manifold_points(kind_of_shapes(a.kind, b.kind).kind, a.kind, b.kind);
 }
 
-void ModelContacts::read_shapes(std::vector<ShapeDescription> shapes) {
-  for (ShapeDescription& from : shapes) {
-    if (from.body < -1 || from.body >= model_->nbodies()) {
-      throw std::invalid_argument("bodies must be from -1 to " + std::to_string(model_->nbodies() - 1) +
-                                  ", got " + std::to_string(from.body));
-    }
-    Shape own = {};
-    own.shape.kind = shape_kind(from.kind);
-    std::copy_n(from.size, 3, own.shape.size);
-    std::copy_n(from.placement, 12, own.placement);
-    if (from.body >= 0) model_->to_engine_frame(from.body, own.placement);
-    const auto& vertices =
-        vertices_.emplace_back(std::move(from.vertices));  // moved: the numbers stay in place
-    const auto& faces = faces_.emplace_back(std::move(from.faces));
-    const auto& corners = corners_.emplace_back(std::move(from.corners));
-    const auto& of_vertices = vertex_groups_.emplace_back(std::move(from.vertex_groups));
-    const auto& of_normals = normal_groups_.emplace_back(std::move(from.normal_groups));
-    set_mesh(vertices, faces, corners, of_vertices, of_normals, own.shape);
-    own.shape.covered = from.covered;
-    own.radius = radius_of(own.shape);
-    shapes_.push_back(own);
+void ModelContacts::read_shape(const ShapeDescription& from) {
+  if (from.body < -1 || from.body >= model_->nbodies()) {
+    throw std::invalid_argument("bodies must be from -1 to " + std::to_string(model_->nbodies() - 1) +
+                                ", got " + std::to_string(from.body));
   }
+  Shape own = {};
+  own.shape.kind = shape_kind(from.kind);
+  std::copy_n(from.size, 3, own.shape.size);
+  std::copy_n(from.placement, 12, own.placement);
+  if (from.body >= 0) model_->to_engine_frame(from.body, own.placement);
+  set_mesh(from.vertices, from.faces, from.corners, from.vertex_groups, from.normal_groups, own.shape);
+  own.shape.covered = from.covered;
+  own.radius = radius_of(own.shape);
+  shapes_.push_back(own);
 }
 
 void ModelContacts::check_pair(int first, int second) const {

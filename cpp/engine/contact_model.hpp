@@ -18,6 +18,11 @@ struct FieldDescription {
   std::vector<double> heights;  ///< [rows · columns] [m]
   int rows = 0, columns = 0;
   double spacing[2] = {0, 0};  ///< [m] along x and y
+
+  template <class F, class... Records>
+  static constexpr void visit(F&& f, Records&... r) {
+    f(r.program...), f(r.heights...), f(r.rows...), f(r.columns...), f(r.spacing...);
+  }
 };
 
 /// A field with its numbers in one precision; code is that of the description, which must outlive it.
@@ -29,6 +34,9 @@ struct FieldNumbers {
   explicit FieldNumbers(const FieldDescription& from);
 };
 
+/// Throws std::invalid_argument if a field's program or its heights are not those of a field.
+void check_field(const FieldDescription& field);
+
 /// A shape on a body. That of a field is a ball that holds the solid.
 struct ShapeDescription {
   int body;  ///< −1 for the world
@@ -39,6 +47,12 @@ struct ShapeDescription {
       normal_groups;  ///< of a convex mesh, see collision::MeshFace
   int field;          ///< −1 for none
   int covered;        ///< bits of the faces that other shapes of the body cover, see collision::Shape
+
+  template <class F, class... Records>
+  static constexpr void visit(F&& f, Records&... r) {
+    f(r.body...), f(r.kind...), f(r.size...), f(r.placement...), f(r.vertices...), f(r.faces...),
+        f(r.corners...), f(r.vertex_groups...), f(r.normal_groups...), f(r.field...), f(r.covered...);
+  }
 };
 
 /// Contacts of a model, in the user's frames.
@@ -51,6 +65,12 @@ struct ContactDescription {
   std::vector<double> laws;      ///< (l, law_numbers())
   double slip_speed;             ///< [m/s]
   std::vector<FieldDescription> fields;
+
+  template <class F, class... Records>
+  static constexpr void visit(F&& f, Records&... r) {
+    f(r.shapes...), f(r.pairs...), f(r.planes...), f(r.surfaces...), f(r.laws...), f(r.slip_speed...),
+        f(r.fields...);
+  }
 };
 
 /// Names of the kinds of shapes.
@@ -89,7 +109,8 @@ class ModelContacts {
     Pair found = {};
     return contact::read_pair<double>(pair_table_, k, found);
   }
-  const std::vector<FieldDescription>& fields() const { return fields_; }
+  const ContactDescription& description() const { return description_; }
+  const std::vector<FieldDescription>& fields() const { return description_.fields; }
   /// Field of a pair, −1 for none.
   int field_of(int pair) const { return pair_table_.field_of(pair); }
   int points_of_pair(int k) const {
@@ -101,13 +122,14 @@ class ModelContacts {
     const Pair own = pair(k);
     return own.plane && !collision::is_mesh(own.shape_b->shape.kind) ? own.points : 1;
   }
-  double slip_speed() const { return slip_speed_; }
+  double slip_speed() const { return description_.slip_speed; }
   /// Bytes of what worlds that are stepped together share: pairs, shapes, planes and fields, and what bounds
   /// motions, without the numbers of contact/copy.hpp and the levers that lengthen_levers changes.
   std::string structure() const;
 
   /// Places of the work of every pair, and of every coordinate of convex steps, among the states of signals.
   void set_work(const std::vector<int>& places);
+  const std::vector<int>& work_places() const { return work_; }
   const int* work() const { return work_.empty() ? nullptr : work_.data(); }
 
  private:
@@ -115,9 +137,9 @@ class ModelContacts {
   using Table = contact::PairTable;
 
   void check_model() const;
-  void read_shapes(std::vector<ShapeDescription> shapes);
-  void read_shape_numbers(const std::vector<int>& bodies, const std::vector<int>& fields);
-  void read_pairs(const ContactDescription& description);
+  void read_shape(const ShapeDescription& from);
+  void read_shape_numbers();
+  void read_pairs();
   void check_pair(int first, int second) const;
   int points_of(int first, int second) const;
   void read_joints();
@@ -127,7 +149,7 @@ class ModelContacts {
   bool add_levers(int body, double extent);
 
   const tree::Model* model_;
-  double slip_speed_;
+  ContactDescription description_;  ///< whose meshes and programs are referred to
   std::vector<int> work_;
   int points_ = 0, turning_points_ = 0, moving_pairs_ = 0;
   std::vector<Shape> shapes_;
@@ -137,10 +159,8 @@ class ModelContacts {
   std::vector<int> turning_;
   Table pair_table_ = {};
   std::vector<Pair> pairs_;  ///< of few pairs, made from the table
-  std::vector<FieldDescription> fields_;
   std::deque<FieldNumbers<double>> field_numbers_;
   std::vector<const collision::Field<double>*> field_;
-  std::vector<std::vector<double>> vertices_, faces_, corners_, vertex_groups_, normal_groups_;
   std::vector<constraints::CoordinateLaw<double>> coordinates_;
   std::vector<tree::Passive<double>> smooth_;
   std::vector<double> diagonal_;

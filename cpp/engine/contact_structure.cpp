@@ -1,5 +1,6 @@
 // Bytes of contacts without their numbers: equal where worlds can be stepped together.
 #include "engine/contact_model.hpp"
+#include "tree/model_file.hpp"
 
 namespace pysim::engine {
 
@@ -23,6 +24,11 @@ class Bytes {
     put(numbers, static_cast<std::size_t>(count) * sizeof(double));
   }
 
+  template <class Record>
+  void add_record(const Record& record) {
+    tree::FileWriter{found_}(record);
+  }
+
   std::string take() { return std::move(found_); }
 
  private:
@@ -30,20 +36,6 @@ class Bytes {
 
   std::string found_;
 };
-
-void add_field(const FieldDescription& field, Bytes& bytes) {
-  bytes.add(field.rows, field.columns, field.spacing[0], field.spacing[1]);
-  bytes.add_list(field.heights);
-  bytes.add(field.program.has_value());
-  if (!field.program) return;
-  const tree::ProgramDescription& program = *field.program;
-  bytes.add(program.pose_end, program.registers);
-  bytes.add(program.code.size());
-  for (const auto& line : program.code) bytes.add(line);
-  bytes.add_list(program.constants);
-  bytes.add_list(program.tables);
-  bytes.add_list(program.outputs);
-}
 
 }  // namespace
 
@@ -58,8 +50,11 @@ std::string ModelContacts::structure() const {
     bytes.add_array(own.placement, 12);
     bytes.add(numbers.body, numbers.ball, numbers.root, numbers.field, numbers.flies);
   }
-  for (const auto* const meshes : {&vertices_, &faces_, &corners_, &vertex_groups_, &normal_groups_}) {
-    for (const std::vector<double>& numbers : *meshes) bytes.add_list(numbers);
+  for (const ShapeDescription& own : description_.shapes) {
+    for (const auto* const numbers :
+         {&own.vertices, &own.faces, &own.corners, &own.vertex_groups, &own.normal_groups}) {
+      bytes.add_list(*numbers);
+    }
   }
   for (const Table::Pair& own : table_) {
     bytes.add(own.a, own.b, own.point);
@@ -69,7 +64,7 @@ std::string ModelContacts::structure() const {
     bytes.add_array(kind.surface, 3);
     bytes.add(kind.offset, kind.law.hertz);
   }
-  for (const FieldDescription& field : fields_) add_field(field, bytes);
+  for (const FieldDescription& field : fields()) bytes.add_record(field);
   bytes.add_list(turning_);
   bytes.add_list(single_);
   bytes.add_list(work_);
