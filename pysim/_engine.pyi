@@ -685,6 +685,23 @@ def read_signals(
 def signal_forces(
     model: Model, times: ArrayLike, q: ArrayLike, v: ArrayLike, signals: Array, *, threads: int = 1
 ) -> tuple[Array, Array]: ...
+def scene_file(
+    worlds: Worlds,
+    name: str,
+    joints: Sequence[JointDescription],
+    inertias: ArrayLike,
+    loops: Sequence[LoopDescription],
+    couplings: Sequence[CouplingDescription],
+    elements: Sequence[ElementDescription],
+    signals: SignalsDescription | None,
+    names: Sequence[Sequence[str]],
+    pair_of_shapes: Sequence[int],
+    signs: Sequence[float],
+    inputs: Sequence[tuple[str, str, Sequence[int]]],
+    outputs: Sequence[tuple[str, str, int, int, Sequence[str]]],
+    numbers: Sequence[float],
+    settles: bool,
+) -> bytes: ...
 
 class Field:
     def __init__(

@@ -19,6 +19,7 @@ void bind_contacts(pybind11::module_&);
 void bind_distances(pybind11::module_&);
 void bind_events(pybind11::module_&);
 void bind_rollout(pybind11::module_&);
+void bind_scene_file(pybind11::module_&);
 void bind_spatial(pybind11::module_&);
 void bind_frames(pybind11::module_&);
 void bind_meshes(pybind11::module_&);
@@ -49,6 +50,7 @@ PYBIND11_MODULE(_engine, m) {
   bind_rollout(m);
   bind_worlds(m);
   bind_environment(m);
+  bind_scene_file(m);
   bind_spatial(m);
   bind_frames(m);
   bind_meshes(m);

@@ -56,6 +56,13 @@ struct WorldScheme {
   std::vector<double> rtol = {}, atol = {};  ///< (nv) of steps of adapted size, of every coordinate of v
   const Events* events = nullptr;
   bool has_signals = true;  ///< whether the model's signals are part of the records
+
+  /// All but the events, which belong to a model.
+  template <class F, class... Records>
+  static constexpr void visit(F&& f, Records&... r) {
+    f(r.integrator...), f(r.step...), f(r.spectral_radius...), f(r.passes...), f(r.solver_tolerance...),
+        f(r.accuracy...), f(r.least_step...), f(r.rtol...), f(r.atol...), f(r.has_signals...);
+  }
 };
 
 /// Instants of sampled blocks.
@@ -64,6 +71,11 @@ struct WorldBlocks {
   int first_bit = 0;
   std::uint64_t python = 0;
   int key = -1;  ///< place of the key of random numbers among those of the signals; −1 for none
+
+  template <class F, class... Records>
+  static constexpr void visit(F&& f, Records&... r) {
+    f(r.periods...), f(r.first_bit...), f(r.python...), f(r.key...);
+  }
 };
 
 /// A step of the caller, (world, t, h), in the arrays of a world's record; returns whether its state is good.
@@ -104,6 +116,10 @@ class Worlds : public RecordedWorlds {
   void read(const int* worlds, std::ptrdiff_t begin, std::ptrdiff_t count, double* rows) const override;
 
   const tree::Model& model() const { return *model_; }
+  const ModelContacts* model_contacts() const { return contacts_; }
+  const WorldScheme& scheme() const { return scheme_; }
+  const WorldBlocks& blocks() const { return blocks_; }
+  const stepping::Actuation& actuation() const { return actuation_; }
   const stepping::WorldArrays<Real>& parts() const { return parts_; }
   bool is_convex() const { return is_convex_; }
   bool has_own_steps() const { return static_cast<bool>(own_step_); }

@@ -5,15 +5,13 @@ Oracle: the same pendulum in Python, bit for bit.
 
 from __future__ import annotations
 
-import os
-import shutil
 import subprocess
 from pathlib import Path
 
 import numpy as np
-import pytest
 
 from pysim import _engine
+from tests.built_engine import linked
 
 ROOT = Path(__file__).parents[2]
 
@@ -43,37 +41,8 @@ def python_pendulum() -> list[float]:
     return [*q, *v, float(worlds.parts["t"][0, 0]), *touching]
 
 
-def objects() -> list[str]:
-    """The objects of the newest build but the bindings."""
-    builds = [
-        path
-        for path in ROOT.glob("build/*/cpp/CMakeFiles/_engine.dir")
-        if "sanitize" not in path.parents[2].name and any(path.glob("engine/worlds.cpp.o"))
-    ]
-    if not builds:
-        return []
-    engine = max(builds, key=lambda path: (path / "engine/worlds.cpp.o").stat().st_mtime)
-    found = [
-        path
-        for root in (engine, *engine.parent.glob("kernels_*.dir"))
-        for folder in ("engine", "tree")
-        for path in sorted((root / folder).glob("**/*.cpp.o"))
-        if (ROOT / "cpp" / path.relative_to(root)).with_suffix("").is_file()  # others are left over
-    ]
-    return [str(path) for path in found]
-
-
 def test_a_cpp_program_holds_worlds_without_python(tmp_path: Path) -> None:
-    compiler, built = os.environ.get("CXX") or shutil.which("g++"), objects()
-    if compiler is None or not built:
-        pytest.skip("needs a compiler and a build tree")
-    program = tmp_path / "pendulum"
-    source = ROOT / "tests/engine/pendulum.cpp"
-    command = [compiler, "-std=c++17", "-Wno-psabi", f"-I{ROOT / 'cpp'}", str(source), *built]
-    done = subprocess.run(
-        [*command, "-pthread", "-o", str(program)], check=False, capture_output=True, text=True
-    )
-    assert done.returncode == 0, done.stderr[-2000:]
+    program = linked("engine/pendulum.cpp", tmp_path / "pendulum", "engine", "tree")
     ran = subprocess.run([str(program)], check=False, capture_output=True, text=True)
     assert ran.returncode == 0, ran.stdout
     found = [float(word) for word in ran.stdout.split()]

@@ -1,0 +1,246 @@
+// Scenes as bytes, and the worlds of those that were read.
+#include "engine/scene_file.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <stdexcept>
+#include <utility>
+
+#include "engine/dispatch.hpp"
+#include "engine/integrators.hpp"
+
+namespace pysim::engine {
+namespace {
+
+constexpr char kind_of_file[] = "pysim scene\n";
+constexpr std::size_t kind_size = sizeof(kind_of_file) - 1;
+constexpr std::uint32_t format = 1;
+constexpr std::size_t header = kind_size + sizeof(std::uint32_t) + sizeof(std::uint64_t);
+
+/// FNV-1a of 64 bits.
+std::uint64_t checksum(const char* bytes, std::size_t size) {
+  std::uint64_t sum = 14695981039346656037U;
+  for (std::size_t k = 0; k < size; ++k) sum = (sum ^ static_cast<unsigned char>(bytes[k])) * 1099511628211U;
+  return sum;
+}
+
+[[noreturn]] void refuse(const std::string& problem) {
+  throw std::invalid_argument("scene file: " + problem);
+}
+
+void require(bool fits, const char* problem) {
+  if (!fits) refuse(problem);
+}
+
+bool is_finite(const std::vector<double>& x) {
+  return std::all_of(x.begin(), x.end(), [](double value) { return std::isfinite(value); });
+}
+
+}  // namespace
+
+SceneFile file_of(Worlds<double>& worlds) {
+  SceneFile file;
+  std::copy_n(worlds.model().gravity(), 3, file.gravity);
+  if (const auto* const contacts = worlds.model_contacts()) {
+    file.contacts = contacts->description();
+    file.work = contacts->work_places();
+  }
+  file.scheme = worlds.scheme();
+  file.scheme.events = nullptr;
+  file.blocks = worlds.blocks();
+  const auto& drive = worlds.actuation();
+  const double* const forces[] = {drive.offset, drive.amplitude, drive.frequency, drive.phase};
+  for (std::size_t k = 0; k < 4; ++k) file.actuation[k].assign(forces[k], forces[k] + worlds.nv());
+  const int first = 0;
+  file.start.resize(worlds.saved_size({&first, 1}));
+  worlds.save({&first, 1}, reinterpret_cast<char*>(file.start.data()));
+  return file;
+}
+
+std::string write_scene_file(const SceneFile& file) {
+  std::string body;
+  tree::FileWriter{body}(file);
+  std::string bytes(kind_of_file, kind_size);
+  tree::FileWriter write(bytes);
+  write(format);
+  write(checksum(body.data(), body.size()));
+  return bytes + body;
+}
+
+SceneFile read_scene_file(const char* bytes, std::size_t size) {
+  if (size < header || std::memcmp(bytes, kind_of_file, kind_size) != 0) {
+    refuse("is not one that pysim has written");
+  }
+  std::uint32_t written = 0;
+  std::uint64_t sum = 0;
+  std::memcpy(&written, bytes + kind_size, sizeof(written));
+  std::memcpy(&sum, bytes + kind_size + sizeof(written), sizeof(sum));
+  if (written != format) {
+    refuse("has format " + std::to_string(written) + ", and this engine reads " + std::to_string(format) +
+           "; write it again with the same version of pysim");
+  }
+  if (sum != checksum(bytes + header, size - header)) {
+    refuse("is damaged: its checksum is another; take a whole copy");
+  }
+  SceneFile file;
+  try {
+    tree::FileReader read(bytes + header, size - header);
+    read(file);
+    read.finish();
+  } catch (const std::invalid_argument& error) {
+    refuse(error.what());
+  }
+  return file;
+}
+
+FiledScene::FiledScene(SceneFile file) : file_(std::move(file)) {
+  check();
+  const auto& f = file_;
+  try {
+    model_ = std::make_unique<tree::Model>(f.joints, f.inertias, f.gravity, f.ties);
+    if (f.contacts) {
+      contacts_ = std::make_unique<ModelContacts>(*model_, *f.contacts);
+      if (!f.work.empty()) contacts_->set_work(f.work);
+    }
+  } catch (const std::invalid_argument& error) {
+    refuse(error.what());
+  }
+  const auto nq = static_cast<std::size_t>(model_->nq()), nv = static_cast<std::size_t>(model_->nv());
+  require(model_->callback_numbers() == 0, "has joints that Python computes");
+  require(names(SceneFile::q).size() == nq && names(SceneFile::q_units).size() == nq &&
+              names(SceneFile::v).size() == nv && names(SceneFile::v_units).size() == nv,
+          "has other names than coordinates");
+  require(names(SceneFile::bodies).size() == static_cast<std::size_t>(model_->nbodies()),
+          "has other names than bodies");
+  for (const auto& forces : f.actuation)
+    require(forces.size() == nv && is_finite(forces), "has other forces than coordinates");
+  const auto shapes = static_cast<std::size_t>(contacts_ ? contacts_->pairs() : 0);
+  const auto pairs = static_cast<int>(names(SceneFile::pairs).size());
+  require(
+      f.pair_of_shapes.size() == shapes && f.signs.size() == shapes &&
+          std::all_of(
+              f.pair_of_shapes.begin(), f.pair_of_shapes.end(), [=](int k) { return k >= 0 && k < pairs; }),
+      "has other pairs of links than contacts");
+  const tree::Signals* const signals = model_->signals();
+  const int numbers = signals == nullptr ? 0 : signals->numbers(),
+            carried = signals == nullptr ? 0 : signals->carried(),
+            readings = signals == nullptr ? 0 : signals->reading_count;
+  require(f.numbers.size() == static_cast<std::size_t>(numbers), "has other numbers than signals");
+  for (const auto& input : f.inputs) {
+    require(
+        std::all_of(input.places.begin(), input.places.end(), [=](int k) { return k >= 0 && k < carried; }),
+        "has an input at a place that does not exist");
+  }
+  for (const auto& output : f.outputs) {
+    require(output.first >= 0 && output.size >= 0 && output.first <= readings - output.size &&
+                (output.labels.empty() || output.labels.size() == static_cast<std::size_t>(output.size)),
+            "has an output at a place that does not exist");
+  }
+  const int blocks = signals == nullptr ? 0 : signals->blocks,
+            periods = static_cast<int>(f.blocks.periods.size());
+  require(f.blocks.first_bit >= 0 && f.blocks.first_bit + periods <= std::max(blocks, 0) &&
+              f.blocks.key >= -1 && f.blocks.key < std::max(numbers, 1),
+          "has sampled blocks that do not exist");
+  require(!(signals != nullptr && !f.scheme.has_signals), "has signals that do not act");
+}
+
+/// Checks what a model does not need to be read.
+void FiledScene::check() const {
+  const auto& scheme = file_.scheme;
+  require(file_.blocks.python == 0, "has blocks that Python runs");
+  require(
+      std::isfinite(file_.gravity[0]) && std::isfinite(file_.gravity[1]) && std::isfinite(file_.gravity[2]),
+      "has a gravity that is not finite");
+  require(scheme.step > 0 && scheme.passes >= 1 && scheme.passes <= 16 && scheme.solver_tolerance > 0 &&
+              scheme.accuracy >= 0 && scheme.least_step >= 0 && std::isfinite(scheme.accuracy) &&
+              std::isfinite(scheme.least_step),
+          "has settings that no scheme has");
+  checked_radius(scheme.spectral_radius);
+  require(std::all_of(file_.blocks.periods.begin(),
+                      file_.blocks.periods.end(),
+                      [](double p) { return p > 0 && std::isfinite(p); }),
+          "has a period that is not positive");
+  // the record has the numbers of signals, and more bytes than any count of them
+  const auto& signals = file_.ties.signals;
+  if (!signals) return;
+  const std::int64_t numbers = 3 * std::int64_t{signals->states} + signals->held;
+  require(signals->states >= 0 && signals->held >= 0 &&
+              numbers * 8 <= static_cast<std::int64_t>(file_.start.size()),
+          "has fewer numbers of signals than the signals have");
+}
+
+std::unique_ptr<Worlds<double>> FiledScene::worlds(std::ptrdiff_t count, OwnedMemory& memory) const {
+  auto found = std::make_unique<Worlds<double>>(
+      *model_, contacts_.get(), count, file_.scheme, file_.blocks, nullptr, memory.allocate());
+  const auto& forces = file_.actuation;
+  found->set_actuation({forces[0].data(), forces[1].data(), forces[2].data(), forces[3].data()});
+  for (int k = 0; k < count; ++k) begin(*found, k, nullptr);
+  return found;
+}
+
+void FiledScene::begin(Worlds<double>& worlds, int world, const double* inputs) const {
+  const Selection one = {&world, 1};
+  worlds.load(reinterpret_cast<const char*>(file_.start.data()), file_.start.size(), one);
+  if (inputs == nullptr) return;
+  const auto& parts = worlds.parts();
+  const auto& n = parts.sizes;
+  double* const numbers = parts.signals + std::ptrdiff_t{world} * n.signals;
+  bool differ = false;
+  const double* next = inputs;
+  for (const auto& input : file_.inputs) {
+    for (const int place : input.places) differ |= numbers[place] != *next++;
+  }
+  if (!differ) return;
+  if (file_.settles) {
+    throw std::invalid_argument(
+        "inputs: initial values of blocks depend on one another, and were solved for the inputs of the file; "
+        "set the inputs after the first step");
+  }
+  std::copy(file_.numbers.begin(), file_.numbers.end(), numbers);
+  next = inputs;
+  for (const auto& input : file_.inputs) {
+    for (const int place : input.places) numbers[place] = *next++;
+  }
+  const int blocks = model_->signals()->blocks;
+  if (blocks == 0) return;
+  std::vector<double> loop_q(parts.loop_q + std::ptrdiff_t{world} * n.loop_q,
+                             parts.loop_q + std::ptrdiff_t{world + 1} * n.loop_q);
+  const SmoothLaw law(worlds.is_convex() ? nullptr : contacts_.get());
+  Batch<double> batch = {};
+  batch.states = 1;
+  batch.q = parts.q + std::ptrdiff_t{world} * n.q;
+  batch.v = parts.v + std::ptrdiff_t{world} * n.v;
+  batch.loop_q = batch.out_loop_q = loop_q.data();
+  batch.actuation = &worlds.actuation();
+  batch.signals = numbers;
+  batch.contact_forces = law.forces();
+  batch.first = true;
+  batch.time = parts.t[world];
+  batch.due = blocks < 64 ? (std::uint64_t{1} << blocks) - 1 : ~std::uint64_t{0};
+  run_batch<double>(&StateKernels<double>::update_signals, *model_, batch, 1);
+}
+
+void FiledScene::forces(const Worlds<double>& worlds, int world, double* rows) const {
+  std::fill_n(rows, 3 * names(SceneFile::pairs).size(), 0.0);
+  if (!worlds.is_convex() || !contacts_) return;
+  const auto& parts = worlds.parts();
+  const auto& n = parts.sizes;
+  const double* const listed =
+      parts.contacts + std::ptrdiff_t{world} * n.points * stepping::TouchingPoint::numbers;
+  const double* const report =
+      parts.report + std::ptrdiff_t{world} * n.points * contact::ContactReport::numbers;
+  int shapes = 0, end = contacts_->points_of_pair(0);
+  for (std::int64_t k = 0; k < parts.touching[world]; ++k) {  // by ascending number of the point
+    const auto point =
+        static_cast<int>(listed[k * stepping::TouchingPoint::numbers + stepping::TouchingPoint::number]);
+    while (point >= end) end += contacts_->points_of_pair(++shapes);
+    const auto at = static_cast<std::size_t>(shapes);
+    for (int i = 0; i < 3; ++i) {
+      rows[3 * file_.pair_of_shapes[at] + i] +=
+          file_.signs[at] * report[k * contact::ContactReport::numbers + i];
+    }
+  }
+}
+
+}  // namespace pysim::engine

@@ -1,0 +1,274 @@
+// FMI 2.0.4, co-simulation, over an Instance.
+#include <cctype>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "fmu/headers/fmi2Functions.h"
+#include "fmu/instance.hpp"
+
+namespace {
+
+using pysim::fmu::Instance;
+
+struct Component {
+  std::string name;
+  fmi2CallbackFunctions callbacks;
+  std::unique_ptr<Instance> instance;
+  double start = 0;
+
+  void log(fmi2Status status, const std::string& text) const {
+    if (callbacks.logger == nullptr) return;
+    callbacks.logger(
+        callbacks.componentEnvironment, name.c_str(), status, "logStatusError", "%s", text.c_str());
+  }
+};
+
+using State = std::vector<char>;
+
+/// A path from a URI "file:///…", with %xx decoded.
+std::string path_of(std::string uri) {
+  for (const char* const prefix : {"file://localhost", "file://", "file:"}) {
+    if (uri.compare(0, std::strlen(prefix), prefix) != 0) continue;
+    uri.erase(0, std::strlen(prefix));
+    break;
+  }
+  std::string path;
+  for (std::size_t k = 0; k < uri.size(); ++k) {
+    const bool is_code = uri[k] == '%' && k + 2 < uri.size() &&
+                         std::isxdigit(static_cast<unsigned char>(uri[k + 1])) &&
+                         std::isxdigit(static_cast<unsigned char>(uri[k + 2]));
+    if (!is_code) {
+      path += uri[k];
+      continue;
+    }
+    path += static_cast<char>(std::stoi(uri.substr(k + 1, 2), nullptr, 16));
+    k += 2;
+  }
+  if (!path.empty() && path.back() == '/') path.pop_back();
+  return path;
+}
+
+template <class Call>
+fmi2Status guarded(fmi2Component c, const Call& call) noexcept {
+  auto& own = *static_cast<Component*>(c);
+  try {
+    call(own);
+    return fmi2OK;
+  } catch (const std::exception& error) {
+    own.log(fmi2Error, error.what());
+  } catch (...) {
+    own.log(fmi2Error, "failed");
+  }
+  return fmi2Error;
+}
+
+fmi2Status refuse(fmi2Component c, std::size_t count, const char* text) {
+  if (count == 0) return fmi2OK;
+  static_cast<Component*>(c)->log(fmi2Error, text);
+  return fmi2Error;
+}
+
+constexpr const char* only_reals = "all variables are real numbers";
+
+}  // namespace
+
+const char* fmi2GetTypesPlatform(void) {
+  return fmi2TypesPlatform;
+}
+
+const char* fmi2GetVersion(void) {
+  return fmi2Version;
+}
+
+fmi2Status fmi2SetDebugLogging(fmi2Component, fmi2Boolean, size_t, const fmi2String[]) {
+  return fmi2OK;
+}
+
+fmi2Component fmi2Instantiate(fmi2String name,
+                              fmi2Type type,
+                              fmi2String,
+                              fmi2String resources,
+                              const fmi2CallbackFunctions* callbacks,
+                              fmi2Boolean,
+                              fmi2Boolean) {
+  auto own = std::make_unique<Component>();
+  own->name = name == nullptr ? "" : name;
+  if (callbacks != nullptr) own->callbacks = *callbacks;
+  if (type != fmi2CoSimulation || resources == nullptr) {
+    own->log(fmi2Error, "is for co-simulation, and needs its folder of resources");
+    return nullptr;
+  }
+  if (guarded(own.get(), [&](Component& c) {
+        c.instance = std::make_unique<Instance>(path_of(resources) + "/scene.pysim");
+      }) != fmi2OK) {
+    return nullptr;
+  }
+  return own.release();
+}
+
+void fmi2FreeInstance(fmi2Component c) {
+  delete static_cast<Component*>(c);
+}
+
+fmi2Status fmi2SetupExperiment(
+    fmi2Component c, fmi2Boolean, fmi2Real, fmi2Real start, fmi2Boolean, fmi2Real) {
+  static_cast<Component*>(c)->start = start;
+  return fmi2OK;
+}
+
+fmi2Status fmi2EnterInitializationMode(fmi2Component) {
+  return fmi2OK;
+}
+
+fmi2Status fmi2ExitInitializationMode(fmi2Component c) {
+  return guarded(c, [](Component& own) { own.instance->begin(own.start); });
+}
+
+fmi2Status fmi2Terminate(fmi2Component) {
+  return fmi2OK;
+}
+
+fmi2Status fmi2Reset(fmi2Component c) {
+  return guarded(c, [](Component& own) { own.instance->reset(); });
+}
+
+fmi2Status fmi2GetReal(fmi2Component c,
+                       const fmi2ValueReference references[],
+                       size_t count,
+                       fmi2Real values[]) {
+  return guarded(c, [&](Component& own) {
+    for (size_t k = 0; k < count; ++k) own.instance->get(references[k], false, values + k);
+  });
+}
+
+fmi2Status fmi2SetReal(fmi2Component c,
+                       const fmi2ValueReference references[],
+                       size_t count,
+                       const fmi2Real values[]) {
+  return guarded(c, [&](Component& own) {
+    for (size_t k = 0; k < count; ++k) own.instance->set(references[k], false, values + k);
+  });
+}
+
+fmi2Status fmi2GetInteger(fmi2Component c, const fmi2ValueReference[], size_t count, fmi2Integer[]) {
+  return refuse(c, count, only_reals);
+}
+
+fmi2Status fmi2GetBoolean(fmi2Component c, const fmi2ValueReference[], size_t count, fmi2Boolean[]) {
+  return refuse(c, count, only_reals);
+}
+
+fmi2Status fmi2GetString(fmi2Component c, const fmi2ValueReference[], size_t count, fmi2String[]) {
+  return refuse(c, count, only_reals);
+}
+
+fmi2Status fmi2SetInteger(fmi2Component c, const fmi2ValueReference[], size_t count, const fmi2Integer[]) {
+  return refuse(c, count, only_reals);
+}
+
+fmi2Status fmi2SetBoolean(fmi2Component c, const fmi2ValueReference[], size_t count, const fmi2Boolean[]) {
+  return refuse(c, count, only_reals);
+}
+
+fmi2Status fmi2SetString(fmi2Component c, const fmi2ValueReference[], size_t count, const fmi2String[]) {
+  return refuse(c, count, only_reals);
+}
+
+fmi2Status fmi2GetFMUstate(fmi2Component c, fmi2FMUstate* state) {
+  return guarded(c, [&](Component& own) {
+    auto saved = std::make_unique<State>(own.instance->save());
+    if (*state == nullptr) {
+      *state = saved.release();
+    } else {
+      *static_cast<State*>(*state) = std::move(*saved);
+    }
+  });
+}
+
+fmi2Status fmi2SetFMUstate(fmi2Component c, fmi2FMUstate state) {
+  return guarded(c, [&](Component& own) {
+    const State& saved = *static_cast<State*>(state);
+    own.instance->load(saved.data(), saved.size());
+  });
+}
+
+fmi2Status fmi2FreeFMUstate(fmi2Component, fmi2FMUstate* state) {
+  if (state == nullptr) return fmi2OK;
+  delete static_cast<State*>(*state);
+  *state = nullptr;
+  return fmi2OK;
+}
+
+fmi2Status fmi2SerializedFMUstateSize(fmi2Component, fmi2FMUstate state, size_t* size) {
+  *size = static_cast<State*>(state)->size();
+  return fmi2OK;
+}
+
+fmi2Status fmi2SerializeFMUstate(fmi2Component c, fmi2FMUstate state, fmi2Byte bytes[], size_t size) {
+  const State& saved = *static_cast<State*>(state);
+  if (size < saved.size()) return refuse(c, 1, "the bytes of the state do not fit");
+  std::memcpy(bytes, saved.data(), saved.size());
+  return fmi2OK;
+}
+
+fmi2Status fmi2DeSerializeFMUstate(fmi2Component c,
+                                   const fmi2Byte bytes[],
+                                   size_t size,
+                                   fmi2FMUstate* state) {
+  return guarded(c, [&](Component&) { *state = new State(bytes, bytes + size); });
+}
+
+fmi2Status fmi2GetDirectionalDerivative(fmi2Component c,
+                                        const fmi2ValueReference[],
+                                        size_t,
+                                        const fmi2ValueReference[],
+                                        size_t count,
+                                        const fmi2Real[],
+                                        fmi2Real[]) {
+  return refuse(c, count, "directional derivatives are not provided");
+}
+
+fmi2Status fmi2SetRealInputDerivatives(
+    fmi2Component c, const fmi2ValueReference[], size_t count, const fmi2Integer[], const fmi2Real[]) {
+  return refuse(c, count, "inputs are held during a communication step");
+}
+
+fmi2Status fmi2GetRealOutputDerivatives(
+    fmi2Component c, const fmi2ValueReference[], size_t count, const fmi2Integer[], fmi2Real[]) {
+  return refuse(c, count, "derivatives of outputs are not provided");
+}
+
+fmi2Status fmi2DoStep(fmi2Component c, fmi2Real t, fmi2Real step, fmi2Boolean) {
+  return guarded(c, [&](Component& own) { own.instance->advance(t + step); });
+}
+
+fmi2Status fmi2CancelStep(fmi2Component c) {
+  return refuse(c, 1, "no step is pending");
+}
+
+fmi2Status fmi2GetStatus(fmi2Component, const fmi2StatusKind, fmi2Status*) {
+  return fmi2Discard;
+}
+
+fmi2Status fmi2GetRealStatus(fmi2Component c, const fmi2StatusKind kind, fmi2Real* value) {
+  if (kind != fmi2LastSuccessfulTime) return fmi2Discard;
+  *value = static_cast<Component*>(c)->instance->time();
+  return fmi2OK;
+}
+
+fmi2Status fmi2GetIntegerStatus(fmi2Component, const fmi2StatusKind, fmi2Integer*) {
+  return fmi2Discard;
+}
+
+fmi2Status fmi2GetBooleanStatus(fmi2Component, const fmi2StatusKind kind, fmi2Boolean* value) {
+  if (kind != fmi2Terminated) return fmi2Discard;
+  *value = fmi2False;
+  return fmi2OK;
+}
+
+fmi2Status fmi2GetStringStatus(fmi2Component, const fmi2StatusKind, fmi2String*) {
+  return fmi2Discard;
+}

@@ -1,0 +1,229 @@
+// FMI 3.0.2, co-simulation, over an Instance.
+#include <cstring>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "fmu/headers/fmi3Functions.h"
+#include "fmu/instance.hpp"
+
+namespace {
+
+using pysim::fmu::Instance;
+
+struct Component {
+  fmi3InstanceEnvironment environment = nullptr;
+  fmi3LogMessageCallback callback = nullptr;
+  std::unique_ptr<Instance> instance;
+  double start = 0;
+
+  void log(fmi3Status status, const std::string& text) const {
+    if (callback != nullptr) callback(environment, status, "logStatusError", text.c_str());
+  }
+};
+
+using State = std::vector<char>;
+
+template <class Call>
+fmi3Status guarded(fmi3Instance c, const Call& call) noexcept {
+  auto& own = *static_cast<Component*>(c);
+  try {
+    call(own);
+    return fmi3OK;
+  } catch (const std::exception& error) {
+    own.log(fmi3Error, error.what());
+  } catch (...) {
+    own.log(fmi3Error, "failed");
+  }
+  return fmi3Error;
+}
+
+fmi3Status refuse(fmi3Instance c) {
+  if (c != nullptr) static_cast<Component*>(c)->log(fmi3Error, "this function is not provided");
+  return fmi3Error;
+}
+
+/// Calls f(reference, values) for every variable, whose numbers lie one after the other.
+template <class Value, class F>
+void each_variable(const Instance& instance,
+                   const fmi3ValueReference* references,
+                   std::size_t count,
+                   Value* values,
+                   std::size_t numbers,
+                   const F& f) {
+  std::size_t at = 0;
+  for (std::size_t k = 0; k < count; ++k) {
+    const std::size_t size = instance.size(references[k], true);
+    if (size > numbers - at)
+      throw std::invalid_argument("there are fewer values than numbers of the variables");
+    f(references[k], values + at);
+    at += size;
+  }
+}
+
+}  // namespace
+
+#include "fmu/fmi3_absent.hpp"
+
+const char* fmi3GetVersion(void) {
+  return fmi3Version;
+}
+
+fmi3Status fmi3SetDebugLogging(fmi3Instance, fmi3Boolean, size_t, const fmi3String[]) {
+  return fmi3OK;
+}
+
+fmi3Instance fmi3InstantiateCoSimulation(fmi3String,
+                                         fmi3String,
+                                         fmi3String resources,
+                                         fmi3Boolean,
+                                         fmi3Boolean,
+                                         fmi3Boolean,
+                                         fmi3Boolean,
+                                         const fmi3ValueReference[],
+                                         size_t,
+                                         fmi3InstanceEnvironment environment,
+                                         fmi3LogMessageCallback callback,
+                                         fmi3IntermediateUpdateCallback) {
+  auto own = std::make_unique<Component>();
+  own->environment = environment;
+  own->callback = callback;
+  if (resources == nullptr) {
+    own->log(fmi3Error, "needs its folder of resources");
+    return nullptr;
+  }
+  if (guarded(own.get(), [&](Component& c) {
+        std::string path = resources;
+        if (!path.empty() && path.back() != '/') path += '/';
+        c.instance = std::make_unique<Instance>(path + "scene.pysim");
+      }) != fmi3OK) {
+    return nullptr;
+  }
+  return own.release();
+}
+
+fmi3Instance fmi3InstantiateModelExchange(fmi3String,
+                                          fmi3String,
+                                          fmi3String,
+                                          fmi3Boolean,
+                                          fmi3Boolean,
+                                          fmi3InstanceEnvironment,
+                                          fmi3LogMessageCallback) {
+  return nullptr;
+}
+
+fmi3Instance fmi3InstantiateScheduledExecution(fmi3String,
+                                               fmi3String,
+                                               fmi3String,
+                                               fmi3Boolean,
+                                               fmi3Boolean,
+                                               fmi3InstanceEnvironment,
+                                               fmi3LogMessageCallback,
+                                               fmi3ClockUpdateCallback,
+                                               fmi3LockPreemptionCallback,
+                                               fmi3UnlockPreemptionCallback) {
+  return nullptr;
+}
+
+void fmi3FreeInstance(fmi3Instance c) {
+  delete static_cast<Component*>(c);
+}
+
+fmi3Status fmi3EnterInitializationMode(
+    fmi3Instance c, fmi3Boolean, fmi3Float64, fmi3Float64 start, fmi3Boolean, fmi3Float64) {
+  static_cast<Component*>(c)->start = start;
+  return fmi3OK;
+}
+
+fmi3Status fmi3ExitInitializationMode(fmi3Instance c) {
+  return guarded(c, [](Component& own) { own.instance->begin(own.start); });
+}
+
+fmi3Status fmi3Terminate(fmi3Instance) {
+  return fmi3OK;
+}
+
+fmi3Status fmi3Reset(fmi3Instance c) {
+  return guarded(c, [](Component& own) { own.instance->reset(); });
+}
+
+fmi3Status fmi3GetFloat64(fmi3Instance c,
+                          const fmi3ValueReference references[],
+                          size_t count,
+                          fmi3Float64 values[],
+                          size_t numbers) {
+  return guarded(c, [&](Component& own) {
+    each_variable(*own.instance, references, count, values, numbers, [&](fmi3ValueReference r, double* to) {
+      own.instance->get(r, true, to);
+    });
+  });
+}
+
+fmi3Status fmi3SetFloat64(fmi3Instance c,
+                          const fmi3ValueReference references[],
+                          size_t count,
+                          const fmi3Float64 values[],
+                          size_t numbers) {
+  return guarded(c, [&](Component& own) {
+    each_variable(
+        *own.instance, references, count, values, numbers, [&](fmi3ValueReference r, const double* from) {
+          own.instance->set(r, true, from);
+        });
+  });
+}
+
+fmi3Status fmi3GetFMUState(fmi3Instance c, fmi3FMUState* state) {
+  return guarded(c, [&](Component& own) {
+    auto saved = std::make_unique<State>(own.instance->save());
+    if (*state == nullptr) {
+      *state = saved.release();
+    } else {
+      *static_cast<State*>(*state) = std::move(*saved);
+    }
+  });
+}
+
+fmi3Status fmi3SetFMUState(fmi3Instance c, fmi3FMUState state) {
+  return guarded(c, [&](Component& own) {
+    const State& saved = *static_cast<State*>(state);
+    own.instance->load(saved.data(), saved.size());
+  });
+}
+
+fmi3Status fmi3FreeFMUState(fmi3Instance, fmi3FMUState* state) {
+  if (state == nullptr) return fmi3OK;
+  delete static_cast<State*>(*state);
+  *state = nullptr;
+  return fmi3OK;
+}
+
+fmi3Status fmi3SerializedFMUStateSize(fmi3Instance, fmi3FMUState state, size_t* size) {
+  *size = static_cast<State*>(state)->size();
+  return fmi3OK;
+}
+
+fmi3Status fmi3SerializeFMUState(fmi3Instance c, fmi3FMUState state, fmi3Byte bytes[], size_t size) {
+  return guarded(c, [&](Component&) {
+    const State& saved = *static_cast<State*>(state);
+    if (size < saved.size()) throw std::invalid_argument("the bytes of the state do not fit");
+    std::memcpy(bytes, saved.data(), saved.size());
+  });
+}
+
+fmi3Status fmi3DeserializeFMUState(fmi3Instance c, const fmi3Byte bytes[], size_t size, fmi3FMUState* state) {
+  return guarded(c, [&](Component&) { *state = new State(bytes, bytes + size); });
+}
+
+fmi3Status fmi3DoStep(fmi3Instance c,
+                      fmi3Float64 t,
+                      fmi3Float64 step,
+                      fmi3Boolean,
+                      fmi3Boolean* needs_events,
+                      fmi3Boolean* ends,
+                      fmi3Boolean* returns_early,
+                      fmi3Float64* last) {
+  *needs_events = *ends = *returns_early = fmi3False;
+  const fmi3Status status = guarded(c, [&](Component& own) { own.instance->advance(t + step); });
+  *last = static_cast<Component*>(c)->instance->time();
+  return status;
+}

@@ -1,0 +1,213 @@
+// An FMU's instance: variables by reference, communication steps, saved states.
+#include "fmu/instance.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+
+namespace pysim::fmu {
+namespace {
+
+Kind kind_of(std::uint32_t reference) {
+  return static_cast<Kind>(reference >> kind_shift);
+}
+
+std::size_t index_of(std::uint32_t reference) {
+  return reference & ((std::uint32_t{1} << kind_shift) - 1);
+}
+
+/// A quaternion x, y, z, w with w ≥ 0 of the rotation in a 4×4 matrix [Shepperd 1978].
+void quaternion_of(const double* X, double* q) {
+  const double R[3][3] = {{X[0], X[1], X[2]}, {X[4], X[5], X[6]}, {X[8], X[9], X[10]}};
+  const double trace = R[0][0] + R[1][1] + R[2][2];
+  int largest = 3;
+  for (int i = 0; i < 3; ++i) {
+    if (R[i][i] > (largest == 3 ? trace : R[largest][largest])) largest = i;
+  }
+  if (largest == 3) {
+    q[3] = 1 + trace;
+    q[0] = R[2][1] - R[1][2], q[1] = R[0][2] - R[2][0], q[2] = R[1][0] - R[0][1];
+  } else {
+    const int i = largest, j = (i + 1) % 3, k = (i + 2) % 3;
+    q[i] = 1 + R[i][i] - R[j][j] - R[k][k];
+    q[j] = R[j][i] + R[i][j], q[k] = R[k][i] + R[i][k], q[3] = R[k][j] - R[j][k];
+  }
+  double norm = std::sqrt(q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3]);
+  if (q[3] < 0) norm = -norm;
+  for (int i = 0; i < 4; ++i) q[i] /= norm;
+}
+
+}  // namespace
+
+Instance::Instance(const std::string& path) : scene_(pysim_scene_read(path.c_str())) {
+  if (!scene_) throw std::invalid_argument(pysim_message());
+  worlds_.reset(pysim_worlds_new(scene_.get(), 1));
+  if (!worlds_) throw std::invalid_argument(pysim_message());
+  inputs_.resize(scene_->numbers[PYSIM_INPUTS].size());
+  pysim_worlds_get_inputs(worlds_.get(), 0, inputs_.data());
+}
+
+std::size_t Instance::size(std::uint32_t reference, bool arrays) const {
+  const auto& file = scene_->scene.file();
+  const std::size_t k = index_of(reference);
+  const auto count = [&](Kind kind) -> std::size_t {
+    switch (kind) {
+      case Kind::time:
+        return 1;
+      case Kind::input:
+        return arrays ? file.inputs.size() : inputs_.size();
+      case Kind::q:
+        return file.names[engine::SceneFile::q].size();
+      case Kind::v:
+        return file.names[engine::SceneFile::v].size();
+      case Kind::signal:
+        return arrays ? file.outputs.size() : scene_->columns.size();
+      case Kind::pose:
+        return file.names[engine::SceneFile::bodies].size() * (arrays ? 2 : pose_numbers);
+      case Kind::force:
+        return file.names[engine::SceneFile::pairs].size() * (arrays ? 1 : force_numbers);
+    }
+    return 0;
+  }(kind_of(reference));
+  if (k >= count) return 0;
+  if (!arrays) return 1;
+  switch (kind_of(reference)) {
+    case Kind::input:
+      return file.inputs[k].places.size();
+    case Kind::signal:
+      return static_cast<std::size_t>(file.outputs[k].size);
+    case Kind::pose:
+      return k % 2 == 0 ? 3 : 4;
+    case Kind::force:
+      return force_numbers;
+    default:
+      return 1;
+  }
+}
+
+std::size_t Instance::first(std::uint32_t reference, bool arrays) const {
+  const auto& file = scene_->scene.file();
+  const std::size_t k = index_of(reference);
+  if (!arrays) return k;
+  std::size_t at = 0;
+  switch (kind_of(reference)) {
+    case Kind::input:
+      for (std::size_t i = 0; i < k; ++i) at += file.inputs[i].places.size();
+      return at;
+    case Kind::signal:
+      for (std::size_t i = 0; i < k; ++i) at += static_cast<std::size_t>(file.outputs[i].size);
+      return at;
+    case Kind::pose:
+      return k / 2 * pose_numbers + (k % 2 == 0 ? 0 : 3);
+    case Kind::force:
+      return k * force_numbers;
+    default:
+      return k;
+  }
+}
+
+const std::vector<double>& Instance::numbers(Kind kind) {
+  const auto& parts = worlds_->worlds->parts();
+  const auto& file = scene_->scene.file();
+  switch (kind) {
+    case Kind::time:
+      row_.assign(1, last_);
+      break;
+    case Kind::input:
+      return inputs_;
+    case Kind::q:
+      row_.assign(parts.q, parts.q + parts.sizes.q);
+      break;
+    case Kind::v:
+      row_.assign(parts.v, parts.v + parts.sizes.v);
+      break;
+    case Kind::signal:
+      row_.resize(scene_->columns.size());
+      pysim_worlds_signals(worlds_.get(), 0, row_.data());
+      break;
+    case Kind::pose:
+      poses_.resize(16 * file.names[engine::SceneFile::bodies].size());
+      row_.resize(pose_numbers * file.names[engine::SceneFile::bodies].size());
+      pysim_worlds_poses(worlds_.get(), 0, poses_.data());
+      for (std::size_t b = 0; b < file.names[engine::SceneFile::bodies].size(); ++b) {
+        const double* const X = poses_.data() + 16 * b;
+        double* const to = row_.data() + pose_numbers * b;
+        to[0] = X[3], to[1] = X[7], to[2] = X[11];
+        quaternion_of(X, to + 3);
+      }
+      break;
+    case Kind::force:
+      row_.resize(force_numbers * file.names[engine::SceneFile::pairs].size());
+      pysim_worlds_forces(worlds_.get(), 0, row_.data());
+      break;
+  }
+  return row_;
+}
+
+void Instance::get(std::uint32_t reference, bool arrays, double* values) {
+  const std::size_t count = size(reference, arrays);
+  if (count == 0)
+    throw std::invalid_argument("there is no variable of reference " + std::to_string(reference));
+  const auto& own = numbers(kind_of(reference));
+  std::copy_n(own.begin() + static_cast<std::ptrdiff_t>(first(reference, arrays)), count, values);
+}
+
+void Instance::set(std::uint32_t reference, bool arrays, const double* values) {
+  const std::size_t count = size(reference, arrays);
+  if (count == 0 || kind_of(reference) != Kind::input) {
+    throw std::invalid_argument("the variable of reference " + std::to_string(reference) + " is no input");
+  }
+  if (!std::all_of(values, values + count, [](double x) { return std::isfinite(x); })) {
+    throw std::invalid_argument("an input must be finite");
+  }
+  std::copy_n(values, count, inputs_.begin() + static_cast<std::ptrdiff_t>(first(reference, arrays)));
+  if (is_running_) pysim_worlds_set_inputs(worlds_.get(), 0, inputs_.data());
+}
+
+void Instance::begin(double start_time) {
+  if (pysim_worlds_begin(worlds_.get(), 0, inputs_.data()) != 0) throw std::runtime_error(pysim_message());
+  start_ = last_ = start_time;
+  is_running_ = true;
+}
+
+void Instance::reset() {
+  if (pysim_worlds_begin(worlds_.get(), 0, nullptr) != 0) throw std::runtime_error(pysim_message());
+  pysim_worlds_get_inputs(worlds_.get(), 0, inputs_.data());
+  is_running_ = false;
+}
+
+void Instance::advance(double t) {
+  const int lost = pysim_worlds_advance(worlds_.get(), t - start_, 1);
+  if (lost < 0) throw std::runtime_error(pysim_message());
+  if (lost > 0) {
+    const double at = start_ + worlds_->worlds->parts().t[0];
+    throw std::runtime_error("the step after t = " + std::to_string(at) +
+                             " s failed: " + pysim_status_text(pysim_worlds_status(worlds_.get(), 0)));
+  }
+  last_ = t;
+}
+
+std::vector<char> Instance::save() {
+  const double times[] = {start_, last_, is_running_ ? 1.0 : 0.0};
+  const std::size_t inputs = inputs_.size() * sizeof(double),
+                    record = pysim_worlds_saved_size(worlds_.get(), 0);
+  std::vector<char> bytes(sizeof(times) + inputs + record);
+  std::memcpy(bytes.data(), times, sizeof(times));
+  if (inputs > 0) std::memcpy(bytes.data() + sizeof(times), inputs_.data(), inputs);
+  pysim_worlds_save(worlds_.get(), 0, bytes.data() + sizeof(times) + inputs);
+  return bytes;
+}
+
+void Instance::load(const char* bytes, std::size_t size) {
+  double times[3];
+  const std::size_t inputs = inputs_.size() * sizeof(double), begin = sizeof(times) + inputs;
+  if (size < begin) throw std::invalid_argument("the saved state ends early");
+  if (pysim_worlds_load(worlds_.get(), 0, bytes + begin, size - begin) != 0) {
+    throw std::invalid_argument(pysim_message());
+  }
+  std::memcpy(times, bytes, sizeof(times));
+  if (inputs > 0) std::memcpy(inputs_.data(), bytes + sizeof(times), inputs);
+  start_ = times[0], last_ = times[1], is_running_ = times[2] != 0;
+}
+
+}  // namespace pysim::fmu

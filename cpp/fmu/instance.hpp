@@ -1,0 +1,63 @@
+// An FMU's instance: one world of a scene, and the numbers by which a master knows it.
+//
+// A value reference is a kind and a number of that kind. FMI 2 has one reference a number, FMI 3 one a
+// variable, which may be an array. The world stays on the grid of the scene's step: a communication step ends
+// at the last instant of the grid that is not later, so that no choice of communication steps changes states.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "library/handles.hpp"
+
+namespace pysim::fmu {
+
+enum class Kind : std::uint32_t { time, input, q, v, signal, pose, force };
+
+constexpr int kind_shift = 24;
+constexpr int pose_numbers = 7;  ///< x, y, z, then a quaternion x, y, z, w
+constexpr int force_numbers = 3;
+
+class Instance {
+ public:
+  /// Throws std::invalid_argument if the file of the scene cannot be read.
+  explicit Instance(const std::string& path);
+
+  /// Numbers of a variable, 0 if there is none. With `arrays`, input k, signal k, the position (2 k) or the
+  /// quaternion (2 k + 1) of body k and the force of pair k are variables.
+  std::size_t size(std::uint32_t reference, bool arrays) const;
+  void get(std::uint32_t reference, bool arrays, double* values);
+  void set(std::uint32_t reference, bool arrays, const double* values);
+
+  void begin(double start_time);
+  void reset();
+  /// Goes on to t [s]; throws std::runtime_error with the reason where the world is lost.
+  void advance(double t);
+  double time() const { return last_; }
+
+  std::vector<char> save();
+  void load(const char* bytes, std::size_t size);
+
+ private:
+  /// First of the numbers of a variable.
+  std::size_t first(std::uint32_t reference, bool arrays) const;
+  const std::vector<double>& numbers(Kind kind);
+
+  struct FreeScene {
+    void operator()(pysim_scene* scene) const { pysim_scene_free(scene); }
+  };
+  struct FreeWorlds {
+    void operator()(pysim_worlds* worlds) const { pysim_worlds_free(worlds); }
+  };
+
+  std::unique_ptr<pysim_scene, FreeScene> scene_;
+  std::unique_ptr<pysim_worlds, FreeWorlds> worlds_;
+  std::vector<double> inputs_, row_, poses_;
+  double start_ = 0, last_ = 0;  ///< times of the master [s]
+  bool is_running_ = false;
+};
+
+}  // namespace pysim::fmu
