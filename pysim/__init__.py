@@ -174,6 +174,7 @@ _MODULES = (
     "controllers",
     "environments",
     "events",
+    "fmu",
     "forces",
     "gym",
     "identify",

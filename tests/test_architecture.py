@@ -58,6 +58,7 @@ PYTHON_LAYERS = [  # one layer a name: a module uses its own package and those a
         "render",
         "environments",
         "gym",
+        "fmu",
         "cli",
         "compile",  # deprecated aliases
     )
@@ -73,6 +74,8 @@ CPP_LAYERS = [
     {"contact"},
     {"stepping"},
     {"engine"},
+    {"library"},
+    {"fmu"},
     {"bindings"},
 ]
 KERNELS = (

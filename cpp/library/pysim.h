@@ -1,4 +1,4 @@
-/* Worlds of a scene in C: load a file that `pysim fmu` or pysim.engine_file wrote, and step it.
+/* Worlds of a scene in C: load a file that `pysim fmu` or pysim.fmu.engine_file wrote, and step it.
  *
  *     pysim_scene* scene = pysim_scene_read("robot.pysim");
  *     pysim_worlds* worlds = pysim_worlds_new(scene, 1);

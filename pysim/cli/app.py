@@ -22,6 +22,7 @@ from pysim.cli.options import (
     CheckOptions,
     ExportOptions,
     File,
+    FmuOptions,
     FormatOptions,
     IdentifyOptions,
     JointOptions,
@@ -214,6 +215,20 @@ def usd(trajectory: Path, /, *, options: ExportOptions = ExportOptions()) -> Non
     from pysim.cli.show import write_export  # noqa: PLC0415
 
     write_export("usd", existing(trajectory), options)
+
+
+@app.command
+def fmu(scene: str, /, *, options: FmuOptions = FmuOptions()) -> None:
+    """Write a scene as a functional mock-up unit for co-simulation, which needs no Python where it runs.
+
+    Parameters
+    ----------
+    scene
+        Scene (.toml) or model of another program (.urdf, .xml, .sdf, …), a path or package://NAME/path.
+    """
+    from pysim.cli.fmu import write_scene  # noqa: PLC0415
+
+    write_scene(existing(scene, options.package_dirs), options)
 
 
 @app.command

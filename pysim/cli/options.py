@@ -237,6 +237,27 @@ class ExportOptions:
 
 
 @_options
+class FmuOptions:
+    """Options of `pysim fmu`."""
+
+    output: Output = None
+    """FMU to write; otherwise the scene's name with .fmu, here."""
+    fmi: Annotated[int, Parameter(name="--version")] = 2
+    """Version of the FMI standard, 2 or 3."""
+    inputs: Names = ()
+    """Input that the FMU has, or a pattern as "target*"; all by default; may be repeated."""
+    outputs: Names = ()
+    """Output that the FMU has, or a pattern as "q.*"; all by default; may be repeated."""
+    overrides: OfScene = ()
+    unset: Unset = ()
+    package_dirs: Folders = ()
+    allow_code: Expanded = False
+    overwrite: bool = False
+    """Replace the file."""
+    quiet: Quiet = False
+
+
+@_options
 class PlotOptions:
     """Options of `pysim plot`."""
 

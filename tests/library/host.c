@@ -19,7 +19,8 @@ int main(int count, char** words) {
   if (scene == NULL) return fail();
   pysim_worlds* worlds = pysim_worlds_new(scene, 3);
   if (worlds == NULL) return fail();
-  const int steps = atoi(words[2]), nq = pysim_scene_count(scene, PYSIM_Q), nv = pysim_scene_count(scene, PYSIM_V);
+  const int steps = atoi(words[2]), nq = pysim_scene_count(scene, PYSIM_Q),
+            nv = pysim_scene_count(scene, PYSIM_V);
   double* inputs = calloc((size_t)pysim_scene_count(scene, PYSIM_INPUTS) + 1, sizeof(double));
   if (pysim_worlds_get_inputs(worlds, 0, inputs) != 0) return fail();
   for (int k = 3; k < count; ++k) inputs[k - 3] = atof(words[k]);

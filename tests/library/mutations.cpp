@@ -56,7 +56,8 @@ void run(pysim_scene* scene) {
   const auto size = [&](pysim_what what, int each) {
     return static_cast<std::size_t>(pysim_scene_count(scene, what) * each + 1);
   };
-  std::vector<double> signals(size(PYSIM_SIGNALS, 1)), poses(size(PYSIM_BODIES, 16)), forces(size(PYSIM_PAIRS, 3));
+  std::vector<double> signals(size(PYSIM_SIGNALS, 1)), poses(size(PYSIM_BODIES, 16)),
+      forces(size(PYSIM_PAIRS, 3));
   pysim_worlds_signals(worlds, 0, signals.data());
   pysim_worlds_poses(worlds, 0, poses.data());
   pysim_worlds_forces(worlds, 0, forces.data());

@@ -143,6 +143,6 @@ def test_mutated_files_end_no_program(tmp_path: Path, name: str) -> None:
         ("newtons_cradle", "'impact' is a law of single runs"),
     ],
 )
-def test_events_and_impacts_are_refused_by_name(name: str, part: str) -> None:
+def test_errors_name_events_and_impacts(name: str, part: str) -> None:
     with pytest.raises(pysim.SimulationError, match=part):
         engine_file(scene_at(ROOT / f"scenes/{name}.toml"))

@@ -1,0 +1,37 @@
+"""`pysim fmu`: writes a scene as a functional mock-up unit."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pysim.cli.messages import print_line
+from pysim.cli.run import parse_overrides
+from pysim.errors import PysimError
+from pysim.fmu import write_fmu
+from pysim.simulation import load_scene
+
+if TYPE_CHECKING:
+    from pysim.cli.options import FmuOptions
+
+
+def write_scene(path: Path, options: FmuOptions) -> None:
+    """Write an FMU and print what it has.
+
+    Raises:
+        PysimError: the file exists and is not to be replaced, or the scene cannot run without Python.
+    """
+    target = options.output or Path(path.stem + ".fmu")
+    if target.exists() and not options.overwrite:
+        raise PysimError(
+            str(target), "exists and is not overwritten; pass --overwrite to replace it"
+        )
+    overrides = parse_overrides(options.overrides, options.unset)
+    scene = load_scene(path, overrides, options.allow_code, options.package_dirs)
+    patterns = {name: getattr(options, name) or None for name in ("inputs", "outputs")}
+    variables = write_fmu(scene, target, fmi=options.fmi, **patterns)
+    if options.quiet:
+        return
+    inputs = sum(own.is_input for own in variables)
+    outputs = len(variables) - inputs
+    print_line(f"  wrote       {target}, FMI {options.fmi}.0: {inputs} inputs, {outputs} outputs")
