@@ -75,6 +75,7 @@ _TABLES = {
 linearise linearisation linearization linear_system linearized state_space: pysim.linearize(scene)
 transition_matrices: pysim.linearize(scene)
 controller_gain dlqr riccati: pysim.lqr(system, Q, R)
+static_equilibrium find_equilibrium statics trim settle rest: pysim.equilibrium(scene)
 modal_analysis eigenmodes normal_modes natural_frequencies modes: pysim.linearize(scene).modes()
 bode frequency_response transfer_function: pysim.linearize(scene).frequency_response()
 load open read read_scene from_file from_toml scene_from_file load_toml: pysim.load_scene(path)

@@ -115,6 +115,8 @@ def test_every_expression_of_habit_runs(owner: str, names: dict[str, Any]) -> No
         own = dict(names)
         if "worlds.close()" in expression or "system" in expression:
             own["worlds"] = pysim.Worlds(names["scene"], 2)
+        if "pysim.equilibrium" in expression:
+            own["scene"] = pysim.load_scene(ROOT / "scenes" / "pendulum.toml")
         if "operational_space_inertia" in expression:  # of a body that moves in all directions
             box = pysim.load_scene(ROOT / "scenes" / "falling_box.toml")
             own |= {"model": box.model, "q": box.state.q, "frame": box.model.body_names[0]}
