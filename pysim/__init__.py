@@ -59,6 +59,7 @@ if TYPE_CHECKING:
         trajectory as trajectory,
     )
     from pysim.algorithms import *
+    from pysim.analysis.equilibrium import Equilibrium as Equilibrium, equilibrium as equilibrium
     from pysim.analysis.file_check import check as check
     from pysim.analysis.linear_system import (
         LinearMode as LinearMode,
@@ -86,7 +87,6 @@ if TYPE_CHECKING:
     from pysim.trajectory import Trajectory as Trajectory, load_trajectory as load_trajectory
     from pysim.trajectory.from_states import save_rollout as save_rollout
     from pysim.worlds.element_forces import element_forces as element_forces
-    from pysim.worlds.equilibrium import Equilibrium as Equilibrium, equilibrium as equilibrium
     from pysim.worlds.loading import Scene as Scene, load_model as load_model
 
 __version__ = "0.1.0"
@@ -142,8 +142,8 @@ _HOME = {
     "State": "pysim.mechanism.model",
     "LinearMode": "pysim.analysis.linear_system",
     "LinearSystem": "pysim.analysis.linear_system",
-    "Equilibrium": "pysim.worlds.equilibrium",
-    "equilibrium": "pysim.worlds.equilibrium",
+    "Equilibrium": "pysim.analysis.equilibrium",
+    "equilibrium": "pysim.analysis.equilibrium",
     "element_forces": "pysim.worlds.element_forces",
     "check": "pysim.analysis.file_check",
     "convert": "pysim.scene.conversion",

@@ -146,13 +146,9 @@ void bind_worlds_of(py::module_& m, const char* name, const char* text) {
           "Puts worlds back to the t, q and v that they had before others were written.")
       .def(
           "see",
-          [](Worlds& worlds) { worlds.see(worlds.all()); },
-          "Notes t, q and v: what they are now was not written from outside.")
-      .def(
-          "see_worlds",
-          [](Worlds& worlds, const Indices& which) { worlds.see(Worlds::chosen(which)); },
-          "worlds"_a,
-          "As `see`, of some worlds.")
+          [](Worlds& worlds, const std::optional<Indices>& which) { worlds.see(worlds.chosen(which)); },
+          "worlds"_a = py::none(),
+          "Notes t, q and v of worlds: what they are now was not written from outside.")
       .def(
           "begin_clock",
           [](Worlds& worlds, const Indices& which) { worlds.begin_clock(Worlds::chosen(which)); },
@@ -196,14 +192,15 @@ void bind_worlds_of(py::module_& m, const char* name, const char* text) {
            "most"_a = py::ssize_t{1} << 62,
            "threads"_a = 1,
            "count"_a = py::none(),
-           "Advances worlds, all or some, through times (rows,) [s], or the first `count` of them. row "
-           "(worlds,) counts the rows written, in and out, into q_rows (worlds, rows, nq), v_rows, "
-           "signal_rows and report_rows; report (worlds, points, 18) holds the last step's contacts and the "
-           "impulses since the last row, in and out. inputs (worlds, n, inputs) are held at input_places of "
-           "the signals up to each row, as far as there are; those up to the first are set already. A world "
-           "makes at most `most` steps. Returns for each world why it was left: 0 it has reached the end, 1 "
-           "its steps are used up, 2 Python has to run the blocks of its part 'pending', 3 it is lost, see "
-           "its part 'status', 4 it is at an event.");
+           "every"_a = 0,
+           "Advances worlds, all or some, through times (rows,) [s], or the first `count` of them; with "
+           "`every`, on the grid to the goal of the last call of `step`, with rows `every` steps apart. row "
+           "(worlds,) counts the rows written into q_rows (worlds, rows, nq), v_rows, signal_rows and "
+           "report_rows; report (worlds, points, 18) holds the last step's contacts and the impulses since "
+           "the last row, in and out. inputs (worlds, n, inputs) are held at input_places of the signals up "
+           "to each row; those up to the first are set already. A world makes `most` steps at most. Returns "
+           "for each world why it was left: 0 it has reached the end, 1 its steps are used up, 2 Python has "
+           "to run the blocks of its part 'pending', 3 it is lost, see its part 'status', 4 at an event.");
 }
 
 void bind_iterations(py::module_& m) {

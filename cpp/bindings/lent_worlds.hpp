@@ -144,7 +144,8 @@ class LentWorlds : public engine::Worlds<Real> {
                    const std::vector<int>& input_places,
                    py::ssize_t most,
                    int threads,
-                   std::optional<py::ssize_t> count) {
+                   std::optional<py::ssize_t> count,
+                   std::int64_t every) {
     check_threads(threads);
     const engine::Selection worlds = chosen(index);
     this->check(worlds, "worlds");
@@ -166,7 +167,8 @@ class LentWorlds : public engine::Worlds<Real> {
     batch.report = demand(report, "report", states * report_numbers);
     batch.report_rows = demand(report_rows, "report_rows", states * rows * report_numbers);
     auto& call = batch.call;
-    call.times = times.data();
+    call.times = every > 0 ? nullptr : times.data();
+    call.every = every;
     call.rows = rows;
     call.known = times.size();
     call.most = most;

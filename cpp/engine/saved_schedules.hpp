@@ -31,30 +31,41 @@ struct SavedSchedules {
   }
 };
 
-/// Hash of the states of a pack, never 0.
+/// Hash of the states of a pack, never 0. Four chains, for a chain of multiplications waits for each of them.
 template <class S, class Pack>
 std::uint64_t state_key(const stepping::WorldArrays<typename S::Real>& parts, const Pack& pack) {
-  std::uint64_t hash = sizeof(S);
-  const auto mix = [&](std::uint64_t bits) {
-    hash = (hash ^ bits) * 0x9e3779b97f4a7c15U;
-    hash ^= hash >> 29U;
+  std::uint64_t hash = sizeof(S), second = 1, third = 2, fourth = 3;
+  const auto mix = [](std::uint64_t& chain, std::uint64_t bits) {
+    chain = (chain ^ bits) * 0x9e3779b97f4a7c15U;
+    chain ^= chain >> 29U;
   };
   const auto mix_all = [&](const auto* numbers, std::ptrdiff_t count) {
-    for (std::ptrdiff_t i = 0; i < count; ++i) {
+    const auto mix_next = [&](std::uint64_t& chain) {
       std::uint64_t bits = 0;
-      std::memcpy(&bits, numbers + i, sizeof(*numbers));
-      mix(bits);
+      std::memcpy(&bits, numbers, sizeof(*numbers));
+      mix(chain, bits);
+      ++numbers;
+    };
+    for (; count >= 4; count -= 4) {
+      mix_next(hash);
+      mix_next(second);
+      mix_next(third);
+      mix_next(fourth);
     }
+    for (; count > 0; --count) mix_next(hash);
   };
   using Entry = stepping::TouchingPoint;
   const auto& n = parts.sizes;
   for (int k = 0; k < S::width; ++k) {
     const std::ptrdiff_t world = pack.world(k);
-    mix(static_cast<std::uint64_t>(world));
+    mix(hash, static_cast<std::uint64_t>(world));
     mix_all(parts.q + world * n.q, n.q);
     mix_all(parts.v + world * n.v, n.v);
     mix_all(parts.contacts + world * n.points * Entry::numbers, parts.touching[world] * Entry::numbers);
   }
+  mix(hash, second);
+  mix(hash, third);
+  mix(hash, fourth);
   return hash == 0 ? 1 : hash;
 }
 

@@ -575,7 +575,6 @@ std::ptrdiff_t Worlds<Real>::step(
 template <class Real>
 std::ptrdiff_t Worlds<Real>::go_on(Selection worlds, std::ptrdiff_t most, int threads) {
   WorldBatch<Real> batch = {};
-  batch.call.goal = goal_.data();
   batch.call.most = most;
   batch.call.stop = stop_.data();
   advance(worlds, batch, threads);
@@ -591,6 +590,7 @@ void Worlds<Real>::advance(Selection worlds, WorldBatch<Real>& batch, int thread
   check(worlds, "worlds");
   batch.states = worlds.count;
   batch.call.index = worlds.index;
+  batch.call.goal = goal_.data();
   run(batch, threads);
   each(worlds, [&](std::ptrdiff_t, std::ptrdiff_t world) { see(world); });
 }

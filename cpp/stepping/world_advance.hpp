@@ -39,7 +39,8 @@ struct SampledPeriods {
   double near;           ///< [s]: a time this close to an instant is at the instant
 };
 
-/// Arguments of a call. Rows are at times, or on the grid: row r after r · every of its steps.
+/// Arguments of a call. Rows are at times, or on the grid: the last one at the goal, others `every` steps
+/// apart.
 template <class Real>
 struct WorldCall {
   WorldArrays<Real> worlds;
@@ -107,7 +108,10 @@ class LaneClock {
   }
 
   /// Steps on the grid to the next row; 0 or less if it is due.
-  std::int64_t steps_to_row() const { return row() * call_->every - call_->worlds.made[world_]; }
+  std::int64_t steps_to_row() const {
+    const std::int64_t later = (call_->rows - 1 - row()) * call_->every;
+    return call_->goal[state_] - later - call_->worlds.made[world_];
+  }
 
   /// The row that is written next.
   std::int64_t row() const { return call_->row[state_]; }
@@ -245,6 +249,10 @@ class LaneClock {
           now, end - now, 0, 1, end, due, reaches ? LaneSegment::Kind::last_part : LaneSegment::Kind::part};
     }
     std::int64_t count = left > 1 ? left : 1;
+    if (call_->inputs != nullptr) {  // which change at the next row
+      const std::int64_t held = steps_to_row();
+      if (held > 0 && held < count) count = held;
+    }
     if (first < grid(made + count) - near) {
       count = static_cast<std::int64_t>(__builtin_floor((first - w.begin[world_]) / h + 1e-9)) - made;
       while (count > 1 && grid(made + count) > first + near) --count;
@@ -475,9 +483,9 @@ class PackAdvance {
   }
 
   /// Steps to the next row on the grid, if that is the same row of all worlds that go; 0 if it is not, or
-  /// negative if there is none.
+  /// negative if there is none, or if inputs change at it, which end segments.
   std::int64_t steps_to_row() const {
-    if (call_.every == 0) return -1;
+    if (call_.every == 0 || call_.inputs != nullptr) return -1;
     std::int64_t steps = -1, index = -1;
     for (int k = 0; k < W; ++k) {
       if (!goes_[k]) continue;

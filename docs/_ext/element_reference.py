@@ -16,11 +16,10 @@ from docutils import nodes
 from scene_reference import build_table
 from sphinx.util.docutils import SphinxDirective
 
-import pysim.elements.library.block_library
-import pysim.elements.library.force_library
-import pysim.trajectory.source  # noqa: F401, all register their types
+import pysim.trajectory.source  # noqa: F401, registers its type
 from pysim.elements.block import KINDS
 from pysim.elements.force import FORCES, method_of
+from pysim.elements.library import load_library
 from pysim.joints.documentation import comments_of
 from pysim.plugins.fields import field_type, fields_of, spelled
 
@@ -29,6 +28,7 @@ if TYPE_CHECKING:
 
     from sphinx.application import Sphinx
 
+load_library()
 COLUMNS = ("key", "type", "unit", "default", "meaning")
 ACTS = {"frames": "between frames", "path": "along a path", "coordinates": "on coordinates"}
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 import inspect
 from typing import TYPE_CHECKING, Any
 
-import pysim.elements.library.block_library
-import pysim.elements.library.force_library
-import pysim.trajectory.source  # noqa: F401, all register their types
+import pysim.trajectory.source  # noqa: F401, registers its type
 from pysim.cli.files import existing
 from pysim.cli.messages import print_columns, print_line
 from pysim.elements.block import KINDS
 from pysim.elements.force import FORCES, method_of
+from pysim.elements.library import load_library
 from pysim.errors import PysimError, did_you_mean
 from pysim.joints.documentation import comments_of
 from pysim.plugins.fields import field_type, fields_of, spelled
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
 
 ALL: dict[str, PluginKind[Any]] = {"force": FORCES, **KINDS}
 _MOST_KEYS = 60  # characters
+load_library()
 
 
 def describe_elements(name: str | None, plugin: Path | None) -> None:

@@ -248,7 +248,8 @@ def find_block(kind: str, name: str) -> type[Block]:
     Raises:
         PysimError: there is none; the text suggests one.
     """
-    import pysim.elements.library.block_library  # noqa: F401, PLC0415, registers pysim's own
+    from pysim.elements.library import load_library  # noqa: PLC0415, its modules need this one
 
+    load_library()
     found: type[Block] = KINDS[kind].find(name)
     return found

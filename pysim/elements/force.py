@@ -167,6 +167,7 @@ def find_force(name: str) -> type[Force]:
     Raises:
         PysimError: there is none; the text suggests one.
     """
-    import pysim.elements.library.force_library  # noqa: F401, PLC0415, registers pysim's own
+    from pysim.elements.library import load_library  # noqa: PLC0415, its modules need this one
 
+    load_library()
     return FORCES.find(name)

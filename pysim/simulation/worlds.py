@@ -41,6 +41,7 @@ from pysim.mechanism.model import State
 from pysim.scene.control_inputs import ControlPlace, with_control_inputs
 from pysim.simulation.recording import Recording, checked_interval
 from pysim.simulation.scene_files import load_model_scene, load_scene
+from pysim.simulation.world_rows import WorldRows, rows_of_steps
 from pysim.typing import Array
 from pysim.worlds.argument_checks import (
     assign,
@@ -451,6 +452,81 @@ class Worlds(AttributesByHabit):
                 raise SimulationError("worlds", "are closed; make new ones")
             return super().__getattr__(name)
 
+    def rollout(
+        self,
+        controls: ArrayLike | None = None,
+        *,
+        rows: int | None = None,
+        every: int = 1,
+        signals: Sequence[str] = (),
+        out: Mapping[str, NDArray[Any]] | None = None,
+    ) -> WorldRows:
+        """Advance all worlds by rows of `every` steps of fixed size in one call, and return the state after each row.
+
+        Args:
+            controls: values (n, rows, inputs) or (rows, inputs) of the inputs in file order, each held from the row
+                before to its own; sampled blocks that are due at a row read those of the next one, as in
+                `pysim.rollout`. Those held now by default.
+            rows: their number; that of the controls by default.
+            every: number of steps from row to row.
+            signals: names of signals to return at every row.
+            out: arrays for "q" (n, rows, nq), "v" (n, rows, nv) and signals by name, which are filled.
+
+        Raises:
+            SimulationError: the scheme adapts its steps, there is no such signal, or an argument has a wrong shape. Or,
+                with `on_failure="stop"`, a world is lost; the error has its number and the reason.
+        """
+        if self._records.is_adaptive:
+            problem = f"{self._scene.settings.integrator!r} adapts its steps"
+            raise SimulationError("every", f"{problem}; call step(seconds=...) for each row")
+        if self._recordings:
+            problem = "makes rows of its own, and a recording notes those of step"
+            raise SimulationError("rollout", f"{problem}; stop the recording, or call step")
+        every, names = _whole(every, "every", 1), checked_names(signals, "signals")
+        inputs, count = self._controls_of_rows(controls, rows)
+        wanted = {name: self.signals.find(name) for name in names}
+        given = {name: self._row_of(x) for name, x in (out or {}).items()}
+        if unknown := set(given) - {"q", "v", *names}:
+            raise SimulationError(
+                f"out: {min(unknown)!r}", 'is neither "q", "v" nor one of signals'
+            )
+        self._accept(None)
+        self._stop_at_lost(None)
+        if inputs is not None and count:
+            self._records.signals[:, self.inputs.places] = inputs[:, 0]
+            self.inputs.note_jumps()
+        found = rows_of_steps(self._records, count, every, self._threads, inputs, wanted, given)
+        self.inputs.see(self._records.chosen(None))
+        self.signals.end_call()
+        self._stop_at_lost(None)
+        if self._records.status.any():
+            self._warn_of_lost()
+        return found.of_one() if self._one else found
+
+    def _controls_of_rows(
+        self, controls: ArrayLike | None, rows: int | None
+    ) -> tuple[Array | None, int]:
+        """Return the inputs (n, rows, inputs) of rows, None if they are held, and the number of rows."""
+        if controls is None:
+            if rows is None:
+                raise SimulationError("rows", "must be given without controls; give their number")
+            return None, _whole(rows, "rows", 0)
+        values, size = checked_real(controls, "controls"), self.inputs.all.shape[-1]
+        count = values.shape[-2] if values.ndim in (2, 3) else -1
+        if values.shape not in ((count, size), (len(self), count, size)):
+            shapes = f"({len(self)}, rows, {size}) or (rows, {size})"
+            raise SimulationError("controls", f"must have shape {shapes}, got {values.shape}")
+        if rows is not None and rows != count:
+            problem = f"are {count} rows, and rows is {rows}"
+            raise SimulationError("controls", f"{problem}; leave rows out")
+        if not np.isfinite(values).all():
+            raise SimulationError("controls", "must be finite, got nan or inf")
+        return np.array(np.broadcast_to(values, (len(self), count, size))), count
+
+    def _row_of(self, given: NDArray[Any]) -> NDArray[Any]:
+        """Return an array of worlds, for one that lacks their axis if there is one world."""
+        return given[None] if self._one and isinstance(given, np.ndarray) else given
+
     def _steps(self, seconds: float | None, steps: int | None) -> tuple[int, float]:
         """Return a number of steps and their length [s]; a span of a scene without a step is one step."""
         step = self._scene.settings.step
@@ -541,7 +617,7 @@ class Worlds(AttributesByHabit):
             q, v, commands = self._keyframe(keyframe, q, v)
         if q is None and v is None and self._begins_alike:
             records.engine.load(self._template * len(worlds), worlds)
-            records.engine.see_worlds(worlds)
+            records.engine.see(worlds)
             records.episode[worlds] = episodes
         else:
             starts = self._starts(q, v, worlds)
@@ -1022,6 +1098,14 @@ class Signals(Mapping[str, Any]):
         if name not in self._found:
             self._found[name] = number_of_signals(name, self._known)
         return self._found[name]
+
+    def find(self, name: str) -> RecordedSignal:
+        """Return where a signal, or one number of it, is among the readings.
+
+        Raises:
+            SimulationError: the scene has no such signal.
+        """
+        return self._check(name)
 
     def _check(self, name: object) -> RecordedSignal:
         found = self._find(name)

@@ -162,7 +162,7 @@ class WorldParameters(Mapping[str, Any]):
     @property
     def are_varied(self) -> bool:
         """Whether worlds may differ in some number."""
-        return bool(self._values)
+        return bool(self._values) or self._records.scenes is not None
 
     def _array(self, path: str) -> Array:
         """Return the values (n, size) of a parameter, of all worlds."""

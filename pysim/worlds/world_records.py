@@ -245,7 +245,7 @@ class WorldRecords:
                 self._begin_signals(worlds, t, threads)
             goes_on = signals is not None and (inputs is not None or self._is_instant(t))
             self._jumped[rows] = goes_on
-        self.engine.see_worlds(worlds)
+        self.engine.see(worlds)
 
     def begin_signals(self, worlds: NDArray[np.int32]) -> None:
         """Let the signals of worlds that have made no step begin again, under the same inputs."""
@@ -402,6 +402,43 @@ class WorldRecords:
                 return reached
             self._answer(self.chosen(None)[reasons == Stop.WAITS], report, threads)
 
+    def step_rows(
+        self,
+        count: int,
+        every: int,
+        threads: int,
+        rows: dict[str, Array],
+        *,
+        report: Array | None = None,
+        inputs: Array | None = None,
+    ) -> tuple[Array, NDArray[np.int64]]:
+        """Make rows of steps on the grid; return their times (worlds, count) [s], and how many each world reached.
+
+        Args:
+            count: of rows.
+            every: steps from row to row.
+            threads: that share the worlds; 0 for all processors.
+            rows: arrays that receive what `advance` hands out.
+            report: as `advance` takes it.
+            inputs: values (worlds, count, inputs) of the scene's inputs held up to each row; those up to the first are
+                set already.
+        """
+        self.engine.step(count * every, None, 0, threads)  # notes where the grid ends
+        begin, step, made = (self.engine.parts[name] for name in ("begin", "step", "made"))
+        t = begin + (made + every * np.arange(1, count + 1)) * step
+        reached = np.zeros(self.count, np.int64)
+        keys = {**rows, **self._inputs(inputs), "every": every, "threads": threads}
+        while count:
+            reasons = self._timed(
+                lambda: self.engine.advance(
+                    times=np.zeros(count), row=reached, report=report, most=self._most, **keys
+                )
+            )
+            if ((reasons == Stop.REACHED) | (reasons == Stop.LOST)).all():
+                break
+            self._answer(self.chosen(None)[reasons == Stop.WAITS], report, threads)
+        return t, reached
+
     def _first_is_lost(self) -> bool:
         """Return whether a world is lost, and all that are not are past its time."""
         lost = self.status != Status.RUNNING
@@ -500,7 +537,7 @@ class WorldRecords:
         self.engine.copy(source, target)
         if self.python is not None:
             self.python.copy(source, target)
-        self.engine.see_worlds(target)
+        self.engine.see(target)
 
     def save(self, worlds: NDArray[np.int32]) -> bytes:
         """Return the records of worlds, with what their schemes in Python remember.
@@ -527,7 +564,7 @@ class WorldRecords:
         self.engine.load(saved[end:], worlds)
         if self.python is not None:
             self.python.load(memories)
-        self.engine.see_worlds(worlds)
+        self.engine.see(worlds)
 
     # ------------------------------------------------------------------------------------------------ contacts
 
