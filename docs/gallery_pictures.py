@@ -28,6 +28,8 @@ INSTANTS = {
     "catapult": 0.3,
     "humanoid_fall": 0.12,
     "quadruped": 0.2,
+    "tendon_finger": 0.9,
+    "whip": 0.6,
     "wrecking_ball": 0.36,
 }
 VIEWS: dict[str, dict[str, Any]] = {

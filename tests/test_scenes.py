@@ -17,7 +17,14 @@ import pysim
 from pysim.simulation import conserves_energy
 from pysim.trajectory.interpolation import rotation_matrices
 from pysim.typing import Array
-from tests import closed_scenes, contact_scenes, control_scenes, element_scenes, shape_scenes
+from tests import (
+    closed_scenes,
+    contact_scenes,
+    control_scenes,
+    element_scenes,
+    rod_scenes,
+    shape_scenes,
+)
 from tests.joints.scene_claims import PLUGIN_CLAIMS
 from tests.scene_runs import SCENES, G, Run, constant, run_scene
 
@@ -174,6 +181,7 @@ CLAIMS: dict[str, Callable[[Run], None]] = {
     "t_handle": t_handle,
     "timed_pendulum": timed_pendulum,
     **closed_scenes.CLAIMS,
+    **rod_scenes.CLAIMS,
     **contact_scenes.CLAIMS,
     **control_scenes.CLAIMS,
     **element_scenes.CLAIMS,

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
         JointSpec,
         KeyframeSpec,
         LoopSpec,
+        RodSpec,
     )
 
     Place = Callable[[str], tuple[str, Array]]  # body in its place, and pose of the old frame there
@@ -51,6 +52,7 @@ class Parts(NamedTuple):
     motions: tuple[LoopSpec, ...] = ()
     keyframes: tuple[KeyframeSpec, ...] = ()
     steps: tuple[FileStep, ...] = ()
+    rods: tuple[RodSpec, ...] = ()
     contacts: ContactsSpec | None = None
 
 

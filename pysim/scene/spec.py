@@ -263,6 +263,15 @@ class FrameSpec:
 
 
 @dataclass(frozen=True)
+class RodSpec:
+    """Chain of bars that stands for a rod."""
+
+    name: OwnName
+    bars: tuple[OwnName, ...]  # bodies, from its beginning; with the body of its end, if it has one
+    where: str = ""
+
+
+@dataclass(frozen=True)
 class ActuatorSpec:
     """Prescribed force τ = offset + amplitude sin(frequency t + phase) on one coordinate of a joint."""
 
@@ -436,6 +445,7 @@ class ModelSpec:
     steps: tuple[FileStep, ...] = ()  # that files of other programs state
     self_collision: bool | None = None  # whether links touch, if the file says
     motions: tuple[LoopSpec, ...] = ()  # driven frames, of a scene
+    rods: tuple[RodSpec, ...] = ()
 
     @property
     def has_motions(self) -> bool:

@@ -7,7 +7,8 @@ One entry for each joint, loop, force, actuator along a path, moving body, and g
 `points` lists bodies (-1: the world) with a point [m] in their frames, from one end to the other. If some of them are
 obstacles or conditional points, `parts` has an entry for each: null for a plain point, else its `kind`, and the
 `radius`, `side` and `pose` in the body, or the `coordinate` and the `ends` of its range. Joints and loops have
-`frames` instead, two bodies with a pose (4, 4) [m] each, and an `axis` in the first one. A force between two frames has
+`frames` instead, two bodies with a pose (4, 4) [m] each, and an `axis` in the first one; a hinge within a rod has its
+name as `rod`. A force between two frames has
 the `frame` on its second body in whose axes its wrench is recorded. The other keys are numbers of
 the specification: the stiffness, the damping and the natural length of a force, `normal` and `offset` of a ground,
 `theta` (10,) of a moving body.
@@ -42,7 +43,12 @@ def connections_of(model: Model, blocks: Sequence[BlockSpec] = ()) -> list[Entry
     """Describe the joints, loops, forces and grounds of a model, and the actuators among `blocks`."""
     placed = _Placed(model.frames)
     spec = model.spec
-    entries = [placed.joint(joint) for joint in spec.joints if joint.type != "fixed"]
+    within = {bar: rod.name for rod in spec.rods for bar in rod.bars[1:]}
+    entries = [
+        placed.joint(joint) | ({"rod": within[joint.child]} if joint.child in within else {})
+        for joint in spec.joints
+        if joint.type != "fixed"
+    ]
     entries += [placed.loop(loop) for loop in spec.loops if not loop.position]
     for force in spec.forces:
         entry: Entry = {"role": "force", "name": force.name, "type": force.type}

@@ -103,7 +103,7 @@ class Planner:
                     self._rod(entry)
             elif entry["role"] == "ground":
                 self._ground(entry)
-            elif entry["role"] in {"loop", "joint"}:
+            elif entry["role"] in {"loop", "joint"} and "rod" not in entry:
                 if draw_joints:
                     self._joint(entry)
                 if "stiffness" in entry and self._options.fittings and not imported:

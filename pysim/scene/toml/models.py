@@ -390,6 +390,7 @@ def parts_of(spec: ModelSpec) -> Parts:
         spec.couplings,
         spec.forces,
         motions=spec.motions,
+        rods=spec.rods,
         keyframes=spec.keyframes,
         steps=spec.steps,
     )

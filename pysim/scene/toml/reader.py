@@ -398,6 +398,7 @@ class _Mechanism:
             contacts=contacts,
             motions=(*constraints.motions(self.scene.motion), *parts.motions),
             steps=tuple(dict.fromkeys(parts.steps)),
+            rods=parts.rods,
         )
         self.problems.check()
         check_connections(spec)

@@ -22,6 +22,7 @@ from pysim.scene.spec import (
     FrameSpec,
     JointSpec,
     LoopSpec,
+    RodSpec,
     with_fields,
 )
 from pysim.scene.toml.records.references import AT, names_of_stations
@@ -121,6 +122,7 @@ class RodReader:
             loops=parts.loops(),
             contacts=parts.contacts(),
             equilibrium=parts.in_equilibrium(),
+            rods=(parts.rod(),),
         )
 
     def _line(self, table: Rod, path: Steps) -> CentreLine | None:
@@ -386,11 +388,16 @@ class _Parts:
         q = _start_q(joint, R, H0[:3, :3].T @ moved)
         return with_fields(joint, start_q=q, given_start=frozenset({"q"}))
 
+    def rod(self) -> RodSpec:
+        """Return the rod by the names of its bars."""
+        names = tuple(self._name(k) for k in range(self.chain.bars + self.chain.has_end))
+        return RodSpec(self.table.name, names, self.where)
+
     def in_equilibrium(self) -> tuple[str, ...]:
         """Return the joints that start in equilibrium, if the rod does."""
         if self.table.start != EQUILIBRIUM:
             return ()
-        return tuple(self._name(k) for k in range(self.chain.bars + self.chain.has_end))
+        return self.rod().bars
 
     def loops(self) -> tuple[LoopSpec, ...]:
         """Return the loop that holds the far end, if it is held."""

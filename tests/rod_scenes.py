@@ -1,0 +1,72 @@
+"""Claims of the scenes with rods. Oracles: beam theory, the catenary, and the arc of a constant bending moment."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import pysim
+from tests.scene_runs import G, Run
+
+
+def signal(run: Run, name: str) -> np.ndarray:
+    return np.asarray(run.trajectory.signals[name])
+
+
+def cantilever(run: Run) -> None:
+    """The strips have E = 2.1e11 Pa and ρ = 7850 kg/m³, sides of 30 and 5 mm, and 1 m."""
+    m, EI = 7850 * 0.03 * 0.005, 2.1e11 * 0.03 * 0.005**3 / 12
+    sag = m * G / (8 * EI)
+    rest = signal(run, "rest.position")[:, 2] - 0.5
+    np.testing.assert_allclose(rest, -sag, rtol=2e-3)
+    t, tip = run.trajectory.t, signal(run, "tip.position")[:, 2] - 0.5
+    assert tip.min() == pytest.approx(-2 * sag, rel=0.05)
+    passes = np.flatnonzero(np.diff(np.sign(tip - rest)))
+    frequency = np.pi * (len(passes) - 1) / (t[passes[-1]] - t[passes[0]])
+    assert frequency == pytest.approx(1.875104**2 * np.sqrt(EI / m), rel=0.01)
+
+
+def hanging_cable(run: Run) -> None:
+    """At rest while the string pulls; the sag a of the catenary follows from 2 a sinh(1/a) = 2.5."""
+    trajectory = run.trajectory
+    before = trajectory.t < 0.5
+    assert np.abs(trajectory.q[before] - trajectory.q[0]).max() < 1e-6
+    a = 0.845504  # [m], by Newton's method
+    assert 2 * a * np.sinh(1 / a) == pytest.approx(2.5, rel=1e-5)
+    end = pysim.forward_kinematics(run.model, trajectory.q[-1])[:, 2, 3]
+    assert 1 - end.min() == pytest.approx(a * (np.cosh(1 / a) - 1), rel=0.03)
+    assert np.abs(trajectory.v[trajectory.t > 0.6]).max() > 0.5
+
+
+def whip(run: Run) -> None:
+    speeds = np.linalg.norm(signal(run, "tip.velocity"), axis=1)
+    handle = 0.25 * np.abs(run.trajectory.v[:, 0])
+    assert speeds.max() > 5 * handle.max()
+    assert handle[: speeds.argmax()].max() < 0.2 * speeds.max()
+
+
+def tendon_finger(run: Run) -> None:
+    """60 N at 6 mm bend EI = 0.0676 N·m² by 1.07 rad; the eyes are apart, so that the lever varies a little."""
+    hinges = 2 * np.arcsin(run.trajectory.q[-1].reshape(-1, 4)[:, 1])
+    bend = 60 * 0.006 * 0.2 / (2.1e11 * np.pi * 0.0016**4 / 64)
+    assert hinges.sum() == pytest.approx(bend, rel=0.2)
+    inner = hinges[1::2]  # with equal weights
+    assert np.ptp(inner) < 0.01 * inner.mean()
+    assert np.abs(run.trajectory.v[-1]).max() < 0.05
+
+
+def draped_cable(run: Run) -> None:
+    poses = pysim.forward_kinematics(run.model, run.trajectory.q[-1])[:, :3, 3]
+    distance = np.hypot(poses[:, 0] - 0.04, poses[:, 2] - 0.5)
+    assert 0.088 < distance.min() < 0.095  # it lies on the post, of 8 cm, with 1 cm of its own
+    assert max(poses[0, 2], poses[-1, 2]) < 0.45
+    assert np.abs(run.trajectory.v[-1, :3]).max() < 1.0
+
+
+CLAIMS = {
+    "cantilever": cantilever,
+    "draped_cable": draped_cable,
+    "hanging_cable": hanging_cable,
+    "tendon_finger": tendon_finger,
+    "whip": whip,
+}
