@@ -269,6 +269,18 @@ class RodSpec:
     name: OwnName
     bars: tuple[OwnName, ...]  # bodies, from its beginning; with the body of its end, if it has one
     where: str = ""
+    hinges: tuple[OwnName, ...] = ()  # joints with the stiffness of the section
+    weights: tuple[float, ...] = ()  # lengths for which they stand [m]
+    axis: int = -1  # about which it bends if it does about one alone, 1 for y and 2 for z
+    EI: tuple[float, float] | None = None  # about y and z [N·m²], None if it varies along the rod
+    GJ: float | None = None  # [N·m²]
+    damping: float = 0.0  # relaxation time τ [s]
+
+    def spring(self, k: int, EI: Array, GJ: Array) -> Array:
+        """Return the stiffness (…, nv) of a hinge for EIy and EIz (…, 2) and GJ (…, 1)."""
+        if self.axis >= 0:
+            return np.asarray(EI[..., self.axis - 1 : self.axis] / self.weights[k])
+        return np.concatenate([GJ, EI], axis=-1) / self.weights[k]
 
 
 @dataclass(frozen=True)

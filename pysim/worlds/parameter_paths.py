@@ -43,7 +43,8 @@ _SURFACE = {  # keys of a surface: fields of its specification
 }
 _BODY = ("mass", "com", "inertia")
 _COMPONENTS = {"com": ("0", "1", "2"), "inertia": ("xx", "yy", "zz", "xy", "yz", "xz")}
-_KINDS = ("body", "joint", "materials", "contact", "gravity", *ELEMENTS)
+_KINDS = ("body", "joint", "rod", "materials", "contact", "gravity", *ELEMENTS)
+_ROD = ("EI", "GJ", "damping")
 _OF_JOINT = {*PER_COORDINATE, "rest"} - {"stop_dissipation"}  # numbers of the engine
 
 
@@ -136,6 +137,7 @@ class ParameterPaths:
         spec = scene.spec.model
         self._bodies = {body.name: k for k, body in enumerate(spec.bodies)}
         self._joints = {joint.name: k for k, joint in enumerate(scene.model.joints)}
+        self._rods = {rod.name: k for k, rod in enumerate(spec.rods)}
         self._materials = {} if spec.contacts is None else dict(spec.contacts.materials)
         self._solves_contacts = find_integrator(scene.settings.integrator).contacts
         self._found: dict[str, Parameter] = {}
@@ -151,6 +153,10 @@ class ParameterPaths:
                 numbers = getattr(self._scene.model.joints[k], field)
                 if key != "rest" and np.isfinite(numbers).all() and numbers.any():
                     yield _path("joint", name, key)
+        for name, k in self._rods.items():
+            for key in _ROD:
+                if getattr(self._scene.spec.model.rods[k], key) is not None:
+                    yield _path("rod", name, key)
         for kind in ("controller", "actuator", "force"):
             for name in element_names(self._scene.spec, kind):
                 for key in element_keys(self._scene.spec, kind, name):
@@ -183,6 +189,8 @@ class ParameterPaths:
             return spec.bodies[at]
         if parameter.kind == "joint":
             return scene.model.joints[at]
+        if parameter.kind == "rod":
+            return spec.rods[at]
         if parameter.kind == "element":
             return find_element(scene.spec, *at)
         if parameter.kind == "gravity" or spec.contacts is None:
@@ -211,6 +219,9 @@ class ParameterPaths:
         if kind == "joint" and len(rest) >= 2:
             name = self._named(where, self._joints, prefix, rest[0])
             return self._joint(where, name, rest[1:])
+        if kind == "rod" and len(rest) >= 2:
+            name = self._named(where, self._rods, prefix, rest[0])
+            return self._rod(where, name, rest[1:])
         if kind in ("materials", "contact") and len(rest) >= 2:
             return self._surface(where, kind, prefix, rest)
         if kind in ELEMENTS and len(rest) >= 2:
@@ -305,6 +316,18 @@ class ParameterPaths:
             least,
             fixed_zero=self._fixed_zero(joint, field),
         )
+
+    def _rod(self, where: str, name: str, keys: list[str]) -> Parameter:
+        k, key = self._rods[name], ".".join(keys).removeprefix("section.")
+        if key not in _ROD:
+            problem = f"{key!r} is not a number in which worlds can differ"
+            raise SimulationError(where, f"{problem}; those of a rod are {', '.join(_ROD)}")
+        value = getattr(self._scene.spec.model.rods[k], key)
+        if value is None:
+            problem = "varies along the rod, and is not one number"
+            raise SimulationError(where, f"{problem}; load scenes with pysim.load_scenes")
+        start = np.atleast_1d(np.array(value, float))
+        return Parameter(_path("rod", name, key), "rod", k, key, start, len(start) > 1, 0.0)
 
     def _fixed_zero(self, joint: JointSpec, field: str) -> str:
         """Return the remedy where a number of a joint decides on the structure of steps."""

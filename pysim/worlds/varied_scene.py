@@ -19,7 +19,7 @@ from pysim.worlds.loading import compile_scene
 from pysim.worlds.probed_numbers import ProbedNumbers, with_elements
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -110,6 +110,8 @@ class VariedScene:
             if known[name].kind == "joint"
             for change in self._joint(known[name], values[name])
         ]
+        for at in {known[name].part for name in written if known[name].kind == "rod"}:
+            found += self._rod(at, known, values, count)
         elements = {name: values[name] for name in written if known[name].kind == "element"}
         if elements:
             assert self._probed is not None
@@ -221,6 +223,38 @@ class VariedScene:
             return self.numbers.rest(parameter.part, values)
         return self.numbers.passive(parameter.part, parameter.field, values)
 
+    def _rod(
+        self, at: int, known: Mapping[str, Parameter], values: Mapping[str, Array], count: int
+    ) -> list[Changed]:
+        """Return the springs and dampers of the hinges of a rod."""
+        index = {joint.name: k for k, joint in enumerate(self._scene.model.joints)}
+        return [
+            change
+            for name, field, numbers in self._hinges(at, known, values, count)
+            for change in self.numbers.passive(index[name], field, numbers)
+        ]
+
+    def _hinges(
+        self, at: int, known: Mapping[str, Parameter], values: Mapping[str, Array], count: int
+    ) -> Iterator[tuple[str, str, Array]]:
+        """Yield joints of a rod with a field and its numbers (k, nv) that follow from EI, GJ and damping."""
+        rod = self._scene.spec.model.rods[at]
+        given = {
+            p.field: values[p.name] for p in known.values() if p.kind == "rod" and p.part == at
+        }
+        tau = given.get("damping", np.full((count, 1), rod.damping))
+        if rod.EI is None or rod.GJ is None:
+            joints = {joint.name: joint for joint in self._scene.model.joints}
+            for name in rod.hinges:
+                yield name, "damping", tau * joints[name].stiffness
+            return
+        EI = given.get("EI", np.tile(rod.EI, (count, 1)))
+        GJ = given.get("GJ", np.full((count, 1), rod.GJ))
+        for k, name in enumerate(rod.hinges):
+            K = rod.spring(k, EI, GJ)
+            yield name, "stiffness", K
+            yield name, "damping", tau * K
+
     # --------------------------------------------------------------------------------------------------- contacts
 
     def _laws(
@@ -309,13 +343,29 @@ class VariedScene:
             if p.kind == "joint":
                 k = index[self._scene.model.joints[p.part].name]
                 joints[k] = with_fields(joints[k], **{p.field: value.copy()})
+        rods = list(model.rods)
+        for at in {p.part for p in values if p.kind == "rod"}:
+            given = {
+                p.field: value.tolist()
+                for p, value in values.items()
+                if p.kind == "rod" and p.part == at
+            }
+            given = {key: tuple(x) if key == "EI" else x[0] for key, x in given.items()}
+            rods[at] = replace(rods[at], **given)
+            for name, field, numbers in self._hinges(at, known, rows, 1):
+                joints[index[name]] = with_fields(joints[index[name]], **{field: numbers[0].copy()})
         contacts = model.contacts
         surfaces = {p: float(value[0]) for p, value in values.items() if p.fields}
         if contacts is not None and surfaces:
             contacts = with_surfaces(contacts, surfaces)
         gravity = next((value for p, value in values.items() if p.kind == "gravity"), model.gravity)
         own = with_fields(
-            model, bodies=tuple(bodies), joints=tuple(joints), contacts=contacts, gravity=gravity
+            model,
+            bodies=tuple(bodies),
+            joints=tuple(joints),
+            rods=tuple(rods),
+            contacts=contacts,
+            gravity=gravity,
         )
         elements = {p: value for p, value in values.items() if p.kind == "element"}
         changed = with_fields(spec, model=own)

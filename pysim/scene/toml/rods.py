@@ -390,8 +390,23 @@ class _Parts:
 
     def rod(self) -> RodSpec:
         """Return the rod by the names of its bars."""
-        names = tuple(self._name(k) for k in range(self.chain.bars + self.chain.has_end))
-        return RodSpec(self.table.name, names, self.where)
+        chain, table = self.chain, self.table
+        names = tuple(self._name(k) for k in range(chain.bars + chain.has_end))
+        begin = 0 if chain.ends[0] == "clamped" else 1
+        K = chain.section.stiffness(chain.s)
+        GJ, EIy, EIz = K[0].tolist()
+        is_uniform = bool((K[0] == K).all())
+        return RodSpec(
+            table.name,
+            names,
+            self.where,
+            hinges=names[begin:],
+            weights=tuple(chain.weights[begin : len(names)].tolist()),
+            axis={None: -1, "y": 1, "z": 2}[table.planar],
+            EI=(EIy, EIz) if is_uniform else None,
+            GJ=GJ if is_uniform else None,
+            damping=table.damping,
+        )
 
     def in_equilibrium(self) -> tuple[str, ...]:
         """Return the joints that start in equilibrium, if the rod does."""
