@@ -39,10 +39,11 @@ def _are_equal(a: Any, b: Any, ignored: frozenset[str]) -> bool:  # noqa: ANN401
     if type(a) is not type(b):
         return False
     if is_dataclass(a):
-        names = (name for name in _names(type(a)) if name not in ignored)
+        kind: type[Any] = type(a)
+        names = (name for name in _names(kind) if name not in ignored)
         return all(_are_equal(getattr(a, name), getattr(b, name), ignored) for name in names)
     if isinstance(a, np.ndarray):
-        return a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes()
+        return bool(a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes())
     if isinstance(a, (tuple, list)):
         pairs = zip(a, b, strict=True) if len(a) == len(b) else ()
         return len(a) == len(b) and all(_are_equal(x, y, ignored) for x, y in pairs)

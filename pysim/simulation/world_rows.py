@@ -82,11 +82,12 @@ def rows_of_steps(
         world, row = np.nonzero(alive)
         own_report = rows["report_rows"][alive] if report is not None else None
         with records.scene_with_numbers(world.astype(np.int32)) as scene:
-            states = (np.asarray(rows[name][alive], float) for name in ("q_rows", "v_rows"))
+            q, v = (np.asarray(rows[name][alive], float) for name in ("q_rows", "v_rows"))
             values = signals_of_states(
                 scene,
                 t[alive],
-                *states,
+                q,
+                v,
                 rows["signal_rows"][alive],
                 rows["loop_rows"][alive],
                 own_report,
@@ -107,7 +108,7 @@ def _room(
     dtype: np.dtype[Any] | type[float] = float,
 ) -> NDArray[Any]:
     """Return the array of a name in `out`, or a new one."""
-    given = out.get(name)
+    given: Any = out.get(name)  # callers without types give other things
     if given is None:
         return np.empty(shape, dtype)
     fits = isinstance(given, np.ndarray) and given.shape == shape and given.dtype == dtype

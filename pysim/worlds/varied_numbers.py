@@ -154,7 +154,9 @@ class VariedNumbers:
         self.note_reach(scenes)
 
     def note_reach(self, scenes: Sequence[Scene]) -> None:
-        """Note how far centres of mass of roots are from their joints."""
+        """Note how far centres of mass of roots are from their joints, which bounds the motion of their shapes."""
+        if not self.is_convex:
+            return
         own = _distances(self.scene)
         for scene in scenes:
             self.reach = max(self.reach, float((_distances(scene) - own).max(initial=0.0)))

@@ -221,3 +221,12 @@ def test_parameters_of_a_list_are_those_of_its_scenes_and_can_be_written(tmp_pat
     with pytest.raises(SimulationError, match="saved: is of other scenes of a list than world 2"):
         worlds.load(saved, [2])
     worlds.load(saved, [0])
+
+
+def test_an_impulse_moves_each_world_by_the_mass_of_its_scene(tmp_path: Path) -> None:
+    mass = [1.0, 2.0, 4.0]
+    scenes = list(pysim.load_scenes(written(tmp_path, BALL), {"body.ball.mass": mass}))
+    worlds = pysim.Worlds(scenes)
+    worlds.v[:] = 0.0
+    worlds.push("ball", [1.0, 0.0, 0.0])
+    np.testing.assert_allclose(worlds.v[:, 0], 1 / np.array(mass), rtol=1e-14)
