@@ -590,7 +590,7 @@ void Worlds<Real>::advance(Selection worlds, WorldBatch<Real>& batch, int thread
   check(worlds, "worlds");
   batch.states = worlds.count;
   batch.call.index = worlds.index;
-  batch.call.goal = goal_.data();
+  if (batch.call.goal == nullptr) batch.call.goal = goal_.data();
   run(batch, threads);
   each(worlds, [&](std::ptrdiff_t, std::ptrdiff_t world) { see(world); });
 }
