@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pysim.scene.spec import BlockSpec, ForceSpec, KeyframeSpec
 
 CONSTANT = "constant"
-COMMAND = "command"  # field of forces that follow one
+COMMANDS = ("command", "excitation")  # fields of forces that follow one
 
 
 def followed(parts: Parts) -> dict[str, str]:
@@ -25,15 +25,18 @@ def followed(parts: Parts) -> dict[str, str]:
         for block in parts.blocks
         if block.kind == "actuator" and block.inputs
     }
-    return found | {force.name: force.parameters[COMMAND] for force in _commanded(parts)}
+    return found | {force.name: force.parameters[key] for force, key in _commanded(parts)}
 
 
-def _commanded(parts: Parts) -> Iterator[ForceSpec]:
-    """Yield the forces that follow a command."""
+def _commanded(parts: Parts) -> Iterator[tuple[ForceSpec, str]]:
+    """Yield the forces that follow a command, with the field that names it."""
     for force in parts.forces:
-        driven = depends_on_signals(force.type, force.parameters)
-        if driven and COMMAND in signal_fields_of(find_force(force.type)):
-            yield force
+        if not depends_on_signals(force.type, force.parameters):
+            continue
+        fields = signal_fields_of(find_force(force.type))
+        key = next((key for key in COMMANDS if key in fields), None)
+        if key is not None:
+            yield force, key
 
 
 def with_value(parts: Parts, signal: str, value: float) -> Parts | None:
@@ -53,6 +56,7 @@ def _is_constant(block: BlockSpec, name: str) -> bool:
 def with_signal(parts: Parts, actuator: str, signal: str) -> Parts:
     """Return the parts with an actuator that follows another signal; a constant that nothing reads is left out."""
     before = followed(parts)[actuator]
+    keys = {force.name: key for force, key in _commanded(parts)}
     parts = parts._replace(
         blocks=tuple(
             replace(block, inputs=(signal, *block.inputs[1:]))
@@ -61,8 +65,8 @@ def with_signal(parts: Parts, actuator: str, signal: str) -> Parts:
             for block in parts.blocks
         ),
         forces=tuple(
-            replace(force, parameters={**force.parameters, COMMAND: signal})
-            if force.name == actuator and COMMAND in force.parameters
+            replace(force, parameters={**force.parameters, keys[actuator]: signal})
+            if force.name == actuator and actuator in keys
             else force
             for force in parts.forces
         ),
@@ -73,7 +77,7 @@ def with_signal(parts: Parts, actuator: str, signal: str) -> Parts:
 def without_actuators(parts: Parts) -> Parts:
     """Return the parts without actuators and the constants that only these read."""
     sources = set(followed(parts).values())
-    gone = {force.name for force in _commanded(parts)}
+    gone = {force.name for force, _ in _commanded(parts)}
     parts = parts._replace(
         actuators=(),
         blocks=tuple(block for block in parts.blocks if block.kind != "actuator"),

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from pysim.scene.actuator_commands import COMMAND
+from pysim.scene.actuator_commands import COMMANDS
 from pysim.scene.spec import BlockSpec
 
 if TYPE_CHECKING:
@@ -86,8 +86,9 @@ def with_control_inputs(spec: SceneSpec) -> tuple[SceneSpec, dict[str, ControlPl
 
 def _following(force: ForceSpec, follows: Mapping[str, str]) -> ForceSpec:
     """Return a force whose command is the component of an input, if it was a constant's."""
-    command = force.parameters.get(COMMAND)
-    if not isinstance(command, str) or command not in follows:
-        return force
-    kept = type(command)(follows[command])
-    return replace(force, parameters={**force.parameters, COMMAND: kept})
+    parameters = dict(force.parameters)
+    for key in COMMANDS:
+        command = parameters.get(key)
+        if isinstance(command, str) and command in follows:
+            parameters[key] = type(command)(follows[command])
+    return force if parameters == force.parameters else replace(force, parameters=parameters)

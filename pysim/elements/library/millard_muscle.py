@@ -11,12 +11,14 @@ from pysim.elements.channels import real
 from pysim.elements.force import force
 from pysim.elements.library.bezier_curve import BezierCurve
 from pysim.elements.library.muscle import ElasticMuscle, Muscle
+from pysim.errors import PysimError
 from pysim.tracing.implicit_equation import solve
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-FASTEST = 50.0  # fibre, in v_max
+FASTEST = 50.0  # damped fibre, in v_max
+FASTEST_UNDAMPED = 1e6  # where the straight ends of f_v alone bound the velocity
 Pair = tuple[float, float]
 Triple = tuple[float, float, float]
 Five = tuple[float, float, float, float, float]
@@ -32,18 +34,28 @@ class _MillardFibre(Muscle):
     active_lengths: Triple = (0.4441, 0.73, 1.8123)  # [1], of f_l: first, transition, last
     shallow_slope: float = 0.8616  # [1], of f_l between the transition and the plateau
     active_curviness: float = 1.0  # [1], of f_l
+    active_minimum: float = 0.0  # [1], f_l before the first and beyond the last length
     passive_strains: Pair = (0.0, 0.7)  # [1], of f_p at no force and at F_max
     passive_slopes: Pair = (0.2, 2 / 0.7)  # [1], of f_p at low force and at F_max
     passive_curviness: float = 0.75  # [1], of f_p
     velocity_slopes: Five = (0.0, 0.25, 5.0, 0.15, 0.0)  # [1], of f_v at −1, −0.9, 0, 0.9, 1
     lengthening_force: float = 1.4  # [1], f_v at v_max
     velocity_curviness: Pair = (0.6, 0.9)  # [1], of f_v, shortening and lengthening
-    positive = (*Muscle.positive, "damping")
+    not_negative = (*Muscle.not_negative, "damping", "active_minimum")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        flat = not (self.active_minimum > 0 and min(self.velocity_slopes) > 0)
+        if self.damping == 0 and flat and isinstance(self, ElasticMuscle):
+            problem = "must be positive where f_l may vanish or f_v is flat"
+            remedy = "give active_minimum and all velocity_slopes a positive number"
+            raise PysimError("damping", f"{problem}, got 0; {remedy}")
 
     @cached_property
     def active_curve(self) -> BezierCurve:
         """f_l of a length l/l_o."""
-        return _active_curve(self.active_lengths, self.shallow_slope, self.active_curviness)
+        lengths, slope = self.active_lengths, self.shallow_slope
+        return _active_curve(lengths, slope, self.active_curviness, self.active_minimum)
 
     @cached_property
     def passive_curve(self) -> BezierCurve:
@@ -70,7 +82,9 @@ class MillardMuscle(_MillardFibre, ElasticMuscle):
         a′ = (u − a)/τ,  τ = τ_a (0.5 + 1.5 a) for u > a, else τ_d/(0.5 + 1.5 a);  thickness l sin φ constant
 
     The first is solved for v [Millard, Uchida, Seth and Delp 2013]. The curves f are quintic Bézier splines with the
-    parameters of OpenSim 4, `f_l` with the minimum 0 as damped muscles have it there.
+    parameters of OpenSim 4, `f_l` with the minimum 0 as damped muscles have it there. With the damping 0, f_v needs
+    slopes at v_max and f_l a minimum that are positive: `velocity_slopes = [0.125, 0.25, 5.0, 0.15, 0.075]` and
+    `active_minimum = 0.1`, those of undamped muscles there.
     """
 
     tendon_strain: float = 0.049  # [1], of f_T at F_max
@@ -92,11 +106,12 @@ class MillardMuscle(_MillardFibre, ElasticMuscle):
         curve, still = self.velocity_curve, len(self.velocity_curve.points) // 2
         active = activation * self.active_curve(fibre)
         wanted = pull / cosine - self.passive_curve(fibre)
+        fastest = FASTEST if self.damping > 0 else FASTEST_UNDAMPED
         s = solve(
             lambda s: active * curve.y(s) + self.damping * curve.x(s) - wanted,
             float(still),
-            -FASTEST,
-            FASTEST + 2 * still,
+            -fastest,
+            fastest + 2 * still,
         )
         return self.max_contraction_velocity * curve.x(s)
 
@@ -133,7 +148,9 @@ class RigidTendonMuscle(_MillardFibre):
         return np.where(length > self.tendon_slack_length, pull, 0.0)
 
 
-def _active_curve(lengths: Sequence[float], slope: float, curviness: float) -> BezierCurve:
+def _active_curve(
+    lengths: Sequence[float], slope: float, curviness: float, least: float
+) -> BezierCurve:
     """Return the curve of OpenSim 4: a steep and a shallow rise, a plateau at l_o, a fall."""
     (x0, x1, x3), half_width = lengths, 0.05
     shoulder = 1 - half_width
@@ -142,12 +159,12 @@ def _active_curve(lengths: Sequence[float], slope: float, curviness: float) -> B
     middle = 1 + half_width + 0.5 * (x3 - 1 - half_width)
     fall = -1 / (x3 - 1 - 2 * half_width)
     points = (
-        (x0, 0.0, 0.0),
+        (x0, least, 0.0),
         (0.5 * (x0 + x1), 0.5 * y1, steep),
         (0.5 * (x1 + shoulder), 0.5 * (1 + y1), slope),
         (1.0, 1.0, 0.0),
         (middle, 0.5, fall),
-        (x3, 0.0, 0.0),
+        (x3, least, 0.0),
     )
     return BezierCurve(points, (curviness,) * 5)
 

@@ -16,10 +16,13 @@ from pysim.scene.import_omissions import Omissions
 from pysim.scene.massless_joints import fix_massless_joints
 from pysim.scene.osim.bodies import read_bodies
 from pysim.scene.osim.constraints import ConstraintReader, dependents_of
+from pysim.scene.osim.forces import ForceReader, coordinates_of_forces
 from pysim.scene.osim.frames import Frames
 from pysim.scene.osim.joints import Coordinate, JointItem, TreeBuilder, joint_items
 from pysim.scene.osim.markers import read_markers
+from pysim.scene.osim.paths import PathReader
 from pysim.scene.osim.values import numbers
+from pysim.scene.osim.wraps import surfaces_of
 from pysim.scene.spec import ModelSpec
 from pysim.scene.tree import WORLD, check_connections
 from pysim.scene.urdf.joints import plain_joint
@@ -49,7 +52,8 @@ def read_osim(path: str | PathLike[str], options: ImportOptions) -> ModelSpec:
     frames = Frames(model)
     items = joint_items(model, frames)
     bodies = read_bodies(model, options.inertia)
-    tree = TreeBuilder(dependents_of(model), {body.name for body in bodies})
+    named = dependents_of(model) | coordinates_of_forces(model)
+    tree = TreeBuilder(named, {body.name for body in bodies})
     _check_children(items, model)
     for item in items:
         tree.add(item)
@@ -57,16 +61,24 @@ def read_osim(path: str | PathLike[str], options: ImportOptions) -> ModelSpec:
     coordinates = _by_name(items)
     constraints = ConstraintReader(frames, coordinates, omissions, options.mimic)
     constraints.read(model)
-    taken = {body.name for body in (*bodies, *tree.bodies)}
+    surfaces = surfaces_of(model, frames)
+    paths = PathReader(frames, constraints, items, surfaces, omissions)
+    forces = ForceReader(frames, paths, omissions)
+    forces.read(model)
+    joints += paths.joints
+    bodies = [*bodies, *tree.bodies, *paths.bodies]
+    taken = {body.name for body in bodies}
     spec = ModelSpec(
         name=model.attributes.get("name", "").strip() or path.stem,
         gravity=np.array(numbers(model, "gravity", 3, GRAVITY)),
-        bodies=(*bodies, *tree.bodies),
+        bodies=tuple(bodies),
         joints=constraints.with_followers(tuple(joints)),
         frames=tuple(read_markers(model, frames, taken)),
         where=str(path),
         loops=tuple(constraints.loops),
         couplings=tuple(constraints.couplings),
+        forces=tuple(forces.forces),
+        blocks=tuple(forces.blocks),
         self_collision=True,
     )
     check_connections(spec)

@@ -144,8 +144,8 @@ class PathPoint(Table):
     inside: bool = key(
         False, "", "whether the path passes through the inside of the sphere or cylinder"
     )
-    multiplicity: NotNegative = key(
-        1.0, "", "strands of the path from the point before to this one; 0 for none"
+    multiplicity: float = key(
+        1.0, "", "strands from the point before to this one; 0 for none, negative to subtract them"
     )
 
     @model_validator(mode="after")

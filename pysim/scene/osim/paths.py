@@ -1,0 +1,370 @@
+"""Paths of muscles, springs and ligaments: fixed, conditional and moving points, and the surfaces that they wrap over.
+
+A moving point is a massless body whose joint follows the coordinate, so that tension acts on the coordinate as well.
+Conditional points side by side are read as strands that count within a range.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pysim.joints import find_joint
+from pysim.joints.coordinate_functions import value_of
+from pysim.scene.osim.frames import socket
+from pysim.scene.osim.functions import constant_of, function_in
+from pysim.scene.osim.kinematics import Kinematics, configurations
+from pysim.scene.osim.values import (
+    members,
+    name_of,
+    numbers,
+    text,
+)
+from pysim.scene.spec import BodySpec, Mimic, PathPart
+from pysim.scene.urdf.joints import plain_joint
+from pysim.typing import Array
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from pysim.scene.import_omissions import Omissions
+    from pysim.scene.osim.constraints import ConstraintReader
+    from pysim.scene.osim.frames import Frames
+    from pysim.scene.osim.joints import Coordinate, JointItem
+    from pysim.scene.osim.wraps import Surface
+    from pysim.scene.spec import JointSpec
+    from pysim.scene.urdf.xml import Element
+
+MARGIN = 1e-5  # [rad or m] of the range of a conditional point
+SAMPLES = 60  # configurations in which surfaces are tried
+CONDITIONAL = {"ConditionalPathPoint", "MuscleViaPoint"}
+MOVING = {"MovingPathPoint", "MovingMusclePoint"}
+FIXED = {"PathPoint", "MusclePoint"}
+
+
+class UnreadError(Exception):
+    """A part of a path that is not read, with the reason."""
+
+
+@dataclass(frozen=True)
+class Node:
+    """Point of a path, with the body and point (3,) in it at which surfaces see it."""
+
+    part: PathPart
+    body: str
+    point: Array
+
+
+@dataclass
+class PathReader:
+    """Reader of paths, which reports the surfaces that it leaves out."""
+
+    frames: Frames
+    constraints: ConstraintReader
+    items: Sequence[JointItem]
+    surfaces: Mapping[str, Surface]
+    omissions: Omissions
+    bodies: list[BodySpec] = field(default_factory=list)  # of moving points
+    joints: list[JointSpec] = field(default_factory=list)
+    _poses: list[dict[str, Array]] = field(default_factory=list)
+
+    @property
+    def coordinates(self) -> Mapping[str, Coordinate]:
+        """Coordinates of the model by name."""
+        return self.constraints.coordinates
+
+    def read(self, owner: Element) -> tuple[PathPart, ...]:
+        """Return the path of a muscle, spring or ligament.
+
+        Raises:
+            UnreadError: it has a part that is not read.
+        """
+        name = name_of(owner)
+        path = owner.child("GeometryPath") or owner.child("path")
+        if path is not None and path.tag == "path":
+            path = next((c for c in path.children if c.tag.endswith("Path")), None)
+        holder = owner if path is None else path  # before version 2.0 the owner holds the points
+        if path is not None and path.tag != "GeometryPath":
+            raise UnreadError(f"its path is a {path.tag}")
+        points = next(
+            (
+                found
+                for tag in ("PathPointSet", "MusclePointSet")
+                if (found := list(members(holder, tag)))
+            ),
+            [],
+        )
+        if len(points) < 2:
+            raise UnreadError(f"its path has {len(points)} points")
+        before = len(self.bodies), len(self.joints)
+        try:
+            nodes = [self._node(point, name) for point in points]
+            obstacles = self._obstacles(holder, nodes, name)
+            return _parts(nodes, obstacles)
+        except UnreadError:
+            del self.bodies[before[0] :], self.joints[before[1] :]
+            raise
+
+    # -------------------------------------------------------------------------------- points
+
+    def _node(self, point: Element, owner: str) -> Node:
+        label = point.attributes.get("name", "").strip() or "point"
+        reference = socket(point, "parent_frame") or text(point, "body")
+        body, X = self.frames.place(reference, f"/forceset/{owner}/geometrypath/{label}", point)
+        at = X[:3, :3] @ np.array(numbers(point, "location", 3, (0.0, 0.0, 0.0))) + X[:3, 3]
+        if point.tag in FIXED:
+            return Node(PathPart(body, at), body, at)
+        if point.tag in CONDITIONAL:
+            return Node(self._conditional(point, body, at), body, at)
+        if point.tag in MOVING:
+            return self._moving(point, body, X, f"{owner}/{label}")
+        raise UnreadError(f"its point {label!r} is a {point.tag}")
+
+    def _conditional(self, point: Element, body: str, at: Array) -> PathPart:
+        low, high = numbers(point, "range", 2, (-math.inf, math.inf))
+        name = _basename(socket(point, "coordinate") or text(point, "coordinate"))
+        if not name:
+            return PathPart(body, at)
+        place = self._place(name, point)
+        above, below = low - MARGIN, high + MARGIN
+        mimic = self.constraints.followers.get(place)
+        if mimic is not None:  # q = r q_leader + o
+            if mimic.ratio == 0:
+                raise UnreadError(f"a point depends on {name!r}, which does not move")
+            ends = sorted(((end - mimic.offset) / mimic.ratio) for end in (above, below))
+            place, (above, below) = mimic.joint, ends
+        return PathPart(body, at, "conditional", coordinate=place, above=above, below=below)
+
+    def _place(self, name: str, point: Element) -> str:
+        place = self.constraints.place(name, point)
+        if not place:
+            raise UnreadError(f"a point depends on {name!r}, an angle of a ball or free joint")
+        return place
+
+    def _moving(self, point: Element, body: str, X: Array, label: str) -> Node:
+        """Return a point on a massless body that slides by functions of coordinates."""
+        groups: dict[str, list[dict[str, Any]]] = {}
+        shift = np.zeros(3)
+        for k, key in enumerate("xyz"):
+            holder = point.child(f"{key}_location")
+            function = None if holder is None else function_in(holder)
+            if function is None:
+                continue
+            name = _basename(socket(point, f"{key}_coordinate") or text(point, f"{key}_coordinate"))
+            value = constant_of(function)
+            if value is not None or not name:
+                shift[k] = value or 0.0
+                continue
+            place = self._place(name, point)
+            if "." in place:
+                raise UnreadError(f"a point moves with {name!r}, one of several of a joint")
+            bounds = self.coordinates[name].range
+            if bounds is not None and all(map(math.isfinite, bounds)):
+                function = {**function, "range": list(bounds)}
+            axis = [float(i == k) for i in range(3)]
+            groups.setdefault(name, []).append({"axis": axis, **function})
+        at = np.eye(4)
+        at[:3, :3], at[:3, 3] = X[:3, :3], X[:3, :3] @ shift + X[:3, 3]
+        parent = body
+        for count, (name, axes) in enumerate(groups.items(), 1):
+            child = label if count == len(groups) else f"{label}/{name}"
+            self.bodies.append(BodySpec(child, np.zeros(10), (), point.where))
+            self.joints.append(self._slide(child, parent, at, name, axes, point.where))
+            parent, at = child, np.eye(4)
+        part = PathPart(parent, at[:3, 3])
+        return Node(part, body, self._at_start(X, shift, groups))
+
+    def _slide(
+        self, child: str, parent: str, at: Array, name: str, axes: list[dict[str, Any]], where: str
+    ) -> JointSpec:
+        """Return the joint of a moving point, which follows a coordinate."""
+        coordinate = self.coordinates[name]
+        kind = "custom_joint" if coordinate.turns else "custom_slide"
+        joint = plain_joint(child, kind, parent, child, at, where)
+        mimic = self.constraints.followers.get(coordinate.place) or Mimic(coordinate.place)
+        start = np.full(find_joint(kind).nq, coordinate.start)
+        return replace(joint, parameters={"translations": axes}, mimic=mimic, start_q=start)
+
+    def _at_start(
+        self, X: Array, shift: Array, groups: Mapping[str, list[dict[str, Any]]]
+    ) -> Array:
+        """Return a moving point at the start, in the body that carries it."""
+        local = shift.copy()
+        for name, axes in groups.items():
+            for axis in axes:
+                local += value_of(axis, self.coordinates[name].start) * np.array(axis["axis"])
+        return np.asarray(X[:3, :3] @ local + X[:3, 3])
+
+    # ------------------------------------------------------------------------------ surfaces
+
+    def _obstacles(self, path: Element, nodes: list[Node], owner: str) -> dict[int, PathPart]:
+        """Return the obstacles after points, by number."""
+        found: dict[int, PathPart] = {}
+        wraps = [w for tag in ("PathWrapSet", "MuscleWrapSet") for w in members(path, tag)]
+        for wrap in wraps:
+            surface = self._surface(wrap, owner)
+            if surface is None:
+                continue
+            first, last = _range(wrap, len(nodes))
+            segments = [
+                k
+                for k in range(first, last)
+                if all(nodes[n].part.kind == "point" for n in (k, k + 1))
+            ]
+            chosen = self._touched(surface, nodes, segments)
+            free = [k for k in chosen if k not in found]
+            if chosen and not free:
+                other = found[chosen[0]]
+                reason = f"lies between the same points as another surface, at {other.body!r}"
+                self._leave(wrap, surface, owner, reason)
+            for k in free[:1] if surface.is_one_sided else free:
+                at, radius = surface.at, surface.radius
+                found[k] = PathPart(surface.body, at, surface.kind, radius, surface.side)
+        return found
+
+    def _surface(self, wrap: Element, owner: str) -> Surface | None:
+        name = _basename(text(wrap, "wrap_object"))
+        if name not in self.surfaces:
+            wrap.fail(
+                f"{owner!r} wraps over {name!r}, and there is no such surface; add it to a body"
+            )
+        surface = self.surfaces[name]
+        if surface.kind == "inactive":
+            return None
+        if not surface.kind:
+            reason = f"a {surface.element.tag} is not read, and the path runs straight there"
+            self._leave(wrap, surface, owner, reason)
+            return None
+        return surface
+
+    def _leave(self, wrap: Element, surface: Surface, owner: str, reason: str) -> None:
+        item = f"surface {surface.name!r} of {owner!r}"
+        self.omissions.add("surfaces", item, wrap.where, f"is left out: {reason}")
+
+    def _touched(self, surface: Surface, nodes: list[Node], segments: list[int]) -> list[int]:
+        """Return the segments that touch a surface, most often first; the nearest if none does."""
+        if not self._poses:
+            kinematics = Kinematics(self.items)
+            states = configurations(self.coordinates, self.constraints.followers, SAMPLES)
+            self._poses += [kinematics.poses(q) for q in states]
+        counts, nearest = dict.fromkeys(segments, 0), dict.fromkeys(segments, math.inf)
+        for poses in self._poses:
+            into = np.linalg.inv(poses.get(surface.body, np.eye(4)) @ surface.at)
+            for k in segments:
+                a, b = (_in_frame(into, poses, nodes[n]) for n in (k, k + 1))
+                counts[k] += surface.touches(a, b)
+                nearest[k] = min(nearest[k], abs(surface.distance(a, b)))
+        touched = sorted((k for k in segments if counts[k]), key=lambda k: -counts[k])
+        return touched or sorted(segments, key=lambda k: nearest[k])[:1]
+
+
+def _in_frame(into: Array, poses: Mapping[str, Array], node: Node) -> Array:
+    pose = poses.get(node.body, np.eye(4))
+    world = pose[:3, :3] @ node.point + pose[:3, 3]
+    return np.asarray(into[:3, :3] @ world + into[:3, 3])
+
+
+def _range(wrap: Element, count: int) -> tuple[int, int]:
+    """Return the first and last point, from 0, between which a surface acts."""
+    first, last = (int(x) for x in numbers(wrap, "range", 2, (-1.0, -1.0)))
+    first = max(first, 1)
+    last = count if last < 1 or last > count else last
+    if first > last:
+        wrap.fail(f"<range> is from point {first} to point {last}; swap them")
+    return first - 1, last - 1
+
+
+def _basename(path: str) -> str:
+    return path.rstrip("/").rpartition("/")[2]
+
+
+# ------------------------------------------------------------------------------------ assembly
+
+
+def _parts(nodes: Sequence[Node], obstacles: Mapping[int, PathPart]) -> tuple[PathPart, ...]:
+    """Return the parts of a path; conditional points that are not alone between two fixed ones become strands."""
+    parts = [node.part for node in nodes]
+    fixed = [k for k, part in enumerate(parts) if part.kind == "point"]
+    found: list[PathPart] = []
+    ends = [-1, *fixed, len(parts)]
+    for before, after in pairwise(ends):
+        run = parts[before + 1 : after]
+        first = [parts[before]] if before >= 0 else []
+        last = [parts[after]] if after < len(parts) else []
+        if len(run) <= 1 and first and last:
+            obstacle = [obstacles[before]] if before in obstacles else []
+            found += [*run, *obstacle, *last]
+        elif run:
+            found += _strands([*first, *run, *last], [p for p in parts if p.kind == "point"])
+            found += [replace(part, multiplicity=0.0) for part in last]
+        else:
+            found += [*([obstacles[before]] if before in obstacles else []), *last]
+    return (replace(found[0], multiplicity=1.0), *found[1:])
+
+
+def _strands(parts: Sequence[PathPart], others: Sequence[PathPart]) -> list[PathPart]:
+    """Return strands that are together as long as the path through the points that count, in every range.
+
+    s |x y| of a strand from x to y within a range s is ½ (x-y-w − x-w) + ½ (y-x-w − y-w) of a third point w, where the
+    point in the middle counts within the range and is passed by elsewhere.
+    """
+    coordinates = {part.coordinate for part in parts if part.kind == "conditional"}
+    if len(coordinates) > 1:
+        names = " and ".join(sorted(coordinates))
+        raise UnreadError(f"points side by side depend on {names}")
+    (coordinate,) = coordinates
+    points = [_always(part) for part in parts]
+    found: list[PathPart] = []
+    for (i, j), spans in _adjacent(parts).items():
+        x, y = points[i], points[j]
+        w = next(
+            (p for p in (*others, *points) if p is not x and p is not y and _apart(p, x, y)), None
+        )
+        if w is None:
+            raise UnreadError("its conditional points have no other point beside them")
+        for low, high in spans:
+            below = math.nextafter(high, -math.inf) if math.isfinite(high) else high
+            for first, over in ((x, y), (y, x)):
+                middle = replace(
+                    over, kind="conditional", coordinate=coordinate, above=low, below=below
+                )
+                found += [replace(first, multiplicity=0.0), middle, replace(w, multiplicity=0.5)]
+                found.append(replace(first, multiplicity=-0.5))
+    return found
+
+
+def _adjacent(parts: Sequence[PathPart]) -> dict[tuple[int, int], list[tuple[float, float]]]:
+    """Return the ranges [low, high) of the coordinate in which two points follow each other, by their numbers."""
+    conditional = [part for part in parts if part.kind == "conditional"]
+    cuts = {part.above for part in conditional}
+    cuts |= {math.nextafter(part.below, math.inf) for part in conditional}
+    edges = [-math.inf, *sorted(cuts - {-math.inf, math.inf}), math.inf]
+    found: dict[tuple[int, int], list[tuple[float, float]]] = {}
+    for low, high in pairwise(edges):
+        counting = [
+            k for k, p in enumerate(parts) if p.kind == "point" or p.above <= low <= p.below
+        ]
+        for pair in pairwise(counting):
+            spans = found.setdefault(pair, [])
+            if spans and spans[-1][1] == low:
+                spans[-1] = (spans[-1][0], high)
+            else:
+                spans.append((low, high))
+    return found
+
+
+def _always(part: PathPart) -> PathPart:
+    """Return a point of a path that always counts."""
+    return replace(part, kind="point", coordinate="", above=-math.inf, below=math.inf)
+
+
+def _apart(point: PathPart, *others: PathPart) -> bool:
+    """Return whether a point is at no other point of the same body."""
+    return all(
+        point.body != other.body or float(np.linalg.norm(point.point - other.point)) > 1e-6
+        for other in others
+    )

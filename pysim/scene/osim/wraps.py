@@ -1,0 +1,154 @@
+"""Surfaces that the paths of an OpenSim model wrap over, and the parts of paths that they are between.
+
+OpenSim lets a surface act on any part of a path; in pysim an obstacle is between two points. The part is the one that
+touches the surface in configurations within the ranges of the coordinates.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pysim.errors import did_you_mean
+from pysim.scene.osim.frames import GROUND, OFFSET_FRAMES
+from pysim.scene.osim.values import (
+    members,
+    name_of,
+    offset_pose,
+    positive,
+    rows,
+    text,
+    truth,
+)
+from pysim.scene.tree import WORLD
+from pysim.typing import Array
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pysim.scene.osim.frames import Frames
+    from pysim.scene.urdf.xml import Element
+
+Vector = tuple[float, float, float]
+_SIDES: dict[str, Vector] = {
+    "all": (0.0, 0.0, 0.0),
+    "": (0.0, 0.0, 0.0),
+    "x": (1.0, 0.0, 0.0),
+    "+x": (1.0, 0.0, 0.0),
+    "-x": (-1.0, 0.0, 0.0),
+    "y": (0.0, 1.0, 0.0),
+    "+y": (0.0, 1.0, 0.0),
+    "-y": (0.0, -1.0, 0.0),
+    "z": (0.0, 0.0, 1.0),
+    "+z": (0.0, 0.0, 1.0),
+    "-z": (0.0, 0.0, -1.0),
+}
+
+
+@dataclass(frozen=True)
+class Surface:
+    """Cylinder about z of its frame, or sphere; `kind` is empty of one that is not read."""
+
+    name: str
+    body: str
+    at: Array  # (4, 4) in the body
+    kind: str
+    radius: float
+    side: Vector
+    element: Element
+
+    @property
+    def is_one_sided(self) -> bool:
+        """Whether paths stay on a side of it."""
+        return any(self.side)
+
+    def touches(self, a: Array, b: Array) -> bool:
+        """Return whether a path between points of the surface's frame touches it."""
+        if self.kind == "cylinder":
+            a, b = a * [1, 1, 0], b * [1, 1, 0]
+        if min(np.linalg.norm(a), np.linalg.norm(b)) <= self.radius:
+            return False
+        if self.is_one_sided and self._goes_round(a, b):
+            return True
+        return self.distance(a, b) < 0
+
+    def _goes_round(self, a: Array, b: Array) -> bool:
+        """Return whether the straight line crosses the ray opposite to the side."""
+        side = np.array(self.side)
+        d = b - a
+        normal = side / np.linalg.norm(side)
+        across = a - (a @ normal) * normal, b - (b @ normal) * normal
+        if across[0] @ across[1] >= 0:
+            return False
+        t = float(
+            -(across[0] @ (across[1] - across[0]))
+            / max(float(np.sum((across[1] - across[0]) ** 2)), 1e-30)
+        )
+        return float((a + t * d) @ normal) < 0
+
+    def distance(self, a: Array, b: Array) -> float:
+        """Return the distance [m] between a straight line and the surface, negative inside."""
+        if self.kind == "cylinder":
+            a, b = a * [1, 1, 0], b * [1, 1, 0]
+        d = b - a
+        t = float(np.clip(-(a @ d) / max(float(d @ d), 1e-30), 0.0, 1.0))
+        return float(np.linalg.norm(a + t * d)) - self.radius
+
+
+def surfaces_of(model: Element, frames: Frames) -> dict[str, Surface]:
+    """Return the surfaces of all bodies by name."""
+    found: dict[str, Surface] = {}
+    for path, holder in _holders(model):
+        for element in members(holder, "WrapObjectSet"):
+            body, X = (WORLD, np.eye(4)) if path is None else frames.place(path, "", holder)
+            surface = _surface(element, body, X)
+            found.setdefault(surface.name, surface)
+    return found
+
+
+def _holders(model: Element) -> Iterator[tuple[str | None, Element]]:
+    """Yield the frames that may have surfaces, with their paths."""
+    ground = model.child("Ground")
+    if ground is not None:
+        yield None, ground
+    for body in members(model, "BodySet"):
+        name = name_of(body)
+        yield (None if name == GROUND else f"/bodyset/{name}"), body
+        components = body.child("components")
+        for frame in [] if components is None else components.children:
+            if frame.tag in OFFSET_FRAMES:
+                yield f"/bodyset/{name}/{name_of(frame)}", frame
+    for joint in members(model, "JointSet"):
+        holder = joint.child("frames")
+        for frame in [] if holder is None else holder.children:
+            if frame.tag in OFFSET_FRAMES:
+                yield f"/jointset/{name_of(joint)}/{name_of(frame)}", frame
+
+
+def _surface(element: Element, body: str, X: Array) -> Surface:
+    at = X @ offset_pose(element, "translation", "xyz_body_rotation")
+    kind, radius = _kind(element)
+    if not truth(element, "active", default=True):
+        kind = "inactive"
+    quadrant = text(element, "quadrant").lower()
+    if quadrant not in _SIDES:
+        problem = f"unknown quadrant {quadrant!r}{did_you_mean(quadrant, [s for s in _SIDES if s])}"
+        element.required("quadrant").fail(problem)
+    side = _SIDES[quadrant]
+    if kind == "cylinder" and side[2]:
+        side = _SIDES["all"]
+    return Surface(name_of(element), body, at, kind, radius, side, element)
+
+
+def _kind(element: Element) -> tuple[str, float]:
+    if element.tag == "WrapCylinder":
+        return "cylinder", positive(element, "radius", "m")
+    if element.tag in {"WrapSphere", "WrapSphereObst"}:
+        return "sphere", positive(element, "radius", "m")
+    if element.tag == "WrapEllipsoid":
+        sizes = rows(element.required("dimensions"))
+        if len(set(sizes)) == 1 and sizes[0] > 0:
+            return "sphere", sizes[0]
+    return "", 0.0
