@@ -53,6 +53,7 @@ PYTHON_LAYERS = [  # one layer a name: a module uses its own package and those a
         "diagnosis",
         "simulation",
         "analysis",
+        "motions",
         "identify",
         "sweeps",
         "render",

@@ -25,8 +25,10 @@ from pysim.cli.options import (
     FmuOptions,
     FormatOptions,
     IdentifyOptions,
+    InverseDynamicsOptions,
     JointOptions,
     LearnOptions,
+    MarkerOptions,
     MovieOptions,
     PageOptions,
     PlotOptions,
@@ -115,6 +117,42 @@ def convert(source: str, target: Path, /, *, options: FormatOptions = FormatOpti
     from pysim.cli.convert import convert_file  # noqa: PLC0415
 
     convert_file(existing(source, options.package_dirs), target, options)
+
+
+@app.command(name="ik")
+def inverse_kinematics(
+    model: Path, markers: Path, /, *, options: MarkerOptions = MarkerOptions()
+) -> None:
+    """Fit a model to measured markers, and write its motion as a .mot file.
+
+    Parameters
+    ----------
+    model
+        Model (.osim, .toml, .urdf, …) with frames that are named like the markers.
+    markers
+        Positions of the markers (.trc).
+    """
+    from pysim.cli.motions import fit_file  # noqa: PLC0415
+
+    fit_file(existing(model), existing(markers), options)
+
+
+@app.command(name="id")
+def inverse_dynamics(
+    model: Path, motion: Path, /, *, options: InverseDynamicsOptions = InverseDynamicsOptions()
+) -> None:
+    """Compute the generalised forces that a motion needs, and write them as a .sto file.
+
+    Parameters
+    ----------
+    model
+        Model (.osim, .toml, .urdf, …).
+    motion
+        Motion of its coordinates (.mot, .sto).
+    """
+    from pysim.cli.motions import force_file  # noqa: PLC0415
+
+    force_file(existing(model), existing(motion), options)
 
 
 @app.command

@@ -398,6 +398,34 @@ class JointOptions:
 
 
 @_options
+class MarkerOptions:
+    """Options of `pysim ik`."""
+
+    weight: Annotated[tuple[str, ...], Parameter(metavar="NAME=WEIGHT")] = ()
+    """Weight of a marker, 1 by default; 0 leaves it out. May be given several times."""
+    output: Output = None
+    """File to write; otherwise the markers' name with .mot."""
+    overwrite: bool = False
+    """Replace a file of that name."""
+
+
+@_options
+class InverseDynamicsOptions:
+    """Options of `pysim id`."""
+
+    cutoff: Annotated[float | None, Parameter(metavar="HZ")] = None
+    """Cutoff of a low-pass filter on the motion [Hz]; none by default."""
+    loads: File = None
+    """Table of measured loads (.mot, .sto)."""
+    on: Annotated[tuple[str, ...], Parameter(metavar="BODY=FORCE,POINT,TORQUE")] = ()
+    """A load of that table: its body, and the beginnings of the names of its columns, which end with x, y and z."""
+    output: Output = None
+    """File to write; otherwise the motion's name with .sto."""
+    overwrite: bool = False
+    """Replace a file of that name."""
+
+
+@_options
 class TableOptions:
     """Options of `pysim export`."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -41,7 +41,7 @@ class _MillardFibre(Muscle):
     velocity_slopes: Five = (0.0, 0.25, 5.0, 0.15, 0.0)  # [1], of f_v at −1, −0.9, 0, 0.9, 1
     lengthening_force: float = 1.4  # [1], f_v at v_max
     velocity_curviness: Pair = (0.6, 0.9)  # [1], of f_v, shortening and lengthening
-    not_negative = (*Muscle.not_negative, "damping", "active_minimum")
+    not_negative: ClassVar[tuple[str, ...]] = (*Muscle.not_negative, "damping", "active_minimum")
 
     def __post_init__(self) -> None:
         super().__post_init__()

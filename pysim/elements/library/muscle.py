@@ -54,7 +54,7 @@ class Muscle(Force):
         "deactivation_time",
         "minimum_activation",
     )
-    not_negative = ("pennation_angle", "initial_activation")
+    not_negative: ClassVar[tuple[str, ...]] = ("pennation_angle", "initial_activation")
 
     def __post_init__(self) -> None:
         if not self.pennation_angle < math.acos(LEAST_COSINE):

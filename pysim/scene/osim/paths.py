@@ -253,7 +253,7 @@ class PathReader:
             self._poses += [kinematics.poses(q) for q in states]
         counts, nearest = dict.fromkeys(segments, 0), dict.fromkeys(segments, math.inf)
         for poses in self._poses:
-            into = np.linalg.inv(poses.get(surface.body, np.eye(4)) @ surface.at)
+            into = np.asarray(np.linalg.inv(poses.get(surface.body, np.eye(4)) @ surface.at), float)
             for k in segments:
                 a, b = (_in_frame(into, poses, nodes[n]) for n in (k, k + 1))
                 counts[k] += surface.touches(a, b)

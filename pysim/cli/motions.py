@@ -1,0 +1,109 @@
+"""`pysim ik` and `pysim id`: the motion of a model from markers, and the forces that a motion needs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pysim.cli.messages import print_line
+from pysim.errors import PysimError
+from pysim.motions import (
+    GroundLoad,
+    MotionTable,
+    configurations,
+    coordinate_table,
+    fit_markers,
+    inverse_dynamics,
+    read_markers,
+    read_table,
+    write_table,
+)
+from pysim.worlds.loading import load_model
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pysim.cli.options import InverseDynamicsOptions, MarkerOptions
+    from pysim.mechanism.model import Model
+    from pysim.typing import Array
+
+WORST = 5  # markers that are printed
+
+
+def fit_file(model_file: Path, markers_file: Path, options: MarkerOptions) -> None:
+    """Fit a model to markers, write the motion, and print the errors."""
+    target = _target(options.output, markers_file, ".mot", overwrite=options.overwrite)
+    model, markers = load_model(model_file), read_markers(markers_file)
+    fit = fit_markers(model, markers, _weights(options.weight))
+    write_table(target, coordinate_table(model, fit.times, fit.q))
+    worst = np.nanmax(fit.errors, axis=0)
+    print_line(f"  written     {target}, {len(fit.times)} instants")
+    print_line(f"  error       {1000 * fit.rms:.3g} mm rms of {len(fit.names)} markers")
+    for k in np.argsort(-worst)[:WORST]:
+        print_line(f"              {fit.names[k]}: up to {1000 * worst[k]:.3g} mm")
+    left = [name for name in markers.names if name not in fit.names]
+    if left:
+        print_line(f"  left out    {', '.join(left)}: no frames of the model, or of weight 0")
+
+
+def force_file(model_file: Path, motion_file: Path, options: InverseDynamicsOptions) -> None:
+    """Write the generalised forces that a motion needs."""
+    target = _target(options.output, motion_file, ".sto", overwrite=options.overwrite)
+    model, table = load_model(model_file), read_table(motion_file)
+    q = configurations(model, table)
+    loads = [_load(text, table.times, options.loads) for text in options.on]
+    tau = inverse_dynamics(model, table.times, q, loads, cutoff=options.cutoff)
+    write_table(target, _forces(model, table.times, tau))
+    print_line(f"  written     {target}, {len(table.times)} instants")
+
+
+def _target(output: Path | None, source: Path, suffix: str, *, overwrite: bool) -> Path:
+    target = source.with_suffix(suffix) if output is None else output
+    if target == source:
+        target = source.with_name(f"{source.stem}_result{suffix}")
+    if target.exists() and not overwrite:
+        raise PysimError(str(target), "exists; name another file, or overwrite it by --overwrite")
+    return target
+
+
+def _weights(texts: tuple[str, ...]) -> dict[str, float]:
+    """Return weights of markers from NAME=WEIGHT."""
+    found = {}
+    for text in texts:
+        name, is_given, value = text.partition("=")
+        try:
+            found[name] = float(value)
+        except ValueError:
+            is_given = ""
+        if not is_given:
+            raise PysimError(f"--weight {text}", "is not NAME=WEIGHT; write for example LASI=2")
+    return found
+
+
+def _load(text: str, times: Array, file: Path | None) -> GroundLoad:
+    """Return a load from BODY=FORCE,POINT,TORQUE, whose columns in a table end with x, y and z."""
+    body, is_given, names = text.partition("=")
+    columns = names.split(",")
+    if not is_given or len(columns) not in {2, 3}:
+        problem = "is not BODY=FORCE,POINT or BODY=FORCE,POINT,TORQUE"
+        raise PysimError(f"--on {text}", f"{problem}; write the beginnings of the columns' names")
+    if file is None:
+        raise PysimError(f"--on {text}", "needs a table of loads; give it by --loads FILE")
+    table = read_table(file)
+    vectors = [_vector(table, name, times) for name in columns]
+    return GroundLoad(body, vectors[0], vectors[1], vectors[2] if len(vectors) > 2 else None)
+
+
+def _vector(table: MotionTable, name: str, times: Array) -> Array:
+    """Return three columns at other times, linearly between the rows."""
+    return np.stack(
+        [np.interp(times, table.times, table.column(f"{name}{axis}")) for axis in "xyz"], axis=1
+    )
+
+
+def _forces(model: Model, times: Array, tau: Array) -> MotionTable:
+    """Return a table of forces, with the suffixes of OpenSim: _moment of angles, _force of lengths."""
+    pairs = zip(model.velocity_names, model.velocity_units, strict=True)
+    columns = tuple(f"{name}_{'moment' if 'rad' in unit else 'force'}" for name, unit in pairs)
+    return MotionTable(times, columns, tau, name="Inverse Dynamics Generalized Forces")
