@@ -121,7 +121,7 @@ def numbers_of(line: str, count: int, where: str) -> list[float]:
     """Return the numbers of a row.
 
     Raises:
-        TrajectoryError: it has another count, or something that is no number.
+        TrajectoryError: it has another count, or a word that is not a number.
     """
     words = line.split()
     if len(words) != count:
