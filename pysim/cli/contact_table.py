@@ -11,7 +11,7 @@ from pysim.cli.messages import print_columns, print_line
 from pysim.contact import creep_speed, mechanism_masses, restitution_of
 from pysim.contact.compiler import root_bodies
 from pysim.contact.hulls import HOLLOW, added_volume, convex_pieces, is_left_out
-from pysim.contact.laws import DEFAULT_SINK
+from pysim.contact.laws import DEFAULT_SINK, STANDARD_GRAVITY
 from pysim.contact.self_contact import OFF, UNSTATED, overlaps_of_links
 from pysim.diagnosis.contact_checks import deepest_first
 from pysim.scene.tree import WORLD
@@ -19,6 +19,7 @@ from pysim.shapes import HeightField
 
 if TYPE_CHECKING:
     from pysim.contact.compiler import CompiledContacts
+    from pysim.contact.shape_pairs import ShapePair
     from pysim.worlds.loading import Scene
 
 REASONS = {
@@ -30,6 +31,7 @@ REASONS = {
 }
 LEVEL = 1e-6  # slopes below are level
 LISTED = 4  # meshes in a line
+BRAKED = 0.5  # of gravity: acceleration along a curved surface that a contact has to follow without a word
 OVERLOAD = 20.0  # times its own mass that a mechanism may have to carry
 
 
@@ -78,6 +80,7 @@ def print_contacts(scene: Scene, *, full: bool = False) -> None:
     print_parts(scene)
     print_overloads(scene, contacts)
     print_peaks(contacts)
+    print_braking(scene, contacts)
     if scene.smooth_contacts is not None and not impacts:
         print_creep(scene, contacts)
 
@@ -202,6 +205,48 @@ def print_peaks(contacts: CompiledContacts) -> None:
             f"  peaks       {name}: peaks of the terrain, whose cells are {cell:.3g} m, pass through a face of the "
             f"{kind} of {face:.3g} m between its points; let spheres or capsules touch it"
         )
+
+
+def print_braking(scene: Scene, contacts: CompiledContacts) -> None:
+    """Print the contact whose damper brakes most of what slides or rolls along a curved surface.
+
+    In a step of length h along a surface of radius R the normal turns by v h/R. Along the normal at the start the point
+    opens at v² h/R, which the damper takes for a rebound: it pushes only while d h v²/R is less than 1.
+    """
+    settings, gravity = scene.settings, float(np.linalg.norm(scene.model.gravity))
+    if settings.integrator != "convex" or settings.parameters.get("accuracy"):
+        return
+    step = settings.step
+    wanted = gravity or STANDARD_GRAVITY
+    braked = {
+        contacts.pairs[shape.pair].name: shape.law
+        for shape in sorted(contacts.shapes, key=lambda shape: shape.law.dissipation)
+        if _is_curved(shape) and shape.law.dissipation * step * BRAKED * wanted > 1
+    }
+    if not braked:
+        return
+    name, law = list(braked.items())[-1]
+    most = 1 / (law.dissipation * step)
+    remedy = f"a step of {most / wanted * step:.2g} s"
+    if not law.restitution:  # critical damping, d ~ 1/√sink
+        softer = law.stiffness * (most / wanted) ** (2 * law.exponent)
+        remedy += f" or a stiffness of {softer:.2g} N/m" + ("" if law.exponent == 1 else "^1.5")
+    more = f" (and {len(braked) - 1} more)" if len(braked) > 1 else ""
+    print_line(
+        f"  braking     {name}{more}: the damper brakes what slides or rolls along a curved surface where v²/R exceeds "
+        f"{most:.2g} m/s²; {remedy} allows {wanted:.3g} m/s², dissipation = 0 any"
+    )
+
+
+def _is_curved(pair: ShapePair) -> bool:
+    """Return whether the normal of two shapes turns while one slides along the other."""
+    if pair.ground is not None:
+        return pair.ground.field is not None
+    return any(
+        placed is not None
+        and (placed.shape.primitive is None or not placed.shape.primitive.is_flat)
+        for placed in (pair.own, pair.other)
+    )
 
 
 def print_creep(scene: Scene, contacts: CompiledContacts) -> None:

@@ -1,12 +1,13 @@
-"""Contacts in `pysim check`: creep of friction without stiction, and lengths of rolling and spinning friction.
+"""Contacts in `pysim check`: creep of friction without stiction, lengths of rolling and spinning friction, braking.
 
-Oracle: the speed at which a box slides in a run of the same scene.
+Oracle: the speed at which a box slides, and the height that a ball reaches in a bowl, in runs of the same scene.
 """
 
 from __future__ import annotations
 
 import math
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ import pysim
 from pysim.cli import main
 from pysim.contact import creep_speed
 from tests.contact.body_scenes import GROUND, free, world
+from tests.contact.field_scenes import in_bowl
 
 BOX = free("box", "{ box = [0.2, 0.2, 0.02] }", 1.0, "{ xyz = [0, 0, 0.01] }") + GROUND
 G = 9.81
@@ -156,3 +158,51 @@ def test_contacts_of_two_mechanisms_with_equal_laws_share_a_row_unless_full(
         assert shares is not bool(option)
     assert rows[()] == ["world, box", "world, left and 1 more", "world, alone"]
     assert rows["--full",] == ["world, box", "world, left", "world, right", "world, alone"]
+
+
+def swing(
+    folder: Path, step: float, stiffness: float, extra: str, capsys: pytest.CaptureFixture[str]
+) -> tuple[float, list[str]]:
+    """Return the height [m] that a ball loses on its way through a bowl, and the lines of `check` about braking."""
+    angle = 1.2
+    place = [0.9 * math.sin(angle), 0.0, -0.9 * math.cos(angle)]
+    surface = f"friction = 0\nstiffness = {2 * stiffness}\n{extra}"
+    run: dict[str, Any] = {"surface": surface, "step": step, "duration": 8.0, "every": 0.004}
+    folder.mkdir()
+    scene = in_bowl(folder, "{ sphere = { radius = 0.1 } }", f"{{ xyz = {place} }}", **run)
+    main(["check", "--allow-code", str(folder / "world.toml")])
+    lines = capsys.readouterr().out.splitlines()
+    height = pysim.simulate(scene).q[1500:, 2].max()
+    return float(place[2] - height), [x for x in lines if x.startswith("  braking")]
+
+
+@pytest.mark.filterwarnings("ignore::pysim.errors.PysimWarning")
+def test_a_stiff_contact_that_brakes_in_a_bowl_is_reported_with_what_helps(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """At d h v²/R = 16; the step and the stiffness of the report leave less than a tenth of the loss."""
+    lost, lines = swing(tmp_path / "stiff", 1e-3, 2e7, "", capsys)
+    d = 2 / math.sqrt(G * G / 4e7)  # critical at the depth of 1 kg at rest in each surface
+    most = 1 / (d * 1e-3)
+    helps = f"a step of {most / G * 1e-3:.2g} s or a stiffness of {2e7 * (most / G) ** 2:.2g} N/m"
+    text = (
+        "  braking     world, body: the damper brakes what slides or rolls along a curved surface where "
+        f"v²/R exceeds {most:.2g} m/s²; {helps} allows 9.81 m/s², dissipation = 0 any"
+    )
+    assert lines == [text]
+    assert lost > 0.01
+    for name, changes in {
+        "short": (most / G * 1e-3, 2e7, ""),
+        "soft": (1e-3, 2e7 * (most / G) ** 2, ""),
+        "undamped": (1e-3, 2e7, "dissipation = 0.0"),
+    }.items():
+        better, none = swing(tmp_path / name, *changes, capsys)
+        assert none == []
+        assert better < 0.1 * lost
+
+
+def test_flat_surfaces_brake_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    ball = free("ball", "{ sphere = { radius = 0.1 } }", 1.0, "{ xyz = [0, 0, 0.1] }")
+    world(tmp_path, ball + GROUND, surface="stiffness = 4e7")
+    assert main(["check", str(tmp_path / "world.toml")]) == 0
+    assert "braking" not in capsys.readouterr().out
