@@ -63,10 +63,24 @@ def draped_cable(run: Run) -> None:
     assert np.abs(run.trajectory.v[-1, :3]).max() < 1.0
 
 
+def hose_on_arm(run: Run) -> None:
+    """The hand follows its aims, and no hinge of the hose, of 65 mm, bends by more than a radius of 8 cm needs."""
+    trajectory = run.trajectory
+    np.testing.assert_allclose(trajectory.q[-1, :2], [0.3, 1.2], atol=0.1)
+    hinges = trajectory.q[:, 2:].reshape(len(trajectory), -1, 4)
+    bends = 2 * np.arccos(np.clip(np.abs(hinges[..., 3]), 0, 1))
+    assert bends.max() < 4 / 3 * 0.065 / 0.08
+    hand = pysim.frame_placement(run.model, trajectory.q, "forearm")
+    end = pysim.frame_placement(run.model, trajectory.q, "hose/end")
+    gap = hand[:, :3, 3] + 0.4 * hand[:, :3, 2] - end[:, :3, 3]
+    assert np.abs(gap).max() < 1e-8
+
+
 CLAIMS = {
     "cantilever": cantilever,
     "draped_cable": draped_cable,
     "hanging_cable": hanging_cable,
+    "hose_on_arm": hose_on_arm,
     "tendon_finger": tendon_finger,
     "whip": whip,
 }

@@ -45,8 +45,10 @@ _DIFFERENCE = 1e-6  # of coordinates, for the slopes of elements
 _DEPENDENT = 1e-9  # singular value of a redundant row, relative to the largest
 _STABLE = 1e-8  # of the largest stiffness: rounding of a neutral motion
 _FLUTTER = 1e-6  # imaginary part of an eigenvalue over its magnitude
-_NEUTRAL = 1e-11  # of the largest stiffness or force: rounding of a neutral motion
+_NEUTRAL = 1e-9  # of the largest stiffness: rounding of that of a neutral motion
+_UNDRIVEN = 1e-8  # of the largest stiffness: a force along a neutral motion that is rounding
 _HALVINGS = 12
+_CLOSINGS = 5  # steps that close the loops after an iteration
 _LOAD_STEP = 0.1  # of the loads at first
 _SHORTEST = 1e-3
 _FEW = 15  # iterations of a load step that is short enough
@@ -204,7 +206,7 @@ class _Search:
 
         `left` of the place is the size of the last step.
         """
-        q, loop_q, model = place.q, place.loop_q, self.model
+        q, loop_q = place.q, place.loop_q
         r, rows, c = self._residual(place)
         r = r - held
         forces = _multipliers(rows, r)
@@ -216,9 +218,7 @@ class _Search:
                 return _Place(q, loop_q), count
             begin, before = q, float(within @ (r + rows.T @ forces))
             for _ in range(_HALVINGS):
-                q = self._moved(begin, delta)
-                if model.rows:
-                    loop_q = np.asarray(constraints(model, q, loop_q=loop_q).loop_q)
+                q, loop_q = self._closed(self._moved(begin, delta), loop_q)
                 r, rows, c = self._residual(_Place(q, loop_q))
                 r = r - held
                 forces = _multipliers(rows, r)
@@ -232,6 +232,18 @@ class _Search:
                 break
             least = min(least, far)
         return _Place(q, loop_q, far), count
+
+    def _closed(self, q: Array, loop_q: Array) -> tuple[Array, Array]:
+        """Return coordinates near q at which the loops are closed, as far as a few of Newton's steps go."""
+        for _ in range(_CLOSINGS if self.model.rows else 0):
+            there = constraints(self.model, q, loop_q=loop_q)
+            loop_q = np.asarray(there.loop_q)
+            if np.abs(there.residual).max() < _RESTS:
+                break
+            rows = there.jacobian[:, self.free]
+            change = np.linalg.lstsq(rows, -there.residual, rcond=_DEPENDENT)[0]
+            q = self._moved(q, change * min(1.0, _LARGEST / max(np.abs(change).max(), 1e-300)))
+        return q, loop_q
 
     def _step(
         self, H: Array, r: Array, rows: Array, c: Array, downhill: bool
@@ -340,7 +352,7 @@ def _downhill(H: Array, force: Array) -> Array:
             np.linalg.eigh(S) if np.isfinite(S).all() else (np.full(len(S), np.nan), S)
         )
         part = vectors.T @ force
-        neutral = (np.abs(values) <= least) & (np.abs(part) <= least)
+        neutral = (np.abs(values) <= least) & (np.abs(part) <= _UNDRIVEN * float(np.abs(S).max()))
         part[neutral] = 0.0
         return np.asarray(vectors @ (part / np.maximum(np.abs(values), least)))
     return _solved(H, force)

@@ -35,6 +35,16 @@ class DeadWrench(Force):
         )
 
 
+@force("follower_force")
+class FollowerForce(Force):
+    """Constant force on b, in the axes of b."""
+
+    along: tuple[float, float, float]  # [N]
+
+    def wrench(self, pose: Pose) -> Wrench:
+        return Wrench(force=list(self.along))
+
+
 def case(name):
     read = json.loads((CASES / f"{name}.json").read_text("utf-8"))
     return read["setup"], read["expect"]
@@ -257,6 +267,25 @@ def test_a_column_buckles_under_its_weight(share, is_stable):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PysimWarning)
         assert pysim.equilibrium(builder.build()).is_stable == is_stable
+
+
+@pytest.mark.parametrize(("share", "is_stable"), [(0.99, True), (1.01, False)])
+def test_a_column_flutters_under_becks_follower_force(share, is_stable):
+    setup, expect = case("columns")
+    L, load = setup["length_m"], share * expect[3]["value"]
+    builder = pysim.SceneBuilder("column", gravity=[0, 0, 0])
+    builder.rod("rod", length=L, section=section_of(setup), planar="z")
+    end = {"rod": "rod", "s": L}
+    builder.force("load", "follower_force", b=end, along=[-load, 0, 0])
+    scene = builder.build()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PysimWarning)
+        assert pysim.equilibrium(scene).is_stable == is_stable
+    poles = np.linalg.eigvals(pysim.linearize(scene).A)
+    assert (poles.real.max() < 1e-6) == is_stable
+    if not is_stable:
+        frequency = abs(poles[poles.real.argmax()].imag)
+        assert frequency == pytest.approx(expect[4]["value"], rel=0.02)
 
 
 @pytest.mark.parametrize(("share", "is_stable"), [(0.99, True), (1.01, False)])

@@ -12,6 +12,8 @@ from pysim.typing import Array
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from numpy.typing import NDArray
+
 _FINE = 32  # parts of the curve between two points, each a cubic of the arc length
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(4)
 
@@ -62,7 +64,7 @@ class _Cubic:
         begin, end = (1 - t) * (1 - 3 * t) * self.m[k], t * (3 * t - 2) * self.m[k + 1]
         return np.asarray(6 * t * (1 - t) / h * (self.P[k + 1] - self.P[k]) + begin + end)
 
-    def _place(self, u: Array) -> tuple[Array, Array, Array]:
+    def _place(self, u: Array) -> tuple[NDArray[np.intp], Array, Array]:
         k = np.clip(np.searchsorted(self.u, u, side="right") - 1, 0, len(self.u) - 2)
         h = self.u[k + 1] - self.u[k]
         return k, ((u - self.u[k]) / h)[..., None], h[..., None]
