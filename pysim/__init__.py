@@ -44,6 +44,7 @@ if TYPE_CHECKING:
         controllers as controllers,
         environments as environments,
         events as events,
+        fmu as fmu,
         forces as forces,
         gym as gym,
         identify as identify,
