@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
+from functools import cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, dataclass_transform
 
@@ -87,6 +88,7 @@ METHODS = (
 )
 
 
+@cache  # reading the source for the place of a mistake takes milliseconds
 def method_of(plugin: type[Force]) -> Method:
     """Return the method by which a plugin computes its force.
 

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from pysim.scene.urdf.xml import Element
 
 MARGIN = 1e-5  # [rad or m] of the range of a conditional point
-SAMPLES = 60  # configurations in which surfaces are tried
+SAMPLES = 30  # configurations in which surfaces are tried
 CONDITIONAL = {"ConditionalPathPoint", "MuscleViaPoint"}
 MOVING = {"MovingPathPoint", "MovingMusclePoint"}
 FIXED = {"PathPoint", "MusclePoint"}
