@@ -252,13 +252,14 @@ def _rises(
     on_face: Array,
     reach: float,
 ) -> bool:
-    """Return whether a shape of a pair that is near a body between two rows is higher than a face: a riser, a wall."""
+    """Return whether shapes of a pair near a body between two rows are higher than a face, or a plane alone."""
     assert scene.contacts is not None
     moved = float(np.linalg.norm(np.diff(trajectory.poses[row - 1 : row + 1, body, :3], axis=0)))
     above = np.eye(4)
     above[:3, 2], above[:3, 3] = -n, on_face  # the half space above the face
     above[:3, 0] = np.linalg.svd(n[None])[2][1]
     above[:3, 1] = np.cross(above[:3, 2], above[:3, 0])
+    continues = False
     for touching in scene.contacts.shapes.of_pair(pair):
         obstacle, own = touching.own, touching.other
         if own is None:
@@ -267,7 +268,7 @@ def _rises(
             up = np.array(touching.ground.normal)
             if up @ n < FLAT or touching.ground.offset - up @ on_face > reach:
                 return True
-            continue
+            continue  # its one normal stands against nothing
         if obstacle.body == body:
             obstacle, own = own, obstacle
         if obstacle.shape.field is not None or own.shape.field is not None:
@@ -275,9 +276,11 @@ def _rises(
         X = _pose(trajectory, row, obstacle)
         near = distances(own.shape, _pose(trajectory, row, own), obstacle.shape, X).distance
         height = -float(distances(None, above, obstacle.shape, X).distance)
-        if near < moved + reach and height > reach:
-            return True
-    return False
+        if near < moved + reach:
+            continues = True
+            if height > reach:
+                return True
+    return not continues
 
 
 def _pose(trajectory: Trajectory, row: int, shape: PlacedShape) -> Array:
