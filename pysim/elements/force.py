@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
-from functools import cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, dataclass_transform
 
@@ -88,18 +87,23 @@ METHODS = (
 )
 
 
-@cache  # reading the source for the place of a mistake takes milliseconds
 def method_of(plugin: type[Force]) -> Method:
     """Return the method by which a plugin computes its force.
 
     Raises:
         PysimError: it has none, or several.
     """
-    return _only_method(plugin, definition_place(plugin))
+    own = _methods_of(plugin)
+    # the place is read from the source, which takes milliseconds
+    return own[0] if len(own) == 1 else _only_method(plugin, definition_place(plugin))
+
+
+def _methods_of(plugin: type[Force]) -> list[Method]:
+    return [m for m in METHODS if getattr(plugin, m.name) is not getattr(Force, m.name)]
 
 
 def _only_method(plugin: type[Force], where: str) -> Method:
-    own = [m for m in METHODS if getattr(plugin, m.name) is not getattr(Force, m.name)]
+    own = _methods_of(plugin)
     if not own:
         signatures = f"{METHODS[0].signature}, {METHODS[1].signature} or {METHODS[2].signature}"
         raise PysimError(where, f"has no force; write {signatures}")
