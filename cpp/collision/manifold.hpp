@@ -2,7 +2,8 @@
 //
 //   sphere with sphere, capsule, box, cylinder   the nearest points
 //   capsule with capsule                         the ends of their overlap where parallel, else the nearest
-//   box with capsule                             the ends of the segment above a face, else the nearest
+//   box with capsule                             the ends of the segment above a face or along an edge, else
+//                                                the nearest
 //   box with box                                 two edges: one point; a face: the corners of the polygon
 //                                                that it shares with a face of the other box, up to eight
 //   others                                       see facets.hpp
@@ -114,10 +115,16 @@ void box_capsule_manifold(const PlacedShape<S>& A, const PlacedShape<S>& B, Mani
   const Face<S> F = face_along(A, D.n);
   const Vec3<S>& d = B.X.R.z;
   const Vec3<S> c = B.X.p - F.centre;
+  const auto on_face = dot(F.n, D.n) > all<S>(Real(1 - 1e-6));
+  const Vec3<S> of_u = cross(F.u, d), of_v = cross(F.v, d);
+  const S parallel_sine = all<S>(Real(1e-6)), far = all<S>(__builtin_inf());
+  const auto along_u = (!on_face) & (dot(of_u, of_u) < parallel_sine),
+             along_v = (!on_face) & (dot(of_v, of_v) < parallel_sine);
   S low = -B.size.y, high = B.size.y;
-  clip_line(dot(F.u, c), dot(F.u, d), F.hu, low, high);
-  clip_line(dot(F.v, c), dot(F.v, d), F.hv, low, high);
-  const auto two = (dot(F.n, D.n) > all<S>(Real(1 - 1e-6))) & (high - low > all<S>(Real(1e-6)) * B.size.x);
+  clip_line(dot(F.u, c), dot(F.u, d), select(along_v, far, F.hu), low, high);
+  clip_line(dot(F.v, c), dot(F.v, d), select(along_u, far, F.hv), low, high);
+  const auto two = (on_face | along_u | along_v) & (high - low > all<S>(Real(1e-6)) * B.size.x);
+  const Vec3<S> on_core = select(on_face, F.centre, A.box().support(D.n));
   M.n = D.n;
   round_points<S>(
       two,
@@ -126,7 +133,7 @@ void box_capsule_manifold(const PlacedShape<S>& A, const PlacedShape<S>& B, Mani
       D,
       [&](S t) {
         const Vec3<S> p = fma(t, d, B.X.p);
-        const S gap = dot(D.n, p - F.centre) - B.size.x;
+        const S gap = dot(D.n, p - on_core) - B.size.x;
         return ManifoldPoint<S>{fnma(fma(all<S>(Real(0.5)), gap, B.size.x), D.n, p), gap, all<S>(1)};
       },
       M.point);

@@ -16,6 +16,23 @@ Vec3<S> rim_support(S radius, S sine, const Vec3<S>& n, S z) {
   return {scale * n.x, scale * n.y, z};
 }
 
+/// The same where the axis is not along n, else p, a point of that circle.
+template <class S>
+Vec3<S> follow_rim(S radius, const Vec3<S>& p, const Vec3<S>& n) {
+  const S sine = sqrt(fma(n.x, n.x, n.y * n.y));
+  return select(sine > all<S>(upright<typename S::Real>), rim_support(radius, sine, n, p.z), p);
+}
+
+/// How fast it moves where n changes by e: r t (t·e)/sin, t across n in the plane of the circle.
+template <class S>
+Vec3<S> bend_of_rim(S radius, const Vec3<S>& n, const Vec3<S>& e) {
+  const S o = all<S>(0), square = fma(n.x, n.x, n.y * n.y), sine = sqrt(square);
+  const auto leans = sine > all<S>(upright<typename S::Real>);
+  const S along = n.x * e.y - n.y * e.x;
+  const S scale = select(leans, radius * along / select(leans, square * sine, all<S>(1)), o);
+  return {-scale * n.y, scale * n.x, o};
+}
+
 /// The lowest points of both rims, and two more of the lower rim, 120° away: three carry a cylinder that
 /// stands, two one that lies, and the first moves along the rim of a disc that rolls.
 template <class S>

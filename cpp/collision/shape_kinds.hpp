@@ -80,6 +80,24 @@ Vec3<S> support(const PlacedShape<S>& own, const Vec3<S>& direction) {
   return own.X * core_support<S>(*own.shape, own.size, transpose_times(own.X.R, direction));
 }
 
+/// The support point along a unit direction near that of `p`, on the corner, rim or surface of p; in the
+/// world.
+template <class S>
+Vec3<S> follow(const PlacedShape<S>& own, const Vec3<S>& p, const Vec3<S>& direction) {
+  if (!is_curved(own.shape->kind)) return p;
+  const Vec3<S> at = transpose_times(own.X.R, p - own.X.p), n = transpose_times(own.X.R, direction);
+  return own.X * visit_kind(own.shape->kind, [&](auto kind) { return kind.follow(own.size, at, n); });
+}
+
+/// How fast that point moves where the direction changes by e.
+template <class S>
+Vec3<S> bend(const PlacedShape<S>& own, const Vec3<S>& p, const Vec3<S>& direction, const Vec3<S>& e) {
+  if (!is_curved(own.shape->kind)) return spatial::zero3<S>();
+  const Vec3<S> at = transpose_times(own.X.R, p - own.X.p), n = transpose_times(own.X.R, direction);
+  const Vec3<S> by = transpose_times(own.X.R, e);
+  return own.X.R * visit_kind(own.shape->kind, [&](auto kind) { return kind.bend(own.size, at, n, by); });
+}
+
 /// Points that touch a plane first, in the shape's frame.
 template <class S>
 void points_to_plane(const Shape<typename S::Real>& shape,

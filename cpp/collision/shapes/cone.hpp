@@ -37,6 +37,16 @@ struct Cone : ConvexKind<Cone> {
     return select(tip, Vec3<S>{o, o, size.y}, rim_support(size.x, sine, n, -size.y));
   }
 
+  template <class S>
+  static Vec3<S> follow(const Vec3<S>& size, const Vec3<S>& p, const Vec3<S>& n) {
+    return select(p.z > all<S>(0), p, follow_rim(size.x, p, n));
+  }
+
+  template <class S>
+  static Vec3<S> bend(const Vec3<S>& size, const Vec3<S>& p, const Vec3<S>& n, const Vec3<S>& e) {
+    return select(p.z > all<S>(0), spatial::zero3<S>(), bend_of_rim(size.x, n, e));
+  }
+
   /// The lowest point of the rim, two more of it, 120° away, and the tip.
   template <class S>
   static void touch_plane(const Shape<typename S::Real>& shape,

@@ -40,6 +40,16 @@ struct Cylinder : ConvexKind<Cylinder> {
   }
 
   template <class S>
+  static Vec3<S> follow(const Vec3<S>& size, const Vec3<S>& p, const Vec3<S>& n) {
+    return follow_rim(size.x, p, n);
+  }
+
+  template <class S>
+  static Vec3<S> bend(const Vec3<S>& size, const Vec3<S>&, const Vec3<S>& n, const Vec3<S>& e) {
+    return bend_of_rim(size.x, n, e);
+  }
+
+  template <class S>
   static void touch_plane(const Shape<typename S::Real>& shape,
                           const Vec3<S>& n,
                           Vec3<S>* point,

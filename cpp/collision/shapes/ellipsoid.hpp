@@ -27,6 +27,23 @@ struct Ellipsoid : ConvexKind<Ellipsoid> {
     return {scale * size.x * stretched.x, scale * size.y * stretched.y, scale * size.z * stretched.z};
   }
 
+  template <class S>
+  static Vec3<S> follow(const Vec3<S>& size, const Vec3<S>&, const Vec3<S>& n) {
+    return support({}, size, n);
+  }
+
+  /// A² (e − n (An · Ae)/|An|²) / |An|.
+  template <class S>
+  static Vec3<S> bend(const Vec3<S>& size, const Vec3<S>&, const Vec3<S>& n, const Vec3<S>& e) {
+    const Vec3<S> square = {size.x * size.x, size.y * size.y, size.z * size.z};
+    const auto scaled = [&](const Vec3<S>& a) {
+      return Vec3<S>{square.x * a.x, square.y * a.y, square.z * a.z};
+    };
+    const Vec3<S> stretched = scaled(n);
+    const S inverse = all<S>(1) / dot(n, stretched);
+    return sqrt(inverse) * scaled(fnma(inverse * dot(stretched, e), n, e));
+  }
+
   /// −A² n / |A n|,  A = diag(a, b, c).
   template <class S>
   static void touch_plane(const Shape<typename S::Real>& shape,

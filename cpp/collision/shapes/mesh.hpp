@@ -9,19 +9,20 @@ namespace pysim::collision {
 /// How far the four directions of a mesh lean from −n.
 constexpr double lean = 0.05;
 
-/// Number of the point that is farthest along a direction, of points (x, y, z) `stride` numbers apart: groups
-/// that cannot hold it are passed over.
+/// Number of the point that is farthest along a direction, of points (x, y, z) `stride` numbers apart; of
+/// those that differ by less than `tie`, one that comes first. Groups that cannot hold it are passed over.
 template <class S>
 S farthest_point(const typename S::Real* point,
                  int stride,
                  const PointGroups<typename S::Real>& groups,
-                 const Vec3<S>& direction) {
+                 const Vec3<S>& direction,
+                 S tie = all<S>(0)) {
   using Real = typename S::Real;
   using Group = PointGroup;
   S most = all<S>(-__builtin_inf()), found = all<S>(0);
   const auto look_at = [&](int i) {
     const S reach = dot(direction, spatial::all3<S>(point + stride * i));
-    const auto farther = reach > most;
+    const auto farther = reach > most + tie;
     most = select(farther, reach, most);
     found = select(farther, all<S>(static_cast<Real>(i)), found);
   };
@@ -126,7 +127,9 @@ struct Mesh : ConvexKind<Mesh> {
     using Real = typename S::Real;
     const Shape<Real>& mesh = *own.shape;
     const Vec3<S> n = transpose_times(own.X.R, normal);
-    const S best = farthest_point(mesh.face, int{MeshFace::numbers}, mesh.of_normals, n);
+    const S tie =
+        all<S>(sizeof(Real) == 8 ? Real(1e-9) : Real(1e-6));  // at an edge, rounding does not choose
+    const S best = farthest_point(mesh.face, int{MeshFace::numbers}, mesh.of_normals, n, tie);
     for (int k = 0; k < facet_corners; ++k) {
       const S vertex =
           simd::lookup(mesh.face + MeshFace::corner + k, best, int{MeshFace::numbers}, mesh.faces);

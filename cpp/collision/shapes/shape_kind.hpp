@@ -21,6 +21,8 @@ FieldPoint<S> field_at(const Field<typename S::Real>& field, const Pose<S>& X, c
 ///     features             how many numbers of features these have
 ///     ball_radius          radius of the ball about the origin that holds it [m]; `norm` is √(x² + y² + z²)
 ///     support              support point of its core; a core is a point, a segment, or the shape itself
+///     follow               the support point along a unit n near that of p, on the corner, rim or surface of
+///     p bend                 how fast that point moves where n changes by e, ∂p/∂n e
 ///     touch_plane          points that touch a plane first; n is the plane's normal, away from the solid
 ///     side;
 ///                          `apart` is false for a point that another one stands for
@@ -43,6 +45,16 @@ struct ConvexKind {
   static constexpr bool is_round = false;   ///< size.x is a radius about the core
   static constexpr bool is_curved = false;  ///< the core has a curved surface
   static constexpr bool is_mesh = false;    ///< it has vertices, which are its features
+
+  template <class S>
+  static Vec3<S> follow(const Vec3<S>&, const Vec3<S>& p, const Vec3<S>&) {
+    return p;
+  }
+
+  template <class S>
+  static Vec3<S> bend(const Vec3<S>&, const Vec3<S>&, const Vec3<S>&, const Vec3<S>&) {
+    return spatial::zero3<S>();
+  }
 
   template <class S>
   static Vec3<S> face_normal(const Shape<typename S::Real>&, const Vec3<S>& n) {
