@@ -311,6 +311,17 @@ Vec3<S> slid_deflection(const ContactLaw<typename S::Parameter>& law,
   return fma(share * tau, s, (-share / stiffness) * friction);
 }
 
+/// A deflection that is remembered: as it is, unless it is far more than friction can hold with an impulse
+/// bounded by `limit`, where it shrinks with the bound. A point that lifts off so forgets its deflection
+/// without a jump.
+template <class S>
+Vec3<S> remembered_deflection(S stiffness, S h, S limit, const Vec3<S>& s) {
+  const S e = all<S>(1), most = all<S>(typename S::Real(10)) * max(limit, all<S>(0)) / (h * stiffness);
+  const S size = sqrt(dot(s, s));
+  const auto is_far = size > most;
+  return select(is_far, most / select(is_far, size, e), e) * s;
+}
+
 /// The angular deflection that the next step begins with; zero across or along n where nothing resists it.
 template <class S>
 Vec3<S> next_turning(const ContactLaw<typename S::Parameter>& law,

@@ -7,7 +7,8 @@
 // left out.
 //
 // Forces rest + clip(x, lower, upper) that an actuator bounds are handed to the convex problem, too, with the
-// derivatives of x whether it is within its bounds or not, see contact/kinds/bounded.hpp.
+// derivatives of x whether it is within its bounds or not; near a bound A has a share of them, see
+// contact/kinds/bounded.hpp.
 #pragma once
 
 #include "contact/kinds/bounded.hpp"
@@ -64,6 +65,11 @@ class ActuatorDamping {
       own.k = max(own.k, o);
       own.d = select(own.is_within, min(own.d, d_[i]), own.d);
       own.k = select(own.is_within, min(own.k, k_[i]), own.k);
+      own.share = select(own.is_within, contact::share_within(own.x, own.lower, own.upper), o);
+      if (all(own.share == all<S>(1))) continue;
+      const S rest = select(own.is_within, all<S>(1) - own.share, o);
+      d_[i] = max(fnma(rest, own.d, d_[i]), o);
+      k_[i] = max(fnma(rest, own.k, k_[i]), o);
     }
   }
 
@@ -76,7 +82,7 @@ class ActuatorDamping {
     const int i = tree_v_[model_.signals->coordinate[model_.signals->bounded_row[n]]];
     const S c = fma(h, own.k, own.d);
     const S a = fma(is_stage ? c : own.d, v[i], own.x);
-    return {i, a, c, own.lower, own.upper, max(min(own.x, own.upper), own.lower), own.is_within};
+    return {i, a, c, own.lower, own.upper, max(min(own.x, own.upper), own.lower), own.share};
   }
 
   /// Copies d and k of the user's coordinates; zeros if actuators have neither.
@@ -110,6 +116,7 @@ class ActuatorDamping {
   struct Bounded {
     S x, lower, upper, d, k;
     simd::Mask<S> is_within;
+    S share;  ///< of its damping and stiffness that A has
   };
 
   void read_bounds(const S* registers, const int* outputs) const {

@@ -95,6 +95,75 @@ def test_a_ball_that_lands_has_no_jump_over_its_speed(tmp_path: Path) -> None:
     assert largest_jump(scene, start, 0.01, 0.4, 90) <= 1e-12
 
 
+def test_a_ball_that_lifts_off_forgets_its_deflection_without_a_jump(tmp_path: Path) -> None:
+    """A deflection that lasts longer than its impulse was forgotten where that was zero: 3.5 mm and mm/s."""
+    surface = "friction = 0.8\nstiffness = 2e4\ndissipation = 0.0\nrelaxation_time = 0.02"
+
+    def start(depth: float) -> tuple[Array, Array]:
+        return np.array([0.0, -depth]), np.array([0.05, 0.0])
+
+    assert largest_jump(sliders(tmp_path, surface), start, 2e-4, 2e-3, 40, count=200) <= 1e-12
+
+
+SERVO = """
+[[body]]
+name = "upper"
+mass = 1.0
+com = [0, 0, -0.2]
+inertia = { xx = 0.02, yy = 0.02, zz = 0.01 }
+[[body]]
+name = "lower"
+mass = 0.5
+com = [0.02, 0, -0.15]
+inertia = { xx = 0.01, yy = 0.012, zz = 0.004 }
+[[joint]]
+name = "shoulder"
+type = "ball"
+child = "upper"
+[[joint]]
+name = "elbow"
+type = "revolute"
+axis = [0, 1, 0]
+parent = "upper"
+child = "lower"
+at = { xyz = [0, 0, -0.4] }
+[[actuator]]
+name = "servo"
+type = "position_servo"
+joint = "elbow"
+command = "target"
+kp = 300
+kd = 5
+force_range = [-6, 6]
+[[signal]]
+name = "target"
+type = "constant"
+value = 0.0
+unit = "rad"
+"""
+
+
+@pytest.mark.parametrize(
+    "force", [6.0, 5.88, -5.88, -6.0]
+)  # at the bounds, and where they begin to count
+def test_a_servo_has_no_jump_where_it_reaches_its_bound(tmp_path: Path, force: float) -> None:
+    """Velocity terms follow from v*, which had seen a spring or a constant: 1e-4 to 3e-4 rad/s in a step.
+
+    Starts are swept about the angle at which 300 q + 5 v is the force at the start.
+    """
+    elsewhere = free("ball", "{ sphere = { radius = 0.05 } }", 0.1, "{ xyz = [1, 0, 1] }")
+    scene = world(tmp_path, SERVO + elsewhere + GROUND)
+    speed = 4.0
+
+    def start(angle: float) -> tuple[Array, Array]:
+        q, v = np.array(scene.state.q), np.zeros(scene.model.nv)
+        q[4], v[:4] = angle, [3.0, 1.0, 2.0, speed]
+        return q, v
+
+    at = -(force + 5 * speed) / 300
+    assert largest_jump(scene, start, at - 1e-7, at + 1e-7, 10, count=101) <= 1e-12
+
+
 def test_rolling_and_spinning_friction_have_no_jump(tmp_path: Path) -> None:
     text = free("ball", "{ sphere = { radius = 0.05 } }", 0.5, "{ xyz = [0, 0, 0.05] }")
     surface = "friction = 0.5\nrolling = 0.01\nspinning = 0.01\nrelaxation_time = 3e-3"

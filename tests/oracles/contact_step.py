@@ -20,6 +20,7 @@ from tests.oracles.contact import Term, friction, minimise, normal_spring, stop
 from tests.oracles.contact_geometry import ball_radius, lowest_points, nearest
 from tests.oracles.free_velocity import FreeMotion, Joint, Servo
 
+MOST_REMEMBERED = 10.0  # deflection, over what the impulse at the end lets friction hold
 STICKING = 1e-10  # deflection [m or rad] at which the dry friction of a joint begins to slide
 
 Key = tuple[int, int]  # of a contact point: pair of shapes, and point of the pair
@@ -94,6 +95,12 @@ class End:
     forces: Array  # (pairs, 3)
 
 
+def shortened(s: Array, most: float) -> Array:
+    """Return a vector, of this length at most."""
+    size = float(np.linalg.norm(s))
+    return s if size <= most else most / size * s
+
+
 class ContactStep:
     """One step of length h from (q, v) with what the step before left."""
 
@@ -150,13 +157,15 @@ class ContactStep:
         for P in self.points:
             impulses = P.impulses(v, h)
             forces[P.pair] += (impulses["normal"] + impulses["friction"]) / h
-            if P.n @ impulses["normal"] <= 0:
+            pushed = float(P.n @ impulses["normal"])
+            if pushed <= 0:
                 continue
+            bound = MOST_REMEMBERED * P.mu * pushed / h  # [N]
             k, tau = P.law.tangential_stiffness, P.law.relaxation_time
             stuck = P.s + h * P.across @ (P.J @ v - P.surface)
             sticks = np.linalg.norm(impulses["friction"]) < P.radius * (1 - 1e-14)
             slides = (tau * P.s - impulses["friction"] / k) / (h + tau)
-            points[P.key] = P.turn @ (stuck if sticks else slides)
+            points[P.key] = P.turn @ shortened(stuck if sticks else slides, bound / k)
             if not sticks:
                 slid.add(P.key)
             k *= P.lever**2
@@ -171,6 +180,8 @@ class ContactStep:
                 stuck = along @ (P.theta + h * P.J_w @ v)
                 slides = along @ (tau * P.theta - impulses[name] / k) / (h + tau)
                 turning[P.key] += P.turn @ (stuck if sticks else slides)
+            longest = max(P.law.rolling, P.law.spinning)
+            turning[P.key] = shortened(turning[P.key], longest * bound / k)
         self.memory.points, self.memory.turning, self.memory.slid = points, turning, slid
         for joint in self.motion.joints:
             s = self.memory.joints.get(joint.v, 0.0) + self.motion.shift[joint.v] + h * v[joint.v]

@@ -107,11 +107,12 @@ class FreeMotion:
             i = servo.coordinate
             a, c = servo.kp * (servo.target - self.q[at_q[i]]), servo.kd + h * servo.kp
             force = a - servo.kd * self.v[i]
-            is_within = abs(force) <= servo.bound
-            tau[i] += np.clip(force, -servo.bound, servo.bound)
-            D[i] += servo.kd * is_within
-            K[i] += servo.kp * is_within
-            seen = (a, c) if is_within else (float(np.sign(force)) * servo.bound, 0.0)
+            share = np.clip((servo.bound - abs(force)) / (0.02 * servo.bound), 0.0, 1.0)
+            at_start = np.clip(force, -servo.bound, servo.bound)
+            tau[i] += at_start
+            D[i] += share * servo.kd
+            K[i] += share * servo.kp
+            seen = (share * a + (1 - share) * at_start, share * c)
             potential = bounded_spring(a, c, servo.bound, seen, h)
             self.servo_terms.append(Term(np.eye(nv)[i : i + 1], np.zeros(1), potential))
         self.base = h * D + h**2 * K

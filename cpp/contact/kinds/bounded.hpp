@@ -1,11 +1,13 @@
 // Force that an actuator bounds, in a convex step: a spring and damper on a coordinate that saturate.
 //
 //     f(v) = clip(a − c v, lower, upper)      c = d + h k ≥ 0, v at the end of the step
-//     γ = h (f(v) − f*(v))                    f* = a − c v within the bounds at the start, else the bound
+//     γ = h (f(v) − f*(v))                    f* = σ (a − c v) + (1 − σ) f₀
 //
 // f* is what v* has seen: a force within its bounds is in the matrix A, so that it costs nothing until it
-// reaches one; a saturated one is constant in v*, so that a stiff servo far from its target does not throw v*
-// there. Either way the sum is a bounded spring and damper, whose potential is convex.
+// reaches one; a saturated one is constant in v*, the force f₀ at the start, so that a stiff servo far from
+// its target does not throw v* there. Near a bound it is so in part, by the share σ that `share_within`
+// gives: what follows from v*, as the velocity terms do, has no jump where a force reaches its bound. The sum
+// is a bounded spring and damper, whose potential is convex, whatever σ is.
 #pragma once
 
 #include "contact/kinds/kind.hpp"
@@ -16,9 +18,20 @@ template <class S>
 struct BoundedForce {
   int v;  ///< the tree's coordinate
   S a, c, lower, upper;
-  S saturated;              ///< f* where it is constant
-  simd::Mask<S> is_within;  ///< where f* = a − c v
+  S constant;  ///< f₀, within the bounds
+  S share;     ///< σ of a − c v in f*
+
+  /// σ x + (1 − σ) y.
+  S mix(S x, S y) const { return select(share == all<S>(1), x, fma(share, x - y, y)); }
 };
+
+/// 1 for a force x well within its bounds, which falls to 0 over the last hundredth of their range.
+template <class S>
+S share_within(S x, S lower, S upper) {
+  const S o = all<S>(0), e = all<S>(1), room = min(x - lower, upper - x);
+  const S width = all<S>(typename S::Real(0.01)) * (upper - lower);
+  return select(room >= width, e, select(room > o, room / select(width > o, width, e), o));
+}
 
 template <class S>
 struct BoundedImpulse {
@@ -30,8 +43,7 @@ BoundedImpulse<S> bounded_impulse(const BoundedForce<S>& law, S h, S v) {
   const S o = simd::all<S>(0), force = fnma(law.c, v, law.a);
   const S clipped = max(min(force, law.upper), law.lower);
   const S hc = h * law.c;
-  return {h * (clipped - select(law.is_within, force, law.saturated)),
-          select(clipped == force, hc, o) - select(law.is_within, hc, o)};
+  return {h * (clipped - law.mix(force, law.constant)), select(clipped == force, hc, o) - law.share * hc};
 }
 
 /// Its potential: ∫ clip(f) df / c + the work of f*, with f = a − c v.
@@ -40,7 +52,7 @@ S bounded_potential(const BoundedForce<S>& law, S h, S v) {
   const S half = all<S>(typename S::Real(0.5)), force = fnma(law.c, v, law.a);
   const S clipped = max(min(force, law.upper), law.lower);
   const S clip = clipped * fnma(half, clipped, force) / law.c;
-  const S seen = select(law.is_within, v * fnma(half * law.c, v, law.a), law.saturated * v);
+  const S seen = law.mix(v * fnma(half * law.c, v, law.a), law.constant * v);
   return h * (clip + seen);
 }
 
@@ -113,16 +125,12 @@ class BoundedKind : public Kind<S> {
       const S du = B.next - B.now, o = all<S>(0);
       search.add(du, B.made, B.aimed, B.impulse.gamma);
       const S force = fnma(law.c, B.now, law.a), end = fnma(law.c, B.next, law.a);
-      const auto within = law.is_within & (max(force, end) <= law.upper) & (min(force, end) >= law.lower);
+      const auto within =
+          (law.share == all<S>(1)) & (max(force, end) <= law.upper) & (min(force, end) >= law.lower);
       if (simd::all(within)) return;  // the impulse is zero at both ends, and so between them
       const S rate = -law.c * du;
-      line_[lines_++] = {force,
-                         rate,
-                         law.lower,
-                         law.upper,
-                         select(law.is_within, force, law.saturated),
-                         select(law.is_within, rate, o),
-                         h_ * du};
+      line_[lines_++] = {
+          force, rate, law.lower, law.upper, law.mix(force, law.constant), law.mix(rate, o), h_ * du};
     });
   }
 

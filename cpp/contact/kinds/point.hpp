@@ -163,7 +163,7 @@ class PointKind : public Kind<S> {
     S square = all<S>(0), most = all<S>(0), change = all<S>(0);
     each_at_work([&](PointIterate<S>& P, const Pair&) {
       const Vec3<S> made = mix(P.made, P.aimed);
-      change = max(change, abs(dot(P.at.n, made - P.made)));
+      change = max(change, abs(dot(P.at.n, P.aimed - P.made)));  // of a whole step, however short this one is
       most = max(most, dot(P.at.n, made));
       square = max(square, dot(made, made));
       P.made = made;

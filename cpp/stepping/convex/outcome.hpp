@@ -91,20 +91,26 @@ class ConvexOutcome {
     const auto& pairs = problem_.pairs;
     const contact::PointIterate<S>& P = problem_.kinds.points.point[m];
     const Pose<S>& X_WB = factor_.X_WB[pair.b];
-    const auto touches = dot(P.at.n, P.made) > all<S>(0);
+    const S pushed = dot(P.at.n, P.made), limit = P.at.mu * pushed;
+    const auto touches =
+        pushed > all<S>(rounding) * sqrt(dot(P.made, P.made));  // rounding of friction is no push
     const auto to_world = [&](const Vec3<S>& on_b) {
       const Vec3<S> s = X_WB.R * on_b;
       return pair.a < 0 ? s : turn * s;
     };
     contact::Deflection<S> next;
     const Vec3<S> s = constraints::next_deflection(pair.law, P.at, h_, P.now, P.impulse);
-    next.s = to_world(stage_.carried(P.at.s, s));
+    next.s = to_world(constraints::remembered_deflection(
+        all<S>(pair.law.tangential), h_, limit, stage_.carried(P.at.s, s)));
     next.slid = !P.impulse.sticks;
     next.feature = P.feature;
     if (pair.turning >= 0) {
       const auto& T = problem_.kinds.turnings.turning[pairs.first_turning[k] + m - pairs.first[k]];
       const Vec3<S> turned = constraints::next_turning(pair.law, P.at.n, T.s, h_, T.now, T.impulse);
-      next.turning = to_world(stage_.carried(T.s, turned));
+      const S lever = all<S>(pair.law.lever);
+      const S arm = max(all<S>(pair.law.rolling), all<S>(pair.law.spinning));
+      next.turning = to_world(constraints::remembered_deflection(
+          all<S>(pair.law.tangential) * (lever * lever), h_, arm * limit, stage_.carried(T.s, turned)));
       store((all<S>(1) / h_) * (X_WB.R * T.made), state.report_of(pairs.slot[m]) + ContactReport::moment);
     }
     deflections_.remember(pair, pairs.slot[m] - pair.first, next, touches, state);
@@ -135,6 +141,9 @@ class ConvexOutcome {
     store(load3(report + ContactReport::impulse) + stage_.counted(impulse), report + ContactReport::impulse);
     store(collision::select(touches, X_WB.R * P.at.n, none), report + ContactReport::normal);
   }
+
+  /// Share of an impulse along its normal that may be rounding of its friction.
+  static constexpr Real rounding = sizeof(Real) == 8 ? Real(1e-14) : Real(1e-6);
 
   const contact::Contacts<Parameter>& contacts_;
   const ContactMemory places_;
