@@ -6,7 +6,8 @@
 //
 // Numbers of H are of type N, in double precision where floats do not carry it: a stiff load between two
 // light bodies is subtracted from itself, and what is left are their inertias. As H is A and what is not
-// negative, no pivot is less than that of A; where rounding makes it less, it is that of A.
+// negative, no pivot is less than that of A; where rounding makes it less, it is that of A. Only a servo that
+// saturates takes away what A has of it: in such a world, pivots are positive.
 #pragma once
 
 #include "dynamics/joint_space.hpp"
@@ -63,6 +64,7 @@ class LoadedRows {
   void begin() {
     const int n = A_.size();
     for (int k = 0; k < n; ++k) b_[k] = all<N>(0);
+    least_load_ = all<S>(0);
     if (at_ == &hung_) {
       hung_.number(n);
       for (int i = 0; i < hung_.row[n]; ++i) H_[i] = all<N>(0);
@@ -81,6 +83,7 @@ class LoadedRows {
     } else {
       H_[at_->row[k] + at_->depth[k]] += load;
     }
+    least_load_ = min(least_load_, load);
     b_[k] += number(push);
   }
 
@@ -105,7 +108,9 @@ class LoadedRows {
   /// x = H⁻¹ b, and the factor of H; b is lost.
   void factor_and_solve() {
     if constexpr (is_exact) add_tree_rows(near_);
-    const auto pivot = [this](int k, N d) { return max(d, number(A_.pivot(k))); };
+    const auto pivot = [&](int k, N d) {
+      return max(d, number(select(least_load_ < all<S>(0), all<S>(0), A_.pivot(k))));
+    };
     at_->eliminate(A_.size(), H_, inv_D_, b_, pivot);
     at_->template substitute<N>(A_.size(), H_, inv_D_, b_, x_);
   }
@@ -207,6 +212,8 @@ class LoadedRows {
   }
 
   const JointSpace<S>& A_;
+  S least_load_ =
+      all<S>(0);  ///< on a coordinate, negative of a servo that A has as a spring and that saturates
   TreeRows hung_;
   const TreeRows* at_ = nullptr;  ///< those of A, or hung ones
   N *H_ = nullptr, *inv_D_ = nullptr;

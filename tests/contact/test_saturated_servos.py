@@ -193,3 +193,16 @@ def test_worlds_rollouts_and_runs_without_a_ledger_are_those_of_a_run(tmp_path: 
     np.testing.assert_array_equal(pysim.simulate(without).v, expected.v)
     np.testing.assert_array_equal(rollout.v[0, -1], expected.v[-1])
     np.testing.assert_array_equal(worlds.v[0], expected.v[-1])
+
+
+@pytest.mark.parametrize("force", [-8.0, -9.0, -9.9])
+def test_a_servo_that_reaches_its_bound_within_a_step_pushes_no_more(
+    tmp_path: Path, force: float
+) -> None:
+    """J (v₁ − v₀) = −h f, f the bound: a spring at the start of the step would pass it by 2 N·m."""
+    kp, speed, h = 1e3, 4.0, 1e-3
+    text = servo(0.0, 0.0, kp=kp) + simulation("convex", step=h, duration=h, interval=h)
+    worlds = pysim.Worlds(scene_of(tmp_path, text))
+    worlds.q[:], worlds.v[:] = 1.0 - force / kp, speed
+    worlds.step()
+    assert float(worlds.v[0]) == pytest.approx(speed - h * RANGE / INERTIA, rel=1e-12)
