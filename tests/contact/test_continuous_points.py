@@ -57,7 +57,7 @@ def jumps(folder: Path, a: str, b: str) -> tuple[NDArray[np.intp], Array, NDArra
 def test_points_of_two_shapes_move_as_little_as_the_shapes(
     tmp_path: Path, kinds: tuple[str, str]
 ) -> None:
-    """By 1e-9 of the size at most, but for a few poses of a thousand, two thirds of which are chosen to be parallel.
+    """By 1e-9 of the size at most, but for a few of a thousand poses; two thirds are chosen to be parallel.
 
     What is left: of more than eight points others are the farthest, an edge along another one touches at one end
     or at both, two normals have the same overlap; and normals of rims and corners that touch edges are known to 1e-7.
