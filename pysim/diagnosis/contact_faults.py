@@ -238,7 +238,8 @@ def _face_before(
         is_along = (body[first:end] == b) & (np.abs(n @ along) < ALONG) & n.any(axis=1)
         if is_along.any():
             same = is_along & (n @ n[int(is_along.argmax())] > SAME)
-            return first + np.flatnonzero(same)
+            points: NDArray[np.intp] = first + np.flatnonzero(same)
+            return points
     return None
 
 
