@@ -156,6 +156,9 @@ void FiledScene::check() const {
               scheme.accuracy >= 0 && scheme.least_step >= 0 && std::isfinite(scheme.accuracy) &&
               std::isfinite(scheme.least_step),
           "has settings that no scheme has");
+  constexpr double least_share = 1e-9;  // of a step, so that steps under accuracy end
+  require(scheme.accuracy == 0 || scheme.least_step >= least_share * scheme.step,
+          "has steps under accuracy that may become too short");
   checked_radius(scheme.spectral_radius);
   require(std::all_of(file_.blocks.periods.begin(),
                       file_.blocks.periods.end(),

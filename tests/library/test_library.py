@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import subprocess
 import warnings
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -116,6 +117,13 @@ def test_other_and_damaged_files_are_refused(host: Path, tmp_path: Path) -> None
         )
         assert ran.returncode == 1
         assert f"scene file: {problem}" in ran.stderr
+
+
+def test_accuracy_without_a_least_step_is_refused() -> None:
+    scene = scene_at(ROOT / "scenes/stairs.toml")
+    changed = {**scene.settings.parameters, "accuracy": 1e-6, "least_step": 1e-20}
+    with pytest.raises(ValueError, match="steps under accuracy that may become too short"):
+        engine_file(replace(scene, settings=replace(scene.settings, parameters=changed)))
 
 
 @pytest.mark.slow
