@@ -286,7 +286,8 @@ def _render_mode(given: str | None) -> str | None:
 def _worlds_to_draw(given: Sequence[int], count: int) -> tuple[int, ...]:
     """Return the numbers of the worlds to draw; SimulationError if there is none of a number."""
     worlds = tuple(given)
-    for world in worlds:
+    numbers: tuple[Any, ...] = worlds  # callers without types give other things
+    for world in numbers:
         if not isinstance(world, (int, np.integer)) or not 0 <= world < count:
             problem = f"there is no world {world!r}; they are numbered 0 to {count - 1}"
             raise SimulationError("render_worlds", problem)

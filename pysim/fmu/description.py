@@ -48,7 +48,7 @@ def description(
     ET.SubElement(root, "DefaultExperiment", experiment)
     (_add_variables if fmi == 2 else _add_arrays)(root, variables)
     ET.indent(root)
-    return ET.tostring(root, "utf-8", xml_declaration=True) + b"\n"
+    return bytes(ET.tostring(root, "utf-8", xml_declaration=True)) + b"\n"
 
 
 def _attributes(scene: Scene, token: str, fmi: int) -> dict[str, str]:

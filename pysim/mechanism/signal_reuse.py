@@ -39,7 +39,7 @@ def _are_equal(a: Any, b: Any, ignored: frozenset[str]) -> bool:  # noqa: ANN401
     if type(a) is not type(b):
         return False
     if is_dataclass(a):
-        kind: type[Any] = type(a)
+        kind: Any = type(a)
         names = (name for name in _names(kind) if name not in ignored)
         return all(_are_equal(getattr(a, name), getattr(b, name), ignored) for name in names)
     if isinstance(a, np.ndarray):

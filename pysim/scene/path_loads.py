@@ -39,7 +39,9 @@ class PassedJoints:
     def passed(self, points: Sequence[PathPart]) -> list[JointSpec]:
         """Return the joints between the bodies of a path."""
         chains: list[set[str]] = [set(self._above.get(part.body, ())) for part in points]
-        moved = set.union(*chains) - set.intersection(*chains) if chains else set()
+        if not chains:
+            return []
+        moved = chains[0].union(*chains) - chains[0].intersection(*chains)
         return [self._joints[name] for name in sorted(moved)]
 
     def load(self, joint: JointSpec, points: Sequence[PathPart], tension: float) -> float:

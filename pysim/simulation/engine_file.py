@@ -36,6 +36,7 @@ def engine_file(scene: Scene) -> bytes:
 def file_of_worlds(worlds: Worlds) -> bytes:
     """Return the file of the scene of one world that has begun."""
     own, records = worlds.scene(), worlds._records  # noqa: SLF001, the record is what is written
+    assert isinstance(records.engine, _engine.Worlds)  # in double precision
     model, signals, contacts = own.model, own.signals, own.contacts
     connections = model.connections
     inputs = () if signals is None else signals.inputs

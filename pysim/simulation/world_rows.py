@@ -115,4 +115,5 @@ def _room(
     if not fits or not given.flags.c_contiguous or not given.flags.writeable:
         problem = f"must be a writeable, C-contiguous array {shape} of {np.dtype(dtype)}"
         raise SimulationError(f"out: {name!r}", f"{problem}; leave it out for a new one")
-    return given
+    found: NDArray[Any] = given
+    return found

@@ -6,6 +6,7 @@ Oracles: heights and speeds before and after, and the constancy of energy + diss
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -274,7 +275,7 @@ def geneva_drive(step: float) -> pysim.Scene:
             sides.append({"box": [outer - inner, 0.008, 0.02], "at": at})
     b.body("wheel", mass=1.0, inertia=small, collision=sides)
     at = {"xyz": [apart, 0, 0]}
-    keys = {"axis": [0, 0, 1], "damping": 0.02, "friction": 0.05}
+    keys: dict[str, Any] = {"axis": [0, 0, 1], "damping": 0.02, "friction": 0.05}
     b.joint("turn", "revolute", child="wheel", at=at, start=np.pi - np.pi / turns, **keys)
     b.simulation(duration=2.0, step=step, integrator="convex")
     b.output(every=0.01)

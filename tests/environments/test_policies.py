@@ -135,7 +135,8 @@ def test_the_motor_of_a_policy_does_the_work_that_the_energy_shows(
     weight = np.array([[-0.2, -0.2, 0, 0, gain]])  # of cart.q, cart.v, lean and pole.v
     arrays = {"weight0": weight, "bias0": np.zeros(1), "mean": np.zeros(5), "deviation": np.ones(5)}
     file = tmp_path / "policy.npz"
-    np.savez(file, activation=np.array("elu"), **arrays, **environment.policy_arrays())
+    arrays |= {"activation": np.array("elu"), **environment.policy_arrays()}
+    np.savez(file, allow_pickle=False, **arrays)
     injected = []
     for step in (1e-2, 1e-3):
         changes = {

@@ -30,7 +30,9 @@ def whole_of(model: pysim.Model, lock: list[str], rng: np.random.Generator):
         model.joint_nv,
         strict=True,
     )
-    keep_q, keep_v, values = [], [], {}
+    keep_q: list[int] = []
+    keep_v: list[int] = []
+    values = {}
     for name, at_q, at_v, nq, nv in places:
         if name in lock:
             values[name] = q[at_q : at_q + nq]
@@ -43,7 +45,7 @@ def whole_of(model: pysim.Model, lock: list[str], rng: np.random.Generator):
 @pytest.mark.parametrize("seed", range(4))
 def test_a_locked_model_is_the_whole_one_at_rest_in_its_joints(seed: int) -> None:
     rng = np.random.default_rng(seed)
-    model = compile_model(random_tree(rng, rng.permutation(KINDS)))
+    model = compile_model(random_tree(rng, rng.permutation(KINDS).tolist()))
     lock = [str(x) for x in rng.choice(model.joint_names, 3, replace=False)]
     q, keep_q, keep_v, values = whole_of(model, lock, rng)
     small = model.locked(values)
@@ -75,6 +77,7 @@ def test_a_locked_model_is_the_whole_one_at_rest_in_its_joints(seed: int) -> Non
 def test_followers_are_locked_with_their_leader() -> None:
     model = pysim.load_scene(SCENES / "robot_arm.toml").model
     follower = next(joint for joint in model.joints if joint.mimic is not None)
+    assert follower.mimic is not None
     leader = follower.mimic.joint
     small = model.locked({leader: 0.013})
     assert follower.name not in small.joint_names
