@@ -23,6 +23,7 @@ apply M⁻¹ twice, lose digits if light links are attached to heavy ones (Panda
     centroidal_map_time_derivative  5e-7
     centroidal_momentum             4e-7
     centroidal_momentum_rate        5e-7
+    com_jacobian                    5e-7
     coriolis_matrix                 4e-7
     crba                            3e-7
     differential_dynamics           6e-7

@@ -85,7 +85,9 @@ def _unstable(scene: Scene, bounds: StepBounds, when: str) -> str | None:
     if settings.step <= bounds.stable or bounds.limiting is None:
         return None
     take = f"{0.8 * bounds.stable:.2g} or less"
-    if is_stiff(scene, bounds):
+    if scene.smooth_contacts is not None:
+        take = f'integrator = "convex", whose contacts need no short steps, or {take}'
+    elif is_stiff(scene, bounds):
         take = f'integrator = "{STIFF_SCHEME}", which is stable at this step, or {take}'
     cause, remedy = _cause_of_bound(scene, bounds)
     return (

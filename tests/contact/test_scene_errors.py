@@ -128,7 +128,7 @@ def error_of(tmp_path: Path, text: str) -> str:
         (
             "[simulation]",
             '[[contact]]\nbetween = ["world", "bal"]\nfriction = 0.1\n[simulation]',
-            "s.toml:18:21: contact[0].between[1]: unknown body 'bal'; did you mean 'ball'?",
+            "s.toml:18:21: contact[0].between[1]: unknown body or rod 'bal'; did you mean 'ball'?",
         ),
         (
             "[simulation]",

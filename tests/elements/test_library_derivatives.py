@@ -32,6 +32,12 @@ KEYS = {  # of fields that take more than any positive number
     "fluid_ellipsoid": {"semi_axes": [0.5, 0.4, 0.2]},
     "spring": {"stiffness": 1.3, "length": 0.3},
     "slack_spring": {"rest_length": 0.3, "slack": 0.1},
+    "coordinate_limit": {"lower": -0.02, "upper": 0.01, "transition": 0.2},
+    "ligament": {
+        "rest_length": 0.3,
+        "lengths": [1.0, 1.5, 3.0, 6.0],
+        "forces": [0.0, 0.3, 1.1, 2.0],
+    },
 }
 PLACES = {
     "frames": {"a": "one", "b": "two", "at_a": [0.1, 0.2, 0], "at_b": [0, 0.1, -0.2]},
@@ -45,7 +51,7 @@ PLACES = {
     },
     "coordinates": {"coordinates": ["bend", "slide"]},
 }
-ONE_COORDINATE = {"gas_spring"}
+ONE_COORDINATE = {"coordinate_limit", "gas_spring"}
 
 
 def library():

@@ -316,6 +316,6 @@ def test_a_plugin_is_not_blamed_for_a_run_that_diverged(tmp_path: Path) -> None:
         allow_code=True,
     )
     with pytest.raises(
-        pysim.SimulationError, match=r"reaches NaN or infinite values .*; reduce simulation\.step"
+        pysim.SimulationError, match=r"reaches an infinite energy .*; reduce simulation\.step"
     ):
         pysim.simulate(scene)

@@ -682,8 +682,10 @@ def test_a_copy_of_a_mesh_replaces_no_file(tmp_path: Path) -> None:
 
 def test_a_scene_writes_every_part_of_a_specification() -> None:
     """A new part has to be added to the writer, and then to these lists."""
-    scene = "name model actuators settings render text path overrides events hold blocks"
-    model = "name gravity bodies joints frames where loops couplings keyframes omitted forces contacts blocks"
+    scene = (
+        "name model actuators settings render text path overrides events hold equilibrium blocks"
+    )
+    model = "name gravity bodies rods joints frames where loops couplings keyframes omitted forces contacts blocks"
     model += (
         " motions steps self_collision"  # the last two of another program; scenes have their own
     )

@@ -81,7 +81,13 @@ def _named_station(value: object) -> object:
 
 
 def _station_schema(_: dict[str, Any]) -> dict[str, Any]:
-    return {"type": "object", "required": ["rod", "s"], "maxProperties": 2}
+    keys = {"rod": {"type": "string"}, "s": {"type": ["number", "string"]}}
+    return {
+        "type": "object",
+        "properties": keys,
+        "required": ["rod", "s"],
+        "additionalProperties": False,
+    }
 
 
 _STATION = Shorthand(_named_station, _station_schema)
