@@ -134,6 +134,9 @@ def _inside(value: float) -> float:
     return min(max(value, LEAST_SHARE), 1 - LEAST_SHARE)
 
 
+LEAST_TIME = 1e-15  # [s] MuJoCo's mjMINVAL, by which it does not divide by a damping ratio of 0
+
+
 @lru_cache(maxsize=1024)  # most geoms of a model have the same numbers
 def depth_at_rest(numbers: SurfaceNumbers, gravity: float, least_time: float = 0.0) -> float:
     """Return the depth [m] of a body at rest in gravity [m/s²], which does not depend on its mass.
@@ -143,7 +146,8 @@ def depth_at_rest(numbers: SurfaceNumbers, gravity: float, least_time: float = 0
     g = gravity or STANDARD_GRAVITY
     d_max = numbers.solimp[1]
     s = numbers.solref
-    k = 1 / (d_max * max(s[0], least_time) * s[1]) ** 2 if s[0] > 0 else -s[0] / d_max**2
+    time = max(d_max * max(s[0], least_time) * s[1], LEAST_TIME)
+    k = 1 / time**2 if s[0] > 0 else -s[0] / d_max**2
     low, high = 0.0, g / max(k, 1e-9) * (1 / min(numbers.solimp[:2]) ** 2)
     for _ in range(200):
         x = (low + high) / 2

@@ -95,6 +95,13 @@ def test_depth_and_restitution_are_those_of_mujoco(write: Write, surface: str) -
     assert restitution(numbers) == pytest.approx(bounce, abs=0.02)
 
 
+def test_a_damping_ratio_of_zero_is_as_stiff_as_numbers_allow() -> None:
+    m = mujoco.MjModel.from_xml_string(
+        '<mujoco><worldbody><geom type="plane" size="1 1 1" solref="0.02 0"/></worldbody></mujoco>'
+    )
+    assert 0 <= depth_at_rest(of_geom(m, 0), G) < 1e-9
+
+
 def test_an_undamped_surface_returns_the_whole_speed(write: Write) -> None:
     """In MuJoCo, too; the ball is never at rest."""
     path = write(BALL.format(numbers='solref="-5000 0"'))
