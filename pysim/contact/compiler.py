@@ -67,12 +67,17 @@ class CompiledContacts:
         return self.shapes.pair[self.shape_of_point]
 
     @cached_property
-    def signs(self) -> Array:
-        """−1 for every point (points,) where the engine's forces act on the first link, else 1."""
+    def signs_of_shapes(self) -> Array:
+        """−1 for every pair of shapes where the engine's forces act on the first link, else 1."""
         numbers = {name: k for k, name in enumerate(self.pairs.links)}
         links = np.array([numbers[shape.link] for shape in self.shapes.placed], np.int32)
         is_first = links[self.shapes.own] == self.pairs.first[self.shapes.pair]
-        return np.where(is_first, -1.0, 1.0)[self.shape_of_point]
+        return np.where(is_first, -1.0, 1.0)
+
+    @cached_property
+    def signs(self) -> Array:
+        """−1 for every point (points,) where the engine's forces act on the first link, else 1."""
+        return self.signs_of_shapes[self.shape_of_point]
 
 
 def compile_contacts(

@@ -166,6 +166,11 @@ class Model(AttributesByHabit, _engine.Model):
         """Names of the moving joints, in the order of bodies."""
         return tuple(joint.name for joint in self.joints)
 
+    @property
+    def callback_joints(self) -> tuple[str, ...]:
+        """Names of the joints that Python computes."""
+        return tuple(name for _, name, _, _ in self._callbacks)
+
     @cached_property
     def joint_motions(self) -> tuple[str, ...]:
         """Names of the built-in shapes or lengths of the programs by which the engine runs the joints."""

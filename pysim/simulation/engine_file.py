@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 from pysim import _engine
 from pysim.errors import SimulationError
 from pysim.inertia import theta_to_packed
-from pysim.joints.callback import CallbackJoint
 from pysim.simulation.worlds import Worlds
 from pysim.worlds.loading import refuse_impacts
 from pysim.worlds.python_stepping import runs_in_python
@@ -59,7 +58,7 @@ def file_of_worlds(worlds: Worlds) -> bytes:
                 [] if contacts is None else [pair.name for pair in contacts.pairs],
             ],
             pair_of_shapes=[] if contacts is None else contacts.shapes.pair.tolist(),
-            signs=[] if contacts is None else _signs_of_shapes(own),
+            signs=[] if contacts is None else contacts.signs_of_shapes.tolist(),
             inputs=[(x.name, input_unit(own, x.name), list(x.places)) for x in inputs],
             outputs=[
                 (x.name, x.unit, x.first, x.size, list(x.labels)) for x in readable_signals(own)
@@ -90,11 +89,7 @@ def check_runs_without_python(scene: Scene) -> None:
     """
     where, remedy = str(scene.spec.path), "an engine without Python cannot run it"
     if runs_in_python(scene):
-        calls = [
-            joint.name
-            for joint, plugin in zip(scene.model.joints, _plugins(scene), strict=True)
-            if isinstance(plugin, CallbackJoint)
-        ]
+        calls = scene.model.callback_joints
         part = f"joint {calls[0]!r}" if calls else f"integrator {scene.settings.integrator!r}"
         raise SimulationError(where, f"{part} is computed in Python; {remedy}")
     refuse_impacts(scene)
@@ -117,19 +112,3 @@ def check_runs_without_python(scene: Scene) -> None:
             f"block {signals.sampled[k]!r} reads contacts or accelerations, which Python computes"
         )
         raise SimulationError(where, f"{problem}; {remedy}")
-
-
-def _plugins(scene: Scene) -> list[object]:
-    from pysim.joints import find_joint  # noqa: PLC0415
-
-    return [find_joint(joint.type).plugin for joint in scene.model.joints]
-
-
-def _signs_of_shapes(scene: Scene) -> list[float]:
-    """Return −1 for every pair of shapes whose forces act on the first link, else 1."""
-    assert scene.contacts is not None
-    signs, shape_of_point = scene.contacts.signs, scene.contacts.shape_of_point
-    found = [1.0] * len(scene.contacts.shapes.pair)
-    for shape, sign in zip(shape_of_point.tolist(), signs.tolist(), strict=True):
-        found[shape] = sign
-    return found
