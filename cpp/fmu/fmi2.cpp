@@ -53,16 +53,7 @@ std::string path_of(std::string uri) {
 
 template <class Call>
 fmi2Status guarded(fmi2Component c, const Call& call) noexcept {
-  auto& own = *static_cast<Component*>(c);
-  try {
-    call(own);
-    return fmi2OK;
-  } catch (const std::exception& error) {
-    own.log(fmi2Error, error.what());
-  } catch (...) {
-    own.log(fmi2Error, "failed");
-  }
-  return fmi2Error;
+  return pysim::fmu::guarded<Component>(c, fmi2OK, fmi2Error, call);
 }
 
 fmi2Status refuse(fmi2Component c, std::size_t count, const char* text) {

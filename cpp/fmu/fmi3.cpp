@@ -26,16 +26,7 @@ using State = std::vector<char>;
 
 template <class Call>
 fmi3Status guarded(fmi3Instance c, const Call& call) noexcept {
-  auto& own = *static_cast<Component*>(c);
-  try {
-    call(own);
-    return fmi3OK;
-  } catch (const std::exception& error) {
-    own.log(fmi3Error, error.what());
-  } catch (...) {
-    own.log(fmi3Error, "failed");
-  }
-  return fmi3Error;
+  return pysim::fmu::guarded<Component>(c, fmi3OK, fmi3Error, call);
 }
 
 fmi3Status refuse(fmi3Instance c) {

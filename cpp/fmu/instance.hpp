@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <cstring>
+#include <exception>
 #include <memory>
 #include <string>
 #include <vector>
@@ -20,6 +21,21 @@ enum class Kind : std::uint32_t { time, input, q, v, signal, pose, force };
 constexpr int kind_shift = 24;
 constexpr int pose_numbers = 7;  ///< x, y, z, then a quaternion x, y, z, w
 constexpr int force_numbers = 3;
+
+/// Calls call(component) and logs what it throws, for no exception may leave a function of the standard.
+template <class Component, class Status, class Call>
+Status guarded(void* c, Status good, Status failed, const Call& call) noexcept {
+  auto& component = *static_cast<Component*>(c);
+  try {
+    call(component);
+    return good;
+  } catch (const std::exception& error) {
+    component.log(failed, error.what());
+  } catch (...) {
+    component.log(failed, "failed");
+  }
+  return failed;
+}
 
 class Instance {
  public:
