@@ -6,8 +6,9 @@
 Redundant rows leave λ undetermined and do no harm: δ is split into −J⁺ c and the null space N of J. Where Nᵀ H N is not
 positive definite, its eigenvalues are replaced by their magnitudes, so that every step goes downhill in a potential and
 ends at an equilibrium that is stable [Nocedal and Wright 2006, section 3.4]. A step is halved while the slope along it
-is reversed; a coordinate moves by at most 0.3 rad or m in one. Forces without a potential may lead this astray; then
-the forces at the start are taken away and brought back in load steps, r(q) − (1 − s) r(q₀) = 0.
+is reversed; a coordinate moves by at most 0.3 rad or m in one. Forces without a potential may
+keep it from converging; then the forces at the start are taken away and brought back in load steps,
+r(q) − (1 − s) r(q₀) = 0.
 
 The eigenvalues of Nᵀ H N in the norm of Nᵀ M N are the squares of angular frequencies; a negative one is a motion along
 which the equilibrium is unstable.

@@ -10,45 +10,12 @@ import pytest
 
 import pysim
 from pysim.errors import SimulationError
+from tests.simulation.test_worlds import SERVO as PLANT
 
 SCENES = Path(__file__).parents[2] / "scenes"
 pytestmark = pytest.mark.filterwarnings("ignore::pysim.PysimWarning")
 MANY, ROWS, EVERY = 11, 7, 3  # more than a pack
-SERVO = """
-[[body]]
-name = "rod"
-mass = 1.0
-com = [0, 0, -0.5]
-inertia = { xx = 0.1, yy = 0.1, zz = 0.01 }
-[[joint]]
-name = "hinge"
-type = "revolute"
-axis = [0, 1, 0]
-child = "rod"
-start = { q = 0.2 }
-[[signal]]
-name = "target"
-type = "input"
-unit = "rad"
-[[sensor]]
-name = "angle"
-type = "coordinates"
-coordinates = ["hinge"]
-[[controller]]
-name = "pd"
-type = "pd"
-inputs = ["target", "angle.q", "angle.v"]
-kp = 20.0
-kd = 2.0
-[[actuator]]
-name = "motor"
-type = "force"
-joint = "hinge"
-command = "pd"
-[simulation]
-step = 2e-3
-integrator = "rk4"
-"""
+SERVO = PLANT.replace("PERIOD", "").replace("INTEGRATOR", "rk4")
 
 
 def servo(folder: Path, **keys: Any) -> pysim.Scene:
