@@ -27,6 +27,7 @@ def rows(element: Element) -> tuple[float, ...]:
     if found is None:
         problem = f"<{element.tag}> must be finite numbers, got {shown(element)}"
         element.fail(f"{problem}; write them as '0.5 0 1e-3'")
+    element.refuse_huge(element.tag, f"<{element.tag}>", found)
     return found
 
 

@@ -21,6 +21,7 @@ def numbers(element: Element, count: int) -> tuple[float, ...]:
     if found is None or len(found) != count:
         kind = "a number" if count == 1 else f"{count} numbers"
         element.fail(f"<{element.tag}> must be {kind}, got {element.content.strip()!r}")
+    element.refuse_huge(element.tag, f"<{element.tag}>", found)
     return found
 
 

@@ -10,11 +10,11 @@ from pysim.errors import PysimWarning
 from pysim.plugins.bounds import driving_gains
 from pysim.scene.toml.plugin_keys import PARAMETERS
 from pysim.scene.toml.problems import Problems, shown
+from pysim.scene.urdf.xml import LARGEST_NUMBER
 
 if TYPE_CHECKING:
     from pysim.scene.toml.source import Steps
 
-_LARGEST = 1e30
 _TURN = 2 * math.pi + 1e-3  # [rad]
 _TURNS = 4 * _TURN  # [rad] of a hinge, more than a multi-turn axis has
 ROUND = 5  # degrees are often whole multiples of it, radians hardly ever
@@ -40,8 +40,8 @@ def check_numbers(value: object, path: Steps, problems: Problems) -> None:
     elif isinstance(value, list):
         for k, inner in enumerate(value):
             check_numbers(inner, (*path, k), problems)
-    elif isinstance(value, (int, float)) and abs(value) > _LARGEST and abs(value) != math.inf:
-        problems.add(path, f"is beyond {_LARGEST:g}, got {shown(value)}; take another unit")
+    elif isinstance(value, (int, float)) and abs(value) > LARGEST_NUMBER and abs(value) != math.inf:
+        problems.add(path, f"is beyond {LARGEST_NUMBER:g}, got {shown(value)}; take another unit")
 
 
 def is_plausible(path: Steps, value: object, kind: object = _HINGES[0]) -> bool:
@@ -54,7 +54,7 @@ def is_plausible(path: Steps, value: object, kind: object = _HINGES[0]) -> bool:
     """
     if isinstance(value, list):
         return all(is_plausible(path, inner, kind) for inner in value)
-    if not isinstance(value, (int, float)) or abs(value) > _LARGEST:
+    if not isinstance(value, (int, float)) or abs(value) > LARGEST_NUMBER:
         return False
     if abs(value) <= _TURN:
         return True
@@ -97,7 +97,7 @@ def _warn_of_degrees(
 ) -> None:
     """Warn of angles of more than a turn, or of more than `most` [rad], or `round_most` of whole multiples of 5."""
     for k, angle in enumerate(numbers[first:], first):
-        if not isinstance(angle, (int, float)) or abs(angle) > _LARGEST:
+        if not isinstance(angle, (int, float)) or abs(angle) > LARGEST_NUMBER:
             continue
         limit = most
         if round_most is not None and abs(angle) <= most and angle % ROUND == 0:

@@ -30,6 +30,8 @@ TURN = 2 * math.pi + 1e-3  # rad
 LONGEST_ATTRIBUTE = 4096  # characters
 DEEPEST = 200  # elements within each other
 MOST_ELEMENTS = 2_000_000
+LARGEST_NUMBER = 1e30  # products of several remain finite
+BOUNDS = ("lower", "upper", "effort", "velocity", "range")  # of joints: a huge one means none
 _OWNERS = ("link", "joint")  # in messages, wherever they are
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 
@@ -101,7 +103,15 @@ class Element:
         numbers = tuple(map(float, words))
         if not all(map(math.isfinite, numbers)):
             self.fail(f"{name!r} of <{self.tag}> must be finite, got {_shown(value)}; reduce it")
+        self.refuse_huge(name, f"{name!r} of <{self.tag}>", numbers)
         return numbers
+
+    def refuse_huge(self, name: str, shown: str, numbers: Iterable[float]) -> None:
+        """Raise an error for numbers whose products overflow, unless `name` is that of a joint's bound."""
+        largest = max(map(abs, numbers), default=0.0)
+        if largest > LARGEST_NUMBER and name not in BOUNDS:
+            problem = f"{shown} is beyond {LARGEST_NUMBER:g}, got {largest:g}"
+            self.fail(f"{problem}; take another unit")
 
     def lengths(self, name: str, count: int = 1) -> tuple[float, ...]:
         """Return `count` lengths [m], which must be positive."""

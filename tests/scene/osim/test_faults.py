@@ -42,6 +42,7 @@ FAULTS = {
         "<mass> must not be negative [kg], got -5",
     ),
     "infinite mass": ("joints", "<mass>5<", "<mass>1e999<", "must be finite numbers"),
+    "huge mass": ("joints", "<mass>5<", "<mass>1e200<", "<mass> is beyond 1e+30, got 1e+200"),
     "two masses": ("joints", "<mass>5</mass>", "<mass>5</mass><mass>6</mass>", "second <mass>"),
     "short centre": ("joints", "0.01 0.1 0.02", "0.01 0.1", "must be 3 numbers"),
     "short inertia": ("joints", "-0.002 0.0015", "-0.002", "<inertia> must be 6 numbers"),

@@ -365,6 +365,9 @@ REFUSED = {
     model(link("a") + joint("j", "fixed", " ", "a")): (
         "m.sdf:1:{}: joint 'j': <parent> is empty; write a name"
     ),
+    model(link("a") + joint("j", "revolute", "world", "a", "<axis><xyz>0 0 1e200</xyz></axis>")): (
+        "m.sdf:1:{}: joint 'j': <xyz> is beyond 1e+30, got 1e+200; take another unit"
+    ),
 }
 
 

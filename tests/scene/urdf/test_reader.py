@@ -87,6 +87,17 @@ def test_a_malformed_file_is_rejected_with_its_place_and_reason(stem: str) -> No
     assert refusal(MALFORMED / f"{stem}.urdf") == f"{stem}.urdf:{reason}"
 
 
+def test_a_number_with_infinite_powers_is_rejected(write: Write) -> None:
+    path = write(TWO_LINKS + HINGE.format('<axis xyz="0 1e200 0"/>'))
+    problem = "joint 'hinge': 'xyz' of <axis> is beyond 1e+30, got 1e+200; take another unit"
+    assert refusal(path).endswith(problem)
+
+
+def test_a_huge_bound_of_a_joint_is_accepted(write: Write) -> None:
+    huge = '<limit lower="-1.7e308" upper="1.7e308" effort="1.7e308" velocity="1.7e308"/>'
+    assert hinge(write, huge).effort_limit == 1.7e308
+
+
 def test_an_impossible_inertia_is_accepted_with_a_warning() -> None:
     path = MALFORMED / "tri_ineq.urdf"
     with pytest.warns(PysimWarning) as caught:
