@@ -1,11 +1,12 @@
-"""Robots that move in contact, as MJCF that both programs read: Go1, a humanoid, ANYmal, and a gripper with a box.
+"""Robots that move in contact, as MJCF that both programs read: walking robots, a humanoid, and a gripper with a box.
 
-Go1 and the humanoid of dm_control are files of the wheel `playground`, which is downloaded, not installed:
+All but two are files of the wheel `playground`, which is downloaded, not installed:
 
     pip download --no-deps playground
 
 They are as they are, but for meshes, which are taken out: they are drawn, and collide with nothing. ANYmal of
-example-robot-data is a URDF; it gets servos, a free base and a floor. Links of the humanoid touch each other.
+example-robot-data is a URDF; it gets servos, a free base and a floor. The humanoid is dm_control's. Its links touch
+each other; those of "humanoid on floor" touch the floor alone.
 """
 
 from __future__ import annotations
@@ -27,7 +28,16 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 Array = np.ndarray[Any, Any]
-GO1 = "mujoco_playground/_src/locomotion/go1/xmls/scene_mjx_feetonly_flat_terrain.xml"
+WALKERS = {  # file, and the keyframe that stands
+    "Go1": ("go1/xmls/scene_mjx_feetonly_flat_terrain.xml", "home"),
+    "Spot": ("spot/xmls/scene_mjx_feetonly_flat_terrain.xml", "home"),
+    "G1": ("g1/xmls/scene_mjx_feetonly_flat_terrain.xml", "knees_bent"),
+    "H1": ("h1/xmls/scene_mjx_feetonly.xml", "home"),
+    "T1": ("t1/xmls/scene_mjx_feetonly_flat_terrain.xml", "home"),
+    "OP3": ("op3/xmls/scene_mjx_feetonly.xml", "stand_bent_knees"),
+    "Berkeley": ("berkeley_humanoid/xmls/scene_mjx_feetonly_flat_terrain.xml", "home"),
+}
+LOCOMOTION = "mujoco_playground/_src/locomotion"
 HUMANOID = "mujoco_playground/_src/dm_control_suite/xmls/humanoid.xml"
 BENT = {"HAA": 0.1, "HFE": 0.7, "KFE": -1.0}  # [rad], signs as `_anymal` has them
 LYING = [0.0, 0.0, 0.3, 0.7071067811865476, 0.0, -0.7071067811865476, 0.0]  # the humanoid's pelvis
@@ -67,11 +77,13 @@ def robots(folder: Path) -> Iterator[MovingRobot]:
     """Yield the robots of the benchmark; the wheel is kept in a folder."""
     files = playground(folder)
     angles, rad = (0.0, 0.05, 0.1, 0.3), "rad"
-    yield MovingRobot("Go1", _text(without_meshes(files / GO1)), angles, rad)
+    for name, (file, key) in WALKERS.items():
+        yield MovingRobot(name, _text(_at_home(files / LOCOMOTION / file, key)), angles, rad)
     yield MovingRobot("ANYmal", _text(_anymal()), angles, rad)
-    yield MovingRobot(
-        "humanoid", _text(_humanoid(files / HUMANOID)), (0.0, 0.1, 0.3, 1.0), "of the range"
-    )
+    efforts, share = (0.0, 0.1, 0.3, 1.0), "of the range"
+    yield MovingRobot("humanoid", _text(_humanoid(files / HUMANOID)), efforts, share)
+    on_floor = _touching_floor_alone(_humanoid(files / HUMANOID))
+    yield MovingRobot("humanoid on floor", _text(on_floor), efforts, share)
     yield MovingRobot("gripper", GRIPPER, angles, "× stroke", scale=(0.1, 0.02, 0.02))
 
 
@@ -94,6 +106,25 @@ def _text(spec: Any) -> str:
     return text
 
 
+def _at_home(file: Path, key: str) -> Any:
+    """A walking robot whose keyframe of this name is "home"."""
+    spec = without_meshes(file)
+    for other in list(spec.keys):
+        if other.name != key:
+            spec.delete(other)
+        else:
+            other.name = "home"
+    return spec
+
+
+def _touching_floor_alone(spec: Any) -> Any:
+    """A robot whose links touch no other link."""
+    for geom in spec.geoms:
+        on_floor = geom.type == mujoco.mjtGeom.mjGEOM_PLANE
+        geom.contype, geom.conaffinity = (1, 0) if on_floor else (0, 1)
+    return spec
+
+
 def _humanoid(file: Path) -> Any:
     """The humanoid, lying on its back."""
     spec = without_meshes(file)
@@ -105,10 +136,8 @@ def _humanoid(file: Path) -> Any:
 def _anymal() -> Any:
     """ANYmal on a free base above a floor, with servos within the efforts of its file; links touch the floor alone."""
     spec = mujoco.MjSpec.from_string(_on_free_base(robot_path("anymal").read_text("utf-8")))
-    for geom in spec.geoms:
-        geom.contype, geom.conaffinity = 0, 1
-    floor = spec.worldbody.add_geom(name="floor", type=mujoco.mjtGeom.mjGEOM_PLANE)
-    floor.size, floor.contype, floor.conaffinity = [0, 0, 0.01], 1, 0
+    spec.worldbody.add_geom(name="floor", type=mujoco.mjtGeom.mjGEOM_PLANE, size=[0, 0, 0.01])
+    _touching_floor_alone(spec)
     home = []
     for joint in spec.joints:
         if joint.type == mujoco.mjtJoint.mjJNT_FREE:

@@ -1,7 +1,7 @@
 """Speed of robots in motion in contact beside `mujoco.batch`, as a Markdown table.
 
     python -m tests.benchmarks.moving_speed FOLDER [--isa avx512] [--robots Go1 gripper] [--steps 2 4]
-        [--rounds 4] [--alone] [--motrix]
+        [--rounds 4] [--worlds 64] [--commands 50] [--alone] [--motrix]
 
 FOLDER keeps the downloaded wheel `playground`, see `moving_models`. Both programs read one MJCF and run the same
 commands, drawn anew every 20 ms about the home pose, on one thread; they take turns within one run, and times are the
@@ -17,7 +17,10 @@ with at most 100 iterations and its own tolerance of 1e-4.
 
 Scheme, friction cone and all else are the file's, but for the step. Mean heights of the free body show that the
 programs simulate the same motion. A world whose state becomes NaN, or that ends with an error, counts as lost and
-begins again.
+begins again. The humanoid at full torque, a hundred steps of 5 ms:
+
+    python -m tests.benchmarks.moving_speed FOLDER --robots humanoid "humanoid on floor" --steps 5
+        --worlds 128 --commands 25
 """
 
 from __future__ import annotations
@@ -44,7 +47,7 @@ if TYPE_CHECKING:
 
 Array = np.ndarray[Any, Any]
 HOLD = 0.02  # [s] that a command acts
-WORLDS, ROWS = 64, 50  # commands of a round
+WORLDS, COMMANDS = 64, 50  # of a round, by default
 SOLVERS: dict[str, dict[str, float]] = {
     "converged": {"iterations": 100, "ls_iterations": 50, "tolerance": 1e-10, "ls_tolerance": 1e-3},
     "defaults": {"iterations": 100, "ls_iterations": 50, "tolerance": 1e-8, "ls_tolerance": 1e-2},
@@ -87,9 +90,9 @@ every = {HOLD}
 class Mine:
     """Worlds of pysim."""
 
-    def __init__(self, scene: pysim.Scene, step: float, height: int) -> None:
+    def __init__(self, scene: pysim.Scene, number: int, step: float, height: int) -> None:
         self.scene, self.every, self.height = scene, round(HOLD / step), height
-        self.q, self.v = (np.tile(x, (WORLDS, 1)) for x in (scene.state.q, scene.state.v))
+        self.q, self.v = (np.tile(x, (number, 1)) for x in (scene.state.q, scene.state.v))
         self.state: RolloutState | None = None
         self.lost = 0
 
@@ -124,8 +127,8 @@ class Mine:
 class Single:
     """Worlds of pysim in single precision."""
 
-    def __init__(self, scene: pysim.Scene, height: int) -> None:
-        self.worlds = pysim.Worlds(scene, WORLDS, dtype=np.float32)
+    def __init__(self, scene: pysim.Scene, number: int, height: int) -> None:
+        self.worlds = pysim.Worlds(scene, number, dtype=np.float32)
         self.height, self.lost = height, 0
 
     def advance(self, commands: Array) -> float:
@@ -144,11 +147,13 @@ class Single:
 class Peer:
     """Worlds of MuJoCo with one setting of its solver."""
 
-    def __init__(self, robot: MovingRobot, step: float, solver: str, height: int) -> None:
+    def __init__(
+        self, robot: MovingRobot, number: int, step: float, solver: str, height: int
+    ) -> None:
         model = mujoco.MjModel.from_xml_string(robot.mjcf)
         for name, value in {"timestep": step, **SOLVERS[solver]}.items():
             setattr(model.opt, name, value)
-        self.batch = mujoco.batch.Batch(model, nsim=WORLDS, nthread=1)
+        self.batch = mujoco.batch.Batch(model, nsim=number, nthread=1)
         self.q, self.ctrl = self.batch.bind("qpos"), self.batch.bind("ctrl")
         self.q[:], self.every, self.height = model.key("home").qpos, round(HOLD / step), height
 
@@ -165,14 +170,16 @@ class Peer:
 class Motrix:
     """Worlds of MotrixSim."""
 
-    def __init__(self, robot: MovingRobot, step: float, height: int, folder: Path) -> None:
+    def __init__(
+        self, robot: MovingRobot, number: int, step: float, height: int, folder: Path
+    ) -> None:
         import motrixsim
 
         path = folder / f"{robot.name}_motrix.xml"  # it knows no colour space "auto"
         path.write_text(robot.mjcf.replace(' colorspace="auto"', ""), "utf-8")
         self.model = motrixsim.load_model(str(path))
         self.model.options.timestep, self.model.options.max_iterations = step, 100
-        self.data = motrixsim.SceneData(self.model, batch=[WORLDS])
+        self.data = motrixsim.SceneData(self.model, batch=[number])
         next(frame for frame in self.model.keyframes if frame.name == "home").apply(self.data)
         self.every, self.height = round(HOLD / step), height
 
@@ -207,21 +214,22 @@ def measure(robot: MovingRobot, amplitude: float, step: float, given: argparse.N
     free = [k for k in range(model.njnt) if model.jnt_type[k] == int(mujoco.mjtJoint.mjJNT_FREE)]
     height = int(model.jnt_qposadr[free[0]]) + 2
     scene = scene_of(robot, step, given.folder)
-    mine, single = Mine(scene, step, height), Single(scene, height)
+    number = given.worlds
+    mine, single = Mine(scene, number, step, height), Single(scene, number, height)
     worlds: dict[str, Mine | Single | Peer | Motrix] = {"pysim": mine, "single": single}
     if not given.alone:
-        worlds |= {solver: Peer(robot, step, solver, height) for solver in SOLVERS}
+        worlds |= {solver: Peer(robot, number, step, solver, height) for solver in SOLVERS}
     if given.motrix:
-        worlds["motrix"] = Motrix(robot, step, height, given.folder)
+        worlds["motrix"] = Motrix(robot, number, step, height, given.folder)
     found = {name: Measured() for name in worlds}
     rng = np.random.default_rng(0)
     for _ in range(given.rounds + 1):  # the first one settles
-        commands = robot.commands(rng, amplitude, (WORLDS, ROWS))
+        commands = robot.commands(rng, amplitude, (number, given.commands))
         for name, own in worlds.items():
             found[name].add(own, commands)
         if len(found["pysim"].times) == 1:
             before, lost = mine.counts(), mine.lost + single.lost
-    made = WORLDS * ROWS * mine.every
+    made = number * given.commands * mine.every
     us = {name: 1e6 * median(own.times[1:]) / made for name, own in found.items()}
     z = {name: np.mean(own.heights[1:]) for name, own in found.items()}
     iterations, repeated = (mine.counts() - before) / (made * given.rounds)
@@ -245,6 +253,8 @@ def main() -> None:
     parser.add_argument("--robots", nargs="+")
     parser.add_argument("--steps", nargs="+", type=float, default=[2.0, 4.0])  # [ms]
     parser.add_argument("--rounds", type=int, default=4)
+    parser.add_argument("--worlds", type=int, default=WORLDS)
+    parser.add_argument("--commands", type=int, default=COMMANDS, help="of a round")
     parser.add_argument("--alone", action="store_true", help="without MuJoCo")
     parser.add_argument("--motrix", action="store_true", help="beside MotrixSim, too")
     given = parser.parse_args()
@@ -255,7 +265,7 @@ def main() -> None:
     if given.isa:
         pysim.use_isa(given.isa)
     print_line(
-        f"{_engine.isa()}, mujoco {mujoco.__version__}; µs a step of a world, {WORLDS} worlds"
+        f"{_engine.isa()}, mujoco {mujoco.__version__}; µs a step of a world, {given.worlds} worlds"
     )
     print_line(HEAD)
     given.folder.mkdir(parents=True, exist_ok=True)

@@ -94,7 +94,7 @@ def go1(folder: Path, rounds: int) -> None:
     path = folder / "held_go1.xml"
     path.write_text(re.sub(r'timestep="[^"]*"', f'timestep="{STEP}"', robot.mjcf), "utf-8")
     mine = Held(path)
-    peers = {name: Peer(robot, STEP, name, 2) for name in SOLVERS}
+    peers = {name: Peer(robot, GO1_WORLDS, STEP, name, 2) for name in SOLVERS}
     programs: dict[str, Held | Peer] = {"pysim": mine, **peers}
     steps = round(CALL / STEP)
     for amplitude in (0.0, 0.05, 0.1, 0.3):
