@@ -237,11 +237,14 @@ def test_worlds_of_muscles_have_the_bits_of_one(tmp_path):
         np.testing.assert_array_equal(alone.q[0], together.q[k])
 
 
-def test_a_muscle_whose_path_is_too_short_starts_slack(tmp_path):
-    text = bench("millard_muscle", 0.15, constant("u", 0.0), **STANDARD)
+@pytest.mark.parametrize(("kind", "least"), [("thelen_muscle", 0.0), ("millard_muscle", 0.4441)])
+def test_a_muscle_whose_path_is_too_short_starts_slack_at_its_least_length(tmp_path, kind, least):
+    """As in OpenSim: Thelen's fibre down to the steepest pennation, Millard's down to the begin of f_l."""
+    keys = {**STANDARD, "pennation_angle": 0.0}
+    text = bench(kind, 0.15, constant("u", 0.0), **keys)
     run = pysim.simulate(scene_of(tmp_path, text + simulation(duration=0.01, interval=0.01)))
-    assert np.isfinite(run.signals["muscle.fibre_length"]).all()
-    assert run.signals["muscle.fibre_length"][0] < 0.01
+    shortest = least * keys["optimal_fibre_length"]
+    np.testing.assert_allclose(run.signals["muscle.fibre_length"], shortest, atol=1e-9)
 
 
 def test_an_excitation_is_a_number_without_a_unit(tmp_path):

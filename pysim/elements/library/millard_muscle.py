@@ -69,6 +69,11 @@ class _MillardFibre(Muscle):
             self.velocity_slopes, self.lengthening_force, self.velocity_curviness
         )
 
+    @property
+    def least_fibre_length(self) -> float:
+        """Length [m] at which f_l begins, or the fibres are as steep as they may be; they get no shorter."""
+        return max(super().least_fibre_length, self.active_lengths[0] * self.optimal_fibre_length)
+
     def isometric_force(self, activation: Any, fibre: Any) -> Any:
         """Return the force of a fibre at rest, of its length l/l_o."""
         return activation * self.active_curve(fibre) + self.passive_curve(fibre)

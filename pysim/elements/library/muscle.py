@@ -85,10 +85,8 @@ class Muscle(Force):
 
     @property
     def least_fibre_length(self) -> float:
-        """Length [m] at which the fibres are as steep as they may be."""
-        return max(
-            self.thickness / math.sqrt(1 - LEAST_COSINE**2), 1e-3 * self.optimal_fibre_length
-        )
+        """Length [m] at which the fibres are as steep as they may be; they get no shorter."""
+        return self.thickness / math.sqrt(1 - LEAST_COSINE**2)
 
     def cosine(self, fibre: Any) -> Any:
         """Return cos φ of a fibre's length [m]."""
