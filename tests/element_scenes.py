@@ -55,6 +55,16 @@ def skid_pad(run: Run) -> None:
     assert abs(rate * length / 0.055 / speed - 1) > 0.01  # which tyres without slip would not have
 
 
+def rough_road(run: Run) -> None:
+    """Hold that it stands still on the flat, and that the bump meets the rear wheel 2.4 m after the front one."""
+    t, strut = run.trajectory.t, run.trajectory.q[:, [3, 5]]
+    np.testing.assert_allclose(strut[t < 0.25] - strut[0], 0, atol=1e-3)
+    first, second = ((t > start) & (t < start + 0.15) for start in (0.3, 0.5))
+    peaks = t[first][np.argmax(strut[first, 0])], t[second][np.argmax(strut[second, 1])]
+    np.testing.assert_allclose(peaks[1] - peaks[0], 2.4 / 12.0, atol=0.01)
+    assert strut[:, 0].max() - strut[0, 0] > 0.04
+
+
 def magnetic_pendulum(run: Run) -> None:
     """Hold that it rests beside a magnet, where the sum of all energies has no slope."""
     constant(run.trajectory.energy_balance, 1e-8)
@@ -124,6 +134,7 @@ CLAIMS: dict[str, Callable[[Run], None]] = {
     "quadrotor": quadrotor,
     "stick_slip": stick_slip,
     "skid_pad": skid_pad,
+    "rough_road": rough_road,
     "magnetic_pendulum": magnetic_pendulum,
     "balloon": balloon,
     "elbow": elbow,

@@ -91,7 +91,7 @@ def _doubts(scene: Scene) -> list[Finding]:
             text = f"signal {block.name!r} ends at {times[-1]:g} s and holds its last value until {duration:g} s"
             found.append(Finding("note", block.where, text))
     g = spec.model.gravity
-    grounds = () if spec.model.contacts is None else spec.model.contacts.grounds
+    grounds = spec.model.grounds
     if not grounds and g[2] > UPWARDS * math.hypot(*g):
         listed = ", ".join(f"{x:g}" for x in g)
         text = f"gravity [{listed}] [m/s²] acts along +z; write gravity = [0, 0, {-g[2]:g}] if z points upwards"

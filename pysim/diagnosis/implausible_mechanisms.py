@@ -99,7 +99,7 @@ def _far_centre(body: BodySpec, longest: float) -> Iterator[str]:
 def _upward_gravity(scene: Scene) -> Iterator[str]:
     """Yield a warning of gravity that pulls away from every plane of the ground."""
     spec = scene.spec.model
-    g, planes = spec.gravity, [] if spec.contacts is None else spec.contacts.grounds
+    g, planes = spec.gravity, spec.grounds
     size = float(np.linalg.norm(g))
     towards = [float(np.dot(g, own.normal)) for own in planes if own.field is None]
     if size and towards and max(towards) > APART * size and min(towards) > -APART * size:

@@ -126,7 +126,7 @@ class Builder:
 
     def _fields(self) -> Iterator[Geometry]:
         """Yield the surfaces of the grounds that are no planes."""
-        for ground in () if self.spec.contacts is None else self.spec.contacts.grounds:
+        for ground in self.spec.grounds:
             if ground.field is not None:
                 yield ground.field.drawn
 

@@ -42,9 +42,8 @@ def ground_of(model: Model) -> Ground:
     Raises:
         SceneError: heights of one of them cannot be computed.
     """
-    spec = model.spec.contacts
     surfaces: list[GroundSurface] = []
-    for ground in () if spec is None else spec.grounds:
+    for ground in model.spec.grounds:
         surfaces += _of_ground(ground)
     for link in model.spec.bodies:
         body, pose = model.frames[link.name]

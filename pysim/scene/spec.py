@@ -13,8 +13,9 @@ from typing import Annotated, Any, TypeVar
 
 import numpy as np
 
+from pysim.scene.poses import translation
 from pysim.scene.renaming import BodyName, LinkName, MaterialName, OwnName, PoseIn
-from pysim.shapes import Geometry, Shape, drawn
+from pysim.shapes import Geometry, HeightField, Shape, drawn
 from pysim.typing import Array
 
 Spec = TypeVar("Spec", "BodySpec", "JointSpec", "ModelSpec", "SceneSpec")
@@ -392,6 +393,13 @@ class FieldSpec:
     color: tuple[float, float, float, float] | None = None
 
     @property
+    def at(self) -> Array:
+        """Pose (4, 4) of the frame in which a scene places the field."""
+        field = self.shape.field
+        middle = field.middle if isinstance(field, HeightField) else 0.0
+        return self.pose @ translation((-middle, 0.0, 0.0))
+
+    @property
     def drawn(self) -> Geometry:
         """The surface in a picture."""
         return Geometry(drawn(self.shape), self.pose, self.color)
@@ -453,11 +461,17 @@ class ModelSpec:
     omitted: tuple[str, ...] = ()  # what an importer left out, one line an item
     forces: tuple[ForceSpec, ...] = ()
     contacts: ContactsSpec | None = None  # of a scene where bodies collide
+    roads: tuple[GroundSpec, ...] = ()  # grounds of a scene where none does
     blocks: tuple[BlockSpec, ...] = ()  # of an imported file, for scenes with it
     steps: tuple[FileStep, ...] = ()  # that files of other programs state
     self_collision: bool | None = None  # whether links touch, if the file says
     motions: tuple[LoopSpec, ...] = ()  # driven frames, of a scene
     rods: tuple[RodSpec, ...] = ()
+
+    @property
+    def grounds(self) -> tuple[GroundSpec, ...]:
+        """Surfaces that are fixed to the world, whether bodies collide with them or elements read their heights."""
+        return self.roads if self.contacts is None else self.contacts.grounds
 
     @property
     def has_motions(self) -> bool:

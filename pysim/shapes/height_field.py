@@ -37,12 +37,14 @@ class HeightField:
     Attributes:
         heights: rows along y, columns along x (rows, columns) [m].
         size: along x and y [m].
-        source: keys of the scene's table, `file` as a path.
+        source: the scene's table by its kind, `file` as a path.
+        middle: x of the grid's middle in the frame of that table [m].
     """
 
     heights: Array
     size: tuple[float, float]
-    source: dict[str, Any] | None = None
+    source: dict[str, dict[str, Any]] | None = None
+    middle: float = 0.0
 
     @property
     def spacing(self) -> tuple[float, float]:

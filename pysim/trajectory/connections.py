@@ -74,7 +74,7 @@ def connections_of(model: Model, blocks: Sequence[BlockSpec] = ()) -> list[Entry
         entries.append(
             {"role": "body", "name": body.name, "body": k, "theta": _numbers(body.theta)}
         )
-    for ground in () if spec.contacts is None else spec.contacts.grounds:
+    for ground in spec.grounds:
         if ground.field is not None:
             continue  # drawn as a mesh of the world
         entries.append(

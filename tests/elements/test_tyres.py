@@ -188,3 +188,29 @@ def test_coefficients_of_another_count_are_rejected(tmp_path):
     text = rig("pacejka_tyre", 0.0, 1.0, lateral=[1.4], longitudinal=[0.0] * 14) + simulation()
     with pytest.raises(pysim.SceneError, match="must have 18 coefficients, got 1"):
         scene_of(tmp_path, text)
+
+
+def test_the_aligning_moment_is_the_magic_formula_of_1994():
+    """The oracle is the formula of the docstring, written out for one load, with B and D instead of their products."""
+    c = (2.2, -3.7, -2.8, -1.2, -3.5, 0.1, 0.02, -0.3, 0.2, -3.0, 0.05, 0.1, 0.2, 0.03, 0.4, -0.5)
+    c = (*c, 0.06, -0.07, 0.001, 0.02, -0.1)
+    keys = coefficients(Case("tyre_pacejka94").setup)
+    tyre = PacejkaTyre(**WHEEL, **{k: tuple(v) for k, v in keys.items()}, aligning=c)
+    z, lean = 3.2, 4.0
+    D = z * (c[1] * z + c[2]) * (1 - c[18] * lean**2)
+    B = (c[3] * z * z + c[4] * z) * (1 - c[6] * lean) * np.exp(-c[5] * z) / (c[0] * D)
+    for alpha in (-6.0, 0.5, 11.0):
+        x = alpha + c[11] * z + c[12] + c[13] * lean
+        E = (c[7] * z * z + c[8] * z + c[9]) * (1 - (c[19] * lean + c[20]) * np.sign(x))
+        E /= 1 - c[10] * lean
+        bend = B * x - E * (B * x - np.arctan(B * x))
+        expected = D * np.sin(c[0] * np.arctan(bend))
+        expected += c[14] * z + c[15] + (c[16] * z * z + c[17] * z) * lean
+        found = tyre.forces(3200.0, 0.0, np.tan(np.radians(alpha)), np.radians(lean))[2]
+        assert float(found) == pytest.approx(expected, rel=1e-12)
+
+
+def test_coefficients_of_the_aligning_moment_are_counted():
+    keys = coefficients(Case("tyre_pacejka94").setup)
+    with pytest.raises(pysim.PysimError, match="aligning: must have 21 coefficients, got 2"):
+        PacejkaTyre(**WHEEL, **{k: tuple(v) for k, v in keys.items()}, aligning=(1.0, 2.0))

@@ -686,9 +686,7 @@ def test_a_scene_writes_every_part_of_a_specification() -> None:
         "name model actuators settings render text path overrides events hold equilibrium blocks"
     )
     model = "name gravity bodies rods joints frames where loops couplings keyframes omitted forces contacts blocks"
-    model += (
-        " motions steps self_collision"  # the last two of another program; scenes have their own
-    )
+    model += " roads motions steps self_collision"  # the last two of another program; scenes have their own
     assert {f.name for f in fields(SceneSpec)} == set(scene.split())
     assert {f.name for f in fields(ModelSpec)} == set(model.split())
 

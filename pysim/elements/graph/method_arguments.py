@@ -35,7 +35,7 @@ _OFFERED = {
     ),
     "controller": ("inputs", "dynamics", "gravity", "noise"),
     "actuator": ("command", "inputs", "q", "v", "length", "rate"),
-    "force": ("pose", "twist", "length", "rate", "q", "v", "inputs"),
+    "force": ("pose", "twist", "length", "rate", "q", "v", "inputs", "ground"),
 }  # fmt: skip
 
 
@@ -238,16 +238,19 @@ class MethodArguments:
             raise SceneError(block.where, f"{problem}; leave out relative_to")
         return np.asarray(port.at_a, float)[:3, :3].T @ gravity
 
-    def _read_ground(self, block: GraphBlock) -> Ground:
-        """Return the ground, for a sensor whose frame is measured in the world.
+    def _read_ground(self, block: GraphBlock) -> Ground | None:
+        """Return the ground, for an element whose frame is measured in the world; None if it reads none.
 
         Raises:
             SceneError: there is none, or the frame is measured in another one.
         """
+        if not getattr(block.plugin, "reads_ground", True):
+            return None
         port = None if block.port is None else self._symbols.ports[block.port]
         if port is not None and (port.a >= 0 or not np.array_equal(port.at_a, np.eye(4))):
             problem = f"{block.label}: reads the ground, but is relative to a frame"
-            raise SceneError(block.where, f"{problem}; leave out relative_to")
+            key = "a and at_a" if block.kind == "force" else "relative_to"
+            raise SceneError(block.where, f"{problem}; leave out {key}")
         if self._ground is None:
             self._ground = Ground([]) if self._ground_of is None else self._ground_of()
         if not self._ground.surfaces:

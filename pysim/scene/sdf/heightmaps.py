@@ -92,7 +92,7 @@ class HeightmapReader:
         heights = read_heights(file := self._file(element), 1.0)
         lightest = float(heights.max())
         white = z / lightest if lightest else z
-        source = {"file": file, "size": [x, y], "height": white}
+        source = {"height_field": {"file": file, "size": [x, y], "height": white}}
         offset = np.zeros(3) if pos is None else np.array(numbers(pos, 3))
         shape = height_shape(HeightField(white * heights, (x, y), source))
         return FieldSpec(shape, X @ translation(offset))

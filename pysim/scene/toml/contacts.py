@@ -9,16 +9,23 @@ from functools import cached_property
 from itertools import combinations, product
 from typing import TYPE_CHECKING
 
-from pysim.errors import PysimWarning
+from pysim.elements.block import find_block
+from pysim.elements.force import find_force
+from pysim.elements.graph.block_channels import argument_names
+from pysim.errors import PysimError, PysimWarning
+from pysim.scene.poses import translation
 from pysim.scene.spec import ContactSpec, ContactsSpec, FieldSpec, GroundSpec, SurfaceSpec
-from pysim.scene.toml.fields import read_field, read_height_field
+from pysim.scene.toml.fields import read_field, read_height_field, read_road
+from pysim.scene.toml.records.constraint_tables import Force
 from pysim.scene.tree import WORLD
+from pysim.shapes import HeightField
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
     from pysim.scene.spec import BodySpec
     from pysim.scene.toml.problems import Problems
+    from pysim.scene.toml.records.block_tables import Sensor
     from pysim.scene.toml.records.contact_tables import Ground, Surface
     from pysim.scene.toml.records.tables import Scene
     from pysim.scene.toml.source import Steps
@@ -36,6 +43,7 @@ class ContactReader:
     problems: Problems
     brought: ContactsSpec | None = None  # of the scenes that are attached
     is_attached: bool = False  # whether another scene may have the ground
+    roads: tuple[GroundSpec, ...] = ()  # the grounds of a scene where no body collides, once read
 
     def read(self, bodies: Sequence[BodySpec]) -> ContactsSpec | None:
         """Return the contacts of a scene whose bodies are known; None if nothing collides."""
@@ -74,6 +82,7 @@ class ContactReader:
             return None
         if not colliding:
             self._warn_of_ground()
+            self.roads = grounds
             return None
         return ContactsSpec(materials, grounds, pairs, excluded)
 
@@ -82,12 +91,17 @@ class ContactReader:
         where = self.problems.source.where(path)
         if table.plane is not None:
             return GroundSpec(_unit(table.plane.normal), table.plane.offset, material, where)
-        if table.height_field is not None:
+        at = table.at.matrix
+        if table.road is not None:
+            shape = read_road(table.road, (*path, "road"), self.problems)
+            if shape is not None and isinstance(shape.field, HeightField):
+                at = at @ translation((shape.field.middle, 0.0, 0.0))
+        elif table.height_field is not None:
             shape = read_height_field(table.height_field, (*path, "height_field"), self.problems)
         else:
             assert table.field is not None
             shape = read_field(table.field, (*path, "field"), self.problems)
-        field = None if shape is None else FieldSpec(shape, table.at.matrix, table.color)
+        field = None if shape is None else FieldSpec(shape, at, table.color)
         return GroundSpec((0.0, 0.0, 1.0), 0.0, material, where, field=field)
 
     def _materials(self) -> dict[str, SurfaceSpec]:
@@ -179,6 +193,8 @@ class ContactReader:
         """Warn of grounds in a scene where no body is to collide."""
         if any(body.collision or body.material for body in self.scene.body):
             return  # what such a body lacks is reported
+        if any(map(_reads_ground, self.scene.force)) or any(map(_reads_ground, self.scene.sensor)):
+            return
         for k, _ in enumerate(self.scene.ground):
             place = self.problems.source.where(("ground", k))
             text = "no body collides with it; write collision = true in a [[body]], or remove it"
@@ -203,6 +219,16 @@ class ContactReader:
         for name in ("contact", "exclude"):
             for k, _ in enumerate(getattr(self.scene, name)):
                 self.problems.add((name, k), problem)
+
+
+def _reads_ground(table: Force | Sensor) -> bool:
+    """Return whether the plugin of a table may read heights of the ground."""
+    try:
+        if isinstance(table, Force):
+            return "ground" in argument_names(find_force(table.type), "wrench")
+        return "ground" in argument_names(find_block("sensor", table.type), "measure")
+    except PysimError:
+        return False  # an unknown type is reported where it is built
 
 
 def _without_repeated(grounds: tuple[GroundSpec, ...]) -> tuple[GroundSpec, ...]:

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from pysim.elements.library.sources import csv_columns
 from pysim.errors import PysimError
 from pysim.meshes.field_surface import distance_shape, height_shape
 from pysim.scene.toml.plugin_keys import built_plugin, values_of
+from pysim.scene.toml.records.contact_tables import GroundRoad
 from pysim.shapes import HeightField, Shape, SignedDistance, find_shape
 from pysim.shapes.height_field import IMAGE, SUFFIXES, read_heights
+from pysim.shapes.road import iso_8608_profile, road_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -84,5 +90,35 @@ def read_height_field(table: GroundHeights, path: Steps, problems: Problems) -> 
         keys: dict[str, Any] = {"file": file, "size": list(size)}
         if table.height is not None:
             keys["height"] = table.height
-        _TERRAINS[known] = height_shape(HeightField(heights, size, keys))
+        source = {"height_field": keys}
+        _TERRAINS[known] = height_shape(HeightField(heights, size, source))
     return _TERRAINS[known]
+
+
+def read_road(table: GroundRoad, path: Steps, problems: Problems) -> Shape | None:
+    """Return the shape of a road, None if there is a problem with it."""
+    keys = table.model_dump(exclude_none=True)
+    at: Steps = path
+    try:
+        if table.roughness is not None:
+            places, heights = iso_8608_profile(
+                table.roughness, table.length or 0.0, table.spacing or 0.05, table.seed or 0
+            )
+        elif table.file is not None:
+            at = (*path, "file")
+            keys["file"] = problems.source.folder(at) / table.file
+            places, heights = csv_columns(str(keys["file"]), "x", "z")
+        else:
+            at = (*path, "profile")
+            places, heights = np.array(table.profile, float).reshape(-1, 2).T
+        spacing = None if table.roughness is not None else table.spacing
+        road = road_of(places, heights, table.width, spacing)
+    except PysimError as error:
+        if error.where == "profile":
+            problems.add(at, error.problem)
+        elif error.where in GroundRoad.model_fields:
+            problems.add((*path, error.where), error.problem)
+        else:  # a place in the file
+            problems.add(at, str(error))
+        return None
+    return height_shape(replace(road, source={"road": keys}))

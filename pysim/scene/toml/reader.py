@@ -382,9 +382,10 @@ class _Mechanism:
         paths: dict[str, Steps] = {j.name: ("joint", k) for k, j in enumerate(self.scene.joint)}
         all_joints = resolve_mimics(all_joints, paths, self.problems)
         self.problems.check()
-        contacts = ContactReader(
+        contact_reader = ContactReader(
             self.scene, self.problems, parts.contacts, is_attached=is_attached
-        ).read(all_bodies)
+        )
+        contacts = contact_reader.read(all_bodies)
         spec = ModelSpec(
             name=self.scene.name or self.path.stem,
             gravity=np.array(self.scene.gravity),
@@ -396,6 +397,7 @@ class _Mechanism:
             couplings=(*constraints.couplings(self.scene.coupling), *parts.couplings),
             forces=(*forces.forces(self.scene.force), *parts.forces),
             contacts=contacts,
+            roads=contact_reader.roads,
             motions=(*constraints.motions(self.scene.motion), *parts.motions),
             steps=tuple(dict.fromkeys(parts.steps)),
             rods=parts.rods,

@@ -103,7 +103,7 @@ class UrdfWriter:
             x, y, z = spec.gravity
             self.refusals.add(spec.where, f"gravity {x:g} {y:g} {z:g} m/s²")
         contacts = spec.contacts
-        if contacts is not None and contacts.grounds:
+        if spec.grounds:
             self.refusals.add(spec.where, "the ground")
         for name in contacts.materials if contacts is not None else ():
             if name != DEFAULT:

@@ -158,6 +158,37 @@ class GroundHeights(Table):
     height: Positive | None = key(None, "m", "height of white, for an image; black is at 0")
 
 
+class GroundRoad(Table):
+    """A road along x, as wide as it says to both sides of y = 0; heights are linear between nodes."""
+
+    profile: list[Annotated[list[float], Field(min_length=2, max_length=2)]] | None = key(
+        None, "m", "rows [x, z]: places along the road, increasing, and heights"
+    )
+    file: Name | None = key(None, "", "CSV file with the columns x and z [m]")
+    roughness: Name | None = key(None, "", "class of a random road by ISO 8608, A to H")
+    length: Positive | None = key(None, "m", "of a random road")
+    seed: Annotated[int, Field(ge=0)] | None = key(None, "", "of a random road; 0 by default")
+    width: Positive = key(4.0, "m", "across the road")
+    spacing: Positive | None = key(
+        None, "m", "distance of nodes; by default that of the places, 0.05 m of a random road"
+    )
+
+    @model_validator(mode="after")
+    def _one_source(self) -> GroundRoad:
+        sources = ("profile", "file", "roughness")
+        named = [name for name in sources if getattr(self, name) is not None]
+        if len(named) != 1:
+            got = " and ".join(named) or "none"
+            raise error_text(f"needs exactly one of {', '.join(sources)}, got {got}")
+        if self.roughness is None:
+            for name in ("length", "seed"):
+                if getattr(self, name) is not None:
+                    raise error_text(f"{name} is that of a random road; remove it")
+        elif self.length is None:
+            raise error_text("a random road needs its length [m]; give length")
+        return self
+
+
 class Ground(Table):
     """A surface that is fixed to the world."""
 
@@ -167,6 +198,9 @@ class Ground(Table):
     )
     height_field: GroundHeights | None = key(
         None, "", "heights of a terrain: { file, size, height }"
+    )
+    road: GroundRoad | None = key(
+        None, "", "road along x: { profile }, { file }, or { roughness, length, seed } of ISO 8608"
     )
     at: Pose = key(Pose(), "", "pose of a field's frame in the world")
     color: Rgba | None = key(None, "", "colour of a field, as that of a shape")
@@ -184,7 +218,7 @@ class Ground(Table):
         return self
 
 
-GROUND_KINDS = ("plane", "field", "height_field")
+GROUND_KINDS = ("plane", "field", "height_field", "road")
 
 
 class Contact(Surface):

@@ -39,7 +39,7 @@ from pysim.shapes import SIZES, HeightField, primitive_theta
 from pysim.typing import Array
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -50,6 +50,7 @@ if TYPE_CHECKING:
         BodySpec,
         ContactsSpec,
         CouplingSpec,
+        GroundSpec,
         JointSpec,
         KeyframeSpec,
         ModelSpec,
@@ -236,12 +237,12 @@ class SpecTables:
 
     def _form(self, shape: Shape, where: str) -> Tables:
         if isinstance(shape.field, HeightField):
-            source = shape.field.source
-            if source is None:
+            if shape.field.source is None:
                 self.refusals.add(where, "the height field, which no file has,")
                 return {}
-            file = self.file_name(source["file"], where)
-            return {"height_field": source | {"file": file}}
+            ((kind, source),) = shape.field.source.items()
+            named = {"file": self.file_name(source["file"], where)} if "file" in source else {}
+            return {kind: source | named}
         if shape.field is not None:
             return {"field": shape.field.table()}
         if shape.mesh is None:
@@ -269,32 +270,36 @@ class SpecTables:
     def _contacts(self, model: ModelSpec) -> Tables:
         contacts = model.contacts
         if contacts is None:
-            return {}
+            return {"ground": self._grounds(model.roads, has_materials=False)}
         materials = {
             name: Material.keys_of(surface) for name, surface in contacts.materials.items()
         }
         if materials.get(DEFAULT) == Material.keys_of(DEFAULT_MATERIAL):
             del materials[DEFAULT]
-        grounds: list[Tables] = []
-        for ground in contacts.grounds:
-            plane = {"normal": list(ground.normal), "offset": ground.offset}
-            named = {} if ground.material == DEFAULT else {"material": ground.material}
-            if ground.field is None:
-                grounds.append({"plane": plane, **named})
-                continue
-            field = self._form(ground.field.shape, ground.where) | _at(ground.field.pose)
-            if ground.field.color is not None:
-                field["color"] = list(ground.field.color)
-            grounds.append(field | named)
         return {
             "materials": materials,
-            "ground": grounds,
+            "ground": self._grounds(contacts.grounds, has_materials=True),
             "contact": [Contact.keys_of(x) | Material.keys_of(x.surface) for x in contacts.pairs],
             "exclude": [
                 {"between": list(pair)}
                 for pair in dict.fromkeys([*contacts.excluded, *self._filtered(model, contacts)])
             ],
         }
+
+    def _grounds(self, grounds: Iterable[GroundSpec], *, has_materials: bool) -> list[Tables]:
+        tables: list[Tables] = []
+        for ground in grounds:
+            is_named = has_materials and ground.material != DEFAULT
+            named = {"material": ground.material} if is_named else {}
+            if ground.field is None:
+                plane = {"normal": list(ground.normal), "offset": ground.offset}
+                tables.append({"plane": plane, **named})
+                continue
+            field = self._form(ground.field.shape, ground.where) | _at(ground.field.at)
+            if ground.field.color is not None:
+                field["color"] = list(ground.field.color)
+            tables.append(field | named)
+        return tables
 
     def _filtered(self, model: ModelSpec, contacts: ContactsSpec) -> Iterator[tuple[str, str]]:
         """Yield the pairs of links that their masks keep apart; masks of single shapes are refused."""
