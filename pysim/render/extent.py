@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from pysim.render.options import RenderOptions
-    from pysim.render.pyvista_types import Mesh
     from pysim.trajectory import Trajectory
 
 DIRECTIONS = 96  # in which the extent of a body is measured
@@ -113,13 +112,13 @@ def moved_points(matrices: Array, points: Array) -> Array:
     return np.asarray(matrices[:, None, :3, 3] + points @ np.swapaxes(matrices[:, :3, :3], 1, 2))
 
 
-def hull(mesh: Mesh) -> Array:
-    """Return the points (m, 3) [m] of a mesh that lie farthest in directions all around."""
+def hull(points: Array) -> Array:
+    """Return those of points (n, 3) [m] that lie farthest in directions all around."""
     k = np.arange(DIRECTIONS) + 0.5
     z, turn = 1 - 2 * k / DIRECTIONS, np.pi * (1 + np.sqrt(5)) * k  # a spiral over the sphere
     ring = np.sqrt(1 - z * z)
     directions = np.stack([ring * np.cos(turn), ring * np.sin(turn), z])
-    points = np.asarray(mesh.points, float)
+    points = np.asarray(points, float)
     return np.asarray(points[np.unique(np.argmax(points @ directions, axis=0))])
 
 

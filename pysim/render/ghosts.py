@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from pysim.render import colors
 from pysim.render.meshes import OF_MOVIES, body_meshes, decimated, merged
-from pysim.trajectory.interpolation import pose_matrices
+from pysim.render.tubes import TubeActor, tubes_of, with_world
 
 if TYPE_CHECKING:
     from pysim.render.options import RenderOptions
@@ -49,14 +49,18 @@ class Ghost:
             )  # where surfaces coincide, the first run is in front
             actor.mapper.SetRelativeCoincidentTopologyPolygonOffsetParameters(*behind)
             self._actors[body] = actor
+        look = {"color": ghost_color(number), "opacity": OPACITY}
+        self._tubes = [TubeActor(plotter, tube, **look) for tube in tubes_of(trajectory, options)]
 
     def show(self, time: float) -> None:
         """Move to the poses at `time` [s]."""
-        matrices = pose_matrices(self._trajectory.poses_at(time)[0])
+        matrices = with_world(self._trajectory.poses_at(time)[0])
+        for tube in self._tubes:
+            tube.show(matrices)
         for body, actor in self._actors.items():
             actor.user_matrix = matrices[body]
 
     def toggle(self) -> None:
         """Hide the bodies, or show them again."""
-        for actor in self._actors.values():
+        for actor in [*self._actors.values(), *(tube.actor for tube in self._tubes)]:
             actor.SetVisibility(not actor.GetVisibility())

@@ -32,6 +32,7 @@ class Ground:
         self._radius = REACH * extent.size
         self._actors = draw_ground(plotter, self._radius, self.spacing)
         self._shadows: dict[int, Actor] = {}
+        self._deformed: list[Actor] = []  # shadows whose points move
         self._flat = shadow_matrix(self._place(extent.points[0]), 1e-4 * self._radius)
         self.move(0.5 * (extent.points.min(axis=0) + extent.points.max(axis=0)))
 
@@ -49,6 +50,11 @@ class Ground:
             self._shadows[body] = plotter.add_mesh(
                 bare, color=colors.SHADOW, lighting=False, copy_mesh=False
             )
+
+    def add_shadow(self, actor: Actor) -> None:
+        """Flatten a dark copy whose points are in the world."""
+        self._deformed.append(actor)
+        actor.user_matrix = self._flat
 
     def show(self, matrices: Array) -> None:
         """Move the shadows below the bodies at `matrices` (nbodies + 1, 4, 4)."""

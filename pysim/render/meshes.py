@@ -271,12 +271,23 @@ def _part(mesh: trimesh.Trimesh, transform: Array, path: Path) -> Part:
 def _drawn(
     visuals: Sequence[Mapping[str, Any]], options: RenderOptions
 ) -> dict[int, list[Mapping[str, Any]]]:
-    """Return the entries of each body: visual shapes, or collision shapes if there are no others."""
+    """Return the entries of each body: visual shapes, or collision shapes if there are no others.
+
+    Bars of rods are left out, which are drawn as tubes, but where collision shapes are drawn.
+    """
     roles: dict[int, dict[str, list[Mapping[str, Any]]]] = {}
+    bars = set()
     for entry in visuals:
+        if entry.get("bar") and not options.collision:
+            bars.add(entry["body"])
+            continue
         roles.setdefault(entry["body"], {}).setdefault(entry["role"], []).append(entry)
     first, second = ("collision", "visual") if options.collision else ("visual", "collision")
-    return {body: found.get(first) or found.get(second, []) for body, found in roles.items()}
+    return {
+        body: found.get(first) or found.get(second, [])
+        for body, found in roles.items()
+        if first in found or body not in bars
+    }
 
 
 def _mesh_file(

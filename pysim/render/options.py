@@ -48,6 +48,7 @@ class RenderOptions:
     frames: tuple[str, ...] = ()  # frames or bodies whose axes are drawn; "*": every body
     forces: bool = False  # arrows of the forces of contacts, loops, thrusters and other forces
     fittings: bool = True  # springs, dampers, rods and ropes
+    moments: bool = False  # colour rods by their bending moment
     joints: bool | None = None  # pins, guides and supports; None: unless a robot is imported
     collision: bool = False  # draw collision shapes instead of visual ones
     title: str | None = None  # in place of the name of the run

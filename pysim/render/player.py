@@ -28,6 +28,7 @@ from pysim.render.scenery import style_stage
 from pysim.render.static_layer import StaticLayer
 from pysim.render.trails import Trail, centres
 from pysim.render.triads import Triad
+from pysim.render.tubes import LOOK, TubeActor, strongest_moment, tubes_of, with_world
 from pysim.render.windows.orbit import Orbit
 from pysim.trajectory.interpolation import pose_matrices
 from pysim.typing import Array
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 
     from pysim.render.options import RenderOptions
     from pysim.render.pyvista_types import Actor, Mesh, Plotter
+    from pysim.render.tubes import Tube
     from pysim.trajectory import Trajectory
 
 NAMED = 3  # bodies without a shape
@@ -68,7 +70,11 @@ class Player:
             body: [decimated(mesh, left_out) for mesh in meshes]
             for body, meshes in self.meshes.items()
         }
-        self._hulls = {body: hull(merged(meshes)) for body, meshes in self.meshes.items()}
+        self._hulls = {body: hull(merged(meshes).points) for body, meshes in self.meshes.items()}
+        tubes = tubes_of(trajectory, options)
+        for tube in tubes:
+            for body, points in tube.hulls().items():
+                self._hulls[body] = hull(np.concatenate([points, *self._hulls_of(body)]))
         self._moving = [(body, points) for body, points in self._hulls.items() if body >= 0]
         if not (self._moving or options.frames or options.trails):
             _warn_of_nothing(trajectory)
@@ -87,7 +93,7 @@ class Player:
         self.values: dict[
             str, float
         ] = {}  # recorded tensions [N], coordinates of conditional points
-        self._build()
+        self._build(tubes)
         self._others_are_hidden = self._hides_trails_or_runs()
         self.show(self.time)
 
@@ -117,7 +123,7 @@ class Player:
     def draw(self) -> None:
         """Draw the window; while the camera rests, only what moves, if the translucent ground hides none of it."""
         if self._ground and (
-            self._others_are_hidden or self._ground.hides(self._placed_hulls(self._posed))
+            self._others_are_hidden or self._ground.hides(self._placed_hulls(self.posed))
         ):
             self.plotter.render_window.Render()
         else:
@@ -125,14 +131,16 @@ class Player:
 
     def refresh(self) -> None:
         """Draw anew what has been switched on or off."""
-        self.pose(self._posed)
+        self.pose(self.posed)
 
     def pose(self, matrices: Array) -> None:
         """Move bodies to the poses (nbodies + 1, 4, 4); the last, index −1, is the world's."""
-        self._posed = matrices
+        self.posed = matrices
         for body, actors in self.actors.items():
             for actor in actors:
                 actor.user_matrix = matrices[body]
+        for tube in self.tubes:
+            tube.show(matrices)
         if self._ground:
             self._ground.show(matrices)
         self.fittings.show(matrices, self.values)
@@ -173,7 +181,7 @@ class Player:
 
     def _matrices(self, time: float) -> Array:
         """Return poses (nbodies + 1, 4, 4) at `time` [s]; the last, index −1, is the world's."""
-        return np.concatenate([pose_matrices(self.trajectory.poses_at(time)[0]), np.eye(4)[None]])
+        return with_world(self.trajectory.poses_at(time)[0])
 
     def aim(self) -> None:
         """Place the camera where its orbit is, moved along with the mechanism if it follows."""
@@ -186,6 +194,11 @@ class Player:
             meshes = self.meshes[body] if fine else self._coarse[body]
             for actor, mesh in zip(actors, meshes, strict=True):
                 actor.mapper.dataset = mesh
+
+    def actors_of(self, body: int) -> list[Actor]:
+        """Return the actors of a body, and of the rod that it is a bar of."""
+        rods = [own.actor for own in self.tubes if body >= 0 and body in own.tube.bodies]
+        return [*self.actors.get(body, ()), *rods]
 
     def toggle_trails(self) -> None:
         """Hide the trails, or show them again."""
@@ -207,7 +220,10 @@ class Player:
         self.aim()
         self.show(self.time)
 
-    def _build(self) -> None:
+    def _hulls_of(self, body: int) -> list[Array]:
+        return [self._hulls[body]] if body in self._hulls else []
+
+    def _build(self, tubes: Sequence[Tube]) -> None:
         plotter, extent, options = self.plotter, self.extent, self.options
         style_stage(plotter, self.stage, extent.points.mean(axis=0), extent.size)
         self._pane = rectangles(options)[0]
@@ -220,6 +236,7 @@ class Player:
             solids = {body: merged(meshes) for body, meshes in self._coarse.items()}
             self._ground.cast_shadows(plotter, solids, self._left_out)
         self.actors = {body: [*map(self._add, meshes)] for body, meshes in self._coarse.items()}
+        self.tubes = [self._add_tube(tube) for tube in tubes]
         self.fittings = Fittings(plotter, self._plan)
         resting = [*self.fittings.resting, *(self._ground.resting if self._ground else ())]
         # What is translucent is drawn after what moves, which may be behind it.
@@ -270,10 +287,17 @@ class Player:
         return CameraPath(self.options.camera_path, first)
 
     def _add(self, mesh: Mesh) -> Actor:
-        look = {"ambient": 0.36, "diffuse": 0.82, "specular": 0.2, "specular_power": 28}
         return self.plotter.add_mesh(
-            mesh, scalars="rgba", rgb=True, smooth_shading=True, copy_mesh=False, **look
+            mesh, scalars="rgba", rgb=True, smooth_shading=True, copy_mesh=False, **LOOK
         )
+
+    def _add_tube(self, tube: Tube) -> TubeActor:
+        colored = self.options.moments
+        strongest = strongest_moment(tube, self.trajectory) if colored else 0.0
+        added = TubeActor(self.plotter, tube, strongest, **LOOK)
+        if self._ground and self.options.shadows:
+            self._ground.add_shadow(added.cast_shadow(self.plotter))
+        return added
 
     def _make_trail(self, number: int) -> Trail:
         name, length = self.options.trails[number], self.options.trail_length

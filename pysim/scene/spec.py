@@ -264,6 +264,28 @@ class FrameSpec:
 
 
 @dataclass(frozen=True)
+class RodSectionSpec:
+    """Section of a rod at which a sensor reads what acts within it."""
+
+    joints: tuple[OwnName, ...]
+    shares: tuple[tuple[float, ...], ...]  # of their force, moment and, [1/m], rotation
+    axis: int  # about which the rod bends if it does about one alone, 1 for y and 2 for z, else −1
+    sides: tuple[float, float] | None  # along y and z [m]
+    is_round: bool
+
+
+@dataclass(frozen=True)
+class RodShape:
+    """A rod without stress, in frame A of its beginning."""
+
+    frames: Array  # (bars, 4, 4) of its bodies
+    line: Array  # (n, 6) points [m] of its centre line, in equal steps, with the y axis of the section
+    sides: Array  # (n, 2) of the section there along y and z [m]
+    is_round: bool  # whether the section is
+    color: tuple[float, float, float, float]
+
+
+@dataclass(frozen=True)
 class RodSpec:
     """Chain of bars that stands for a rod."""
 
@@ -276,12 +298,51 @@ class RodSpec:
     EI: tuple[float, float] | None = None  # about y and z [N·m²], None if it varies along the rod
     GJ: float | None = None  # [N·m²]
     damping: float = 0.0  # relaxation time τ [s]
+    length: float = 0.0  # [m]
+    ends: tuple[str, str] = ("free", "free")  # "clamped", "ball" or "free"
+    has_end: bool = False  # whether the last of the bars is the body of its end
+    shape: RodShape | None = None
+    has_section: bool = False  # whether the sides of the shape are those of its section
 
     def spring(self, k: int, EI: Array, GJ: Array) -> Array:
         """Return the stiffness (…, nv) of a hinge for EIy and EIz (…, 2) and GJ (…, 1)."""
         if self.axis >= 0:
             return np.asarray(EI[..., self.axis - 1 : self.axis] / self.weights[k])
         return np.concatenate([GJ, EI], axis=-1) / self.weights[k]
+
+    def section(self, s: float) -> RodSectionSpec:
+        """Return the section at a length s [m]: by linear interpolation between hinges."""
+        bars = len(self.bars) - self.has_end
+        k = min(int(s / self.length * bars), bars - 1)
+        u = s / self.length * bars - k
+        numbers: dict[
+            str, list[float]
+        ] = {}  # by joint: its share of the force, moment and curvature
+
+        def add(j: int, share: float, column: int) -> None:
+            numbers.setdefault(self.bars[j], [0.0, 0.0, 0.0])[column] += share
+
+        for j, share in ((k, 1 - u), (k + 1, u)):
+            if j < len(self.bars):
+                add(j, share, 0)
+            elif self.ends[1] != "free":  # held without a hinge: as between the hinges before it
+                add(j - 1, 2 * share, 0)
+                add(j - 2, -share, 0)
+            if j < len(self.bars) and self.bars[j] in self.hinges:
+                add(j, share, 1)
+                add(j, share / self.weights[self.hinges.index(self.bars[j])], 2)
+        sides = None
+        if self.shape is not None and self.has_section:
+            along = np.linspace(0.0, self.length, len(self.shape.sides))
+            y, z = (float(np.interp(s, along, side)) for side in self.shape.sides.T)
+            sides = y, z
+        return RodSectionSpec(
+            tuple(numbers),
+            tuple(tuple(own) for own in numbers.values()),
+            self.axis,
+            sides,
+            is_round=self.shape is not None and self.shape.is_round,
+        )
 
 
 @dataclass(frozen=True)
@@ -322,6 +383,7 @@ class BlockSpec:
     points: tuple[PathPart, ...] = ()  # of a path
     joint: OwnName | None = None  # whose wrench a sensor measures
     element: OwnName | None = None  # whose power or energy a sensor measures
+    section: RodSectionSpec | None = None  # of a rod, whose forces a sensor measures
     others: tuple[BodyName, ...] = ()  # bodies whose contacts a sensor counts, all by default
     first: Mapping[str, tuple[float, ...]] = field(
         default_factory=dict
@@ -332,6 +394,11 @@ class BlockSpec:
         None  # of an actuator of a model file: the name of its [[model]], or ""
     )
     commands: tuple[str, ...] = ()  # actuators of a model file that follow the numbers of an input
+
+    @property
+    def measures_wrench(self) -> bool:
+        """Whether it is a sensor of what joints carry."""
+        return self.joint is not None or self.section is not None
 
 
 @dataclass(frozen=True)
@@ -537,6 +604,7 @@ class RenderSpec:
     forces: bool | None = None  # draw forces as arrows
     collision: bool | None = None  # draw collision shapes
     fittings: bool | None = None  # draw springs, dampers, rods and ropes
+    moments: bool | None = None  # colour rods by their bending moment
     joints: bool | None = None  # draw pins, guides and supports
     supersample: int | None = None  # pixels drawn for one kept, along each axis
     title: str | None = None  # in place of the scene's name

@@ -63,7 +63,8 @@ class MassSource:
 class Geometry:
     """A shape on a body: `pose` (4, 4) in the body frame, colour (r, g, b, a), role "visual" or "collision".
 
-    `mass_source` describes its contribution to the body's mass; None if it has none.
+    `mass_source` describes its contribution to the body's mass; None if it has none. A bar of a rod is not drawn where
+    the rod is, as one smooth tube.
     """
 
     shape: Shape
@@ -71,6 +72,7 @@ class Geometry:
     color: tuple[float, float, float, float] | None = None
     role: str = "visual"
     mass_source: MassSource | None = None
+    is_bar: bool = False
 
     def moved(self, pose: Array) -> Geometry:
         """Return the geometry in another body frame, in which the present one has the pose `pose` (4, 4)."""

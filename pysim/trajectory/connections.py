@@ -1,6 +1,6 @@
 """Description of what acts between bodies, for pictures, as JSON in the trajectory's header.
 
-One entry for each joint, loop, force, actuator along a path, moving body, and ground:
+One entry for each joint, loop, force, actuator along a path, moving body, rod and ground:
 
     {"role": "force", "name": "strut", "type": "spring", "points": [[body, [x, y, z]], …], "stiffness": 800.0, …}
 
@@ -11,7 +11,10 @@ obstacles or conditional points, `parts` has an entry for each: null for a plain
 name as `rod`. A force between two frames has
 the `frame` on its second body in whose axes its wrench is recorded. The other keys are numbers of
 the specification: the stiffness, the damping and the natural length of a force, `normal` and `offset` of a ground,
-`theta` (10,) of a moving body.
+`theta` (10,) of a moving body. A rod's are in frame A of its beginning, without stress: `line`, points of its centre
+line in equal steps with the y axis of the section, and the `sides` of the section there; `bones`, its bodies with the
+pose (4, 4) [m] of that frame in each, before them the body on which a clamped beginning is (`begins`), the last one
+that of its end (`ends`); and the `stiffness` of the hinges between these.
 """
 
 from __future__ import annotations
@@ -28,7 +31,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from pysim.mechanism.model import Model
-    from pysim.scene.spec import BlockSpec, JointSpec, LoopSpec, PathPart
+    from pysim.scene.spec import BlockSpec, JointSpec, LoopSpec, PathPart, RodSpec
 
 WORLD = "world"
 PARAMETERS = {
@@ -70,6 +73,7 @@ def connections_of(model: Model, blocks: Sequence[BlockSpec] = ()) -> list[Entry
         if block.kind == "actuator" and block.points:
             path = placed.path(block.points)
             entries.append({"role": "actuator", "name": block.name, "type": block.type} | path)
+    entries += [placed.rod(rod, spec.joints) for rod in spec.rods if rod.shape is not None]
     for k, body in enumerate(model.bodies):
         entries.append(
             {"role": "body", "name": body.name, "body": k, "theta": _numbers(body.theta)}
@@ -110,6 +114,32 @@ class _Placed:
         """Describe a loop."""
         entry = self._frames_entry("loop", loop, (loop.a, loop.at_a), (loop.b, loop.at_b))
         return entry | {"axis": _numbers(loop.axis), "length": loop.length, "radius": loop.radius}
+
+    def rod(self, rod: RodSpec, joints: Sequence[JointSpec]) -> Entry:
+        """Describe a rod by the bodies that carry it."""
+        shape = rod.shape
+        assert shape is not None
+        is_clamped = rod.ends[0] == "clamped"
+        hinges = {joint.child: joint for joint in joints if joint.child in rod.bars}
+        bones = [
+            self.frame(bar, np.linalg.inv(H)) for bar, H in zip(rod.bars, shape.frames, strict=True)
+        ]
+        first = hinges[rod.bars[0]]
+        if is_clamped:
+            bones.insert(0, self.frame(first.parent, first.at @ np.linalg.inv(shape.frames[0])))
+        stiffness = [_of_ball(hinges[bar]) for bar in rod.bars[0 if is_clamped else 1 :]]
+        return {
+            "role": "rod",
+            "name": rod.name,
+            "bones": bones,
+            "begins": int(is_clamped),
+            "ends": int(rod.has_end),
+            "line": np.round(shape.line, 9).tolist(),
+            "sides": _numbers(shape.sides),
+            "round": shape.is_round,
+            "color": list(shape.color),
+            "stiffness": stiffness,
+        }
 
     def points(self, ends: Any) -> list[Any]:  # noqa: ANN401, pairs of a link and a point
         """Return bodies with a point in their frames, of links with a point in theirs."""
@@ -152,6 +182,12 @@ class _Placed:
 
     def _place(self, link: str) -> tuple[int, Array]:
         return (-1, np.eye(4)) if link == WORLD else self._frames[link]
+
+
+def _of_ball(joint: JointSpec) -> list[float]:
+    """Return the stiffness about x, y and z [N·m/rad] of a hinge."""
+    K = np.broadcast_to(np.asarray(joint.stiffness, float), len(np.atleast_1d(joint.stiffness)))
+    return _numbers(K if len(K) == 3 else K[0] * np.abs(joint.axis))
 
 
 def _numbers(values: ArrayLike) -> list[float]:

@@ -5,7 +5,8 @@ One entry for each geometry:
     {"body": 2, "role": "visual", "kind": "mesh", "size": [], "pose": [[...4 numbers] ...4 rows],
      "color": [r, g, b, a] or null, "mesh": "/…/link2.dae", "scale": [1, 1, 1], "sha256": "…"}
 
-`body` is the index in `poses`, -1 for the world; `kind`, `size` [m] as in `pysim.shapes.Shape`.
+`body` is the index in `poses`, -1 for the world; `kind`, `size` [m] as in `pysim.shapes.Shape`; "bar" is true for a bar
+of a rod, which is drawn as one tube.
 Mesh files are not copied; a hash shows whether a file has changed since the run.
 """
 
@@ -56,6 +57,8 @@ def _entry(body: int, geometry: Geometry, hashes: dict[Path, str]) -> dict[str, 
         "pose": [[float(number) for number in row] for row in geometry.pose],
         "color": None if geometry.color is None else [float(part) for part in geometry.color],
     }
+    if geometry.is_bar:
+        entry["bar"] = True
     if shape.mesh is not None:
         path = shape.mesh
         if path not in hashes:

@@ -179,7 +179,7 @@ def test_the_strut_of_a_wheel_is_anchored_at_the_car(
     (line,) = player.fittings._lines
     (coil,) = line.actors
     first, last = ends(np.asarray(coil.user_matrix))
-    matrices = player._posed
+    matrices = player.posed
     into_car = np.linalg.inv(matrices[0])
     anchor, wheel = (into_car[:3, :3] @ p + into_car[:3, 3] for p in (first, last))
     np.testing.assert_allclose(wheel, into_car[:3, :3] @ matrices[1][:3, 3] + into_car[:3, 3])

@@ -21,6 +21,7 @@ from pysim.render.exports.web_recording import to_trimesh
 from pysim.render.meshes import body_meshes
 from pysim.render.options import render_options
 from pysim.render.output import replacing
+from pysim.render.tubes import tubes_of
 from pysim.trajectory.interpolation import continuous_quaternions
 from pysim.typing import Array
 
@@ -31,11 +32,12 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pysim.render.drawable import Drawable
+    from pysim.render.tubes import Tube
     from pysim.trajectory import Trajectory
 
 SUFFIXES = (".glb",)
 Y_UP = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, 1.0], [0.0, -1.0, 0.0]])  # from axes with z upwards
-FLOAT = 5126  # glTF's componentType of float32
+FLOAT, UNSIGNED_SHORT = 5126, 5123  # glTF's componentType of float32 and uint16
 ROOT = "pysim"
 ROUGHNESS = 0.6
 
@@ -100,10 +102,27 @@ def _glb(run: Trajectory, fps: float, mesh_dirs: Sequence[str | PathLike[str]]) 
             piece.visual = library.visual.TextureVisuals(material=material)
             scene.add_geometry(piece, f"{parent} {k}", f"{parent} {k}", parent_node_name=parent)
 
+    tubes = tubes_of(run, render_options(run))
+    for k, tube in enumerate(tubes):
+        piece = library.Trimesh(
+            np.asarray(tube.mesh.points),
+            tube.mesh.regular_faces,
+            vertex_normals=np.asarray(tube.mesh.point_data["Normals"]),
+            process=False,
+        )
+        material = library.visual.material.PBRMaterial(
+            name=str(len(colors)), metallicFactor=0.0, roughnessFactor=ROUGHNESS, alphaMode="OPAQUE"
+        )
+        colors.append(linear_rgba(np.asarray(tube.mesh.point_data["rgba"], np.uint8)[0]))
+        piece.visual = library.visual.TextureVisuals(material=material)
+        scene.add_geometry(piece, _tube_node(k), _tube_node(k), parent_node_name=ROOT)
+
     def completed(buffers: MutableMapping[Any, bytes], tree: dict[str, Any]) -> None:
         for material in tree["materials"]:
             factor = colors[int(material["name"])].tolist()
             material["pbrMetallicRoughness"]["baseColorFactor"] = factor
+        for k, tube in enumerate(tubes):
+            _skin(k, tube, buffers, tree)
         _animate(run, times, buffers, tree)
 
     return bytes(export_glb(scene, include_normals=True, buffer_postprocessor=completed))
@@ -111,6 +130,35 @@ def _glb(run: Trajectory, fps: float, mesh_dirs: Sequence[str | PathLike[str]]) 
 
 def _node(body: int) -> str:
     return f"body {body}"
+
+
+def _tube_node(k: int) -> str:
+    return f"rod {k}"
+
+
+def _skin(
+    number: int, tube: Tube, buffers: MutableMapping[Any, bytes], tree: dict[str, Any]
+) -> None:
+    """Let the nodes of the bodies carry the points of a rod, by the weights of their bones [glTF 2.0, 3.7.3]."""
+    nodes = {node["name"]: k for k, node in enumerate(tree["nodes"])}
+    node = tree["nodes"][nodes[_tube_node(number)]]
+    joints = np.zeros((len(tube.bones), 4), "<u2")
+    weights = np.zeros((len(tube.bones), 4), "<f4")
+    joints[:, :3], weights[:, :3] = tube.bones, tube.weights
+    joints[weights == 0] = 0
+    attributes = tree["meshes"][node["mesh"]]["primitives"][0]["attributes"]
+    attributes["JOINTS_0"] = _stored(buffers, tree, f"joints {number}", joints)
+    attributes["WEIGHTS_0"] = _stored(buffers, tree, f"weights {number}", weights)
+    rest = np.swapaxes(tube.rest, 1, 2).reshape(-1, 16)  # column by column
+    bodies = [ROOT if body < 0 else _node(body) for body in tube.bodies.tolist()]
+    tree.setdefault("skins", []).append(
+        {
+            "joints": [nodes[name] for name in bodies],
+            "inverseBindMatrices": _stored(buffers, tree, f"rest {number}", rest),
+        }
+    )
+    node["skin"] = len(tree["skins"]) - 1
+    node["name"] = tube.name
 
 
 def _one_colored(mesh: Any) -> list[tuple[Any, NDArray[np.uint8]]]:  # noqa: ANN401, a trimesh.Trimesh
@@ -157,13 +205,14 @@ def _animate(
 def _stored(
     buffers: MutableMapping[Any, bytes], tree: dict[str, Any], key: str, values: Array
 ) -> int:
-    """Append float32 values (n, k) to the file, and return the index of their accessor."""
-    data = np.ascontiguousarray(values, "<f4")
+    """Append values (n, k), float32 unless they are uint16, to the file; return the index of their accessor."""
+    is_index = values.dtype == np.uint16
+    data = np.ascontiguousarray(values, "<u2" if is_index else "<f4")
     buffers[key] = data.tobytes()
-    kind = {1: "SCALAR", 3: "VEC3", 4: "VEC4"}[data.shape[1]]
+    kind = {1: "SCALAR", 3: "VEC3", 4: "VEC4", 16: "MAT4"}[data.shape[1]]
     tree["accessors"][key] = {
         "bufferView": len(buffers) - 1,
-        "componentType": FLOAT,
+        "componentType": UNSIGNED_SHORT if is_index else FLOAT,
         "count": len(data),
         "type": kind,
         "min": data.min(axis=0).tolist(),

@@ -21,6 +21,7 @@ from pysim.render.exports.web_recording import MOST_TRIANGLES
 from pysim.render.meshes import DrawnShape, body_shapes, decimated, merged
 from pysim.render.options import render_options
 from pysim.render.output import replacing
+from pysim.render.tubes import tubes_of, with_world
 from pysim.trajectory.interpolation import continuous_quaternions
 from pysim.typing import Array
 
@@ -115,7 +116,27 @@ def _stage(
         parent = ROOT if body < 0 else paths[body]
         for k, shape in enumerate(shapes):
             _define_shape(pxr, stage, f"{parent}/shape_{k}", shape)
+    matrices = with_world(poses)
+    for k, tube in enumerate(tubes_of(run, render_options(run))):
+        node = _define_mesh(pxr, stage, f"{ROOT}/shape_rod_{k}", tube.mesh, np.inf)
+        node.GetPrim().SetDisplayName(tube.name)
+        for code, placed in zip((times - times[0]) * fps, matrices, strict=True):
+            points, normals = tube.placed(placed)
+            at = _code(pxr, code, len(times))
+            node.GetPointsAttr().Set(_vectors(pxr, points), at)
+            node.GetNormalsAttr().Set(_vectors(pxr, normals), at)
+            ends = np.array([points.min(axis=0), points.max(axis=0)])
+            node.GetExtentAttr().Set(_vectors(pxr, ends), at)
     return stage
+
+
+def _code(pxr: Any, code: float, count: int) -> Any:  # noqa: ANN401, as above
+    """Return a code of time; one frame alone is a value without time."""
+    return pxr.Usd.TimeCode(float(code)) if count > 1 else pxr.Usd.TimeCode.Default()
+
+
+def _vectors(pxr: Any, values: Array) -> Any:  # noqa: ANN401, as above
+    return pxr.Vt.Vec3fArray.FromNumpy(np.ascontiguousarray(values, np.float32))
 
 
 def _paths(pxr: Any, names: Sequence[str]) -> list[str]:  # noqa: ANN401, as above
@@ -138,7 +159,7 @@ def _animate(pxr: Any, node: Any, codes: Array, poses: Array) -> None:  # noqa: 
     orient = node.AddOrientOp(pxr.UsdGeom.XformOp.PrecisionDouble)
     quaternions = continuous_quaternions(poses[:, 3:])
     for code, p, (x, y, z, w) in zip(codes, poses[:, :3], quaternions, strict=True):
-        at = pxr.Usd.TimeCode(float(code)) if len(codes) > 1 else pxr.Usd.TimeCode.Default()
+        at = _code(pxr, code, len(codes))
         translate.Set(pxr.Gf.Vec3d(*p.tolist()), at)
         orient.Set(pxr.Gf.Quatd(float(w), float(x), float(y), float(z)), at)
 
@@ -189,30 +210,34 @@ def _primitive(pxr: Any, stage: Any, path: str, entry: Mapping[str, Any]) -> Any
     return node
 
 
-def _define_mesh(pxr: Any, stage: Any, path: str, mesh: Mesh) -> None:  # noqa: ANN401, as above
-    """Define a triangle mesh with normals and colours."""
-    own = decimated(mesh, max(0.0, 1 - MOST_TRIANGLES / max(mesh.n_cells, 1)))
+def _define_mesh(
+    pxr: Any,  # noqa: ANN401, as above
+    stage: Any,  # noqa: ANN401, as above
+    path: str,
+    mesh: Mesh,
+    most: float = MOST_TRIANGLES,
+) -> Any:  # noqa: ANN401, as above
+    """Define a triangle mesh with normals and colours, and return it."""
+    own = decimated(mesh, max(0.0, 1 - most / max(mesh.n_cells, 1)))
     faces = own.regular_faces if own.is_all_triangles else own.triangulate().regular_faces
-    points = np.ascontiguousarray(own.points, np.float32)
+    points = np.asarray(own.points)
     node = pxr.UsdGeom.Mesh.Define(stage, path)
     node.CreateSubdivisionSchemeAttr(pxr.UsdGeom.Tokens.none)
-    node.CreatePointsAttr(pxr.Vt.Vec3fArray.FromNumpy(points))
+    node.CreatePointsAttr(_vectors(pxr, points))
     node.CreateFaceVertexCountsAttr(pxr.Vt.IntArray.FromNumpy(np.full(len(faces), 3, np.int32)))
     node.CreateFaceVertexIndicesAttr(
         pxr.Vt.IntArray.FromNumpy(np.ascontiguousarray(faces, np.int32).ravel())
     )
-    node.CreateExtentAttr(
-        pxr.Vt.Vec3fArray.FromNumpy(np.array([points.min(axis=0), points.max(axis=0)], np.float32))
-    )
+    node.CreateExtentAttr(_vectors(pxr, np.array([points.min(axis=0), points.max(axis=0)])))
     if "Normals" in own.point_data:
-        normals = np.ascontiguousarray(own.point_data["Normals"], np.float32)
-        node.CreateNormalsAttr(pxr.Vt.Vec3fArray.FromNumpy(normals))
+        node.CreateNormalsAttr(_vectors(pxr, np.asarray(own.point_data["Normals"])))
         node.SetNormalsInterpolation(pxr.UsdGeom.Tokens.vertex)
     rgba = np.asarray(own.point_data["rgba"], np.uint8)
     if (rgba == rgba[0]).all():
         _paint(pxr, node, rgba[:1], pxr.UsdGeom.Tokens.constant)
     else:
         _paint(pxr, node, rgba, pxr.UsdGeom.Tokens.vertex)
+    return node
 
 
 def _paint(pxr: Any, node: Any, rgba: NDArray[np.uint8], interpolation: str) -> None:  # noqa: ANN401, as above

@@ -22,6 +22,7 @@ from pysim.render.exports.web_recording import RecordedRun, nodes_of, reach_of
 from pysim.render.meshes import body_meshes
 from pysim.render.options import render_options
 from pysim.render.output import replacing
+from pysim.render.tubes import tubes_of
 from pysim.typing import Array
 
 if TYPE_CHECKING:
@@ -184,7 +185,8 @@ def _recorded(
     stage = upright(runs[0].header.gravity)
     server.scene.set_up_direction(tuple(stage[:, 2]))
     meshes = [body_meshes(run, own) for run, own in zip(runs, options, strict=True)]
-    reach = [reach_of(run, own) for run, own in zip(runs, meshes, strict=True)]
+    tubes = [tubes_of(run, own) for run, own in zip(runs, options, strict=True)]
+    reach = [reach_of(*drawn) for drawn in zip(runs, meshes, tubes, strict=True)]
     size = _place_camera(server, np.concatenate(reach), stage)
     drawn = [
         RecordedRun(server, number, run, own, options[number], size)

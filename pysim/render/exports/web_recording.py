@@ -8,8 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pysim.render.exports.web_marks import Marks
+from pysim.render.extent import hull
 from pysim.render.ghosts import ghost_color
 from pysim.render.meshes import decimated
+from pysim.render.tubes import tubes_of, with_world
+from pysim.spatial import quaternion_from_rotation
 from pysim.trajectory.interpolation import pose_matrices
 from pysim.typing import Array
 
@@ -18,6 +21,7 @@ if TYPE_CHECKING:
 
     from pysim.render.options import RenderOptions
     from pysim.render.pyvista_types import Mesh
+    from pysim.render.tubes import Tube
     from pysim.trajectory import Trajectory
 
 MOST_TRIANGLES = 5000  # of a mesh
@@ -50,8 +54,28 @@ class RecordedRun:
         for body, parts in meshes.items():
             for k, part in enumerate(parts):
                 server.scene.add_mesh_trimesh(f"{self.nodes[body]}/{k}", to_trimesh(part, color))
+        self._tubes = [self._add_tube(server, tube, color) for tube in tubes_of(run, options)]
         moving = {body: node for body, node in self.nodes.items() if body >= 0}
         self.marks = Marks(server, run, options, self.root, moving, size)
+
+    def _add_tube(self, server: Any, tube: Tube, color: str | None) -> tuple[Tube, Any]:  # noqa: ANN401, as above
+        """Add a rod, whose points the page blends from its bones."""
+        count, bones = tube.mesh.n_points, len(tube.bodies)
+        weights = np.zeros((count, bones))
+        np.add.at(weights, (np.arange(count)[:, None], tube.bones), tube.weights)
+        red, green, blue, _ = np.asarray(tube.mesh.point_data["rgba"])[0].tolist()
+        still = np.zeros((bones, 4))
+        still[:, 0] = 1.0
+        handle = server.scene.add_mesh_skinned(
+            f"{self.root}/rod {_plain(tube.name)}",
+            np.asarray(tube.mesh.points),
+            tube.mesh.regular_faces,
+            bone_wxyzs=still,
+            bone_positions=np.zeros((bones, 3)),
+            skin_weights=weights,
+            color=(red, green, blue) if color is None else tuple(bytes.fromhex(color.lstrip("#"))),
+        )
+        return tube, handle
 
     def show(self, time: float, poses: Array) -> None:
         """Move to the `poses` (nbodies, 7) of the bodies at a `time` [s]."""
@@ -59,6 +83,11 @@ class RecordedRun:
             if body >= 0:
                 frame.position = poses[body, :3]
                 frame.wxyz = poses[body, [6, 3, 4, 5]]
+        matrices = with_world(poses)
+        for tube, handle in self._tubes:
+            for bone, X in zip(handle.bones, tube.transforms(matrices), strict=True):
+                bone.position = X[:3, 3]
+                bone.wxyz = quaternion_from_rotation(X[:3, :3])[[3, 0, 1, 2]]
         self.marks.show(time, poses)
 
 
@@ -79,7 +108,7 @@ def nodes_of(drawn: Sequence[RecordedRun]) -> dict[str, Any]:
     return {"groups": groups, "bodies": bodies}
 
 
-def reach_of(run: Trajectory, meshes: dict[int, list[Mesh]]) -> Array:
+def reach_of(run: Trajectory, meshes: dict[int, list[Mesh]], tubes: Sequence[Tube]) -> Array:
     """Return corners of the boxes of the bodies at some of the instants, in the world."""
     found = []
     rows = run.poses[:: -(-len(run) // SEEN)]
@@ -93,6 +122,11 @@ def reach_of(run: Trajectory, meshes: dict[int, list[Mesh]]) -> Array:
             continue
         matrices = pose_matrices(rows[:, body])
         found += [corners @ matrix[:3, :3].T + matrix[:3, 3] for matrix in matrices]
+    for tube in tubes:
+        for body, points in tube.hulls().items():
+            matrices = pose_matrices(rows[:, body])
+            ends = hull(points)
+            found += [ends @ matrix[:3, :3].T + matrix[:3, 3] for matrix in matrices]
     return np.concatenate(found) if found else np.zeros((1, 3))
 
 

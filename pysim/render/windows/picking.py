@@ -24,11 +24,14 @@ def body_at(player: Player, x: float, y: float) -> tuple[int, Array] | None:
     picker.SetTolerance(TOLERANCE)
     picker.PickFromListOn()
     bodies = [(body, actor) for body, actors in player.actors.items() for actor in actors]
-    for _, actor in bodies:
+    for actor in [*(actor for _, actor in bodies), *(own.actor for own in player.tubes)]:
         picker.AddPickList(actor)
     picker.Pick(x, y, 0, player.plotter.renderer)
     found = picker.GetActor()
     point = np.array(picker.GetPickPosition())
+    for own in player.tubes:
+        if own.actor is found:
+            return own.tube.body_at(point, player.posed), point
     return next(((body, point) for body, actor in bodies if actor is found), None)
 
 

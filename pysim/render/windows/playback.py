@@ -103,7 +103,7 @@ class PlaybackWindow(InteractiveWindow):
 
     def _light(self, light: tuple[float, float]) -> None:
         if self.picked is not None:
-            for actor in self.player.actors[self.picked]:
+            for actor in self.player.actors_of(self.picked):
                 actor.prop.ambient, actor.prop.diffuse = light
 
     def _toggle_marks(self, kind: str) -> None:

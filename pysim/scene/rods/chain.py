@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 _END_INERTIA = 0.5  # share of the last bar's moments of inertia about its centre of mass, in the body of the end
 _END_MASS = 0.25  # share of the same by which the mass of that body lowers what is left
+_RINGS = 240  # along a rod that is drawn
+_RINGS_OF_BAR = (2, 8)  # of a bar, at least and at most
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(3)
 
 
@@ -113,6 +115,21 @@ class Chain:
         if not self.line.is_straight:
             X[:3, :3] = turned(self.bar_frames[k][:3, :3], self.line.tangents(np.array([s]))[0])
         return k, relative_pose(self.hinge_frames[k], X)
+
+    def count_rings(self) -> int:
+        """Return the number n of rings by which the rod is drawn, in equal steps with one at each hinge."""
+        return 1 + self.bars * int(np.clip(_RINGS // self.bars, *_RINGS_OF_BAR))
+
+    def rings(self) -> Array:
+        """Return the points of the line at the rings (n, 3), and the y axes of the sections there."""
+        s = np.linspace(0.0, self.line.length, self.count_rings())
+        points, tangents = self.line.points(s), self.line.tangents(s)
+        R = first_frame(self._first_tangent)
+        y = np.empty_like(points)
+        for k, tangent in enumerate(tangents):
+            R = turned(R, tangent)
+            y[k] = R[:, 1]
+        return np.concatenate([points, y], axis=1)
 
     @cached_property
     def thetas(self) -> list[Array]:

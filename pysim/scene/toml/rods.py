@@ -22,6 +22,7 @@ from pysim.scene.spec import (
     FrameSpec,
     JointSpec,
     LoopSpec,
+    RodShape,
     RodSpec,
     with_fields,
 )
@@ -351,7 +352,7 @@ class _Parts:
             shape = Shape("box", (length, y, z))
         else:
             shape, X = Shape("capsule", (y / 2, length)), X @ _TURN_Z_TO_X
-        drawn = (Geometry(shape, X, self.table.color or COLOR),)
+        drawn = (Geometry(shape, X, self.table.color or COLOR, is_bar=True),)
         if not self.table.collision:
             return drawn, self.where, ()
         material = self.table.surface or "default"
@@ -406,6 +407,17 @@ class _Parts:
             EI=(EIy, EIz) if is_uniform else None,
             GJ=GJ if is_uniform else None,
             damping=table.damping,
+            length=chain.line.length,
+            ends=chain.ends,
+            has_end=chain.has_end,
+            shape=RodShape(
+                chain.hinge_frames[: len(names)],
+                chain.rings(),
+                chain.section.outline(np.linspace(0, chain.line.length, chain.count_rings())),
+                chain.section.shape != "rectangle",
+                table.color or COLOR,
+            ),
+            has_section=bool(chain.section.shape),
         )
 
     def in_equilibrium(self) -> tuple[str, ...]:

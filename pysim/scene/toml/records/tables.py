@@ -631,6 +631,7 @@ class Render(Table):
     )
     collision: bool | None = key(None, "", "draw collision shapes")
     fittings: bool | None = key(None, "", "draw springs, dampers, rods and ropes")
+    moments: bool | None = key(None, "", "colour rods by their bending moment")
     joints: bool | None = key(
         None, "", "draw pins, guides and supports; by default unless a robot is imported"
     )
