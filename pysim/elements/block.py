@@ -114,7 +114,7 @@ class Sensor(Block):
     """Base class of sensors: `measure` names what it reads.
 
     These are q and v of the scene's `coordinates`; pose, twist and acceleration of its `frame` and the contact of the
-    frame's body, length and rate of its `path`, wrench of its `joint`, gravity, t and inputs.
+    frame's body, length and rate of its `path`, wrench of its `joint`, section of its rod, gravity, t and inputs.
     """
 
     def measure(self, *arguments: Any, **named: Any) -> Any:  # noqa: ARG002, as above

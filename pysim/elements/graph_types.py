@@ -78,6 +78,24 @@ class TouchedBody:
 
 
 @dataclass(frozen=True)
+class RodSection:
+    """Section of a rod between two hinges, whose readings are sums of theirs.
+
+    Attributes:
+        hinges: number of the joint, place of its coordinates in q, and its shares of the force, the moment and, [1/m],
+            the rotation.
+        axis: about which the rod bends if it does about one alone, 1 for y and 2 for z, else −1: a ball joint.
+        sides: along y and z [m]; None if the section has no shape.
+        is_round: whether it is a circle or tube.
+    """
+
+    hinges: tuple[tuple[int, int, float, float, float], ...]
+    axis: int
+    sides: tuple[float, float] | None
+    is_round: bool
+
+
+@dataclass(frozen=True)
 class GraphBlock:
     """A block of a scene: its plugin with its keys, what it reads, and what it measures or drives."""
 
@@ -98,6 +116,7 @@ class GraphBlock:
     joint: int | None = None  # whose wrench a sensor reads
     part: RigidPart | None = None  # by which a sensor reads the wrench at a fixed joint
     element: str | None = None  # whose power or energy a sensor reads
+    section: RodSection | None = None  # of a rod, whose forces a sensor reads
     touched: TouchedBody | None = None  # whose contacts a sensor reads
     signals: Mapping[str, str] = field(default_factory=dict)  # fields of type Signal
     released_by: tuple[int, ...] = ()  # numbers of the events until which a force or actuator acts

@@ -98,3 +98,30 @@ class Contact:
     ) -> None:
         self.touching, self.normal = touching, normal
         self.force, self.torque = symbolic_array(force), symbolic_array(torque)
+
+
+class SectionForces:
+    """What acts within a rod at a section, in its axes: x along the rod, y and z those of the section.
+
+    Attributes:
+        force: of the part beyond it on the part before it (3,) [N].
+        moment: likewise (3,) [N·m].
+        curvature: change of the twist and of the curvature about y and z by stress (3,) [1/m].
+        sides: of the section along y and z [m], the diameters of a round one; None if it has no shape.
+        is_round: whether it is a circle or tube.
+    """
+
+    __slots__ = ("curvature", "force", "is_round", "moment", "sides")
+
+    def __init__(
+        self,
+        force: Sequence[Any],
+        moment: Sequence[Any],
+        curvature: Sequence[Any],
+        sides: tuple[float, float] | None,
+        *,
+        is_round: bool,
+    ) -> None:
+        self.force, self.moment = symbolic_array(force), symbolic_array(moment)
+        self.curvature = symbolic_array(curvature)
+        self.sides, self.is_round = sides, is_round

@@ -21,6 +21,7 @@ from pysim.elements.graph_types import (
     ContactWork,
     CoordinatePlace,
     GraphBlock,
+    RodSection,
     TouchedBody,
 )
 from pysim.elements.library.actuators import Prescribed
@@ -343,6 +344,18 @@ class _Places:
         link = body_of.get(spec.frame, spec.frame)
         return TouchedBody(spec.name, link, others, body, pose @ spec.at, base, spec.where)
 
+    def section(self, spec: BlockSpec) -> RodSection | None:
+        """Return the section of a rod at which a sensor measures; None for other blocks."""
+        own = spec.section
+        if own is None:
+            return None
+        numbers = [self.model.joint_names.index(name) for name in own.joints]
+        hinges = tuple(
+            (number, self.model.q_offsets[number], *shares)
+            for number, shares in zip(numbers, own.shares, strict=True)
+        )
+        return RodSection(hinges, own.axis, own.sides, own.is_round)
+
     def joint(self, spec: BlockSpec) -> int | None:
         if spec.joint is None or self._fixed_joint(spec) is not None:
             return None
@@ -402,6 +415,7 @@ def _block(spec: BlockSpec, places: _Places, port: int | None) -> GraphBlock:
         joint=places.joint(spec),
         part=places.part(spec),
         element=spec.element,
+        section=places.section(spec),
         touched=places.touched(spec, plugin),
         signals=signals,
         where=spec.where,

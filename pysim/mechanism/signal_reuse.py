@@ -18,7 +18,7 @@ _NAMES = frozenset({"overrides", "text", "render"})  # that no run depends on
 
 def has_same_signals(spec: SceneSpec, model: Model, other: SceneSpec, other_model: Model) -> bool:
     """Return whether the signals of two scenes, whose models are compiled, have the same programs and start."""
-    measures = any(block.element is not None or block.joint is not None for block in spec.blocks)
+    measures = any(own.element is not None or own.measures_wrench for own in spec.blocks)
     ignored = _NAMES if measures else _NAMES | _NUMBERS  # powers and wrenches depend on all numbers
     return (
         _are_equal(spec, other, ignored)

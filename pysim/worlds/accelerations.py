@@ -60,7 +60,7 @@ def accelerations_and_forces(
 
 def with_loops(scene: Scene, q: Array, wrenches: Array, f_ext: Array | None) -> Array | None:
     """Return wrenches on bodies (n, nbodies, 6) with those of loops, if a sensor measures wrenches of joints."""
-    if not scene.model.loop_names or all(block.joint is None for block in scene.spec.blocks):
+    if not scene.model.loop_names or not any(own.measures_wrench for own in scene.spec.blocks):
         return f_ext
     own = wrenches_on_bodies(scene.model, q, wrenches)
     return own if f_ext is None else f_ext + own

@@ -11,7 +11,7 @@ from pysim._engine import SignalCallKind, SignalSource
 from pysim.elements.graph.block_channels import argument_names, memory_of, states_of
 from pysim.elements.ground import Ground
 from pysim.elements.library.noise import Noise
-from pysim.elements.quantities import Acceleration, Contact, Twist, Wrench
+from pysim.elements.quantities import Acceleration, Contact, SectionForces, Twist, Wrench
 from pysim.elements.signal_inputs import is_path
 from pysim.errors import JointError, SceneError
 from pysim.joints.displacement import Pose
@@ -24,19 +24,22 @@ if TYPE_CHECKING:
 
     from pysim.elements.graph.signal_values import SignalValues
     from pysim.elements.graph.state_places import StatePlaces
-    from pysim.elements.graph_types import GraphBlock, RigidPart
+    from pysim.elements.graph_types import GraphBlock, RigidPart, RodSection
     from pysim.elements.signal_inputs import SignalInputs
 
 _OFFERED = {
     "signal": (),
     "sensor": (
         "inputs", "q", "v", "a", "pose", "twist", "acceleration", "length", "rate", "wrench", "gravity", "power",
-        "energy", "noise", "ground", "contact",
+        "energy", "noise", "ground", "contact", "section",
     ),
     "controller": ("inputs", "dynamics", "gravity", "noise"),
     "actuator": ("command", "inputs", "q", "v", "length", "rate"),
     "force": ("pose", "twist", "length", "rate", "q", "v", "inputs", "ground"),
 }  # fmt: skip
+
+
+_TINY = 1e-32  # square of a sine whose square root has a slope
 
 
 class Dynamics:
@@ -165,6 +168,10 @@ class MethodArguments:
                 for k in self._places.nodes(self._places.contacts[block.name])
             ]
             return Contact(x[0], x[1], x[2:5], x[5:])
+        if name == "section":
+            if block.section is None:
+                raise _needs(block, 'frame = { rod = "NAME", s = 0.4 }', name)
+            return self._section_forces(block.section)
         if name == "wrench" and block.part is not None:
             return self._wrench_at_fixed_joint(block, block.part)
         if name == "wrench":
@@ -188,6 +195,23 @@ class MethodArguments:
             return twist
         x = self._symbols.numbers(SignalSource.port_acceleration, 6 * block.port, 6)
         return Acceleration(Twist(x[:3], x[3:]), twist)
+
+    def _section_forces(self, section: RodSection) -> SectionForces:
+        """Return what acts within a rod, from the wrenches and rotations of its hinges."""
+        force, moment, curvature = (np.zeros(3, object) for _ in range(3))
+        for joint, first, of_force, of_moment, of_turn in section.hinges:
+            n = np.array(self._symbols.numbers(SignalSource.reaction, 6 * joint, 6), object)
+            force = force - of_force * n[:3]  # of the parent on the child
+            moment = moment - of_moment * n[3:]
+            if of_turn and section.axis >= 0:
+                q = self._symbols.number(SignalSource.q, first)
+                curvature = curvature + of_turn * q * np.eye(3)[section.axis]
+            elif of_turn:
+                q = np.array(self._symbols.numbers(SignalSource.q, first, 4), object)
+                curvature = curvature + of_turn * _rotation_vector(q)
+        return SectionForces(
+            list(force), list(moment), list(curvature), section.sides, is_round=section.is_round
+        )
 
     def _wrench_at_fixed_joint(self, block: GraphBlock, part: RigidPart) -> Wrench:
         """Return the wrench of one side of a fixed joint, about the joint's origin in its axes."""
@@ -274,6 +298,13 @@ class MethodArguments:
         if block.kind == "force":  # as forces without signals: a tuple
             return tuple(numbers)
         return numbers[0] if len(numbers) == 1 else symbolic_array(numbers)
+
+
+def _rotation_vector(q: Any) -> Any:
+    """Return the rotation vector (3,) of a quaternion (x, y, z, w), of an angle up to π."""
+    sine = np.sqrt(q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + _TINY)
+    sign = np.where(q[3] < 0, -1.0, 1.0)
+    return 2 * sign * np.arctan2(sine, sign * q[3]) / sine * q[:3]
 
 
 def _needs(block: GraphBlock, key: str, name: str) -> SceneError:

@@ -15,10 +15,17 @@ if TYPE_CHECKING:
 
     from pysim.elements.ground import Ground
     from pysim.elements.library.noise import Noise
-    from pysim.elements.quantities import Acceleration, Contact, Twist, Wrench
+    from pysim.elements.quantities import (
+        Acceleration,
+        Contact,
+        SectionForces,
+        Twist,
+        Wrench,
+    )
     from pysim.joints.displacement import Pose
 
 AXES = ("frame", "base")
+_TINY = 1e-32  # square of a number whose square root has a slope
 MOST_HEIGHTS = 2000  # of a scan
 
 
@@ -191,6 +198,55 @@ class ForceTorque(Sensor):
 
     def measure(self, wrench: Wrench) -> Any:
         return wrench.force, wrench.torque
+
+
+@sensor("moment")
+class Moment(Sensor):
+    """Moment within a rod at a length: the twisting one about x, and the bending ones about y and z of the section."""
+
+    outputs = signal("moment", unit="N·m", size=3)
+
+    def measure(self, section: SectionForces) -> Any:
+        return section.moment
+
+
+@sensor("tension")
+class Tension(Sensor):
+    """Tension within a rod at a length; negative where it is pressed."""
+
+    outputs = signal("tension", unit="N")
+
+    def measure(self, section: SectionForces) -> Any:
+        return section.force[0]
+
+
+@sensor("curvature")
+class Curvature(Sensor):
+    """Twist about x and curvature about y and z of the section, by stress, of a rod at a length."""
+
+    outputs = signal("curvature", unit="1/m", size=3)
+
+    def measure(self, section: SectionForces) -> Any:
+        return section.curvature
+
+
+@sensor("strain")
+class Strain(Sensor):
+    """Largest strain along a rod by its bending, at the outer fibre of a section."""
+
+    outputs = signal("strain", unit="1")
+
+    def measure(self, section: SectionForces) -> Any:
+        if section.sides is None:
+            problem = "the section of the rod has no shape, on which the strain depends"
+            raise PysimError(
+                "frame", f"{problem}; give circle, tube or rectangle, or read curvature"
+            )
+        about_y, about_z = section.curvature[1], section.curvature[2]
+        y, z = section.sides
+        if section.is_round:
+            return y / 2 * np.sqrt(about_y * about_y + about_z * about_z + _TINY)
+        return z / 2 * np.abs(about_y) + y / 2 * np.abs(about_z)
 
 
 @sensor("contact")

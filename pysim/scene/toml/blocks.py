@@ -18,11 +18,12 @@ from pysim.scene.toml.coordinates import place_of
 from pysim.scene.toml.paths import check_parts, read_part
 from pysim.scene.toml.plausibility import warn_of_gains
 from pysim.scene.toml.plugin_keys import built_plugin, values_of
+from pysim.scene.toml.records.references import AT, is_station
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from pysim.scene.spec import ModelSpec, PathPart
+    from pysim.scene.spec import ModelSpec, PathPart, RodSectionSpec
     from pysim.scene.toml.problems import Problems
     from pysim.scene.toml.records.block_tables import Controller, Sensor, Signal
     from pysim.scene.toml.records.tables import Actuator, Scene
@@ -80,7 +81,18 @@ class BlockReader:
 
     def _sensor(self, table: Sensor, path: Steps) -> BlockSpec | None:
         first = {name: tuple(values) for name, values in table.start.items()}
-        return self._block("sensor", table, path, points=self._path(table, path), first=first)
+        points = self._path(table, path)
+        return self._block(
+            "sensor", table, path, points=points, first=first, section=self._section(table)
+        )
+
+    def _section(self, table: Sensor) -> RodSectionSpec | None:
+        """Return the section of a rod that a sensor's frame is at, None for those of other frames."""
+        if table.frame is None or not is_station(table.frame):
+            return None
+        name, _, s = table.frame.rpartition(AT)
+        rods = {rod.name: rod for rod in self.model.rods}
+        return rods[name].section(float(s)) if name in rods else None
 
     def _controller(self, table: Controller, path: Steps) -> BlockSpec | None:
         return self._block("controller", table, path)
