@@ -14,7 +14,7 @@ from pysim.joints.coordinate_ranges import limits_of
 from pysim.joints.loop_joints import find_loop_type, joint_of_loop_type, loop_types
 from pysim.joints.relation import arguments_of, find_relation
 from pysim.plugins.fields import fields_of
-from pysim.scene.spec import CouplingSpec, LoopSpec
+from pysim.scene.spec import CouplingSpec, ForceSpec, LoopSpec
 from pysim.scene.toml.joints import unit_axis
 from pysim.scene.toml.plugin_keys import PARAMETERS, check_parameters
 from pysim.scene.tree import WORLD
@@ -38,6 +38,15 @@ if TYPE_CHECKING:
     from pysim.scene.toml.source import Steps
 
 _ALWAYS = {"name", "type", "a", "b", "at_a", "at_b"}
+_SPRING = ("stiffness", "damping")
+# places of the directions of a joint's coordinates among those of a bushing: 0 for positions, 3 for rotations
+_SPRUNG = {
+    "ball": (3,),
+    "revolute": (3,),
+    "prismatic": (0,),
+    "cylindrical": (0, 3),
+    "translation": (0,),
+}
 
 
 @dataclass
@@ -48,6 +57,7 @@ class ConstraintReader:
     joints: JointReader
     joint_names: Collection[str]
     frames: Mapping[str, FrameSpec]
+    springs: list[ForceSpec] = field(default_factory=list)  # of loops
     _given: dict[str, str] = field(default_factory=dict)  # places of the names
 
     def loops(self, tables: Sequence[Loop]) -> tuple[LoopSpec, ...]:
@@ -132,7 +142,7 @@ class ConstraintReader:
         self._refuse_keys(table, kind, path)
         keys = self._parameters(table, kind, path)
         self._warn_of_what_is_left_out(kind, keys, path)
-        return LoopSpec(
+        loop = LoopSpec(
             name=table.name,
             type=kind.name,
             a=self.body(table.a),
@@ -145,6 +155,39 @@ class ConstraintReader:
             parameters=keys,
             start_q=self._start(table, kind, keys, path),
             where=self.problems.source.where(path),
+        )
+        self._add_spring(loop, table, kind, path)
+        return loop
+
+    def _add_spring(self, loop: LoopSpec, table: Loop, kind: JointType, path: Steps) -> None:
+        """Add the spring and damper of a loop's joint, a bushing between its frames."""
+        given = [name for name in _SPRING if getattr(table, name) is not None]
+        if not given:
+            return
+        if kind.name not in _SPRUNG:
+            problem = f"a {kind.name} loop has no {given[0]}; remove it, or add a [[force]] of type bushing"
+            self.problems.add((*path, given[0]), problem, of_key=True)
+            return
+        directions = _directions(kind, np.array(loop.axis, float))
+        matrices = {
+            name: (
+                (directions.T * self.joints.spread(getattr(table, name), kind, (*path, name)))
+                @ directions
+            ).tolist()
+            for name in given
+        }
+        parameters = {"stiffness": np.zeros((6, 6)).tolist()} | matrices
+        self.springs.append(
+            ForceSpec(
+                f"{loop.name} spring",
+                "bushing",
+                loop.a,
+                loop.b,
+                loop.at_a,
+                loop.at_b,
+                parameters=parameters,
+                where=loop.where,
+            )
         )
 
     def _warn_of_what_is_left_out(self, kind: JointType, keys: dict[str, Any], path: Steps) -> None:
@@ -190,7 +233,9 @@ class ConstraintReader:
         if kind.plugin is None and kind.nq:
             own.add("start")
         for name in [name for name in type(table).model_fields if name in table.model_fields_set]:
-            if name not in _ALWAYS | own and not (name == "start" and kind.plugin is not None):
+            if name not in _ALWAYS.union(own, _SPRING) and not (
+                name == "start" and kind.plugin is not None
+            ):
                 problem = f"a {kind.name} loop has no {name}; remove it"
                 if name == "axis" and kind.nv:
                     problem = f"a {kind.name} loop has no axis; turn the frames with at_a and at_b"
@@ -227,3 +272,12 @@ class ConstraintReader:
         if plugin is None or set(keys) != set(fields_of(plugin)):
             return None
         return plugin(**keys).neutral()
+
+
+def _directions(kind: JointType, axis: Array) -> Array:
+    """Return the directions (nv, 6) of a joint's coordinates among positions and rotations."""
+    found = []
+    for first in _SPRUNG[kind.name]:
+        along = axis[None] if kind.name not in {"ball", "translation"} else np.eye(3)
+        found.append(np.pad(along, ((0, 0), (first, 3 - first))))
+    return np.concatenate(found)

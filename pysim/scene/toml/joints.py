@@ -114,7 +114,7 @@ class JointReader:
         for name in _PER_COORDINATE:
             given = getattr(table, name)
             if given is not None and kind.nv:
-                changes[name] = self._spread(given, kind, (*path, name))
+                changes[name] = self.spread(given, kind, (*path, name))
         for name in ("effort_limit", "velocity_limit", "velocity_band", "enforce_limits"):
             if getattr(table, name) is not None:
                 changes[name] = getattr(table, name)
@@ -164,7 +164,7 @@ class JointReader:
                 problem = f"has no effect without {whole}; give {whole}, or leave {name} out"
                 self.problems.add((*path, name), problem, of_key=True)
 
-    def _spread(self, given: list[float], kind: JointType, path: Steps) -> Array:
+    def spread(self, given: list[float], kind: JointType, path: Steps) -> Array:
         """Return a number for every coordinate of v."""
         if len(given) == 1:
             return np.array(given * kind.nv)
@@ -185,9 +185,9 @@ class JointReader:
             return {}
         lower, upper = joint.lower, joint.upper
         if limits.lower:
-            lower = self._spread(limits.lower, kind, (*path, "lower"))
+            lower = self.spread(limits.lower, kind, (*path, "lower"))
         if limits.upper:
-            upper = self._spread(limits.upper, kind, (*path, "upper"))
+            upper = self.spread(limits.upper, kind, (*path, "upper"))
         given = limits.lower or limits.upper
         if not given and not np.isfinite([lower, upper]).any():
             problem = "has no bound; give lower or upper, or leave limits out"
@@ -201,9 +201,9 @@ class JointReader:
         changes: dict[str, Any] = {"lower": lower, "upper": upper}
         changes |= {"stop_stiffness": unsaid, "stop_damping": unsaid}
         if limits.stiffness is not None:
-            changes["stop_stiffness"] = self._spread(limits.stiffness, kind, (*path, "stiffness"))
+            changes["stop_stiffness"] = self.spread(limits.stiffness, kind, (*path, "stiffness"))
         if limits.damping is not None:
-            changes["stop_damping"] = self._spread(limits.damping, kind, (*path, "damping"))
+            changes["stop_damping"] = self.spread(limits.damping, kind, (*path, "damping"))
         changes["stop_dissipation"] = self._dissipation(limits, kind, path)
         return changes
 
@@ -217,7 +217,7 @@ class JointReader:
             self.problems.add((*path, given[1]), problem)
         none = np.full(kind.nv, -1.0)
         if limits.dissipation is not None:
-            return np.asarray(self._spread(limits.dissipation, kind, (*path, "dissipation")), float)
+            return np.asarray(self.spread(limits.dissipation, kind, (*path, "dissipation")), float)
         if limits.restitution is None:
             return none
         if limits.restitution.value == 0:

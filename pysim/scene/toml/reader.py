@@ -395,7 +395,7 @@ class _Mechanism:
             where=str(self.path),
             loops=(*constraints.loops(self.scene.loop), *parts.loops),
             couplings=(*constraints.couplings(self.scene.coupling), *parts.couplings),
-            forces=(*forces.forces(self.scene.force), *parts.forces),
+            forces=(*forces.forces(self.scene.force), *constraints.springs, *parts.forces),
             contacts=contacts,
             roads=contact_reader.roads,
             motions=(*constraints.motions(self.scene.motion), *parts.motions),

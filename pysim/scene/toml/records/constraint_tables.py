@@ -17,6 +17,7 @@ from pysim.scene.toml.records.keys import (
     ListOf,
     Name,
     NotNegative,
+    NotNegativeNumbers,
     Pose,
     Positive,
     Vector3,
@@ -54,6 +55,14 @@ class Loop(Table, json_schema_extra=_PLUGIN_KEYS):
     )
     radius: Positive | None = key(None, "m", "radius of a wheel, whose axis is z of frame B")
     start: AnyConfiguration | None = key(None, "", "initial guess for the coordinates of the joint")
+    stiffness: NotNegativeNumbers | None = key(
+        None,
+        "N/m or N·m/rad",
+        "of a spring towards where A and B coincide, by the coordinates of the joint; of a ball by its rotation vector",
+    )
+    damping: NotNegativeNumbers | None = key(
+        None, "N·s/m or N·m·s/rad", "damping of the rates of the same"
+    )
     parameters: dict[str, Any] = key({}, "", "keys of a joint plugin; written beside the others")
 
 
