@@ -109,7 +109,7 @@ def test_a_moment_rolls_a_cantilever_up(k):
     assert (angle - turned + np.pi) % (2 * np.pi) - np.pi == pytest.approx(0, abs=1e-3)
 
 
-@pytest.mark.parametrize("k", [3, 10, 17])
+@pytest.mark.parametrize("k", range(21))
 def test_a_strip_bends_and_twists_as_in_princeton(k):
     setup, expect = case("princeton")
     load, L = setup["loads"][k], setup["length_m"]
@@ -118,8 +118,10 @@ def test_a_strip_bends_and_twists_as_in_princeton(k):
     X, _ = loaded(L, along, length=L, section=section_of(setup))
     twist = np.arctan2(X[2, 1] - X[1, 2], X[1, 1] + X[2, 2])
     values = np.array(expect[1]["value"])
-    error = np.abs([X[1, 3], X[2, 3], X[0, 3] - L, twist] - values[k]) / np.abs(values).max(axis=0)
-    assert (error < [3e-4, 5e-4, 6e-4, 2e-3]).all()
+    moved = np.array([X[1, 3], X[2, 3], X[0, 3] - L])
+    farthest = np.linalg.norm(values[:, :3], axis=1).max()
+    assert np.linalg.norm(moved - values[k, :3]) < 3e-4 * farthest
+    assert abs(twist - values[k, 3]) < 2e-3 * np.abs(values[:, 3]).max()
 
 
 @pytest.mark.parametrize("k", range(3))
@@ -248,7 +250,7 @@ def test_unknown_joints_are_reported():
         pysim.equilibrium("scene.toml")
 
 
-@pytest.mark.parametrize(("share", "is_stable"), [(0.99, True), (1.01, False)])
+@pytest.mark.parametrize(("share", "is_stable"), [(0.999, True), (1.001, False)])
 def test_a_column_buckles_at_eulers_load(share, is_stable):
     setup, expect = case("columns")
     L, load = setup["length_m"], share * expect[0]["value"][0]
@@ -258,7 +260,7 @@ def test_a_column_buckles_at_eulers_load(share, is_stable):
     assert found.is_stable == is_stable
 
 
-@pytest.mark.parametrize(("share", "is_stable"), [(0.99, True), (1.01, False)])
+@pytest.mark.parametrize(("share", "is_stable"), [(0.998, True), (1.002, False)])
 def test_a_column_buckles_under_its_weight(share, is_stable):
     setup, expect = case("columns")
     section = section_of(setup) | {"mass_per_length": share * expect[1]["value"] / 9.81}
@@ -269,7 +271,7 @@ def test_a_column_buckles_under_its_weight(share, is_stable):
         assert pysim.equilibrium(builder.build()).is_stable == is_stable
 
 
-@pytest.mark.parametrize(("share", "is_stable"), [(0.99, True), (1.01, False)])
+@pytest.mark.parametrize(("share", "is_stable"), [(0.992, True), (1.008, False)])
 def test_a_column_flutters_under_becks_follower_force(share, is_stable):
     setup, expect = case("columns")
     L, load = setup["length_m"], share * expect[3]["value"]
@@ -288,12 +290,12 @@ def test_a_column_flutters_under_becks_follower_force(share, is_stable):
         assert frequency == pytest.approx(expect[4]["value"], rel=0.02)
 
 
-@pytest.mark.parametrize(("share", "is_stable"), [(0.99, True), (1.01, False)])
+@pytest.mark.parametrize(("share", "is_stable"), [(0.995, True), (1.005, False)])
 def test_a_strip_buckles_sideways_at_prandtls_load(share, is_stable):
     setup, expect = case("columns")
     load = share * expect[2]["value"]
     section = section_of(setup)
-    section["EI"][0] *= 1e4  # without the deflection before it buckles
+    section["EI"][0] *= 1e2  # without the deflection before it buckles
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PysimWarning)
         _, found = loaded(0.8, (0, 0, load), length=0.8, section=section)
