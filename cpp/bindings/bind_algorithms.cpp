@@ -24,7 +24,7 @@ py::ssize_t length_of(const Length& length, const Model& model) {
     case Length::bodies:
       return py::ssize_t{length.times} * model.nbodies();
   }
-  __builtin_unreachable();
+  PYSIM_UNREACHABLE();
 }
 
 /// The shape of one state's result.

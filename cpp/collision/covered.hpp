@@ -44,7 +44,7 @@ struct CoveredFaces {
     if (none(leans)) return;
     apart = leans & (normal_gap >= all<S>(0));
     const auto overlaps = leans & !apart;
-    gap = select(overlaps, all<S>(-__builtin_inf()), normal_gap);
+    gap = select(overlaps, all<S>(-simd::infinity), normal_gap);
     const S radii = core_radius(A) + core_radius(B);
     const S extents = -(core_gap(A, B, -normal) + core_gap(A, B, normal));
     const S tie = all<S>(sizeof(Real) == 8 ? Real(1e-6) : Real(1e-5)) * extents;
@@ -62,7 +62,7 @@ struct CoveredFaces {
     visit_faces(B, [&](const Vec3<S>& face, bool is_covered) {
       if (!is_covered) offer(overlaps & !leans_to_covered(A, -face), -face, true);
     });
-    apart |= overlaps & !(gap > all<S>(-__builtin_inf()));
+    apart |= overlaps & !(gap > all<S>(-simd::infinity));
   }
 
   /// Whether shapes overlap, and touch along another normal.

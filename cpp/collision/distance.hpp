@@ -145,7 +145,7 @@ struct Separation {
 
 template <class S, int D, int E>
 Distance<S> core_distance(const Core<S, D>& A, S r_A, const Core<S, E>& B, S r_B) {
-  const S o = all<S>(0), e = all<S>(1), inf = all<S>(__builtin_inf());
+  const S o = all<S>(0), e = all<S>(1), inf = all<S>(simd::infinity);
   Nearest<S> nearest = {inf, A.centre, B.centre};
   for (int k = 0; k < Core<S, E>::corners; ++k) nearest.offer(A.nearest_to(B.corner(k)), B.corner(k));
   for (int k = 0; k < Core<S, D>::corners; ++k) nearest.offer(A.corner(k), B.nearest_to(A.corner(k)));

@@ -31,7 +31,7 @@ template <class S>
 class FarthestPoints {
  public:
   FarthestPoints(S tie, simd::Mask<S> eight) : tie_(tie), eight_(eight), directions_(any(eight) ? 8 : 4) {
-    for (int k = 0; k < farthest_points; ++k) reach_[k] = all<S>(-__builtin_inf()), feature_[k] = all<S>(0);
+    for (int k = 0; k < farthest_points; ++k) reach_[k] = all<S>(-simd::infinity), feature_[k] = all<S>(0);
   }
 
   void offer(simd::Mask<S> valid, S x, S y, S z, S gap, S feature) {
@@ -51,7 +51,7 @@ class FarthestPoints {
 
   /// Writes every point once; returns the least gap.
   S write(const spatial::Pose<S>& X, ManifoldPoint<S>* out) const {
-    const S o = all<S>(0), inf = all<S>(__builtin_inf());
+    const S o = all<S>(0), inf = all<S>(simd::infinity);
     S least = inf;
     for (int k = 0; k < farthest_points; ++k) {
       auto exists = feature_[k] > o;
@@ -245,12 +245,12 @@ void facet_manifold(const PlacedShape<S>& A,
   const S more = select(bounded, max(slack, all<S>(Real(-0.2)) * least), slack);
   const auto deeper = has_nearest & (D.d < least - more);
   found[farthest_points] = {
-      X.p, select(deeper, D.d, all<S>(__builtin_inf())), select(deeper, all<S>(Real(17 + of_a + of_b)), o)};
+      X.p, select(deeper, D.d, all<S>(simd::infinity)), select(deeper, all<S>(Real(17 + of_a + of_b)), o)};
   if (most == facet_points) {
     for (int k = 0; k < facet_points; ++k) out[k] = found[k];
     return;
   }
-  for (int k = 0; k < most; ++k) out[k] = {X.p, all<S>(__builtin_inf()), o};
+  for (int k = 0; k < most; ++k) out[k] = {X.p, all<S>(simd::infinity), o};
   for (int k = facet_points - 1; k >= 0; --k) {  // the nearest points first
     auto left = found[k].feature > o;
     for (int j = 0; j < most; ++j) {

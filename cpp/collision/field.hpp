@@ -68,18 +68,18 @@ template <class To, class From>
 PYSIM_INLINE To same_lanes(const From& x) {
   static_assert(sizeof(To) == sizeof(From));
   To y;
-  __builtin_memcpy(&y, &x, sizeof x);
+  simd::copy_bytes(&y, &x, sizeof x);
   return y;
 }
 
 /// d and ∇d by the program.
 template <class S>
-[[gnu::noinline]] void run_field(const tree::ProgramView<typename S::Real>& program,
-                                 const Vec3<S>& p,
-                                 S (&out)[4]) {
+PYSIM_NOINLINE void run_field(const tree::ProgramView<typename S::Real>& program,
+                              const Vec3<S>& p,
+                              S (&out)[4]) {
   using U = typename UniformOf<S>::type;
   const std::size_t bytes = sizeof(U) * static_cast<std::size_t>(program.registers);
-  U* const r = static_cast<U*>(__builtin_alloca_with_align(bytes, 8 * alignof(U)));
+  U* const r = static_cast<U*>(PYSIM_STACK_BYTES(bytes, alignof(U)));
   r[0] = same_lanes<U>(p.x);
   r[1] = same_lanes<U>(p.y);
   r[2] = same_lanes<U>(p.z);
@@ -124,7 +124,7 @@ FieldValue<S> grid_value(const HeightGrid<typename S::Real>& grid, const Vec3<S>
   found.n = {-scale * by_x, -scale * by_y, scale};
   const S above = p.z - fma(y.share, high - low, low);
   found.exists = x.within & y.within;
-  found.gap = select(found.exists, scale * above, all<S>(__builtin_inf()));
+  found.gap = select(found.exists, scale * above, all<S>(simd::infinity));
   const auto beyond = [](S at, int nodes, Real spacing) {
     return abs(at) - all<S>(Real(0.5) * Real(nodes - 1) * spacing);
   };
@@ -147,7 +147,7 @@ FieldValue<S> field_value(const Field<typename S::Real>& field, const Vec3<S>& p
   const S inverse = e / sqrt(select(found.exists, square, e));
   found.bound = all<S>(Real(1 / steepest_distance)) * out[0];
   found.n = select(found.exists, inverse * Vec3<S>{out[1], out[2], out[3]}, Vec3<S>{o, o, e});
-  found.gap = select(found.exists, inverse * out[0], all<S>(__builtin_inf()));
+  found.gap = select(found.exists, inverse * out[0], all<S>(simd::infinity));
   return found;
 }
 
@@ -206,7 +206,7 @@ template <class S, class Visit>
 void ball_on_grid(const HeightGrid<typename S::Real>& grid, const Vec3<S>& c, S radius, const Visit& visit) {
   using Real = typename S::Real;
   constexpr int projections = 3;
-  const S o = all<S>(0), e = all<S>(1), half = all<S>(Real(0.5)), far = all<S>(__builtin_inf());
+  const S o = all<S>(0), e = all<S>(1), half = all<S>(Real(0.5)), far = all<S>(simd::infinity);
   const Real dx = grid.spacing[0], dy = grid.spacing[1];
   const S x = fma(c.x, all<S>(Real(1) / dx), all<S>(Real(0.5) * Real(grid.columns - 1)));
   const S y = fma(c.y, all<S>(Real(1) / dy), all<S>(Real(0.5) * Real(grid.rows - 1)));

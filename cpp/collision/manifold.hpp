@@ -68,7 +68,7 @@ void clip_line(S c, S d, S half, S& low, S& high) {
   const S inverse = e / select(crosses, d, e);
   const S first = (-half - c) * inverse, last = (half - c) * inverse;
   const auto within = abs(c) <= half;
-  const S far = all<S>(__builtin_inf());
+  const S far = all<S>(simd::infinity);
   low = max(low, select(crosses, min(first, last), select(within, -far, far)));
   high = min(high, select(crosses, max(first, last), select(within, far, -far)));
 }
@@ -117,7 +117,7 @@ void box_capsule_manifold(const PlacedShape<S>& A, const PlacedShape<S>& B, Mani
   const Vec3<S> c = B.X.p - F.centre;
   const auto on_face = dot(F.n, D.n) > all<S>(Real(1 - 1e-6));
   const Vec3<S> of_u = cross(F.u, d), of_v = cross(F.v, d);
-  const S parallel_sine = all<S>(Real(1e-6)), far = all<S>(__builtin_inf());
+  const S parallel_sine = all<S>(Real(1e-6)), far = all<S>(simd::infinity);
   const auto along_u = (!on_face) & (dot(of_u, of_u) < parallel_sine),
              along_v = (!on_face) & (dot(of_v, of_v) < parallel_sine);
   S low = -B.size.y, high = B.size.y;
@@ -219,7 +219,7 @@ BoxAxis<S> box_axis(const PlacedShape<S>& A, const PlacedShape<S>& B, S reach) {
   const Vec3<S> z = spatial::zero3<S>();
   const auto nowhere = simd::nowhere<S>();
   const S least = min(min(min(A.size.x, A.size.y), A.size.z), min(min(B.size.x, B.size.y), B.size.z));
-  BoxAxis<S> best = {all<S>(-__builtin_inf()), z, nowhere, nowhere, o, z, z, z, z, o, o};
+  BoxAxis<S> best = {all<S>(-simd::infinity), z, nowhere, nowhere, o, z, z, z, z, o, o};
   const S tie = all<S>(sizeof(Real) == 8 ? Real(1e-5) : Real(1e-4)) * least;
   const Core<S, 3> a = A.box(), b = B.box();
   const Vec3<S> r = b.centre - a.centre;
@@ -269,7 +269,7 @@ template <class S>
 class PointList {
  public:
   PointList(const Face<S>& base, S number, ManifoldPoint<S>* out) : base_(base), number_(number), out_(out) {
-    for (int k = 0; k < box_points; ++k) out_[k] = {base.centre, all<S>(__builtin_inf()), all<S>(0)};
+    for (int k = 0; k < box_points; ++k) out_[k] = {base.centre, all<S>(simd::infinity), all<S>(0)};
   }
 
   /// Adds a point (x, y, gap) on the axes of the base face where it is `valid`.
@@ -379,7 +379,7 @@ void box_box_manifold(const PlacedShape<S>& A, const PlacedShape<S>& B, S reach,
                 select(axis.edges, select(covered.apart, o, number), M.point[0].feature)};
   for (int k = 1; k < box_points; ++k) {
     M.point[k].p = select(axis.edges, M.point[0].p, M.point[k].p);
-    M.point[k].gap = select(axis.edges, all<S>(__builtin_inf()), M.point[k].gap);
+    M.point[k].gap = select(axis.edges, all<S>(simd::infinity), M.point[k].gap);
     M.point[k].feature = select(axis.edges, o, M.point[k].feature);
   }
 }

@@ -59,7 +59,7 @@ Distance<S> distance(DistancePair pair, const PlacedShape<S>& A, const PlacedSha
     case DistancePair::by_support:
       break;
   }
-  return convex_distance(A, B, all<S>(__builtin_inf()));
+  return convex_distance(A, B, all<S>(simd::infinity));
 }
 
 }  // namespace pysim::collision

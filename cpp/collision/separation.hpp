@@ -283,7 +283,7 @@ Vec3<S> overlap_normal(const PlacedShape<S>& A,
                        const Vec3<S>& centres,
                        simd::Mask<S> wanted) {
   using Real = typename S::Real;
-  const S inf = all<S>(__builtin_inf()), e = all<S>(1);
+  const S inf = all<S>(simd::infinity), e = all<S>(1);
   Vec3<S> n = centres;
   constexpr double scales[] = {0.9, 0.5, 0.1};
   for (const double scale : scales) {
@@ -521,7 +521,7 @@ template <class S>
 Distance<S> convex_distance(const PlacedShape<S>& A, const PlacedShape<S>& B, S reach) {
   using Real = typename S::Real;
   constexpr int mixed_rounds = 8, most_rounds = 24;
-  const S o = all<S>(0), e = all<S>(1), inf = all<S>(__builtin_inf());
+  const S o = all<S>(0), e = all<S>(1), inf = all<S>(simd::infinity);
   const S r_A = core_radius(A), r_B = core_radius(B);
   const Vec3<S> between = B.X.p - A.X.p;
   const S span = sqrt(dot(between, between));

@@ -57,13 +57,13 @@ class PoseDescent {
 
   void run() {
     auto active = simd::everywhere<S>(), returned = simd::nowhere<S>();
-    S before = all<S>(__builtin_inf());
+    S before = all<S>(simd::infinity);
     cost = error = before;
     for (int k = 0;; ++k) {
       evaluate();
       const auto gains = (E_ < cost) | returned;
       keep(active);
-      active &= E_ < all<S>(__builtin_inf());
+      active &= E_ < all<S>(simd::infinity);
       active &= !(largest_ <= all<S>(search_.tolerance));
       if (k % patience == 0) {
         const S reached = search_.careful ? cost : E_;
@@ -217,7 +217,7 @@ class PoseDescent {
       S x = step_[j];
       for (int k = j + 1; k < n_; ++k) x = fma(-H_[k * n_ + j], step_[k], x);
       step_[j] = x * H_[j * n_ + j];
-      largest = max_of(largest, abs(step_[j]) * all<S>(__builtin_sqrt(search_.scale[j])));
+      largest = max_of(largest, abs(step_[j]) * all<S>(simd::square_root(search_.scale[j])));
     }
     const S share = all<S>(longest) / largest;
     for (int j = 0; j < n_; ++j) step_[j] *= share;

@@ -65,7 +65,7 @@ class Projection {
 
   /// q of the `active` worlds.
   void settle_position(simd::Mask<S> active) {
-    S last = all<S>(__builtin_inf());
+    S last = all<S>(simd::infinity);
     for (int n = 0; n < Tolerance::tries; ++n) {
       const S size = residual();
       const auto gains = (size > all<S>(Tolerance::enough)) | (size + size < last);

@@ -47,7 +47,7 @@ class ActivePairs {
 
   /// Lets the pair at a place touch within the step at so many points.
   void include(int p, int points) {
-    if (__builtin_expect(copies_, 0)) pair_[p] = &(copy_[p] = *pair_[p]);
+    if (PYSIM_UNLIKELY(copies_)) pair_[p] = &(copy_[p] = *pair_[p]);
     used[p] = points;
     points_ += points;
     if (pair_[p]->turning >= 0) turning_points_ += points;

@@ -66,7 +66,7 @@ PairGap<S> visit_plane_points(
   const Vec3<S> n_O = spatial::all3<S>(pair.normal);
   Mask<S> apart[collision::max_plane_points];
   Vec3<S> lowest[collision::max_plane_points];
-  S gaps[collision::max_plane_points], least = all<S>(__builtin_inf());
+  S gaps[collision::max_plane_points], least = all<S>(simd::infinity);
   collision::points_to_plane<S>(pair.shape_b->shape, transpose_times(X_OS.R, n_O), lowest, apart);
   for (int i = 0; i < pair.points; ++i) {
     gaps[i] = dot(n_O, X_OS * lowest[i]) - all<S>(pair.offset);
@@ -90,10 +90,10 @@ PairGap<S> visit_field_points(
   const Pose<S>&X_OF = pair.swapped ? X_OB : X_OA, X_FS = relative(X_OF, pair.swapped ? X_OA : X_OB);
   const auto kind = pair.touching_shape().shape.kind;
   const bool has_cells = collision::has_cells(*pair.field, kind);
-  S least = all<S>(__builtin_inf()), bound = least;
+  S least = all<S>(simd::infinity), bound = least;
   collision::visit_field_points(
       *pair.field, pair.touching_shape().shape, X_FS, [&](int i, const collision::FieldPoint<S>& F) {
-        least = min(least, select(F.exists, F.gap, all<S>(__builtin_inf())));
+        least = min(least, select(F.exists, F.gap, all<S>(simd::infinity)));
         bound = min(bound, F.bound);
         const auto exists = close & F.exists & (F.gap <= reach);
         if (none(exists)) return;
@@ -107,7 +107,7 @@ PairGap<S> visit_field_points(
                            p});
       });
   const bool is_fixed = collision::has_fixed_points(*pair.field, kind);
-  return {least, is_fixed ? bound : all<S>(-__builtin_inf())};
+  return {least, is_fixed ? bound : all<S>(-simd::infinity)};
 }
 
 template <class S, class Pair, class Visit>

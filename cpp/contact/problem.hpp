@@ -92,12 +92,12 @@ class ConvexProblem {
       }
       const S alpha = first ? all<S>(1) : search(left);
       if constexpr (alone) {
-        if (__builtin_expect(log != nullptr, 0)) note_direction(first, alpha, *log);
+        if (PYSIM_UNLIKELY(log != nullptr)) note_direction(first, alpha, *log);
       }
       advance({left, alpha}, x);
       kinds.each([](auto& kind) { kind.evaluate(); });
       if constexpr (alone) {
-        if (__builtin_expect(log != nullptr, 0)) note_end(*log);
+        if (PYSIM_UNLIKELY(log != nullptr)) note_end(*log);
       }
       const auto done = left & converged();
       left &= !done;
@@ -112,7 +112,7 @@ class ConvexProblem {
       failed |= given_up;
       left &= !given_up;
       if constexpr (alone) {
-        if (__builtin_expect(log != nullptr, 0)) {
+        if (PYSIM_UNLIKELY(log != nullptr)) {
           log->last.renews = any(made == all<S>(0));
           log->last.converged = none(left | failed);
           log->add_last();
@@ -131,7 +131,7 @@ class ConvexProblem {
   PYSIM_NOINLINE void note_direction(bool first, S alpha, IterationLog& log) {
     log.last = {};
     const S gradient = sqrt(max(-search_.fall, all<S>(0)));
-    log.last.gradient = first ? __builtin_nan("") : static_cast<double>(simd::lane(gradient, 0));
+    log.last.gradient = first ? simd::not_a_number : static_cast<double>(simd::lane(gradient, 0));
     log.last.step_length = static_cast<double>(simd::lane(alpha, 0));
   }
 
@@ -204,7 +204,7 @@ class ConvexProblem {
 
   /// Moves α to the nearest corner between `low` and `high`; returns where there is one.
   Mask<S> snap_to_corner(S low, S high, S& alpha) const {
-    const S infinite = all<S>(Real(__builtin_inf()));
+    const S infinite = all<S>(Real(simd::infinity));
     S found = alpha, least = infinite;
     for (int k = 0; k < search_.corners; ++k) {
       const S corner = search_.corner[k], distance = abs(corner - alpha);

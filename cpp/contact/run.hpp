@@ -70,7 +70,7 @@ struct Contacts {
   template <class S>
   PYSIM_INLINE const ContactPair<Real>& pair_at(int k, ContactPair<Real>& room) const {
     if constexpr (is_double<Real>) {
-      if (__builtin_expect(pair == nullptr, 0)) return read_pair<S>(*table, k, room);
+      if (PYSIM_UNLIKELY(pair == nullptr)) return read_pair<S>(*table, k, room);
     }
     return pair[k];
   }
@@ -78,7 +78,7 @@ struct Contacts {
   PYSIM_INLINE const PairBounds<simd::Fixed<Real>>& bounds_at(int k,
                                                               PairBounds<simd::Fixed<Real>>& room) const {
     if constexpr (is_double<Real>) {
-      if (__builtin_expect(bounds == nullptr, 0)) return table->read_bounds(k, room);
+      if (PYSIM_UNLIKELY(bounds == nullptr)) return table->read_bounds(k, room);
     }
     return bounds[k];
   }

@@ -75,14 +75,14 @@ class PairSchedule {
 
   void save(unsigned char* to) const {
     const_cast<PairSchedule*>(this)->visit([&](const void* part, std::ptrdiff_t count) {
-      __builtin_memcpy(to, part, static_cast<std::size_t>(count));
+      simd::copy_bytes(to, part, static_cast<std::size_t>(count));
       to += count;
     });
   }
 
   void load(const unsigned char* from) {
     visit([&](void* part, std::ptrdiff_t count) {
-      __builtin_memcpy(part, from, static_cast<std::size_t>(count));
+      simd::copy_bytes(part, from, static_cast<std::size_t>(count));
       from += count;
     });
   }
@@ -151,7 +151,7 @@ class PairSchedule {
 
   /// No less than the shapes of a pair can approach each other in four steps; infinite if that is unknown.
   S approach(int k) const {
-    if (!contacts_.bounded) return simd::all<S>(__builtin_inf());
+    if (!contacts_.bounded) return simd::all<S>(simd::infinity);
     return simd::all<S>(Real(steps_in_reach)) * step_of(k);
   }
 
@@ -437,7 +437,7 @@ class PairSchedule {
     fastest_ = max(own_fastest, whole_fastest);
     own_limit_ = far * own_fastest;
     whole_limit_ = far * whole_fastest;
-    own_slack_ = whole_slack_ = simd::all<S>(__builtin_inf());
+    own_slack_ = whole_slack_ = simd::all<S>(simd::infinity);
   }
 
   /// Leaves out the pairs that are not within the returned reach: they cannot be due soon.

@@ -70,7 +70,7 @@ S continuous_gap(const Contacts<double>& contacts, int k, int point, const Pose<
   if (pair.field != nullptr) {
     const Pose<S> X_AA = placement<S>(*pair.shape_a);
     const Pose<S> X_FS = pair.swapped ? inverse(X_AS) * X_AA : inverse(X_AA) * X_AS;
-    S least = all<S>(__builtin_inf());
+    S least = all<S>(simd::infinity);
     const auto nearest = [&](int, const collision::FieldPoint<S>& F) { least = min(least, F.gap); };
     collision::visit_field_points(*pair.field, pair.touching_shape().shape, X_FS, nearest);
     return least;

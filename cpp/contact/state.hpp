@@ -39,7 +39,7 @@ struct LivePoints {
 
   /// Place of a point, −1 of one that is not live.
   PYSIM_INLINE int place(int point) const {
-    return slot_[__builtin_expect(is_table_, 0) ? find_slot(point) : point];
+    return slot_[PYSIM_UNLIKELY(is_table_) ? find_slot(point) : point];
   }
 
   bool has(int point) const { return place(point) >= 0; }

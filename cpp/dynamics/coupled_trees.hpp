@@ -416,7 +416,7 @@ class CoupledTrees {
     const auto has = [&](int i, int j) { return (row(i)[j / 64] >> (j % 64) & 1) != 0; };
     const auto count = [&](int i) {
       int found = 0;
-      for (int k = 0; k < words; ++k) found += __builtin_popcountll(row(i)[k]);
+      for (int k = 0; k < words; ++k) found += simd::bit_count(row(i)[k]);
       return found;
     };
     const auto set = [&](int i, int j) { row(i)[j / 64] |= Word{1} << (j % 64); };

@@ -5,30 +5,22 @@
 #include <string>
 #include <vector>
 
+#include "simd/compiler.hpp"
+
 namespace pysim::engine {
 
 inline bool runs_baseline() {
   return true;
 }
 
-#if defined(PYSIM_X86)
 inline bool runs_avx2() {
-  return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+  return PYSIM_PROCESSOR_HAS("avx2") && PYSIM_PROCESSOR_HAS("fma");
 }
 
 inline bool runs_avx512() {
-  return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
-         __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw");
+  return PYSIM_PROCESSOR_HAS("avx512f") && PYSIM_PROCESSOR_HAS("avx512dq") &&
+         PYSIM_PROCESSOR_HAS("avx512vl") && PYSIM_PROCESSOR_HAS("avx512bw");
 }
-#else
-inline bool runs_avx2() {
-  return false;
-}
-
-inline bool runs_avx512() {
-  return false;
-}
-#endif
 
 /// The widest set.
 inline const char* native_isa() {

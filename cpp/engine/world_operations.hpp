@@ -151,7 +151,8 @@ struct StateRows {
       if (rows == nullptr) return;
       Real* const begin = rows + (first + k) * call.rows * count;
       Real* const end = begin + call.rows * count;
-      for (Real* to = begin + call.row[first + k] * count; to < end; ++to) *to = __builtin_nanf("");
+      for (Real* to = begin + call.row[first + k] * count; to < end; ++to)
+        *to = static_cast<Real>(simd::not_a_number);
     };
     put(n.q, call.q_rows);
     put(n.v, call.v_rows);

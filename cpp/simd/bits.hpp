@@ -21,12 +21,12 @@ PYSIM_INLINE S polynomial(S x, const double (&c)[n]) {
 
 template <class S>
 PYSIM_INLINE typename S::Bits bits(S x) {
-  return __builtin_bit_cast(typename S::Bits, x.lanes);
+  return bit_cast<typename S::Bits>(x.lanes);
 }
 
 template <class S>
 PYSIM_INLINE S from_bits(typename S::Bits b) {
-  return {__builtin_bit_cast(typename S::Lanes, b)};
+  return {bit_cast<typename S::Lanes>(b)};
 }
 
 /// Only the sign bit of x.

@@ -22,8 +22,8 @@ PYSIM_INLINE InDouble<S> in_double(S x) {
     struct Halves {
       Half low, high;
     };
-    const auto halves = __builtin_bit_cast(Halves, x.lanes);
-    return {{__builtin_convertvector(halves.low, Doubles), __builtin_convertvector(halves.high, Doubles)}};
+    const auto halves = bit_cast<Halves>(x.lanes);
+    return {{convert<Doubles>(halves.low), convert<Doubles>(halves.high)}};
   }
 }
 
@@ -39,9 +39,8 @@ PYSIM_INLINE S rounded_to(InDouble<S> x) {
     struct Halves {
       Half low, high;
     };
-    const Halves halves = {__builtin_convertvector(x.lanes.low, Half),
-                           __builtin_convertvector(x.lanes.high, Half)};
-    return {__builtin_bit_cast(typename S::Lanes, halves)};
+    const Halves halves = {convert<Half>(x.lanes.low), convert<Half>(x.lanes.high)};
+    return {bit_cast<typename S::Lanes>(halves)};
   }
 }
 

@@ -21,7 +21,7 @@ PYSIM_INLINE auto mask_of(Half low, Half high) {
   using Real = typename RealOf<sizeof(ElementOf<Half>)>::type;
   using Numbers = typename Vector<Real, sizeof(Half) / sizeof(Real)>::type;
   using Mask = decltype(Numbers{} < Numbers{});
-  return Twin<Mask, Isa>(__builtin_bit_cast(Mask, low), __builtin_bit_cast(Mask, high));
+  return Twin<Mask, Isa>(bit_cast<Mask>(low), bit_cast<Mask>(high));
 }
 
 /// Operations of the compiler's vectors on each half of a twin.

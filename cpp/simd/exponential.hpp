@@ -32,7 +32,7 @@ PYSIM_INLINE S exp(S x) {
   // 2^k in two factors, so that neither leaves the normal exponents
   const S half = fma(k, all<S>(Real(0.5)), rounder<S>()) - rounder<S>();
   const S scaled = (e * power_of_two(half)) * power_of_two(k - half);
-  const S bounded = select(x > largest, all<S>(Real(__builtin_inf())), scaled);
+  const S bounded = select(x > largest, all<S>(Real(simd::infinity)), scaled);
   return select(x == x, bounded, x);
 }
 
@@ -49,7 +49,7 @@ PYSIM_INLINE S log(S x) {
                           3.999999999940941908e-01,
                           6.666666666666735130e-01};
   using Real = typename S::Real;
-  const S o = all<S>(0), one = all<S>(1), half = all<S>(Real(0.5)), infinity = all<S>(Real(__builtin_inf()));
+  const S o = all<S>(0), one = all<S>(1), half = all<S>(Real(0.5)), infinity = all<S>(Real(simd::infinity));
   const Scaled<S> split = split_exponent(x);
   const auto upper = split.m > all<S>(Real(1.41421356237309504880));
   const S k = select(upper, split.k + one, split.k);
@@ -59,7 +59,7 @@ PYSIM_INLINE S log(S x) {
   const S high = k * all<S>(either<S>(6.93147180369123816490e-01, 6.9313812256e-01));
   const S value = high - ((square - fma(s, square + z * polynomial(z, r), low)) - f);
   const S positive = select(x < infinity, value, x);
-  return select(x > o, positive, select(x == o, -infinity, all<S>(Real(__builtin_nan("")))));
+  return select(x > o, positive, select(x == o, -infinity, all<S>(Real(simd::not_a_number))));
 }
 
 /// Hyperbolic tangent, within 1.5 ulp.
@@ -129,14 +129,14 @@ PYSIM_INLINE S exp2_of_two(S a, S b) {
   const S e = one - (((z * c) / (c - two) - (w + z * w)) - z);
   const S halved = fma(n, all<S>(0.5), rounder<S>()) - rounder<S>();
   const S power = (e * power_of_two(halved)) * power_of_two(n - halved);
-  return select(bounded == beyond, all<S>(__builtin_inf()), select(bounded == -beyond, all<S>(0), power));
+  return select(bounded == beyond, all<S>(simd::infinity), select(bounded == -beyond, all<S>(0), power));
 }
 
 /// x^y within 1 ulp, special cases as in C.
 template <int W, class Isa>
 PYSIM_INLINE Pack<double, W, Isa> pow(Pack<double, W, Isa> x, Pack<double, W, Isa> y) {
   using S = Pack<double, W, Isa>;
-  const S o = all<S>(0), one = all<S>(1), infinity = all<S>(__builtin_inf()), a = magnitude(x);
+  const S o = all<S>(0), one = all<S>(1), infinity = all<S>(simd::infinity), a = magnitude(x);
   // beyond 2⁶⁴ every power except of 1 overflows or underflows
   const S bound = all<S>(18446744073709551616.0), bounded = min(max(y, -bound), bound);
   S l1, l2;
@@ -149,7 +149,7 @@ PYSIM_INLINE Pack<double, W, Isa> pow(Pack<double, W, Isa> x, Pack<double, W, Is
   const auto whole = y == floor(y);
   const auto odd = whole & (half > floor(half));
   power = select(odd, flip_sign(power, x), power);
-  const S nan = all<S>(__builtin_nan(""));
+  const S nan = all<S>(simd::not_a_number);
   power = select((x < o) & (a < infinity), select(whole, power, nan), power);
   power = select((x == x) & (y == y), power, nan);
   return select((y == o) | (x == one), one, power);

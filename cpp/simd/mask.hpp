@@ -2,6 +2,7 @@
 #pragma once
 
 #include "simd/double_register.hpp"
+#include "simd/instructions.hpp"
 
 namespace pysim::simd {
 
@@ -42,7 +43,7 @@ PYSIM_INLINE Mask<S> nowhere() {
 /// Result of a comparison of the bits of numbers; its integers may differ from those of numbers.
 template <class S, class Lanes>
 PYSIM_INLINE Mask<S> mask_of_bits(Lanes lanes) {
-  return {__builtin_bit_cast(typename Mask<S>::Lanes, lanes)};
+  return {bit_cast<typename Mask<S>::Lanes>(lanes)};
 }
 
 PYSIM_INLINE bool any_lane(bool lane) {
@@ -51,21 +52,7 @@ PYSIM_INLINE bool any_lane(bool lane) {
 
 template <class Lanes>
 PYSIM_INLINE bool any_lane(Lanes lanes) {
-#if defined(__AVX512F__)
-  if constexpr (sizeof(lanes) == 64) {
-    const auto bits = __builtin_bit_cast(__m512i, lanes);
-    return _mm512_test_epi64_mask(bits, bits) != 0;
-  }
-#endif
-#if defined(__AVX__)
-  if constexpr (sizeof(lanes) == 32) {
-    const auto bits = __builtin_bit_cast(__m256i, lanes);
-    return _mm256_testz_si256(bits, bits) == 0;
-  }
-#endif
-  auto found = lanes[0];
-  for (std::size_t k = 1; k < sizeof(lanes) / sizeof(found); ++k) found |= lanes[k];
-  return found != 0;
+  return any_bit(lanes);
 }
 
 template <class Half, class Isa>

@@ -17,7 +17,7 @@ PYSIM_INLINE S hypot(S x, S y) {
   using Real = typename S::Real;
   constexpr int mantissa = sizeof(Integer) == 8 ? 52 : 23;
   constexpr Integer exponents = Integer(sizeof(Integer) == 8 ? 2047 : 255) << mantissa;
-  const S a = magnitude(x), b = magnitude(y), infinity = all<S>(Real(__builtin_inf()));
+  const S a = magnitude(x), b = magnitude(y), infinity = all<S>(Real(simd::infinity));
   const S larger = select(a > b, a, b);
   const S power = max(from_bits<S>(bits(larger) & exponents),
                       all<S>(either<S>(2.2250738585072014e-308, 1.1754943508222875e-38)));

@@ -1,8 +1,8 @@
 // Pack: W simulations in the lanes of one number type.
 //
 // Everything above this folder is written once, over a type S that behaves like a number; the lanes of S are
-// independent worlds. Intrinsics live in this folder alone, and only where the vector extensions of GCC and
-// Clang have no operator: fma, sqrt, gather.
+// independent worlds. Instructions without an operator in the vector extensions of GCC and Clang are in
+// instructions.hpp.
 #pragma once
 
 #include "simd/mask.hpp"
@@ -171,43 +171,14 @@ PYSIM_INLINE void set_lane(S& a, int k, typename S::Real x) {
 /// a·b + c with one rounding where the processor has it; a·b + c on the baseline.
 ///
 /// Called explicitly for all sums of products: contraction is off, so that AVX2 and AVX-512 give the
-/// same bits. A loop of __builtin_fma over the lanes compiles to scalar code inside a large kernel.
+/// same bits.
 template <class Real, int W, class Isa>
 PYSIM_INLINE Pack<Real, W, Isa> fma(Pack<Real, W, Isa> a, Pack<Real, W, Isa> b, Pack<Real, W, Isa> c) {
-  [[maybe_unused]] constexpr std::size_t bytes = W * sizeof(Real);
-  [[maybe_unused]] constexpr bool is_double = sizeof(Real) == 8;
   if constexpr (in_two<Pack<Real, W, Isa>>) {
     return join(fma(low(a), low(b), low(c)), fma(high(a), high(b), high(c)));
-  }
-#if defined(__FMA__)
-  else if constexpr (W == 1) {
-    if constexpr (is_double) {
-      return {__builtin_fma(a.lanes, b.lanes, c.lanes)};
-    } else {
-      return {__builtin_fmaf(a.lanes, b.lanes, c.lanes)};
-    }
-  }
-#if defined(__AVX512F__)
-  else if constexpr (bytes == 64 && is_double) {
-    return {_mm512_fmadd_pd(a.lanes, b.lanes, c.lanes)};
-  } else if constexpr (bytes == 64) {
-    return {_mm512_fmadd_ps(a.lanes, b.lanes, c.lanes)};
-  }
-#endif
-  else if constexpr (bytes == 32 && is_double) {
-    return {_mm256_fmadd_pd(a.lanes, b.lanes, c.lanes)};
-  } else if constexpr (bytes == 32) {
-    return {_mm256_fmadd_ps(a.lanes, b.lanes, c.lanes)};
-  } else if constexpr (is_double) {
-    return {_mm_fmadd_pd(a.lanes, b.lanes, c.lanes)};
   } else {
-    return {_mm_fmadd_ps(a.lanes, b.lanes, c.lanes)};
+    return {fma_lanes<Real, W, Isa>(a.lanes, b.lanes, c.lanes)};
   }
-#else
-  else {
-    return a * b + c;
-  }
-#endif
 }
 
 /// c − a·b.
@@ -224,42 +195,10 @@ PYSIM_INLINE S fms(S a, S b, S c) {
 
 template <class Real, int W, class Isa>
 PYSIM_INLINE Pack<Real, W, Isa> sqrt(Pack<Real, W, Isa> a) {
-  [[maybe_unused]] constexpr std::size_t bytes = W * sizeof(Real);
-  [[maybe_unused]] constexpr bool is_double = sizeof(Real) == 8;
   if constexpr (in_two<Pack<Real, W, Isa>>) {
     return join(sqrt(low(a)), sqrt(high(a)));
-  } else if constexpr (W == 1) {
-    if constexpr (is_double) {
-      return {__builtin_sqrt(a.lanes)};
-    } else {
-      return {__builtin_sqrtf(a.lanes)};
-    }
-  }
-#if defined(__AVX512F__)
-  else if constexpr (bytes == 64 && is_double) {
-    return {_mm512_maskz_sqrt_pd(0xff, a.lanes)};
-  } else if constexpr (bytes == 64) {
-    return {_mm512_maskz_sqrt_ps(0xffff, a.lanes)};
-  }
-#endif
-#if defined(__AVX__)
-  else if constexpr (bytes == 32 && is_double) {
-    return {_mm256_sqrt_pd(a.lanes)};
-  } else if constexpr (bytes == 32) {
-    return {_mm256_sqrt_ps(a.lanes)};
-  }
-#endif
-#if defined(__SSE2__)
-  else if constexpr (bytes == 16 && is_double) {
-    return {_mm_sqrt_pd(a.lanes)};
-  } else if constexpr (bytes == 16) {
-    return {_mm_sqrt_ps(a.lanes)};
-  }
-#endif
-  else {
-    Pack<Real, W, Isa> root = a;
-    for (int k = 0; k < W; ++k) root.lanes[k] = Real(__builtin_sqrt(double(a.lanes[k])));
-    return root;
+  } else {
+    return {sqrt_lanes<Real, W, Isa>(a.lanes)};
   }
 }
 
@@ -314,14 +253,14 @@ PYSIM_INLINE S gather(const typename S::Real* p, std::ptrdiff_t stride) {
 template <class S>
 PYSIM_INLINE S load(const typename S::Real* p) {
   S a;
-  __builtin_memcpy(&a.lanes, p, sizeof(a.lanes));
+  simd::copy_bytes(&a.lanes, p, sizeof(a.lanes));
   return a;
 }
 
 /// Lane k to p[k].
 template <class S>
 PYSIM_INLINE void store(const S& a, typename S::Real* p) {
-  __builtin_memcpy(p, &a.lanes, sizeof(a.lanes));
+  simd::copy_bytes(p, &a.lanes, sizeof(a.lanes));
 }
 
 /// Lane k to p[k·stride].

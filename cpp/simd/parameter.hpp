@@ -34,13 +34,13 @@ PYSIM_INLINE bool is_there(const Pack<Real, W, Isa>& x) {
 /// Whether a limit is finite in any world.
 template <class Real>
 PYSIM_INLINE bool is_finite(Real x) {
-  return x < Real(__builtin_inf()) && x > Real(-__builtin_inf());
+  return x < Real(simd::infinity) && x > Real(-simd::infinity);
 }
 
 template <class Real, int W, class Isa>
 PYSIM_INLINE bool is_finite(const Pack<Real, W, Isa>& x) {
   using S = Pack<Real, W, Isa>;
-  return any(abs(x) < all<S>(Real(__builtin_inf())));
+  return any(abs(x) < all<S>(Real(simd::infinity)));
 }
 
 }  // namespace pysim::simd

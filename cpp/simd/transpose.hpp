@@ -26,8 +26,8 @@ struct LanesUpTo<16> : LaneNumbers<0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13,
 template <int h, class S, int... k>
 PYSIM_INLINE void exchange(S& a, S& b, LaneNumbers<k...>) {
   constexpr int W = S::width;  // lane W + k of a shuffle is lane k of b
-  const auto even = __builtin_shufflevector(a.lanes, b.lanes, ((k & h) != 0 ? W + k - h : k)...);
-  b.lanes = __builtin_shufflevector(a.lanes, b.lanes, ((k & h) != 0 ? W + k : k + h)...);
+  const auto even = shuffle<((k & h) != 0 ? W + k - h : k)...>(a.lanes, b.lanes);
+  b.lanes = shuffle<((k & h) != 0 ? W + k : k + h)...>(a.lanes, b.lanes);
   a.lanes = even;
 }
 
@@ -84,7 +84,7 @@ PYSIM_INLINE void store_block(const S* packs, int count, typename S::Real* rows,
     } else {
       store_part(block[k], rows + k * stride, count);
     }
-    __builtin_prefetch(rows + k * stride + ahead, 1);
+    prefetch_to_write(rows + k * stride + ahead);
   }
 }
 

@@ -24,16 +24,18 @@ PYSIM_INLINE Reduced<Pack<double, W, Isa>> reduce_half_pi(Pack<double, W, Isa> x
   using S = Pack<double, W, Isa>;
   const S shifted = fma(x, all<S>(6.36619772367581382433e-01), rounder<S>());
   const S n = shifted - rounder<S>();
-#if defined(__FMA__)
-  const S a = fnma(n, all<S>(1.57079632679489655800e+00), x);
-  const Rounded<S> c = exact_sum(a, n * all<S>(-6.12323399538460989961e-17));
-  const S rest = fnma(n, all<S>(3.52155986518320018165e-27), c.lost);
-#else
-  const S a = x - n * all<S>(1.57079632673412561417e+00);
-  const Rounded<S> b = exact_sum(a, n * all<S>(-6.07710050630396597660e-11));
-  const Rounded<S> c = exact_sum(b.sum, n * all<S>(-2.02226624871116645580e-21));
-  const S rest = (b.lost + c.lost) - n * all<S>(8.47842766036889956997e-32);
-#endif
+  Rounded<S> c;
+  S rest;
+  if constexpr (has_fma<Isa>()) {
+    const S a = fnma(n, all<S>(1.57079632679489655800e+00), x);
+    c = exact_sum(a, n * all<S>(-6.12323399538460989961e-17));
+    rest = fnma(n, all<S>(3.52155986518320018165e-27), c.lost);
+  } else {
+    const S a = x - n * all<S>(1.57079632673412561417e+00);
+    const Rounded<S> b = exact_sum(a, n * all<S>(-6.07710050630396597660e-11));
+    c = exact_sum(b.sum, n * all<S>(-2.02226624871116645580e-21));
+    rest = (b.lost + c.lost) - n * all<S>(8.47842766036889956997e-32);
+  }
   const S r = c.sum + rest;
   return {r, rest - (r - c.sum), bits(shifted)};
 }
@@ -47,17 +49,17 @@ PYSIM_INLINE Reduced<Pack<float, W, Isa>> reduce_half_pi(Pack<float, W, Isa> x) 
     const double n = shifted - 6755399441055744.0;
     const double r = (double(x.lanes) - n * 1.57079632673412561417e+00) - n * 6.07710050650619224932e-11;
     const float near = float(r);
-    return {{near}, {float(r - near)}, int(__builtin_bit_cast(long long, shifted))};
+    return {{near}, {float(r - near)}, int(bit_cast<long long>(shifted))};
   } else {
-    typedef double Wide __attribute__((vector_size(W * sizeof(double))));
-    typedef long long WideBits __attribute__((vector_size(W * sizeof(double))));
-    const Wide wide = __builtin_convertvector(x.lanes, Wide);
+    using Wide = typename Vector<double, W>::type;
+    using WideBits = typename Vector<long long, W>::type;
+    const Wide wide = convert<Wide>(x.lanes);
     const Wide shifted = wide * 6.36619772367581382433e-01 + 6755399441055744.0;
     const Wide n = shifted - 6755399441055744.0;
     const Wide r = (wide - n * 1.57079632673412561417e+00) - n * 6.07710050650619224932e-11;
-    const auto quadrant = __builtin_convertvector(__builtin_bit_cast(WideBits, shifted), typename S::Bits);
-    const auto near = __builtin_convertvector(r, typename S::Lanes);
-    const auto low = __builtin_convertvector(r - __builtin_convertvector(near, Wide), typename S::Lanes);
+    const auto quadrant = convert<typename S::Bits>(bit_cast<WideBits>(shifted));
+    const auto near = convert<typename S::Lanes>(r);
+    const auto low = convert<typename S::Lanes>(r - convert<Wide>(near));
     return {{near}, {low}, quadrant};
   }
 }
@@ -65,12 +67,12 @@ PYSIM_INLINE Reduced<Pack<float, W, Isa>> reduce_half_pi(Pack<float, W, Isa> x) 
 /// Lanes beyond the fast reduction, one by one; the others are unchanged. In long double, because a C
 /// library's double cosine may be wrong by several ulp for huge numbers closest to a zero.
 template <class S>
-__attribute__((noinline, cold)) void sincos_beyond(S x, S limit, S& s, S& c) {
+PYSIM_COLD void sincos_beyond(S x, S limit, S& s, S& c) {
   for (int k = 0; k < S::width; ++k) {
     const auto a = lane(x, k);
     if (!((a < 0 ? -a : a) > lane(limit, k))) continue;
-    set_lane(s, k, static_cast<typename S::Real>(__builtin_sinl(a)));
-    set_lane(c, k, static_cast<typename S::Real>(__builtin_cosl(a)));
+    set_lane(s, k, static_cast<typename S::Real>(sine_of(a)));
+    set_lane(c, k, static_cast<typename S::Real>(cosine_of(a)));
   }
 }
 
@@ -110,7 +112,7 @@ PYSIM_INLINE void sincos(S x, S& s, S& c) {
   s = select(x == all<S>(0), x, sin_x);  // preserves the sign of zero
 
   const S limit = all<S>(Real(1e6));
-  if (__builtin_expect(any(magnitude(x) > limit), false)) sincos_beyond(x, limit, s, c);
+  if (PYSIM_UNLIKELY(any(magnitude(x) > limit))) sincos_beyond(x, limit, s, c);
 }
 
 template <class S>
@@ -150,7 +152,7 @@ PYSIM_INLINE S atan2(S y, S x) {
                           4.853903996359136964868e2,
                           1.945506571482613964425e2};
   using Real = typename S::Real;
-  const S o = all<S>(0), one = all<S>(1), infinity = all<S>(Real(__builtin_inf()));
+  const S o = all<S>(0), one = all<S>(1), infinity = all<S>(Real(simd::infinity));
   const S ax = abs(x), ay = abs(y);
   const auto steep = ay > ax;
   const S small = select(steep, ax, ay), large = select(steep, ay, ax);

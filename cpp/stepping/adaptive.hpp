@@ -297,9 +297,9 @@ class AdaptiveSteps {
     state_.time = select(anew, now, state_.time);
     state_.last_error = select(anew, all<S>(1e-4), state_.last_error);
     state_.growth = select(anew, all<S>(10), state_.growth);
-    state_.watch.seen = select(anew, all<S>(-__builtin_inf()), state_.watch.seen);
+    state_.watch.seen = select(anew, all<S>(-simd::infinity), state_.watch.seen);
     for (int k = 0; k < settings_.events.count; ++k) {
-      state_.watch.sign[k] = select(anew, all<S>(__builtin_nan("")), state_.watch.sign[k]);
+      state_.watch.sign[k] = select(anew, all<S>(simd::not_a_number), state_.watch.sign[k]);
     }
 
     if (states > 0) {
@@ -394,7 +394,7 @@ class AdaptiveSteps {
     const System<S> inner = {system_.model, system_.actuation, w, inner_.loop_q};
     S over = all<S>(0);
     for (;;) {
-      S when = all<S>(__builtin_inf());
+      S when = all<S>(simd::infinity);
       for (int k = 0; k < S::width; ++k) {
         if (lane(good, k) && simd::lane(over, k) == 0) simd::set_lane(when, k, next(k));
       }

@@ -73,7 +73,7 @@ S event_value(const System<S>& system, const Events& events, const Event& event,
     case EventKind::gap:
       return gap_value(system, events.gaps, event, q);
   }
-  __builtin_unreachable();
+  PYSIM_UNREACHABLE();
 }
 
 /// −1, 0 or 1; 0 if g is NaN.

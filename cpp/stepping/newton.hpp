@@ -120,7 +120,7 @@ struct Newton {
         solved(simd::nowhere<S>()),
         derived(stiff),
         due(stiff),
-        last(all<S>(__builtin_inf())),
+        last(all<S>(simd::infinity)),
         worst(all<S>(0)) {
     const int nv = system.model.reduced_nv;
     constexpr int kept = StepHistory<S>::most;
@@ -137,7 +137,7 @@ struct Newton {
     if (any(forming)) {
       form(inner, stage, trial, static_cast<const S*>(w), forming, matrix);
       history.forget(forming);
-      last = select(forming, all<S>(__builtin_inf()), last);
+      last = select(forming, all<S>(simd::infinity), last);
       due &= !forming;
     }
     direction(inner);
@@ -180,7 +180,7 @@ struct Newton {
   void judge(int n) {
     using Real = typename S::Real;
     using Tolerance = NewtonTolerance<Real>;
-    const S one = all<S>(1), infinity = all<S>(Real(__builtin_inf()));
+    const S one = all<S>(1), infinity = all<S>(Real(simd::infinity));
     const int nv = history.nv;
     S where, at;
     const S size = stage.G * largest(static_cast<const S*>(step), nv, &where);

@@ -93,7 +93,7 @@ struct RattleIterate {
   /// Stores an end with residual `off` if it is the best; returns it, and continues while it decreases.
   simd::Mask<S> take(int nq, int nv, const S* next_q, const S* next_v, simd::Mask<S> made, S off) {
     using Tolerance = constraints::ProjectionTolerance<typename S::Real>;
-    const auto nearer = active & ((off < last) | !(last < all<S>(__builtin_inf())));
+    const auto nearer = active & ((off < last) | !(last < all<S>(simd::infinity)));
     simd::copy_where<S>(nearer, next_q, nq, q);
     simd::copy_where<S>(nearer, next_v, nv, v);
     good = select(nearer, made, good);
@@ -112,7 +112,7 @@ struct Rattle {
   static void step(const System<S>& system, S time, S h, S* q, S* v) {
     const SolverState<S> memory = {system.memory, system.model.reduced_nv};
     const auto good = attempt(system, simd::everywhere<S>(), time, h, q, v, memory);
-    const S failed = select(good, all<S>(0), all<S>(__builtin_nan("")));
+    const S failed = select(good, all<S>(0), all<S>(simd::not_a_number));
     for (int i = 0; i < system.model.reduced_nq; ++i) q[i] += failed;
   }
 
@@ -126,7 +126,7 @@ struct Rattle {
     const int nq = system.model.reduced_nq, nv = system.model.reduced_nv, loop_nq = system.model.loop_nq();
     S *const push = take<S>(room, nv), *const more = take<S>(room, nv), *const phi = take<S>(room, loop_nq);
     S *const next_q = take<S>(room, nq + system.model.callback_numbers), *const next_v = take<S>(room, nv);
-    RattleIterate<S> found = {take<S>(room, nq), take<S>(room, nv), wanted, wanted, all<S>(__builtin_inf())};
+    RattleIterate<S> found = {take<S>(room, nq), take<S>(room, nv), wanted, wanted, all<S>(simd::infinity)};
     const SolverState<S> trial = memory.numbers == nullptr ? memory : memory.copy(room);
     const System<S> begun = inner.with_own_signals(room);
     inner.signals = inner.with_own_signals(room).signals;

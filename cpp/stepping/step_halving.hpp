@@ -17,7 +17,7 @@ struct Halving {
     S *const q1 = take<S>(outer.workspace, nq), *const v1 = take<S>(outer.workspace, nv);
     const SolverState<S> memory = {system.memory, nv};
     const System<S> begun = outer.with_own_signals(outer.workspace);
-    const S nan = all<S>(__builtin_nan(""));
+    const S nan = all<S>(simd::not_a_number);
     for (int i = 0; i < nq; ++i) q1[i] = nan;
     for (int i = 0; i < nv; ++i) v1[i] = nan;
     auto left = memory.lost() == all<S>(0);

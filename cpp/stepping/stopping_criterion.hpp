@@ -21,7 +21,7 @@ struct Contraction {
   static constexpr Real most = sizeof(Real) == 8 ? Real(1e-5) : Real(1e-2);  ///< of `blurred`
 
   S blurred;
-  S last = all<S>(Real(__builtin_inf())), least = last;
+  S last = all<S>(Real(simd::infinity)), least = last;
   S waited = all<S>(0);                          ///< corrections since the smallest one
   simd::Mask<S> active = simd::everywhere<S>();  ///< worlds that iterate
 

@@ -139,7 +139,7 @@ struct Variational {
       for (int i = 0; i < nv; ++i) xi[i] += rest[i];
       if (!contraction.go_on(largest(rest, nv), largest(xi, nv) + abs(h))) break;
     }
-    const S failed = select(contraction.active, all<S>(__builtin_nan("")), all<S>(0));
+    const S failed = select(contraction.active, all<S>(simd::not_a_number), all<S>(0));
 
     retract(model, static_cast<const S*>(q), xi, q1);
     for (int i = 0; i < nv; ++i) rate[i] = xi[i] / h;

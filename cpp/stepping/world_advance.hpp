@@ -180,7 +180,7 @@ class LaneClock {
   double target() const { return call_->times[call_->row[state_]]; }
 
   double first_instant() const {
-    double first = __builtin_inf();
+    double first = simd::infinity;
     for (int k = 0; k < call_->blocks.count; ++k) {
       const double t = instant_time(k);
       if (t < first) first = t;
@@ -226,12 +226,12 @@ class LaneClock {
     const auto interval = LaneSegment::Kind::interval;
     if (w.length[world_] > 0) {
       const double ends = grid(w.length[world_]);
-      if (__builtin_fabs(ends - end) <= 1e-9 * w.step[world_]) {
+      if (simd::magnitude_of(ends - end) <= 1e-9 * w.step[world_]) {
         const std::int64_t made = w.made[world_];
         return {w.begin[world_], w.step[world_], made, w.length[world_] - made, end, due, interval};
       }
     }
-    const double span = end - now, count = __builtin_ceil(span / call_->longest - 1e-9);
+    const double span = end - now, count = simd::ceiling_of(span / call_->longest - 1e-9);
     const double steps = count > 1 ? count : 1;
     return {now, span / steps, 0, simd::whole_within(steps, std::int64_t{1}, most_steps), end, due, interval};
   }
@@ -254,7 +254,7 @@ class LaneClock {
       if (held > 0 && held < count) count = held;
     }
     if (first < grid(made + count) - near) {
-      count = static_cast<std::int64_t>(__builtin_floor((first - w.begin[world_]) / h + 1e-9)) - made;
+      count = static_cast<std::int64_t>(simd::floor_of((first - w.begin[world_]) / h + 1e-9)) - made;
       while (count > 1 && grid(made + count) > first + near) --count;
     }
     const double end = grid(made + count);
@@ -282,7 +282,7 @@ class LaneClock {
       while (k < call_->known && call_->times[k] < first - near) ++k;
       if (k < call_->known && meets(call_->times[k])) segment.base = segment.end = call_->times[k];
     }
-    if (first < __builtin_inf()) segment.due = due_at(first);
+    if (first < simd::infinity) segment.due = due_at(first);
     return segment;
   }
 

@@ -29,7 +29,7 @@ void solve(const ProgramView<typename S::Parameter>& program, int at, S* r) {
   constexpr Real epsilon = sizeof(Real) == 8 ? Real(__DBL_EPSILON__) : Real(__FLT_EPSILON__);
   const Instruction& in = program.code[at];
   const S lower = r[in.a + 1], upper = r[in.a + 2], width = upper - lower, zero = all<S>(0);
-  const S none = all<S>(Real(__builtin_nan("")));
+  const S none = all<S>(Real(simd::not_a_number));
   const auto evaluate = [&](S x) {
     r[in.out] = x;
     run(program, at + 1, at + 1 + in.c, r);

@@ -9,6 +9,7 @@
 
 #include <cstddef>
 
+#include "simd/compiler.hpp"
 #include "tree/program_operations.hpp"
 
 namespace pysim::tree {
@@ -188,8 +189,8 @@ constexpr PassiveNumber passive_numbers[] = {
     {"stiffness", &Passive<double>::stiffness, 0},
     {"friction", &Passive<double>::friction, 0},
     {"friction_width", &Passive<double>::friction_width, 1},
-    {"lower", &Passive<double>::lower, -__builtin_inf()},
-    {"upper", &Passive<double>::upper, __builtin_inf()},
+    {"lower", &Passive<double>::lower, -simd::infinity},
+    {"upper", &Passive<double>::upper, simd::infinity},
     {"stop_stiffness", &Passive<double>::stop_stiffness, 0},
     {"stop_damping", &Passive<double>::stop_damping, 0},
 };
@@ -546,12 +547,12 @@ struct Structure {
 };
 
 /// Whether elements or contacts act.
-inline __attribute__((always_inline)) bool has_forces_between_bodies(const Structure& model) {
+PYSIM_INLINE bool has_forces_between_bodies(const Structure& model) {
   return model.elements > 0 || model.contacts != nullptr;
 }
 
 /// Whether any forces besides inertia, gravity and constraints act.
-inline __attribute__((always_inline)) bool has_passive(const Structure& model) {
+PYSIM_INLINE bool has_passive(const Structure& model) {
   return model.joint_forces || has_forces_between_bodies(model);
 }
 

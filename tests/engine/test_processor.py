@@ -34,8 +34,7 @@ FLAGS = {"avx2": {"avx2", "fma"}, "avx512": {"avx512f", "avx512dq", "avx512vl", 
 def printed(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     folder = tmp_path_factory.mktemp("processor")
     (folder / "main.cpp").write_text(PROGRAM, "utf-8")
-    x86 = ["-DPYSIM_X86"] if platform.machine() == "x86_64" else []
-    command = [os.environ.get("CXX", "c++"), "-std=c++17", f"-I{ROOT / 'cpp'}", *x86]
+    command = [os.environ.get("CXX", "c++"), "-std=c++17", f"-I{ROOT / 'cpp'}"]
     built = str(folder / "main")
     subprocess.run([*command, str(folder / "main.cpp"), "-o", built], check=True)
     return subprocess.run([built], check=True, capture_output=True, text=True).stdout.splitlines()

@@ -19,7 +19,7 @@ S farthest_point(const typename S::Real* point,
                  S tie = all<S>(0)) {
   using Real = typename S::Real;
   using Group = PointGroup;
-  S most = all<S>(-__builtin_inf()), found = all<S>(0);
+  S most = all<S>(-simd::infinity), found = all<S>(0);
   const auto look_at = [&](int i) {
     const S reach = dot(direction, spatial::all3<S>(point + stride * i));
     const auto farther = reach > most + tie;

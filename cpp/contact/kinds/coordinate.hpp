@@ -155,7 +155,7 @@ class CoordinateKind : public Kind<S> {
   PYSIM_INLINE void add_corner(S at, S from, S to, Search<S>& search) const {
     const auto passes = ((from < at) & (to > at)) | ((from > at) & (to < at));
     if (none(passes)) return;
-    search.add_corner(select(passes, (at - from) / (to - from), all<S>(Real(__builtin_inf()))));
+    search.add_corner(select(passes, (at - from) / (to - from), all<S>(Real(simd::infinity))));
   }
 
   /// Records a stop on which some world pushes on the way, `from` and `to` velocities into it. Where it

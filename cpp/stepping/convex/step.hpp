@@ -186,7 +186,7 @@ class ConvexStep {
     for (int k = 0; k < contacts_.coordinates; ++k) {
       const auto& law = contacts_.coordinate[k];
       auto& C = problem_.kinds.coordinates.coordinate[k];
-      const S far = all<S>(-__builtin_inf());
+      const S far = all<S>(-simd::infinity);
       const S shift = free_.shift[law.v], s = state.memory[places_.coordinate(k)];
       C.stuck = abs(s) < all<S>(constraints::sticking_deflection<Real>);
       C.at = {s + shift, far, far};
