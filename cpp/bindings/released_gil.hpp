@@ -4,9 +4,9 @@
 #include <pybind11/pybind11.h>
 
 #include <cxxabi.h>
-#include <unistd.h>
 
 #include "engine/floating_point.hpp"
+#include "tree/operating_system.hpp"
 
 namespace pysim::bindings {
 
@@ -25,7 +25,7 @@ class ReleasedGil {
     try {
       PyEval_RestoreThread(state_);
     } catch (const abi::__forced_unwind&) {
-      for (;;) pause();  // never left: an unwinding that is caught has to continue
+      tree::wait_forever();  // never left: an unwinding that is caught has to continue
     }
 #else
     PyEval_RestoreThread(state_);

@@ -9,10 +9,10 @@
 #include <memory>
 #include <mutex>
 #include <thread>
-#include <unistd.h>
 #include <vector>
 
 #include "engine/floating_point.hpp"
+#include "tree/operating_system.hpp"
 
 namespace pysim::engine {
 namespace {
@@ -20,7 +20,7 @@ namespace {
 /// Threads that take tasks from a queue. Grown on demand, never shrunk.
 class Pool {
  public:
-  const pid_t owner = getpid();
+  const long long owner = tree::process_id();
 
   void submit(std::function<void()> task, std::size_t wanted) {
     {
@@ -55,7 +55,7 @@ class Pool {
 Pool& pool() {
   static std::atomic<Pool*> instance{nullptr};
   Pool* current = instance.load();
-  while (current == nullptr || current->owner != getpid()) {
+  while (current == nullptr || current->owner != tree::process_id()) {
     auto fresh = std::make_unique<Pool>();
     if (instance.compare_exchange_strong(current, fresh.get())) return *fresh.release();
   }

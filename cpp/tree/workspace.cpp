@@ -6,12 +6,11 @@
 #include <cstdlib>
 #include <cstring>
 #include <new>
-#include <pthread.h>
 #include <string>
-#include <sys/mman.h>
-#include <sys/resource.h>
 #include <thread>
 #include <vector>
+
+#include "tree/operating_system.hpp"
 
 #if defined(__SANITIZE_ADDRESS__)
 #define PYSIM_ADDRESS_SANITIZER
@@ -28,20 +27,17 @@ namespace pysim::tree {
 namespace {
 
 /// Head of the addresses of one thread; access to their second half is a fault.
-///
-/// Found by a key of the C library instead of a thread_local variable: registering the destructor of one, and
-/// the first access to one from a thread, end the process if no memory is left.
 class alignas(64) Reservation {
  public:
   static Reservation* make() {
     for (std::size_t bytes = most_bytes(); bytes >= least_bytes; bytes /= 4) {
-      if (void* const memory = reserve(bytes)) return new (memory) Reservation(bytes);
+      if (void* const memory = reserve_addresses(bytes)) return new (memory) Reservation(bytes);
     }
     throw std::bad_alloc();
   }
 
   static void free(void* reservation) {
-    ::munmap(reservation, 2 * static_cast<Reservation*>(reservation)->bytes_);
+    free_addresses(reservation, static_cast<Reservation*>(reservation)->bytes_);
   }
 
   char* begin() { return reinterpret_cast<char*>(this + 1); }
@@ -54,43 +50,22 @@ class alignas(64) Reservation {
 
   /// If the process may use only so many addresses (ulimit -v), all threads together take a quarter.
   static std::size_t most_bytes() {
-    rlimit limit = {};
-    if (::getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return usual_bytes;
+    const std::size_t limit = address_limit();
+    if (limit == 0) return usual_bytes;
     constexpr std::size_t page = 1 << 16;
     const std::size_t threads = std::max(1u, std::thread::hardware_concurrency());
-    const std::size_t share = static_cast<std::size_t>(limit.rlim_cur) / (8 * threads);
-    return std::clamp(share / page * page, least_bytes, usual_bytes);
-  }
-
-  /// Null if there are not so many.
-  static void* reserve(std::size_t bytes) {
-#if defined(MAP_NORESERVE)
-    constexpr int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
-#else
-    constexpr int flags = MAP_PRIVATE | MAP_ANONYMOUS;
-#endif
-    void* const memory = ::mmap(nullptr, 2 * bytes, PROT_NONE, flags, -1, 0);
-    if (memory == MAP_FAILED) return nullptr;
-    if (::mprotect(memory, bytes, PROT_READ | PROT_WRITE) == 0) return memory;
-    ::munmap(memory, 2 * bytes);
-    return nullptr;
+    return std::clamp(limit / (8 * threads) / page * page, least_bytes, usual_bytes);
   }
 
   std::size_t bytes_;
 };
 
-pthread_key_t make_key() {
-  pthread_key_t key = 0;
-  if (::pthread_key_create(&key, Reservation::free) != 0) throw std::bad_alloc();
-  return key;
-}
-
 Reservation& reservation() {
-  static const pthread_key_t key = make_key();
-  auto* of_thread = static_cast<Reservation*>(::pthread_getspecific(key));
+  static const ThreadPointer pointer(Reservation::free);
+  auto* of_thread = static_cast<Reservation*>(pointer.get());
   if (of_thread == nullptr) {
     of_thread = Reservation::make();
-    if (::pthread_setspecific(key, of_thread) != 0) {
+    if (!pointer.set(of_thread)) {
       Reservation::free(of_thread);
       throw std::bad_alloc();
     }
