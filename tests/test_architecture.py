@@ -195,7 +195,7 @@ def test_cpp_layers_use_only_layers_below() -> None:
 
 def test_kernel_headers_include_no_library() -> None:
     allowed = {layer: {"cstddef"} for layer in KERNELS}
-    allowed["simd"] = {"cstddef", "immintrin.h"}
+    allowed["simd"] = {"cstddef", "immintrin.h", "arm_neon.h"}
     system = re.compile(r"^#include <([^>]+)>", re.MULTILINE)
     excess = [
         f"{file.relative_to(ROOT)} includes <{header}>"
@@ -205,6 +205,39 @@ def test_kernel_headers_include_no_library() -> None:
         if header not in allowed[layer]
     ]
     assert excess == []
+
+
+@pytest.mark.parametrize(
+    ("folder", "pattern", "place"),
+    [
+        ("cpp", r"__builtin_|__attribute__|\[\[gnu::", "simd/compiler.hpp"),
+        (
+            "cpp",
+            r"\b(_mm(256|512)?_|__m(128|256|512)|v\w+q_[fsu]\d+\()|<(immintrin|arm_neon)\.h>|__(asm|AVX|SSE|FMA)",
+            "simd/instructions.hpp",
+        ),
+        (
+            "cpp",
+            r"<(unistd|pthread|fcntl|dlfcn|sched|signal|windows)\.h>|<sys/|\b_WIN32\b",
+            "tree/operating_system.cpp",
+        ),
+        (
+            "pysim",
+            r"\b(import|from) (fcntl|msvcrt|posix|termios)\b|\bos\.(pread|pwrite|fork)\b",
+            "files/descriptors.py",
+        ),
+    ],
+)
+def test_one_file_calls_a_compiler_a_processor_or_a_system(
+    folder: str, pattern: str, place: str
+) -> None:
+    found = {
+        str(file.relative_to(ROOT / folder))
+        for suffix in ("py", "hpp", "cpp")
+        for file in (ROOT / folder).glob(f"**/*.{suffix}")
+        if re.search(pattern, file.read_text("utf-8"))
+    }
+    assert found == {place}
 
 
 def test_kernel_headers_do_not_reach_the_owning_model() -> None:

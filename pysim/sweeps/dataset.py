@@ -15,7 +15,6 @@ that of their piece, the rest with that of the file (`pysim.sweeps.seal`).
 from __future__ import annotations
 
 import errno
-import fcntl
 import os
 import stat
 import zlib
@@ -25,6 +24,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from pysim.errors import SimulationError
+from pysim.files.descriptors import lock_file, lock_records, open_file, read_all, write_all
 from pysim.sweeps.extras import check_installed
 from pysim.sweeps.structure import (
     DONE_BY_PIECE,
@@ -35,7 +35,6 @@ from pysim.sweeps.structure import (
     structure_of,
 )
 from pysim.trajectory.file_errors import failure
-from pysim.trajectory.page_file import read_all, write_all
 from pysim.typing import Array
 
 if TYPE_CHECKING:
@@ -53,11 +52,8 @@ class SweepFile:
 
     def __init__(self, path: Path, *, write: bool = False) -> None:
         self._path, self._descriptor = path, -1
-        flags = os.O_NONBLOCK | (
-            os.O_RDWR if write else os.O_RDONLY
-        )  # not waiting for a named pipe
         try:
-            self._descriptor = os.open(path, flags)
+            self._descriptor = open_file(path, write=write)
         except OSError as error:
             raise unusable(path, error) from error
         try:
@@ -218,13 +214,13 @@ class SweepFile:
     def _lock(self, *, write: bool) -> None:
         """Keep writers out: pysim's by a lock of records, HDF5's by one of the file, which lets readers in."""
         try:
-            fcntl.flock(self._descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            lock_file(self._descriptor, write=False)
             if write:
-                fcntl.lockf(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            if error.errno not in (errno.EAGAIN, errno.EACCES):
-                return  # some file systems have no locks
-            raise BlockingIOError from error
+                lock_records(self._descriptor)
+        except BlockingIOError:
+            raise
+        except OSError:
+            return  # some file systems have no locks
 
 
 def checksum(rows: Any) -> int:  # noqa: ANN401, an iterable of arrays

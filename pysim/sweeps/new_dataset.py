@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pysim.files.descriptors import write_all
 from pysim.sweeps.dataset import UNFINISHED, unusable
 from pysim.sweeps.seal import seal_of
 from pysim.sweeps.signal_statistics import STATISTICS
@@ -24,7 +25,7 @@ from pysim.trajectory.output_file import (
     remove_abandoned_drafts,
     target_of,
 )
-from pysim.trajectory.page_file import MemoryFile, write_all
+from pysim.trajectory.page_file import MemoryFile
 from pysim.typing import Array
 
 if TYPE_CHECKING:

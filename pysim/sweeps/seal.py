@@ -11,8 +11,9 @@ import struct
 import zlib
 from typing import TYPE_CHECKING
 
+from pysim.files.descriptors import read_all
 from pysim.trajectory.page_checks import END_OF_FILE, END_OF_FILE_AT, body_of, fields_before
-from pysim.trajectory.page_file import CRC, FIELDS, read_all, sealed_record
+from pysim.trajectory.page_file import CRC, FIELDS, sealed_record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

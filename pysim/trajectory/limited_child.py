@@ -49,7 +49,7 @@ def output_of_child(
     except subprocess.TimeoutExpired:
         problem = f"HDF5 did not finish reading it within {PATIENCE * seconds} s"
         raise _broken(path, problem, error) from None
-    if child.returncode == -signal.SIGXCPU:
+    if sys.platform != "win32" and child.returncode == -signal.SIGXCPU:
         raise _broken(path, f"HDF5 did not finish reading it within {seconds} s", error)
     if child.returncode < 0:
         name = signal.Signals(-child.returncode).name
@@ -69,14 +69,21 @@ def unreadable(path: Path, errors: bytes, error: type[PysimError]) -> PysimError
 
 
 def limited() -> int:
-    """Apply the limits of the command line to this process, whose output goes elsewhere; return the memory [bytes]."""
-    import resource  # noqa: PLC0415, not on every system
+    """Apply the limits of the command line to this process, whose output goes elsewhere; return the memory [bytes].
 
+    macOS does not limit memory, and Windows only the wall time, in the parent.
+    """
     seconds, memory = int(sys.argv[3]), int(sys.argv[4])
     os.dup2(2, 1)  # whatever prints, prints elsewhere
+    if sys.platform == "win32":
+        return memory
+
+    import resource  # noqa: PLC0415, not on every system
+
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 1))  # SIGXCPU first
-    taken = int(Path("/proc/self/statm").read_text("ascii").split()[0])
-    limit = taken * resource.getpagesize() + memory
-    resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+    if sys.platform == "linux":
+        taken = int(Path("/proc/self/statm").read_text("ascii").split()[0])
+        limit = taken * resource.getpagesize() + memory
+        resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
     return memory

@@ -7,7 +7,6 @@ process is writing that file.
 
 from __future__ import annotations
 
-import fcntl
 import os
 import secrets
 import threading
@@ -15,6 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from pysim.errors import TrajectoryError
+from pysim.files.descriptors import lock_file, make_file
 from pysim.trajectory.reader import is_trajectory
 
 OTHER_FORMATS = (
@@ -45,7 +45,7 @@ def draft_beside(path: Path, suffix: str = "") -> Path:
 def open_draft(draft: Path) -> int:
     """Make a draft and return its descriptor, which is locked as long as someone works on the draft."""
     while True:
-        descriptor = os.open(draft, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o666)
+        descriptor = make_file(draft)
         hold(descriptor)
         if os.fstat(descriptor).st_nlink:
             return descriptor
@@ -56,7 +56,7 @@ def remove_abandoned_drafts(folder: Path) -> None:
     """Remove the drafts of runs that were killed, which nobody locks any more."""
     for draft in folder.glob(f".pysim-{'[0-9a-f]' * 16}.part*"):
         with suppress(OSError), draft.open("rb") as file:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            lock_file(file.fileno(), write=True)
             draft.unlink()
 
 
@@ -93,7 +93,7 @@ def take_name(draft: Path, path: Path, target: Path, *, overwrite: bool) -> None
 def hold(descriptor: int) -> None:
     """Lock an open file for writing, as HDF5 does unless its locks are disabled; some file systems have no locks."""
     with suppress(OSError):
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        lock_file(descriptor, write=True)
 
 
 def renamed_or_removed(descriptor: int, target: Path) -> str:

@@ -13,6 +13,7 @@ import zlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from pysim.files.descriptors import read_all
 from pysim.trajectory.page_file import (
     CHECKSUMS,
     CRC,
@@ -20,7 +21,6 @@ from pysim.trajectory.page_file import (
     FIELDS,
     JOURNAL,
     PAGE,
-    read_all,
 )
 
 if TYPE_CHECKING:

@@ -22,6 +22,8 @@ import zlib
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from pysim.files.descriptors import read_all, write_all
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -213,28 +215,6 @@ def sealed_record(kind: bytes, size: int, start: int, body: bytes) -> bytes:
     """Return a record of this kind, at `start` of a file with `size` bytes of HDF5: body, fields and checksum."""
     fields = FIELDS.pack(kind, size, start)
     return body + fields + CRC.pack(zlib.crc32(body + fields))
-
-
-def write_all(descriptor: int, data: bytes, offset: int) -> None:
-    """Write all of `data` at `offset`."""
-    rest = memoryview(data)
-    while rest:
-        written = os.pwrite(descriptor, rest, offset)
-        if written == 0:
-            raise OSError(errno.EIO, os.strerror(errno.EIO))
-        rest, offset = rest[written:], offset + written
-
-
-def read_all(descriptor: int, length: int, offset: int) -> bytes:
-    """Return up to `length` bytes at `offset`, fewer only at the end of the file."""
-    parts = []
-    while length > 0:
-        part = os.pread(descriptor, length, offset)
-        if not part:
-            break
-        parts.append(part)
-        length, offset = length - len(part), offset + len(part)
-    return b"".join(parts)
 
 
 def _spans(start: int, length: int) -> Iterator[tuple[int, int, int]]:

@@ -7,13 +7,13 @@ parse only files whose pages have their checksums; any other is read by a child 
 
 from __future__ import annotations
 
-import fcntl
 import os
 import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pysim.errors import PysimWarning, TrajectoryError
+from pysim.files.descriptors import lock_file
 from pysim.trajectory.checkpoint import Checkpoint, read_checkpoint, read_origin
 from pysim.trajectory.file_content import read_run, read_whole
 from pysim.trajectory.file_errors import in_use, reported
@@ -152,7 +152,7 @@ def _read_from(
 def _check_unlocked(descriptor: int) -> None:
     """Raise BlockingIOError for a file that someone writes; keep others from writing it meanwhile."""
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        lock_file(descriptor, write=False)
     except BlockingIOError:
         raise
     except OSError:

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from pysim.errors import TrajectoryError
+from pysim.files.descriptors import open_file
 from pysim.trajectory.file_errors import reported
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ def _state_of(descriptor: int) -> tuple[int, ...]:
 
 def _opened_again(path: Path, state: tuple[int, ...], commit: Commit) -> StoredFile:
     try:
-        descriptor = os.open(path, os.O_RDONLY)
+        descriptor = open_file(path)
     except FileNotFoundError:
         problem = "was removed while its rows were read; run again"
         raise TrajectoryError(str(path), problem) from None

@@ -21,10 +21,10 @@ import pytest
 
 import pysim
 from pysim.errors import PysimWarning, SimulationError
+from pysim.files import descriptors
 from pysim.sweeps import SweepUpdate, dataset
 from pysim.sweeps.dataset import SweepFile
 from pysim.sweeps.signal_statistics import statistics
-from pysim.trajectory import page_file
 
 pytest.importorskip("xarray")
 
@@ -263,7 +263,7 @@ def test_a_piece_that_cannot_be_written_is_reported_and_computed_again(
         writes.append(offset)
         if len(writes) > 5:
             raise OSError(errno.EIO, os.strerror(errno.EIO))
-        page_file.write_all(descriptor, data, offset)
+        descriptors.write_all(descriptor, data, offset)
 
     text = f"{path}: cannot be written, input/output error; run the sweep again to continue it"
     with monkeypatch.context() as patch:
