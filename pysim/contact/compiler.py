@@ -29,6 +29,7 @@ from pysim.errors import ModelError
 from pysim.scene.spec import CollisionFilter, CollisionSpec, GroundSpec, may_touch
 from pysim.scene.tree import WORLD
 from pysim.shapes import PRIMITIVES
+from pysim.tracing.symbolic_array import SymbolicArray
 from pysim.typing import Array
 
 if TYPE_CHECKING:
@@ -461,12 +462,17 @@ class LawsOfWorlds:
                 LawGroup(rows, [self._loads[n] for n in rows]) for rows in kinds.values()
             ]
         weight = np.where(gravity > 0, gravity, STANDARD_GRAVITY)
-        found = np.empty((len(self._groups), len(NUMBERS), len(gravity)))
+        laws: list[tuple[list[int], tuple[Any, ...]]] = []
         for alike in self._alike[varied]:
             each = [_lighter(masses, *self._groups[n][:2]) for n in alike.rows]
             law = alike.law([surfaces[n] for n in alike.rows], each, weight)
-            for i, number in enumerate(law.numbers):
-                found[alike.rows, i] = number
+            laws.append((alike.rows, law.numbers))
+        symbolic = [x for _, own in laws for x in own if isinstance(x, SymbolicArray)]
+        shape = (len(self._groups), len(NUMBERS), len(gravity))
+        found = np.empty_like(symbolic[0], shape=shape) if symbolic else np.empty(shape)
+        for rows, numbers in laws:
+            for i, number in enumerate(numbers):
+                found[rows, i] = number
         return found
 
 

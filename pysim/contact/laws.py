@@ -21,6 +21,7 @@ import numpy as np
 
 from pysim.elements.restitution import dissipation_of, restitution_of
 from pysim.errors import ModelError
+from pysim.tracing.symbolic_array import SymbolicArray
 
 if TYPE_CHECKING:
     from pysim.scene.spec import SurfaceSpec
@@ -114,7 +115,7 @@ def pair_law(
     sink = (load.weight / stiffness) ** (1 / exponent)
     slope = exponent * load.weight / sink  # [N/m] at rest
     surfaces = (first, second)
-    compliant = [(s, c) for s, c in zip(surfaces, (a, b), strict=True) if np.any(c > 0)]
+    compliant = [(s, c) for s, c in zip(surfaces, (a, b), strict=True) if _is_positive(c)]
     damped = [(c, _dissipation(s, sink * c / (a + b), load)) for s, c in compliant]
     dissipation = sum(c * d for c, d in damped) / (a + b)
     restitution = sum(c * _restitution(s) for s, c in compliant) / (a + b)
@@ -142,6 +143,11 @@ def pair_law(
         math.pi * _sqrt(load.weight / load.gravity / slope),
         restitution,
     )
+
+
+def _is_positive(c: Any) -> bool:  # noqa: ANN401, a number or an array of them
+    """Return whether a compliance is that of a surface that gives way; symbolic ones are."""
+    return isinstance(c, SymbolicArray) or bool(np.any(c > 0))
 
 
 def _given(changes: SurfaceSpec | None, name: str, otherwise: Any) -> Any:  # noqa: ANN401

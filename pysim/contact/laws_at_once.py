@@ -105,4 +105,4 @@ def _stacked(numbers: Sequence[Any]) -> Any:  # noqa: ANN401, numbers or arrays 
     if not any(isinstance(own, np.ndarray) for own in numbers):
         same = all(own == first for own in numbers)
         return first if same else np.array(numbers, float)[:, None]
-    return np.stack(np.broadcast_arrays(*numbers))
+    return np.stack(np.broadcast_arrays(*numbers, subok=True))

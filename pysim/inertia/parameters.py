@@ -134,7 +134,10 @@ def tensors(theta: Array) -> Array:
 
 
 def moved(theta: Array, record: Array) -> Array:
-    """Return θ (…, 10) in another frame, given records (…, 12) of displacements."""
+    """Return θ (…, 10) in another frame, given records (…, 12) of displacements; θ may be symbolic."""
+    if theta.dtype == object:
+        columns = moved(np.eye(10), record[..., None, :])  # of a linear map
+        return np.asanyarray((theta[..., None, :] @ columns)[..., 0, :])
     return map_pairs("inertia_transform", theta[..., TO_PACKED], record)[..., FROM_PACKED]
 
 

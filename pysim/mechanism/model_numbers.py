@@ -138,12 +138,12 @@ class ModelNumbers:
         """Return the numbers (carriers, k, 10) of moving bodies whose parts are scaled."""
         parts = [k for carrier in carriers for k in self._welded[carrier]]
         same = np.ones(count)
-        ratio = np.array([ratios.get(k, same) for k in parts])
+        ratio = np.stack([ratios.get(k, same) for k in parts])
         found: Array = ratio[:, :, None] * np.array([self._start_of(k) for k in parts])[:, None]
         if len(parts) == len(carriers):
             return found
         sizes = [len(self._welded[carrier]) for carrier in carriers]
-        return np.asarray(np.add.reduceat(found, np.cumsum([0, *sizes[:-1]]), axis=0))
+        return np.asanyarray(np.add.reduceat(found, np.cumsum([0, *sizes[:-1]]), axis=0))
 
     def _start_of(self, body: int) -> Array:
         """Return the numbers (10,) of a body of the specification in the frame of its moving body."""
@@ -163,11 +163,10 @@ class ModelNumbers:
         """Return the numbers (carriers, k, 10) of moving bodies."""
         model = self.model
         parts = [(n, k) for n, carrier in enumerate(carriers) for k in self._welded[carrier]]
-        own = np.empty((len(parts), count, 10))
-        for m, (_, k) in enumerate(parts):
-            own[m] = theta.get(k, model.spec.bodies[k].theta)
+        same = np.ones((count, 1))
+        own = np.stack([theta.get(k, same * model.spec.bodies[k].theta) for _, k in parts])
         moved_parts = moved(own, self._poses([k for _, k in parts])[:, None])
-        total = np.zeros((len(carriers), count, 10))
+        total = np.zeros_like(moved_parts, shape=(len(carriers), count, 10))
         for m, (n, _) in enumerate(parts):
             total[n] += moved_parts[m]
         return self._aligned(carriers, total)

@@ -21,11 +21,11 @@ def check_bounds(plugin: object) -> None:
     Raises:
         PysimError: one is, at the name of its field.
     """
-    for name in _fields(plugin, "positive"):
+    for name in bounded_fields(type(plugin), "positive"):
         for value in _numbers(plugin, name):
             if not value > 0:
                 raise PysimError(name, f"must be positive, got {value:g}; change it")
-    for name in _fields(plugin, "not_negative"):
+    for name in bounded_fields(type(plugin), "not_negative"):
         for value in _numbers(plugin, name):
             if value < 0:
                 raise PysimError(name, f"must not be negative, got {value:g}; change its sign")
@@ -34,14 +34,14 @@ def check_bounds(plugin: object) -> None:
 def driving_gains(plugin: object) -> dict[str, float]:
     """Return the negative numbers of fields that resist a motion or pull towards a reference if they are positive."""
     found = {
-        name: min(_numbers(plugin, name), default=0.0) for name in _fields(plugin, "resisting")
+        name: min(_numbers(plugin, name), default=0.0)
+        for name in bounded_fields(type(plugin), "resisting")
     }
     return {name: value for name, value in found.items() if value < 0}
 
 
-def _fields(plugin: object, kind: str) -> tuple[str, ...]:
-    """Return the names of the fields of one kind; none of other modules' classes, where the name may mean anything."""
-    owner = type(plugin)
+def bounded_fields(owner: type, kind: str) -> tuple[str, ...]:
+    """Return the names of a class's fields of one kind; none of other modules, where the name may mean anything."""
     return tuple(getattr(owner, kind, ())) if owner.__module__.startswith(_OWN) else ()
 
 

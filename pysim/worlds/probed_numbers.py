@@ -142,7 +142,12 @@ class ProbedNumbers:
         owner = np.full(len(self._numbers), -1)
         for n, (parameter, i) in enumerate(keys):
             x0 = self._first[parameter.name][i]
-            moved = [self._one_changed(parameter, i, x0 * f) - self._numbers for f in (1.5, 0.75)]
+            with np.errstate(
+                invalid="ignore"
+            ):  # of infinite limits, which are not among those left
+                moved = [
+                    self._one_changed(parameter, i, x0 * f) - self._numbers for f in (1.5, 0.75)
+                ]
             some = left[(moved[0][left] != 0) | (moved[1][left] != 0)]
             if not len(some):
                 continue

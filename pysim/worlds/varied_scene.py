@@ -136,12 +136,12 @@ class VariedScene:
             if parameter.kind == "body":
                 if parameter.field == "mass":
                     mass[parameter.part] = own
-                elif (own != parameter.start).any():
+                elif _differ(own, parameter.start):
                     given.setdefault(parameter.part, {})[parameter.field] = own
         bodies = self._scene.spec.model.bodies
         scaled = [k for k in mass if k not in given and bodies[k].name not in self._given_inertias]
         for k in mass.keys() - set(scaled):
-            if (mass[k] != bodies[k].theta[0]).any():
+            if _differ(mass[k], bodies[k].theta[0]):
                 given.setdefault(k, {})["mass"] = mass[k]
         found = {k: self._theta_of(k, own, count) for k, own in given.items()}
         if not scaled:
@@ -169,13 +169,14 @@ class VariedScene:
         tensor = np.tile(central_inertia(theta), (count, 1, 1))
         if "inertia" in given:
             xx, yy, zz, xy, yz, xz = given["inertia"].T
-            tensor = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]).transpose(2, 0, 1)
+            rows = np.stack([xx, xy, xz, xy, yy, yz, xz, yz, zz], axis=1)
+            tensor = rows.reshape(count, 3, 3)
         elif scales:
             tensor = tensor * ratio[:, :, None]
         square = com[:, 0] * com[:, 0] + com[:, 1] * com[:, 1] + com[:, 2] * com[:, 2]
         shift = square[:, None, None] * np.eye(3) - com[:, :, None] * com[:, None, :]
         about = tensor + mass[:, None, None] * shift
-        found = np.empty((count, 10))
+        found = np.empty_like(about, shape=(count, 10))
         found[:, 0], found[:, 1:4] = mass, mass[:, None] * com
         for n, (i, j) in enumerate(((0, 0), (0, 1), (1, 1), (0, 2), (1, 2), (2, 2))):
             found[:, 4 + n] = about[:, i, j]
@@ -204,8 +205,8 @@ class VariedScene:
         for n, carrier in enumerate(carriers):
             if carrier not in self._roots:
                 continue
-            distance = np.linalg.norm(inertias[:, n, 1:4] / inertias[:, n, :1], axis=1).max()
-            self.reach = max(self.reach, float(distance - self._roots[carrier]))
+            reach = row_norms(inertias[:, n, 1:4] / inertias[:, n, :1]) - self._roots[carrier]
+            self.reach = np.maximum(self.reach, reach.max(initial=0.0))
 
     @cached_property
     def _roots(self) -> dict[int, float]:
@@ -275,12 +276,12 @@ class VariedScene:
             if known[name].kind in ("materials", "contact")
         }
         gravity = values.get("gravity")
-        size = self._gravity if gravity is None else np.linalg.norm(gravity, axis=1)
+        size = self._gravity if gravity is None else row_norms(gravity)
         laws = self._laws_of_worlds.numbers(
             with_surfaces(spec, surfaces),
             frozenset(parameter.name for parameter in surfaces),
             self._masses(theta),
-            np.broadcast_to(size, count),
+            np.broadcast_to(size, count, subok=True),
         )
         own = laws[self._laws_of_worlds.group_of[:, None], _LAW]
         return [Changed(self._law_places, own.reshape(-1, count).T)]
@@ -310,7 +311,7 @@ class VariedScene:
             parts.setdefault(root[self.numbers.carrier(k)], []).append(k)
         total: list[Any] = list(start)
         for r, own in parts.items():
-            change = np.array([theta[k][:, 0] for k in own])
+            change = np.stack([theta[k][:, 0] for k in own])
             change -= np.array([bodies[k].theta[0] for k in own])[:, None]
             total[r] = start[r] + change.sum(axis=0)
         return [total[r] for r in root]
@@ -370,6 +371,17 @@ class VariedScene:
         elements = {p: value for p, value in values.items() if p.kind == "element"}
         changed = with_fields(spec, model=own)
         return with_elements(changed, elements) if elements else changed
+
+
+def row_norms(rows: Array) -> Array:
+    """Return the lengths (k,) of rows (k, n), which may be symbolic."""
+    lengths: Array = np.sqrt(np.add.reduce(rows * rows, axis=1))
+    return lengths
+
+
+def _differ(values: Array, start: Array) -> bool:
+    """Return whether values may differ from those of the scene; symbolic ones may."""
+    return values.dtype == object or bool((values != start).any())
 
 
 def with_surfaces(spec: ContactsSpec, values: Mapping[Parameter, Any]) -> ContactsSpec:

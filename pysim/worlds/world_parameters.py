@@ -19,6 +19,7 @@ import numpy as np
 from pysim.errors import ModelError, SimulationError
 from pysim.typing import Array
 from pysim.worlds.argument_checks import assign
+from pysim.worlds.number_program import number_program
 from pysim.worlds.parameter_paths import ParameterPaths
 from pysim.worlds.probed_numbers import check_field
 from pysim.worlds.varied_numbers import digest_of, numbers_of
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from pysim.worlds.loading import Scene
+    from pysim.worlds.number_program import NumberProgram
     from pysim.worlds.parameter_paths import Parameter
     from pysim.worlds.world_records import WorldRecords
 
@@ -293,6 +295,19 @@ class WorldParameters(Mapping[str, Any]):
             return False
         self._records.set_model(model)
         return True
+
+    def program(self, paths: Sequence[str]) -> tuple[list[Parameter], NumberProgram]:
+        """Return parameters with the program of the engine's numbers that follow from them.
+
+        Raises:
+            SimulationError: there is no such number, or Python computes with it.
+        """
+        for path in paths:
+            self._array(path)
+        if self._elements:
+            self._accept(list(self._values), np.arange(self._records.count))
+        found = [self._known[self._paths.find(path).name] for path in paths]
+        return found, number_program(self._scene, found)
 
     def engine_numbers(self, k: int) -> Array:
         """Return all numbers of the engine in a world."""

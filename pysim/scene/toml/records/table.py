@@ -82,6 +82,17 @@ class Table(BaseModel):
             else:
                 yield prefix + key, cls.spec_names.get(key, key), _least((info, info.annotation))
 
+    @classmethod
+    def units(cls, prefix: str = "") -> Iterator[tuple[str, str]]:
+        """Yield the path of every key with its unit, empty for none; those of tables within are paths, too."""
+        for key, info in cls.model_fields.items():
+            inner = _tables_in(cls)[key]
+            if inner is None or not inner.is_flat:
+                extra = info.json_schema_extra
+                yield prefix + key, str(extra.get("unit", "")) if isinstance(extra, dict) else ""
+            if inner is not None:
+                yield from inner.units(f"{prefix}{key}.")
+
 
 def table_in(annotation: object) -> type[Table] | None:
     """Return the table in list[Table], Table | None and the like."""
