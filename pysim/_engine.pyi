@@ -690,17 +690,21 @@ def scene_file(
     name: str,
     joints: Sequence[JointDescription],
     inertias: ArrayLike,
-    loops: Sequence[LoopDescription],
-    couplings: Sequence[CouplingDescription],
-    elements: Sequence[ElementDescription],
-    signals: SignalsDescription | None,
+    ties: tuple[
+        Sequence[LoopDescription],
+        Sequence[CouplingDescription],
+        Sequence[ElementDescription],
+        SignalsDescription | None,
+    ],
     names: Sequence[Sequence[str]],
-    pair_of_shapes: Sequence[int],
-    signs: Sequence[float],
+    shapes: tuple[Sequence[int], Sequence[float]],
     inputs: Sequence[tuple[str, str, Sequence[int]]],
     outputs: Sequence[tuple[str, str, int, int, Sequence[str]]],
-    numbers: Sequence[float],
-    settles: bool,
+    parameters: Sequence[
+        tuple[str, str, Sequence[float], Sequence[float], Sequence[float], Sequence[str]]
+    ],
+    follow: tuple[Program | None, Sequence[int]],
+    numbers: tuple[Sequence[float], bool],
 ) -> bytes: ...
 
 class Field:

@@ -34,16 +34,19 @@ def objects(*folders: str) -> list[str]:
 
 
 def linked(source: str, program: Path, *folders: str) -> Path:
-    """The program of a source under tests, linked with the engine; the test is skipped without a compiler or build."""
+    """The program of a source under tests, linked with units in folders of cpp; none if it loads an engine itself.
+
+    The test is skipped without a compiler or build.
+    """
     compiler, built = os.environ.get("CXX") or shutil.which("g++"), objects(*folders)
-    if compiler is None or not built:
+    if compiler is None or (folders and not built):
         pytest.skip("needs a compiler and a build tree")
     language = ["-x", "c", "-std=c99"] if source.endswith(".c") else ["-std=c++17"]
     unit = program.with_suffix(".o")
     flags = ["-Wall", "-Wextra", "-Wno-psabi", f"-I{ROOT / 'cpp'}"]
     for command in (
         [compiler, *language, *flags, "-c", str(ROOT / "tests" / source), "-o", str(unit)],
-        [compiler, str(unit), *built, "-pthread", "-o", str(program)],
+        [compiler, str(unit), *built, "-pthread", "-ldl", "-o", str(program)],
     ):
         done = subprocess.run(command, check=False, capture_output=True, text=True)
         assert done.returncode == 0, done.stderr[-2000:]

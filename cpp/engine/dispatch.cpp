@@ -211,10 +211,14 @@ void run_varied_states(Kernel<double> StateKernels<double>::* kernel,
   if (whole < end) run_varied_singles(kernel, view, batch, varied, whole, end);
 }
 
-void read_signals(const tree::Model& model, const Batch<double>& batch, const tree::VariedNumbers& varied) {
-  const auto kernel = &StateKernels<double>::read_signals;
+void run_varied(Kernel<double> StateKernels<double>::* kernel,
+                const tree::Model& model,
+                const Batch<double>& batch,
+                const tree::VariedNumbers& varied) {
   if (varied.count > 0) return run_varied_states(kernel, model, batch, varied, 0, batch.states);
-  run_states<double>(kernel, model.view<double>(), batch, 0, batch.states, tree::workspace_memory());
+  auto view = model.view<double>();
+  view.contacts = batch.contact_forces;
+  run_states<double>(kernel, view, batch, 0, batch.states, tree::workspace_memory());
 }
 
 template <class Real>

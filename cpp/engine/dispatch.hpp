@@ -39,7 +39,10 @@ void run_batch(Kernel<Real> StateKernels<Real>::* kernel,
                const Batch<Real>& batch,
                int threads);
 
-/// Reads the signals of all states of a batch on this thread; if numbers vary, each state has its own.
-void read_signals(const tree::Model& model, const Batch<double>& batch, const tree::VariedNumbers& varied);
+/// Runs the kernel on all states of a batch on this thread; if numbers vary, each state has its own.
+void run_varied(Kernel<double> StateKernels<double>::* kernel,
+                const tree::Model& model,
+                const Batch<double>& batch,
+                const tree::VariedNumbers& varied);
 
 }  // namespace pysim::engine

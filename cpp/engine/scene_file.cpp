@@ -3,19 +3,26 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <cstring>
 #include <stdexcept>
 #include <utility>
 
 #include "engine/dispatch.hpp"
 #include "engine/integrators.hpp"
+#include "engine/world_numbers.hpp"
+#include "tree/program.hpp"
+#include "tree/program_check.hpp"
 
 namespace pysim::engine {
 namespace {
 
 constexpr char kind_of_file[] = "pysim scene\n";
 constexpr std::size_t kind_size = sizeof(kind_of_file) - 1;
-constexpr std::uint32_t format = 1;
+constexpr std::uint32_t format = 2;
+struct Portable;  // the tag of what is no kernel
+using One = simd::Pack<double, 1, Portable>;
+
 constexpr std::size_t header = kind_size + sizeof(std::uint32_t) + sizeof(std::uint64_t);
 
 /// FNV-1a of 64 bits.
@@ -31,6 +38,12 @@ std::uint64_t checksum(const char* bytes, std::size_t size) {
 
 void require(bool fits, const char* problem) {
   if (!fits) refuse(problem);
+}
+
+std::string text_of(double x) {
+  char text[32];
+  std::snprintf(text, sizeof(text), "%g", x);
+  return text;
 }
 
 bool is_finite(const std::vector<double>& x) {
@@ -68,19 +81,23 @@ std::string write_scene_file(const SceneFile& file) {
   return bytes + body;
 }
 
+std::uint64_t checksum_in(const char* bytes) {
+  std::uint64_t sum = 0;
+  std::memcpy(&sum, bytes + kind_size + sizeof(format), sizeof(sum));
+  return sum;
+}
+
 SceneFile read_scene_file(const char* bytes, std::size_t size) {
   if (size < header || std::memcmp(bytes, kind_of_file, kind_size) != 0) {
     refuse("is not one that pysim has written");
   }
   std::uint32_t written = 0;
-  std::uint64_t sum = 0;
   std::memcpy(&written, bytes + kind_size, sizeof(written));
-  std::memcpy(&sum, bytes + kind_size + sizeof(written), sizeof(sum));
   if (written != format) {
     refuse("has format " + std::to_string(written) + ", and this engine reads " + std::to_string(format) +
            "; write it again with the same version of pysim");
   }
-  if (sum != checksum(bytes + header, size - header)) {
+  if (checksum_in(bytes) != checksum(bytes + header, size - header)) {
     refuse("is damaged: its checksum is another; take a whole copy");
   }
   SceneFile file;
@@ -143,6 +160,88 @@ FiledScene::FiledScene(SceneFile file) : file_(std::move(file)) {
               f.blocks.key >= -1 && f.blocks.key < std::max(numbers, 1),
           "has sampled blocks that do not exist");
   require(!(signals != nullptr && !f.scheme.has_signals), "has signals that do not act");
+  check_parameters();
+}
+
+void FiledScene::check_parameters() {
+  for (const auto& own : file_.parameters) {
+    const std::size_t size = own.start.size();
+    require(size > 0 && own.low.size() == size && own.high.size() == size && is_finite(own.start) &&
+                own.labels.size() == (own.labels.empty() ? 0 : size) && (size == 1 || !own.labels.empty()),
+            "has a parameter without its numbers");
+    parameters_.insert(parameters_.end(), own.start.begin(), own.start.end());
+  }
+  const auto& follow = file_.follow;
+  require(follow.program.has_value() == !file_.parameters.empty(), "has other parameters than their program");
+  if (!follow.program) return;
+  try {
+    tree::check_program(*follow.program, parameters_.size(), follow.places.size() + 1, "parameters");
+  } catch (const std::invalid_argument& error) {
+    refuse(error.what());
+  }
+  const NumberList known =
+      list_numbers(*model_, file_.scheme.integrator == "convex" ? contacts_.get() : nullptr);
+  const auto at = [&](const char* name) {
+    const auto table = std::find_if(
+        known.tables.begin(), known.tables.end(), [=](const auto& own) { return std::get<0>(own) == name; });
+    return table == known.tables.end() ? 0 : std::get<1>(*table);
+  };
+  const auto begin = at("passive"), end = at("mimic_q"),
+             count = static_cast<std::ptrdiff_t>(known.values.size());
+  for (std::size_t k = 0; k < follow.places.size(); ++k) {
+    const auto place = follow.places[k];
+    require(place >= 0 && place < count && (k == 0 || place > follow.places[k - 1]),
+            "has a parameter at a place that does not exist");
+    varies_joint_forces_ |= place >= begin && place < end;
+  }
+  std::vector<double> numbers(follow.places.size());
+  try {
+    numbers_of(parameters_.data(), numbers.data());
+  } catch (const std::invalid_argument& error) {
+    refuse(error.what());
+  }
+}
+
+double FiledScene::numbers_of(const double* parameters, double* numbers) const {
+  std::size_t count = 0;
+  for (const auto& own : file_.parameters) {
+    for (std::size_t k = 0; k < own.start.size(); ++k) {
+      const double x = parameters[count++];
+      if (std::isfinite(x) && x >= own.low[k] && x <= own.high[k]) continue;
+      throw std::invalid_argument("parameter '" + own.name + (own.labels.empty() ? "" : own.labels[k]) +
+                                  "' must be finite, and from " + text_of(own.low[k]) + " to " +
+                                  text_of(own.high[k]) + (own.unit.empty() ? "" : " " + own.unit) + ", got " +
+                                  text_of(x));
+    }
+  }
+  const auto& program = *file_.follow.program;
+  const tree::ProgramView<double> view = {program.code.data(),
+                                          program.pose_end,
+                                          static_cast<int>(program.code.size()),
+                                          program.registers,
+                                          static_cast<int>(program.constants.size()),
+                                          static_cast<int>(program.tables.size()),
+                                          program.constants.data(),
+                                          program.tables.data(),
+                                          program.outputs.data()};
+  std::vector<One> registers(static_cast<std::size_t>(program.registers), simd::all<One>(0.0));
+  for (std::size_t k = 0; k < count; ++k) registers[k] = simd::all<One>(parameters[k]);
+  tree::load_constants(view, registers.data() + count);
+  tree::run(view, 0, view.end, registers.data());
+  const auto output = [&](std::size_t k) {
+    const double x = simd::lane(registers[static_cast<std::size_t>(program.outputs[k])], 0);
+    if (!std::isfinite(x)) {
+      throw std::invalid_argument(
+          "parameters: a number that follows from them is not finite; set other values");
+    }
+    return x;
+  };
+  const std::size_t places = file_.follow.places.size();
+  std::vector<double> found(places);
+  for (std::size_t k = 0; k < places; ++k) found[k] = output(k);
+  const double reach = output(places);
+  std::copy(found.begin(), found.end(), numbers);
+  return reach;
 }
 
 /// Checks what a model does not need to be read.
@@ -182,29 +281,33 @@ std::unique_ptr<Worlds<double>> FiledScene::worlds(std::ptrdiff_t count, OwnedMe
   return found;
 }
 
-void FiledScene::begin(Worlds<double>& worlds, int world, const double* inputs) const {
+void FiledScene::begin(Worlds<double>& worlds,
+                       int world,
+                       const double* inputs,
+                       bool parameters_differ) const {
   const Selection one = {&world, 1};
   worlds.load(reinterpret_cast<const char*>(file_.start.data()), file_.start.size(), one);
-  if (inputs == nullptr) return;
+  if ((inputs == nullptr && !parameters_differ) || model_->signals() == nullptr) return;
   const auto& parts = worlds.parts();
   const auto& n = parts.sizes;
   double* const numbers = parts.signals + std::ptrdiff_t{world} * n.signals;
-  bool differ = false;
-  const double* next = inputs;
-  for (const auto& input : file_.inputs) {
-    for (const int place : input.places) differ |= numbers[place] != *next++;
-  }
+  bool differ = parameters_differ;
+  const auto each_input = [&](const auto& visit) {
+    const double* next = inputs;
+    for (const auto& input : file_.inputs) {
+      for (const int place : input.places)
+        visit(numbers[place], inputs == nullptr ? numbers[place] : *next++);
+    }
+  };
+  each_input([&](double number, double input) { differ |= number != input; });
   if (!differ) return;
   if (file_.settles) {
     throw std::invalid_argument(
-        "inputs: initial values of blocks depend on one another, and were solved for the inputs of the file; "
-        "set the inputs after the first step");
+        "inputs: initial values of blocks depend on one another, and were solved for the inputs and "
+        "parameters of the file; set them after the first step");
   }
   std::copy(file_.numbers.begin(), file_.numbers.end(), numbers);
-  next = inputs;
-  for (const auto& input : file_.inputs) {
-    for (const int place : input.places) numbers[place] = *next++;
-  }
+  each_input([](double& number, double input) { number = input; });
   const int blocks = model_->signals()->blocks;
   if (blocks == 0) return;
   std::vector<double> loop_q(parts.loop_q + std::ptrdiff_t{world} * n.loop_q,
@@ -221,7 +324,7 @@ void FiledScene::begin(Worlds<double>& worlds, int world, const double* inputs) 
   batch.first = true;
   batch.time = parts.t[world];
   batch.due = blocks < 64 ? (std::uint64_t{1} << blocks) - 1 : ~std::uint64_t{0};
-  run_batch<double>(&StateKernels<double>::update_signals, *model_, batch, 1);
+  run_varied(&StateKernels<double>::update_signals, *model_, batch, worlds.varied(world));
 }
 
 void FiledScene::forces(const Worlds<double>& worlds, int world, double* rows) const {

@@ -309,7 +309,10 @@ void Worlds<Real>::read(const int* worlds, std::ptrdiff_t begin, std::ptrdiff_t 
   const double* const values = rows_of(varied_.values, varied_.count);
   batch.x = next;  // accelerations of 0
   batch.out = rows;
-  read_signals(*model_, batch, {varied_.count, varied_.place, values, varied_.joint_forces});
+  run_varied(&StateKernels<double>::read_signals,
+             *model_,
+             batch,
+             {varied_.count, varied_.place, values, varied_.joint_forces});
 }
 
 template <class Real>

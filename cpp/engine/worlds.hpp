@@ -139,6 +139,11 @@ class Worlds : public RecordedWorlds {
   /// model's.
   void set_varied(std::vector<std::ptrdiff_t> places, const double* values, bool joint_forces, double reach);
 
+  /// The numbers of one world in which worlds differ.
+  tree::VariedNumbers varied(std::ptrdiff_t world) const {
+    return {varied_.count, varied_.place, varied_.values + world * varied_.count, varied_.joint_forces};
+  }
+
   /// Lets the smooth forces of other contacts of the model act from now on; none of null.
   void set_smooth_contacts(const ModelContacts* contacts);
 

@@ -4,10 +4,10 @@
 #include <cstring>
 #include <memory>
 #include <string>
-#include <vector>
 
 #include "fmu/headers/fmi2Functions.h"
 #include "fmu/instance.hpp"
+#include "fmu/saved_state.hpp"
 
 namespace {
 
@@ -25,8 +25,6 @@ struct Component {
         callbacks.componentEnvironment, name.c_str(), status, "logStatusError", "%s", text.c_str());
   }
 };
-
-using State = std::vector<char>;
 
 /// A path from a URI "file:///…", with %xx decoded.
 std::string path_of(std::string uri) {
@@ -80,7 +78,7 @@ fmi2Status fmi2SetDebugLogging(fmi2Component, fmi2Boolean, size_t, const fmi2Str
 
 fmi2Component fmi2Instantiate(fmi2String name,
                               fmi2Type type,
-                              fmi2String,
+                              fmi2String token,
                               fmi2String resources,
                               const fmi2CallbackFunctions* callbacks,
                               fmi2Boolean,
@@ -93,7 +91,7 @@ fmi2Component fmi2Instantiate(fmi2String name,
     return nullptr;
   }
   if (guarded(own.get(), [&](Component& c) {
-        c.instance = std::make_unique<Instance>(path_of(resources) + "/scene.pysim");
+        c.instance = std::make_unique<Instance>(path_of(resources) + "/scene.pysim", token, 2);
       }) != fmi2OK) {
     return nullptr;
   }
@@ -169,47 +167,32 @@ fmi2Status fmi2SetString(fmi2Component c, const fmi2ValueReference[], size_t cou
 }
 
 fmi2Status fmi2GetFMUstate(fmi2Component c, fmi2FMUstate* state) {
-  return guarded(c, [&](Component& own) {
-    auto saved = std::make_unique<State>(own.instance->save());
-    if (*state == nullptr) {
-      *state = saved.release();
-    } else {
-      *static_cast<State*>(*state) = std::move(*saved);
-    }
-  });
+  return guarded(c, [&](Component& own) { pysim::fmu::save(*own.instance, state); });
 }
 
 fmi2Status fmi2SetFMUstate(fmi2Component c, fmi2FMUstate state) {
-  return guarded(c, [&](Component& own) {
-    const State& saved = *static_cast<State*>(state);
-    own.instance->load(saved.data(), saved.size());
-  });
+  return guarded(c, [&](Component& own) { pysim::fmu::restore(*own.instance, state); });
 }
 
 fmi2Status fmi2FreeFMUstate(fmi2Component, fmi2FMUstate* state) {
-  if (state == nullptr) return fmi2OK;
-  delete static_cast<State*>(*state);
-  *state = nullptr;
+  pysim::fmu::free_state(state);
   return fmi2OK;
 }
 
 fmi2Status fmi2SerializedFMUstateSize(fmi2Component, fmi2FMUstate state, size_t* size) {
-  *size = static_cast<State*>(state)->size();
+  *size = pysim::fmu::size_of(state);
   return fmi2OK;
 }
 
 fmi2Status fmi2SerializeFMUstate(fmi2Component c, fmi2FMUstate state, fmi2Byte bytes[], size_t size) {
-  const State& saved = *static_cast<State*>(state);
-  if (size < saved.size()) return refuse(c, 1, "the bytes of the state do not fit");
-  std::memcpy(bytes, saved.data(), saved.size());
-  return fmi2OK;
+  return guarded(c, [&](Component&) { pysim::fmu::serialize(state, bytes, size); });
 }
 
 fmi2Status fmi2DeSerializeFMUstate(fmi2Component c,
                                    const fmi2Byte bytes[],
                                    size_t size,
                                    fmi2FMUstate* state) {
-  return guarded(c, [&](Component&) { *state = new State(bytes, bytes + size); });
+  return guarded(c, [&](Component&) { *state = pysim::fmu::deserialize(bytes, size); });
 }
 
 fmi2Status fmi2GetDirectionalDerivative(fmi2Component c,

@@ -2,10 +2,10 @@
 #include <cstring>
 #include <memory>
 #include <string>
-#include <vector>
 
 #include "fmu/headers/fmi3Functions.h"
 #include "fmu/instance.hpp"
+#include "fmu/saved_state.hpp"
 
 namespace {
 
@@ -21,8 +21,6 @@ struct Component {
     if (callback != nullptr) callback(environment, status, "logStatusError", text.c_str());
   }
 };
-
-using State = std::vector<char>;
 
 template <class Call>
 fmi3Status guarded(fmi3Instance c, const Call& call) noexcept {
@@ -65,7 +63,7 @@ fmi3Status fmi3SetDebugLogging(fmi3Instance, fmi3Boolean, size_t, const fmi3Stri
 }
 
 fmi3Instance fmi3InstantiateCoSimulation(fmi3String,
-                                         fmi3String,
+                                         fmi3String token,
                                          fmi3String resources,
                                          fmi3Boolean,
                                          fmi3Boolean,
@@ -86,7 +84,7 @@ fmi3Instance fmi3InstantiateCoSimulation(fmi3String,
   if (guarded(own.get(), [&](Component& c) {
         std::string path = resources;
         if (!path.empty() && path.back() != '/') path += '/';
-        c.instance = std::make_unique<Instance>(path + "scene.pysim");
+        c.instance = std::make_unique<Instance>(path + "scene.pysim", token, 3);
       }) != fmi3OK) {
     return nullptr;
   }
@@ -164,45 +162,29 @@ fmi3Status fmi3SetFloat64(fmi3Instance c,
 }
 
 fmi3Status fmi3GetFMUState(fmi3Instance c, fmi3FMUState* state) {
-  return guarded(c, [&](Component& own) {
-    auto saved = std::make_unique<State>(own.instance->save());
-    if (*state == nullptr) {
-      *state = saved.release();
-    } else {
-      *static_cast<State*>(*state) = std::move(*saved);
-    }
-  });
+  return guarded(c, [&](Component& own) { pysim::fmu::save(*own.instance, state); });
 }
 
 fmi3Status fmi3SetFMUState(fmi3Instance c, fmi3FMUState state) {
-  return guarded(c, [&](Component& own) {
-    const State& saved = *static_cast<State*>(state);
-    own.instance->load(saved.data(), saved.size());
-  });
+  return guarded(c, [&](Component& own) { pysim::fmu::restore(*own.instance, state); });
 }
 
 fmi3Status fmi3FreeFMUState(fmi3Instance, fmi3FMUState* state) {
-  if (state == nullptr) return fmi3OK;
-  delete static_cast<State*>(*state);
-  *state = nullptr;
+  pysim::fmu::free_state(state);
   return fmi3OK;
 }
 
 fmi3Status fmi3SerializedFMUStateSize(fmi3Instance, fmi3FMUState state, size_t* size) {
-  *size = static_cast<State*>(state)->size();
+  *size = pysim::fmu::size_of(state);
   return fmi3OK;
 }
 
 fmi3Status fmi3SerializeFMUState(fmi3Instance c, fmi3FMUState state, fmi3Byte bytes[], size_t size) {
-  return guarded(c, [&](Component&) {
-    const State& saved = *static_cast<State*>(state);
-    if (size < saved.size()) throw std::invalid_argument("the bytes of the state do not fit");
-    std::memcpy(bytes, saved.data(), saved.size());
-  });
+  return guarded(c, [&](Component&) { pysim::fmu::serialize(state, bytes, size); });
 }
 
 fmi3Status fmi3DeserializeFMUState(fmi3Instance c, const fmi3Byte bytes[], size_t size, fmi3FMUState* state) {
-  return guarded(c, [&](Component&) { *state = new State(bytes, bytes + size); });
+  return guarded(c, [&](Component&) { *state = pysim::fmu::deserialize(bytes, size); });
 }
 
 fmi3Status fmi3DoStep(fmi3Instance c,

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <stdexcept>
 
 namespace pysim::fmu {
@@ -37,14 +38,34 @@ void quaternion_of(const double* X, double* q) {
   for (int i = 0; i < 4; ++i) q[i] /= norm;
 }
 
+/// Token of a scene's file under a version of the standard, as pysim/fmu/archive.py writes it.
+std::string token_of(std::uint64_t checksum, int version) {
+  char text[48];
+  std::snprintf(text,
+                sizeof(text),
+                "{%08x-%04x-%04x-0000-%012x}",
+                static_cast<unsigned>(checksum >> 32),
+                static_cast<unsigned>(checksum >> 16 & 0xffff),
+                static_cast<unsigned>(checksum & 0xffff),
+                static_cast<unsigned>(version));
+  return text;
+}
+
 }  // namespace
 
-Instance::Instance(const std::string& path) : scene_(pysim_scene_read(path.c_str())) {
+Instance::Instance(const std::string& path, const char* token, int version)
+    : scene_(pysim_scene_read(path.c_str())) {
   if (!scene_) throw std::invalid_argument(pysim_message());
+  const std::string expected = token_of(scene_->checksum, version);
+  if (token == nullptr || token != expected) {
+    throw std::invalid_argument("the token is '" + std::string(token == nullptr ? "" : token) + "', but " +
+                                expected + " that of " + path + "; take description and files of one FMU");
+  }
   worlds_.reset(pysim_worlds_new(scene_.get(), 1));
   if (!worlds_) throw std::invalid_argument(pysim_message());
   inputs_.resize(scene_->numbers[PYSIM_INPUTS].size());
   pysim_worlds_get_inputs(worlds_.get(), 0, inputs_.data());
+  parameters_ = scene_->scene.parameters();
 }
 
 std::size_t Instance::size(std::uint32_t reference, bool arrays) const {
@@ -66,6 +87,8 @@ std::size_t Instance::size(std::uint32_t reference, bool arrays) const {
         return file.names[engine::SceneFile::bodies].size() * (arrays ? 2 : pose_numbers);
       case Kind::force:
         return file.names[engine::SceneFile::pairs].size() * (arrays ? 1 : force_numbers);
+      case Kind::parameter:
+        return arrays ? file.parameters.size() : parameters_.size();
     }
     return 0;
   }(kind_of(reference));
@@ -80,6 +103,8 @@ std::size_t Instance::size(std::uint32_t reference, bool arrays) const {
       return k % 2 == 0 ? 3 : 4;
     case Kind::force:
       return force_numbers;
+    case Kind::parameter:
+      return file.parameters[k].start.size();
     default:
       return 1;
   }
@@ -101,6 +126,9 @@ std::size_t Instance::first(std::uint32_t reference, bool arrays) const {
       return k / 2 * pose_numbers + (k % 2 == 0 ? 0 : 3);
     case Kind::force:
       return k * force_numbers;
+    case Kind::parameter:
+      for (std::size_t i = 0; i < k; ++i) at += file.parameters[i].start.size();
+      return at;
     default:
       return k;
   }
@@ -115,6 +143,8 @@ const std::vector<double>& Instance::numbers(Kind kind) {
       break;
     case Kind::input:
       return inputs_;
+    case Kind::parameter:
+      return parameters_;
     case Kind::q:
       row_.assign(parts.q, parts.q + parts.sizes.q);
       break;
@@ -154,29 +184,47 @@ void Instance::get(std::uint32_t reference, bool arrays, double* values) {
 
 void Instance::set(std::uint32_t reference, bool arrays, const double* values) {
   const std::size_t count = size(reference, arrays);
-  if (count == 0 || kind_of(reference) != Kind::input) {
-    throw std::invalid_argument("the variable of reference " + std::to_string(reference) + " is no input");
+  const bool is_input = kind_of(reference) == Kind::input;
+  if (count == 0 || !(is_input || kind_of(reference) == Kind::parameter)) {
+    throw std::invalid_argument("the variable of reference " + std::to_string(reference) +
+                                " is neither an input nor a parameter");
   }
   if (!std::all_of(values, values + count, [](double x) { return std::isfinite(x); })) {
-    throw std::invalid_argument("an input must be finite");
+    throw std::invalid_argument("inputs and parameters must be finite");
   }
-  std::copy_n(values, count, inputs_.begin() + static_cast<std::ptrdiff_t>(first(reference, arrays)));
-  if (is_running_) pysim_worlds_set_inputs(worlds_.get(), 0, inputs_.data());
+  auto& numbers = is_input ? inputs_ : parameters_;
+  const auto at = numbers.begin() + static_cast<std::ptrdiff_t>(first(reference, arrays));
+  has_new_parameters_ |= !is_input && !std::equal(values, values + count, at);
+  std::copy_n(values, count, at);
+  if (is_input && is_running_) pysim_worlds_set_inputs(worlds_.get(), 0, inputs_.data());
+}
+
+void Instance::accept_parameters() {
+  if (!has_new_parameters_) return;
+  if (pysim_worlds_set_parameters(worlds_.get(), 0, parameters_.data()) != 0) {
+    throw std::invalid_argument(pysim_message());
+  }
+  has_new_parameters_ = false;
 }
 
 void Instance::begin(double start_time) {
+  accept_parameters();
   if (pysim_worlds_begin(worlds_.get(), 0, inputs_.data()) != 0) throw std::runtime_error(pysim_message());
   start_ = last_ = start_time;
   is_running_ = true;
 }
 
 void Instance::reset() {
+  parameters_ = scene_->scene.parameters();
+  has_new_parameters_ = true;
+  accept_parameters();
   if (pysim_worlds_begin(worlds_.get(), 0, nullptr) != 0) throw std::runtime_error(pysim_message());
   pysim_worlds_get_inputs(worlds_.get(), 0, inputs_.data());
   is_running_ = false;
 }
 
 void Instance::advance(double t) {
+  accept_parameters();
   const int lost = pysim_worlds_advance(worlds_.get(), t - start_, 1);
   if (lost < 0) throw std::runtime_error(pysim_message());
   if (lost > 0) {
@@ -188,26 +236,32 @@ void Instance::advance(double t) {
 }
 
 std::vector<char> Instance::save() {
-  const double times[] = {start_, last_, is_running_ ? 1.0 : 0.0};
-  const std::size_t inputs = inputs_.size() * sizeof(double),
-                    record = pysim_worlds_saved_size(worlds_.get(), 0);
-  std::vector<char> bytes(sizeof(times) + inputs + record);
-  std::memcpy(bytes.data(), times, sizeof(times));
-  if (inputs > 0) std::memcpy(bytes.data() + sizeof(times), inputs_.data(), inputs);
-  pysim_worlds_save(worlds_.get(), 0, bytes.data() + sizeof(times) + inputs);
+  accept_parameters();
+  std::vector<double> numbers = {start_, last_, is_running_ ? 1.0 : 0.0};
+  for (const auto* const own : {&inputs_, &parameters_}) {
+    numbers.insert(numbers.end(), own->begin(), own->end());
+  }
+  const std::size_t begin = numbers.size() * sizeof(double);
+  std::vector<char> bytes(begin + pysim_worlds_saved_size(worlds_.get(), 0));
+  std::memcpy(bytes.data(), numbers.data(), begin);
+  pysim_worlds_save(worlds_.get(), 0, bytes.data() + begin);
   return bytes;
 }
 
 void Instance::load(const char* bytes, std::size_t size) {
-  double times[3];
-  const std::size_t inputs = inputs_.size() * sizeof(double), begin = sizeof(times) + inputs;
+  std::vector<double> numbers(3 + inputs_.size() + parameters_.size());
+  const std::size_t begin = numbers.size() * sizeof(double);
   if (size < begin) throw std::invalid_argument("the saved state ends early");
+  std::memcpy(numbers.data(), bytes, begin);
+  const auto inputs = numbers.begin() + 3, parameters = inputs + static_cast<std::ptrdiff_t>(inputs_.size());
+  parameters_.assign(parameters, numbers.end());
+  has_new_parameters_ = true;
+  accept_parameters();
   if (pysim_worlds_load(worlds_.get(), 0, bytes + begin, size - begin) != 0) {
     throw std::invalid_argument(pysim_message());
   }
-  std::memcpy(times, bytes, sizeof(times));
-  if (inputs > 0) std::memcpy(inputs_.data(), bytes + sizeof(times), inputs);
-  start_ = times[0], last_ = times[1], is_running_ = times[2] != 0;
+  inputs_.assign(inputs, parameters);
+  start_ = numbers[0], last_ = numbers[1], is_running_ = numbers[2] != 0;
 }
 
 }  // namespace pysim::fmu

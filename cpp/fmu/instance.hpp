@@ -16,7 +16,7 @@
 
 namespace pysim::fmu {
 
-enum class Kind : std::uint32_t { time, input, q, v, signal, pose, force };
+enum class Kind : std::uint32_t { time, input, q, v, signal, pose, force, parameter };
 
 constexpr int kind_shift = 24;
 constexpr int pose_numbers = 7;  ///< x, y, z, then a quaternion x, y, z, w
@@ -39,11 +39,12 @@ Status guarded(void* c, Status good, Status failed, const Call& call) noexcept {
 
 class Instance {
  public:
-  /// Throws std::invalid_argument if the file of the scene cannot be read.
-  explicit Instance(const std::string& path);
+  /// Throws std::invalid_argument if the file of the scene cannot be read, or the token, by which a
+  /// description and a binary are known to belong together, is not that of the file under this version.
+  Instance(const std::string& path, const char* token, int version);
 
-  /// Numbers of a variable, 0 if there is none. With `arrays`, input k, signal k, the position (2 k) or the
-  /// quaternion (2 k + 1) of body k and the force of pair k are variables.
+  /// Numbers of a variable, 0 if there is none. With `arrays`, input k, signal k, parameter k, the position
+  /// (2 k) or the quaternion (2 k + 1) of body k and the force of pair k are variables.
   std::size_t size(std::uint32_t reference, bool arrays) const;
   void get(std::uint32_t reference, bool arrays, double* values);
   void set(std::uint32_t reference, bool arrays, const double* values);
@@ -58,6 +59,8 @@ class Instance {
   void load(const char* bytes, std::size_t size);
 
  private:
+  /// Lets the world have the parameters that were set, all at once: some may be allowed together alone.
+  void accept_parameters();
   /// First of the numbers of a variable.
   std::size_t first(std::uint32_t reference, bool arrays) const;
   const std::vector<double>& numbers(Kind kind);
@@ -71,9 +74,9 @@ class Instance {
 
   std::unique_ptr<pysim_scene, FreeScene> scene_;
   std::unique_ptr<pysim_worlds, FreeWorlds> worlds_;
-  std::vector<double> inputs_, row_, poses_;
+  std::vector<double> inputs_, parameters_, row_, poses_;
   double start_ = 0, last_ = 0;  ///< times of the master [s]
-  bool is_running_ = false;
+  bool is_running_ = false, has_new_parameters_ = false;
 };
 
 }  // namespace pysim::fmu

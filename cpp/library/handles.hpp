@@ -41,13 +41,15 @@ inline void add_numbers(const std::string& name,
 }  // namespace pysim::library
 
 struct pysim_scene {
-  static constexpr int kinds = PYSIM_PAIRS + 1;
+  static constexpr int kinds = PYSIM_PARAMETERS + 1;
 
   pysim::engine::FiledScene scene;
   std::vector<pysim::library::Number> numbers[kinds];
   std::vector<int> columns;  ///< of the signals' numbers among the readings
 
-  explicit pysim_scene(pysim::engine::SceneFile read) : scene(std::move(read)) {
+  std::uint64_t checksum;  ///< of the file
+
+  pysim_scene(pysim::engine::SceneFile read, std::uint64_t sum) : scene(std::move(read)), checksum(sum) {
     const auto& file = scene.file();
     using Names = pysim::engine::SceneFile::Names;
     const auto add = [&](pysim_what what, Names name, Names unit) {
@@ -65,6 +67,11 @@ struct pysim_scene {
     }
     for (const auto& name : file.names[Names::bodies]) numbers[PYSIM_BODIES].push_back({name, ""});
     for (const auto& name : file.names[Names::pairs]) numbers[PYSIM_PAIRS].push_back({name, "N"});
+    for (const auto& x : file.parameters) {
+      for (std::size_t k = 0; k < x.start.size(); ++k) {
+        numbers[PYSIM_PARAMETERS].push_back({x.name + (x.labels.empty() ? "" : x.labels[k]), x.unit});
+      }
+    }
   }
 
   bool adapts() const { return scene.file().scheme.integrator == "dopri5"; }
@@ -75,7 +82,50 @@ struct pysim_worlds {
   pysim::engine::OwnedMemory memory;
   std::unique_ptr<pysim::engine::Worlds<double>> worlds;
 
-  pysim_worlds(const pysim_scene* own, int count) : scene(own), worlds(own->scene.worlds(count, memory)) {}
+  std::vector<double> parameters, numbers;  ///< (worlds, of each), numbers that follow from parameters
+  double reach = 0;                         ///< by which centres of mass may be farther from joints [m]
+
+  pysim_worlds(const pysim_scene* own, int count) : scene(own), worlds(own->scene.worlds(count, memory)) {
+    const auto& start = own->scene.parameters();
+    const auto& places = own->scene.file().follow.places;
+    if (start.empty()) return;
+    numbers.resize(static_cast<std::size_t>(count) * places.size());
+    vary();
+    for (int k = 0; k < count; ++k) {
+      parameters.insert(parameters.end(), start.begin(), start.end());
+      set_parameters(k, start.data());
+      begin(k, nullptr);
+    }
+  }
+
+  /// Lets worlds step by the numbers that follow from their parameters.
+  void vary() {
+    const auto& places = scene->scene.file().follow.places;
+    worlds->set_varied(
+        {places.begin(), places.end()}, numbers.data(), scene->scene.varies_joint_forces(), reach);
+  }
+
+  void set_parameters(int world, const double* values) {
+    one(world);
+    const auto count = scene->scene.parameters().size(), places = scene->scene.file().follow.places.size(),
+               at = static_cast<std::size_t>(world);
+    if (count == 0) return;
+    const double farther = scene->scene.numbers_of(values, numbers.data() + at * places);
+    std::copy_n(values, count, parameters.begin() + static_cast<std::ptrdiff_t>(at * count));
+    if (farther > reach) {
+      reach = farther;
+      vary();
+    }
+    if (scene->adapts()) worlds->parts().jumped[world] = 1;  // not from the start of a step before
+  }
+
+  /// Lets a world begin again under these inputs, null for the scene's, and its parameters.
+  void begin(int world, const double* inputs) {
+    one(world);
+    const auto& start = scene->scene.parameters();
+    const auto own = parameters.begin() + static_cast<std::ptrdiff_t>(start.size()) * world;
+    scene->scene.begin(*worlds, world, inputs, !std::equal(start.begin(), start.end(), own));
+  }
 
   pysim::engine::Selection one(const int& world) const {
     if (world < 0 || world >= worlds->count()) {

@@ -48,7 +48,8 @@ pysim_scene* pysim_scene_load(const void* bytes, size_t size) {
   return guarded<pysim_scene*>(nullptr, [&] {
     const std::string missing = pysim::engine::missing_kernels();
     if (!missing.empty()) fail(missing);
-    return new pysim_scene(pysim::engine::read_scene_file(static_cast<const char*>(bytes), size));
+    const auto* const begin = static_cast<const char*>(bytes);
+    return new pysim_scene(pysim::engine::read_scene_file(begin, size), pysim::engine::checksum_in(begin));
   });
 }
 
@@ -123,8 +124,7 @@ int pysim_worlds_count(const pysim_worlds* worlds) {
 
 int pysim_worlds_begin(pysim_worlds* worlds, int world, const double* inputs) {
   return guarded(-1, [&] {
-    worlds->one(world);
-    worlds->scene->scene.begin(*worlds->worlds, world, inputs);
+    worlds->begin(world, inputs);
     return 0;
   });
 }
@@ -186,6 +186,22 @@ int pysim_worlds_get_inputs(const pysim_worlds* worlds, int world, double* value
     for (const auto& input : worlds->scene->scene.file().inputs) {
       for (const int place : input.places) *values++ = numbers[place];
     }
+    return 0;
+  });
+}
+
+int pysim_worlds_set_parameters(pysim_worlds* worlds, int world, const double* values) {
+  return guarded(-1, [&] {
+    worlds->set_parameters(world, values);
+    return 0;
+  });
+}
+
+int pysim_worlds_get_parameters(const pysim_worlds* worlds, int world, double* values) {
+  return guarded(-1, [&] {
+    worlds->one(world);
+    const auto count = worlds->scene->scene.parameters().size();
+    std::copy_n(worlds->parameters.data() + count * static_cast<std::size_t>(world), count, values);
     return 0;
   });
 }

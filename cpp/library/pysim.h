@@ -30,7 +30,8 @@ typedef enum {
   PYSIM_INPUTS,  /* numbers that are given from outside */
   PYSIM_SIGNALS, /* numbers of all signals that can be read */
   PYSIM_BODIES,  /* moving bodies */
-  PYSIM_PAIRS    /* pairs of links that may touch */
+  PYSIM_PAIRS,   /* pairs of links that may touch */
+  PYSIM_PARAMETERS /* numbers of the scene that may be changed: masses, gains, frictions */
 } pysim_what;
 
 /* Version of the engine: files are read by the version that wrote them. */
@@ -73,6 +74,11 @@ const double* pysim_worlds_t(const pysim_worlds* worlds);
 /* Numbers of all inputs of a world, one after the other. */
 int pysim_worlds_set_inputs(pysim_worlds* worlds, int world, const double* values);
 int pysim_worlds_get_inputs(const pysim_worlds* worlds, int world, double* values);
+
+/* Numbers of all parameters of a world. What is set counts from the next step on; a world that has made none
+ * begins with it (pysim_worlds_begin). They are not part of a record. */
+int pysim_worlds_set_parameters(pysim_worlds* worlds, int world, const double* values);
+int pysim_worlds_get_parameters(const pysim_worlds* worlds, int world, double* values);
 
 /* Numbers of all signals of a world at its state, [unit of each]. */
 int pysim_worlds_signals(const pysim_worlds* worlds, int world, double* values);

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -29,9 +30,14 @@ def write_scene(path: Path, options: FmuOptions) -> None:
     overrides = parse_overrides(options.overrides, options.unset)
     scene = load_scene(path, overrides, options.allow_code, options.package_dirs)
     patterns = {name: getattr(options, name) or None for name in ("inputs", "outputs")}
-    variables = write_fmu(scene, target, fmi=options.fmi, **patterns)
+    numbers = tuple(options.parameters)
+    variables = write_fmu(scene, target, fmi=options.fmi, parameters=numbers, **patterns)
     if options.quiet:
         return
-    inputs = sum(own.is_input for own in variables)
-    outputs = len(variables) - inputs
-    print_line(f"  wrote       {target}, FMI {options.fmi}.0: {inputs} inputs, {outputs} outputs")
+    kinds = Counter(own.causality for own in variables)
+    counts = ", ".join(
+        f"{kinds[kind]} {kind}s"
+        for kind in ("input", "parameter", "output")
+        if kinds[kind] or kind != "parameter"
+    )
+    print_line(f"  wrote       {target}, FMI {options.fmi}.0: {counts}")

@@ -248,6 +248,8 @@ class FmuOptions:
     """Input that the FMU has, or a pattern as "target*"; all by default; may be repeated."""
     outputs: Names = ()
     """Output that the FMU has, or a pattern as "q.*"; all by default; may be repeated."""
+    parameters: Names = ()
+    """Number of the scene that may be set, or a pattern as "body.*.mass"; none by default; may be repeated."""
     overrides: OfScene = ()
     unset: Unset = ()
     package_dirs: Folders = ()

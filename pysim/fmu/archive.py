@@ -5,7 +5,6 @@ from __future__ import annotations
 import platform
 import re
 import sys
-import uuid
 import zipfile
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
 
 FMI_VERSIONS = (2, 3)
 EPOCH = (1980, 1, 1, 0, 0, 0)  # of every file, so that equal scenes have equal archives
+_CHECKSUM = slice(16, 24)  # in the header of a scene's file, see cpp/engine/scene_file.hpp
 _SYSTEMS = {"linux": ("linux", "linux", ".so"), "darwin": ("darwin", "darwin", ".dylib")}
 _MACHINES = {"x86_64": "x86_64", "AMD64": "x86_64", "aarch64": "aarch64", "arm64": "aarch64"}
 
@@ -37,6 +37,7 @@ def write_fmu(
     fmi: int = 2,
     inputs: Sequence[str] | None = None,
     outputs: Sequence[str] | None = None,
+    parameters: Sequence[str] = (),
 ) -> list[Variable]:
     """Write a scene as an FMU for co-simulation, which needs no Python where it runs; return its variables.
 
@@ -47,22 +48,25 @@ def write_fmu(
         inputs: names or patterns of the inputs that it has; all by default.
         outputs: names or patterns of its outputs: coordinates `q.NAME`, velocities `v.NAME`, signals, poses
             `pose.BODY.x` and contact forces `contact.PAIR.x`; all by default.
+        parameters: paths or patterns of `Worlds.parameters`, as "body.*.mass", that may be set in initialisation and
+            between steps; none by default.
 
     Raises:
-        SimulationError: Python runs a part of the scene, a pattern matches nothing, or the standard is another.
+        SimulationError: Python runs a part of the scene or computes with a parameter, a parameter moves the start, a
+            pattern matches nothing, or the standard is another.
         PysimError: this platform is not one for which FMUs are made.
     """
     if fmi not in FMI_VERSIONS:
         raise SimulationError("fmi", f"must be 2 or 3, got {fmi!r}")
     check_runs_without_python(scene)
     worlds = Worlds(scene)
-    own, file = worlds.scene(), file_of_worlds(worlds)
-    variables = chosen(variables_of(worlds, arrays=fmi == 3), inputs, outputs)
+    own = worlds.scene()
+    file, numbers = file_of_worlds(worlds, parameters)
+    variables = chosen(variables_of(worlds, numbers, arrays=fmi == 3), inputs, outputs)
     identifier = re.sub(r"\W", "_", own.spec.name, flags=re.ASCII)
     identifier = identifier if re.match(r"[A-Za-z_]", identifier) else f"_{identifier}"
-    token = str(uuid.uuid5(uuid.NAMESPACE_URL, f"pysim:{fmi}:{file.hex()}"))
     folder, suffix = _platform(fmi)
-    text = description(own, identifier, f"{{{token}}}", variables, fmi)
+    text = description(own, identifier, token_of(file, fmi), variables, fmi)
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, data in (
             ("modelDescription.xml", text),
@@ -73,6 +77,12 @@ def write_fmu(
             entry.compress_type, entry.external_attr = zipfile.ZIP_DEFLATED, 0o755 << 16
             archive.writestr(entry, data)
     return variables
+
+
+def token_of(file: bytes, fmi: int) -> str:
+    """Return the token of a scene's file under a version of the standard, which the binary expects."""
+    checksum = file[_CHECKSUM][::-1].hex()
+    return f"{{{checksum[:8]}-{checksum[8:12]}-{checksum[12:]}-0000-{fmi:012x}}}"
 
 
 def binary() -> Path:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from importlib.metadata import version
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
@@ -78,6 +79,25 @@ def _unit(variable: Variable) -> dict[str, str]:
     return {"unit": variable.unit} if variable.unit else {}
 
 
+def _kind(variable: Variable) -> dict[str, str]:
+    if variable.causality == "parameter":
+        return {"causality": "parameter", "variability": "tunable", "initial": "exact"}
+    initial = {"initial": "calculated"} if variable.causality == "output" else {}
+    return {"causality": variable.causality, "variability": "continuous", **initial}
+
+
+def _bounds(variable: Variable) -> dict[str, str]:
+    """Return the bounds of all of its numbers, as far as they are finite."""
+    low = min((low for low, _ in variable.bounds), default=-math.inf)
+    high = max((high for _, high in variable.bounds), default=math.inf)
+    large = sys.float_info.max
+    return {name: repr(x) for name, x in (("min", low), ("max", high)) if abs(x) < large}
+
+
+def _start(variable: Variable) -> dict[str, str]:
+    return {"start": " ".join(map(repr, variable.start))} if variable.start else {}
+
+
 def _add_variables(root: ET.Element, variables: Sequence[Variable]) -> None:
     """Add the variables of FMI 2, one a number, and which of them are outputs."""
     table = ET.SubElement(root, "ModelVariables")
@@ -86,13 +106,11 @@ def _add_variables(root: ET.Element, variables: Sequence[Variable]) -> None:
     outputs = []
     for k, own in enumerate(variables):
         keys = {"name": own.name, "valueReference": str(own.reference), "description": own.description}  # fmt: skip
-        keys["variability"] = "continuous"
-        keys["causality"] = "input" if own.is_input else "output"
-        if not own.is_input:
-            keys["initial"] = "calculated"
+        keys |= _kind(own)
+        if own.causality == "output":
             outputs.append(k + 2)  # counted from 1, after the time
-        start = {"start": repr(own.start[0])} if own.is_input else {}
-        ET.SubElement(ET.SubElement(table, "ScalarVariable", keys), "Real", {**_unit(own), **start})
+        scalar = ET.SubElement(table, "ScalarVariable", keys)
+        ET.SubElement(scalar, "Real", {**_unit(own), **_bounds(own), **_start(own)})
     structure = ET.SubElement(root, "ModelStructure")
     for name in ("Outputs", "InitialUnknowns") if outputs else ():
         unknowns = ET.SubElement(structure, name)
@@ -107,17 +125,12 @@ def _add_arrays(root: ET.Element, variables: Sequence[Variable]) -> None:
     ET.SubElement(table, "Float64", {**time, "unit": "s"})
     for own in variables:
         keys = {"name": own.name, "valueReference": str(own.reference), "description": own.description}  # fmt: skip
-        keys |= {"causality": "input" if own.is_input else "output", "variability": "continuous"}
-        keys |= _unit(own)
-        if own.is_input:
-            keys["start"] = " ".join(map(repr, own.start))
-        else:
-            keys["initial"] = "calculated"
+        keys |= _kind(own) | _unit(own) | _bounds(own) | _start(own)
         variable = ET.SubElement(table, "Float64", keys)
         if own.labels is not None:
             ET.SubElement(variable, "Dimension", {"start": str(len(own.labels))})
     structure = ET.SubElement(root, "ModelStructure")
     for name in ("Output", "InitialUnknown"):
         for own in variables:
-            if not own.is_input:
+            if own.causality == "output":
                 ET.SubElement(structure, name, {"valueReference": str(own.reference)})

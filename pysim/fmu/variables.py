@@ -15,10 +15,11 @@ from pysim.simulation.engine_file import input_unit, readable_signals
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from pysim.simulation.engine_file import SetNumber
     from pysim.simulation.worlds import Worlds
 
-INPUT, Q, V, SIGNAL, POSE, FORCE = (
-    k << 24 for k in range(1, 7)
+INPUT, Q, V, SIGNAL, POSE, FORCE, PARAMETER = (
+    k << 24 for k in range(1, 8)
 )  # kinds of references; 0 is the time
 POSITION, QUATERNION = ("x", "y", "z"), ("x", "y", "z", "w")
 
@@ -34,7 +35,8 @@ class Variable:
         first: of its numbers among those of its kind.
         unit: of its numbers.
         description: what it is.
-        start: of an input.
+        start: of an input or a parameter.
+        bounds: low and high of a parameter's numbers.
         labels: ends of the names of an array's numbers; None for one number.
     """
 
@@ -45,30 +47,36 @@ class Variable:
     unit: str
     description: str
     start: tuple[float, ...] = ()
+    bounds: tuple[tuple[float, float], ...] = ()
     labels: tuple[str, ...] | None = None
 
     @property
-    def is_input(self) -> bool:
-        return self.kind == INPUT
+    def causality(self) -> str:
+        """The standard's word for its kind."""
+        return {INPUT: "input", PARAMETER: "parameter"}.get(self.kind, "output")
 
     def numbers(self) -> Iterator[Variable]:
         """Yield its numbers as variables of FMI 2."""
         for k, label in enumerate(("",) if self.labels is None else self.labels):
-            at, start = self.first + k, self.start[k : k + 1]
-            yield replace(self, name=f"{self.name}{label}", index=at, start=start, labels=None)
+            name, at = f"{self.name}{label}", self.first + k
+            one = replace(self, name=name, index=at, first=at, labels=None)
+            yield replace(one, start=self.start[k : k + 1], bounds=self.bounds[k : k + 1])
 
     @property
     def reference(self) -> int:
         return self.kind + self.index
 
 
-def variables_of(worlds: Worlds, *, arrays: bool) -> list[Variable]:
+def variables_of(
+    worlds: Worlds, parameters: Sequence[SetNumber], *, arrays: bool
+) -> list[Variable]:
     """Return the variables of a scene; with `arrays`, signals and poses are arrays, as FMI 3 has them.
 
     Raises:
         SimulationError: two of them have one name.
     """
-    found = [*_inputs(worlds), *_states(worlds), *_signals(worlds), *_poses(worlds)]
+    states = (*_states(worlds), *_signals(worlds), *_poses(worlds))
+    found = [*_inputs(worlds), *_parameters(parameters), *states]
     if not arrays:
         found = [number for own in found for number in own.numbers()]
     known: dict[str, str] = {"time": "time"}
@@ -86,9 +94,18 @@ def _inputs(worlds: Worlds) -> Iterator[Variable]:
         start = tuple(map(float, worlds.inputs[own.name]))
         labels = None if len(start) == 1 else tuple(f"[{i}]" for i in range(len(start)))
         yield Variable(
-            own.name, INPUT, k, first, input_unit(scene, own.name), "input", start, labels
+            own.name, INPUT, k, first, input_unit(scene, own.name), "input", start, labels=labels
         )
         first += len(start)
+
+
+def _parameters(parameters: Sequence[SetNumber]) -> Iterator[Variable]:
+    first = 0
+    for k, own in enumerate(parameters):
+        text, bounds = "number of the scene", tuple(zip(own.low, own.high, strict=True))
+        labels = own.labels or None
+        yield Variable(own.name, PARAMETER, k, first, own.unit, text, own.start, bounds, labels)
+        first += len(own.start)
 
 
 def _states(worlds: Worlds) -> Iterator[Variable]:
@@ -109,7 +126,7 @@ def _signals(worlds: Worlds) -> Iterator[Variable]:
         if own.name not in given:
             one = own.size == 1 and not own.labels
             yield Variable(
-                own.name, SIGNAL, k, first, own.unit, "signal", (), None if one else ends
+                own.name, SIGNAL, k, first, own.unit, "signal", labels=None if one else ends
             )
         first += own.size
 
@@ -121,23 +138,25 @@ def _poses(worlds: Worlds) -> Iterator[Variable]:
         ):
             description, ends = f"{text} of the body in the world", tuple(f".{x}" for x in labels)
             first = 7 * k + 3 * i
-            yield Variable(f"pose.{body}{end}", POSE, 2 * k + i, first, unit, description, (), ends)
+            yield Variable(
+                f"pose.{body}{end}", POSE, 2 * k + i, first, unit, description, labels=ends
+            )
     axes, text = tuple(f".{x}" for x in POSITION), "contact force on the second link, in the world"
     for k, pair in enumerate(worlds.pairs):
-        yield Variable(f"contact.{pair}", FORCE, k, 3 * k, "N", text, (), axes)
+        yield Variable(f"contact.{pair}", FORCE, k, 3 * k, "N", text, labels=axes)
 
 
 def chosen(
     variables: Sequence[Variable], inputs: Sequence[str] | None, outputs: Sequence[str] | None
 ) -> list[Variable]:
-    """Return the variables whose names match one of the patterns of their kind; None for all.
+    """Return all parameters, and inputs and outputs whose names match one of the patterns of their kind; None for all.
 
     Raises:
         SimulationError: a pattern matches no variable.
     """
-    found = []
-    for patterns, are_inputs, where in ((inputs, True, "inputs"), (outputs, False, "outputs")):
-        own = [variable for variable in variables if variable.is_input == are_inputs]
+    found = [variable for variable in variables if variable.kind == PARAMETER]
+    for patterns, causality in ((inputs, "input"), (outputs, "output")):
+        own, where = [x for x in variables if x.causality == causality], f"{causality}s"
         for pattern in patterns or ():
             if not any(fnmatchcase(variable.name, pattern) for variable in own):
                 hint = did_you_mean(pattern, [variable.name for variable in own])

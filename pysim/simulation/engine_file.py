@@ -6,49 +6,80 @@ Python runs in every step has no place in it: an error names it.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from pysim import _engine
-from pysim.errors import SimulationError
+from pysim.errors import SimulationError, did_you_mean
 from pysim.inertia import theta_to_packed
 from pysim.simulation.worlds import Worlds
 from pysim.worlds.loading import refuse_impacts
+from pysim.worlds.parameter_units import bounds_of, labels_of, unit_of
 from pysim.worlds.python_stepping import runs_in_python
 from pysim.worlds.signal_runs import start_numbers
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from pysim.elements.graph_types import RecordedSignal
     from pysim.worlds.loading import Scene
+    from pysim.worlds.number_program import NumberProgram
 
 
-def engine_file(scene: Scene) -> bytes:
+@dataclass(frozen=True)
+class SetNumber:
+    """A number of a scene, or a list of them, that may be set while an engine without Python runs."""
+
+    name: str  # its path
+    unit: str
+    start: tuple[float, ...]
+    low: tuple[float, ...]
+    high: tuple[float, ...]
+    labels: tuple[str, ...]  # ends of the names of a list's numbers
+
+
+def engine_file(scene: Scene, parameters: Sequence[str] = ()) -> bytes:
     """Return the file of a scene that an engine without Python loads and runs.
+
+    Args:
+        scene: without parts that Python runs.
+        parameters: paths or patterns of `Worlds.parameters` that may be set while it runs.
 
     Raises:
         SimulationError: the scene has a part that Python runs: a joint, controller or integrator of a plugin that is
-            not traced, events, impacts, or a block that reads contacts.
+            not traced, events, impacts, or a block that reads contacts; or Python computes with a parameter,
+            or one may move the start.
     """
     check_runs_without_python(scene)
-    return file_of_worlds(Worlds(scene))
+    return file_of_worlds(Worlds(scene), parameters)[0]
 
 
-def file_of_worlds(worlds: Worlds) -> bytes:
-    """Return the file of the scene of one world that has begun."""
-    own, records = worlds.scene(), worlds._records  # noqa: SLF001, the record is what is written
+def file_of_worlds(
+    worlds: Worlds, parameters: Sequence[str] = ()
+) -> tuple[bytes, tuple[SetNumber, ...]]:
+    """Return the file of the scene of one world that has begun, and the parameters that it has."""
+    numbers, program = _parameters(worlds, parameters)
+    records = worlds._records  # noqa: SLF001, the record is what is written
+    own = records.scene
     assert isinstance(records.engine, _engine.Worlds)  # in double precision
     model, signals, contacts = own.model, own.signals, own.contacts
     connections = model.connections
     inputs = () if signals is None else signals.inputs
-    return bytes(
+    file = bytes(
         _engine.scene_file(
             records.engine,
             own.spec.name,
             list(model._descriptions),  # noqa: SLF001
             theta_to_packed(model.parameters),
-            list(connections.loops),
-            list(connections.couplings),
-            list(connections.elements),
-            connections.signals,
+            (
+                list(connections.loops),
+                list(connections.couplings),
+                list(connections.elements),
+                connections.signals,
+            ),
             names=[
                 list(model.coordinate_names),
                 list(model.coordinate_units),
@@ -57,16 +88,74 @@ def file_of_worlds(worlds: Worlds) -> bytes:
                 list(model.body_names),
                 [] if contacts is None else [pair.name for pair in contacts.pairs],
             ],
-            pair_of_shapes=[] if contacts is None else contacts.shapes.pair.tolist(),
-            signs=[] if contacts is None else contacts.signs_of_shapes.tolist(),
+            shapes=([], [])
+            if contacts is None
+            else (contacts.shapes.pair.tolist(), contacts.signs_of_shapes.tolist()),
             inputs=[(x.name, input_unit(own, x.name), list(x.places)) for x in inputs],
             outputs=[
                 (x.name, x.unit, x.first, x.size, list(x.labels)) for x in readable_signals(own)
             ],
-            numbers=[] if signals is None else start_numbers(signals, 0).tolist(),
-            settles=signals is not None and bool(signals.settled),
+            parameters=[(x.name, x.unit, x.start, x.low, x.high, x.labels) for x in numbers],
+            follow=(None, []) if program is None else program,
+            numbers=([], False)
+            if signals is None
+            else (start_numbers(signals, 0).tolist(), bool(signals.settled)),
         )
     )
+    return file, numbers
+
+
+def _parameters(
+    worlds: Worlds, patterns: Sequence[str]
+) -> tuple[tuple[SetNumber, ...], NumberProgram | None]:
+    """Return the parameters that match patterns, with the program of the numbers that follow from them.
+
+    Raises:
+        SimulationError: a pattern matches nothing, or a parameter cannot be set without Python.
+    """
+    paths = _matching(worlds, patterns)
+    if not paths:
+        return (), None
+    scene = worlds.scene()
+    if scene.spec.equilibrium:
+        problem = f"{paths[0]!r} may move the start, which is an equilibrium of the scene's numbers"
+        raise SimulationError("parameters", f"{problem}; write a file for each value")
+    try:
+        found, program = worlds.parameters.program(paths)
+    except SimulationError as error:
+        problem = error.problem.removesuffix("; load scenes with pysim.load_scenes")
+        if problem == error.problem:
+            raise
+        remedy = "leave it out, or write a file for each value"
+        raise SimulationError(error.where, f"{problem}; {remedy}") from error
+    numbers = []
+    for own in found:
+        if not np.isfinite(own.start).all():
+            problem = "is infinite in the scene; give a finite number there"
+            raise SimulationError(f"parameters: {own.name}", problem)
+        low, high = bounds_of(scene, own)
+        start, labels = tuple(own.start.tolist()), labels_of(own)
+        bounds = tuple(low.tolist()), tuple(high.tolist())
+        numbers.append(SetNumber(own.name, unit_of(scene, own), start, *bounds, labels))
+    return tuple(numbers), program
+
+
+def _matching(worlds: Worlds, patterns: Sequence[str]) -> list[str]:
+    """Return the paths of parameters that match patterns; one without * and ? is a path."""
+    if not patterns:
+        return []
+    known, found = list(worlds.parameters), list[str]()
+    for pattern in patterns:
+        if not any(sign in pattern for sign in "*?"):
+            found.append(pattern)
+            continue
+        own = [path for path in known if fnmatchcase(path, pattern)]
+        if not own:
+            hint = did_you_mean(pattern, known)
+            problem = f"{pattern!r} matches none of {len(known)} paths{hint}"
+            raise SimulationError("parameters", f"{problem}; see list(worlds.parameters)")
+        found += own
+    return list(dict.fromkeys(found))
 
 
 def readable_signals(scene: Scene) -> tuple[RecordedSignal, ...]:

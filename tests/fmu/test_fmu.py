@@ -19,12 +19,12 @@ import pysim
 from pysim.cli import main
 from pysim.errors import PysimWarning
 from pysim.fmu import write_fmu
-from pysim.fmu.archive import binary
+from pysim.fmu.archive import binary, token_of
 from pysim.fmu.units import powers
+from pysim.simulation.engine_file import engine_file
+from tests.built_engine import linked
+from tests.fmu.master import ROOT, Master, fmpy, scene_of
 
-fmpy = pytest.importorskip("fmpy", reason="needs fmpy, of the extra test")
-
-ROOT = Path(__file__).parents[2]
 SCENES = (
     "double_pendulum",
     "four_bar",
@@ -33,53 +33,6 @@ SCENES = (
     "environments/go1",
     "motor_run_up",
 )
-
-
-class Master:
-    """An instance of an FMU in FMPy."""
-
-    def __init__(self, path: Path, folder: Path, **starts: float) -> None:
-        from fmpy.fmi2 import FMU2Slave
-        from fmpy.fmi3 import FMU3Slave
-
-        self.description = fmpy.read_model_description(str(path))  # which validates it
-        self.is_second = self.description.fmiVersion == "2.0"
-        kind = FMU2Slave if self.is_second else FMU3Slave
-        self.fmu: Any = kind(
-            guid=self.description.guid,
-            unzipDirectory=fmpy.extract(str(path), str(folder)),
-            modelIdentifier=self.description.coSimulation.modelIdentifier,
-            instanceName="one",
-        )
-        self.variables = {own.name: own for own in self.description.modelVariables}
-        self.fmu.instantiate()
-        self.set(**starts)
-        if self.is_second:
-            self.fmu.setupExperiment(startTime=0.0)
-        self.fmu.enterInitializationMode()
-        self.fmu.exitInitializationMode()
-
-    def set(self, **values: float) -> None:
-        for name, value in values.items():
-            reference = [self.variables[name].valueReference]
-            (self.fmu.setReal if self.is_second else self.fmu.setFloat64)(reference, [value])
-
-    def get(self, *starts: str) -> list[float]:
-        own = [x for name, x in self.variables.items() if name.startswith(starts)]
-        references = [x.valueReference for x in own]
-        if self.is_second:
-            return list(self.fmu.getReal(references))
-        numbers = sum(int(x.dimensions[0].start) if x.dimensions else 1 for x in own)
-        return list(self.fmu.getFloat64(references, nValues=numbers))
-
-    def step(self, t: float, length: float) -> None:
-        self.fmu.doStep(currentCommunicationPoint=t, communicationStepSize=length)
-
-
-def scene_of(name: str) -> pysim.Scene:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", PysimWarning)
-        return pysim.load_scene(ROOT / f"scenes/{name}.toml")
 
 
 @pytest.mark.parametrize("fmi", [2, 3])
@@ -138,7 +91,7 @@ def test_a_master_goes_back_to_the_bit(tmp_path: Path, fmi: int) -> None:
 def test_inputs_act_as_those_of_worlds(tmp_path: Path) -> None:
     scene = scene_of("environments/reacher")
     variables = write_fmu(scene, tmp_path / "a.fmu")
-    names = [own.name for own in variables if own.is_input]
+    names = [own.name for own in variables if own.causality == "input"]
     assert names
     master, worlds = Master(tmp_path / "a.fmu", tmp_path / "a"), pysim.Worlds(scene)
     rng, length = np.random.default_rng(5), scene.settings.step
@@ -170,6 +123,51 @@ def test_two_instances_run_in_two_threads(tmp_path: Path) -> None:
     for thread in threads:
         thread.join()
     assert masters[0].get("q.", "v.") == masters[1].get("q.", "v.")
+
+
+@pytest.mark.parametrize("fmi", [2, 3])
+def test_another_token_is_refused_with_both_tokens(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], fmi: int
+) -> None:
+    scene = scene_of("four_bar")
+    write_fmu(scene, tmp_path / "a.fmu", fmi=fmi)
+    description = fmpy.read_model_description(str(tmp_path / "a.fmu"))
+    token = description.guid if fmi == 2 else description.instantiationToken
+    assert token == token_of(engine_file(scene), fmi)
+    other = token_of(engine_file(scene), 5 - fmi)  # of the other version
+    with pytest.raises(Exception, match=r"(?i)instantiate"):
+        Master(tmp_path / "a.fmu", tmp_path / "a", token=other)
+    text = capfd.readouterr().out
+    assert other in text
+    assert token in text
+
+
+def test_a_c_program_runs_two_instances_without_python(tmp_path: Path) -> None:
+    scene = scene_of("quadruped")
+    write_fmu(scene, tmp_path / "a.fmu")
+    program = linked("fmu/host.c", tmp_path / "host")
+    with zipfile.ZipFile(tmp_path / "a.fmu") as archive:
+        archive.extractall(tmp_path / "a")
+    names = range(scene.model.nq)
+    steps, step = 40, scene.settings.step
+    words = [
+        str(next((tmp_path / "a/binaries").glob("*/*"))),
+        (tmp_path / "a/resources").as_uri(),
+        token_of(engine_file(scene), 2),
+        repr(step),
+        str(steps),
+        "another",
+        *(str((2 << 24) + k) for k in names),
+    ]
+    ran = subprocess.run(
+        [str(program), *words], check=False, capture_output=True, text=True, env={}
+    )
+    assert ran.returncode == 0, ran.stderr
+    assert "the token is 'another'" in ran.stderr
+    worlds = pysim.Worlds(scene)
+    worlds.step(steps=steps)
+    rows = [[float(x) for x in line.split()] for line in ran.stdout.splitlines()]
+    assert rows == [worlds.q.tolist()] * 2
 
 
 def test_libcosim_runs_one(tmp_path: Path) -> None:

@@ -48,6 +48,10 @@ void mutate(std::string& bytes, std::mt19937_64& draw) {
 void run(pysim_scene* scene) {
   pysim_worlds* const worlds = pysim_worlds_new(scene, 1);
   if (worlds == nullptr) return;
+  std::vector<double> parameters(static_cast<std::size_t>(pysim_scene_count(scene, PYSIM_PARAMETERS)) + 1);
+  pysim_worlds_get_parameters(worlds, 0, parameters.data());
+  for (double& x : parameters) x *= 1.25;
+  pysim_worlds_set_parameters(worlds, 0, parameters.data());
   if (pysim_scene_adapts(scene)) {
     pysim_worlds_advance(worlds, pysim_worlds_t(worlds)[0] + 1e-3, 1);
   } else {

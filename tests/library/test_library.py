@@ -107,7 +107,7 @@ def test_other_and_damaged_files_are_refused(host: Path, tmp_path: Path) -> None
     data[-1] ^= 1
     for content, problem in (
         (b"", "is not one that pysim has written"),
-        (b"pysim scene\n\2" + bytes(100), "has format 2, and this engine reads 1"),
+        (b"pysim scene\n\3" + bytes(100), "has format 3, and this engine reads 2"),
         (bytes(data), "is damaged: its checksum is another; take a whole copy"),
     ):
         path = tmp_path / "scene.pysim"
@@ -128,13 +128,21 @@ def test_accuracy_without_a_least_step_is_refused() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "name", ["four_bar", "quadruped", "servo_pid", "elbow", "environments/go1", "double_pendulum"]
+    ("name", "parameters"),
+    [
+        ("four_bar", ["*"]),
+        ("quadruped", ["*"]),
+        ("servo_pid", []),
+        ("elbow", ["body.*", "gravity"]),
+        ("environments/go1", ["*"]),
+        ("double_pendulum", ["*"]),
+    ],
 )
-def test_mutated_files_end_no_program(tmp_path: Path, name: str) -> None:
+def test_mutated_files_end_no_program(tmp_path: Path, name: str, parameters: list[str]) -> None:
     folders = ("engine", "tree", "library")
     program = linked("library/mutations.cpp", tmp_path / "mutations", *folders)
     path = tmp_path / "scene.pysim"
-    path.write_bytes(engine_file(scene_at(ROOT / f"scenes/{name}.toml")))
+    path.write_bytes(engine_file(scene_at(ROOT / f"scenes/{name}.toml"), parameters))
     seed = str(np.frombuffer(name.encode(), np.uint8).sum())
     ran = subprocess.run(
         [str(program), str(path), seed, "350", str(tmp_path / "last.pysim")],
