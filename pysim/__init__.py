@@ -74,6 +74,7 @@ if TYPE_CHECKING:
         inverse_kinematics as inverse_kinematics,
     )
     from pysim.mechanism.model import Model as Model, State as State
+    from pysim.optimisation import optimise as optimise
     from pysim.scene.conversion import convert as convert
     from pysim.simulation import (
         load_scene as load_scene,
@@ -126,6 +127,7 @@ _OWN = [
     "load_scene",
     "load_scenes",
     "load_sweep",
+    "optimise",
     "load_trajectory",
     "lqr",
     "replay",
@@ -162,6 +164,7 @@ _HOME = {
     "rollout": "pysim.simulation.rollouts",
     "simulate": "pysim.simulation",
     "Worlds": "pysim.simulation.worlds",
+    "optimise": "pysim.optimisation",
     "load_sweep": "pysim.sweeps",
     "sweep": "pysim.sweeps",
     "Trajectory": "pysim.trajectory",

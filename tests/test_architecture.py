@@ -56,6 +56,7 @@ PYTHON_LAYERS = [  # one layer a name: a module uses its own package and those a
         "motions",
         "identify",
         "sweeps",
+        "optimisation",
         "render",
         "environments",
         "gym",

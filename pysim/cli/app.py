@@ -30,6 +30,7 @@ from pysim.cli.options import (
     LearnOptions,
     MarkerOptions,
     MovieOptions,
+    OptimiseOptions,
     PageOptions,
     PlotOptions,
     ReplayOptions,
@@ -299,6 +300,22 @@ def identify(scene: str, data: Path, /, *, options: IdentifyOptions = IdentifyOp
     from pysim.cli.identify import identify_file  # noqa: PLC0415
 
     identify_file(existing(scene, options.package_dirs), existing(data), options)
+
+
+@app.command
+def optimise(scene: str, /, *, options: OptimiseOptions = OptimiseOptions()) -> int:
+    """Find the numbers of a scene that minimise a quantity of its run, within bounds and constraints.
+
+    What is not given is taken from the scene's [optimise] table.
+
+    Parameters
+    ----------
+    scene
+        Scene file (.toml).
+    """
+    from pysim.cli.optimise import optimise_scene  # noqa: PLC0415
+
+    return optimise_scene(existing(scene), options)
 
 
 @app.command

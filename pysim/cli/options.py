@@ -338,6 +338,35 @@ class SweepOptions:
 
 
 @_options
+class OptimiseOptions:
+    """Options of `pysim optimise`."""
+
+    number: Annotated[tuple[str, ...], _repeated("KEY=LOWER:UPPER")] = ()
+    """Bounds of a number, as parameters.crank=0.05:0.2, or =0.05:0.2:0.1 with a start; may be repeated."""
+    minimise: str | None = None
+    """Quantity to minimise, SIGNAL.STATISTIC, as energy.end or q.hinge.max."""
+    residual: Names = ()
+    """Signal, half the sum of whose squares over all outputs is minimised instead; may be repeated."""
+    constraint: Annotated[tuple[str, ...], _repeated("QUANTITY=LOWER:UPPER")] = ()
+    """Bounds of a quantity, as force.load.max=-inf:200; may be repeated."""
+    method: str = "local"
+    """local, by slopes from the start, or global, by differential evolution first."""
+    starts: int = 1
+    """Number of starts of local searches within the bounds; the best end counts."""
+    seed: int = 0
+    """Seed of further starts and of the global method."""
+    output: Output = None
+    """Scene to write with the numbers that were found, .toml."""
+    overrides: Overrides = ()
+    threads: int = 0
+    """Threads that share the worlds; 0 uses every processor."""
+    overwrite: bool = False
+    """Replace the file at --output."""
+    quiet: Quiet = False
+    allow_code: Trusted = False
+
+
+@_options
 class LearnOptions:
     """Options of `pysim learn`."""
 

@@ -28,8 +28,8 @@ class TaskBar:
         self._bar = bar_on_terminal(shown=shown)
         self._task = self._bar.add_task(visible(name), total=None, state="")
 
-    def draw(self, completed: float, total: float, state: str) -> None:
-        """Draw the part that is completed, and a text."""
+    def draw(self, completed: float, total: float | None, state: str) -> None:
+        """Draw the part that is completed, None of an unknown total, and a text."""
         self._bar.update(self._task, completed=completed, total=total, state=state)
 
     def __enter__(self) -> Self:

@@ -15,12 +15,14 @@ if TYPE_CHECKING:
     from pysim.scene.spec import ModelSpec, SceneSpec
     from pysim.scene.toml.problems import Problems
     from pysim.scene.toml.records.environment_table import Environment
+    from pysim.scene.toml.records.optimise_table import Optimise
     from pysim.scene.toml.records.sweep_table import Sweep
 
 __all__ = [
     "located",
     "read_environment",
     "read_model",
+    "read_optimise",
     "read_scene",
     "read_scenes",
     "read_sweep",
@@ -100,6 +102,15 @@ def read_scenes(
     _check_flag(allow_code)
     file = located(path, package_dirs)
     return read_toml_worlds(file, worlds, allow_code=allow_code, package_dirs=package_dirs)
+
+
+def read_optimise(
+    path: str | PathLike[str], overrides: Mapping[str, object] | None = None
+) -> Optimise:
+    """Return the `[optimise]` table of a scene file with overrides, as in `read_scene`; others are not checked."""
+    from pysim.scene.toml.records.single_tables import read_toml_optimise
+
+    return read_toml_optimise(located(path), {} if overrides is None else overrides)
 
 
 def read_sweep(path: str | PathLike[str], overrides: Mapping[str, object] | None = None) -> Sweep:

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pysim.errors import SimulationError, did_you_mean
+from pysim.errors import SimulationError
 from pysim.sweeps.dataset import SweepFile, described
 from pysim.sweeps.seal import is_sealed
-from pysim.sweeps.signal_statistics import STATISTICS
+from pysim.sweeps.signal_statistics import STATISTICS, split_quantity
 from pysim.sweeps.structure import NotASweepError
 from pysim.trajectory.page_checks import is_committed
 from pysim.typing import Array
@@ -45,13 +45,10 @@ class SweepResults:
         Raises:
             SimulationError: there is no such signal.
         """
-        signal, _, statistic = name.rpartition(".")
-        if name in self.signals or statistic not in STATISTICS:
-            signal, statistic = name, "end"
-        if signal not in self.signals:
-            hint = did_you_mean(signal, self.signals)
-            problem = f"the sweep has no such signal{hint}; give SIGNAL or SIGNAL.STATISTIC"
-            raise SimulationError(f"{self.path}: {name!r}", problem)
+        try:
+            signal, statistic = split_quantity(name, self.signals, "the sweep")
+        except SimulationError as error:
+            raise SimulationError(f"{self.path}: {error.where}", error.problem) from None
         return np.asarray(self.summary[:, self.signals.index(signal), STATISTICS.index(statistic)])
 
     def default_quantities(self) -> list[str]:

@@ -69,6 +69,21 @@ def check_signals(scene: Scene, signals: Sequence[str]) -> None:
             raise SimulationError(f"signals: {name!r}", f"the scene has no such signal{hint}")
 
 
+def split_quantity(name: str, signals: Sequence[str], owner: str) -> tuple[str, str]:
+    """Return the signal and the statistic of a quantity: SIGNAL.STATISTIC, or SIGNAL for its value at the end.
+
+    Raises:
+        SimulationError: the owner has no such signal.
+    """
+    signal, _, statistic = name.rpartition(".")
+    if name in signals or statistic not in STATISTICS:
+        signal, statistic = name, "end"
+    if signal not in signals:
+        problem = f"{owner} has no such signal{did_you_mean(signal, signals)}"
+        raise SimulationError(repr(name), f"{problem}; give SIGNAL or SIGNAL.STATISTIC")
+    return signal, statistic
+
+
 def to_record(scene: Scene, signals: Sequence[str]) -> tuple[str, ...]:
     """Return the scene's own signals that a run has to record for these."""
     states, recorded = set(_of_states(scene.model)), _recorded(scene)

@@ -21,9 +21,11 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pysim.scene.toml.records.environment_table import Environment
+    from pysim.scene.toml.records.optimise_table import Optimise
     from pysim.scene.toml.records.sweep_table import Sweep
 
 SWEEP = "sweep"
+OPTIMISE = "optimise"
 ENVIRONMENT = "environment"
 PARAMETERS = "parameters"
 
@@ -35,6 +37,15 @@ def read_toml_sweep(path: Path, overrides: Mapping[str, object]) -> Sweep:
         SceneError: the file cannot be read, or the table is invalid.
     """
     return _read_table(path, overrides, SWEEP)[0].sweep
+
+
+def read_toml_optimise(path: Path, overrides: Mapping[str, object]) -> Optimise:
+    """Return the `[optimise]` table of a scene file with overrides.
+
+    Raises:
+        SceneError: the file cannot be read, or the table is invalid.
+    """
+    return _read_table(path, overrides, OPTIMISE)[0].optimise
 
 
 def read_toml_environment(

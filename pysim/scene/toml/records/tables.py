@@ -49,6 +49,7 @@ from pysim.scene.toml.records.keys import (
     key,
     tables,
 )
+from pysim.scene.toml.records.optimise_table import Optimise
 from pysim.scene.toml.records.references import (
     BodyName,
     JointKey,
@@ -687,6 +688,7 @@ class Scene(Table):
     output: Output = key(Output(), "", "settings of the output")
     render: Render = key(Render(), "", "settings of pictures")
     sweep: Sweep = key(Sweep(), "", "parameters of pysim sweep")
+    optimise: Optimise = key(Optimise(), "", "what pysim optimise changes and minimises")
     environment: Environment | None = key(None, "", "an environment for learners")
 
 
