@@ -68,7 +68,7 @@ void predict(const System<S>& system,
   const auto begins = wanted & (memory.step() == o);
   if (any(begins)) begin(system, begins, time, h, q, v, memory);
   const S ratio = h / memory.step();
-  const S far = select(memory.stiff() == one, o, ratio);
+  const S far = select(memory.stiff() >= one, o, ratio);
   const S curved = select(abs(ratio - one) < all<S>(Real(1e-6)), far, o);
   for (int i = 0; i < system.model.reduced_nv; ++i) {
     S &last = memory.last()[i], &before = memory.before()[i], &earlier = memory.earlier()[i];

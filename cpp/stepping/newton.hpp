@@ -5,7 +5,9 @@
 // The correction is Broyden's [Kelley 1995, section 7.3]. A = M initially: non-stiff motion needs no
 // derivatives. A world whose iterations converge too slowly restarts with A from the analytical
 // derivatives, recomputed if even that is slow: Newton's method; from then on it starts with them. A step
-// after which the next would be longer is halved [Deuflhard 2011, section 3.3].
+// after which the next would be longer is halved [Deuflhard 2011, section 3.3]. On long branches, A is first
+// that of the joints' springs and dampers (newton_matrix.hpp), and that of all derivatives where this
+// converges too slowly: in this step and the next `full_steps`.
 //
 // Without the second of the conditions for `solved` (see judge) two tests of
 // tests/loops/test_implicit_loops.py fail: test_a_stiff_spring_between_bodies_of_a_loop_comes_to_rest is one.
@@ -86,9 +88,11 @@ S largest(const S* x, int count, S* where) {
 /// The iterations of one pack.
 template <class S>
 struct Newton {
-  static constexpr int most = 80;       ///< iterations
-  static constexpr int patient = 6;     ///< iterations allowed without derivatives
-  static constexpr int most_near = 12;  ///< the same while corrections are within rounding
+  static constexpr int most = 80;         ///< iterations
+  static constexpr int patient = 6;       ///< iterations allowed without derivatives
+  static constexpr int most_sprung = 14;  ///< iterations after which those of joints do not suffice
+  static constexpr int full_steps = 32;   ///< steps by all derivatives after one in which they did not
+  static constexpr int most_near = 12;    ///< the same while corrections are within rounding
 
   const System<S>& system;
   const Stage<S>& stage;
@@ -99,13 +103,14 @@ struct Newton {
   NewtonIterate<S> trial;
   NewtonMatrix<S> matrix;
   StepHistory<S> history;
-  simd::Mask<S> active, solved, derived, due;  ///< due: A is to be formed; derived: A is in use
+  simd::Mask<S> active, solved;
+  simd::Mask<S> derived, full, due;  ///< A is in use; it is that of all derivatives; it is to be formed
   S last, worst;
 
   Newton(const System<S>& s,
          const Stage<S>& st,
          simd::Mask<S> wanted,
-         simd::Mask<S> stiff,
+         const SolverState<S>& memory,
          S* w_,
          Workspace<S>& scratch)
       : system(s),
@@ -118,8 +123,9 @@ struct Newton {
         matrix(take_newton_matrix(s.model, scratch)),
         active(wanted),
         solved(simd::nowhere<S>()),
-        derived(stiff),
-        due(stiff),
+        derived(memory.stiff() >= all<S>(1)),
+        full(matrix.has_sprung ? memory.stiff() > all<S>(1) : simd::everywhere<S>()),
+        due(derived),
         last(all<S>(simd::infinity)),
         worst(all<S>(0)) {
     const int nv = system.model.reduced_nv;
@@ -130,12 +136,21 @@ struct Newton {
 
   bool go_on() const { return any(active); }
 
+  /// That of a solved step, for the next one that begins with that of this one.
+  S stiffness(S before) const {
+    const S one = all<S>(1);
+    if (!matrix.has_sprung) return number(derived);
+    const S left = max(one, before - all<S>(typename S::Real(1.0 / full_steps)));
+    return select(derived & full, select(before > one, left, all<S>(2)), number(derived));
+  }
+
   /// One iteration; `inner` is the system with scratch behind everything here.
   void iterate(const System<S>& inner, int n) {
     evaluate_active(inner);
     const auto forming = active & due;
     if (any(forming)) {
-      form(inner, stage, trial, static_cast<const S*>(w), forming, matrix);
+      if (any(forming & full)) form(inner, stage, trial, static_cast<const S*>(w), forming & full, matrix);
+      if (any(forming & !full)) form_sprung(inner, stage, trial, forming & !full, matrix);
       history.forget(forming);
       last = select(forming, all<S>(simd::infinity), last);
       due &= !forming;
@@ -155,14 +170,16 @@ struct Newton {
   void direction(const System<S>& inner) {
     const int nv = history.nv;
     for (int i = 0; i < nv; ++i) step[i] = -trial.rest[i];
-    const auto with_derivatives = active & derived;
-    if (any(with_derivatives)) {
-      Workspace<S> scratch = inner.workspace;
-      S *const x = take<S>(scratch, nv), *const room = take<S>(scratch, nv);
+    Workspace<S> scratch = inner.workspace;
+    S *const x = take<S>(scratch, nv), *const room = take<S>(scratch, nv);
+    const auto apply = [&](simd::Mask<S> worlds, const auto& times_inverse) {
+      if (none(worlds)) return;
       for (int i = 0; i < nv; ++i) x[i] = step[i];
-      precondition(matrix, x, room);
-      for (int i = 0; i < nv; ++i) step[i] = select(with_derivatives, x[i], step[i]);
-    }
+      times_inverse();
+      for (int i = 0; i < nv; ++i) step[i] = select(worlds, x[i], step[i]);
+    };
+    apply(active & derived & full, [&] { precondition(matrix, x, room); });
+    apply(active & derived & !full, [&] { matrix.sprung.apply(x); });
     history.correct(step);
   }
 
@@ -174,6 +191,8 @@ struct Newton {
   ///     lost      the first step by a new A is NaN or infinite   w             stays   yes        unsolved
   ///     restart   without A, beyond rounding: slow, or           start         form    yes
   ///               patience is over; later within rounding too
+  ///               with M + E: slow, NaN or infinite, or after
+  ///               `most_sprung` iterations
   ///     halve     with A: |s| does not shrink                    w − made/2    stays   no
   ///     renew     with A: slow                                   w             form    yes
   ///     advance   otherwise                                      w + s         stays   yes
@@ -201,15 +220,19 @@ struct Newton {
       left &= !applies;
       return taken;
     };
+    const auto sprung = derived & !full;
+    const auto late_sprung = n + 1 >= most_sprung ? simd::everywhere<S>() : simd::nowhere<S>();
+    const auto fails = sprung & (late_sprung | (!finite) | ((!first) & slow));
     const auto solves = takes(finite & (near | stalled));
-    const auto lost = takes(derived & first & !finite);
-    const auto restart = takes((!derived) & restarts);
+    const auto lost = takes(derived & full & first & !finite);
+    const auto restart = takes(((!derived) & restarts) | fails);
     const auto halve = takes(derived & !first & !shrinks);
     const auto renew = takes(derived & slow);
     move(restart, halve, solves | left);
     worst = select(active, where, worst);
     last = select(active & !halve, size, last);
     due = restart | renew;
+    full |= restart & sprung;
     derived |= restart;
     solved |= solves;
     active &= !(solves | lost);
@@ -236,15 +259,14 @@ simd::Mask<S> solve(const System<S>& system,
                     const SolverState<S>& memory,
                     S* w) {
   Workspace<S> scratch = system.workspace;
-  const S one = all<S>(1);
-  Newton<S> newton(system, stage, wanted, memory.stiff() == one, w, scratch);
+  Newton<S> newton(system, stage, wanted, memory, w, scratch);
   System<S> inner = system;
   inner.workspace = scratch;
   for (int n = 0; n < Newton<S>::most && newton.go_on(); ++n) {
     memory.iterations() += number(newton.active);
     newton.iterate(inner, n);
   }
-  memory.stiff() = select(newton.solved, number(newton.derived), memory.stiff());
+  memory.stiff() = select(newton.solved, newton.stiffness(memory.stiff()), memory.stiff());
   memory.worst() = select(wanted, newton.worst, memory.worst());
   return newton.solved;
 }

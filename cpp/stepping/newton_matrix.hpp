@@ -4,23 +4,45 @@
 //     with constraints                                       A = M (1 − G ∂v̇/∂v − B ∂v̇/∂q)
 //
 // J_r of a step, which is near 1, is neglected; iterations correct it.
+//
+// On long branches, where the factor of A takes time in proportion to n³, that of the joints' springs and
+// dampers alone, M + E, takes time in proportion to n, and iterations correct what it neglects: Coriolis
+// forces, the change of the inertia and of weights, and elements between bodies.
 #pragma once
 
 #include "constraints/constrained_derivatives.hpp"
 #include "constraints/torque_derivatives.hpp"
+#include "dynamics/sprung_factor.hpp"
 #include "dynamics/tree_elimination.hpp"
 #include "stepping/implicit_equation.hpp"
 #include "stepping/signal_derivatives.hpp"
 
 namespace pysim::stepping {
 
-/// A, factored, and M; worlds that request no derivatives have the identity for M⁻¹ A.
+/// A, factored, and M; worlds that request no derivatives have the identity for M⁻¹ A. On long branches, also
+/// M + E, factored, and a spare one.
 template <class S>
 struct NewtonMatrix {
   int n;
   const int* above;
   S *A, *M;
+  bool has_sprung;
+  dynamics::SprungFactor<S> sprung, spare;
 };
+
+/// Whether the factor of M + E costs less than that of A, by the numbers of coordinates above each, squared.
+template <class S>
+bool suits_sprung_factor(const ModelOf<S>& model) {
+  constexpr std::ptrdiff_t most = 150;  // mean; 21 hinges in a row have 137, 8 balls 158
+  if (model.mimic || model.rows > 0 || !model.joint_forces) return false;
+  std::ptrdiff_t sum = 0;
+  for (int b = 0; b < model.bodies; ++b) {
+    std::ptrdiff_t depth = 0;
+    for (int c = model.joint[b].parent; c >= 0; c = model.joint[c].parent) depth += model.joint[c].nv;
+    sum += model.joint[b].nv * depth * depth;
+  }
+  return sum > most * model.nv;
+}
 
 template <class S>
 NewtonMatrix<S> take_newton_matrix(const ModelOf<S>& model, Workspace<S>& w) {
@@ -28,7 +50,9 @@ NewtonMatrix<S> take_newton_matrix(const ModelOf<S>& model, Workspace<S>& w) {
   const bool tied =
       model.mimic || model.rows > 0 || has_forces_between_bodies(model) || model.signals != nullptr;
   const std::ptrdiff_t size = std::ptrdiff_t{1} * n * n;
-  return {n, tied ? nullptr : model.above, take<S>(w, size), take<S>(w, size)};
+  const bool has_sprung = suits_sprung_factor<S>(model);
+  S *const A = take<S>(w, size), *const M = take<S>(w, size);
+  return {n, tied ? nullptr : model.above, A, M, has_sprung, {model, has_sprung, w}, {model, has_sprung, w}};
 }
 
 /// A and M at one state, row-major.
@@ -88,6 +112,17 @@ Formed<S> form_of_constrained(const System<S>& system,
   }
   constraints::subtract_product<S>({D.M, n, n, n}, {slopes.q, n, n, n}, {A, n, n, n});
   return {A, D.M};
+}
+
+/// Factors M + E at q(w), v(w) of the `wanted` worlds; the others keep theirs.
+template <class S>
+void form_sprung(const System<S>& system,
+                 const Stage<S>& stage,
+                 const NewtonIterate<S>& at,
+                 simd::Mask<S> wanted,
+                 NewtonMatrix<S>& matrix) {
+  matrix.spare.factor(at.q, at.v, stage.G, stage.B, system.workspace);
+  matrix.sprung.keep(wanted, matrix.spare);
 }
 
 /// Forms and factors A at the acceleration w of the `wanted` worlds; the others keep theirs.

@@ -26,11 +26,13 @@ struct SolverState {
   S& worst() const { return numbers[2]; }       ///< coordinate of v with the largest residual
   S& lost() const { return numbers[3]; }        ///< 1 if halving did not help
   S& step() const { return numbers[4]; }        ///< length of the last step [s]; 0 before the first
-  S& stiff() const { return numbers[5]; }       ///< 1 if iterations need the derivatives
-  S& apart() const { return numbers[6]; }       ///< 1 if no row depended on others in the last step
-  S* last() const { return numbers + 7; }       ///< acceleration that solved the last step
-  S* before() const { return last() + nv; }     ///< the one before
-  S* earlier() const { return before() + nv; }  ///< and the one before that
+  S& stiff() const {
+    return numbers[5];
+  }  ///< 1 if iterations need derivatives, more if all of them, see newton.hpp
+  S& apart() const { return numbers[6]; }            ///< 1 if no row depended on others in the last step
+  S* last() const { return numbers + 7; }            ///< acceleration that solved the last step
+  S* before() const { return last() + nv; }          ///< the one before
+  S* earlier() const { return before() + nv; }       ///< and the one before that
   S* algorithmic() const { return earlier() + nv; }  ///< generalised α's own acceleration
   /// State of a variational scheme in place of accelerations, see carried_momentum.hpp.
   S* momenta() const { return numbers == nullptr ? nullptr : last(); }

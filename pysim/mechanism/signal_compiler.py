@@ -351,8 +351,8 @@ class _Places:
             return None
         numbers = [self.model.joint_names.index(name) for name in own.joints]
         hinges = tuple(
-            (number, self.model.q_offsets[number], *shares)
-            for number, shares in zip(numbers, own.shares, strict=True)
+            (number, self.model.q_offsets[number], force, moment, turn)
+            for number, (force, moment, turn) in zip(numbers, own.shares, strict=True)
         )
         return RodSection(hinges, own.axis, own.sides, own.is_round)
 

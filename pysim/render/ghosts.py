@@ -49,8 +49,11 @@ class Ghost:
             )  # where surfaces coincide, the first run is in front
             actor.mapper.SetRelativeCoincidentTopologyPolygonOffsetParameters(*behind)
             self._actors[body] = actor
-        look = {"color": ghost_color(number), "opacity": OPACITY}
-        self._tubes = [TubeActor(plotter, tube, **look) for tube in tubes_of(trajectory, options)]
+        color = ghost_color(number)
+        self._tubes = [
+            TubeActor(plotter, tube, color=color, opacity=OPACITY)
+            for tube in tubes_of(trajectory, options)
+        ]
 
     def show(self, time: float) -> None:
         """Move to the poses at `time` [s]."""

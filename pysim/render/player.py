@@ -73,8 +73,8 @@ class Player:
         self._hulls = {body: hull(merged(meshes).points) for body, meshes in self.meshes.items()}
         tubes = tubes_of(trajectory, options)
         for tube in tubes:
-            for body, points in tube.hulls().items():
-                self._hulls[body] = hull(np.concatenate([points, *self._hulls_of(body)]))
+            for body, carried in tube.hulls().items():
+                self._hulls[body] = hull(np.concatenate([carried, *self._hulls_of(body)]))
         self._moving = [(body, points) for body, points in self._hulls.items() if body >= 0]
         if not (self._moving or options.frames or options.trails):
             _warn_of_nothing(trajectory)

@@ -268,7 +268,7 @@ class RodSectionSpec:
     """Section of a rod at which a sensor reads what acts within it."""
 
     joints: tuple[OwnName, ...]
-    shares: tuple[tuple[float, ...], ...]  # of their force, moment and, [1/m], rotation
+    shares: tuple[tuple[float, float, float], ...]  # of their force, moment and, [1/m], rotation
     axis: int  # about which the rod bends if it does about one alone, 1 for y and 2 for z, else −1
     sides: tuple[float, float] | None  # along y and z [m]
     is_round: bool
@@ -338,7 +338,7 @@ class RodSpec:
             sides = y, z
         return RodSectionSpec(
             tuple(numbers),
-            tuple(tuple(own) for own in numbers.values()),
+            tuple((force, moment, turn) for force, moment, turn in numbers.values()),
             self.axis,
             sides,
             is_round=self.shape is not None and self.shape.is_round,

@@ -23,7 +23,9 @@ AXIS = [0.2, 0.9, -0.4]
 def scene(kind: str, keys: dict[str, Any], *, start: Any, looped: bool) -> pysim.Scene:
     """A body on a joint, or free and closed to it by a loop. Frame B is the body's on the joint of the tree."""
     builder = pysim.SceneBuilder("body")
-    axis = {"axis": AXIS} if kind in {"revolute", "prismatic", "cylindrical"} else {}
+    axis: dict[str, Any] = (
+        {"axis": AXIS} if kind in {"revolute", "prismatic", "cylindrical"} else {}
+    )
     builder.body("hinged", mass=1e-9, inertia={"xx": 1e-12, "yy": 1e-12, "zz": 1e-12})
     builder.body("body", **BODY)
     if looped:

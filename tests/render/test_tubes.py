@@ -114,7 +114,7 @@ def test_a_ball_that_is_fixed_to_a_bar_is_drawn_beside_the_tube() -> None:
     builder = pysim.SceneBuilder("rod")
     builder.rod("hose", length=L, bars=BARS, section={"circle": 0.02}, material=RUBBER)
     builder.body("ball", shape={"sphere": {"radius": 0.05}, "density": 1000})
-    builder.joint("fixing", "fixed", parent={"rod": "hose", "s": L}, child="ball")
+    builder.joint("fixing", "fixed", parent="hose/end", child="ball")
     run = to_trajectory(builder.build(), "still")
     assert len([body for body in body_meshes(run, render_options(run)) if body >= 0]) == 1
 

@@ -204,11 +204,11 @@ class MethodArguments:
             force = force - of_force * n[:3]  # of the parent on the child
             moment = moment - of_moment * n[3:]
             if of_turn and section.axis >= 0:
-                q = self._symbols.number(SignalSource.q, first)
-                curvature = curvature + of_turn * q * np.eye(3)[section.axis]
+                angle = self._symbols.number(SignalSource.q, first)
+                curvature = curvature + of_turn * angle * np.eye(3)[section.axis]
             elif of_turn:
-                q = np.array(self._symbols.numbers(SignalSource.q, first, 4), object)
-                curvature = curvature + of_turn * _rotation_vector(q)
+                quaternion = np.array(self._symbols.numbers(SignalSource.q, first, 4), object)
+                curvature = curvature + of_turn * _rotation_vector(quaternion)
         return SectionForces(
             list(force), list(moment), list(curvature), section.sides, is_round=section.is_round
         )
