@@ -98,6 +98,7 @@ class PathKind(enum.Enum):
     cylinder = ...
     inside_sphere = ...
     inside_cylinder = ...
+    ellipsoid = ...
 
 class Op(enum.Enum):
     add = ...
@@ -289,7 +290,7 @@ class PathPoint(_Record):
         body: int,
         at: ArrayLike,
         kind: PathKind = ...,
-        radius: float = ...,
+        radii: ArrayLike = ...,
         side: ArrayLike = ...,
         q: int = ...,
         lower: float = ...,
@@ -299,7 +300,7 @@ class PathPoint(_Record):
     body: Final[int]
     at: Final[Array]
     kind: Final[PathKind]
-    radius: Final[float]
+    radii: Final[Array]
     side: Final[Array]
     q: Final[int]
     lower: Final[float]

@@ -76,6 +76,7 @@ void bind_enums(py::module_& m) {
       .value("cylinder", tree::PathKind::cylinder)
       .value("inside_sphere", tree::PathKind::inside_sphere)
       .value("inside_cylinder", tree::PathKind::inside_cylinder)
+      .value("ellipsoid", tree::PathKind::ellipsoid)
       .finalize();
   py::native_enum<ElementKind>(m,
                                "ElementKind",

@@ -158,17 +158,18 @@ ElementDescription make_element(std::string name,
 PathPoint make_path_point(int body,
                           const Numbers& at,
                           tree::PathKind kind,
-                          double radius,
+                          const Numbers& radii,
                           const Numbers& side,
                           int q,
                           double lower,
                           double upper,
                           double multiplicity) {
-  PathPoint point = {body, kind, q, {}, {}, radius, {}, lower, upper, multiplicity};
+  PathPoint point = {body, kind, q, {}, {}, {}, {}, lower, upper, multiplicity};
   double pose[12];
   pack_pose(at, "at", pose);
   std::copy(pose, pose + 9, point.axes);
   std::copy(pose + 9, pose + 12, point.at);
+  copy_numbers(radii, "radii", {3}, point.radii);
   copy_numbers(side, "side", {3}, point.side);
   return point;
 }
@@ -190,7 +191,7 @@ void bind_element(py::module_& m) {
                 "body"_a,
                 "at"_a,
                 "kind"_a = tree::PathKind::point,
-                "radius"_a = 0.0,
+                "radii"_a = Numbers(3, std::array<double, 3>{}.data()),
                 "side"_a = Numbers(3, std::array<double, 3>{}.data()),
                 "q"_a = -1,
                 "lower"_a = -std::numeric_limits<double>::infinity(),
@@ -199,7 +200,7 @@ void bind_element(py::module_& m) {
   point.def_readonly("body", &PathPoint::body)
       .def_property_readonly("at", &path_pose)
       .def_readonly("kind", &PathPoint::kind)
-      .def_readonly("radius", &PathPoint::radius)
+      .def_property_readonly("radii", [](const PathPoint& p) { return Numbers(3, p.radii); })
       .def_property_readonly("side", [](const PathPoint& p) { return Numbers(3, p.side); })
       .def_readonly("q", &PathPoint::q)
       .def_readonly("lower", &PathPoint::lower)

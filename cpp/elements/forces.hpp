@@ -9,6 +9,7 @@
 // twist of B relative to A, in B.
 #pragma once
 
+#include "elements/ellipsoid_wrapping.hpp"
 #include "elements/inside_wrapping.hpp"
 #include "elements/straight_paths.hpp"
 
@@ -130,10 +131,13 @@ Wrap<S> wrap(const PathPoint<typename S::Parameter>& point,
              const Vec3<S>& from,
              const Vec3<S>& to) {
   const Vec3<S> a = transpose_times(X_WO.R, from - X_WO.p), b = transpose_times(X_WO.R, to - X_WO.p);
-  const S r = all<S>(point.radius);
+  const S r = all<S>(point.radii[0]);
   const Vec3<S> side = spatial::all3<S>(point.side);
   if (point.kind == PathKind::sphere) return over_sphere<S>(a, b, r, side);
   if (point.kind == PathKind::cylinder) return over_cylinder<S>(a, b, r, side);
+  if (point.kind == PathKind::ellipsoid) {
+    return over_ellipsoid<S>(a, b, spatial::all3<S>(point.radii), side);
+  }
   if (point.kind == PathKind::inside_sphere) return through_sphere<S>(a, b, r);
   if (point.kind == PathKind::inside_cylinder) return through_cylinder<S>(a, b, r);
   const S x = q[point.q];

@@ -162,19 +162,33 @@ Wrap<S> over_cylinder(const Vec3<S>& a, const Vec3<S>& b, S r, const Vec3<S>& si
   return assembled<S>(round, a, b, P, Q, incline * round.arc, over, no_curvature<S>());
 }
 
+/// A plane through two points and the centre, with the axes x towards a and y; in line with the centre every
+/// plane is as short: that of `side`, or any.
 template <class S>
-Wrap<S> over_sphere(const Vec3<S>& a, const Vec3<S>& b, S r, const Vec3<S>& side) {
+struct CentralPlane {
+  Vec3<S> x, y;
+
+  Vec3<S> flat(const Vec3<S>& v) const { return {dot(v, x), dot(v, y), all<S>(0)}; }
+};
+
+template <class S>
+CentralPlane<S> central_plane(const Vec3<S>& a, const Vec3<S>& b, const Vec3<S>& side) {
   using Real = typename S::Real;
-  const S o = all<S>(0), one = all<S>(1), tiny = all<S>(Real(1e-30));
   const Vec3<S> x = normalised(a);
   const S small = all<S>(Real(1e-24)) * dot(b, b);
   const auto rejected = [&](const Vec3<S>& v) { return fnma(dot(v, x), x, v); };
-  // in line with the centre every plane is as short: that of `side`, or any
   const Vec3<S> named = rejected(side), w = rejected(b);
   const Vec3<S> spare = select(dot(named, named) > all<S>(Real(1e-12)) * dot(side, side), named, across(x));
-  const Vec3<S> y = normalised(select(dot(w, w) > small, w, spare));
-  const auto flat = [&](const Vec3<S>& v) { return Vec3<S>{dot(v, x), dot(v, y), o}; };
-  const Round<S> round = around_circle<S>(flat(a), flat(b), r, flat(side));
+  return {x, normalised(select(dot(w, w) > small, w, spare))};
+}
+
+template <class S>
+Wrap<S> over_sphere(const Vec3<S>& a, const Vec3<S>& b, S r, const Vec3<S>& side) {
+  using Real = typename S::Real;
+  const S one = all<S>(1), tiny = all<S>(Real(1e-30));
+  const CentralPlane<S> plane = central_plane<S>(a, b, side);
+  const Vec3<S>&x = plane.x, &y = plane.y;
+  const Round<S> round = around_circle<S>(plane.flat(a), plane.flat(b), r, plane.flat(side));
   const auto back = [&](const Vec3<S>& v) { return fma(v.x, x, v.y * y); };
   const S rho_a = max(sqrt(dot(a, a)), tiny), rho_b = max(sqrt(dot(b, b)), tiny);
   const S safe = select(abs(round.sine) > tiny, round.sine, tiny), cotangent = r * round.cosine / safe;

@@ -328,11 +328,11 @@ struct Element {
 };
 
 /// Part of a path: a point, a point that counts within a range of a coordinate, or between two points a
-/// sphere or cylinder, which the path wraps over or passes through.
-enum class PathKind : int { point, conditional, sphere, cylinder, inside_sphere, inside_cylinder };
+/// sphere or cylinder, which the path wraps over or passes through, or an ellipsoid, which it wraps over.
+enum class PathKind : int { point, conditional, sphere, cylinder, inside_sphere, inside_cylinder, ellipsoid };
 
-/// A point of a path, or an obstacle that it wraps over (elements/wrapping.hpp) or passes through
-/// (elements/inside_wrapping.hpp).
+/// A point of a path, or an obstacle that it wraps over (elements/wrapping.hpp,
+/// elements/ellipsoid_wrapping.hpp) or passes through (elements/inside_wrapping.hpp).
 template <class Real>
 struct PathPoint {
   int body;  ///< −1 for the world
@@ -340,14 +340,14 @@ struct PathPoint {
   int q;              ///< coordinate of the tree that a conditional point depends on, else −1
   Real at[3];         ///< point, or centre of the obstacle
   Real axes[9];       ///< of the obstacle, column-major; z is the axis of a cylinder
-  Real radius;        ///< [m] of the obstacle
+  Real radii[3];      ///< [m] of the obstacle: a radius three times, or the semi-axes of an ellipsoid
   Real side[3];       ///< direction in its axes in which the path passes; 0 for the shorter side
   Real lower, upper;  ///< range of the coordinate
   Real multiplicity;  ///< of a point: strands of the path from the point before, 0 for none
 
   template <class F, class... Records>
   static constexpr void visit(F&& f, Records&... r) {
-    f(r.body...), f(r.kind...), f(r.q...), f(r.at...), f(r.axes...), f(r.radius...), f(r.side...),
+    f(r.body...), f(r.kind...), f(r.q...), f(r.at...), f(r.axes...), f(r.radii...), f(r.side...),
         f(r.lower...), f(r.upper...), f(r.multiplicity...);
   }
 };

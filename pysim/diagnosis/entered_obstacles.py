@@ -1,6 +1,7 @@
 """Ends of paths that enter an obstacle, over which the path cannot wrap: its length jumps there, and so does energy.
 
-d = |p_O| − r of the neighbours of an obstacle, p_O their place in its frame, without z for a cylinder
+d = 1 − |D⁻¹ p_O| of the neighbours of an obstacle with the radii D, p_O their place in its frame, without z for a
+cylinder
 """
 
 from __future__ import annotations
@@ -32,18 +33,22 @@ def entered_obstacle(scene: Scene, t: Array, q: Array) -> str | None:
         return None
     for name, parts in _paths(scene):
         for k, part in enumerate(parts):
-            if part.kind not in ("sphere", "cylinder") or part.inside:
+            if not part.is_obstacle or part.inside:
                 continue
             ends = [parts[at] for at in (k - 1, k + 1) if 0 <= at < len(parts)]
             for end in ends:
                 depth = _depth(scene.model, q[rows], part, end)
-                inside = np.flatnonzero(depth > DEPTH * part.radius)
+                inside = np.flatnonzero(depth > DEPTH)
                 if inside.size:
                     first = float(t[rows[inside[0]]])
-                    obstacle = f"{part.kind} of radius {part.radius:g} [m] on {part.body!r}"
+                    size = f"of radius {part.radius:g} [m]"
+                    if part.kind == "ellipsoid":
+                        size = "with the semi-axes {:g}, {:g}, {:g} [m]".format(*part.semi_axes)
+                    obstacle = f"{part.kind} {size} on {part.body!r}"
+                    far = depth.max() * min(part.radii)
                     return (
                         f"{scene.spec.path}: {name}: the point on {end.body!r} is inside the {obstacle}, by"
-                        f" {depth.max():.3g} [m], first at t = {first:.6g} s; the path does not wrap"
+                        f" {far:.3g} [m], first at t = {first:.6g} s; the path does not wrap"
                         " there, and its length and the energy jump: keep the point outside, or take a smaller radius"
                     )
     return None
@@ -64,15 +69,15 @@ def _paths(scene: Scene) -> Iterator[tuple[str, Sequence[PathPart]]]:
 
 
 def _depth(model: Model, q: Array, obstacle: PathPart, end: PathPart) -> Array:
-    """Return how far a point of a path is inside an obstacle (n,) [m], negative outside."""
+    """Return how far a point of a path is inside an obstacle (n,), in its radii, negative outside."""
     if end.kind != "point":
         return np.full(len(q), -np.inf)
     X, P = (_placed(model, q, part) for part in (obstacle, end))
     away = P[:, :3, 3] - X[:, :3, 3]
-    local = np.einsum("nji,nj->ni", X[:, :3, :3], away)
+    local = np.einsum("nji,nj->ni", X[:, :3, :3], away) / obstacle.radii
     if obstacle.kind == "cylinder":
         local = local[:, :2]
-    return np.asarray(obstacle.radius - np.linalg.norm(local, axis=1))
+    return np.asarray(1 - np.linalg.norm(local, axis=1))
 
 
 def _placed(model: Model, q: Array, part: PathPart) -> Array:

@@ -46,7 +46,7 @@ def compile_path(
                 body,
                 pose @ part.at,
                 PathKind[kind],
-                part.radius,
+                part.radii,
                 part.side,
                 q,
                 part.above,

@@ -2,8 +2,8 @@
 
     τ = −T ∂L/∂q        T largest tension [N], L length of the path from point to point [m]
 
-L is that of the joint at its limit and of all others at q = 0. Where a path wraps over an obstacle, T times its radius
-is added, for the path may run around it on either side.
+L is that of the joint at its limit and of all others at q = 0. Where a path wraps over an obstacle, T times its
+largest radius is added, for the path may run around it on either side.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class PassedJoints:
         axis, origin = pose[:3, :3] @ joint.axis, pose[:3, 3]
         at_zero = [(self._poses[part.body] @ part.at)[:3, 3] for part in points]
         strands = np.array([part.multiplicity for part in points[1:]])
-        around = sum(part.radius for part in points) if joint.type == TURNING else 0.0
+        around = sum(max(part.radii) for part in points) if joint.type == TURNING else 0.0
         found = 0.0
         for limit, outward in ((joint.upper[0], 1.0), (joint.lower[0], -1.0)):
             if not np.isfinite(limit):

@@ -199,23 +199,24 @@ class CouplingSpec:
 
 @dataclass(frozen=True)
 class PathPart:
-    """Part of a path: a point, a point within a range of a coordinate, or a sphere or cylinder.
+    """Part of a path: a point, a point within a range of a coordinate, or a sphere, cylinder or ellipsoid.
 
-    It wraps over these, or passes through their inside.
+    It wraps over these, or passes through the inside of a sphere or cylinder.
     """
 
     body: BodyName
     at: Annotated[
         Array, PoseIn("body")
     ]  # point (3,) [m] or frame (4, 4); its z is a cylinder's axis
-    kind: str = "point"  # point, conditional, sphere or cylinder
-    radius: float = 0.0  # [m] of an obstacle
+    kind: str = "point"  # point, conditional, sphere, cylinder or ellipsoid
+    radius: float = 0.0  # [m] of a sphere or cylinder
     side: tuple[float, float, float] = (0.0, 0.0, 0.0)  # in its axes; 0 for the shorter side
     inside: bool = False  # whether it passes through the inside of the obstacle
     coordinate: OwnName = ""  # joint, or "joint.coordinate", of a conditional point
     above: float = -math.inf  # [m or rad], ends of its range
     below: float = math.inf
     multiplicity: float = 1.0  # of a point: strands from the point before, 0 for none
+    semi_axes: tuple[float, float, float] = (0.0, 0.0, 0.0)  # [m] of an ellipsoid, in its axes
 
     def __post_init__(self) -> None:
         if self.at.shape == (3,):
@@ -227,6 +228,16 @@ class PathPart:
     def point(self) -> Array:
         """Point, or centre of the obstacle, in the body (3,) [m]."""
         return np.asarray(self.at[:3, 3])
+
+    @property
+    def is_obstacle(self) -> bool:
+        """Whether the path runs around it."""
+        return self.kind in {"sphere", "cylinder", "ellipsoid"}
+
+    @property
+    def radii(self) -> tuple[float, float, float]:
+        """Semi-axes of the obstacle [m]; across the axis of a cylinder, 0 of a point."""
+        return self.semi_axes if self.kind == "ellipsoid" else (self.radius,) * 3
 
 
 @dataclass(frozen=True)

@@ -170,9 +170,11 @@ class _Placed:
             ends = [x if np.isfinite(x) else None for x in (part.above, part.below)]
             return {"kind": part.kind, "coordinate": part.coordinate, "ends": ends}
         pose = (self._place(part.body)[1] @ part.at).tolist()
-        numbers = {"radius": part.radius, "side": list(part.side)}
+        size = {"radius": part.radius}
+        if part.kind == "ellipsoid":
+            size = {"semi_axes": list(part.semi_axes)}
         inside = {"inside": True} if part.inside else {}
-        return {"kind": part.kind, "pose": pose} | numbers | inside
+        return {"kind": part.kind, "pose": pose, "side": list(part.side)} | size | inside
 
     def _frames_entry(
         self, role: str, of: JointSpec | LoopSpec, first: tuple[str, Array], last: tuple[str, Array]

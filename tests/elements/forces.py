@@ -79,7 +79,7 @@ def elastic(spec: ModelSpec, rng: np.random.Generator) -> ModelSpec:
 
 
 def through_rings(names: list[str], rng: np.random.Generator) -> tuple[PathPart, ...]:
-    """Return a path of two branches with strands of their own, through the inside of a sphere and a cylinder."""
+    """Return a path of two branches with strands of their own, through a sphere and a cylinder, over an ellipsoid."""
     return (
         PathPart("world", 4.0 * rng.normal(size=3)),
         PathPart(names[1], random_pose(rng), "cylinder", 0.8, inside=True),
@@ -87,7 +87,7 @@ def through_rings(names: list[str], rng: np.random.Generator) -> tuple[PathPart,
         PathPart(names[2], rng.normal(size=3), multiplicity=0.0),
         PathPart(names[1], random_pose(rng), "sphere", 0.7, inside=True),
         PathPart("world", 4.0 * rng.normal(size=3), multiplicity=0.5),
-        PathPart(names[0], random_pose(rng), "cylinder", 0.3),
+        PathPart(names[0], random_pose(rng), "ellipsoid", semi_axes=(1.4, 0.8, 1.1)),
         PathPart(names[2], 4.0 * rng.normal(size=3), multiplicity=2.0),
     )
 

@@ -168,6 +168,41 @@ def test_lengths_over_a_moving_obstacle_are_those_of_the_oracle(tmp_path, kind, 
     assert count > 40
 
 
+@pytest.mark.parametrize("side", [None, [0.3, 1.0, -0.4]])
+def test_lengths_over_a_moving_ellipsoid_are_those_of_the_oracle(tmp_path, side):
+    rng = np.random.default_rng(11)
+    radii, turn, at = np.array([0.35, 0.2, 0.27]), [0.4, -0.2, 0.7], [0.1, 0.2, -0.1]
+    X, step, count = rotations_of(turn), 1e-5, 0
+    for _ in range(4):
+        a = rng.normal(size=3)
+        b = 0.3 * rng.normal(size=3) - a
+        obstacle = {"body": "link", "ellipsoid": radii.tolist(), "at": {"xyz": at, "rpy": turn}}
+        if side is not None:
+            obstacle["side"] = side
+        path = [
+            {"body": "world", "point": a.tolist()},
+            obstacle,
+            {"body": "world", "point": b.tolist()},
+        ]
+        angles = np.linspace(-3, 3, 12)
+        near = np.concatenate([angles, angles - step, angles + step])
+        length, slope = lengths_and_slopes(tmp_path, link([0, 0.6, 0.8]) + distance(path), near)
+        length, below, above = length.reshape(3, -1)
+        straight = np.linalg.norm(b - a)
+        for k in np.flatnonzero(length > straight * (1 + 1e-12)):
+            R = rotation(angles[k] * np.array([0, 0.6, 0.8]))
+            ends = [X.T @ (R.T @ p - np.array(at)) for p in (a, b)]
+            named = None if side is None else np.array(side)
+            A, B = (end / radii for end in ends)
+            if -0.95 * np.linalg.norm(A) * np.linalg.norm(B) > A @ B:
+                continue  # several paths are about as short
+            wanted = wrapping.over_ellipsoid(*ends, radii, named)
+            np.testing.assert_allclose(length[k], wanted, atol=1e-10)
+            np.testing.assert_allclose(slope[k], (above[k] - below[k]) / (2 * step), atol=1e-8)
+            count += 1
+    assert count > 5
+
+
 @pytest.mark.parametrize("kind", ["cylinder", "sphere"])
 def test_lengths_through_a_moving_ring_are_those_of_the_oracle(tmp_path, kind):
     """Where the straight line passes through the inside the path is straight, elsewhere it bends at the surface."""
@@ -199,6 +234,39 @@ def test_lengths_through_a_moving_ring_are_those_of_the_oracle(tmp_path, kind):
         np.testing.assert_allclose(slope, slopes, atol=1e-8)
         bends += (wanted > np.linalg.norm(b - a) * (1 + 1e-9)).tolist()
     assert 10 < sum(bends) < len(bends)
+
+
+@pytest.mark.parametrize("side", [None, [0.1, 0.9, 0.2]])
+def test_slopes_of_a_force_over_a_moving_ellipsoid_are_those_of_its_differences(tmp_path, side):
+    obstacle = {"body": "o", "ellipsoid": [0.35, 0.2, 0.27], "at": {"rpy": [0.4, -0.2, 0.7]}}
+    path = [
+        {"body": "world", "point": [-0.8, 0.1, 0.05]},
+        obstacle if side is None else {**obstacle, "side": side},
+        {"body": "a", "point": [0.7, -0.05, 0.1]},
+    ]
+    inertia = {"xx": 1, "yy": 1, "zz": 1}
+    text = "".join(
+        table("body", name=name, mass=1, inertia=inertia)
+        + table("joint", name=f"{name}/free", type="free", child=name)
+        for name in ("a", "o")
+    )
+    keys = {"stiffness": 3.0, "rest_length": 0.5, "damping": 0.4}
+    text += table("force", name="spring", type="path_spring", path=path, **keys)
+    model = scene_of(tmp_path, text + simulation("rk4")).model
+    rng, step = np.random.default_rng(0), 1e-6
+    for _ in range(4):
+        q, v = model.integrate(model.neutral(), 0.15 * rng.normal(size=12)), rng.normal(size=12)
+
+        def force(dq, dv, q=q, v=v):
+            return pysim.passive_forces(model, model.integrate(q, dq), v + dv)
+
+        zero = np.zeros(12)
+        by_q, by_v = pysim.passive_force_derivatives(model, q, v)
+        for k, e in enumerate(step * np.eye(12)):
+            slope = (force(e, zero) - force(-e, zero)) / (2 * step)
+            np.testing.assert_allclose(by_q[:, k], slope, atol=1e-7)
+            slope = (force(zero, e) - force(zero, -e)) / (2 * step)
+            np.testing.assert_allclose(by_v[:, k], slope, atol=1e-8)
 
 
 def test_strands_count_as_often_as_their_multiplicity(tmp_path):
@@ -277,10 +345,11 @@ def test_a_conditional_point_counts_within_its_range(tmp_path):
     "obstacle",
     [
         {"body": "link", "sphere": 0.2, "at": [0.1, 0.0, 0.05]},
+        {"body": "link", "ellipsoid": [0.1, 0.25, 0.2], "at": [0.1, 0.0, 0.05]},
         {"body": "link", "sphere": 0.1, "at": [0.1, 0.3, 0.05], "inside": True},
         {"body": "link", "cylinder": 0.1, "at": [0.1, 0.3, 0.05], "inside": True},
     ],
-    ids=["over a sphere", "through a sphere", "through a cylinder"],
+    ids=["over a sphere", "over an ellipsoid", "through a sphere", "through a cylinder"],
 )
 def test_a_spring_along_a_moving_obstacle_keeps_energy(tmp_path, obstacle):
     path = [
@@ -327,6 +396,10 @@ POINT = '{ body = "world" }'
         ),
         (
             f'[{POINT}, {{ body = "link", inside = true }}]',
+            "has inside, which belongs to a sphere or cylinder; give its radius",
+        ),
+        (
+            f'[{POINT}, {{ body = "link", ellipsoid = [1, 2, 1], inside = true }}, {POINT}]',
             "has inside, which belongs to a sphere or cylinder; give its radius",
         ),
         (

@@ -1,13 +1,15 @@
-"""Shortest paths over a sphere or a cylinder, or through its inside, in plain NumPy [Garner and Pandy 2000].
+"""Shortest paths over a sphere, a cylinder or an ellipsoid, or through the inside, in plain NumPy and SciPy.
 
-Both directions round the obstacle are computed; the shorter one is taken, or the one that does not cross the ray
-opposite to a named side. A path through the inside is the shortest one of those that bend at a point of the surface.
+Both directions round a sphere or cylinder are computed [Garner and Pandy 2000]; the shorter one is taken, or the one
+that does not cross the ray opposite to a named side. A path through the inside is the shortest one of those that bend
+at a point of the surface.
 """
 
 from __future__ import annotations
 
 import numpy as np
-from scipy.optimize import minimize_scalar
+from scipy.integrate import solve_ivp
+from scipy.optimize import minimize_scalar, root
 
 from pysim.typing import Array
 
@@ -83,3 +85,85 @@ def through_sphere(a: Array, b: Array, r: float) -> float:
     flat = [np.array([p @ x, p @ y]) for p in (a, b)]
     length = through_circle(flat[0], flat[1], r)
     return float(np.linalg.norm(b - a)) if length is None else length
+
+
+def over_ellipsoid(a: Array, b: Array, radii: Array, side: Array | None = None) -> float:
+    """Return the length of the path from a to b (3,) over an ellipsoid about the axes; the shortest without a side."""
+    if side is not None:
+        return stationary_over_ellipsoid(a, b, radii, side)
+    x = a / radii
+    across = b / radii - (b / radii @ x) / (x @ x) * x
+    sides = [sign * radii * across for sign in (1.0, -1.0)]
+    return min(stationary_over_ellipsoid(a, b, radii, s, tight=True) for s in sides)
+
+
+def stationary_over_ellipsoid(
+    a: Array, b: Array, radii: Array, side: Array, *, tight: bool = False
+) -> float:
+    """Return the length of a path from a to b (3,) over an ellipsoid that is stationary, on a side.
+
+    A chain of points outside the ellipsoid is pulled tight; then the equations of a geodesic that begins and ends on
+    tangents through a and b are integrated and solved from there. On the longer side, which a tight chain leaves, they
+    are solved from the section through the centre.
+    """
+    chain, is_longer = section_chain(a, b, radii, side)
+    if tight or not is_longer:
+        chain = tight_chain(a, b, radii, chain)
+        chain = chain[np.linalg.norm(chain / radii, axis=1) < 1 + 1e-9]
+    if not len(chain):
+        return float(np.linalg.norm(b - a))
+    second = 1 / radii**2
+
+    def shoot(unknowns: Array) -> tuple[Array, float]:
+        P, s = unknowns[:3], unknowns[3]
+        t = (P - a) / np.linalg.norm(P - a)
+
+        def rate(_: float, y: Array) -> Array:
+            x, v = y[:3], y[3:]
+            slope = second * x
+            return np.concatenate([v, -(v @ (second * v)) / (slope @ slope) * slope])
+
+        end = solve_ivp(
+            rate, (0, 1), np.concatenate([P, s * t]), method="DOP853", rtol=1e-13, atol=1e-13
+        ).y[:, -1]
+        Q, T = end[:3], end[3:] / np.linalg.norm(end[3:])
+        miss = np.cross(b - Q, T)
+        N = second * Q / np.linalg.norm(second * Q)
+        across = np.array(
+            [P @ (second * P) - 1, P @ (second * a) - 1, miss @ N, miss @ np.cross(N, T)]
+        )
+        return across, float(np.linalg.norm(P - a) + s + np.linalg.norm(b - Q))
+
+    arc = float(np.linalg.norm(np.diff(chain, axis=0), axis=1).sum())
+    start = np.append(chain[0], max(arc, 0.02 * radii.min()))
+    found = root(lambda x: shoot(x)[0], start, tol=1e-13)
+    return shoot(found.x)[1]
+
+
+def section_chain(
+    a: Array, b: Array, radii: Array, side: Array | None, count: int = 60
+) -> tuple[Array, bool]:
+    """Return points (count, 3) on an ellipsoid along its section through the centre, and whether on the longer side."""
+    A, B = a / radii, b / radii
+    x = A / np.linalg.norm(A)
+    y = B - (B @ x) * x
+    y /= np.linalg.norm(y)
+    angle, is_longer = np.arctan2(B @ y, B @ x), False
+    if side is not None and np.linalg.norm(side) > 0:
+        opposite = np.arctan2(-(side / radii) @ y, -(side / radii) @ x) % (2 * np.pi)
+        if opposite < angle:
+            angle, y, is_longer = 2 * np.pi - angle, -y, True
+    first, last = np.arccos(1 / np.linalg.norm(A)), angle - np.arccos(1 / np.linalg.norm(B))
+    if is_longer and last <= first:
+        return np.empty((0, 3)), is_longer
+    angles = np.linspace(first, last, count) if last > first else np.full(count, 0.5 * angle)
+    return (np.outer(np.cos(angles), x) + np.outer(np.sin(angles), y)) * radii, is_longer
+
+
+def tight_chain(a: Array, b: Array, radii: Array, chain: Array) -> Array:
+    """Return a chain of points (n, 3) from a to b, pulled tight outside an ellipsoid."""
+    for _ in range(4000):
+        whole = np.concatenate([a[None], chain, b[None]])
+        chain = 0.5 * (whole[:-2] + whole[2:])
+        chain /= np.minimum(np.linalg.norm(chain / radii, axis=1), 1.0)[:, None]
+    return chain

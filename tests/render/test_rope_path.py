@@ -52,6 +52,7 @@ start = { q = -1.0, v = 2.0 }
 duration = 1.0
 step = 0.01
 """
+NOTHING = '[[signal]]\nname = "nothing"\ntype = "constant"\nvalue = 0.0\nunit = "N"\n'
 PATH = """
 [[sensor]]
 name = "{name}"
@@ -68,7 +69,7 @@ command = "nothing"
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Trajectory:
-    text = SCENE + '[[signal]]\nname = "nothing"\ntype = "constant"\nvalue = 0.0\nunit = "N"\n'
+    text = SCENE + NOTHING
     text += "".join(PATH.format(name=name, part=part) for name, part in OBSTACLES.items())
     path = tmp_path_factory.mktemp("paths") / "paths.toml"
     path.write_text(text, "utf-8")
@@ -186,3 +187,18 @@ def test_a_path_from_inside_a_sphere_is_straight() -> None:
     """The engine wraps over what lies between the ends only."""
     _, length = over(0.5, (0.1, 0, 0), (2, 0, 0))
     assert length == pytest.approx(1.9, rel=1e-14)
+
+
+def test_a_path_over_an_ellipsoid_is_drawn_outside_it_and_about_as_short(tmp_path: Path) -> None:
+    part = '{ body = "world", ellipsoid = [0.4, 0.3, 0.25], at = { xyz = [0, 0, 0.1] } }'
+    file = tmp_path / "s.toml"
+    file.write_text(SCENE + NOTHING + PATH.format(name="over", part=part), "utf-8")
+    run = pysim.simulate(pysim.load_scene(file))
+    points, wrapped = rope_points(entry_of(run, "over rope")), 0
+    for matrices, measured in zip(matrices_of(run), run.signals["over.length"], strict=True):
+        places, length = rope_places(points, matrices, {})
+        off = np.linalg.norm((places - [0, 0, 0.1]) / [0.4, 0.3, 0.25], axis=1)
+        assert off.min() > 1 - 1e-9
+        assert length == pytest.approx(float(measured), rel=3e-3)
+        wrapped += off.min() < 1 + 1e-9
+    assert wrapped > 10

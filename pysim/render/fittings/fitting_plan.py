@@ -1,9 +1,9 @@
 """Plan of the fittings: springs, dampers, rods, ropes, pins, guides and supports, from a trajectory's connections.
 
 What acts along a line is drawn along it and coloured by its force: red if it pulls, blue if it pushes, the strongest
-force of the run in full colour. A joint's own spring has no place in the scene; it is drawn from an anchor beyond the
-motion. Pins and supports are sized by the bodies that they join; those of imported robots, whose meshes have them, are
-left out unless `joints` is set.
+force of the run in full colour. A muscle is a tube coloured by its activation, from steel to red. A joint's own spring
+has no place in the scene; it is drawn from an anchor beyond the motion. Pins and supports are sized by the bodies that
+they join; those of imported robots, whose meshes have them, are left out unless `joints` is set.
 """
 
 from __future__ import annotations
@@ -30,7 +30,8 @@ if TYPE_CHECKING:
 
 SAMPLES = 100  # instants at which lengths are measured
 THINNEST, THICKEST = 0.006, 0.035  # of the mechanism's size: thickness of a joint
-ALONG_PATH = ("path_spring", "rope", "muscle")
+ALONG_PATH = ("path_spring", "rope", "muscle")  # ends of types
+ACTIVATION = ".activation"  # end of the signal of a muscle
 TURNING = ("revolute", "cylindrical", "helical")
 BALLS = ("ball", "universal", "constant_velocity")
 
@@ -47,7 +48,7 @@ class Line:
     rest: float = 0.0  # [m] length without force
     strongest: float = 0.0  # [N] of the run
     slack: bool = False  # whether it never pushes
-    name: str = ""  # of its recorded tension
+    name: str = ""  # of its recorded tension, or of the activation of a muscle
 
 
 @dataclass(frozen=True)
@@ -139,7 +140,7 @@ class Planner:
                 self._add_line("damper", points, entry)
         elif entry["type"] == "path_spring" and len(points) == 2:
             self._add_line("coil", points, entry)
-        elif entry["role"] == "actuator" or entry["type"] in ALONG_PATH or len(points) > 2:
+        elif entry["role"] == "actuator" or entry["type"].endswith(ALONG_PATH) or len(points) > 2:
             self._add_line("rope", points, entry)
         elif entry["type"] == "bushing":
             end = points[1]
@@ -163,6 +164,10 @@ class Planner:
                 :, self._trajectory.header.force_names.index(name)
             ]
         strongest = float(np.abs(loads).max(initial=0.0))
+        activation = f"{entry.get('name', '')}{ACTIVATION}"
+        if activation in self._trajectory.header.signal_names:
+            name, strongest = activation, 1.0
+            radius = 0.009 * self._size
         slack = entry["type"] == "rope"
         self.plan.lines.append(
             Line(kind, points, natural, radius, stiffness, rest, strongest, slack, name)
@@ -170,11 +175,14 @@ class Planner:
         for point in points:
             if point.kind == "sphere":
                 self._add_fixed(point.body, point.pose, "ball", (point.radius,))
+            elif point.kind == "ellipsoid":
+                scaled = point.pose @ np.diag([*point.semi_axes, 1.0])
+                self._add_fixed(point.body, scaled, "ball", (1.0,))
             elif point.kind == "cylinder":
                 half = max(self._reach_along(point, points), 0.2 * point.radius)
                 self._add_fixed(point.body, point.pose, "pulley", (point.radius, half))
             if point.body < 0:
-                around = np.concatenate([np.eye(3), -np.eye(3)]) * point.radius
+                around = np.concatenate([np.eye(3), -np.eye(3)]) * point.reach
                 self.plan.reach += list(point.pose[:3, 3] + around)
 
     def _reach_along(self, cylinder: RopePoint, points: Points) -> float:

@@ -1,11 +1,12 @@
-"""Path of a rope through points and over spheres and cylinders, as points of the world to be drawn.
+"""Path of a rope through points and over spheres, cylinders and ellipsoids, as points of the world to be drawn.
 
     γ   angle between a and b about the axis, in the plane of the path
     α = acos(r/ρ_a), β = acos(r/ρ_b)        φ = γ − α − β        the path touches if φ > 0
 
 a and b are the points beside an obstacle, in its frame, and ρ their distances from its axis or centre [Garner and Pandy
 2000, obstacle set]. The engine computes the same path in cpp/elements/wrapping.hpp, and that through the inside of a
-sphere or cylinder, which bends at one point of the surface, in cpp/elements/inside_wrapping.hpp.
+sphere or cylinder, which bends at one point of the surface, in cpp/elements/inside_wrapping.hpp. Over an ellipsoid the
+path along the section through its centre is drawn, as short as moving its points on the surface makes it.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
 ARC = 12  # straight pieces of an arc
 BISECTIONS = 52
+SWEEPS, OVER_RELAXATION = 60, 1.7  # of the points of an arc on an ellipsoid
 INLINE = 1e-12  # square of the sine of an angle between a line and one through the centre
 
 
@@ -33,17 +35,23 @@ class RopePoint:
 
     body: int
     pose: Array  # (4, 4) in the body; the axis of a cylinder is its z
-    kind: str = "point"  # point, conditional, sphere or cylinder
-    radius: float = 0.0  # [m]
+    kind: str = "point"  # point, conditional, sphere, cylinder or ellipsoid
+    radius: float = 0.0  # [m] of a sphere or cylinder
     side: tuple[float, float, float] = (0.0, 0.0, 0.0)  # in its axes; 0 for the shorter side
     coordinate: str = ""  # of a conditional point
     ends: tuple[float, float] = (-np.inf, np.inf)  # of its range
     inside: bool = False  # whether the path passes through the inside of the obstacle
     strands: float = 1.0  # from the point before, 0 for none
+    semi_axes: tuple[float, float, float] = (0.0, 0.0, 0.0)  # [m] of an ellipsoid
 
     @property
     def is_obstacle(self) -> bool:
-        return self.kind in {"sphere", "cylinder"}
+        return self.kind in {"sphere", "cylinder", "ellipsoid"}
+
+    @property
+    def reach(self) -> float:
+        """Largest radius [m]."""
+        return max(self.radius, *self.semi_axes)
 
     def place(self, matrices: Array) -> Array:
         """Return its frame (4, 4) in the world; `matrices` (bodies + 1, 4, 4) has the world last."""
@@ -74,14 +82,16 @@ def rope_points(entry: Mapping[str, Any]) -> list[RopePoint]:
         else:
             own = np.array(part["pose"], float)
             x, y, z = part["side"]
+            a, b, c = part.get("semi_axes", (0.0, 0.0, 0.0))
             found.append(
                 RopePoint(
                     int(body),
                     own,
                     part["kind"],
-                    part["radius"],
+                    part.get("radius", 0.0),
                     (x, y, z),
                     inside=part.get("inside", False),
+                    semi_axes=(a, b, c),
                 )
             )
     return found
@@ -134,6 +144,8 @@ def around(a: Array, b: Array, frame: Array, obstacle: RopePoint) -> tuple[Array
         through = _through_cylinder if obstacle.kind == "cylinder" else _through_sphere
         bend = through(start, end, obstacle.radius)
         found = None if bend is None else (np.tile(bend, (ARC + 1, 1)), 0.0)
+    elif obstacle.kind == "ellipsoid":
+        found = _over_ellipsoid(start, end, np.array(obstacle.semi_axes), np.array(obstacle.side))
     else:
         over = _over_cylinder if obstacle.kind == "cylinder" else _over_sphere
         found = over(start, end, obstacle.radius, np.array(obstacle.side))
@@ -166,6 +178,21 @@ def _over_sphere(a: Array, b: Array, r: float, side: Array) -> tuple[Array, floa
     if round_ is None:
         return None
     return round_[0] @ plane, r * round_[1]
+
+
+def _over_ellipsoid(a: Array, b: Array, radii: Array, side: Array) -> tuple[Array, float] | None:
+    section = _over_sphere(a / radii, b / radii, 1.0, side / radii)
+    if section is None:
+        return None
+    arc = section[0] * radii
+    whole = np.concatenate([a[None], arc, b[None]])
+    for first in (1, 2) * SWEEPS:  # every other point
+        own = whole[first:-1:2]
+        beside = 0.5 * (whole[first - 1 : -2 : 2] + whole[first + 1 :: 2])
+        moved = own + OVER_RELAXATION * (beside - own)
+        own[:] = moved / np.minimum(np.linalg.norm(moved / radii, axis=1), 1.0)[:, None]
+    arc = whole[1:-1]
+    return arc, float(np.linalg.norm(np.diff(arc, axis=0), axis=1).sum())
 
 
 def _around_circle(

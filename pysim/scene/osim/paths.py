@@ -29,7 +29,7 @@ from pysim.scene.urdf.joints import plain_joint
 from pysim.typing import Array
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from pysim.scene.import_omissions import Omissions
     from pysim.scene.osim.constraints import ConstraintReader
@@ -216,14 +216,14 @@ class PathReader:
                 if all(nodes[n].part.kind == "point" for n in (k, k + 1))
             ]
             chosen = self._touched(surface, nodes, segments)
+            chosen = chosen[:1] if surface.is_one_sided else chosen
             free = [k for k in chosen if k not in found]
             if chosen and not free:
                 other = found[chosen[0]]
                 reason = f"lies between the same points as another surface, at {other.body!r}"
                 self._leave(wrap, surface, owner, reason)
-            for k in free[:1] if surface.is_one_sided else free:
-                at, radius = surface.at, surface.radius
-                found[k] = PathPart(surface.body, at, surface.kind, radius, surface.side)
+            for k in free:
+                found[k] = surface.part(is_sided=self._takes_sides(surface, nodes, k))
         return found
 
     def _surface(self, wrap: Element, owner: str) -> Surface | None:
@@ -247,19 +247,36 @@ class PathReader:
 
     def _touched(self, surface: Surface, nodes: list[Node], segments: list[int]) -> list[int]:
         """Return the segments that touch a surface, most often first; the nearest if none does."""
-        if not self._poses:
-            kinematics = Kinematics(self.items)
-            states = configurations(self.coordinates, self.constraints.followers, SAMPLES)
-            self._poses += [kinematics.poses(q) for q in states]
         counts, nearest = dict.fromkeys(segments, 0), dict.fromkeys(segments, math.inf)
-        for poses in self._poses:
-            into = np.asarray(np.linalg.inv(poses.get(surface.body, np.eye(4)) @ surface.at), float)
-            for k in segments:
-                a, b = (_in_frame(into, poses, nodes[n]) for n in (k, k + 1))
+        for k in segments:
+            for a, b in self._sampled(surface, nodes, k):
                 counts[k] += surface.touches(a, b)
                 nearest[k] = min(nearest[k], abs(surface.distance(a, b)))
         touched = sorted((k for k in segments if counts[k]), key=lambda k: -counts[k])
         return touched or sorted(segments, key=lambda k: nearest[k])[:1]
+
+    def _takes_sides(self, surface: Surface, nodes: list[Node], segment: int) -> bool:
+        """Return whether a segment keeps to the side of a surface.
+
+        Around a cylinder it always does. Over a sphere or an ellipsoid OpenSim goes the longer way only while the
+        straight line meets the surface; where no configuration has that, the side never counts.
+        """
+        if surface.kind == "cylinder":
+            return surface.is_one_sided
+        return any(surface.goes_far(a, b) for a, b in self._sampled(surface, nodes, segment))
+
+    def _sampled(
+        self, surface: Surface, nodes: list[Node], segment: int
+    ) -> Iterator[tuple[Array, Array]]:
+        """Yield the ends of a segment in a surface's frame, at configurations within the ranges."""
+        if not self._poses:
+            kinematics = Kinematics(self.items)
+            states = configurations(self.coordinates, self.constraints.followers, SAMPLES)
+            self._poses += [kinematics.poses(q) for q in states]
+        for poses in self._poses:
+            into = np.asarray(np.linalg.inv(poses.get(surface.body, np.eye(4)) @ surface.at), float)
+            first, last = (_in_frame(into, poses, nodes[n]) for n in (segment, segment + 1))
+            yield first, last
 
 
 def _in_frame(into: Array, poses: Mapping[str, Array], node: Node) -> Array:

@@ -19,9 +19,11 @@ from pysim.scene.osim.values import (
     offset_pose,
     positive,
     rows,
+    shown,
     text,
     truth,
 )
+from pysim.scene.spec import PathPart
 from pysim.scene.tree import WORLD
 from pysim.typing import Array
 
@@ -49,13 +51,13 @@ _SIDES: dict[str, Vector] = {
 
 @dataclass(frozen=True)
 class Surface:
-    """Cylinder about z of its frame, or sphere; `kind` is empty of one that is not read."""
+    """Cylinder about z of its frame, sphere or ellipsoid; `kind` is empty of one that is not read."""
 
     name: str
     body: str
     at: Array  # (4, 4) in the body
     kind: str
-    radius: float
+    radii: Vector  # [m], in its axes
     side: Vector
     element: Element
 
@@ -66,17 +68,34 @@ class Surface:
 
     def touches(self, a: Array, b: Array) -> bool:
         """Return whether a path between points of the surface's frame touches it."""
-        if self.kind == "cylinder":
-            a, b = a * [1, 1, 0], b * [1, 1, 0]
-        if min(np.linalg.norm(a), np.linalg.norm(b)) <= self.radius:
+        u, w = self._scaled(a), self._scaled(b)
+        if min(np.linalg.norm(u), np.linalg.norm(w)) <= 1:
             return False
-        if self.is_one_sided and self._goes_round(a, b):
+        if self.is_one_sided and self._goes_round(u, w):
             return True
         return self.distance(a, b) < 0
 
+    def goes_far(self, a: Array, b: Array) -> bool:
+        """Return whether a line between points of the surface's frame meets it on the side opposite to its own."""
+        u, w = self._scaled(a), self._scaled(b)
+        outside = min(np.linalg.norm(u), np.linalg.norm(w)) > 1
+        return outside and self.is_one_sided and self.distance(a, b) < 0 and self._goes_round(u, w)
+
+    def part(self, *, is_sided: bool) -> PathPart:
+        """Return the obstacle of a path, which may keep to the surface's side."""
+        side = self.side if is_sided else _SIDES["all"]
+        if self.kind == "ellipsoid":
+            return PathPart(self.body, self.at, self.kind, side=side, semi_axes=self.radii)
+        return PathPart(self.body, self.at, self.kind, self.radii[0], side)
+
+    def _scaled(self, point: Array) -> Array:
+        """Return a point in units of the radii, across the axis of a cylinder."""
+        scaled = point / self.radii
+        return np.asarray(scaled * [1, 1, 0] if self.kind == "cylinder" else scaled)
+
     def _goes_round(self, a: Array, b: Array) -> bool:
-        """Return whether the straight line crosses the ray opposite to the side."""
-        side = np.array(self.side)
+        """Return whether the straight line between scaled points crosses the ray opposite to the side."""
+        side = np.array(self.side) / self.radii
         d = b - a
         normal = side / np.linalg.norm(side)
         across = a - (a @ normal) * normal, b - (b @ normal) * normal
@@ -89,12 +108,11 @@ class Surface:
         return float((a + t * d) @ normal) < 0
 
     def distance(self, a: Array, b: Array) -> float:
-        """Return the distance [m] between a straight line and the surface, negative inside."""
-        if self.kind == "cylinder":
-            a, b = a * [1, 1, 0], b * [1, 1, 0]
-        d = b - a
-        t = float(np.clip(-(a @ d) / max(float(d @ d), 1e-30), 0.0, 1.0))
-        return float(np.linalg.norm(a + t * d)) - self.radius
+        """Return the distance [m] between a straight line and the surface, negative inside; scaled of an ellipsoid."""
+        u, w = self._scaled(a), self._scaled(b)
+        d = w - u
+        t = float(np.clip(-(u @ d) / max(float(d @ d), 1e-30), 0.0, 1.0))
+        return (float(np.linalg.norm(u + t * d)) - 1) * min(self.radii)
 
 
 def surfaces_of(model: Element, frames: Frames) -> dict[str, Surface]:
@@ -129,7 +147,7 @@ def _holders(model: Element) -> Iterator[tuple[str | None, Element]]:
 
 def _surface(element: Element, body: str, X: Array) -> Surface:
     at = X @ offset_pose(element, "translation", "xyz_body_rotation")
-    kind, radius = _kind(element)
+    kind, radii = _kind(element)
     if not truth(element, "active", default=True):
         kind = "inactive"
     quadrant = text(element, "quadrant").lower()
@@ -139,16 +157,20 @@ def _surface(element: Element, body: str, X: Array) -> Surface:
     side = _SIDES[quadrant]
     if kind == "cylinder" and side[2]:
         side = _SIDES["all"]
-    return Surface(name_of(element), body, at, kind, radius, side, element)
+    return Surface(name_of(element), body, at, kind, radii, side, element)
 
 
-def _kind(element: Element) -> tuple[str, float]:
+def _kind(element: Element) -> tuple[str, Vector]:
     if element.tag == "WrapCylinder":
-        return "cylinder", positive(element, "radius", "m")
+        return "cylinder", (positive(element, "radius", "m"),) * 3
     if element.tag in {"WrapSphere", "WrapSphereObst"}:
-        return "sphere", positive(element, "radius", "m")
+        return "sphere", (positive(element, "radius", "m"),) * 3
     if element.tag == "WrapEllipsoid":
-        sizes = rows(element.required("dimensions"))
-        if len(set(sizes)) == 1 and sizes[0] > 0:
-            return "sphere", sizes[0]
-    return "", 0.0
+        dimensions = element.required("dimensions")
+        sizes = rows(dimensions)
+        if len(sizes) != 3 or min(sizes) <= 0:
+            problem = "<dimensions> must be three positive semi-axes [m]"
+            dimensions.fail(f"{problem}, got {shown(dimensions)}; correct them")
+        a, b, c = sizes
+        return ("sphere" if a == b == c else "ellipsoid"), (a, b, c)
+    return "", (0.0, 0.0, 0.0)

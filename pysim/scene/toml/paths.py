@@ -40,12 +40,16 @@ def read_part(table: PathPoint, body: str, pose: Array, multiplicity: float = 1.
             above=above,
             below=below,
         )
-    for kind in ("sphere", "cylinder"):
-        radius = getattr(table, kind)
-        if radius is not None:
-            x, y, z = (0.0, 0.0, 0.0) if table.side is None else map(float, table.side)
-            at = pose @ table.at.matrix
-            return PathPart(body, at, kind, radius, (x, y, z), inside=table.inside)
+    if table.is_obstacle:
+        x, y, z = (0.0, 0.0, 0.0) if table.side is None else map(float, table.side)
+        at, side = pose @ table.at.matrix, (x, y, z)
+        if table.ellipsoid is not None:
+            a, b, c = table.ellipsoid
+            return PathPart(body, at, "ellipsoid", side=side, semi_axes=(a, b, c))
+        if table.sphere is not None:
+            return PathPart(body, at, "sphere", table.sphere, side, inside=table.inside)
+        assert table.cylinder is not None
+        return PathPart(body, at, "cylinder", table.cylinder, side, inside=table.inside)
     return PathPart(body, pose @ point, multiplicity=multiplicity * table.multiplicity)
 
 
@@ -56,9 +60,7 @@ def check_parts(tables: Sequence[PathPoint], path: Steps, problems: Problems) ->
     if tables and "multiplicity" in tables[0].model_fields_set:
         problem = "the first point has a multiplicity, and no part of the path is before it"
         problems.add((*path, "path", 0, "multiplicity"), f"{problem}; remove it")
-    plain = [
-        table.when is None and table.sphere is None and table.cylinder is None for table in tables
-    ]
+    plain = [table.when is None and not table.is_obstacle for table in tables]
     for k, is_point in enumerate(plain):
         if is_point or (0 < k < len(plain) - 1 and plain[k - 1] and plain[k + 1]):
             continue

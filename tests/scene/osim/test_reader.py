@@ -13,6 +13,8 @@ import pysim
 from pysim import loops
 from tests.scene.osim.opensim_models import PUBLIC, model_of, public, relative
 
+pytestmark = pytest.mark.filterwarnings("ignore::pysim.PysimWarning")  # of surfaces left out
+
 MODELS = ["joints", "before_version_4", *public(*PUBLIC)]
 TOLERANCE = {"before_version_4": 1e-5}
 # OpenSim's bias contradicts the derivative of its mass matrix where several rotations depend on one coordinate

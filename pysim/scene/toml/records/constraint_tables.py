@@ -20,6 +20,7 @@ from pysim.scene.toml.records.keys import (
     NotNegativeNumbers,
     Pose,
     Positive,
+    Positive3,
     Vector3,
     error_text,
     key,
@@ -133,10 +134,13 @@ class PathRange(Table):
         return self
 
 
-class PathPoint(Table):
-    """A point through which a path passes, or a sphere or cylinder between two points.
+OBSTACLES = ("sphere", "cylinder", "ellipsoid")
 
-    The path wraps over it, or passes through its inside.
+
+class PathPoint(Table):
+    """A point through which a path passes, or a sphere, cylinder or ellipsoid between two points.
+
+    The path wraps over it, or passes through the inside of a sphere or cylinder.
     """
 
     body: MountName = key(..., "", '"world", a body or a frame')
@@ -144,7 +148,10 @@ class PathPoint(Table):
     when: PathRange | None = key(None, "", "range of a coordinate within which the point counts")
     sphere: Positive | None = key(None, "m", "radius of a sphere to wrap over")
     cylinder: Positive | None = key(None, "m", "radius of an infinitely long cylinder to wrap over")
-    at: PointOrPose = key(Pose(), "m", "centre or frame of the sphere or cylinder, whose axis is z")
+    ellipsoid: Positive3 | None = key(
+        None, "m", "semi-axes of an ellipsoid to wrap over, along its x, y and z"
+    )
+    at: PointOrPose = key(Pose(), "m", "centre or frame of the obstacle; z is a cylinder's axis")
     side: Vector3 | None = key(
         None,
         "",
@@ -159,36 +166,43 @@ class PathPoint(Table):
 
     @model_validator(mode="after")
     def _is_one(self) -> PathPoint:
-        given = [name for name in ("point", "sphere", "cylinder") if name in self.model_fields_set]
-        if len(given) > 1:
-            raise error_text(f"has {' and '.join(given)}; keep one of them")
-        is_obstacle = bool({"sphere", "cylinder"} & set(given))
+        named = [name for name in ("point", *OBSTACLES) if name in self.model_fields_set]
+        if len(named) > 1:
+            raise error_text(f"has {' and '.join(named)}; keep one of them")
         for name in ("at", "side"):
-            if name in self.model_fields_set and not is_obstacle:
+            if name in self.model_fields_set and not self.is_obstacle:
                 problem = f"has {name}, which belongs to a sphere or cylinder; give its radius"
                 place = ", or write the place of a point as point" if name == "at" else ""
                 raise error_text(f"{problem}{place}")
-        if "inside" in self.model_fields_set and not is_obstacle:
+        if "inside" in self.model_fields_set and (
+            not self.is_obstacle or self.ellipsoid is not None
+        ):
             problem = "has inside, which belongs to a sphere or cylinder; give its radius"
             raise error_text(problem)
         if self.inside and self.side is not None:
             raise error_text("has side and inside; keep one of them")
-        if "multiplicity" in self.model_fields_set and (is_obstacle or self.when is not None):
+        if "multiplicity" in self.model_fields_set and (self.is_obstacle or self.when is not None):
             problem = "has multiplicity, which belongs to a point that always counts"
             raise error_text(f"{problem}; give it to the point after this one")
-        if self.when is not None and is_obstacle:
+        if self.when is not None and self.is_obstacle:
             raise error_text("has when, which belongs to a point; remove it")
         return self
+
+    @property
+    def is_obstacle(self) -> bool:
+        """Whether the path runs around it."""
+        return any(getattr(self, name) is not None for name in OBSTACLES)
 
     @classmethod
     def keys_of(cls, spec: PathPart) -> dict[str, Any]:
         """Return the table of a part of a path."""
         table: dict[str, Any] = {"body": spec.body}
-        if spec.kind in ("sphere", "cylinder"):
+        if spec.is_obstacle:
             at = {"at": Pose.keys_of(spec.at)} if not np.array_equal(spec.at, np.eye(4)) else {}
             side = {"side": list(spec.side)} if any(spec.side) else {}
             inside = {"inside": True} if spec.inside else {}
-            return table | {spec.kind: spec.radius} | at | side | inside
+            size = list(spec.semi_axes) if spec.kind == "ellipsoid" else spec.radius
+            return table | {spec.kind: size} | at | side | inside
         table["point"] = spec.point.tolist()
         if spec.multiplicity != 1:
             table["multiplicity"] = spec.multiplicity
