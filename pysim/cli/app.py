@@ -19,6 +19,7 @@ from pysim.cli.exit_status import INTERRUPTED
 from pysim.cli.files import existing
 from pysim.cli.messages import print_message, warnings_as_lines
 from pysim.cli.options import (
+    ActivationOptions,
     CheckOptions,
     ExportOptions,
     File,
@@ -154,6 +155,24 @@ def inverse_dynamics(
     from pysim.cli.motions import force_file  # noqa: PLC0415
 
     force_file(existing(model), existing(motion), options)
+
+
+@app.command(name="so")
+def static_optimization(
+    model: Path, motion: Path, /, *, options: ActivationOptions = ActivationOptions()
+) -> None:
+    """Compute the activations of muscles of least effort that give a motion, and write them as a .sto file.
+
+    Parameters
+    ----------
+    model
+        Model with muscles (.osim, .toml).
+    motion
+        Motion of its coordinates (.mot, .sto).
+    """
+    from pysim.cli.motions import activation_file  # noqa: PLC0415
+
+    activation_file(existing(model), existing(motion), options)
 
 
 @app.command

@@ -1,4 +1,4 @@
-"""`pysim ik` and `pysim id`: the motion of a model from markers, and the forces that a motion needs."""
+"""`pysim ik`, `id` and `so`: a motion from markers, the forces that a motion needs, and the activations of muscles."""
 
 from __future__ import annotations
 
@@ -11,12 +11,15 @@ from pysim.errors import PysimError
 from pysim.motions import (
     GroundLoad,
     MotionTable,
+    columns_at,
     configurations,
     coordinate_table,
     fit_markers,
     inverse_dynamics,
+    read_external_loads,
     read_markers,
     read_table,
+    static_optimization,
     write_table,
 )
 from pysim.worlds.loading import load_model
@@ -24,7 +27,7 @@ from pysim.worlds.loading import load_model
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from pysim.cli.options import InverseDynamicsOptions, MarkerOptions
+    from pysim.cli.options import ActivationOptions, InverseDynamicsOptions, MarkerOptions
     from pysim.mechanism.model import Model
     from pysim.typing import Array
 
@@ -35,7 +38,8 @@ def fit_file(model_file: Path, markers_file: Path, options: MarkerOptions) -> No
     """Fit a model to markers, write the motion, and print the errors."""
     target = _target(options.output, markers_file, ".mot", overwrite=options.overwrite)
     model, markers = load_model(model_file), read_markers(markers_file)
-    fit = fit_markers(model, markers, _weights(options.weight))
+    weights = _numbers("--weight", options.weight, "LASI=2")
+    fit = fit_markers(model, markers, weights)
     write_table(target, coordinate_table(model, fit.times, fit.q))
     worst = np.nanmax(fit.errors, axis=0)
     print_line(f"  written     {target}, {len(fit.times)} instants")
@@ -52,10 +56,35 @@ def force_file(model_file: Path, motion_file: Path, options: InverseDynamicsOpti
     target = _target(options.output, motion_file, ".sto", overwrite=options.overwrite)
     model, table = load_model(model_file), read_table(motion_file)
     q = configurations(model, table)
-    loads = [_load(text, table.times, options.loads) for text in options.on]
+    loads = _loads(model, table.times, q, options)
     tau = inverse_dynamics(model, table.times, q, loads, cutoff=options.cutoff)
     write_table(target, _forces(model, table.times, tau))
     print_line(f"  written     {target}, {len(table.times)} instants")
+
+
+def activation_file(model_file: Path, motion_file: Path, options: ActivationOptions) -> None:
+    """Write the activations of least effort that give a motion, and print the largest reserves."""
+    target = _target(options.output, motion_file, ".sto", overwrite=options.overwrite)
+    model, table = load_model(model_file), read_table(motion_file)
+    q = configurations(model, table)
+    loads = _loads(model, table.times, q, options)
+    reserves = _numbers("--reserve", options.reserve, "pelvis_ty=100")
+    found = static_optimization(
+        model, table.times, q, loads, cutoff=options.cutoff, reserves=reserves
+    )
+    write_table(
+        target, MotionTable(found.times, found.names, found.activations, name="Activations")
+    )
+    print_line(f"  written     {target}, {len(table.times)} instants")
+    if options.forces is not None:
+        file = _target(options.forces, motion_file, ".sto", overwrite=options.overwrite)
+        write_table(file, MotionTable(found.times, found.names, found.forces, name="Forces"))
+        print_line(f"  written     {file}, tensions [N]")
+    largest = np.abs(found.reserves).max(axis=0)
+    print_line("  reserves    largest, of what muscles do not supply")
+    for k in np.argsort(-largest)[:WORST]:
+        unit = "N·m" if "rad" in model.velocity_units[k] else "N"
+        print_line(f"              {model.velocity_names[k]}: {largest[k]:.3g} {unit}")
 
 
 def _target(output: Path | None, source: Path, suffix: str, *, overwrite: bool) -> Path:
@@ -67,8 +96,8 @@ def _target(output: Path | None, source: Path, suffix: str, *, overwrite: bool) 
     return target
 
 
-def _weights(texts: tuple[str, ...]) -> dict[str, float]:
-    """Return weights of markers from NAME=WEIGHT."""
+def _numbers(option: str, texts: tuple[str, ...], example: str) -> dict[str, float]:
+    """Return numbers by name from NAME=NUMBER."""
     found = {}
     for text in texts:
         name, is_given, value = text.partition("=")
@@ -77,8 +106,20 @@ def _weights(texts: tuple[str, ...]) -> dict[str, float]:
         except ValueError:
             is_given = ""
         if not is_given:
-            raise PysimError(f"--weight {text}", "is not NAME=WEIGHT; write for example LASI=2")
+            kind = option.removeprefix("--").upper()
+            raise PysimError(f"{option} {text}", f"is not NAME={kind}; write for example {example}")
     return found
+
+
+def _loads(
+    model: Model, times: Array, q: Array, options: InverseDynamicsOptions | ActivationOptions
+) -> list[GroundLoad]:
+    """Return the loads of a file of external loads, or of the columns of a table."""
+    if options.loads is not None and options.loads.suffix.lower() == ".xml":
+        if options.on:
+            raise PysimError("--on", "does not go with a file of external loads; give its table")
+        return read_external_loads(options.loads, model, times, q)
+    return [_load(text, times, options.loads) for text in options.on]
 
 
 def _load(text: str, times: Array, file: Path | None) -> GroundLoad:
@@ -91,15 +132,8 @@ def _load(text: str, times: Array, file: Path | None) -> GroundLoad:
     if file is None:
         raise PysimError(f"--on {text}", "needs a table of loads; give it by --loads FILE")
     table = read_table(file)
-    vectors = [_vector(table, name, times) for name in columns]
+    vectors = [columns_at(table, name, times) for name in columns]
     return GroundLoad(body, vectors[0], vectors[1], vectors[2] if len(vectors) > 2 else None)
-
-
-def _vector(table: MotionTable, name: str, times: Array) -> Array:
-    """Return three columns at other times, linearly between the rows."""
-    return np.stack(
-        [np.interp(times, table.times, table.column(f"{name}{axis}")) for axis in "xyz"], axis=1
-    )
 
 
 def _forces(model: Model, times: Array, tau: Array) -> MotionTable:

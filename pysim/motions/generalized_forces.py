@@ -61,23 +61,30 @@ def inverse_dynamics(
     Raises:
         TrajectoryError: too few instants, unequal steps for a filter, or loads of another length.
     """
-    t, q = np.asarray(times, float), np.asarray(q, float)
-    if len(t) <= DEGREE or q.shape != (len(t), model.nq):
-        problem = f"needs {DEGREE + 1} instants or more with {model.nq} coordinates, got {q.shape}"
-        raise TrajectoryError("motion", f"{problem}; give more rows")
-    q0, v, a = _derivatives(model, t, q, cutoff)
-    tau = np.asarray(rnea(model, q0, v, a))
+    q0, v, a = smooth_motion(model, times, q, cutoff)
+    return forces_of_motion(model, q0, v, a, loads)
+
+
+def forces_of_motion(
+    model: Model, q: Array, v: Array, a: Array, loads: Sequence[GroundLoad]
+) -> Array:
+    """Return the generalised forces (n, nv) of configurations (n, nq), velocities and accelerations (n, nv)."""
+    tau = np.asarray(rnea(model, q, v, a))
     for load in loads:
-        tau = tau - _generalized(model, q0, load)
+        tau = tau - _generalized(model, q, load)
     return tau
 
 
-def _derivatives(
-    model: Model, t: Array, q: Array, cutoff: float | None
+def smooth_motion(
+    model: Model, times: ArrayLike, q: ArrayLike, cutoff: float | None
 ) -> tuple[Array, Array, Array]:
     """Return q, v and v̇ of the spline through displacements from the first configuration."""
     from scipy.interpolate import make_interp_spline  # noqa: PLC0415, loads when first used
 
+    t, q = np.asarray(times, float), np.asarray(q, float)
+    if len(t) <= DEGREE or q.shape != (len(t), model.nq):
+        problem = f"needs {DEGREE + 1} instants or more with {model.nq} coordinates, got {q.shape}"
+        raise TrajectoryError("motion", f"{problem}; give more rows")
     first = q[0]
     real = model.nq == model.nv
     moved = q - first if real else np.stack([model.difference(first, row) for row in q])

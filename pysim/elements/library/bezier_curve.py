@@ -17,6 +17,7 @@ from pysim.tracing.implicit_equation import solve
 from pysim.tracing.piecewise import piecewise
 from pysim.typing import Array
 
+ARRAY_STEPS = 40  # of Newton's method and bisection for arrays of numbers
 Point = tuple[float, float, float]  # x, y, and the slope there
 
 
@@ -65,8 +66,39 @@ class BezierCurve:
         """Return the ordinate at an abscissa."""
         (first, _, left), (last, _, right) = self.points[0], self.points[-1]
         inside = np.clip(x, first, last)
-        y = self.y(self.parameter(inside))
+        if isinstance(inside, np.ndarray) and inside.dtype != object:
+            y = self._ordinates(inside)
+        else:
+            y = self.y(self.parameter(inside))
         return y + left * np.minimum(x - first, 0.0) + right * np.maximum(x - last, 0.0)
+
+    def _ordinates(self, x: Array) -> Array:
+        """Return the ordinates at abscissas (…) between the first and the last point."""
+        ends = np.array([point[0] for point in self.points])
+        piece = np.clip(np.searchsorted(ends, x, side="right") - 1, 0, len(ends) - 2)
+        of_x, of_y = (vars(self)[key][piece + 1] for key in ("x_pieces", "y_pieces"))
+        lower, upper = np.zeros_like(x), np.ones_like(x)
+        s = (x - ends[piece]) / (ends[piece + 1] - ends[piece])
+        for _ in range(ARRAY_STEPS):
+            over, slope = _horner(of_x, s) - x, _slope(of_x, s)
+            lower, upper = np.where(over < 0, s, lower), np.where(over > 0, s, upper)
+            newton = s - over / np.where(slope > 0, slope, np.inf)
+            inside = (newton >= lower) & (newton <= upper) & (slope > 0)
+            s = np.where(over == 0, s, np.where(inside, newton, 0.5 * (lower + upper)))
+        return _horner(of_y, s)
+
+
+def _horner(coefficients: Array, s: Array) -> Array:
+    """Return polynomials (…, 6), the highest power first, at s (…)."""
+    value = coefficients[..., 0]
+    for k in range(1, coefficients.shape[-1]):
+        value = value * s + coefficients[..., k]
+    return np.asarray(value)
+
+
+def _slope(coefficients: Array, s: Array) -> Array:
+    degree = coefficients.shape[-1] - 1
+    return _horner(coefficients[..., :-1] * np.arange(degree, 0, -1), s)
 
 
 def corner(a: Point, b: Point, curviness: float) -> tuple[Array, Array]:

@@ -74,6 +74,12 @@ class _MillardFibre(Muscle):
         """Length [m] at which f_l begins, or the fibres are as steep as they may be; they get no shorter."""
         return max(super().least_fibre_length, self.active_lengths[0] * self.optimal_fibre_length)
 
+    def active_force(self, fibre: Any) -> Any:
+        return self.active_curve(fibre)
+
+    def velocity_force(self, velocity: Any) -> Any:
+        return self.velocity_curve(velocity)
+
     def isometric_force(self, activation: Any, fibre: Any) -> Any:
         """Return the force of a fibre at rest, of its length l/l_o."""
         return activation * self.active_curve(fibre) + self.passive_curve(fibre)

@@ -95,6 +95,29 @@ class Muscle(Force):
         sine: Any = self.thickness / np.maximum(fibre, self.least_fibre_length)
         return np.sqrt(1 - sine * sine)
 
+    # ------------------------------------------------------------------------------ full activation
+
+    def active_force(self, fibre: Any) -> Any:
+        """Return f_l of a length l/l_o."""
+        raise NotImplementedError
+
+    def velocity_force(self, velocity: Any) -> Any:
+        """Return f_v at full activation of a velocity l′/(l_o v_max)."""
+        raise NotImplementedError
+
+    def full_force(self, length: Any, rate: Any) -> Any:
+        """Return the tension [N] at full activation over an inextensible tendon, without passive force.
+
+        T = F_max f_l(l) f_v(v) cos φ,  l = √((L − L_s)² + h²),  v = L′ cos φ/(l_o v_max); none at the least length.
+        """
+        along = np.maximum(length - self.tendon_slack_length, 0.0)
+        fibre = np.sqrt(along * along + self.thickness**2)
+        cosine, relative = self.cosine(fibre), fibre / self.optimal_fibre_length
+        v = rate * cosine / (self.optimal_fibre_length * self.max_contraction_velocity)
+        active = self.active_force(relative) * self.velocity_force(v)
+        pull = self.max_isometric_force * active * cosine
+        return np.where(fibre > self.least_fibre_length, pull, 0.0)
+
 
 class ElasticMuscle(Muscle):
     """Base class of muscles with an elastic tendon: the length of the fibre is a state.

@@ -88,6 +88,22 @@ class ThelenMuscle(ElasticMuscle):
         force = pull / cosine - self.passive_force(fibre)
         return self.velocity(force, activation, own)
 
+    def velocity_force(self, velocity: Any) -> Any:
+        shape, longest = self.velocity_shape, self.lengthening_force
+        held = np.clip(velocity, -1.0, 0.0)
+        shortening = (1 + held) / (1 - held / shape) + np.minimum(velocity + 1, 0.0) / (
+            1 + 1 / shape
+        )
+        ratio = (longest - 1) / (2 + 2 / shape)
+        end = self.lengthening_limit * longest
+        last = ratio * (end - 1) / (longest - end)
+        bent = np.clip(velocity, 0.0, last)
+        slope = ratio * (longest - 1) / (longest - end) ** 2
+        lengthening = (ratio + longest * bent) / (ratio + bent) + np.maximum(
+            velocity - last, 0.0
+        ) / slope
+        return np.where(velocity < 0, shortening, lengthening)
+
     def velocity(self, force: Any, activation: Any, isometric: Any) -> Any:
         """Return l′ [l_o/s] at an active force; at rest it is `isometric`."""
         shape, longest = self.velocity_shape, self.lengthening_force

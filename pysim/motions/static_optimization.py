@@ -1,0 +1,214 @@
+"""Static optimisation: the activations of least effort that give the forces of a motion.
+
+    minimise Σ a_i² + Σ (ρ_j/r_j)²    subject to    Σ_i a_i F_i(L_i, L̇_i) (−∂L_i/∂q_j) + ρ_j = τ_j,  a_min ≤ a ≤ 1
+
+at each instant by itself [Crowninshield and Brand 1981]. F is the muscle's force at full activation over an
+inextensible tendon, without passive force, and ρ are reserves: ideal actuators with the strength r, which supply what
+muscles cannot.
+The forces τ are those of inverse dynamics without what forces that depend on q and v alone supply.
+
+This bounded least squares problem has the dual a = clip(Aᵀ y, a_min, 1), ρ = R² y with A a + ρ = τ, as many piecewise
+linear equations as the model has velocities, which Newton's method solves for all instants at once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pysim.algorithms import passive_forces
+from pysim.elements.force import find_force
+from pysim.elements.library.muscle import Muscle
+from pysim.errors import TrajectoryError, did_you_mean
+from pysim.motions.generalized_forces import forces_of_motion, smooth_motion
+from pysim.scene.spec import BlockSpec, RenderSpec, SceneSpec, Settings
+from pysim.simulation.rollouts import rollout
+from pysim.typing import Array
+from pysim.worlds.loading import compile_model, compile_scene
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import ArrayLike
+
+    from pysim.mechanism.model import Model
+    from pysim.motions.generalized_forces import GroundLoad
+    from pysim.scene.spec import ForceSpec
+
+RESERVE = 1.0  # [N or N·m] strength of reserves
+ITERATIONS = 100  # of Newton's method
+TOLERANCE = 1e-10  # of the forces, relative to the largest
+SHRINK = 0.5  # of a step that does not suffice
+
+
+@dataclass(frozen=True)
+class Activations:
+    """Activations and forces of muscles that give a motion."""
+
+    times: Array  # (n,) [s]
+    names: tuple[str, ...]  # of muscles
+    activations: Array  # (n, muscles) [1]
+    forces: Array  # (n, muscles) [N], tensions of the paths
+    reserves: Array  # (n, nv) [N or N·m]
+    moment_arms: Array  # (n, nv, muscles) [m, or 1 of coordinates in metres], −∂L/∂q
+
+
+def static_optimization(
+    model: Model,
+    times: ArrayLike,
+    q: ArrayLike,
+    loads: Sequence[GroundLoad] = (),
+    *,
+    cutoff: float | None = None,
+    reserves: float | Mapping[str, float] = RESERVE,
+) -> Activations:
+    """Return the activations of least effort, the sum of squares, that give a motion.
+
+    Args:
+        model: the mechanism with muscles, as of a file of OpenSim.
+        times: (n,) [s], at least six.
+        q: configurations (n, nq).
+        loads: on bodies, at the same times.
+        cutoff: of the low-pass filter of the motion [Hz], none by default.
+        reserves: strengths of ideal actuators on velocities [N or N·m], one for all or by name, 1 by default; strong
+            ones take over at no cost, as for the residual forces on a pelvis.
+
+    Raises:
+        TrajectoryError: the model has no muscles, no such velocity, or a motion that inverse dynamics rejects.
+    """
+    muscles = [force for force in model.spec.forces if _is_muscle(force)]
+    if not muscles:
+        problem = f"{model.name!r} has no muscles"
+        raise TrajectoryError("model", f"{problem}; give a model with forces of type thelen_muscle")
+    strengths = _strengths(model, reserves)
+    t = np.asarray(times, float)
+    own = set(map(id, muscles))
+    rest = tuple(force for force in model.spec.forces if id(force) not in own)
+    bare = compile_model(replace(model.spec, forces=rest, blocks=()))
+    placed, v, acceleration = smooth_motion(bare, t, q, cutoff)
+    tau = forces_of_motion(bare, placed, v, acceleration, loads)
+    tau = tau - np.asarray(passive_forces(bare, placed, v))
+    lengths, slopes = path_slopes(bare, muscles, placed)
+    rates = np.einsum("nmj,nj->nm", slopes, v)
+    strongest = np.empty_like(lengths)
+    least = np.empty(len(muscles))
+    for k, force in enumerate(muscles):
+        muscle = find_force(force.type)(**{**force.parameters, "excitation": 0.0})
+        assert isinstance(muscle, Muscle)
+        strongest[:, k] = muscle.full_force(lengths[:, k], rates[:, k])
+        least[k] = muscle.minimum_activation
+    arms = -slopes.transpose(0, 2, 1)
+    a, reserve = bounded_activations(arms * strongest[:, None], tau, strengths, least)
+    names = tuple(force.name for force in muscles)
+    return Activations(t, names, a, a * strongest, reserve, arms)
+
+
+def path_slopes(model: Model, forces: Sequence[ForceSpec], q: Array) -> tuple[Array, Array]:
+    """Return the lengths (n, paths) [m] of the paths of forces, and their slopes ∂L/∂q (n, paths, nv)."""
+    blocks = tuple(
+        BlockSpec("sensor", force.name, "distance", points=force.path, where=force.where)
+        for force in forces
+    )
+    spec = model.spec
+    scene = compile_scene(
+        SceneSpec(
+            spec.name,
+            replace(spec, forces=(), blocks=()),
+            (),
+            Settings(step=1e-3, integrator="rk4"),
+            RenderSpec(),
+            "",
+            Path(spec.where),
+            blocks=blocks,
+        )
+    )
+    n, nv = len(q), model.nv
+    rows, unit = np.repeat(q, nv, axis=0), np.tile(np.eye(nv), (n, 1))
+    lengths = [f"{force.name}.length" for force in forces]
+    rates = [f"{force.name}.rate" for force in forces]
+    run = rollout(scene, rows, unit, steps=0, signals=(*lengths, *rates))
+    values = np.stack([run.signals[name].reshape(n, nv) for name in lengths], axis=1)
+    slopes = np.stack([run.signals[name].reshape(n, nv) for name in rates], axis=1)
+    return values[:, :, 0], slopes
+
+
+def bounded_activations(
+    A: Array, tau: Array, strengths: Array, least: Array
+) -> tuple[Array, Array]:
+    """Return a (n, muscles) and ρ (n, nv) of least effort with A a + ρ = τ and least ≤ a ≤ 1.
+
+    Args:
+        A: generalised forces at full activation (n, nv, muscles).
+        tau: wanted ones (n, nv).
+        strengths: of reserves (nv,).
+        least: activations (muscles,).
+    """
+    R = strengths**2
+    y = np.zeros_like(tau)
+    size = np.abs(tau).max(axis=1, initial=0.0) + np.abs(A).max(axis=(1, 2), initial=0.0)
+    going = np.arange(len(tau))
+    for _ in range(ITERATIONS):
+        B, target, dual = A[going], tau[going], y[going]
+        z = np.einsum("njm,nj->nm", B, dual)
+        a = np.clip(z, least, 1.0)
+        miss = target - np.einsum("njm,nm->nj", B, a) - R * dual
+        off = np.abs(miss).max(axis=1) > TOLERANCE * size[going]
+        if not off.any():
+            break
+        going, B, target, dual, z, miss = (x[off] for x in (going, B, target, dual, z, miss))
+        free = ((z > least) & (z < 1.0)).astype(float)
+        H = np.einsum("njm,nm,nkm->njk", B, free, B, optimize=True)
+        H[:, np.arange(len(R)), np.arange(len(R))] += R
+        step = np.linalg.solve(H, miss[..., None])[..., 0]
+        y[going] = dual + _shortened(B, target, dual, step, R, least)[:, None] * step
+    z = np.einsum("njm,nj->nm", A, y)
+    return np.clip(z, least, 1.0), R * y
+
+
+def _shortened(B: Array, target: Array, y: Array, step: Array, R: Array, least: Array) -> Array:
+    """Return the shares (n,) of steps along which the concave dual objective increases enough."""
+
+    def objective(dual: Array) -> Array:
+        z = np.einsum("njm,nj->nm", B, dual)
+        a = np.clip(z, least, 1.0)
+        return np.asarray(
+            (target * dual).sum(axis=1)
+            - (a * z - 0.5 * a * a).sum(axis=1)
+            - 0.5 * (R * dual * dual).sum(axis=1)
+        )
+
+    z = np.einsum("njm,nj->nm", B, y)
+    a = np.clip(z, least, 1.0)
+    slope = ((target - np.einsum("njm,nm->nj", B, a) - R * y) * step).sum(axis=1)
+    start, share = objective(y), np.ones(len(y))
+    for _ in range(30):
+        rounding = 1e-14 * (np.abs(start) + 1)
+        short = objective(y + share[:, None] * step) < start + 1e-4 * share * slope - rounding
+        if not short.any():
+            break
+        share = np.where(short, SHRINK * share, share)
+    return share
+
+
+def _is_muscle(force: ForceSpec) -> bool:
+    kind = find_force(force.type)
+    return isinstance(kind, type) and issubclass(kind, Muscle)
+
+
+def _strengths(model: Model, reserves: float | Mapping[str, float]) -> Array:
+    names = list(model.velocity_names)
+    by_name = reserves if not isinstance(reserves, (int, float)) else dict.fromkeys(names, reserves)
+    found = np.full(model.nv, RESERVE)
+    for name, value in by_name.items():
+        if name not in names:
+            raise TrajectoryError(
+                "reserves", f"there is no velocity {name!r}{did_you_mean(name, names)}"
+            )
+        if not value > 0:
+            problem = f"the reserve of {name!r} must be positive, got {value:g}"
+            raise TrajectoryError("reserves", f"{problem}; give a small one")
+        found[names.index(name)] = value
+    return found

@@ -1,0 +1,120 @@
+"""Static optimisation of muscles.
+
+Oracles: OpenSim 4.6, whose activations of a made-up motion are in tests/data/reference/opensim; SciPy's bounded least
+squares; the balance of forces.
+"""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from scipy.optimize import lsq_linear
+
+import pysim
+from pysim.cli import main
+from pysim.errors import TrajectoryError
+from pysim.motions import (
+    coordinate_table,
+    inverse_dynamics,
+    read_table,
+    static_optimization,
+    write_table,
+)
+from pysim.motions.static_optimization import bounded_activations, path_slopes
+from tests.robots import REFERENCE
+from tests.scene.osim.opensim_models import DATA
+
+
+@pytest.fixture(scope="module")
+def case():
+    return json.loads((REFERENCE / "opensim" / "static_optimization.json").read_text("utf-8"))
+
+
+@pytest.fixture(scope="module")
+def model():
+    return pysim.load_model(DATA / "muscles.osim")
+
+
+def motion(case, model):
+    columns = case["motion"]["columns"]
+    q = np.array(case["motion"]["q"], float)
+    order = [columns.index(name) for name in model.joint_names if name in columns]
+    return np.array(case["motion"]["t"], float), q[:, order]
+
+
+def test_activations_of_a_motion_are_those_of_opensim(case, model):
+    """To half a percent of full activation, through a cylinder, a sphere, rigid, damped and undamped muscles."""
+    t, q = motion(case, model)
+    found = static_optimization(model, t, q, reserves=case["reserve_strength"])
+    rows = [int(np.argmin(np.abs(t - time))) for time in case["times"]]
+    columns = [found.names.index(name) for name in case["muscles"]]
+    expected = np.array(case["activations"], float)
+    assert np.ptp(expected, axis=0).max() > 0.1
+    assert np.allclose(found.activations[rows][:, columns], expected, atol=5e-3)
+
+
+def test_muscles_and_reserves_give_the_forces_of_the_motion(case, model):
+    t, q = motion(case, model)
+    found = static_optimization(model, t, q)
+    tau = inverse_dynamics(model, t, q)
+    v = np.gradient(q, t, axis=0)
+    passive = pysim.passive_forces(model, q, v)
+    supplied = np.einsum("njm,nm->nj", found.moment_arms, found.forces) + found.reserves
+    inner = slice(5, -5)
+    assert np.allclose((supplied + passive)[inner], tau[inner], atol=2e-3 * np.abs(tau).max())
+
+
+def test_activations_are_the_bounded_least_squares_of_scipy():
+    rng = np.random.default_rng(2)
+    A, tau = rng.normal(size=(40, 6, 15)), 4 * rng.normal(size=(40, 6))
+    strengths, least = rng.uniform(0.1, 2.0, 6), rng.uniform(0.01, 0.1, 15)
+    a, reserve = bounded_activations(A, tau, strengths, least)
+    assert (a >= least).all()
+    assert (a <= 1).all()
+    assert 0.05 < ((a == least) | (a == 1)).mean() < 0.95
+    assert np.allclose(np.einsum("njm,nm->nj", A, a) + reserve, tau, atol=1e-8)
+    for k in range(40):
+        rows = np.vstack([np.eye(15), A[k] / strengths[:, None]])
+        wanted = np.concatenate([np.zeros(15), tau[k] / strengths])
+        best = lsq_linear(rows, wanted, (least, 1.0), tol=1e-14)
+        assert np.allclose(a[k], best.x, atol=1e-6)
+
+
+def test_slopes_of_paths_are_the_derivatives_of_their_lengths(model):
+    muscles = [force for force in model.spec.forces if force.type.endswith("muscle")]
+    q, step = np.array([[0.02, 0.3, -0.7], [0.0, -0.2, -1.1]]), 1e-6
+    _, slopes = path_slopes(model, muscles, q)
+    for k, direction in enumerate(np.eye(3)):
+        ends = [path_slopes(model, muscles, q + h * direction)[0] for h in (-step, step)]
+        difference = (ends[1] - ends[0]) / (2 * step)
+        assert np.allclose(slopes[:, :, k], difference, atol=1e-8)
+
+
+def test_a_name_that_is_no_velocity_is_reported(case, model):
+    t, q = motion(case, model)
+    with pytest.raises(TrajectoryError, match="no velocity 'hip_angel'; did you mean 'hip_angle'"):
+        static_optimization(model, t, q, reserves={"hip_angel": 1.0})
+    with pytest.raises(TrajectoryError, match="must be positive, got 0; give a small one"):
+        static_optimization(model, t, q, reserves={"hip_angle": 0.0})
+
+
+def test_a_model_without_muscles_is_reported():
+    double = pysim.load_model(DATA / "joints.osim", mimic=False, inertia="nearest")
+    with pytest.raises(TrajectoryError, match="has no muscles"):
+        static_optimization(double, [0.0], np.zeros((1, double.nq)))
+
+
+def test_the_command_writes_activations_and_tensions(case, model, tmp_path, capsys):
+    t, q = motion(case, model)
+    write_table(tmp_path / "m.mot", coordinate_table(model, t, q))
+    arguments = ["so", str(DATA / "muscles.osim"), str(tmp_path / "m.mot")]
+    arguments += ["--reserve", "slide=100", "--forces", str(tmp_path / "f.sto")]
+    assert main(arguments) == 0
+    assert "slide" in capsys.readouterr().out
+    written = read_table(tmp_path / "m.sto")
+    found = static_optimization(model, t, q, reserves={"slide": 100.0})
+    assert written.columns == found.names
+    assert np.allclose(written.values, found.activations, atol=1e-12)
+    assert np.allclose(read_table(tmp_path / "f.sto").values, found.forces, rtol=1e-12)
