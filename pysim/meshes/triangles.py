@@ -10,7 +10,7 @@ import numpy as np
 
 from pysim.errors import SceneError
 from pysim.files.regular import read_regular
-from pysim.shapes import MESH_SUFFIXES
+from pysim.shapes import MESH_SUFFIXES, READ_SUFFIXES
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -76,7 +76,7 @@ def _unreadable(path: Path, error: OSError) -> SceneError:
 def _read(path: Path, _: tuple[int, int]) -> Triangles:
     """Read a file; cached, because a scene may name it several times."""
     suffix = path.suffix.lower()
-    if suffix not in MESH_SUFFIXES:
+    if suffix not in READ_SUFFIXES:
         problem = f"unknown kind of mesh {path.suffix!r}; pysim reads {', '.join(MESH_SUFFIXES)}"
         raise SceneError(str(path), problem)
     data = read_regular(path, LARGEST)
@@ -98,6 +98,10 @@ def _parse(path: Path, suffix: str, data: bytes) -> Triangles:
         from pysim.meshes.obj import read_obj  # noqa: PLC0415
 
         return Triangles(*read_obj(path, data))
+    if suffix == ".vtp":
+        from pysim.meshes.vtp import read_vtp  # noqa: PLC0415
+
+        return Triangles(*read_vtp(path, data))
     from pysim.meshes.trimesh_formats import read_foreign  # noqa: PLC0415
 
     return Triangles(*read_foreign(path, suffix, data))

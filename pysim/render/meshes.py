@@ -19,11 +19,11 @@ import numpy as np
 from pysim.errors import PysimWarning, SceneError, TrajectoryError
 from pysim.files.regular import read_regular
 from pysim.meshes.field_surface import generated_folders
-from pysim.meshes.triangles import LARGEST
+from pysim.meshes.triangles import LARGEST, read_mesh
 from pysim.meshes.trimesh_formats import check_entities, without_materials
 from pysim.render.colors import body_color, display_rgba
 from pysim.scene.packages import fence_of
-from pysim.shapes import MESH_SUFFIXES, PRIMITIVES
+from pysim.shapes import MESH_SUFFIXES, PRIMITIVES, READ_SUFFIXES
 from pysim.trajectory.visuals import mesh_hash
 from pysim.typing import Array
 
@@ -217,6 +217,10 @@ def mesh_parts(path: Path) -> list[Part]:
 def _parts(data: bytes, path: Path) -> list[Part]:
     import trimesh
 
+    if path.suffix.lower() == ".vtp":
+        triangles = read_mesh(path)
+        solid = trimesh.Trimesh(triangles.vertices, triangles.faces, process=False)
+        return [_part(solid, np.eye(4), path)]
     if path.suffix.lower() == ".dae":
         check_entities(path, data)
     scene = trimesh.load_scene(
@@ -310,7 +314,7 @@ def _mesh_file(
     path = next((place for place in places if _is_file(place)), None)
     if path is None:
         return None
-    if path.suffix.lower() not in MESH_SUFFIXES:
+    if path.suffix.lower() not in READ_SUFFIXES:
         problem = f"names {str(path)!r} as a mesh; pysim reads {', '.join(MESH_SUFFIXES)}"
         raise TrajectoryError(trajectory.source, problem)
     if mesh_hash(path) != entry["sha256"]:

@@ -16,7 +16,7 @@ from pysim.render.camera_path import CameraPath
 from pysim.render.captions import Captions
 from pysim.render.extent import hull, measure, moved_points
 from pysim.render.fittings.fitting_actors import Fittings
-from pysim.render.fittings.fitting_plan import Planner
+from pysim.render.fittings.fitting_plan import ACTIVATION, Planner
 from pysim.render.force_arrows import LONGEST
 from pysim.render.ghosts import Ghost, ghost_color
 from pysim.render.ground import Ground
@@ -101,7 +101,7 @@ class Player:
         """Move everything to its place at `time` [s]."""
         self.time = float(np.clip(time, self.trajectory.t[0], self.trajectory.t[-1]))
         matrices = self._matrices(self.time)
-        self.values = self._tensions() | self._present_coordinates()
+        self.values = self._tensions() | self._activations() | self._present_coordinates()
         if self._path is not None:
             whole = float(np.linalg.norm(self._camera.position - self._camera.focus))
             self._path.place(self.orbit, self.time, whole * self.options.zoom)
@@ -167,6 +167,17 @@ class Player:
             name: float(np.interp(self.time, t, forces[:, k]))
             for k, name in enumerate(run.header.force_names)
             if name.endswith(".tension")
+        }
+
+    def _activations(self) -> dict[str, float]:
+        """Return the recorded activations of muscles, interpolated."""
+        run = self.trajectory
+        after = int(np.clip(np.searchsorted(run.t, self.time), 0, len(run) - 1))
+        near = slice(max(after - 1, 0), after + 1)
+        return {
+            name: float(np.interp(self.time, run.t[near], np.reshape(run.signals[name][near], -1)))
+            for name in run.header.signal_names
+            if name.endswith(ACTIVATION)
         }
 
     def coordinates(self, q: Array) -> dict[str, float]:

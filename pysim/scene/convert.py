@@ -21,7 +21,7 @@ from pysim.scene.actuator_commands import at_keyframe
 from pysim.scene.conversion_limits import Refusals
 from pysim.scene.packages import ROBOTS, fence_of, resolve_uri, robots_folder
 from pysim.scene.spec import SceneSpec
-from pysim.shapes import MESH_SUFFIXES
+from pysim.shapes import READ_SUFFIXES
 from pysim.shapes.signed_distance import Field
 from pysim.tracing.author_code import RUN_TEXT, source_file
 
@@ -220,7 +220,7 @@ class _Meshes:
             return f"package://{ROBOTS}/{mesh.relative_to(share).as_posix()}"
         name = Path(os.path.relpath(mesh, folder)).as_posix()
         with suppress(SceneError):
-            resolve_uri(name, folder, self.options.package_dirs, MESH_SUFFIXES)
+            resolve_uri(name, folder, self.options.package_dirs, READ_SUFFIXES)
             return name
         problem = f"mesh {str(mesh)!r} is outside the folders that the new file may read"
         self.refusals.reject(where, f"{problem}; copy it by --copy-meshes")

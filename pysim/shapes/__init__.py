@@ -28,6 +28,7 @@ from pysim.shapes.primitives import PRIMITIVES, Primitive
 from pysim.shapes.signed_distance import SignedDistance, find_shape, shape
 from pysim.shapes.solids import (
     MESH_SUFFIXES,
+    READ_SUFFIXES,
     SIZES,
     Geometry,
     MassSource,
@@ -42,6 +43,7 @@ from pysim.tracing.table import table
 __all__ = [
     "MESH_SUFFIXES",
     "PRIMITIVES",
+    "READ_SUFFIXES",
     "SIZES",
     "Geometry",
     "HeightField",

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from pysim.shapes.signed_distance import Field
 
 MESH_SUFFIXES = (".stl", ".obj", ".ply", ".dae", ".glb")  # files of these kinds are read
+READ_SUFFIXES = (*MESH_SUFFIXES, ".vtp")  # with those of OpenSim's bones
 SIZES: dict[str, tuple[str, ...]] = {
     **{kind: own.keys for kind, own in PRIMITIVES.items()},
     "mesh": (),

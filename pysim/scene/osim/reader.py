@@ -17,13 +17,14 @@ from pysim.scene.massless_joints import fix_massless_joints
 from pysim.scene.osim.bodies import read_bodies
 from pysim.scene.osim.constraints import ConstraintReader, dependents_of
 from pysim.scene.osim.forces import ForceReader, coordinates_of_forces
-from pysim.scene.osim.frames import Frames
+from pysim.scene.osim.frames import GROUND, Frames
+from pysim.scene.osim.geometry import GeometryReader
 from pysim.scene.osim.joints import Coordinate, JointItem, TreeBuilder, joint_items
 from pysim.scene.osim.markers import read_markers
 from pysim.scene.osim.paths import PathReader
 from pysim.scene.osim.values import numbers
 from pysim.scene.osim.wraps import surfaces_of
-from pysim.scene.spec import ModelSpec
+from pysim.scene.spec import BodySpec, ModelSpec
 from pysim.scene.tree import WORLD, check_connections
 from pysim.scene.urdf.joints import plain_joint
 from pysim.scene.urdf.xml import read_xml
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from os import PathLike
 
     from pysim.scene.importer import ImportOptions
-    from pysim.scene.spec import BodySpec, JointSpec
+    from pysim.scene.spec import JointSpec
     from pysim.scene.urdf.xml import Element
 
 GRAVITY = (0.0, -9.80665, 0.0)  # [m/s²]
@@ -67,6 +68,11 @@ def read_osim(path: str | PathLike[str], options: ImportOptions) -> ModelSpec:
     forces.read(model)
     joints += paths.joints
     bodies = [*bodies, *tree.bodies, *paths.bodies]
+    shapes = GeometryReader(path.parent, options, frames, omissions).read(model)
+    bodies = [replace(body, geometries=shapes.get(body.name, ())) for body in bodies]
+    if shapes.get(WORLD):  # on a body of their own, which is fixed to the world
+        bodies.append(BodySpec(GROUND, np.zeros(10), shapes[WORLD], model.where))
+        joints.append(plain_joint(GROUND, "fixed", WORLD, GROUND, np.eye(4), model.where))
     taken = {body.name for body in bodies}
     spec = ModelSpec(
         name=model.attributes.get("name", "").strip() or path.stem,

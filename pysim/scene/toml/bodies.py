@@ -21,7 +21,7 @@ from pysim.scene.spec import BodySpec, CollisionSpec, DecompositionSpec
 from pysim.scene.toml.fields import read_field
 from pysim.scene.toml.records.tables import Solid
 from pysim.shapes import (
-    MESH_SUFFIXES,
+    READ_SUFFIXES,
     SIZES,
     Geometry,
     MassSource,
@@ -137,7 +137,7 @@ class BodyReader:
         at = (*path, "mesh")
         try:
             folder = self.problems.source.folder(at)
-            file = resolve_uri(table.mesh, folder, self.package_dirs, MESH_SUFFIXES)
+            file = resolve_uri(table.mesh, folder, self.package_dirs, READ_SUFFIXES)
         except PysimError as error:
             self.problems.add(at, error.problem)
             return None
