@@ -182,10 +182,7 @@ Numbers path_pose(const PathPoint& point) {
 }
 
 void bind_element(py::module_& m) {
-  py::class_<PathPoint> point(m,
-                              "PathPoint",
-                              "A point of a path, on a body (-1 is the world), a point within a range of "
-                              "coordinate q, or an obstacle; at is its frame in the body.");
+  py::class_<PathPoint> point(m, "PathPoint", "A part of a path, with its frame in a body (-1: the world).");
   define_record(point,
                 py::init(&make_path_point),
                 "body"_a,
