@@ -14,25 +14,31 @@ from typing import TYPE_CHECKING
 from pysim.cli.exit_status import INTERRUPTED
 from pysim.cli.messages import print_line, print_message
 from pysim.cli.run import parse_overrides
-from pysim.errors import PysimError, SimulationError
+from pysim.errors import PysimError, SimulationError, did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from pysim.cli.options import LearnOptions
     from pysim.environments.environment import Environment
-    from pysim.environments.learn import Learner, Progress
+    from pysim.environments.learn import Learner
+    from pysim.environments.learn_by_stable_baselines import StableBaselinesLearner
+    from pysim.environments.learning_settings import Progress
     from pysim.environments.parallel_learning import ParallelLearner
 
 EVERY = 10.0  # [s] between checkpoints
 FEWEST = 64  # worlds of a process, unless --threads gives the number of processes
+LEARNERS = {"rsl_rl": ".pt", "sb3": ".zip"}  # with the suffixes of their checkpoints
 CLIPPED = 0.5  # share of the actions' numbers that may be beyond their range
 
 
 def learn_scene(path: Path, options: LearnOptions) -> int:
     """Learn, and return the exit status."""
     output = options.output or Path(f"{path.stem}_policy.npz")
-    checkpoint = output.with_suffix(".pt")
+    if options.learner not in LEARNERS:
+        hint = did_you_mean(options.learner, LEARNERS)
+        raise PysimError("--learner", f"there is no {options.learner!r}{hint}")
+    checkpoint = output.with_suffix(LEARNERS[options.learner])
     if output.suffix != ".npz":
         raise PysimError(str(output), "is not the name of a policy; end it in .npz")
     if not output.parent.is_dir():
@@ -84,11 +90,19 @@ def _environment(
 
 
 @contextmanager
-def _learner(path: Path, options: LearnOptions) -> Iterator[Learner | ParallelLearner]:
-    """Learn by one process for each thread."""
+def _learner(
+    path: Path, options: LearnOptions
+) -> Iterator[Learner | ParallelLearner | StableBaselinesLearner]:
+    """Learn by one process for each thread, or by stable-baselines3 in this one."""
     from pysim.environments.learning_settings import Settings  # noqa: PLC0415, loads the engine
 
     settings = Settings(end=options.steps, settling=options.settle)
+    if options.learner == "sb3":
+        from pysim.environments.learn_by_stable_baselines import StableBaselinesLearner  # noqa: PLC0415, as below
+
+        worlds = _environment(path, options, options.worlds)
+        yield StableBaselinesLearner(worlds, settings, seed=options.seed)
+        return
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     processes = options.threads or min(cores or 1, options.worlds // FEWEST)
     if processes > 1:
@@ -162,7 +176,9 @@ def _line(progress: Progress, speed: float, wanted: float) -> str:
     )
 
 
-def _write(learner: Learner | ParallelLearner, output: Path, checkpoint: Path) -> None:
+def _write(
+    learner: Learner | ParallelLearner | StableBaselinesLearner, output: Path, checkpoint: Path
+) -> None:
     """Write policy and checkpoint, each whole or not at all."""
     for write, path in ((learner.save, checkpoint), (learner.write_policy, output)):
         draft = path.with_name(f".{path.name}.draft{path.suffix}")

@@ -372,6 +372,8 @@ class LearnOptions:
 
     output: Output = None
     """Policy to write, .npz; by default the scene's name with _policy.npz. Its checkpoint has the suffix .pt."""
+    learner: str = "rsl_rl"
+    """Program whose PPO learns: rsl_rl, or sb3 (stable-baselines3, extra `sb3`), whose checkpoint is a .zip."""
     worlds: int = 1024
     """Number of worlds that are stepped together."""
     steps: float = 10e6

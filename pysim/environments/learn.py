@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from pysim.environments.learning_settings import Settings, check_rewards
+from pysim.environments.learning_settings import DISCOUNT, Progress, Settings, check_rewards
 from pysim.errors import PysimError, SimulationError
 from pysim.sweeps.extras import check_installed
 
@@ -50,23 +50,7 @@ UNREADABLE = (
     RuntimeError, LookupError, TypeError, ValueError, AttributeError, EOFError, OverflowError, MemoryError,
     UnpicklingError,
 )  # fmt: skip
-DISCOUNT = 0.97  # of a reward a control step later, where neither the environment nor the settings give one
 T = TypeVar("T")
-
-
-@dataclass(frozen=True)
-class Progress:
-    """What an iteration led to; means of the episodes that have ended in it, or of those before."""
-
-    iteration: int
-    steps: int  # control steps of all worlds so far
-    seconds: float  # so far
-    reward: float  # of a control step
-    episode_return: float
-    episode_length: float  # [s]
-    terms: dict[str, float]  # of the reward of a control step
-    simulated: float  # share of the time that the worlds took
-    clipped: float  # share of the actions' numbers that were beyond their range
 
 
 @dataclass

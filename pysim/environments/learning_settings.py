@@ -1,4 +1,4 @@
-"""Settings of learning, without the network's library."""
+"""Settings and progress of learning, without the network's library."""
 
 from __future__ import annotations
 
@@ -9,6 +9,9 @@ from pysim.errors import PysimError
 
 if TYPE_CHECKING:
     from pysim.environments.environment import Environment
+
+
+DISCOUNT = 0.97  # of a reward a control step later, where neither the environment nor the settings give one
 
 
 @dataclass(frozen=True)
@@ -30,6 +33,21 @@ class Settings:
     end: float = float("inf")  # control steps of all worlds with which learning ends
     settling: float = 0.0  # last share of them, in which divergence and entropy fall to 0
     mirrored: bool = True  # learn from mirror images, too, where the environment has a mirror
+
+
+@dataclass(frozen=True)
+class Progress:
+    """What an iteration led to; means of the episodes that have ended in it, or of those before."""
+
+    iteration: int
+    steps: int  # control steps of all worlds so far
+    seconds: float  # so far
+    reward: float  # of a control step
+    episode_return: float
+    episode_length: float  # [s]
+    terms: dict[str, float]  # of the reward of a control step
+    simulated: float  # share of the time that the worlds took
+    clipped: float  # share of the actions' numbers that were beyond their range
 
 
 def check_rewards(environment: Environment) -> None:

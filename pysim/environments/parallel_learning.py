@@ -43,8 +43,8 @@ if TYPE_CHECKING:
     from typing import Self
 
     from pysim.environments.environment import Environment
-    from pysim.environments.learn import Learner, Progress
-    from pysim.environments.learning_settings import Settings
+    from pysim.environments.learn import Learner
+    from pysim.environments.learning_settings import Progress, Settings
 
 PROGRAM = "from pysim.environments.parallel_learning import _serve; _serve()"
 T = TypeVar("T")

@@ -6,7 +6,13 @@ from importlib import import_module
 
 from pysim.errors import SimulationError
 
-EXTRAS = {"xarray": "sweeps", "distributed": "dask", "torch": "learn", "rsl_rl": "learn"}
+EXTRAS = {
+    "xarray": "sweeps",
+    "distributed": "dask",
+    "torch": "learn",
+    "rsl_rl": "learn",
+    "stable_baselines3": "sb3",
+}
 
 
 def check_installed(where: str, *names: str) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 
 from pysim.elements.block import Controller, controller
 from pysim.elements.channels import real, signal
+from pysim.elements.library.exported_layers import named_layers
 from pysim.elements.library.network_limits import FLOAT, MOST_WEIGHTS, check_units
 from pysim.elements.library.onnx_network import OnnxNetwork, read_onnx
 from pysim.errors import PysimError, did_you_mean
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
 SHOWN = 5  # names of arrays in an error
 SHOWN_TEXT = 40  # characters of a text in an error
+ENVIRONMENT = ("scales", "limit", "slots", "rates", "scale", "offset", "range")
 REAL = "fiub"  # kinds of arrays of real numbers
 ACTIVATIONS: dict[str, Callable[[Any], Any]] = {
     "elu": lambda x: np.where(x > 0, x, np.exp(np.minimum(x, 0.0)) - 1),
@@ -39,7 +41,29 @@ def read_network(path: str) -> dict[str, Array]:
     Raises:
         PysimError: the file cannot be read, its layers do not fit one another, or are too large.
     """
-    arrays = read_npz(path, MOST_WEIGHTS * FLOAT)
+    return _checked_network(path, read_npz(path, MOST_WEIGHTS * FLOAT))
+
+
+def read_policy(path: str) -> tuple[dict[str, Array], OnnxNetwork | None]:
+    """Return the arrays of a policy, and the graph in place of layers of an ONNX file.
+
+    Raises:
+        PysimError: as `read_network`, and `read_onnx`.
+    """
+    if Path(path).suffix.lower() == ".onnx":
+        return {}, read_onnx(path)
+    return _checked_network(path, named_layers(read_npz(path, MOST_WEIGHTS * FLOAT))), None
+
+
+def network_sizes(arrays: Mapping[str, Array], graph: OnnxNetwork | None) -> tuple[int, int]:
+    """Return how many inputs and outputs a network has."""
+    if graph is not None:
+        return graph.size, graph.outputs
+    return arrays["weight0"].shape[1], len(arrays[f"bias{_layers(arrays) - 1}"])
+
+
+def _checked_network(path: str, arrays: dict[str, Array]) -> dict[str, Array]:
+    """Return arrays whose layers fit one another."""
     size: int | None = None
     units = 0
     for k in range(_layers(arrays)):
@@ -84,8 +108,8 @@ def evaluate_network(arrays: Mapping[str, Array], activation: str, x: Any) -> An
     return x
 
 
-def _check_policy(path: str, a: Mapping[str, Array]) -> None:
-    """Reject arrays of a policy that do not fit one another.
+def _check_policy(path: str, a: Mapping[str, Array], n: int, m: int) -> None:
+    """Reject arrays of a policy that do not fit one another, or its network of n inputs and m outputs.
 
     Raises:
         PysimError: one has another shape, or numbers that it must not have.
@@ -94,7 +118,6 @@ def _check_policy(path: str, a: Mapping[str, Array]) -> None:
     if given not in ACTIVATIONS:
         problem = f"activation {given[:SHOWN_TEXT]!r} is unknown{did_you_mean(given, ACTIVATIONS)}"
         raise PysimError(path, problem)
-    n, m = a["weight0"].shape[1], len(a[f"bias{_layers(a) - 1}"])
     k = a["scales"].size
     shapes: dict[str, tuple[tuple[int, ...], ...]] = {
         "scales": ((k,),),
@@ -106,6 +129,8 @@ def _check_policy(path: str, a: Mapping[str, Array]) -> None:
         "scale": ((m,),),
         "offset": ((m,),),
         "range": ((2,),),
+        "clip": ((),),
+        "squashed": ((),),
     }
     for name, wanted in shapes.items():
         x = a.get(name)
@@ -115,7 +140,7 @@ def _check_policy(path: str, a: Mapping[str, Array]) -> None:
             problem = f"{name!r} must be {wanted[0] or 'one number'}"
             problem = f"{problem} for a network of {n} inputs and {m} outputs, got {x.shape}"
             raise PysimError(path, f"{problem} of {x.dtype}; export it again")
-        is_valid = ~np.isnan(x) if name in {"limit", "range"} else np.isfinite(x)
+        is_valid = ~np.isnan(x) if name in {"limit", "range", "clip"} else np.isfinite(x)
         if not is_valid.all() or (name == "deviation" and not (x > 0).all()):
             which = "that are not positive" if is_valid.all() else "that are not finite"
             raise PysimError(path, f"{name!r} has numbers {which}; train it again")
@@ -182,16 +207,27 @@ class Network(Controller):
 
 @controller("learned_policy")
 class Policy(Controller):
-    """Policy that `pysim learn` writes: offset + scale · action, of the observation and the last action.
+    """Learned policy: offset + scale · action, of the observation and the last action.
 
-    The file has the network's layers, and of the environment that it was trained in: `scales` and `limit` of an
-    observation, the `slots` of the last action and the `rates` of its change in it, `mean` and `deviation` that
-    normalise as many observations as the network sees in a row, and `scale`, `offset` and `range` of the action.
+    The file has the network's layers, `mean` and `deviation` that normalise as many observations as the network sees
+    in a row, and of the environment that it was trained in: `scales` and `limit` of an observation, the `slots` of the
+    last action and the `rates` of its change in it, and `scale`, `offset` and `range` of the action. A network of
+    another program, an ONNX file or the parameters of stable-baselines3 or rsl_rl, has those of the environment as
+    keys here.
     """
 
     inputs = signal("observation", unit="", size="n")
     outputs = signal("command", unit="", size="m")
-    file: str  # .npz that `pysim learn` has written
+    file: str  # .npz that `pysim learn` has written, or .npz or .onnx of another program
+    scales: tuple[
+        float, ...
+    ] = ()  # of an observation's numbers; those of the file if there are none
+    limit: float = 0.0  # of a scaled number; this and the further keys count where `scales` are
+    slots: tuple[float, ...] = ()  # places of the last action in an observation
+    rates: tuple[float, ...] = ()  # places of its change
+    scale: tuple[float, ...] = ()  # of the action
+    offset: tuple[float, ...] = ()  # of the command at the action 0
+    range: tuple[float, ...] = ()  # lower and upper end of the action's numbers
 
     def __post_init__(self) -> None:
         a, m = self.arrays, self._size
@@ -205,7 +241,13 @@ class Policy(Controller):
         Raises:
             PysimError: it is no policy.
         """
-        arrays = read_network(self.file)
+        arrays, graph = dict(self._content[0]), self._content[1]
+        n, m = network_sizes(arrays, graph)
+        if self.scales:
+            arrays |= {name: np.array(getattr(self, name), float) for name in ENVIRONMENT}
+            arrays = {"mean": np.zeros(n), "deviation": np.ones(n), **arrays}
+        if graph is not None:
+            arrays["activation"] = np.array("elu")  # the graph has its own
         missing = {
             "activation",
             "scales",
@@ -220,8 +262,13 @@ class Policy(Controller):
         if missing:
             problem = f"is no policy: it lacks {', '.join(sorted(missing))}"
             raise PysimError(self.file, f'{problem}; use type = "mlp" for a plain network')
-        _check_policy(self.file, arrays)
+        _check_policy(self.file, arrays, n, m)
         return arrays
+
+    @cached_property
+    def _content(self) -> tuple[dict[str, Array], OnnxNetwork | None]:
+        """Arrays of the file, and its graph."""
+        return read_policy(self.file)
 
     @property
     def _size(self) -> int:
@@ -277,5 +324,10 @@ class Policy(Controller):
     def _action(self, inputs: Any, memory: Any) -> Any:
         a = self.arrays
         x = (np.array(self._observed(inputs, memory)) - a["mean"]) / a["deviation"]
-        lower, upper = a["range"].tolist()
-        return _clipped(evaluate_network(a, str(a["activation"]), x), lower, upper)
+        if "clip" in a:
+            x = _clipped(x, -float(a["clip"]), float(a["clip"]))
+        graph, (lower, upper) = self._content[1], a["range"].tolist()
+        y = evaluate_network(a, str(a["activation"]), x) if graph is None else graph(x)
+        if a.get("squashed", False):
+            y = lower + (upper - lower) / 2 * (1 + np.tanh(y))
+        return _clipped(y, lower, upper)
