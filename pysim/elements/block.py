@@ -35,6 +35,14 @@ class Block:
         super().__init_subclass__(**options)
         dataclasses.dataclass(cls)
 
+    def input_channels(self) -> Channels:
+        """Return its inputs: those of its class."""
+        return type(self).inputs
+
+    def output_channels(self) -> Channels:
+        """Return its outputs: those of its class."""
+        return type(self).outputs
+
     def start(self) -> Mapping[str, Any]:
         """Return the initial values of states and memory by name; those left out are 0."""
         return {}

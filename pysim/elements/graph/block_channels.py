@@ -49,12 +49,12 @@ def kept_by(plugin: Any) -> list[Channel]:
 
 def output_of(plugin: Block, name: str) -> Channel:
     """Return the output of a name."""
-    return next(channel for channel in type(plugin).outputs if channel.name == name)
+    return next(channel for channel in plugin.output_channels() if channel.name == name)
 
 
 def connected(block: GraphBlock) -> Iterator[tuple[Channel, str]]:
     """Yield the inputs of a block with the signals that they read; the last may read many."""
-    declared = list(type(block.plugin).inputs)
+    declared = list(block.plugin.input_channels())
     for k, name in enumerate(block.inputs):
         if k < len(declared) or (declared and declared[-1].many):
             yield declared[min(k, len(declared) - 1)], name
@@ -62,7 +62,7 @@ def connected(block: GraphBlock) -> Iterator[tuple[Channel, str]]:
 
 def readable_names(block: GraphBlock) -> set[str]:
     """Return what is read of a block under a name of its own: outputs, states, derivatives of sources."""
-    names = {channel.name for channel in (*type(block.plugin).outputs, *kept_by(block.plugin))}
+    names = {channel.name for channel in (*block.plugin.output_channels(), *kept_by(block.plugin))}
     return names | set(TIME_DERIVATIVES if block.kind == "signal" else ())
 
 
@@ -72,7 +72,7 @@ def check_inputs(block: GraphBlock) -> None:
     Raises:
         SceneError: it names more or fewer.
     """
-    declared = list(type(block.plugin).inputs)
+    declared = list(block.plugin.input_channels())
     names, count = [channel.name for channel in declared], len(block.inputs)
     takes_many = bool(declared) and declared[-1].many
     if count == len(names) or (takes_many and count > len(names)):

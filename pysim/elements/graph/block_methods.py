@@ -99,7 +99,7 @@ class BlockMethods:
             JointError: it returns another number of them, or of their numbers.
         """
         result = self.call(block, method, given)
-        channels = list(type(block.plugin).outputs)
+        channels = list(block.plugin.output_channels())
         parts = [result] if len(channels) == 1 else result
         place = method_place(block.plugin, method)
         if len(channels) > 1 and (

@@ -139,7 +139,7 @@ class GraphBuilder:
     def _held_outputs(self, block: GraphBlock) -> Outputs:
         """Return the held numbers of a sampled block, whose sizes follow from a first call."""
         numbers = {}
-        for channel in type(block.plugin).outputs:
+        for channel in block.plugin.output_channels():
             key = block.name, channel.name
             if key not in self.places.of:
                 self.places.of[key] = self.places.take(self._size_of_output(block, channel))
@@ -252,7 +252,7 @@ class GraphBuilder:
                 place
                 for block, _, _ in initial
                 if block.period is not None
-                for channel in type(block.plugin).outputs
+                for channel in block.plugin.output_channels()
                 for place in self.places.of[block.name, channel.name]
             ),
         )

@@ -171,7 +171,7 @@ class SampledBlocks:
         owner = {place: name for name, (_, _, places) in found.items() for place in places}
         called = [name for name in found if isinstance(found[name][0].plugin, CallbackController)]
         for name in called:
-            for _, own in self._places_of(name, type(found[name][0].plugin).outputs, ""):
+            for _, own in self._places_of(name, found[name][0].plugin.output_channels(), ""):
                 owner |= dict.fromkeys(own, name)
         reads = {
             name: {
@@ -223,8 +223,8 @@ class SampledBlocks:
                 name,
                 self._blocks[name].plugin,
                 bit,
-                tuple(self._places_of(name, type(self._blocks[name].plugin).inputs, INPUT)),
-                tuple(self._places_of(name, type(self._blocks[name].plugin).outputs, "")),
+                tuple(self._places_of(name, self._blocks[name].plugin.input_channels(), INPUT)),
+                tuple(self._places_of(name, self._blocks[name].plugin.output_channels(), "")),
             )
             for name, bit in last.items()
             if isinstance(self._blocks[name].plugin, CallbackController)
@@ -241,7 +241,7 @@ class SampledBlocks:
         nodes: list[int] = []
         places: list[int] = []
         given = self._signals.inputs_of(block)[0]
-        for channel in type(block.plugin).inputs:
+        for channel in block.plugin.input_channels():
             values = self._methods.nodes(block, "output", getattr(given, channel.name))
             key = block.name, INPUT + channel.name
             if key not in self._places.of:

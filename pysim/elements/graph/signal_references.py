@@ -96,7 +96,7 @@ class SignalReferences:
             raise SceneError(block.where, problem)
         is_given = other.plugin is None
         channels = [Channel("value", other.unit, other.size)]
-        channels = channels if is_given else list(type(other.plugin).outputs)
+        channels = channels if is_given else list(other.plugin.output_channels())
         if other.kind == "signal" and channel in TIME_DERIVATIVES:
             if is_given:
                 problem = f"{block.label}: {owner!r} is given from outside and has no {channel}"
@@ -130,7 +130,7 @@ class SignalReferences:
             block, rest = self._blocks[owner], base[len(owner) + 1 :]
             if block.plugin is None or rest in readable_names(block):
                 continue
-            outputs = list(type(block.plugin).outputs)
+            outputs = list(block.plugin.output_channels())
             for channel in outputs:
                 alone = len(outputs) == 1
                 part = rest.removeprefix(f"{channel.name}.")
@@ -146,7 +146,7 @@ class SignalReferences:
         for block in self._blocks.values():
             if block.kind in ("actuator", "force"):
                 continue
-            channels = [] if block.plugin is None else list(type(block.plugin).outputs)
+            channels = [] if block.plugin is None else list(block.plugin.output_channels())
             found += (
                 [block.name]
                 if len(channels) < 2

@@ -41,7 +41,7 @@ class SignalUnits:
             raise SceneError(block.where, problem) from error
 
     def _units_of_outputs(self, block: GraphBlock) -> dict[str, str]:
-        plugin, channels = block.plugin, list(type(block.plugin).outputs)
+        plugin, channels = block.plugin, list(block.plugin.output_channels())
         own = {channel.name: channel.unit for channel in channels}
         if block.kind == "signal":
             return dict.fromkeys(own, block.unit)

@@ -135,7 +135,7 @@ class SignalValues:
     def inputs_of(self, block: GraphBlock) -> tuple[SimpleNamespace, dict[str, int]]:
         """Return the inputs of a block by name, and the sizes that letters stand for."""
         check_inputs(block)
-        declared: Channels = type(block.plugin).inputs
+        declared: Channels = block.plugin.input_channels()
         sizes: dict[str, int] = {}
         found = {}
         for channel in declared:

@@ -27,8 +27,15 @@ def load_plugins(source: Source, *, allow_code: bool) -> None:
     """Run the files of the scene's `plugins` key; their decorators register what they define.
 
     Raises:
-        SceneError: code is not allowed, a file is missing, or the plugin raised an error, with its line.
+        SceneError: code is not allowed, also that of FMUs, a file is missing, or the plugin raised an error, with its
+            line.
     """
+    controllers = source.values.get("controller", [])
+    for k, table in enumerate(controllers if isinstance(controllers, list) else []):
+        if isinstance(table, dict) and table.get("type") == "fmu" and not allow_code:
+            problem = f"would run the compiled code of {table.get('file')!r}; if you trust it, allow it with"
+            remedy = "--allow-code, or allow_code=True from Python"
+            raise SceneError(source.where(("controller", k)), f"{problem} {remedy}")
     names = source.values.get("plugins", [])
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
         return  # the table's types are checked with the others
