@@ -11,6 +11,7 @@
 #include "engine/dispatch.hpp"
 #include "engine/integrators.hpp"
 #include "engine/world_numbers.hpp"
+#include "engine/world_rates.hpp"
 #include "tree/program.hpp"
 #include "tree/program_check.hpp"
 
@@ -329,24 +330,10 @@ void FiledScene::begin(Worlds<double>& worlds,
 
 void FiledScene::forces(const Worlds<double>& worlds, int world, double* rows) const {
   std::fill_n(rows, 3 * names(SceneFile::pairs).size(), 0.0);
-  if (!worlds.is_convex() || !contacts_) return;
-  const auto& parts = worlds.parts();
-  const auto& n = parts.sizes;
-  const double* const listed =
-      parts.contacts + std::ptrdiff_t{world} * n.points * stepping::TouchingPoint::numbers;
-  const double* const report =
-      parts.report + std::ptrdiff_t{world} * n.points * contact::ContactReport::numbers;
-  int shapes = 0, end = contacts_->points_of_pair(0);
-  for (std::int64_t k = 0; k < parts.touching[world]; ++k) {  // by ascending number of the point
-    const auto point =
-        static_cast<int>(listed[k * stepping::TouchingPoint::numbers + stepping::TouchingPoint::number]);
-    while (point >= end) end += contacts_->points_of_pair(++shapes);
+  each_touching_point(worlds, world, [&](int shapes, const double* report) {
     const auto at = static_cast<std::size_t>(shapes);
-    for (int i = 0; i < 3; ++i) {
-      rows[3 * file_.pair_of_shapes[at] + i] +=
-          file_.signs[at] * report[k * contact::ContactReport::numbers + i];
-    }
-  }
+    for (int i = 0; i < 3; ++i) rows[3 * file_.pair_of_shapes[at] + i] += file_.signs[at] * report[i];
+  });
 }
 
 }  // namespace pysim::engine

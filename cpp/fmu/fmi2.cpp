@@ -1,4 +1,5 @@
-// FMI 2.0.4, co-simulation, over an Instance.
+// FMI 2.0.4, co-simulation and model exchange, over an Instance.
+#include <algorithm>
 #include <cctype>
 #include <cstdlib>
 #include <cstring>
@@ -86,8 +87,9 @@ fmi2Component fmi2Instantiate(fmi2String name,
   auto own = std::make_unique<Component>();
   own->name = name == nullptr ? "" : name;
   if (callbacks != nullptr) own->callbacks = *callbacks;
-  if (type != fmi2CoSimulation || resources == nullptr) {
-    own->log(fmi2Error, "is for co-simulation, and needs its folder of resources");
+  (void)type;  // both are one model
+  if (resources == nullptr) {
+    own->log(fmi2Error, "needs its folder of resources");
     return nullptr;
   }
   if (guarded(own.get(), [&](Component& c) {
@@ -245,4 +247,65 @@ fmi2Status fmi2GetBooleanStatus(fmi2Component, const fmi2StatusKind kind, fmi2Bo
 
 fmi2Status fmi2GetStringStatus(fmi2Component, const fmi2StatusKind, fmi2String*) {
   return fmi2Discard;
+}
+
+// ---------------------------------------------------------------------------------------------- model
+// exchange
+
+fmi2Status fmi2EnterEventMode(fmi2Component) {
+  return fmi2OK;
+}
+
+fmi2Status fmi2NewDiscreteStates(fmi2Component, fmi2EventInfo* info) {
+  *info = {};
+  return fmi2OK;
+}
+
+fmi2Status fmi2EnterContinuousTimeMode(fmi2Component) {
+  return fmi2OK;
+}
+
+fmi2Status fmi2CompletedIntegratorStep(fmi2Component,
+                                       fmi2Boolean,
+                                       fmi2Boolean* enters_event_mode,
+                                       fmi2Boolean* ends) {
+  *enters_event_mode = *ends = fmi2False;
+  return fmi2OK;
+}
+
+fmi2Status fmi2SetTime(fmi2Component c, fmi2Real t) {
+  return guarded(c, [&](Component& own) { own.instance->set_time(t); });
+}
+
+fmi2Status fmi2SetContinuousStates(fmi2Component c, const fmi2Real states[], size_t count) {
+  return guarded(c, [&](Component& own) {
+    pysim::fmu::check_count(count, own.instance->state_count());
+    own.instance->set_states(states);
+  });
+}
+
+fmi2Status fmi2GetContinuousStates(fmi2Component c, fmi2Real states[], size_t count) {
+  return guarded(c, [&](Component& own) {
+    pysim::fmu::check_count(count, own.instance->state_count());
+    std::copy(own.instance->states().begin(), own.instance->states().end(), states);
+  });
+}
+
+fmi2Status fmi2GetDerivatives(fmi2Component c, fmi2Real rates[], size_t count) {
+  return guarded(c, [&](Component& own) {
+    pysim::fmu::check_count(count, own.instance->state_count());
+    own.instance->state_rates(rates);
+  });
+}
+
+fmi2Status fmi2GetEventIndicators(fmi2Component c, fmi2Real indicators[], size_t count) {
+  return guarded(c, [&](Component& own) {
+    pysim::fmu::check_count(count, own.instance->indicator_count());
+    own.instance->indicators(indicators);
+  });
+}
+
+fmi2Status fmi2GetNominalsOfContinuousStates(fmi2Component, fmi2Real nominals[], size_t count) {
+  std::fill_n(nominals, count, 1.0);
+  return fmi2OK;
 }

@@ -1,4 +1,5 @@
-// FMI 3.0.2, co-simulation, over an Instance.
+// FMI 3.0.2, co-simulation and model exchange, over an Instance.
+#include <algorithm>
 #include <cstring>
 #include <memory>
 #include <string>
@@ -62,18 +63,10 @@ fmi3Status fmi3SetDebugLogging(fmi3Instance, fmi3Boolean, size_t, const fmi3Stri
   return fmi3OK;
 }
 
-fmi3Instance fmi3InstantiateCoSimulation(fmi3String,
-                                         fmi3String token,
-                                         fmi3String resources,
-                                         fmi3Boolean,
-                                         fmi3Boolean,
-                                         fmi3Boolean,
-                                         fmi3Boolean,
-                                         const fmi3ValueReference[],
-                                         size_t,
-                                         fmi3InstanceEnvironment environment,
-                                         fmi3LogMessageCallback callback,
-                                         fmi3IntermediateUpdateCallback) {
+static fmi3Instance instantiate(fmi3String token,
+                                fmi3String resources,
+                                fmi3InstanceEnvironment environment,
+                                fmi3LogMessageCallback callback) {
   auto own = std::make_unique<Component>();
   own->environment = environment;
   own->callback = callback;
@@ -91,14 +84,29 @@ fmi3Instance fmi3InstantiateCoSimulation(fmi3String,
   return own.release();
 }
 
+fmi3Instance fmi3InstantiateCoSimulation(fmi3String,
+                                         fmi3String token,
+                                         fmi3String resources,
+                                         fmi3Boolean,
+                                         fmi3Boolean,
+                                         fmi3Boolean,
+                                         fmi3Boolean,
+                                         const fmi3ValueReference[],
+                                         size_t,
+                                         fmi3InstanceEnvironment environment,
+                                         fmi3LogMessageCallback callback,
+                                         fmi3IntermediateUpdateCallback) {
+  return instantiate(token, resources, environment, callback);
+}
+
 fmi3Instance fmi3InstantiateModelExchange(fmi3String,
-                                          fmi3String,
-                                          fmi3String,
+                                          fmi3String token,
+                                          fmi3String resources,
                                           fmi3Boolean,
                                           fmi3Boolean,
-                                          fmi3InstanceEnvironment,
-                                          fmi3LogMessageCallback) {
-  return nullptr;
+                                          fmi3InstanceEnvironment environment,
+                                          fmi3LogMessageCallback callback) {
+  return instantiate(token, resources, environment, callback);
 }
 
 fmi3Instance fmi3InstantiateScheduledExecution(fmi3String,
@@ -199,4 +207,80 @@ fmi3Status fmi3DoStep(fmi3Instance c,
   const fmi3Status status = guarded(c, [&](Component& own) { own.instance->advance(t + step); });
   *last = static_cast<Component*>(c)->instance->time();
   return status;
+}
+
+// ---------------------------------------------------------------------------------------------- model
+// exchange
+
+fmi3Status fmi3EnterEventMode(fmi3Instance) {
+  return fmi3OK;
+}
+
+fmi3Status fmi3UpdateDiscreteStates(fmi3Instance,
+                                    fmi3Boolean* needs_another,
+                                    fmi3Boolean* ends,
+                                    fmi3Boolean* nominals_changed,
+                                    fmi3Boolean* values_changed,
+                                    fmi3Boolean* has_next_time,
+                                    fmi3Float64* next_time) {
+  *needs_another = *ends = *nominals_changed = *values_changed = *has_next_time = fmi3False;
+  *next_time = 0;
+  return fmi3OK;
+}
+
+fmi3Status fmi3EnterContinuousTimeMode(fmi3Instance) {
+  return fmi3OK;
+}
+
+fmi3Status fmi3CompletedIntegratorStep(fmi3Instance,
+                                       fmi3Boolean,
+                                       fmi3Boolean* enters_event_mode,
+                                       fmi3Boolean* ends) {
+  *enters_event_mode = *ends = fmi3False;
+  return fmi3OK;
+}
+
+fmi3Status fmi3SetTime(fmi3Instance c, fmi3Float64 t) {
+  return guarded(c, [&](Component& own) { own.instance->set_time(t); });
+}
+
+fmi3Status fmi3SetContinuousStates(fmi3Instance c, const fmi3Float64 states[], size_t count) {
+  return guarded(c, [&](Component& own) {
+    pysim::fmu::check_count(count, own.instance->state_count());
+    own.instance->set_states(states);
+  });
+}
+
+fmi3Status fmi3GetContinuousStates(fmi3Instance c, fmi3Float64 states[], size_t count) {
+  return guarded(c, [&](Component& own) {
+    pysim::fmu::check_count(count, own.instance->state_count());
+    std::copy(own.instance->states().begin(), own.instance->states().end(), states);
+  });
+}
+
+fmi3Status fmi3GetContinuousStateDerivatives(fmi3Instance c, fmi3Float64 rates[], size_t count) {
+  return guarded(c, [&](Component& own) {
+    pysim::fmu::check_count(count, own.instance->state_count());
+    own.instance->state_rates(rates);
+  });
+}
+
+fmi3Status fmi3GetEventIndicators(fmi3Instance c, fmi3Float64 indicators[], size_t count) {
+  return guarded(c, [&](Component& own) {
+    pysim::fmu::check_count(count, own.instance->indicator_count());
+    own.instance->indicators(indicators);
+  });
+}
+
+fmi3Status fmi3GetNominalsOfContinuousStates(fmi3Instance, fmi3Float64 nominals[], size_t count) {
+  std::fill_n(nominals, count, 1.0);
+  return fmi3OK;
+}
+
+fmi3Status fmi3GetNumberOfEventIndicators(fmi3Instance c, size_t* count) {
+  return guarded(c, [&](Component& own) { *count = own.instance->indicator_count(); });
+}
+
+fmi3Status fmi3GetNumberOfContinuousStates(fmi3Instance c, size_t* count) {
+  return guarded(c, [&](Component& own) { *count = own.instance->state_count(); });
 }

@@ -1,10 +1,5 @@
-// Functions of FMI 3 that this FMU does not provide: other types of variables, clocks, model exchange,
-// derivatives.
+// Functions of FMI 3 that this FMU does not provide: other types of variables, clocks, derivatives.
 #pragma once
-
-fmi3Status fmi3EnterEventMode(fmi3Instance c) {
-  return refuse(c);
-}
 
 fmi3Status fmi3GetFloat32(fmi3Instance c, const fmi3ValueReference[], size_t, fmi3Float32[], size_t) {
   return refuse(c);
@@ -195,51 +190,6 @@ fmi3Status fmi3SetShiftFraction(
 }
 
 fmi3Status fmi3EvaluateDiscreteStates(fmi3Instance c) {
-  return refuse(c);
-}
-
-fmi3Status fmi3UpdateDiscreteStates(
-    fmi3Instance c, fmi3Boolean*, fmi3Boolean*, fmi3Boolean*, fmi3Boolean*, fmi3Boolean*, fmi3Float64*) {
-  return refuse(c);
-}
-
-fmi3Status fmi3EnterContinuousTimeMode(fmi3Instance c) {
-  return refuse(c);
-}
-
-fmi3Status fmi3CompletedIntegratorStep(fmi3Instance c, fmi3Boolean, fmi3Boolean*, fmi3Boolean*) {
-  return refuse(c);
-}
-
-fmi3Status fmi3SetTime(fmi3Instance c, fmi3Float64) {
-  return refuse(c);
-}
-
-fmi3Status fmi3SetContinuousStates(fmi3Instance c, const fmi3Float64[], size_t) {
-  return refuse(c);
-}
-
-fmi3Status fmi3GetContinuousStateDerivatives(fmi3Instance c, fmi3Float64[], size_t) {
-  return refuse(c);
-}
-
-fmi3Status fmi3GetEventIndicators(fmi3Instance c, fmi3Float64[], size_t) {
-  return refuse(c);
-}
-
-fmi3Status fmi3GetContinuousStates(fmi3Instance c, fmi3Float64[], size_t) {
-  return refuse(c);
-}
-
-fmi3Status fmi3GetNominalsOfContinuousStates(fmi3Instance c, fmi3Float64[], size_t) {
-  return refuse(c);
-}
-
-fmi3Status fmi3GetNumberOfEventIndicators(fmi3Instance c, size_t*) {
-  return refuse(c);
-}
-
-fmi3Status fmi3GetNumberOfContinuousStates(fmi3Instance c, size_t*) {
   return refuse(c);
 }
 

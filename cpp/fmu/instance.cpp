@@ -66,6 +66,7 @@ Instance::Instance(const std::string& path, const char* token, int version)
   inputs_.resize(scene_->numbers[PYSIM_INPUTS].size());
   pysim_worlds_get_inputs(worlds_.get(), 0, inputs_.data());
   parameters_ = scene_->scene.parameters();
+  read_states();
 }
 
 std::size_t Instance::size(std::uint32_t reference, bool arrays) const {
@@ -89,6 +90,14 @@ std::size_t Instance::size(std::uint32_t reference, bool arrays) const {
         return file.names[engine::SceneFile::pairs].size() * (arrays ? 1 : force_numbers);
       case Kind::parameter:
         return arrays ? file.parameters.size() : parameters_.size();
+      case Kind::acceleration:
+        return file.names[engine::SceneFile::v].size();
+      case Kind::rate:
+        return states_.size();
+      case Kind::element:
+        return worlds_->rates.state_rates().size();
+      case Kind::indicator:
+        return indicator_count();
     }
     return 0;
   }(kind_of(reference));
@@ -166,6 +175,22 @@ const std::vector<double>& Instance::numbers(Kind kind) {
         quaternion_of(X, to + 3);
       }
       break;
+    case Kind::acceleration:
+      row_.resize(worlds_->rates.accelerations().size());
+      pysim_worlds_accelerations(worlds_.get(), 0, row_.data());
+      break;
+    case Kind::rate:
+      row_.resize(states_.size());
+      state_rates(row_.data());
+      break;
+    case Kind::element:
+      row_.assign(states_.end() - static_cast<std::ptrdiff_t>(worlds_->rates.state_rates().size()),
+                  states_.end());
+      break;
+    case Kind::indicator:
+      row_.resize(indicator_count());
+      indicators(row_.data());
+      break;
     case Kind::force:
       row_.resize(force_numbers * file.names[engine::SceneFile::pairs].size());
       pysim_worlds_forces(worlds_.get(), 0, row_.data());
@@ -212,6 +237,7 @@ void Instance::begin(double start_time) {
   if (pysim_worlds_begin(worlds_.get(), 0, inputs_.data()) != 0) throw std::runtime_error(pysim_message());
   start_ = last_ = start_time;
   is_running_ = true;
+  read_states();
 }
 
 void Instance::reset() {
@@ -221,6 +247,7 @@ void Instance::reset() {
   if (pysim_worlds_begin(worlds_.get(), 0, nullptr) != 0) throw std::runtime_error(pysim_message());
   pysim_worlds_get_inputs(worlds_.get(), 0, inputs_.data());
   is_running_ = false;
+  read_states();
 }
 
 void Instance::advance(double t) {
@@ -233,12 +260,13 @@ void Instance::advance(double t) {
                              " s failed: " + pysim_status_text(pysim_worlds_status(worlds_.get(), 0)));
   }
   last_ = t;
+  read_states();
 }
 
 std::vector<char> Instance::save() {
   accept_parameters();
   std::vector<double> numbers = {start_, last_, is_running_ ? 1.0 : 0.0};
-  for (const auto* const own : {&inputs_, &parameters_}) {
+  for (const auto* const own : {&inputs_, &parameters_, &states_}) {
     numbers.insert(numbers.end(), own->begin(), own->end());
   }
   const std::size_t begin = numbers.size() * sizeof(double);
@@ -249,18 +277,20 @@ std::vector<char> Instance::save() {
 }
 
 void Instance::load(const char* bytes, std::size_t size) {
-  std::vector<double> numbers(3 + inputs_.size() + parameters_.size());
+  std::vector<double> numbers(3 + inputs_.size() + parameters_.size() + states_.size());
   const std::size_t begin = numbers.size() * sizeof(double);
   if (size < begin) throw std::invalid_argument("the saved state ends early");
   std::memcpy(numbers.data(), bytes, begin);
-  const auto inputs = numbers.begin() + 3, parameters = inputs + static_cast<std::ptrdiff_t>(inputs_.size());
-  parameters_.assign(parameters, numbers.end());
+  const auto inputs = numbers.begin() + 3, parameters = inputs + static_cast<std::ptrdiff_t>(inputs_.size()),
+             states = parameters + static_cast<std::ptrdiff_t>(parameters_.size());
+  parameters_.assign(parameters, states);
   has_new_parameters_ = true;
   accept_parameters();
   if (pysim_worlds_load(worlds_.get(), 0, bytes + begin, size - begin) != 0) {
     throw std::invalid_argument(pysim_message());
   }
   inputs_.assign(inputs, parameters);
+  states_.assign(states, numbers.end());
   start_ = numbers[0], last_ = numbers[1], is_running_ = numbers[2] != 0;
 }
 

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <exception>
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -16,7 +17,20 @@
 
 namespace pysim::fmu {
 
-enum class Kind : std::uint32_t { time, input, q, v, signal, pose, force, parameter };
+enum class Kind : std::uint32_t {
+  time,
+  input,
+  q,
+  v,
+  signal,
+  pose,
+  force,
+  parameter,
+  acceleration,
+  rate,       ///< of the continuous states
+  element,    ///< a state of the scene's elements
+  indicator,  ///< a number that changes its sign where a law does
+};
 
 constexpr int kind_shift = 24;
 constexpr int pose_numbers = 7;  ///< x, y, z, then a quaternion x, y, z, w
@@ -37,6 +51,13 @@ Status guarded(void* c, Status good, Status failed, const Call& call) noexcept {
   return failed;
 }
 
+/// Requires that an array has the numbers that it is for.
+inline void check_count(std::size_t count, std::size_t expected) {
+  if (count == expected) return;
+  throw std::invalid_argument("an array has " + std::to_string(count) + " numbers instead of " +
+                              std::to_string(expected));
+}
+
 class Instance {
  public:
   /// Throws std::invalid_argument if the file of the scene cannot be read, or the token, by which a
@@ -55,10 +76,23 @@ class Instance {
   void advance(double t);
   double time() const { return last_; }
 
+  /// Continuous states of model exchange: q as the integrator has it, v, and the states of elements. The
+  /// quaternions of the world are those of q at unit length.
+  std::size_t state_count() const { return states_.size(); }
+  std::size_t indicator_count() const { return worlds_->rates.gap_count(); }
+  const std::vector<double>& states() const { return states_; }
+  void set_states(const double* states);
+  void set_time(double t);
+  void state_rates(double* rates);
+  void indicators(double* gaps) { worlds_->rates.gaps(0, gaps); }
+
   std::vector<char> save();
   void load(const char* bytes, std::size_t size);
 
  private:
+  /// Reads the states of the world.
+  void read_states();
+
   /// Lets the world have the parameters that were set, all at once: some may be allowed together alone.
   void accept_parameters();
   /// First of the numbers of a variable.
@@ -74,7 +108,7 @@ class Instance {
 
   std::unique_ptr<pysim_scene, FreeScene> scene_;
   std::unique_ptr<pysim_worlds, FreeWorlds> worlds_;
-  std::vector<double> inputs_, parameters_, row_, poses_;
+  std::vector<double> inputs_, parameters_, states_, row_, poses_;
   double start_ = 0, last_ = 0;  ///< times of the master [s]
   bool is_running_ = false, has_new_parameters_ = false;
 };

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "engine/scene_file.hpp"
+#include "engine/world_rates.hpp"
 #include "library/pysim.h"
 
 namespace pysim::library {
@@ -85,7 +86,10 @@ struct pysim_worlds {
   std::vector<double> parameters, numbers;  ///< (worlds, of each), numbers that follow from parameters
   double reach = 0;                         ///< by which centres of mass may be farther from joints [m]
 
-  pysim_worlds(const pysim_scene* own, int count) : scene(own), worlds(own->scene.worlds(count, memory)) {
+  pysim::engine::WorldRates rates;
+
+  pysim_worlds(const pysim_scene* own, int count)
+      : scene(own), worlds(own->scene.worlds(count, memory)), rates(*worlds) {
     const auto& start = own->scene.parameters();
     const auto& places = own->scene.file().follow.places;
     if (start.empty()) return;

@@ -240,6 +240,16 @@ int pysim_worlds_forces(const pysim_worlds* worlds, int world, double* forces) {
   });
 }
 
+int pysim_worlds_accelerations(pysim_worlds* worlds, int world, double* accelerations) {
+  return guarded(-1, [&] {
+    worlds->one(world);
+    worlds->rates.compute(world);
+    const auto& a = worlds->rates.accelerations();
+    std::copy(a.begin(), a.end(), accelerations);
+    return 0;
+  });
+}
+
 int pysim_worlds_status(const pysim_worlds* worlds, int world) {
   return guarded(-1, [&] {
     worlds->one(world);

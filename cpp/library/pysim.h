@@ -87,6 +87,9 @@ int pysim_worlds_poses(const pysim_worlds* worlds, int world, double* poses);
 /* Forces (pairs, 3) on the second link of every pair in the last step, in world axes [N]; of convex steps. */
 int pysim_worlds_forces(const pysim_worlds* worlds, int world, double* forces);
 
+/* Accelerations of a world at its state, under the contact forces of its last step if that was convex. */
+int pysim_worlds_accelerations(pysim_worlds* worlds, int world, double* accelerations);
+
 /* 0 while a world goes on, else a reason, whose text is pysim_status_text. */
 int pysim_worlds_status(const pysim_worlds* worlds, int world);
 const char* pysim_status_text(int status);

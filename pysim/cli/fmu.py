@@ -31,7 +31,14 @@ def write_scene(path: Path, options: FmuOptions) -> None:
     scene = load_scene(path, overrides, options.allow_code, options.package_dirs)
     patterns = {name: getattr(options, name) or None for name in ("inputs", "outputs")}
     numbers = tuple(options.parameters)
-    variables = write_fmu(scene, target, fmi=options.fmi, parameters=numbers, **patterns)
+    variables = write_fmu(
+        scene,
+        target,
+        fmi=options.fmi,
+        parameters=numbers,
+        model_exchange=options.model_exchange,
+        **patterns,
+    )
     if options.quiet:
         return
     kinds = Counter(own.causality for own in variables)

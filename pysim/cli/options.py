@@ -250,6 +250,8 @@ class FmuOptions:
     """Output that the FMU has, or a pattern as "q.*"; all by default; may be repeated."""
     parameters: Names = ()
     """Number of the scene that may be set, or a pattern as "body.*.mass"; none by default; may be repeated."""
+    model_exchange: bool = False
+    """Write it for model exchange, too, which integrators of the master step."""
     overrides: OfScene = ()
     unset: Unset = ()
     package_dirs: Folders = ()

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from pysim import _engine
 from pysim.errors import PysimError, SimulationError
 from pysim.fmu.description import description
+from pysim.fmu.model_exchange import check_is_equation, exchanged
 from pysim.fmu.variables import chosen, variables_of
 from pysim.simulation.engine_file import check_runs_without_python, file_of_worlds
 from pysim.simulation.worlds import Worlds
@@ -38,6 +39,7 @@ def write_fmu(
     inputs: Sequence[str] | None = None,
     outputs: Sequence[str] | None = None,
     parameters: Sequence[str] = (),
+    model_exchange: bool = False,
 ) -> list[Variable]:
     """Write a scene as an FMU for co-simulation, which needs no Python where it runs; return its variables.
 
@@ -50,6 +52,8 @@ def write_fmu(
             `pose.BODY.x` and contact forces `contact.PAIR.x`; all by default.
         parameters: paths or patterns of `Worlds.parameters`, as "body.*.mass", that may be set in initialisation and
             between steps; none by default.
+        model_exchange: whether the FMU is one for model exchange, too: for scenes that are ordinary differential
+            equations.
 
     Raises:
         SimulationError: Python runs a part of the scene or computes with a parameter, a parameter moves the start, a
@@ -59,10 +63,14 @@ def write_fmu(
     if fmi not in FMI_VERSIONS:
         raise SimulationError("fmi", f"must be 2 or 3, got {fmi!r}")
     check_runs_without_python(scene)
+    if model_exchange:
+        check_is_equation(scene)
     worlds = Worlds(scene)
     own = worlds.scene()
     file, numbers = file_of_worlds(worlds, parameters)
     variables = chosen(variables_of(worlds, numbers, arrays=fmi == 3), inputs, outputs)
+    if model_exchange:
+        variables = exchanged(worlds, variables)
     identifier = re.sub(r"\W", "_", own.spec.name, flags=re.ASCII)
     identifier = identifier if re.match(r"[A-Za-z_]", identifier) else f"_{identifier}"
     folder, suffix = _platform(fmi)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
 
 from pysim.fmu.units import powers
+from pysim.fmu.variables import INDICATOR
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,15 +32,20 @@ def description(
         variables: of the FMU, without the time.
         fmi: version of the standard, 2 or 3.
     """
-    root = ET.Element("fmiModelDescription", _attributes(scene, token, fmi))
+    root = ET.Element("fmiModelDescription", _attributes(scene, token, variables, fmi))
     simulation = {"modelIdentifier": identifier, "canHandleVariableCommunicationStepSize": "true"}
     state = "FMUstate" if fmi == 2 else "FMUState"
-    simulation |= {f"canGetAndSet{state}": "true", f"canSerialize{state}": "true"}
+    shared = {f"canGetAndSet{state}": "true", f"canSerialize{state}": "true"}
     if fmi == 2:
-        simulation["canNotUseMemoryManagementFunctions"] = "true"
+        shared["canNotUseMemoryManagementFunctions"] = "true"
     elif math.isfinite(scene.settings.step):
         simulation["fixedInternalStepSize"] = repr(scene.settings.step)
-    ET.SubElement(root, "CoSimulation", simulation)
+    if any(own.rate_of is not None for own in variables):
+        exchange = {"modelIdentifier": identifier, **shared}
+        if fmi == 2:
+            exchange["completedIntegratorStepNotNeeded"] = "true"
+        ET.SubElement(root, "ModelExchange", exchange)
+    ET.SubElement(root, "CoSimulation", simulation | shared)
     _add_units(root, variables)
     categories = ET.SubElement(root, "LogCategories")
     ET.SubElement(categories, "Category", {"name": "logStatusError"})
@@ -52,7 +58,9 @@ def description(
     return bytes(ET.tostring(root, "utf-8", xml_declaration=True)) + b"\n"
 
 
-def _attributes(scene: Scene, token: str, fmi: int) -> dict[str, str]:
+def _attributes(
+    scene: Scene, token: str, variables: Sequence[Variable], fmi: int
+) -> dict[str, str]:
     """Return the attributes of the root."""
     found = {
         "fmiVersion": "2.0" if fmi == 2 else "3.0",
@@ -62,7 +70,7 @@ def _attributes(scene: Scene, token: str, fmi: int) -> dict[str, str]:
         "variableNamingConvention": "flat",
     }
     if fmi == 2:
-        found["numberOfEventIndicators"] = "0"
+        found["numberOfEventIndicators"] = str(sum(own.kind == INDICATOR for own in variables))
     return found
 
 
@@ -82,7 +90,7 @@ def _unit(variable: Variable) -> dict[str, str]:
 def _kind(variable: Variable) -> dict[str, str]:
     if variable.causality == "parameter":
         return {"causality": "parameter", "variability": "tunable", "initial": "exact"}
-    initial = {"initial": "calculated"} if variable.causality == "output" else {}
+    initial = {} if variable.causality == "input" else {"initial": "calculated"}
     return {"causality": variable.causality, "variability": "continuous", **initial}
 
 
@@ -98,39 +106,57 @@ def _start(variable: Variable) -> dict[str, str]:
     return {"start": " ".join(map(repr, variable.start))} if variable.start else {}
 
 
+def _unknowns(variables: Sequence[Variable]) -> dict[str, list[Variable]]:
+    """Return what ModelStructure lists, by the names of FMI 3, in the order of the standard."""
+    outputs = [own for own in variables if own.causality == "output"]
+    rates = [own for own in variables if own.rate_of is not None]
+    integrated = {own.rate_of for own in rates}
+    states = [own for own in variables if own.reference in integrated and own not in outputs]
+    return {
+        "Output": outputs,
+        "ContinuousStateDerivative": rates,
+        "InitialUnknown": [*outputs, *states, *rates],
+        "EventIndicator": [own for own in variables if own.kind == INDICATOR],
+    }
+
+
 def _add_variables(root: ET.Element, variables: Sequence[Variable]) -> None:
-    """Add the variables of FMI 2, one a number, and which of them are outputs."""
+    """Add the variables of FMI 2, one a number, and which of them are outputs, rates of states and unknown at first."""
     table = ET.SubElement(root, "ModelVariables")
     time = {"name": "time", "valueReference": "0", "causality": "independent", "variability": "continuous"}  # fmt: skip
     ET.SubElement(ET.SubElement(table, "ScalarVariable", time), "Real", {"unit": "s"})
-    outputs = []
-    for k, own in enumerate(variables):
+    places = {
+        own.reference: str(k + 2) for k, own in enumerate(variables)
+    }  # from 1, after the time
+    for own in variables:
         keys = {"name": own.name, "valueReference": str(own.reference), "description": own.description}  # fmt: skip
-        keys |= _kind(own)
-        if own.causality == "output":
-            outputs.append(k + 2)  # counted from 1, after the time
-        scalar = ET.SubElement(table, "ScalarVariable", keys)
-        ET.SubElement(scalar, "Real", {**_unit(own), **_bounds(own), **_start(own)})
-    structure = ET.SubElement(root, "ModelStructure")
-    for name in ("Outputs", "InitialUnknowns") if outputs else ():
-        unknowns = ET.SubElement(structure, name)
-        for k in outputs:
-            ET.SubElement(unknowns, "Unknown", {"index": str(k)})
+        rate = {} if own.rate_of is None else {"derivative": places[own.rate_of]}
+        scalar = ET.SubElement(table, "ScalarVariable", keys | _kind(own))
+        ET.SubElement(scalar, "Real", {**_unit(own), **_bounds(own), **_start(own), **rate})
+    structure, unknowns = ET.SubElement(root, "ModelStructure"), _unknowns(variables)
+    names = dict(zip(("Outputs", "Derivatives", "InitialUnknowns"), unknowns, strict=False))
+    for name, kind in names.items():
+        if unknowns[kind]:
+            listed = ET.SubElement(structure, name)
+            indices = sorted((places[own.reference] for own in unknowns[kind]), key=int)
+            for index in indices:
+                ET.SubElement(listed, "Unknown", {"index": index})
 
 
 def _add_arrays(root: ET.Element, variables: Sequence[Variable]) -> None:
-    """Add the variables of FMI 3, and which of them are outputs."""
+    """Add the variables of FMI 3, and which of them are outputs, rates of states, unknown at first and indicators."""
     table = ET.SubElement(root, "ModelVariables")
     time = {"name": "time", "valueReference": "0", "causality": "independent", "variability": "continuous"}  # fmt: skip
     ET.SubElement(table, "Float64", {**time, "unit": "s"})
     for own in variables:
         keys = {"name": own.name, "valueReference": str(own.reference), "description": own.description}  # fmt: skip
         keys |= _kind(own) | _unit(own) | _bounds(own) | _start(own)
+        if own.rate_of is not None:
+            keys["derivative"] = str(own.rate_of)
         variable = ET.SubElement(table, "Float64", keys)
         if own.labels is not None:
             ET.SubElement(variable, "Dimension", {"start": str(len(own.labels))})
     structure = ET.SubElement(root, "ModelStructure")
-    for name in ("Output", "InitialUnknown"):
-        for own in variables:
-            if own.causality == "output":
-                ET.SubElement(structure, name, {"valueReference": str(own.reference)})
+    for name, listed in _unknowns(variables).items():
+        for own in listed:
+            ET.SubElement(structure, name, {"valueReference": str(own.reference)})

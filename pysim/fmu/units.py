@@ -32,3 +32,9 @@ def powers(unit: str) -> dict[str, int] | None:
         for name, power in POWERS[match[1]].items():
             found[name] = found.get(name, 0) + times * power
     return {name: power for name, power in found.items() if power}
+
+
+def per_second(unit: str) -> str:
+    """Return the unit of a rate."""
+    known = {"m/s": "m/s²", "rad/s": "rad/s²", "": "1/s"}
+    return known.get(unit, f"{unit}/s")

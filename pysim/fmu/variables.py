@@ -10,6 +10,7 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 from pysim.errors import SimulationError, did_you_mean
+from pysim.fmu.units import per_second
 from pysim.simulation.engine_file import input_unit, readable_signals
 
 if TYPE_CHECKING:
@@ -18,9 +19,9 @@ if TYPE_CHECKING:
     from pysim.simulation.engine_file import SetNumber
     from pysim.simulation.worlds import Worlds
 
-INPUT, Q, V, SIGNAL, POSE, FORCE, PARAMETER = (
-    k << 24 for k in range(1, 8)
-)  # kinds of references; 0 is the time
+(
+    INPUT, Q, V, SIGNAL, POSE, FORCE, PARAMETER, ACCELERATION, RATE, ELEMENT, INDICATOR
+) = (k << 24 for k in range(1, 12))  # kinds of references; 0 is the time  # fmt: skip
 POSITION, QUATERNION = ("x", "y", "z"), ("x", "y", "z", "w")
 
 
@@ -38,6 +39,8 @@ class Variable:
         start: of an input or a parameter.
         bounds: low and high of a parameter's numbers.
         labels: ends of the names of an array's numbers; None for one number.
+        is_local: whether it is part of model exchange alone: a state that is no output, a rate or an event indicator.
+        rate_of: reference of the state whose rate it is.
     """
 
     name: str
@@ -49,10 +52,14 @@ class Variable:
     start: tuple[float, ...] = ()
     bounds: tuple[tuple[float, float], ...] = ()
     labels: tuple[str, ...] | None = None
+    is_local: bool = False
+    rate_of: int | None = None
 
     @property
     def causality(self) -> str:
         """The standard's word for its kind."""
+        if self.is_local:
+            return "local"
         return {INPUT: "input", PARAMETER: "parameter"}.get(self.kind, "output")
 
     def numbers(self) -> Iterator[Variable]:
@@ -75,7 +82,7 @@ def variables_of(
     Raises:
         SimulationError: two of them have one name.
     """
-    states = (*_states(worlds), *_signals(worlds), *_poses(worlds))
+    states = (*states_of(worlds), *_signals(worlds), *_poses(worlds))
     found = [*_inputs(worlds), *_parameters(parameters), *states]
     if not arrays:
         found = [number for own in found for number in own.numbers()]
@@ -108,12 +115,16 @@ def _parameters(parameters: Sequence[SetNumber]) -> Iterator[Variable]:
         first += len(own.start)
 
 
-def _states(worlds: Worlds) -> Iterator[Variable]:
+def states_of(worlds: Worlds) -> Iterator[Variable]:
+    """Yield coordinates, velocities and accelerations."""
     model = worlds.scene().model
     for k, name in enumerate(model.coordinate_names):
         yield Variable(f"q.{name}", Q, k, k, model.coordinate_units[k], "coordinate")
     for k, name in enumerate(model.velocity_names):
         yield Variable(f"v.{name}", V, k, k, model.velocity_units[k], "velocity")
+    for k, name in enumerate(model.velocity_names):
+        unit = per_second(model.velocity_units[k])
+        yield Variable(f"a.{name}", ACCELERATION, k, k, unit, "acceleration")
 
 
 def _signals(worlds: Worlds) -> Iterator[Variable]:
