@@ -37,8 +37,8 @@ class FmuController(CallbackController):
     """A functional mock-up unit for co-simulation, FMI 2.0 or 3.0; needs the package `fmpy`.
 
     `inputs` of the table are signals for the FMU's inputs in the order of `reads`, whose units they have; outputs are
-    read as `name.OUTPUT`, a single one as `name`. In names, what is not a letter, a digit or _ becomes _. Loading such a scene needs
-    `allow_code`, for the FMU is compiled code.
+    read as `name.OUTPUT`, a single one as `name`. In names, what is not a letter, a digit or _ becomes _. Loading such
+    a scene needs `allow_code`, for the FMU is compiled code.
     """
 
     file: str  # the FMU
