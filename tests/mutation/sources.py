@@ -224,7 +224,7 @@ def write_sources(sites: list[Site], target: Path) -> None:
         path = target / "cpp" / file
         path.write_text(_rewrite(_parse(source), source, mutants), "utf-8")
     shutil.copy(Path(__file__).with_name("mutants.hpp"), target / "cpp" / "simd")
-    first = target / "cpp" / "simd" / "vectors.hpp"
+    first = target / "cpp" / "simd" / "compiler.hpp"
     first.write_text(
         first.read_text("utf-8").replace(
             "#pragma once\n", '#pragma once\n\n#include "simd/mutants.hpp"\n', 1

@@ -17,7 +17,9 @@ ROOT = Path(__file__).parents[2]
 
 def build(folder: Path, *flags: str) -> Path:
     built = folder / "workspace"
-    sources = [ROOT / "tests" / "tree" / "workspace.cpp", ROOT / "cpp" / "tree" / "workspace.cpp"]
+    tree = ROOT / "cpp" / "tree"
+    sources = [ROOT / "tests" / "tree" / "workspace.cpp"]
+    sources += [tree / "workspace.cpp", tree / "operating_system.cpp"]
     command = [
         os.environ.get("CXX", "c++"),
         "-std=c++17",
