@@ -36,7 +36,7 @@ struct Levers {
 template <class Real>
 constexpr bool is_double = false;
 template <>
-constexpr bool is_double<double> = true;
+inline constexpr bool is_double<double> = true;
 
 template <class Real>
 struct Contacts {

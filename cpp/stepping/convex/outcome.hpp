@@ -104,6 +104,7 @@ class ConvexOutcome {
         all<S>(pair.law.tangential), h_, limit, stage_.carried(P.at.s, s)));
     next.slid = !P.impulse.sticks;
     next.feature = P.feature;
+    next.turning = spatial::zero3<S>();
     if (pair.turning >= 0) {
       const auto& T = problem_.kinds.turnings.turning[pairs.first_turning[k] + m - pairs.first[k]];
       const Vec3<S> turned = constraints::next_turning(pair.law, P.at.n, T.s, h_, T.now, T.impulse);
