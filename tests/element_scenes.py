@@ -120,6 +120,18 @@ def elbow(run: Run) -> None:
     assert np.abs(run.trajectory.a[-1]).max() < 0.05  # rest: all moments are in balance
 
 
+def leg_swinging(run: Run) -> None:
+    """Hold the motion that OpenSim 4.6 computes of the model with the same excitations, with an accuracy of 1e-8."""
+    times = np.arange(6) / 5
+    hip = [-0.2, -0.090407689, 0.2132976, 0.236259601, -0.482181553, -1.031356]
+    knee = [-0.3, -0.152673141, 0.0187324783, 0.0895534507, 0.0306326347, 0.000958122747]
+    ankle = [0.1, 0.301849184, -0.0128197804, -0.139317418, -0.346137064, -0.475432242]
+    rows = np.searchsorted(run.trajectory.t, times - 1e-9)
+    np.testing.assert_allclose(
+        run.trajectory.q[rows], np.column_stack([hip, knee, ankle]), atol=1e-5
+    )
+
+
 def path_lengths(run: Run) -> NDArray[np.float64]:
     """Return the lengths of the biceps."""
     bend = run.trajectory.q[:, 0]
@@ -138,4 +150,5 @@ CLAIMS: dict[str, Callable[[Run], None]] = {
     "magnetic_pendulum": magnetic_pendulum,
     "balloon": balloon,
     "elbow": elbow,
+    "leg_swinging": leg_swinging,
 }
