@@ -17,7 +17,7 @@ from pysim.errors import PysimError, PysimWarning
 from pysim.render.movie import MOVIES
 from pysim.render.output import check_picture
 from pysim.render.still import IMAGES
-from pysim.scene.importer import foreign_suffixes
+from pysim.scene.importer import foreign_suffixes, scene_text
 from pysim.scene.toml.overrides import UNSET
 from pysim.simulation import load_scene, simulate, summarize
 from pysim.simulation.checkpoints import why_not
@@ -92,7 +92,7 @@ def end_of_run(output: Path, *, resumes: bool = True) -> str:
 def check_suffix(path: Path) -> None:
     """Reject a file that is not a scene, by its suffix."""
     suffix = path.suffix.lower()
-    if suffix == ".toml":
+    if suffix == ".toml" or scene_text(path) is not None:
         return
     other = f"unknown kind of file {path.suffix!r}; pysim runs .toml scenes"
     raise PysimError(str(path), KINDS.get(suffix, MODEL if suffix in foreign_suffixes() else other))

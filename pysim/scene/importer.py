@@ -74,6 +74,10 @@ class Importer:
             "has no method read; write `def read(self, path, options)` that returns a ModelSpec",
         )
 
+    def scene_text(self, path: Path) -> str | None:  # noqa: ARG002
+        """Return the text of a scene that runs a file by itself; None, as here, if it takes a scene with [[model]]."""
+        return None
+
 
 def _check_importer(plugin: type[Importer], where: str) -> None:
     usage = "`def read(self, path, options)`, which returns a ModelSpec"
@@ -129,6 +133,13 @@ def find_importer(path: Path) -> type[Importer]:
     known = ", ".join(foreign_suffixes())
     problem = f"unknown kind of file {path.suffix!r}; models are read from {known}"
     raise SceneError(str(path), problem)
+
+
+def scene_text(path: Path) -> str | None:
+    """Return the text of a scene that runs a file of another program by itself, None where there is none."""
+    if path.suffix.lower() not in foreign_suffixes() or not path.is_file():
+        return None
+    return find_importer(path)().scene_text(path)
 
 
 def foreign_suffixes() -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 from pysim.errors import SceneError
@@ -11,6 +12,16 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pysim.scene.spec import ModelSpec
+
+SCENE = """gravity = {gravity}
+
+[[model]]
+file = {file}
+
+[simulation]
+duration = 1.0
+integrator = "dopri5"
+"""
 
 
 @importer("osim")
@@ -27,3 +38,8 @@ class Osim(Importer):
             problem = "free_base is for URDF; add a FreeJoint to the ground"
             raise SceneError(str(path), problem)
         return read_osim(path, options)
+
+    def scene_text(self, path: Path) -> str:
+        from pysim.scene.osim.reader import gravity_of  # noqa: PLC0415, loads when first used
+
+        return SCENE.format(gravity=list(gravity_of(path)), file=json.dumps(path.name))

@@ -93,6 +93,11 @@ def read_osim(path: str | PathLike[str], options: ImportOptions) -> ModelSpec:
     return replace(spec, omitted=omissions.warn())
 
 
+def gravity_of(path: Path) -> tuple[float, ...]:
+    """Return the gravity of a file [m/s²]."""
+    return numbers(_model_in(path), "gravity", 3, GRAVITY)
+
+
 def _model_in(path: Path) -> Element:
     document = read_xml(path)
     if document.tag != "OpenSimDocument":

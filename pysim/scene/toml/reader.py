@@ -18,6 +18,7 @@ from pysim.joints import find_joint
 from pysim.joints.loop_joints import find_loop_type
 from pysim.scene.attachment import Parts, on_bodies
 from pysim.scene.drive_loads import drive_loads
+from pysim.scene.importer import scene_text
 from pysim.scene.packages import fence_of, is_shared
 from pysim.scene.spec import (
     ActuatorSpec,
@@ -97,7 +98,8 @@ def read_toml(
         ModelError: bodies and joints do not form a tree.
     """
     reading = Reading(tuple(map(Path, package_dirs)), allow_code)
-    source = read_with_includes(path, reading.folders)
+    text, folders = scene_text(path), reading.folders  # the text of a model that runs by itself
+    source = read_with_includes(path, folders) if text is None else source_of(str(path), text)
     return read_tables(source, path, overrides, TableCache(), reading).spec
 
 
