@@ -76,9 +76,11 @@ class ContactMatrix {
     path_ = take<int>(w, std::ptrdiff_t{contacts.pairs} * longest_);
     count_ = take<int>(w, contacts.pairs);
     last_common_ = take<int>(w, contacts.pairs);
-    J_ = take<Vec3>(w, std::ptrdiff_t{contacts.points} * longest_);
+    points_ = contacts.points;
+    const std::ptrdiff_t columns = std::ptrdiff_t{points_ + contacts.turning_points} * longest_;
+    J_ = take<Vec3>(w, columns);
+    exact_J_ = tree::take_aligned<ExactVec3>(w, is_exact_ ? columns : 0);
     has_columns_ = take<bool>(w, contacts.points);
-    spin_ = take<Vec3>(w, std::ptrdiff_t{contacts.turning_points} * longest_);
   }
 
   dynamics::CoupledTrees<S> trees;
@@ -127,8 +129,9 @@ class ContactMatrix {
   /// Adds a push f of point i of the pair at place k, at p in body b and p_A in body a.
   PYSIM_INLINE void push(int k, const Pair& pair, int i, const Vec3& p, const Vec3& p_A, const Vec3& f) {
     if (in_rows_) {
-      const Vec3* const J = columns(k, pair, i, p, p_A);
-      return with_rows([&](auto& H) { H.push(path(k), count_[k], J, f); });
+      columns(k, pair, i, p, p_A);
+      return with_columns(
+          pair, place_of(k, i), [&](auto& H, const auto* J) { H.push(path(k), count_[k], J, f); });
     }
     push(pair.b, p, f);
     if (pair.a >= 0) push(pair.a, p_A, -(pairs_.R_AB[k] * f));
@@ -137,7 +140,8 @@ class ContactMatrix {
   /// Adds [1 | −p×]ᵀ G [1 | −p×] there, after its push; not the blocks between bodies of the recursion.
   PYSIM_INLINE void add(int k, const Pair& pair, int i, const Vec3& p, const Vec3& p_A, const Sym3& G) {
     if (in_rows_) {
-      return with_rows([&](auto& H) { H.add(path(k), count_[k], is_whole(k), J_of(k, i), G); });
+      return with_columns(
+          pair, place_of(k, i), [&](auto& H, const auto* J) { H.add(path(k), count_[k], pair.a < 0, J, G); });
     }
     put(pair.b, p, G);
     if (pair.a >= 0) put(pair.a, p_A, rotate(pairs_.R_AB[k], G));
@@ -146,9 +150,9 @@ class ContactMatrix {
   /// Adds a push t and a load G on the rotation of the bodies of a pair, of b relative to a.
   PYSIM_INLINE void twist(int k, const Pair& pair, const Vec3& t, const Sym3& G) {
     if (in_rows_) {
-      return with_rows([&](auto& H) {
-        H.push(path(k), count_[k], spins(k), t);
-        H.add(path(k), count_[k], is_whole(k), spins(k), G);
+      return with_columns(pair, place_of_spins(k), [&](auto& H, const auto* J) {
+        H.push(path(k), count_[k], J, t);
+        H.add(path(k), count_[k], pair.a < 0, J, G);
       });
     }
     twist(pair.b, t, G);
@@ -198,7 +202,10 @@ class ContactMatrix {
 
     /// Of point i, at p in body b and p_A in body a.
     PYSIM_INLINE Vec3 at(int i, const Vec3& p, const Vec3& p_A) const {
-      if (!matrix.by_twists_) return matrix.change_along(k, matrix.columns(k, pair, i, p, p_A));
+      if (!matrix.by_twists_) {
+        matrix.columns(k, pair, i, p, p_A);
+        return matrix.change_along(k, pair, matrix.place_of(k, i));
+      }
       const Motion<S>& V = matrix.twist_of(pair.b);
       const Vec3 change = cross_add(V.w, p, V.v);
       if (pair.a < 0) return change;
@@ -207,7 +214,7 @@ class ContactMatrix {
     }
 
     PYSIM_INLINE Vec3 turning() const {
-      if (!matrix.by_twists_) return matrix.change_along(k, matrix.spins(k));
+      if (!matrix.by_twists_) return matrix.change_along(k, pair, matrix.place_of_spins(k));
       const Vec3& w = matrix.twist_of(pair.b).w;
       if (pair.a < 0) return w;
       return w - transpose_times(matrix.pairs_.R_AB[k], matrix.twist_of(pair.a).w);
@@ -220,11 +227,12 @@ class ContactMatrix {
   // Rows.
 
   using Exact = dynamics::LoadedRows<S, simd::InDouble<S>>;
+  using ExactVec3 = spatial::Vec3<simd::InDouble<S>>;
   using Plain = dynamics::LoadedRows<S, S>;
 
-  /// Whether floats do not carry loads between bodies.
+  /// Whether numbers do not carry loads between bodies.
   static bool is_exact(const Contacts<Parameter>& contacts) {
-    return sizeof(typename S::Real) < sizeof(double) && contacts.moving_pairs > 0;
+    return sizeof(typename S::Real) < sizeof(double) && contacts.stiff;
   }
 
   /// use(H).
@@ -238,12 +246,25 @@ class ContactMatrix {
 
   const int* path(int k) const { return path_ + std::ptrdiff_t{k} * longest_; }
 
-  /// Whether the path of a pair begins at a root.
-  bool is_whole(int k) const { return last_common_[k] < 0 && pairs_.pair(k).a < 0; }
+  /// Places of the columns of point i, and of the angular velocities of a pair.
+  std::ptrdiff_t place_of(int k, int i) const { return std::ptrdiff_t{pairs_.first[k] + i} * longest_; }
+  std::ptrdiff_t place_of_spins(int k) const {
+    return std::ptrdiff_t{points_ + pairs_.first_turning[k]} * longest_;
+  }
 
-  Vec3* J_of(int k, int i) const { return J_ + std::ptrdiff_t{pairs_.first[k] + i} * longest_; }
+  /// use(H, J): columns of a pair of two bodies are of the numbers of H.
+  template <class Use>
+  PYSIM_INLINE void with_columns(const Pair& pair, std::ptrdiff_t place, const Use& use) {
+    if constexpr (sizeof(typename S::Real) < sizeof(double)) {
+      if (is_exact_ && pair.a >= 0) return use(exact_, static_cast<const ExactVec3*>(exact_J_ + place));
+    }
+    with_rows([&](auto& H) { use(H, static_cast<const Vec3*>(J_ + place)); });
+  }
 
-  const Vec3* spins(int k) const { return spin_ + std::ptrdiff_t{pairs_.first_turning[k]} * longest_; }
+  /// Leaves columns (k's path) that have been placed as numbers of H.
+  void convert(int k, const Pair& pair, std::ptrdiff_t place) const {
+    if (is_exact_ && pair.a >= 0) Exact::convert(J_ + place, count_[k], exact_J_ + place);
+  }
 
   /// Coordinates that move the bodies of a pair relative to each other, ascending: those behind the last one
   /// that moves both. Of the branches of a and b, one is later.
@@ -270,36 +291,39 @@ class ContactMatrix {
     count_[k] = B.of_a + B.of_b;
     for (int i = 0; i < pairs_.used[k]; ++i) has_columns_[pairs_.first[k] + i] = false;
     if (pair.turning < 0) return;
-    Vec3* const J = spin_ + std::ptrdiff_t{pairs_.first_turning[k]} * longest_;
+    Vec3* const J = J_ + place_of_spins(k);
     const S e = all<S>(1);
     A_.rows.spins(pair.b, e, path + B.at_b, B.of_b, J + B.at_b);
     A_.rows.spins(pair.b, -e, path + B.at_a, B.of_a, J + B.at_a);
+    convert(k, pair, place_of_spins(k));
   }
 
-  /// Columns of a point by the path of its pair; computed where they are first needed in a solution.
-  PYSIM_INLINE const Vec3* columns(int k, const Pair& pair, int i, const Vec3& p, const Vec3& p_A) {
+  /// Places the columns of a point by the path of its pair, where they are first needed in a solution.
+  PYSIM_INLINE void columns(int k, const Pair& pair, int i, const Vec3& p, const Vec3& p_A) {
     bool& is_there = has_columns_[pairs_.first[k] + i];
-    if (!is_there) place_columns(k, pair, p, p_A, J_of(k, i));
+    if (!is_there) place_columns(k, pair, p, p_A, place_of(k, i));
     is_there = true;
-    return J_of(k, i);
   }
 
-  PYSIM_NOINLINE void place_columns(int k, const Pair& pair, const Vec3& p, const Vec3& p_A, Vec3* J) {
+  PYSIM_NOINLINE void place_columns(
+      int k, const Pair& pair, const Vec3& p, const Vec3& p_A, std::ptrdiff_t place) {
     const Branches B = branches(k, pair, path_ + std::ptrdiff_t{k} * longest_);
+    Vec3* const J = J_ + place;
     const S e = all<S>(1);
     A_.rows.columns(pair.b, pair.b, p, e, B.of_b, J + B.at_b);
     if (B.of_a > 0) A_.rows.columns(pair.a, pair.b, p_A, -e, B.of_a, J + B.at_a);
+    convert(k, pair, place);
   }
 
   /// Of the solution, or of its projection onto loops.
-  PYSIM_INLINE Vec3 change_along(int k, const Vec3* J) {
-    if (rows_.empty()) {
-      Vec3 change;
-      with_rows([&](auto& H) { change = H.times_solution(path(k), count_[k], J); });
-      return change;
+  PYSIM_INLINE Vec3 change_along(int k, const Pair& pair, std::ptrdiff_t place) {
+    if constexpr (sizeof(typename S::Real) < sizeof(double)) {
+      if (is_exact_ && pair.a >= 0 && rows_.empty()) {
+        return exact_.times_solution(path(k), count_[k], exact_J_ + place);
+      }
     }
     Vec3 sum = spatial::zero3<S>();
-    for (int n = 0; n < count_[k]; ++n) sum = fma(delta_[path(k)[n]], J[n], sum);
+    for (int n = 0; n < count_[k]; ++n) sum = fma(delta_[path(k)[n]], J_[place + n], sum);
     return sum;
   }
 
@@ -371,7 +395,9 @@ class ContactMatrix {
   int *path_ = nullptr, *count_ = nullptr;  ///< (pairs, longest) at their places, and numbers of coordinates
   int* last_common_ = nullptr;              ///< [pairs] the last coordinate that moves both bodies, or −1
   bool* has_columns_ = nullptr;             ///< [points]
-  Vec3 *J_ = nullptr, *spin_ = nullptr;     ///< (points, longest) and (turning points, longest)
+  int points_ = 0;
+  Vec3* J_ = nullptr;             ///< (points and turning points, longest)
+  ExactVec3* exact_J_ = nullptr;  ///< the same, of pairs of two bodies, if H is of another type
 };
 
 }  // namespace pysim::contact

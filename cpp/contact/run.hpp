@@ -43,6 +43,7 @@ struct Contacts {
   int pairs, points, coordinates;
   int turning_points;             ///< with rolling or spinning friction
   int moving_pairs;               ///< pairs of two bodies
+  bool stiff;                     ///< loads of some pair are so stiff that floats do not carry them
   const ContactPair<Real>* pair;  ///< [pairs] null of many, whose records are made where they are read
   const constraints::CoordinateLaw<Real>* coordinate;
   const tree::Passive<Real>* smooth;  ///< [nv] the joints' own forces without friction and stops

@@ -5,7 +5,8 @@
 // order is that of the coordinates.
 //
 // Numbers of H are of type N, in double precision where floats do not carry it: a stiff load between two
-// light bodies is subtracted from itself, and what is left are their inertias. As H is A and what is not
+// light bodies is subtracted from itself, and what is left are their inertias. Loads from the world and on
+// coordinates are summed in type S beside it, and added before the elimination. As H is A and what is not
 // negative, no pivot is less than that of A; where rounding makes it less, it is that of A. Only a servo that
 // saturates takes away what A has of it: in such a world, pivots are positive.
 #pragma once
@@ -32,6 +33,7 @@ class LoadedRows {
     GJ_ = tree::take_aligned<Vec3<N>>(w, n);
     if constexpr (is_exact) {
       near_ = take<S>(w, A.rows().row[n]);
+      near_b_ = take<S>(w, n);
       near_GJ_ = take<Vec3<S>>(w, n);
     }
   }
@@ -71,6 +73,7 @@ class LoadedRows {
     }
     if constexpr (is_exact) {
       simd::copy_each<S>(A_.matrix(), A_.rows().row[n], near_);
+      for (int k = 0; k < n; ++k) near_b_[k] = all<S>(0);
     } else {
       add_tree_rows(A_.matrix());
     }
@@ -84,30 +87,38 @@ class LoadedRows {
       H_[at_->row[k] + at_->depth[k]] += load;
     }
     least_load_ = min(least_load_, load);
-    b_[k] += number(push);
+    right_side<S>()[k] += push;
   }
 
-  /// b += Jᵀf on the coordinates of a path.
-  PYSIM_INLINE void push(const int* path, int count, const Vec3<S>* J, const Vec3<S>& f) {
-    const Vec3<N> exact = numbers(f);
-    for (int n = 0; n < count; ++n) b_[path[n]] = dot_add(numbers(J[n]), exact, b_[path[n]]);
+  /// b += Jᵀf on the coordinates of a path. Columns are of type S of a load from the world, else of type N.
+  template <class T>
+  PYSIM_INLINE void push(const int* path, int count, const Vec3<T>* J, const Vec3<S>& f) {
+    T* const b = right_side<T>();
+    const Vec3<T> exact = converted<T>(f);
+    for (int n = 0; n < count; ++n) b[path[n]] = dot_add(J[n], exact, b[path[n]]);
   }
 
-  /// H += JᵀGJ on the coordinates of a path, ascending, which is `whole` if it begins at a root.
-  void add(const int* path, int count, bool whole, const Vec3<S>* J, const spatial::Sym3<S>& G) {
-    if constexpr (is_exact) {
-      if (whole) return add_products(A_.rows(), path, count, J, G, near_GJ_, near_, in_order);
+  /// H += JᵀGJ on the coordinates of a path, ascending, which is `whole` if it begins at a root: of a load
+  /// from the world.
+  template <class T>
+  void add(const int* path, int count, bool whole, const Vec3<T>* J, const spatial::Sym3<S>& G) {
+    if constexpr (is_exact && sizeof(T) == sizeof(S)) {
+      return add_products(A_.rows(), path, count, J, G, near_GJ_, near_, in_order);
+    } else {
+      const spatial::Sym3<N> exact = {
+          number(G.xx), number(G.yy), number(G.zz), number(G.xy), number(G.yz), number(G.zx)};
+      if (whole && at_ != &hung_) return add_products(*at_, path, count, J, exact, GJ_, H_, in_order);
+      const int* const depth = at_->depth;
+      add_products(*at_, path, count, J, exact, GJ_, H_, [path, depth](int n) { return depth[path[n]]; });
     }
-    const spatial::Sym3<N> exact = {
-        number(G.xx), number(G.yy), number(G.zz), number(G.xy), number(G.yz), number(G.zx)};
-    if (whole && at_ != &hung_) return add_products(*at_, path, count, J, exact, GJ_, H_, in_order);
-    const int* const depth = at_->depth;
-    add_products(*at_, path, count, J, exact, GJ_, H_, [path, depth](int n) { return depth[path[n]]; });
   }
 
   /// x = H⁻¹ b, and the factor of H; b is lost.
   void factor_and_solve() {
-    if constexpr (is_exact) add_tree_rows(near_);
+    if constexpr (is_exact) {
+      add_tree_rows(near_);
+      for (int k = 0; k < A_.size(); ++k) b_[k] += number(near_b_[k]);
+    }
     const auto pivot = [&](int k, N d) {
       return max(d, number(select(least_load_ < all<S>(0), all<S>(0), A_.pivot(k))));
     };
@@ -121,10 +132,15 @@ class LoadedRows {
   }
 
   /// J x of it.
-  PYSIM_INLINE Vec3<S> times_solution(const int* path, int count, const Vec3<S>* J) const {
+  PYSIM_INLINE Vec3<S> times_solution(const int* path, int count, const Vec3<N>* J) const {
     Vec3<N> sum = spatial::zero3<N>();
-    for (int n = 0; n < count; ++n) sum = fma(x_[path[n]], numbers(J[n]), sum);
+    for (int n = 0; n < count; ++n) sum = fma(x_[path[n]], J[n], sum);
     return {rounded(sum.x), rounded(sum.y), rounded(sum.z)};
+  }
+
+  /// Columns in type N.
+  static void convert(const Vec3<S>* J, int count, Vec3<N>* to) {
+    for (int n = 0; n < count; ++n) to[n] = converted<N>(J[n]);
   }
 
   /// x = H⁻¹ b of another right-hand side (nv), after the solution, which is lost.
@@ -153,14 +169,22 @@ class LoadedRows {
     }
   }
 
-  PYSIM_INLINE static Vec3<N> numbers(const Vec3<S>& a) { return {number(a.x), number(a.y), number(a.z)}; }
-
   template <class T>
   PYSIM_INLINE static Vec3<T> converted(const Vec3<S>& a) {
     if constexpr (sizeof(T) == sizeof(S)) {
       return a;
     } else {
-      return numbers(a);
+      return {number(a.x), number(a.y), number(a.z)};
+    }
+  }
+
+  /// b, or what is summed beside it.
+  template <class T>
+  PYSIM_INLINE T* right_side() const {
+    if constexpr (is_exact && sizeof(T) == sizeof(S)) {
+      return near_b_;
+    } else {
+      return b_;
     }
   }
 
@@ -185,21 +209,21 @@ class LoadedRows {
   PYSIM_INLINE static void add_products(const TreeRows& at,
                                         const int* path,
                                         int count,
-                                        const Vec3<S>* J,
+                                        const Vec3<T>* J,
                                         const spatial::Sym3<T>& G,
                                         Vec3<T>* GJ,
                                         T* H,
                                         const Place& place) {
-    for (int n = 0; n < count; ++n) GJ[n] = G * converted<T>(J[n]);
+    for (int n = 0; n < count; ++n) GJ[n] = G * J[n];
     int n = 0;
     if (count % 2 != 0) {
       T& entry = H[at.row[path[0]] + place(0)];
-      entry = dot_add(converted<T>(J[0]), GJ[0], entry);
+      entry = dot_add(J[0], GJ[0], entry);
       n = 1;
     }
     for (; n < count; n += 2) {
       T *const row = H + at.row[path[n]], *const next = H + at.row[path[n + 1]];
-      const Vec3<T> a = converted<T>(J[n]), b = converted<T>(J[n + 1]);
+      const Vec3<T> a = J[n], b = J[n + 1];
       for (int m = 0; m <= n; ++m) {
         const int column = place(m);
         const Vec3<T> g = GJ[m];
@@ -220,6 +244,7 @@ class LoadedRows {
   N *b_ = nullptr, *x_ = nullptr;  ///< (nv)
   Vec3<N>* GJ_ = nullptr;          ///< [nv]
   S* near_ = nullptr;              ///< A and loads from the world, if they are of another type
+  S* near_b_ = nullptr;            ///< (nv) pushes from the world
   Vec3<S>* near_GJ_ = nullptr;
 };
 

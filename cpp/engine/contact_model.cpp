@@ -310,7 +310,10 @@ void ModelContacts::read_pairs() {
       turning_points_ += points;
     }
     points_ += points;
-    moving_pairs_ += a >= 0 && shape_numbers_[at(a)].body >= 0 ? 1 : 0;
+    if (a >= 0 && shape_numbers_[at(a)].body >= 0) {
+      ++moving_pairs_;
+      stiff_ = stiff_ || is_stiff(a, b, kinds_[at(kind)].law);
+    }
   }
   table_.push_back({-1, -1, -1, points_});
   if (turning_points_ > 0) turning_.resize(table_.size(), -1);
@@ -321,6 +324,19 @@ void ModelContacts::read_pairs() {
                  shape_numbers_.data(),
                  kinds_of_shapes().data(),
                  field_.data()};
+}
+
+/// Whether a load of two shapes in a step of 5 ms can be some 500 times the mass of the lighter body, at
+/// penetrations of 1 mm. Where they are much stiffer, floats lose what the mass contributes.
+bool ModelContacts::is_stiff(int a, int b, const constraints::ContactLaw<double>& law) const {
+  constexpr double step = 5e-3, penetration = 1e-3, most = 500;
+  const auto view = model_->view<double>();
+  const auto mass = [&](int shape) {
+    return view.constants[shape_numbers_[static_cast<std::size_t>(shape)].body].inertia[0];
+  };
+  const double time = step + law.relaxation + law.dissipation * penetration;
+  const double load = step * std::max(law.stiffness, law.tangential) * time;
+  return law.hertz || !(load <= most * std::min(mass(a), mass(b)));
 }
 
 /// Contact points of two shapes.
@@ -589,6 +605,7 @@ contact::Contacts<double> ModelContacts::view() const {
           static_cast<int>(coordinates_.size()),
           turning_points_,
           moving_pairs_,
+          stiff_,
           are_few ? pairs_.data() : nullptr,
           coordinates_.data(),
           smooth_.data(),

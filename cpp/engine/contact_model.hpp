@@ -142,6 +142,7 @@ class ModelContacts {
   void read_pairs();
   void check_pair(int first, int second) const;
   int points_of(int first, int second) const;
+  bool is_stiff(int a, int b, const constraints::ContactLaw<double>& law) const;
   void read_joints();
   void read_bounds();
   void read_partners();
@@ -152,6 +153,7 @@ class ModelContacts {
   ContactDescription description_;  ///< whose meshes and programs are referred to
   std::vector<int> work_;
   int points_ = 0, turning_points_ = 0, moving_pairs_ = 0;
+  bool stiff_ = false;
   std::vector<Shape> shapes_;
   std::vector<Table::ShapeNumbers> shape_numbers_;
   std::vector<Table::Pair> table_;  ///< and the number of all points

@@ -53,12 +53,12 @@ class FloatContacts {
     int levers = 0;
     for (int k = 0; k < from.carriers; ++k) levers = std::max(levers, from.levers[k].end);
     for (int k = 0; k < levers; ++k) lever_.push_back({from.lever[k].rate, real(from.lever[k].length)});
-    view_ = {from.pairs,     from.points,         from.coordinates,   from.turning_points, from.moving_pairs,
-             pairs_.data(),  coordinates_.data(), smooth_.data(),     diagonal_.data(),    from.single,
-             from.bounded,   from.rates,          from.carriers,      from.rate,           from.carrier,
-             bounds_.data(), from.own_pairs,      from.balls,         balls_.data(),       from.levers,
-             lever_.data(),  from.partner,        from.first_partner, from.plane_pair,     from.plane_pairs,
-             from.table};
+    view_ = {from.pairs,       from.points,    from.coordinates,    from.turning_points, from.moving_pairs,
+             from.stiff,       pairs_.data(),  coordinates_.data(), smooth_.data(),      diagonal_.data(),
+             from.single,      from.bounded,   from.rates,          from.carriers,       from.rate,
+             from.carrier,     bounds_.data(), from.own_pairs,      from.balls,          balls_.data(),
+             from.levers,      lever_.data(),  from.partner,        from.first_partner,  from.plane_pair,
+             from.plane_pairs, from.table};
   }
   FloatContacts(const FloatContacts&) = delete;  // the view refers to the numbers
   FloatContacts& operator=(const FloatContacts&) = delete;
