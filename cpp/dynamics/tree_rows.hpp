@@ -4,8 +4,8 @@
 //     H = LᵀDL  from the last coordinate to the root           [Featherstone 2005; 2008, section 6.5]
 //
 // A row is contiguous, and begins as the rows of all coordinates above it do: they are added and subtracted
-// without looking up columns, and no entry fills in. Rows k and k − 1 of a branch are eliminated together:
-// half as many sums are stored and loaded again.
+// without looking up columns, and no entry fills in. Up to three rows of a branch are eliminated together: a
+// third as many sums are stored and loaded again.
 #pragma once
 
 #include "simd/double_precision.hpp"
@@ -48,59 +48,17 @@ struct TreeRows {
   /// H ← L with D on its diagonal, D⁻¹ beside it, and b ← L⁻ᵀ b. A pivot is what pivot(k, d) makes of d.
   template <class N, class Pivot>
   void eliminate(int n, N* H, N* inv_D, N* b, const Pivot& pivot) const {
-    for (int k = n - 1; k >= 0; --k) {
-      N* const own = H + row[k];
-      const int* const columns = column + row[k];
-      const int d = depth[k], parent = above[k];
-      const N inverse = all<N>(1) / (own[d] = pivot(k, own[d]));
-      inv_D[k] = inverse;
-      if (parent < 0 || parent != k - 1) {
-        for (int a = d - 1; a >= 0; --a) {
-          const int i = columns[a];
-          N* const to = H + row[i];
-          const N u = own[a] * inverse;
-          for (int j = 0; j <= a; ++j) to[j] = fnma(u, own[j], to[j]);
-          b[i] = fnma(u, b[k], b[i]);
-          own[a] = u;
-        }
-        continue;
+    for (int k = n - 1; k >= 0;) {
+      if (above[k] < 0 || above[k] != k - 1) {
+        eliminate_branch<1>(k, H, inv_D, b, pivot);
+        k -= 1;
+      } else if (above[k - 1] < 0 || above[k - 1] != k - 2) {
+        eliminate_branch<2>(k, H, inv_D, b, pivot);
+        k -= 2;
+      } else {
+        eliminate_branch<3>(k, H, inv_D, b, pivot);
+        k -= 3;
       }
-      N* const next = H + row[parent];
-      const N first = own[d - 1] * inverse;
-      for (int j = 0; j < d; ++j) next[j] = fnma(first, own[j], next[j]);
-      b[parent] = fnma(first, b[k], b[parent]);
-      own[d - 1] = first;
-      const N other = all<N>(1) / (next[d - 1] = pivot(parent, next[d - 1]));
-      inv_D[parent] = other;
-      int a = d - 2;
-      for (; a > 0; a -= 2) {  // from two rows above at a time
-        const int i = columns[a], j = columns[a - 1];
-        N *const to = H + row[i], *const to_next = H + row[j];
-        const N u = own[a] * inverse, v = next[a] * other;
-        const N u_next = own[a - 1] * inverse, v_next = next[a - 1] * other;
-        for (int c = 0; c < a; ++c) {
-          const N x = own[c], y = next[c];
-          to[c] = fnma(v, y, fnma(u, x, to[c]));
-          to_next[c] = fnma(v_next, y, fnma(u_next, x, to_next[c]));
-        }
-        to[a] = fnma(v, next[a], fnma(u, own[a], to[a]));
-        b[i] = fnma(v, b[parent], fnma(u, b[k], b[i]));
-        b[j] = fnma(v_next, b[parent], fnma(u_next, b[k], b[j]));
-        own[a] = u;
-        next[a] = v;
-        own[a - 1] = u_next;
-        next[a - 1] = v_next;
-      }
-      if (a == 0) {
-        const int i = columns[0];
-        const N u = own[0] * inverse, v = next[0] * other;
-        N& to = H[row[i]];
-        to = fnma(v, next[0], fnma(u, own[0], to));
-        b[i] = fnma(v, b[parent], fnma(u, b[k], b[i]));
-        own[0] = u;
-        next[0] = v;
-      }
-      --k;
     }
   }
 
@@ -128,6 +86,77 @@ struct TreeRows {
       for (int a = depth[k] - 1; a >= 0; --a) x[columns[a]] = fnma(own[a], at_k, x[columns[a]]);
     }
     substitute<N>(n, L, inv_D, x, x);
+  }
+
+ private:
+  /// Eliminates the rows k, k − 1, … of a branch, as many as `rows`.
+  template <int rows, class N, class Pivot>
+  PYSIM_INLINE void eliminate_branch(int k, N* H, N* inv_D, N* b, const Pivot& pivot) const {
+    const int* const columns = column + row[k];
+    const int d = depth[k];
+    N* const first = H + row[k];
+    N* const second = rows > 1 ? H + row[k - 1] : nullptr;
+    N* const third = rows > 2 ? H + row[k - 2] : nullptr;
+    const N first_inverse = invert(first[d] = pivot(k, first[d]), inv_D[k]);
+    N second_inverse = first_inverse, third_inverse = first_inverse;
+    const N first_b = b[k];
+    N second_b = first_b, third_b = first_b;
+    if constexpr (rows > 1) {
+      subtract(first, first_inverse, d - 1, first_b, second, b[k - 1]);
+      if constexpr (rows > 2) subtract(first, first_inverse, d - 2, first_b, third, b[k - 2]);
+      second_inverse = invert(second[d - 1] = pivot(k - 1, second[d - 1]), inv_D[k - 1]);
+      second_b = b[k - 1];
+    }
+    if constexpr (rows > 2) {
+      subtract(second, second_inverse, d - 2, second_b, third, b[k - 2]);
+      third_inverse = invert(third[d - 2] = pivot(k - 2, third[d - 2]), inv_D[k - 2]);
+      third_b = b[k - 2];
+    }
+    const auto less = [](N x, N u, N own, N v, N next, N w, N last) {
+      N rest = fnma(u, own, x);
+      if constexpr (rows > 1) rest = fnma(v, next, rest);
+      if constexpr (rows > 2) rest = fnma(w, last, rest);
+      return rest;
+    };
+    const N o = all<N>(0);
+    int a = d - rows;
+    for (; a > 0; a -= 2) {  // from two rows above at a time
+      const int i = columns[a], j = columns[a - 1];
+      N *const to = H + row[i], *const to_next = H + row[j];
+      N v = o, w = o, v_next = o, w_next = o;
+      const N u = first[a] * first_inverse, u_next = first[a - 1] * first_inverse;
+      if constexpr (rows > 1) v = second[a] * second_inverse, v_next = second[a - 1] * second_inverse;
+      if constexpr (rows > 2) w = third[a] * third_inverse, w_next = third[a - 1] * third_inverse;
+      for (int c = 0; c < a; ++c) {
+        const N x = first[c], y = rows > 1 ? second[c] : o, z = rows > 2 ? third[c] : o;
+        to[c] = less(to[c], u, x, v, y, w, z);
+        to_next[c] = less(to_next[c], u_next, x, v_next, y, w_next, z);
+      }
+      to[a] = less(to[a], u, first[a], v, rows > 1 ? second[a] : o, w, rows > 2 ? third[a] : o);
+      b[i] = less(b[i], u, first_b, v, second_b, w, third_b);
+      b[j] = less(b[j], u_next, first_b, v_next, second_b, w_next, third_b);
+      first[a] = u, first[a - 1] = u_next;
+      if constexpr (rows > 1) second[a] = v, second[a - 1] = v_next;
+      if constexpr (rows > 2) third[a] = w, third[a - 1] = w_next;
+    }
+    if (a < 0) return;
+    subtract(first, first_inverse, 0, first_b, H + row[columns[0]], b[columns[0]]);
+    if constexpr (rows > 1) subtract(second, second_inverse, 0, second_b, H + row[columns[0]], b[columns[0]]);
+    if constexpr (rows > 2) subtract(third, third_inverse, 0, third_b, H + row[columns[0]], b[columns[0]]);
+  }
+
+  template <class N>
+  PYSIM_INLINE static N invert(N d, N& inverse) {
+    return inverse = all<N>(1) / d;
+  }
+
+  /// Eliminates a row from the row of its column a.
+  template <class N>
+  PYSIM_INLINE static void subtract(N* own, N inverse, int a, N own_b, N* to, N& to_b) {
+    const N u = own[a] * inverse;
+    for (int c = 0; c <= a; ++c) to[c] = fnma(u, own[c], to[c]);
+    to_b = fnma(u, own_b, to_b);
+    own[a] = u;
   }
 };
 
