@@ -64,10 +64,13 @@ template <class S>
 PYSIM_INLINE void stop_impulse(
     const CoordinateLaw<typename S::Parameter>& law, S x0, S h, S v, S& gamma, S& slope) {
   const S o = all<S>(0);
+  gamma = slope = o;
+  const auto beyond = fma(h, v, x0) > o;  // else rounding alone pushes
+  if (none(beyond)) return;
   const StopImpulse<S> line(law, x0, h);
   const S push = fma(line.slope, v, line.offset);
-  gamma = max(push, o);
-  slope = select(push > o, line.slope, o);
+  gamma = select(beyond, max(push, o), o);
+  slope = select(beyond & (push > o), line.slope, o);
 }
 
 /// y of friction at a velocity v.

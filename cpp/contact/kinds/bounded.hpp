@@ -60,6 +60,7 @@ template <class S>
 struct BoundedIterate : Iterate<S> {
   BoundedForce<S> law;
   BoundedImpulse<S> impulse;
+  bool acts;  ///< whether the impulse, its slope, or γ̂ is not zero in some world
 };
 
 template <class S>
@@ -96,6 +97,12 @@ class BoundedKind : public Kind<S> {
     converged_ = simd::everywhere<S>();
     each([&](BoundedIterate<S>& B) {
       const BoundedForce<S>& law = B.law;
+      const S o = all<S>(0);
+      B.acts = !simd::all(is_within(law, B.now) & (B.made == o));
+      if (!B.acts) {
+        B.impulse = {o, o};
+        return;
+      }
       B.impulse = bounded_impulse(law, h_, B.now);
       const S size = fma(law.c, max(abs(B.now), abs(B.free)), abs(law.a));
       const S off = abs(B.impulse.gamma - B.made);
@@ -105,6 +112,7 @@ class BoundedKind : public Kind<S> {
 
   void load(const Iteration<S>& iteration, ContactMatrix<S>& matrix) {
     each([&](const BoundedIterate<S>& B) {
+      if (!B.acts) return;
       const auto& I = B.impulse;
       matrix.add(
           B.law.v, I.slope, iteration.whole ? fma(I.slope, B.now - B.free, I.gamma) : I.gamma - B.made);
@@ -114,7 +122,7 @@ class BoundedKind : public Kind<S> {
   void move(const Iteration<S>& iteration, const S* delta, bool aims) {
     each([&](BoundedIterate<S>& B) {
       B.next = (iteration.whole ? B.free : B.now) + delta[B.law.v];
-      if (aims) B.aimed = fma(B.impulse.slope, B.now - B.next, B.impulse.gamma);
+      if (aims && B.acts) B.aimed = fma(B.impulse.slope, B.now - B.next, B.impulse.gamma);
     });
   }
 
@@ -123,12 +131,10 @@ class BoundedKind : public Kind<S> {
     each([&](const BoundedIterate<S>& B) {
       const BoundedForce<S>& law = B.law;
       const S du = B.next - B.now, o = all<S>(0);
-      search.add(du, B.made, B.aimed, B.impulse.gamma);
-      const S force = fnma(law.c, B.now, law.a), end = fnma(law.c, B.next, law.a);
-      const auto within =
-          (law.share == all<S>(1)) & (max(force, end) <= law.upper) & (min(force, end) >= law.lower);
+      if (B.acts) search.add(du, B.made, B.aimed, B.impulse.gamma);
+      const auto within = is_within(law, B.now) & is_within(law, B.next);
       if (simd::all(within)) return;  // the impulse is zero at both ends, and so between them
-      const S rate = -law.c * du;
+      const S force = fnma(law.c, B.now, law.a), rate = -law.c * du;
       line_[lines_++] = {
           force, rate, law.lower, law.upper, law.mix(force, law.constant), law.mix(rate, o), h_ * du};
     });
@@ -145,7 +151,7 @@ class BoundedKind : public Kind<S> {
   void advance(const Advance<S>& mix) {
     each([&](BoundedIterate<S>& B) {
       B.now = mix(B.now, B.next);
-      B.made = mix(B.made, B.aimed);
+      if (B.acts) B.made = mix(B.made, B.aimed);
     });
   }
 
@@ -162,6 +168,12 @@ class BoundedKind : public Kind<S> {
   }
 
  private:
+  /// Whether the force at v is that of A, without an impulse.
+  static Mask<S> is_within(const BoundedForce<S>& law, S v) {
+    const S force = fnma(law.c, v, law.a);
+    return (law.share == all<S>(1)) & (force <= law.upper) & (force >= law.lower);
+  }
+
   /// f and f* on the way, and h Δu.
   struct Line {
     S force, rate, lower, upper, seen, seen_rate, along;

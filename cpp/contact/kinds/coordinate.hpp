@@ -14,6 +14,7 @@ struct CoordinateIterate : Iterate<S> {
   CoordinateState<S> at;
   Mask<S> stuck;  ///< in the last step
   CoordinateImpulse<S> impulse;
+  bool acts;  ///< whether the impulse, its slope, or γ̂ is not zero in some world
 };
 
 template <class S>
@@ -58,6 +59,9 @@ class CoordinateKind : public Kind<S> {
     converged_ = simd::everywhere<S>();
     each([&](CoordinateIterate<S>& C, const Law& law) {
       C.impulse = coordinate_impulse(law, C.at, h_, C.now);
+      const S o = all<S>(0);
+      C.acts = !simd::all((C.impulse.gamma == o) & (C.impulse.slope == o) & (C.made == o));
+      if (!C.acts) return;
       const S blurred = all<S>(Kind<S>::rounding) * C.impulse.slope * max(abs(C.now), abs(C.free));
       converged_ &= abs(C.impulse.gamma - C.made) <= allowed + blurred;
     });
@@ -65,6 +69,7 @@ class CoordinateKind : public Kind<S> {
 
   void load(const Iteration<S>& iteration, ContactMatrix<S>& matrix) {
     each([&](CoordinateIterate<S>& C, const Law& law) {
+      if (!C.acts) return;
       const auto& I = C.impulse;
       matrix.add(law.v, I.slope, iteration.whole ? fma(I.slope, C.now - C.free, I.gamma) : I.gamma - C.made);
     });
@@ -73,7 +78,7 @@ class CoordinateKind : public Kind<S> {
   void move(const Iteration<S>& iteration, const S* delta, bool aims) {
     each([&](CoordinateIterate<S>& C, const Law& law) {
       C.next = (iteration.whole ? C.free : C.now) + delta[law.v];
-      if (aims) C.aimed = fma(C.impulse.slope, C.now - C.next, C.impulse.gamma);
+      if (aims && C.acts) C.aimed = fma(C.impulse.slope, C.now - C.next, C.impulse.gamma);
     });
   }
 
@@ -85,7 +90,7 @@ class CoordinateKind : public Kind<S> {
     frictions_ = stops_ = 0;
     each([&](const CoordinateIterate<S>& C, const Law& law) {
       const S du = C.next - C.now;
-      search.add(du, C.made, C.aimed, C.impulse.gamma);
+      if (C.acts) search.add(du, C.made, C.aimed, C.impulse.gamma);
       if (simd::is_there(law.friction)) {
         add_corners(fma(h_, C.now, C.at.s), fma(h_, C.next, C.at.s), search);
         const S rate = stretch(law, all<S>(0), h_, du), limit = h_ * all<S>(law.friction);
@@ -113,6 +118,7 @@ class CoordinateKind : public Kind<S> {
     S most = all<S>(0);
     each([&](CoordinateIterate<S>& C, const Law&) {
       C.now = mix(C.now, C.next);
+      if (!C.acts) return;
       C.made = mix(C.made, C.aimed);
       most = max(most, abs(C.made));
     });
@@ -159,13 +165,13 @@ class CoordinateKind : public Kind<S> {
   }
 
   /// Records a stop on which some world pushes on the way, `from` and `to` velocities into it. Where it
-  /// pushes at neither end, it pushes nowhere between.
+  /// is beyond the stop at neither end, it pushes nowhere between.
   PYSIM_INLINE void add_stop(const Law& law, S x0, S from, S to, S into, S along) {
     const S o = all<S>(0);
+    const auto beyond = (fma(h_, from, x0) > o) | (fma(h_, to, x0) > o);
+    if (none(beyond)) return;
     const constraints::StopImpulse<S> line(law, x0, h_);
-    const S push = fma(line.slope, from, line.offset);
-    if (none((push > o) | (fma(line.slope, to, line.offset) > o))) return;
-    stop_[stops_++] = {push, line.slope * into, along};
+    stop_[stops_++] = {fma(line.slope, from, line.offset), line.slope * into, select(beyond, along, o)};
   }
 
   template <class Visit>
