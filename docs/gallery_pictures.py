@@ -28,7 +28,10 @@ INSTANTS = {
     "catapult": 0.3,
     "humanoid_fall": 0.12,
     "quadruped": 0.2,
+    "princeton_strip": 0.95,
+    "rotor_blade": 0.45,
     "tendon_finger": 0.9,
+    "twisted_ring": 0.76,
     "whip": 0.6,
     "wrecking_ball": 0.36,
 }
