@@ -13,12 +13,14 @@ import pytest
 import pysim
 from pysim.render import gltf, usd
 from pysim.render.drawable import to_trajectory
+from pysim.render.exports.web_recording import RecordedRun
 from pysim.render.meshes import body_meshes
 from pysim.render.options import render_options
 from pysim.render.player import Player
 from pysim.render.tubes import Tube, strongest_moment, tubes_of, with_world
 from pysim.render.window import offscreen
 from pysim.render.windows.picking import body_at
+from pysim.trajectory.interpolation import rotation_matrices
 from tests.render.scenes import SMALL
 
 RUBBER = {"young": 5e6, "poisson": 0.5, "density": 1000.0}
@@ -201,3 +203,22 @@ def test_usd_has_the_points_of_the_tube_at_every_frame(tmp_path: Path) -> None:
         np.testing.assert_allclose(
             points, tube(run).placed(with_world(run.poses[row]))[0], atol=1e-6
         )
+
+
+def test_a_web_page_moves_the_bones_of_the_tube() -> None:
+    viser = pytest.importorskip("viser", reason="needs viser")
+    run = bent()
+    options = render_options(run)
+    server = viser.ViserServer(host="127.0.0.1", port=0, verbose=False)
+    try:
+        drawn = RecordedRun(server, 0, run, body_meshes(run, options), options, 1.0)
+        drawn.show(0.0, run.poses[0])
+        ((own, handle),) = drawn._tubes
+        moves = np.tile(np.eye(4), (len(own.bodies), 1, 1))
+        for k, bone in enumerate(handle.bones):
+            w, x, y, z = bone.wxyz
+            moves[k, :3, :3] = rotation_matrices(np.array([[x, y, z, w]]))[0]
+            moves[k, :3, 3] = bone.position
+    finally:
+        server.stop()
+    np.testing.assert_allclose(moves, own.transforms(with_world(run.poses[0])), atol=1e-6)
