@@ -48,6 +48,7 @@ def inverse_kinematics(
     seed: int = 0,
     loop_q: ArrayLike | None = None,
     threads: int = 1,
+    path: bool = False,
 ) -> InverseKinematics:
     """Return configurations in which frames take given poses or positions, within the limits and with loops closed.
 
@@ -67,6 +68,8 @@ def inverse_kinematics(
         seed: of the random configurations.
         loop_q: initial guess of the coordinates of the loops' joints (loop_nq,).
         threads: threads that share a batch; 0 uses every processor.
+        path: whether the first axis of the targets is a path: its first row is searched as above, and each other one
+            from the configuration of the row before, without random ones, so that the result is continuous.
 
     Raises:
         ModelError: no such frame, no target, or limits that exclude each other.
@@ -96,7 +99,15 @@ def inverse_kinematics(
     guess = None
     if loop_q is not None:
         guess = checked_double(loop_q, "loop_q", (model.loop_nq,), unit="m, rad", alone=True)
-    q, loops = solver.solve(start, guess, restarts, np.random.default_rng(seed))
+    rng = np.random.default_rng(seed)
+    if path:
+        if not shape:
+            raise ValueError(
+                "path needs targets of several rows (n, …, 4, 4) or (n, …, 3); got one"
+            )
+        q, loops = solver.follow(start, guess, restarts, rng, shape[0])
+    else:
+        q, loops = solver.solve(start, guess, restarts, rng)
     if model.rows:
         there = project(model, q, np.zeros((len(q), model.nv)), loop_q=loops, threads=threads)
         closed = np.isfinite(there.residual)

@@ -80,10 +80,40 @@ class PoseSolver:
         least = _LEAST_SCALE * scale.max(initial=0.0)
         self._scale = np.where(moves, np.maximum(scale, least), 1.0).tolist()
 
+    def follow(
+        self,
+        start: Array,
+        loop_q: Array | None,
+        restarts: int,
+        rng: np.random.Generator,
+        rows: int,
+    ) -> tuple[Array, Array]:
+        """Return q (n, nq) and loop_q (n, loop_nq) of worlds that follow each other in equal rows of a path.
+
+        The first row is solved; each other one is searched from the configurations of the row before.
+        """
+        count = len(start) // rows if rows else 0
+        q, loops = self.solve(start[:count], loop_q, restarts, rng)
+        found = [(q, loops)]
+        for k in range(1, rows):
+            worlds = np.arange(k * count, (k + 1) * count)
+            q, loops, _, error = self.search(q, loops, worlds, self._iterations)
+            left = np.flatnonzero(~(error <= self._tolerance))
+            if len(left):  # to the very minimum
+                more = self.search(
+                    q[left], loops[left], worlds[left], _PATIENT * self._iterations, _SLOWEST
+                )
+                q[left], loops[left] = more[:2]
+            found.append((q.copy(), loops.copy()))
+        return np.concatenate([q for q, _ in found]), np.concatenate([own for _, own in found])
+
     def solve(
         self, start: Array, loop_q: Array | None, restarts: int, rng: np.random.Generator
     ) -> tuple[Array, Array]:
-        """Return the best q (n, nq) that is found from starts (n, nq) and random ones, and its loop_q (n, loop_nq)."""
+        """Return the best q (n, nq) that is found from starts (n, nq) and random ones, and its loop_q (n, loop_nq).
+
+        The targets are the first n.
+        """
         guess = self._model_loop_q(start, loop_q)
         q, loops, cost, error = self.search(start, guess, np.arange(len(start)), self._iterations)
         tried, count = 0, 1

@@ -357,3 +357,59 @@ def test_a_rotation_as_a_target_is_warned_of(panda: pysim.Model) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         pysim.inverse_kinematics(panda, {"panda_hand": 0.4 * R}, restarts=0, iterations=1)
+
+
+def circle(model: pysim.Model, rows: int) -> np.ndarray:
+    """Poses (rows, 4, 4) of a gripper along a circle about a reachable one."""
+    angle = np.linspace(0, 2 * np.pi, rows)
+    poses = np.tile(np.diag([1.0, -1.0, -1.0, 1.0]), (rows, 1, 1))
+    poses[:, :3, 3] = [0.5, 0.1, 0.4]
+    poses[:, :2, 3] += 0.1 * np.column_stack([np.cos(angle), np.sin(angle)])
+    return poses
+
+
+def test_a_path_is_followed_without_jumps(panda: pysim.Model) -> None:
+    targets = circle(panda, 100)
+    found = pysim.inverse_kinematics(panda, {"panda_hand": targets}, path=True)
+    assert found.converged.all()
+    reached = pysim.frame_placement(panda, found.q, "panda_hand")
+    np.testing.assert_allclose(reached, targets, atol=1e-8)
+    assert np.abs(np.diff(found.q, axis=0)).max() < 0.1
+    apart = pysim.inverse_kinematics(panda, {"panda_hand": targets[50:]}, seed=3)
+    assert np.abs(apart.q[0] - found.q[50]).max() > 0.2  # another solution, found on its own
+
+
+def test_several_paths_of_a_batch_are_those_of_each_alone(panda: pysim.Model) -> None:
+    targets = circle(panda, 12)
+    shifted = targets.copy()
+    shifted[:, 2, 3] += 0.05
+    both = np.stack([targets, shifted], axis=1)  # (12, 2, 4, 4)
+    found = pysim.inverse_kinematics(panda, {"panda_hand": both}, path=True)
+    for k, alone in enumerate((targets, shifted)):
+        own = pysim.inverse_kinematics(panda, {"panda_hand": alone}, path=True)
+        np.testing.assert_array_equal(found.q[:, k], own.q)
+
+
+def test_a_path_of_a_loop_closes_it_in_every_row() -> None:
+    model = four_bar().model
+    start = np.array(four_bar().state.q)
+    turned = np.linspace(0, 1.5, 40)
+    goals = 0.2 * np.column_stack([np.cos(1 + turned), np.sin(1 + turned), 0 * turned])
+    found = pysim.inverse_kinematics(model, {"coupler": goals}, start, path=True)
+    assert found.converged.all()
+    np.testing.assert_allclose(found.q[:, 0], 1 + turned, atol=1e-6)
+    assert np.abs(np.diff(found.q, axis=0)).max() < 0.2
+
+
+def test_a_path_that_leaves_the_workspace_says_where() -> None:
+    model = arm()
+    x = np.linspace(0.3, 1.2, 10)
+    goals = np.column_stack([x, np.zeros(10), np.zeros(10)])
+    found = pysim.inverse_kinematics(model, {"tip": goals}, [0.3, 0.5], path=True)
+    np.testing.assert_array_equal(found.converged, x < 0.9)
+    np.testing.assert_allclose(found.error[x > 0.9], x[x > 0.9] - 0.9, atol=1e-6)
+
+
+def test_a_path_needs_rows(panda: pysim.Model) -> None:
+    with pytest.raises(ValueError, match="path needs targets of several rows"):
+        pysim.inverse_kinematics(panda, {"panda_hand": [0.3, 0, 0.5]}, path=True)
