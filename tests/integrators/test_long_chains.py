@@ -83,7 +83,9 @@ def test_a_branch_whose_weight_outgrows_its_springs_takes_all_derivatives() -> N
 def test_a_long_branch_has_the_same_bits_alone_and_beside_others(dtype: type) -> None:
     scene = chain(14, "generalized_alpha", 1e-3)
     many = pysim.Worlds(scene, 5, dtype=dtype)
-    velocities = np.random.default_rng(3).normal(0, 1, (5, scene.model.nv)).astype(dtype)
+    velocities: np.ndarray = (
+        np.random.default_rng(3).normal(0, 1, (5, scene.model.nv)).astype(dtype)
+    )
     many.v[:] = velocities * np.array([0, 1, 0.1, 10, 2])[:, None].astype(dtype)
     alone = pysim.Worlds(scene, 1, dtype=dtype)
     begin = np.array(many.v[3])
