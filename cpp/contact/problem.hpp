@@ -17,7 +17,8 @@
 // sticking on the way. Lanes that are done are frozen.
 //
 // Newton's method ends where every impulse is that of its law to the tolerance. The radii of friction are
-// renewed before, as soon as normal impulses change by less than 0.1 %: only they are used of that solution.
+// renewed before, as soon as normal impulses change by less than a millionth: only they are used of that
+// solution.
 //
 // After the first iteration, corrections of Δ are solved for, so that rounding is relative to them alone.
 // v* and every Δ hold K v = 0 of loops, see contact/matrix.hpp.

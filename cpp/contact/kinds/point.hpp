@@ -169,13 +169,18 @@ class PointKind : public Kind<S> {
       P.made = made;
     });
     largest_square_ = square;
-    settled_ = change < all<S>(Real(1e-3)) * most;
+    settled_ = change < all<S>(known) * most;
   }
 
   Mask<S> converged() const { return converged_; }
 
   /// Residual of an impulse [N·s] that the last test of convergence allowed.
   S allowed() const { return allowed_; }
+
+  /// Share of the largest normal impulse by which all may still change where they are known well enough. What
+  /// is left of it is about its square: radii, and velocities, then depend on the number of iterations by
+  /// rounding only.
+  static constexpr Real known = sizeof(Real) == 8 ? Real(1e-6) : Real(1e-3);
 
   /// Where normal impulses are known well enough to limit friction.
   Mask<S> settled() const { return settled_; }
