@@ -5,7 +5,7 @@
 
 namespace pysim::collision {
 
-/// Below this sine of the angle between a cylinder's axis and the normal, its lowest rim point is undefined.
+/// Below this sine of the angle between a cylinder's axis and the normal, a support point of its rim stays.
 template <class Real>
 constexpr Real upright = sizeof(Real) == 8 ? Real(1e-6) : Real(1e-5);
 
@@ -33,19 +33,39 @@ Vec3<S> bend_of_rim(S radius, const Vec3<S>& n, const Vec3<S>& e) {
   return {-scale * n.y, scale * n.x, o};
 }
 
+/// Unit vector (x, y, 0) along the part of n across the axis z. Where that is less than twice `least_lean`,
+/// it turns towards a fixed direction, which it has where n is along the axis: a rim that leans by less and
+/// less keeps its points.
+///
+///     d = (n.x, n.y) + least_lean (1 − (sine/(2 least_lean))²)₊² e
+///
+/// No choice has a limit at all n, for the direction turns once where n goes around the axis. This one has
+/// none where d = 0 alone, a single n.
+template <class S>
+Vec3<S> lean_direction(const Vec3<S>& n) {
+  using Real = typename S::Real;
+  constexpr double least_lean = 1e-3, fixed[] = {0.5403023058681398, 0.8414709848078965};  // of no axis
+  const S o = all<S>(0), e = all<S>(1), square = fma(n.x, n.x, n.y * n.y);
+  const S share = max(fnma(all<S>(Real(0.25 / (least_lean * least_lean))), square, e), o);
+  const S turn = all<S>(Real(least_lean)) * share * share;
+  const S x = fma(turn, all<S>(Real(fixed[0])), n.x), y = fma(turn, all<S>(Real(fixed[1])), n.y);
+  const S length = sqrt(fma(x, x, y * y));
+  const auto exists = length > o;
+  const S inverse = e / select(exists, length, e);
+  return {select(exists, inverse * x, e), inverse * y, o};
+}
+
 /// The lowest points of both rims, and two more of the lower rim, 120° away: three carry a cylinder that
-/// stands, two one that lies, and the first moves along the rim of a disc that rolls.
+/// stands, two one that lies, and the first two move along the rims of one that rolls.
 template <class S>
 void cylinder_points(const Vec3<S>& n, S radius, S half_length, Vec3<S>* point) {
   using Real = typename S::Real;
-  const S o = all<S>(0), e = all<S>(1), sine = sqrt(fma(n.x, n.x, n.y * n.y));
-  const auto leans = sine > all<S>(upright<Real>);
-  const S inverse = e / select(leans, sine, e);
-  const S x = select(leans, -n.x * inverse, e), y = select(leans, -n.y * inverse, o);  // lowest of a rim
-  const S z = select(n.z > o, -half_length, half_length);                              // the lower cap
-  const S half = all<S>(Real(-0.5)), other = all<S>(Real(0.8660254037844386467637));   // cos, sin of 120°
-  point[0] = {radius * x, radius * y, z};
-  point[1] = {radius * x, radius * y, -z};
+  const Vec3<S> lowest = -lean_direction(n);
+  const S &x = lowest.x, &y = lowest.y;
+  const S z = select(n.z > all<S>(0), -half_length, half_length);                     // the lower cap
+  const S half = all<S>(Real(-0.5)), other = all<S>(Real(0.8660254037844386467637));  // cos, sin of 120°
+  point[0] = {radius * x, radius * y, -half_length};
+  point[1] = {radius * x, radius * y, half_length};
   point[2] = {radius * fms(half, x, other * y), radius * fma(half, y, other * x), z};
   point[3] = {radius * fma(half, x, other * y), radius * fms(half, y, other * x), z};
 }
@@ -61,11 +81,8 @@ struct RimCorners {
   S x[facet_corners], y[facet_corners];
 
   RimCorners(const PlacedShape<S>& own, const Vec3<S>& direction) : n(transpose_times(own.X.R, direction)) {
-    const S o = all<S>(0), radius = own.size.x;
-    const S sine = sqrt(fma(n.x, n.x, n.y * n.y));
-    const auto leans = sine > all<S>(upright<typename S::Real>);
-    const S inverse = radius / select(leans, sine, all<S>(1));
-    const S a = select(leans, n.x * inverse, radius), b = select(leans, n.y * inverse, o);
+    const Vec3<S> farthest = own.size.x * lean_direction(n);
+    const S &a = farthest.x, &b = farthest.y;
     const S along_x[] = {a, -b, -a, b}, along_y[] = {b, a, -b, -a};
     for (int k = 0; k < facet_corners; ++k) {
       x[k] = along_x[k];
