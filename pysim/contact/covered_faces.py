@@ -92,18 +92,33 @@ def _faces(own: PlacedShape) -> Iterator[Face]:
 def _covered(faces: Sequence[Face], own: PlacedShape, near: Sequence[PlacedShape]) -> list[int]:
     """Return the numbers of faces whose points are all in other shapes, or no farther from one than a sink.
 
-    The middles of all faces come first, together: few faces are covered there, and need the points of a grid.
+    What is somewhat beyond a face has to be in them, too: two shapes that overlap and share a flat bottom cover nothing
+    of it. The middles of all faces come first, together: few faces are covered there, and need the points of a grid.
     """
     slack = min(DEFAULT_SINK, DEFAULT_SHARE * own.thickness)
     X = own.hull.placed(own.pose)
     corners = [face.corners @ X[:3, :3].T + X[:3, 3] for face in faces]
     middles = np.array([own_corners.mean(axis=0) for own_corners in corners]).reshape(-1, 3)
-    candidates = np.setdiff1d(np.arange(len(faces)), _outside(middles, near, slack))
+    beyond = 2 * slack * np.array([_outward(face.corners) @ X[:3, :3].T for face in faces])
+    candidates = np.arange(len(faces))
+    for points in (middles, middles + beyond.reshape(-1, 3)):
+        candidates = np.delete(candidates, _outside(points[candidates], near, slack))
     return [
         faces[k].number
         for k in candidates.tolist()
-        if len(_outside(_grid(corners[k], slack), near, slack)) == 0
+        if all(
+            len(_outside(_grid(corners[k], slack) + offset, near, slack)) == 0
+            for offset in (0, beyond[k])
+        )
     ]
+
+
+def _outward(corners: Array) -> Array:
+    """Return the unit normal of a face of a convex shape about the origin."""
+    middle = corners.mean(axis=0)
+    area = np.cross(corners - middle, np.roll(corners, -1, axis=0) - middle).sum(axis=0)
+    normal: Array = area / np.linalg.norm(area)
+    return normal if normal @ middle > 0 else -normal
 
 
 def _outside(points: Array, near: Sequence[PlacedShape], slack: float) -> NDArray[np.intp]:

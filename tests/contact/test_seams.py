@@ -76,19 +76,23 @@ def fixed_floor(scene: pysim.SceneBuilder, shapes: list[dict[str, Any]], *, toge
 def sliding(
     folder: Path,
     shapes: list[dict[str, Any]],
-    thing: str,
+    thing: str | list[dict[str, Any]],
     *,
     together: bool = True,
     yaw: float = 0.0,
 ) -> Trajectory:
     scene = pysim.SceneBuilder("seams", folder=folder)
     scene.material("m", friction=FRICTION)
-    shape, height = THINGS[thing]
+    if isinstance(thing, str):
+        shape, height = THINGS[thing]
+        parts = [shape]
+    else:
+        parts, height = thing, 0.03
     scene.body(
         "thing",
         mass=1.0,
         inertia={"xx": 2e-3, "yy": 2e-3, "zz": 2e-3},
-        collision=[{**shape, "material": "m"}],
+        collision=[{**part, "material": "m"} for part in parts],
     )
     v = [SPEED * np.cos(yaw), -SPEED * np.sin(yaw), 0, 0, 0, 0]  # in the body's frame
     start = {"xyz": [-0.6, 0.013, height], "rpy": [0, 0, yaw], "v": v}
@@ -182,6 +186,40 @@ def test_faces_between_flush_boxes_are_covered_and_those_of_stairs_are_not(folde
     first, second, third, fourth, _ = covered_numbers(scene)
 
     assert (first, second, third, fourth) == ([0], [0, 1], [0], [1])
+
+
+WALLS: list[dict[str, Any]] = [  # of a cup whose bottom is flat
+    *({"box": [0.1, 0.01, 0.06], "at": {"xyz": [0, 0.045 * side, 0]}} for side in (-1, 1)),
+    *({"box": [0.01, 0.08, 0.06], "at": {"xyz": [0.045 * side, 0, 0]}} for side in (-1, 1)),
+]
+BOTTOM: dict[str, Any] = {"box": [0.1, 0.1, 0.01], "at": {"xyz": [0, 0, -0.025]}}
+
+
+def test_a_flat_bottom_that_shapes_share_is_not_covered(folder: Path) -> None:
+    """The bottoms of overlapping boxes are in each other, but nothing is below them."""
+    scene = pysim.SceneBuilder("cup", folder=folder)
+    scene.material("m", friction=FRICTION)
+    fixed_floor(scene, [*WALLS, BOTTOM], together=True)
+    scene.body(
+        "thing", mass=1.0, inertia=UNIT, collision=[{"sphere": {"radius": 0.1}, "material": "m"}]
+    )
+    scene.joint("free", "free", child="thing", start={"xyz": [0, 0, 2]})
+
+    along, other, across, opposite, bottom, _ = covered_numbers(scene)
+
+    assert (along, other, bottom) == ([], [], [])
+    assert (across, opposite) == ([2, 3], [2, 3])  # ends between the long walls
+
+
+@pytest.mark.parametrize("floor", ["one", *FLOORS])
+def test_a_cup_of_walls_and_a_bottom_slides_as_one_box(folder: Path, floor: str) -> None:
+    """It sank by 13 mm, and stopped after 0.04 m, because walls and bottom covered each other's lower face."""
+    shapes = [{"box": [4, 1, 0.2], "at": {"xyz": [1, 0, -0.1]}}] if floor == "one" else tiles(floor)
+    run = sliding(folder, shapes, [*WALLS, BOTTOM], together=floor != "bodies")
+
+    np.testing.assert_allclose(run.q[-1, 0] - run.q[0, 0], STOPS_AFTER, rtol=0.015)
+    assert (run.q[:, 2] - run.q[0, 2]).max() < 1e-4
+    assert (run.q[:, 2] - run.q[0, 2]).min() > -1e-3
 
 
 def test_a_face_that_several_shapes_cover_together_is_covered(folder: Path) -> None:
