@@ -14,7 +14,7 @@
 namespace pysim::collision {
 
 /// Sine of the angle from which on a normal leans towards a covered face.
-constexpr double covered_sine = 0.1;
+constexpr double covered_sine = 0.01;
 
 /// Whether a shape's outward normal leans towards one of its covered faces.
 template <class S>

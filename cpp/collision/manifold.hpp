@@ -384,6 +384,48 @@ void box_box_manifold(const PlacedShape<S>& A, const PlacedShape<S>& B, S reach,
   }
 }
 
+/// Points of two shapes at a signed distance from their facets, `points` of them at most. Covered faces give
+/// no normal. A pair with one point and without a covered face has it where the shapes are nearest.
+template <class S>
+void facing_manifold(const PlacedShape<S>& A,
+                     const PlacedShape<S>& B,
+                     Distance<S> D,
+                     const CoveredFaces<S>& covered,
+                     int points,
+                     S reach,
+                     Manifold<S>& M) {
+  const S e = all<S>(1), o = all<S>(0);
+  const auto turned = covered.turned();
+  D.n = select(turned, covered.n, D.n);
+  D.d = select(turned, covered.gap, D.d);
+  M.n = D.n;
+  if (any(D.d < reach) && (points > 1 || any(turned))) {
+    facet_manifold(A, B, D, !turned, points, M.point);
+    if (points == 1) M.point[0] = select(turned, M.point[0], nearest_point(D, e));
+  } else {
+    for (int k = 0; k < points; ++k) M.point[k] = {D.p_A, D.d, o};
+    if (points == 1) M.point[0] = nearest_point(D, e);
+  }
+  if (any(covered.leans)) leave_out_covered(covered, points, M.point);
+}
+
+/// A box and a round shape, whose manifold without covered faces is `open`: those of the box give no normal.
+template <class S, class Open>
+void box_round_manifold(
+    const PlacedShape<S>& A, const PlacedShape<S>& B, int points, S reach, const Open& open, Manifold<S>& M) {
+  open();
+  if (A.shape->covered == 0) return;
+  const S o = all<S>(0);
+  const Distance<S> D = points == 1 ? core_distance(A.box(), o, B.point(), B.size.x)
+                                    : core_distance(A.box(), o, B.segment(), B.size.x);
+  const CoveredFaces<S> covered(A, B, D.n, D.d);
+  if (none(covered.leans)) return;
+  Manifold<S> other;
+  facing_manifold(A, B, D, covered, points, reach, other);
+  M.n = select(covered.leans, other.n, M.n);
+  for (int k = 0; k < points; ++k) M.point[k] = select(covered.leans, other.point[k], M.point[k]);
+}
+
 /// Points of a pair, A of the kind that `pair` names first; or only a lower bound of their gaps where that is
 /// `reach` or more in all worlds.
 template <class S>
@@ -399,31 +441,20 @@ void manifold(DistancePair pair, const PlacedShape<S>& A, const PlacedShape<S>& 
     case DistancePair::capsule_sphere:
       return single(core_distance(A.segment(), A.size.x, B.point(), B.size.x));
     case DistancePair::box_sphere:
-      return single(core_distance(A.box(), o, B.point(), B.size.x));
+      return box_round_manifold(
+          A, B, 1, reach, [&] { single(core_distance(A.box(), o, B.point(), B.size.x)); }, M);
     case DistancePair::cylinder_sphere:
       return single(cylinder_sphere(A, B));
     case DistancePair::capsule_capsule:
       return capsule_capsule_manifold(A, B, M);
     case DistancePair::box_capsule:
-      return box_capsule_manifold(A, B, M);
+      return box_round_manifold(A, B, 2, reach, [&] { box_capsule_manifold(A, B, M); }, M);
     case DistancePair::box_box:
       return box_box_manifold(A, B, reach, M);
     default: {
-      Distance<S> D = convex_distance(A, B, reach);
+      const Distance<S> D = convex_distance(A, B, reach);
       const CoveredFaces<S> covered(A, B, D.n, D.d);
-      const auto turned = covered.turned();
-      D.n = select(turned, covered.n, D.n);
-      D.d = select(turned, covered.gap, D.d);
-      M.n = D.n;
-      const int points = manifold_points(pair, A.shape->kind, B.shape->kind);
-      if (any(D.d < reach) && (points > 1 || any(turned))) {
-        facet_manifold(A, B, D, !turned, points, M.point);
-        if (points == 1) M.point[0] = select(turned, M.point[0], nearest_point(D, e));
-      } else {
-        for (int k = 0; k < points; ++k) M.point[k] = {D.p_A, D.d, o};
-        if (points == 1) M.point[0] = nearest_point(D, e);
-      }
-      if (any(covered.leans)) leave_out_covered(covered, points, M.point);
+      facing_manifold(A, B, D, covered, manifold_points(pair, A.shape->kind, B.shape->kind), reach, M);
     }
   }
 }

@@ -114,6 +114,43 @@ def test_a_body_slides_over_seams_as_over_one_floor(folder: Path, floor: str, th
     assert np.abs(run.q[:, 1] - 0.013).max() < 1e-3
 
 
+FEET: list[dict[str, Any]] = [
+    {"sphere": {"radius": 0.01}, "at": {"xyz": [x, y, -0.02]}}
+    for x in (-0.04, 0.04)
+    for y in (-0.04, 0.04)
+]
+SKIDS: list[dict[str, Any]] = [
+    {
+        "capsule": {"radius": 0.01, "length": 0.08},
+        "at": {"xyz": [0, y, -0.02], "rpy": [0, np.pi / 2, 0]},
+    }
+    for y in (-0.04, 0.04)
+]
+
+
+def slanted_planks() -> list[dict[str, Any]]:
+    """Planks whose seams are at 30° to the way of bodies."""
+    across = np.array([np.cos(np.pi / 6), np.sin(np.pi / 6)])
+    return [
+        {"box": [0.1, 3, 0.2], "at": {"xyz": [*(0.1 * k * across), -0.1], "rpy": [0, 0, np.pi / 6]}}
+        for k in range(-12, 8)
+    ]
+
+
+@pytest.mark.parametrize("floor", ["bodies", "brick pattern", "lowered", "slanted planks"])
+@pytest.mark.parametrize("parts", [FEET, SKIDS], ids=["feet", "skids"])
+def test_small_round_feet_slide_over_seams(
+    folder: Path, parts: list[dict[str, Any]], floor: str
+) -> None:
+    """The edge of the next shape, reached in a step, lifted balls of 1 cm by 0.2 mm and took 3 to 6 % of the way."""
+    shapes = slanted_planks() if floor == "slanted planks" else tiles(floor)
+    run = sliding(folder, shapes, parts, together=floor != "bodies")
+
+    np.testing.assert_allclose(run.q[-1, 0] - run.q[0, 0], STOPS_AFTER, rtol=0.015)
+    assert (run.q[:, 2] - run.q[0, 2]).max() < 1e-4
+    assert np.abs(run.q[:, 1] - 0.013).max() < 1e-3
+
+
 def test_a_box_that_is_turned_slides_over_seams(folder: Path) -> None:
     run = sliding(folder, tiles("one body"), "box", yaw=0.4)
 
