@@ -105,8 +105,9 @@ void circle_crossings(const Outline<S>& a, const Outline<S>& b, const Offer& off
 }
 
 /// Offers corners of faces with more than four, and crossings of the boundaries of two facets, at least one
-/// of them a disc or with more corners than four. A facet that is `within` the other has its four corners
-/// there.
+/// of them a disc or with more corners than four. A disc that has a corner of its four `within` the other
+/// facet needs no other point of its rim there: where one of several corners leaves the facet, as at an edge,
+/// a crossing takes its place, and points do not come and go elsewhere.
 template <class S>
 void bounded_points(const Outline<S>& a,
                     const Outline<S>& b,
@@ -203,17 +204,17 @@ void facet_manifold(const PlacedShape<S>& A,
   const auto offer = [&](simd::Mask<S> valid, S x, S y, S z_A, S z_B, S feature) {
     points.offer(valid, x, y, half * (z_A + z_B), z_B - z_A, feature);
   };
-  auto a_within = simd::everywhere<S>(), b_within = a_within;
+  auto a_within = simd::nowhere<S>(), b_within = a_within;
   for (int k = 0; k < facet_corners; ++k) {
     const Vec3<S>& p = F_A.corner[k];
     const auto valid = F_A.distinct[k] & b.contains(p.x, p.y, slack);
-    a_within &= valid;
+    a_within |= valid;
     offer(valid, p.x, p.y, p.z, b.height(p.x, p.y), e + F_A.feature[k]);
   }
   for (int k = 0; k < facet_corners; ++k) {
     const Vec3<S>& p = F_B.corner[k];
     const auto valid = F_B.distinct[k] & a.contains(p.x, p.y, slack);
-    b_within &= valid;
+    b_within |= valid;
     offer(valid, p.x, p.y, a.height(p.x, p.y), p.z, all<S>(Real(1 + of_a)) + F_B.feature[k]);
   }
   if (any(bounded)) bounded_points(a, b, a_within, b_within, of_a, of_b, points);
