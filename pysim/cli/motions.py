@@ -69,18 +69,18 @@ def activation_file(model_file: Path, motion_file: Path, options: ActivationOpti
     q = configurations(model, table)
     loads = _loads(model, table.times, q, options)
     reserves = _numbers("--reserve", options.reserve, "pelvis_ty=100")
-    found = static_optimization(
+    result = static_optimization(
         model, table.times, q, loads, cutoff=options.cutoff, reserves=reserves
     )
     write_table(
-        target, MotionTable(found.times, found.names, found.activations, name="Activations")
+        target, MotionTable(result.times, result.names, result.activations, name="Activations")
     )
     print_line(f"  written     {target}, {len(table.times)} instants")
     if options.forces is not None:
         file = _target(options.forces, motion_file, ".sto", overwrite=options.overwrite)
-        write_table(file, MotionTable(found.times, found.names, found.forces, name="Forces"))
+        write_table(file, MotionTable(result.times, result.names, result.forces, name="Forces"))
         print_line(f"  written     {file}, tensions [N]")
-    largest = np.abs(found.reserves).max(axis=0)
+    largest = np.abs(result.reserves).max(axis=0)
     print_line("  reserves    largest, of what muscles do not supply")
     for k in np.argsort(-largest)[:WORST]:
         unit = "N·m" if "rad" in model.velocity_units[k] else "N"
@@ -98,17 +98,17 @@ def _target(output: Path | None, source: Path, suffix: str, *, overwrite: bool) 
 
 def _numbers(option: str, texts: tuple[str, ...], example: str) -> dict[str, float]:
     """Return numbers by name from NAME=NUMBER."""
-    found = {}
+    numbers = {}
     for text in texts:
         name, is_given, value = text.partition("=")
         try:
-            found[name] = float(value)
+            numbers[name] = float(value)
         except ValueError:
             is_given = ""
         if not is_given:
             kind = option.removeprefix("--").upper()
             raise PysimError(f"{option} {text}", f"is not NAME={kind}; write for example {example}")
-    return found
+    return numbers
 
 
 def _loads(

@@ -85,9 +85,8 @@ def static_optimization(
         raise TrajectoryError("model", f"{problem}; give a model with forces of type thelen_muscle")
     strengths = _strengths(model, reserves)
     t = np.asarray(times, float)
-    own = set(map(id, muscles))
-    rest = tuple(force for force in model.spec.forces if id(force) not in own)
-    bare = compile_model(replace(model.spec, forces=rest, blocks=()))
+    others = tuple(force for force in model.spec.forces if not _is_muscle(force))
+    bare = compile_model(replace(model.spec, forces=others, blocks=()))
     placed, v, acceleration = smooth_motion(bare, t, q, cutoff)
     tau = forces_of_motion(bare, placed, v, acceleration, loads)
     tau = tau - np.asarray(passive_forces(bare, placed, v))
@@ -201,7 +200,7 @@ def _is_muscle(force: ForceSpec) -> bool:
 def _strengths(model: Model, reserves: float | Mapping[str, float]) -> Array:
     names = list(model.velocity_names)
     by_name = reserves if not isinstance(reserves, (int, float)) else dict.fromkeys(names, reserves)
-    found = np.full(model.nv, RESERVE)
+    strengths = np.full(model.nv, RESERVE)
     for name, value in by_name.items():
         if name not in names:
             raise TrajectoryError(
@@ -210,5 +209,5 @@ def _strengths(model: Model, reserves: float | Mapping[str, float]) -> Array:
         if not value > 0:
             problem = f"the reserve of {name!r} must be positive, got {value:g}"
             raise TrajectoryError("reserves", f"{problem}; give a small one")
-        found[names.index(name)] = value
-    return found
+        strengths[names.index(name)] = value
+    return strengths

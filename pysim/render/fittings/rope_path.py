@@ -187,10 +187,10 @@ def _over_ellipsoid(a: Array, b: Array, radii: Array, side: Array) -> tuple[Arra
     arc = section[0] * radii
     whole = np.concatenate([a[None], arc, b[None]])
     for first in (1, 2) * SWEEPS:  # every other point
-        own = whole[first:-1:2]
+        places = whole[first:-1:2]
         beside = 0.5 * (whole[first - 1 : -2 : 2] + whole[first + 1 :: 2])
-        moved = own + OVER_RELAXATION * (beside - own)
-        own[:] = moved / np.minimum(np.linalg.norm(moved / radii, axis=1), 1.0)[:, None]
+        moved = places + OVER_RELAXATION * (beside - places)
+        places[:] = moved / np.minimum(np.linalg.norm(moved / radii, axis=1), 1.0)[:, None]
     arc = whole[1:-1]
     return arc, float(np.linalg.norm(np.diff(arc, axis=0), axis=1).sum())
 

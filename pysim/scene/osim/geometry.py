@@ -53,11 +53,11 @@ class GeometryReader:
 
     def read(self, model: Element) -> dict[str, tuple[Geometry, ...]]:
         """Return the shapes on each body; what is fixed to the ground is on "world"."""
-        found: dict[str, list[Geometry]] = {}
+        by_body: dict[str, list[Geometry]] = {}
         for path, owner in _frames_with_shapes(model):
             body, X = self.frames.place(path, "", owner)
-            found.setdefault(body, []).extend(self._shapes(owner, X))
-        return {body: tuple(shapes) for body, shapes in found.items()}
+            by_body.setdefault(body, []).extend(self._shapes(owner, X))
+        return {body: tuple(shapes) for body, shapes in by_body.items()}
 
     def _shapes(self, owner: Element, X: Array) -> Iterator[Geometry]:
         holder = owner.child("attached_geometry")
