@@ -21,7 +21,7 @@ from pysim.scene.path_loads import PassedJoints
 from pysim.typing import Array
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence, Set as AbstractSet
 
     from numpy.typing import NDArray
 
@@ -163,13 +163,9 @@ class _Drive:
     def load(self) -> tuple[Array, Array]:
         """Return its force [N or N·m], inf where nothing bounds it, and its damping, for each coordinate."""
         unknown = np.full(self.n, np.inf), np.zeros(self.n)
-        block = self.block
         try:
-            self.plugin = build(find_block("actuator", block.type), block.parameters, block.where)
-            self.reads = list(inspect.signature(self.plugin.force).parameters)
-            if not set(self.reads) <= _READ:
+            if self._law("force", _READ) is None:
                 return unknown
-            self.commands = _commands(block, self.sources, self.duration)
             with np.errstate(all="ignore"):
                 return self._load()
         except Exception:  # noqa: BLE001, the author's code, which the compiler reports
@@ -177,24 +173,36 @@ class _Drive:
 
     def tension(self) -> float:
         """Return the largest tension [N] of a drive along a path, inf where nothing bounds it."""
-        block = self.block
         try:
-            plugin: Any = build(find_block("actuator", block.type), block.parameters, block.where)
-            law = plugin.tension if hasattr(plugin, "tension") else plugin.force
-            reads = list(inspect.signature(law).parameters)
-            if not set(reads) <= {"command", "t"}:
+            law = self._law("tension", frozenset({"command", "t"}))
+            if law is None:
                 return np.inf
-            self.commands = _commands(block, self.sources, self.duration)
             ends = self.commands or (-ANY, ANY)
             with np.errstate(all="ignore"):
                 found = [
-                    law(**{x: float(np.ravel(end)[0]) if x == "command" else 0.0 for x in reads})
+                    law(
+                        **{
+                            x: float(np.ravel(end)[0]) if x == "command" else 0.0
+                            for x in self.reads
+                        }
+                    )
                     for end in ends
                 ]
             most = float(np.abs(np.array(found, float)).max())
         except Exception:  # noqa: BLE001, as in load
             return np.inf
         return most if most < BOUNDED * ANY else np.inf
+
+    def _law(self, method: str, known: AbstractSet[str]) -> Callable[..., Any] | None:
+        """Build the plugin and return its method, with the commands noted; None if that reads more than is known."""
+        block = self.block
+        self.plugin = build(find_block("actuator", block.type), block.parameters, block.where)
+        law: Callable[..., Any] = getattr(self.plugin, method)
+        self.reads = list(inspect.signature(law).parameters)
+        if not set(self.reads) <= known:
+            return None
+        self.commands = _commands(block, self.sources, self.duration)
+        return law
 
     def _load(self) -> tuple[Array, Array]:
         is_known = self.commands is not None
