@@ -2,7 +2,7 @@
 
 import enum
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar, Final, Self, TypeAlias
+from typing import Any, ClassVar, Final, Protocol, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -646,7 +646,6 @@ class Events:
     def __len__(self) -> int: ...
 
 def integrators() -> list[str]: ...
-def memory_numbers(model: Model, integrator: str) -> int: ...
 def model_numbers(
     model: Model, contacts: Contacts | None
 ) -> tuple[NDArray[np.float64], list[tuple[str, int, int]], bytes]: ...
@@ -742,8 +741,6 @@ class Contacts:
     def set_work(self, places: Sequence[int] | NDArray[np.int32]) -> None: ...
     @property
     def law_coordinates(self) -> list[int]: ...
-    @property
-    def memory_numbers(self) -> int: ...
 
 def contact_forces(
     contacts: Contacts, q: ArrayLike, v: ArrayLike
@@ -793,6 +790,11 @@ class NewtonIteration:
     @property
     def converged(self) -> bool: ...
 
+class _PythonStep(Protocol):
+    def __call__(self, world: int, t: float, h: float, /) -> bool: ...
+    def hold(self, world: int, /) -> None: ...
+    def put_back(self, world: int, /) -> None: ...
+
 class _Worlds(RecordedWorlds):
     def __init__(
         self,
@@ -815,7 +817,8 @@ class _Worlds(RecordedWorlds):
         rtol: ArrayLike = ...,
         atol: ArrayLike = ...,
         events: Events | None = None,
-        python_step: Callable[[int, float, float], bool] | None = None,
+        python_step: _PythonStep | None = None,
+        kept: int = 0,
     ) -> None: ...
     def __len__(self) -> int: ...
     @property
@@ -846,9 +849,14 @@ class _Worlds(RecordedWorlds):
         most: int = ...,
         threads: int = 1,
         length: float | None = None,
+        wall: float = ...,
     ) -> int: ...
     def go_on(
-        self, worlds: NDArray[np.int32] | None = None, most: int = ..., threads: int = 1
+        self,
+        worlds: NDArray[np.int32] | None = None,
+        most: int = ...,
+        threads: int = 1,
+        wall: float = ...,
     ) -> int: ...
     def newton_iterations(self, step: Callable[[], object]) -> list[NewtonIteration]: ...
     def stops(self, count: int) -> NDArray[np.int64]: ...
@@ -870,6 +878,7 @@ class _Worlds(RecordedWorlds):
         threads: int = 1,
         count: int | None = None,
         every: int = 0,
+        wall: float = ...,
     ) -> NDArray[np.int64]: ...
 
 class Worlds(_Worlds): ...

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from pysim.worlds.segment import Segment
 
+STEPS = "pysim.simulation.fixed_steps.STEPS_A_CALL"
 # The kernel ends the process by a signal that nothing handles, wherever it is then: as SIGKILL does. The instant is
 # counted in processor time from the simulated time that is reached, so that no load of the machine moves it past the
 # end of the run. A stop raises SIGINT then, as Ctrl-C does.
@@ -79,7 +80,7 @@ class Stopped(BaseException):
 
 
 def run_to_stop(scene: pysim.Scene, output: Path, segments: int, patch: pytest.MonkeyPatch) -> None:
-    """Run a scene until some segments are recorded."""
+    """Run a scene until some segments are recorded, which have one output each under steps of fixed size."""
     left = [segments]
     original = Checkpoints.after_segment
 
@@ -90,6 +91,7 @@ def run_to_stop(scene: pysim.Scene, output: Path, segments: int, patch: pytest.M
             raise Stopped
 
     with patch.context() as own:
+        own.setattr(STEPS, 1)
         own.setattr(Checkpoints, "after_segment", after)
         with pytest.raises(Stopped):
             pysim.simulate(scene, output, overwrite=True)
@@ -103,6 +105,7 @@ def segments_of(scene: pysim.Scene, output: Path, patch: pytest.MonkeyPatch) -> 
         made[0] += 1
 
     with patch.context() as own:
+        own.setattr(STEPS, 1)
         own.setattr(Checkpoints, "after_segment", count)
         pysim.simulate(scene, output)
     return made[0]

@@ -264,13 +264,7 @@ void bind_contacts(py::module_& m) {
             for (int k = 0; k < view.coordinates; ++k) found.push_back(view.coordinate[k].v);
             return found;
           },
-          "Velocities of the tree whose limits or dry friction convex steps compute.")
-      .def_property_readonly(
-          "memory_numbers",
-          [](const ModelContacts& contacts) { return contacts.memory().numbers(); },
-          "Numbers that a state keeps from step to step: Newton iterations, steps made again in halves, the "
-          "point that converged worst, 1 where the last step failed, 0 where nothing touches, and what "
-          "contacts remember.");
+          "Velocities of the tree whose limits or dry friction convex steps compute.");
   m.def("contact_forces",
         &contact_forces,
         "contacts"_a,

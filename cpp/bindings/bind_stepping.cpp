@@ -155,16 +155,6 @@ void bind_stepping(py::module_& m) {
       "threads"_a = 1,
       "Returns the generalised forces (states, nv) of the signals' actuators at times (states,) [s], and the "
       "rates (states, …) of the states of elements.");
-  m.def(
-      "memory_numbers",
-      [](const Model& model, const std::string& integrator) {
-        return engine::solver_numbers(integrator_named(integrator), model.nv(), model.rows());
-      },
-      "model"_a,
-      "integrator"_a,
-      "Numbers that a scheme carries from step to step, per state: iterations, rejected steps, the "
-      "coordinate with the largest residual, 1 if the last step failed, and the scheme's own numbers; none "
-      "for explicit schemes.");
   m.def("integrators", [] {
     py::list names;
     for (const char* name : engine::integrator_names) names.append(name);

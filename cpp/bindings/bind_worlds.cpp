@@ -40,7 +40,8 @@ void bind_worlds_of(py::module_& m, const char* name, const char* text) {
                        const Numbers& rtol,
                        const Numbers& atol,
                        const Events* events,
-                       const py::object& python_step) {
+                       const py::object& python_step,
+                       int kept) {
              engine::WorldScheme scheme = {integrator, step};
              scheme.spectral_radius = checked_radius(spectral_radius);
              scheme.passes = passes;
@@ -57,7 +58,8 @@ void bind_worlds_of(py::module_& m, const char* name, const char* text) {
                                              std::move(scheme),
                                              engine::WorldBlocks{periods, first_bit, python, key},
                                              python_step,
-                                             py::dict());
+                                             py::dict(),
+                                             kept);
            }),
            py::keep_alive<1, 2>(),
            py::keep_alive<1, 4>(),
@@ -81,7 +83,8 @@ void bind_worlds_of(py::module_& m, const char* name, const char* text) {
            "rtol"_a = Numbers(0),
            "atol"_a = Numbers(0),
            "events"_a = nullptr,
-           "python_step"_a = py::none())
+           "python_step"_a = py::none(),
+           "kept"_a = 0)
       .def("__len__", &Worlds::count)
       .def_property_readonly("parts",
                              &Worlds::arrays,
@@ -161,13 +164,16 @@ void bind_worlds_of(py::module_& m, const char* name, const char* text) {
            "most"_a = py::ssize_t{1} << 62,
            "threads"_a = 1,
            "length"_a = py::none(),
-           "Makes steps on the grid, `most` at most; returns how many worlds did not make all of them. "
+           "wall"_a = py::float_(std::numeric_limits<double>::infinity()),
+           "Makes steps on the grid, `most` at most and for about `wall` [s]; returns how many worlds did "
+           "not make all of them. "
            "length [s] is that of the grid of worlds whose steps are of adapted size.")
       .def("go_on",
            &Worlds::go_on,
            "worlds"_a = py::none(),
            "most"_a = py::ssize_t{1} << 62,
            "threads"_a = 1,
+           "wall"_a = py::float_(std::numeric_limits<double>::infinity()),
            "Goes on with the steps of the last call of `step`, of the same worlds.")
       .def(
           "newton_iterations",
@@ -193,14 +199,16 @@ void bind_worlds_of(py::module_& m, const char* name, const char* text) {
            "threads"_a = 1,
            "count"_a = py::none(),
            "every"_a = 0,
+           "wall"_a = py::float_(std::numeric_limits<double>::infinity()),
            "Advances worlds, all or some, through times (rows,) [s], or the first `count` of them; with "
            "`every`, on the grid to the goal of the last call of `step`, with rows `every` steps apart. row "
            "(worlds,) counts the rows written into q_rows (worlds, rows, nq), v_rows, signal_rows and "
            "report_rows; report (worlds, points, 18) holds the last step's contacts and the impulses since "
            "the last row, in and out. inputs (worlds, n, inputs) are held at input_places of the signals up "
-           "to each row; those up to the first are set already. A world makes `most` steps at most. Returns "
+           "to each row; those up to the first are set already. A world makes `most` steps at most, for "
+           "about `wall` [s]. Returns "
            "for each world why it was left: 0 it has reached the end, 1 its steps are used up, 2 Python has "
-           "to run the blocks of its part 'pending', 3 it is lost, see its part 'status', 4 at an event.");
+           "to run the blocks of its part 'pending', 3 it is lost, see its part 'status', 4 + k at event k.");
 }
 
 void bind_iterations(py::module_& m) {
@@ -279,7 +287,8 @@ void bind_worlds(py::module_& m) {
       "periods [s] of the sampled blocks, the bit of the first of them, and the bits that Python runs; `key` "
       "is the place of the key of random numbers among the signals. python_step(world, t, h), if given, "
       "makes a step of length h [s] in the parts of a world, whatever the integrator, and returns whether "
-      "its state is finite and closed; all blocks run in Python then.");
+      "its state is finite and closed; all blocks run in Python then, and hold(world) notes what its steps "
+      "remember, put_back(world) returns to it. Records have `kept` numbers of the caller.");
   bind_worlds_of<float>(m, "FloatWorlds", "The same of worlds in single precision.");
 }
 

@@ -48,14 +48,16 @@ class LentWorlds : public engine::Worlds<Real> {
              engine::WorldScheme scheme,
              engine::WorldBlocks blocks,
              const py::object& step,
-             const py::dict& arrays)
+             const py::dict& arrays,
+             int kept = 0)
       : Own(model,
             contacts,
             count,
             std::move(scheme),
             std::move(blocks),
             own_step(step),
-            numpy_zeros(arrays)),
+            numpy_zeros(arrays),
+            kept),
         arrays_(arrays) {
     set_actuation(std::move(actuation));
   }
@@ -116,13 +118,14 @@ class LentWorlds : public engine::Worlds<Real> {
                    const std::optional<Indices>& index,
                    py::ssize_t most,
                    int threads,
-                   std::optional<double> length) {
+                   std::optional<double> length,
+                   double wall) {
     check_threads(threads);
-    return released([&] { return Own::step(steps, chosen(index), most, threads, length); });
+    return released([&] { return Own::step(steps, chosen(index), {most, wall}, threads, length); });
   }
 
-  py::ssize_t go_on(const std::optional<Indices>& index, py::ssize_t most, int threads) {
-    return released([&] { return Own::go_on(chosen(index), most, threads); });
+  py::ssize_t go_on(const std::optional<Indices>& index, py::ssize_t most, int threads, double wall) {
+    return released([&] { return Own::go_on(chosen(index), {most, wall}, threads); });
   }
 
   Integers stops(py::ssize_t states) const {
@@ -145,7 +148,8 @@ class LentWorlds : public engine::Worlds<Real> {
                    py::ssize_t most,
                    int threads,
                    std::optional<py::ssize_t> count,
-                   std::int64_t every) {
+                   std::int64_t every,
+                   double wall) {
     check_threads(threads);
     const engine::Selection worlds = chosen(index);
     this->check(worlds, "worlds");
@@ -171,7 +175,6 @@ class LentWorlds : public engine::Worlds<Real> {
     call.every = every;
     call.rows = rows;
     call.known = times.size();
-    call.most = most;
     call.row = demand(&row, "row", states);
     call.stop = reinterpret_cast<stepping::WorldStop*>(stop.mutable_data());
     call.q_rows = demand(q_rows, "q_rows", states * rows * sizes.q);
@@ -183,15 +186,17 @@ class LentWorlds : public engine::Worlds<Real> {
         demand(inputs, "inputs", states * call.input_rows * static_cast<py::ssize_t>(input_places.size()));
     call.input_count = static_cast<int>(input_places.size());
     call.input_place = input_places.data();
-    released([&] { Own::advance(worlds, batch, threads); });
+    released([&] { Own::advance(worlds, batch, {most, wall}, threads); });
     return stop;
   }
 
  private:
   /// A step that Python makes in the arrays of a record.
   static engine::OwnStep own_step(const py::object& step) {
-    if (step.is_none()) return nullptr;
-    return [step](std::ptrdiff_t world, double t, double h) { return py::cast<bool>(step(world, t, h)); };
+    if (step.is_none()) return {};
+    return {[step](std::ptrdiff_t world, double t, double h) { return py::cast<bool>(step(world, t, h)); },
+            [step](std::ptrdiff_t world) { step.attr("hold")(world); },
+            [step](std::ptrdiff_t world) { step.attr("put_back")(world); }};
   }
 
   /// Calls without the GIL, unless Python makes the steps.

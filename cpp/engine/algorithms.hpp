@@ -72,6 +72,7 @@ namespace pysim::engine {
   entry(read_signals, ReadSignals)                                      \
   entry(signal_forces, SignalForces)                                    \
   entry(search_poses, SearchPoses)                                      \
+  entry(event_values, EventValues)                                      \
   entry(advance_worlds, AdvanceWorlds)
 
 /// The same, in tables of one translation unit each.

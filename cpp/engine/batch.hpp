@@ -91,6 +91,7 @@ struct Batch {
   bool first;         ///< nothing was accelerated before: sampled blocks read accelerations of 0
   std::uint64_t due;  ///< bit k: the sampled block k is due
   const tree::ContactForces* contact_forces;  ///< of the smooth law; null for none
+  const stepping::Events* events;             ///< of functions of events
 };
 
 /// A pose as a 4×4 matrix, row-major.

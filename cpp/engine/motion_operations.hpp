@@ -122,6 +122,22 @@ struct AdvanceWorlds {
   }
 };
 
+/// Values of all events at states.
+struct EventValues {
+  template <class S>
+  static void at(States<S> at) {
+    const auto& batch = at.batch;
+    const stepping::Events& events = *batch.events;
+    const S *const q = at.reduced_q(), *const v = at.reduced_v();
+    S* const values = take<S>(at.w, events.count);
+    const stepping::System<S> system = {at.model, *batch.actuation, at.w, nullptr};
+    for (int k = 0; k < events.count; ++k) {
+      values[k] = stepping::event_value(system, events, events.event[k], q, v);
+    }
+    at.save(values, batch.out, events.count);
+  }
+};
+
 /// States of the signals after the sampled blocks that are due at a time: the new numbers.
 struct UpdateSignals {
   template <class S>

@@ -106,7 +106,7 @@ void RecordCheck<Real>::check_counts() const {
   const int blocks = bounds_.first_bit + static_cast<int>(bounds_.periods.size());
   demand("pending", *world_.pending, 0, std::ldexp(1.0, blocks) - 1);
   demand("jumped", *world_.jumped, 0, 1);
-  demand("status", *world_.status, 0, static_cast<double>(stepping::WorldStatus::blurred));
+  demand("status", *world_.status, 0, static_cast<double>(stepping::WorldStatus::ended));
   demand("episode", *world_.episode, 0, exact);
   using stepping::WorldStatus;
   const auto status = static_cast<WorldStatus>(*world_.status);
@@ -129,6 +129,11 @@ void RecordCheck<Real>::check_state() const {
   demand("q", world_.q, n.q);
   demand("v", world_.v, n.v);
   demand("loop_q", world_.loop_q, n.loop_q);
+  demand("kept", world_.kept, n.kept);
+  const auto is_sign = [](double x) { return x == 0 || std::abs(x) == 1; };
+  if (!std::all_of(world_.signs, world_.signs + n.events, is_sign)) {
+    reject("signs", "holds a number that is no sign");
+  }
   for (const auto& place : bounds_.quaternions) {
     double square = 0;
     for (int i = 0; i < 4; ++i) square += double{world_.q[place.at + i]} * world_.q[place.at + i];
@@ -152,6 +157,7 @@ void RecordCheck<Real>::check_clock() const {
       !(any_step ? std::isfinite(step) || step == bounds_.step : step <= bounds_.step * (1 + rounding))) {
     reject("step", "is " + text(step) + " s, and the longest step is " + text(bounds_.step) + " s");
   }
+  if (any_step && length >= 0) reject("length", "is " + std::to_string(length) + " of steps of adapted size");
   if (any_step && !std::isfinite(step)) return;  // no grid was begun
   const double slack = rounding * std::min(step, 1.0) + of_a_time * std::abs(t);
   const double now = begin + static_cast<double>(made) * step;

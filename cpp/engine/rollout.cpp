@@ -2,7 +2,6 @@
 #include "engine/rollout.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <cstring>
 #include <memory>
@@ -128,32 +127,6 @@ class ChosenRows {
   std::vector<Number> own_;
 };
 
-/// Advances worlds in pieces to the end of their call.
-template <class Real>
-void advance_in_pieces(Worlds<Real>& worlds,
-                       WorldBatch<Real>& batch,
-                       int threads,
-                       const std::function<void()>& between) {
-  using Clock = std::chrono::steady_clock;
-  constexpr double wanted = 0.05;        // [s]
-  constexpr std::ptrdiff_t few = 32768;  // steps of worlds of one body: explicit ones take no longer
-  std::ptrdiff_t piece = std::max(std::ptrdiff_t{1}, few / (worlds.count() * worlds.model().nbodies() + 1));
-  const auto goes_on = [&] {
-    return std::any_of(batch.call.stop, batch.call.stop + worlds.count(), [](stepping::WorldStop why) {
-      return why == stepping::WorldStop::unfinished;
-    });
-  };
-  do {
-    batch.call.most = piece;
-    const auto start = Clock::now();
-    worlds.advance(worlds.all(), batch, threads);
-    const double took = std::chrono::duration<double>(Clock::now() - start).count();
-    between();
-    const double factor = std::clamp(wanted / std::max(took, 1e-9), 0.5, 16.0);
-    piece = std::max(std::ptrdiff_t{1}, static_cast<std::ptrdiff_t>(factor * static_cast<double>(piece)));
-  } while (goes_on());
-}
-
 /// Rolls worlds out that share packs, all of the states or some.
 template <class Real>
 void roll_out_group(const Rollout& rollout,
@@ -174,7 +147,7 @@ void roll_out_group(const Rollout& rollout,
                       count,
                       std::move(scheme),
                       {},
-                      nullptr,
+                      {},
                       memory.allocate());
   const auto& parts = worlds.parts();
   for (std::ptrdiff_t k = 0; k < count; ++k) {
@@ -205,7 +178,13 @@ void roll_out_group(const Rollout& rollout,
   call.v_rows = v.data();
   call.controls = controls.data();
   call.control_steps = rollout.steps;
-  advance_in_pieces(worlds, batch, rollout.threads, between);
+  Allowance allowance;
+  allowance.wall = 0.05;
+  const auto is_unfinished = [](stepping::WorldStop why) { return why == stepping::WorldStop::unfinished; };
+  do {
+    worlds.advance(worlds.all(), batch, allowance, rollout.threads);
+    between();
+  } while (std::any_of(stop.begin(), stop.end(), is_unfinished));
   q.save();
   v.save();
   for (std::ptrdiff_t k = 0; k < count; ++k) {

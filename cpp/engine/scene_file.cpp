@@ -275,7 +275,7 @@ void FiledScene::check() const {
 
 std::unique_ptr<Worlds<double>> FiledScene::worlds(std::ptrdiff_t count, OwnedMemory& memory) const {
   auto found = std::make_unique<Worlds<double>>(
-      *model_, contacts_.get(), count, file_.scheme, file_.blocks, nullptr, memory.allocate());
+      *model_, contacts_.get(), count, file_.scheme, file_.blocks, OwnStep{}, memory.allocate());
   const auto& forces = file_.actuation;
   found->set_actuation({forces[0].data(), forces[1].data(), forces[2].data(), forces[3].data()});
   for (int k = 0; k < count; ++k) begin(*found, k, nullptr);

@@ -2,6 +2,7 @@
 #include "engine/worlds.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
@@ -13,6 +14,7 @@
 #include "engine/integrators.hpp"
 #include "engine/threads.hpp"
 #include "engine/varied_readings.hpp"
+#include "engine/watched_steps.hpp"
 #include "engine/world_numbers.hpp"
 #include "stepping/adaptive.hpp"
 
@@ -37,7 +39,7 @@ class OwnSteps {
   OwnSteps(const OwnStep& step, std::ptrdiff_t world) : step_(step), world_(world) {}
 
   simd::Mask<One> make(simd::Mask<One> wanted, One time, One h) const {
-    const bool good = step_(world_, simd::lane(time, 0), simd::lane(h, 0));
+    const bool good = step_.make(world_, simd::lane(time, 0), simd::lane(h, 0));
     return good ? wanted : simd::nowhere<One>();
   }
 
@@ -156,7 +158,8 @@ Worlds<Real>::Worlds(const tree::Model& model,
                      WorldScheme scheme,
                      WorldBlocks blocks,
                      OwnStep own_step,
-                     const Allocate& allocate)
+                     const Allocate& allocate,
+                     int kept)
     : model_(&model),
       contacts_(contacts),
       scheme_(std::move(scheme)),
@@ -176,8 +179,10 @@ Worlds<Real>::Worlds(const tree::Model& model,
   n = world_sizes(model, is_convex_ ? contacts : nullptr, own_step_ || is_adaptive_ ? nullptr : &integrator_);
   n.signals = model.signals() == nullptr || !scheme_.has_signals ? 0 : model.signals()->numbers();
   n.blocks = static_cast<int>(blocks_.periods.size());
+  n.kept = kept;
+  const int events = scheme_.events == nullptr ? 0 : scheme_.events->size();
+  if (watches_steps()) n.events = events;
   if (is_adaptive_) {
-    const int events = scheme_.events == nullptr ? 0 : scheme_.events->size();
     const int states = model.signals() == nullptr ? 0 : model.signals()->states;
     n.scheme = stepping::AdaptivePlaces::of(events, n.q, n.v, states).count;
   }
@@ -189,6 +194,8 @@ Worlds<Real>::Worlds(const tree::Model& model,
   seen_t_.assign(static_cast<std::size_t>(count), 0);
   stop_.assign(static_cast<std::size_t>(count), {});
   goal_.assign(static_cast<std::size_t>(count), 0);
+  constexpr std::ptrdiff_t few = 32768;  // steps of worlds of one body: explicit ones take a few milliseconds
+  piece_ = own_step_ ? 16 : std::max(std::ptrdiff_t{1}, few / (count * (model.nbodies() + 1)));
   set_bounds();
   std::fill_n(parts_.length, count, std::int64_t{-1});
   std::fill_n(parts_.step, count, scheme_.step);
@@ -204,6 +211,9 @@ void Worlds<Real>::check_scheme() const {
   if (is_single && own_step_) throw std::invalid_argument("Python makes steps in double precision alone");
   if (is_single && is_adaptive_) {
     throw std::invalid_argument("'" + scheme_.integrator + "' steps in double precision alone");
+  }
+  if (is_single && scheme_.events != nullptr) {
+    throw std::invalid_argument("events are located in double precision alone");
   }
   if (is_single && scheme_.accuracy > 0) throw std::invalid_argument("accuracy needs double precision");
   if (!(scheme_.step > 0)) {
@@ -396,7 +406,7 @@ void Worlds<Real>::copy(Selection source, Selection target) {
   }
   const std::unique_ptr<char[]> bytes(new char[saved_size(source)]);
   save(source, bytes.get());
-  take(bytes.get(), target);
+  put_back(bytes.get(), target);
 }
 
 template <class Real>
@@ -418,11 +428,11 @@ void Worlds<Real>::load(const char* bytes, std::size_t size, Selection worlds) {
   RecordCheck<Real> records(bounds_, bytes, bytes + size);
   for (std::ptrdiff_t k = 0; k < worlds.count; ++k) records.next(worlds[k]);
   records.finish();
-  take(bytes, worlds);
+  put_back(bytes, worlds);
 }
 
 template <class Real>
-void Worlds<Real>::take(const char* bytes, Selection worlds) {
+void Worlds<Real>::put_back(const char* bytes, Selection worlds) {
   Reader reader{bytes, 0};
   for (std::ptrdiff_t k = 0; k < worlds.count; ++k) {
     reader.world = worlds[k];
@@ -540,6 +550,7 @@ bool Worlds<Real>::is_state(std::ptrdiff_t world) const {
 template <class Real>
 void Worlds<Real>::restart_scheme(std::ptrdiff_t world) const {
   std::fill_n(parts_.pivots + world * parts_.sizes.pivots, parts_.sizes.pivots, 0.0);
+  std::fill_n(parts_.signs + world * parts_.sizes.events, parts_.sizes.events, 0.0);
   double* const numbers = parts_.scheme + world * parts_.sizes.scheme;
   if (is_convex_) {
     const auto memory = contacts_->memory();
@@ -557,8 +568,11 @@ void Worlds<Real>::restart_scheme(std::ptrdiff_t world) const {
 // advance
 
 template <class Real>
-std::ptrdiff_t Worlds<Real>::step(
-    std::int64_t steps, Selection worlds, std::ptrdiff_t most, int threads, std::optional<double> length) {
+std::ptrdiff_t Worlds<Real>::step(std::int64_t steps,
+                                  Selection worlds,
+                                  const Allowance& allowance,
+                                  int threads,
+                                  std::optional<double> length) {
   check(worlds, "worlds");
   if (is_adaptive_ && (!length || !(*length > 0))) {
     throw std::invalid_argument("length must be positive [s]");
@@ -572,15 +586,14 @@ std::ptrdiff_t Worlds<Real>::step(
     const bool on_grid = parts_.length[world] < 0;
     goal_[static_cast<std::size_t>(k)] = (on_grid ? parts_.made[world] : 0) + steps;
   });
-  return go_on(worlds, most, threads);
+  return go_on(worlds, allowance, threads);
 }
 
 template <class Real>
-std::ptrdiff_t Worlds<Real>::go_on(Selection worlds, std::ptrdiff_t most, int threads) {
+std::ptrdiff_t Worlds<Real>::go_on(Selection worlds, const Allowance& allowance, int threads) {
   WorldBatch<Real> batch = {};
-  batch.call.most = most;
   batch.call.stop = stop_.data();
-  advance(worlds, batch, threads);
+  advance(worlds, batch, allowance, threads);
   std::ptrdiff_t left = 0;
   for (std::ptrdiff_t k = 0; k < worlds.count; ++k) {
     left += stop_[static_cast<std::size_t>(k)] == stepping::WorldStop::reached ? 0 : 1;
@@ -589,13 +602,52 @@ std::ptrdiff_t Worlds<Real>::go_on(Selection worlds, std::ptrdiff_t most, int th
 }
 
 template <class Real>
-void Worlds<Real>::advance(Selection worlds, WorldBatch<Real>& batch, int threads) {
+void Worlds<Real>::advance(Selection worlds,
+                           WorldBatch<Real>& batch,
+                           const Allowance& allowance,
+                           int threads) {
   check(worlds, "worlds");
   batch.states = worlds.count;
   batch.call.index = worlds.index;
   if (batch.call.goal == nullptr) batch.call.goal = goal_.data();
-  run(batch, threads);
+  run_for(batch, allowance, threads);
   each(worlds, [&](std::ptrdiff_t, std::ptrdiff_t world) { see(world); });
+}
+
+/// Makes steps in pieces until all worlds have stopped, one waits for the caller, or the allowance is used
+/// up.
+template <class Real>
+void Worlds<Real>::run_for(WorldBatch<Real>& batch, const Allowance& allowance, int threads) {
+  using Clock = std::chrono::steady_clock;
+  const auto begin = Clock::now();
+  const auto seconds_since = [](Clock::time_point time) {
+    return std::chrono::duration<double>(Clock::now() - time).count();
+  };
+  const bool is_timed = std::isfinite(allowance.wall);
+  const std::unique_ptr<bool[]> rests(new bool[static_cast<std::size_t>(batch.states)]);
+  auto& call = batch.call;
+  call.rests = nullptr;
+  for (std::ptrdiff_t left = allowance.most;; left -= call.most) {
+    call.most = is_timed ? std::min(left, piece_) : left;
+    const auto start = Clock::now();
+    run(batch, threads);
+    bool goes_on = false, waits = false;
+    for (std::ptrdiff_t k = 0; k < batch.states; ++k) {
+      const auto why = call.stop[k];
+      rests[k] = why != stepping::WorldStop::unfinished;
+      goes_on |= !rests[k];
+      waits |= why == stepping::WorldStop::waits || why >= stepping::WorldStop::event;
+    }
+    if (is_timed && call.most == piece_) {
+      const double longest = goes_on ? 16 : 1;  // a piece that was not used up may be too long
+      const double fits = 0.25 * allowance.wall / std::max(seconds_since(start), 1e-9);
+      const double factor = std::clamp(fits, 0.5, longest);
+      const double most = 1e15;  // far from the end of whole numbers
+      piece_ = static_cast<std::ptrdiff_t>(std::clamp(factor * static_cast<double>(piece_), 1.0, most));
+    }
+    if (!goes_on || waits || left <= call.most || seconds_since(begin) >= allowance.wall) return;
+    call.rests = rests.get();
+  }
 }
 
 template <class Real>
@@ -640,7 +692,6 @@ void Worlds<Real>::run(WorldBatch<Real>& batch, int threads) {
     if (scheme_.events != nullptr) settings.events = scheme_.events->view();
     call.adaptive = &settings;
   }
-  if (own_step_) return run_own_steps(call, batch.states);
   if (varied_.count > 0) batch.varied = &varied_;
   if (is_convex_) {
     batch.contacts.passes = scheme_.passes;
@@ -654,7 +705,67 @@ void Worlds<Real>::run(WorldBatch<Real>& batch, int threads) {
     batch.contacts.least_step = static_cast<Real>(scheme_.least_step);
     if (batch.varied == nullptr && scheme_.accuracy == 0) batch.schedules = schedules();
   }
+  if (watches_steps()) return run_watched(batch, threads);
+  make_steps(batch, threads);
+  if (is_adaptive_ && scheme_.events != nullptr) name_events(batch);
+}
+
+/// Whether events are looked for between steps, of fixed size.
+template <class Real>
+bool Worlds<Real>::watches_steps() const {
+  return !is_adaptive_ && scheme_.events != nullptr;
+}
+
+/// Makes steps of all worlds that do not rest, and keeps what the contacts of the others reported.
+template <class Real>
+void Worlds<Real>::make_steps(const WorldBatch<Real>& batch, int threads) {
+  if (own_step_) return run_own_steps(batch.call, batch.states);
+  const std::ptrdiff_t numbers = std::ptrdiff_t{contact::ContactReport::numbers} * parts_.sizes.points;
+  std::vector<double> reported;
+  const auto each_resting = [&](const auto& f) {
+    for (std::ptrdiff_t k = 0; k < batch.states && batch.call.rests != nullptr && numbers > 0; ++k) {
+      if (batch.call.rests[k]) f(parts_.report + batch.call.world(k) * numbers);
+    }
+  };
+  each_resting([&](const double* own) { reported.insert(reported.end(), own, own + numbers); });
   run_worlds(*model_, batch, is_convex_, threads);
+  const double* from = reported.data();
+  each_resting([&](double* own) {
+    std::copy_n(from, numbers, own);
+    from += numbers;
+  });
+}
+
+/// Makes steps through events, some packs at a time on each thread; those of the caller on this one.
+template <class Real>
+void Worlds<Real>::run_watched(const WorldBatch<Real>& batch, int threads) {
+  if constexpr (!is_single) {
+    const stepping::Events events = scheme_.events->view();
+    const std::ptrdiff_t worlds_at_once = std::ptrdiff_t{2} * kernels().float64.width;
+    parallel_for(
+        batch.states, worlds_at_once, own_step_ ? 1 : threads, [&](std::ptrdiff_t begin, std::ptrdiff_t end) {
+          WatchedSteps steps(
+              *this, events, own_step_ ? &own_step_ : nullptr, varied_, [&](const WorldBatch<double>& some) {
+                make_steps(some, 1);
+              });
+          for (; begin < end; begin += worlds_at_once) {
+            steps.run(batch, begin, std::min(end, begin + worlds_at_once));
+          }
+        });
+  }
+}
+
+/// Names the events of steps of adapted size in the reasons why worlds were left.
+template <class Real>
+void Worlds<Real>::name_events(const WorldBatch<Real>& batch) const {
+  const auto& call = batch.call;
+  for (std::ptrdiff_t k = 0; k < batch.states; ++k) {
+    if (call.stop[k] != stepping::WorldStop::event) continue;
+    const double* const carried = parts_.scheme + call.world(k) * parts_.sizes.scheme;
+    call.stop[k] =
+        static_cast<stepping::WorldStop>(static_cast<std::int64_t>(stepping::WorldStop::event) +
+                                         static_cast<std::int64_t>(carried[stepping::AdaptivePlaces::event]));
+  }
 }
 
 /// Advances worlds one after the other by steps of the caller, who runs their sampled blocks, too.

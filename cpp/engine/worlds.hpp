@@ -54,8 +54,8 @@ struct WorldScheme {
   double solver_tolerance = contact::solver_tolerance;
   double accuracy = 0, least_step = 0;
   std::vector<double> rtol = {}, atol = {};  ///< (nv) of steps of adapted size, of every coordinate of v
-  const Events* events = nullptr;
-  bool has_signals = true;  ///< whether the model's signals are part of the records
+  const Events* events = nullptr;            ///< at which worlds stop
+  bool has_signals = true;                   ///< whether the model's signals are part of the records
 
   /// All but the events, which belong to a model.
   template <class F, class... Records>
@@ -78,8 +78,21 @@ struct WorldBlocks {
   }
 };
 
-/// A step of the caller, (world, t, h), in the arrays of a world's record; returns whether its state is good.
-using OwnStep = std::function<bool(std::ptrdiff_t, double, double)>;
+/// Steps of the caller in the arrays of a world's record.
+struct OwnStep {
+  std::function<bool(std::ptrdiff_t, double, double)>
+      make;                                  ///< (world, t, h); returns whether the state is good
+  std::function<void(std::ptrdiff_t)> hold,  ///< notes what they remember of a world beside its record
+      put_back;                              ///< returns to what was noted
+
+  explicit operator bool() const { return static_cast<bool>(make); }
+};
+
+/// How much a call does before it leaves worlds unfinished: steps that each makes, and wall time [s].
+struct Allowance {
+  std::ptrdiff_t most = std::ptrdiff_t{1} << 62;
+  double wall = simd::infinity;
+};
 
 /// Numbers of some worlds, or all of them.
 struct Selection {
@@ -95,14 +108,16 @@ class Worlds : public RecordedWorlds {
  public:
   static constexpr bool is_single = sizeof(Real) == 4;
 
-  /// `contacts` are null without any; `own_step`, if given, makes the steps whatever the integrator.
+  /// `contacts` are null without any; `own_step`, if given, makes the steps whatever the integrator; records
+  /// have `kept` numbers of the caller.
   Worlds(const tree::Model& model,
          const ModelContacts* contacts,
          std::ptrdiff_t count,
          WorldScheme scheme,
          WorldBlocks blocks,
          OwnStep own_step,
-         const Allocate& allocate);
+         const Allocate& allocate,
+         int kept = 0);
 
   std::ptrdiff_t count() const override { return count_; }
   const std::int64_t* status() const override { return parts_.status; }
@@ -157,6 +172,9 @@ class Worlds : public RecordedWorlds {
   /// Overwrites worlds by records; all are checked before the first number is written.
   void load(const char* bytes, std::size_t size, Selection worlds);
 
+  /// Overwrites worlds by records that `save` has just written.
+  void put_back(const char* bytes, Selection worlds);
+
   /// Worlds whose t, q or v were written since the last call.
   std::vector<int> written(Selection worlds) const;
 
@@ -178,18 +196,19 @@ class Worlds : public RecordedWorlds {
   /// are of adapted size have a grid of `length` [s].
   std::ptrdiff_t step(std::int64_t steps,
                       Selection worlds,
-                      std::ptrdiff_t most,
+                      const Allowance& allowance,
                       int threads,
                       std::optional<double> length = {});
 
   /// Goes on with a call of step that was interrupted, of the same worlds.
-  std::ptrdiff_t go_on(Selection worlds, std::ptrdiff_t most, int threads);
+  std::ptrdiff_t go_on(Selection worlds, const Allowance& allowance, int threads);
 
   /// Why the last call of step left each of its worlds.
   const stepping::WorldStop* stops() const { return stop_.data(); }
 
-  /// Advances worlds as far as the batch's call says, whose rows, times and inputs the caller has set.
-  void advance(Selection worlds, WorldBatch<Real>& batch, int threads);
+  /// Advances worlds as far as the batch's call says, whose rows, times and inputs the caller has set, or as
+  /// far as the call may take. Where it ends for that changes no bit.
+  void advance(Selection worlds, WorldBatch<Real>& batch, const Allowance& allowance, int threads);
 
   /// What Newton's method does while step() advances one world by one convex step.
   std::vector<contact::NewtonIteration> newton_iterations(const std::function<void()>& step);
@@ -201,12 +220,16 @@ class Worlds : public RecordedWorlds {
   void check_scheme() const;
   void check_tolerance(const std::vector<double>& x, const char* name) const;
   void set_bounds();
-  void take(const char* bytes, Selection worlds);
   void see(std::ptrdiff_t world);
   void begin_clock(std::ptrdiff_t world);
   void lengthen_levers(double reach);
   contact::Contacts<Real> contacts() const;
+  bool watches_steps() const;
   void run(WorldBatch<Real>& batch, int threads);
+  void run_for(WorldBatch<Real>& batch, const Allowance& allowance, int threads);
+  void make_steps(const WorldBatch<Real>& batch, int threads);
+  void run_watched(const WorldBatch<Real>& batch, int threads);
+  void name_events(const WorldBatch<Real>& batch) const;
   void run_own_steps(const stepping::WorldCall<Real>& call, std::ptrdiff_t states);
   SavedSchedules schedules();
   bool is_written(std::ptrdiff_t world) const;
@@ -232,6 +255,7 @@ class Worlds : public RecordedWorlds {
   std::vector<double> seen_t_;
   std::vector<stepping::WorldStop> stop_;
   std::vector<std::int64_t> goal_;
+  std::ptrdiff_t piece_;  ///< steps of a world that take about a quarter of the wall time of a call
   std::unique_ptr<unsigned char[]> schedules_;
   std::vector<std::uint64_t> schedule_keys_;
   std::vector<std::ptrdiff_t> places_;

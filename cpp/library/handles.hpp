@@ -144,12 +144,11 @@ struct pysim_worlds {
     return worlds->signals(world);
   }
 
-  /// Makes steps, as many as a call of the engine may, until all are made.
+  /// Makes steps until all are made.
   int step(std::int64_t steps, int threads, std::optional<double> length) {
-    constexpr std::ptrdiff_t most = std::ptrdiff_t{1} << 40;
     if (steps < 0 || threads < 0) pysim::library::fail("steps and threads must be 0 or more");
     worlds->accept(worlds->all());
-    if (steps > 0) worlds->step(steps, worlds->all(), most, threads, length);
+    if (steps > 0) worlds->step(steps, worlds->all(), {}, threads, length);
     const std::int64_t* const status = worlds->status();
     return static_cast<int>(std::count_if(status, status + worlds->count(), [](auto s) { return s != 0; }));
   }

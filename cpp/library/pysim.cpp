@@ -272,6 +272,8 @@ const char* pysim_status_text(int status) {
       return "a step of adapted size became too short";
     case WorldStatus::blurred:
       return "its tolerances are finer than its numbers";
+    case WorldStatus::ended:
+      return "has ended at an event";
   }
   return "unknown";
 }

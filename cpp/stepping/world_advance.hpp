@@ -8,7 +8,8 @@
 // keeps its last good state, and its rows are NaN from there on.
 //
 // Where Python has to answer a block that is due, a world stops with the block's bit in `pending`. Steps of
-// adapted size pass rows, which are interpolated; a world stops at its event within such a step.
+// adapted size pass rows, which are interpolated; a world stops at its event within such a step. Events of
+// steps of fixed size are found around this loop (engine/watched_steps.hpp).
 #pragma once
 
 #include "simd/whole_number.hpp"
@@ -25,7 +26,7 @@ enum class WorldStop : std::int64_t {
   unfinished,  ///< the call's steps are used up
   waits,       ///< Python has to run the blocks of `pending`
   lost,        ///< see its status
-  event        ///< an event of a step of adapted size
+  event        ///< and later ones: at event k of the scene, event + k
 };
 
 constexpr std::int64_t most_steps = std::int64_t{1} << 62;  ///< of an interval, and of a block's instants
@@ -66,6 +67,8 @@ struct WorldCall {
   const int* input_place;  ///< [input_count] among the numbers of the signals
   const Real* controls;    ///< (states, control_steps, nv) forces of the steps on the grid; null for none
   std::ptrdiff_t control_steps;
+  const bool* rests;  ///< [states] worlds that stay as they are; null for none
+  bool by_steps;      ///< schemes that choose their steps make one of the interval, too
 
   PYSIM_INLINE std::ptrdiff_t world(std::ptrdiff_t state) const {
     return index == nullptr ? state : index[state];
@@ -396,9 +399,10 @@ class PackAdvance {
 
   template <class Row>
   void begin(int k, const Row& row) {
+    times_.set(k, call_.worlds.t[call_.world(first_ + k)], call_.longest, 0);
+    if (call_.rests != nullptr && call_.rests[first_ + k]) return;
     clock_[k] = LaneClock<S>(call_, first_ + k);
     left_[k] = call_.most;
-    times_.set(k, clock_[k].now, call_.longest, 0);
     if (status(k) == 0) {
       plan(k, row);
     } else {
@@ -443,7 +447,7 @@ class PackAdvance {
     const S h = times_.step();
     if constexpr (Steps::whole) {
       S count = all<S>(0);
-      for (int k = 0; k < W; ++k) simd::set_lane(count, k, static_cast<Real>(segment_[k].count));
+      for (int k = 0; k < W; ++k) simd::set_lane(count, k, static_cast<Real>(whole_count(k)));
       made = 1;
       return steps_.make(wanted, times_.at(0, false), h, count);
     } else {
@@ -469,6 +473,9 @@ class PackAdvance {
       return good;
     }
   }
+
+  /// Steps that a scheme makes at once that chooses them.
+  std::int64_t whole_count(int k) const { return call_.by_steps ? 1 : segment_[k].count; }
 
   /// Steps to the first boundary of a world, or to the end of the call's steps.
   std::int64_t steps_to_boundary() const {
@@ -517,7 +524,7 @@ class PackAdvance {
   /// Counts good steps, after which a world may have failed; true at a boundary, with the blocks to run.
   template <class Inputs, class Row>
   bool end_steps(int k, std::int64_t made, bool good, std::uint64_t& due, const Inputs& set, const Row& row) {
-    if constexpr (Steps::whole) made *= segment_[k].count;
+    if constexpr (Steps::whole) made *= whole_count(k);
     made_[k] += made;
     left_[k] -= made;
     clock_[k].count(segment_[k], made);

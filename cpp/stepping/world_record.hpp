@@ -22,7 +22,8 @@ enum class WorldStatus : std::int64_t {
   diverged,   ///< a step ended at NaN or infinite values, or with open loops
   written,    ///< its state was set to one that it cannot have
   underflow,  ///< a step of adapted size became too short
-  blurred     ///< its tolerances are finer than its numbers
+  blurred,    ///< its tolerances are finer than its numbers
+  ended       ///< an event has ended it
 };
 
 /// Numbers a world in the parts whose size depends on the scene.
@@ -34,6 +35,8 @@ struct WorldSizes {
   int blocks;   ///< sampled ones with a period
   int pivots;   ///< of constraint rows in the last step, by which rows that depend on others are found
   int points;   ///< contact points that may touch at once
+  int events;   ///< whose signs are watched from step to step of fixed size
+  int kept;     ///< numbers of the caller, such as the pairs that rest on each other after impacts
 };
 
 /// What a contact point remembers, in a list of those that touch, by ascending number.
@@ -63,6 +66,8 @@ struct WorldArrays {
   double* scheme;
   double* pivots;
   double* signals;
+  double* signs;  ///< (events) of the last values that were not 0; 0 before the first
+  double* kept;
   std::int64_t* touching;  ///< points in the list that follows
   double* contacts;        ///< (points, TouchingPoint::numbers)
   double* report;          ///< (points, ContactReport::numbers) of the points in the list; not in the record
@@ -88,6 +93,8 @@ struct WorldArrays {
     f("scheme", scheme, sizes.scheme);
     f("pivots", pivots, sizes.pivots);
     f("signals", signals, sizes.signals);
+    f("signs", signs, sizes.events);
+    f("kept", kept, sizes.kept);
     f("touching", touching, 1);
     f.list("contacts", contacts, sizes.points * TouchingPoint::numbers, touching, TouchingPoint::numbers);
   }

@@ -25,10 +25,9 @@ from pysim.mechanism.signal_compiler import compile_signals, with_signals
 from pysim.typing import Array
 from pysim.worlds.accelerations import forces_of_actuators
 from pysim.worlds.signal_runs import (
-    Instants,
+    SAME_INSTANT,
     SignalRun,
     begin_signals,
-    with_instants,
 )
 
 if TYPE_CHECKING:
@@ -183,11 +182,13 @@ def _instants(periods: tuple[float, ...], first: int) -> list[tuple[float, int]]
             break
     else:
         return None
-    end = count * base
-    found = []
-    for time, _, due in with_instants(iter([0.0, end]), Instants(periods, first)):
-        if due:
-            found.append((time, due))
+    end, near = count * base, SAME_INSTANT * base
+    counts, found = np.ones(len(periods)), list[tuple[float, int]]()
+    while (time := float((counts * periods).min())) <= end + near:
+        is_due = counts * periods <= time + near
+        due = sum(1 << (first + k) for k in np.flatnonzero(is_due).tolist())
+        found.append((end if time >= end - near else time, due))
+        counts += is_due
     return found if len(found) <= MOST_INSTANTS else None
 
 

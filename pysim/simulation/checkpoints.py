@@ -1,7 +1,7 @@
 """Checkpoints of a run: when they are written, what they hold, and what the run is made of.
 
-A checkpoint is the record of the world (world_records.py) with what runs keep beside it: the last rows' impulses of
-contacts, the signs of events, the sums of the guard against unstable steps, and the states of controllers in Python.
+A checkpoint is the world as `Worlds.save` returns it (saved_worlds.py) with what runs keep beside it: the last rows'
+impulses of contacts, what monitors of adaptive steps have counted, and the sums of the guard against unstable steps.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import hashlib
 import json
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,45 +19,26 @@ from pysim import _engine
 from pysim.algorithms import crba, forward_kinematics
 from pysim.diagnosis.last_state import has_diverged
 from pysim.scene.toml.overrides import UNSET
-from pysim.worlds.controller_memory import saved_controllers, without_state
+from pysim.worlds.controller_memory import without_state
 from pysim.worlds.saved_parts import packed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
     from pysim.diagnosis.unstable_steps import StepGuard
+    from pysim.simulation.record_runs import RecordRun
     from pysim.simulation.recorder import Recorder
     from pysim.worlds.loading import Scene
-    from pysim.worlds.saved_parts import SavedParts
     from pysim.worlds.segment import Segment
 
 REMOVED = "UNSET"  # an override that removes a key, in JSON
 
 
-class ResumableRun(Protocol):
-    """Run through output times that may go on from what it saves."""
-
-    def from_start(self, times: Iterator[float]) -> Iterator[Segment]:
-        """Yield the segments through output times [s] from the scene's start at the first of them."""
-
-    def saved(self) -> dict[str, Any] | None:
-        """Return what `resumed` goes on from after the last segment; None if it does not from there."""
-
-    def resumed(self, saved: SavedParts, times: Iterator[float]) -> Iterator[Segment]:
-        """Yield the segments through output times [s]; `saved` returned at the first one.
-
-        Raises:
-            SimulationError: `saved` is not what a run of the scene returns.
-        """
-
-
 class Checkpoints:
     """Writes the checkpoints of a run into the file of its recorder, at most one in `simulation.checkpoint` [s]."""
 
-    def __init__(
-        self, scene: Scene, recorder: Recorder, run: ResumableRun, guard: StepGuard
-    ) -> None:
-        self._interval, self._signals = scene.settings.checkpoint, scene.signals
+    def __init__(self, scene: Scene, recorder: Recorder, run: RecordRun, guard: StepGuard) -> None:
+        self._interval = scene.settings.checkpoint
         self._recorder, self._run, self._guard = recorder, run, guard
         self._last, self._has_diverged = time.monotonic(), False
 
@@ -78,7 +59,6 @@ class Checkpoints:
             return
         parts = {f"run.{name}": value for name, value in saved.items()}
         parts |= {f"guard.{name}": value for name, value in self._guard.saved().items()}
-        parts["controllers"] = np.array(saved_controllers(self._signals))
         self._recorder.checkpoint(
             packed({**parts, "steps": np.array(steps), "last": np.array(last)})
         )

@@ -16,7 +16,7 @@ from pysim import _engine
 from pysim.errors import SimulationError, did_you_mean
 from pysim.inertia import theta_to_packed
 from pysim.simulation.worlds import Worlds
-from pysim.worlds.loading import refuse_impacts
+from pysim.worlds.impacts import has_impacts
 from pysim.worlds.parameter_units import bounds_of, labels_of, unit_of
 from pysim.worlds.python_stepping import runs_in_python
 from pysim.worlds.signal_runs import start_numbers
@@ -181,7 +181,8 @@ def check_runs_without_python(scene: Scene) -> None:
         calls = scene.model.callback_joints
         part = f"joint {calls[0]!r}" if calls else f"integrator {scene.settings.integrator!r}"
         raise SimulationError(where, f"{part} is computed in Python; {remedy}")
-    refuse_impacts(scene)
+    if has_impacts(scene):
+        raise SimulationError(where, f"'impact' changes velocities in Python; {remedy}")
     if scene.spec.events:
         raise SimulationError(
             where, f"event {scene.spec.events[0].name!r} is answered in Python; {remedy}"

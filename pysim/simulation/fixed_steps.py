@@ -1,4 +1,4 @@
-"""Steps of fixed size: their number between two outputs, the length of calls, and the errors that end a run.
+"""Steps of fixed size: their number between two outputs, and the outputs of a call.
 
 n = ⌈(t_k+1 − t_k) / step⌉ equal steps lead from one output to the next, none longer than `simulation.step`. The runs
 are in record_runs.py.
@@ -7,20 +7,20 @@ are in record_runs.py.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pysim.errors import SimulationError
+from pysim.worlds.contact_report import NUMBERS
 from pysim.worlds.external_forces import ExternalForces
+from pysim.worlds.python_stepping import runs_in_python
 
 if TYPE_CHECKING:
     from pysim.worlds.loading import Scene
-    from pysim.worlds.signal_runs import SignalRun
 
 
 MOST_STEPS = 2**53  # a double counts no further
-STEPS_A_CALL = 4096  # so that an interrupt is answered soon and progress shows in long intervals
-CALL_TIME = 0.05  # [s] intended wall time of a call
+STEPS_A_CALL = 4096  # whose outputs a call hands out
+MOST_REPORTED = 1 << 23  # numbers of contact reports in a call
 
 
 def check_count(scene: Scene) -> None:
@@ -38,26 +38,15 @@ def steps_between(start: float, end: float, step: float) -> int:
     return max(1, math.ceil((end - start) / step - 1e-9))
 
 
-@dataclass
-class Pace:
-    """Number of outputs in a call, adapted to the intended wall time."""
-
-    most: int
-    outputs: int = 1
-    steps: int = STEPS_A_CALL
-
-    def keep(self, wall: float) -> None:
-        fitting = math.floor(self.outputs * CALL_TIME / wall)
-        self.outputs = max(1, min(self.most, 2 * self.outputs, fitting))
-
-
-def pace_of(
-    scene: Scene, signals: SignalRun | None, external: ExternalForces | None = None
-) -> Pace:
-    """Return one output for each call where Python runs in or between them, so that its errors lose no output."""
-    if external is not None:
-        return Pace(1, steps=external.steps)
-    if signals is not None and signals.calls_python:
-        return Pace(1)
+def outputs_a_call(scene: Scene, external: ExternalForces | None = None) -> int:
+    """Return the most outputs of a call: one where Python runs in or between them, so that its errors lose none."""
+    if external is not None or runs_in_python(scene):
+        return 1
+    if scene.signals is not None and scene.signals.callbacks:
+        return 1
     settings = scene.settings
-    return Pace(max(1, STEPS_A_CALL // steps_between(0.0, settings.every, settings.step)))
+    most = STEPS_A_CALL // steps_between(0.0, settings.every, settings.step)
+    contacts = scene.contacts
+    if contacts is not None and scene.smooth_contacts is None and contacts.engine.points:
+        most = min(most, MOST_REPORTED // (NUMBERS * contacts.engine.points))
+    return max(1, most)

@@ -26,11 +26,9 @@ from pysim.integrators import find_integrator
 from pysim.joints import find_joint
 from pysim.loops import constraints
 from pysim.mechanism.model import State
-from pysim.simulation.record_runs import run_fixed
+from pysim.simulation.record_runs import RecordRun
 from pysim.typing import Array
-from pysim.worlds.implicit_state import SolverState
-from pysim.worlds.ledger import balances, begin_work, with_ledger
-from pysim.worlds.signal_runs import begin_signals
+from pysim.worlds.ledger import balances, with_ledger
 
 if TYPE_CHECKING:
     from pysim.trajectory import Trajectory
@@ -149,14 +147,14 @@ def _largest_change(scene: Scene, t: Array) -> float | None:
         return None  # a run in between would change what controllers in Python remember
     settings = replace(scene.settings, step=0.5 * scene.settings.step)
     finer = with_ledger(replace(scene, settings=settings))
-    signals = begin_signals(finer, 0.0)
-    begin_work(finer, signals)
-    state, numbers = finer.state, None if signals is None else signals.numbers[None]
+    run = RecordRun(finer)
+    start = run.begin()
+    state, numbers = finer.state, None if start is None else start[None]
     first = balances(finer, t[:1], state.q[None], state.v[None], numbers).balance.item()
     largest = 0.0
     gains = find_integrator(scene.settings.integrator).contacts
     try:
-        for part in run_fixed(finer, iter(t.tolist()), SolverState(finer), signals):
+        for part in run.segments(iter(t.tolist())):
             change = balances(finer, part.t, part.q, part.v, part.signals).balance - first
             size = change if gains else np.abs(change)
             largest = max(largest, float(size.max(initial=0.0)))

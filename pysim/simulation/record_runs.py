@@ -1,94 +1,79 @@
-"""Runs of one world with steps of fixed size on its record (world_records.py), through output times.
+"""Runs of one world with steps of fixed size on its record (world_records.py), through output times and events.
 
-n = ⌈(t_k+1 − t_k) / step⌉ equal steps lead from one output, or instant of a sampled block, to the next, none longer
-than `simulation.step`. One call of the engine covers many outputs, and is short enough for progress reports and
+n = ⌈(t_k+1 − t_k) / step⌉ equal steps lead from one output, instant of a sampled block or event to the next, none
+longer than `simulation.step`. One call of the engine covers many outputs, and is short enough for progress reports and
 interrupts; its length changes no bit.
 """
 
 from __future__ import annotations
 
-import time
 import warnings
-from itertools import islice
+from itertools import chain, islice
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from pysim.diagnosis.failed_steps import explain
-from pysim.errors import PysimWarning
-from pysim.mechanism.model import State
-from pysim.simulation.fixed_steps import (
-    Pace,
-    check_count,
-    pace_of,
-)
+from pysim.errors import JointError, PysimError, PysimWarning
+from pysim.simulation.fixed_steps import check_count, outputs_a_call
 from pysim.tracing.author_code import definition_place
 from pysim.typing import Array
 from pysim.worlds.contact_report import NUMBERS
 from pysim.worlds.external_forces import tau_of_rows
 from pysim.worlds.failure import Status
-from pysim.worlds.python_stepping import runs_in_python
+from pysim.worlds.ledger import begin_work
+from pysim.worlds.saved_worlds import load_worlds, save_worlds
 from pysim.worlds.segment import Segment
-from pysim.worlds.world_records import Stop, WorldRecords
+from pysim.worlds.world_records import MOST_STEPS, Stop, WorldRecords
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import Any
 
-    from pysim import _engine
     from pysim.worlds.external_forces import ExternalForces
-    from pysim.worlds.implicit_state import SolverState
     from pysim.worlds.loading import Scene
     from pysim.worlds.saved_parts import SavedParts
-    from pysim.worlds.signal_runs import SignalRun
+    from pysim.worlds.segment import EventOccurrence
 
-MOST_REPORTED = 1 << 23  # numbers of contact reports in a call
+CALL_TIME = 0.05  # [s] intended wall time of a call, so that progress shows and an interrupt is answered soon
+ONLY = np.zeros(1, np.int32)  # the number of the world
 
 
 class RecordRun:
-    """Run of one world of a scene, which may be continued from any state.
+    """Run of one world of a scene, which begins at its start or goes on from what it has saved.
 
     Args:
         scene: whose scheme has steps of fixed size.
-        memory: what the scheme carries, updated with every segment.
-        signals: state of the signals, updated with every segment; None without any.
         external: forces from outside; None without any.
-        watched: events at which steps of adapted size stop; None without any.
     """
 
-    def __init__(
-        self,
-        scene: Scene,
-        memory: SolverState,
-        signals: SignalRun | None,
-        external: ExternalForces | None = None,
-        *,
-        watched: _engine.Events | None = None,
-    ) -> None:
+    def __init__(self, scene: Scene, external: ExternalForces | None = None) -> None:
         check_count(scene)
-        self._scene, self._memory, self._signals, self._external = scene, memory, signals, external
-        in_python = signals is not None and signals.next_inputs is not None
-        self._records = WorldRecords(
-            scene, 1, np.zeros(1, np.intp), events=True, watched=watched, python_blocks=in_python
-        )
-        if self._records.python is not None and memory.scheme is not None:
-            self._records.python.schemes[0] = memory.scheme
-        self._pace = _pace(scene, signals, external)
-        self._report: Array | None = None
+        self._scene, self._external = scene, external
+        self.records = WorldRecords(scene, 1, np.zeros(1, np.intp))
+        self._outputs = outputs_a_call(scene, external)
+        points = self.records.points
+        self._report = np.zeros((1, points, NUMBERS)) if points else None
         self._waits = False  # blocks in Python are due
         self._refused = False  # the scheme remembers what cannot be saved
         self.watch: Callable[[WorldRecords], None] | None = None  # called after every step if set
 
-    def from_start(self, times: Iterator[float]) -> Iterator[Segment]:
-        """Yield the segments through output times [s] from the scene's start at the first of them."""
-        return self.segments(self._scene.state, times)
+    def begin(self, t: float = 0.0) -> Array | None:
+        """Let the world begin at the scene's start, at t [s]; return the numbers of its signals, None without any."""
+        state, records = self._scene.state, self.records
+        records.begin(None, t, state.q[None], state.v[None], state.loop_q[None], 1)
+        if self._scene.signals is None:
+            return None
+        numbers: Array = records.signals[0]
+        begin_work(self._scene, numbers)
+        return numbers.copy()
 
     def saved(self) -> dict[str, Any] | None:
-        """Return what `resumed` goes on from after the last segment; None if blocks are due or a step failed."""
-        if self._waits or self._refused or self._records.status[0] != Status.RUNNING:
+        """Return what `resumed` goes on from after the last segment; None if blocks are due or the run has ended."""
+        if self._waits or self._refused or self.records.status[0] != Status.RUNNING:
             return None
         try:
-            record = self._records.save(np.zeros(1, np.int32))
+            record = save_worlds(self.records, ONLY)
         except TypeError as error:
             self._refused = True
             self._warn_of_memory(error)
@@ -104,10 +89,12 @@ class RecordRun:
         Raises:
             SimulationError: it is of another scene, or of another time.
         """
-        records = self._records
+        records = self.records
         try:
-            records.load(saved.data("record"), np.zeros(1, np.int32))
-        except ValueError as error:
+            load_worlds(records, saved.data("record"), ONLY)
+        except JointError:  # of a controller's own code
+            raise
+        except PysimError as error:
             raise saved.error(f"holds a checkpoint that is not one of its scene: {error}") from None
         if records.status[0] != Status.RUNNING:
             raise saved.error("holds a checkpoint of a run that had failed")
@@ -115,139 +102,100 @@ class RecordRun:
             raise saved.error(f"holds a checkpoint of t = {t:.9g} s after a row of {first:.9g} s")
         if records.points:
             self._report = saved.numbers("report", (1, records.points, NUMBERS), finite=True)
-        self._sync()
-
-    @property
-    def state(self) -> State:
-        """The state of the record."""
-        return State(*(np.array(x) for x in self._records.states(0)))
 
     def _warn_of_memory(self, error: TypeError) -> None:
         """Warn that a file cannot hold what a scheme in Python remembers."""
-        assert self._records.python is not None
-        where = definition_place(type(self._records.python.schemes[0]))
+        assert self.records.python is not None
+        where = definition_place(type(self.records.python.schemes[0]))
         problem = f"its attribute {error}, which checkpoints do not hold, so a run that is stopped begins again"
         remedy = "keep numbers, texts, arrays, or lists of them"
         warnings.warn(f"{where}: {problem}; {remedy}", PysimWarning, stacklevel=3)
 
-    def held_scheme(self) -> dict[str, Any] | None:
-        """Return a copy of what a scheme in Python remembers; None for one of the engine."""
-        python = self._records.python
-        return None if python is None else python.held(0)
-
-    def put_back_scheme(self, held: dict[str, Any] | None) -> None:
-        """Return a scheme in Python to what `held_scheme` returned."""
-        if self._records.python is not None and held is not None:
-            self._records.python.put_back(0, held)
-
     def resumed(self, saved: SavedParts, times: Iterator[float]) -> Iterator[Segment]:
-        """Yield the segments through output times [s]; `saved` returned at the first one.
+        """Yield the segments through output times [s]; `saved` returned after the first one, before the next.
 
         Raises:
             SimulationError: `saved` is not what a run of the scene returns there.
         """
-        start = next(times)
-        self.restore(saved, start, start)
-        return self._through(times)
+        start, following = next(times), [*islice(times, 1)]
+        self.restore(saved, start, max([start, *following]))
+        return self._through(chain(following, times))
 
-    def segments(
-        self, state: State, times: Iterator[float], inputs: Array | None = None
-    ) -> Iterator[Segment]:
-        """Yield the segments through output times [s], ascending, from a state at the first of them.
+    def segments(self, times: Iterator[float]) -> Iterator[Segment]:
+        """Yield the segments through output times [s], ascending, from where the world is at the first of them.
 
-        `inputs` (outputs, inputs) of the scene are held up to each output; those up to the first are set already.
+        The run ends at an event that stops it.
 
         Raises:
             SimulationError: the state became NaN or infinite or left its loops, or a step found no solution.
         """
-        records = self._records
-        records.place(next(times), state, self._memory.numbers, self._signals)
-        points = records.points
-        self._report = np.zeros((1, points, NUMBERS)) if points else None
-        return self._through(times, inputs)
+        next(times)
+        return self._through(times)
 
-    def _through(self, times: Iterator[float], inputs: Array | None = None) -> Iterator[Segment]:
+    def _through(self, times: Iterator[float]) -> Iterator[Segment]:
         """Yield the segments through further output times."""
-        count = 0
-        while part := list(islice(times, self._pace.outputs)):
-            ends, held = np.array(part), None
-            if inputs is not None:
-                held = np.array(inputs[None, count : count + len(ends) + 1])
-            yield from self._call(ends, self._report, held)
-            count += len(ends)
+        while part := list(islice(times, self._outputs)):
+            yield from self._call(np.array(part))
+            if self.records.status[0] == Status.ENDED:
+                return
 
-    def _call(self, ends: Array, report: Array | None, inputs: Array | None) -> Iterator[Segment]:
-        """Yield the segments through some outputs."""
-        records, external = self._records, self._external
+    def _call(self, ends: Array) -> Iterator[Segment]:
+        """Yield the segments through some outputs, up to an event that stops the run."""
+        records, report = self.records, self._report
         rows = records.rows(len(ends))
         row, done, steps = np.zeros(1, np.int64), 0, int(records.steps[0])
         while True:
-            if external is not None:
-                now = float(records.t[0]), records.q[0], records.v[0]
-                records.set_actuation(external.before_call(self._scene.actuation, *now))
-            began = time.perf_counter()
-            most = self._pace.steps if self.watch is None else 1
-            stop = records.call(ends, row, rows, report, inputs, most)
+            self._drive()
+            stop = records.call(ends, row, rows, report, self._steps(), CALL_TIME)
             if self.watch is not None and stop != Stop.LOST:
                 self.watch(records)
-            elif not done:
-                self._pace.keep(time.perf_counter() - began)
             found = slice(done, int(row[0]))
-            self._waits = stop == Stop.WAITS
-            if stop != Stop.WAITS or found.stop > found.start:
+            occurred = records.answer_event(0, stop - Stop.EVENT) if stop >= Stop.EVENT else []
+            self._waits = records.waits(0)
+            if found.stop > found.start or stop not in (Stop.WAITS, Stop.LOST):
                 made, steps = int(records.steps[0]) - steps, int(records.steps[0])
-                self._sync()
-                if stop != Stop.LOST or found.stop > found.start:
-                    yield self._segment(ends, rows, found, made)
+                yield self._segment(ends, rows, found, made, occurred)
             done = found.stop
-            if stop == Stop.REACHED:
+            if stop == Stop.REACHED or records.status[0] == Status.ENDED:
                 return
             if stop == Stop.LOST:
                 raise explain(records.failure(0))
-            if stop == Stop.WAITS:
-                assert self._signals is not None
-                records.answer_one(self._signals, report)
+            if self._waits:
+                records.answer(0, report)
 
-    def _segment(self, ends: Array, rows: dict[str, Array], found: slice, steps: int) -> Segment:
-        """Return the segment of the outputs of a call."""
+    def _steps(self) -> int:
+        """Return the most steps of a call."""
+        if self.watch is not None:
+            return 1
+        return MOST_STEPS if self._external is None else self._external.steps
+
+    def _drive(self) -> None:
+        """Set the forces from outside of the next call."""
+        if self._external is not None:
+            t, state, _ = self.records.step_start(0)
+            drive = self._external.before_call(self._scene.actuation, t, state.q, state.v)
+            self.records.set_actuation(drive)
+
+    def _segment(
+        self,
+        ends: Array,
+        rows: dict[str, Array],
+        found: slice,
+        steps: int,
+        occurred: list[EventOccurrence],
+    ) -> Segment:
+        """Return the segment of the outputs of a call, and of an event after them."""
         part: dict[str, Any] = {name: values[0, found] for name, values in rows.items()}
         return Segment(
             ends[found],
             part["q_rows"],
             part["v_rows"],
             part["loop_rows"],
-            float(self._records.t[0]),
+            float(self.records.t[0]),
             steps,
+            event=occurred[0] if occurred else None,
             report=part.get("report_rows"),
             signals=part.get("signal_rows"),
             external=tau_of_rows(self._external, found.stop - found.start),
+            following=tuple(occurred[1:]),
         )
-
-    def _sync(self) -> None:
-        """Update what the callers hold of the record."""
-        if not self._records.is_adaptive:
-            self._memory.numbers[:] = self._records.scheme_memory()[0]
-        if self._signals is not None:
-            self._signals.numbers[:] = self._records.signals[0]
-            self._signals.jumped = self._records.inputs_changed(0)
-
-
-def _pace(scene: Scene, signals: SignalRun | None, external: ExternalForces | None) -> Pace:
-    pace = pace_of(scene, signals, external)
-    if runs_in_python(scene):
-        pace.most = 1
-    contacts = scene.contacts
-    if contacts is not None and scene.smooth_contacts is None and contacts.engine.points:
-        pace.most = max(1, min(pace.most, MOST_REPORTED // (NUMBERS * contacts.engine.points)))
-    return pace
-
-
-def run_fixed(
-    scene: Scene,
-    times: Iterator[float],
-    memory: SolverState,
-    signals: SignalRun | None = None,
-    external: ExternalForces | None = None,
-) -> Iterator[Segment]:
-    """Yield the segments of a run without events through output times [s] from the scene's start at the first."""
-    return RecordRun(scene, memory, signals, external).segments(scene.state, times)

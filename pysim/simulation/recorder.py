@@ -322,7 +322,7 @@ def header_of(scene: Scene, records: ForceRecords) -> TrajectoryHeader:
         scene_text=spec.text,
         overrides=spec.overrides,
         render=asdict(spec.render),
-        event_names=(*(event.name for event in spec.events), *_impact_names(scene)),
+        event_names=event_names(scene),
         loop_names=model.loop_names,
         coupling_names=model.coupling_names,
         contact_names=() if scene.contacts is None else tuple(p.name for p in scene.contacts.pairs),
@@ -335,11 +335,12 @@ def header_of(scene: Scene, records: ForceRecords) -> TrajectoryHeader:
     )
 
 
-def _impact_names(scene: Scene) -> tuple[str, ...]:
-    """Return the names of the events that impacts of pairs of links are."""
+def event_names(scene: Scene) -> tuple[str, ...]:
+    """Return the names of a scene's events, and after them of those that impacts of pairs of links are."""
+    names = tuple(event.name for event in scene.spec.events)
     if scene.contacts is None or scene.settings.contact_law != "impact":
-        return ()
-    return tuple(f"impact of {pair.name}" for pair in scene.contacts.pairs)
+        return names
+    return names + tuple(f"impact of {pair.name}" for pair in scene.contacts.pairs)
 
 
 def _work_names(scene: Scene) -> tuple[str, ...]:

@@ -20,8 +20,6 @@ from pysim.diagnosis.failure_causes import LastSteps, likely_cause
 from pysim.diagnosis.last_state import has_diverged
 from pysim.errors import SimulationError
 from pysim.mechanism.model import State
-from pysim.simulation.fixed_events import EventRun
-from pysim.simulation.record_runs import RecordRun
 from pysim.simulation.recorder import Recorder
 from pysim.simulation.resume import StoppedRun
 from pysim.simulation.run import Clock, output_times, recorded_segments
@@ -29,12 +27,9 @@ from pysim.simulation.scene_run import run_of
 from pysim.typing import Array
 from pysim.worlds.argument_checks import checked_path
 from pysim.worlds.contact_report import reported_points, start_report
-from pysim.worlds.controller_memory import restore_controllers
-from pysim.worlds.implicit_state import SolverState
 from pysim.worlds.interrupt import interrupts_held_back
-from pysim.worlds.ledger import begin_work, with_ledger
+from pysim.worlds.ledger import with_ledger
 from pysim.worlds.saved_parts import SavedParts
-from pysim.worlds.signal_runs import begin_signals
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -130,20 +125,18 @@ class _Watch:
     """Keeps the last steps of a run, up to where it has diverged, unless it had so before."""
 
     def __init__(self, scene: Scene, steps: int, reached: float) -> None:
-        self._scene, self._solver, self._reached = scene, SolverState(scene), reached
+        self._scene, self._reached = scene, reached
         self.seen: deque[tuple[float, State, Array | None, int, Array]] = deque(maxlen=steps + 1)
 
     def __call__(self, records: WorldRecords) -> None:
         t, state, numbers = records.step_start(0)
-        if self._solver.numbers.size:
-            self._solver.numbers[:] = records.scheme_memory()[0]
         if self.seen and has_diverged(state.q, state.v):
             raise _Stop
         if records.is_convex:
             report = records.report(np.zeros(1, np.int32))
         else:
             report = start_report(self._scene, state.q[None], state.v[None])
-        self.seen.append((t, state, numbers, self._solver.iterations, report))
+        self.seen.append((t, state, numbers, records.solver_counts(0)[0], report))
         if t >= self._reached:
             raise _Stop
 
@@ -270,19 +263,15 @@ def _failure(
 
 def _look(scene: Scene, start: _Kept, watch: _Watch, where: str) -> None:
     """Run a scene from a checkpoint one step a call, to its failure or until enough is seen."""
-    signals = begin_signals(scene, 0.0)
-    begin_work(scene, signals)
-    run = run_of(scene, SolverState(scene), signals, warn=lambda _: None)  # warned of in the run
-    record = run.run if isinstance(run, EventRun) else run
-    assert isinstance(record, RecordRun)  # there are no others
-    record.watch = watch
+    run = run_of(scene, warn=lambda _: None)  # warned of in the run
+    run.begin()
+    run.watch = watch
     times = output_times(scene.settings.duration, scene.settings.every)
     if start.record is None:
-        segments = run.from_start(times)
+        segments = run.segments(times)
     else:
         left = islice(times, start.rows - 1, None)
         saved = SavedParts.of(start.record, where)
-        restore_controllers(scene.signals, saved.text("controllers"), where)
         segments = run.resumed(saved.part("run."), left)
     with suppress(SimulationError, _Stop):
         deque(segments, maxlen=0)

@@ -30,7 +30,7 @@ from pysim.diagnosis.world_monitor import (
 from pysim.errors import ModelError, SimulationError
 from pysim.integrators import BUILTIN, check_wheels, find_integrator
 from pysim.mechanism.model import State
-from pysim.simulation.scene_rollouts import Request, Rollout, RolloutState, scene_rollout
+from pysim.simulation.scene_rollouts import Request, Rollout, scene_rollout
 from pysim.spatial.arrays import checked_number, refuse_mask
 from pysim.typing import Array
 from pysim.worlds.argument_checks import checked_flag, checked_names
@@ -74,7 +74,7 @@ def rollout(
     every: int | None = None,
     spectral_radius: float | None = None,
     signals: Sequence[str] = (),
-    state: RolloutState | None = None,
+    state: bytes | None = None,
     contacts: bool = False,
     worlds: Sequence[int] | None = None,
     on_failure: str | None = None,
@@ -94,7 +94,7 @@ def rollout(
     loop_q: Array | None = None,
     out: tuple[Array, Array] | None = None,
     signals: Sequence[str] = (),
-    state: RolloutState | None = None,
+    state: bytes | None = None,
     contacts: bool = False,
     worlds: Sequence[int] | None = None,
     on_failure: str | None = None,
@@ -138,7 +138,8 @@ def rollout(
         out: C-contiguous arrays for q and v, filled and returned.
         signals: names of the signals of scenes to record.
         contacts: whether to record the contact forces and impulses of scenes, `Rollout.contacts`.
-        state: `Rollout.state` of a rollout of scenes that this one continues; pass its last rows as q0 and v0.
+        state: `Rollout.state` of a rollout of scenes that this one continues to the bit, or bytes of `Worlds.save`;
+            with q0 and v0 it goes on from these, whose rows of NaN belong to worlds that have ended.
         worlds: numbers (batch,) of the worlds, which select their noise besides the scene's `simulation.seed`;
             0, 1, … by default.
         on_failure: "drop_world" or "stop", what follows if a world fails; by default the scene's
@@ -372,9 +373,9 @@ def _scheme(name: object) -> str:
     return name
 
 
-def _checked_state(state: object) -> RolloutState | None:
+def _checked_state(state: object) -> bytes | None:
     """Return the state that a rollout continues; SimulationError if it is of another kind."""
-    if state is not None and not isinstance(state, RolloutState):
+    if state is not None and not isinstance(state, bytes):
         problem = f"must be the state of a rollout, got {type(state).__name__}"
         raise SimulationError("state", f"{problem}; give `state` of what pysim.rollout returned")
     return state

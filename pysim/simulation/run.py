@@ -25,19 +25,16 @@ from pysim.diagnosis.scene_warnings import (
 )
 from pysim.diagnosis.silent_faults import warn_of_silent_faults
 from pysim.diagnosis.unstable_steps import StepGuard
-from pysim.simulation.adaptive_runs import stops
 from pysim.simulation.checkpoints import Checkpoints, origin_of, why_not
 from pysim.simulation.ledger_monitor import warn_of_imbalance
 from pysim.simulation.recorder import Recorder
 from pysim.simulation.scene_run import run_of
 from pysim.worlds.argument_checks import check_progress, checked_flag, checked_path
-from pysim.worlds.controller_memory import restore_controllers
 from pysim.worlds.external_forces import ExternalForces
-from pysim.worlds.implicit_state import SolverState
+from pysim.worlds.failure import Status
 from pysim.worlds.interrupt import interrupts_held_back
-from pysim.worlds.ledger import begin_work, with_ledger
+from pysim.worlds.ledger import with_ledger
 from pysim.worlds.loading import Scene
-from pysim.worlds.signal_runs import begin_signals
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -46,6 +43,7 @@ if TYPE_CHECKING:
     from pysim.trajectory import Trajectory
     from pysim.worlds.saved_parts import SavedParts
     from pysim.worlds.segment import Segment
+    from pysim.worlds.world_records import WorldRecords
 
 REPORT_INTERVAL = 0.1  # [s] of wall time between two calls of `progress`
 
@@ -177,21 +175,18 @@ def recorded_segments(
         done: number of rows up to it.
     """
     times = output_times(scene.settings.duration, scene.settings.every)
-    signals = begin_signals(scene, 0.0)
-    begin_work(scene, signals)
-    start = None if signals is None else signals.numbers.copy()
+    run = run_of(scene, external)
+    start = run.begin()
     guard = StepGuard(scene, start, energy=external is None)
     last = 0.0  # [s] recorded
     points = None
-    clock.memory = SolverState(scene)
-    run = run_of(scene, clock.memory, signals, external)
+    clock.records = run.records
     if recorder.has_file and external is None and not why_not(scene):
         points = Checkpoints(scene, recorder, run, guard)
     if saved is None:
-        segments = run.from_start(times)
+        segments = run.segments(times)
     else:
         guard.restore(saved.part("guard."))
-        restore_controllers(scene.signals, saved.text("controllers"), saved.where)
         last = saved.number("last")
         segments = run.resumed(saved.part("run."), islice(times, done - 1, None))
     if saved is None:
@@ -205,7 +200,7 @@ def recorded_segments(
         event = stretch.event
         if event is not None:
             recorder.add_event(event.t, event.index, event.q, event.v)
-            if stops(scene, event.index) and event.t > last:
+            if run.records.status[0] == Status.ENDED and event.t > last:
                 recorder.add_state(event.t, event.q, event.v, event.loop_q, event.signals)
         for impact in stretch.following:
             recorder.add_event(impact.t, impact.index, impact.q, impact.v)
@@ -229,7 +224,7 @@ class Clock:
         self._begin = self._reported = time.perf_counter()
         self.steps = 0
         self.time = 0.0
-        self.memory: SolverState | None = None
+        self.records: WorldRecords | None = None
 
     def tick(self, now: float, steps: int) -> None:
         self.steps += steps
@@ -242,5 +237,5 @@ class Clock:
         self._reported = time.perf_counter()
         if self._progress is not None:
             wall = self._reported - self._begin
-            counts = (self.memory.iterations, self.memory.rejected) if self.memory else (0, 0)
+            counts = (0, 0) if self.records is None else self.records.solver_counts(0)
             self._progress(Update(self.time, self._duration, wall, self.steps, *counts))

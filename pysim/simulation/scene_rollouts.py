@@ -4,26 +4,22 @@
     run = pysim.rollout(pysim.load_scenes(path, values))   # a scene for each world
     run.t, run.q, run.v
 
-Worlds run in packs under schemes of fixed step, also those of scenes that differ in numbers; plugins' schemes and
-callback joints make the steps of one world after the other. Events and adaptive steps run world by world, as in
-`simulate`, on threads unless they call Python.
+Worlds run in packs, also those of scenes that differ in numbers; plugins' schemes, callback joints and impacts make
+the steps of one world after the other.
 """
 
 from __future__ import annotations
 
 import warnings
-from collections import deque
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from functools import partial
-from os import cpu_count
-from threading import Event
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from pysim.diagnosis.element_faults import element_fault
-from pysim.diagnosis.failed_steps import explain
+from pysim.diagnosis.failed_steps import explain, too_large
 from pysim.diagnosis.growing_states import growing_worlds
 from pysim.diagnosis.scene_warnings import (
     warn_of_control,
@@ -33,7 +29,6 @@ from pysim.diagnosis.scene_warnings import (
 )
 from pysim.diagnosis.start_checks import check_starts, warn_of_quaternion_order
 from pysim.diagnosis.unstable_steps import (
-    StepGuard,
     frozen_worlds,
     is_explicit,
     suspicious,
@@ -52,40 +47,29 @@ from pysim.errors import (
 )
 from pysim.integrators import check_wheels, find_integrator
 from pysim.mechanism.model import State
-from pysim.simulation.fixed_events import EventRun
+from pysim.simulation.adaptive_worlds import AdaptiveMonitors
 from pysim.simulation.fixed_steps import steps_between
-from pysim.simulation.record_runs import RecordRun
 from pysim.simulation.run import output_times
-from pysim.simulation.scene_run import run_of
+from pysim.simulation.world_events import events_of
 from pysim.trajectory import Events
-from pysim.trajectory.events import joined
 from pysim.typing import Array
 from pysim.worlds.contact_report import NUMBERS, pair_sums, start_report
 from pysim.worlds.failed_worlds import failed_world, report_lost
 from pysim.worlds.failure import Status
-from pysim.worlds.implicit_state import SolverState
-from pysim.worlds.loading import Scene, refuse_impacts, with_settings
-from pysim.worlds.python_stepping import runs_in_python
-from pysim.worlds.scheme_memory import memory_of, set_memory
-from pysim.worlds.signal_runs import (
-    SignalRun,
-    begin_signals,
-    signals_of_states,
-    start_numbers,
-)
+from pysim.worlds.loading import Scene, with_settings
+from pysim.worlds.saved_worlds import load_worlds, number_saved, save_worlds
+from pysim.worlds.signal_runs import signals_of_states
 from pysim.worlds.varied_numbers import alike
+from pysim.worlds.world_parameters import WorldParameters
 from pysim.worlds.world_records import WorldRecords
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from typing import Any
 
     from numpy.typing import NDArray
 
     from pysim.elements.graph_types import RecordedSignal
-    from pysim.integrators import Integrator
-    from pysim.simulation.checkpoints import ResumableRun
-    from pysim.worlds.segment import Segment
 
 MOST_DIAGNOSED = 16  # worlds that end early
 MOST_NUMBERS = 1 << 24  # of contact reports that are held at once
@@ -100,19 +84,10 @@ _SAME = (  # of all scenes
     "on_failure",
 )
 _GONE = "it ended before this rollout"
-
-
-@dataclass(frozen=True)
-class RolloutState:
-    """State of a rollout beside q and v: everything else that the next step depends on."""
-
-    t: float  # [s]
-    loop_q: Array  # coordinates of the joints that close loops (…, loop_nq)
-    scheme: Array  # state of an implicit scheme (…, numbers)
-    signals: (
-        Array  # of the scene's signals: states of elements and held numbers (…, signal_numbers)
-    )
-    memory: tuple[str, ...] = ()  # what schemes in Python remember, a text a world
+_GROUPS = (
+    b"pysim groups of worlds\n"  # before the lengths and bytes of groups that are stepped apart
+)
+_SIZE = 8  # bytes of a length
 
 
 @dataclass(frozen=True)
@@ -131,7 +106,7 @@ class Rollout:
     t: Array  # (rows,) [s]
     q: Array  # (…, rows, nq); NaN after a world's end
     v: Array  # (…, rows, nv)
-    state: RolloutState  # at the last row
+    save: Callable[[], bytes]  # returns `state`
     signals: Mapping[str, Array] = field(default_factory=dict)  # recorded signals (…, rows)
     events: tuple[Events, ...] = ()  # of every world; empty where the scene has none
     failures: tuple[str, ...] = ()  # of every world: why it ended early, or nothing
@@ -139,6 +114,15 @@ class Rollout:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "signals", Named("signals", self.signals))
+
+    @cached_property
+    def state(self) -> bytes:
+        """State of all worlds at the last row, which `rollout` and `Worlds.load` continue from to the bit.
+
+        Raises:
+            SimulationError: a scheme in Python remembers what bytes do not hold.
+        """
+        return self.save()
 
 
 @dataclass(frozen=True)
@@ -153,7 +137,7 @@ class Request:
     steps: int | None
     every: int | None
     spectral_radius: float | None
-    state: RolloutState | None
+    state: bytes | None
     signals: tuple[str, ...] = ()  # to record
     contacts: bool = False  # whether to record them
     worlds: tuple[int, ...] | None = None  # numbers of the worlds; 0, 1, … by default
@@ -173,12 +157,9 @@ class _Worlds:
     recorded: tuple[str, ...]  # names of signals
     contacts: bool  # recorded
     numbers: NDArray[np.intp]  # of the worlds
-    scheme: Array | None = None
-    signals: Array | None = None
     start: float = 0.0  # [s]
     controls: Array | None = None  # (worlds, rows − 1, inputs) of the scene
     lost: NDArray[np.bool_] | None = None  # worlds that ended before a rollout that goes on
-    memory: tuple[str, ...] = ()  # what their schemes in Python remember
 
     @property
     def settings(self) -> Any:  # noqa: ANN401
@@ -189,12 +170,6 @@ class _Worlds:
         """Whether the first world that fails ends all of them."""
         return bool(self.settings.on_failure == "stop")
 
-    def scene(self, k: int, end: float) -> Scene:
-        """Return the scene of a world with its own start and duration [s]."""
-        own = self.scenes[k if len(self.scenes) > 1 else 0]
-        state = State(self.q0[k], self.v0[k], self.loop_q[k])
-        return replace(own, state=state, settings=replace(own.settings, duration=end))
-
     def each(self) -> Iterator[tuple[slice, Scene]]:
         """Yield the worlds of each scene."""
         count = len(self.q0)
@@ -203,12 +178,18 @@ class _Worlds:
 
     def of(self, chosen: NDArray[np.intp]) -> _Worlds:
         """Return some of the worlds, whose scenes differ."""
-        names = ("q0", "v0", "loop_q", "numbers", "scheme", "signals", "controls")
+        names = ("q0", "v0", "loop_q", "numbers", "controls", "lost")
         rows: dict[str, Any] = {
             name: None if (x := getattr(self, name)) is None else x[chosen] for name in names
         }
-        memory = tuple(self.memory[k] for k in chosen) if self.memory else ()
-        return replace(self, scenes=[self.scenes[k] for k in chosen], memory=memory, **rows)
+        return replace(self, scenes=[self.scenes[k] for k in chosen], **rows)
+
+
+class _Group(NamedTuple):
+    """Worlds that are stepped together."""
+
+    worlds: NDArray[np.intp]  # their numbers
+    records: WorldRecords
 
 
 def scene_rollout(scenes: Scene | Sequence[Scene], request: Request) -> Rollout:
@@ -223,8 +204,8 @@ def scene_rollout(scenes: Scene | Sequence[Scene], request: Request) -> Rollout:
     _check_alike(given)
     adjusted = [_adjusted(scene, request) for scene in given]
     warn_of_worlds(adjusted, warn_of_scene, stacklevel=4)
-    alone = one and (request.q0 is None or request.q0.ndim == 1)
-    worlds = _worlds(adjusted, request)
+    worlds, groups = _worlds(adjusted, request)
+    alone = one and (len(worlds.q0) == 1 if request.q0 is None else request.q0.ndim == 1)
     if request.q0 is not None or request.v0 is not None:
         models = [scene.model for scene in worlds.scenes]
         check_starts(models, worlds.q0, worlds.v0, worlds.loop_q, worlds.start, stacklevel=4)
@@ -234,11 +215,8 @@ def scene_rollout(scenes: Scene | Sequence[Scene], request: Request) -> Rollout:
         raise failed_world("rollout", int(worlds.lost.argmax()), _GONE)
     blocks = _blocks(worlds, request)
     worlds = replace(worlds, controls=_controls(worlds, request, sum(b.rows for b in blocks)))
-    if worlds.q0.dtype != np.float64:
-        problem = f"{worlds.settings.integrator!r} runs in double precision only"
-        raise SimulationError("q0", f"{problem}; pass float64 arrays")
     _check_recorded_pairs(worlds)
-    run, steps = (_in_packs if _runs_in_packs(worlds) else _one_by_one)(worlds, blocks)
+    run, steps = _in_packs(worlds, groups, blocks)
     run = _without_lost(run, worlds.lost)
     warn_of_friction_of_worlds(worlds.scenes, run.t, run.q, run.v, stacklevel=4)
     warn_of_control(worlds.scenes[0], run.t, run.q[0], stacklevel=4)
@@ -279,7 +257,6 @@ def _adjusted(scene: Scene, request: Request) -> Scene:
             f"{kind.name!r} cannot replace {own!r}, because only {kind.name!r} handles contacts"
         )
         raise SimulationError("integrator", f"{problem}; leave integrator out")
-    refuse_impacts(scene)
     check_wheels(kind, scene.model.spec.wheels)
     changes: dict[str, Any] = {"integrator": kind.name}
     if kind.name != settings.integrator:
@@ -305,48 +282,103 @@ def _adjusted(scene: Scene, request: Request) -> Scene:
     return scene if requested == settings else with_settings(scene, requested)
 
 
-def _worlds(scenes: list[Scene], request: Request) -> _Worlds:
-    """Return the starts of every world, by default those of the scenes."""
+def _worlds(scenes: list[Scene], request: Request) -> tuple[_Worlds, list[_Group]]:
+    """Return the starts of every world, by default those of the scenes, and their records, which have not begun."""
     goes_on = request.state is not None
     q0 = _starts(request.q0, [scene.state.q for scene in scenes], "q0", goes_on=goes_on)
     v0 = _starts(request.v0, [scene.state.v for scene in scenes], "v0", goes_on=goes_on)
+    given = request.q0 is not None or request.v0 is not None
+    saved = [] if request.state is None else _groups_saved(request.state)
+    held = sum(number_saved(own) for own in saved)
+    if goes_on and not given:
+        q0, v0 = (np.tile(x[:1], (held, 1)) if len(x) == 1 else x for x in (q0, v0))
     q0, v0 = _broadcast(q0, v0)
-    lost = np.asarray(~(np.isfinite(q0).all(axis=1) & np.isfinite(v0).all(axis=1)))
     if len(scenes) > 1 and len(scenes) != len(q0):
         problem = f"there are {len(scenes)} scenes for {len(q0)} worlds"
         raise ValueError(f"{problem}; pass one scene for all, without a list, or one for each")
     count, near = len(q0), [scene.state.loop_q for scene in scenes]
-    loop_q = np.array(near if len(near) == count else near * count, q0.dtype)
-    if lost.any():
-        q0, v0 = q0.copy(), v0.copy()
-    for k in np.flatnonzero(lost).tolist():  # in place of what is lost, which no result shows
-        own_start = scenes[k if len(scenes) > 1 else 0].state
-        q0[k], v0[k] = own_start.q, own_start.v
-    state, own = request.state, _world_numbers(request, count)
-    worlds = _Worlds(
-        scenes, q0, v0, loop_q, request.threads, request.signals, request.contacts, own
-    )
-    if state is None:
-        return worlds
-    start_loop_q, loop_q = loop_q, np.array(np.atleast_2d(state.loop_q), q0.dtype)
-    scheme = np.array(np.atleast_2d(state.scheme), q0.dtype)
-    if len(loop_q) != count or len(scheme) != count:
-        held = "1 world" if len(loop_q) == 1 else f"{len(loop_q)} worlds"
-        problem = f"state is that of {held}, but this rollout has {count}"
+    if goes_on and held != count:
+        those = "1 world" if held == 1 else f"{held} worlds"
+        problem = f"state is that of {those}, but this rollout has {count}"
         raise ValueError(f"{problem}; pass the state of a rollout with as many worlds")
-    signals = np.array(np.atleast_2d(state.signals), float)
-    if lost.any():
-        loop_q[lost], scheme[lost] = start_loop_q[lost], 0.0
-        if scenes[0].signals is not None:
-            signals[lost] = start_numbers(scenes[0].signals, own[lost])
-    if runs_in_python(scenes[0]) and len(state.memory) != count:
-        problem = (
-            f"does not hold what {scenes[0].settings.integrator!r} remembers of {count} worlds"
-        )
-        remedy = "let the scheme keep numbers, texts, arrays, or lists of them"
-        raise SimulationError("state", f"{problem}; {remedy}")
-    continued = replace(worlds, loop_q=loop_q, scheme=scheme, signals=signals)
-    return replace(continued, start=state.t, lost=lost, memory=state.memory)
+    if q0.dtype != np.float64:
+        problem = f"{scenes[0].settings.integrator!r} runs in double precision only"
+        raise SimulationError("q0", f"{problem}; pass float64 arrays")
+    loop_q = np.array(near if len(near) == count else near * count, q0.dtype)
+    numbers = _world_numbers(request, count)
+    worlds = _Worlds(
+        scenes, q0, v0, loop_q, request.threads, request.signals, request.contacts, numbers
+    )
+    groups = _groups(worlds)
+    if not goes_on:
+        return worlds, groups
+    if len(saved) != len(groups):
+        problem = "is of scenes that are stepped together in other groups"
+        raise SimulationError("state", f"{problem}; pass that of a rollout of the same scenes")
+    start, lost = 0.0, np.zeros(count, bool)
+    for (chosen, records), own in zip(groups, saved, strict=True):
+        records.parameters = WorldParameters(records, one=False)  # saved worlds may have some
+        load_worlds(records, own, records.chosen(None), live_controllers=True)
+        begun = records.q.copy(), records.v.copy()
+        gone = records.status != Status.RUNNING
+        start = max([start, *records.t[~gone].tolist()])
+        if given:
+            q, v = q0[chosen], v0[chosen]
+            gone |= ~(np.isfinite(q).all(axis=1) & np.isfinite(v).all(axis=1))
+            goes = ~gone
+            records.q[goes], records.v[goes] = q[goes], v[goes]
+            records.status[gone & (records.status == Status.RUNNING)] = Status.WRITTEN
+            records.engine.accept(None)
+        lost[chosen] = gone
+        q0, v0 = q0.copy(), v0.copy()
+        # finite numbers in place of lost states, which results leave out
+        q0[chosen] = np.where(gone[:, None], begun[0], records.q)
+        v0[chosen] = np.where(gone[:, None], begun[1], records.v)
+        loop_q[chosen] = records.loop_q
+    return replace(worlds, q0=q0, v0=v0, loop_q=loop_q, start=start, lost=lost), groups
+
+
+def _groups(worlds: _Worlds) -> list[_Group]:
+    """Return the records of the worlds that are stepped together."""
+    if len(worlds.scenes) == 1:
+        count = len(worlds.q0)
+        return [_Group(np.arange(count), WorldRecords(worlds.scenes[0], count, worlds.numbers))]
+    found = []
+    for chosen, _ in alike(worlds.scenes):
+        own = worlds.of(chosen)
+        scenes = own.scenes[0] if len(own.scenes) == 1 else own.scenes
+        found.append(_Group(chosen, WorldRecords(scenes, len(chosen), own.numbers)))
+    return found
+
+
+def _saved_groups(groups: list[_Group]) -> bytes:
+    """Return the state of worlds after a rollout: what `Worlds.save` returns, of several groups one after the other."""
+    saved = []
+    for _, records in groups:
+        if records.parameters is None:
+            records.parameters = WorldParameters(records, one=False)
+        try:
+            saved.append(save_worlds(records, records.chosen(None), live_controllers=True))
+        except TypeError as error:
+            scheme = records.scene.settings.integrator
+            problem = f"does not hold what {scheme!r} remembers of {records.count} worlds: its attribute {error}"
+            remedy = "let the scheme keep numbers, texts, arrays, or lists of them"
+            raise SimulationError("state", f"{problem}; {remedy}") from None
+    if len(saved) == 1:
+        return saved[0]
+    return _GROUPS + b"".join(len(own).to_bytes(_SIZE, "little") + own for own in saved)
+
+
+def _groups_saved(state: bytes) -> list[bytes]:
+    """Return the states of groups from what `_saved_groups` returned."""
+    if not state.startswith(_GROUPS):
+        return [state]
+    found, at = [], len(_GROUPS)
+    while at < len(state):
+        size, at = int.from_bytes(state[at : at + _SIZE], "little"), at + _SIZE
+        found.append(state[at : at + size])
+        at += size
+    return found
 
 
 def _controls(worlds: _Worlds, request: Request, rows: int) -> Array | None:
@@ -462,11 +494,6 @@ def _blocks(worlds: _Worlds, request: Request) -> list[_Block]:
     return blocks
 
 
-def _runs_in_packs(worlds: _Worlds) -> bool:
-    first = worlds.scenes[0]
-    return not (find_integrator(worlds.settings.integrator).adaptive or first.spec.events)
-
-
 @dataclass(frozen=True)
 class _PackRun:
     """Run of worlds that are stepped together."""
@@ -475,6 +502,8 @@ class _PackRun:
     steps: int  # the largest number of a world
     lost: list[int]  # worlds that ended early
     errors: dict[int, str]  # of those whose cause is known
+    slow: list[tuple[int, str]]  # worlds that made very many steps, and why
+    ended: NDArray[np.bool_]  # worlds that an event has ended
 
 
 class _Stopped(NamedTuple):
@@ -485,13 +514,15 @@ class _Stopped(NamedTuple):
     reason: str
 
 
-def _in_packs(worlds: _Worlds, blocks: list[_Block]) -> tuple[Rollout, int]:
+def _in_packs(
+    worlds: _Worlds, of_groups: list[_Group], blocks: list[_Block]
+) -> tuple[Rollout, int]:
     """Run worlds side by side, those of scenes together that differ in numbers alone; return the most steps, too."""
-    if len(worlds.scenes) == 1:
-        groups, found = [np.arange(len(worlds.q0))], [_run_together(worlds, blocks)]
-    else:
-        groups = [group for group, _ in alike(worlds.scenes)]
-        found = [_run_together(worlds.of(group), blocks) for group in groups]
+    groups = [group.worlds for group in of_groups]
+    found = [
+        _run_together(worlds.of(own) if len(worlds.scenes) > 1 else worlds, records, blocks)
+        for own, records in of_groups
+    ]
     parts = [part for part in found if isinstance(part, _PackRun)]
     if len(parts) < len(found):
         pairs = zip(groups, found, strict=True)
@@ -501,11 +532,25 @@ def _in_packs(worlds: _Worlds, blocks: list[_Block]) -> tuple[Rollout, int]:
     for group, part in zip(groups, parts, strict=True):
         errors |= {int(group[k]): text for k, text in part.errors.items()}
     run = parts[0].run if len(parts) == 1 else _joined(groups, [part.run for part in parts])
+    if worlds.scenes[0].signals is not None and worlds.scenes[0].signals.callbacks:
+        run = replace(run, save=partial(bytes, _saved_groups(of_groups)))  # before others change
+    else:
+        run = replace(run, save=partial(_saved_groups, of_groups))
+    slow = [
+        (int(g[k]), text) for g, part in zip(groups, parts, strict=True) for k, text in part.slow
+    ]
+    if slow:
+        first, text = min(slow)
+        text = f"rollout: world {first} of {len(slow)} such worlds: {text}"
+        warnings.warn(text, PysimWarning, stacklevel=4)
     if errors:
         lost = sum(len(part.lost) for part in parts)
         _warn_of_ends(errors, len(worlds.q0), lost, stacklevel=5)
-    else:
-        report_lost(run.v, run.t, stacklevel=5)
+    elif any(part.lost for part in parts):
+        failed = run.v.copy()
+        for group, part in zip(groups, parts, strict=True):
+            failed[group[part.ended]] = 0.0
+        report_lost(failed, run.t, stacklevel=5)
     return run, max(part.steps for part in parts)
 
 
@@ -520,60 +565,46 @@ def _joined(groups: list[NDArray[np.intp]], runs: list[Rollout]) -> Rollout:
             found[group, ..., : own.shape[-1]] = own
         return found
 
-    def texts(each: list[tuple[str, ...]]) -> tuple[str, ...]:
-        if not all(each):
-            return ()
-        found = [""] * count
-        for group, own in zip(groups, each, strict=True):
-            for k, text in zip(group, own, strict=True):
-                found[k] = text
-        return tuple(found)
+    def entries(each: list[tuple[Any, ...]]) -> tuple[Any, ...]:
+        pairs = [
+            pair for g, own in zip(groups, each, strict=True) for pair in zip(g, own, strict=False)
+        ]
+        return tuple(entry for _, entry in sorted(pairs, key=lambda pair: int(pair[0])))
 
-    first, states = runs[0], [run.state for run in runs]
-    state = RolloutState(
-        states[0].t,
-        rows([own.loop_q for own in states]),
-        rows([own.scheme for own in states]),
-        rows([own.signals for own in states]),
-        texts([own.memory for own in states]),
-    )
+    first = runs[0]
     contacts = first.contacts
     if contacts is not None:
         each = [own for run in runs if (own := run.contacts) is not None]
         forces, impulses = rows([own.force for own in each]), rows([own.impulse for own in each])
         contacts = PairForces(contacts.names, forces, impulses)
     signals = {name: rows([run.signals[name] for run in runs]) for name in first.signals}
-    q, v, failures = (
-        rows([run.q for run in runs]),
-        rows([run.v for run in runs]),
-        texts([run.failures for run in runs]),
+    q, v = rows([run.q for run in runs]), rows([run.v for run in runs])
+    events, failures = (
+        entries([run.events for run in runs]),
+        entries([run.failures for run in runs]),
     )
-    return Rollout(first.t, q, v, state, signals, failures=failures, contacts=contacts)
+    return Rollout(first.t, q, v, first.save, signals, events, failures, contacts)
 
 
-def _run_together(worlds: _Worlds, blocks: list[_Block]) -> _PackRun | _Stopped:
-    """Run worlds of one scene, or of scenes that differ in numbers alone."""
-    scene, count = worlds.scenes[0], len(worlds.q0)
-    scenes = scene if len(worlds.scenes) == 1 else worlds.scenes
-    records = WorldRecords(scenes, count, worlds.numbers)
+def _begin(worlds: _Worlds, records: WorldRecords) -> None:
+    """Let worlds begin at their starts, or go on, under the inputs up to the first row."""
     controls = worlds.controls
     first = None if controls is None or not controls.shape[1] else controls[:, 0]
-    records.begin(
-        None,
-        worlds.start,
-        worlds.q0,
-        worlds.v0,
-        worlds.loop_q,
-        worlds.threads,
-        first,
-        worlds.signals,
-    )
-    if worlds.scheme is not None:
-        size = records.scheme.shape[1] + 5 * records.points
-        records.set_scheme_memory(worlds.scheme[:, :size])
-    if records.python is not None and worlds.memory:
-        for integrator, text in zip(records.python.schemes, worlds.memory, strict=True):
-            set_memory(integrator, text)
+    if worlds.lost is None:
+        starts = (worlds.q0, worlds.v0, worlds.loop_q, worlds.threads)
+        records.begin(None, worlds.start, *starts, first)
+    elif first is not None:
+        records.set_inputs(first)
+    records.occurred.clear()
+
+
+def _run_together(
+    worlds: _Worlds, records: WorldRecords, blocks: list[_Block]
+) -> _PackRun | _Stopped:
+    """Run worlds of one scene, or of scenes that differ in numbers alone."""
+    scene, count = worlds.scenes[0], len(worlds.q0)
+    _begin(worlds, records)
+    controls, made = worlds.controls, records.steps.copy()
     t = np.concatenate([[worlds.start], *(block.times for block in blocks)])
     q, v = (
         np.full((count, len(t), scene.model.nq), np.nan),
@@ -592,11 +623,15 @@ def _run_together(worlds: _Worlds, blocks: list[_Block]) -> _PackRun | _Stopped:
     reports = convex and (worlds.contacts or bool(worlds.recorded))
     points = scene.contacts.engine.points if reports and scene.contacts is not None else 0
     report = np.zeros((count, points, NUMBERS)) if reports else None
-    for rows in _parts_of_rows(len(t), count, points):
+    monitors = AdaptiveMonitors(records, worlds.settings.duration) if records.is_adaptive else None
+    most = (
+        1 if records.impacts and worlds.contacts else MOST_NUMBERS // (count * points * NUMBERS + 1)
+    )
+    for rows in _parts_of_rows(len(t), max(1, most)):
         n = rows.stop - rows.start
         found: dict[str, Array] = {
-            "q_rows": np.empty((count, n, scene.model.nq)),
-            "v_rows": np.empty((count, n, scene.model.nv)),
+            "q_rows": np.full((count, n, scene.model.nq), np.nan),
+            "v_rows": np.full((count, n, scene.model.nv), np.nan),
         }
         if worlds.recorded and held is not None:
             found["signal_rows"] = np.zeros((count, n, held.shape[1]))
@@ -605,12 +640,15 @@ def _run_together(worlds: _Worlds, blocks: list[_Block]) -> _PackRun | _Stopped:
         own = None
         if controls is not None:
             own = np.array(controls[:, rows.start - 1 : rows.stop])
-        reached = records.advance(
-            t[rows], worlds.threads, rows=found, report=report, inputs=own, stops=worlds.stops
-        )
-        if worlds.stops and (failed := records.first_lost()) is not None:
-            text = str(explain(records.failure(failed)))
-            return _Stopped(float(records.t[failed]), failed, text)
+        given: dict[str, Any] = {"report": report, "inputs": own, "stops": worlds.stops}
+        after = None if monitors is None else monitors.after_call
+        reached = records.advance(t[rows], worlds.threads, rows=found, after=after, **given)
+        if worlds.stops and monitors is not None and monitors.errors:
+            failed = min(monitors.errors)
+            return _Stopped(float(records.t[failed]), failed, monitors.errors[failed])
+        if worlds.stops and (first := records.first_lost()) is not None:
+            text = str(explain(records.failure(first)))
+            return _Stopped(float(records.t[first]), first, text)
         q[:, rows], v[:, rows] = found["q_rows"], found["v_rows"]
         for k in range(n):
             row, alive = rows.start + k, np.flatnonzero(reached > k)
@@ -623,40 +661,51 @@ def _run_together(worlds: _Worlds, blocks: list[_Block]) -> _PackRun | _Stopped:
                     recorder.record(row, alive, own_scene, t[row], *at_row, numbers, own_report)
             if worlds.contacts:
                 if touching is None:
-                    touching = start_report(
-                        scene, np.nan_to_num(q[:, row]), np.nan_to_num(v[:, row])
-                    )
+                    touching = _smooth_report(records, q[:, row], v[:, row])
                 forces.add(row, touching, reached > k)
     unstable = _unstable_worlds(records, t, q, v, None if held is None else begun)
     if worlds.stops and unstable:
         failed = min(unstable, key=lambda k: (unstable[k][0], k))
         row, text = unstable[failed]
         return _Stopped(float(t[row]), failed, text)
-    lost, errors = _lost_worlds(records, unstable)
+    known = {} if monitors is None else monitors.errors | _overflows(records, t, q, v)
+    if worlds.lost is not None:  # which no result shows
+        q[worlds.lost], v[worlds.lost] = worlds.q0[worlds.lost, None], worlds.v0[worlds.lost, None]
+    gone = () if worlds.lost is None else np.flatnonzero(worlds.lost).tolist()
+    lost, errors = _lost_worlds(records, unstable, known, gone)
     failures = tuple(_failure(k, v[k], t, errors) if k in lost else "" for k in range(count))
     for array in (q, v, *recorder.found.values()):
         for k, row in ((k, row) for k, (row, _) in unstable.items()):
             array[k, row:] = np.nan
-    scheme = records.scheme_memory()
-    schemes = () if records.python is None else records.python.schemes
-    state = RolloutState(
-        float(t[-1]), records.loop_q.copy(), scheme, records.signals.copy(), _memories(schemes)
-    )
-    run = Rollout(t, q, v, state, recorder.found, failures=failures, contacts=forces.found)
-    return _PackRun(run, int(records.steps.max()), lost, errors)
+    events = events_of(records) if scene.spec.events or records.impacts else ()
+    run = Rollout(t, q, v, bytes, recorder.found, events, failures, forces.found)
+    slow = [] if monitors is None else monitors.end()
+    ended = records.status == Status.ENDED
+    return _PackRun(run, int((records.steps - made).max()), lost, errors, slow, ended)
 
 
-def _memories(schemes: Sequence[Integrator]) -> tuple[str, ...]:
-    """Return what schemes in Python remember; nothing if texts cannot hold it."""
-    try:
-        return tuple(memory_of(scheme) for scheme in schemes)
-    except TypeError:
-        return ()
+def _overflows(records: WorldRecords, t: Array, q: Array, v: Array) -> dict[int, str]:
+    """Return why rows within steps that were good are NaN or infinite, which they are from there on, by world."""
+    found = dict[int, str]()
+    wild = ~(np.isfinite(q).all(axis=2) & np.isfinite(v).all(axis=2))
+    for k in np.flatnonzero(wild.any(axis=1) & (records.status == Status.RUNNING)).tolist():
+        row = int(wild[k].argmax())
+        found[k] = str(too_large(records.scene_of(k), float(t[row]), v[k, row - 1]))
+        q[k, row:] = v[k, row:] = np.nan
+    return found
 
 
-def _parts_of_rows(rows: int, worlds: int, points: int) -> Iterator[slice]:
-    """Yield the rows after the start in parts whose contact reports fit into memory."""
-    most = max(1, MOST_NUMBERS // (worlds * points * NUMBERS + 1))
+def _smooth_report(records: WorldRecords, q: Array, v: Array) -> Array:
+    """Return the reports (worlds, points, 18) of smooth contacts at a row, and of impacts since the one before."""
+    q, v = np.nan_to_num(q), np.nan_to_num(v)
+    if not records.impacts:
+        return start_report(records.scene, q, v)
+    each = [own.report(q[k : k + 1], v[k : k + 1]) for k, own in enumerate(records.impacts)]
+    return np.concatenate(each)
+
+
+def _parts_of_rows(rows: int, most: int) -> Iterator[slice]:
+    """Yield the rows after the start in parts of `most` at most, whose contact reports fit into memory."""
     for begin in range(1, rows, most):
         yield slice(begin, min(begin + most, rows))
 
@@ -670,7 +719,7 @@ def _unstable_worlds(
     the signals at the start.
     """
     scene, found = records.scene, dict[int, tuple[int, str]]()
-    if len(t) < 2:
+    if len(t) < 2 or records.is_adaptive:
         return found
     span = float(t[0]), float(t[-1])
     if begun is not None:
@@ -694,15 +743,19 @@ def _unstable_worlds(
 
 
 def _lost_worlds(
-    records: WorldRecords, unstable: Mapping[int, tuple[int, str]]
+    records: WorldRecords,
+    unstable: Mapping[int, tuple[int, str]],
+    known: Mapping[int, str],
+    gone: Sequence[int],
 ) -> tuple[list[int], dict[int, str]]:
-    """Return the worlds that ended early, and why, of those whose cause is known."""
-    lost = sorted({*np.flatnonzero(records.status != Status.RUNNING).tolist(), *unstable})
-    errors = {k: text for k, (_, text) in unstable.items()}
+    """Return the worlds that failed, and why, of those whose cause is known; those `gone` had failed before."""
+    lost = sorted({*np.flatnonzero(records.lost).tolist(), *unstable, *known} - set(gone))
+    errors = {k: text for k, (_, text) in unstable.items()} | dict(known)
     for k in lost:
         if k not in errors and (
             records.status[k] == Status.UNSOLVED
             or records.python is not None
+            or records.is_adaptive
             or (records.scenes is not None and records.scene.signals is not None)
             or find_integrator(records.scene.settings.integrator).contacts
         ):
@@ -761,28 +814,6 @@ class _SignalRecorder:
             values = rows[:, s.first] if s.is_single else rows[:, s.first : s.first + s.size]
             self.found[s.name][worlds, row] = values
 
-    def record_world(
-        self,
-        k: int,
-        row: int,
-        t: Array,
-        q: Array,
-        v: Array,
-        loop_q: Array,
-        scene: Scene,
-        signals: SignalRun | None,
-        numbers: Array | None = None,
-        report: Array | None = None,
-    ) -> None:
-        """Record rows of world k from `row` on."""
-        if not self._wanted or signals is None or not len(t):
-            return
-        own = signals.numbers[None] if numbers is None else numbers
-        rows = signals_of_states(scene, t, q, v, own, loop_q, report)
-        for s in self._wanted:
-            values = rows[:, s.first] if s.is_single else rows[:, s.first : s.first + s.size]
-            self.found[s.name][k, row : row + len(t)] = values
-
 
 class _ContactRecorder:
     """Recorder of the contact forces and impulses of worlds, if they are requested."""
@@ -809,13 +840,6 @@ class _ContactRecorder:
         self.found.force[worlds, row] = force[worlds]
         before = self.found.impulse[worlds, row]
         self.found.impulse[worlds, row] = np.where(np.isnan(before), 0, before) + impulse[worlds]
-
-    def record_world(self, k: int, row: int, report: Array | None) -> None:
-        """Record rows of world k from `row` on."""
-        if self.found is None or report is None:
-            return
-        rows = slice(row, row + len(report))
-        self.found.force[k, rows], self.found.impulse[k, rows] = pair_sums(self._contacts, report)
 
 
 def _check_recorded_pairs(worlds: _Worlds) -> None:
@@ -856,175 +880,10 @@ def _end(v: Array, t: Array) -> float:
     return float(t[np.isnan(v).any(axis=1).argmax()])
 
 
-def _one_by_one(worlds: _Worlds, blocks: list[_Block]) -> tuple[Rollout, int]:
-    """Run every world as `simulate` does, NaN after its end; return the largest number of steps, too."""
-    t = np.concatenate([[worlds.start], *(block.times for block in blocks)])
-    count, model = len(worlds.q0), worlds.scenes[0].model
-    q, v = np.full((count, len(t), model.nq), np.nan), np.full((count, len(t), model.nv), np.nan)
-    q[:, 0], v[:, 0] = worlds.q0, worlds.v0
-    memories = [SolverState(worlds.scenes[0]) for _ in range(count)]
-    recorder, forces = (
-        _SignalRecorder(worlds, count, len(t)),
-        _ContactRecorder(worlds, count, len(t)),
-    )
-    numbers = np.zeros((count, model.signal_numbers))
-    loop_q, events = worlds.loop_q.copy(), [joined([], model.nq, model.nv)] * count
-    errors: dict[int, str] = {}
-    slow: dict[int, str] = {}
-    steps = [0] * count
-    first_failed = count  # world that stops those of higher numbers
-
-    def run(k: int) -> Iterator[None]:
-        """Run a world, yielding after each segment."""
-        nonlocal first_failed
-        if k > first_failed:
-            return
-        scene, row, passed = worlds.scene(k, float(t[-1])), 1, []
-        own_controls = worlds.controls is not None and worlds.controls.shape[1]
-        inputs = worlds.controls[k, 0] if own_controls and worlds.controls is not None else None
-        signals = begin_signals(scene, worlds.start, int(worlds.numbers[k]), inputs)
-        if signals is not None and worlds.signals is not None:
-            signals.numbers[:] = worlds.signals[k]
-            signals.jumped = signals.is_instant(worlds.start)
-            if inputs is not None:
-                signals.set_inputs(inputs)
-        own_q, own_v, near = (x[k : k + 1] for x in (worlds.q0, worlds.v0, worlds.loop_q))
-        recorder.record_world(k, 0, t[:1], own_q, own_v, near, scene, signals)
-        if worlds.scheme is not None:
-            memories[k].numbers[:] = worlds.scheme[k]
-        scheme = memories[k].scheme
-        if scheme is not None and worlds.memory:
-            set_memory(scheme, worlds.memory[k])
-        try:
-            own = None if worlds.controls is None else worlds.controls[k]
-            guard = StepGuard(scene, None, energy=False, start=worlds.start)
-            for part in _parts(scene, t, memories[k], signals, partial(slow.setdefault, k), own):
-                guard.check(part)
-                n = len(part.t)
-                q[k, row : row + n], v[k, row : row + n] = part.q, part.v
-                states = part.q, part.v, part.loop_q, scene, signals, part.signals
-                recorder.record_world(k, row, part.t, *states, part.report)
-                report = part.report
-                if report is None and worlds.contacts:
-                    report = start_report(scene, part.q, part.v)
-                forces.record_world(k, row, report)
-                if signals is not None:
-                    numbers[k] = signals.numbers
-                loop_q[k] = part.loop_q[-1] if n else loop_q[k]
-                row += n
-                steps[k] += part.steps
-                at = part.event
-                if at is not None:
-                    name = scene.spec.events[at.index].name
-                    passed.append(Events(np.array([at.t]), (name,), at.q[None], at.v[None]))
-                    events[k] = joined(passed, model.nq, model.nv)
-                if k > first_failed:
-                    return
-                yield
-        except SimulationError as error:
-            errors[k] = str(error)
-            if worlds.stops:
-                first_failed = min(k, first_failed)
-
-    _on_threads(run, count, 1 if _runs_python(worlds) else worlds.threads)
-    if errors and worlds.stops:
-        raise failed_world("rollout", min(errors), errors[min(errors)])
-    if errors:
-        _warn_of_ends(errors, count, len(errors), stacklevel=4)
-    if slow:
-        first = min(slow)
-        text = f"rollout: world {first} of {len(slow)} such worlds: {slow[first]}"
-        warnings.warn(text, PysimWarning, stacklevel=4)
-    scheme = np.array([memory.numbers for memory in memories])
-    own = tuple(events) if worlds.scenes[0].spec.events else ()
-    failures = tuple(errors.get(k, "") for k in range(count))
-    schemes = [memory.scheme for memory in memories if memory.scheme is not None]
-    state = RolloutState(float(t[-1]), loop_q, scheme, numbers, _memories(schemes))
-    run_of_all = Rollout(t, q, v, state, recorder.found, own, failures, forces.found)
-    return run_of_all, max(steps)
-
-
-def _parts(
-    scene: Scene,
-    t: Array,
-    memory: SolverState,
-    signals: SignalRun | None,
-    report: Callable[[str], object],
-    controls: Array | None = None,
-) -> Iterator[Segment]:
-    """Yield the segments of a world through its output times; with controls, each interval by itself."""
-    if controls is None:
-        yield from run_of(scene, memory, signals, warn=report).from_start(iter(t.tolist()))
-        return
-    assert signals is not None
-    run: ResumableRun | None = None
-    for row in range(len(controls)):
-        if row:  # those of the first row are set at the start
-            signals.set_inputs(controls[row])
-        signals.inputs_until = float(t[row + 1])
-        signals.next_inputs = controls[min(row + 1, len(controls) - 1)]
-        part = None
-        ends = iter(t[row : row + 2].tolist())
-        if isinstance(run, RecordRun):  # a scheme in Python goes on with what it remembers
-            parts = run.segments(scene.state, ends)
-        elif isinstance(run, EventRun):
-            parts = run.from_start(ends)
-        else:
-            run = run_of(scene, memory, signals, warn=report)
-            parts = run.from_start(ends)
-        for part in parts:
-            yield _with_next_inputs(part, signals)
-            at = part.event
-            if at is not None and scene.spec.events[at.index].stop:
-                return
-        assert part is not None
-        scene = replace(scene, state=State(part.q[-1], part.v[-1], part.loop_q[-1]))
-
-
-def _with_next_inputs(part: Segment, signals: SignalRun) -> Segment:
-    """Return outputs; one at the end of an interval has the inputs of the next one."""
-    if part.signals is None or not part.t.size or part.t[-1] < signals.inputs_until:
-        return part
-    assert signals.next_inputs is not None
-    rows = part.signals.copy()
-    rows[-1, signals.input_places] = signals.next_inputs
-    return replace(part, signals=rows)
-
-
-def _runs_python(worlds: _Worlds) -> bool:
-    """Return whether steps call Python, so that threads cannot share the work."""
-    signals = worlds.scenes[0].signals
-    return runs_in_python(worlds.scenes[0]) or (signals is not None and bool(signals.callbacks))
-
-
-def _on_threads(run: Callable[[int], Iterator[None]], count: int, threads: int) -> None:
-    """Exhaust run(0) … run(count − 1) on threads; an error or an interrupt ends all of them."""
-    workers = min(count, threads or cpu_count() or 1)
-    if workers == 1:
-        for k in range(count):
-            deque(run(k), maxlen=0)
-        return
-    ended = Event()
-
-    def exhaust(k: int) -> None:
-        for _ in run(k):
-            if ended.is_set():
-                return
-
-    with ThreadPoolExecutor(workers) as pool:
-        try:
-            deque(pool.map(exhaust, range(count)), maxlen=0)
-        except BaseException:
-            ended.set()
-            raise
-
-
 def _without_axis(run: Rollout) -> Rollout:
     """Return the rollout of a single world without the axis of worlds."""
-    own = run.state
-    state = RolloutState(own.t, own.loop_q[0], own.scheme[0], own.signals[0], own.memory)
     signals = {name: values[0] for name, values in run.signals.items()}
     contacts = run.contacts
     if contacts is not None:
         contacts = replace(contacts, force=contacts.force[0], impulse=contacts.impulse[0])
-    return replace(run, q=run.q[0], v=run.v[0], state=state, signals=signals, contacts=contacts)
+    return replace(run, q=run.q[0], v=run.v[0], signals=signals, contacts=contacts)

@@ -7,37 +7,30 @@ from typing import TYPE_CHECKING
 from pysim.integrators import find_integrator
 from pysim.simulation.adaptive_pace import warn_of_pace
 from pysim.simulation.adaptive_runs import AdaptiveRun
-from pysim.simulation.fixed_events import fixed_run
+from pysim.simulation.record_runs import RecordRun
 from pysim.worlds.python_stepping import builtin_in_python
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from pysim.simulation.checkpoints import ResumableRun
     from pysim.worlds.external_forces import ExternalForces
-    from pysim.worlds.implicit_state import SolverState
     from pysim.worlds.loading import Scene
-    from pysim.worlds.signal_runs import SignalRun
 
 
 def run_of(
     scene: Scene,
-    memory: SolverState,
-    signals: SignalRun | None,
     external: ExternalForces | None = None,
     warn: Callable[[str], object] = warn_of_pace,
-) -> ResumableRun:
+) -> RecordRun:
     """Return the run of a scene under its integrator.
 
     Args:
         scene: to run.
-        memory: of implicit and convex schemes; adaptive steps leave it as it is.
-        signals: state of the signals, updated with every segment; None without any.
         external: forces from outside; None without any.
         warn: gets the text of a warning of very many adaptive steps.
     """
     if find_integrator(scene.settings.integrator).adaptive:
         if scene.model.callback_numbers:
             builtin_in_python(scene.settings.integrator, str(scene.spec.path))  # rejects it
-        return AdaptiveRun(scene, memory, signals, external, warn)
-    return fixed_run(scene, memory, signals, external)
+        return AdaptiveRun(scene, external, warn)
+    return RecordRun(scene, external)

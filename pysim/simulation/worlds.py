@@ -10,11 +10,8 @@ q, v, t and the inputs are arrays of the engine: what is written to them counts 
 
 from __future__ import annotations
 
-import hashlib
-import json
 import math
 import warnings
-import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
@@ -29,7 +26,6 @@ from pysim.diagnosis.failed_steps import explain
 from pysim.diagnosis.scene_warnings import warn_of_scene
 from pysim.elements.number_names import number_of_signals
 from pysim.errors import (
-    PysimError,
     PysimWarning,
     SimulationError,
     UnknownSimulationNameError,
@@ -41,6 +37,7 @@ from pysim.mechanism.model import State
 from pysim.scene.control_inputs import ControlPlace, with_control_inputs
 from pysim.simulation.recording import Recording, checked_interval
 from pysim.simulation.scene_files import load_model_scene, load_scene
+from pysim.simulation.world_events import events_of
 from pysim.simulation.world_rows import WorldRows, rows_of_steps
 from pysim.typing import Array
 from pysim.worlds.argument_checks import (
@@ -50,15 +47,11 @@ from pysim.worlds.argument_checks import (
     checked_real,
 )
 from pysim.worlds.contact_report import pair_sums, reported_points
-from pysim.worlds.controller_memory import (
-    restore_controllers,
-    saved_controllers,
-    with_own_controllers,
-    without_state,
-)
+from pysim.worlds.controller_memory import with_own_controllers
 from pysim.worlds.failed_worlds import checked_on_failure, failed_world
 from pysim.worlds.failure import Status
 from pysim.worlds.loading import Scene, compile_scene, with_settings
+from pysim.worlds.saved_worlds import controllers_of, load_parts, load_worlds, save_worlds
 from pysim.worlds.signal_runs import signals_of_states
 from pysim.worlds.world_parameters import WorldParameters, check_alike
 from pysim.worlds.world_records import WorldRecords, quaternion_fault
@@ -79,13 +72,7 @@ if TYPE_CHECKING:
 OPEN = 1e-6  # [m, rad] by which loops of a written state may be open
 OPEN_SINGLE = 1e-4  # the same in single precision
 WHOLE = 1e-6  # of a step: a span this close to a whole number of steps is that number
-FORMAT = b"pysim worlds 4\n"
-CHECKSUM = (
-    4  # bytes after FORMAT: CRC-32 of all that follows, which no damage of a file passes unseen
-)
 MOST = 2**31 - 1  # worlds, and steps of a call
-SIZE = 8  # bytes of each of the numbers that follow: a digest of the scene's structure, the number of worlds, and the
-LENGTHS = 4  # lengths of three parts before the records: settings, controllers, parameters
 KEYS = 2**53  # seeds and numbers of worlds are below: whole numbers that doubles hold
 
 
@@ -106,8 +93,7 @@ class Worlds(AttributesByHabit):
             "stop", by which it is an error; the scene's `simulation.on_failure` by default.
 
     Raises:
-        SimulationError: the scene has events or impacts, its scheme needs double precision where dtype is np.float32,
-            or an argument does not suit it.
+        SimulationError: the scene needs double precision where dtype is np.float32, or an argument does not suit it.
         ModelError: the models of scenes differ in structure.
     """
 
@@ -214,8 +200,20 @@ class Worlds(AttributesByHabit):
     @property
     def lost(self) -> Any:  # noqa: ANN401, an array, or a truth value for one world
         """Whether each world has ended because a step failed or its written state was impossible (n,)."""
-        found = self._records.status != Status.RUNNING
+        found = self._records.lost
         return bool(found[0]) if self._one else found
+
+    @property
+    def ended(self) -> Any:  # noqa: ANN401, an array, or a truth value for one world
+        """Whether each world has stopped at an event with `stop`, and stays there until it is reset (n,)."""
+        found = np.asarray(self._records.status == Status.ENDED)
+        return bool(found[0]) if self._one else found
+
+    @property
+    def events(self) -> Any:  # noqa: ANN401, a list, or the events of one world
+        """Events of every world (n,) in the last call of `step` or `rollout`, as `Trajectory.events`."""
+        found = events_of(self._records)
+        return found[0] if self._one else found
 
     @property
     def dt(self) -> float:
@@ -280,8 +278,8 @@ class Worlds(AttributesByHabit):
             copy = Worlds(self.scene(number), 1, dtype=self.q.dtype)
             chosen = np.array([number], np.int32)
             self._accept(chosen)
-            record, controllers = self._records.save(chosen), self._saved_controllers(1)
-            copy._load(controllers, b"", record, np.zeros(1, np.int32))
+            parts = (controllers_of(self._records, 1), b"", self._records.save(chosen))
+            load_parts(copy._records, parts, np.zeros(1, np.int32))
             iterations: list[NewtonIteration] = copy._records.engine.newton_iterations(copy.step)
         return iterations
 
@@ -338,6 +336,7 @@ class Worlds(AttributesByHabit):
         selection = self._which(where)
         self._accept(selection)
         self._stop_at_lost(selection)
+        self._records.occurred.clear()
         held = None if controls is None else self._checked_controls(controls, count)
         done = 0
         for some, span in self._parts_of_call(count, length):
@@ -492,6 +491,7 @@ class Worlds(AttributesByHabit):
             )
         self._accept(None)
         self._stop_at_lost(None)
+        self._records.occurred.clear()
         if inputs is not None and count:
             self._records.signals[:, self.inputs.places] = inputs[:, 0]
             self.inputs.note_jumps()
@@ -728,41 +728,12 @@ class Worlds(AttributesByHabit):
         """
         selection = self._which(where)
         self._accept(selection)
-        worlds = self._records.chosen(selection)
-        controllers = self._saved_controllers(len(worlds))
-        numbers = self.parameters.save(worlds)
         try:
-            record = self._records.save(worlds)
+            return save_worlds(self._records, self._records.chosen(selection))
         except TypeError as error:
             problem = f"integrator {self._scene.settings.integrator!r} cannot be saved: its attribute {error}"
             remedy = "keep numbers, texts, arrays, or lists of them"
             raise SimulationError("save", f"{problem}; {remedy}") from None
-        given = (_settings(self._scene), controllers, numbers)
-        sizes = [len(worlds), *(len(part) for part in given)]
-        lengths = b"".join(size.to_bytes(SIZE, "little") for size in sizes)
-        parts = (_structure(self._scene), lengths, *given, record)
-        return b"".join((FORMAT, _checksum(*parts), *parts))
-
-    def _saved_controllers(self, count: int) -> bytes:
-        """Return the states of controllers in Python, which have those of all worlds."""
-        signals = self._scene.signals
-        if signals is None or not signals.callbacks:
-            return b""
-        reason = without_state(signals)
-        if reason:
-            remedy = "write methods state and restore, or a traced @controller"
-            raise SimulationError("save", f"{reason}, and records do not hold its memory; {remedy}")
-        self._require_all_worlds(count, "save")
-        return saved_controllers(signals).encode()
-
-    def _require_all_worlds(self, count: int, name: str) -> None:
-        """Raise SimulationError for some of the worlds of a controller in Python, which has the memory of all."""
-        signals = self._scene.signals
-        if signals is not None and signals.callbacks and count != len(self):
-            problem = (
-                f"controller {signals.callbacks[0].name!r} runs in Python for all worlds at once"
-            )
-            raise SimulationError(name, f"{problem}; leave where out")
 
     def load(self, saved: bytes, where: ArrayLike | None = None) -> None:
         """Overwrite worlds, all by default, by records that `save` returned from worlds of the same scene.
@@ -777,51 +748,10 @@ class Worlds(AttributesByHabit):
             problem = f"saved must be bytes, got {type(given).__name__}"
             raise TypeError(f"{problem}; give what Worlds.save returned")
         worlds = self._records.chosen(self._which(where))
-        if not saved.startswith(FORMAT):
-            raise SimulationError(
-                "saved", "is not what Worlds.save returns; save again with this version of pysim"
-            )
-        begin = len(FORMAT) + CHECKSUM
-        if _checksum(memoryview(saved)[begin:]) != saved[len(FORMAT) : begin]:
-            raise SimulationError("saved", "is damaged: its checksum is another; take a whole copy")
-        remedy = "load it into Worlds of the scene that it was saved from"
-        if saved[begin : begin + SIZE] != _structure(self._scene):
-            problem = "is of worlds whose scheme, bodies, joints, signals or contacts are others"
-            raise SimulationError("saved", f"{problem}; {remedy}")
-        count, (settings, controllers, numbers), record = _parts(saved, begin + SIZE)
-        if other := _other_setting(settings, self._scene):
-            raise SimulationError("saved", f"is of worlds with {other}; {remedy}")
-        if count != len(worlds):
-            problem = f"holds {count} worlds, and {len(worlds)} are to be loaded"
-            raise SimulationError("saved", f"{problem}; choose as many by where")
-        self._require_all_worlds(count, "load")
-        self._load(controllers, numbers, record, worlds)
+        load_worlds(self._records, saved, worlds)
         self.inputs.see(worlds)
         self._forget(worlds)
         self.signals.end_call()
-
-    def _load(
-        self, controllers: bytes, numbers: bytes, record: bytes, worlds: NDArray[np.int32]
-    ) -> None:
-        """Overwrite worlds by the parts of what `save` returned, or leave all as they are."""
-        signals, parameters = self._scene.signals, self.parameters
-        parameters.check(numbers, worlds)
-        before = parameters.save(worlds)
-        memory = self._saved_controllers(len(worlds))
-        try:
-            parameters.load(numbers, worlds)
-            if memory:
-                text = controllers.decode(errors="replace")
-                restore_controllers(signals, text, "saved")
-            self._records.load(record, worlds)
-        except (PysimError, ValueError) as error:
-            parameters.load(before, worlds)
-            if memory:
-                restore_controllers(signals, memory.decode(), "saved")
-            if isinstance(error, PysimError):
-                raise
-            problem = f"{error}; load what Worlds.save returned of worlds of this scene"
-            raise SimulationError("saved", problem) from None
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle worlds by their scene and records."""
@@ -844,8 +774,7 @@ class Worlds(AttributesByHabit):
         k = self._number(world)
         if k in self._reasons:
             return self._reasons[k]
-        is_lost = self._records.status[k] != Status.RUNNING
-        return str(explain(self._records.failure(k))) if is_lost else ""
+        return str(explain(self._records.failure(k))) if self._records.lost[k] else ""
 
     def _forget(self, worlds: NDArray[np.int32]) -> None:
         """Forget why worlds were lost that have another state now."""
@@ -861,7 +790,7 @@ class Worlds(AttributesByHabit):
             raise failed_world("worlds", first, self.reason(first))
 
     def _warn_of_lost(self) -> None:
-        lost = np.flatnonzero((self._records.status != Status.RUNNING) & ~self._warned)
+        lost = np.flatnonzero(self._records.lost & ~self._warned)
         if not len(lost):
             return
         self._warned[lost] = True
@@ -1192,74 +1121,6 @@ def _whole(given: int, name: str, least: int, most: int = MOST) -> int:
     if not least <= given <= most:
         raise SimulationError(name, f"must be from {least} to {most}, got {given}")
     return int(given)
-
-
-def _structure(scene: Scene) -> bytes:
-    """Return a digest of what records of worlds have in common, by name: two scenes may have as many numbers."""
-    spec, signals, contacts = scene.model.spec, scene.signals, scene.contacts
-    names = (
-        [body.name for body in spec.bodies],
-        [(joint.name, joint.type, joint.parent, joint.child) for joint in spec.joints],
-        [] if signals is None else [own.name for own in signals.inputs],
-        [] if signals is None else [own.name for own in signals.recorded],
-        [] if contacts is None else [pair.name for pair in contacts.pairs],
-    )
-    return hashlib.sha256(repr(names).encode()).digest()[:SIZE]
-
-
-def _settings(scene: Scene) -> bytes:
-    """Return the settings on which steps of worlds depend, by the names of their keys, as JSON."""
-    own, signals = scene.settings, scene.signals
-    found: dict[str, Any] = {
-        f"simulation.{name}": getattr(own, name)
-        for name in ("integrator", "step", "rtol", "atol", "slip_speed", "contact_law")
-    }
-    found |= {f"simulation.{name}": value for name, value in own.parameters.items()}
-    for block in () if signals is None else scene.spec.blocks:
-        if block.period is not None:
-            found[f"the period of {block.name!r}"] = block.period
-    return json.dumps(found, default=str).encode()
-
-
-def _other_setting(saved: bytes, scene: Scene) -> str:
-    """Return the first setting that is another one in a scene; an empty text if there is none."""
-    now = _settings(scene)
-    if saved == now:
-        return ""
-    own: dict[str, Any] = json.loads(now)
-    try:
-        found = dict(json.loads(saved))
-    except (ValueError, TypeError, RecursionError):
-        return "settings that cannot be read"
-    for name in [*own, *sorted(set(found) - set(own), key=str)]:
-        if name not in found or name not in own or found[name] != own[name]:
-            there, here = (str(x.get(name, "not set")) for x in (found, own))
-            return f"{name} = {there[:40]}, and here it is {here}"
-    return "other settings"
-
-
-def _parts(saved: bytes, begin: int) -> tuple[int, list[bytes], bytes]:
-    """Return the number of worlds, the parts before their records, and these, from the lengths at `begin`."""
-    count, *sizes = (
-        int.from_bytes(saved[at : at + SIZE], "little")
-        for at in range(begin, begin + LENGTHS * SIZE, SIZE)
-    )
-    at, found = begin + LENGTHS * SIZE, []
-    for size in sizes:
-        if size > len(saved) - at:
-            problem = "ends before its parts do; load what Worlds.save returned"
-            raise SimulationError("saved", problem)
-        found.append(saved[at : at + size])
-        at += size
-    return count, found, saved[at:]
-
-
-def _checksum(*parts: bytes | memoryview) -> bytes:
-    """Return the CRC-32 of parts that follow one another."""
-    found = 0
-    for part in parts:
-        found = zlib.crc32(part, found)
-    return found.to_bytes(CHECKSUM, "little")
 
 
 def _precision(dtype: DTypeLike) -> type[np.floating[Any]]:

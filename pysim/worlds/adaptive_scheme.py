@@ -12,7 +12,6 @@ from pysim.typing import Array
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from pysim import _engine
     from pysim.mechanism.model import Model
     from pysim.worlds.loading import Scene
 
@@ -25,14 +24,13 @@ class Place(IntEnum):
     TIME = 2  # at which it starts [s]
     REJECTED = 5  # steps so far
     WORST = 6  # coordinate of v with the largest error of the last step tried
-    EVENT = 7  # the last one
     SIGNS = 9  # of events; then q, v and the states of elements at the start of the next step
 
 
-def adaptive_settings(scene: Scene, events: _engine.Events | None) -> dict[str, Any]:
+def adaptive_settings(scene: Scene) -> dict[str, Any]:
     """Return the settings of steps of adapted size by the engine's names."""
     rtol, atol = tolerances(scene)
-    return {"rtol": rtol, "atol": atol, "events": events}
+    return {"rtol": rtol, "atol": atol}
 
 
 def tolerances(scene: Scene) -> tuple[Array, Array]:

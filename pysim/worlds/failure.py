@@ -21,6 +21,7 @@ class Status(IntEnum):
     WRITTEN = 3
     UNDERFLOW = 4
     BLURRED = 5
+    ENDED = 6  # by an event
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from pysim.elements.graph_types import ContactWork, WorkTerm
     from pysim.mechanism.model import Model
     from pysim.worlds.loading import Scene
-    from pysim.worlds.signal_runs import SignalRun
 
 
 def with_ledger(scene: Scene) -> Scene:
@@ -113,11 +112,11 @@ def energies(model: Model, q: Array, v: Array) -> tuple[Array, Array]:
     )
 
 
-def begin_work(scene: Scene, signals: SignalRun | None) -> None:
-    """Let the work of every element begin with 0 at the scene's start."""
-    if signals is None or scene.signals is None or not scene.signals.work:
+def begin_work(scene: Scene, numbers: Array) -> None:
+    """Let the work of every element begin with 0 at the scene's start, in the numbers of its signals there."""
+    if scene.signals is None or not scene.signals.work:
         return
-    state, numbers = scene.state, signals.numbers
+    state = scene.state
     rest = np.zeros(scene.model.nv)
     rows = _engine.read_signals(scene.model, np.zeros(1), state.q, state.v, rest, numbers)
     readings = np.asarray(rows).reshape(-1)

@@ -15,7 +15,7 @@ import numpy as np
 import pysim.trajectory.source  # noqa: F401, registers the source of recorded runs
 from pysim import _engine
 from pysim.contact import compile_contacts, contacts_with_other_numbers
-from pysim.errors import ModelError, PysimError, SceneError, SimulationError
+from pysim.errors import ModelError, PysimError, SceneError
 from pysim.habits import AttributesByHabit
 from pysim.integrators import find_integrator
 from pysim.loops.assembly import assemble
@@ -406,11 +406,3 @@ def not_within_itself(path: str | PathLike[str]) -> AbstractContextManager[None]
     """Return a context in which a file is loaded; SceneError if its own plugin loads it again meanwhile."""
     problem = "a plugin loads the file that is being loaded for it; load another one, or load it elsewhere"
     return once(("file", os.path.realpath(path)), lambda: SceneError(str(path), problem))
-
-
-def refuse_impacts(scene: Scene) -> None:
-    """Reject impacts in worlds that are not single runs."""
-    if scene.settings.contact_law == "impact" and scene.contacts is not None:
-        problem = "'impact' is a law of single runs, whose events change velocities"
-        remedy = 'take pysim.simulate, or "compliant"'
-        raise SimulationError("simulation.contact_law", f"{problem}; {remedy}")

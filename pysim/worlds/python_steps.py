@@ -50,6 +50,9 @@ class PythonSteps:
         self.schemes = [scheme_of(scene) for _ in range(count)]
         self.errors: dict[int, Exception] = {}  # of worlds in which the code of a plugin failed
         self._raised: Exception | None = None  # the last of them that was not yet raised
+        self._held: dict[
+            int, dict[str, Any]
+        ] = {}  # what schemes of worlds remembered at a start of a step
         self._q = self._v = self._loop_q = self._signals = np.zeros((count, 0))
         self._systems: list[ModelSystem] = []
 
@@ -102,22 +105,25 @@ class PythonSteps:
 
     def copy(self, source: NDArray[Any], target: NDArray[Any]) -> None:
         """Copy what the schemes of worlds remember to those of other worlds."""
-        held = [self.held(k) for k in source.tolist()]
-        for k, memory in zip(target.tolist(), held, strict=True):
-            self.put_back(k, memory)
+        memories = [copied_memory(self.schemes[k]) for k in source.tolist()]
+        for k, memory in zip(target.tolist(), memories, strict=True):
+            self._remember(k, memory)
 
-    def held(self, k: int) -> dict[str, Any]:
-        """Return a copy of what the scheme of a world remembers, for `put_back`.
+    def hold(self, world: int, /) -> None:
+        """Note what the scheme of a world remembers, for `put_back`.
 
         Raises:
             JointError: an attribute cannot be copied.
         """
-        return copied_memory(self.schemes[k])
+        self._held[world] = copied_memory(self.schemes[world])
 
-    def put_back(self, k: int, held: dict[str, Any]) -> None:
-        """Return the scheme of a world to what `held` returned."""
+    def put_back(self, world: int, /) -> None:
+        """Return the scheme of a world to what `hold` has noted."""
+        self._remember(world, deepcopy(self._held[world]))
+
+    def _remember(self, k: int, memory: dict[str, Any]) -> None:
         vars(self.schemes[k]).clear()
-        vars(self.schemes[k]).update(deepcopy(held))
+        vars(self.schemes[k]).update(memory)
 
     def memories(self, worlds: NDArray[Any]) -> list[str]:
         """Return what the schemes of worlds remember, as texts.
@@ -136,7 +142,7 @@ class PythonSteps:
         return json.dumps(self.memories(worlds)).encode()
 
     def read(self, saved: bytes, worlds: NDArray[Any]) -> dict[int, dict[str, Any]]:
-        """Return what the schemes of worlds remember by what `saved` returned, for `put_back`.
+        """Return what the schemes of worlds remember by what `saved` returned, for `load`.
 
         Raises:
             ValueError: it is something else.

@@ -161,10 +161,3 @@ class SavedParts:
         if found is None or found.dtype != np.uint8 or found.ndim != 1:
             raise self.wrong(name, "is missing")
         return found.tobytes()
-
-    def text(self, name: str) -> str:
-        """Return a text."""
-        found = self._arrays.get(self._prefix + name)
-        if found is None or found.dtype.kind != "U" or found.shape != ():
-            raise self.wrong(name, "is no text")
-        return str(found)

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import inspect
-import math
 from dataclasses import dataclass, field
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -20,8 +19,6 @@ from pysim.worlds.contact_readings import set_contact_numbers, with_contact_numb
 from pysim.worlds.contact_report import start_report
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from numpy.typing import ArrayLike, NDArray
 
     from pysim.elements.graph_types import Callback, CompiledSignals
@@ -30,13 +27,6 @@ if TYPE_CHECKING:
 SETTLING = 12  # steps of Newton's method towards initial values that depend on one another
 SETTLED = 1e-10  # what is left of them, relative to 1 and their size
 SAME_INSTANT = 1e-9  # of a period: an output this close to an instant is at the instant
-
-
-class Instants(NamedTuple):
-    """Periods [s] of sampled blocks, and the bit of the first of them."""
-
-    periods: tuple[float, ...] = ()
-    first: int = 0
 
 
 @dataclass
@@ -49,8 +39,6 @@ class SignalRun:
     scene: Scene
     numbers: Array
     jumped: bool = False  # held numbers have changed since the last step
-    inputs_until: float = math.inf  # [s], end of the interval in which the inputs are held
-    next_inputs: Array | None = None  # (…, inputs) from then on
     calls: bool = True  # whether controllers in Python are called
     worlds: NDArray[np.int32] | None = None
     count: int = 0
@@ -60,13 +48,6 @@ class SignalRun:
     def periods(self) -> tuple[float, ...]:
         """Periods [s] of the sampled blocks."""
         return () if self.scene.signals is None else self.scene.signals.periods
-
-    @property
-    def calls_python(self) -> bool:
-        """Whether the blocks that are due run between calls of the engine."""
-        if self.next_inputs is not None:
-            return True
-        return self.scene.signals is not None and bool(self.scene.signals.callbacks)
 
     def set_inputs(self, values: Array) -> None:
         """Set the inputs of the scene (…, inputs)."""
@@ -79,25 +60,10 @@ class SignalRun:
         assert self.scene.signals is not None
         return [place for own in self.scene.signals.inputs for place in own.places]
 
-    @property
-    def instants(self) -> Instants:
-        """When the sampled blocks run."""
-        first = 0 if self.scene.signals is None else self.scene.signals.begins
-        return Instants(self.periods, first)
-
     def is_instant(self, t: float) -> bool:
         """Return whether a sampled block has run at t [s], so that held numbers have changed since the last step."""
         nearest = (abs(t - round(t / period) * period) / period for period in self.periods)
         return any(away <= SAME_INSTANT for away in nearest)
-
-    def release(self, event: int) -> bool:
-        """End the action of the forces that an event releases; return whether one acted until now."""
-        assert self.scene.signals is not None
-        releases = self.scene.signals.releases
-        places = list(releases[event]) if event < len(releases) else []
-        acted = bool(places) and bool(self.numbers[places].any())
-        self.numbers[places] = 0.0
-        return acted
 
     def begin(self, t: float, q: Array, v: Array, loop_q: Array, threads: int = 1) -> None:
         """Set the states that depend on the start, and run all sampled blocks, at t [s]."""
@@ -179,13 +145,11 @@ class SignalRun:
         threads: int = 1,
         report: Array | None = None,
     ) -> None:
-        """Run the sampled blocks that are due at t [s] (see `with_instants`); they read the inputs from t on.
+        """Run the sampled blocks that are due at t [s].
 
         What they read of accelerations and contacts follows the contact forces of `report` (…, points, 18) after a
         convex step.
         """
-        if self.next_inputs is not None and t >= self.inputs_until:
-            self.set_inputs(self.next_inputs)
         if not due:
             return
         self._measured = {}
@@ -331,39 +295,6 @@ def start_numbers(signals: CompiledSignals, worlds: ArrayLike) -> Array:
     if signals.noise is not None:
         numbers[..., signals.noise.place] = world_key(signals.noise.seed, which)
     return numbers
-
-
-def with_instants(
-    times: Iterator[float], instants: Instants, counts: list[int] | None = None
-) -> Iterator[tuple[float, bool, int]]:
-    """Yield ends of intervals: outputs and instants k · period, with whether they are outputs and which blocks are due.
-
-    The first time is the start, which is no end. `counts` are the k of every block's next instant, updated in place;
-    if they are empty or not given, those after the start.
-    """
-    start = next(times)
-    yield start, False, 0
-    periods, bit = instants
-    counts = [] if counts is None else counts
-    if not counts:
-        counts += [math.floor(start / period + SAME_INSTANT) + 1 for period in periods]
-    for t in times:
-        while True:
-            nexts = [count * period for count, period in zip(counts, periods, strict=True)]
-            first = min(nexts, default=math.inf)
-            near = SAME_INSTANT * min(periods, default=0.0)
-            if first > t + near:
-                yield t, True, 0
-                break
-            due = 0
-            for k, instant in enumerate(nexts):
-                if instant <= first + near:
-                    due |= 1 << (bit + k)
-                    counts[k] += 1
-            if first >= t - near:
-                yield t, True, due
-                break
-            yield first, False, due
 
 
 def signals_of_states(

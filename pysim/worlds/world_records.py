@@ -9,7 +9,6 @@ callback joints are those of python_steps.py, which the engine's loop calls.
 from __future__ import annotations
 
 import math
-import time
 from dataclasses import replace
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -29,10 +28,10 @@ from pysim.worlds.adaptive_scheme import (
 )
 from pysim.worlds.contact_report import NUMBERS, report_by_point
 from pysim.worlds.failure import Failure, Status
-from pysim.worlds.implicit_state import WORST
-from pysim.worlds.loading import refuse_impacts
+from pysim.worlds.impacts import Impacts, has_impacts, impact_events, kept_numbers
 from pysim.worlds.python_stepping import runs_in_python
 from pysim.worlds.python_steps import PythonSteps
+from pysim.worlds.segment import EventOccurrence
 from pysim.worlds.signal_runs import SignalRun, start_numbers
 from pysim.worlds.varied_numbers import VariedNumbers, numbers_of
 
@@ -49,12 +48,13 @@ if TYPE_CHECKING:
     Selection = NDArray[np.int32] | None  # numbers of worlds, None for all
 
 _T = TypeVar("_T")
+WORST = 2  # place of the coordinate of v, or of the contact point, that converged worst
 PLACES_OF_WORST = {  # in the scheme's part of a lost world
     Status.UNSOLVED: WORST,
     Status.UNDERFLOW: Place.WORST,
     Status.BLURRED: Place.WORST,
 }
-LEAST_STEPS, FIRST_STEPS, MOST_STEPS = 16, 1 << 16, 1 << 40  # of a world in a call
+MOST_STEPS = 1 << 40  # of a world in a call
 LEAST_DEPTH = 10.0  # of contacts under the weight, over what floats resolve
 SIZE = 8  # bytes of a length
 SAME_LENGTH = 1e-6  # of a quaternion that is not of unit length
@@ -69,8 +69,8 @@ class Stop(IntEnum):
     REACHED = 0
     UNFINISHED = 1  # the steps of the call are used up
     WAITS = 2  # Python has to run blocks
-    LOST = 3
-    EVENT = 4  # of steps of adapted size
+    LOST = 3  # or ended
+    EVENT = 4  # and later ones: at event k, 4 + k
 
 
 class WorldRecords:
@@ -81,13 +81,10 @@ class WorldRecords:
             numbers alone, one for each world.
         count: of worlds.
         numbers: (count,) of the worlds, by which their random numbers differ.
-        events: whether the caller looks for the scene's events.
-        watched: events at which steps of adapted size stop.
-        python_blocks: whether all sampled blocks run in Python.
         dtype: of q and v, in which worlds are stepped: np.float64 or np.float32.
 
     Raises:
-        SimulationError: events would not be looked for, or the scene needs double precision.
+        SimulationError: the scene needs double precision.
     """
 
     def __init__(
@@ -96,23 +93,20 @@ class WorldRecords:
         count: int,
         numbers: NDArray[np.intp],
         *,
-        events: bool = False,
-        watched: _engine.Events | None = None,
-        python_blocks: bool = False,
         dtype: type[np.floating[Any]] = np.float64,
     ) -> None:
         self.scenes = scene if isinstance(scene, list) else None
         self.scene = scene = scene[0] if isinstance(scene, list) else scene
         self.count, self.numbers = count, numbers
         settings, signals = scene.settings, scene.signals
-        if not events:
-            _refuse_events(scene)
         self.is_single = dtype == np.float32
         if self.is_single:
             _check_single(scene)
         kind = find_integrator(settings.integrator)
         self.is_convex = kind.contacts  # steps solve contacts, which the engine demands then
         self.is_adaptive = kind.adaptive
+        strikes = has_impacts(scene)
+        watched = impact_events(scene) if strikes else scene.events
         self._first_of_start = Place.SIGNS + (0 if watched is None else len(watched))
         self.python = PythonSteps(scene, count) if runs_in_python(scene) else None
         python = 0
@@ -121,7 +115,7 @@ class WorldRecords:
             python |= signals.touching
             if kind.contacts:
                 python |= signals.measuring
-            if python_blocks or self.python is not None:
+            if self.python is not None:
                 python = (1 << (signals.begins + len(signals.periods))) - 1
         make = _engine.FloatWorlds if self.is_single else _engine.Worlds
         self.engine = make(
@@ -136,7 +130,9 @@ class WorldRecords:
             python=python,
             key=-1 if signals is None or signals.noise is None else signals.noise.place,
             python_step=self.python,
-            **(adaptive_settings(scene, watched) if self.is_adaptive else {}),
+            events=watched,
+            kept=kept_numbers(scene) if strikes else 0,
+            **(adaptive_settings(scene) if self.is_adaptive else {}),
             **_parameters(scene),
         )
         parts = self.engine.parts
@@ -156,11 +152,16 @@ class WorldRecords:
         self._touching: NDArray[np.int64] = parts["touching"][:, 0]
         self._contacts: Array = parts["contacts"].reshape(count, -1, 6)
         self._report: Array = parts["report"].reshape(count, -1, NUMBERS)
-        self._most = max(LEAST_STEPS, FIRST_STEPS // count)  # of a call, adapted to its wall time
         self.varied = VariedNumbers(scene, count, self.is_convex)  # in which the worlds differ
         self.parameters: WorldParameters | None = None  # by which they are written
         if self.scenes is not None:
             self._set_scenes(self.scenes)
+        self.impacts: list[Impacts] = []  # of every world
+        if strikes:
+            self.impacts = [Impacts(self.scene_of(k), parts["kept"][k]) for k in range(count)]
+        self.occurred: list[
+            tuple[int, EventOccurrence]
+        ] = []  # events by world, until it is emptied
 
     def _set_scenes(self, scenes: list[Scene]) -> None:
         """Let worlds have the numbers of their scenes.
@@ -232,7 +233,16 @@ class WorldRecords:
         worlds = self.chosen(selection)
         self.t[rows], self.q[rows], self.v[rows], self.loop_q[rows] = t, q, v, loop_q
         self.scheme[rows] = 0.0
-        for name in ("steps", "pending", "jumped", "status", "touching", "pivots"):
+        for name in (
+            "steps",
+            "pending",
+            "jumped",
+            "status",
+            "touching",
+            "pivots",
+            "signs",
+            "kept",
+        ):
             self.engine.parts[name][rows] = 0
         self.engine.begin_clock(worlds)
         if self.python is not None:
@@ -245,7 +255,16 @@ class WorldRecords:
                 self._begin_signals(worlds, t, threads)
             goes_on = signals is not None and (inputs is not None or self._is_instant(t))
             self._jumped[rows] = goes_on
+        for k in worlds.tolist() if self.impacts else ():
+            impacts, (own_q, own_v, _) = self.impacts[k], self.states(k)
+            self.v[k] = impacts.begin(t, own_q, own_v)
+            self.scheme[k, Place.SIZE] = impacts.first_step(own_q, self.v[k])
         self.engine.see(worlds)
+
+    def set_inputs(self, values: Array) -> None:
+        """Set the scene's inputs (worlds, inputs), in file order, from now on."""
+        self.signals[:, self._input_places] = values
+        self._jumped[:] = 1
 
     def begin_signals(self, worlds: NDArray[np.int32]) -> None:
         """Let the signals of worlds that have made no step begin again, under the same inputs."""
@@ -292,27 +311,21 @@ class WorldRecords:
         """Return the numbers of the worlds of a selection."""
         return np.arange(self.count, dtype=np.int32) if selection is None else selection
 
-    def place(self, t: float, state: State, memory: Array, signals: SignalRun | None) -> None:
-        """Put the only world into a state at t [s], with what its scheme carries and the state of its signals.
+    def begin_steps(self, k: int, state: State, t: float, step: float = 0.0) -> None:
+        """Let steps of adapted size begin anew at a state and time [s] in a world, by a step [s]; 0 to choose it."""
+        self.t[k], self.q[k], self.v[k] = t, state.q, state.v
+        self.scheme[k, Place.BEGUN], self.scheme[k, Place.SIZE] = 0.0, step
+        self.engine.see(np.array([k], np.int32))
 
-        Steps of adapted size begin anew.
-        """
-        self.t[0], self.q[0], self.v[0], self.loop_q[0] = t, state.q, state.v, state.loop_q
-        if self.is_adaptive:
-            self.scheme[0] = 0.0
-        else:
-            self.set_scheme_memory(memory[None])
-        for name in ("steps", "pending", "status", "pivots"):
-            self.engine.parts[name][0] = 0
-        if signals is not None:
-            self.signals[0], self._jumped[0] = signals.numbers, signals.jumped
-        self.engine.begin_clock(np.zeros(1, np.int32))
-        self.engine.see()
-
-    def begin_steps(self, step: float = 0.0) -> None:
-        """Let steps of adapted size begin anew at the state of the only world, by a step [s]; 0 to choose it."""
-        self.scheme[0, Place.BEGUN], self.scheme[0, Place.SIZE] = 0.0, step
-        self.engine.see()
+    def go_back(self, k: int, record: bytes) -> None:
+        """Return a world to a record, from which steps of adapted size begin anew; pairs that rest now rest on."""
+        rests = self.engine.parts["kept"][k].copy()
+        self.engine.load(record, np.array([k], np.int32))
+        self.engine.parts["kept"][k] = rests
+        t, state, numbers = self.step_start(k)
+        if numbers is not None:
+            self.signals[k] = numbers
+        self.begin_steps(k, state, t)
 
     def step_start(self, k: int) -> tuple[float, State, Array | None]:
         """Return the time [s], state and numbers of the signals of a world from which its next step is made."""
@@ -349,16 +362,28 @@ class WorldRecords:
 
     def step(self, steps: int, selection: Selection, threads: int, length: float) -> None:
         """Make steps of a length [s] on the grid in worlds; those that are lost keep their last good state."""
+        if not self.impacts:
+            return self._step(steps, selection, threads, length)
+        for k in self.chosen(selection):  # each by the forces of the pairs that rest in it
+            self._step(steps, np.array([k], np.int32), 1, length)
+        return None
+
+    def _step(self, steps: int, selection: Selection, threads: int, length: float) -> None:
         count = self.count if selection is None else len(selection)
-        left = self._timed(lambda: self.engine.step(steps, selection, self._most, threads, length))
+        keys: dict[str, Any] = {"threads": threads, "wall": CALL_TIME}
+        left = self._made(
+            selection, lambda: self.engine.step(steps, selection, length=length, **keys)
+        )
         while left:
             stops = self.engine.stops(count)
+            worlds = self.chosen(selection)
+            self._answer_events(worlds, stops)
             if ((stops == Stop.REACHED) | (stops == Stop.LOST)).all():
                 return
-            waiting = self.chosen(selection)[stops == Stop.WAITS]
+            waiting = worlds[self._pending[worlds] != 0]
             self._answer(waiting, None, threads)
             before, contacts = self.steps[waiting], self._report[waiting]
-            left = self._timed(lambda: self.engine.go_on(selection, self._most, threads))
+            left = self._made(selection, lambda: self.engine.go_on(selection, **keys))
             ended = self.steps[waiting] == before  # the engine forgets the contacts of no step
             self._report[waiting[ended]] = contacts[ended]
 
@@ -371,6 +396,8 @@ class WorldRecords:
         report: Array | None = None,
         inputs: Array | None = None,
         stops: bool = False,
+        every: int = 0,
+        after: Callable[[], None] | None = None,
     ) -> NDArray[np.int64]:
         """Advance all worlds through times (n,) [s]; return how many rows each reached.
 
@@ -382,25 +409,29 @@ class WorldRecords:
             inputs: values (worlds, n, inputs) of the scene's inputs held up to each row; those up to the first are
                 set already.
             stops: whether worlds stop where the first is lost, once no other can be lost before it.
+            every: steps from row to row on the grid, in place of the times.
+            after: called after every call of the engine.
         """
         reached = np.zeros(self.count, np.int64)
-        keys = {**(rows or {}), **self._inputs(inputs)}
+        keys: dict[str, Any] = {
+            "times": times,
+            "threads": threads,
+            "every": every,
+            "wall": CALL_TIME,
+        }
+        arrays = {**(rows or {}), **self._inputs(inputs)}
+        if report is not None:
+            arrays["report"] = report
         while True:
-            reasons = self._timed(
-                lambda: self.engine.advance(
-                    times=times,
-                    row=reached,
-                    report=report,
-                    most=self._most,
-                    threads=threads,
-                    **keys,
-                )
-            )
+            reasons = self._through(reached, arrays, **keys)
+            if after is not None:
+                after()
             if ((reasons == Stop.REACHED) | (reasons == Stop.LOST)).all():
                 return reached
             if stops and self._first_is_lost():
                 return reached
-            self._answer(self.chosen(None)[reasons == Stop.WAITS], report, threads)
+            self._answer_events(self.chosen(None), reasons)
+            self._answer(np.flatnonzero(self._pending).astype(np.int32), report, threads)
 
     def step_rows(
         self,
@@ -426,23 +457,66 @@ class WorldRecords:
         self.engine.step(count * every, None, 0, threads)  # notes where the grid ends
         begin, step, made = (self.engine.parts[name] for name in ("begin", "step", "made"))
         t = begin + (made + every * np.arange(1, count + 1)) * step
-        reached = np.zeros(self.count, np.int64)
-        keys = {**rows, **self._inputs(inputs), "every": every, "threads": threads}
-        while count:
-            reasons = self._timed(
-                lambda: self.engine.advance(
-                    times=np.zeros(count), row=reached, report=report, most=self._most, **keys
-                )
-            )
-            if ((reasons == Stop.REACHED) | (reasons == Stop.LOST)).all():
-                break
-            self._answer(self.chosen(None)[reasons == Stop.WAITS], report, threads)
-        return t, reached
+        if not count:
+            return t, np.zeros(self.count, np.int64)
+        given: dict[str, Any] = {"rows": rows, "report": report, "inputs": inputs, "every": every}
+        return t, self.advance(np.zeros(count), threads, **given)
+
+    def _through(
+        self,
+        row: NDArray[np.int64],
+        arrays: dict[str, Any],
+        **keys: Any,  # noqa: ANN401, as the engine takes them
+    ) -> NDArray[np.int64]:
+        """Let all worlds go on through rows of a call, from the rows (worlds,) on; return why each stops."""
+        if not self.impacts:
+            return self._called(lambda: self.engine.advance(row=row, **arrays, **keys))
+        each = [self._through_alone(k, row, arrays, keys) for k in range(self.count)]
+        return np.array(each, np.int64)
+
+    def _through_alone(
+        self, k: int, row: NDArray[np.int64], arrays: dict[str, Any], keys: dict[str, Any]
+    ) -> int:
+        """Let a world with impacts go on through rows of a call."""
+        own: dict[str, Any] = {
+            n: x[k : k + 1] if isinstance(x, np.ndarray) else x for n, x in arrays.items()
+        }
+        chosen, reached = np.array([k], np.int32), int(row[k])
+
+        def go_on() -> NDArray[np.int64]:
+            row[k] = reached
+            return self.engine.advance(chosen, row=row[k : k + 1], **own, **keys)
+
+        return int(self._made(chosen, go_on)[0])
+
+    def _made(self, selection: Selection, call: Callable[[], _T]) -> _T:
+        """Return what a call of the engine returns; repeat it where surfaces have passed through each other in it.
+
+        Those surfaces rest on each other from then on. `call` is of one world where there are impacts.
+        """
+        if not self.impacts:
+            return self._called(call)
+        chosen = self.chosen(selection)
+        k = int(chosen[0])
+        while True:
+            self.engine.set_smooth_contacts(self.impacts[k].forces)
+            held = self.engine.save(chosen)
+            result = self._called(call)
+            after = self.step_start(k)[1]
+            if not self.impacts[k].passed(after.q, after.v):
+                return result
+            self.go_back(k, held)
 
     def _first_is_lost(self) -> bool:
         """Return whether a world is lost, and all that are not are past its time."""
-        lost = self.status != Status.RUNNING
-        return bool(lost.any()) and self.t[lost].min() < self.t[~lost].min(initial=np.inf)
+        lost = self.lost
+        goes = self.status == Status.RUNNING
+        return bool(lost.any()) and self.t[lost].min() < self.t[goes].min(initial=np.inf)
+
+    @property
+    def lost(self) -> NDArray[np.bool_]:
+        """Whether each world has ended because a step failed or its written state was impossible (n,)."""
+        return np.asarray((self.status != Status.RUNNING) & (self.status != Status.ENDED))
 
     @property
     def points(self) -> int:
@@ -469,34 +543,67 @@ class WorldRecords:
         row: NDArray[np.int64],
         rows: dict[str, Any],
         report: Array | None,
-        inputs: Array | None,
         most: int,
+        wall: float = math.inf,
         count: int | None = None,
-    ) -> Stop:
-        """Let the only world go on through times from its row on, `most` steps at most; return why it stopped.
+    ) -> int:
+        """Let the only world go on through times from its row on; return why it stopped.
 
-        It goes to the last of the times, or of the first `count`.
+        It goes to the last of the times, or of the first `count`, in `most` steps at most and for about `wall` [s].
         """
-        own = self._inputs(inputs)
-        stops = self.engine.advance(
-            times=times, row=row, report=report, most=most, count=count, **rows, **own
-        )
-        return Stop(int(stops[0]))
+        arrays = {**rows, "report": report}
+        keys: dict[str, Any] = {"most": most, "wall": wall, "count": count, "threads": 1}
+        return int(self._through(row, arrays, times=times, **keys)[0])
 
-    def answer_one(self, signals: SignalRun, report: Array | None) -> None:
-        """Run the blocks that are due in the only world, by the signals of a run."""
-        due = int(self._pending[0])
-        signals.numbers[:] = self.signals[0]
-        own = None
-        if (signals.measures(due) or signals.touches(due)) and report is not None:
-            own = report[0]
-        signals.update(float(self.t[0]), due, *self.states(0), report=own)
-        self.signals[0] = signals.numbers
-        self._pending[0], self._jumped[0] = 0, 1
+    def waits(self, k: int) -> bool:
+        """Return whether Python has to run blocks of a world before its next step."""
+        return bool(self._pending[k])
 
-    def inputs_changed(self, k: int) -> bool:
-        """Return whether held numbers of a world have changed since its last step."""
-        return bool(self._jumped[k])
+    def answer(self, k: int, report: Array | None) -> None:
+        """Run the blocks that are due in a world."""
+        self._answer(np.array([k], np.int32), report, 1)
+
+    def answer_event(self, k: int, event: int) -> list[EventOccurrence]:
+        """Let a world that has stopped at an event go on, or end; return what has occurred, in order.
+
+        An event releases forces, and changes velocities where surfaces meet.
+        """
+        q, v, loop_q = (part.copy() for part in self.states(k))
+        numbers = None if self.scene.signals is None else self.signals[k].copy()
+        t = float(self.t[k])
+        at = EventOccurrence(event, t, q, v, loop_q, numbers)
+        if self.impacts and self.impacts[k].is_impact(event):
+            impacts = self.impacts[k]
+            occurred, restarts = impacts.at_event(at)
+            if restarts:
+                step = impacts.first_step(q, impacts.velocity)
+                self.begin_steps(k, State(q, impacts.velocity, loop_q), t, step)
+            return occurred
+        if self.scene.spec.events[event].stop:
+            self.status[k] = Status.ENDED
+            return [at]
+        acted = self._release(k, event)
+        if acted and self.is_adaptive:
+            step = self.impacts[k].first_step(q, v) if self.impacts else 0.0
+            self.begin_steps(k, State(q, v, loop_q), t, step)
+        return [at]
+
+    def _release(self, k: int, event: int) -> bool:
+        """End the action of the forces that an event releases in a world; return whether one acted until now."""
+        releases = () if self.scene.signals is None else self.scene.signals.releases
+        places = list(releases[event]) if event < len(releases) else []
+        acted = bool(places) and bool(self.signals[k, places].any())
+        if acted:
+            self.signals[k, places] = 0.0
+            self._jumped[k] = 1
+        return acted
+
+    def _answer_events(self, worlds: NDArray[np.int32], stops: NDArray[np.int64]) -> None:
+        """Let worlds go on that have stopped at events, or end there."""
+        for at in np.flatnonzero(stops >= Stop.EVENT).tolist():
+            k = int(worlds[at])
+            for occurrence in self.answer_event(k, int(stops[at]) - Stop.EVENT):
+                self.occurred.append((k, occurrence))
 
     def _inputs(self, inputs: Array | None) -> dict[str, Any]:
         signals = self.scene.signals
@@ -504,16 +611,18 @@ class WorldRecords:
             return {}
         return {"inputs": inputs, "input_places": self._input_places.tolist()}
 
-    def _timed(self, call: Callable[[], _T]) -> _T:
-        """Return what a call of the engine returns; adapt the number of steps of the next one to its wall time."""
-        began = time.perf_counter()
+    def _called(self, call: Callable[[], _T]) -> _T:
+        """Return what a call of the engine returns; raise the error of a plugin's code in it."""
         result = call()
-        wall = time.perf_counter() - began
-        fitting = math.floor(self._most * CALL_TIME / max(wall, 1e-9))
-        self._most = max(LEAST_STEPS, min(2 * self._most, fitting, MOST_STEPS))
         if self.python is not None:
             self.python.raise_error()
         return result
+
+    def solver_counts(self, k: int) -> tuple[int, int]:
+        """Return the iterations of Newton's method so far in a world, and the steps repeated with shorter ones."""
+        if self.is_adaptive or not self.scheme.shape[1]:
+            return 0, 0
+        return int(self.scheme[k, 0]), int(self.scheme[k, 1])
 
     def _answer(self, worlds: NDArray[np.int32], report: Array | None, threads: int) -> None:
         """Run the blocks that are due in worlds, together in those that are at the same time."""
@@ -568,32 +677,6 @@ class WorldRecords:
 
     # ------------------------------------------------------------------------------------------------ contacts
 
-    def scheme_memory(self) -> Array:
-        """Return what the scheme carries (count, numbers), with the memory of every contact point in its place."""
-        if not self._contacts.shape[1]:
-            return self.scheme.copy()
-        head = self.scheme.shape[1]
-        found = np.zeros((self.count, head + 5 * self._contacts.shape[1]))
-        found[:, :head] = self.scheme
-        for k in np.flatnonzero(self._touching):
-            entries = self._contacts[k, : self._touching[k]]
-            points = found[k, head:].reshape(-1, 5)
-            points[entries[:, 0].astype(int)] = entries[:, 1:]
-        return found
-
-    def set_scheme_memory(self, memory: Array) -> None:
-        """Set what the scheme carries, as `scheme_memory` returns it."""
-        head = self.scheme.shape[1]
-        self.scheme[:] = memory[:, :head]
-        if not self._contacts.shape[1]:
-            return
-        points = memory[:, head:].reshape(self.count, -1, 5)
-        for k in np.flatnonzero(points[..., 4].any(axis=1)):
-            touching = np.flatnonzero(points[k, :, 4])
-            self._touching[k] = len(touching)
-            self._contacts[k, : len(touching), 0] = touching
-            self._contacts[k, : len(touching), 1:] = points[k, touching]
-
     def report(self, worlds: NDArray[np.int32]) -> Array:
         """Return the reports (n, points, 18) of the contacts after the last step of worlds."""
         return report_by_point(self._report, self._contacts, self._touching, worlds)
@@ -603,7 +686,7 @@ class WorldRecords:
     def first_lost(self, selection: Selection = None) -> int | None:
         """Return the world of a selection that was lost first, at equal times that of the lowest number."""
         worlds = self.chosen(selection)
-        lost = worlds[self.status[worlds] != Status.RUNNING]
+        lost = worlds[self.lost[worlds]]
         return int(lost[np.lexsort((lost, self.t[lost]))[0]]) if len(lost) else None
 
     def failure(self, k: int) -> Failure:
@@ -639,16 +722,6 @@ def _parameters(scene: Scene) -> dict[str, Any]:
     return {name: value for name, value in scene.settings.parameters.items() if name in known}
 
 
-def _refuse_events(scene: Scene) -> None:
-    """Refuse what changes a world at instants within its steps."""
-    refuse_impacts(scene)
-    if scene.spec.events:
-        name = scene.spec.events[0].name
-        problem = f"event {name!r} would not be looked for in worlds that are stepped by hand"
-        remedy = "leave it out, or take pysim.rollout"
-        raise SimulationError(str(scene.spec.path), f"{problem}; {remedy}")
-
-
 def _check_single(scene: Scene) -> None:
     """Refuse what worlds in single precision cannot do."""
     settings, signals, where = scene.settings, scene.signals, "dtype"
@@ -664,6 +737,9 @@ def _check_single(scene: Scene) -> None:
     if settings.integrator != "convex" and scene.contacts is not None:
         problem = f"contacts under {settings.integrator!r} are computed in double precision alone"
         raise SimulationError(where, f'{problem}; take integrator = "convex", or {remedy}')
+    if scene.spec.events:
+        problem = f"event {scene.spec.events[0].name!r} is located in double precision alone"
+        raise SimulationError(where, f"{problem}; leave it out, or {remedy}")
     if signals is not None and signals.noise is not None:
         problem = "the scene draws random numbers, whose keys have 53 bits"
         raise SimulationError(where, f"{problem}; leave noise out of the scene, or {remedy}")

@@ -50,12 +50,16 @@ FIXED = (
 )  # fmt: skip
 
 
+SCHEMES = ("semi_implicit", "rk4", "variational", "implicit_midpoint", "generalized_alpha")
+
+
 def cases(folder: Path) -> list[Case]:
     """Return the scenes; those of tests are written into a folder."""
     (folder / "own.py").write_text(PLUGINS)
     texts = {
         "slot": disc_text("resumed_slot"),
         "hinge": disc_text("revolute", EVENT),
+        "released": disc_text("revolute", EVENT.replace("at = 0.0", "at = 0.31")),
         "bouncing": BALLS.replace("LAW", "0.6"),
         "elastic": BALLS.replace("LAW", "1.0"),
     }
@@ -67,6 +71,12 @@ def cases(folder: Path) -> list[Case]:
         Case("`dopri5`, with events", SCENES / "catapult.toml"),
         Case("`dopri5`, loops and controllers", SCENES / "four_bar.toml", ADAPTIVE),
         Case("`dopri5`, loops and controllers", SCENES / "servo_pid.toml", ADAPTIVE),
+        *(
+            Case(
+                "fixed steps, with events", folder / "released.toml", {"simulation.integrator": own}
+            )
+            for own in SCHEMES
+        ),
         Case("impacts", SCENES / "newtons_cradle.toml"),
         Case("impacts", folder / "bouncing.toml"),
         Case("impacts", folder / "elastic.toml"),

@@ -31,7 +31,7 @@ import warnings
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import mujoco
 import mujoco.batch
@@ -41,9 +41,6 @@ import pysim
 from pysim import _engine
 from tests.benchmarks.moving_models import MovingRobot, robots
 from tests.benchmarks.report import print_line
-
-if TYPE_CHECKING:
-    from pysim.simulation.scene_rollouts import RolloutState
 
 Array = np.ndarray[Any, Any]
 HOLD = 0.02  # [s] that a command acts
@@ -93,7 +90,7 @@ class Mine:
     def __init__(self, scene: pysim.Scene, number: int, step: float, height: int) -> None:
         self.scene, self.every, self.height = scene, round(HOLD / step), height
         self.q, self.v = (np.tile(x, (number, 1)) for x in (scene.state.q, scene.state.v))
-        self.state: RolloutState | None = None
+        self.state: bytes | None = None
         self.lost = 0
 
     def advance(self, commands: Array) -> float:

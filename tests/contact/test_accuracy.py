@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import pysim
-from pysim.worlds.implicit_state import SolverState
+from pysim.simulation.record_runs import RecordRun
 from tests.contact.body_scenes import free, world
 from tests.contact.scenes import G, anymal, at, case, free_body, impact, lowest_foot, ran, within
 
@@ -162,12 +162,12 @@ def bounces(tmp_path: Path, run: str, step: float = 0.05) -> pysim.Scene:
 
 def solved(scene: pysim.Scene) -> tuple[np.ndarray, int]:
     """Final position, and the number of convex problems solved."""
-    memory = SolverState(scene)
-    run = pysim.rollout(scene)
-    memory.numbers[:] = run.state.scheme
-    assert scene.contacts is not None
-    stages = int(memory.numbers[-scene.model.nv - 1])
-    position: np.ndarray = run.q[-1, :3]
+    run = RecordRun(scene)
+    run.begin()
+    times = iter([0.0, scene.settings.duration])
+    assert [part.t[-1] for part in run.segments(times) if len(part.t)] == [scene.settings.duration]
+    stages = int(run.records.scheme[0, -scene.model.nv - 1])
+    position: np.ndarray = run.records.q[0, :3].copy()
     return position, stages
 
 
@@ -194,12 +194,13 @@ def test_a_worlds_bits_do_not_depend_on_its_neighbours(
     q0 = np.tile(scene.state.q, (11, 1))
     q0[:, 2] += 0.1 * rng.random(11)
     v0 = scene.state.v + rng.normal(size=(11, 6))
-    together = pysim.rollout(scene, q0, v0)
+    together, worlds = pysim.rollout(scene, q0, v0), pysim.Worlds(scene, 11)
+    worlds.load(together.state)
     for k in (0, 4, 10):
         alone = pysim.rollout(scene, q0[k], v0[k])
         np.testing.assert_array_equal(alone.q, together.q[k])
         np.testing.assert_array_equal(alone.v, together.v[k])
-        np.testing.assert_array_equal(alone.state.scheme, together.state.scheme[k])
+        assert worlds.save([k]) == alone.state
 
 
 def test_steps_longer_than_a_contact_never_add_energy(tmp_path: Path) -> None:

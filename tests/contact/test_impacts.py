@@ -529,18 +529,8 @@ def test_misplaced_impacts_are_rejected(tmp_path: Path, text: str, message: str)
     assert str(error.value).removeprefix(f"{tmp_path}/") == message
 
 
-def test_rollouts_reject_impacts(tmp_path: Path) -> None:
-    scene = scene_of(tmp_path, ball("{ xyz = [0, 0, 1] }") + GROUND, surface=restitution(0.5))
-    with pytest.raises(pysim.PysimError) as error:
-        pysim.rollout(scene)
-    assert str(error.value) == (
-        "simulation.contact_law: 'impact' is a law of single runs, whose events change velocities; take "
-        'pysim.simulate, or "compliant"'
-    )
-
-
 def test_impacts_without_end_are_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pysim.simulation.impacts.ROUNDS", 2)
+    monkeypatch.setattr("pysim.worlds.impacts.ROUNDS", 2)
     text = ball("{ xyz = [-1, 0, 0], v = [2, 0, 0, 0, 0, 0] }", name="cue") + "".join(
         ball(f"{{ xyz = [{0.2 * k}, 0, 0] }}", name=f"ball {k}") for k in range(3)
     )

@@ -87,12 +87,9 @@ def test_a_controller_in_python_receives_the_whole_batch(tmp_path, scheme):
     ]
     assert_array_equal(runs[0].q, runs[1].q)
     assert_array_equal(runs[0].signals["pd"], runs[1].signals["pd"])
-    if scheme == "dopri5":
-        assert {shape for _, shape in CALLS} == {(1, 1)}  # world by world
-    else:
-        assert STARTS == [11]
-        assert {shape for _, shape in CALLS} == {(11, 1)}
-        assert len(CALLS) == round(0.5 / PERIOD) + 1
+    assert STARTS == [11]
+    assert {shape for _, shape in CALLS} == {(11, 1)}
+    assert len(CALLS) == round(0.5 / PERIOD) + 1
 
 
 def test_inputs_and_outputs_are_arrays_of_their_sizes(tmp_path):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from pysim.simulation import worlds as worlds_module
+from pysim.worlds import saved_worlds
 from tests.resumed_scenes import PLUGINS
 
 if TYPE_CHECKING:
@@ -115,7 +115,7 @@ def changed(
 
 def split(saved: bytes) -> tuple[bytes, bytes]:
     """Return what is before the records in bytes of `Worlds.save`, behind the checksum, and the records."""
-    own = worlds_module
+    own = saved_worlds
     begin = len(own.FORMAT) + own.CHECKSUM
     at = begin + own.SIZE
     sizes = [
@@ -128,5 +128,5 @@ def split(saved: bytes) -> tuple[bytes, bytes]:
 
 def sealed(head: bytes, record: bytes) -> bytes:
     """Return bytes with the right checksum."""
-    own = worlds_module
+    own = saved_worlds
     return own.FORMAT + own._checksum(head, record) + head + record

@@ -31,10 +31,8 @@ from pysim.simulation.scene_run import run_of
 from pysim.trajectory.checkpoint import read_checkpoint, write_checkpoint
 from pysim.trajectory.page_checks import END_OF_FILE, END_OF_FILE_AT
 from pysim.trajectory.page_file import PageFile
-from pysim.worlds.implicit_state import SolverState
 from pysim.worlds.ledger import with_ledger
 from pysim.worlds.saved_parts import packed, unpacked
-from pysim.worlds.signal_runs import begin_signals
 from tests.fuzz.budget import SECONDS
 from tests.fuzz.isolated import faults
 from tests.fuzz.records import (
@@ -134,6 +132,10 @@ CASES: dict[str, WorldCase] = {
             2,
         ),
         5,
+    ),
+    "event": WorldCase(worlds_of(scene_of(disc_text("revolute", EVENT), "event")), 11),
+    "impacts": WorldCase(
+        worlds_of(scene_of(BALLS.replace("LAW", "0.5").replace("step = 1.0\n", ""), "impacts")), 20
     ),
     "scheme in Python": WorldCase(
         worlds_of(scene_of(noisy_disc().replace("step = 2e-3", 'integrator = "resumed_adams"\nstep = 2e-3'), "adams")),
@@ -393,9 +395,8 @@ def places_of_run(name: str) -> dict[str, tuple[np.dtype[Any], int, int]]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         scene = with_ledger(pysim.load_scene(FOLDER / f"run_{name}.toml", allow_code=True))
-        run: Any = run_of(scene, SolverState(scene), begin_signals(scene, 0.0))
-    holder: Any = SimpleNamespace(_records=getattr(run, "run", run)._records)
-    return places(holder, parts["run.record"].tobytes())
+        holder: Any = SimpleNamespace(_records=run_of(scene).records)
+    return places(holder, split(parts["run.record"].tobytes())[1])
 
 
 def write_with_checkpoint(output: Path, to: Path, parts: dict[str, Any]) -> None:
@@ -419,12 +420,13 @@ def test_a_run_with_a_changed_checkpoint_is_refused_or_goes_on(
 ) -> None:
     output, parts = stopped(name)
     where = places_of_run(name)
+    head, held = split(parts["run.record"].tobytes())
     to = FOLDER / f"changed_{name}.h5"
 
     def use(change: Change) -> None:
         if change.part.startswith("record."):
             inner = change._replace(part=change.part[7:])
-            record = changed(parts["run.record"].tobytes(), where, inner)
+            record = sealed(head, changed(held, where, inner))
             made = {**parts, "run.record": np.frombuffer(record, np.uint8)}
         else:
             made = with_change(parts, change)

@@ -70,7 +70,8 @@ class AdaptiveWorlds:
         stops = self.engine.advance(
             times=times, row=rows, q_rows=q, v_rows=v, most=attempts, threads=threads
         )
-        return Rows(q, v, rows, [Stop(int(stop)) for stop in stops])
+        self._stops = stops
+        return Rows(q, v, rows, [Stop(min(int(stop), Stop.EVENT)) for stop in stops])
 
     def saved(self, k: int) -> bytes:
         """The record of a world."""
@@ -89,7 +90,7 @@ class AdaptiveWorlds:
     @property
     def event(self) -> Any:
         """The event at which each world has stopped."""
-        return self.engine.parts["scheme"][:, Place.EVENT].astype(int)
+        return self._stops - Stop.EVENT
 
     @property
     def status(self) -> list[Status]:

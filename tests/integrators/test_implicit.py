@@ -34,7 +34,8 @@ def weights(radius):
 
 
 def memory_of(model, scheme, worlds=None):
-    count = _engine.memory_numbers(model, scheme)
+    engine = _engine.Worlds(model, rest_drive(model), None, 1, scheme, 1.0)
+    count = engine.parts["scheme"].shape[1]
     return np.zeros(count if worlds is None else (worlds, count))
 
 

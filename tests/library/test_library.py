@@ -156,7 +156,7 @@ def test_mutated_files_end_no_program(tmp_path: Path, name: str, parameters: lis
     ("name", "part"),
     [
         ("timed_pendulum", "event 'bottom' is answered in Python"),
-        ("newtons_cradle", "'impact' is a law of single runs"),
+        ("newtons_cradle", "'impact' changes velocities in Python"),
     ],
 )
 def test_errors_name_events_and_impacts(name: str, part: str) -> None:

@@ -16,8 +16,7 @@ import pysim
 from pysim import _engine
 from pysim.errors import SimulationError
 from pysim.loops import constraints
-from pysim.simulation.record_runs import run_fixed
-from pysim.worlds.implicit_state import SolverState
+from pysim.simulation.record_runs import RecordRun
 from tests.closed_scenes import ANDREWS, FOUR_BARS
 from tests.oracles.single_rollouts import assert_same, rolled_alone
 
@@ -230,7 +229,8 @@ def test_the_rounding_of_a_long_ring_requires_no_derivatives(tmp_path):
     path = tmp_path / "ring.toml"
     path.write_text(ring(100), "utf-8")
     scene = pysim.load_scene(path)
-    memory = SolverState(scene)
-    for _ in run_fixed(scene, iter(np.linspace(0.0, 0.01, 11)), memory):
-        assert memory.numbers[5] == 0  # `stiff` of cpp/stepping/solver_state.hpp
-    assert memory.iterations > 0
+    run = RecordRun(scene)
+    run.begin()
+    for _ in run.segments(iter(np.linspace(0.0, 0.01, 11))):
+        assert run.records.scheme[0, 5] == 0  # `stiff` of cpp/stepping/solver_state.hpp
+    assert run.records.solver_counts(0)[0] > 0

@@ -14,9 +14,7 @@ import pytest
 import pysim
 from pysim.simulation.adaptive_runs import AdaptiveRun
 from pysim.simulation.run import output_times
-from pysim.worlds.implicit_state import SolverState
-from pysim.worlds.ledger import begin_work, with_ledger
-from pysim.worlds.signal_runs import begin_signals
+from pysim.worlds.ledger import with_ledger
 from pysim.worlds.world_records import WorldRecords
 from tests.resumed_runs import run_to_stop
 from tests.resumed_scenes import BALLS, EVENT, disc_text
@@ -64,9 +62,8 @@ def shown_steps(
 ) -> tuple[list[object], list[tuple[bytes, ...]]]:
     """Run a scene; return what is shown of its steps, and its rows."""
     scene = with_ledger(scene)
-    signals = begin_signals(scene, 0.0)
-    begin_work(scene, signals)
-    run, shown = AdaptiveRun(scene, SolverState(scene), signals), list[object]()
+    run, shown = AdaptiveRun(scene), list[object]()
+    run.begin()
 
     def show(records: WorldRecords) -> None:
         t, state, numbers = records.step_start(0)
@@ -77,7 +74,7 @@ def shown_steps(
         run.watch = show
     times = output_times(scene.settings.duration, scene.settings.every)
     rows: list[tuple[bytes, ...]] = [
-        (s.t.tobytes(), s.q.tobytes(), s.v.tobytes()) for s in run.from_start(times)
+        (s.t.tobytes(), s.q.tobytes(), s.v.tobytes()) for s in run.segments(times)
     ]
     return shown, rows
 

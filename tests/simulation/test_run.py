@@ -111,7 +111,7 @@ def test_every_row_is_the_same_however_many_outputs_a_call_reaches(
     chosen = {f"simulation.{key}": value for key, value in keys.items()} | {"output.every": 5e-3}
     scene = pysim.load_scene(SCENES / "four_bar.toml", overrides=chosen)
     many = pysim.simulate(scene)
-    monkeypatch.setattr("pysim.simulation.fixed_steps.CALL_TIME", 0.0)
+    monkeypatch.setattr("pysim.simulation.record_runs.CALL_TIME", 0.0)
     one = pysim.simulate(scene)
     monkeypatch.setattr("pysim.simulation.fixed_steps.STEPS_A_CALL", 2)
     parts = pysim.simulate(scene)

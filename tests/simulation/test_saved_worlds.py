@@ -53,7 +53,7 @@ def with_number(worlds: pysim.Worlds, part: str, place: int, value: float) -> by
         ("made", 0, -1, "is -1, and must be from 0"),
         ("begin", 0, 1e-3, "is 0.001 s, and t 0.04 s after 20 steps of 0.002 s"),
         ("length", 0, -2, "is -2, and must be from -1"),
-        ("status", 0, 77, "is 77, and must be from 0 to 5"),
+        ("status", 0, 77, "is 77, and must be from 0 to 6"),
         ("begin", 0, np.nan, "is nan"),
         ("step", 0, 1e-300, "is 1e-300 s, and steps here have 0.002 s"),
         ("q", 1, np.inf, "holds inf"),

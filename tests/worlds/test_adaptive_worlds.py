@@ -187,18 +187,6 @@ def test_a_number_that_is_written_acts_from_then_on(tmp_path: Path) -> None:
     np.testing.assert_allclose(worlds.v[1], alone.v, rtol=1e-12)
 
 
-@pytest.mark.parametrize(
-    ("name", "problem"),
-    [
-        ("timed_pendulum", "would not be looked for"),
-        ("newtons_cradle", "'impact' is a law of single"),
-    ],
-)
-def test_events_and_impacts_are_refused(name: str, problem: str) -> None:
-    with pytest.raises(SimulationError, match=problem):
-        pysim.Worlds(SCENES / f"{name}.toml")
-
-
 def test_states_of_elements_go_on_from_the_ends_of_intervals_of_controls(tmp_path: Path) -> None:
     """T y' = u − y: intervals began with the y at the start of the last step before them."""
     text = DRIVEN + table(

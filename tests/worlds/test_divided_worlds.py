@@ -18,6 +18,7 @@ import pysim
 from pysim.integrators import BUILTIN
 from tests.resumed_scenes import CONTROL, DISC
 
+SCENES = Path(__file__).parents[2] / "scenes"
 INTEGRATORS = sorted(BUILTIN)
 WORLDS, STEPS, EPISODES = 7, 48, 3
 ROD = """
@@ -144,3 +145,19 @@ for integrator in {INTEGRATORS}:
     subprocess.run([sys.executable, "-P", "-c", code], check=True, cwd=tmp_path)
     for integrator, saved in expected.items():
         assert (tmp_path / f"{integrator}.gone_on").read_bytes() == saved, integrator
+
+
+@pytest.mark.filterwarnings("ignore::pysim.PysimWarning")
+@pytest.mark.parametrize("name", ["gripper", "servo_pid", "four_bar", "catapult"])
+def test_calls_of_no_wall_time_change_no_bit(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The engine makes a step a call then, and goes on."""
+    whole, parts = (pysim.Worlds(SCENES / f"{name}.toml", 3, threads=2) for _ in range(2))
+    for worlds in (whole, parts):
+        if worlds is parts:
+            monkeypatch.setattr("pysim.worlds.world_records.CALL_TIME", 0.0)
+        for _ in range(2):  # the first call of the engine finds out how little it may do
+            worlds.step(seconds=0.2)
+    assert parts.save() == whole.save()
+    if whole.pairs and whole._records.is_convex:
+        assert parts.contacts.tobytes() == whole.contacts.tobytes()
+        assert whole.contacts.any()

@@ -1,4 +1,4 @@
-"""Impacts of a run with `contact_law = "impact"`: events of gaps, changes of velocity, and contacts that last.
+"""Impacts of a world with `contact_law = "impact"`: events of gaps, changes of velocity, and contacts that last.
 
 A surface that another one approaches faster than `rest_speed` strikes it, with Newton's restitution (impact_law.py);
 one that approaches more slowly comes to rest on it and is carried by the compliant law without restitution. An impact
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pysim.worlds.loading import Scene
-    from pysim.worlds.saved_parts import SavedParts
     from pysim.worlds.segment import EventOccurrence
 
 TOUCHES = 1e-9  # [m]: largest gap of points that touch
@@ -62,58 +61,60 @@ class TouchingPoints:
         return np.asarray((self.J @ v - self.surface).reshape(-1, 3))
 
 
-class ImpactRun:
-    """Impacts of a run, and which pairs of shapes rest on each other.
+def has_impacts(scene: Scene) -> bool:
+    """Return whether surfaces of a scene that meet change velocities."""
+    return scene.settings.contact_law == "impact" and scene.contacts is not None
+
+
+def impact_events(scene: Scene) -> _engine.Events:
+    """Return the events of a scene, and after them those of the gaps of its contacts."""
+    contacts = scene.contacts
+    assert contacts is not None
+    gaps = [
+        EventDescription.gap(pair, point, Direction.falling)
+        for pair in range(len(contacts.shapes))
+        for point in range(contacts.engine.gaps(pair))
+    ]
+    own = event_descriptions(scene.model, scene.spec.events)
+    return _engine.Events(scene.model, [*own, *gaps], contacts.engine)
+
+
+def kept_numbers(scene: Scene) -> int:
+    """Return how many numbers of a record impacts keep."""
+    return 2 * len(scene.contacts.shapes) if scene.contacts is not None else 0
+
+
+class Impacts:
+    """Impacts of a world, and which pairs of shapes rest on each other.
 
     Their events follow those of the scene; among the names of events, one for each pair of links follows.
+
+    Args:
+        scene: of the world.
+        kept: numbers of its record (`kept_numbers`,), 1 for pairs of shapes that rest, then for those warned of.
     """
 
-    def __init__(self, scene: Scene) -> None:
+    def __init__(self, scene: Scene, kept: Array) -> None:
         contacts = scene.contacts
         assert contacts is not None
         self._scene, self._contacts = scene, contacts
-        self._resting: frozenset[int] = frozenset()  # among the pairs of shapes
-        self._forces: dict[frozenset[int], _engine.Contacts | None] = {frozenset(): None}
-        self._impulses = np.zeros((contacts.engine.points, 3))  # since the last output [N·s]
-        self._warned: set[int] = set()
+        self._rests, self._is_warned = np.split(kept, 2)  # live
+        self._forces: dict[bytes, _engine.Contacts | None] = {}
+        self.impulses = np.zeros((contacts.engine.points, 3))  # since the last output [N·s]
         self.rest_speed = scene.settings.rest_speed
         self.velocity = scene.state.v  # after the last event
-        gaps = [
-            EventDescription.gap(pair, point, Direction.falling)
-            for pair in range(len(contacts.shapes))
-            for point in range(contacts.engine.gaps(pair))
-        ]
-        own = event_descriptions(scene.model, scene.spec.events)
-        self._first = len(own)  # event of a gap
-        self.events = _engine.Events(scene.model, [*own, *gaps], contacts.engine)
-
-    def saved(self) -> dict[str, Array]:
-        """Return what `restore` returns to: pairs that rest, impulses since the last output, and pairs warned of."""
-        return {
-            "resting": np.array(sorted(self._resting), float),
-            "impulses": self._impulses,
-            "warned": np.array(sorted(self._warned), float),
-        }
-
-    def restore(self, saved: SavedParts) -> None:
-        """Return to what `saved` returned.
-
-        Raises:
-            SimulationError: it is of another scene.
-        """
-        most = len(self._contacts.shapes) - 1
-        self._resting = frozenset(saved.counts("resting", (None,), most=most))
-        self._warned = set(saved.counts("warned", (None,), most=most))
-        self._impulses = saved.numbers("impulses", self._impulses.shape, finite=True)
+        self._first = len(scene.spec.events)  # event of a gap
 
     @property
     def forces(self) -> _engine.Contacts | None:
         """Compliant contacts of the pairs that rest, None if there are none."""
-        if self._resting not in self._forces:
-            chosen = [self._contacts.shapes[k] for k in sorted(self._resting)]
+        key = self._rests.tobytes()
+        if key not in self._forces:
+            chosen = [self._contacts.shapes[k] for k in np.flatnonzero(self._rests).tolist()]
             speed = self._scene.settings.slip_speed
-            self._forces[self._resting] = engine_contacts(self._scene.model, chosen, speed)
-        return self._forces[self._resting]
+            found = engine_contacts(self._scene.model, chosen, speed) if chosen else None
+            self._forces[key] = found
+        return self._forces[key]
 
     def is_impact(self, event: int) -> bool:
         """Return whether an event of the engine is one of a gap."""
@@ -130,18 +131,19 @@ class ImpactRun:
             The impacts of pairs of links in their order, with the velocities after them; and whether a run goes on from
             there, with `velocity` and other pairs that rest.
         """
-        before = self._resting
+        before = self._rests.copy()
         self.velocity, struck = self._strike(at.t, at.q, at.v)
         impacts = [replace(at, index=self._first + pair, v=v) for pair, v in struck]
-        return impacts, bool(impacts) or self._resting != before
+        return impacts, bool(impacts) or not np.array_equal(self._rests, before)
 
     def passed(self, q: Array, v: Array) -> bool:
         """Return whether surfaces passed through each other, whose impact was too short; they rest from now on."""
         near = self._near(q, v)
         depth = near[:, PENETRATION] * (near[:, NORMAL] != 0).any(axis=1)
-        shapes = set(self._contacts.shape_of_point[depth > PASSED].tolist()) - self._resting
-        self._resting |= shapes
-        return bool(shapes)
+        shapes = self._contacts.shape_of_point[depth > PASSED]
+        found = bool((self._rests[shapes] == 0).any())
+        self._rests[shapes] = 1
+        return found
 
     def first_step(self, q: Array, v: Array) -> float:
         """Return a step [s] that is short for the flight that begins with a state; 0 if there is none."""
@@ -157,8 +159,8 @@ class ImpactRun:
         """Return the reports (n, points, 18) of outputs; impulses of impacts are in the first one after them."""
         found = start_report(self._scene, q, v)
         if len(found):
-            found[0, :, IMPULSE] += self._impulses
-            self._impulses = np.zeros_like(self._impulses)
+            found[0, :, IMPULSE] += self.impulses
+            self.impulses = np.zeros_like(self.impulses)
         return found
 
     def _near(self, q: Array, v: Array) -> Array:
@@ -205,14 +207,16 @@ class ImpactRun:
         if impact.factor < 1:
             self._warn_of_gain(t, points, which, impact.factor)
         forces = np.einsum("kij,ki->kj", points.axes[which], impact.impulses)
-        self._impulses[points.index[which]] += forces
+        self.impulses[points.index[which]] += forces
         return np.asarray(v + W @ (J.T @ impact.impulses.ravel()))
 
     def _rest(self, points: TouchingPoints, v: Array) -> None:
         """Let the pairs rest whose points touch without leaving, and those that are still deep in contact."""
         slow = points.velocities(v)[:, 0] <= self.rest_speed
-        deep = frozenset(points.shape[points.depth > PASSED].tolist())
-        self._resting = frozenset(points.shape[slow].tolist()) | (self._resting & deep)
+        stays, deep = np.zeros((2, len(self._rests)), bool)
+        stays[points.shape[slow]] = True
+        deep[points.shape[points.depth > PASSED]] = True
+        self._rests[:] = stays | (deep & (self._rests > 0))
 
     def _touching(self, q: Array, v: Array) -> TouchingPoints:
         """Return the points that touch at a state."""
@@ -260,9 +264,9 @@ class ImpactRun:
         self, t: float, points: TouchingPoints, which: NDArray[np.intp], factor: float
     ) -> None:
         shape = int(points.shape[which[0]])
-        if shape in self._warned:
+        if self._is_warned[shape]:
             return
-        self._warned.add(shape)
+        self._is_warned[shape] = 1
         own = self._contacts.shapes[shape]
         problem = (
             f"the impact at t = {t:.9g} s would add energy with the restitution {own.law.restitution:g} and the"
