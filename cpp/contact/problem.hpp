@@ -30,6 +30,13 @@ namespace pysim::contact {
 
 constexpr int most_iterations = 50;
 
+/// Δ where radii of friction were renewed last.
+template <class S>
+struct Renewal {
+  S* delta;        ///< (nv)
+  Mask<S> worlds;  ///< where they were
+};
+
 template <class S, class Kinds = ContactKinds<S>>
 class ConvexProblem {
  public:
@@ -54,6 +61,7 @@ class ConvexProblem {
 
   ActivePairs<S> pairs;
   Kinds kinds;
+  Renewal<S>* renewal = nullptr;  ///< takes down where radii are renewed; null for none
 
   /// Where contacts change anything at v*.
   Mask<S> touched() {
@@ -77,6 +85,7 @@ class ConvexProblem {
                 IterationLog* log = nullptr) {
     constexpr bool alone = S::width == 1;  // packs have no log, and do not look for one
     stopped_ = false;
+    if (renewal != nullptr) renewal->worlds = simd::nowhere<S>();
     auto failed = simd::nowhere<S>();
     for (int i = 0; i < nv_; ++i) x[i] = all<S>(0);
     start();
@@ -105,6 +114,10 @@ class ConvexProblem {
       const auto due = (done | (left & settled())) & (renewals > all<S>(0));
       if (any(due)) {
         const auto renewed = renew_limits(due);
+        if (renewal != nullptr) {
+          for (int i = 0; i < nv_; ++i) renewal->delta[i] = select(renewed, x[i], renewal->delta[i]);
+          renewal->worlds |= renewed;
+        }
         left |= renewed;
         renewals -= number(renewed);
         made = select(renewed, all<S>(0), made);
@@ -122,6 +135,19 @@ class ConvexProblem {
     }
     return !failed;
   }
+
+  /// H⁻¹ b (nv) with the slopes of impulses as they are, which have been made: Jᵀ of it is what forces b
+  /// change. `base` (nv) is the diagonal that A has beside M.
+  const S* apply_inverse(const S* base, const S* b, Workspace<S> w) {
+    load_matrix({simd::everywhere<S>(), false}, base);
+    for (int i = 0; i < nv_; ++i) matrix_.add(i, all<S>(0), b[i]);
+    matrix_.solve(simd::everywhere<S>(), blocks({simd::everywhere<S>(), false}), w);
+    if (matrix_.iterates()) matrix_.complete();
+    return matrix_.delta();
+  }
+
+  /// Change of velocities of the pair at a place by the last solution.
+  auto change(int k, const ContactPair<Parameter>& pair) { return matrix_.change(k, pair); }
 
   /// Whether the last solution stopped before an iterate that is not covered.
   bool stopped() const { return stopped_; }
@@ -147,9 +173,8 @@ class ConvexProblem {
     kinds.each([](auto& kind) { kind.evaluate(); });
   }
 
-  /// u' and γ' of the problem that is linear at u; x (nv) is Δ so far.
-  void linearize(const Iteration<S>& iteration, const S* base, const S* x, Workspace<S> w) {
-    kinds.each([&](auto& kind) { kind.begin_iteration(iteration); });
+  /// Puts pushes and slopes of impulses into the matrix.
+  PYSIM_INLINE void load_matrix(const Iteration<S>& iteration, const S* base) {
     matrix_.begin(base);
     if (matrix_.couples_bodies()) couple_bodies(iteration);
     matrix_.begin_loads();
@@ -157,13 +182,23 @@ class ConvexProblem {
       kinds.each([&](auto& kind) { kind.load_pair(iteration, k, pair, matrix_); });
     });
     kinds.each([&](auto& kind) { kind.load(iteration, matrix_); });
-    const auto block = [&](int k) {
+  }
+
+  /// The blocks between two bodies, by the place of their pair.
+  PYSIM_INLINE auto blocks(const Iteration<S>& iteration) const {
+    return [this, iteration](int k) {
       dynamics::BodyCoupling<S> K;
       for (auto& column : K.column) column = spatial::zero_force<S>();
       kinds.each([&](const auto& kind) { kind.couple_pair(iteration, k, K); });
       return K;
     };
-    matrix_.solve(iteration.left, block, w);
+  }
+
+  /// u' and γ' of the problem that is linear at u; x (nv) is Δ so far.
+  void linearize(const Iteration<S>& iteration, const S* base, const S* x, Workspace<S> w) {
+    kinds.each([&](auto& kind) { kind.begin_iteration(iteration); });
+    load_matrix(iteration, base);
+    matrix_.solve(iteration.left, blocks(iteration), w);
     bool aims = true;
     if (matrix_.iterates()) {
       move(iteration, true, false);

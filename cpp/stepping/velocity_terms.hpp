@@ -21,6 +21,44 @@
 
 namespace pysim::stepping {
 
+/// Rounds as they were made: a before each, its change, and how much of it counts. Memory for `most` of them.
+template <class S>
+struct VelocityRounds {
+  static constexpr int most = 8;
+  S *rate[most], *step[most];  ///< (nv)
+  S weight[most];
+  S changed[most], energy[most];  ///< share of the kinetic energy that each changes, and twice that energy
+  int made = 0;
+  S *before, *change, *a;  ///< (nv) v* without these terms, what the rounds change, and a
+  S share = simd::all<S>(0);
+
+  VelocityRounds(int nv, tree::Workspace<S>& w)
+      : before(tree::take<S>(w, nv)), change(tree::take<S>(w, nv)), a(tree::take<S>(w, nv)) {
+    for (int n = 0; n < most; ++n) {
+      rate[n] = tree::take<S>(w, nv);
+      step[n] = tree::take<S>(w, nv);
+    }
+  }
+};
+
+/// Share of the rounds that counts: more than 0 where velocities change within a step by more than rounding
+/// in the sum of its errors, i.e. where a body turns by more than 10⁻⁴, or its bias acceleration is more
+/// than 10⁻⁴ of its velocity per step; 1 from twice as much on.
+template <class S>
+struct TurningShare {
+  using Real = typename S::Real;
+  static constexpr Real small = Real(1e-8);             ///< squared
+  static constexpr Real slope = Real(1) / (3 * small);  ///< of the share, by h² times the largest square
+
+  static S speed(const dynamics::AbaBody<S>& B) {
+    constexpr Real tiny = sizeof(Real) == 8 ? Real(1e-290) : Real(1e-28);
+    return max(dot(B.V.v, B.V.v), simd::all<S>(tiny));
+  }
+
+  /// The larger of both, squared, of a body.
+  static S of(const dynamics::AbaBody<S>& B) { return max(dot(B.V.w, B.V.w), dot(B.c.v, B.c.v) / speed(B)); }
+};
+
 template <class S>
 class VelocityTerms {
  public:
@@ -40,25 +78,21 @@ class VelocityTerms {
         rate_(tree::take<S>(w, model_.nv)),
         change_(tree::take<S>(w, model_.nv)) {}
 
-  /// Share of the rounds that counts: more than 0 where velocities change within a step by more than rounding
-  /// in the sum of its errors, i.e. where a body turns by more than 10⁻⁴, or its bias acceleration is more
-  /// than 10⁻⁴ of its velocity per step; 1 from twice as much on.
+  /// See TurningShare.
   S share() const {
-    constexpr Real small = Real(1e-8);  // squared
-    constexpr Real tiny = sizeof(Real) == 8 ? Real(1e-290) : Real(1e-28);
     S most = simd::all<S>(0);
-    each_body([&](int b, const Joint&) {
-      const auto& B = A_.recursion.body[b];
-      const S speed = max(dot(B.V.v, B.V.v), simd::all<S>(tiny));
-      most = max(most, max(dot(B.V.w, B.V.w), dot(B.c.v, B.c.v) / speed));
-    });
-    const S ratio = h_ * h_ * most / simd::all<S>(small);
+    each_body([&](int b, const Joint&) { most = max(most, TurningShare<S>::of(A_.recursion.body[b])); });
+    const S ratio = h_ * h_ * most / simd::all<S>(TurningShare<S>::small);
     return ramp((ratio - simd::all<S>(1)) / simd::all<S>(Real(3)));
   }
 
   /// Computes a in the worlds `wanted`, and its change by the rounds. `v` (nv) has h times −A⁻¹ c(q₀, v₀) in
-  /// it already. Returns the worlds where the rounds converge.
-  simd::Mask<S> solve(simd::Mask<S> wanted, const S* q, const S* v, tree::Workspace<S> w) {
+  /// it already. Returns the worlds where the rounds converge. `rounds` takes them down; null for none.
+  simd::Mask<S> solve(simd::Mask<S> wanted,
+                      const S* q,
+                      const S* v,
+                      tree::Workspace<S> w,
+                      VelocityRounds<S>* rounds = nullptr) {
     S *const start = tree::take<S>(w, model_.nv), *const rest = tree::take<S>(w, model_.nv),
              *const step = tree::take<S>(w, model_.nv);
     const S o = simd::all<S>(0);
@@ -83,6 +117,14 @@ class VelocityTerms {
       if (n > 0) next = min(next, share * share / (simd::all<S>(negligible) * before) - e);  // by one factor
       next = select(share > simd::all<S>(converging), e, ramp(next));
       before = select(left, share, before);
+      if (rounds != nullptr) {
+        simd::copy_each<S>(static_cast<const S*>(rate_), model_.nv, rounds->rate[n]);
+        simd::copy_each<S>(static_cast<const S*>(step), model_.nv, rounds->step[n]);
+        rounds->weight[n] = select(left, counts, o);
+        rounds->changed[n] = share;
+        rounds->energy[n] = energy;
+        rounds->made = n + 1;
+      }
       each_coordinate([&](int i) {
         rate_[i] = select(left, rate_[i] + counts * step[i], rate_[i]);
         change_[i] = select(left, change_[i] + counts * step[i], change_[i]);
@@ -96,13 +138,13 @@ class VelocityTerms {
   const S* rate() const { return rate_; }      ///< a (nv)
   const S* change() const { return change_; }  ///< a + A⁻¹ c(q₀, v₀) (nv)
 
- private:
-  static constexpr int most_rounds = 8;
   /// Shares of the kinetic energy that a round changes: below the first the next one is left out, and so is
   /// one whose own share would be below the second, and up to twice as much it counts in part; a change above
   /// the third in the last round shows that rounds do not converge.
   static constexpr Real enough = Real(1e-9), negligible = Real(1e-12), converging = Real(1e-6);
 
+ private:
+  static constexpr int most_rounds = VelocityRounds<S>::most;
   static S ramp(S x) { return max(min(x, simd::all<S>(1)), simd::all<S>(0)); }
 
   template <class Visit>

@@ -28,6 +28,99 @@ Vec3<S> centre(const spatial::Inertia<S>& M) {
   return (all<S>(1) / M.m) * M.mc;
 }
 
+/// Springs and dampers of the joints: adds their forces to τ (nv), and sets `base` (nv) to what their
+/// implicit integration adds to A.
+template <class S, class Stage>
+void add_joint_forces(const ModelOf<S>& model,
+                      const contact::Contacts<typename S::Parameter>& contacts,
+                      const Stage& stage,
+                      S h,
+                      const S* q,
+                      const S* v,
+                      S* base,
+                      S* tau,
+                      Workspace<S> w) {
+  for (int i = 0; i < model.nv; ++i) base[i] = all<S>(0);
+  if (!model.joint_forces) return;
+  ModelOf<S> smooth = model;
+  smooth.passive = contacts.smooth;
+  S* const passive = take<S>(w, model.nv);
+  dynamics::passive_joint_forces(smooth, q, v, passive, w);
+  S* const stiffness = take<S>(w, model.nv);
+  for (int i = 0; i < model.nv; ++i) stiffness[i] = all<S>(contacts.diagonal[i]);
+  dynamics::add_turning_stiffness(smooth, q, stiffness);
+  const S* const from = stage.from(v);
+  for (int i = 0; i < model.nv; ++i) {
+    const S hK = h * stiffness[i];
+    base[i] = h * (all<S>(smooth.passive[i].damping) + hK);
+    tau[i] += stage.add_implicit_force(base[i] / h, hK, v[i], from[i], passive[i]);
+  }
+}
+
+/// Adds a share of the change of velocity terms to velocities (n) where the rounds converge (`moving`), and
+/// leaves what they shift the position that the velocities at the end would give.
+template <class S>
+void add_velocity_terms(
+    Mask<S> moving, S share, S h, const S* change, const S* rate, int n, S* velocity, S* shift) {
+  const S o = all<S>(0), half = all<S>(typename S::Real(0.5)) * h * h;
+  for (int i = 0; i < n; ++i) {
+    velocity[i] = select(moving, fma(h * share, change[i], velocity[i]), velocity[i]);
+    shift[i] = select(moving, -half * (share * rate[i]), o);
+  }
+}
+
+/// Linear velocity of a free joint in v* (6 numbers), on the axes of the start, from v at the start and the
+/// rate of velocity terms.
+template <class S>
+void turn_root(S h, S share, const S* v, const S* rate, S* to, S* shift) {
+  const Vec3<S> at_end = load3(to), before = load3(v);
+  Vec3<S> linear = fma(h, cross(load3(v + 3), before), at_end);
+  const auto moving = share > all<S>(0);
+  if (any(moving)) {
+    const Vec3<S> turn = fma(h, load3(to + 3), load3(shift + 3));
+    const Vec3<S> turned = spatial::rotation(spatial::exp_quaternion(turn)) * at_end;
+    const Vec3<S> part = fma(share, turned - linear, linear);
+    linear = collision::select(moving, collision::select(share == all<S>(1), turned, part), linear);
+    const Vec3<S> drift = fnma(h, load3(rate), at_end);  // where the velocity terms begin
+    const Vec3<S> off = all<S>(typename S::Real(0.5)) * (share * h) * (drift - turned);
+    store(collision::select(moving, off, spatial::zero3<S>()), shift);
+  }
+  store(linear, to);
+}
+
+/// v* of a single body (6 numbers) and its P and L, from those before the step, under the wrench F and
+/// gravity g, all on the body's axes at the start, where it moves with V.
+template <class S, class Stage>
+Force<S> turn_single(const Stage&,
+                     const spatial::Inertia<S>& M,
+                     const Motion<S>& V,
+                     const Force<S>& before,
+                     const Force<S>& F,
+                     const Vec3<S>& g,
+                     S h,
+                     S* to) {
+  const Vec3<S> c = centre(M);
+  const auto I = translate(-c, M).I;
+  const Vec3<S> P = fma(h, fma(M.m, g, F.f), before.f);
+  const Vec3<S> L = fma(h, F.t - cross(c, F.f), before.t);
+  Vec3<S> omega;
+  if constexpr (Stage::is_about_end) {
+    omega = inverse(I) * L;
+  } else {
+    omega = mean_angular_velocity(I, L, h, V.w);
+  }
+  store((all<S>(1) / M.m) * P - cross(omega, c), to);
+  store(omega, to + 3);
+  return {P, L};
+}
+
+/// P and L of a body about its centre of mass.
+template <class S>
+Force<S> momentum_about_centre(const spatial::Inertia<S>& M, const Motion<S>& V) {
+  const Force<S> now = M * V;
+  return {now.f, now.t - cross(centre(M), now.f)};
+}
+
 template <class S, class Stage>
 class FreeVelocity {
  public:
@@ -61,6 +154,7 @@ class FreeVelocity {
   bool is_shifted = false;   ///< whether that is so in some world
   Force<S>* const momentum;  ///< [bodies] P and L of single bodies about their centres of mass
   ActuatorDamping<S> damping;
+  VelocityRounds<S>* rounds = nullptr;  ///< takes down how velocity terms are computed; null for none
 
   /// Axes of a single body in its joint's frame in the world, which is fixed but may be turned.
   Mat3<S> axes(int b) const {
@@ -75,7 +169,7 @@ class FreeVelocity {
     const int nv = model_.nv;
     S *const tau = take<S>(w, nv), *const a = take<S>(w, nv);
     actuate(time, q, v, x0, tau, w);
-    add_joint_forces(q, v, tau, w);
+    add_joint_forces(model_, contacts_, stage_, h_, q, v, base, tau, w);
     damping.add(stage_, v, h_, base, tau);
     if (model_.elements > model_.straight_paths) elements::add_element_forces<S>(model_, q, v, tau, w, false);
     A_.accelerate(base, contacts_.single, tau, a, w);
@@ -121,28 +215,10 @@ class FreeVelocity {
     rows_.spread_forces(reduced, tau);
   }
 
-  /// Springs and dampers of the joints, and what their implicit integration adds to A.
-  void add_joint_forces(const S* q, const S* v, S* tau, Workspace<S> w) {
-    for (int i = 0; i < model_.nv; ++i) base[i] = all<S>(0);
-    if (!model_.joint_forces) return;
-    ModelOf<S> smooth = model_;
-    smooth.passive = contacts_.smooth;
-    S* const passive = take<S>(w, model_.nv);
-    dynamics::passive_joint_forces(smooth, q, v, passive, w);
-    S* const stiffness = take<S>(w, model_.nv);
-    for (int i = 0; i < model_.nv; ++i) stiffness[i] = all<S>(contacts_.diagonal[i]);
-    dynamics::add_turning_stiffness(smooth, q, stiffness);
-    const S* const from = stage_.from(v);
-    for (int i = 0; i < model_.nv; ++i) {
-      const S hK = h_ * stiffness[i];
-      base[i] = h_ * (all<S>(smooth.passive[i].damping) + hK);
-      tau[i] += stage_.add_implicit_force(base[i] / h_, hK, v[i], from[i], passive[i]);
-    }
-  }
-
   /// Velocity terms of trees, and the linear velocities of their roots on the axes of the start.
   void turn_trees(const S* q, const S* v, Workspace<S> w) {
     S share = all<S>(0);
+    if (rounds != nullptr) simd::copy_each<S>(static_cast<const S*>(velocity), model_.nv, rounds->before);
     VelocityTerms<S> terms(A_, contacts_.single, base, h_, w);
     if (rows_.empty()) share = terms.share();
     if (any(share > all<S>(0))) add_velocity_terms(share, q, terms, w);
@@ -150,7 +226,7 @@ class FreeVelocity {
     for (int b = 0; b < model_.bodies; ++b) {
       const tree::Joint& joint = model_.joint[b];
       if (joint.shape != tree::Shape::free || contacts_.single[b]) continue;
-      turn_root(joint, share, v, terms.rate());
+      turn_root(h_, share, v + joint.v, terms.rate() + joint.v, velocity + joint.v, shift + joint.v);
     }
   }
 
@@ -158,59 +234,30 @@ class FreeVelocity {
   /// shift the position that the velocities at the end would give. Leaves the share where that is done.
   void add_velocity_terms(S& share, const S* q, VelocityTerms<S>& terms, Workspace<S> w) {
     const S o = all<S>(0);
-    const auto moving = terms.solve(share > o, q, static_cast<const S*>(velocity), w);
+    const auto moving = terms.solve(share > o, q, static_cast<const S*>(velocity), w, rounds);
     share = select(moving, share, o);
-    const S half = all<S>(Real(0.5)) * h_ * h_;
+    if (rounds != nullptr) {
+      rounds->share = share;
+      simd::copy_each<S>(terms.change(), model_.nv, rounds->change);
+      simd::copy_each<S>(terms.rate(), model_.nv, rounds->a);
+    }
     for (int b = 0; b < model_.bodies; ++b) {
       if (contacts_.single[b]) continue;
-      for (int i = model_.joint[b].v; i < model_.joint[b].v + model_.joint[b].nv; ++i) {
-        velocity[i] = select(moving, fma(h_ * share, terms.change()[i], velocity[i]), velocity[i]);
-        shift[i] = select(moving, -half * (share * terms.rate()[i]), o);
-      }
+      const int i = model_.joint[b].v, n = model_.joint[b].nv;
+      stepping::add_velocity_terms(
+          moving, share, h_, terms.change() + i, terms.rate() + i, n, velocity + i, shift + i);
     }
-  }
-
-  /// Linear velocity of a free joint in v*, on the axes of the start.
-  void turn_root(const tree::Joint& joint, S share, const S* v, const S* rate) {
-    S* const to = velocity + joint.v;
-    const Vec3<S> at_end = load3(to), before = load3(v + joint.v);
-    Vec3<S> linear = fma(h_, cross(load3(v + joint.v + 3), before), at_end);
-    const auto moving = share > all<S>(0);
-    if (any(moving)) {
-      const Vec3<S> turn = fma(h_, load3(to + 3), load3(shift + joint.v + 3));
-      const Vec3<S> turned = spatial::rotation(spatial::exp_quaternion(turn)) * at_end;
-      const Vec3<S> part = fma(share, turned - linear, linear);
-      linear = collision::select(moving, collision::select(share == all<S>(1), turned, part), linear);
-      const Vec3<S> drift = fnma(h_, load3(rate + joint.v), at_end);  // where the velocity terms begin
-      const Vec3<S> off = all<S>(Real(0.5)) * (share * h_) * (drift - turned);
-      store(collision::select(moving, off, spatial::zero3<S>()), shift + joint.v);
-    }
-    store(linear, to);
   }
 
   /// v* of a single body from its momenta on the axes of the start, or of a stage's prediction.
   void turn_single(int b, const S* tau) {
     const auto M = dynamics::body_inertia<S>(model_, b);
-    const Vec3<S> c = centre(M);
-    const auto I = translate(-c, M).I;
-    const Force<S> p = stage_.momentum(b, axes(b), [&] {
-      const Force<S> now = M * factor_.body[b].V;
-      return Force<S>{now.f, now.t - cross(c, now.f)};
-    });
+    const Motion<S>& V = factor_.body[b].V;
+    const Force<S> before = stage_.momentum(b, axes(b), [&] { return momentum_about_centre(M, V); });
     const Force<S> F = Force<S>{load3(tau), load3(tau + 3)} - factor_.body[b].pA;
     const Vec3<S> g = transpose_times(factor_.X_WB[b].R, spatial::all3<S>(model_.gravity));
-    const Vec3<S> P = fma(h_, fma(M.m, g, F.f), p.f);
-    const Vec3<S> L = fma(h_, F.t - cross(c, F.f), p.t);
-    Vec3<S> omega;
-    if constexpr (Stage::is_about_end) {
-      omega = inverse(I) * L;
-    } else {
-      omega = mean_angular_velocity(I, L, h_, factor_.body[b].V.w);
-    }
-    momentum[b] = {P, L};
-    S* const at = velocity + model_.joint[b].v;
-    store((all<S>(1) / M.m) * P - cross(omega, c), at);
-    store(omega, at + 3);
+    S* const to = velocity + model_.joint[b].v;
+    momentum[b] = stepping::turn_single(stage_, M, V, before, F, g, h_, to);
   }
 
   const System<S>& system_;

@@ -72,6 +72,42 @@ class SingleBodies {
   Pushed* const pushed_;      ///< [bodies]
 };
 
+/// Moves a free joint's q and v, 7 and 6 numbers, by velocities on the axes of the start and a shift.
+template <class S>
+void move_root(S h, const S* v1, const S* shift, S* q, S* v) {
+  const Vec3<S> linear = load3(v1), omega = load3(v1 + 3), off = load3(shift);
+  const auto before = dynamics::load_quaternion(q + 3);
+  const auto turn = spatial::exp_quaternion(fma(h, omega, load3(shift + 3)));
+  store(load3(q) + spatial::rotation(before) * fma(h, linear, off), q);
+  store(transpose_times(spatial::rotation(turn), linear), v);
+  store(omega, v + 3);
+  store(normalized(before * turn), q + 3);
+}
+
+/// The same of a single body, whose velocity follows from its momenta p unless its impulses cancel.
+template <class S>
+void move_single(const spatial::Inertia<S>& M,
+                 const Force<S>& p,
+                 Mask<S> cancels,
+                 S h,
+                 const S* v1,
+                 const S* shift,
+                 S* q,
+                 S* v) {
+  const Vec3<S> linear = load3(v1), omega = load3(v1 + 3);
+  const auto before = dynamics::load_quaternion(q + 3);
+  const auto turn = spatial::exp_quaternion(fma(h, omega, load3(shift + 3)));
+  const auto after = normalized(before * turn);
+  const Mat3<S> step = spatial::rotation(turn), R = spatial::rotation(before);
+  const Vec3<S> c = centre(M), carried = cross_add(omega, c, linear);
+  store(load3(q) + (R * fma(h, carried, c) - spatial::rotation(after) * c), q);
+  const Vec3<S> spin = inverse(translate(-c, M).I) * transpose_times(step, p.t);
+  const Vec3<S> carried_on = (all<S>(1) / M.m) * transpose_times(step, p.f) - cross(spin, c);
+  store(collision::select(cancels, transpose_times(step, linear), carried_on), v);
+  store(collision::select(cancels, omega, spin), v + 3);
+  store(after, q + 3);
+}
+
 /// Moves q and v, in place, by velocities `v1` (nv) on the axes of the start and shifts of positions (nv).
 template <class S>
 void move(const ModelOf<S>& model,
@@ -85,39 +121,20 @@ void move(const ModelOf<S>& model,
           S* v) {
   for (int b = 0; b < model.bodies; ++b) {
     const tree::Joint& joint = model.joint[b];
-    S* const to = v + joint.v;
+    const int at = joint.v;
     if (joint.shape != tree::Shape::free) {
       S dq[tree::max_joint_nv];
       for (int i = 0; i < joint.nv; ++i) {
-        to[i] = v1[joint.v + i];
-        dq[i] = fma(h, to[i], shift[joint.v + i]);
+        v[at + i] = v1[at + i];
+        dq[i] = fma(h, v1[at + i], shift[at + i]);
       }
       dynamics::retract<S>(joint.block, joint.blocks, q + joint.q, dq, q + joint.q);
-      continue;
-    }
-    const Vec3<S> linear = load3(v1 + joint.v), omega = load3(v1 + joint.v + 3);
-    const Vec3<S> off = load3(shift + joint.v);
-    S* const at = q + joint.q;
-    const auto before = dynamics::load_quaternion(at + 3);
-    const auto turn = spatial::exp_quaternion(fma(h, omega, load3(shift + joint.v + 3)));
-    const auto after = normalized(before * turn);
-    const Mat3<S> step = spatial::rotation(turn), R = spatial::rotation(before);
-    if (!contacts.single[b]) {
-      store(load3(at) + R * fma(h, linear, off), at);
-      store(transpose_times(step, linear), to);
-      store(omega, to + 3);
-    } else {
+    } else if (contacts.single[b]) {
       const auto M = dynamics::body_inertia<S>(model, b);
-      const Vec3<S> c = centre(M), carried = cross_add(omega, c, linear);
-      store(load3(at) + (R * fma(h, carried, c) - spatial::rotation(after) * c), at);
-      const Force<S>& p = momentum[b];
-      const Vec3<S> spin = inverse(translate(-c, M).I) * transpose_times(step, p.t);
-      const Vec3<S> carried_on = (all<S>(1) / M.m) * transpose_times(step, p.f) - cross(spin, c);
-      const auto cancels = singles.cancel(b);
-      store(collision::select(cancels, transpose_times(step, linear), carried_on), to);
-      store(collision::select(cancels, omega, spin), to + 3);
+      move_single(M, momentum[b], singles.cancel(b), h, v1 + at, shift + at, q + joint.q, v + at);
+    } else {
+      move_root(h, v1 + at, shift + at, q + joint.q, v + at);
     }
-    store(after, at + 3);
   }
 }
 

@@ -59,6 +59,11 @@ class ConvexOutcome {
     }
   }
 
+  /// Where a point pushes; rounding of friction is no push.
+  Mask<S> touches(const contact::PointIterate<S>& P) const {
+    return dot(P.at.n, P.made) > all<S>(rounding) * sqrt(dot(P.made, P.made));
+  }
+
   /// Adds the work of contacts, stops and dry friction to states of elements at the places `work` [pairs +
   /// coordinates], −1 for none.
   void add_work(const int* work, S* numbers) const {
@@ -92,13 +97,12 @@ class ConvexOutcome {
     const contact::PointIterate<S>& P = problem_.kinds.points.point[m];
     const Pose<S>& X_WB = factor_.X_WB[pair.b];
     const S pushed = dot(P.at.n, P.made), limit = P.at.mu * pushed;
-    const auto touches =
-        pushed > all<S>(rounding) * sqrt(dot(P.made, P.made));  // rounding of friction is no push
+    const auto touches = this->touches(P);
     const auto to_world = [&](const Vec3<S>& on_b) {
       const Vec3<S> s = X_WB.R * on_b;
       return pair.a < 0 ? s : turn * s;
     };
-    contact::Deflection<S> next;
+    contact::Deflection<S> next = {};
     const Vec3<S> s = constraints::next_deflection(pair.law, P.at, h_, P.now, P.impulse);
     next.s = to_world(constraints::remembered_deflection(
         all<S>(pair.law.tangential), h_, limit, stage_.carried(P.at.s, s)));

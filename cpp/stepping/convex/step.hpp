@@ -37,6 +37,9 @@ struct ConvexRun {
   contact::IterationLog* log = nullptr;  ///< of a world alone; null for none
 };
 
+template <class S>
+class ConvexStepProduct;
+
 /// One step of length h in one pack of worlds, or a stage of that length.
 template <class S, class Stage = EulerStep<S>>
 class ConvexStep {
@@ -172,6 +175,8 @@ class ConvexStep {
   }
 
  private:
+  friend class ConvexStepProduct<S>;
+
   /// Room for the tree's coordinates, or the user's where they are the same.
   S* full(S* reduced, int numbers) { return model_.mimic ? take<S>(w_, numbers) : reduced; }
 
