@@ -63,6 +63,7 @@ if TYPE_CHECKING:
     from pysim.algorithms import *
     from pysim.analysis.equilibrium import Equilibrium as Equilibrium, equilibrium as equilibrium
     from pysim.analysis.file_check import check as check
+    from pysim.analysis.gradients import Gradient as Gradient, gradient as gradient
     from pysim.analysis.linear_system import (
         LinearMode as LinearMode,
         LinearSystem as LinearSystem,
@@ -96,6 +97,7 @@ __version__ = "0.1.0"
 
 # A checker takes the names of the imports above: it reads no __all__ of other modules.
 _OWN = [
+    "Gradient",
     "IdentificationError",
     "InverseKinematics",
     "JointError",
@@ -121,6 +123,7 @@ _OWN = [
     "element_forces",
     "Equilibrium",
     "equilibrium",
+    "gradient",
     "inverse_kinematics",
     "linearize",
     "load_model",
@@ -149,6 +152,8 @@ _HOME = {
     "Equilibrium": "pysim.analysis.equilibrium",
     "equilibrium": "pysim.analysis.equilibrium",
     "element_forces": "pysim.worlds.element_forces",
+    "Gradient": "pysim.analysis.gradients",
+    "gradient": "pysim.analysis.gradients",
     "check": "pysim.analysis.file_check",
     "convert": "pysim.scene.conversion",
     "linearize": "pysim.analysis.linearization",

@@ -884,6 +884,16 @@ class _Worlds(RecordedWorlds):
 class Worlds(_Worlds): ...
 class FloatWorlds(_Worlds): ...
 
+def cotangent_sizes(worlds: Worlds) -> tuple[str, int, list[int]]: ...
+def pull_step(
+    worlds: Worlds,
+    index: NDArray[np.int32],
+    bar: Sequence[Array],
+    end_q: Array,
+    end_v: Array,
+    threads: int = 1,
+) -> Array: ...
+
 _Kind: TypeAlias = tuple[str, tuple[float, ...]]
 _Draw: TypeAlias = tuple[Sequence[_Kind], Sequence[int], int]
 

@@ -22,6 +22,7 @@ void bind_rollout(pybind11::module_&);
 void bind_scene_file(pybind11::module_&);
 void bind_spatial(pybind11::module_&);
 void bind_frames(pybind11::module_&);
+void bind_gradients(pybind11::module_&);
 void bind_meshes(pybind11::module_&);
 void bind_random(pybind11::module_&);
 }  // namespace pysim::bindings
@@ -49,6 +50,7 @@ PYBIND11_MODULE(_engine, m) {
   bind_events(m);
   bind_rollout(m);
   bind_worlds(m);
+  bind_gradients(m);
   bind_environment(m);
   bind_scene_file(m);
   bind_spatial(m);

@@ -6,6 +6,7 @@
 #include "dynamics/coupled_trees.hpp"
 #include "engine/dispatch.hpp"
 #include "engine/floating_point.hpp"
+#include "engine/gradients.hpp"
 #include "engine/threads.hpp"
 #include "engine/world_operations.hpp"
 #include "tree/workspace.hpp"
@@ -26,6 +27,7 @@ struct Tables {
   PackAndSingle<FloatSteps> float_worlds, varied_floats;
   const VariedKernels &varied_contacts, &varied_steps;
   ContactKernel worlds_twice, varied_twice;  ///< packs of two registers; null if there are none
+  ContactKernel convex_gradients;
   const DistanceMap& distances;
 };
 
@@ -38,6 +40,7 @@ struct Tables {
    isa::varied_steps,                                   \
    isa::worlds_twice,                                   \
    isa::varied_twice,                                   \
+   isa::convex_gradients,                               \
    isa::distances},
 
 const Tables& tables() {
@@ -143,6 +146,15 @@ void run_worlds(const tree::Model& model, const WorldBatch<float>& batch, bool c
   auto view = model.view<float>();
   view.joint_forces |= batch.varied != nullptr && batch.varied->joint_forces;
   run_packs<float>({nullptr, pack.*scheme, single.*scheme, kernels().float32.width}, view, batch, threads);
+}
+
+void run_gradients(const tree::Model& model, const GradientBatch& batch, int threads) {
+  const ContactKernel kernel = tables().convex_gradients;
+  run_packs<double>({nullptr, kernel, kernel, worlds_in_pack()}, model.view<double>(), batch, threads);
+}
+
+int worlds_in_pack() {
+  return kernels().float64.width;
 }
 
 tree::ContactForces contact_forces(const contact::SmoothContacts& law,

@@ -10,6 +10,8 @@
 
 namespace pysim::engine {
 
+struct PullConvexSteps;
+
 /// Advance of worlds by convex steps.
 struct AdvanceConvexWorlds {
   template <class S>
@@ -63,6 +65,8 @@ struct AdvanceConvexWorlds {
   }
 
  private:
+  friend struct PullConvexSteps;
+
   using Memory = contact::ContactMemory;
   using Entry = stepping::TouchingPoint;
   static constexpr int report_numbers = contact::ContactReport::numbers;

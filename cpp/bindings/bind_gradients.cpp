@@ -1,0 +1,60 @@
+// Gradients of worlds on the Python side.
+#include "bindings/lent_worlds.hpp"
+#include "engine/gradients.hpp"
+
+namespace pysim::bindings {
+
+using namespace pybind11::literals;
+using Worlds = LentWorlds<double>;
+namespace {
+
+double* numbers_of(Reals& array, std::ptrdiff_t rows, std::ptrdiff_t numbers) {
+  if (array.size() != rows * numbers) throw std::invalid_argument("cotangents have a wrong size");
+  return array.mutable_data();
+}
+
+Reals pull(
+    const Worlds& worlds, const Indices& index, std::vector<Reals> bar, Reals q, Reals v, int threads) {
+  check_threads(threads);
+  const std::ptrdiff_t rows = index.size();
+  const auto sizes = engine::cotangent_sizes(worlds);
+  Reals good(rows);
+  engine::GradientBatch batch = {};
+  std::vector<double*> parts;
+  for (std::size_t k = 0; k < sizes.size(); ++k) parts.push_back(numbers_of(bar.at(k), rows, sizes[k]));
+  batch.bar = engine::cotangents_in(parts);
+  batch.end_q = numbers_of(q, rows, worlds.parts().sizes.q);
+  batch.end_v = numbers_of(v, rows, worlds.parts().sizes.v);
+  batch.good = good.mutable_data();
+  without_gil([&] { engine::pull_step(worlds, Worlds::chosen(index), batch, threads); });
+  return good;
+}
+
+}  // namespace
+void bind_gradients(py::module_& m) {
+  m.def(
+      "cotangent_sizes",
+      [](const Worlds& worlds) {
+        const std::string refusal = engine::gradient_refusal(worlds);
+        return py::make_tuple(refusal, engine::worlds_in_pack(), engine::cotangent_sizes(worlds));
+      },
+      "worlds"_a,
+      "Returns what keeps steps of worlds from having a gradient, '' for nothing; how many `pull_step` takes "
+      "at "
+      "once; and numbers a world of q, v, deflections, coordinates, signals, inertias and laws of pairs.");
+  m.def("pull_step",
+        &pull,
+        "worlds"_a,
+        "index"_a,
+        "bar"_a,
+        "end_q"_a,
+        "end_v"_a,
+        "threads"_a = 1,
+        "Takes cotangents `bar` back through the next step of worlds, whole packs, in place; those of "
+        "inertias and "
+        "laws are added. Leaves the states at its end, which the worlds do not reach, in end_q and end_v. "
+        "Returns 1 "
+        "where it was solved in one part.");
+}
+
+}  // namespace pysim::bindings

@@ -1,0 +1,85 @@
+// Products of the derivatives of convex steps with cotangents as an operation on packs of worlds.
+#pragma once
+
+#include "engine/contact_operations.hpp"
+#include "engine/gradients.hpp"
+#include "stepping/convex/product.hpp"
+
+namespace pysim::engine {
+
+/// Makes the next step of worlds on the grid of their scene, beside their records, and takes cotangents of
+/// its end back to its start.
+struct PullConvexSteps {
+  template <class S>
+  static void at(States<S> at) {
+    const auto& batch = static_cast<const GradientBatch&>(at.batch);
+    const auto& call = batch.call;
+    const auto& contacts = batch.contacts.contacts;
+    const PackOfWorlds<S> pack(call, at.first);
+    const WorldLanes<S> lanes = pack.load_all(at.model, call.worlds, at.w);
+    const contact::ContactMemory places = contact::memory_of(contacts, at.model.nv);
+    contact::LivePoints<S> live(places, at.w);
+    const int nq = at.model.reduced_nq, nv = at.model.reduced_nv;
+    const contact::ContactState<S> start = {
+        lanes.q, lanes.v, lanes.loop_q, live.memory[0], live.report[0], &live};
+    const contact::ContactState<S> end = {
+        take<S>(at.w, nq), take<S>(at.w, nv), take<S>(at.w, 0), live.memory[1], live.report[1], &live};
+    AdvanceConvexWorlds::load_contacts(batch, at.first, pack, start);
+    stepping::System<S> system = {at.model, *batch.actuation, at.w, lanes.loop_q};
+    system.signals = lanes.signals;
+    system.signals = system.with_own_signals(system.workspace).signals;
+    contact::PairSchedule<S> schedule(contacts, at.model.bodies, system.workspace);
+    const stepping::ConvexRun<S> run = {
+        contacts, batch.contacts.passes, batch.contacts.tolerance, schedule, batch.contacts.work};
+    stepping::copy_state<S>(at.model, places, start, end, [](const S* from, int count, S* to) {
+      simd::copy_each(from, count, to);
+    });
+    const auto& grid = call.worlds;
+    S time, h;
+    for (int k = 0; k < S::width; ++k) {
+      const std::ptrdiff_t world = pack.world(k);
+      const double made = static_cast<double>(grid.made[world]);
+      simd::set_lane(time, k, grid.begin[world] + made * grid.step[world]);
+      simd::set_lane(h, k, grid.step[world]);
+    }
+    Workspace<S> w = system.workspace;
+    const int signals = lanes.signals.numbers == nullptr ? 0 : grid.sizes.signals;
+    const auto load = [&](const double* rows, int count) { return read(rows, at.first, count, w); };
+    const Cotangents& rows = batch.bar;
+    const int deflections = 3 * contacts.points, theta = 10 * at.model.bodies,
+              laws = stepping::ParameterCotangents<S>::per_law * contacts.pairs;
+    const stepping::StateCotangents<S> bar = {load(rows.q, nv),
+                                              load(rows.v, nv),
+                                              load(rows.deflections, deflections),
+                                              load(rows.coordinates, contacts.coordinates),
+                                              load(rows.signals, signals)};
+    const stepping::ParameterCotangents<S> sums = {load(rows.theta, theta), load(rows.laws, laws)};
+    stepping::ConvexStepProduct<S> product(system, run, h, w);
+    const auto good = product.make(time, start, end);
+    product.pull(bar, sums);
+    const auto store = [&](const S* packs, double* to, int count) {
+      simd::store_rows(packs, count, to + at.first * count, count);
+    };
+    store(bar.q, rows.q, nv);
+    store(bar.v, rows.v, nv);
+    store(bar.deflections, rows.deflections, deflections);
+    store(bar.coordinates, rows.coordinates, contacts.coordinates);
+    store(bar.signals, rows.signals, signals);
+    store(sums.theta, rows.theta, theta);
+    store(sums.laws, rows.laws, laws);
+    store(end.q, batch.end_q, nq);
+    store(end.v, batch.end_v, nv);
+    const S made = simd::number(good);
+    store(&made, batch.good, 1);
+  }
+
+ private:
+  template <class S>
+  static S* read(const double* rows, std::ptrdiff_t first, int count, Workspace<S>& w) {
+    S* const packs = take<S>(w, count);
+    simd::load_rows(rows + first * count, count, count, packs);
+    return packs;
+  }
+};
+
+}  // namespace pysim::engine

@@ -1,0 +1,51 @@
+// Gradients of worlds: cotangents of the states of worlds, taken back step by step.
+#pragma once
+
+#include "engine/worlds.hpp"
+
+namespace pysim::engine {
+
+/// Cotangents of the states at the end of a step of worlds, which those at its start replace, and of numbers
+/// of the model, to which those of the step are added. One row a state; the states are whole packs.
+struct Cotangents {
+  double *q, *v;        ///< (states, nv), q along δ of q ⊕ δ
+  double* deflections;  ///< (states, points, 3) of contacts, on the world's axes
+  double* coordinates;  ///< (states, coordinates) of deflections of dry friction
+  double* signals;      ///< (states, signals)
+  double* theta;        ///< (states, bodies, 10) of inertias in the engine's frames
+  double* laws;         ///< (states, pairs, 6) of K, d, μ_s, μ_d, k_t, τ
+};
+
+struct GradientBatch : WorldBatch<double> {
+  Cotangents bar;
+  double *end_q, *end_v;  ///< (states, nq), (states, nv) at the end of the step
+  double* good;           ///< (states) 1 where the step was solved in one part
+};
+
+/// Worlds in a pack.
+int worlds_in_pack();
+
+/// Why steps of worlds have no gradient; empty if they have one.
+std::string gradient_refusal(const Worlds<double>& worlds);
+
+/// Numbers a state of the arrays of `Cotangents`, in their order.
+std::vector<std::ptrdiff_t> cotangent_sizes(const Worlds<double>& worlds);
+
+/// Those in arrays of these sizes.
+Cotangents cotangents_in(const std::vector<double*>& parts);
+
+/// Makes the next step of worlds beside their records, on the grid of the scene's step, and takes cotangents
+/// back through it.
+void pull_step(const Worlds<double>& worlds, Selection selection, GradientBatch& batch, int threads);
+
+/// Runs the kernel of the instruction set in use.
+void run_gradients(const tree::Model& model, const GradientBatch& batch, int threads);
+
+}  // namespace pysim::engine
+
+#define PYSIM_DECLARE_GRADIENTS(isa)           \
+  namespace pysim::engine::isa {               \
+  extern const ContactKernel convex_gradients; \
+  }
+
+PYSIM_FOR_EACH_ISA(PYSIM_DECLARE_GRADIENTS)

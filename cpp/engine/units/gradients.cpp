@@ -1,0 +1,15 @@
+// Products of the derivatives of convex steps, in double precision. A type of their own keeps functions of
+// this unit, which CMake compiles with less optimisation, apart from those that make steps.
+// clang-format off
+#include "simd/reverse.hpp"  // before the kernels, which call its functions by their qualified names
+// clang-format on
+#include "engine/gradient_operations.hpp"
+#include "engine/units/unit.hpp"
+
+namespace pysim::engine::PYSIM_ISA {
+
+struct GradientTag;
+
+const ContactKernel convex_gradients = &run<PullConvexSteps, simd::Pack<double, PYSIM_WIDTH, GradientTag>>;
+
+}  // namespace pysim::engine::PYSIM_ISA

@@ -1,0 +1,315 @@
+// Reverse mode of differentiation: a number that records the operations by which it was made.
+//
+//     y = f(x, z)        the tape has ∂f/∂x and ∂f/∂z, one edge for each
+//     x̄ += ∂f/∂x ȳ      in the reverse order of the operations [Griewank, Walther 2008, section 3.2]
+//
+// Kernels are templates over their number type. Run with Reverse<S>, one gives products of its Jacobian,
+// transposed, with any cotangents, from the text that computes the values. It serves laws and other functions
+// of a few numbers; recursions over trees have adjoints of their own (dynamics/rnea_product.hpp).
+//
+// Comparisons are those of the values, so the derivative is that of the branch that was taken. An edge whose
+// cotangent is zero passes nothing on: branches that are not selected may have infinite slopes.
+//
+// Functions of this file are found where kernels call them by their qualified names only if it is included
+// before the kernels.
+#pragma once
+
+#include "simd/lookup.hpp"
+#include "simd/math.hpp"
+#include "simd/parameter.hpp"
+#include "simd/random.hpp"
+
+namespace pysim::simd {
+
+/// Edges of the operations so far, and a cotangent for every node. Nodes without edges are inputs, whose
+/// cotangents are sums over all that read them; those of other nodes are used up by `pull`.
+template <class S>
+struct Tape {
+  static constexpr int most = 1 << 19;  ///< edges, and nodes
+
+  S* weight;  ///< [most]; what is not used takes no memory
+  S* cotangent;
+  int *from, *to;
+  int edges = 0, nodes = 0;
+
+  bool is_full() const { return edges > most - 4 || nodes > most - 4; }
+
+  PYSIM_INLINE int add_node() {
+    const int node = is_full() ? nodes - 1 : nodes++;
+    cotangent[node] = all<S>(0);
+    return node;
+  }
+
+  PYSIM_INLINE void add_edge(int source, S slope) {
+    if (is_full()) return;
+    weight[edges] = slope;
+    from[edges] = source;
+    to[edges++] = nodes - 1;
+  }
+
+  /// Takes cotangents back through the operations [begin, edges), which end at zero.
+  void pull(int begin) const {
+    const S o = all<S>(0);
+    for (int k = edges - 1; k >= begin;) {
+      const int node = to[k];
+      const S y = cotangent[node];
+      const auto none_passes = y == o;
+      for (; k >= begin && to[k] == node; --k) {
+        S& x = cotangent[from[k]];
+        x = select(none_passes, x, fma(weight[k], y, x));
+      }
+      cotangent[node] = o;
+    }
+  }
+
+  /// Takes cotangents back through operations [begin, end).
+  void pull(int begin, int end) const {
+    Tape part = *this;
+    part.edges = end;
+    part.pull(begin);
+  }
+};
+
+template <class S, bool numbers = false>
+struct Reverse;
+
+/// Type of numbers of the model beside numbers on a tape.
+template <class S, bool numbers>
+struct ParameterOfReverse {
+  using type = typename S::Parameter;
+};
+
+template <class S>
+struct ParameterOfReverse<S, true> {
+  using type = Reverse<S, true>;
+};
+
+/// A number on a tape, or a constant. `numbers` makes numbers of the model, such as those of laws, numbers on
+/// the tape, too.
+template <class S, bool numbers>
+struct Reverse {
+  using Real = typename S::Real;
+  using Isa = typename S::Isa;
+  using Parameter = typename ParameterOfReverse<S, numbers>::type;
+  using Lanes = typename S::Lanes;
+  using Integer = typename S::Integer;
+  using Bits = typename S::Bits;
+  static constexpr int width = S::width;
+
+  S value;
+  Tape<S>* tape = nullptr;
+  int node = -1;
+
+  Reverse() = default;
+  PYSIM_INLINE Reverse(S x, Tape<S>* t, int n) : value(x), tape(t), node(n) {}
+  PYSIM_INLINE explicit Reverse(S x) : value(x) {}
+  PYSIM_INLINE explicit Reverse(Lanes x) : value{x} {}
+  /// Of the other kind, on the same tape.
+  PYSIM_INLINE Reverse(const Reverse<S, !numbers>& x) : value(x.value), tape(x.tape), node(x.node) {}
+
+  PYSIM_INLINE bool is_constant() const { return node < 0; }
+
+  PYSIM_NOINLINE friend Reverse operator-(const Reverse& a) { return unary(-a.value, a, all<S>(-1)); }
+  PYSIM_NOINLINE friend Reverse operator+(const Reverse& a, const Reverse& b) {
+    return binary(a.value + b.value, a, all<S>(1), b, all<S>(1));
+  }
+  PYSIM_NOINLINE friend Reverse operator-(const Reverse& a, const Reverse& b) {
+    return binary(a.value - b.value, a, all<S>(1), b, all<S>(-1));
+  }
+  PYSIM_NOINLINE friend Reverse operator*(const Reverse& a, const Reverse& b) {
+    return binary(a.value * b.value, a, b.value, b, a.value);
+  }
+  PYSIM_NOINLINE friend Reverse operator/(const Reverse& a, const Reverse& b) {
+    const S inverse = all<S>(1) / b.value, y = a.value / b.value;
+    return binary(y, a, inverse, b, -(y * inverse));
+  }
+  PYSIM_INLINE friend Mask<Reverse> operator<(const Reverse& a, const Reverse& b) {
+    return {(a.value < b.value).lanes};
+  }
+  PYSIM_INLINE friend Mask<Reverse> operator>(const Reverse& a, const Reverse& b) {
+    return {(a.value > b.value).lanes};
+  }
+  PYSIM_INLINE friend Mask<Reverse> operator<=(const Reverse& a, const Reverse& b) {
+    return {(a.value <= b.value).lanes};
+  }
+  PYSIM_INLINE friend Mask<Reverse> operator>=(const Reverse& a, const Reverse& b) {
+    return {(a.value >= b.value).lanes};
+  }
+  PYSIM_INLINE friend Mask<Reverse> operator==(const Reverse& a, const Reverse& b) {
+    return {(a.value == b.value).lanes};
+  }
+  PYSIM_INLINE Reverse& operator+=(const Reverse& b) { return *this = *this + b; }
+  PYSIM_INLINE Reverse& operator-=(const Reverse& b) { return *this = *this - b; }
+  PYSIM_INLINE Reverse& operator*=(const Reverse& b) { return *this = *this * b; }
+};
+
+/// Records y with its slopes by numbers that are not constant. Out of line: functions of a few hundred
+/// operations would take minutes to compile.
+template <class S>
+PYSIM_NOINLINE int record(Tape<S>& tape, int a, const S& by_a, int b, const S& by_b, int c = -1) {
+  const int node = tape.add_node();
+  if (a >= 0) tape.add_edge(a, by_a);
+  if (b >= 0) tape.add_edge(b, by_b);
+  if (c >= 0) tape.add_edge(c, all<S>(1));
+  return node;
+}
+
+/// y with its slope by a.
+template <class S, bool n>
+PYSIM_NOINLINE Reverse<S, n> unary(const S& y, const Reverse<S, n>& a, const S& by_a) {
+  if (a.is_constant()) return Reverse<S, n>(y);
+  return {y, a.tape, record(*a.tape, a.node, by_a, -1, by_a)};
+}
+
+/// y with its slopes by a and b.
+template <class S, bool n>
+PYSIM_NOINLINE Reverse<S, n> binary(
+    const S& y, const Reverse<S, n>& a, const S& by_a, const Reverse<S, n>& b, const S& by_b) {
+  if (a.is_constant() && b.is_constant()) return Reverse<S, n>(y);
+  Tape<S>* const tape = a.is_constant() ? b.tape : a.tape;
+  return {y, tape, record(*tape, a.node, by_a, b.node, by_b)};
+}
+
+template <class S, bool n>
+PYSIM_NOINLINE Reverse<S, n> fma(const Reverse<S, n>& a, const Reverse<S, n>& b, const Reverse<S, n>& c) {
+  const S y = fma(a.value, b.value, c.value);
+  if (a.is_constant() && b.is_constant() && c.is_constant()) return Reverse<S, n>(y);
+  Tape<S>* const tape = !a.is_constant() ? a.tape : !b.is_constant() ? b.tape : c.tape;
+  return {y, tape, record(*tape, a.node, b.value, b.node, a.value, c.node)};
+}
+
+template <class S, bool n>
+PYSIM_NOINLINE Reverse<S, n> fnma(const Reverse<S, n>& a, const Reverse<S, n>& b, const Reverse<S, n>& c) {
+  return fma(-a, b, c);
+}
+
+template <class S, bool n>
+PYSIM_NOINLINE Reverse<S, n> fms(const Reverse<S, n>& a, const Reverse<S, n>& b, const Reverse<S, n>& c) {
+  return fma(a, b, -c);
+}
+
+template <class S, bool n>
+PYSIM_NOINLINE Reverse<S, n> select(Mask<Reverse<S, n>> mask,
+                                    const Reverse<S, n>& a,
+                                    const Reverse<S, n>& b) {
+  const Mask<S> of_a = {mask.lanes};
+  return binary(select(of_a, a.value, b.value), a, number(of_a), b, number(!of_a));
+}
+
+template <class S, bool n>
+PYSIM_NOINLINE Reverse<S, n> sqrt(const Reverse<S, n>& a) {
+  const S y = sqrt(a.value);
+  return unary(y, a, all<S>(0.5) / y);
+}
+
+template <class S, bool n>
+PYSIM_NOINLINE void sincos(const Reverse<S, n>& a, Reverse<S, n>& s, Reverse<S, n>& c) {
+  S sine, cosine;
+  sincos(a.value, sine, cosine);
+  s = unary(sine, a, cosine);
+  c = unary(cosine, a, -sine);
+}
+
+template <class S, bool n>
+PYSIM_NOINLINE Reverse<S, n> sin(const Reverse<S, n>& a) {
+  return unary(sin(a.value), a, cos(a.value));
+}
+
+template <class S, bool n>
+PYSIM_NOINLINE Reverse<S, n> cos(const Reverse<S, n>& a) {
+  return unary(cos(a.value), a, -sin(a.value));
+}
+
+template <class S, bool n>
+PYSIM_NOINLINE Reverse<S, n> tan(const Reverse<S, n>& a) {
+  const S y = tan(a.value);
+  return unary(y, a, fma(y, y, all<S>(1)));
+}
+
+template <class S, bool n>
+PYSIM_NOINLINE Reverse<S, n> asin(const Reverse<S, n>& a) {
+  return unary(asin(a.value), a, all<S>(1) / sqrt(fnma(a.value, a.value, all<S>(1))));
+}
+
+template <class S, bool n>
+PYSIM_NOINLINE Reverse<S, n> acos(const Reverse<S, n>& a) {
+  return unary(acos(a.value), a, all<S>(-1) / sqrt(fnma(a.value, a.value, all<S>(1))));
+}
+
+template <class S, bool n>
+PYSIM_NOINLINE Reverse<S, n> atan(const Reverse<S, n>& a) {
+  return unary(atan(a.value), a, all<S>(1) / fma(a.value, a.value, all<S>(1)));
+}
+
+template <class S, bool n>
+PYSIM_NOINLINE Reverse<S, n> atan2(const Reverse<S, n>& y, const Reverse<S, n>& x) {
+  const S inverse = all<S>(1) / fma(x.value, x.value, y.value * y.value);
+  return binary(atan2(y.value, x.value), y, x.value * inverse, x, -(y.value * inverse));
+}
+
+template <class S, bool n>
+PYSIM_NOINLINE Reverse<S, n> exp(const Reverse<S, n>& a) {
+  const S y = exp(a.value);
+  return unary(y, a, y);
+}
+
+template <class S, bool n>
+PYSIM_NOINLINE Reverse<S, n> log(const Reverse<S, n>& a) {
+  return unary(log(a.value), a, all<S>(1) / a.value);
+}
+
+template <class S, bool n>
+PYSIM_NOINLINE Reverse<S, n> tanh(const Reverse<S, n>& a) {
+  const S y = tanh(a.value);
+  return unary(y, a, fnma(y, y, all<S>(1)));
+}
+
+template <class S, bool n>
+PYSIM_NOINLINE Reverse<S, n> pow(const Reverse<S, n>& a, const Reverse<S, n>& b) {
+  const S y = pow(a.value, b.value);
+  return binary(y, a, b.value * pow(a.value, b.value - all<S>(1)), b, y * log(a.value));
+}
+
+template <class S, bool n>
+PYSIM_NOINLINE Reverse<S, n> hypot(const Reverse<S, n>& a, const Reverse<S, n>& b) {
+  const S y = hypot(a.value, b.value), inverse = all<S>(1) / y;
+  return binary(y, a, a.value * inverse, b, b.value * inverse);
+}
+
+template <class S, bool n>
+PYSIM_NOINLINE Reverse<S, n> flip_sign(const Reverse<S, n>& a, const Reverse<S, n>& b) {
+  return unary(flip_sign(a.value, b.value), a, flip_sign(all<S>(1), b.value));
+}
+
+template <class S, bool n>
+PYSIM_NOINLINE Reverse<S, n> magnitude(const Reverse<S, n>& a) {
+  return flip_sign(a, a);
+}
+
+template <class S, bool n>
+PYSIM_NOINLINE Reverse<S, n> floor(const Reverse<S, n>& a) {
+  return Reverse<S, n>(floor(a.value));
+}
+
+/// Rows of tables are chosen by whole numbers, on which nothing depends continuously.
+template <class S, bool n, class Entry>
+PYSIM_NOINLINE Reverse<S, n> lookup(const Entry* table, const Reverse<S, n>& index, int stride, int rows) {
+  return Reverse<S, n>(lookup(table, index.value, stride, rows));
+}
+
+template <class S, bool n>
+PYSIM_NOINLINE Reverse<S, n> random(const Reverse<S, n>& a, const Reverse<S, n>& b, const Reverse<S, n>& c) {
+  return Reverse<S, n>(random(a.value, b.value, c.value));
+}
+
+template <class S, bool n>
+PYSIM_INLINE bool is_there(const Reverse<S, n>& x) {
+  return any(!(x.value == all<S>(0)));
+}
+
+template <class S, bool n>
+PYSIM_INLINE bool is_finite(const Reverse<S, n>& x) {
+  return any(abs(x.value) < all<S>(typename S::Real(infinity)));
+}
+
+}  // namespace pysim::simd

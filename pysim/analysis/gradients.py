@@ -1,0 +1,355 @@
+"""Gradients of losses of worlds by their start, inputs and parameters, taken back step by step.
+
+    x_k+1 = F(x_k, u_k; p)      x̄_k += (∂F/∂x)ᵀ x̄_k+1      ū_k = (∂F/∂u)ᵀ x̄_k+1      p̄ += (∂F/∂p)ᵀ x̄_k+1
+
+Products of a step's derivatives with cotangents are the engine's (cpp/stepping/convex/product.hpp). Records of worlds
+are kept at every step, or at every √n-th if there are too many, from where the steps between are made again. These
+have the same bits, which is checked.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pysim import _engine
+from pysim.errors import SimulationError
+from pysim.mechanism.model_numbers import ModelNumbers
+from pysim.simulation.worlds import Worlds
+from pysim.typing import Array
+from pysim.worlds.argument_checks import checked_real
+from pysim.worlds.parameter_paths import ParameterPaths
+from pysim.worlds.varied_scene import VariedScene
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from pysim.mechanism.model import Model
+    from pysim.worlds.loading import Scene
+
+    Loss = Callable[[Array, Array], tuple[ArrayLike, ArrayLike, ArrayLike]]
+
+__all__ = ["Gradient", "gradient"]
+
+MEMORY = 1 << 28  # bytes of records that are kept at most, before steps are made again
+_LAW_FIELDS = (0, 1, 2, 3, 4, 5)  # K, d, μ_s, μ_d, k_t, τ among the numbers of a law
+_INERTIA = 12  # place of θ among the numbers of a body
+_UNREAD = ("plane_bodies",)  # tables that convex steps do not read
+_PART = 1e-4  # of a parameter, by which the numbers that follow from it are differentiated
+
+
+@dataclass(frozen=True)
+class Gradient:
+    """Losses of worlds, and their derivatives; arrays of one world have no axis of worlds.
+
+    Derivatives by a configuration are along δ of q ⊕ δ, as `Model.integrate` has it.
+    """
+
+    loss: Any  #: (n,)
+    q: Array  #: (n, nv) by the configuration at the start
+    v: Array  #: (n, nv) by the velocity at the start
+    controls: Array | None  #: (n, steps, inputs) by the controls; None without any
+    inputs: Array  #: (n, inputs) by inputs that are held during all steps; zero under controls
+    parameters: dict[str, Any]  #: (n,) or (n, size) by the numbers of `by`
+
+
+def gradient(
+    worlds: Worlds,
+    controls: ArrayLike | None = None,
+    *,
+    loss: Loss,
+    steps: int | None = None,
+    by: Sequence[str] = (),
+    memory: float = MEMORY,
+) -> Gradient:
+    """Return losses of the next steps of worlds and their derivatives; the worlds stay where they are.
+
+    A step has two sides where a point begins to touch or to slide, or where a motor reaches its bound; the derivative
+    is that of the side that the step took.
+
+    Args:
+        worlds: whose scene has `integrator = "convex"`; see docs/gradients.md for what they may contain.
+        controls: values (n, steps, inputs) of the inputs in every step, in file order; those held by default.
+        loss: function of the states after every step, q (n, steps, nq) and v (n, steps, nv), that returns the losses
+            (n,), and their derivatives by q and by v, of these shapes. Those by quaternions are by their numbers.
+        steps: number of steps, instead of controls.
+        by: paths of numbers of the scene, as `Worlds.parameters` has them, of bodies, materials and contacts.
+        memory: bytes of records that are kept at most; if more are needed, steps are made again.
+
+    Raises:
+        SimulationError: the scene has something whose derivative is not there, a world is lost or a step is solved in
+            parts, or a shape is wrong.
+
+    >>> worlds = pysim.Worlds("scenes/contacts/sliding_box.toml")  # doctest: +SKIP
+    >>> def last_height(q, v):
+    ...     return q[-1, 2], np.eye(len(q))[-1][:, None] * np.eye(7)[2], 0 * v
+    >>> pysim.gradient(worlds, steps=100, loss=last_height).v  # doctest: +SKIP
+    """
+    run = _Rollout(worlds, controls, steps)
+    parameters = _Parameters(run.scene, by)
+    return run.differentiate(loss, parameters, memory)
+
+
+class _Rollout:
+    """Steps of worlds whose states have derivatives.
+
+    Args:
+        worlds: at the start.
+        controls: of every step, or None.
+        steps: their number, without controls.
+    """
+
+    def __init__(self, worlds: Worlds, controls: ArrayLike | None, steps: int | None) -> None:
+        if not isinstance(worlds, Worlds):
+            raise SimulationError("worlds", f"must be pysim.Worlds, got {type(worlds).__name__}")
+        self.worlds, self.records = worlds, worlds._records  # noqa: SLF001, the engine's records
+        self.scene, self.one, self.threads = worlds._scene, worlds._one, worlds._threads  # noqa: SLF001
+        self.controls = None
+        if controls is not None:
+            shape = checked_real(controls, "controls")[0].shape
+            count = shape[-2] if len(shape) > 1 else 0
+            if steps is not None and steps != count:
+                raise SimulationError("steps", f"is {steps}, but there are controls of {count}")
+            self.controls = worlds._checked_controls(controls, count)  # noqa: SLF001
+            steps = count
+        if isinstance(steps, bool) or not isinstance(steps, int) or steps < 1:
+            raise SimulationError("steps", f"must be 1 or more, got {steps!r}; or give controls")
+        self.steps, self.count = steps, len(worlds)
+        self._refuse()
+        self.every = np.arange(self.count, dtype=np.int32)
+        packed = -(-self.count // self.pack) * self.pack
+        self.packed = np.minimum(np.arange(packed), self.count - 1).astype(np.int32)
+        self.places = worlds.inputs.places
+
+    def _refuse(self) -> None:
+        records = self.records
+        if records.is_single:
+            reason = "dtype = np.float32"
+        elif self.worlds.parameters.are_varied:
+            reason = "numbers in which worlds differ"
+        elif self.scene.signals is not None and self.scene.signals.callbacks:
+            reason = "controllers in Python"
+        else:
+            reason, self.pack, self.sizes = _engine.cotangent_sizes(records.engine)
+        if reason:
+            problem = f"has no derivatives of {reason}"
+            raise SimulationError("gradient", f"{problem}; docs/gradients.md lists what it has")
+        if (records.engine.parts["length"] >= 0).any():
+            problem = "begins at steps of the grid of simulation.step; step the worlds by whole steps before"
+            raise SimulationError("gradient", problem)
+
+    def differentiate(self, loss: Loss, parameters: _Parameters, memory: float) -> Gradient:
+        """Make the steps, and take the derivatives of the loss back through them."""
+        worlds = self.worlds
+        worlds._accept(None)  # noqa: SLF001, as `step` does
+        worlds._stop_at_lost(None)  # noqa: SLF001
+        start = self.records.engine.save(self.every)
+        try:
+            stride = self._stride(len(start), memory)
+            kept = self._forward(stride)
+            value, q_bar, v_bar = self._losses(loss)
+            found = self._backward(kept, stride, q_bar, v_bar)
+        finally:
+            self.records.engine.load(start, self.every)
+            self.records.engine.see(self.every)
+        return self._result(value, found, parameters)
+
+    def _stride(self, size: int, memory: float) -> int:
+        return 1 if size * self.steps <= memory else max(1, math.isqrt(self.steps))
+
+    def _step(self, n: int) -> None:
+        if self.controls is not None:
+            self.records.signals[:, self.places] = self.controls[:, n]
+        self.records.step(1, None, self.threads, self.scene.settings.step)
+
+    def _forward(self, stride: int) -> dict[int, bytes]:
+        """Make all steps; return the records before every `stride`-th."""
+        records = self.records
+        kept = {}
+        self.q = np.empty((self.count, self.steps, records.q.shape[1]))
+        self.v = np.empty((self.count, self.steps, records.v.shape[1]))
+        for n in range(self.steps):
+            if n % stride == 0:
+                kept[n] = records.engine.save(self.every)
+            self._step(n)
+            self.q[:, n], self.v[:, n] = records.q, records.v
+            if records.status.any():
+                world = int(np.flatnonzero(records.status)[0])
+                raise SimulationError(
+                    "gradient", f"world {world} is lost in step {n + 1}; it has none beyond"
+                )
+        return kept
+
+    def _losses(self, loss: Loss) -> tuple[Array, Array, Array]:
+        """Return losses (n,), and their derivatives by q, along δ, and v (n, steps, nv)."""
+        q, v = (self.q[0], self.v[0]) if self.one else (self.q, self.v)
+        found = loss(q.copy(), v.copy())
+        if not isinstance(found, tuple) or len(found) != 3:
+            raise SimulationError(
+                "loss", "must return the losses and their derivatives by q and by v"
+            )
+        value, by_q, by_v = (np.asarray(x, float) for x in found)
+        shapes = ((), q.shape, v.shape) if self.one else ((self.count,), q.shape, v.shape)
+        for x, name, shape in zip(
+            (value, by_q, by_v), ("loss", "by q", "by v"), shapes, strict=True
+        ):
+            if x.shape != shape:
+                raise SimulationError("loss", f"{name} must have shape {shape}, got {x.shape}")
+        if self.one:
+            value, by_q, by_v = value[None], by_q[None], by_v[None]
+        return value, along_motions(self.scene.model, self.q, by_q), by_v
+
+    def _backward(
+        self, kept: dict[int, bytes], stride: int, q_bar: Array, v_bar: Array
+    ) -> tuple[list[Array], Array]:
+        """Take cotangents of the states back to the start; return them, and those of the controls."""
+        engine = self.records.engine
+        bar = [np.zeros((len(self.packed), size)) for size in self.sizes]
+        control_bar = np.zeros((self.count, self.steps, len(self.places)))
+        for first in sorted(kept, reverse=True):
+            before = self._segment(first, min(first + stride, self.steps), kept[first])
+            for n in reversed(range(first, first + len(before))):
+                engine.load(before[n - first], self.every)
+                if self.controls is not None:
+                    self.records.signals[:, self.places] = self.controls[:, n]
+                bar[0] += q_bar[self.packed, n]
+                bar[1] += v_bar[self.packed, n]
+                self._pull(n, bar)
+                if self.controls is not None:
+                    control_bar[:, n] = bar[4][: self.count, self.places]
+                    bar[4][:, self.places] = 0.0
+        return bar, control_bar
+
+    def _segment(self, first: int, end: int, record: bytes) -> list[bytes]:
+        """Return the records before steps [first, end), which are made again."""
+        engine, before = self.records.engine, [record]
+        if end - first > 1:
+            engine.load(record, self.every)
+        for n in range(first, end - 1):
+            self._step(n)
+            before.append(engine.save(self.every))
+        return before
+
+    def _pull(self, n: int, bar: list[Array]) -> None:
+        """Take cotangents back through step n."""
+        end_q, end_v = (np.empty((len(self.packed), x.shape[2])) for x in (self.q, self.v))
+        good = _engine.pull_step(self.records.engine, self.packed, bar, end_q, end_v, self.threads)
+        if not good.all():
+            world = int(self.packed[np.flatnonzero(good == 0)[0]])
+            problem = f"has no derivative of step {n + 1} of world {world}, which is solved in shorter parts"
+            raise SimulationError("gradient", f"{problem}; take a shorter simulation.step")
+        rows = slice(0, self.count)
+        assert np.array_equal(end_q[rows], self.q[:, n]), "a step made again has other bits"
+        assert np.array_equal(end_v[rows], self.v[:, n]), "a step made again has other bits"
+
+    def _result(
+        self, value: Array, found: tuple[list[Array], Array], parameters: _Parameters
+    ) -> Gradient:
+        bar, controls = [x[: self.count] for x in found[0]], found[1]
+
+        def one(x: Array) -> Array:
+            return np.asarray(x[0]) if self.one else x
+
+        by = {name: one(x) for name, x in parameters.derivatives(bar[5], bar[6]).items()}
+        inputs = bar[4][:, self.places] if self.places else np.zeros((self.count, 0))
+        return Gradient(
+            float(value[0]) if self.one else value,
+            one(bar[0]),
+            one(bar[1]),
+            None if self.controls is None else one(controls),
+            one(inputs),
+            by,
+        )
+
+
+class _Parameters:
+    """Numbers of the engine that follow from parameters of a scene, and their slopes.
+
+    Args:
+        scene: of all worlds.
+        paths: of the parameters.
+    """
+
+    def __init__(self, scene: Scene, paths: Sequence[str]) -> None:
+        known = ParameterPaths(scene)
+        self._chosen = {path: known.find(path) for path in paths}
+        assert scene.contacts is not None
+        numbers = ModelNumbers(scene.model, scene.contacts.engine)
+        self._varied = VariedScene(scene, True)
+        self._place = np.full(len(numbers.values), -1)  # of the cotangents of θ and laws, by number
+        bodies, laws = numbers.tables["bodies"][0], numbers.tables["laws"][0]
+        theta = bodies.place + bodies.size * np.arange(bodies.records)[:, None] + _INERTIA
+        self._place[(theta + np.arange(10)).ravel()] = np.arange(10 * bodies.records)
+        law = laws.place + laws.size * np.arange(laws.records)[:, None] + np.array(_LAW_FIELDS)
+        self._place[law.ravel()] = 10 * bodies.records + np.arange(law.size)
+        self._unread = np.zeros(len(numbers.values), bool)
+        for name in _UNREAD:
+            for table in numbers.tables.get(name, []):
+                self._unread[table.place : table.place + table.size * table.records] = True
+        self._slopes = {path: self._slope(path) for path in self._chosen}
+
+    def _slope(self, path: str) -> tuple[NDArray[np.intp], Array]:
+        """Return places among the cotangents, and derivatives (size, places) of the numbers there."""
+        parameter = self._chosen[path]
+        if parameter.kind not in ("body", "materials", "contact"):
+            problem = "has no gradient; those of bodies, materials and contacts have one"
+            raise SimulationError(f"by: {path}", problem)
+        start = parameter.start
+        part = np.diag(_PART * np.where(start == 0, 1.0, np.abs(start)))
+        values = np.concatenate([start + part, start - part, start + part / 2, start - part / 2])
+        found = self._varied.changed(
+            {parameter.name: parameter}, {parameter.name: values}, {parameter.name}, len(values)
+        )
+        places = np.concatenate([own.places for own in found])
+        rows = np.concatenate([own.values for own in found], axis=1)
+        up, down, half_up, half_down = rows.reshape(4, len(start), -1)
+        slopes = (8 * (half_up - half_down) - (up - down)) / (6 * np.diag(part)[:, None])
+        used = (slopes != 0).any(axis=0) & ~self._unread[places]
+        if (self._place[places[used]] < 0).any():
+            problem = "changes numbers that have no gradient, of springs, stops or gravity"
+            raise SimulationError(f"by: {path}", problem)
+        return self._place[places[used]], slopes[:, used]
+
+    def derivatives(self, theta: Array, laws: Array) -> dict[str, Array]:
+        """Return derivatives by the parameters, from those by inertias and laws (n, numbers)."""
+        bar = np.concatenate([theta, laws], axis=1)
+        found = {}
+        for path, (places, slopes) in self._slopes.items():
+            own = bar[:, places] @ slopes.T
+            found[path] = own if self._chosen[path].is_list else own[:, 0]
+        return found
+
+
+def along_motions(model: Model, q: Array, by_q: Array) -> Array:
+    """Return derivatives (…, nv) along δ of q ⊕ δ, from those by the numbers of q (…, nq).
+
+    rotation    ½ Im(r* ⊗ r̄)        position of a pose    Rᵀ p̄
+    """
+    found = np.zeros((*q.shape[:-1], model.nv))
+    for kind, at_q, at_v in zip(
+        model._types,  # noqa: SLF001, kinds of the joints
+        model.q_offsets,
+        model.v_offsets,
+        strict=True,
+    ):
+        if at_q < 0:
+            continue
+        real_q, real_v = (np.array(places, int) for places in kind.real_coordinates)
+        found[..., at_v + real_v] = by_q[..., at_q + real_q]
+        for quaternion, (turn, count) in zip(kind.quaternions, kind.turning, strict=True):
+            places = slice(at_q + quaternion, at_q + quaternion + 4)
+            own, bar, first = q[..., places], by_q[..., places], at_v + turn
+            x, w = own[..., :3], own[..., 3:]
+            along = w * bar[..., :3] - bar[..., 3:] * x - np.cross(x, bar[..., :3])
+            found[..., first + count - 3 : first + count] = along / 2
+            if count == 6:
+                p = by_q[..., at_q + quaternion - 3 : at_q + quaternion]
+                found[..., first : first + 3] = (
+                    p - 2 * w * np.cross(x, p) + 2 * np.cross(x, np.cross(x, p))
+                )
+    return found

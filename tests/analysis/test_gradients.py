@@ -1,0 +1,317 @@
+"""Gradients of losses of worlds through convex steps.
+
+Oracle: the best of central differences of sixth order, of five sizes, of the engine's own steps.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import pysim
+from pysim.analysis.gradients import along_motions
+from pysim.typing import Array
+from tests.contact.random_scenes import Family, one_body, servo_arms
+
+pytestmark = pytest.mark.filterwarnings("ignore::pysim.PysimWarning")  # of starts and planes
+SIZES = 10.0 ** np.array([-3.0, -4.0, -5.0, -6.0, -7.0])
+WEIGHTS = {1: 45, -1: -45, 2: -9, -2: 9, 3: 1, -3: -1}  # over 60 h
+SMOOTH = {1: 1e-7, 2: 3e-6}  # by passes: with two, radii of friction are those of an iterate
+BOX = """
+[materials.default]
+friction = { static = 0.4, dynamic = 0.4 }
+stiffness = 3e4
+dissipation = 0.4
+tangential_stiffness = 2e4
+relaxation_time = 1.5e-3
+[[body]]
+name = "box"
+mass = 1.3
+com = [0.01, -0.015, 0.02]
+inertia = { xx = 0.012, yy = 0.009, zz = 0.015, xy = 0.001, yz = 0.0008, xz = -0.0005 }
+collision = [{ box = [0.2, 0.3, 0.16] }]
+[[joint]]
+name = "free"
+type = "free"
+child = "box"
+at = { xyz = [0.1, 0.2, 0.3], rpy = [0.3, -0.2, 0.5] }
+[[ground]]
+plane = { normal = [0, 0, 1] }
+"""
+HOPPER = """
+[materials.default]
+friction = { static = 0.7, dynamic = 0.7 }
+stiffness = 2e4
+dissipation = 0.3
+[[body]]
+name = "trunk"
+mass = 2.0
+inertia = { xx = 0.02, yy = 0.03, zz = 0.025, xy = 0.002 }
+[[joint]]
+name = "float"
+type = "free"
+child = "trunk"
+[[body]]
+name = "thigh"
+mass = 0.5
+com = [0.02, 0.01, -0.1]
+inertia = { xx = 0.004, yy = 0.004, zz = 0.001 }
+[[joint]]
+name = "hip"
+type = "ball"
+parent = "trunk"
+child = "thigh"
+at = { xyz = [0.05, 0.0, -0.1] }
+stiffness = [3.0, 3.0, 2.0]
+damping = [0.3, 0.3, 0.2]
+[[body]]
+name = "shank"
+mass = 0.3
+com = [0.0, 0.01, -0.12]
+inertia = { xx = 0.003, yy = 0.003, zz = 0.0005 }
+collision = [{ sphere = { radius = 0.04 }, at = { xyz = [0.0, 0.0, -0.25] } }]
+[[joint]]
+name = "knee"
+type = "revolute"
+axis = [0, 1, 0]
+parent = "thigh"
+child = "shank"
+at = { xyz = [0.0, 0.0, -0.2] }
+armature = 0.01
+friction = 0.05
+limits = { lower = -0.2 }
+[[signal]]
+name = "torque"
+type = "input"
+[[actuator]]
+name = "motor"
+type = "position_servo"
+joint = "knee"
+command = "torque"
+kp = 40.0
+kd = 0.5
+force_range = [-15.0, 15.0]
+[[ground]]
+plane = { normal = [0.1, 0, 1] }
+"""
+RUN = """
+[simulation]
+integrator = "convex"
+step = 2e-3
+duration = 1.0
+passes = {passes}
+solver_tolerance = 1e-13
+"""
+
+
+def scene_of(folder: Path, text: str, passes: int = 2) -> pysim.Scene:
+    path = folder / "scene.toml"
+    path.write_text(text + RUN.format(passes=passes), "utf-8")
+    return pysim.load_scene(path)
+
+
+class Rollout:
+    """A weighted sum of the states after some steps, of any start, controls and scene."""
+
+    def __init__(
+        self, scene: pysim.Scene, q: Array, v: Array, steps: int, controls: Array | None = None
+    ) -> None:
+        self.scene, self.q, self.v, self.steps, self.controls = scene, q, v, steps, controls
+        rng = np.random.default_rng(1)
+        self.by_q = rng.normal(size=scene.model.nv)
+        self.by_v = rng.normal(size=scene.model.nv)
+        self.worlds = self.at(q[None], v[None])
+        self.reference = self.run(self.worlds.q.copy(), self.worlds.v.copy(), controls)
+        self.worlds = self.at(q[None], v[None])
+
+    def at(self, q: Array, v: Array) -> pysim.Worlds:
+        worlds = pysim.Worlds(self.scene, len(q))
+        worlds.q[:], worlds.v[:] = q, v
+        return worlds
+
+    def run(self, q: Array, v: Array, controls: Array | None) -> tuple[Array, Array]:
+        worlds = self.at(q, v)
+        worlds.step(steps=self.steps, controls=controls)
+        assert not np.any(worlds.lost)
+        return worlds.q.copy(), worlds.v.copy()
+
+    def values(self, q: Array, v: Array, controls: Array | None) -> Array:
+        """Losses relative to the one at the start, along the motions there, so that nothing cancels."""
+        ends, speeds = self.run(q, v, controls)
+        start = np.broadcast_to(self.reference[0], ends.shape)
+        moved = np.asarray(self.scene.model.difference(start.copy(), ends))
+        return np.asarray(moved @ self.by_q + (speeds - self.reference[1]) @ self.by_v)
+
+    def gradient(self, **keys: Any) -> Any:
+        model = self.scene.model
+
+        def loss(q: Array, v: Array) -> tuple[Array, Array, Array]:
+            by_q, by_v = np.zeros_like(q), np.zeros_like(v)
+            by_v[:, -1] = self.by_v
+            by_q[:, -1] = covector(model, q[:, -1], self.by_q)
+            return np.zeros(len(q)), by_q, by_v
+
+        steps = None if self.controls is not None else self.steps
+        return pysim.gradient(self.worlds, self.controls, steps=steps, loss=loss, **keys)
+
+    def by_start(self) -> list[Array]:
+        """Differences by q, along δ, and v, of every size."""
+        nv = self.scene.model.nv
+        found = []
+        for size in SIZES:
+            q, v = [], []
+            for unit in np.eye(2 * nv):
+                for k in WEIGHTS:
+                    q.append(self.scene.model.integrate(self.q, k * size * unit[:nv]))
+                    v.append(self.v + k * size * unit[nv:])
+            held = None if self.controls is None else np.repeat(self.controls, len(q), axis=0)
+            values = self.values(np.array(q), np.array(v), held).reshape(2 * nv, -1)
+            found.append(values @ np.array(list(WEIGHTS.values())) / (60 * size))
+        return found
+
+    def by_controls(self) -> list[Array]:
+        assert self.controls is not None
+        found = []
+        for size in SIZES:
+            held = [
+                self.controls[0] + k * size * unit.reshape(self.controls[0].shape)
+                for unit in np.eye(self.controls.size)
+                for k in WEIGHTS
+            ]
+            q, v = (np.broadcast_to(x, (len(held), len(x))) for x in (self.q, self.v))
+            values = self.values(q, v, np.array(held)).reshape(self.controls.size, -1)
+            found.append(values @ np.array(list(WEIGHTS.values())) / (60 * size))
+        return found
+
+
+def covector(model: pysim.Model, q: Array, along: Array) -> Array:
+    """Return derivatives by the numbers of q (n, nq) whose products with motions are those along δ."""
+    units = np.array(
+        [along_motions(model, q, np.broadcast_to(e, q.shape)) for e in np.eye(model.nq)]
+    )
+    return np.array([np.linalg.lstsq(units[:, k].T, along, rcond=None)[0] for k in range(len(q))])
+
+
+def error(found: Array, oracles: list[Array]) -> float:
+    return float(min(np.linalg.norm(found - own) / np.linalg.norm(own) for own in oracles))
+
+
+@pytest.mark.parametrize("passes", [1, 2])
+@pytest.mark.parametrize("family", [one_body, servo_arms])
+def test_a_gradient_by_the_start_is_that_of_differences_in_random_scenes(
+    family: Family, passes: int, tmp_path: Path
+) -> None:
+    errors = []
+    for seed in range(10):
+        own = family(tmp_path, np.random.default_rng([10, seed]), passes).scene
+        rollout = Rollout(own, own.state.q, own.state.v, 3)
+        found = rollout.gradient()
+        errors.append(error(np.concatenate([found.q[0], found.v[0]]), rollout.by_start()))
+    assert np.sort(errors)[7] < SMOOTH[passes], (
+        errors
+    )  # others have a switch between the oracle's points
+
+
+@pytest.mark.parametrize("steps", [1, 20, 150])
+def test_a_box_that_lands_on_a_plane_has_the_gradient_of_differences(
+    steps: int, tmp_path: Path
+) -> None:
+    scene = scene_of(tmp_path, BOX, passes=1)
+    v = np.array([0.3, -0.2, -0.5, 1.0, -2.0, 0.7])
+    rollout = Rollout(scene, scene.state.q, v, steps)
+    found = rollout.gradient()
+    assert error(np.concatenate([found.q[0], found.v[0]]), rollout.by_start()) < SMOOTH[1]
+
+
+@pytest.mark.parametrize("height", [0.7, 0.52])  # in flight, and on the ground
+def test_a_hopper_with_a_servo_has_the_gradient_of_differences(
+    height: float, tmp_path: Path
+) -> None:
+    scene = scene_of(tmp_path, HOPPER, passes=1)
+    rng = np.random.default_rng(3)
+    q = scene.model.integrate(scene.state.q, rng.normal(0, 0.2, scene.model.nv))
+    q[2], v = height, rng.normal(0, 0.4, scene.model.nv)
+    controls = np.random.default_rng(4).normal(0, 0.2, (1, 25, 1))
+    rollout = Rollout(scene, q, v, 25, controls)
+    found = rollout.gradient()
+    assert error(np.concatenate([found.q[0], found.v[0]]), rollout.by_start()) < SMOOTH[1]
+    assert error(found.controls[0].ravel(), rollout.by_controls()) < SMOOTH[1]
+
+
+@pytest.mark.parametrize(
+    "path", ["body.box.mass", "materials.default.friction", "materials.default.stiffness"]
+)
+def test_a_gradient_by_a_parameter_is_that_of_differences(path: str, tmp_path: Path) -> None:
+    v = np.array([1.5, -0.2, -0.5, 0.1, -0.2, 0.7])
+    scene = scene_of(tmp_path, BOX, passes=1)
+    q = scene.state.q.copy()
+    rollout = Rollout(scene, q, v, 150)
+    path = "materials.default.friction.dynamic" if path.endswith("friction") else path
+    found = rollout.gradient(by=[path]).parameters[path]
+    worlds = pysim.Worlds(scene, len(WEIGHTS) * len(SIZES))
+    at = float(worlds.parameters[path][0])
+    worlds.parameters[path][:] = at * (1 + np.outer(SIZES, list(WEIGHTS)).ravel())
+    worlds.q[:], worlds.v[:] = q, v
+    worlds.step(steps=150)
+    start = np.repeat(rollout.reference[0], len(worlds), axis=0)
+    moved = np.asarray(scene.model.difference(start, worlds.q))
+    values = moved @ rollout.by_q + (worlds.v - rollout.reference[1]) @ rollout.by_v
+    oracles = values.reshape(len(SIZES), -1) @ np.array(list(WEIGHTS.values())) / 60 / SIZES / at
+    assert np.min(np.abs(found[0] / oracles - 1)) < 10 * SMOOTH[1]
+
+
+def test_records_that_are_made_again_change_no_bit(tmp_path: Path) -> None:
+    scene = scene_of(tmp_path, BOX)
+    rollout = Rollout(scene, scene.state.q, np.array([0.3, -0.2, -0.5, 1.0, -2.0, 0.7]), 50)
+    whole, parts = rollout.gradient(), rollout.gradient(memory=0)
+    assert np.array_equal(whole.q, parts.q)
+    assert np.array_equal(whole.v, parts.v)
+
+
+def test_a_world_has_the_same_bits_alone_and_among_others(tmp_path: Path) -> None:
+    scene = scene_of(tmp_path, BOX)
+    rng = np.random.default_rng(5)
+    many = pysim.Worlds(scene, 11)
+    many.v[:] = rng.normal(size=many.v.shape)
+
+    def loss(q: Array, v: Array) -> tuple[Array, Array, Array]:
+        return (q**2).sum((1, 2)), 2 * q, 0 * v
+
+    found = pysim.gradient(many, steps=40, loss=loss)
+    for k in (0, 6, 10):
+        alone = pysim.Worlds(scene, 1)
+        alone.v[:] = many.v[k]
+        own = pysim.gradient(alone, steps=40, loss=loss)
+        assert np.array_equal(own.q[0], found.q[k])
+        assert np.array_equal(own.v[0], found.v[k])
+        assert own.loss[0] == found.loss[k]
+
+
+def test_worlds_stay_where_they_are(tmp_path: Path) -> None:
+    worlds = pysim.Worlds(scene_of(tmp_path, BOX), 2)
+    worlds.step(steps=5)
+    before = worlds.save()
+    pysim.gradient(worlds, steps=10, loss=lambda q, v: (q.sum((1, 2)), 1 + 0 * q, 0 * v))
+    assert worlds.save() == before
+
+
+def test_a_part_without_derivatives_is_refused_with_its_name(tmp_path: Path) -> None:
+    bodies = BOX[BOX.index("[[body]]") : BOX.index("[[ground]]")]
+    others = bodies.replace('"box"', '"other"').replace('name = "free"', 'name = "flies"')
+    worlds = pysim.Worlds(scene_of(tmp_path, BOX + others), 1)
+    with pytest.raises(pysim.SimulationError, match="links that may touch each other"):
+        pysim.gradient(worlds, steps=1, loss=lambda q, v: (q.sum((1, 2)), 1 + 0 * q, 0 * v))
+
+
+def test_a_parameter_without_derivatives_is_refused_with_its_path(tmp_path: Path) -> None:
+    worlds = pysim.Worlds(scene_of(tmp_path, HOPPER), 1)
+    with pytest.raises(pysim.SimulationError, match=r"joint\.knee\.armature"):
+        pysim.gradient(
+            worlds,
+            steps=1,
+            by=["joint.knee.armature"],
+            loss=lambda q, v: (q.sum((1, 2)), 1 + 0 * q, 0 * v),
+        )
