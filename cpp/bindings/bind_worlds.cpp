@@ -255,7 +255,7 @@ void bind_worlds(py::module_& m) {
   bind_iterations(m);
   m.def(
       "vary_states",
-      [](Model& model, const std::optional<Integers>& places, const Reals& values, bool joint_forces) {
+      [](Model& model, const std::optional<Places>& places, const Reals& values, bool joint_forces) {
         model.vary(places ? tree::VariedNumbers{static_cast<int>(places->size()),
                                                 places->data(),
                                                 values.data(),

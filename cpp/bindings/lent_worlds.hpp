@@ -3,7 +3,6 @@
 
 #include <pybind11/stl.h>
 
-#include <cstring>
 #include <optional>
 #include <vector>
 
@@ -15,6 +14,7 @@ namespace pysim::bindings {
 
 using Indices = py::array_t<int, py::array::c_style | py::array::forcecast>;
 using Integers = py::array_t<std::int64_t, py::array::c_style>;
+using Places = py::array_t<std::ptrdiff_t, py::array::c_style>;
 using Reals = py::array_t<double, py::array::c_style>;
 
 /// Lends NumPy's arrays of zeros to worlds; memory is taken where it is written.
@@ -69,7 +69,7 @@ class LentWorlds : public engine::Worlds<Real> {
     Own::set_actuation(actuation_.view(this->model()));
   }
 
-  void set_varied(const Integers& places, const Reals& values, bool joint_forces, double reach) {
+  void set_varied(const Places& places, const Reals& values, bool joint_forces, double reach) {
     if (values.ndim() != 2 || values.shape(0) != this->count() || values.shape(1) != places.size()) {
       throw std::invalid_argument("values must have shape (" + std::to_string(this->count()) + ", " +
                                   std::to_string(places.size()) + "), got " + describe(values));
@@ -129,9 +129,7 @@ class LentWorlds : public engine::Worlds<Real> {
   }
 
   Integers stops(py::ssize_t states) const {
-    Integers found(states);
-    std::memcpy(found.mutable_data(), Own::stops(), static_cast<std::size_t>(states) * sizeof(std::int64_t));
-    return found;
+    return Integers(states, reinterpret_cast<const std::int64_t*>(Own::stops()));
   }
 
   Integers advance(const std::optional<Indices>& index,
