@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pysim.algorithms import passive_forces
-from pysim.elements.force import find_force
+from pysim.elements.force import SPRING, find_force
 from pysim.elements.library.muscle import Muscle
 from pysim.errors import TrajectoryError, did_you_mean
 from pysim.motions.generalized_forces import forces_of_motion, smooth_motion
@@ -193,8 +193,7 @@ def _shortened(B: Array, target: Array, y: Array, step: Array, R: Array, least: 
 
 
 def _is_muscle(force: ForceSpec) -> bool:
-    kind = find_force(force.type)
-    return isinstance(kind, type) and issubclass(kind, Muscle)
+    return force.type != SPRING and issubclass(find_force(force.type), Muscle)
 
 
 def _strengths(model: Model, reserves: float | Mapping[str, float]) -> Array:

@@ -170,7 +170,7 @@ class _Placed:
             ends = [x if np.isfinite(x) else None for x in (part.above, part.below)]
             return {"kind": part.kind, "coordinate": part.coordinate, "ends": ends}
         pose = (self._place(part.body)[1] @ part.at).tolist()
-        size = {"radius": part.radius}
+        size: Entry = {"radius": part.radius}
         if part.kind == "ellipsoid":
             size = {"semi_axes": list(part.semi_axes)}
         inside = {"inside": True} if part.inside else {}

@@ -100,6 +100,53 @@ def test_a_name_that_is_no_velocity_is_reported(case, model):
         static_optimization(model, t, q, reserves={"hip_angle": 0.0})
 
 
+ARM = """
+[[body]]
+name = "arm"
+mass = 1.0
+com = [0.2, 0, 0]
+inertia = { xx = 0.01, yy = 0.01, zz = 0.01 }
+[[joint]]
+name = "hinge"
+type = "revolute"
+axis = [0, -1, 0]
+child = "arm"
+[[force]]
+name = "spring"
+type = "spring"
+b = "arm"
+at_a = [0, 0, 0.3]
+at_b = [0.1, 0, 0]
+stiffness = 20.0
+length = 0.2
+[[signal]]
+name = "nerve"
+type = "constant"
+value = 0.1
+[[force]]
+name = "lift"
+type = "thelen_muscle"
+excitation = "nerve"
+max_isometric_force = 500.0
+optimal_fibre_length = 0.1
+tendon_slack_length = 0.2
+path = [{ body = "world", point = [0, 0, 0.3] }, { body = "arm", point = [0.05, 0, 0.01] }]
+"""
+
+
+def test_springs_of_a_scene_carry_their_share(tmp_path):
+    (tmp_path / "arm.toml").write_text(ARM, "utf-8")
+    arm, times = pysim.load_model(tmp_path / "arm.toml"), np.linspace(0, 1, 9)
+    q = np.full((9, 1), 0.1)
+    result = static_optimization(arm, times, q)
+    assert result.names == ("lift",)
+    supplied = result.moment_arms[:, 0, 0] * result.forces[:, 0] + result.reserves[:, 0]
+    passive = pysim.passive_forces(arm, q, 0 * q)[:, 0]
+    weight = pysim.rnea(arm, q, 0 * q, 0 * q)[:, 0]
+    assert np.abs(passive).min() > 0.1
+    assert np.allclose(supplied, weight - passive, atol=1e-8)
+
+
 def test_a_model_without_muscles_is_reported():
     double = pysim.load_model(DATA / "joints.osim", mimic=False, inertia="nearest")
     with pytest.raises(TrajectoryError, match="has no muscles"):

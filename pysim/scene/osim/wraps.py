@@ -78,7 +78,7 @@ class Surface:
     def goes_far(self, a: Array, b: Array) -> bool:
         """Return whether a line between points of the surface's frame meets it on the side opposite to its own."""
         u, w = self._scaled(a), self._scaled(b)
-        outside = min(np.linalg.norm(u), np.linalg.norm(w)) > 1
+        outside = bool(min(np.linalg.norm(u), np.linalg.norm(w)) > 1)
         return outside and self.is_one_sided and self.distance(a, b) < 0 and self._goes_round(u, w)
 
     def part(self, *, is_sided: bool) -> PathPart:
