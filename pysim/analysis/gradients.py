@@ -126,6 +126,11 @@ class _Rollout:
         self.packed = np.minimum(np.arange(packed), self.count - 1).astype(np.int32)
         self.places = worlds.inputs.places
 
+    def _doubles(self) -> _engine.Worlds:
+        """Return the engine's worlds, in double precision."""
+        assert isinstance(self.records.engine, _engine.Worlds)
+        return self.records.engine
+
     def _refuse(self) -> None:
         records = self.records
         if records.is_single:
@@ -135,7 +140,7 @@ class _Rollout:
         elif self.scene.signals is not None and self.scene.signals.callbacks:
             reason = "controllers in Python"
         else:
-            reason, self.pack, self.sizes = _engine.cotangent_sizes(records.engine)
+            reason, self.pack, self.sizes = _engine.cotangent_sizes(self._doubles())
         if reason:
             problem = f"has no derivatives of {reason}"
             raise SimulationError("gradient", f"{problem}; docs/gradients.md lists what it has")
@@ -188,7 +193,7 @@ class _Rollout:
     def _losses(self, loss: Loss) -> tuple[Array, Array, Array]:
         """Return losses (n,), and their derivatives by q, along δ, and v (n, steps, nv)."""
         q, v = (self.q[0], self.v[0]) if self.one else (self.q, self.v)
-        found = loss(q.copy(), v.copy())
+        found: Any = loss(q.copy(), v.copy())
         if not isinstance(found, tuple) or len(found) != 3:
             raise SimulationError(
                 "loss", "must return the losses and their derivatives by q and by v"
@@ -238,7 +243,7 @@ class _Rollout:
     def _pull(self, n: int, bar: list[Array]) -> None:
         """Take cotangents back through step n."""
         end_q, end_v = (np.empty((len(self.packed), x.shape[2])) for x in (self.q, self.v))
-        good = _engine.pull_step(self.records.engine, self.packed, bar, end_q, end_v, self.threads)
+        good = _engine.pull_step(self._doubles(), self.packed, bar, end_q, end_v, self.threads)
         if not good.all():
             world = int(self.packed[np.flatnonzero(good == 0)[0]])
             problem = f"has no derivative of step {n + 1} of world {world}, which is solved in shorter parts"
