@@ -21,8 +21,8 @@ import torch
 from stable_baselines3.common.vec_env import VecNormalize
 
 from pysim.environments import Environment
-from pysim.environments.learn import DISCOUNT, Learner
-from pysim.environments.learning_settings import Settings
+from pysim.environments.learn import Learner
+from pysim.environments.learning_settings import DISCOUNT, Settings
 from pysim.environments.stable_baselines_worlds import StableBaselinesWorlds
 from tests.benchmarks.report import print_line
 
