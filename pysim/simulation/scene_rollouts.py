@@ -687,7 +687,7 @@ def _run_together(
 def _overflows(records: WorldRecords, t: Array, q: Array, v: Array) -> dict[int, str]:
     """Return why rows within steps that were good are NaN or infinite, which they are from there on, by world."""
     found = dict[int, str]()
-    wild = ~(np.isfinite(q).all(axis=2) & np.isfinite(v).all(axis=2))
+    wild = np.asarray(~(np.isfinite(q).all(axis=2) & np.isfinite(v).all(axis=2)))
     for k in np.flatnonzero(wild.any(axis=1) & (records.status == Status.RUNNING)).tolist():
         row = int(wild[k].argmax())
         found[k] = str(too_large(records.scene_of(k), float(t[row]), v[k, row - 1]))
