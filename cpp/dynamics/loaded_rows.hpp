@@ -236,8 +236,8 @@ class LoadedRows {
   }
 
   const JointSpace<S>& A_;
-  S least_load_ =
-      all<S>(0);  ///< on a coordinate, negative of a servo that A has as a spring and that saturates
+  /// On a coordinate: negative of a servo that A has as a spring and that saturates.
+  S least_load_ = all<S>(0);
   TreeRows hung_;
   const TreeRows* at_ = nullptr;  ///< those of A, or hung ones
   N *H_ = nullptr, *inv_D_ = nullptr;

@@ -71,7 +71,7 @@ class TreeProduct {
     });
   }
 
-  /// Adds what cotangents of x [bodies], which are lost, are for q and f; null for neither.
+  /// Adds to the cotangents of q and f, null for none, from those of x [bodies], which are lost.
   void gather(const Motion<S>* x, const S* f, Force<S>* x_bar, S* q_bar, S* f_bar) const {
     each_body_back([&](int b, const Joint& joint) {
       const Force<S> turned = -cross(carried(x, b, spatial::zero_motion<S>()), x_bar[b]);
@@ -87,7 +87,8 @@ class TreeProduct {
     });
   }
 
-  /// Adds what cotangents of displacements of bodies on their axes [bodies], which are lost, are for q.
+  /// Adds to the cotangents of q from those of displacements of bodies on their axes [bodies], which are
+  /// lost.
   void gather_displacements(Force<S>* x_bar, S* q_bar) const {
     each_body_back([&](int b, const Joint& joint) {
       for (int i = 0; i < joint.nv; ++i) {

@@ -32,8 +32,8 @@ class SprungFactor {
     a_ = take<Motion<S>>(w, model.bodies);
   }
 
-  /// Factors M + E at q and v, E = −G ∂τ/∂v − B ∂τ/∂q of the joints' passive forces τ, without what is not
-  /// symmetric.
+  /// Factors M + E at q and v, E = −G ∂τ/∂v − B ∂τ/∂q of the joints' passive forces τ, without the part that
+  /// is not symmetric.
   void factor(const S* q, const S* v, S G, S B, Workspace<S> w) {
     const tree::SincosTable<S> sincos = tree::sincos_table(model_, q, w);
     const S half = all<S>(typename S::Real(-0.5));
@@ -57,7 +57,7 @@ class SprungFactor {
     }
   }
 
-  /// Takes the factor of another one in the `wanted` worlds.
+  /// Copies the factor of another one in the `wanted` worlds.
   void keep(simd::Mask<S> wanted, const SprungFactor& other) {
     copy_numbers(wanted, other.X_PB_, model_.bodies, X_PB_);
     copy_numbers(wanted, other.columns_, model_.stored_columns, columns_);
@@ -128,7 +128,7 @@ class SprungFactor {
     return parent < 0 ? spatial::zero_motion<S>() : to_child(X_PB_[b], a_[parent]);
   }
 
-  /// z of body b, and what its forces push its parent by.
+  /// z of body b, and its push on its parent.
   void push(int b, const S* x) {
     const Joint& joint = model_.joint[b];
     Force<S>& p = p_[b];

@@ -7,7 +7,7 @@ namespace pysim::engine {
 
 namespace {
 
-/// Kinds of pairs of shapes whose derivatives are not there.
+/// Kinds of pairs of shapes that have no derivatives; empty if there are none.
 std::string refused_pairs(const contact::Contacts<double>& contacts) {
   if (contacts.moving_pairs > 0) return "links that may touch each other";
   if (contacts.turning_points > 0) return "rolling or spinning friction";

@@ -97,7 +97,7 @@ void WatchedSteps::take_batch(const Batch& batch, std::ptrdiff_t begin, std::ptr
   for (std::size_t k = 0; k < count; ++k) {
     index_[k] = static_cast<int>(batch.call.world(begin + static_cast<std::ptrdiff_t>(k)));
   }
-  held_.resize(count);
+  start_.resize(count);
   rests_.assign(count, 0);
   values_.resize(count * static_cast<std::size_t>(events_.count));
   batch_ = batch;
@@ -208,37 +208,37 @@ bool WatchedSteps::stop_at_event(std::size_t k) {
 void WatchedSteps::hold(std::size_t k) {
   const auto& parts = batch_.call.worlds;
   const Selection one = {&index_[k], 1};
-  Held& held = held_[k];
-  held.record.resize(worlds_.saved_size(one));
-  worlds_.save(one, held.record.data());
+  StepStart& start = start_[k];
+  start.record.resize(worlds_.saved_size(one));
+  worlds_.save(one, start.record.data());
   const std::ptrdiff_t numbers = std::ptrdiff_t{contact::ContactReport::numbers} * parts.sizes.points;
   const double* const reported = parts.report + world(k) * numbers;
-  held.reported.assign(reported, reported + numbers);
+  start.reported.assign(reported, reported + numbers);
   if (batch_.report != nullptr) {
     const double* const report = batch_.report + static_cast<std::ptrdiff_t>(k) * numbers;
-    held.report.assign(report, report + numbers);
+    start.report.assign(report, report + numbers);
   }
-  held.row = batch_.call.row == nullptr ? 0 : batch_.call.row[k];
+  start.row = batch_.call.row == nullptr ? 0 : batch_.call.row[k];
   const std::ptrdiff_t w = world(k);
-  held.t = parts.t[w];
-  held.begin = parts.begin[w];
-  held.step = parts.step[w];
-  held.made = parts.made[w];
-  held.length = parts.length[w];
+  start.t = parts.t[w];
+  start.begin = parts.begin[w];
+  start.step = parts.step[w];
+  start.made = parts.made[w];
+  start.length = parts.length[w];
   if (own_ != nullptr) own_->hold(world(k));
 }
 
 void WatchedSteps::put_back(std::size_t k) {
   const auto& parts = batch_.call.worlds;
-  const Held& held = held_[k];
-  worlds_.put_back(held.record.data(), {&index_[k], 1});
-  const auto numbers = static_cast<std::ptrdiff_t>(held.reported.size());
-  std::copy(held.reported.begin(), held.reported.end(), parts.report + world(k) * numbers);
+  const StepStart& start = start_[k];
+  worlds_.put_back(start.record.data(), {&index_[k], 1});
+  const auto numbers = static_cast<std::ptrdiff_t>(start.reported.size());
+  std::copy(start.reported.begin(), start.reported.end(), parts.report + world(k) * numbers);
   if (batch_.report != nullptr) {
     std::copy(
-        held.report.begin(), held.report.end(), batch_.report + static_cast<std::ptrdiff_t>(k) * numbers);
+        start.report.begin(), start.report.end(), batch_.report + static_cast<std::ptrdiff_t>(k) * numbers);
   }
-  if (batch_.call.row != nullptr) batch_.call.row[k] = held.row;
+  if (batch_.call.row != nullptr) batch_.call.row[k] = start.row;
   if (own_ != nullptr) own_->put_back(world(k));
 }
 
@@ -256,7 +256,7 @@ void WatchedSteps::step(const Lanes& lanes) {
   advance(batch, lanes);
 }
 
-/// Tries a step of θ times a length from what is held.
+/// Tries a step of θ times a length from the step's start.
 void WatchedSteps::try_steps(const Lanes& lanes,
                              const std::vector<double>& theta,
                              const std::vector<double>& length) {
@@ -292,7 +292,7 @@ void WatchedSteps::go_to_events(const Lanes& lanes) {
   std::vector<std::vector<int>> events(count);
   std::vector<double> length(count), theta(count, least_part), at_end(count);
   for (const std::size_t k : lanes) {
-    length[k] = batch_.call.worlds.t[world(k)] - held_[k].t;
+    length[k] = batch_.call.worlds.t[world(k)] - start_[k].t;
     for (int i = 0; i < events_.count; ++i) {
       if (is_crossed(events_.event[i], signs(k)[i], sign_of(value(k, i)))) events[k].push_back(i);
     }
@@ -333,10 +333,10 @@ void WatchedSteps::go_to_events(const Lanes& lanes) {
 void WatchedSteps::end_interval(std::size_t k) {
   const auto& parts = batch_.call.worlds;
   const std::ptrdiff_t w = world(k);
-  const bool on_grid = held_[k].length < 0;
-  parts.begin[w] = on_grid ? held_[k].begin : parts.t[w];
-  parts.step[w] = held_[k].step;
-  parts.made[w] = on_grid ? held_[k].made : 0;
+  const bool on_grid = start_[k].length < 0;
+  parts.begin[w] = on_grid ? start_[k].begin : parts.t[w];
+  parts.step[w] = start_[k].step;
+  parts.made[w] = on_grid ? start_[k].made : 0;
   parts.length[w] = on_grid ? -1 : 0;
 }
 

@@ -2,8 +2,8 @@
 //
 // After every step the signs of all events are looked at. Where one has changed, the world goes back to the
 // record of the step's start, steps of θh are tried for the least θ after which an event has its new sign,
-// and the world stops there. What follows is a step like others: the rest of the one that was divided on the
-// grid, or an interval of its own up to the next row.
+// and the world stops there. The next step is the rest of the divided one if steps are on the grid, else the
+// first of a new interval up to the next row.
 //
 // Sign changes are seen from step to step: two of one event within a step are missed. Events at one instant
 // stop a world one after the other, for signs are taken over one by one.
@@ -18,7 +18,7 @@
 namespace pysim::engine {
 
 /// Search for the root of an increasing function in [a, b] [Chandrupatla 1997]: inverse quadratic
-/// interpolation where that is safe, otherwise bisection. What is negative or NaN is before the root.
+/// interpolation where that is safe, otherwise bisection. A value that is negative or NaN is before the root.
 class RootSearch {
  public:
   RootSearch(double a, double fa, double b, double fb) : a_(a), b_(b), c_(a), fa_(fa), fb_(fb), fc_(fa) {}
@@ -47,8 +47,8 @@ class WatchedSteps {
   using Batch = WorldBatch<double>;
   using Advance = std::function<void(Batch&)>;
 
-  /// `advance` makes the steps of a batch; `own` are those of the caller, if they do; `varied` are the
-  /// numbers of the worlds.
+  /// `advance` makes the steps of a batch; `own` makes them in place of the scheme, null for none; `varied`
+  /// are the numbers of the worlds.
   WatchedSteps(Worlds<double>& worlds,
                const stepping::Events& events,
                const OwnStep* own,
@@ -60,8 +60,8 @@ class WatchedSteps {
   void run(const Batch& batch, std::ptrdiff_t begin, std::ptrdiff_t end);
 
  private:
-  /// What a step changes of a world.
-  struct Held {
+  /// What a step changes of a world, as it was at the step's start.
+  struct StepStart {
     std::string record;
     std::vector<double> report, reported;  ///< of the caller, and of the record's last step
     std::int64_t row, made, length;
@@ -96,7 +96,7 @@ class WatchedSteps {
   const Advance advance_;
   Batch batch_ = {};  ///< of these worlds
   std::vector<int> index_;
-  std::vector<Held> held_;
+  std::vector<StepStart> start_;
   std::vector<double> values_;  ///< (worlds, events)
   std::vector<char> rests_;
 };

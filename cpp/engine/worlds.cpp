@@ -251,8 +251,7 @@ void Worlds<Real>::set_bounds() {
   bounds_.quaternions = model_->quaternions();
 }
 
-// ---------------------------------------------------------------------------------------- states and
-// readings
+// --------------------------------------------------------------------------------------- states and readings
 
 template <class Real>
 std::ptrdiff_t Worlds<Real>::reading_count() const {
@@ -440,8 +439,7 @@ void Worlds<Real>::put_back(const char* bytes, Selection worlds) {
   }
 }
 
-// --------------------------------------------------------------------------------------- what others have
-// written
+// ---------------------------------------------------------------------------------- what others have written
 
 template <class Real>
 std::vector<int> Worlds<Real>::written(Selection worlds) const {

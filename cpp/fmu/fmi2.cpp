@@ -249,8 +249,7 @@ fmi2Status fmi2GetStringStatus(fmi2Component, const fmi2StatusKind, fmi2String*)
   return fmi2Discard;
 }
 
-// ---------------------------------------------------------------------------------------------- model
-// exchange
+// -------------------------------------------------------------------------------------------- model exchange
 
 fmi2Status fmi2EnterEventMode(fmi2Component) {
   return fmi2OK;

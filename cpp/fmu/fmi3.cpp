@@ -209,8 +209,7 @@ fmi3Status fmi3DoStep(fmi3Instance c,
   return status;
 }
 
-// ---------------------------------------------------------------------------------------------- model
-// exchange
+// -------------------------------------------------------------------------------------------- model exchange
 
 fmi3Status fmi3EnterEventMode(fmi3Instance) {
   return fmi3OK;

@@ -1,7 +1,7 @@
 // Built-ins and attributes of GCC and Clang: no other file names one.
 //
-// Kernels include no library: what they need of it is here, too. Instructions of a processor are in
-// simd/instructions.hpp.
+// Kernels include no library: the functions that they need of one are here, too. Instructions of a processor
+// are in simd/instructions.hpp.
 #pragma once
 
 #include <cstddef>
@@ -22,7 +22,7 @@
 #else
 #define PYSIM_PROCESSOR_HAS(feature) false
 #endif
-/// So many bytes of the caller's stack.
+/// Memory of this many bytes on the caller's stack.
 #define PYSIM_STACK_BYTES(bytes, alignment) __builtin_alloca_with_align(bytes, 8 * (alignment))
 
 namespace pysim::simd {

@@ -26,9 +26,8 @@ struct SolverState {
   S& worst() const { return numbers[2]; }       ///< coordinate of v with the largest residual
   S& lost() const { return numbers[3]; }        ///< 1 if halving did not help
   S& step() const { return numbers[4]; }        ///< length of the last step [s]; 0 before the first
-  S& stiff() const {
-    return numbers[5];
-  }  ///< 1 if iterations need derivatives, more if all of them, see newton.hpp
+  /// 1 if iterations need derivatives, more if all of them, see newton.hpp.
+  S& stiff() const { return numbers[5]; }
   S& apart() const { return numbers[6]; }            ///< 1 if no row depended on others in the last step
   S* last() const { return numbers + 7; }            ///< acceleration that solved the last step
   S* before() const { return last() + nv; }          ///< the one before

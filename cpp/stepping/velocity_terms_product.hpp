@@ -70,7 +70,7 @@ void seed_joint(const tree::Joint& joint, const S* q, const S* bar, S* q_bar) {
   }
 }
 
-/// Numbers on a tape whose cotangents are asked for.
+/// Numbers on a tape whose cotangents are requested.
 template <class S>
 simd::Reverse<S>* take_inputs(const S* values, int count, simd::Tape<S>& tape, tree::Workspace<S>& w) {
   using R = simd::Reverse<S>;

@@ -474,7 +474,7 @@ class PackAdvance {
     }
   }
 
-  /// Steps that a scheme makes at once that chooses them.
+  /// Steps of an interval: those of the grid, or one if the scheme chooses its own.
   std::int64_t whole_count(int k) const { return call_.by_steps ? 1 : segment_[k].count; }
 
   /// Steps to the first boundary of a world, or to the end of the call's steps.

@@ -3,8 +3,8 @@
     x_k+1 = F(x_k, u_k; p)      x̄_k += (∂F/∂x)ᵀ x̄_k+1      ū_k = (∂F/∂u)ᵀ x̄_k+1      p̄ += (∂F/∂p)ᵀ x̄_k+1
 
 Products of a step's derivatives with cotangents are the engine's (cpp/stepping/convex/product.hpp). Records of worlds
-are kept at every step, or at every √n-th if there are too many, from where the steps between are made again. These
-have the same bits, which is checked.
+are kept at every step. If they need too much memory, they are kept at every √n-th of n steps, and the steps between
+are made again, with the same bits, which is checked.
 """
 
 from __future__ import annotations
@@ -40,7 +40,9 @@ MEMORY = 1 << 28  # bytes of records that are kept at most, before steps are mad
 _LAW_FIELDS = (0, 1, 2, 3, 4, 5)  # K, d, μ_s, μ_d, k_t, τ among the numbers of a law
 _INERTIA = 12  # place of θ among the numbers of a body
 _UNREAD = ("plane_bodies",)  # tables that convex steps do not read
-_PART = 1e-4  # of a parameter, by which the numbers that follow from it are differentiated
+_PART = (
+    1e-4  # step of central differences of the numbers that follow from a parameter, relative to it
+)
 
 
 @dataclass(frozen=True)
@@ -82,8 +84,8 @@ def gradient(
         memory: bytes of records that are kept at most; if more are needed, steps are made again.
 
     Raises:
-        SimulationError: the scene has something whose derivative is not there, a world is lost or a step is solved in
-            parts, or a shape is wrong.
+        SimulationError: the scene has a part without derivatives, a world is lost, a step is solved in shorter ones, or
+            a shape is wrong.
 
     >>> worlds = pysim.Worlds("scenes/contacts/sliding_box.toml")  # doctest: +SKIP
     >>> def last_height(q, v):
@@ -142,10 +144,10 @@ class _Rollout:
         else:
             reason, self.pack, self.sizes = _engine.cotangent_sizes(self._doubles())
         if reason:
-            problem = f"has no derivatives of {reason}"
-            raise SimulationError("gradient", f"{problem}; docs/gradients.md lists what it has")
+            problem = f"worlds with {reason} have no derivatives"
+            raise SimulationError("gradient", f"{problem}; docs/gradients.md lists what has them")
         if (records.engine.parts["length"] >= 0).any():
-            problem = "begins at steps of the grid of simulation.step; step the worlds by whole steps before"
+            problem = "the worlds are between two steps of simulation.step; step them by a number of steps first"
             raise SimulationError("gradient", problem)
 
     def differentiate(self, loss: Loss, parameters: _Parameters, memory: float) -> Gradient:
@@ -186,7 +188,7 @@ class _Rollout:
             if records.status.any():
                 world = int(np.flatnonzero(records.status)[0])
                 raise SimulationError(
-                    "gradient", f"world {world} is lost in step {n + 1}; it has none beyond"
+                    "gradient", f"world {world} is lost in step {n + 1}; take fewer steps"
                 )
         return kept
 
@@ -246,7 +248,9 @@ class _Rollout:
         good = _engine.pull_step(self._doubles(), self.packed, bar, end_q, end_v, self.threads)
         if not good.all():
             world = int(self.packed[np.flatnonzero(good == 0)[0]])
-            problem = f"has no derivative of step {n + 1} of world {world}, which is solved in shorter parts"
+            problem = (
+                f"step {n + 1} of world {world} is solved in shorter ones and has no derivative"
+            )
             raise SimulationError("gradient", f"{problem}; take a shorter simulation.step")
         rows = slice(0, self.count)
         assert np.array_equal(end_q[rows], self.q[:, n]), "a step made again has other bits"

@@ -83,7 +83,7 @@ class CallbackController(Controller):
 
     `output(self, t, inputs)` receives the time [s] and arrays `inputs.NAME` (worlds, size), and returns an array
     (worlds, size) for each output. It is not recorded, so that it may use any library; its table needs a `period`.
-    A rollout that runs world by world calls it for one world at a time. In `Worlds` it is called for those that are
+    A rollout of a list of scenes calls it for one world at a time. In `Worlds` it is called for those that are
     due, whose numbers an argument `worlds` (worlds,) gives.
 
     With methods `state` and `restore`, runs have checkpoints, and `Worlds.save` saves it.

@@ -1,9 +1,9 @@
 """Descriptors of files: opening, locks, and reads and writes at an offset.
 
-The one module of Python that depends on the operating system's files. The branch of Windows has not run yet.
+The only module of the package that calls the operating system for files. Its branch for Windows has not run yet.
 
 A file has two locks: one of the file, for one writer or several readers, which HDF5 uses, too, and one of its records,
-for one writer among processes of pysim. No lock is waited for.
+for one writer among processes of pysim. A lock that another process holds is an error at once.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def lock_records(descriptor: int) -> None:
         return
     try:
         fcntl.lockf(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except PermissionError as error:  # which some systems raise for BlockingIOError
+    except PermissionError as error:  # raised by some systems in place of BlockingIOError
         raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN)) from error
 
 

@@ -125,9 +125,8 @@ def _add_variables(root: ET.Element, variables: Sequence[Variable]) -> None:
     table = ET.SubElement(root, "ModelVariables")
     time = {"name": "time", "valueReference": "0", "causality": "independent", "variability": "continuous"}  # fmt: skip
     ET.SubElement(ET.SubElement(table, "ScalarVariable", time), "Real", {"unit": "s"})
-    places = {
-        own.reference: str(k + 2) for k, own in enumerate(variables)
-    }  # from 1, after the time
+    # from 1, after the time
+    places = {own.reference: str(k + 2) for k, own in enumerate(variables)}
     for own in variables:
         keys = {"name": own.name, "valueReference": str(own.reference), "description": own.description}  # fmt: skip
         rate = {} if own.rate_of is None else {"derivative": places[own.rate_of]}

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def check_is_equation(scene: Scene) -> None:
-    """Reject a scene that is no ordinary differential equation.
+    """Reject a scene that is not an ordinary differential equation.
 
     Raises:
         SimulationError: it names the part.

@@ -4,8 +4,8 @@
       <Piece><Points><DataArray type="Float32" NumberOfComponents="3"> x y z …
              <Polys><DataArray Name="connectivity"> i j k … <DataArray Name="offsets"> end of each polygon …
 
-Numbers in base64 follow their count of bytes. Polygons are cut into triangles about their first corner; lines, strips
-and other data are left out.
+Numbers in base64 are preceded by their count of bytes. Polygons are cut into triangles about their first corner;
+lines, strips and other data are left out.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def read_vtp(path: Path, data: bytes) -> tuple[Vertices, Faces]:
     """Return vertices (n, 3) and faces (m, 3).
 
     Raises:
-        SceneError: the file is not of polygons, damaged, or written in a way that is not read.
+        SceneError: the file holds no polygons, is damaged, or has a format that is not read.
     """
     pieces = _Parser(path).read(data)
     vertices, faces, count = [], [], 0

@@ -1,8 +1,8 @@
 """Loads of OpenSim's files of external loads: forces, points and torques in the columns of a table.
 
 A load acts on one body. Its force and torque are in the axes of the frame `force_expressed_in_body`, its point is in
-`point_expressed_in_body`; without a point the force acts at the body's origin. Columns are named by their beginnings,
-which x, y and z end.
+`point_expressed_in_body`; without a point the force acts at the body's origin. The file gives the beginning of the
+names of three columns, which end with x, y and z.
 """
 
 from __future__ import annotations
@@ -42,13 +42,13 @@ def read_external_loads(
     """Return the loads of a file of external loads at the instants of a motion.
 
     Args:
-        path: the .xml file; its table lies where a file may name files.
+        path: the .xml file, which names its table in `datafile`, relative to its folder.
         model: the mechanism with the bodies of the loads.
         times: (n,) [s], between which the table is linear.
         q: configurations (n, nq) of the motion, for loads in the axes of bodies.
 
     Raises:
-        SceneError: the file cannot be read; the text says `file:line:column`, what, and what to do.
+        SceneError: the file cannot be read; the text has `file:line:column`, the problem and the remedy.
         TrajectoryError: its table cannot be read.
         UnknownNameError: the table has no such column, or the model no such body.
     """

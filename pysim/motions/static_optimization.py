@@ -4,8 +4,7 @@
 
 at each instant by itself [Crowninshield and Brand 1981]. F is the muscle's force at full activation over an
 inextensible tendon, without passive force, and ρ are reserves: ideal actuators with the strength r, which supply what
-muscles cannot.
-The forces τ are those of inverse dynamics without what forces that depend on q and v alone supply.
+muscles cannot. The forces τ are those of inverse dynamics less the passive forces, which depend on q and v alone.
 
 This bounded least squares problem has the dual a = clip(Aᵀ y, a_min, 1), ρ = R² y with A a + ρ = τ, as many piecewise
 linear equations as the model has velocities, which Newton's method solves for all instants at once.
@@ -41,7 +40,7 @@ if TYPE_CHECKING:
 RESERVE = 1.0  # [N or N·m] strength of reserves
 ITERATIONS = 100  # of Newton's method
 TOLERANCE = 1e-10  # of the forces, relative to the largest
-SHRINK = 0.5  # of a step that does not suffice
+SHRINK = 0.5  # factor on a step along which the objective increases too little
 
 
 @dataclass(frozen=True)

@@ -14,9 +14,8 @@ from pysim.typing import Array
 if TYPE_CHECKING:
     from pysim.sweeps.pieces import PieceRunner
 
-APART = float(np.finfo(float).eps) ** (
-    1 / 3
-)  # of neighbours in the unit cube: truncation and rounding alike
+# distance of neighbours in the unit cube, at which truncation and rounding errors are alike
+APART = float(np.finfo(float).eps) ** (1 / 3)
 PIECE = 256  # worlds that run together
 
 

@@ -125,27 +125,28 @@ def optimise(
     Raises:
         SimulationError: a key, quantity or bound is invalid, or the start cannot be run.
     """
-    path, same = Path(scene), dict(overrides or {})
+    path, shared = Path(scene), dict(overrides or {})
     if method not in METHODS:
         raise SimulationError("method", f"there is no {method!r}{did_you_mean(method, METHODS)}")
     count = whole_number("starts", starts, 1)
-    problem = problem_of(path, same, numbers, minimise, residuals, constraints)
+    problem = problem_of(path, shared, numbers, minimise, residuals, constraints)
     first = dict(zip(problem.names, problem.start.tolist(), strict=True))
-    check_quantities(problem, one := load_scene(path, {**same, **first}, allow_code))
-    evaluation = Evaluation(
-        problem, _runner(problem, one, path, same, threads, allow_code=allow_code)
-    )
+    start_scene = load_scene(path, {**shared, **first}, allow_code)
+    check_quantities(problem, start_scene)
+    runner = _runner(problem, start_scene, path, shared, threads, allow_code=allow_code)
+    evaluation = Evaluation(problem, runner)
     search = _Search(evaluation, tolerance, whole_number("most_steps", most_steps, 1), progress)
     ends = search.globally(seed) if method == "global" else search.from_starts(count, seed)
     best = min(ends, key=lambda end: (not search.is_feasible(end.point), end.value))
-    found, _ = evaluation.at(best.point)
+    values, _ = evaluation.at(best.point)
     is_feasible = search.is_feasible(best.point)
-    quantities = found[search.objectives : search.objectives + len(problem.constraints)]
+    quantities = values[search.objectives : search.objectives + len(problem.constraints)]
     message = best.message if is_feasible else "no numbers within the bounds keep the constraints"
-    at = {key: float(value[0]) for key, value in problem.values(best.point[None]).items()}
+    best_numbers = {key: float(value[0]) for key, value in problem.values(best.point[None]).items()}
     bounded = dict(zip(problem.constraints, quantities.tolist(), strict=True))
     return Optimum(
-        at, best.value, bounded, best.success and is_feasible, message, evaluation.worlds, path, same, allow_code
+        best_numbers, best.value, bounded, best.success and is_feasible, message, evaluation.worlds, path, shared,
+        allow_code,
     )  # fmt: skip
 
 
@@ -218,7 +219,7 @@ class _Search:
         found = differential_evolution(
             objectives, [(0.0, 1.0)] * len(self.start), vectorized=True, updating="deferred", rng=seed,
             maxiter=self.most_steps, polish=False, tol=1e-3, x0=self.start,
-            callback=lambda intermediate_result: self._tell(intermediate_result.fun),
+            callback=lambda intermediate_result: self._report(intermediate_result.fun),
         )  # fmt: skip
         end = self._local(np.clip(found.x, 0.0, 1.0), is_first=True)
         return [] if end is None else [end]
@@ -249,7 +250,7 @@ class _Search:
             if is_first:
                 raise start_failed(self.evaluation)
             return None
-        self._tell(self._objective(values))
+        self._report(self._objective(values))
         least_squares = self.problem.residuals and not self.problem.constraints
         return self._by_residuals(start) if least_squares else self._by_slopes(start)
 
@@ -258,7 +259,7 @@ class _Search:
 
         def residuals(point: Array) -> Array:
             values, _ = self.evaluation.at(point)
-            self._tell(self._objective(values))
+            self._report(self._objective(values))
             return values[self._first :]
 
         inside = np.clip(start, 1e-10, 1 - 1e-10)
@@ -277,7 +278,7 @@ class _Search:
             values, slopes = self.evaluation.at(np.clip(point, 0.0, 1.0))
             if not (np.isfinite(values).all() and np.isfinite(slopes).all()):
                 return FAILED, np.zeros(len(point))
-            self._tell(self._objective(values))
+            self._report(self._objective(values))
             if self.problem.minimise:
                 return float(values[0]) / size, slopes[0] / size
             residuals = values[self._first :]
@@ -313,7 +314,7 @@ class _Search:
         functions: dict[str, Callable[[Array], Any]] = {"fun": value, "jac": slope}
         return {"type": kind, **functions}
 
-    def _tell(self, value: float) -> None:
+    def _report(self, value: float) -> None:
         self._least = min(self._least, float(value))
         if self.progress is not None:
             self.progress(OptimisationUpdate(self.evaluation.worlds, self._least))

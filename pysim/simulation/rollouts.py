@@ -152,8 +152,7 @@ def rollout(
         ValueError: an argument has a wrong shape or dtype, a NaN or infinity, or a quaternion that is not unit.
         ModelError: models differ in more than numbers; the text names the first that does, and the difference.
         SimulationError: a rollout cannot run the integrator, a start violates its loops, or with `on_failure="stop"` a
-            world failed, whose number and reason are given: the earliest in time where worlds run in packs, the one
-            of the lowest number where they run one by one.
+            world failed, whose number and reason are given: that of the earliest in time.
 
     >>> states, velocities = pysim.rollout(model, q, v, None, 1e-3, steps=10)
     >>> states.shape  # the start, and a row for each step

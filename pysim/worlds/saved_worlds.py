@@ -27,11 +27,11 @@ if TYPE_CHECKING:
     from pysim.worlds.world_records import WorldRecords
 
 FORMAT = b"pysim worlds 4\n"
-CHECKSUM = (
-    4  # bytes after FORMAT: CRC-32 of all that follows, which no damage of a file passes unseen
-)
-SIZE = 8  # bytes of each of the numbers that follow: a digest of the scene's structure, the number of worlds, and the
-LENGTHS = 4  # lengths of three parts before the records: settings, controllers, parameters
+# after FORMAT: CRC-32 of all that follows [bytes]
+CHECKSUM = 4
+# after it: a digest of the scene's structure, then LENGTHS numbers of SIZE bytes each, the number of worlds and the
+# lengths of the settings, the controllers and the parameters, which precede the records
+SIZE, LENGTHS = 8, 4
 AGAIN = "save again with this version of pysim"
 
 

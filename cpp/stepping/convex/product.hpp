@@ -1,4 +1,4 @@
-// Product of a convex step's derivatives with cotangents: what cotangents of the state at the end are for the
+// Product of a convex step's derivatives with cotangents: from those of the state at the end to those of the
 // state at the start, by the implicit function theorem.
 //
 //     A (v₁ − v*) = Σ Jᵀγ(J v₁; x, s, r)          λ = H⁻¹ v̄₁,  H = A + Σ JᵀGJ at the solution
@@ -7,10 +7,9 @@
 // Radii that were renewed are those of a problem of their own, μ γ_n, which is solved in the same way: worlds
 // in which points slide take two solutions, others one. Laws, geometry, forces of actuators and the motion of
 // free bodies are run once more with numbers on a tape (simd/reverse.hpp), so their derivatives are those of
-// the text that made the step; what goes over the tree goes by recursions (dynamics/rnea_product.hpp).
+// the text that made the step; sums over the tree are recursions (dynamics/rnea_product.hpp).
 //
-// A step takes one of two sides of every switch (touches, sticks, is bounded); its derivative is that of its
-// side.
+// A step is on one side of every switch (touches, sticks, is bounded); its derivative is that of this side.
 #pragma once
 
 #include "simd/reverse.hpp"
@@ -497,7 +496,7 @@ class ConvexStepProduct {
     }
   }
 
-  /// q₁, v₁ and the states of elements.
+  /// q₁, v₁ and the states of elements, on the tape.
   void record_end(S time) {
     const int nv = model_.nv;
     const R h(h_);
@@ -579,7 +578,7 @@ class ConvexStepProduct {
     if (v_bar != nullptr) tree_.gather(twist_[pass], velocity_[pass], x_bar, nullptr, v_bar);
   }
 
-  /// Lets the problem have the impulses of a pass, made.
+  /// Makes the impulses of a pass in the problem.
   void evaluate(int pass) {
     auto& kinds = step_.problem_.kinds;
     for (int n = 0; n < points_; ++n) {
@@ -651,7 +650,7 @@ class ConvexStepProduct {
         model_, tree_, static_cast<const S*>(lambda), static_cast<const S*>(change_[pass]), matrix, w);
   }
 
-  /// Cotangents of the last pass's radii go to those of the first pass, or to its impulses.
+  /// Adds cotangents of the last pass's radii to those of the first pass, or to its impulses.
   void pass_limits_on() const {
     const S o = all<S>(0);
     for (int n = 0; n < points_; ++n) {

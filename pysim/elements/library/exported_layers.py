@@ -4,7 +4,7 @@
                        SAC             actor.latent_pi.0.weight …, actor.mu.weight; relu, tanh of the action
                        TD3, DDPG       actor.mu.0.weight …; relu, tanh of the action
                        VecNormalize    obs_rms.mean, obs_rms.var; (x − mean)/√(var + 1e-8) within ± 10
-    rsl_rl             PPO             mlp.0.weight …, actor.0.weight … of before; elu
+    rsl_rl             PPO             mlp.0.weight …, in older versions actor.0.weight …; elu
                        normalisation   obs_normalizer._mean, obs_normalizer._std; (x − mean)/(std + 0.01)
 
 The actions of SAC, TD3 and DDPG are from −1 to 1, of the action's range.
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 
     Array = NDArray[Any]
 
-WIDEST = 10.0  # of observations that VecNormalize has divided by their deviation
-LEAST_VARIANCE = 1e-8  # that it adds
-LEAST_DEVIATION = 1e-2  # that rsl_rl adds
+WIDEST = 10.0  # limit of observations that VecNormalize has divided by their deviation
+LEAST_VARIANCE = 1e-8  # added by VecNormalize
+LEAST_DEVIATION = 1e-2  # added by rsl_rl
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,8 @@ _EXPORTS = (
 def named_layers(arrays: Mapping[str, Array]) -> dict[str, Array]:
     """Return the arrays of a policy, `weight0`, `bias0` …, of parameters with another program's names.
 
-    What has no such names is returned as it is. Names without a dot, such as `activation` and `mean`, precede.
+    Arrays without such names are returned as they are. Names without a dot, such as `activation` and `mean`, take
+    precedence.
     """
     for export in _EXPORTS:
         layers = _layers(arrays, export)
@@ -67,8 +68,8 @@ def named_layers(arrays: Mapping[str, Array]) -> dict[str, Array]:
             for k, layer in enumerate(layers):
                 found[f"weight{k}"] = arrays[f"{layer}.weight"]
                 found[f"bias{k}"] = arrays.get(f"{layer}.bias", np.zeros(0))
-            own = {name: x for name, x in arrays.items() if "." not in name}
-            return found | _normalisation(arrays) | own
+            undotted = {name: x for name, x in arrays.items() if "." not in name}
+            return found | _normalisation(arrays) | undotted
     return dict(arrays)
 
 

@@ -1,7 +1,7 @@
 """Functional mock-up units of other programs as sampled controllers, by FMPy (extra `fmu`): FMI 2.0 and 3.0.
 
-At an instant the FMU makes a communication step from the instant before, with the inputs of that one, and then takes
-the inputs of this one; its outputs are held until the next.
+At each instant of its period the FMU makes a communication step from the previous instant with the inputs of that
+instant, and then takes its new inputs; its outputs are held until the next instant.
 """
 
 from __future__ import annotations
@@ -139,7 +139,7 @@ class _Variable(SimpleNamespace):
 
 
 class _Fmu:
-    """A file that was read: its description, and the folder to which it is extracted while pysim runs."""
+    """Description of a file, and the folder to which it is extracted while pysim runs."""
 
     def __init__(self, file: str) -> None:
         fmpy = _fmpy()
@@ -214,7 +214,7 @@ class _Instance:
         else:
             if t > self._last:
                 length = t - self._last
-                self._called(f"doStep at {self._last:g} s", self._slave.doStep, self._last, length)
+                self._called(f"step from {self._last:g} s", self._slave.doStep, self._last, length)
             self._set(self._inputs, numbers)
         self._last = t
         return self._get(self._outputs)
@@ -223,24 +223,24 @@ class _Instance:
         slave = self._slave
         self._set(*self._parameters)
         if self._fmu.is_second:
-            self._called("setupExperiment", slave.setupExperiment, None, t)
-            self._called("enterInitializationMode", slave.enterInitializationMode)
+            self._called("set up the experiment", slave.setupExperiment, None, t)
+            self._called("enter initialisation", slave.enterInitializationMode)
         else:
-            self._called("enterInitializationMode", slave.enterInitializationMode, None, t)
+            self._called("enter initialisation", slave.enterInitializationMode, None, t)
         self._set(self._inputs, numbers)
-        self._called("exitInitializationMode", slave.exitInitializationMode)
+        self._called("exit initialisation", slave.exitInitializationMode)
 
     def _set(self, variables: Sequence[_Variable], numbers: Sequence[float]) -> None:
         if variables:
             call = self._slave.setReal if self._fmu.is_second else self._slave.setFloat64
-            self._called("set", call, [own.reference for own in variables], list(numbers))
+            self._called("set numbers", call, [own.reference for own in variables], list(numbers))
 
     def _get(self, variables: Sequence[_Variable]) -> list[float]:
         references = [own.reference for own in variables]
         if self._fmu.is_second:
-            return list(self._called("get", self._slave.getReal, references))
+            return list(self._called("get numbers", self._slave.getReal, references))
         count = sum(own.size for own in variables)
-        return list(self._called("get", self._slave.getFloat64, references, count))
+        return list(self._called("get numbers", self._slave.getFloat64, references, count))
 
     def state(self) -> list[Any]:
         """Return time and serialised state."""
@@ -251,7 +251,7 @@ class _Instance:
         if self._last is None:
             return [None, ""]
         saved = self._called("get the state", getattr(slave, f"get{word}"))
-        data = self._called("serialise", getattr(slave, f"serialize{word}"), saved)
+        data = self._called("serialise the state", getattr(slave, f"serialize{word}"), saved)
         self._called("free the state", getattr(slave, f"free{word}"), saved)
         return [self._last, base64.b64encode(bytes(data)).decode()]
 
@@ -272,13 +272,12 @@ class _Instance:
         self._last = float(last)
 
     def _called(self, what: str, call: Any, *arguments: Any) -> Any:
+        """Return what a call of the FMU returns; `what` says what it does, after "failed to"."""
         try:
             return call(*arguments)
         except Exception as error:
-            problem = (
-                f"failed to {what}: {error}" if " " not in what else f"failed in {what}: {error}"
-            )
-            raise PysimError(self._fmu.file, f"{problem}; see what it printed") from error
+            problem = f"failed to {what}: {error}; see what it printed"
+            raise PysimError(self._fmu.file, problem) from error
 
 
 def _free(slave: Any) -> None:

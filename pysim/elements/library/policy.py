@@ -134,7 +134,7 @@ def _check_policy(path: str, a: Mapping[str, Array], n: int, m: int) -> None:
     }
     for name, wanted in shapes.items():
         x = a.get(name)
-        if x is None:  # of files of before
+        if x is None:  # files of earlier versions lack some
             continue
         if x.dtype.kind not in REAL or x.shape not in wanted:
             problem = f"{name!r} must be {wanted[0] or 'one number'}"
@@ -219,10 +219,8 @@ class Policy(Controller):
     inputs = signal("observation", unit="", size="n")
     outputs = signal("command", unit="", size="m")
     file: str  # .npz that `pysim learn` has written, or .npz or .onnx of another program
-    scales: tuple[
-        float, ...
-    ] = ()  # of an observation's numbers; those of the file if there are none
-    limit: float = 0.0  # of a scaled number; this and the further keys count where `scales` are
+    scales: tuple[float, ...] = ()  # of an observation's numbers; those of the file by default
+    limit: float = 0.0  # of a scaled number; this and the keys below apply only with `scales`
     slots: tuple[float, ...] = ()  # places of the last action in an observation
     rates: tuple[float, ...] = ()  # places of its change
     scale: tuple[float, ...] = ()  # of the action
@@ -276,7 +274,7 @@ class Policy(Controller):
 
     @property
     def _rates(self) -> list[int]:
-        """Places of the action's change in an observation; files of before have none."""
+        """Places of the action's change in an observation; files of earlier versions have none."""
         return [int(place) for place in self.arrays.get("rates", ())]
 
     def sizes(self) -> Mapping[str, int]:

@@ -148,10 +148,7 @@ class _Tyre(Force):
     carcass_damping: float = 0.0  # [s], τ of a wheel that stands: u + τ u′/(1 + V_x²) acts
     rolling_resistance: float = 0.0  # [1], moment against the spin per load and radius
     road: str = "plane"  # the plane z = 0 of a; or ground, what is fixed to the world
-    patch: tuple[float, float] = (
-        0.1,
-        0.1,
-    )  # [m], length and width over which the ground is levelled
+    patch: tuple[float, float] = (0.1, 0.1)  # [m], length and width of the contact on the ground
     positive: ClassVar[tuple[str, ...]] = (
         "radius",
         "relaxation_longitudinal",
@@ -171,7 +168,7 @@ class _Tyre(Force):
 
     @property
     def reads_ground(self) -> bool:
-        """Whether its methods are given the ground."""
+        """Whether its methods receive the ground."""
         return self.road == "ground"
 
     @property

@@ -1,7 +1,7 @@
 """Shapes of an OpenSim model that are drawn: meshes that exist beside the file, and primitives.
 
 A mesh `pelvis.vtp` is looked for in the folder of the model and in its folder `Geometry`. Most models come without
-their meshes: one that is missing is listed, not warned of.
+their meshes: a missing one is listed, without a warning.
 """
 
 from __future__ import annotations
