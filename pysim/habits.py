@@ -15,10 +15,8 @@ from pysim.errors import UnknownAttributeError, closest
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-LIKE, LIKE_AT_ALL = (
-    0.8,
-    0.7,
-)  # similarity of names: of one that is preferred to a name of habit, and of any
+# similarity of names: of one that is preferred to a name of habit, and of any
+LIKE, LIKE_AT_ALL = (0.8, 0.7)
 
 _ALGORITHMS = """
 forward_dynamics fd compute_aba articulated_body_algorithm: pysim.aba(model, q, v, tau)

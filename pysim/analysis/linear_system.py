@@ -72,14 +72,12 @@ class LinearSystem:
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
     period: float | None = None  # [s] of a sampled system
-    rate: Array = field(
-        default_factory=lambda: np.zeros(0)
-    )  # ẋ at the state, or x⁺ − x: 0 in equilibrium
+    # ẋ at the state, or x⁺ − x: 0 in equilibrium
+    rate: Array = field(default_factory=lambda: np.zeros(0))
     model: Model | None = field(default=None, repr=False)
     state: State | None = field(default=None, repr=False)  # about which it is linear
-    motions: Array = field(
-        default_factory=lambda: np.zeros((0, 0)), repr=False
-    )  # N (nv, n): δq = N times the first n states
+    # N (nv, n): δq = N times the first n states
+    motions: Array = field(default_factory=lambda: np.zeros((0, 0)), repr=False)
 
     def __iter__(self) -> Iterator[Array]:
         return iter((self.A, self.B, self.C, self.D))

@@ -130,9 +130,8 @@ def engine_contacts(
         remedy = 'take integrator = "rk4" and remove the contacts, or let a collision shape roll with friction'
         raise ModelError(model.spec.where or model.name, f"{problem}; {remedy}")
     columns = ShapePairs.of(shapes)
-    facing = np.zeros(
-        len(columns.placed) + 1, bool
-    )  # other shapes need no faces; the last one is −1, a plane
+    # other shapes need no faces; the last one is −1, a plane
+    facing = np.zeros(len(columns.placed) + 1, bool)
     facing[columns.other] = True
     facing[columns.own[columns.other >= 0]] = True
     is_used = facing.copy()

@@ -63,9 +63,10 @@ class LawGroup:
         first, second, changes = (stack for _, stack in self._stacks)
         assert first is not None
         assert second is not None
+        # replace takes longer
         load = Load(
             _stacked(masses), gravity, self._load.points, self._load.radius, self._load.size
-        )  # replace takes longer
+        )
         return pair_law(first, second, changes, load)
 
 

@@ -137,9 +137,8 @@ def first_places(keys: NDArray[Any], most: int) -> tuple[NDArray[np.intp], NDArr
         _, first, which = np.unique(keys, return_index=True, return_inverse=True)
         return first, which
     place = np.full(most, len(keys))
-    for begin in range(
-        (len(keys) - 1) // AT_ONCE * AT_ONCE, -1, -AT_ONCE
-    ):  # the first one is set last
+    # the first one is set last
+    for begin in range((len(keys) - 1) // AT_ONCE * AT_ONCE, -1, -AT_ONCE):
         part = keys[begin : begin + AT_ONCE]
         place[part[::-1]] = np.arange(begin + len(part) - 1, begin - 1, -1)
     used = np.flatnonzero(place < len(keys))

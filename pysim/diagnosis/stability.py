@@ -52,11 +52,8 @@ ROUNDING = STILL**2  # of the largest entry of K or D
 DIGITS_LOST = 64  # rounding of accelerations, in the last digit of the largest
 PRECISION = 1e-12  # of a largest step
 FARTHEST = 8.0  # |h s| beyond which no explicit scheme here is stable
-LEAST_GROWN, MOST_GROWN, GROWN = (
-    0.5,
-    1e3,
-    45,
-)  # h |s| of convex steps whose growth is looked at, and their number
+# h |s| of convex steps whose growth is looked at, and their number
+LEAST_GROWN, MOST_GROWN, GROWN = (0.5, 1e3, 45)
 AMPLIFIED = 1e-6  # growth of a convex step beyond rounding
 MOST_MOTIONS = 200  # whose modes are looked for: eigenvalues of more take over a second
 _sliding: WeakKeyDictionary[Model, tuple[NDArray[np.intp], Array, Array]] = WeakKeyDictionary()
@@ -123,9 +120,8 @@ def _step_bounds(scene: Scene) -> StepBounds:
     if scheme == "convex":
         stable, limiting = _convex_bound(scene, motions)
     else:
-        lasting = [
-            complex(min(mode.s.real, 0.0), mode.s.imag) for mode in stepped
-        ]  # growing modes do not limit the step
+        # growing modes do not limit the step
+        lasting = [complex(min(mode.s.real, 0.0), mode.s.imag) for mode in stepped]
         bounds = [(stable_step(s, scheme), k) for k, s in enumerate(lasting) if s != 0]
         stable, which = min(bounds, default=(np.inf, -1))
         limiting = stepped[which] if np.isfinite(stable) else None
@@ -395,9 +391,8 @@ def _convex_bound(scene: Scene, N: Array) -> tuple[float, Mode | None]:
     rates = np.linalg.eigvals(A)
     by_q, by_rate = M @ A[n:, :n], M @ A[n:, n:]
     fastest, growing = float(np.abs(rates).max()), max(float(rates.real.max()), 0.0)
-    if (
-        fastest == 0
-    ):  # the forces change with the state, but no motion grows, decays or swings by them
+    # the forces change with the state, but no motion grows, decays or swings by them
+    if fastest == 0:
         return np.inf, None
 
     def implicit(h: float) -> list[Array]:

@@ -107,9 +107,8 @@ class StepGuard:
         self._q, self._v, self._loop_q = state
         self._check_quaternions(saved, "q", self._q[None])
         for name in ("stored", "exchanged"):
-            size = (
-                getattr(self, f"_{name}").size or None
-            )  # none are used by a run that is not judged
+            # none are used by a run that is not judged
+            size = getattr(self, f"_{name}").size or None
             setattr(self, f"_{name}", saved.numbers(name, (size,)))
         rows_q = saved.numbers("rows_q", (None, model.nq), finite=True)
         rows_v = saved.numbers("rows_v", (len(rows_q), model.nv), finite=True)
@@ -337,9 +336,8 @@ def frozen_step(
         q, v = q1, v1
     slides, _, width = sliding_coordinates(model)
     frozen &= np.abs(v) >= LASTS * np.abs(state.v)
-    frozen[slides] &= (
-        np.abs(v[slides]) > SLIDES * width
-    )  # dry friction chatters, which is warned of
+    # dry friction chatters, which is warned of
+    frozen[slides] &= np.abs(v[slides]) > SLIDES * width
     energy = np.diag(np.asarray(crba(model, q))) * v**2
     if energy[frozen].max(initial=0.0) < CARRIED * energy.sum():
         return None

@@ -19,9 +19,10 @@ if TYPE_CHECKING:
     from pysim.elements.quantities import Wrench
 
 NO_KEYS: Mapping[str, Any] = MappingProxyType({})
+# keys of every force (pysim/scene/toml/records/constraint_tables.py)
 FORCE_KEYS = frozenset(
     ("name", "type", "a", "b", "at_a", "at_b", "path", "multiplicity", "coordinates", "parameters")
-)  # keys of every force (pysim/scene/toml/records/constraint_tables.py)
+)
 SPRING = "spring"  # the type whose own keys are in that table too
 
 

@@ -105,9 +105,8 @@ class GraphBlock:
     inputs: tuple[str, ...] = ()
     period: float | None = None  # [s]
     start: tuple[float, ...] | None = None  # values of an input of the scene
-    first: Mapping[str, tuple[float, ...]] = field(
-        default_factory=dict
-    )  # values at t = 0 of a sensor's outputs that follow from forces, 0 by default
+    # values at t = 0 of a sensor's outputs that follow from forces, 0 by default
+    first: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
     unit: str = ""  # of a signal
     size: int = 1  # of an input of the scene
     coordinates: tuple[CoordinatePlace, ...] = ()
@@ -219,19 +218,15 @@ class CompiledSignals:
     noise: NoiseKey | None = None  # without one, nothing is random
     callbacks: tuple[Callback, ...] = ()  # in the order of their bits
     releases: tuple[tuple[int, ...], ...] = ()  # of every event: places of the gates that it closes
-    gates: Mapping[str, tuple[int, ...]] = field(
-        default_factory=dict
-    )  # by elements that events release
+    # by elements that events release
+    gates: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     measuring: int = 0  # bit k: the sampled block k reads accelerations or wrenches
     touching: int = 0  # bit k: the sampled block k reads contacts
     contacts: tuple[tuple[TouchedBody, tuple[int, ...]], ...] = ()  # with places in the state
     contact_work: ContactWork | None = None  # of contacts, with a ledger
-    motion_work: Mapping[str, int] = field(
-        default_factory=dict
-    )  # places of the work of prescribed motions, by the name of their row, with a ledger
-    settled: tuple[
-        int, ...
-    ] = ()  # places whose initial values depend on one another, see SignalRun.begin
-    settled_outputs: tuple[
-        int, ...
-    ] = ()  # places of held outputs of sampled blocks with initial values
+    # places of the work of prescribed motions, by the name of their row, with a ledger
+    motion_work: Mapping[str, int] = field(default_factory=dict)
+    # places whose initial values depend on one another, see SignalRun.begin
+    settled: tuple[int, ...] = ()
+    # places of held outputs of sampled blocks with initial values
+    settled_outputs: tuple[int, ...] = ()

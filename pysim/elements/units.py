@@ -13,12 +13,8 @@ if TYPE_CHECKING:
 FORCE_UNITS = {"rad": "N·m", "m": "N"}  # by units of coordinates
 RATES = {"v": "/s", "reference_rate": "/s", "reference_acceleration": "/s²"}
 _TURN = 0.017453292519943295  # [rad] of a degree
-_SCALES = {
-    "deg": ("rad", _TURN),
-    "°": ("rad", _TURN),
-    "cm": ("m", 0.01),
-    "mm": ("m", 0.001),
-}  # in SI
+# in SI
+_SCALES = {"deg": ("rad", _TURN), "°": ("rad", _TURN), "cm": ("m", 0.01), "mm": ("m", 0.001)}
 _OPEN = {"", "1", "1/s", "1/s²"}  # of signals whose unit is not given, and of their rates
 _MOTION = re.compile(r"(rad|deg|°|m|cm|mm)(/s|/s²|/s³)?")  # units of coordinates and their rates
 _DIGITS = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")

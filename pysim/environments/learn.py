@@ -163,9 +163,8 @@ class Learner:
                 self._observations, self._worlds, self._configuration(), "cpu"
             )
         self._ppo.train_mode()
-        if (
-            self._ppo.symmetry is not None
-        ):  # no loss is made of what it would compute at every update
+        # no loss is made of what it would compute at every update
+        if self._ppo.symmetry is not None:
             self._ppo.symmetry.compute_loss = lambda *_: torch.zeros(())
         rng = np.random.default_rng(seed)
         if self._rank > 0:  # the same network, and other actions
@@ -188,9 +187,8 @@ class Learner:
             "init_std": own.deviation,
         }
         mirror = self.environment.mirror if own.mirrored else None
-        twice = (
-            1 if mirror is None else 2
-        )  # samples of a minibatch, which costs as much with half of them
+        # samples of a minibatch, which costs as much with half of them
+        twice = 1 if mirror is None else 2
         symmetry = None
         if mirror is not None:
             symmetry = {"use_data_augmentation": True, "data_augmentation_func": _Images(mirror)}

@@ -236,9 +236,10 @@ def _end_with(parent: int) -> None:
 def _member(pipe: Connection) -> Learner:
     """Join the other processes, and return a learner with the worlds of this process."""
     path, store, rank, count = pipe.recv()
+    # nothing outside this computer can connect
     os.environ["GLOO_SOCKET_IFNAME"] = next(
         name for _, name in socket.if_nameindex() if name.startswith("lo")
-    )  # nothing outside this computer can connect
+    )
     check_installed("learn", "torch", "rsl_rl")
     from torch import distributed  # noqa: PLC0415, the parent needs no torch
 

@@ -23,10 +23,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 LARGEST = 1 << 28  # bytes of the arrays of a file
+# by version of the format; later ones have fields with names
 _HEADERS = {
     (1, 0): np.lib.format.read_array_header_1_0,
     (2, 0): np.lib.format.read_array_header_2_0,
-}  # by version of the format; later ones have fields with names
+}
 
 
 def read_bytes(path: str, largest: int = LARGEST) -> bytes:

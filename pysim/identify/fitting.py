@@ -39,10 +39,8 @@ BEST = 4  # samples of the ranges from which the search starts
 REWEIGHTED = 2  # searches, each with the noise that the one before has left
 LEAST_NOISE = 1e-4  # of the largest coordinate's motion
 WIDE = 10.0  # ratio of two positive bounds from which on their logarithm is searched
-CHANGED = (
-    1.0,
-    5e-3,
-)  # standard deviations and share by which a number may change with half the step unreported
+# standard deviations and share by which a number may change with half the step unreported
+CHANGED = (1.0, 5e-3)
 LOST = 10.0  # times the motion: distance of a world that is lost
 
 
@@ -51,15 +49,13 @@ class Fit:
     """What a recording says about numbers of a scene."""
 
     values: dict[str, float]
-    deviations: dict[
-        str, float
-    ]  # standard deviations, from what is left of the noise; inf where nothing depends on one
+    # standard deviations, from what is left of the noise; inf where nothing depends on one
+    deviations: dict[str, float]
     residual: Array  # (nv,) root mean square of what is left, in the coordinates' units
     q: Array  # (n, nq) of the run with these values, at the recorded instants
     runs: int  # simulated
-    step_changes: dict[
-        str, float
-    ]  # of the values with half the step: the share of the scheme's errors in them
+    # of the values with half the step: the share of the scheme's errors in them
+    step_changes: dict[str, float]
 
 
 def fit(

@@ -42,9 +42,8 @@ class Triangles:
     folds: tuple[tuple[Array, ...], ...]
     rows: tuple[int, ...]  # of each fold, one equation
     alike: tuple[int, ...] = ()
-    shares: tuple[
-        float, ...
-    ] = ()  # of each equation, what a projection leaves of it; all of it where empty
+    # of each equation, what a projection leaves of it; all of it where empty
+    shares: tuple[float, ...] = ()
 
     @property
     def share(self) -> Array:

@@ -56,9 +56,8 @@ def write_found(
     start, end = Path(source), Path(output)
     check_written(start, end, overwrite=overwrite)
     with warnings.catch_warnings():
-        warnings.simplefilter(
-            "ignore", PysimWarning
-        )  # warnings about the file were raised when it was loaded
+        # warnings about the file were raised when it was loaded
+        warnings.simplefilter("ignore", PysimWarning)
         file = read_model(start, package_dirs=package_dirs)
     changes = changes_of(model, file)
     if start.suffix.lower() == ".urdf":

@@ -46,9 +46,8 @@ def changed_urdf(data: bytes, changes: Changes) -> bytes:
             shown = {key: format_number(float(values[0])) for key, values in changed.items()}
             attributes = (f"{k}={quoteattr(v)}" for k, v in (place.attributes | shown).items())
             edits.append((place, f"<dynamics {' '.join(attributes)}/>"))
-    for place, text in sorted(
-        edits, key=lambda edit: -edit[0].start
-    ):  # edited from the end, so that earlier offsets remain valid
+    # edited from the end, so that earlier offsets remain valid
+    for place, text in sorted(edits, key=lambda edit: -edit[0].start):
         inner = f">{text}</{place.wrapped}>" if place.wrapped else text
         data = data[: place.start] + inner.encode() + data[place.end :]
     return data

@@ -164,8 +164,7 @@ def _central_moments(theta: Array) -> tuple[Array, Array]:
 def _slack(theta: Array, sigma: Array, tolerance: float) -> Array:
     """Return the tolerance on the triangle inequality [kg·m²]."""
     moments = sigma.sum(axis=-1, keepdims=True) - sigma
-    rounding = (
-        32 * np.finfo(float).eps * np.abs(theta[..., 4:]).max(axis=-1)
-    )  # rounding error of a point far from the origin
+    # rounding error of a point far from the origin
+    rounding = 32 * np.finfo(float).eps * np.abs(theta[..., 4:]).max(axis=-1)
     slack: Array = tolerance * np.abs(moments).max(axis=-1) + rounding + theta[..., 0] * _POINT**2
     return slack

@@ -37,12 +37,8 @@ if TYPE_CHECKING:
     from pysim.mechanism.model import Model
 
 REQUIRED = 1e-10  # [m/s, rad/s] largest remaining slip
-_KICKS = (
-    1e-3,
-    1e-2,
-    0.1,
-    0.5,
-)  # [m or rad] random displacement of a start from which the residual does not decrease
+# [m or rad] random displacement of a start from which the residual does not decrease
+_KICKS = (1e-3, 1e-2, 0.1, 0.5)
 _LED = 0.1  # [m or rad] of one step towards what is held, shorter where it does not close
 _SHORTEST = 1e-3
 _JUMP = 5.0  # steps: larger changes of the others mean another branch

@@ -62,9 +62,8 @@ def redundant_opening(model: Model, q: Array, loop_q: ArrayLike | None = None) -
     if (sines > SMALLEST_ANGLE).sum() in (len(rows), model.nv):
         return None
     dropped = sines[sines <= SMALLEST_ANGLE].max(initial=0.0)
-    if (
-        max(dropped, at.largest) < _EXACT
-    ):  # the rows repeat others exactly, or vanish where it is singular
+    # the rows repeat others exactly, or vanish where it is singular
+    if max(dropped, at.largest) < _EXACT:
         return None
     independent = Independence(scale, SMALLEST_ANGLE)
     N = null_space(model, at.q, rows)

@@ -54,9 +54,8 @@ class TraceCache:
     traced: dict[Key, Traced] = field(default_factory=dict)
     motions: dict[Key, Motion] = field(default_factory=dict)
     forces: dict[Key, TracedForce] = field(default_factory=dict)
-    lawful: set[tuple[Key, bytes]] = field(
-        default_factory=set
-    )  # checked cases: with limits, start, and whether the joint follows another
+    # checked cases: with limits, start, and whether the joint follows another
+    lawful: set[tuple[Key, bytes]] = field(default_factory=set)
 
 
 def describe_motion(joint: JointSpec, cache: TraceCache | None = None) -> Motion:

@@ -59,9 +59,8 @@ class Connections:
     loops: Sequence[LoopDescription] = ()
     couplings: Sequence[CouplingDescription] = ()
     elements: Sequence[ElementDescription] = ()  # forces of plugins
-    nonconservative: Sequence[
-        str
-    ] = ()  # names of those that are not forces of their stored energy alone
+    # names of those that are not forces of their stored energy alone
+    nonconservative: Sequence[str] = ()
     unstored: Sequence[str] = ()  # names of those that act at rest without a stored energy
     signals: SignalsDescription | None = None  # of a scene: they act in its runs alone
 

@@ -43,10 +43,8 @@ class Ghost:
                 smooth_shading=True,
                 copy_mesh=False,
             )
-            behind = (
-                0.0,
-                BEHIND * (number + 1),
-            )  # where surfaces coincide, the first run is in front
+            # where surfaces coincide, the first run is in front
+            behind = (0.0, BEHIND * (number + 1))
             actor.mapper.SetRelativeCoincidentTopologyPolygonOffsetParameters(*behind)
             self._actors[body] = actor
         color = ghost_color(number)

@@ -201,9 +201,8 @@ def mesh_parts(path: Path) -> list[Part]:
             warnings.simplefilter("ignore")  # pictures do not require valid meshes
             parts = _parts(data, path)
             if not parts and path.suffix.lower() == ".dae":
-                parts = _parts(
-                    without_materials(data), path
-                )  # drawn in grey if its colours cannot be read
+                # drawn in grey if its colours cannot be read
+                parts = _parts(without_materials(data), path)
     except SceneError as error:
         raise TrajectoryError(str(path), error.problem) from None
     except Exception as error:  # readers of strangers' files fail in every way

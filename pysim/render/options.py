@@ -53,9 +53,8 @@ class RenderOptions:
     collision: bool = False  # draw collision shapes instead of visual ones
     title: str | None = None  # in place of the name of the run
     camera_path: tuple[Mapping[str, Any], ...] = ()  # {t, azimuth, elevation, zoom}
-    views: tuple[
-        str, ...
-    ] = ()  # further views in the picture: front, back, left, right, top, corner
+    # further views in the picture: front, back, left, right, top, corner
+    views: tuple[str, ...] = ()
     plots: tuple[str, ...] = ()  # quantities whose curves are drawn beside the scene
     transparent: bool = False  # no background and no ground
     mesh_dirs: tuple[str, ...] = ()  # folders that may be read, and are searched for moved meshes

@@ -44,9 +44,8 @@ def rectangles(options: RenderOptions) -> list[Rectangle]:
     rows = ceil(count / ceil(sqrt(count)))
     width = 1.0 - STRIP if options.plots else 1.0
     found: list[Rectangle] = []
-    for row in range(
-        rows
-    ):  # the rows above have fewer views than those below where they differ, and fill the width
+    # the rows above have fewer views than those below where they differ, and fill the width
+    for row in range(rows):
         columns = count // rows + (row >= rows - count % rows)
         bottom, top = 1 - (row + 1) / rows, 1 - row / rows
         ends = [width * k / columns for k in range(columns + 1)]

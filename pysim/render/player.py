@@ -90,9 +90,8 @@ class Player:
         self.follows = self.extent.follows
         self._start = self._middle(self._matrices(self.time))
         self._others = others
-        self.values: dict[
-            str, float
-        ] = {}  # recorded tensions [N], coordinates of conditional points
+        # recorded tensions [N], coordinates of conditional points
+        self.values: dict[str, float] = {}
         self._build(tubes)
         self._others_are_hidden = self._hides_trails_or_runs()
         self.show(self.time)

@@ -45,9 +45,8 @@ class ImportOptions:
 
     free_base: bool = False  # give the root body a free joint to the world
     mimic: bool = True  # let joints follow others; otherwise each is an independent coordinate
-    package_dirs: tuple[
-        str | PathLike[str], ...
-    ] = ()  # folders that hold packages, or are packages
+    # folders that hold packages, or are packages
+    package_dirs: tuple[str | PathLike[str], ...] = ()
     inertia: InertiaPolicy = "check"
     strict: bool = False  # reject what the model would leave out
     allow_code: bool = False  # run code in the file, such as the expressions of xacro

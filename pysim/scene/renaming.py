@@ -44,9 +44,8 @@ class PoseIn:
 class Renaming(NamedTuple):
     """New names: by their kind, and for the name of a body also the pose (4, 4) of its old frame in the new one."""
 
-    names: Mapping[
-        Named, Callable[[str], str]
-    ]  # without those of bodies; those that are left out stay
+    # without those of bodies; those that are left out stay
+    names: Mapping[Named, Callable[[str], str]]
     place: Callable[[str], tuple[str, Array]]
 
 

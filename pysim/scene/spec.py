@@ -122,9 +122,8 @@ class JointSpec:
     damping: Array = _each(0.0)  # [N·s/m or N·m·s/rad]
     stiffness: Array = _each(0.0)  # [N/m or N·m/rad]
     friction: Array = _each(0.0)  # [N or N·m]
-    friction_width: Array = _each(
-        math.nan
-    )  # [m/s or rad/s], NaN for `pysim.scene.stop_defaults` to choose
+    # [m/s or rad/s], NaN for `pysim.scene.stop_defaults` to choose
+    friction_width: Array = _each(math.nan)
     lower: Array = _each(-math.inf)  # [m or rad]
     upper: Array = _each(math.inf)
     stop_stiffness: Array = _each(math.nan)  # [N/m or N·m/rad], NaN as above
@@ -205,9 +204,8 @@ class PathPart:
     """
 
     body: BodyName
-    at: Annotated[
-        Array, PoseIn("body")
-    ]  # point (3,) [m] or frame (4, 4); its z is a cylinder's axis
+    # point (3,) [m] or frame (4, 4); its z is a cylinder's axis
+    at: Annotated[Array, PoseIn("body")]
     kind: str = "point"  # point, conditional, sphere, cylinder or ellipsoid
     radius: float = 0.0  # [m] of a sphere or cylinder
     side: tuple[float, float, float] = (0.0, 0.0, 0.0)  # in its axes; 0 for the shorter side
@@ -326,9 +324,8 @@ class RodSpec:
         bars = len(self.bars) - self.has_end
         k = min(int(s / self.length * bars), bars - 1)
         u = s / self.length * bars - k
-        numbers: dict[
-            str, list[float]
-        ] = {}  # by joint: its share of the force, moment and curvature
+        # by joint: its share of the force, moment and curvature
+        numbers: dict[str, list[float]] = {}
 
         def add(j: int, share: float, column: int) -> None:
             numbers.setdefault(self.bars[j], [0.0, 0.0, 0.0])[column] += share
@@ -388,17 +385,15 @@ class BlockSpec:
     frame: BodyName | None = None  # body or frame that a sensor is on
     at: Annotated[Array, PoseIn("frame")] = field(default_factory=lambda: np.eye(4))  # (4, 4) in it
     relative_to: BodyName = "world"  # body or frame against which it measures
-    relative_at: Annotated[Array, PoseIn("relative_to")] = field(
-        default_factory=lambda: np.eye(4)
-    )  # (4, 4) in that one
+    # (4, 4) in that one
+    relative_at: Annotated[Array, PoseIn("relative_to")] = field(default_factory=lambda: np.eye(4))
     points: tuple[PathPart, ...] = ()  # of a path
     joint: OwnName | None = None  # whose wrench a sensor measures
     element: OwnName | None = None  # whose power or energy a sensor measures
     section: RodSectionSpec | None = None  # of a rod, whose forces a sensor measures
     others: tuple[BodyName, ...] = ()  # bodies whose contacts a sensor counts, all by default
-    first: Mapping[str, tuple[float, ...]] = field(
-        default_factory=dict
-    )  # values at t = 0, by output
+    # values at t = 0, by output
+    first: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
     parameters: Mapping[str, Any] = field(default_factory=dict)  # keys of the plugin
     where: str = ""
     command_of: str | None = (
@@ -576,12 +571,10 @@ class Settings:
     step: float = 1e-3  # longest [s]
     integrator: str = "rk4"
     every: float = 0.01  # [s] between outputs
-    rtol: Mapping[str, float] = field(
-        default_factory=lambda: {"": 1e-8}
-    )  # by joint, "" for the rest
-    atol: Mapping[str, float] = field(
-        default_factory=lambda: {"": 1e-10}
-    )  # [m, rad and per second]
+    # by joint, "" for the rest
+    rtol: Mapping[str, float] = field(default_factory=lambda: {"": 1e-8})
+    # [m, rad and per second]
+    atol: Mapping[str, float] = field(default_factory=lambda: {"": 1e-10})
     parameters: Mapping[str, Any] = field(default_factory=dict)  # keys of the integrator
     work: bool = True  # whether runs record the work of elements
     seed: int = 0  # of random numbers

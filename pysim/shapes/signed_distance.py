@@ -130,9 +130,8 @@ class Field:
             )
             raise JointError(method_place(plugin, "distance"), f"{problem}; compute it in fewer")
         self.low, self.high = _bounds(plugin)
-        self.points = (
-            self._read_points()
-        )  # (n, 3) of its own at which it touches other fields [m], or None
+        # (n, 3) of its own at which it touches other fields [m], or None
+        self.points = self._read_points()
 
     def __call__(self, points: Array) -> Array:
         """Return distance and gradient (n, 4) at points (n, 3) [m]."""

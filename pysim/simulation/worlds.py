@@ -948,9 +948,8 @@ class Inputs(Mapping[str, Any]):
 
     def _values(self, places: list[int]) -> Array:
         first, count = (places[0], len(places)) if places else (0, 0)
-        assert places == list(
-            range(first, first + count)
-        )  # the graph gives inputs their places first
+        # the graph gives inputs their places first
+        assert places == list(range(first, first + count))
         values = self._records.signals[:, first : first + count]
         return values[0] if self._one else values
 

@@ -126,9 +126,8 @@ class PieceRunner:
         def run(some: list[int], threads: int) -> tuple[list[int], Rollout]:
             worlds = [first + k for k in some]
             each = [scenes[k] for k in some]
-            run = rollout(
-                each, threads=threads, worlds=worlds, signals=signals, on_failure=DROP
-            )  # a piece is finished and written, whatever follows
+            # a piece is finished and written, whatever follows
+            run = rollout(each, threads=threads, worlds=worlds, signals=signals, on_failure=DROP)
             return some, run
 
         try:

@@ -124,9 +124,8 @@ class Derivative:
                 return n("dot", *d, data=node.data)
             case "solve":
                 return self._root(index, args, d[1])
-        return (
-            self.zero
-        )  # comparisons, signs, segments and table look-ups are constant between jumps
+        # comparisons, signs, segments and table look-ups are constant between jumps
+        return self.zero
 
     def _limited(self, derivative: int, rate: int, operands: tuple[int, ...]) -> int:
         """Return a derivative that is a multiple of a rate; if limits are wanted, 0 where the rate is 0."""

@@ -39,9 +39,8 @@ BRANCHES: dict[str, Callable[[Array], Array]] = {
     "atan2": lambda angle: angle + 2 * np.pi,
 }
 ANYTHING = frozenset({"exp", "tanh", "log", "pow"})
-BY_VALUES = frozenset(
-    {"add", "sub", "mul", "div", "hypot"}
-)  # may be constant of two varying operands
+# may be constant of two varying operands
+BY_VALUES = frozenset({"add", "sub", "mul", "div", "hypot"})
 
 
 class Folding:

@@ -253,9 +253,8 @@ class _Writer:
 
     def _block(self, args: tuple[int, ...]) -> int:
         """Return the first of neighbouring registers that hold operands, copied there for all who read these."""
-        if any(
-            self.tape.unknowns(a) for a in args
-        ):  # within a residual, which may be written again
+        # within a residual, which may be written again
+        if any(self.tape.unknowns(a) for a in args):
             return self._neighbours(args)
         if args not in self._blocks:
             self._blocks[args] = self._neighbours(args)

@@ -89,9 +89,10 @@ PIECEWISE = frozenset(
         "unknown",
     }
 )
+# at poles and switches; a quotient if its divisor varies. Segments and look-ups of splines are continuous
 JUMPING = frozenset(
     {"less", "less_equal", "equal", "select", "sign", "floor", "div", "tan", "atan2", "pow"}
-)  # at poles and switches; a quotient if its divisor varies. Segments and look-ups of splines are continuous
+)
 
 
 MOST_RECORDED = 500_000  # operations of one author's code

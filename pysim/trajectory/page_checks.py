@@ -73,9 +73,8 @@ class Commit:
     """The last commit of a file that ended."""
 
     size: int  # bytes of HDF5
-    old: list[
-        tuple[int, bytes]
-    ]  # offsets and bytes that the next one overwrote before it broke off
+    # offsets and bytes that the next one overwrote before it broke off
+    old: list[tuple[int, bytes]]
 
     def opened(self, descriptor: int) -> RestoredFile:
         """Return its bytes as a file object."""

@@ -199,9 +199,8 @@ def text_attribute(file: h5py.File, key: str) -> str:
         found = found.decode("utf-8", "surrogateescape")
     if not isinstance(found, str):
         raise ValueError(f"{key!r} must be a text, got {_short(found)}")  # noqa: TRY004
-    if any(
-        "\ud800" <= letter <= "\udfff" for letter in found
-    ):  # h5py's substitutes for invalid bytes
+    # h5py's substitutes for invalid bytes
+    if any("\ud800" <= letter <= "\udfff" for letter in found):
         raise ValueError(f"{key!r} is not UTF-8")
     return found
 

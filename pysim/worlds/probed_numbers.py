@@ -142,9 +142,8 @@ class ProbedNumbers:
         owner = np.full(len(self._numbers), -1)
         for n, (parameter, i) in enumerate(keys):
             x0 = self._first[parameter.name][i]
-            with np.errstate(
-                invalid="ignore"
-            ):  # of infinite limits, which are not among those left
+            # of infinite limits, which are not among those left
+            with np.errstate(invalid="ignore"):
                 moved = [
                     self._one_changed(parameter, i, x0 * f) - self._numbers for f in (1.5, 0.75)
                 ]

@@ -49,9 +49,8 @@ class ModelSystem:
 
     model: Model
     actuation: _engine.Actuation
-    loop_q: Array = field(
-        default_factory=lambda: np.zeros(0)
-    )  # coordinates of joints that close loops, updated in place
+    # coordinates of joints that close loops, updated in place
+    loop_q: Array = field(default_factory=lambda: np.zeros(0))
     signals: SignalRun | None = None  # of its scene
     contacts: CompiledContacts | None = None  # of its scene, as smooth forces
 

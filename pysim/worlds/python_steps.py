@@ -50,9 +50,8 @@ class PythonSteps:
         self.schemes = [scheme_of(scene) for _ in range(count)]
         self.errors: dict[int, Exception] = {}  # of worlds in which the code of a plugin failed
         self._raised: Exception | None = None  # the last of them that was not yet raised
-        self._held: dict[
-            int, dict[str, Any]
-        ] = {}  # what schemes of worlds remembered at a start of a step
+        # what schemes of worlds remembered at a start of a step
+        self._held: dict[int, dict[str, Any]] = {}
         self._q = self._v = self._loop_q = self._signals = np.zeros((count, 0))
         self._systems: list[ModelSystem] = []
 

@@ -159,9 +159,8 @@ class WorldRecords:
         self.impacts: list[Impacts] = []  # of every world
         if strikes:
             self.impacts = [Impacts(self.scene_of(k), parts["kept"][k]) for k in range(count)]
-        self.occurred: list[
-            tuple[int, EventOccurrence]
-        ] = []  # events by world, until it is emptied
+        # events by world, until it is emptied
+        self.occurred: list[tuple[int, EventOccurrence]] = []
 
     def _set_scenes(self, scenes: list[Scene]) -> None:
         """Let worlds have the numbers of their scenes.
@@ -282,9 +281,8 @@ class WorldRecords:
         assert signals is not None
         parts = [worlds]
         if self.scenes is not None and (signals.touching or signals.measuring):
-            parts = np.split(
-                worlds, len(worlds)
-            )  # contacts at the start follow the law of each scene
+            # contacts at the start follow the law of each scene
+            parts = np.split(worlds, len(worlds))
         for some in parts:
             with self.scene_with_numbers(some) as scene:
                 own = scene if len(parts) == 1 else self.scene_of(int(some[0]))

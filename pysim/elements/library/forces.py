@@ -241,12 +241,8 @@ def _left_jacobian_inverse_times(theta: Any, x: Any) -> Any:
 def _rotation_vector(R: Any) -> Any:
     """Return log R (3,), |θ| ≤ π, from the quaternion whose largest number is computed first."""
     xx, yy, zz = R[0, 0], R[1, 1], R[2, 2]
-    squares = [
-        1 + xx + yy + zz,
-        1 + xx - yy - zz,
-        1 - xx + yy - zz,
-        1 - xx - yy + zz,
-    ]  # 4 w², 4 x², …
+    # 4 w², 4 x², …
+    squares = [1 + xx + yy + zz, 1 + xx - yy - zz, 1 - xx + yy - zz, 1 - xx - yy + zz]
     sums = [R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]]  # 4 w x, …
     xy, zx, yz = R[0, 1] + R[1, 0], R[0, 2] + R[2, 0], R[1, 2] + R[2, 1]
     rows = [
@@ -413,9 +409,8 @@ class BuoyantSphere(Force):
 
     def energy(self, pose: Pose) -> Any:
         r, h = self.radius, self._depth(pose)
-        sunk = np.maximum(
-            self.surface - pose.p[2] - r, 0.0
-        )  # below the depth at which it is covered
+        # below the depth at which it is covered
+        sunk = np.maximum(self.surface - pose.p[2] - r, 0.0)
         volume = 4 / 3 * math.pi * r**3
         moment = math.pi * h * h * h * (4 * r - h) / 12  # ∫ V dh
         return self.density * self.gravity * (moment + volume * sunk)

@@ -165,9 +165,8 @@ class ElasticMuscle(Muscle):
             own = self.isometric_force(activation, fibre / self.optimal_fibre_length)
             return own * self.cosine(fibre) - self._pull(length, fibre)
 
-        slack: Any = (
-            length - self.tendon_slack_length
-        )  # the fibre's projection if the tendon is slack
+        # the fibre's projection if the tendon is slack
+        slack: Any = length - self.tendon_slack_length
         longest = np.sqrt(np.maximum(slack, least) ** 2 + self.thickness**2)
         found = solve(surplus, np.minimum(longest, self.optimal_fibre_length), least, most)
         # a path that is too short leaves the tendon slack; one that is too long pulls the fibre as far as it goes

@@ -6,9 +6,8 @@ from pysim.errors import PysimError
 
 FLOAT = 8  # bytes of a number
 MOST_WEIGHTS = 1 << 22  # numbers of a file
-MOST_UNITS = (
-    1 << 15
-)  # inputs of a network and outputs of all its layers; each is an operation or more of a step
+# inputs of a network and outputs of all its layers; each is an operation or more of a step
+MOST_UNITS = 1 << 15
 
 
 def check_units(path: str, units: int) -> None:

@@ -12,9 +12,8 @@ from pysim.elements.library.muscle import ElasticMuscle
 from pysim.errors import PysimError
 
 _CUBE = math.exp(3)
-TOE = (
-    99 * _CUBE / (166 * _CUBE - 67)
-)  # with which the tendon's slope is continuous; 0.609 in the paper
+# with which the tendon's slope is continuous; 0.609 in the paper
+TOE = 99 * _CUBE / (166 * _CUBE - 67)
 SLOPE = 0.67 / (1 - TOE)  # 1.712 in the paper
 TOE_FORCE = 0.33  # at the end of the toe
 

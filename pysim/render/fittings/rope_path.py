@@ -209,9 +209,8 @@ def _around_circle(
     turn = -1.0 if crossed < 0 else 1.0
     gamma = shorter
     before_it = turn * (a[0] * side[1] - a[1] * side[0]) < 0
-    if (
-        before_it and turn * (side[0] * b[1] - side[1] * b[0]) < 0
-    ):  # it would cross the ray opposite
+    # it would cross the ray opposite
+    if before_it and turn * (side[0] * b[1] - side[1] * b[0]) < 0:
         gamma, turn = 2 * math.pi - shorter, -turn
     angle = gamma - alpha - beta
     if angle <= 0:

@@ -44,9 +44,8 @@ class Scope:
     poses: dict[str, Array] = field(default_factory=dict)
     bodies: dict[str, tuple[str, Scope | None, str]] = field(default_factory=dict)
     visiting: dict[str, None] = field(default_factory=dict)  # whose poses are being found
-    attaching: set[str] = field(
-        default_factory=set
-    )  # frames and joints whose bodies are being found
+    # frames and joints whose bodies are being found
+    attaching: set[str] = field(default_factory=set)
     is_placing: bool = False
 
     def label(self, name: str) -> str:

@@ -75,9 +75,8 @@ class BodyReader:
         if isinstance(body.collision, list):
             geometries += tuple(
                 Geometry(drawn(own.shape), own.pose, table.color, "collision")
-                for own, table in zip(
-                    collisions, body.collision, strict=False
-                )  # fewer after an error
+                # fewer after an error
+                for own, table in zip(collisions, body.collision, strict=False)
             )
         theta = self._theta(body, path, solids)
         where = self.problems.source.where(path)

@@ -23,9 +23,8 @@ Evaluator = Callable[[Mapping[str, float]], float]
 LONGEST = 500  # characters
 _TOO_DEEP = "the expression is nested too deep; split it into parameters"
 CONSTANTS = {"pi": math.pi, "tau": math.tau, "e": math.e}
-FUNCTIONS: dict[
-    str, tuple[Callable[..., float], int]
-] = {  # NumPy's names, with the number of arguments
+# NumPy's names, with the number of arguments
+FUNCTIONS: dict[str, tuple[Callable[..., float], int]] = {
     "abs": (abs, 1),
     "arccos": (math.acos, 1),
     "arcsin": (math.asin, 1),

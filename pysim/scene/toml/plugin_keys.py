@@ -95,9 +95,8 @@ def _gather_of_integrator(table: object, shared: Collection[str]) -> None:
     else:
         own = () if plugin is None else fields_of(plugin)
         names = [name for name in own if name in table and name not in shared]
-        if (
-            plugin is not None and PARAMETERS in table
-        ):  # written in the file itself, which no table allows
+        # written in the file itself, which no table allows
+        if plugin is not None and PARAMETERS in table:
             names.append(PARAMETERS)
     if names:
         table[PARAMETERS] = {name: table.pop(name) for name in names}

@@ -50,12 +50,13 @@ SAME_LENGTH = 0.02  # share by which a start curve may be shorter or longer than
 NEAR = 1.5  # diameters along the rod within which bars do not touch each other
 _POISSON = 0.3
 _CLOSED = 0.05  # distance of the ends over the length, below which no catenary is a start
+# by whether the far end is clamped, and slides
 _LOOPS = {
     (True, False): "weld",
     (False, False): "ball",
     (True, True): "prismatic",
     (False, True): "point_on_line",
-}  # by whether the far end is clamped, and slides
+}
 _AXES = {"y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
 _TURN_Z_TO_X = np.array(
     [[0.0, 0.0, 1.0, 0.0], [0.0, 1.0, 0.0, 0.0], [-1.0, 0.0, 0.0, 0.0], [0.0, 0.0, 0.0, 1.0]]

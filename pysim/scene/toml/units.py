@@ -101,9 +101,8 @@ def convert(text: str, targets: list[str]) -> float | None:
     if found is None:
         return None
     number, unit = found
-    if spelled(unit) in map(
-        spelled, targets
-    ):  # one that is no product of the known ones, such as Ω
+    # one that is no product of the known ones, such as Ω
+    if spelled(unit) in map(spelled, targets):
         return number
     given = read_unit(unit)
     wanted = " or ".join(targets)

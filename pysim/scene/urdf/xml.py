@@ -202,9 +202,8 @@ def parse_xml(data: bytes, name: str, deepest: int = DEEPEST) -> Element:
         SceneError: the text is not well-formed, too deep, or has a document type.
     """
     blank = len(data) - len(data.lstrip(b"\r\n\t "))
-    if blank and data.startswith(
-        b"<?xml", blank
-    ):  # the declaration becomes blanks, which keeps the lines
+    # the declaration becomes blanks, which keeps the lines
+    if blank and data.startswith(b"<?xml", blank):
         end = data.find(b"?>", blank) + 2
         data = data[:blank] + b" " * (end - blank) + data[end:]
     return _Reader(name, deepest).read(data.rstrip(b"\0"))

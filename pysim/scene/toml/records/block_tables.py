@@ -10,9 +10,10 @@ from pysim.scene.toml.records.references import JointName, MountName
 from pysim.scene.toml.records.schema import with_plugin_keys
 from pysim.scene.toml.records.table import Table
 
+# of all actuators with a type
 ACTUATOR_KEYS = frozenset(
     {"name", "type", "command", "joint", "coordinate", "coordinates", "path", "multiplicity"}
-)  # of all actuators with a type
+)
 
 
 class Signal(Table, json_schema_extra=with_plugin_keys("type")):
