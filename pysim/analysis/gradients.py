@@ -40,9 +40,8 @@ MEMORY = 1 << 28  # bytes of records that are kept at most, before steps are mad
 _LAW_FIELDS = (0, 1, 2, 3, 4, 5)  # K, d, μ_s, μ_d, k_t, τ among the numbers of a law
 _INERTIA = 12  # place of θ among the numbers of a body
 _UNREAD = ("plane_bodies",)  # tables that convex steps do not read
-_PART = (
-    1e-4  # step of central differences of the numbers that follow from a parameter, relative to it
-)
+# step of central differences of the numbers that follow from a parameter, relative to it
+_PART = 1e-4
 
 
 @dataclass(frozen=True)
@@ -160,11 +159,11 @@ class _Rollout:
             stride = self._stride(len(start), memory)
             kept = self._forward(stride)
             value, q_bar, v_bar = self._losses(loss)
-            found = self._backward(kept, stride, q_bar, v_bar)
+            cotangents = self._backward(kept, stride, q_bar, v_bar)
         finally:
             self.records.engine.load(start, self.every)
             self.records.engine.see(self.every)
-        return self._result(value, found, parameters)
+        return self._result(value, cotangents, parameters)
 
     def _stride(self, size: int, memory: float) -> int:
         return 1 if size * self.steps <= memory else max(1, math.isqrt(self.steps))
@@ -195,12 +194,12 @@ class _Rollout:
     def _losses(self, loss: Loss) -> tuple[Array, Array, Array]:
         """Return losses (n,), and their derivatives by q, along δ, and v (n, steps, nv)."""
         q, v = (self.q[0], self.v[0]) if self.one else (self.q, self.v)
-        found: Any = loss(q.copy(), v.copy())
-        if not isinstance(found, tuple) or len(found) != 3:
+        returned: Any = loss(q.copy(), v.copy())
+        if not isinstance(returned, tuple) or len(returned) != 3:
             raise SimulationError(
                 "loss", "must return the losses and their derivatives by q and by v"
             )
-        value, by_q, by_v = (np.asarray(x, float) for x in found)
+        value, by_q, by_v = (np.asarray(x, float) for x in returned)
         shapes = ((), q.shape, v.shape) if self.one else ((self.count,), q.shape, v.shape)
         for x, name, shape in zip(
             (value, by_q, by_v), ("loss", "by q", "by v"), shapes, strict=True
@@ -257,9 +256,9 @@ class _Rollout:
         assert np.array_equal(end_v[rows], self.v[:, n]), "a step made again has other bits"
 
     def _result(
-        self, value: Array, found: tuple[list[Array], Array], parameters: _Parameters
+        self, value: Array, cotangents: tuple[list[Array], Array], parameters: _Parameters
     ) -> Gradient:
-        bar, controls = [x[: self.count] for x in found[0]], found[1]
+        bar, controls = [x[: self.count] for x in cotangents[0]], cotangents[1]
 
         def one(x: Array) -> Array:
             return np.asarray(x[0]) if self.one else x
@@ -339,7 +338,7 @@ def along_motions(model: Model, q: Array, by_q: Array) -> Array:
 
     rotation    ½ Im(r* ⊗ r̄)        position of a pose    Rᵀ p̄
     """
-    found = np.zeros((*q.shape[:-1], model.nv))
+    by_motion = np.zeros((*q.shape[:-1], model.nv))
     for kind, at_q, at_v in zip(
         model._types,  # noqa: SLF001, kinds of the joints
         model.q_offsets,
@@ -349,16 +348,16 @@ def along_motions(model: Model, q: Array, by_q: Array) -> Array:
         if at_q < 0:
             continue
         real_q, real_v = (np.array(places, int) for places in kind.real_coordinates)
-        found[..., at_v + real_v] = by_q[..., at_q + real_q]
+        by_motion[..., at_v + real_v] = by_q[..., at_q + real_q]
         for quaternion, (turn, count) in zip(kind.quaternions, kind.turning, strict=True):
             places = slice(at_q + quaternion, at_q + quaternion + 4)
             own, bar, first = q[..., places], by_q[..., places], at_v + turn
             x, w = own[..., :3], own[..., 3:]
             along = w * bar[..., :3] - bar[..., 3:] * x - np.cross(x, bar[..., :3])
-            found[..., first + count - 3 : first + count] = along / 2
+            by_motion[..., first + count - 3 : first + count] = along / 2
             if count == 6:
                 p = by_q[..., at_q + quaternion - 3 : at_q + quaternion]
-                found[..., first : first + 3] = (
+                by_motion[..., first : first + 3] = (
                     p - 2 * w * np.cross(x, p) + 2 * np.cross(x, np.cross(x, p))
                 )
-    return found
+    return by_motion

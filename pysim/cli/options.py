@@ -373,7 +373,7 @@ class LearnOptions:
     """Options of `pysim learn`."""
 
     output: Output = None
-    """Policy to write, .npz; by default the scene's name with _policy.npz. Its checkpoint has the suffix .pt."""
+    """Policy to write, .npz; by default the scene's name with _policy.npz. Its checkpoint is written beside it."""
     learner: str = "rsl_rl"
     """Program whose PPO learns: rsl_rl, or sb3 (stable-baselines3, extra `sb3`), whose checkpoint is a .zip."""
     worlds: int = 1024

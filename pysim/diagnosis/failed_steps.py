@@ -26,9 +26,8 @@ if TYPE_CHECKING:
     from pysim.mechanism.model import Model, State
     from pysim.worlds.loading import Scene
 
-LEAST_PARTS = (
-    64  # smallest parts of a step that are tried (cpp/stepping/step_halving.hpp, convex/step.hpp)
-)
+# smallest parts of a step that are tried (cpp/stepping/step_halving.hpp, convex/step.hpp)
+LEAST_PARTS = 64
 FINEST = 1e-15  # smallest rtol that rounding permits for every coordinate
 AHEAD = 1e-6  # [s] in which a value that is NaN is looked for where the step shrank to nothing
 

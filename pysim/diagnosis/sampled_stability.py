@@ -43,9 +43,8 @@ if TYPE_CHECKING:
 DIFFERENCE = 1e-6  # of coordinates [rad or m], rates, and numbers relative to 1 + their size
 SMOOTH = 1e-3  # relative to the largest entry: by which matrices may depend on the difference
 GROWN = 1.001  # largest growth from instant to instant of stable control: rigid motions have 1, up to rounding
-UNSTABLE = (
-    1.02  # growth of control that is reported; without damping it grows slowly with any period
-)
+# growth of control that is reported; without damping it grows slowly with any period
+UNSTABLE = 1.02
 MOST_NUMBERS = 300  # motions, states and held numbers of a scene that is judged
 MOST_INSTANTS = 200  # until all repeat
 LEAST_SCALE = 1 / 64  # of the periods that are tried

@@ -90,9 +90,8 @@ class StepBounds:
     bounce: float = np.inf  # largest step with which the scheme follows a bounce off it [s]
     slide: Mode | None = None  # the sharpest friction, at rest; its joint is the coordinate's name
     sticks: float = np.inf  # largest step with which the scheme follows it to rest [s]
-    motions: int = (
-        0  # that are free at the start; modes of more than MOST_MOTIONS are not looked for
-    )
+    # that are free at the start; modes of more than MOST_MOTIONS are not looked for
+    motions: int = 0
 
 
 def step_bounds(scene: Scene) -> StepBounds:

@@ -33,14 +33,12 @@ if TYPE_CHECKING:
 
 REST_ROWS = 64  # outputs near rest whose friction is checked
 REST_ROWS_OF_LOOPS = 16  # the same with loops, whose motions take longer
-CONTROL_ROWS = (
-    16  # outputs at which the stability of control is checked, at most one of OUTPUTS_A_CHECK
-)
+# outputs at which the stability of control is checked, at most one of OUTPUTS_A_CHECK
+CONTROL_ROWS = 16
 OUTPUTS_A_CHECK = 8
 CONTROLLED = 12  # velocities of a mechanism up to which it is: the modes of more take too long
-ALIKE = (
-    1.05  # times the bound of a step, up to which that of the mechanism without control is the same
-)
+# times the bound of a step, up to which that of the mechanism without control is the same
+ALIKE = 1.05
 SLIDES = 20.0  # widths of dry friction, at which its slope has vanished
 STIFF = 20  # steps of the scene in a stable one, beyond which an implicit scheme is advised
 STIFF_SCHEME = "generalized_alpha"

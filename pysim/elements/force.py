@@ -38,9 +38,8 @@ class Force:
     states: ClassVar[Channels] = NONE
     takes_signals: ClassVar[bool] = True  # in place of numbers of its fields
     between_points: ClassVar[bool] = False  # along the line from at_a to at_b, instead of a path
-    keeps_structure: ClassVar[bool] = (
-        False  # its program has the same instructions whatever its numbers
-    )
+    # its program has the same instructions whatever its numbers
+    keeps_structure: ClassVar[bool] = False
 
     def __init_subclass__(cls, **options: object) -> None:
         super().__init_subclass__(**options)

@@ -50,19 +50,19 @@ def exchanged(worlds: Worlds, variables: Sequence[Variable]) -> list[Variable]:
     states += [
         Variable(name, ELEMENT, k, k, "", "state of an element") for k, name in enumerate(names)
     ]
-    found = [*variables]
-    found += [replace(own, is_local=True) for own in states if own.reference not in known]
+    extended = [*variables]
+    extended += [replace(own, is_local=True) for own in states if own.reference not in known]
     for k, own in enumerate(states):
         unit = "" if own.kind == ELEMENT else per_second(own.unit)
         text = f"rate of the {own.description}"
         rate = Variable(f"der({own.name})", RATE, k, k, unit, text, is_local=True)
-        found.append(replace(rate, rate_of=own.reference))
+        extended.append(replace(rate, rate_of=own.reference))
     text = "gap of a limit or contact, which begins or ends at 0"
-    found += [
+    extended += [
         Variable(f"gap[{k}]", INDICATOR, k, k, "", text, is_local=True)
         for k in range(_indicators(scene))
     ]
-    return found
+    return extended
 
 
 def _element_states(scene: Scene) -> list[str]:

@@ -25,9 +25,8 @@ from pysim.typing import Array
 if TYPE_CHECKING:
     from pysim.mechanism.model import Model
 
-_EXACT = (
-    1e-14  # [m, rad] residual at which a vanished row is distinguished from one that constrains
-)
+# [m, rad] residual at which a vanished row is distinguished from one that constrains
+_EXACT = 1e-14
 _STEPS = 60
 _PATIENCE = 3  # steps
 _GAIN = 0.5  # residual after that many steps, relative; at a root of any multiplicity one step reaches 0.4

@@ -24,9 +24,8 @@ if TYPE_CHECKING:
 OPENING_MOTION = 0.5  # [m or rad]
 _TRIES = 3
 _EXACT = 5e-12  # [m or rad]: left by rounding
-_CUT = (
-    1e-5  # [m or rad]: dimensions cut to five digits or more; a singular configuration leaves more
-)
+# [m or rad]: dimensions cut to five digits or more; a singular configuration leaves more
+_CUT = 1e-5
 MORE_DIGITS = (
     "write them with more digits, or close a loop by a type with fewer rows, such as ball instead of revolute or"
     " point_on_line instead of ball"

@@ -27,9 +27,8 @@ if TYPE_CHECKING:
     from pysim.mechanism.model import Model
 
 _LENGTHS = (0.02, 0.004, 0.1)  # [m or rad] of the fastest coordinate
-_SHARE = (
-    0.3  # least distance of a neighbour relative to the intended one; the largest is its inverse
-)
+# least distance of a neighbour relative to the intended one; the largest is its inverse
+_SHARE = 0.3
 _SEEDS = 100  # number of starts of Newton's method for the second-order equations
 _ITERATIONS = 20
 _BRANCHES = 6  # number of their solutions that are followed

@@ -41,9 +41,8 @@ FINE = 4000  # triangles of a body that are all drawn
 OF_MOVIES = 0.6  # share of the triangles that a movie leaves out of a body with more
 OF_WINDOWS = 0.8  # the same of a window while its picture changes
 OF_SHADOWS = 0.9  # the same of shadows in stills, after that
-SHADOW_CELLS = (
-    100  # along each side of a body's box, that its shadow in a moving picture distinguishes
-)
+# along each side of a body's box, that its shadow in a moving picture distinguishes
+SHADOW_CELLS = 100
 LEAN = 0.035  # of the mechanism's size: half the thickness of a box for missing meshes
 SMALL = 0.02  # [m] the same, where all bodies are at one place
 FARTHEST = 1e-3  # of a body's size: displacement of its surface where triangles are left out

@@ -35,9 +35,8 @@ if TYPE_CHECKING:
     from os import PathLike
 
 FOLDERS_ABOVE = 1  # in which a file may name files
-PACKAGES_ABOVE = (
-    2  # that may be the file's own package by their name, as in NAME/robots/model/robot.urdf
-)
+# that may be the file's own package by their name, as in NAME/robots/model/robot.urdf
+PACKAGES_ABOVE = 2
 TEMPORARY = ("/tmp", "/var/tmp")
 DOWNLOADS = ("Downloads", "Desktop")  # of a home folder
 CONSENT = "--package-dir, in Python package_dirs"

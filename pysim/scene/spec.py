@@ -396,9 +396,8 @@ class BlockSpec:
     first: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
     parameters: Mapping[str, Any] = field(default_factory=dict)  # keys of the plugin
     where: str = ""
-    command_of: str | None = (
-        None  # of an actuator of a model file: the name of its [[model]], or ""
-    )
+    # of an actuator of a model file: the name of its [[model]], or ""
+    command_of: str | None = None
     commands: tuple[str, ...] = ()  # actuators of a model file that follow the numbers of an input
 
     @property

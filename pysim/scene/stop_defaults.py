@@ -42,9 +42,8 @@ SAME = 1e-9  # relative difference of stiffnesses that carry a load
 FRICTION_TIME = 1e-3  # [s]
 SHARPEST = 1e-3  # [m/s or rad/s]
 _OF_STOPS = ("stop_stiffness", "stop_damping")
-RATED_BAND = (
-    0.05  # share of the velocity limit in a robot's file, before which its drives begin to give way
-)
+# share of the velocity limit in a robot's file, before which its drives begin to give way
+RATED_BAND = 0.05
 
 
 @dataclass(frozen=True)

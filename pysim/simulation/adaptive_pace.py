@@ -28,9 +28,8 @@ WINDOW = 1.0  # [s] over which they are counted while a run continues
 FEWEST = 10_000  # steps of a run that is too short for a window
 NEAR = 2.0  # bands: a joint that is closer to its velocity limit is affected by it
 CLOSE = 1e-3  # share of the limit: likewise
-FALL = (
-    0.5  # of the shortest steps so far, to which they shrink before their cause is looked for again
-)
+# of the shortest steps so far, to which they shrink before their cause is looked for again
+FALL = 0.5
 
 
 def warn_of_pace(text: str) -> None:

@@ -39,9 +39,8 @@ CONSERVED = 1e-3  # the same where no work is done, of schemes of order 2 and mo
 LARGE_GAIN = 0.1  # the same of what convex steps gain
 FALLS = 0.75  # of a change, to which halved steps reduce it at least
 JUMP = 0.02  # of energy and work: a change that may be a jump
-FALLS_AT_ONCE = (
-    6.0  # times the fall of a scheme's order: the fall of a jump, which shorter steps avoid
-)
+# times the fall of a scheme's order: the fall of a jump, which shorter steps avoid
+FALLS_AT_ONCE = 6.0
 MOST_STEPS = 1_000_000  # of a run that is repeated
 ROUNDING = 1e-10  # of the energy: a smaller change may be rounding, as where a controller holds a mechanism still
 RESOLVED = 0.7  # largest |h s| of the fastest mode that a step resolves

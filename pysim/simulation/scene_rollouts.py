@@ -84,9 +84,8 @@ _SAME = (  # of all scenes
     "on_failure",
 )
 _GONE = "it ended before this rollout"
-_GROUPS = (
-    b"pysim groups of worlds\n"  # before the lengths and bytes of groups that are stepped apart
-)
+# before the lengths and bytes of groups that are stepped apart
+_GROUPS = b"pysim groups of worlds\n"
 _SIZE = 8  # bytes of a length
 
 
@@ -454,9 +453,8 @@ class _Block:
     length: float
     every: int
     rows: int
-    end: float | None = (
-        None  # [s], of the last row, where rounding would miss the duration by a bit
-    )
+    # [s], of the last row, where rounding would miss the duration by a bit
+    end: float | None = None
 
     @property
     def times(self) -> Array:

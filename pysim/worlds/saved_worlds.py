@@ -181,16 +181,16 @@ def _structure(scene: Scene) -> bytes:
 
 def _settings(scene: Scene) -> bytes:
     """Return the settings on which steps of worlds depend, by the names of their keys, as JSON."""
-    own, signals = scene.settings, scene.signals
-    found: dict[str, Any] = {
-        f"simulation.{name}": getattr(own, name)
+    settings, signals = scene.settings, scene.signals
+    values: dict[str, Any] = {
+        f"simulation.{name}": getattr(settings, name)
         for name in ("integrator", "step", "rtol", "atol", "slip_speed", "contact_law")
     }
-    found |= {f"simulation.{name}": value for name, value in own.parameters.items()}
+    values |= {f"simulation.{name}": value for name, value in settings.parameters.items()}
     for block in () if signals is None else scene.spec.blocks:
         if block.period is not None:
-            found[f"the period of {block.name!r}"] = block.period
-    return json.dumps(found, default=str).encode()
+            values[f"the period of {block.name!r}"] = block.period
+    return json.dumps(values, default=str).encode()
 
 
 def _other_setting(saved: bytes, scene: Scene) -> str:
@@ -198,14 +198,14 @@ def _other_setting(saved: bytes, scene: Scene) -> str:
     now = _settings(scene)
     if saved == now:
         return ""
-    own: dict[str, Any] = json.loads(now)
+    of_scene: dict[str, Any] = json.loads(now)
     try:
-        found = dict(json.loads(saved))
+        of_saved = dict(json.loads(saved))
     except (ValueError, TypeError, RecursionError):
         return "settings that cannot be read"
-    for name in [*own, *sorted(set(found) - set(own), key=str)]:
-        if name not in found or name not in own or found[name] != own[name]:
-            there, here = (str(x.get(name, "not set")) for x in (found, own))
+    for name in [*of_scene, *sorted(set(of_saved) - set(of_scene), key=str)]:
+        if name not in of_saved or name not in of_scene or of_saved[name] != of_scene[name]:
+            there, here = (str(x.get(name, "not set")) for x in (of_saved, of_scene))
             return f"{name} = {there[:40]}, and here it is {here}"
     return "other settings"
 

@@ -58,9 +58,8 @@ MOST_STEPS = 1 << 40  # of a world in a call
 LEAST_DEPTH = 10.0  # of contacts under the weight, over what floats resolve
 SIZE = 8  # bytes of a length
 SAME_LENGTH = 1e-6  # of a quaternion that is not of unit length
-CALL_TIME = (
-    0.2  # [s] intended wall time of a call of the engine, so that an interrupt is answered soon
-)
+# [s] intended wall time of a call of the engine, so that an interrupt is answered soon
+CALL_TIME = 0.2
 
 
 class Stop(IntEnum):

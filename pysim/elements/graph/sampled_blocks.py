@@ -30,9 +30,8 @@ if TYPE_CHECKING:
     StoredNodes = tuple["GraphBlock", list[int], list[int]]  # nodes that it stores, and where
 
 MOST_SAMPLED = 64  # blocks; the engine has a bit for each
-INPUT = (
-    "input "  # prefix of the places that hold the inputs of controllers that are called in Python
-)
+# prefix of the places that hold the inputs of controllers that are called in Python
+INPUT = "input "
 
 
 class SampledBlocks:

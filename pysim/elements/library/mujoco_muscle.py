@@ -49,9 +49,7 @@ class MujocoMuscle(Actuator):
     shortest_fibre: float = 0.5  # [1], l_min, at which the active force vanishes
     longest_fibre: float = 1.6  # [1], l_max, at which the active force vanishes
     max_contraction_velocity: float = 1.5  # [1/s], v_max, in optimal lengths
-    passive_force: float = (
-        1.3  # [1], f_pmax, twice the passive force over F₀ midway between optimal and longest
-    )
+    passive_force: float = 1.3  # [1], f_pmax, twice the passive force over F₀ halfway to longest
     lengthening_force: float = 1.2  # [1], f_max, times F₀ at fast lengthening
     activation_time: float = 0.01  # [s], τ_a
     deactivation_time: float = 0.04  # [s], τ_d

@@ -28,9 +28,8 @@ if TYPE_CHECKING:
 
 PLOTS = (".png", ".pdf", ".svg", ".jpg", ".jpeg", ".webp")
 NAMED = 16  # number of lines that a legend can distinguish; more are drawn thin in one colour
-MOST_POINTS = (
-    4000  # points of one line; longer ones are subsampled to the extremes of each interval
-)
+# points of one line; longer ones are subsampled to the extremes of each interval
+MOST_POINTS = 4000
 MOST_OF_PHASES = 50_000  # points over another quantity; of more rows some are drawn as dots
 CHUNK = 5000  # points drawn together, which bounds the memory for lines that cross themselves
 MOST_RUNS = 8

@@ -28,9 +28,8 @@ if TYPE_CHECKING:
 
 MOST_FILES = 1000  # included or attached by one model
 MOST_PLACES = 100_000  # where the files of a model are looked for
-MOST_COPIED = (
-    10_000  # elements of all copies that <replicate> and the like make; their time is quadratic
-)
+# elements of all copies that <replicate> and the like make; their time is quadratic
+MOST_COPIED = 10_000
 MOST_ATTACHED = 100_000  # elements of all attached models
 MOST_SAMPLES = 1 << 26  # of a height field or texture
 MOST_NUMBERS = 1_000_000  # that <size> and sizes of user data declare

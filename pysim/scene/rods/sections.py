@@ -20,9 +20,8 @@ from pysim.typing import Array
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-SLENDERNESS = (
-    200.0  # length over the diameter of a rod that is drawn without a shape of its section
-)
+# length over the diameter of a rod that is drawn without a shape of its section
+SLENDERNESS = 200.0
 _ODD = 2 * np.arange(20) + 1
 _SUM_OF_POWERS = 31 / 32 * 1.0369277551433699  # Σ (2k + 1)⁻⁵
 

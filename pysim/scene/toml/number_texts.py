@@ -32,9 +32,8 @@ if TYPE_CHECKING:
     from pysim.scene.toml.source import Steps
 
 TABLE = "parameters"
-OF_SIGNAL = (
-    "in the signal's unit"  # meaning of the fields of sources that have the unit of their table
-)
+# meaning of the fields of sources that have the unit of their table
+OF_SIGNAL = "in the signal's unit"
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _EXPRESSION = re.compile(r"\s*=")
 _SPLIT = re.compile(r", | or ")
