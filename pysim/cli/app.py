@@ -161,7 +161,7 @@ def inverse_dynamics(
 def static_optimization(
     model: Path, motion: Path, /, *, options: ActivationOptions = ActivationOptions()
 ) -> None:
-    """Compute the activations of muscles of least effort that give a motion, and write them as a .sto file.
+    """Compute the activations of least effort with which muscles give a motion, and write them as a .sto file.
 
     Parameters
     ----------

@@ -62,7 +62,7 @@ class Loop(Table, json_schema_extra=_PLUGIN_KEYS):
         "of a spring towards where A and B coincide, by the coordinates of the joint; of a ball by its rotation vector",
     )
     damping: NotNegativeNumbers | None = key(
-        None, "N·s/m or N·m·s/rad", "damping of the rates of the same"
+        None, "N·s/m or N·m·s/rad", "damping of the rates of these coordinates"
     )
     parameters: dict[str, Any] = key({}, "", "keys of a joint plugin; written beside the others")
 

@@ -159,7 +159,7 @@ class GroundHeights(Table):
 
 
 class GroundRoad(Table):
-    """A road along x, as wide as it says to both sides of y = 0; heights are linear between nodes."""
+    """A road along x, centred on y = 0; heights are linear between nodes."""
 
     profile: list[Annotated[list[float], Field(min_length=2, max_length=2)]] | None = key(
         None, "m", "rows [x, z]: places along the road, increasing, and heights"
@@ -170,7 +170,7 @@ class GroundRoad(Table):
     seed: Annotated[int, Field(ge=0)] | None = key(None, "", "of a random road; 0 by default")
     width: Positive = key(4.0, "m", "across the road")
     spacing: Positive | None = key(
-        None, "m", "distance of nodes; by default that of the places, 0.05 m of a random road"
+        None, "m", "distance of nodes; by default that of the places, for a random road 0.05 m"
     )
 
     @model_validator(mode="after")

@@ -14,7 +14,7 @@ class Optimise(Table):
     """Numbers that are chosen so that a quantity of the run is least; keys with dots need quotes."""
 
     numbers: dict[str, Annotated[list[float], Field(min_length=2, max_length=3)]] = key(
-        {}, "", "by key: [lower, upper] or [lower, upper, start]; by default it starts as the scene"
+        {}, "", "by key: [lower, upper] or [lower, upper, start], by default the scene's"
     )
     minimise: Name | None = key(
         None, "", "quantity: SIGNAL.STATISTIC with end, min, max, mean or rms"
