@@ -39,8 +39,8 @@ Vec3<S> bend_of_rim(S radius, const Vec3<S>& n, const Vec3<S>& e) {
 ///
 ///     d = (n.x, n.y) + least_lean (1 − (sine/(2 least_lean))²)₊² e
 ///
-/// No choice has a limit at all n, for the direction turns once where n goes around the axis. This one has
-/// none where d = 0 alone, a single n.
+/// No choice is continuous at all n, for the direction turns once where n goes around the axis. This one is
+/// discontinuous only where d = 0, at a single n.
 template <class S>
 Vec3<S> lean_direction(const Vec3<S>& n) {
   using Real = typename S::Real;

@@ -6,9 +6,9 @@
 //
 // Numbers of H are of type N, in double precision where floats do not carry it: a stiff load between two
 // light bodies is subtracted from itself, and what is left are their inertias. Loads from the world and on
-// coordinates are summed in type S beside it, and added before the elimination. As H is A and what is not
-// negative, no pivot is less than that of A; where rounding makes it less, it is that of A. Only a servo that
-// saturates takes away what A has of it: in such a world, pivots are positive.
+// coordinates are summed in type S beside it, and added before the elimination. As H − A is positive
+// semidefinite, no pivot is less than that of A; where rounding makes it less, it is set to that of A. Only a
+// servo that saturates takes its spring out of A again: in such a world, pivots are positive.
 #pragma once
 
 #include "dynamics/joint_space.hpp"

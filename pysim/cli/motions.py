@@ -106,8 +106,8 @@ def _numbers(option: str, texts: tuple[str, ...], example: str) -> dict[str, flo
         except ValueError:
             is_given = ""
         if not is_given:
-            kind = option.removeprefix("--").upper()
-            raise PysimError(f"{option} {text}", f"is not NAME={kind}; write for example {example}")
+            problem = f"is not NAME=NUMBER; write for example {example}"
+            raise PysimError(f"{option} {text}", problem)
     return numbers
 
 

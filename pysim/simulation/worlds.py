@@ -969,7 +969,7 @@ class Signals(Mapping[str, Any]):
         self.end_call()
 
     def end_call(self) -> None:
-        """Forget values of before; compute the observed signals."""
+        """Forget the values of the last call; compute the observed signals."""
         self._readings = None
         if self.observed:
             self._read()

@@ -1,7 +1,7 @@
 """Records of worlds under right checksums, number by number: an error that a user can read, or worlds that go on.
 
 A record comes from anyone's file. Oracles: no signal and no call without end in a child process; worlds that refuse a
-record save the bytes of before; those that take one save it again.
+record save the same bytes as before; those that take one save it again.
 """
 
 from __future__ import annotations
