@@ -30,6 +30,7 @@ INSTANTS = {
     "quadruped": 0.2,
     "princeton_strip": 0.95,
     "rotor_blade": 0.45,
+    "rough_road": 0.09,
     "tendon_finger": 0.9,
     "twisted_ring": 0.76,
     "whip": 0.6,

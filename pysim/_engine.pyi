@@ -811,7 +811,7 @@ class _Worlds(RecordedWorlds):
         key: int = -1,
         spectral_radius: float = 0.9,
         passes: int = 2,
-        solver_tolerance: float = 1e-11,
+        solver_tolerance: float = 1e-8,
         accuracy: float = 0.0,
         least_step: float = 0.0,
         rtol: ArrayLike = ...,
