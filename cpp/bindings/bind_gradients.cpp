@@ -36,7 +36,8 @@ void bind_gradients(py::module_& m) {
       "cotangent_sizes",
       [](const Worlds& worlds) {
         const std::string refusal = engine::gradient_refusal(worlds);
-        return py::make_tuple(refusal, engine::worlds_in_pack(), engine::cotangent_sizes(worlds));
+        const auto sizes = refusal.empty() ? engine::cotangent_sizes(worlds) : std::vector<std::ptrdiff_t>{};
+        return py::make_tuple(refusal, engine::worlds_in_pack(), sizes);
       },
       "worlds"_a,
       "Returns what keeps steps of worlds from having a gradient, '' for nothing; how many `pull_step` takes "

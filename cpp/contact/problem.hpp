@@ -146,9 +146,6 @@ class ConvexProblem {
     return matrix_.delta();
   }
 
-  /// Change of velocities of the pair at a place by the last solution.
-  auto change(int k, const ContactPair<Parameter>& pair) { return matrix_.change(k, pair); }
-
   /// Whether the last solution stopped before an iterate that is not covered.
   bool stopped() const { return stopped_; }
 

@@ -39,6 +39,8 @@ struct AdvanceConvexWorlds {
     system.signals = lanes.signals;
     S* const control = call.controls == nullptr ? nullptr : take<S>(system.workspace, nv);
     system.control = control;
+    std::int64_t steps_before[S::width];
+    for (int k = 0; k < S::width; ++k) steps_before[k] = call.worlds.steps[pack.world(k)];
     const contact::PairSchedule<S> begin = load_schedule(
         batch, at.first, pack, contact::PairSchedule<S>(contacts, at.model.bodies, system.workspace));
     contact::PairSchedule<S> schedule =
@@ -60,7 +62,7 @@ struct AdvanceConvexWorlds {
       advance(stepping::ConvexSteps<S>(system, run, state, trial));
     }
     pack.save_all(lanes, call.worlds);
-    save_contacts(batch, at.first, pack, state, system.workspace);
+    save_contacts(batch, at.first, pack, state, system.workspace, steps_before);
     save_schedule(batch, at.first, pack, schedule);
   }
 
@@ -155,12 +157,14 @@ struct AdvanceConvexWorlds {
     saved.key[first] = state_key<S>(batch.call.worlds, pack);
   }
 
+  /// Keeps what contacts remember, and what they report of worlds that have made a step.
   template <class S>
   static void save_contacts(const WorldBatch<typename S::Real>& batch,
                             std::ptrdiff_t first,
                             const PackOfWorlds<S>& pack,
                             const contact::ContactState<S>& state,
-                            const Workspace<S>& w) {
+                            const Workspace<S>& w,
+                            const std::int64_t* steps_before) {
     const auto& parts = batch.call.worlds;
     const Memory& places = state.live->places;
     for (int k = 0; k < S::width; ++k) {
@@ -182,6 +186,7 @@ struct AdvanceConvexWorlds {
         entry[Entry::number] = point;
         for (int i = 0; i < Memory::per_point; ++i) entry[Entry::memory + i] = simd::lane(memory[i], k);
         entry += Entry::numbers;
+        if (parts.steps[world] == steps_before[k]) continue;
         const S* const report = state.report_of(point);
         for (int i = 0; i < report_numbers; ++i) *reported++ = simd::lane(report[i], k);
       }

@@ -36,6 +36,7 @@ std::string gradient_refusal(const Worlds<double>& worlds) {
   if (view.elements > 0) return "springs, dampers and forces between links";
   if (!worlds.blocks().periods.empty()) return "sampled blocks";
   if (worlds.has_own_steps()) return "steps in Python";
+  if (scheme.events != nullptr) return "events";
   return refused_pairs(worlds.model_contacts()->view());
 }
 

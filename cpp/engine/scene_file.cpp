@@ -157,8 +157,9 @@ FiledScene::FiledScene(SceneFile file) : file_(std::move(file)) {
   }
   const int blocks = signals == nullptr ? 0 : signals->blocks,
             periods = static_cast<int>(f.blocks.periods.size());
-  require(f.blocks.first_bit >= 0 && f.blocks.first_bit + periods <= std::max(blocks, 0) &&
-              f.blocks.key >= -1 && f.blocks.key < std::max(numbers, 1),
+  require(f.blocks.first_bit >= 0 && periods <= std::max(blocks, 0) &&
+              f.blocks.first_bit <= std::max(blocks, 0) - periods && f.blocks.key >= -1 &&
+              f.blocks.key < std::max(numbers, 1),
           "has sampled blocks that do not exist");
   require(!(signals != nullptr && !f.scheme.has_signals), "has signals that do not act");
   check_parameters();

@@ -196,7 +196,7 @@ void WorldRates::gaps(std::ptrdiff_t world, double* gaps) {
       }
     }
     double nearest = std::numeric_limits<double>::max();
-    for (int point = 0; point < worlds_.model_contacts()->points_of_pair(pair); ++point) {
+    for (int point = 0; point < worlds_.model_contacts()->gaps(pair); ++point) {
       double distance = 0;
       gap.single(gap.contacts, pair, point, X, &distance);
       nearest = std::min(nearest, distance);

@@ -21,7 +21,7 @@ void each_touching_point(const Worlds<double>& worlds, std::ptrdiff_t world, con
   const auto& parts = worlds.parts();
   const auto& n = parts.sizes;
   constexpr int listed = stepping::TouchingPoint::numbers, reported = contact::ContactReport::numbers;
-  int shapes = 0, end = contacts->points_of_pair(0);
+  int shapes = -1, end = 0;
   for (std::ptrdiff_t k = 0; k < parts.touching[world]; ++k) {
     const std::ptrdiff_t row = world * n.points + k;
     const auto point = static_cast<int>(parts.contacts[row * listed + stepping::TouchingPoint::number]);

@@ -565,6 +565,15 @@ void Worlds<Real>::restart_scheme(std::ptrdiff_t world) const {
 // ----------------------------------------------------------------------------------------------------
 // advance
 
+/// Lets the scene's step divide time from now on, after rows at times of their own.
+template <class Real>
+void Worlds<Real>::begin_grid(std::ptrdiff_t world) {
+  parts_.begin[world] = parts_.t[world];
+  parts_.step[world] = scheme_.step;
+  parts_.made[world] = 0;
+  parts_.length[world] = -1;
+}
+
 template <class Real>
 std::ptrdiff_t Worlds<Real>::step(std::int64_t steps,
                                   Selection worlds,
@@ -581,8 +590,8 @@ std::ptrdiff_t Worlds<Real>::step(std::int64_t steps,
       parts_.step[world] = *length;
       parts_.made[world] = 0;
     }
-    const bool on_grid = parts_.length[world] < 0;
-    goal_[static_cast<std::size_t>(k)] = (on_grid ? parts_.made[world] : 0) + steps;
+    if (!is_adaptive_ && parts_.length[world] >= 0) begin_grid(world);
+    goal_[static_cast<std::size_t>(k)] = (parts_.length[world] < 0 ? parts_.made[world] : 0) + steps;
   });
   return go_on(worlds, allowance, threads);
 }
@@ -714,24 +723,11 @@ bool Worlds<Real>::watches_steps() const {
   return !is_adaptive_ && scheme_.events != nullptr;
 }
 
-/// Makes steps of all worlds that do not rest, and keeps what the contacts of the others reported.
+/// Makes steps of all worlds that do not rest.
 template <class Real>
 void Worlds<Real>::make_steps(const WorldBatch<Real>& batch, int threads) {
   if (own_step_) return run_own_steps(batch.call, batch.states);
-  const std::ptrdiff_t numbers = std::ptrdiff_t{contact::ContactReport::numbers} * parts_.sizes.points;
-  std::vector<double> reported;
-  const auto each_resting = [&](const auto& f) {
-    for (std::ptrdiff_t k = 0; k < batch.states && batch.call.rests != nullptr && numbers > 0; ++k) {
-      if (batch.call.rests[k]) f(parts_.report + batch.call.world(k) * numbers);
-    }
-  };
-  each_resting([&](const double* own) { reported.insert(reported.end(), own, own + numbers); });
   run_worlds(*model_, batch, is_convex_, threads);
-  const double* from = reported.data();
-  each_resting([&](double* own) {
-    std::copy_n(from, numbers, own);
-    from += numbers;
-  });
 }
 
 /// Makes steps through events, some packs at a time on each thread; those of the caller on this one.

@@ -222,6 +222,7 @@ class Worlds : public RecordedWorlds {
   void set_bounds();
   void see(std::ptrdiff_t world);
   void begin_clock(std::ptrdiff_t world);
+  void begin_grid(std::ptrdiff_t world);
   void lengthen_levers(double reach);
   contact::Contacts<Real> contacts() const;
   bool watches_steps() const;

@@ -203,7 +203,9 @@ void Instance::get(std::uint32_t reference, bool arrays, double* values) {
   const std::size_t count = size(reference, arrays);
   if (count == 0)
     throw std::invalid_argument("there is no variable of reference " + std::to_string(reference));
-  const auto& own = numbers(kind_of(reference));
+  const Kind kind = kind_of(reference);
+  if (kind != Kind::parameter) accept_parameters();
+  const auto& own = numbers(kind);
   std::copy_n(own.begin() + static_cast<std::ptrdiff_t>(first(reference, arrays)), count, values);
 }
 
@@ -281,13 +283,24 @@ void Instance::load(const char* bytes, std::size_t size) {
   const std::size_t begin = numbers.size() * sizeof(double);
   if (size < begin) throw std::invalid_argument("the saved state ends early");
   std::memcpy(numbers.data(), bytes, begin);
+  for (const double number : numbers) {
+    if (!std::isfinite(number))
+      throw std::invalid_argument("the saved state has numbers that are not finite");
+  }
   const auto inputs = numbers.begin() + 3, parameters = inputs + static_cast<std::ptrdiff_t>(inputs_.size()),
              states = parameters + static_cast<std::ptrdiff_t>(parameters_.size());
-  parameters_.assign(parameters, states);
-  has_new_parameters_ = true;
-  accept_parameters();
-  if (pysim_worlds_load(worlds_.get(), 0, bytes + begin, size - begin) != 0) {
-    throw std::invalid_argument(pysim_message());
+  const std::vector<double> before = parameters_;
+  try {
+    parameters_.assign(parameters, states);
+    has_new_parameters_ = true;
+    accept_parameters();
+    if (pysim_worlds_load(worlds_.get(), 0, bytes + begin, size - begin) != 0) {
+      throw std::invalid_argument(pysim_message());
+    }
+  } catch (...) {
+    parameters_ = before;
+    has_new_parameters_ = true;  // accepted by the next call that steps or reads
+    throw;
   }
   inputs_.assign(inputs, parameters);
   states_.assign(states, numbers.end());

@@ -1,5 +1,6 @@
 // Tables of kernels of packs, for engines that step one world at a time: fewer worlds fill no pack.
 #include "engine/contact_kernels.hpp"
+#include "engine/gradients.hpp"
 #include "engine/isa_tables.hpp"
 #include "engine/units/unit.hpp"
 #include "engine/varied_readings.hpp"
@@ -17,7 +18,7 @@ static Kernel<double> convex() {
 
 const StateKernels<double> doubles = {};
 const ContactKernels double_contacts = {};
-const ContactKernel worlds_twice = nullptr, varied_twice = nullptr;
+const ContactKernel worlds_twice = nullptr, varied_twice = nullptr, convex_gradients = nullptr;
 const VariedKernels varied_contacts = {nullptr, &advance_varied_singles<OneDouble, convex>},
                     varied_steps = {nullptr, &advance_varied_singles<OneDouble, smooth>};
 const VariedReadings varied_readings = nullptr;

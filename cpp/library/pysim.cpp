@@ -49,7 +49,8 @@ pysim_scene* pysim_scene_load(const void* bytes, size_t size) {
     const std::string missing = pysim::engine::missing_kernels();
     if (!missing.empty()) fail(missing);
     const auto* const begin = static_cast<const char*>(bytes);
-    return new pysim_scene(pysim::engine::read_scene_file(begin, size), pysim::engine::checksum_in(begin));
+    auto file = pysim::engine::read_scene_file(begin, size);  // which checks the size first
+    return new pysim_scene(std::move(file), pysim::engine::checksum_in(begin));
   });
 }
 

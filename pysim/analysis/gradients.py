@@ -155,6 +155,7 @@ class _Rollout:
         worlds._accept(None)  # noqa: SLF001, as `step` does
         worlds._stop_at_lost(None)  # noqa: SLF001
         start = self.records.engine.save(self.every)
+        reported = self.records.engine.parts["report"].copy()  # contacts are no part of the bytes
         try:
             stride = self._stride(len(start), memory)
             kept = self._forward(stride)
@@ -163,6 +164,7 @@ class _Rollout:
         finally:
             self.records.engine.load(start, self.every)
             self.records.engine.see(self.every)
+            self.records.engine.parts["report"][:] = reported
         return self._result(value, cotangents, parameters)
 
     def _stride(self, size: int, memory: float) -> int:

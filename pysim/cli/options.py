@@ -472,7 +472,7 @@ class ActivationOptions:
     """A load of that table: its body, and the beginnings of the names of its columns, which end with x, y and z."""
     reserve: Annotated[tuple[str, ...], Parameter(metavar="NAME=STRENGTH")] = ()
     """Strength of an ideal actuator on a velocity [N or N·m]; 1 of those that are not named."""
-    forces: Output = None
+    forces: File = None
     """File to write the tensions of the muscles to; none by default."""
     output: Output = None
     """File to write; otherwise the motion's name with .sto."""

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from os import PathLike
 
     from pysim.fmu.variables import Variable
+    from pysim.simulation.engine_file import SetNumber
     from pysim.worlds.loading import Scene
 
 FMI_VERSIONS = (2, 3)
@@ -70,6 +71,7 @@ def write_fmu(
     file, numbers = file_of_worlds(worlds, parameters)
     variables = chosen(variables_of(worlds, numbers, arrays=fmi == 3), inputs, outputs)
     if model_exchange:
+        _check_limits(numbers)
         variables = exchanged(worlds, variables)
     identifier = re.sub(r"\W", "_", own.spec.name, flags=re.ASCII)
     identifier = identifier if re.match(r"[A-Za-z_]", identifier) else f"_{identifier}"
@@ -105,6 +107,16 @@ def binary() -> Path:
         if path.is_file():
             return path
     raise PysimError(str(folder), "has no pysim_fmu; install pysim again, which builds it")
+
+
+def _check_limits(numbers: Sequence[SetNumber]) -> None:
+    """Reject limits among the parameters: event indicators of model exchange are at those of the file."""
+    for number in numbers:
+        if number.name.rpartition(".")[2] in ("lower", "upper"):
+            problem = (
+                f"{number.name!r} is a limit, at which an event indicator of model exchange is 0"
+            )
+            raise SimulationError("parameters", f"{problem}; leave it out")
 
 
 def _platform(fmi: int) -> tuple[str, str]:

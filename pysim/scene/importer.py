@@ -136,7 +136,8 @@ def find_importer(path: Path) -> type[Importer]:
 
 def scene_text(path: Path) -> str | None:
     """Return the text of a scene that runs a file of another program by itself, None where there is none."""
-    if path.suffix.lower() not in foreign_suffixes() or not path.is_file():
+    suffix = path.suffix.lower()
+    if suffix == ".toml" or suffix not in foreign_suffixes() or not path.is_file():
         return None
     return find_importer(path)().scene_text(path)
 

@@ -379,10 +379,7 @@ class WorldRecords:
                 return
             waiting = worlds[self._pending[worlds] != 0]
             self._answer(waiting, None, threads)
-            before, contacts = self.steps[waiting], self._report[waiting]
             left = self._made(selection, lambda: self.engine.go_on(selection, **keys))
-            ended = self.steps[waiting] == before  # the engine forgets the contacts of no step
-            self._report[waiting[ended]] = contacts[ended]
 
     def advance(
         self,

@@ -315,3 +315,26 @@ def test_a_parameter_without_derivatives_is_refused_with_its_path(tmp_path: Path
             by=["joint.knee.armature"],
             loss=lambda q, v: (q.sum((1, 2)), 1 + 0 * q, 0 * v),
         )
+
+
+def test_another_scheme_and_events_are_refused_with_their_names(tmp_path: Path) -> None:
+    def loss(q: Array, v: Array) -> tuple[Array, Array, Array]:
+        return q.sum((1, 2)), 1 + 0 * q, 0 * v
+
+    path = tmp_path / "smooth.toml"
+    smooth = BOX[BOX.index("[[body]]") : BOX.index("[[ground]]")].replace("collision", "visual")
+    path.write_text(smooth + '[simulation]\nintegrator = "rk4"\nstep = 1e-3\n', "utf-8")
+    with pytest.raises(pysim.SimulationError, match='integrator = "rk4"'):
+        pysim.gradient(pysim.Worlds(path, 1), steps=1, loss=loss)
+    event = '[[event]]\nname = "low"\nrelease = ["motor"]\njoint = "knee"\nat = 0.2\n'
+    with pytest.raises(pysim.SimulationError, match="events"):
+        pysim.gradient(pysim.Worlds(scene_of(tmp_path, HOPPER + event), 1), steps=1, loss=loss)
+
+
+def test_contacts_stay_those_of_the_last_step(tmp_path: Path) -> None:
+    worlds = pysim.Worlds(scene_of(tmp_path, BOX), 2)
+    worlds.step(steps=400)
+    before = np.array(worlds.contacts)
+    assert np.abs(before).max() > 1
+    pysim.gradient(worlds, steps=10, loss=lambda q, v: (q.sum((1, 2)), 1 + 0 * q, 0 * v))
+    np.testing.assert_array_equal(worlds.contacts, before)

@@ -402,7 +402,7 @@ NETWORKS = {
 INVERSE_DYNAMICS = {"computed_torque", "gravity_compensation"}  # whose derivatives are left out
 READ_ALONE = {  # not by continuous forces, or nothing but what they read of others
     "acceleration", "imu", "force_torque", "noisy", "power", "energy", "relay", "delay", "up",
-    "contact", "height_scan",
+    "contact", "height_scan", "moment", "tension", "curvature", "strain", "fmu",
 }  # fmt: skip
 USED = {"coordinates", "rates", "pose", "twist", "distance", "weighted_sum"}
 

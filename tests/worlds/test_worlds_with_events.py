@@ -238,3 +238,39 @@ def test_contacts_of_rollouts_with_impacts_are_those_of_runs(tmp_path: Path) -> 
 def test_worlds_in_single_precision_refuse_events_by_name(tmp_path: Path) -> None:
     with pytest.raises(pysim.SimulationError, match="event 'release' is located in double"):
         pysim.Worlds(sprung(tmp_path, "rk4"), 2, dtype=np.float32)
+
+
+RESTING = (
+    "[[ground]]\nplane = { normal = [0, 0, 1] }\n"
+    '[[body]]\nname = "box"\nshape = { box = [0.2, 0.2, 0.2] }\nmass = 1.0\ncollision = true\n'
+    '[[joint]]\nname = "free"\ntype = "free"\nchild = "box"\nstart = { xyz = [0, 2, 0.1] }\n'
+)
+
+
+def test_an_event_of_a_world_leaves_the_contacts_of_the_others(tmp_path: Path) -> None:
+    falls = mass(2.0).replace("gravity = [0, 0, 0]", "gravity = [0, 0, -9.81]")
+    text = falls + spring() + release() + RESTING
+    scene = scene_of(tmp_path, text + simulation("convex", duration=1.0, step=STEP, interval=0.05))
+    worlds = pysim.Worlds(scene, 2)
+    place = scene.model.coordinate_names.index("x")
+    worlds.q[:, place] = [0.14, 0.2]  # the second stays where its spring is relaxed
+    seen = []
+    for _ in range(150):
+        worlds.step()
+        seen.append((len(worlds.events[0].t), np.abs(worlds.contacts[1]).max()))
+    events, forces = np.array(seen).T
+    assert events.sum() == 1
+    assert forces[2:].min() > 0.1
+
+
+def test_steps_after_a_run_of_rows_are_those_of_the_grid(tmp_path: Path) -> None:
+    changes = {"simulation.step": 0.003, "output.every": 0.01}
+    text = mass(2.0) + spring() + release()
+    path = tmp_path / "s.toml"
+    path.write_text(text + simulation("rk4", duration=0.2, step=STEP, interval=0.05), "utf-8")
+    scene = pysim.load_scene(path, changes)
+    worlds = pysim.Worlds(scene, 1)
+    worlds.load(pysim.rollout(scene).state)
+    begin = worlds.t[0]
+    rows = worlds.rollout(rows=3)
+    np.testing.assert_allclose(rows.t[0] - begin, [0.003, 0.006, 0.009], atol=1e-12)
