@@ -89,7 +89,7 @@ Environments VectorEnv: pysim.environments.Environment(path, 64)
 read_trajectory open_trajectory load_run load_h5 load_results: pysim.load_trajectory(path)
 Result Results Log Recording SimulationResult: pysim.Trajectory
 parameter_study monte_carlo parametric_sweep scan: pysim.sweep(scene, parameters, output=path)
-optimize minimize minimise fit_parameters design_optimization: pysim.optimise(scene, numbers, minimise=quantity)
+optimize minimize minimise fit_parameters design_optimization: pysim.optimise(path, numbers, minimise=quantity)
 Builder ModelBuilder new_scene scene_builder: pysim.SceneBuilder("name")
 plot: pysim.render.plot(trajectory)
 view viewer visualize visualise launch_viewer show animate: pysim.render.view(trajectory)

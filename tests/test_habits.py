@@ -37,7 +37,7 @@ PACKAGES = (
     "sweep(",
     "identify.",
 )
-PLACES = ('worlds.signals["scan"]',)  # of a sensor that the scene would need
+PLACES = ('worlds.signals["scan"]', "pysim.optimise(")  # of what the scene would need
 
 
 @pytest.fixture
