@@ -41,6 +41,7 @@ import pysim
 from pysim import _engine
 from tests.benchmarks.moving_models import MovingRobot, robots
 from tests.benchmarks.report import print_line
+from tests.scheme_numbers import scheme_numbers
 
 Array = np.ndarray[Any, Any]
 HOLD = 0.02  # [s] that a command acts
@@ -85,47 +86,12 @@ every = {HOLD}
 
 
 class Mine:
-    """Worlds of pysim."""
+    """Worlds of pysim in double or single precision."""
 
-    def __init__(self, scene: pysim.Scene, number: int, step: float, height: int) -> None:
-        self.scene, self.every, self.height = scene, round(HOLD / step), height
-        self.q, self.v = (np.tile(x, (number, 1)) for x in (scene.state.q, scene.state.v))
-        self.state: bytes | None = None
-        self.lost = 0
-
-    def advance(self, commands: Array) -> float:
-        """Run commands (worlds, rows, actuators) and return the mean height [m]."""
-        rows = commands.shape[1]
-        run = pysim.rollout(
-            self.scene, self.q, self.v, commands,
-            steps=rows * self.every, every=self.every, state=self.state,
-        )  # fmt: skip
-        self.q, self.v, self.state = run.q[:, -1].copy(), run.v[:, -1].copy(), run.state
-        self._begin_again(np.isnan(self.q).any(axis=1))
-        return float(np.nanmean(run.q[:, 1:, self.height]))
-
-    def _begin_again(self, lost: Any) -> None:
-        if not lost.any():
-            return
-        assert self.state is not None
-        self.lost += int(lost.sum())
-        self.q[lost], self.v[lost] = self.scene.state.q, self.scene.state.v
-        self.state.scheme[lost] = 0
-        if self.state.signals.size and not lost.all():
-            self.state.signals[lost] = self.state.signals[~lost][0]
-
-    def counts(self) -> Array:
-        """Iterations and repeated steps of all worlds so far."""
-        return (
-            np.zeros(2) if self.state is None else np.asarray(self.state.scheme[:, :2].sum(axis=0))
-        )
-
-
-class Single:
-    """Worlds of pysim in single precision."""
-
-    def __init__(self, scene: pysim.Scene, number: int, height: int) -> None:
-        self.worlds = pysim.Worlds(scene, number, dtype=np.float32)
+    def __init__(
+        self, scene: pysim.Scene, number: int, height: int, dtype: type = np.float64
+    ) -> None:
+        self.worlds = pysim.Worlds(scene, number, dtype=dtype)
         self.height, self.lost = height, 0
 
     def advance(self, commands: Array) -> float:
@@ -139,6 +105,10 @@ class Single:
                 self.lost += int(self.worlds.lost.sum())
                 self.worlds.reset(self.worlds.lost)
         return float(np.mean(heights))
+
+    def counts(self) -> Array:
+        """Iterations and repeated steps of all worlds so far."""
+        return np.asarray(scheme_numbers(self.worlds)[:, :2].sum(axis=0))
 
 
 class Peer:
@@ -197,7 +167,7 @@ class Measured:
     times: list[float] = field(default_factory=list)
     heights: list[float] = field(default_factory=list)
 
-    def add(self, worlds: Mine | Single | Peer | Motrix, commands: Array) -> None:
+    def add(self, worlds: Mine | Peer | Motrix, commands: Array) -> None:
         """Time a round."""
         begin = time.process_time()
         height = worlds.advance(commands)
@@ -212,8 +182,8 @@ def measure(robot: MovingRobot, amplitude: float, step: float, given: argparse.N
     height = int(model.jnt_qposadr[free[0]]) + 2
     scene = scene_of(robot, step, given.folder)
     number = given.worlds
-    mine, single = Mine(scene, number, step, height), Single(scene, number, height)
-    worlds: dict[str, Mine | Single | Peer | Motrix] = {"pysim": mine, "single": single}
+    mine, single = Mine(scene, number, height), Mine(scene, number, height, np.float32)
+    worlds: dict[str, Mine | Peer | Motrix] = {"pysim": mine, "single": single}
     if not given.alone:
         worlds |= {solver: Peer(robot, number, step, solver, height) for solver in SOLVERS}
     if given.motrix:
@@ -226,7 +196,7 @@ def measure(robot: MovingRobot, amplitude: float, step: float, given: argparse.N
             found[name].add(own, commands)
         if len(found["pysim"].times) == 1:
             before, lost = mine.counts(), mine.lost + single.lost
-    made = number * given.commands * mine.every
+    made = number * given.commands * round(HOLD / step)
     us = {name: 1e6 * median(own.times[1:]) / made for name, own in found.items()}
     z = {name: np.mean(own.heights[1:]) for name, own in found.items()}
     iterations, repeated = (mine.counts() - before) / (made * given.rounds)

@@ -46,7 +46,7 @@ class Peer:
     """A model in OpenSim, with or without muscles."""
 
     def __init__(self, path: Path, *, muscles: bool) -> None:
-        import opensim as osim  # type: ignore[import-not-found]
+        import opensim as osim
 
         osim.Logger.removeFileSink()
         osim.Logger.setLevelString("off")

@@ -105,8 +105,10 @@ def refusal(tmp_path: Path, text: str) -> str:
         ),
         (
             LOOP + 'type = "ball"\na = "a"\nb = "b"\nfoo = 1',
-            "loop[0].foo: unknown key; known: a, at_a, at_b, axis, b, damping, length, name, pitch, radius, "
-            "start, stiffness, type",
+            (
+                "loop[0].foo: unknown key; known: a, at_a, at_b, axis, b, damping, length, name, pitch, radius, "
+                "start, stiffness, type"
+            ),
         ),
         (
             GEAR + "ratios = { r = 2.0 }\noffset = 0.5\n[assembly]\nhold = ['p', 'r']",
