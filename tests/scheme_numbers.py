@@ -1,4 +1,4 @@
-"""What schemes remember of their steps, such as counts of iterations."""
+"""Numbers that schemes keep of their steps, such as counts of iterations."""
 
 from __future__ import annotations
 
