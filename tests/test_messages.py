@@ -79,9 +79,6 @@ CALLS: dict[str, Callable[[], Any]] = {
         lambda: pysim.rollout(SCENE, zeros((3, 2)), state=pysim.rollout(SCENE, steps=1).state)
     ),
     "steps: 'dopri5' chooses its steps; leave steps out": lambda: pysim.rollout(TIMED, steps=3),
-    "integrator: 'rk4' has a fixed step, which detects no events; leave integrator out": (
-        lambda: pysim.rollout(TIMED, integrator="rk4")
-    ),
     "integrator: 'dopri5' needs tolerances; set simulation.integrator and simulation.rtol in the scene": (
         lambda: pysim.rollout(SCENE, integrator="dopri5")
     ),

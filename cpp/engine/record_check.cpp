@@ -145,7 +145,7 @@ void RecordCheck<Real>::check_state() const {
   }
 }
 
-/// t = begin + made · step within an interval; on the grid t is within a step, for an instant may divide it.
+/// t = begin + made · step within an interval; on the grid t is within a step, for an instant may divide
 /// one.
 template <class Real>
 void RecordCheck<Real>::check_clock() const {

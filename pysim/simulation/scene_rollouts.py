@@ -269,10 +269,6 @@ def _adjusted(scene: Scene, request: Request) -> Scene:
         changes["on_failure"] = request.on_failure
     if kind.adaptive and request.steps is not None:
         raise SimulationError("steps", f"{kind.name!r} chooses its steps; leave steps out")
-    events = scene.spec.events
-    if not kind.adaptive and events and not any(event.release for event in events):
-        problem = f"{kind.name!r} has a fixed step, which detects no events; leave integrator out"
-        raise SimulationError("integrator", problem)
     if not kind.adaptive and not np.isfinite(changes.get("step", settings.step)):
         raise SimulationError(
             "step", f"{kind.name!r} needs a step, which the scene does not set; pass step="

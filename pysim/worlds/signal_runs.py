@@ -38,7 +38,6 @@ class SignalRun:
 
     scene: Scene
     numbers: Array
-    jumped: bool = False  # held numbers have changed since the last step
     calls: bool = True  # whether controllers in Python are called
     worlds: NDArray[np.int32] | None = None
     count: int = 0
@@ -52,7 +51,6 @@ class SignalRun:
     def set_inputs(self, values: Array) -> None:
         """Set the inputs of the scene (…, inputs)."""
         self.numbers[..., self.input_places] = values
-        self.jumped = True
 
     @property
     def input_places(self) -> list[int]:
@@ -81,7 +79,6 @@ class SignalRun:
             self._settle(begin, due & ~(begin | called), t, q, v, loop_q, threads)
             due &= ~begin
         self._run(t, due, q, v, loop_q, first=True, threads=threads)
-        self.jumped = False
 
     def _settle(
         self, begin: int, sampled: int, t: float, q: Array, v: Array, loop_q: Array, threads: int
@@ -210,7 +207,6 @@ class SignalRun:
             due &= ~before
         if due:
             self._run_engine(t, due, q, v, loop_q, first=first, threads=threads)
-        self.jumped = True
 
     def _call(self, callback: Callback, t: float) -> None:
         """Call a controller in Python for all worlds, and hold what it returns.

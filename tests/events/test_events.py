@@ -476,11 +476,24 @@ def test_a_frame_on_what_moves_passes_a_plane(tmp_path):
     assert len(run(tmp_path, PLANE.replace('"ball"', '"tip"') + frame).events) == 1
 
 
-def test_a_scheme_of_fixed_steps_rejects_events(tmp_path):
-    with pytest.raises(SceneError) as caught:
-        run(tmp_path, PLANE, FALL.replace('integrator = "dopri5"', 'integrator = "rk4"'))
-    assert "'rk4' takes steps of one size and does not locate events; set " in str(caught.value)
-    assert 'simulation.integrator = "dopri5"' in str(caught.value)
+FIXED = ["rk2", "rk4", "implicit_midpoint", "generalized_alpha", "variational", "variational4"]
+
+
+@pytest.mark.parametrize("scheme", [*FIXED, "semi_implicit", "convex"])
+def test_schemes_of_fixed_steps_locate_events_that_release_nothing(tmp_path, scheme):
+    """A parabola, which schemes of order 2 repeat; of order 1 a step moves its time by half a step."""
+    text = FALL[: FALL.index("[simulation]")].replace("limits = { lower = -50.0 }\n", "")
+    text += f'[simulation]\nintegrator = "{scheme}"\nstep = 1e-3\nduration = 1.0\n[output]\nevery = 0.1\n'
+    found = run(tmp_path, PLANE, text)
+    expected = np.sqrt(2 * 3 / 9.81)
+    assert len(found.events) == 1
+    assert found.events.t[0] == pytest.approx(expected, abs=1e-12 if scheme in FIXED else 6e-4)
+    assert found.events.q[0, 0] == pytest.approx(-3, abs=1e-12)
+    assert found.t[-1] == 1.0
+    ended = run(tmp_path, PLANE + "stop = true\n", text)
+    assert ended.t[-1] == found.events.t[0]
+    scene = pysim.load_scene(tmp_path / "s.toml")
+    assert pysim.rollout(scene).events[0].t[0] == found.events.t[0]
 
 
 @event("test_broken")

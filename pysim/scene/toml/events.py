@@ -9,7 +9,6 @@ import numpy as np
 
 from pysim.errors import PysimError
 from pysim.events import make_event
-from pysim.integrators import BUILTIN, find_integrator
 from pysim.joints import find_joint
 from pysim.scene.spec import EventSpec
 from pysim.scene.toml.coordinates import place_of
@@ -19,25 +18,15 @@ from pysim.scene.tree import WORLD, order_from_world
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pysim.scene.spec import BlockSpec, ForceSpec, JointSpec, ModelSpec, Settings
+    from pysim.scene.spec import BlockSpec, ForceSpec, JointSpec, ModelSpec
     from pysim.scene.toml.problems import Problems
     from pysim.scene.toml.records.event_table import Event
     from pysim.scene.toml.records.tables import Scene
     from pysim.scene.toml.source import Steps
 
 
-def read_events(
-    scene: Scene, model: ModelSpec, settings: Settings, problems: Problems
-) -> tuple[EventSpec, ...]:
+def read_events(scene: Scene, model: ModelSpec, problems: Problems) -> tuple[EventSpec, ...]:
     """Return the events; errors are collected in `problems`."""
-    releases = any(table.release for table in scene.event)
-    if scene.event and not releases and not find_integrator(settings.integrator).adaptive:
-        adaptive = ", ".join(f'"{kind.name}"' for kind in BUILTIN.values() if kind.adaptive)
-        problem = (
-            f"{settings.integrator!r} takes steps of one size and does not locate events; "
-            f"set simulation.integrator = {adaptive}"
-        )
-        problems.add(("event", 0), problem)
     seen: dict[str, str] = {}
     events = []
     for k, table in enumerate(scene.event):

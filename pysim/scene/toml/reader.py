@@ -197,7 +197,7 @@ def read_tables(
             loads = drive_loads(bare.joints, actuators, blocks, settings.duration)
             demand = demand_of(settings, bare, loads)
             model = with_stops_for(demand, model, bare)
-        events = read_events(scene, model, settings, problems)
+        events = read_events(scene, model, problems)
         model = release_forces(model, events, (*blocks, *parts.blocks), problems)
     problems.check()
     spec = SceneSpec(

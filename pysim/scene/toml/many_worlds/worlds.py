@@ -187,7 +187,7 @@ class _FirstWorld:
         if {"actuators", "blocks"} & own.keys():
             own["model"] = self._with_loads(model, joints, bodies, own)
         if tables["joint"] and any(isinstance(table.at, str) for table in scene.event):
-            own["events"] = read_events(scene, model, spec.settings, problems)
+            own["events"] = read_events(scene, model, problems)
         return with_fields(spec, **own, overrides=dict(overrides))
 
     def _scene(self, tables: Mapping[str, Mapping[Any, ChangedTable]]) -> Scene:
