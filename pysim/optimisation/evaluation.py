@@ -48,8 +48,9 @@ class Evaluation:
     def at(self, point: Array) -> tuple[Array, Array]:
         """Return quantities and residuals (m,) at a point (n,), and their slopes (m, n) by central differences.
 
-        At a bound the differences are one-sided, of the same order.
+        A point beyond the bounds is that at them, where the differences are one-sided, of the same order.
         """
+        point = np.clip(point, 0.0, 1.0)
         if self._point is None or not np.array_equal(point, self._point):
             n = len(point)
             side = np.where(point < APART, 1.0, np.where(point > 1 - APART, -1.0, 0.0))
@@ -62,7 +63,7 @@ class Evaluation:
             one_sided = side[:, None] * (4 * one - 3 * here - two) / (2 * APART)
             self._values = here
             self._slopes = np.where(side[:, None] == 0, central, one_sided).T
-            self._point = point.copy()
+            self._point = point
         return self._values, self._slopes
 
     def _piece(self, points: Array) -> Array:

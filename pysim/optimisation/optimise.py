@@ -16,16 +16,17 @@ import numpy as np
 
 from pysim.errors import SimulationError, did_you_mean
 from pysim.optimisation.evaluation import Evaluation, start_failed
-from pysim.optimisation.problem import Problem, check_quantities, problem_of
+from pysim.optimisation.problem import problem_of, signals_read
 from pysim.simulation import load_scene
-from pysim.sweeps.parameters import whole_number
+from pysim.sweeps.parameters import unit_samples, whole_number
 from pysim.sweeps.pieces import PieceRunner
-from pysim.sweeps.signal_statistics import signal_names, split_quantity
 from pysim.typing import Array
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from os import PathLike
+
+    from scipy.optimize import OptimizeResult
 
     from pysim.optimisation.problem import Bounds
     from pysim.worlds.loading import Scene
@@ -132,15 +133,14 @@ def optimise(
     problem = problem_of(path, shared, numbers, minimise, residuals, constraints)
     first = dict(zip(problem.names, problem.start.tolist(), strict=True))
     start_scene = load_scene(path, {**shared, **first}, allow_code)
-    check_quantities(problem, start_scene)
-    runner = _runner(problem, start_scene, path, shared, threads, allow_code=allow_code)
+    signals, records = signals_read(problem, start_scene), list(problem.residuals)
+    runner = PieceRunner(str(path), shared, signals, records, threads, allow_code)
     evaluation = Evaluation(problem, runner)
     search = _Search(evaluation, tolerance, whole_number("most_steps", most_steps, 1), progress)
     ends = search.globally(seed) if method == "global" else search.from_starts(count, seed)
-    best = min(ends, key=lambda end: (not search.is_feasible(end.point), end.value))
-    values, _ = evaluation.at(best.point)
-    is_feasible = search.is_feasible(best.point)
-    quantities = values[search.objectives : search.objectives + len(problem.constraints)]
+    best = min(ends, key=lambda end: (not search.is_feasible(end.values), end.value))
+    is_feasible = search.is_feasible(best.values)
+    quantities = best.values[search.objectives : search.objectives + len(problem.constraints)]
     message = best.message if is_feasible else "no numbers within the bounds keep the constraints"
     best_numbers = {key: float(value[0]) for key, value in problem.values(best.point[None]).items()}
     bounded = dict(zip(problem.constraints, quantities.tolist(), strict=True))
@@ -150,29 +150,13 @@ def optimise(
     )  # fmt: skip
 
 
-def _runner(
-    problem: Problem,
-    scene: Scene,
-    path: Path,
-    overrides: Mapping[str, Any],
-    threads: int,
-    *,
-    allow_code: bool,
-) -> PieceRunner:
-    """Return what runs the worlds and records what the problem reads."""
-    known = signal_names(scene)
-    quantities, residuals = problem.signals
-    read = [split_quantity(name, known, "the scene")[0] for name in quantities]
-    signals = list(dict.fromkeys([*read, *residuals]))
-    return PieceRunner(str(path), overrides, signals, list(residuals), threads, allow_code)
-
-
 @dataclass(frozen=True)
 class _End:
     """Where a search ended, in the unit cube."""
 
     point: Array
-    value: float
+    values: Array  # quantities and residuals there
+    value: float  # of the objective
     success: bool
     message: str
 
@@ -199,10 +183,7 @@ class _Search:
         """Return the ends of searches from the start and from further points."""
         starts = [self.start]
         if count > 1:
-            from scipy.stats import qmc  # noqa: PLC0415, takes a second to import
-
-            whole = 1 << (count - 2).bit_length()
-            starts += list(qmc.Sobol(len(self.start), seed=seed).random(whole)[: count - 1])
+            starts += list(unit_samples("sobol", count - 1, len(self.start), seed))
         return [
             end for k, start in enumerate(starts) if (end := self._local(start, is_first=not k))
         ]
@@ -224,9 +205,9 @@ class _Search:
         end = self._local(np.clip(found.x, 0.0, 1.0), is_first=True)
         return [] if end is None else [end]
 
-    def is_feasible(self, point: Array) -> bool:
-        """Return whether a point keeps the constraints."""
-        return self._excess(self.evaluation.at(point)[0]) <= FEASIBLE
+    def is_feasible(self, values: Array) -> bool:
+        """Return whether quantities keep the constraints."""
+        return self._excess(values) <= FEASIBLE
 
     def _excess(self, values: Array) -> float:
         """Return by how much quantities are beyond their bounds, the largest."""
@@ -267,7 +248,7 @@ class _Search:
             residuals, inside, lambda point: self.evaluation.at(point)[1][self._first :],
             bounds=(0.0, 1.0), xtol=self.tolerance, ftol=None, gtol=None, max_nfev=self.most_steps,
         )  # fmt: skip
-        return _End(found.x, float(found.cost), bool(found.success), str(found.message))
+        return self._end(found)
 
     def _by_slopes(self, start: Array) -> _End:
         from scipy.optimize import minimize  # noqa: PLC0415, takes a second to import
@@ -275,7 +256,7 @@ class _Search:
         size = abs(self._objective(self.evaluation.at(start)[0])) or 1.0
 
         def objective(point: Array) -> tuple[float, Array]:
-            values, slopes = self.evaluation.at(np.clip(point, 0.0, 1.0))
+            values, slopes = self.evaluation.at(point)
             if not (np.isfinite(values).all() and np.isfinite(slopes).all()):
                 return FAILED, np.zeros(len(point))
             self._report(self._objective(values))
@@ -288,9 +269,14 @@ class _Search:
             objective, start, jac=True, method="SLSQP", bounds=[(0.0, 1.0)] * len(start),
             constraints=self._inequalities(), options={"ftol": self.tolerance**1.5, "maxiter": self.most_steps},
         )  # fmt: skip
+        return self._end(found)
+
+    def _end(self, found: OptimizeResult) -> _End:
+        """Return where SciPy's search ended."""
         point = np.clip(found.x, 0.0, 1.0)
-        value = self._objective(self.evaluation.at(point)[0])
-        return _End(point, value, bool(found.success), str(found.message))
+        values, _ = self.evaluation.at(point)
+        value = self._objective(values)
+        return _End(point, values, value, bool(found.success), str(found.message))
 
     def _inequalities(self) -> list[dict[str, Any]]:
         """Return the bounds of quantities, equal ones as equations."""
@@ -306,10 +292,10 @@ class _Search:
         scale = sign / max(abs(bound), 1.0)
 
         def value(point: Array) -> float:
-            return scale * float(self.evaluation.at(np.clip(point, 0.0, 1.0))[0][row] - bound)
+            return scale * float(self.evaluation.at(point)[0][row] - bound)
 
         def slope(point: Array) -> Array:
-            return np.asarray(scale * self.evaluation.at(np.clip(point, 0.0, 1.0))[1][row])
+            return np.asarray(scale * self.evaluation.at(point)[1][row])
 
         functions: dict[str, Callable[[Array], Any]] = {"fun": value, "jac": slope}
         return {"type": kind, **functions}

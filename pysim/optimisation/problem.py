@@ -13,6 +13,7 @@ from pysim.errors import SimulationError
 from pysim.scene import read_optimise
 from pysim.scene.toml.includes import read_with_includes
 from pysim.scene.toml.overrides import apply_overrides
+from pysim.sweeps.parameters import SHARED
 from pysim.sweeps.signal_statistics import signal_names, split_quantity
 from pysim.typing import Array
 
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from pysim.worlds.loading import Scene
 
 Bounds = Sequence[float]
-FIXED = ("simulation", "output")  # tables that all worlds share
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,9 @@ def problem_of(
     if not numbers:
         remedy = 'give bounds by key, {"parameters.length": [0.1, 0.5]}, or an [optimise] table'
         raise SimulationError("numbers", f"there are none; {remedy}")
-    ranges = [_range(path, overrides, key, bounds) for key, bounds in numbers.items()]
+    values = read_with_includes(path).values
+    apply_overrides(values, overrides)
+    ranges = [_range(values, key, bounds) for key, bounds in numbers.items()]
     lower, upper, start = np.array(ranges).T
     return Problem(
         tuple(numbers), lower, upper, start, minimise or "", tuple(listed),
@@ -95,28 +97,26 @@ def problem_of(
     )  # fmt: skip
 
 
-def check_quantities(problem: Problem, scene: Scene) -> None:
-    """Reject quantities and signals that a scene does not have.
+def signals_read(problem: Problem, scene: Scene) -> list[str]:
+    """Return the signals that quantities and residuals read.
 
     Raises:
-        SimulationError: by name.
+        SimulationError: the scene has no such signal.
     """
     known = signal_names(scene)
     quantities, residuals = problem.signals
-    for name in quantities:
-        split_quantity(name, known, "the scene")
+    signals = [split_quantity(name, known, "the scene")[0] for name in quantities]
     for name in residuals:
         if name not in known:
             signal, statistic = split_quantity(name, known, "the scene")
             problem_text = f"is the statistic {statistic!r} of a signal, and residuals are signals"
             raise SimulationError(f"residuals: {name!r}", f"{problem_text}; write {signal!r}")
+    return list(dict.fromkeys([*signals, *residuals]))
 
 
-def _range(
-    path: Path, overrides: Mapping[str, Any], key: str, bounds: Bounds
-) -> tuple[float, float, float]:
-    """Return the lower and upper bound and the start of a number."""
-    if key.split(".", maxsplit=1)[0] in FIXED:
+def _range(values: dict[str, Any], key: str, bounds: Bounds) -> tuple[float, float, float]:
+    """Return the lower and upper bound and the start of a number, by default that of the scene's values."""
+    if key.split(".", maxsplit=1)[0] in SHARED:
         raise SimulationError(key, "is the same in all worlds; set it in the scene")
     found = np.asarray(bounds, float)
     if found.shape not in ((2,), (3,)) or not np.isfinite(found).all() or not found[0] < found[1]:
@@ -125,7 +125,7 @@ def _range(
         )
         raise SimulationError(f"numbers: {key}", f"{problem}; give lower < upper")
     lower, upper = found[:2].tolist()
-    start = float(found[2]) if len(found) == 3 else _in_scene(path, overrides, key)
+    start = float(found[2]) if len(found) == 3 else _in_scene(values, key)
     if not lower <= start <= upper:
         problem = f"starts at {start:g}, which is not between {lower:g} and {upper:g}"
         remedy = "widen the bounds, or give a start: [lower, upper, start]"
@@ -133,10 +133,8 @@ def _range(
     return lower, upper, start
 
 
-def _in_scene(path: Path, overrides: Mapping[str, Any], key: str) -> float:
-    """Return the number of a key in the scene's file."""
-    values = read_with_includes(path).values
-    apply_overrides(values, overrides)
+def _in_scene(values: dict[str, Any], key: str) -> float:
+    """Return the number of a key in the values of a scene."""
     (steps,) = apply_overrides(copy.deepcopy(values), {key: 0.0})
     found: Any = values
     for step in steps:

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 METHODS = ("random", "latin_hypercube", "sobol")
 MOST_WORLDS = 10**8
+SHARED = ("simulation", "output")  # tables that are the same in all worlds
 _RANGE = re.compile(r"^([^:,()]+):([^:,()]+):([^:,()]+)$")
 _CALL = re.compile(r"^\s*(\w+)\s*\(([^()]*)\)\s*$")
 _OPEN = 2.0**-53  # distance of samples from 0 and 1
@@ -77,21 +78,11 @@ class Plan:
             for key, point in zip(self.grids, points, strict=True)
         }
         if self.distributions:
-            u = np.clip(self._unit_samples(), _OPEN, 1 - _OPEN)
+            u = unit_samples(self.method, self.samples, len(self.distributions), self.seed)
+            u = np.clip(u, _OPEN, 1 - _OPEN)
             for (key, kind), column in zip(self.distributions.items(), u.T, strict=True):
                 found[key] = np.tile(kind.values(column), self.worlds // self.samples)
         return found
-
-    def _unit_samples(self) -> Array:
-        n, d = self.samples, len(self.distributions)
-        if self.method == "random":
-            return np.random.default_rng(self.seed).random((n, d))
-        from scipy.stats import qmc  # noqa: PLC0415, takes a second to import
-
-        if self.method == "latin_hypercube":
-            return np.asarray(qmc.LatinHypercube(d, seed=self.seed).random(n))
-        whole = 1 << (n - 1).bit_length()  # a Sobol sequence is balanced at powers of 2
-        return np.asarray(qmc.Sobol(d, seed=self.seed).random(whole)[:n])
 
     def describe(self) -> dict[str, object]:
         """Return what distinguishes this plan from others, as JSON."""
@@ -129,6 +120,18 @@ _KINDS = {
 }
 
 
+def unit_samples(method: str, n: int, d: int, seed: int) -> Array:
+    """Return n points (n, d) of the unit cube by one of METHODS."""
+    if method == "random":
+        return np.random.default_rng(seed).random((n, d))
+    from scipy.stats import qmc  # noqa: PLC0415, takes a second to import
+
+    if method == "latin_hypercube":
+        return np.asarray(qmc.LatinHypercube(d, seed=seed).random(n))
+    whole = 1 << (n - 1).bit_length()  # a Sobol sequence is balanced at powers of 2
+    return np.asarray(qmc.Sobol(d, seed=seed).random(whole)[:n])
+
+
 def plan_of(
     parameters: Mapping[str, ArrayLike | str | Distribution], n: int | None, method: str, seed: int
 ) -> Plan:
@@ -156,7 +159,7 @@ def plan_of(
         )
     grids, distributions = {}, {}
     for key, given in parameters.items():
-        if key.split(".")[0] in ("simulation", "output"):
+        if key.split(".")[0] in SHARED:
             raise SimulationError(key, "is the same in all worlds of a sweep; set it in the scene")
         found = given if isinstance(given, Distribution) else _parameter(key, given)
         if isinstance(found, Distribution):
