@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from pysim.environments.learning_settings import DISCOUNT, Progress, Settings, check_rewards
+from pysim.environments.learning_settings import Progress, Settings, check_rewards, discount_of
 from pysim.errors import PysimError, SimulationError
 from pysim.sweeps.extras import check_installed
 
@@ -192,7 +192,6 @@ class Learner:
         symmetry = None
         if mirror is not None:
             symmetry = {"use_data_augmentation": True, "data_augmentation_func": _Images(mirror)}
-        discounts = (own.discount, self.environment.discount, DISCOUNT)
         sees_more = self.environment.critic_size > self.environment.observation_size
         return {
             "num_steps_per_env": own.steps,
@@ -206,7 +205,7 @@ class Learner:
                 "num_mini_batches": own.minibatches * twice,
                 "symmetry_cfg": symmetry,
                 "clip_param": own.clip,
-                "gamma": next(value for value in discounts if value is not None),
+                "gamma": discount_of(own, self.environment),
                 "lam": own.trace_decay,
                 "entropy_coef": own.entropy,
                 "learning_rate": own.learning_rate,

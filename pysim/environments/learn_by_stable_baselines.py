@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pysim.environments.learning_settings import DISCOUNT, Progress, Settings, check_rewards
+from pysim.environments.learning_settings import Progress, Settings, check_rewards, discount_of
 from pysim.errors import PysimError
 from pysim.sweeps.extras import check_installed
 
@@ -48,11 +48,10 @@ class StableBaselinesLearner:
             "activation_fn": ACTIVATIONS[settings.activation],
             "log_std_init": float(np.log(settings.deviation)),
         }
-        discounts = (settings.discount, environment.discount, DISCOUNT)
         self._ppo = PPO(
             "MlpPolicy", self._worlds, learning_rate=settings.learning_rate, n_steps=settings.steps,
             batch_size=settings.steps * len(environment) // settings.minibatches, n_epochs=settings.epochs,
-            gamma=next(value for value in discounts if value is not None), gae_lambda=settings.trace_decay,
+            gamma=discount_of(settings, environment), gae_lambda=settings.trace_decay,
             clip_range=settings.clip, ent_coef=settings.entropy, max_grad_norm=1.0, policy_kwargs=network, seed=seed,
             device="cpu",
         )  # fmt: skip

@@ -50,6 +50,12 @@ class Progress:
     clipped: float  # share of the actions' numbers that were beyond their range
 
 
+def discount_of(settings: Settings, environment: Environment) -> float:
+    """Return the discount of the settings, else of the environment, else DISCOUNT."""
+    discounts = (settings.discount, environment.discount, DISCOUNT)
+    return next(value for value in discounts if value is not None)
+
+
 def check_rewards(environment: Environment) -> None:
     """Reject an environment that rewards nothing, in which nothing can be learned.
 

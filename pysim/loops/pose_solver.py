@@ -98,12 +98,7 @@ class PoseSolver:
         for k in range(1, rows):
             worlds = np.arange(k * count, (k + 1) * count)
             q, loops, _, error = self.search(q, loops, worlds, self._iterations)
-            left = np.flatnonzero(~(error <= self._tolerance))
-            if len(left):  # to the very minimum
-                more = self.search(
-                    q[left], loops[left], worlds[left], _PATIENT * self._iterations, _SLOWEST
-                )
-                q[left], loops[left] = more[:2]
+            self._refine(q, loops, error, worlds)
             found.append((q.copy(), loops.copy()))
         return np.concatenate([q for q, _ in found]), np.concatenate([own for _, own in found])
 
@@ -133,12 +128,16 @@ class PoseSolver:
             for mine, new in zip((q, loops, cost, error), found, strict=True):
                 mine[here] = new[at]
             tried, count = tried + count, 2 * count
-        left = np.flatnonzero(~(error <= self._tolerance))
-        if len(left):  # to the very minimum
-            q[left], loops[left], _, _ = self.search(
-                q[left], loops[left], left, _PATIENT * self._iterations, _SLOWEST
-            )
+        self._refine(q, loops, error, np.arange(len(start)))
         return q, loops
+
+    def _refine(self, q: Array, loop_q: Array, error: Array, worlds: Indices) -> None:
+        """Bring those of some worlds that have not converged to the very minimum, in place."""
+        left = np.flatnonzero(~(error <= self._tolerance))
+        if len(left):
+            q[left], loop_q[left], _, _ = self.search(
+                q[left], loop_q[left], worlds[left], _PATIENT * self._iterations, _SLOWEST
+            )
 
     def _placed(self, drawn: Array, tried: int, start: Array, worlds: Indices) -> Array:
         """Return drawn configurations (m, nq) for each of n worlds (n m, nq), with their lengths about where it is.

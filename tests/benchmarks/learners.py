@@ -16,14 +16,12 @@ from runpy import run_path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import stable_baselines3
 import torch
-from stable_baselines3.common.vec_env import VecNormalize
 
 from pysim.environments import Environment
 from pysim.environments.learn import Learner
-from pysim.environments.learning_settings import DISCOUNT, Settings
-from pysim.environments.stable_baselines_worlds import StableBaselinesWorlds
+from pysim.environments.learn_by_stable_baselines import StableBaselinesLearner
+from pysim.environments.learning_settings import Settings
 from tests.benchmarks.report import print_line
 
 if TYPE_CHECKING:
@@ -76,21 +74,10 @@ def learn_by_rsl_rl(environment: Environment, steps: float, seed: int, *, mirror
 
 
 def learn_by_stable_baselines(environment: Environment, steps: float, seed: int) -> None:
-    """Learn by stable-baselines3, whose learning rate is fixed."""
-    own = Settings()
-    worlds = VecNormalize(StableBaselinesWorlds(environment), norm_reward=False)
-    network = {
-        "net_arch": list(own.hidden),
-        "activation_fn": torch.nn.ELU,
-        "log_std_init": float(np.log(own.deviation)),
-    }
-    algorithm = stable_baselines3.PPO(
-        "MlpPolicy", worlds, learning_rate=own.learning_rate, n_steps=own.steps,
-        batch_size=own.steps * len(environment) // own.minibatches, n_epochs=own.epochs,
-        gamma=environment.discount or DISCOUNT, gae_lambda=own.trace_decay, clip_range=own.clip, ent_coef=own.entropy,
-        max_grad_norm=1.0, policy_kwargs=network, seed=seed, device="cpu",
-    )  # fmt: skip
-    algorithm.learn(int(steps))
+    """Learn as `pysim learn --learner sb3` does, whose learning rate is fixed."""
+    learner = StableBaselinesLearner(environment, Settings(), seed=seed)
+    while learner.steps < steps:
+        next(learner.iterations(1))
 
 
 def main() -> None:
