@@ -238,7 +238,14 @@ void WatchedSteps::put_back(std::size_t k) {
     std::copy(
         start.report.begin(), start.report.end(), batch_.report + static_cast<std::ptrdiff_t>(k) * numbers);
   }
-  if (batch_.call.row != nullptr) batch_.call.row[k] = start.row;
+  if (batch_.call.row != nullptr) {
+    std::int64_t& row = batch_.call.row[k];
+    if (batch_.report_rows != nullptr) {  // of points that the step to come does not reach
+      double* const first = batch_.report_rows + static_cast<std::ptrdiff_t>(k) * batch_.call.rows * numbers;
+      std::fill(first + start.row * numbers, first + std::max(start.row, row) * numbers, 0.0);
+    }
+    row = start.row;
+  }
   if (own_ != nullptr) own_->put_back(world(k));
 }
 

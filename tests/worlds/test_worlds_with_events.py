@@ -26,6 +26,43 @@ PLANE = (
     '[[event]]\nname = "release"\nrelease = ["spring"]\nbody = "mass"\n'
     "plane = { normal = [2, 0, 0], offset = 0.15 }\n"
 )
+PRESSED_BALL = """
+gravity = [0, 0, 0]
+[simulation]
+step = 0.01
+duration = 0.02
+[output]
+every = 0.01
+[[body]]
+name = "ball"
+mass = 1.0
+inertia = { xx = 0.1, yy = 0.1, zz = 0.1 }
+[[body.collision]]
+sphere = { radius = 0.1 }
+[[joint]]
+name = "slide"
+type = "prismatic"
+axis = [0, 0, 1]
+child = "ball"
+start = 1.0
+[[ground]]
+plane = { normal = [0, 0, 1], offset = 0.0 }
+[[signal]]
+name = "push"
+type = "constant"
+value = -20000.0
+unit = "N"
+[[actuator]]
+name = "motor"
+type = "force"
+joint = "slide"
+command = "push"
+[[event]]
+name = "low"
+joint = "slide"
+at = 0.99
+release = ["motor"]
+"""
 
 pytestmark = pytest.mark.filterwarnings("ignore::pysim.PysimWarning")
 
@@ -274,3 +311,13 @@ def test_steps_after_a_run_of_rows_are_those_of_the_grid(tmp_path: Path) -> None
     begin = worlds.t[0]
     rows = worlds.rollout(rows=3)
     np.testing.assert_allclose(rows.t[0] - begin, [0.003, 0.006, 0.009], atol=1e-12)
+
+
+def test_a_step_taken_back_at_an_event_leaves_no_force_at_its_row(tmp_path: Path) -> None:
+    """A motor would press a ball on the ground within a step, but an event releases it high above."""
+    scene = scene_of(tmp_path, PRESSED_BALL)
+    rows = pysim.rollout(scene, contacts=True)
+    assert rows.events[0].names == ("low",)
+    assert rows.q.min() > 0.5  # the ball touches nothing
+    assert not rows.contacts.force.any()
+    assert not rows.contacts.impulse.any()
