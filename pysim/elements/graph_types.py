@@ -108,6 +108,7 @@ class GraphBlock:
     # values at t = 0 of a sensor's outputs that follow from forces, 0 by default
     first: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
     unit: str = ""  # of a signal
+    scale: float = 1.0  # to that unit, of the numbers that the plugin of a signal returns
     size: int = 1  # of an input of the scene
     coordinates: tuple[CoordinatePlace, ...] = ()
     port: int | None = None

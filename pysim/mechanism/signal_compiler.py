@@ -408,6 +408,7 @@ def _block(spec: BlockSpec, places: _Places, port: int | None) -> GraphBlock:
         start=start,
         first=spec.first,
         unit=spec.unit,
+        scale=spec.scale,
         size=1 if start is None else len(start),
         coordinates=tuple(places.coordinate(name, spec.where) for name in spec.coordinates),
         port=port,

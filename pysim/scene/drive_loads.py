@@ -262,4 +262,4 @@ def _commands(
             rows = np.array([np.ravel(row) for row in found], float)
     except Exception:  # noqa: BLE001, as in _Drive.load
         return None
-    return rows.min(axis=0), rows.max(axis=0)
+    return spec.scale * rows.min(axis=0), spec.scale * rows.max(axis=0)

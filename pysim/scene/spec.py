@@ -380,6 +380,7 @@ class BlockSpec:
     inputs: tuple[OwnName, ...] = ()  # signals that it reads
     period: float | None = None  # [s] of a sampled controller
     unit: str = ""  # of a signal
+    scale: float = 1.0  # to that unit, of the numbers that a signal is given in
     size: int = 1  # of a signal that is given from outside
     coordinates: tuple[OwnName, ...] = ()  # joints, or "joint.coordinate"
     frame: BodyName | None = None  # body or frame that a sensor is on

@@ -19,6 +19,9 @@ LOOP = table("controller", name="a", type="passes_on", inputs=["b"]) + table(
     "controller", name="b", type="passes_on", inputs=["a"]
 )
 
+IN_DEGREES = table(
+    "controller", name="degrees", type="gain", inputs=["target"], gain=57.29577951308232, unit="deg"
+)
 IN_RADIANS = (
     'connect a signal in [rad]: a controller of type "gain" that reads it, with gain = 0.017453292519943295, '
     'unit = "rad"'
@@ -94,7 +97,7 @@ ERRORS = [
         "controller 'pd': 'target[1]' does not exist; the last index of the signal is 0",
     ),
     (
-        target("deg") + pd(),
+        target() + IN_DEGREES + pd(inputs=["degrees", "angle.q", "angle.v"]),
         (
             "controller 'pd': the input 'reference' must be in [rad], but its signal is in [deg]; "
             f"{IN_RADIANS}"
@@ -109,9 +112,15 @@ ERRORS = [
         "actuator 'motor': the input 'command' must be in [N·m], but its signal is in [N]; connect a signal in [N·m]",
     ),
     (
-        target("deg")
+        target()
+        + IN_DEGREES
         + table(
-            "actuator", name="servo", type="position_servo", joint="hinge", command="target", kp=1.0
+            "actuator",
+            name="servo",
+            type="position_servo",
+            joint="hinge",
+            command="degrees",
+            kp=1.0,
         ),
         f"actuator 'servo': the input 'command' must be in [rad], but its signal is in [deg]; {IN_RADIANS}",
     ),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import scipy.interpolate
+from numpy.testing import assert_allclose
 
 import pysim
 from pysim.errors import PysimError, SceneError
@@ -253,3 +254,32 @@ def test_a_joint_follows_a_law_of_motion_unless_its_rate_jumps(tmp_path, kind):
         return
     run = pysim.simulate(scene_of(tmp_path, text + simulation("rk4", duration=1.0)))
     np.testing.assert_allclose(run.q[:, 0], run.signals["lift"], atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("unit", "si", "factor"),
+    [
+        ("deg", "rad", np.pi / 180),
+        ("deg/s", "rad/s", np.pi / 180),
+        ("mm", "m", 1e-3),
+        ("rpm", "rad/s", np.pi / 30),
+        ("kN*m", "N·m", 1e3),
+        ("mm/s^2", "m/s²", 1e-3),
+        ("N·m", "N·m", 1.0),
+        ("V", "V", 1.0),
+    ],
+)
+def test_sources_in_other_units_are_converted_to_si(tmp_path, unit, si, factor):
+    """Oracle: factors of the units. Rates and accelerations of the signal are converted with it."""
+    text = table("signal", name="given", type="sine", unit=unit, amplitude=30.0, frequency=2.0)
+    rate = table("controller", name="rate", type="gain", inputs=["given.rate"], gain=1.0)
+    run = pysim.simulate(scene_of(tmp_path, disc() + text + rate + simulation(duration=0.5)))
+    assert dict(zip(run.names["signals"], run.units["signals"], strict=True))["given"] == si
+    assert_allclose(run.signals["given"], 30 * factor * np.sin(2 * run.t), atol=1e-12)
+    assert_allclose(run.signals["rate"], 60 * factor * np.cos(2 * run.t), atol=1e-12)
+
+
+def test_an_input_from_outside_is_in_si_units(tmp_path):
+    text = disc() + table("signal", name="wish", type="input", unit="deg")
+    with pytest.raises(SceneError, match=r'an input is in SI units, got .deg.; .* unit = "rad"'):
+        scene_of(tmp_path, text)

@@ -653,8 +653,8 @@ def test_two_drives_that_contradict_each_other_are_reported(load, tmp_path):
         load(text)
 
 
-def test_an_angle_measured_in_degrees_goes_through_a_gain(tmp_path):
-    """The error of the unit names the gain, and with it the joint follows the file's angle."""
+def test_a_joint_follows_an_angle_measured_in_degrees(tmp_path):
+    """Oracle: the numbers of the file in radians."""
     t = np.linspace(0, 1, 21)
     angle = 20 + 15 * np.sin(3 * t)
     np.savetxt(tmp_path / "a.csv", np.c_[t, angle], delimiter=",", header="t,angle", comments="")
@@ -663,13 +663,8 @@ def test_an_angle_measured_in_degrees_goes_through_a_gain(tmp_path):
     )
     rod = table("body", name="rod", mass=1.0, inertia=dict.fromkeys(("xx", "yy", "zz"), 0.1))
     hinge = {"name": "hinge", "type": "revolute", "child": "rod"}
-    direct = rod + table("joint", **hinge, motion={"signal": "measured"}) + source
-    with pytest.raises(SceneError) as found:
-        scene_of(tmp_path, direct + simulation(duration=1.0))
-    keys = 'gain = 0.017453292519943295, unit = "rad"'
-    assert str(found.value).endswith(f'controller of type "gain" that reads it, with {keys}')
-    gain = '[[controller]]\nname = "turn"\ntype = "gain"\ninputs = ["measured"]\n'
-    text = rod + table("joint", **hinge, motion={"signal": "turn"}) + source
-    text += gain + keys.replace(", ", "\n") + "\n"
+    text = rod + table("joint", **hinge, motion={"signal": "measured"}) + source
     run = pysim.simulate(scene_of(tmp_path, text + simulation(duration=1.0, interval=0.05)))
     np.testing.assert_allclose(run.q[:, 0], np.radians(angle), atol=1e-14)
+    np.testing.assert_allclose(run.signals["measured"], np.radians(angle), atol=1e-14)
+    assert dict(zip(run.names["signals"], run.units["signals"], strict=True))["measured"] == "rad"

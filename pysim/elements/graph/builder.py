@@ -36,6 +36,7 @@ from pysim.elements.signal_derivatives import GROUP_SIZES, SignalDerivatives
 from pysim.elements.signal_inputs import SignalInputs
 from pysim.errors import JointError, PysimError, SceneError
 from pysim.tracing.author_code import method_place
+from pysim.tracing.expression import Scalar
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -128,13 +129,20 @@ class GraphBuilder:
         method = output_method(block)
         available = self.methods.arguments.of(block, method)
         try:
-            return self.methods.outputs(block, method, available)
+            found = self.methods.outputs(block, method, available)
         except PysimError as error:
             if type(error) is not PysimError:
                 raise
             raise SceneError(
                 error.where, f"{error.problem} ({block.where}: {block.label})"
             ) from error
+        if block.scale == 1:
+            return found
+        scaled = {
+            name: [(Scalar(self.symbols.tape, k) * block.scale).index for k in nodes]
+            for name, nodes in found.numbers.items()
+        }
+        return Outputs(scaled, found.units)
 
     def _held_outputs(self, block: GraphBlock) -> Outputs:
         """Return the held numbers of a sampled block, whose sizes follow from a first call."""

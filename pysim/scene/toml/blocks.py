@@ -19,6 +19,7 @@ from pysim.scene.toml.paths import check_parts, read_part
 from pysim.scene.toml.plausibility import warn_of_gains
 from pysim.scene.toml.plugin_keys import built_plugin, values_of
 from pysim.scene.toml.records.references import AT, is_station
+from pysim.scene.toml.units import si_unit
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -77,7 +78,13 @@ class BlockReader:
         problem = misspelt_unit(table.unit)
         if problem:
             self.problems.add((*path, "unit"), problem)
-        return self._block("signal", table, path, unit=spelled_unit(table.unit))
+        scale, unit = si_unit(table.unit) or (1.0, table.unit)
+        if scale != 1 and table.type == "input":
+            problem = f"an input is in SI units, got {table.unit!r}"
+            self.problems.add(
+                (*path, "unit"), f'{problem}; give numbers in {unit}, unit = "{unit}"'
+            )
+        return self._block("signal", table, path, unit=spelled_unit(unit), scale=scale)
 
     def _sensor(self, table: Sensor, path: Steps) -> BlockSpec | None:
         first = {name: tuple(values) for name, values in table.start.items()}

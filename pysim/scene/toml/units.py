@@ -40,6 +40,12 @@ _WORDS = {  # of units that are written out, without the s of the plural
 UNITS: dict[str, tuple[float, Dimension]] = {
     name: (size, dimension) for dimension, sizes in _SIZES.items() for name, size in sizes.items()
 }
+_SI = {  # of each unit that has a factor, the one that has none
+    name: "rad/s" if name == "rpm" else next(iter(sizes))
+    for sizes in _SIZES.values()
+    for name, size in sizes.items()
+    if size != 1
+}
 
 
 def split_quantity(text: str) -> tuple[float, str] | None:
@@ -64,6 +70,18 @@ def read_unit(text: str) -> tuple[float, Dimension] | None:
             factor *= size**power
             powers = [a + power * b for a, b in zip(powers, dimension, strict=True)]
     return factor, (powers[0], powers[1], powers[2], powers[3])
+
+
+def si_unit(unit: str) -> tuple[float, str] | None:
+    """Return the factor to SI units of a unit and its name in these, `(0.01745…, "rad/s")` of "deg/s".
+
+    None for an unknown unit, and for one of SI.
+    """
+    found = read_unit(unit)
+    if found is None or found[0] == 1:
+        return None
+    parts = re.split(r"([·*/^() ]|[²³])", unit.strip())
+    return found[0], "".join(_SI.get(part, part) for part in parts)
 
 
 def read_words(unit: str) -> str:

@@ -21,7 +21,7 @@ class Signal(Table, json_schema_extra=with_plugin_keys("type")):
 
     name: Name = key(..., "", "the name of the signal")
     type: Name = key(..., "", "constant, step, sine, table, …, or a plugin")
-    unit: str = key("1", "", "unit of the values, which those who read the signal must share")
+    unit: str = key("1", "", "unit of the values; signals in deg, mm, rpm, … are converted to SI")
     parameters: dict[str, Any] = key({}, "", "keys of a plugin; written beside the others")
 
 
