@@ -432,16 +432,16 @@ def elements(
 
 @app.command
 def export(trajectory: Path, /, *, options: TableOptions = TableOptions()) -> None:
-    """Write times, states, energies and signals of a trajectory as a table.
+    """Write times, states, energies and signals of a trajectory as a table, or the paths of frames as curves.
 
     Parameters
     ----------
     trajectory
         File that a run wrote.
     """
-    from pysim.cli.export import export_csv  # noqa: PLC0415
+    from pysim.cli.export import export_numbers  # noqa: PLC0415
 
-    export_csv(existing(trajectory), options)
+    export_numbers(existing(trajectory), options)
 
 
 @app.command

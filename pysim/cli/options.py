@@ -486,7 +486,11 @@ class TableOptions:
 
     csv: bool = False
     """Write comma-separated values; a first line has the names of the columns."""
+    dxf: bool = False
+    """Draw the paths of frames as curves [mm] in a DXF file."""
+    frames: Annotated[tuple[str, ...], _repeated("NAME", name="--frame")] = ()
+    """Frame or body whose places in the world are written; all frames by default with --dxf. May be given again."""
     output: Output = None
-    """File to write; otherwise the trajectory's name with .csv."""
+    """File to write; otherwise the trajectory's name with .csv or .dxf."""
     overwrite: bool = False
     """Replace a file of that name."""

@@ -62,6 +62,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pysim.trajectory.contacts import ContactPoints
+from pysim.trajectory.drawing import to_dxf
 from pysim.trajectory.events import Events
 from pysim.trajectory.from_states import trajectory_of_model
 from pysim.trajectory.instants import Instants, at
@@ -89,6 +90,7 @@ if not TYPE_CHECKING:  # a checker reads them in the class
     Trajectory.at = at
     Trajectory.save = save
     Trajectory.to_csv = to_csv
+    Trajectory.to_dxf = to_dxf
     Trajectory.to_pandas = to_pandas
     Trajectory.to_xarray = to_xarray
     Trajectory._repr_html_ = trajectory_html

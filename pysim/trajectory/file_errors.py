@@ -32,6 +32,13 @@ def reported(path: Path) -> Iterator[None]:
         raise failure(path, "cannot read", error, "; copy it again, or run again") from error
 
 
+def check_replaced(path: Path, *, overwrite: bool) -> None:
+    """Reject the name of a file that exists, unless it is to be replaced."""
+    if path.exists() and not overwrite:
+        problem = "exists and is not overwritten; name another file, or pass overwrite=True"
+        raise TrajectoryError(str(path), problem)
+
+
 def damaged(path: Path, what: str) -> TrajectoryError:
     """Return the error of a damaged file."""
     return TrajectoryError(str(path), f"is damaged, {what}; run again")

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-    from pysim.trajectory import from_states, instants, labelled, table, writer
+    from pysim.trajectory import drawing, from_states, instants, labelled, table, writer
 
     Rows = slice | NDArray[np.intp]
 
@@ -176,6 +176,7 @@ class Trajectory(AttributesByHabit):
         at = instants.at
         save = writer.save
         to_csv = table.to_csv
+        to_dxf = drawing.to_dxf
         to_pandas = table.to_pandas
         to_xarray = labelled.to_xarray
 

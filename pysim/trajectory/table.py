@@ -7,11 +7,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pysim.errors import TrajectoryError
-from pysim.trajectory.file_errors import failure
+from pysim.trajectory.file_errors import check_replaced, failure
 from pysim.trajectory.record import EVERY
 from pysim.typing import Array
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from os import PathLike
 
     from pysim.trajectory.record import Trajectory
@@ -19,8 +20,10 @@ if TYPE_CHECKING:
 ROWS = 4096  # of a CSV file that are read together
 
 
-def table_of(trajectory: Trajectory, rows: slice = EVERY) -> dict[str, tuple[str, Array]]:
-    """Return unit and values (n,) of every column at all or some rows: t, q, v, a, energies, signals and work."""
+def table_of(
+    trajectory: Trajectory, rows: slice = EVERY, frames: Sequence[str] = ()
+) -> dict[str, tuple[str, Array]]:
+    """Return unit and values (n,) of every column at all or some rows: t, q, v, a, energies, signals, work, places."""
     names, units = trajectory.names, trajectory.units
     found: dict[str, tuple[str, Array]] = {"t": ("s", trajectory.t[rows])}
     for key, kind in (("q", "coordinates"), ("v", "velocities"), ("a", "velocities")):
@@ -36,10 +39,19 @@ def table_of(trajectory: Trajectory, rows: slice = EVERY) -> dict[str, tuple[str
         else:
             found |= {f"{name}[{k}]": (unit, column) for k, column in enumerate(values.T)}
     found |= {f"work.{name}": ("J", values[rows]) for name, values in trajectory.work.items()}
+    for frame in frames:
+        places = trajectory.path_of(frame, rows)
+        found |= {f"{frame}.{axis}": ("m", places[:, k]) for k, axis in enumerate("xyz")}
     return found
 
 
-def to_csv(trajectory: Trajectory, path: str | PathLike[str], *, overwrite: bool = False) -> None:
+def to_csv(
+    trajectory: Trajectory,
+    path: str | PathLike[str],
+    frames: Sequence[str] = (),
+    *,
+    overwrite: bool = False,
+) -> None:
     """Write times, q, v, a, energies, signals and work to a CSV file.
 
     Its first line has the names of the columns; numbers keep all digits.
@@ -47,24 +59,23 @@ def to_csv(trajectory: Trajectory, path: str | PathLike[str], *, overwrite: bool
     Args:
         trajectory: of any length, also opened as a stream.
         path: the file.
+        frames: frames and bodies whose places in the world have columns, too.
         overwrite: replace a file of this name.
 
     Raises:
-        TrajectoryError: the file exists, or cannot be written.
+        TrajectoryError: the file exists or cannot be written, or a frame is unknown.
     """
     target = Path(path)
-    if target.exists() and not overwrite:
-        problem = "exists and is not overwritten; name another file, or pass overwrite=True"
-        raise TrajectoryError(str(target), problem)
+    check_replaced(target, overwrite=overwrite)
     try:
         file = target.open("w", encoding="utf-8", newline="")
     except OSError as error:
         raise failure(target, "cannot write", error) from error
     with file:
         writer = csv.writer(file)
-        writer.writerow(table_of(trajectory, slice(0, 0)))
+        writer.writerow(table_of(trajectory, slice(0, 0), frames))
         for first in range(0, len(trajectory), ROWS):
-            columns = table_of(trajectory, slice(first, first + ROWS))
+            columns = table_of(trajectory, slice(first, first + ROWS), frames)
             writer.writerows(
                 [repr(float(x)) for x in row]
                 for row in zip(*(values for _, values in columns.values()), strict=True)

@@ -291,6 +291,54 @@ class WeightedSum(Sensor):
         )
 
 
+@sensor("transmission_angle")
+class TransmissionAngle(Sensor):
+    """Transmission angle, from 0 to π/2: the acute one between a link and the coupler that drives it.
+
+    The frame is on the link at their common joint, `relative_to` the coupler; `axis` and `coupler_axis` are the
+    directions of their lines, from joint to joint [Norton 2011, section 2.18].
+    """
+
+    outputs = signal("angle", unit="rad")
+    axis: tuple[float, float, float] = (1.0, 0.0, 0.0)  # of the link, in the frame
+    coupler_axis: tuple[float, float, float] = (1.0, 0.0, 0.0)  # in `relative_to`
+
+    def __post_init__(self) -> None:
+        for name in ("axis", "coupler_axis"):
+            if not (np.isfinite(getattr(self, name)).all() and np.any(getattr(self, name))):
+                problem = f"must be a finite vector that is not zero, got {getattr(self, name)}"
+                raise PysimError(name, f"{problem}; give the direction from joint to joint")
+
+    def measure(self, pose: Pose) -> Any:
+        link = np.array(pose.rotation, object) @ np.array(self.axis)
+        across = np.cross(np.array(self.coupler_axis, object), link)
+        along = np.dot(np.array(self.coupler_axis, object), link)
+        sine = np.sqrt(np.dot(across, across) + _TINY)
+        return np.arctan2(sine, np.abs(along))
+
+
+@sensor("mechanical_advantage")
+class MechanicalAdvantage(Sensor):
+    """Mechanical advantage: force or torque of an output over that of the input, without friction and inertia.
+
+    It is the ratio of their speeds, v_in/v_out, of two coordinates, the input first; 0 while the mechanism rests, and
+    without bound at a dead centre of the output.
+    """
+
+    outputs = signal("ratio", unit="")
+
+    def measure(self, v: Any) -> Any:
+        speeds = np.atleast_1d(np.asarray(v, object))
+        if len(speeds) != 2:
+            problem = f"must name the input and the output, got {len(speeds)} of them"
+            raise PysimError("coordinates", f"{problem}; name two")
+        rests = speeds[1] == 0
+        return np.where(rests, 0.0, speeds[0] / (speeds[1] + rests))
+
+    def units(self, inputs: Mapping[str, str]) -> Mapping[str, str]:
+        return {"ratio": "1" if inputs["v"] else ""}
+
+
 @sensor("power")
 class Power(Sensor):
     """Power of a force, an actuator or the passive force of a joint into the mechanism."""
