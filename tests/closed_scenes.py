@@ -173,10 +173,20 @@ def differential(run: Run) -> None:
     assert right[-1] > 5 * left[-1]
 
 
+def planetary_gear(run: Run) -> None:
+    """The carrier turns at 24/(24 + 60) of the sun, and the torque of the motor becomes 84/24 as large on it."""
+    stays_closed(run, 1)
+    np.testing.assert_allclose(q_of(run, "carrier"), q_of(run, "sun") * 24 / 84, atol=1e-12)
+    names = run.trajectory.names["velocities"]
+    brake = 0.05 * run.trajectory.v[-1, names.index("carrier")]
+    np.testing.assert_allclose(brake, 0.4 * 84 / 24, rtol=1e-3)
+
+
 CLAIMS = {
     "andrews": andrews,
     "bricard": bricard,
     "differential": differential,
+    "planetary_gear": planetary_gear,
     "driven_linkage": driven_linkage,
     "five_bar": five_bar,
     "four_bar": four_bar,

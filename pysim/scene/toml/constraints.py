@@ -8,25 +8,26 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pysim.errors import JointError, PysimWarning, did_you_mean
+from pysim.errors import JointError, PysimError, PysimWarning, did_you_mean
 from pysim.joints import find_joint
 from pysim.joints.coordinate_ranges import limits_of
 from pysim.joints.loop_joints import find_loop_type, joint_of_loop_type, loop_types
 from pysim.joints.relation import arguments_of, find_relation
 from pysim.plugins.fields import fields_of
 from pysim.scene.spec import CouplingSpec, ForceSpec, LoopSpec
+from pysim.scene.toml.gears import gear_ratios
 from pysim.scene.toml.joints import unit_axis
 from pysim.scene.toml.plugin_keys import PARAMETERS, check_parameters
 from pysim.scene.tree import WORLD
 from pysim.typing import Array
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
     from pysim.joints import JointType
-    from pysim.scene.spec import FrameSpec
+    from pysim.scene.spec import FrameSpec, JointSpec
     from pysim.scene.toml.joints import JointReader
     from pysim.scene.toml.problems import Problems
     from pysim.scene.toml.records.constraint_tables import (
@@ -55,7 +56,7 @@ class ConstraintReader:
 
     problems: Problems
     joints: JointReader
-    joint_names: Collection[str]
+    joint_specs: Mapping[str, JointSpec]
     frames: Mapping[str, FrameSpec]
     springs: list[ForceSpec] = field(default_factory=list)  # of loops
     _given: dict[str, str] = field(default_factory=dict)  # places of the names
@@ -90,17 +91,31 @@ class ConstraintReader:
 
     def _coupling(self, table: Coupling, path: Steps) -> CouplingSpec:
         self.take_name(table.name, path)
+        ratios = table.ratios
+        if not table.teeth and (table.carrier is not None or table.module is not None):
+            key = "carrier" if table.carrier is not None else "module"
+            self.problems.add(
+                (*path, key), "is one of gears; add teeth = { planet = 18, sun = 24 }"
+            )
+        if table.teeth and (ratios or table.function is not None):
+            problem = "are given beside ratios or a function; write two couplings"
+            self.problems.add((*path, "teeth"), problem)
+        elif table.teeth:
+            try:
+                ratios = ratios | gear_ratios(table, self.joint_specs)
+            except PysimError as error:
+                self.problems.add((*path, error.where), error.problem)
         if table.joint in {*table.ratios, *table.inputs}:
             self.problems.add(path, f"couples {table.joint!r} to itself; name another coordinate")
         holds = "offset" in table.model_fields_set  # the coordinate at that value
-        if not table.ratios and table.function is None and not holds:
-            problem = "couples nothing; give ratios, such as { pinion = -0.5 }, a function, or an offset that it holds"
+        if not (table.ratios or table.teeth) and table.function is None and not holds:
+            problem = "couples nothing; give ratios, such as { pinion = -0.5 }, teeth, a function or an offset"
             self.problems.add(path, problem)
         if table.function is not None:
             self._check_function(table, path)
         return CouplingSpec(
             table.name,
-            {table.joint: 1.0} | {name: -ratio for name, ratio in table.ratios.items()},
+            {table.joint: 1.0} | {name: -ratio for name, ratio in ratios.items()},
             table.offset,
             table.function,
             tuple(table.inputs),
@@ -122,7 +137,7 @@ class ConstraintReader:
 
     def take_name(self, name: str, path: Steps) -> None:
         """Report a name that is taken."""
-        if name in self._given or name in self.joint_names:
+        if name in self._given or name in self.joint_specs:
             by = self._given.get(name, "a joint")
             self.problems.add((*path, "name"), f"{name!r} is taken by {by}; rename one")
         self._given.setdefault(name, self.problems.source.where(path))

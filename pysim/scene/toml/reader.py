@@ -376,10 +376,10 @@ class _Mechanism:
         parts, own = on_bodies(parts, given), on_bodies(own, given)
         all_bodies = [*own_bodies, *parts.bodies]
         all_joints = [*own.joints, *parts.joints]
-        taken_names = {joint.name for joint in all_joints}
+        joint_specs = {joint.name: joint for joint in all_joints}
         all_frames = [*own.frames, *parts.frames]
         frames = {frame.name: frame for frame in all_frames}
-        constraints = ConstraintReader(self.problems, joints, taken_names, frames)
+        constraints = ConstraintReader(self.problems, joints, joint_specs, frames)
         forces = ForceReader(constraints)
         paths: dict[str, Steps] = {j.name: ("joint", k) for k, j in enumerate(self.scene.joint)}
         all_joints = resolve_mimics(all_joints, paths, self.problems)

@@ -95,6 +95,6 @@ class WorldReaders:
         return ConstraintReader(
             self.problems,
             self.joints,
-            {joint.name for joint in spec.joints},
+            {joint.name: joint for joint in spec.joints},
             {frame.name: frame for frame in spec.frames},
         )

@@ -75,6 +75,17 @@ class Coupling(Table):
     ratios: dict[str, float] = key(
         {}, "", "factor of each coordinate, for instance { pinion = -0.5 }"
     )
+    teeth: dict[str, int] = key(
+        {},
+        "",
+        "of two gears, negative inside a ring: { planet = 18, sun = 24 }; of the wheel of a rack alone",
+    )
+    carrier: Name | None = key(None, "", "joint of the carrier on which a gear of `teeth` turns")
+    module: Positive | None = key(
+        None,
+        "m",
+        "of these gears: checks the distance of their axes, and gives the travel of a rack",
+    )
     offset: float = key(0.0, "m or rad", "constant part")
     function: Name | None = key(
         None, "", "function registered by a plugin with @pysim.joints.relation"
