@@ -100,7 +100,7 @@ class TreeProduct {
 
   /// Adds λᵀ ∂RNEA/∂(q, v, a) at the v of `place`, with or without gravity; θ (bodies, ten) may be null.
   /// `V_bar` and `c_bar` [bodies] are cotangents of bodies' velocities and of S v × … of their own joints
-  /// beside; null for none.
+  /// beside; null for none. Adds to `gravity_bar` (3), which may be null.
   void add(const S* v,
            const S* a,
            const S* lambda,
@@ -110,7 +110,8 @@ class TreeProduct {
            S* rate_bar,
            S* theta,
            const Force<S>* V_bar = nullptr,
-           const Force<S>* c_bar = nullptr) {
+           const Force<S>* c_bar = nullptr,
+           S* gravity_bar = nullptr) {
     const Motion<S> o = spatial::zero_motion<S>(), base = gravity ? minus_gravity<S>(model_) : o;
     each_body([&](int b, const Joint& joint) {
       L_[b] = plus_joint_twist(carried(L_, b, o), joint, columns_, lambda);
@@ -145,6 +146,10 @@ class TreeProduct {
         rate_bar[k] = fma(all<S>(model_.armature[k]), lambda[k], rate_bar[k] + dot(axis, A));
       }
       if (joint.first_slope >= 0) add_slopes(joint, b, v, a, lambda, of_rates, bias, q_bar, v_bar);
+      if (joint.parent < 0 && gravity_bar != nullptr) {
+        const Vec3<S> f = X_PB_[b].R * A.f;
+        gravity_bar[0] -= f.x, gravity_bar[1] -= f.y, gravity_bar[2] -= f.z;
+      }
       pass_up(b, joint, L_bar_);
       pass_up(b, joint, V_bar_);
       pass_up(b, joint, a_bar_);

@@ -27,7 +27,7 @@ struct Tables {
   PackAndSingle<FloatSteps> float_worlds, varied_floats;
   const VariedKernels &varied_contacts, &varied_steps;
   ContactKernel worlds_twice, varied_twice;  ///< packs of two registers; null if there are none
-  ContactKernel convex_gradients;
+  ContactKernel convex_gradients, varied_gradients;
   const DistanceMap& distances;
 };
 
@@ -41,6 +41,7 @@ struct Tables {
    isa::worlds_twice,                                   \
    isa::varied_twice,                                   \
    isa::convex_gradients,                               \
+   isa::varied_gradients,                               \
    isa::distances},
 
 const Tables& tables() {
@@ -149,8 +150,11 @@ void run_worlds(const tree::Model& model, const WorldBatch<float>& batch, bool c
 }
 
 void run_gradients(const tree::Model& model, const GradientBatch& batch, int threads) {
-  const ContactKernel kernel = tables().convex_gradients;
-  run_packs<double>({nullptr, kernel, kernel, worlds_in_pack()}, model.view<double>(), batch, threads);
+  const bool differs = batch.varied != nullptr;
+  const ContactKernel kernel = differs ? tables().varied_gradients : tables().convex_gradients;
+  auto view = model.view<double>();
+  view.joint_forces |= differs && batch.varied->joint_forces;
+  run_packs<double>({nullptr, kernel, kernel, worlds_in_pack()}, view, batch, threads);
 }
 
 int worlds_in_pack() {

@@ -3,6 +3,7 @@
 
 #include "engine/contact_operations.hpp"
 #include "engine/gradients.hpp"
+#include "engine/varied_worlds.hpp"
 #include "stepping/convex/product.hpp"
 
 namespace pysim::engine {
@@ -12,9 +13,13 @@ namespace pysim::engine {
 struct PullConvexSteps {
   template <class S>
   static void at(States<S> at) {
+    PullConvexSteps::at<S>(at, static_cast<const GradientBatch&>(at.batch).contacts.contacts);
+  }
+
+  template <class S>
+  static void at(States<S> at, const contact::Contacts<typename S::Parameter>& contacts) {
     const auto& batch = static_cast<const GradientBatch&>(at.batch);
     const auto& call = batch.call;
-    const auto& contacts = batch.contacts.contacts;
     const PackOfWorlds<S> pack(call, at.first);
     const WorldLanes<S> lanes = pack.load_all(at.model, call.worlds, at.w);
     const contact::ContactMemory places = contact::memory_of(contacts, at.model.nv);
@@ -53,8 +58,10 @@ struct PullConvexSteps {
                                               load(rows.deflections, deflections),
                                               load(rows.coordinates, contacts.coordinates),
                                               load(rows.signals, signals)};
-    const stepping::ParameterCotangents<S> sums = {load(rows.theta, theta), load(rows.laws, laws)};
-    stepping::ConvexStepProduct<S> product(system, run, h, w);
+    const int numbers = batch.varied == nullptr ? 0 : batch.varied->count;
+    const stepping::ParameterCotangents<S> sums = {
+        load(rows.theta, theta), load(rows.laws, laws), load(rows.numbers, numbers)};
+    stepping::ConvexStepProduct<S> product(system, run, batch.varied, h, w);
     const auto good = product.make(time, start, end);
     product.pull(bar, sums);
     const auto store = [&](const S* packs, double* to, int count) {
@@ -67,6 +74,7 @@ struct PullConvexSteps {
     store(bar.signals, rows.signals, signals);
     store(sums.theta, rows.theta, theta);
     store(sums.laws, rows.laws, laws);
+    store(sums.numbers, rows.numbers, numbers);
     store(end.q, batch.end_q, nq);
     store(end.v, batch.end_v, nv);
     const S made = simd::number(good);
@@ -81,5 +89,22 @@ struct PullConvexSteps {
     return packs;
   }
 };
+
+/// The same of worlds that may differ in numbers.
+template <class S>
+void pull_varied_packs(const tree::ModelView<double>& model,
+                       const Batch<double>& batch,
+                       std::ptrdiff_t begin,
+                       std::ptrdiff_t end,
+                       void* scratch) {
+  each_varied_pack<S>(model,
+                      static_cast<const WorldBatch<double>&>(batch),
+                      begin,
+                      end,
+                      scratch,
+                      [&](const auto& own, const auto& contacts, std::ptrdiff_t first, Workspace<S> w) {
+                        PullConvexSteps::at<S>(States<S>{own, batch, first, w}, contacts);
+                      });
+}
 
 }  // namespace pysim::engine

@@ -50,11 +50,12 @@ std::vector<std::ptrdiff_t> cotangent_sizes(const Worlds<double>& worlds) {
           contacts.coordinates,
           has_signals(worlds) ? std::ptrdiff_t{worlds.parts().sizes.signals} : 0,
           std::ptrdiff_t{10} * view.bodies,
-          std::ptrdiff_t{6} * contacts.pairs};
+          std::ptrdiff_t{6} * contacts.pairs,
+          worlds.varied(0).count};
 }
 
 Cotangents cotangents_in(const std::vector<double*>& parts) {
-  return {parts[0], parts[1], parts[2], parts[3], parts[4], parts[5], parts[6]};
+  return {parts[0], parts[1], parts[2], parts[3], parts[4], parts[5], parts[6], parts[7]};
 }
 
 void pull_step(const Worlds<double>& worlds, Selection selection, GradientBatch& batch, int threads) {
@@ -70,6 +71,8 @@ void pull_step(const Worlds<double>& worlds, Selection selection, GradientBatch&
   batch.contacts.passes = worlds.scheme().passes;
   batch.contacts.tolerance = worlds.scheme().solver_tolerance;
   batch.contacts.work = call.worlds.signals == nullptr ? nullptr : worlds.model_contacts()->work();
+  const tree::VariedNumbers varied = worlds.varied(0);
+  batch.varied = varied.count > 0 ? &varied : nullptr;
   run_gradients(worlds.model(), batch, threads);
 }
 

@@ -14,6 +14,7 @@ struct Cotangents {
   double* signals;      ///< (states, signals)
   double* theta;        ///< (states, bodies, 10) of inertias in the engine's frames
   double* laws;         ///< (states, pairs, 6) of K, d, μ_s, μ_d, k_t, τ
+  double* numbers;      ///< (states, numbers) in which worlds may differ, but those above
 };
 
 struct GradientBatch : WorldBatch<double> {
@@ -43,9 +44,9 @@ void run_gradients(const tree::Model& model, const GradientBatch& batch, int thr
 
 }  // namespace pysim::engine
 
-#define PYSIM_DECLARE_GRADIENTS(isa)           \
-  namespace pysim::engine::isa {               \
-  extern const ContactKernel convex_gradients; \
+#define PYSIM_DECLARE_GRADIENTS(isa)                             \
+  namespace pysim::engine::isa {                                 \
+  extern const ContactKernel convex_gradients, varied_gradients; \
   }
 
 PYSIM_FOR_EACH_ISA(PYSIM_DECLARE_GRADIENTS)

@@ -143,6 +143,12 @@ struct Reverse {
   PYSIM_INLINE Reverse& operator*=(const Reverse& b) { return *this = *this * b; }
 };
 
+/// What is the same in all worlds beside numbers on the tape is not on it.
+template <class S>
+struct FixedOf<Reverse<S, true>> {
+  using type = typename S::Real;
+};
+
 /// Records y with its slopes by numbers that are not constant. Out of line: functions of a few hundred
 /// operations would take minutes to compile.
 template <class S>
@@ -295,6 +301,30 @@ PYSIM_NOINLINE Reverse<S, n> floor(const Reverse<S, n>& a) {
 template <class S, bool n, class Entry>
 PYSIM_NOINLINE Reverse<S, n> lookup(const Entry* table, const Reverse<S, n>& index, int stride, int rows) {
   return Reverse<S, n>(lookup(table, index.value, stride, rows));
+}
+
+/// The same from entries on the tape, on which y depends by world.
+template <class S, bool n>
+PYSIM_NOINLINE Reverse<S, n> lookup(const Reverse<S, n>* table,
+                                    const Reverse<S, n>& index,
+                                    int stride,
+                                    int rows) {
+  S y = index.value;
+  int node = -1;
+  Tape<S>* tape = nullptr;
+  const S row = nearest_row(index.value, rows);
+  for (int k = 0; k < S::width; ++k) {
+    const bool is_number = lane(index.value, k) == lane(index.value, k);
+    const Reverse<S, n>& entry = table[stride * (is_number ? static_cast<int>(lane(row, k)) : 0)];
+    if (is_number) set_lane(y, k, lane(entry.value, k));
+    if (!is_number || entry.is_constant()) continue;
+    S own = all<S>(0);
+    set_lane(own, k, 1);
+    tape = entry.tape;
+    if (node < 0) node = tape->add_node();
+    tape->add_edge(entry.node, own);
+  }
+  return {y, tape, node};
 }
 
 template <class S, bool n>

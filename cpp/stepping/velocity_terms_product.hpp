@@ -71,9 +71,9 @@ void seed_joint(const tree::Joint& joint, const S* q, const S* bar, S* q_bar) {
 }
 
 /// Numbers on a tape whose cotangents are requested.
-template <class S>
-simd::Reverse<S>* take_inputs(const S* values, int count, simd::Tape<S>& tape, tree::Workspace<S>& w) {
-  using R = simd::Reverse<S>;
+template <class S, bool n = false>
+simd::Reverse<S, n>* take_inputs(const S* values, int count, simd::Tape<S>& tape, tree::Workspace<S>& w) {
+  using R = simd::Reverse<S, n>;
   R* const inputs = tree::take<R>(w, count);
   for (int i = 0; i < count; ++i) inputs[i] = R(values[i], &tape, tape.add_node());
   return inputs;

@@ -17,20 +17,17 @@ import numpy as np
 
 from pysim import _engine
 from pysim.errors import SimulationError
-from pysim.mechanism.model_numbers import ModelNumbers
 from pysim.simulation.worlds import Worlds
 from pysim.typing import Array
 from pysim.worlds.argument_checks import checked_real
 from pysim.worlds.parameter_paths import ParameterPaths
-from pysim.worlds.varied_scene import VariedScene
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
     from pysim.mechanism.model import Model
-    from pysim.worlds.loading import Scene
 
     Loss = Callable[[Array, Array], tuple[ArrayLike, ArrayLike, ArrayLike]]
 
@@ -79,7 +76,7 @@ def gradient(
         loss: function of the states after every step, q (n, steps, nq) and v (n, steps, nv), that returns the losses
             (n,), and their derivatives by q and by v, of these shapes. Those by quaternions are by their numbers.
         steps: number of steps, instead of controls.
-        by: paths of numbers of the scene, as `Worlds.parameters` has them, of bodies, materials and contacts.
+        by: paths of numbers of the scene, as `Worlds.parameters` has them; worlds may differ in them from now on.
         memory: bytes of records that are kept at most; if more are needed, steps are made again.
 
     Raises:
@@ -92,7 +89,7 @@ def gradient(
     >>> pysim.gradient(worlds, steps=100, loss=last_height).v  # doctest: +SKIP
     """
     run = _Rollout(worlds, controls, steps)
-    parameters = _Parameters(run.scene, by)
+    parameters = _Parameters(worlds, by)
     return run.differentiate(loss, parameters, memory)
 
 
@@ -121,7 +118,7 @@ class _Rollout:
         if isinstance(steps, bool) or not isinstance(steps, int) or steps < 1:
             raise SimulationError("steps", f"must be 1 or more, got {steps!r}; or give controls")
         self.steps, self.count = steps, len(worlds)
-        self._refuse()
+        self.pack, _ = self._sizes()
         self.every = np.arange(self.count, dtype=np.int32)
         packed = -(-self.count // self.pack) * self.pack
         self.packed = np.minimum(np.arange(packed), self.count - 1).astype(np.int32)
@@ -132,22 +129,27 @@ class _Rollout:
         assert isinstance(self.records.engine, _engine.Worlds)
         return self.records.engine
 
-    def _refuse(self) -> None:
-        records = self.records
+    def _sizes(self) -> tuple[int, list[int]]:
+        """Return how many worlds are a pack, and how many numbers their cotangents are.
+
+        Raises:
+            SimulationError: the worlds have no derivatives, for a reason that it names.
+        """
+        records, pack = self.records, 0
+        sizes: list[int] = []
         if records.is_single:
             reason = "dtype = np.float32"
-        elif self.worlds.parameters.are_varied:
-            reason = "numbers in which worlds differ"
         elif self.scene.signals is not None and self.scene.signals.callbacks:
             reason = "controllers in Python"
         else:
-            reason, self.pack, self.sizes = _engine.cotangent_sizes(self._doubles())
+            reason, pack, sizes = _engine.cotangent_sizes(self._doubles())
         if reason:
             problem = f"worlds with {reason} have no derivatives"
             raise SimulationError("gradient", f"{problem}; docs/gradients.md lists what has them")
         if (records.engine.parts["length"] >= 0).any():
             problem = "the worlds are between two steps of simulation.step; step them by a number of steps first"
             raise SimulationError("gradient", problem)
+        return pack, sizes
 
     def differentiate(self, loss: Loss, parameters: _Parameters, memory: float) -> Gradient:
         """Make the steps, and take the derivatives of the loss back through them."""
@@ -217,7 +219,7 @@ class _Rollout:
     ) -> tuple[list[Array], Array]:
         """Take cotangents of the states back to the start; return them, and those of the controls."""
         engine = self.records.engine
-        bar = [np.zeros((len(self.packed), size)) for size in self.sizes]
+        bar = [np.zeros((len(self.packed), size)) for size in self._sizes()[1]]
         control_bar = np.zeros((self.count, self.steps, len(self.places)))
         for first in sorted(kept, reverse=True):
             before = self._segment(first, min(first + stride, self.steps), kept[first])
@@ -265,7 +267,7 @@ class _Rollout:
         def one(x: Array) -> Array:
             return np.asarray(x[0]) if self.one else x
 
-        by = {name: one(x) for name, x in parameters.derivatives(bar[5], bar[6]).items()}
+        by = {name: one(x) for name, x in parameters.derivatives(bar[5:]).items()}
         inputs = bar[4][:, self.places] if self.places else np.zeros((self.count, 0))
         return Gradient(
             float(value[0]) if self.one else value,
@@ -278,59 +280,54 @@ class _Rollout:
 
 
 class _Parameters:
-    """Numbers of the engine that follow from parameters of a scene, and their slopes.
+    """Numbers of the engine that follow from parameters of worlds, and their slopes.
+
+    Those of bodies and of laws have cotangents in all worlds; worlds may differ in the others from now on.
 
     Args:
-        scene: of all worlds.
-        paths: of the parameters.
+        worlds: with the parameters.
+        by: paths of the parameters.
     """
 
-    def __init__(self, scene: Scene, paths: Sequence[str]) -> None:
-        known = ParameterPaths(scene)
-        self._chosen = {path: known.find(path) for path in paths}
-        assert scene.contacts is not None
-        numbers = ModelNumbers(scene.model, scene.contacts.engine)
-        self._varied = VariedScene(scene, True)
-        self._place = np.full(len(numbers.values), -1)  # of the cotangents of θ and laws, by number
+    def __init__(self, worlds: Worlds, by: Sequence[str]) -> None:
+        paths = ParameterPaths(worlds._scene)  # noqa: SLF001
+        self._chosen = {path: paths.find(path) for path in by}
+        if by and worlds._records.scenes is not None:  # noqa: SLF001
+            problem = "worlds of a list of scenes have no derivatives by numbers"
+            raise SimulationError(
+                "by", f"{problem}; take worlds of one scene, and write their parameters"
+            )
+        if any(own.kind not in ("body", "materials", "contact") for own in self._chosen.values()):
+            worlds.parameters.differ_in(by)
+        self._slopes = {path: worlds.parameters.slopes(path, _PART) for path in by}
+        if not by:
+            return
+        numbers = worlds.parameters.numbers
+        place = np.full(len(numbers.values), -1)  # of the cotangents, by number
+        varied = worlds._records.varied.places  # noqa: SLF001
         bodies, laws = numbers.tables["bodies"][0], numbers.tables["laws"][0]
-        theta = bodies.place + bodies.size * np.arange(bodies.records)[:, None] + _INERTIA
-        self._place[(theta + np.arange(10)).ravel()] = np.arange(10 * bodies.records)
         law = laws.place + laws.size * np.arange(laws.records)[:, None] + np.array(_LAW_FIELDS)
-        self._place[law.ravel()] = 10 * bodies.records + np.arange(law.size)
-        self._unread = np.zeros(len(numbers.values), bool)
+        theta = bodies.place + bodies.size * np.arange(bodies.records)[:, None] + _INERTIA
+        place[varied] = 10 * bodies.records + law.size + np.arange(len(varied))
+        place[law.ravel()] = 10 * bodies.records + np.arange(law.size)
+        place[(theta + np.arange(10)).ravel()] = np.arange(10 * bodies.records)
+        unread = np.zeros(len(place), bool)
         for name in _UNREAD:
             for table in numbers.tables.get(name, []):
-                self._unread[table.place : table.place + table.size * table.records] = True
-        self._slopes = {path: self._slope(path) for path in self._chosen}
+                unread[table.place : table.place + table.size * table.records] = True
+        for path, (places, slopes) in self._slopes.items():
+            used = (slopes != 0).any(axis=(0, 1)) & ~unread[places]
+            if (place[places[used]] < 0).any():
+                problem = "changes numbers of the steps that have no gradient"
+                raise SimulationError(f"by: {path}", f"{problem}; leave it out")
+            self._slopes[path] = place[places[used]], slopes[:, :, used]
 
-    def _slope(self, path: str) -> tuple[NDArray[np.intp], Array]:
-        """Return places among the cotangents, and derivatives (size, places) of the numbers there."""
-        parameter = self._chosen[path]
-        if parameter.kind not in ("body", "materials", "contact"):
-            problem = "has no gradient; those of bodies, materials and contacts have one"
-            raise SimulationError(f"by: {path}", problem)
-        start = parameter.start
-        part = np.diag(_PART * np.where(start == 0, 1.0, np.abs(start)))
-        values = np.concatenate([start + part, start - part, start + part / 2, start - part / 2])
-        found = self._varied.changed(
-            {parameter.name: parameter}, {parameter.name: values}, {parameter.name}, len(values)
-        )
-        places = np.concatenate([own.places for own in found])
-        rows = np.concatenate([own.values for own in found], axis=1)
-        up, down, half_up, half_down = rows.reshape(4, len(start), -1)
-        slopes = (8 * (half_up - half_down) - (up - down)) / (6 * np.diag(part)[:, None])
-        used = (slopes != 0).any(axis=0) & ~self._unread[places]
-        if (self._place[places[used]] < 0).any():
-            problem = "changes numbers that have no gradient, of springs, stops or gravity"
-            raise SimulationError(f"by: {path}", problem)
-        return self._place[places[used]], slopes[:, used]
-
-    def derivatives(self, theta: Array, laws: Array) -> dict[str, Array]:
-        """Return derivatives by the parameters, from those by inertias and laws (n, numbers)."""
-        bar = np.concatenate([theta, laws], axis=1)
+    def derivatives(self, bars: Sequence[Array]) -> dict[str, Array]:
+        """Return derivatives by the parameters, from those by inertias, laws and other numbers (n, …)."""
+        bar = np.concatenate(bars, axis=1)
         found = {}
         for path, (places, slopes) in self._slopes.items():
-            own = bar[:, places] @ slopes.T
+            own = (slopes @ bar[:, places, None])[:, :, 0]
             found[path] = own if self._chosen[path].is_list else own[:, 0]
         return found
 

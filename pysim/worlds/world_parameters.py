@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
+    from pysim.mechanism.model_numbers import ModelNumbers
     from pysim.worlds.loading import Scene
     from pysim.worlds.number_program import NumberProgram
     from pysim.worlds.parameter_paths import Parameter
@@ -295,6 +296,57 @@ class WorldParameters(Mapping[str, Any]):
             return False
         self._records.set_model(model)
         return True
+
+    def differ_in(self, paths: Sequence[str]) -> None:
+        """Let worlds differ in numbers, which have their places in the engine from now on.
+
+        Raises:
+            SimulationError: there is no such number, or Python computes with it.
+        """
+        for path in paths:
+            self._array(path)
+        self._accept(
+            [self._paths.find(path).name for path in paths], np.arange(self._records.count)
+        )
+
+    def slopes(self, path: str, part: float) -> tuple[NDArray[np.intp], Array]:
+        """Return places of the engine's numbers that follow from a parameter, and their derivatives by it.
+
+        Args:
+            path: of the parameter.
+            part: step of the differences, of fourth order, relative to the parameter.
+
+        Returns:
+            The places, and derivatives (n, size, places); n is 1 if worlds do not differ in what was written.
+        """
+        parameter = self._paths.find(path)
+        known = {**self._known, parameter.name: parameter}
+        values = {name: own if self._differ(own) else own[:1] for name, own in self._values.items()}
+        values.setdefault(parameter.name, parameter.start[None])
+        count = max(len(own) for own in values.values())
+        values = {name: np.broadcast_to(own, (count, own.shape[1])) for name, own in values.items()}
+        own, size = values[parameter.name], len(parameter.start)
+        steps = part * np.where(own == 0, 1.0, np.abs(own))
+        found: list[Array] = []
+        for share in (1.0, -1.0, 0.5, -0.5):
+            moved = {name: np.repeat(x, size, axis=0) for name, x in values.items()}
+            moved[parameter.name] += (
+                share * np.tile(np.eye(size), (count, 1)) * np.repeat(steps, size, axis=0)
+            )
+            changed = self._scene.changed(known, moved, {parameter.name}, count * size)
+            found.append(np.concatenate([x.values for x in changed], axis=1))
+        up, down, half_up, half_down = (x.reshape(count, size, -1) for x in found)
+        places = np.concatenate([x.places for x in changed])
+        return places, (8 * (half_up - half_down) - (up - down)) / (6 * steps[:, :, None])
+
+    @staticmethod
+    def _differ(values: Array) -> bool:
+        return bool((values != values[:1]).any())
+
+    @property
+    def numbers(self) -> ModelNumbers:
+        """Places of the engine's numbers."""
+        return self._scene.numbers
 
     def program(self, paths: Sequence[str]) -> tuple[list[Parameter], NumberProgram]:
         """Return parameters with the program of the engine's numbers that follow from them.

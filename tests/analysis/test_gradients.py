@@ -18,6 +18,9 @@ from tests.contact.random_scenes import Family, one_body, servo_arms
 
 pytestmark = pytest.mark.filterwarnings("ignore::pysim.PysimWarning")  # of starts and planes
 SIZES = 10.0 ** np.array([-3.0, -4.0, -5.0, -6.0, -7.0])
+SHARES = 10.0 ** np.array(
+    [-1.0, -2.0, -3.0, -4.0, -5.0]
+)  # of parameters, in which losses are smooth
 WEIGHTS = {1: 45, -1: -45, 2: -9, -2: 9, 3: 1, -3: -1}  # over 60 h
 SMOOTH = {1: 1e-7, 2: 3e-6}  # by passes: with two, radii of friction are those of an iterate
 BOX = """
@@ -132,18 +135,20 @@ class Rollout:
         worlds.q[:], worlds.v[:] = q, v
         return worlds
 
-    def run(self, q: Array, v: Array, controls: Array | None) -> tuple[Array, Array]:
+    def run(self, q: Array, v: Array, controls: Array | None) -> pysim.Worlds:
         worlds = self.at(q, v)
         worlds.step(steps=self.steps, controls=controls)
         assert not np.any(worlds.lost)
-        return worlds.q.copy(), worlds.v.copy()
+        return worlds
 
     def values(self, q: Array, v: Array, controls: Array | None) -> Array:
+        return self.losses(self.run(q, v, controls))
+
+    def losses(self, worlds: pysim.Worlds) -> Array:
         """Losses relative to the one at the start, along the motions there, so that nothing cancels."""
-        ends, speeds = self.run(q, v, controls)
-        start = np.broadcast_to(self.reference[0], ends.shape)
-        moved = np.asarray(self.scene.model.difference(start.copy(), ends))
-        return np.asarray(moved @ self.by_q + (speeds - self.reference[1]) @ self.by_v)
+        start = np.broadcast_to(self.reference.q[0], worlds.q.shape)
+        moved = np.asarray(self.scene.model.difference(start.copy(), worlds.q))
+        return np.asarray(moved @ self.by_q + (worlds.v - self.reference.v) @ self.by_v)
 
     def gradient(self, **keys: Any) -> Any:
         model = self.scene.model
@@ -226,7 +231,7 @@ def test_a_box_that_lands_on_a_plane_has_the_gradient_of_differences(
     assert error(np.concatenate([found.q[0], found.v[0]]), rollout.by_start()) < SMOOTH[1]
 
 
-@pytest.mark.parametrize("height", [0.7, 0.52])  # in flight, and on the ground
+@pytest.mark.parametrize("height", [0.7, 0.42])  # in flight, and on the ground
 def test_a_hopper_with_a_servo_has_the_gradient_of_differences(
     height: float, tmp_path: Path
 ) -> None:
@@ -241,26 +246,81 @@ def test_a_hopper_with_a_servo_has_the_gradient_of_differences(
     assert error(found.controls[0].ravel(), rollout.by_controls()) < SMOOTH[1]
 
 
+def by_parameter(rollout: Rollout, path: str) -> list[Array]:
+    """Differences by every number of a parameter, of every size relative to it."""
+    count, weights = len(WEIGHTS) * len(SHARES), np.array(list(WEIGHTS.values()))
+    found = []
+    for i in range(rollout.worlds.parameters[path][0].size):
+        worlds = rollout.at(*(np.tile(x, (count, 1)) for x in (rollout.q, rollout.v)))
+        own = worlds.parameters[path].reshape(count, -1)[:, i]
+        at = float(own[0]) or 1.0
+        own += at * np.outer(SHARES, list(WEIGHTS)).ravel()
+        controls = rollout.controls
+        controls = None if controls is None else np.repeat(controls, count, axis=0)
+        worlds.step(steps=rollout.steps, controls=controls)
+        found.append(rollout.losses(worlds).reshape(len(SHARES), -1) @ weights / 60 / SHARES / at)
+    return list(np.array(found).T)
+
+
 @pytest.mark.parametrize(
-    "path", ["body.box.mass", "materials.default.friction", "materials.default.stiffness"]
+    "path",
+    [
+        "body.box.mass",
+        "body.box.inertia",
+        "materials.default.friction.dynamic",
+        "materials.default.stiffness",
+        "gravity",
+    ],
 )
 def test_a_gradient_by_a_parameter_is_that_of_differences(path: str, tmp_path: Path) -> None:
     v = np.array([1.5, -0.2, -0.5, 0.1, -0.2, 0.7])
     scene = scene_of(tmp_path, BOX, passes=1)
-    q = scene.state.q.copy()
-    rollout = Rollout(scene, q, v, 150)
-    path = "materials.default.friction.dynamic" if path.endswith("friction") else path
-    found = rollout.gradient(by=[path]).parameters[path]
-    worlds = pysim.Worlds(scene, len(WEIGHTS) * len(SIZES))
-    at = float(worlds.parameters[path][0])
-    worlds.parameters[path][:] = at * (1 + np.outer(SIZES, list(WEIGHTS)).ravel())
-    worlds.q[:], worlds.v[:] = q, v
-    worlds.step(steps=150)
-    start = np.repeat(rollout.reference[0], len(worlds), axis=0)
-    moved = np.asarray(scene.model.difference(start, worlds.q))
-    values = moved @ rollout.by_q + (worlds.v - rollout.reference[1]) @ rollout.by_v
-    oracles = values.reshape(len(SIZES), -1) @ np.array(list(WEIGHTS.values())) / 60 / SIZES / at
-    assert np.min(np.abs(found[0] / oracles - 1)) < 10 * SMOOTH[1]
+    rollout = Rollout(scene, scene.state.q, v, 150)
+    found = rollout.gradient(by=[path]).parameters[path][0]
+    assert error(np.atleast_1d(found), by_parameter(rollout, path)) < SMOOTH[1]
+
+
+def test_a_gradient_by_numbers_of_joints_and_motors_is_that_of_differences(tmp_path: Path) -> None:
+    spring = "friction = 0.05\ndamping = 0.02\nstiffness = 1.5\nrest = 0.1\n"
+    text = HOPPER.replace("friction = 0.05\n", spring)
+    scene = scene_of(tmp_path, text, passes=1)
+    rng = np.random.default_rng(3)
+    q = scene.model.integrate(scene.state.q, rng.normal(0, 0.2, scene.model.nv))
+    q[2], v = 0.42, rng.normal(0, 0.4, scene.model.nv)  # on the ground
+    controls = np.random.default_rng(4).normal(0, 0.2, (1, 25, 1))
+    rollout = Rollout(scene, q, v, 25, controls)
+    knee = ["armature", "friction", "damping", "stiffness", "rest"]
+    paths = [
+        *(f"joint.hip.{key}" for key in ("stiffness", "damping")),
+        *(f"joint.knee.{key}" for key in knee),
+        *(f"actuator.motor.{key}" for key in ("kp", "kd", "force_range")),
+        *("body.thigh.mass", "body.shank.com", "materials.default.dissipation", "gravity"),
+    ]
+    found = rollout.gradient(by=paths).parameters
+    for path in paths:
+        assert error(np.atleast_1d(found[path][0]), by_parameter(rollout, path)) < SMOOTH[1], path
+
+
+def test_a_world_that_differs_has_the_gradient_of_its_own_scene(tmp_path: Path) -> None:
+    text = BOX.replace("friction = { static = 0.4, dynamic = 0.4 }", "friction = 0.4")
+    v = np.array([1.5, -0.2, -0.5, 0.1, -0.2, 0.7])
+    by = ["body.box.mass", "materials.default.friction"]
+    both = pysim.Worlds(scene_of(tmp_path, text), 2)
+    both.v[:] = v
+    for path, value in zip(by, (1.9, 0.55), strict=True):
+        both.parameters[path][1] = value
+    alone = pysim.Worlds(both.scene(1), 1)
+
+    def loss(q: Array, v: Array) -> tuple[Array, Array, Array]:
+        return (q**2).sum((1, 2)), 2 * q, 0 * v
+
+    found = pysim.gradient(both, steps=150, loss=loss, by=by)
+    own = pysim.gradient(alone, steps=150, loss=loss, by=by)
+    assert found.loss[1] == own.loss[0]
+    assert np.array_equal(found.v[1], own.v[0])
+    for path in by:
+        np.testing.assert_allclose(found.parameters[path][1], own.parameters[path][0], rtol=1e-9)
+        assert abs(found.parameters[path][0] / own.parameters[path][0] - 1) > 1e-3
 
 
 def test_records_that_are_made_again_change_no_bit(tmp_path: Path) -> None:
@@ -306,13 +366,13 @@ def test_a_part_without_derivatives_is_refused_with_its_name(tmp_path: Path) -> 
         pysim.gradient(worlds, steps=1, loss=lambda q, v: (q.sum((1, 2)), 1 + 0 * q, 0 * v))
 
 
-def test_a_parameter_without_derivatives_is_refused_with_its_path(tmp_path: Path) -> None:
-    worlds = pysim.Worlds(scene_of(tmp_path, HOPPER), 1)
-    with pytest.raises(pysim.SimulationError, match=r"joint\.knee\.armature"):
+def test_parameters_of_lists_of_scenes_are_refused(tmp_path: Path) -> None:
+    worlds = pysim.Worlds([scene_of(tmp_path, BOX), scene_of(tmp_path, BOX)])
+    with pytest.raises(pysim.SimulationError, match="list of scenes"):
         pysim.gradient(
             worlds,
             steps=1,
-            by=["joint.knee.armature"],
+            by=["body.box.mass"],
             loss=lambda q, v: (q.sum((1, 2)), 1 + 0 * q, 0 * v),
         )
 

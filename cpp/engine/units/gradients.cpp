@@ -11,5 +11,7 @@ namespace pysim::engine::PYSIM_ISA {
 struct GradientTag;
 
 const ContactKernel convex_gradients = &run<PullConvexSteps, simd::Pack<double, PYSIM_WIDTH, GradientTag>>;
+const ContactKernel varied_gradients =
+    &pull_varied_packs<simd::Pack<double, PYSIM_WIDTH, simd::Varied<GradientTag>>>;
 
 }  // namespace pysim::engine::PYSIM_ISA

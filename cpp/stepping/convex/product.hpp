@@ -15,6 +15,7 @@
 #include "simd/reverse.hpp"
 #include "stepping/convex/step.hpp"
 #include "stepping/velocity_terms_product.hpp"
+#include "tree/model_copy.hpp"
 
 namespace pysim::stepping {
 
@@ -32,24 +33,61 @@ template <class S>
 struct ParameterCotangents {
   static constexpr int per_law = 6;  ///< K, d, μ_s, μ_d, k_t, τ
 
-  S* theta;  ///< (bodies, ten) of inertias in the engine's frames
-  S* laws;   ///< (pairs, per_law)
+  S* theta;    ///< (bodies, ten) of inertias in the engine's frames
+  S* laws;     ///< (pairs, per_law)
+  S* numbers;  ///< [count] of numbers in which worlds may differ, but those above
+};
+
+/// Numbers of a copied model on a tape; those in which worlds may differ are inputs.
+template <class S>
+class TapedNumbers {
+ public:
+  using N = simd::Reverse<S, true>;
+
+  TapedNumbers(const tree::VariedNumbers& varied, simd::Tape<S>& tape, N* inputs)
+      : varied_(varied), tape_(tape), inputs_(inputs) {}
+
+  void begin(const char*, int) {}
+
+  void operator()(N& to, const S& from) {
+    to = N(from);
+    if (next_ < varied_.count && varied_.place[next_] == at_) {
+      to = inputs_[next_++] = N(from, &tape_, tape_.add_node());
+    }
+    ++at_;
+  }
+
+ private:
+  const tree::VariedNumbers& varied_;
+  simd::Tape<S>& tape_;
+  N* const inputs_;
+  std::ptrdiff_t at_ = 0;
+  int next_ = 0;
 };
 
 template <class S>
 class ConvexStepProduct {
  public:
   using Real = typename S::Real;
-  using R = simd::Reverse<S>;
-  using N = simd::Reverse<S, true>;
   using Parameter = typename S::Parameter;
   using Pair = contact::ContactPair<Parameter>;
+  /// Whether worlds may differ in numbers of the model, which are on the tape.
+  static constexpr bool differs = !std::is_same_v<Parameter, Real>;
+  using R = simd::Reverse<S, differs>;
+  using N = simd::Reverse<S, true>;
+  using G = simd::Reverse<S>;  ///< of geometry, whose numbers are not on the tape
 
-  /// Memory is taken where `w` is; `system` has signals that the step may change.
-  ConvexStepProduct(const System<S>& system, const ConvexRun<S>& run, S h, Workspace<S>& w)
+  /// Memory is taken where `w` is; `system` has signals that the step may change. `varied` are the numbers in
+  /// which worlds may differ; null for none.
+  ConvexStepProduct(const System<S>& system,
+                    const ConvexRun<S>& run,
+                    const tree::VariedNumbers* varied,
+                    S h,
+                    Workspace<S>& w)
       : system_(system),
         model_(system.model),
         contacts_(run.contacts),
+        varied_(varied),
         places_(memory_of(run.contacts, system.model.nv)),
         h_(h),
         rounds_(model_.nv, w),
@@ -111,7 +149,10 @@ class ConvexStepProduct {
     for (int i = 0; i < nv; ++i) seed(shift_[i], shift_bar[i]);
     tape_.pull(begin_free_, begin_points_);
     pull_free_velocity(start_bar, matrix, w);
-    for (int i = 0; i < nv; ++i) seed(base_[i], matrix.base[i]);
+    for (int i = 0; i < nv; ++i) {
+      seed(base_[i], matrix.base[i]);
+      if constexpr (differs) seed(taped_model_.armature[i], matrix.base[i]);
+    }
     tape_.pull(0, begin_free_);
     read_inputs(matrix.q, start_bar, bar, sums);
   }
@@ -123,13 +164,13 @@ class ConvexStepProduct {
   /// solutions.
   struct BodyInputs {
     R *displacement, *start, *shift, *now[passes];
-    spatial::Pose<R> X_WB;
+    spatial::Pose<G> X_WB;
   };
 
   /// A contact point on the tape.
   struct TapedPoint {
     Vec3<N> gamma[passes];
-    Vec3<R> p;
+    Vec3<G> p;
     N lagged, renewed;  ///< radii of friction
     R* limit;           ///< that of the last pass
     R* s;               ///< [3] deflection at the start, on the world's axes
@@ -153,11 +194,11 @@ class ConvexStepProduct {
     return {T(x[0]), T(x[1]), T(x[2])};
   }
 
-  static Vec3<N> numbers(const Vec3<R>& a) { return {N(a.x), N(a.y), N(a.z)}; }
+  static Vec3<N> numbers(const Vec3<G>& a) { return {N(a.x), N(a.y), N(a.z)}; }
 
   static simd::Mask<R> on_tape(Mask<S> mask) { return {mask.lanes}; }
 
-  R* inputs(const S* values, int count) { return take_inputs<S>(values, count, tape_, w_); }
+  R* inputs(const S* values, int count) { return take_inputs<S, differs>(values, count, tape_, w_); }
 
   R* inputs(const Motion<S>& x) {
     const S values[6] = {x.v.x, x.v.y, x.v.z, x.w.x, x.w.y, x.w.z};
@@ -180,6 +221,7 @@ class ConvexStepProduct {
     start_v_ = start.v;
     start_q_ = start.q;
     take_tape();
+    take_inputs_of_numbers();
     take_inputs_of_state(start);
     tree_.place(start.q, start.v, w_);
     place_twists();
@@ -204,6 +246,30 @@ class ConvexStepProduct {
     tape_.cotangent = take<S>(w_, most);
     tape_.from = take<int>(w_, most);
     tape_.to = take<int>(w_, most);
+  }
+
+  /// The model as functions on the tape read it.
+  void take_inputs_of_numbers() {
+    if constexpr (differs) {
+      varied_number_ = take_taped<N>(varied_->count);
+      for (int n = 0; n < varied_->count; ++n) varied_number_[n] = N(all<S>(0));
+      TapedNumbers<S> numbers(*varied_, tape_, varied_number_);
+      tree::ModelCopy<N, S, TapedNumbers<S>> copy(w_, numbers);
+      taped_model_ = copy.of(model_);
+      constraints::ContactLaw<N> law;  // those of points have inputs of their own
+      const tree::CopyFields<N, S, TapedNumbers<S>> pass = {numbers};
+      for (int k = 0; k < contacts_.pairs; ++k) {
+        constraints::ContactLaw<N>::visit(pass, law, contacts_.pair[k].law);
+      }
+      coordinate_ = copy.template records<constraints::CoordinateLaw>(
+          "coordinates", contacts_.coordinate, contacts_.coordinates);
+      taped_contacts_.smooth = copy.template records<tree::Passive>("smooth", contacts_.smooth, model_.nv);
+      taped_contacts_.diagonal = copy.numbers("diagonal", contacts_.diagonal, model_.nv);
+    } else {
+      taped_model_ = model_;
+      taped_contacts_ = contacts_;
+      coordinate_ = contacts_.coordinate;
+    }
   }
 
   void take_inputs_of_state(const ContactState<S>& start) {
@@ -322,8 +388,7 @@ class ConvexStepProduct {
     ActuatorDamping<R> damping(system, w);
     damping.evaluate(system, R(time), q_, v_, w);
     const EulerStep<R> stage;
-    add_joint_forces(
-        model_, contacts_, stage, h, static_cast<const R*>(q_), static_cast<const R*>(v_), base_, tau_, w);
+    add_joint_forces<R>(taped_model_, taped_contacts_, stage, h, q_, v_, base_, tau_, w);
     damping.add(stage, v_, h, base_, tau_);
     bounded_ = take<contact::BoundedForce<R>>(w, damping.bounded_count());
     bounded_count_ = damping.bounded_count();
@@ -333,7 +398,7 @@ class ConvexStepProduct {
   }
 
   System<R> taped_system(const Workspace<R>& w) const {
-    System<R> system = {model_, system_.actuation, w, nullptr};
+    System<R> system = {taped_model_, system_.actuation, w, nullptr};
     system.signals.numbers = system_.signals.numbers == nullptr ? nullptr : current_;
     system.signals.rate = rates_;
     return system;
@@ -360,8 +425,8 @@ class ConvexStepProduct {
         const Force<R> F = {three<R>(tau_ + i), three<R>(tau_ + i + 3)};
         const auto M = inertia(b);
         const auto q = dynamics::load_quaternion(q_ + joint.q + 3);
-        const Mat3<R> axes = tree::placement<R>(model_.constants[b]).R * spatial::rotation(q);
-        const Vec3<R> g = transpose_times(axes, spatial::all3<R>(model_.gravity));
+        const Mat3<R> axes = tree::placement<R>(taped_model_.constants[b]).R * spatial::rotation(q);
+        const Vec3<R> g = transpose_times(axes, spatial::all3<R>(taped_model_.gravity));
         const EulerStep<R> stage;
         momentum_[b] = turn_single(stage, M, V, momentum_about_centre(M, V), F, g, h, free_ + i);
         continue;
@@ -379,11 +444,11 @@ class ConvexStepProduct {
   void place_body(int b) {
     const Pose<S>& X = step_.factor_.X_WB[b];
     BodyInputs& B = body_[b];
-    const R e(all<S>(1));
-    const Vec3<R> p = three<R>(B.displacement), w = three<R>(B.displacement + 3);
-    const auto constant = [](const Vec3<S>& a) { return Vec3<R>{R(a.x), R(a.y), R(a.z)}; };
-    const Mat3<R> axes = {constant(X.R.x), constant(X.R.y), constant(X.R.z)};
-    B.X_WB = {axes * Mat3<R>{{e, w.z, -w.y}, {-w.z, e, w.x}, {w.y, -w.x, e}}, constant(X.p) + axes * p};
+    const G e(all<S>(1));
+    const Vec3<G> p = three<G>(B.displacement), w = three<G>(B.displacement + 3);
+    const auto constant = [](const Vec3<S>& a) { return Vec3<G>{G(a.x), G(a.y), G(a.z)}; };
+    const Mat3<G> axes = {constant(X.R.x), constant(X.R.y), constant(X.R.z)};
+    B.X_WB = {axes * Mat3<G>{{e, w.z, -w.y}, {-w.z, e, w.x}, {w.y, -w.x, e}}, constant(X.p) + axes * p};
   }
 
   const constraints::ContactLaw<N> taped_law(int n, const Pair& pair) const {
@@ -408,12 +473,12 @@ class ConvexStepProduct {
     const contact::PointIterate<S>& P = step_.problem_.kinds.points.point[T.slot];
     const BodyInputs& B = body_[T.body];
     const int index = pairs.slot[T.slot] - pair.first;
-    contact::PairPoint<R> from;
-    contact::visit_plane_points<R>(pair,
-                                   contact::PairPose<R>{nullptr, B.X_WB},
-                                   simd::everywhere<R>(),
-                                   R(all<S>(Real(simd::infinity))),
-                                   [&](const contact::PairPoint<R>& point) {
+    contact::PairPoint<G> from;
+    contact::visit_plane_points<G>(pair,
+                                   contact::PairPose<G>{nullptr, B.X_WB},
+                                   simd::everywhere<G>(),
+                                   G(all<S>(Real(simd::infinity))),
+                                   [&](const contact::PairPoint<G>& point) {
                                      if (point.index == index) from = point;
                                    });
     const N h(h_), o(all<S>(0));
@@ -467,8 +532,8 @@ class ConvexStepProduct {
     }
     next_deflection_ = take_taped<R>(contacts_.coordinates);
     for (int k = 0; k < contacts_.coordinates; ++k) {
-      const auto& own = contacts_.coordinate[k];
-      const auto constant = [](const auto& x) { return N(all<S>(x)); };
+      const auto& own = coordinate_[k];
+      const auto constant = [](const auto& x) { return all<N>(x); };
       const constraints::CoordinateLaw<N> law = {own.v,
                                                  own.q,
                                                  constant(own.friction),
@@ -702,7 +767,21 @@ class ConvexStepProduct {
       matrix.base[i] = fnma(kappa[i], acceleration[i], matrix.base[i]);
       minus[i] = -kappa[i];
     }
-    tree_.add(start_v_, acceleration, minus, true, matrix.q, start_bar, unused, matrix.theta);
+    S gravity_bar[3] = {o, o, o};
+    tree_.add(start_v_,
+              acceleration,
+              minus,
+              true,
+              matrix.q,
+              start_bar,
+              unused,
+              matrix.theta,
+              nullptr,
+              nullptr,
+              gravity_bar);
+    if constexpr (differs) {
+      for (int i = 0; i < 3; ++i) seed(taped_model_.gravity[i], gravity_bar[i]);
+    }
   }
 
   void read_inputs(const S* q_bar,
@@ -721,6 +800,9 @@ class ConvexStepProduct {
       for (int i = 0; i < 3; ++i) s[i] = take_cotangent(point_[n].s[i]);
     }
     for (int i = 0; i < 10 * model_.bodies; ++i) sums.theta[i] += take_cotangent(theta_[i]);
+    if constexpr (differs) {
+      for (int n = 0; n < varied_->count; ++n) sums.numbers[n] += take_cotangent(varied_number_[n]);
+    }
     for (int n = 0; n < laws_; ++n) {
       S* const of_pair = sums.laws + ParameterCotangents<S>::per_law * law_[n].pair;
       for (int i = 0; i < ParameterCotangents<S>::per_law; ++i)
@@ -731,6 +813,7 @@ class ConvexStepProduct {
   System<S> system_;
   const ModelOf<S>& model_;
   const contact::Contacts<Parameter>& contacts_;
+  const tree::VariedNumbers* const varied_;
   const ContactMemory places_;
   const S h_;
   VelocityRounds<S> rounds_;
@@ -743,6 +826,10 @@ class ConvexStepProduct {
 
   simd::Tape<S> tape_;
   int begin_free_ = 0, begin_points_ = 0;  ///< places on the tape
+  ModelOf<R> taped_model_;
+  contact::Contacts<typename R::Parameter> taped_contacts_ = {};  ///< their forces of joints
+  const constraints::CoordinateLaw<typename R::Parameter>* coordinate_;
+  N* varied_number_ = nullptr;
   R *dq_, *v_, *number_, *deflection_, *theta_;
   R *before_, *rate_, *rate_change_, *share_, *v1_[passes];
   R *q_, *tau_, *base_, *current_, *rates_ = nullptr;
