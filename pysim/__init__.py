@@ -69,6 +69,7 @@ if TYPE_CHECKING:
         LinearSystem as LinearSystem,
     )
     from pysim.analysis.linearization import linearize as linearize
+    from pysim.analysis.moment_arms import MomentArms as MomentArms, moment_arms as moment_arms
     from pysim.analysis.regulator import Regulator as Regulator, lqr as lqr
     from pysim.loops.inverse_kinematics import (
         InverseKinematics as InverseKinematics,
@@ -133,6 +134,8 @@ _OWN = [
     "optimise",
     "load_trajectory",
     "lqr",
+    "MomentArms",
+    "moment_arms",
     "replay",
     "resume",
     "rollout",
@@ -157,6 +160,8 @@ _HOME = {
     "check": "pysim.analysis.file_check",
     "convert": "pysim.scene.conversion",
     "linearize": "pysim.analysis.linearization",
+    "MomentArms": "pysim.analysis.moment_arms",
+    "moment_arms": "pysim.analysis.moment_arms",
     "Regulator": "pysim.analysis.regulator",
     "lqr": "pysim.analysis.regulator",
     "Scene": "pysim.worlds.loading",

@@ -13,20 +13,18 @@ linear equations as the model has velocities, which Newton's method solves for a
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from pysim.algorithms import passive_forces
+from pysim.analysis.moment_arms import path_slopes
 from pysim.elements.force import SPRING, find_force
 from pysim.elements.library.muscle import Muscle
 from pysim.errors import TrajectoryError, did_you_mean
 from pysim.motions.generalized_forces import forces_of_motion, smooth_motion
-from pysim.scene.spec import BlockSpec, RenderSpec, SceneSpec, Settings
-from pysim.simulation.rollouts import rollout
 from pysim.typing import Array
-from pysim.worlds.loading import compile_model, compile_scene
+from pysim.worlds.loading import compile_model
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -89,7 +87,7 @@ def static_optimization(
     placed, v, acceleration = smooth_motion(bare, t, q, cutoff)
     tau = forces_of_motion(bare, placed, v, acceleration, loads)
     tau = tau - np.asarray(passive_forces(bare, placed, v))
-    lengths, slopes = path_slopes(bare, muscles, placed)
+    lengths, slopes = path_slopes(bare, {force.name: force.path for force in muscles}, placed)
     rates = np.einsum("nmj,nj->nm", slopes, v)
     strongest = np.empty_like(lengths)
     least = np.empty(len(muscles))
@@ -102,35 +100,6 @@ def static_optimization(
     a, reserve = bounded_activations(arms * strongest[:, None], tau, strengths, least)
     names = tuple(force.name for force in muscles)
     return Activations(t, names, a, a * strongest, reserve, arms)
-
-
-def path_slopes(model: Model, forces: Sequence[ForceSpec], q: Array) -> tuple[Array, Array]:
-    """Return the lengths (n, paths) [m] of the paths of forces, and their slopes ∂L/∂q (n, paths, nv)."""
-    blocks = tuple(
-        BlockSpec("sensor", force.name, "distance", points=force.path, where=force.where)
-        for force in forces
-    )
-    spec = model.spec
-    scene = compile_scene(
-        SceneSpec(
-            spec.name,
-            replace(spec, forces=(), blocks=()),
-            (),
-            Settings(step=1e-3, integrator="rk4"),
-            RenderSpec(),
-            "",
-            Path(spec.where),
-            blocks=blocks,
-        )
-    )
-    n, nv = len(q), model.nv
-    rows, unit = np.repeat(q, nv, axis=0), np.tile(np.eye(nv), (n, 1))
-    lengths = [f"{force.name}.length" for force in forces]
-    rates = [f"{force.name}.rate" for force in forces]
-    run = rollout(scene, rows, unit, steps=0, signals=(*lengths, *rates))
-    values = np.stack([run.signals[name].reshape(n, nv) for name in lengths], axis=1)
-    slopes = np.stack([run.signals[name].reshape(n, nv) for name in rates], axis=1)
-    return values[:, :, 0], slopes
 
 
 def bounded_activations(

@@ -45,7 +45,8 @@ def to_dxf(
             written.
     """
     try:
-        import ezdxf  # noqa: PLC0415, an optional package
+        from ezdxf import units  # noqa: PLC0415, an optional package
+        from ezdxf.filemanagement import new  # noqa: PLC0415
     except ImportError as error:
         problem = 'to_dxf needs ezdxf; install it with pip install "pysim-multibody[dxf]"'
         raise TrajectoryError("trajectory", problem) from error
@@ -57,7 +58,7 @@ def to_dxf(
         raise TrajectoryError(trajectory.source, problem)
     curves = {name: SCALE * trajectory.path_of(name) for name in names}
     axes = _plane_of(curves)
-    document: Any = ezdxf.new(units=ezdxf.units.MM)
+    document: Any = new(units=units.MM)
     space = document.modelspace()
     for name, curve in curves.items():
         layer = {"layer": _layer(document, name)}

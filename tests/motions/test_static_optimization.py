@@ -22,7 +22,7 @@ from pysim.motions import (
     static_optimization,
     write_table,
 )
-from pysim.motions.static_optimization import bounded_activations, path_slopes
+from pysim.motions.static_optimization import bounded_activations
 from tests.robots import REFERENCE
 from tests.scene.osim.opensim_models import DATA
 
@@ -80,16 +80,6 @@ def test_activations_are_the_bounded_least_squares_of_scipy():
         wanted = np.concatenate([np.zeros(15), tau[k] / strengths])
         best = lsq_linear(rows, wanted, (least, 1.0), tol=1e-14)
         assert np.allclose(a[k], best.x, atol=1e-6)
-
-
-def test_slopes_of_paths_are_the_derivatives_of_their_lengths(model):
-    muscles = [force for force in model.spec.forces if force.type.endswith("muscle")]
-    q, step = np.array([[0.02, 0.3, -0.7], [0.0, -0.2, -1.1]]), 1e-6
-    _, slopes = path_slopes(model, muscles, q)
-    for k, direction in enumerate(np.eye(3)):
-        ends = [path_slopes(model, muscles, q + h * direction)[0] for h in (-step, step)]
-        difference = (ends[1] - ends[0]) / (2 * step)
-        assert np.allclose(slopes[:, :, k], difference, atol=1e-8)
 
 
 def test_a_name_that_is_no_velocity_is_reported(case, model):

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-import ezdxf
 import numpy as np
 import pytest
+from ezdxf import units
+from ezdxf.filemanagement import readfile
 
 import pysim
 from pysim.cli.app import answer
@@ -33,14 +34,14 @@ def test_a_coupler_curve_is_a_polyline_in_its_plane(
 ) -> None:
     assert answer(["export", str(linkage), "--dxf"]) == 0
     assert "curves of coupler point [mm]" in capsys.readouterr().out
-    document = ezdxf.readfile(linkage.with_suffix(".dxf"))
-    assert document.units == ezdxf.units.MM
-    (curve,) = document.modelspace().query("LWPOLYLINE")
+    document = readfile(linkage.with_suffix(".dxf"))
+    assert document.units == units.MM
+    curve: Any = document.modelspace().query("LWPOLYLINE").first
     assert curve.dxf.layer == "coupler point"
     path = pysim.load_trajectory(linkage).path_of("coupler point")
     drawn = np.array(curve.get_points("xy"))
     np.testing.assert_allclose(drawn, 1000 * path[:, [0, 2]], rtol=1e-9, atol=1e-9)
-    (start,) = document.modelspace().query("POINT")
+    start: Any = document.modelspace().query("POINT").first
     np.testing.assert_allclose(list(start.dxf.location)[:2], drawn[0], rtol=1e-12)
 
 
@@ -50,7 +51,7 @@ def test_a_curve_that_ends_where_it_begins_is_closed(tmp_path: Path) -> None:
     text = disc(v=2 * np.pi) + rim + simulation("rk4", duration=1.0, interval=0.05)
     run = pysim.simulate(scene_of(tmp_path, text))
     run.to_dxf(tmp_path / "rim.dxf")
-    (curve,) = ezdxf.readfile(tmp_path / "rim.dxf").modelspace().query("LWPOLYLINE")
+    curve: Any = readfile(tmp_path / "rim.dxf").modelspace().query("LWPOLYLINE").first
     assert curve.closed
     assert len(curve) == 20
 
@@ -59,7 +60,7 @@ def test_a_curve_in_space_has_three_coordinates(tmp_path: Path) -> None:
     run = run_scene("gyroscope").trajectory
     tip = run.header.frame_names[-1]
     run.to_dxf(tmp_path / "tip.dxf", [tip])
-    (curve,) = ezdxf.readfile(tmp_path / "tip.dxf").modelspace().query("POLYLINE")
+    curve: Any = readfile(tmp_path / "tip.dxf").modelspace().query("POLYLINE").first
     drawn = np.array([vertex.dxf.location for vertex in curve.vertices])
     np.testing.assert_allclose(drawn, 1000 * run.path_of(tip), rtol=1e-9, atol=1e-9)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -59,7 +59,7 @@ def test_a_gear_in_a_ring_turns_with_it_and_opposite_axes_change_the_sign(tmp_pa
 @pytest.mark.parametrize("flipped", ["", "sun", "planet", "arm"])
 def test_a_planetary_gear_keeps_willis_equation(tmp_path: Path, flipped: str) -> None:
     """(ω_sun − ω_arm) z_sun = −(ω_planet − ω_arm) z_planet, of absolute rates about z, whatever the axes' signs."""
-    turned = {
+    turned: dict[str, dict[str, Any]] = {
         name: {"axis": [0, 0, -1]} if name == flipped else {} for name in ("sun", "planet", "arm")
     }
     text = hinge("sun", **turned["sun"]) + hinge("arm", **turned["arm"])
