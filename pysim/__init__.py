@@ -71,6 +71,10 @@ if TYPE_CHECKING:
     from pysim.analysis.linearization import linearize as linearize
     from pysim.analysis.moment_arms import MomentArms as MomentArms, moment_arms as moment_arms
     from pysim.analysis.regulator import Regulator as Regulator, lqr as lqr
+    from pysim.analysis.step_derivatives import (
+        StepDerivatives as StepDerivatives,
+        step_derivatives as step_derivatives,
+    )
     from pysim.loops.inverse_kinematics import (
         InverseKinematics as InverseKinematics,
         inverse_kinematics as inverse_kinematics,
@@ -114,6 +118,7 @@ _OWN = [
     "SceneError",
     "SimulationError",
     "State",
+    "StepDerivatives",
     "Trajectory",
     "TrajectoryError",
     "UnknownNameError",
@@ -141,6 +146,7 @@ _OWN = [
     "rollout",
     "save_rollout",
     "simulate",
+    "step_derivatives",
     "sweep",
     "use_isa",
 ]
@@ -156,6 +162,8 @@ _HOME = {
     "equilibrium": "pysim.analysis.equilibrium",
     "element_forces": "pysim.worlds.element_forces",
     "Gradient": "pysim.analysis.gradients",
+    "StepDerivatives": "pysim.analysis.step_derivatives",
+    "step_derivatives": "pysim.analysis.step_derivatives",
     "gradient": "pysim.analysis.gradients",
     "check": "pysim.analysis.file_check",
     "convert": "pysim.scene.conversion",

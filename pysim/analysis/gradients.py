@@ -10,6 +10,7 @@ are made again, with the same bits, which is checked.
 from __future__ import annotations
 
 import math
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +24,7 @@ from pysim.worlds.argument_checks import checked_real
 from pysim.worlds.parameter_paths import ParameterPaths
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from numpy.typing import ArrayLike
 
@@ -88,12 +89,12 @@ def gradient(
     ...     return q[-1, 2], np.eye(len(q))[-1][:, None] * np.eye(7)[2], 0 * v
     >>> pysim.gradient(worlds, steps=100, loss=last_height).v  # doctest: +SKIP
     """
-    run = _Rollout(worlds, controls, steps)
+    run = Rollout(worlds, controls, steps)
     parameters = _Parameters(worlds, by)
     return run.differentiate(loss, parameters, memory)
 
 
-class _Rollout:
+class Rollout:
     """Steps of worlds whose states have derivatives.
 
     Args:
@@ -102,7 +103,9 @@ class _Rollout:
         steps: their number, without controls.
     """
 
-    def __init__(self, worlds: Worlds, controls: ArrayLike | None, steps: int | None) -> None:
+    def __init__(
+        self, worlds: Worlds, controls: ArrayLike | None = None, steps: int | None = None
+    ) -> None:
         if not isinstance(worlds, Worlds):
             raise SimulationError("worlds", f"must be pysim.Worlds, got {type(worlds).__name__}")
         self.worlds, self.records = worlds, worlds._records  # noqa: SLF001, the engine's records
@@ -120,9 +123,14 @@ class _Rollout:
         self.steps, self.count = steps, len(worlds)
         self.pack, _ = self._sizes()
         self.every = np.arange(self.count, dtype=np.int32)
-        packed = -(-self.count // self.pack) * self.pack
-        self.packed = np.minimum(np.arange(packed), self.count - 1).astype(np.int32)
         self.places = worlds.inputs.places
+        self.take_rows(1)
+
+    def take_rows(self, rows: int) -> None:
+        """Take that many cotangents of every world back, side by side."""
+        self.rows = rows
+        packed = -(-self.count * rows // self.pack) * self.pack
+        self.packed = np.minimum(np.arange(packed) // rows, self.count - 1).astype(np.int32)
 
     def _doubles(self) -> _engine.Worlds:
         """Return the engine's worlds, in double precision."""
@@ -153,21 +161,26 @@ class _Rollout:
 
     def differentiate(self, loss: Loss, parameters: _Parameters, memory: float) -> Gradient:
         """Make the steps, and take the derivatives of the loss back through them."""
-        worlds = self.worlds
-        worlds._accept(None)  # noqa: SLF001, as `step` does
-        worlds._stop_at_lost(None)  # noqa: SLF001
+        with self.from_here() as start:
+            stride = self._stride(len(start), memory)
+            kept = self.forward(stride)
+            value, q_bar, v_bar = self._losses(loss)
+            cotangents = self._backward(kept, stride, q_bar, v_bar)
+        return self._result(value, cotangents, parameters)
+
+    @contextmanager
+    def from_here(self) -> Iterator[bytes]:
+        """Return a context after which the worlds are where they were, with their records."""
+        self.worlds._accept(None)  # noqa: SLF001, as `step` does
+        self.worlds._stop_at_lost(None)  # noqa: SLF001
         start = self.records.engine.save(self.every)
         reported = self.records.engine.parts["report"].copy()  # contacts are no part of the bytes
         try:
-            stride = self._stride(len(start), memory)
-            kept = self._forward(stride)
-            value, q_bar, v_bar = self._losses(loss)
-            cotangents = self._backward(kept, stride, q_bar, v_bar)
+            yield start
         finally:
             self.records.engine.load(start, self.every)
             self.records.engine.see(self.every)
             self.records.engine.parts["report"][:] = reported
-        return self._result(value, cotangents, parameters)
 
     def _stride(self, size: int, memory: float) -> int:
         return 1 if size * self.steps <= memory else max(1, math.isqrt(self.steps))
@@ -177,7 +190,7 @@ class _Rollout:
             self.records.signals[:, self.places] = self.controls[:, n]
         self.records.step(1, None, self.threads, self.scene.settings.step)
 
-    def _forward(self, stride: int) -> dict[int, bytes]:
+    def forward(self, stride: int) -> dict[int, bytes]:
         """Make all steps; return the records before every `stride`-th."""
         records = self.records
         kept = {}
@@ -219,7 +232,7 @@ class _Rollout:
     ) -> tuple[list[Array], Array]:
         """Take cotangents of the states back to the start; return them, and those of the controls."""
         engine = self.records.engine
-        bar = [np.zeros((len(self.packed), size)) for size in self._sizes()[1]]
+        bar = self.cotangents()
         control_bar = np.zeros((self.count, self.steps, len(self.places)))
         for first in sorted(kept, reverse=True):
             before = self._segment(first, min(first + stride, self.steps), kept[first])
@@ -229,7 +242,7 @@ class _Rollout:
                     self.records.signals[:, self.places] = self.controls[:, n]
                 bar[0] += q_bar[self.packed, n]
                 bar[1] += v_bar[self.packed, n]
-                self._pull(n, bar)
+                self.pull(n, bar)
                 if self.controls is not None:
                     control_bar[:, n] = bar[4][: self.count, self.places]
                     bar[4][:, self.places] = 0.0
@@ -245,7 +258,11 @@ class _Rollout:
             before.append(engine.save(self.every))
         return before
 
-    def _pull(self, n: int, bar: list[Array]) -> None:
+    def cotangents(self) -> list[Array]:
+        """Return zeros in place of all cotangents, with a row for each of every world."""
+        return [np.zeros((len(self.packed), size)) for size in self._sizes()[1]]
+
+    def pull(self, n: int, bar: list[Array]) -> None:
         """Take cotangents back through step n."""
         end_q, end_v = (np.empty((len(self.packed), x.shape[2])) for x in (self.q, self.v))
         good = _engine.pull_step(self._doubles(), self.packed, bar, end_q, end_v, self.threads)
@@ -255,7 +272,7 @@ class _Rollout:
                 f"step {n + 1} of world {world} is solved in shorter ones and has no derivative"
             )
             raise SimulationError("gradient", f"{problem}; take a shorter simulation.step")
-        rows = slice(0, self.count)
+        rows = slice(0, self.count * self.rows, self.rows)
         assert np.array_equal(end_q[rows], self.q[:, n]), "a step made again has other bits"
         assert np.array_equal(end_v[rows], self.v[:, n]), "a step made again has other bits"
 

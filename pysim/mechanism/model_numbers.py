@@ -82,7 +82,8 @@ class ModelNumbers:
         for bodies in self._welded:
             bodies.sort(key=lambda k: order[model.spec.bodies[k].name])
         self._starts: dict[int, Array] = {}  # of bodies, see _start_of
-        self._laws = self._coordinate_laws() if contacts is not None else {}
+        #: record of every coordinate of v that has a limit or dry friction in convex steps
+        self.coordinate_laws = self._coordinate_laws() if contacts is not None else {}
         self._plane_gravity: Array | None = None
 
     def table(self, name: str) -> Table:
@@ -249,8 +250,8 @@ class ModelNumbers:
             if "diagonal" in self.tables and name == "stiffness" and self._is_plain(joint):
                 place = self.table("diagonal").place + v
                 found.append(Changed(np.array([place]), column))
-            if v in self._laws and name in _LAW:
-                place = self.table("coordinates").of(self._laws[v])[_LAW.index(name)]
+            if v in self.coordinate_laws and name in _LAW:
+                place = self.table("coordinates").of(self.coordinate_laws[v])[_LAW.index(name)]
                 found.append(Changed(np.array([place]), column))
         return found
 

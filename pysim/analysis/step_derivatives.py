@@ -1,0 +1,181 @@
+"""Derivatives of steps of worlds: how states after them change with those before and with inputs.
+
+    δx⁺ = A δx + B δu        x = (q, v, deflections of contacts and of dry friction, states of elements)
+
+Rows of A and B are products of a step's derivatives with rows of the identity; those of all worlds, such as the nodes
+of a horizon, are made together, in packs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pysim.analysis.gradients import Rollout
+from pysim.errors import SimulationError
+from pysim.mechanism.model_numbers import ModelNumbers
+from pysim.typing import Array
+from pysim.worlds.argument_checks import checked_real
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from pysim.simulation.worlds import Worlds
+    from pysim.worlds.loading import Scene
+
+__all__ = ["StepDerivatives", "step_derivatives"]
+
+
+@dataclass(frozen=True)
+class StepDerivatives:
+    """States of worlds after steps, and their derivatives; arrays of one world have no axis of worlds.
+
+    Derivatives of a configuration and by one are along δ of q ⊕ δ, as `Model.integrate` has it.
+    """
+
+    q: Array  #: (n, nq) after the steps
+    v: Array  #: (n, nv) after the steps
+    A: Array  #: (n, size, size) of the states after the steps by those before
+    B: Array  #: (n, size, inputs) by the inputs, which are held during the steps
+    states: tuple[str, ...]  #: q.NAME and v.NAME, deflections, and states of elements
+    inputs: tuple[str, ...]  #: in file order
+
+
+def step_derivatives(
+    worlds: Worlds, controls: ArrayLike | None = None, *, steps: int = 1
+) -> StepDerivatives:
+    """Return A and B of the next steps of worlds, which stay where they are.
+
+    Contacts remember how far they are deflected. The deflections of points that touch in some world are states, in
+    world axes, and so are those of dry friction and the states of elements.
+
+    Args:
+        worlds: as `gradient` takes them: nodes of a horizon, say.
+        controls: (n, inputs), in file order; those of the worlds by default.
+        steps: number of steps, during which inputs are held.
+
+    Raises:
+        SimulationError: as `gradient`.
+
+    >>> builder = pysim.SceneBuilder("cart")
+    >>> _ = builder.body("cart", mass=2.0)
+    >>> _ = builder.joint("rail", "prismatic", child="cart", axis=[1, 0, 0], damping=0.1)
+    >>> _ = builder.simulation(integrator="convex", step=0.1, duration=1.0)
+    >>> worlds = pysim.Worlds(builder.build(), 64)
+    >>> found = pysim.step_derivatives(worlds)
+    >>> found.A.shape, found.states
+    ((64, 2, 2), ('q.rail', 'v.rail'))
+    """
+    run = Rollout(worlds, steps=steps)
+    held = None if controls is None else _checked(run, controls)
+    with run.from_here():
+        if held is not None:
+            run.records.signals[:, run.places] = held
+        states = _States(run)
+        kept = run.forward(1)
+        states.add_points()
+        run.take_rows(states.size)
+        bar = run.cotangents()
+        states.seed(bar)
+        for n in reversed(range(steps)):
+            run.records.engine.load(kept[n], run.every)
+            run.pull(n, bar)
+        A, B = states.matrices(bar)
+    q, v = run.q[:, -1], run.v[:, -1]
+    q, v, A, B = (np.asarray(x[0]) if run.one else x for x in (q, v, A, B))
+    return StepDerivatives(q, v, A, B, tuple(states.names()), tuple(_input_names(worlds)))
+
+
+def _checked(run: Rollout, controls: ArrayLike) -> Array:
+    values = checked_real(controls, "controls")
+    shape = (len(run.places),) if run.one else (run.count, len(run.places))
+    if values.shape != shape:
+        raise SimulationError("controls", f"must have shape {shape}, got {values.shape}")
+    return values.reshape(run.count, -1)
+
+
+def _input_names(worlds: Worlds) -> list[str]:
+    names: list[str] = []
+    for name in worlds.inputs:
+        size = int(np.asarray(worlds.inputs[name]).size) // len(worlds)
+        names += [name] if size == 1 else [f"{name}[{k}]" for k in range(size)]
+    return names
+
+
+class _States:
+    """Numbers of the record that are states, in the order of A.
+
+    Args:
+        run: steps whose worlds are at the start.
+    """
+
+    def __init__(self, run: Rollout) -> None:
+        self._run, self._model = run, run.scene.model
+        self._points: set[int] = set()
+        self.add_points()
+        signals = run.scene.signals
+        self._elements = () if signals is None else signals.state_names
+        self._frictions = _frictions(run.scene)
+
+    def add_points(self) -> None:
+        """Take the points that touch now among the states."""
+        parts = self._run.records.engine.parts
+        listed = parts["contacts"].reshape(self._run.count, -1, 6)[..., 0]
+        used = np.arange(listed.shape[1]) < parts["touching"].reshape(-1, 1)
+        self._points |= set(listed[used].astype(int).tolist())
+
+    def _parts(self) -> list[tuple[int, list[int]]]:
+        """Return the arrays of cotangents that have states, with the places of these."""
+        nv = self._model.nv
+        points = [3 * k + i for k in sorted(self._points) for i in range(3)]
+        return [
+            (0, list(range(nv))),
+            (1, list(range(nv))),
+            (2, points),
+            (3, list(self._frictions)),
+            (4, list(range(len(self._elements)))),
+        ]
+
+    @property
+    def size(self) -> int:
+        return sum(len(places) for _, places in self._parts())
+
+    def names(self) -> list[str]:
+        """Return the names of the states."""
+        known = self._model.velocity_names
+        return [
+            *(f"{kind}.{name}" for kind in "qv" for name in known),
+            *(f"deflection[{k}].{axis}" for k in sorted(self._points) for axis in "xyz"),
+            *(f"deflection.{known[v]}" for v in self._frictions.values()),
+            *self._elements,
+        ]
+
+    def seed(self, bar: list[Array]) -> None:
+        """Set the cotangents of every world to rows of the identity."""
+        row = 0
+        for part, places in self._parts():
+            rows = self._rows(bar[part])
+            for place in places:
+                rows[:, row, place] = 1.0
+                row += 1
+
+    def matrices(self, bar: list[Array]) -> tuple[Array, Array]:
+        """Return A and B of all worlds from the cotangents at the start."""
+        found = [self._rows(bar[part])[:, :, places] for part, places in self._parts()]
+        places = self._run.places
+        inputs = self._rows(bar[4])[:, :, places] if places else np.zeros((*found[0].shape[:2], 0))
+        return np.concatenate(found, axis=2), inputs
+
+    def _rows(self, array: Array) -> Any:  # noqa: ANN401, a view (n, rows, numbers)
+        run = self._run
+        return array[: run.count * run.rows].reshape(run.count, run.rows, -1)
+
+
+def _frictions(scene: Scene) -> dict[int, int]:
+    """Return the coordinates of v that have dry friction, by their numbers among the laws of coordinates."""
+    assert scene.contacts is not None
+    laws = ModelNumbers(scene.model, scene.contacts.engine).coordinate_laws
+    friction = np.concatenate([np.zeros(0), *(joint.friction for joint in scene.model.joints)])
+    return {law: v for v, law in laws.items() if friction[v] > 0}

@@ -1,0 +1,104 @@
+"""A and B of steps of worlds.
+
+Oracles: central differences of sixth order of the engine's own steps; the gradient, which is the product of the A of
+all steps.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import pysim
+from pysim.typing import Array
+from tests.analysis.test_gradients import BOX, HOPPER, WEIGHTS, covector, scene_of
+
+pytestmark = pytest.mark.filterwarnings("ignore::pysim.PysimWarning")  # of starts and planes
+
+
+def hopping(folder: Path) -> pysim.Worlds:
+    """Return a hopper in contact."""
+    scene = scene_of(folder, HOPPER, passes=1)
+    rng = np.random.default_rng(3)
+    worlds = pysim.Worlds(scene, 1)
+    worlds.q[0] = scene.model.integrate(scene.state.q, rng.normal(0, 0.2, scene.model.nv))
+    worlds.q[0, 2] = 0.42
+    worlds.v[0] = rng.normal(0, 0.4, scene.model.nv)
+    worlds.step(steps=6)
+    assert np.any(worlds.contacts)
+    return worlds
+
+
+def nodes_along(worlds: pysim.Worlds, count: int) -> pysim.Worlds:
+    """Return worlds, the k-th k steps after where a single one is."""
+    nodes = pysim.Worlds(worlds.scene(0), count)
+    saved = worlds.save()
+    for k in range(count):
+        nodes.load(saved, where=[k])
+    for k in range(count):
+        nodes.step(steps=1, where=np.arange(count) > k)
+    return nodes
+
+
+@pytest.mark.parametrize("steps", [1, 4])
+def test_a_and_b_are_those_of_differences(steps: int, tmp_path: Path) -> None:
+    worlds = hopping(tmp_path)
+    saved, model = worlds.save(), worlds.model
+    found = pysim.step_derivatives(worlds, steps=steps)
+    assert worlds.save() == saved
+    size, count = 1e-4, 2 * model.nv + 1
+    differences = np.zeros((2 * model.nv, count))
+    for i in range(count):
+        for k, weight in WEIGHTS.items():
+            worlds.load(saved)
+            move = k * size * np.eye(count)[i]
+            worlds.q[0] = model.integrate(worlds.q[0].copy(), move[: model.nv])
+            worlds.v[0] += move[model.nv : -1]
+            worlds.inputs["torque"] += move[-1]
+            worlds.step(steps=steps)
+            ends = model.difference(found.q[0], worlds.q[0]), worlds.v[0] - found.v[0]
+            differences[:, i] += weight * np.concatenate(ends) / 60 / size
+    rows = slice(0, 2 * model.nv)
+    largest = np.abs(differences).max()
+    assert np.abs(found.A[0, rows, rows] - differences[:, :-1]).max() < 1e-9 * largest
+    assert np.abs(found.B[0, rows, 0] - differences[:, -1]).max() < 1e-9 * largest
+
+
+def test_the_product_of_all_steps_is_the_gradient(tmp_path: Path) -> None:
+    scene = scene_of(tmp_path, BOX)
+    start, count, nv = pysim.Worlds(scene, 1), 60, scene.model.nv
+    start.v[:] = [1.5, -0.2, -0.5, 0.1, -0.2, 0.7]
+    start.step(steps=90)
+    nodes = nodes_along(start, count)
+    found = pysim.step_derivatives(nodes)
+    assert found.states[:2] == ("q.free.vx", "q.free.vy")
+    assert found.states[2 * nv] == "deflection[0].x"
+    weights = np.random.default_rng(1).normal(size=2 * nv)
+    bar = np.concatenate([weights, np.zeros(len(found.states) - 2 * nv)])
+    for A in reversed(found.A):
+        bar = A.T @ bar
+
+    def loss(q: Array, v: Array) -> tuple[Array, Array, Array]:
+        by_q, by_v = np.zeros_like(q), np.zeros_like(v)
+        by_v[:, -1] = weights[nv:]
+        by_q[:, -1] = covector(scene.model, q[:, -1], weights[:nv])
+        return np.zeros(len(q)), by_q, by_v
+
+    own = pysim.gradient(start, steps=count, loss=loss)
+    expected = np.concatenate([own.q[0], own.v[0]])
+    assert np.linalg.norm(bar[: 2 * nv] - expected) < 1e-10 * np.linalg.norm(expected)
+
+
+def test_controls_of_a_wrong_shape_are_refused_with_theirs(tmp_path: Path) -> None:
+    worlds = hopping(tmp_path)
+    with pytest.raises(pysim.SimulationError, match=r"controls: must have shape \(1, 1\)"):
+        pysim.step_derivatives(worlds, np.zeros((1, 2)))
+
+
+def test_a_single_world_has_no_axis_of_worlds(tmp_path: Path) -> None:
+    found = pysim.step_derivatives(pysim.Worlds(scene_of(tmp_path, HOPPER)), np.zeros(1))
+    size = len(found.states)
+    assert (found.A.shape, found.B.shape) == ((size, size), (size, 1))
+    assert found.inputs == ("torque",)
