@@ -893,37 +893,10 @@ def pull_step(
     end_v: Array,
     threads: int = 1,
 ) -> Array: ...
-
-_Kind: TypeAlias = tuple[str, tuple[float, ...]]
-_Draw: TypeAlias = tuple[Sequence[_Kind], Sequence[int], int]
-
 def quantiles(kind: str, arguments: Sequence[float], u: ArrayLike) -> Array: ...
 
 class EnvironmentTables:
-    def __init__(
-        self,
-        *,
-        worlds: int,
-        signals: int,
-        scale: ArrayLike,
-        offset: ArrayLike,
-        bounds: tuple[float, float],
-        first_input: int,
-        ends: Sequence[tuple[tuple[int, int], float, float]],
-        rewards: Sequence[tuple[tuple[int, int], str, float, float]],
-        observed: Sequence[tuple[int, int]],
-        factors: ArrayLike,
-        deviations: ArrayLike,
-        limit: float,
-        history: int,
-        length: int,
-        period: float,
-        displacement: _Draw,
-        velocity: _Draw,
-        changes: Sequence[tuple[bool, _Draw, int]],
-        schedules: Sequence[tuple[int, _Kind, int]],
-        single: bool,
-    ) -> None: ...
+    def __init__(self, plan: object, worlds: int, single: bool) -> None: ...
     @property
     def parts(self) -> dict[str, NDArray[Any]]: ...
     def act(self, worlds: RecordedWorlds, actions: ArrayLike) -> int: ...

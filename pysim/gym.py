@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pysim.environments.environment import Environment, Transition
+from pysim.environments.environment import Environment
+from pysim.environments.transition import Transition
 from pysim.errors import SimulationError, did_you_mean
 
 try:

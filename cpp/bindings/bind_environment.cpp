@@ -2,9 +2,6 @@
 #include <pybind11/stl.h>
 
 #include <algorithm>
-#include <limits>
-#include <numeric>
-#include <tuple>
 
 #include "bindings/fixed_shape_arrays.hpp"
 #include "bindings/model_functions.hpp"
@@ -19,46 +16,44 @@ namespace {
 
 using Rows = PlainArray<double, py::array::forcecast>;
 using Chosen = PlainArray<int, py::array::forcecast>;
-using Range = std::tuple<int, int>;                             // first, count
-using End = std::tuple<Range, double, double>;                  // numbers, below, above
-using Reward = std::tuple<Range, std::string, double, double>;  // numbers, kernel, weight, width
-using Kind = std::pair<std::string, std::vector<double>>;       // of a distribution, and its arguments
-using Draw = std::tuple<std::vector<Kind>, std::vector<int>, std::uint64_t>;  // distributions, places, use
-using Schedule = std::tuple<std::int64_t, Kind, std::uint64_t>;               // every, time, use
-using Change = std::tuple<bool, Draw, int>;                                   // pushes, what, schedule
-
-constexpr const char* kernel_names[] = {"value", "absolute_sum", "square_sum", "exponential", "end"};
-
-/// The place of a name in a list of names.
-template <std::size_t n>
-int place_of(const std::string& name, const char* const (&names)[n]) {
-  const auto* const found = std::find(std::begin(names), std::end(names), name);
-  if (found == std::end(names)) throw std::invalid_argument("there is no '" + name + "'");
-  return static_cast<int>(found - names);
+/// The field of a name in a record of pysim/environments/plan.py.
+template <class T>
+T field(const py::handle& record, const char* name) {
+  return py::cast<T>(record.attr(name));
 }
 
-engine::Distribution distribution_of(const Kind& given) {
-  engine::Distribution own = {
-      static_cast<engine::DistributionKind>(place_of(given.first, engine::distribution_names)), {}};
-  if (given.second.size() > 3) throw std::invalid_argument("a distribution has three arguments at most");
-  std::copy(given.second.begin(), given.second.end(), own.argument);
+engine::Distribution distribution_of(const std::string& kind, const std::vector<double>& arguments) {
+  const auto& names = engine::distribution_names;
+  const auto* const found = std::find(std::begin(names), std::end(names), kind);
+  if (found == std::end(names)) throw std::invalid_argument("there is no '" + kind + "'");
+  engine::Distribution own = {static_cast<engine::DistributionKind>(found - names), {}};
+  if (arguments.size() > 3) throw std::invalid_argument("a distribution has three arguments at most");
+  std::copy(arguments.begin(), arguments.end(), own.argument);
   return own;
 }
 
-engine::DrawTable draw_of(const Draw& given) {
+engine::Distribution distribution_of(const py::handle& record) {
+  return distribution_of(field<std::string>(record, "kind"), field<std::vector<double>>(record, "arguments"));
+}
+
+engine::DrawTable draw_of(const py::handle& record) {
   engine::DrawTable own = {};
-  for (const Kind& kind : std::get<0>(given)) own.distribution.push_back(distribution_of(kind));
-  own.place = std::get<1>(given);
-  own.use = std::get<2>(given);
+  for (const py::handle x : record.attr("distributions")) own.distribution.push_back(distribution_of(x));
+  own.place = field<std::vector<int>>(record, "places");
+  own.use = field<std::uint64_t>(record, "use");
   if (own.place.size() != own.distribution.size()) throw std::invalid_argument("places are not as many");
   return own;
+}
+
+engine::NumberRange range_of(const py::handle& record) {
+  return {field<int>(record, "first"), field<int>(record, "count")};
 }
 
 /// Quantiles of a distribution at u, in the same shape.
 py::array_t<double> quantiles(const std::string& kind,
                               const std::vector<double>& arguments,
                               const Numbers& u) {
-  const engine::Distribution own = distribution_of({kind, arguments});
+  const engine::Distribution own = distribution_of(kind, arguments);
   py::array_t<double> found(std::vector<py::ssize_t>(u.shape(), u.shape() + u.ndim()));
   std::transform(u.data(), u.data() + u.size(), found.mutable_data(), [&](double x) {
     return engine::quantile(own, x);
@@ -68,59 +63,49 @@ py::array_t<double> quantiles(const std::string& kind,
 
 class Tables {
  public:
-  static Tables make(py::ssize_t worlds,
-                     int signals,
-                     const Numbers& scale,
-                     const Numbers& offset,
-                     std::pair<double, double> bounds,
-                     int first_input,
-                     const std::vector<End>& ends,
-                     const std::vector<Reward>& rewards,
-                     const std::vector<Range>& observed,
-                     const Numbers& factors,
-                     const Numbers& deviations,
-                     double limit,
-                     int history,
-                     std::int64_t length,
-                     double period,
-                     const Draw& displacement,
-                     const Draw& velocity,
-                     const std::vector<Change>& changes,
-                     const std::vector<Schedule>& schedules,
-                     bool single) {
+  static Tables make(const py::object& plan, py::ssize_t worlds, bool single) {
     Tables made;
     made.worlds_ = worlds;
     auto& own = made.tables_;
-    own.signals = signals;
-    own.actions = static_cast<int>(scale.size());
-    std::tie(own.lowest, own.highest) = bounds;
-    own.scale = numbers(scale);
-    own.offset = numbers(offset);
-    own.first_input = first_input;
-    for (const auto& [x, below, above] : ends) own.ends.push_back({range_of(x), below, above});
-    for (const auto& [x, kernel, weight, width] : rewards) {
-      const auto kind = static_cast<engine::RewardKernel>(place_of(kernel, kernel_names));
-      own.rewards.push_back({range_of(x), kind, weight, width});
+    own.signals = field<int>(plan, "signals");
+    own.scale = field<std::vector<double>>(plan, "scale");
+    own.offset = field<std::vector<double>>(plan, "offset");
+    own.actions = static_cast<int>(own.scale.size());
+    own.lowest = field<double>(plan, "lowest");
+    own.highest = field<double>(plan, "highest");
+    own.first_input = field<int>(plan, "first_input");
+    for (const py::handle end : plan.attr("ends")) {
+      own.ends.push_back({range_of(end.attr("x")), field<double>(end, "below"), field<double>(end, "above")});
     }
-    for (const auto& x : observed) made.add_range(range_of(x));
-    own.factor = numbers(factors);
-    own.deviation = numbers(deviations);
+    for (const py::handle reward : plan.attr("rewards")) {
+      own.rewards.push_back({range_of(reward.attr("x")),
+                             engine::reward_kernel(field<std::string>(reward, "kernel")),
+                             field<int>(reward, "end"),
+                             field<double>(reward, "weight"),
+                             field<double>(reward, "width")});
+    }
+    for (const py::handle seen : plan.attr("observed")) made.add_range(range_of(seen.attr("x")));
+    own.factor = field<std::vector<double>>(plan, "factors");
+    own.deviation = field<std::vector<double>>(plan, "deviations");
     for (int k = 0; k < own.frame(); ++k) {
       if (own.deviation[static_cast<std::size_t>(k)] != 0) own.noisy.push_back(k);
     }
-    own.limit = limit;
-    own.history = history;
-    own.length = length;
-    own.period = period;
-    own.displacement = draw_of(displacement);
-    own.velocity = draw_of(velocity);
-    for (const auto& [pushes, drawn, schedule] : changes) {
-      own.changes.push_back({pushes, draw_of(drawn), schedule});
+    own.limit = field<double>(plan, "limit");
+    own.history = field<int>(plan, "history");
+    own.length = field<std::int64_t>(plan, "length");
+    own.period = field<double>(plan, "period");
+    own.displacement = draw_of(plan.attr("displacement"));
+    own.velocity = draw_of(plan.attr("velocity"));
+    for (const py::handle change : plan.attr("changes")) {
+      own.changes.push_back(
+          {field<bool>(change, "pushes"), draw_of(change.attr("drawn")), field<int>(change, "schedule")});
     }
-    for (const auto& [every, time, use] : schedules) {
-      own.schedules.push_back({every, distribution_of(time), use});
+    for (const py::handle schedule : plan.attr("schedules")) {
+      own.schedules.push_back({field<std::int64_t>(schedule, "every"),
+                               distribution_of(schedule.attr("time")),
+                               field<std::uint64_t>(schedule, "use")});
     }
-    const auto count = static_cast<py::ssize_t>(schedules.size());
+    const auto count = static_cast<py::ssize_t>(own.schedules.size());
     made.arrays_.number = made.allocate<std::int64_t>("number", {worlds});
     made.arrays_.episode = made.allocate<std::int64_t>("episode", {worlds});
     made.arrays_.due = made.allocate<std::int64_t>("due", {worlds, count});
@@ -129,15 +114,16 @@ class Tables {
     made.arrays_.key = made.allocate<double>("key", {worlds});
     made.arrays_.action = made.allocate<double>("action", {worlds, own.actions});
     made.arrays_.action_rate = made.allocate<double>("action_rate", {worlds, own.actions});
-    made.arrays_.readings = made.allocate<double>("readings", {worlds, signals});
+    made.arrays_.readings = made.allocate<double>("readings", {worlds, own.signals});
     made.arrays_.has_double_history = !single;
     if (single) {
-      made.arrays_.history = made.allocate<float>("history", {worlds, history, own.frame()});
+      made.arrays_.history = made.allocate<float>("history", {worlds, own.history, own.frame()});
     } else {
-      made.arrays_.history = made.allocate<double>("history", {worlds, history, own.frame()});
+      made.arrays_.history = made.allocate<double>("history", {worlds, own.history, own.frame()});
     }
-    made.arrays_.terms = made.allocate<double>("terms", {worlds, static_cast<py::ssize_t>(rewards.size())});
-    made.arrays_.ends = made.allocate<bool>("ends", {worlds, static_cast<py::ssize_t>(ends.size())});
+    made.arrays_.terms =
+        made.allocate<double>("terms", {worlds, static_cast<py::ssize_t>(own.rewards.size())});
+    made.arrays_.ends = made.allocate<bool>("ends", {worlds, static_cast<py::ssize_t>(own.ends.size())});
     return made;
   }
 
@@ -204,11 +190,6 @@ class Tables {
   }
 
  private:
-  static std::vector<double> numbers(const Numbers& given) {
-    return {given.data(), given.data() + given.size()};
-  }
-  static engine::NumberRange range_of(const Range& given) { return {std::get<0>(given), std::get<1>(given)}; }
-
   /// Adds numbers that are observed, to the range before if they follow it within the signals.
   void add_range(const engine::NumberRange& x) {
     auto& ranges = tables_.observed;
@@ -270,33 +251,13 @@ void bind_environment(py::module_& m) {
         "u"_a,
         "Quantiles of a distribution at u, between 0 and 1.");
   py::class_<Tables>(m, "EnvironmentTables", "Actions, ends, rewards and observations of worlds.")
-      .def(py::init(&Tables::make),
-           py::kw_only(),
-           "worlds"_a,
-           "signals"_a,
-           "scale"_a,
-           "offset"_a,
-           "bounds"_a,
-           "first_input"_a,
-           "ends"_a,
-           "rewards"_a,
-           "observed"_a,
-           "factors"_a,
-           "deviations"_a,
-           "limit"_a,
-           "history"_a,
-           "length"_a,
-           "period"_a,
-           "displacement"_a,
-           "velocity"_a,
-           "changes"_a,
-           "schedules"_a,
-           "single"_a,
-           "Places of numbers are (first, count) among a world's signals, its action and the change of that. "
-           "ends are (numbers, below, above), rewards (numbers, kernel, weight, width), where a kernel "
-           "\"end\" has the number of an end. What is drawn is (distributions, places, use), changes are "
-           "(whether it pushes, what, schedule), schedules (control steps between, -1 for a time that is "
-           "drawn, that, use). single: whether observations are floats.")
+      .def(
+          py::init(&Tables::make),
+          "plan"_a,
+          "worlds"_a,
+          "single"_a,
+          "plan: a pysim.environments.plan.Plan, whose fields are read by name. single: whether observations "
+          "are floats.")
       .def_property_readonly("parts", &Tables::parts, "Arrays by name, with one row a world.")
       .def("act",
            &Tables::act,

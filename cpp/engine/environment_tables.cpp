@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <stdexcept>
+#include <string>
 
 #include "simd/exponential.hpp"
 #include "simd/philox.hpp"
@@ -79,21 +81,32 @@ std::int64_t interval(const ScheduleTable& own, double period, double key, std::
   return simd::whole_within(steps, std::int64_t{1}, most_steps);
 }
 
-double value_of(const RewardTable& own, const double* x) {
-  double sum = 0;
-  switch (own.kernel) {
-    case RewardKernel::absolute_sum:
-      for (int i = 0; i < own.x.count; ++i) sum += std::abs(x[i]);
-      return sum;
-    case RewardKernel::square_sum:
-    case RewardKernel::exponential:
-      for (int i = 0; i < own.x.count; ++i) sum += x[i] * x[i];
-      if (own.kernel == RewardKernel::square_sum) return sum;
-      return simd::lane(simd::exp(simd::all<One>(-sum / own.width)), 0);
-    default:
-      return x[0];
-  }
+double first_number(const double* x, int, double) {
+  return x[0];
 }
+
+double absolute_sum(const double* x, int count, double) {
+  double sum = 0;
+  for (int i = 0; i < count; ++i) sum += std::abs(x[i]);
+  return sum;
+}
+
+double square_sum(const double* x, int count, double) {
+  double sum = 0;
+  for (int i = 0; i < count; ++i) sum += x[i] * x[i];
+  return sum;
+}
+
+double exponential(const double* x, int count, double width) {
+  return simd::lane(simd::exp(simd::all<One>(-square_sum(x, count, width) / width)), 0);
+}
+
+constexpr RewardKernel reward_kernels[] = {
+    {"value", first_number},
+    {"absolute_sum", absolute_sum},
+    {"square_sum", square_sum},
+    {"exponential", exponential},
+};
 
 /// Adds noise to the numbers of a frame that have some.
 void add_noise(const EnvironmentTables& tables, std::uint64_t key, std::uint64_t step, double* frame) {
@@ -129,6 +142,13 @@ void put_frame(const EnvironmentTables& tables, const double* frame, FrameUse us
 }
 
 }  // namespace
+
+const RewardKernel* reward_kernel(std::string_view name) {
+  for (const RewardKernel& own : reward_kernels) {
+    if (own.name == name) return &own;
+  }
+  throw std::invalid_argument("there is no kernel '" + std::string(name) + "'");
+}
 
 void begin_episode(const EnvironmentArrays& arrays, std::ptrdiff_t world, double seed) {
   const auto uniform = simd::philox_uniform<Portable>;
@@ -234,8 +254,8 @@ unsigned end_step(const EnvironmentTables& tables,
   double reward = 0;
   for (std::size_t k = 0; k < tables.rewards.size(); ++k) {
     const RewardTable& own = tables.rewards[k];
-    const bool is_end = own.kernel == RewardKernel::end;
-    const double value = is_end ? (ends[own.x.first] ? 1.0 : 0.0) : value_of(own, numbers.at(own.x.first));
+    const double value = own.end >= 0 ? (ends[own.end] ? 1.0 : 0.0)
+                                      : own.kernel->value(numbers.at(own.x.first), own.x.count, own.width);
     terms[k] = lost ? 0.0 : own.weight * value;
     if (!std::isfinite(terms[k])) faults |= TableFaults::reward;
     reward += terms[k];

@@ -12,6 +12,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 #include "engine/distributions.hpp"
@@ -24,7 +25,14 @@ struct NumberRange {
   int first, count;
 };
 
-enum class RewardKernel : int { value, absolute_sum, square_sum, exponential, end };
+/// A function of the numbers of a signal, and the name by which tables refer to it.
+struct RewardKernel {
+  const char* name;
+  double (*value)(const double* x, int count, double width);
+};
+
+/// The kernel of a name; std::invalid_argument if there is none.
+const RewardKernel* reward_kernel(std::string_view name);
 
 struct EndTable {
   NumberRange x;
@@ -32,8 +40,9 @@ struct EndTable {
 };
 
 struct RewardTable {
-  NumberRange x;  ///< of a kernel `end`, the number of the end
-  RewardKernel kernel;
+  NumberRange x;
+  const RewardKernel* kernel;
+  int end;  ///< that is rewarded by 1 instead of a kernel's value, −1 for none
   double weight, width;
 };
 

@@ -40,7 +40,7 @@ def trial_findings(environment: Environment, trial: Trial) -> list[Finding]:
         found.append(Finding("warning", environment.where(), problem))
     reached = np.maximum(np.abs(trial.lowest), np.abs(trial.highest)) >= limit
     for k, name in enumerate(environment.observed_names):
-        if reached[environment.observation_columns(k)].any():
+        if reached[environment.plan.columns(k)].any():
             problem = f"{name!r} reaches ±{limit:g} with random actions and is cut off there"
             remedy = "give it a smaller factor in environment.scales, or raise environment.limit"
             place = environment.where("observations", k)
@@ -66,9 +66,9 @@ def environment_report(environment: Environment, trial: Trial) -> dict[str, Any]
         "observations": [
             {
                 "name": name,
-                "size": len(own.observation_columns(k)),
-                "lowest": float(trial.lowest[own.observation_columns(k)].min()),
-                "highest": float(trial.highest[own.observation_columns(k)].max()),
+                "size": len(own.plan.columns(k)),
+                "lowest": float(trial.lowest[own.plan.columns(k)].min()),
+                "highest": float(trial.highest[own.plan.columns(k)].max()),
             }
             for k, name in enumerate(own.observed_names)
         ],
@@ -106,7 +106,7 @@ def print_environment(environment: Environment, trial: Trial) -> None:
     print_line()
     rows = []
     for k, name in enumerate(own.observed_names):
-        columns = own.observation_columns(k)
+        columns = own.plan.columns(k)
         low, high = trial.lowest[columns].min(), trial.highest[columns].max()
         rows.append((name, str(len(columns)), f"{low:.3g}", f"{high:.3g}"))
     print_columns(("observation", "size", "lowest", "highest"), rows)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
-from pysim.environments.environment import Environment, Transition
+from pysim.environments.environment import Environment
+from pysim.environments.transition import Transition
 
 __all__ = ["Environment", "Transition"]

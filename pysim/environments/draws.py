@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pysim import _engine
+from pysim.environments.plan import DrawPlan
 from pysim.errors import SimulationError, did_you_mean
 from pysim.sweeps.parameters import Distribution, distribution_of
 from pysim.typing import Array
@@ -20,9 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from numpy.typing import ArrayLike
-
-    Kind = tuple[str, tuple[float, ...]]  # of a distribution, and its arguments
-    DrawTable = tuple[list[Kind], list[int], int]  # distributions, places and use
 
 FIRST_STREAM = 2**52 + 2  # beyond those of blocks and of the keys of worlds and episodes
 STREAMS = 2**20  # of a use
@@ -48,7 +46,7 @@ def uniforms(key: ArrayLike, index: ArrayLike, use: int, count: int) -> Array:
 class Draws:
     """Distributions of several numbers."""
 
-    def __init__(self, distributions: Sequence[Distribution | float]) -> None:
+    def __init__(self, distributions: Sequence[Distribution]) -> None:
         self._distributions = tuple(distributions)
 
     def __len__(self) -> int:
@@ -64,31 +62,32 @@ class Draws:
 
     def _at(self, u: Array) -> Array:
         for column, own in zip(u.T, self._distributions, strict=True):
-            column[:] = own.values(column) if isinstance(own, Distribution) else own
+            column[:] = own.values(column)
         return u
 
 
-def kind_of(distribution: Distribution | float) -> Kind:
-    """Return a distribution, or a number, as the engine reads it."""
-    if isinstance(distribution, Distribution):
-        return distribution.kind, distribution.arguments
-    return "constant", (distribution,)
+def distribution_or_number(where: str, given: str | float) -> Distribution:
+    """Return the distribution that a text names, or that of one number alone.
+
+    Raises:
+        SimulationError: it is neither.
+    """
+    drawn = distribution_of(where, given)
+    return drawn if isinstance(drawn, Distribution) else Distribution("constant", (drawn,))
 
 
-def draws_by_name(
-    where: str, given: Mapping[str, str], names: Sequence[str], use: int
-) -> DrawTable:
+def draws_by_name(where: str, given: Mapping[str, str], names: Sequence[str], use: int) -> DrawPlan:
     """Return what is drawn for names that patterns match, in their order, for a use.
 
     Raises:
         SimulationError: a pattern matches none, or a text is no distribution.
     """
-    found: dict[int, Distribution | float] = {}
+    found: dict[int, Distribution] = {}
     for pattern, text in given.items():
         matched = [k for k, name in enumerate(names) if fnmatchcase(name, pattern)]
         if not matched:
             problem = f"matches no velocity of the scene{did_you_mean(pattern, names)}"
             raise SimulationError(f"{where}.{pattern}", problem)
-        found |= dict.fromkeys(matched, distribution_of(f"{where}.{pattern}", text))
+        found |= dict.fromkeys(matched, distribution_or_number(f"{where}.{pattern}", text))
     places = sorted(found)
-    return [kind_of(found[place]) for place in places], places, use
+    return DrawPlan([found[place] for place in places], places, use)

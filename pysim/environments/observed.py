@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pysim.environments.plan import NumberRange
 from pysim.typing import Array
 
 if TYPE_CHECKING:
@@ -51,22 +52,22 @@ class Observed:
         """Names of all signals."""
         return (*self._worlds.signals, *self._actions)
 
-    def range(self, name: str) -> tuple[int, int]:
-        """Return the first column of a signal in `rows`, and their count; it is read from now on."""
+    def range(self, name: str) -> NumberRange:
+        """Return the columns of a signal in `rows`; it is read from now on."""
         place = self._actions.get(name)
         if place is None or name in self._worlds.signals:
             place = self._worlds.signals.columns(name)
             self._read[name] = self._is_plain = None
-        return place.start, place.stop - place.start
+        return NumberRange(place.start, place.stop - place.start)
 
     def columns(self, name: str) -> NDArray[np.intp]:
         """Return the columns of a signal in `rows`; it is read from now on."""
-        first, count = self.range(name)
-        return np.arange(first, first + count)
+        x = self.range(name)
+        return np.arange(x.first, x.first + x.count)
 
     def labels(self, name: str) -> list[str]:
         """Return a name for each number of a signal."""
-        _, size = self.range(name)
+        size = self.range(name).count
         return [name] if size == 1 else [f"{name}[{k}]" for k in range(size)]
 
     def readings(self, chosen: NDArray[np.int32] | None = None) -> Array | None:

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pysim.environments.draws import LEAST, Draws
+from pysim.environments.draws import LEAST, Draws, distribution_or_number
 from pysim.errors import SimulationError
-from pysim.sweeps.parameters import distribution_of
 from pysim.typing import Array
 
 if TYPE_CHECKING:
@@ -68,7 +67,7 @@ class Randomised:
             ):
                 problem = f"has {len(texts)} distributions, and {path!r} has {len(start)} numbers"
                 raise SimulationError(where(self._word), f"{problem}; give one for each")
-            drawn += [distribution_of(where(self._word), text) for text in texts]
+            drawn += [distribution_or_number(where(self._word), text) for text in texts]
         self._draws, self._per_path = Draws(drawn), len(texts)
         self._check(parameters)
 

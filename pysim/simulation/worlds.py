@@ -240,7 +240,10 @@ class Worlds(AttributesByHabit):
         """Return the scene of a world, with its parameters, which starts at its current state."""
         k = self._number(world)
         state = State(*(x.copy() for x in self._records.states(k)))
-        return replace(self.parameters.scene_of(k), state=state)
+        scene, seed = self.parameters.scene_of(k), self._scene.settings.seed
+        if scene.settings.seed != seed:
+            scene = _with_seed(scene, seed)
+        return replace(scene, state=state)
 
     # ------------------------------------------------------------------------------------------------ contacts
 
@@ -600,6 +603,22 @@ class Worlds(AttributesByHabit):
         [[2.0], [0.5]]
         """
         self.begin_again(self._records.chosen(self._which(where)), q=q, v=v, keyframe=keyframe)
+
+    def set_seed(self, seed: int) -> None:
+        """Let random numbers follow from another seed, in the episodes that the next resets begin.
+
+        They are those of worlds that were made with the seed. States and parameters stay as they are.
+
+        Args:
+            seed: a whole number, 0 or more.
+
+        >>> worlds = pysim.Worlds("scenes/pendulum.toml", 2)
+        >>> worlds.set_seed(7)
+        >>> worlds.reset()
+        """
+        self._scene = _with_seed(self._scene, _whole(seed, "seed", 0, KEYS - 1))
+        self._records.scene = self._scene
+        self._records.episode[:] = 0
 
     def begin_again(
         self,

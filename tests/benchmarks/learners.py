@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
-    from pysim.environments.environment import Transition
+    from pysim.environments.transition import Transition
 
 ROOT = Path(__file__).parents[2]
 ROWS = 6

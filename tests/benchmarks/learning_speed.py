@@ -28,10 +28,10 @@ import torch
 
 from pysim import _engine
 from pysim.environments import Environment
-from pysim.environments.environment import Transition
 from pysim.environments.learn import Learner
 from pysim.environments.learning_settings import Progress
 from pysim.environments.parallel_learning import ParallelLearner
+from pysim.environments.transition import Transition
 from tests.benchmarks.environment_speed import LENGTH, Mine, Peer, go1_mjcf, scene_of
 from tests.benchmarks.report import print_line
 

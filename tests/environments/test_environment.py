@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
-from pysim import SceneError, SimulationError, Worlds
+from pysim import SceneError, SimulationError, Worlds, _engine
 from pysim.controllers import Controller, controller, signal
 from pysim.environments import Environment
 from pysim.environments.draws import uniforms
@@ -209,6 +211,36 @@ def test_a_seed_begins_everything_again() -> None:
     environment.reset()
     assert (environment.reset() != first).all()
     np.testing.assert_array_equal(environment.reset(seed=4), first)
+
+
+@pytest.mark.parametrize("name", ["cart_pole", "go1"])
+def test_a_seed_keeps_the_arrays_that_learners_share(name: str) -> None:
+    """Oracle: worlds that are made with the seed."""
+    scene = SCENES / f"{name}.toml"
+    environment = Environment(scene, 3, seed=1)
+    environment.reset()
+    run(environment, actions(environment, 3))
+    worlds, q, steps = environment.worlds, environment.worlds.q, environment.steps
+    other = Environment(scene, 3, seed=4)
+    np.testing.assert_array_equal(environment.reset(seed=4), other.reset())
+    for mine, theirs in zip(
+        run(environment, actions(other, 5)), run(other, actions(other, 5)), strict=True
+    ):
+        np.testing.assert_array_equal(mine, theirs)
+    assert environment.worlds is worlds
+    assert environment.worlds.q is q
+    assert environment.steps is steps
+    assert environment.worlds.scene().settings.seed == 4
+
+
+def test_the_engine_reads_a_plan_by_the_names_of_its_fields() -> None:
+    plan = Environment(CART_POLE, 1).plan
+    fields = {name: getattr(plan, name) for name in vars(plan) if name != "limit"}
+    with pytest.raises(AttributeError, match="limit"):
+        _engine.EnvironmentTables(SimpleNamespace(**fields), worlds=1, single=True)
+    other = (plan.rewards[0]._replace(kernel="largest"),)
+    with pytest.raises(ValueError, match="there is no kernel 'largest'"):
+        _engine.EnvironmentTables(replace(plan, rewards=other), worlds=1, single=True)
 
 
 def test_commands_are_drawn_in_time_and_pushes_change_velocities(tmp_path: Path) -> None:

@@ -552,6 +552,14 @@ def test_worlds_and_episodes_have_random_numbers_of_their_own(tmp_path: Path) ->
     assert not np.array_equal(later[0], first[0])
     assert not np.array_equal(later[1], later[2])
 
+    q, other = worlds.q, pysim.Worlds(scene, 3, seed=7)
+    worlds.set_seed(7)
+    worlds.reset()
+    other.reset()
+    np.testing.assert_array_equal(readings(worlds), readings(other))
+    assert worlds.q is q
+    assert worlds.scene(1).settings.seed == 7
+
 
 def test_keyframes_set_state_and_inputs(tmp_path: Path) -> None:
     text = SERVO.replace("INTEGRATOR", "rk4").replace("PERIOD", "")
