@@ -48,12 +48,42 @@ struct NumberList {
   }
 };
 
+/// Names the constants of programs of elements and signals by what they belong to: "constants of element 2",
+/// "of its derivative", "of its energy"; "constants of signals: forces", "slopes", "readings", "block 0".
+inline void name_constants(const tree::ModelView<double>& view, NumberList& numbers) {
+  std::vector<std::string> owner(static_cast<std::size_t>(view.programs));
+  const auto name = [&owner](int program, std::string what) {
+    if (program >= 0) owner[static_cast<std::size_t>(program)] = std::move(what);
+  };
+  for (int e = 0; e < view.elements; ++e) {
+    const std::string element = " of element " + std::to_string(e);
+    name(view.element[e].program, element);
+    name(view.element[e].derivative, " of the derivative" + element);
+    name(view.element[e].energy, " of the energy" + element);
+  }
+  if (view.signals != nullptr) {
+    name(view.signals->forces.program, " of signals: forces");
+    name(view.signals->slopes.program, " of signals: slopes");
+    name(view.signals->readings.program, " of signals: readings");
+    for (int b = 0; b < view.signals->blocks; ++b) {
+      name(view.signals->block[b].program.program, " of signals: block " + std::to_string(b));
+    }
+  }
+  std::size_t program = 0;  // of the mechanism itself, before those of loops that are closed by joints
+  for (auto& table : numbers.tables) {
+    if (program == owner.size()) return;
+    std::string& words = std::get<0>(table);
+    if (words == "constants") words += owner[program++];
+  }
+}
+
 inline NumberList list_numbers(const tree::Model& model, const ModelContacts* contacts) {
   NumberList found;
   tree::Workspace<double> w = {static_cast<double*>(tree::workspace_memory())};
   tree::ModelCopy<double, double, NumberList> copy(w, found);
   const auto view = model.view<double>();
   copy.of(view);
+  name_constants(view, found);
   if (contacts == nullptr) return found;
   contact::copy_contacts(contacts->view(), view.nv, copy, found, w);
   found.structure = contacts->structure();

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from pysim.errors import PysimError
+from pysim.tracing.symbolic_array import array_of
 
 Gain = float | tuple[float, ...]
 
@@ -23,4 +24,4 @@ def gain_of(name: str, gain: Any, numbers: Any) -> Any:
     if len(gain) != count:
         problem = f"has {len(gain)} numbers for a signal of {count}"
         raise PysimError(name, f"{problem}; write one number for all, or {count}")
-    return gain[0] if count == 1 else np.array(gain, float)
+    return gain[0] if count == 1 else array_of(gain)

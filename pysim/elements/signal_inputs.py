@@ -9,7 +9,7 @@ import numpy as np
 from pysim._engine import SignalProgram
 from pysim.errors import SceneError
 from pysim.tracing.expression import Scalar
-from pysim.tracing.program import emit
+from pysim.tracing.program import emit, recipes_of
 from pysim.tracing.symbolic_array import symbolic_array
 from pysim.tracing.tape import Tape
 
@@ -76,9 +76,16 @@ class SignalInputs:
         return {origin[number] for number in numbers}
 
     def program(
-        self, nodes: Sequence[int], places: Sequence[int] = (), aside: int = 0
+        self,
+        nodes: Sequence[int],
+        places: Sequence[int] = (),
+        aside: int = 0,
+        name: str | None = None,
     ) -> SignalProgram:
-        """Return the program of some nodes; the last `aside` ones change no bit of the others."""
+        """Return the program of some nodes; the last `aside` ones change no bit of the others.
+
+        The recipes of its constants are noted by its `name` among the programs of signals.
+        """
         used = self._calls_of(nodes)
         arguments = [k for call in used for k in self._calls[call][1]]
         for call in used:
@@ -88,6 +95,9 @@ class SignalInputs:
                 )
                 raise SceneError("signals", f"{problem}; use only one of the two")
         program = emit(self.tape, arguments, nodes, self._count, aside)
+        if name is not None and self.tape.recipes is not None:
+            recipes = recipes_of(self.tape, arguments, nodes)
+            self.tape.recipes.note(f"constants of signals: {name}", recipes)
         argument_registers = program.outputs[: len(arguments)]
         program = program.replaced(outputs=program.outputs[len(arguments) :])
         if not arguments and not used:

@@ -23,7 +23,8 @@ from pysim.tracing.author_code import author_error, method_place
 from pysim.tracing.derivative import Derivative
 from pysim.tracing.evaluation import evaluate, rate
 from pysim.tracing.expression import Scalar
-from pysim.tracing.program import emit
+from pysim.tracing.open_numbers import NONE, OpenNumber, open_numbers_in, opened
+from pysim.tracing.program import emit, recipes_of
 from pysim.tracing.repeated_call import recorded_call
 from pysim.tracing.tape import Tape
 from pysim.typing import Array
@@ -51,6 +52,8 @@ class TracedForce:
     inputs: frozenset[int]  # inputs on which force or energy depend
     is_conservative: bool  # the force is that of its stored energy alone
     is_unstored: bool  # it acts at rest, but has no energy
+    # of the constants of the program, its derivative and its energy that are no open numbers themselves
+    recipes: tuple[list[int], ...] = ()
 
     def with_numbers(self, numbers: Sequence[float]) -> TracedForce:
         """Return the force with other open numbers, which are the first constants of its programs."""
@@ -73,6 +76,25 @@ def open_numbers(plugin: Force) -> list[float]:
     if not plugin.keeps_structure:
         return []
     return [getattr(plugin, name) for name in fields_of(type(plugin))]
+
+
+def note_recipes(traced: TracedForce, plugin: Force, element: str) -> None:
+    """Note how the constants of the programs of an element follow from open numbers among its fields."""
+    opened_numbers = [x for value in vars(plugin).values() for x in open_numbers_in(value)]
+    if not opened_numbers:
+        return
+    recipes = opened_numbers[0].recipes
+    first = [
+        recipes.add("field", number=x.number) if isinstance(x, OpenNumber) else NONE
+        for x in open_numbers(plugin)
+    ]
+    programs = (traced.program, traced.derivative, traced.energy)
+    names = ("", " of the derivative", " of the energy")
+    others = [*traced.recipes, []][:3]
+    for name, program, own in zip(names, programs, others, strict=True):
+        if program is not None:
+            rest = own or [NONE] * (len(program.constants) - len(first))
+            recipes.note(f"constants{name} of {element}", [*first, *rest])
 
 
 def trace_force(plugin: Force, count: int = 0) -> TracedForce:
@@ -109,14 +131,17 @@ def trace_force(plugin: Force, count: int = 0) -> TracedForce:
         found = emit(inputs.tape, nodes, [], inputs.size + len(numbers))
         return found.replaced(constants=[*numbers, *found.constants])
 
+    parts = [outputs, _derivatives(inputs, outputs), *([] if energy is None else [[energy]])]
+    programs = [program(nodes) for nodes in parts]
     return TracedForce(
         method,
-        program(outputs),
-        program(_derivatives(inputs, outputs)),
-        None if energy is None else program([energy]),
+        programs[0],
+        programs[1],
+        None if energy is None else programs[2],
         read,
         is_conservative,
         is_unstored,
+        tuple(recipes_of(inputs.tape, nodes, []) for nodes in parts),
     )
 
 
@@ -211,11 +236,12 @@ def _call(plugin: Force, method: str, available: Mapping[str, Any]) -> object:
 def _outputs(plugin: Force, inputs: _Inputs) -> list[int]:
     """Return the nodes of the force."""
     method = inputs.method.name
-    given = recorded_call(
-        inputs.tape,
-        lambda: method_place(plugin, method),
-        lambda: _call(plugin, method, inputs.arguments()),
-    )
+    with opened(plugin, inputs.tape):
+        given = recorded_call(
+            inputs.tape,
+            lambda: method_place(plugin, method),
+            lambda: _call(plugin, method, inputs.arguments()),
+        )
     place = method_place(plugin, method)
     if inputs.method.acts == "frames":
         if not isinstance(given, Wrench):
@@ -235,11 +261,12 @@ def _energy(plugin: Force, inputs: _Inputs) -> int | None:
     if type(plugin).energy is Force.energy:
         return None
     position = inputs.method.arguments[0]
-    given = recorded_call(
-        inputs.tape,
-        lambda: method_place(plugin, "energy"),
-        lambda: _call(plugin, "energy", {position: inputs.arguments()[position]}),
-    )
+    with opened(plugin, inputs.tape):
+        given = recorded_call(
+            inputs.tape,
+            lambda: method_place(plugin, "energy"),
+            lambda: _call(plugin, "energy", {position: inputs.arguments()[position]}),
+        )
     return _nodes(plugin, "energy", inputs.tape, [given])[0]
 
 

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from pysim._engine import ElementCoordinate, ElementDescription, ElementKind
 from pysim.elements.force import Force, find_force
-from pysim.elements.tracing import open_numbers, trace_force
+from pysim.elements.tracing import note_recipes, open_numbers, trace_force
 from pysim.errors import JointError, ModelError, PysimError
 from pysim.mechanism.path_compiler import compile_path
 from pysim.plugins.fields import build
+from pysim.tracing.open_numbers import open_numbers_in
 from pysim.typing import Array
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ class ForceCompiler:
     cache: TraceCache
     nonconservative: list[str] = field(default_factory=list)
     unstored: list[str] = field(default_factory=list)
+    _count: int = 0  # of elements
 
     def element(self, force: ForceSpec) -> ElementDescription:
         """Return the engine's element of a force.
@@ -42,12 +44,15 @@ class ForceCompiler:
             JointError: a plugin cannot be traced; the error names the author's line.
             ModelError: a force acts within one rigid body, or on an unknown coordinate.
         """
-        plugin: Any = find_force(force.type)
+        kind: Any = find_force(force.type)
         try:
-            traced = self._traced(build(plugin, force.parameters, force.where), force)
+            plugin = build(kind, force.parameters, force.where)
+            traced = self._traced(plugin, force)
         except PysimError as error:
             problem = f"{error.problem} ({force.where}: force {force.name!r})"
             raise JointError(error.where, problem) from error
+        note_recipes(traced, plugin, f"element {self._count}")
+        self._count += 1
         if not traced.is_conservative:
             self.nonconservative.append(force.name)
         if traced.is_unstored:
@@ -77,7 +82,8 @@ class ForceCompiler:
     def _traced(self, plugin: Force, force: ForceSpec) -> TracedForce:
         numbers = open_numbers(plugin)
         given = tuple(x == 0 for x in numbers) if numbers else dict(force.parameters)
-        key = (type(plugin), pickle.dumps((given, len(force.coordinates))))
+        changing = [own.number for x in force.parameters.values() for own in open_numbers_in(x)]
+        key = (type(plugin), pickle.dumps((given, len(force.coordinates), changing)))
         if key not in self.cache.forces:
             self.cache.forces[key] = trace_force(plugin, len(force.coordinates))
         return self.cache.forces[key].with_numbers(numbers)

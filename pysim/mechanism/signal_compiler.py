@@ -36,6 +36,9 @@ from pysim.mechanism.path_compiler import compile_path
 from pysim.plugins.fields import build, check_numbers_given
 from pysim.scene.spec import BlockSpec
 from pysim.scene.tree import WORLD
+from pysim.tracing.expression import Scalar
+from pysim.tracing.open_numbers import NONE, opened
+from pysim.tracing.tape import Tape
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -192,17 +195,22 @@ def reflected_inertia(model: Model, specs: Sequence[BlockSpec]) -> Model:
     drives = [spec for spec in specs if spec.kind == "actuator" and spec.coordinates]
     if not drives:
         return model
-    added = np.zeros(model.nv)
-    places = _Places(model)
+    tape, places = Tape(), _Places(model)
+    armature = [Scalar(tape, tape.const(x)) for x in model.armature.tolist()]
     for spec in drives:
         plugin: Any = build(find_block("actuator", spec.type), spec.parameters, spec.where)
         try:
-            inertia = float(plugin.reflected_inertia())
+            with opened(plugin, tape):
+                inertia = plugin.reflected_inertia()
         except TypeError:
             check_numbers_given(spec.parameters, type(plugin).__qualname__, spec.where)
             raise
-        added[places.coordinate(spec.coordinates[0], spec.where).v] += inertia
-    return model.with_armature(model.armature + added) if added.any() else model
+        armature[places.coordinate(spec.coordinates[0], spec.where).v] += inertia
+    nodes = [tape.nodes[x.index] for x in armature]
+    if tape.recipes is not None:
+        tape.recipes.note("armature", [node.data[0] if node.data else NONE for node in nodes])
+    values = np.array([node.value for node in nodes])
+    return model.with_armature(values) if (values != model.armature).any() else model
 
 
 def acting_limits(joint: JointSpec | None) -> tuple[float | None, float | None]:

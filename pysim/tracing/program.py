@@ -28,10 +28,7 @@ def emit(
         inputs: numbers in q and v together.
         aside: number of nodes at the end of `late` that are only recorded: the others have the same bits without them.
     """
-    first = [node for node in tape.needed(early) if not tape.unknowns(node)]
-    known = set(first)
-    later = (node for node in tape.needed(late) if node not in known)
-    second = [node for node in later if not tape.unknowns(node)]  # without residuals
+    first, second = _parts(tape, early, late)
     constants = [k for k in first + second if tape.nodes[k].op == "const"]
     writer = _Writer(tape, inputs, constants)
     recorded = late[len(late) - aside :]
@@ -49,6 +46,22 @@ def emit(
         tables=tape.tables,
         outputs=[writer.register[k] for k in (*early, *late)],
     )
+
+
+def recipes_of(tape: Tape, early: Sequence[int], late: Sequence[int]) -> list[int]:
+    """Return the recipes of the constants of the program that computes some nodes, −1 of those without."""
+    if tape.recipes is None:
+        return []
+    nodes = (tape.nodes[k] for part in _parts(tape, early, late) for k in part)
+    return [node.data[0] if node.data else -1 for node in nodes if node.op == "const"]
+
+
+def _parts(tape: Tape, early: Sequence[int], late: Sequence[int]) -> tuple[list[int], list[int]]:
+    """Return the nodes of a program without those of residuals: that need no v, and the others."""
+    first = [node for node in tape.needed(early) if not tape.unknowns(node)]
+    known = set(first)
+    later = (node for node in tape.needed(late) if node not in known)
+    return first, [node for node in later if not tape.unknowns(node)]
 
 
 class _Writer:

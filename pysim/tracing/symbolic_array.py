@@ -58,6 +58,12 @@ class SymbolicArray(np.ndarray[Any, Any]):
         return np.round(self, *arguments, **options)
 
 
+def array_of(numbers: Sequence[Any]) -> np.ndarray[Any, Any]:
+    """Return numbers as an array: of floats, or symbolic if one of them is."""
+    is_plain = all(isinstance(x, (int, float, np.number)) for x in numbers)
+    return np.array(numbers, float) if is_plain else symbolic_array(numbers)
+
+
 def symbolic_array(numbers: Sequence[Any] | np.ndarray[Any, Any]) -> SymbolicArray:
     """Return an array of symbolic and plain numbers."""
     return np.asarray(numbers, object).view(SymbolicArray)

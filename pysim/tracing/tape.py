@@ -22,12 +22,16 @@ from pysim.tracing.random_numbers import uniform
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
+    from pysim.tracing.open_numbers import Recipes
     from pysim.typing import Array
 
 
 @dataclass(frozen=True)
 class Node:
-    """One operation: operands are indices of earlier nodes, `value` of a constant, `data` of a table."""
+    """One operation: operands are indices of earlier nodes, `value` of a constant, `data` of a table.
+
+    A constant that follows from open numbers has the index of its recipe in `data`.
+    """
 
     op: str
     args: tuple[int, ...] = ()
@@ -113,6 +117,7 @@ class Tape:
 
     def __init__(self) -> None:
         self.nodes: list[Node] = []
+        self.recipes: Recipes | None = None  # of constants that follow from open numbers
         self.tables: list[float] = []
         self._table_starts: dict[tuple[float, ...], int] = {}
         self._known: dict[Node, int] = {}
@@ -157,7 +162,7 @@ class Tape:
     def copy(self) -> Tape:
         """Return an independent tape with the same nodes."""
         other = Tape()
-        other.nodes, other.tables = list(self.nodes), self.tables
+        other.nodes, other.tables, other.recipes = list(self.nodes), self.tables, self.recipes
         other._known = dict(self._known)
         other._equations = self._equations
         return other
@@ -169,7 +174,11 @@ class Tape:
             return simple
         if op in EVALUATE and all(self.nodes[a].op == "const" for a in args):
             with np.errstate(all="ignore"):
-                return self.const(EVALUATE[op](*(self.nodes[a].value for a in args)))
+                value = EVALUATE[op](*(self.nodes[a].value for a in args))
+            if self.recipes is None or not any(self.nodes[a].data for a in args):
+                return self.const(value)
+            own = tuple(self.recipes.constant(self.nodes[a]) for a in args)
+            return self._follows(value, self.recipes.add(op, own))
         if op in ("add", "mul", "min", "max", "hypot", "equal"):
             args = tuple(sorted(args))
         return self._keep(Node(op, args, value, data))
@@ -177,6 +186,14 @@ class Tape:
     def const(self, value: float) -> int:
         """Return the index of a constant; −0 is stored as 0."""
         return self._keep(NAN if math.isnan(value) else Node("const", (), float(value) + 0.0))
+
+    def open_number(self, value: float, recipes: Recipes, number: int) -> int:
+        """Return the index of the constant that an open number is; its recipes are those of the tape from now on."""
+        self.recipes = recipes
+        return self._follows(value, recipes.add("field", number=number))
+
+    def _follows(self, value: float, recipe: int) -> int:
+        return self._keep(Node("const", (), float(value) + 0.0, (recipe,)))
 
     def input(self, index: int) -> int:
         """Return the index of the node of input number `index`: q, then v."""
@@ -206,9 +223,9 @@ class Tape:
         return index
 
     def is_value(self, index: int, value: float) -> bool:
-        """Return whether the node is this constant."""
+        """Return whether the node is this constant, whatever open numbers are."""
         node = self.nodes[index]
-        return node.op == "const" and node.value == value
+        return node.op == "const" and node.value == value and not node.data
 
     def _simplified(self, op: str, args: tuple[int, ...]) -> int | None:
         """Return the node to which an algebraic identity reduces this one, None if none applies."""

@@ -42,6 +42,10 @@ def number_program(scene: VariedScene, parameters: Sequence[Parameter]) -> Numbe
     Raises:
         SimulationError: Python computes with a parameter.
     """
+    for parameter in parameters:
+        if parameter in scene.computed:
+            problem = "Python computes with it before the run; load scenes with pysim.load_scenes"
+            raise SimulationError(f"parameters: {parameter.name}", problem)
     tape, count = Tape(), 0
     values: dict[str, Array] = {}
     for parameter in parameters:

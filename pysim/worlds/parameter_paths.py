@@ -18,7 +18,7 @@ from pysim.integrators import find_integrator
 from pysim.scene.spec import PER_COORDINATE, SurfaceSpec
 from pysim.scene.toml.overrides import path_words
 from pysim.typing import Array
-from pysim.worlds.probed_numbers import (
+from pysim.worlds.element_fields import (
     ELEMENTS,
     element_field,
     element_keys,

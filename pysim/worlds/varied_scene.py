@@ -15,8 +15,8 @@ from pysim.inertia.parameters import centers, central_inertia
 from pysim.mechanism.model_numbers import Changed, ModelNumbers
 from pysim.scene.spec import with_fields
 from pysim.typing import Array
+from pysim.worlds.element_fields import ElementFields, with_elements
 from pysim.worlds.loading import compile_scene
-from pysim.worlds.probed_numbers import ProbedNumbers, with_elements
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -41,7 +41,7 @@ class VariedScene:
 
     def __init__(self, scene: Scene, is_convex: bool) -> None:
         self._scene, self._is_convex = scene, is_convex
-        self._probed: ProbedNumbers | None = None
+        self._fields: ElementFields | None = None
         self._model = scene.model
         self.reach = 0.0  # [m] by which centres of mass of roots may be farther from their joints
 
@@ -51,24 +51,28 @@ class VariedScene:
         contacts = self._scene.contacts if self._is_convex else None
         return ModelNumbers(self._model, None if contacts is None else contacts.engine)
 
-    def probe(self, fields: list[Parameter]) -> Model | None:
+    def open(self, fields: list[Parameter]) -> Model | None:
         """Return a model whose programs have numbers of their own for fields of elements; None if there is one.
 
         Raises:
-            SimulationError: Python computes with a field, or branches on it.
+            SimulationError: a field changes what worlds share, their start, or nothing at all.
         """
-        if self._probed is not None and set(fields) <= set(self._probed.parameters):
+        if self._fields is not None and set(fields) <= set(self._fields.parameters):
             return None
-        probed = ProbedNumbers(self._scene, fields)
-        self._probed = probed
-        self._model = self._probed.scene.model
+        self._fields = ElementFields(self._scene, fields)
+        self._model = self._fields.scene.model
         for name in ("numbers", "_law_places"):
             self.__dict__.pop(name, None)
         return self._model
 
-    def has_probed(self, field: Parameter) -> bool:
-        """Return whether programs have numbers of their own for a field of an element."""
-        return self._probed is not None and field in self._probed.parameters
+    def has_opened(self, field: Parameter) -> bool:
+        """Return whether the numbers that follow from a field of an element are known."""
+        return self._fields is not None and field in self._fields.parameters
+
+    @property
+    def computed(self) -> frozenset[Parameter]:
+        """Fields of elements with which Python computes: scenes are compiled anew for them."""
+        return frozenset() if self._fields is None else self._fields.computed
 
     def changed(
         self,
@@ -112,10 +116,10 @@ class VariedScene:
         ]
         for at in {known[name].part for name in written if known[name].kind == "rod"}:
             found += self._rod(at, known, values, count)
-        elements = {name: values[name] for name in written if known[name].kind == "element"}
+        elements = [name for name in written if known[name].kind == "element"]
         if elements:
-            assert self._probed is not None
-            found += self._probed.changed(elements)
+            assert self._fields is not None
+            found += self._fields.changed(values, elements)
         if self._is_convex and kinds & {"body", "gravity", "materials", "contact"}:
             found += self._laws(known, values, theta, count)
         return found
@@ -330,9 +334,23 @@ class VariedScene:
     def compiled(self, values: Mapping[Parameter, Array]) -> Scene:
         """Return the scene of a world with these values (size,)."""
         changed = {p: value for p, value in values.items() if (value != p.start).any()}
-        return compile_scene(self._spec(changed)) if changed else self._scene
+        if not changed:
+            return self._scene
+        elements = {p: x.tolist() for p, x in changed.items() if p.kind == "element"}
+        return compile_scene(with_elements(self._spec(changed), elements))
+
+    def compiled_open(self, values: Mapping[Parameter, Array]) -> Scene:
+        """Return the scene of a world with these values (size,), whose programs have the numbers of all worlds.
+
+        Raises:
+            SimulationError: it cannot be compiled.
+        """
+        assert self._fields is not None
+        changed = {p: value for p, value in values.items() if (value != p.start).any()}
+        return self._fields.compiled(self._spec(changed), values)
 
     def _spec(self, values: Mapping[Parameter, Array]) -> SceneSpec:
+        """Return the specification with values (size,) of what is no field of an element."""
         spec, model = self._scene.spec, self._scene.spec.model
         known = {p.name: p for p in values}
         rows = {p.name: value[None] for p, value in values.items()}
@@ -368,9 +386,7 @@ class VariedScene:
             contacts=contacts,
             gravity=gravity,
         )
-        elements = {p: value for p, value in values.items() if p.kind == "element"}
-        changed = with_fields(spec, model=own)
-        return with_elements(changed, elements) if elements else changed
+        return with_fields(spec, model=own)
 
 
 def row_norms(rows: Array) -> Array:

@@ -19,9 +19,9 @@ import numpy as np
 from pysim.errors import ModelError, SimulationError
 from pysim.typing import Array
 from pysim.worlds.argument_checks import assign
+from pysim.worlds.element_fields import check_field
 from pysim.worlds.number_program import number_program
 from pysim.worlds.parameter_paths import ParameterPaths
-from pysim.worlds.probed_numbers import check_field
 from pysim.worlds.varied_numbers import digest_of, numbers_of
 from pysim.worlds.varied_scene import VariedScene
 
@@ -223,21 +223,25 @@ class WorldParameters(Mapping[str, Any]):
             for name in written:
                 self._check(self._known[name], self._values[name][worlds], worlds)
         self._rejected.difference_update(written)
-        if not self._elements.isdisjoint(written) and self._probe():
+        if not self._elements.isdisjoint(written) and self._open_fields():
             written = list(self._values)
             worlds = np.arange(self._records.count)
             parts = [block.of(worlds) for block in self._blocks]
         written = [name for name in written if name not in self._rejected]
         own_part = dict(zip(self._blocks, parts, strict=True))
         varied = self._records.varied
-        if self._records.scenes is not None:
-            self._compile(worlds)
-        else:
-            values = {name: own_part[block][rows].T for name, (block, rows) in self._rows.items()}
-            found = self._scene.changed(self._known, values, set(written), len(worlds))
+        is_compiled = self._are_compiled(written, worlds)
+        self._compile(worlds[is_compiled])
+        others = worlds[~is_compiled]
+        if len(others):
+            values = {
+                name: own_part[block][rows][:, ~is_compiled].T
+                for name, (block, rows) in self._rows.items()
+            }
+            found = self._scene.changed(self._known, values, set(written), len(others))
             if found:
                 places = np.concatenate([own.places for own in found])
-                varied.set(worlds, places, np.concatenate([own.values for own in found], axis=1))
+                varied.set(others, places, np.concatenate([own.values for own in found], axis=1))
             varied.reach = max(varied.reach, self._scene.reach)
         varied.lend(self._records.engine)
         for block, part in own_part.items():
@@ -248,6 +252,16 @@ class WorldParameters(Mapping[str, Any]):
         if len(new):
             self._records.begin_signals(new.astype(np.int32))
 
+    def _are_compiled(self, written: Sequence[str], worlds: NDArray[np.intp]) -> NDArray[np.bool_]:
+        """Return which worlds get their numbers from scenes that are compiled for them."""
+        found = np.full(len(worlds), self._records.scenes is not None)
+        for own in self._scene.computed:
+            values = self._values[own.name][worlds]
+            if own.name in written:
+                found |= (values != self._seen[own.name][worlds]).any(axis=1)
+            found |= (values != own.start).any(axis=1)
+        return found
+
     def _compile(self, worlds: NDArray[np.intp]) -> None:
         """Let worlds have the numbers of their scenes, which are compiled with their parameters.
 
@@ -256,7 +270,12 @@ class WorldParameters(Mapping[str, Any]):
         """
         varied = self._records.varied
         for k in worlds.tolist():
-            before, scene = varied.of(k), self._scene_of(k)
+            before = varied.of(k)
+            if self._records.scenes is None:
+                values = {self._known[name]: x[k] for name, x in self._values.items()}
+                scene = self._scene.compiled_open(values)
+            else:
+                scene = self._scene_of(k)
             found = numbers_of(scene)
             if len(found.numbers) != len(before) or found.shared != self._shared:
                 self._reject_structure(k)
@@ -276,7 +295,7 @@ class WorldParameters(Mapping[str, Any]):
         problem = f"the numbers of world {k} change what worlds share"
         raise SimulationError("parameters", f"{problem}; load scenes with pysim.load_scenes")
 
-    def _probe(self) -> bool:
+    def _open_fields(self) -> bool:
         """Let fields of elements be numbers of programs; return whether all numbers have other places from now on."""
         fields = [
             own
@@ -284,10 +303,10 @@ class WorldParameters(Mapping[str, Any]):
             if own.kind == "element" and own.name not in self._rejected
         ]
         try:
-            model = self._scene.probe(fields)
+            model = self._scene.open(fields)
         except SimulationError:
             for own in fields:
-                if not self._scene.has_probed(own):
+                if not self._scene.has_opened(own):
                     self._values[own.name][:] = self._seen[own.name][:] = own.start
                     self._rejected.add(own.name)
             raise

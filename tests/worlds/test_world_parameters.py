@@ -482,15 +482,51 @@ command = "pd"
 """
 
 
-def test_a_field_that_python_computes_with_is_rejected(tmp_path: Path) -> None:
+def test_a_field_that_python_computes_with_is_that_of_a_scene_compiled_for_its_world(
+    tmp_path: Path,
+) -> None:
+    """Coefficients of a spline are solved for in Python."""
     path = tmp_path / "servo.toml"
     text = SERVO.replace('type = "sine"', 'type = "spline"').replace(
         "amplitude = 0.3\nfrequency = 3.0", "t = [0.0, 0.5, 20.0]\nvalues = [0.0, 0.3, 0.1]"
     )
     path.write_text(text, "utf-8")
-    worlds = pysim.Worlds(pysim.load_scene(path), 2)
-    worlds.parameters["signal.target.t"][1, 1] = 0.6
-    with pytest.raises(SimulationError, match=r"load scenes with pysim\.load_scenes"):
+    worlds = pysim.Worlds(pysim.load_scene(path), 3)
+    times, gains = [0.5, 0.6, 0.5], [20.0, 21.0, 22.0]
+    worlds.parameters["signal.target.t"][:, 1] = times
+    worlds.parameters["controller.pd.kp"][:] = gains
+    worlds.step(seconds=0.3)
+    for k in range(3):
+        given = {"signal.target.t": [0.0, times[k], 20.0], "controller.pd.kp": gains[k]}
+        alone = pysim.Worlds(pysim.load_scene(path, given))
+        alone.step(seconds=0.3)
+        np.testing.assert_allclose(worlds.q[k], alone.q, rtol=1e-12, atol=1e-13)
+    worlds.parameters["signal.target.t"][1, 1] = 0.5  # that of the scene again
+    worlds.parameters["controller.pd.kp"][:] = 20.0
+    worlds.reset()
+    worlds.step(seconds=0.3)
+    assert len({row.tobytes() for row in worlds.q}) == 1
+
+
+@pytest.mark.parametrize(
+    ("path", "problem"),
+    [
+        ("actuator.motor.initial_activation", "is the start of a state or an input"),
+        ("controller.pilot.spins", "changes what worlds share"),
+    ],
+)
+def test_fields_that_change_the_structure_or_a_start_are_rejected(
+    tmp_path: Path, path: str, problem: str
+) -> None:
+    text = SERVO.replace(
+        'type = "force"\njoint',
+        'type = "affine_filter"\ntime_constant = 0.1\ninitial_activation = 0.1\njoint',
+    )
+    (tmp_path / "servo.toml").write_text(text, "utf-8")
+    file = tmp_path / "servo.toml" if "motor" in path else SCENES / "quadrotor.toml"
+    worlds = pysim.Worlds(pysim.load_scene(file), 2)
+    worlds.parameters[path][1] *= 0.9
+    with pytest.raises(SimulationError, match=f"{problem}.*load scenes"):
         worlds.step()
     worlds.step()
 

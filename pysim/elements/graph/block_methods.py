@@ -19,6 +19,7 @@ from pysim.joints.documentation import unit_of
 from pysim.plugins.fields import field_type, fields_of
 from pysim.tracing.author_code import author_error, definition_place, method_place
 from pysim.tracing.expression import Scalar
+from pysim.tracing.open_numbers import opened
 from pysim.tracing.repeated_call import recorded_call
 
 if TYPE_CHECKING:
@@ -75,14 +76,15 @@ class BlockMethods:
             object.__setattr__(plugin, name, self._symbols.shaped(nodes))
         function = getattr(plugin, method)
         try:
-            if type(plugin).__module__.startswith(LIBRARY):
-                return function(**given)
-            return recorded_call(
-                self._tape,
-                lambda: method_place(plugin, method),
-                lambda: function(**{name: _afresh(value) for name, value in given.items()}),
-                _REPEATABLE,
-            )
+            with opened(plugin, self._tape):
+                if type(plugin).__module__.startswith(LIBRARY):
+                    return function(**given)
+                return recorded_call(
+                    self._tape,
+                    lambda: method_place(plugin, method),
+                    lambda: function(**{name: _afresh(value) for name, value in given.items()}),
+                    _REPEATABLE,
+                )
         except PysimError:
             raise
         except Exception as error:

@@ -210,16 +210,21 @@ class GraphBuilder:
         description = SignalsDescription(
             states=self._states,
             held=len(self.places.start) - self._states,
-            forces=self.symbols.program(rows, aside=len(work)) if rows else None,
-            slopes=self.symbols.program([*efforts, *slopes, *bounds, *bounded_slopes])
+            forces=self.symbols.program(rows, aside=len(work), name="forces") if rows else None,
+            slopes=self.symbols.program(
+                [*efforts, *slopes, *bounds, *bounded_slopes], name="slopes"
+            )
             if coupled
             else None,
-            readings=self.symbols.program(readings) if readings else None,
+            readings=self.symbols.program(readings, name="readings") if readings else None,
             coordinates=list(forces),
             slope_places=places,
             ports=list(self.ports),
             driven=self.driven,
-            blocks=[self.symbols.program(nodes, to) for _, nodes, to in blocks],
+            blocks=[
+                self.symbols.program(nodes, to, name=f"block {k}")
+                for k, (_, nodes, to) in enumerate(blocks)
+            ],
             integrals=len(work),
             bounded=list(bounded),
             bounded_slope_places=bounded_places,

@@ -13,6 +13,7 @@ from pysim.elements.gains import Gain, gain_of
 from pysim.elements.rows import array_of_rows, symmetric_rows
 from pysim.elements.units import FORCE_UNITS, check_tracking_units
 from pysim.errors import PysimError
+from pysim.tracing.symbolic_array import array_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -224,7 +225,7 @@ class StateFeedback(Controller):
             if len(self.target) != count:
                 problem = f"has {len(self.target)} numbers, and q and v have {count}"
                 raise PysimError("target", f"{problem}; give as many")
-            x = x - np.array(self.target, float)
+            x = x - array_of(self.target)
         force = -(array_of_rows("gain", self.gain, count, "one for each number of q and v") @ x)
         return force[0] if len(force) == 1 else force
 
