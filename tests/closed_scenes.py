@@ -14,6 +14,7 @@ import pysim
 from pysim.loops import actuation_map, constraints, mobility
 from pysim.trajectory.interpolation import pose_matrices
 from pysim.typing import Array
+from tests.scene_runs import constant
 
 SCENES = Path(__file__).parents[1] / "scenes"
 Run = Any  # tests.test_scenes.Run, which uses this module
@@ -182,11 +183,41 @@ def planetary_gear(run: Run) -> None:
     np.testing.assert_allclose(brake, 0.4 * 84 / 24, rtol=1e-3)
 
 
+def geneva(run: Run) -> None:
+    """The wheel stands while the pin is outside, makes a quarter turn a turn, and follows the slot in between."""
+    stays_closed(run, 1)
+    crank, wheel = q_of(run, "crank"), q_of(run, "wheel")
+    turns = np.floor((crank + np.pi) / (2 * np.pi))
+    angle = crank - 2 * np.pi * turns
+    stands = np.abs(angle) > np.pi / 4
+    resting = -np.pi / 2 * turns - np.sign(angle) * np.pi / 4
+    np.testing.assert_allclose(wheel[stands], resting[stands], atol=1e-10)
+    pin = np.exp(1j * angle[~stands]) * 0.1 * np.sin(np.pi / 4)  # [m]; the wheel is at 0.1
+    slot = np.angle(0.1 - pin)
+    np.testing.assert_allclose(wheel[~stands], slot - np.pi / 2 * turns[~stands], atol=1e-10)
+    assert turns.max() == 3
+    constant(run.trajectory.energy, 1e-6)
+
+
+def cam_by_law(run: Run) -> None:
+    """A cycloidal rise and a 3-4-5 return [Norton 2009, sections 2.4 and 2.5], between dwells."""
+    stays_closed(run, 1)
+    turn, place = np.degrees(q_of(run, "shaft")) % 360, q_of(run, "guide")
+    u = turn[turn < 120] / 120
+    rise = u - np.sin(2 * np.pi * u) / (2 * np.pi)
+    np.testing.assert_allclose(place[turn < 120], 0.05 + 0.025 * rise, atol=1e-10)
+    np.testing.assert_allclose(place[(turn > 120) & (turn < 180)], 0.075, atol=1e-10)
+    np.testing.assert_allclose(place[turn > 280], 0.05, atol=1e-10)
+    constant(run.trajectory.energy, 1e-7)
+
+
 CLAIMS = {
     "andrews": andrews,
     "bricard": bricard,
     "differential": differential,
     "planetary_gear": planetary_gear,
+    "geneva": geneva,
+    "cam_by_law": cam_by_law,
     "driven_linkage": driven_linkage,
     "five_bar": five_bar,
     "four_bar": four_bar,
