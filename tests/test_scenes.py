@@ -17,15 +17,7 @@ import pysim
 from pysim.simulation import conserves_energy
 from pysim.trajectory.interpolation import rotation_matrices
 from pysim.typing import Array
-from tests import (
-    closed_scenes,
-    contact_scenes,
-    control_scenes,
-    element_scenes,
-    rod_scenes,
-    shape_scenes,
-)
-from tests.joints.scene_claims import PLUGIN_CLAIMS
+from tests.scene_claims import closed, contacts, control, elements, joints, rods, shapes
 from tests.scene_runs import SCENES, G, Run, constant, run_scene
 
 GALLERY = (SCENES.parent / "docs" / "scenes.md").read_text("utf-8")
@@ -180,13 +172,13 @@ CLAIMS: dict[str, Callable[[Run], None]] = {
     "spring": spring,
     "t_handle": t_handle,
     "timed_pendulum": timed_pendulum,
-    **closed_scenes.CLAIMS,
-    **rod_scenes.CLAIMS,
-    **contact_scenes.CLAIMS,
-    **control_scenes.CLAIMS,
-    **element_scenes.CLAIMS,
-    **shape_scenes.CLAIMS,
-    **PLUGIN_CLAIMS,
+    **closed.CLAIMS,
+    **rods.CLAIMS,
+    **contacts.CLAIMS,
+    **control.CLAIMS,
+    **elements.CLAIMS,
+    **shapes.CLAIMS,
+    **joints.CLAIMS,
 }
 
 

@@ -25,9 +25,8 @@ import pysim
 from pysim import _engine
 from tests.benchmarks.report import print_line
 from tests.benchmarks.timing import take_turns
-from tests.contact.body_scenes import GROUND, finger, free, world
 from tests.contact.convex_worlds import ITERATIONS, ConvexWorlds
-from tests.contact.scenes import anymal, robots
+from tests.contact.scenes import GROUND, anymal, finger, free, robots, world
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

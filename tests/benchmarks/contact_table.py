@@ -19,7 +19,7 @@ import mujoco
 import numpy as np
 
 import pysim
-from tests.contact.body_scenes import GROUND, finger, free, world
+from tests.contact.scenes import GROUND, finger, free, world
 
 G = 9.81
 

@@ -25,8 +25,8 @@ import numpy as np
 
 import pysim
 from tests.benchmarks.report import print_line
-from tests.contact.body_scenes import GROUND, free, world
 from tests.contact.convex_worlds import ITERATIONS, ConvexWorlds
+from tests.contact.scenes import GROUND, free, world
 
 Array = np.ndarray[Any, Any]
 

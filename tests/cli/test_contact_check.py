@@ -15,8 +15,7 @@ import pytest
 import pysim
 from pysim.cli import main
 from pysim.contact import creep_speed
-from tests.contact.body_scenes import GROUND, free, world
-from tests.contact.field_scenes import in_bowl
+from tests.contact.scenes import GROUND, free, in_bowl, world
 
 BOX = free("box", "{ box = [0.2, 0.2, 0.02] }", 1.0, "{ xyz = [0, 0, 0.01] }") + GROUND
 G = 9.81

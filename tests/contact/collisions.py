@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 import pysim
-from tests.contact.body_scenes import free, world
-from tests.contact.scenes import ran
+from tests.contact.scenes import free, ran, world
 
 
 def momenta(trajectory: pysim.Trajectory, scene: pysim.Scene) -> np.ndarray:

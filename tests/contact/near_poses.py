@@ -12,7 +12,7 @@ from pysim.scene.poses import rotation
 from pysim.shapes import Shape
 from pysim.typing import Array
 from pysim.worlds.contact_report import FORCE, NORMAL, PENETRATION, POINT
-from tests.contact.body_scenes import free, world
+from tests.contact.scenes import free, world
 
 SIZE = 0.1  # [m] about that of every shape
 PRIMITIVES = {

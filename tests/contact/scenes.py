@@ -1,4 +1,4 @@
-"""Scenes of contact tests: one body that moves freely over a ground, and what a run of it shows."""
+"""Scenes of contact tests: bodies over a ground, on each other and on fields, a robot, and what their runs show."""
 
 from __future__ import annotations
 
@@ -10,8 +10,141 @@ from typing import Any
 import numpy as np
 
 import pysim
-from tests.contact.body_scenes import GROUND, world
 from tests.robots import REFERENCE, robot_path
+
+GROUND = "[[ground]]\nplane = { normal = [0, 0, 1], offset = 0.0 }\n"
+
+
+def free(name: str, shape: str, mass: float, start: str, extra: str = "") -> str:
+    """A body that collides, on a free joint."""
+    return f"""
+[[body]]
+name = "{name}"
+shape = {shape}
+mass = {mass}
+collision = true
+{extra}
+[[joint]]
+name = "{name} moves"
+type = "free"
+child = "{name}"
+start = {start}
+"""
+
+
+def finger(name: str, sign: int, extra: str) -> str:
+    """A pad that slides along x beside a box, on the side of this sign, with further tables."""
+    return f"""
+[[body]]
+name = "{name}"
+shape = {{ box = [0.02, 0.04, 0.04] }}
+mass = 0.5
+collision = true
+[[joint]]
+name = "{name} slides"
+type = "prismatic"
+axis = [1, 0, 0]
+child = "{name}"
+at = {{ xyz = [{0.04 * sign}, 0, 0] }}
+{extra}
+"""
+
+
+def world(
+    tmp_path: Path,
+    bodies: str,
+    *,
+    plugins: tuple[Path, ...] = (),
+    surface: str = "",
+    gravity: Any = (0, 0, -9.81),
+    duration: float = 1.0,
+    step: float = 1e-3,
+    every: float | None = None,
+    run: str = "",
+) -> pysim.Scene:
+    """Bodies, grounds and joints as text, with the files of shape plugins; `surface` is the material of all."""
+    text = f"""plugins = {[str(file) for file in plugins]}
+gravity = {[float(g) for g in gravity]}
+[materials.default]
+{surface}
+{bodies}
+[simulation]
+duration = {duration}
+step = {step}
+{run}
+[output]
+every = {every or step}
+"""
+    path = tmp_path / "world.toml"
+    path.write_text(text, "utf-8")
+    return pysim.load_scene(path, allow_code=True)
+
+
+def speeds(trajectory: pysim.Trajectory, bodies: int) -> np.ndarray:
+    """Linear velocities (n, bodies, 3) of free bodies, on their axes."""
+    found: np.ndarray = trajectory.v.reshape(len(trajectory.t), bodies, 6)[..., :3]
+    return found
+
+
+ROOT = Path(__file__).parents[2]
+SHAPES = ROOT / "scenes" / "shapes"
+
+
+def in_bowl(
+    tmp_path: Path,
+    shape: str,
+    start: str,
+    mass: float = 1.0,
+    radius: float = 1.0,
+    **changes: Any,
+) -> pysim.Scene:
+    """A body in a bowl about the origin."""
+    ground = f'[[ground]]\nfield = {{ type = "bowl", radius = {radius} }}\n'
+    tables = ground + free("body", shape, mass, start)
+    return world(tmp_path, tables, plugins=(SHAPES / "bowl.py",), **changes)
+
+
+def cam_and_follower(
+    tmp_path: Path, shape: str, height: float, radius: float, eccentricity: float
+) -> pysim.Scene:
+    """A disc that turns about a point beside its centre, with a flywheel, and a follower on it that slides along y."""
+    tables = f"""
+[[body]]
+name = "cam"
+collision = true
+[[body.shape]]
+field = {{ type = "eccentric_cam", radius = {radius}, eccentricity = {eccentricity}, thickness = 0.02 }}
+density = 7800
+[[joint]]
+name = "shaft"
+type = "revolute"
+axis = [0, 0, 1]
+child = "cam"
+start = {{ v = [3.0] }}
+armature = 10.0
+[[body]]
+name = "follower"
+shape = {shape}
+mass = 0.2
+collision = true
+[[joint]]
+name = "guide"
+type = "prismatic"
+axis = [0, 1, 0]
+child = "follower"
+start = [{height!r}]
+"""
+    return world(
+        tmp_path,
+        tables,
+        plugins=(SHAPES / "cam.py",),
+        surface="friction = 0\nstiffness = 1e7\nrestitution = { value = 0, at = 1 }",
+        gravity=(0, -9.81, 0),
+        duration=2.0,
+        step=5e-4,
+        every=0.01,
+    )
+
 
 G = 9.81  # [m/s²]
 STIFF = "stiffness = 2e7"  # near the rigid limit: a body of 1 kg sinks by less than 1 μm

@@ -15,8 +15,19 @@ import pytest
 
 import pysim
 from pysim.simulation.record_runs import RecordRun
-from tests.contact.body_scenes import free, world
-from tests.contact.scenes import G, anymal, at, case, free_body, impact, lowest_foot, ran, within
+from tests.contact.scenes import (
+    G,
+    anymal,
+    at,
+    case,
+    free,
+    free_body,
+    impact,
+    lowest_foot,
+    ran,
+    within,
+    world,
+)
 
 BALL = "{ sphere = { radius = 0.1 } }"
 BOX = "{ box = [0.2, 0.3, 0.1] }"

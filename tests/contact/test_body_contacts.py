@@ -16,9 +16,8 @@ from scipy.integrate import solve_ivp
 from scipy.optimize import brentq
 
 import pysim
-from tests.contact.body_scenes import GROUND, free, speeds, world
 from tests.contact.collisions import collided_in_both_orders, momenta, momentum_of_collision
-from tests.contact.scenes import G, at, case, ran, robots, within
+from tests.contact.scenes import GROUND, G, at, case, free, ran, robots, speeds, within, world
 from tests.contact.test_convex_steps import steps
 
 SHAPES = {

@@ -18,8 +18,7 @@ from pysim.errors import ModelError, PysimError
 from pysim.meshes import read_mesh
 from pysim.meshes.decomposition import convex_parts
 from tests.commands import check_scene
-from tests.contact.body_scenes import free, world as scene_of
-from tests.contact.scenes import STIFF, G, ran
+from tests.contact.scenes import STIFF, G, free, ran, world as scene_of
 
 FLOOR = 0.1  # height of the channel's inner floor [m]
 CUT = 1.5e-4  # of parts from the mesh, where planes cut along its faces: 2e-4 of its size [m]

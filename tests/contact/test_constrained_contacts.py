@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 
 import pysim
-from tests.contact.body_scenes import GROUND, finger, free, world
-from tests.contact.scenes import G, ran
+from tests.contact.scenes import GROUND, G, finger, free, ran, world
 
 SCENES = Path(__file__).parents[2] / "scenes"
 FRICTION = "friction = 0.5\nsink = 1e-4"

@@ -16,8 +16,7 @@ from pysim.cli.summary import work_line
 from pysim.render.plots.plot import panels_of
 from pysim.render.plots.recorded_quantities import energy_patterns
 from pysim.simulation import Update, summarize
-from tests.contact.body_scenes import GROUND, free, world
-from tests.contact.scenes import free_body, ran
+from tests.contact.scenes import GROUND, free, free_body, ran, world
 from tests.elements.blocks import mass, scene_of, simulation, table
 
 G = 9.81  # [m/s²]

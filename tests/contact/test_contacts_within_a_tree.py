@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import pysim
-from tests.contact.body_scenes import world
+from tests.contact.scenes import world
 from tests.contact.test_convex_steps import steps
 
 ARMS, RADIUS, STIFFNESS, STEP = 6, 0.09, 4e4, 1e-3

@@ -15,9 +15,8 @@ import pytest
 
 import pysim
 from pysim.typing import Array
-from tests.contact.body_scenes import GROUND, free, world
 from tests.contact.convex_worlds import ConvexWorlds
-from tests.contact.scenes import anymal, lowest_foot
+from tests.contact.scenes import GROUND, anymal, free, lowest_foot, world
 
 Start = Callable[[float], tuple[Array, Array]]
 Run = Callable[[Array], Array]  # numbers (n,) to ends (n, …)

@@ -12,9 +12,8 @@ import numpy as np
 import pytest
 
 import pysim
-from tests.contact.body_scenes import GROUND, free, world
 from tests.contact.collisions import collided_in_both_orders, momentum_of_collision
-from tests.contact.scenes import G, ran
+from tests.contact.scenes import GROUND, G, free, ran, world
 
 CORNERS = np.array([*product((-0.5, 0.5), repeat=3)])
 SHAPES = {

@@ -14,8 +14,7 @@ import pytest
 
 import pysim
 from pysim.diagnosis.stability import step_bounds
-from tests.contact.body_scenes import GROUND, world
-from tests.contact.scenes import anymal, ran, robots
+from tests.contact.scenes import GROUND, anymal, ran, robots, world
 from tests.elements.blocks import constant, disc, motor, scene_of, simulation, table
 
 G = 9.81  # [m/s²]

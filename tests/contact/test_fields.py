@@ -16,9 +16,18 @@ import pytest
 
 import pysim
 from pysim.scene.convert import ConvertOptions, convert
-from tests.contact.body_scenes import free, world
-from tests.contact.field_scenes import SHAPES, cam_and_follower, in_bowl
-from tests.contact.scenes import STIFF, G, case, ran, within
+from tests.contact.scenes import (
+    SHAPES,
+    STIFF,
+    G,
+    cam_and_follower,
+    case,
+    free,
+    in_bowl,
+    ran,
+    within,
+    world,
+)
 
 
 def pendulum_angles(trajectory: pysim.Trajectory) -> np.ndarray:

@@ -13,8 +13,7 @@ import numpy as np
 import pytest
 
 import pysim
-from tests.contact.body_scenes import GROUND, world
-from tests.contact.scenes import free_body, ran, robots
+from tests.contact.scenes import GROUND, free_body, ran, robots, world
 
 
 def stick(tmp_path: Path, radius: float, spin: float, step: float, **changes) -> pysim.Scene:

@@ -21,8 +21,7 @@ import pytest
 import pysim
 from pysim.errors import PysimError, PysimWarning
 from pysim.shapes.height_field import read_heights
-from tests.contact.body_scenes import free, world
-from tests.contact.scenes import STIFF, G, ran
+from tests.contact.scenes import STIFF, G, free, ran, world
 
 SCENES = Path(__file__).parents[2] / "scenes"
 BALL = "{ sphere = { radius = 0.1 } }"

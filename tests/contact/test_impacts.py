@@ -16,8 +16,7 @@ import pytest
 import pysim
 from pysim.contact.impact_law import solve_impact
 from pysim.simulation import Update, summarize
-from tests.contact.body_scenes import GROUND, free, speeds, world
-from tests.contact.scenes import G, case, ran, within
+from tests.contact.scenes import GROUND, G, case, free, ran, speeds, within, world
 
 IMPACT = 'integrator = "dopri5"\ncontact_law = "impact"'
 

@@ -12,8 +12,8 @@ import pytest
 
 import pysim
 from pysim import _engine
-from tests.contact.body_scenes import GROUND, world
 from tests.contact.convex_worlds import FAILED, ITERATIONS, REPEATED, ConvexWorlds
+from tests.contact.scenes import GROUND, world
 from tests.scheme_numbers import numbers_of_state
 
 H = 4e-3  # [s]

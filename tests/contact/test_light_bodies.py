@@ -12,7 +12,7 @@ import pytest
 
 import pysim
 from pysim.errors import SimulationError
-from tests.contact.body_scenes import GROUND, free, world
+from tests.contact.scenes import GROUND, free, world
 
 STIFF = "stiffness = 1e8\ndissipation = 5.0"
 

@@ -17,8 +17,8 @@ import pytest
 import pysim
 from pysim import _engine
 from pysim.contact.compiler import engine_contacts
-from tests.contact.body_scenes import GROUND, free, world
 from tests.contact.convex_worlds import ConvexWorlds
+from tests.contact.scenes import GROUND, free, world
 
 Array = np.ndarray[Any, Any]
 
@@ -169,7 +169,7 @@ def test_a_pile_of_boxes_comes_to_rest_without_sinking(tmp_path: Path) -> None:
 LOADING = """
 import resource, sys, tempfile
 from pathlib import Path
-from tests.contact.body_scenes import GROUND, free, world
+from tests.contact.scenes import GROUND, free, world
 
 def load(bodies: int) -> tuple[float, int]:
     text = GROUND

@@ -15,8 +15,7 @@ import numpy as np
 import pytest
 
 import pysim
-from tests.contact.body_scenes import world
-from tests.contact.scenes import G, at, case, free_body, ran, within
+from tests.contact.scenes import G, at, case, free_body, ran, within, world
 from tests.robots import robot_path
 
 

@@ -13,9 +13,7 @@ import numpy as np
 import pytest
 
 import pysim
-from tests.contact.body_scenes import free, world
-from tests.contact.field_scenes import SHAPES
-from tests.contact.scenes import STIFF, G, ran
+from tests.contact.scenes import SHAPES, STIFF, G, free, ran, world
 
 RING, TUBE, PEG = 0.2, 0.03, 0.02
 TORUS = f'{{ field = {{ type = "torus", radius = {RING}, tube = {TUBE} }}, density = 1000 }}'

@@ -9,7 +9,7 @@ import pytest
 
 import pysim
 from pysim.contact.pair_distances import distance_of, near_shapes
-from tests.contact.body_scenes import GROUND, free, world
+from tests.contact.scenes import GROUND, free, world
 
 SHAPES = (
     "{ sphere = { radius = 0.1 } }",

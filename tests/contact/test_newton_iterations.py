@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 
 import pysim
-from tests.contact.body_scenes import GROUND, free, world
 from tests.contact.convex_worlds import ITERATIONS, ConvexWorlds
 from tests.contact.random_scenes import FAMILIES, Family
+from tests.contact.scenes import GROUND, free, world
 from tests.oracles.contact_step import ContactStep, Memory
 
 BALL = "{ sphere = { radius = 0.1 } }"

@@ -11,9 +11,8 @@ import numpy as np
 import pytest
 
 import pysim
-from tests.contact.body_scenes import GROUND, free, world
 from tests.contact.convex_worlds import ConvexWorlds
-from tests.contact.scenes import anymal, case
+from tests.contact.scenes import GROUND, anymal, case, free, world
 
 STEPS = 400
 

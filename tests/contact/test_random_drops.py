@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import pysim
-from tests.contact.body_scenes import GROUND, free, world
+from tests.contact.scenes import GROUND, free, world
 
 SHAPES = ("sphere", "capsule", "box", "cylinder", "ellipsoid")
 TOUCHING = SHAPES[:3]  # each other

@@ -10,8 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.contact.body_scenes import GROUND, free, world
-from tests.contact.scenes import at, case, free_body, on_slope, ran
+from tests.contact.scenes import GROUND, at, case, free, free_body, on_slope, ran, world
 from tests.contact.test_body_contacts import gripper
 
 STEPS = [5e-4, 1e-3, 5e-3]  # [s]

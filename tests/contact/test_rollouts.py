@@ -14,8 +14,7 @@ import pytest
 
 import pysim
 from pysim.errors import PysimWarning, SimulationError
-from tests.contact.body_scenes import GROUND, free, world
-from tests.contact.scenes import free_body
+from tests.contact.scenes import GROUND, free, free_body, world
 from tests.contact.test_convex_steps import steps
 
 G = 9.81

@@ -20,17 +20,18 @@ from pysim import _engine
 from pysim.integrators import INTEGRATORS, Integrator, System, integrator
 from pysim.render.plots.recorded_quantities import quantities_of
 from pysim.worlds.python_stepping import IN_PYTHON
-from tests.contact.body_scenes import free, world
 from tests.contact.scenes import (
     G,
     anymal,
     case,
+    free,
     free_body,
     impact,
     lowest_foot,
     on_slope,
     ran,
     within,
+    world,
 )
 
 SOFT = "friction = 0.4\nstiffness = 4e3\ndissipation = 0.2"  # 2000 N/m of two such surfaces

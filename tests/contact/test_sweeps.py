@@ -14,8 +14,7 @@ import pytest
 
 import pysim
 from pysim.typing import Array
-from tests.contact.body_scenes import GROUND, finger, free, world
-from tests.contact.scenes import anymal, lowest_foot
+from tests.contact.scenes import GROUND, anymal, finger, free, lowest_foot, world
 from tests.contact.test_continuity import ROUNDING, largest_jump, over_targets, runs
 from tests.elements.blocks import table
 

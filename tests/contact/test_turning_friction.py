@@ -13,8 +13,7 @@ import pytest
 
 import pysim
 from pysim import _engine
-from tests.contact.body_scenes import free, world
-from tests.contact.scenes import G, at, free_body, on_slope, ran
+from tests.contact.scenes import G, at, free, free_body, on_slope, ran, world
 
 RADIUS, LENGTH, FRICTION = 0.1, 2e-3, 0.5
 MOMENT = LENGTH * FRICTION * G  # [N·m] of a ball of 1 kg

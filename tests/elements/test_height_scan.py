@@ -22,8 +22,7 @@ from pysim.meshes.field_surface import write_stl
 from pysim.plugins.files import run_plugin
 from pysim.shapes import find_shape
 from pysim.shapes.signed_distance import Field
-from tests.contact.body_scenes import world
-from tests.contact.field_scenes import SHAPES
+from tests.contact.scenes import SHAPES, world
 
 REACH = 2.0
 NOWHERE = "{ xyz = [0.13, -0.21, 1.4], rpy = [0.2, -0.3, 0.7] }"

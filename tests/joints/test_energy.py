@@ -7,7 +7,7 @@ import pytest
 
 import pysim
 from tests.engine_steps import make_steps
-from tests.joints.scene_claims import ligament_energy
+from tests.scene_claims.joints import ligament_energy
 from tests.scene_runs import load_own_scene
 
 STEPS, MOST_STEPS = 20_000, 100_000

@@ -17,8 +17,8 @@ from pysim import _engine
 from pysim.errors import SimulationError
 from pysim.loops import constraints
 from pysim.simulation.record_runs import RecordRun
-from tests.closed_scenes import ANDREWS, FOUR_BARS
 from tests.oracles.single_rollouts import assert_same, rolled_alone
+from tests.scene_claims.closed import ANDREWS, FOUR_BARS
 
 SCENES = Path(__file__).parents[2] / "scenes"
 IMPLICIT = ("implicit_midpoint", "generalized_alpha")

@@ -19,7 +19,7 @@ import pysim
 from pysim.errors import PysimWarning, TrajectoryError
 from pysim.trajectory import Events, limited_child, load_trajectory
 from pysim.trajectory.page_file import CRC, FIELDS, journal_of
-from tests.contact.body_scenes import GROUND, free, world
+from tests.contact.scenes import GROUND, free, world
 from tests.trajectory.test_files import assert_same_rows, random_trajectory
 
 ROWS = 7

@@ -115,7 +115,7 @@ def by_hand(run: Run) -> None:
     assert run.trajectory.energy[0] == pytest.approx(run.trajectory.energy[-1], rel=1e-6)
 
 
-PLUGIN_CLAIMS: dict[str, Callable[[Run], None]] = {
+CLAIMS: dict[str, Callable[[Run], None]] = {
     "by_hand": by_hand,
     "cam": cam,
     "constant_velocity": constant_velocity,

@@ -16,7 +16,7 @@ from pysim.trajectory.interpolation import pose_matrices
 from pysim.typing import Array
 from tests.scene_runs import constant
 
-SCENES = Path(__file__).parents[1] / "scenes"
+SCENES = Path(__file__).parents[2] / "scenes"
 Run = Any  # tests.test_scenes.Run, which uses this module
 
 # IFToMM A03 at t = 0.03 s (Hairer and Wanner 1996, section VII.7)

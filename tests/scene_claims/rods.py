@@ -11,7 +11,7 @@ import pytest
 import pysim
 from tests.scene_runs import G, Run
 
-REFERENCE = Path(__file__).parent / "data" / "reference" / "rods"
+REFERENCE = Path(__file__).parents[1] / "data" / "reference" / "rods"
 
 
 def signal(run: Run, name: str) -> np.ndarray:
