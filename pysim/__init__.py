@@ -50,6 +50,7 @@ if TYPE_CHECKING:
         identify as identify,
         inertia as inertia,
         integrators as integrators,
+        jax as jax,
         joints as joints,
         loops as loops,
         motions as motions,
@@ -58,6 +59,7 @@ if TYPE_CHECKING:
         sensors as sensors,
         simulation as simulation,
         spatial as spatial,
+        torch as torch,
         trajectory as trajectory,
     )
     from pysim.algorithms import *
@@ -203,6 +205,7 @@ _MODULES = (
     "identify",
     "inertia",
     "integrators",
+    "jax",
     "joints",
     "loops",
     "motions",
@@ -211,6 +214,7 @@ _MODULES = (
     "sensors",
     "simulation",
     "spatial",
+    "torch",
     "trajectory",
 )
 

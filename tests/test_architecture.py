@@ -53,6 +53,8 @@ PYTHON_LAYERS = [  # one layer a name: a module uses its own package and those a
         "diagnosis",
         "simulation",
         "analysis",
+        "jax",
+        "torch",
         "motions",
         "identify",
         "sweeps",

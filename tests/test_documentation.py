@@ -172,12 +172,10 @@ def exists(name: str) -> bool:
     value: object = pysim
     parts = name.split(".")[1:]
     for k, part in enumerate(parts):
-        if hasattr(value, part):
-            value = getattr(value, part)
-            continue
         module = ".".join(["pysim", *parts[: k + 1]])
         try:
-            value = importlib.import_module(module)
+            known_part = hasattr(value, part)
+            value = getattr(value, part) if known_part else importlib.import_module(module)
         except (ModuleNotFoundError, pysim.SimulationError):
             file = (ROOT / module.replace(".", "/")).with_suffix(".py")
             text = file.read_text("utf-8") if file.is_file() else ""

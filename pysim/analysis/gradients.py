@@ -90,7 +90,7 @@ def gradient(
     >>> pysim.gradient(worlds, steps=100, loss=last_height).v  # doctest: +SKIP
     """
     run = Rollout(worlds, controls, steps)
-    parameters = _Parameters(worlds, by)
+    parameters = Parameters(worlds, by)
     return run.differentiate(loss, parameters, memory)
 
 
@@ -159,14 +159,14 @@ class Rollout:
             raise SimulationError("gradient", problem)
         return pack, sizes
 
-    def differentiate(self, loss: Loss, parameters: _Parameters, memory: float) -> Gradient:
+    def differentiate(self, loss: Loss, parameters: Parameters, memory: float) -> Gradient:
         """Make the steps, and take the derivatives of the loss back through them."""
         with self.from_here() as start:
-            stride = self._stride(len(start), memory)
+            stride = self.stride(len(start), memory)
             kept = self.forward(stride)
             value, q_bar, v_bar = self._losses(loss)
-            cotangents = self._backward(kept, stride, q_bar, v_bar)
-        return self._result(value, cotangents, parameters)
+            cotangents = self.backward(kept, stride, q_bar, v_bar)
+        return self.result(value, cotangents, parameters)
 
     @contextmanager
     def from_here(self) -> Iterator[bytes]:
@@ -182,7 +182,8 @@ class Rollout:
             self.records.engine.see(self.every)
             self.records.engine.parts["report"][:] = reported
 
-    def _stride(self, size: int, memory: float) -> int:
+    def stride(self, size: int, memory: float) -> int:
+        """Return at every how many steps a record of `size` bytes is kept."""
         return 1 if size * self.steps <= memory else max(1, math.isqrt(self.steps))
 
     def _step(self, n: int) -> None:
@@ -227,7 +228,7 @@ class Rollout:
             value, by_q, by_v = value[None], by_q[None], by_v[None]
         return value, along_motions(self.scene.model, self.q, by_q), by_v
 
-    def _backward(
+    def backward(
         self, kept: dict[int, bytes], stride: int, q_bar: Array, v_bar: Array
     ) -> tuple[list[Array], Array]:
         """Take cotangents of the states back to the start; return them, and those of the controls."""
@@ -276,8 +277,8 @@ class Rollout:
         assert np.array_equal(end_q[rows], self.q[:, n]), "a step made again has other bits"
         assert np.array_equal(end_v[rows], self.v[:, n]), "a step made again has other bits"
 
-    def _result(
-        self, value: Array, cotangents: tuple[list[Array], Array], parameters: _Parameters
+    def result(
+        self, value: Array, cotangents: tuple[list[Array], Array], parameters: Parameters
     ) -> Gradient:
         bar, controls = [x[: self.count] for x in cotangents[0]], cotangents[1]
 
@@ -296,7 +297,7 @@ class Rollout:
         )
 
 
-class _Parameters:
+class Parameters:
     """Numbers of the engine that follow from parameters of worlds, and their slopes.
 
     Those of bodies and of laws have cotangents in all worlds; worlds may differ in the others from now on.

@@ -1,0 +1,110 @@
+"""Rollouts of worlds as functions of arrays, for libraries that differentiate programs (torch.py, jax.py).
+
+    q, v of every step = f(q₀, v₀, controls, parameters)        q̄₀, v̄₀, … = (∂f)ᵀ (q̄, v̄)
+
+Configurations are their numbers here, and so are the cotangents. Of a quaternion, the part of a cotangent that would
+change its length is 0.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from pysim.analysis.gradients import MEMORY, Parameters, Rollout, along_motions
+from pysim.typing import Array
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import ArrayLike
+
+    from pysim.mechanism.model import Model
+    from pysim.simulation.worlds import Worlds
+
+__all__ = ["ArrayRollout", "Cotangents"]
+
+
+class Cotangents(NamedTuple):
+    """Those of what a rollout begins with, in the shapes of the arguments."""
+
+    q: Array
+    v: Array
+    controls: Array
+    parameters: dict[str, Array]
+
+
+class ArrayRollout:
+    """Steps of worlds, which stay where they are.
+
+    Args:
+        worlds: at the start, with their contacts.
+        q: at the start (n, nq); that of the worlds by default. One world's arrays have no axis of worlds.
+        v: at the start (n, nv); that of the worlds by default.
+        controls: values (n, steps, inputs) of the inputs in every step; those held by default.
+        parameters: values by the paths of `Worlds.parameters`, which the worlds have from now on.
+        steps: number of steps, instead of controls.
+        memory: bytes of records that are kept at most.
+    """
+
+    def __init__(
+        self,
+        worlds: Worlds,
+        q: ArrayLike | None = None,
+        v: ArrayLike | None = None,
+        controls: ArrayLike | None = None,
+        parameters: Mapping[str, ArrayLike] | None = None,
+        steps: int | None = None,
+        memory: float = MEMORY,
+    ) -> None:
+        for path, value in (parameters or {}).items():
+            worlds.parameters[path][...] = value
+        run = self._run = Rollout(worlds, controls, steps)
+        self._parameters = Parameters(worlds, list(parameters or {}))
+        with run.from_here():
+            if q is not None:
+                worlds.q = q
+            if v is not None:
+                worlds.v = v
+            worlds._accept(None)  # noqa: SLF001, as `step` does
+            self._start = worlds.q.copy()
+            self._stride = run.stride(len(run.records.engine.save(run.every)), memory)
+            self._kept = run.forward(self._stride)
+        #: configurations (n, steps, nq) and velocities (n, steps, nv) after every step
+        self.q, self.v = (x[0] if run.one else x for x in (run.q, run.v))
+
+    def back(self, q_bar: Array, v_bar: Array) -> Cotangents:
+        """Return cotangents of the arguments, from those of q and v after every step."""
+        run, model = self._run, self._run.scene.model
+        q_bar, v_bar = (x.reshape(own.shape) for x, own in ((q_bar, run.q), (v_bar, run.v)))
+        with run.from_here():
+            bars, controls = run.backward(
+                self._kept, self._stride, along_motions(model, run.q, q_bar), v_bar
+            )
+        found = run.result(np.zeros(run.count), (bars, controls), self._parameters)
+        own = np.zeros(0) if found.controls is None else found.controls
+        q = by_numbers(model, self._start, found.q)
+        return Cotangents(q, found.v, own, found.parameters)
+
+
+def by_numbers(model: Model, q: Array, along: Array) -> Array:
+    """Return derivatives (…, nq) by the numbers of q, from those along δ of q ⊕ δ: the inverse of `along_motions`."""
+    found = np.zeros_like(q)
+    kinds: Any = model._types  # noqa: SLF001, kinds of the joints
+    for kind, at_q, at_v in zip(kinds, model.q_offsets, model.v_offsets, strict=True):
+        if at_q < 0:
+            continue
+        real_q, real_v = (np.array(places, int) for places in kind.real_coordinates)
+        found[..., at_q + real_q] = along[..., at_v + real_v]
+        for quaternion, (turn, count) in zip(kind.quaternions, kind.turning, strict=True):
+            first, end = at_q + quaternion, at_v + turn + count
+            x, w = q[..., first : first + 3], q[..., first + 3 : first + 4]
+            bar = along[..., end - 3 : end]  # 2 r ⊗ (bar, 0)
+            found[..., first : first + 3] = 2 * (w * bar + np.cross(x, bar))
+            found[..., first + 3] = -2 * (x * bar).sum(axis=-1)
+            if count == 6:
+                p = along[..., end - 6 : end - 3]
+                turned = p + 2 * w * np.cross(x, p) + 2 * np.cross(x, np.cross(x, p))
+                found[..., first - 3 : first] = turned
+    return found

@@ -1,0 +1,100 @@
+"""Rollouts of worlds that JAX differentiates (extra `jax`).
+
+    def miss(controls):
+        q, v = pysim.jax.rollout(worlds, controls)
+        return ((q[:, -1, 0] - 1) ** 2).sum()
+    jax.grad(miss)(controls)
+
+The engine runs on the host (`jax.pure_callback`), within jit, too; under vmap it is called once a row.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pysim.analysis.array_rollout import ArrayRollout
+from pysim.analysis.gradients import MEMORY
+
+try:
+    import jax
+    import jax.numpy as jnp
+except ModuleNotFoundError as error:  # another one that is missing keeps its own message
+    if error.name != "jax":
+        raise
+    remedy = 'is needed by pysim.jax; run `pip install "pysim-multibody[jax]"`'
+    raise ModuleNotFoundError(f"jax: {remedy}", name="jax") from None
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pysim.simulation.worlds import Worlds
+
+__all__ = ["rollout"]
+
+
+def rollout(
+    worlds: Worlds,
+    controls: jax.Array | None = None,
+    *,
+    q: jax.Array | None = None,
+    v: jax.Array | None = None,
+    parameters: Mapping[str, jax.Array] | None = None,
+    steps: int | None = None,
+    memory: float = MEMORY,
+) -> tuple[jax.Array, jax.Array]:
+    """Return q (n, steps, nq) and v (n, steps, nv) after every step of worlds, which stay where they are.
+
+    They have derivatives by all arrays that are given, as `pysim.gradient` computes them, in double precision; arrays
+    are of JAX's precision, which `jax.config.update("jax_enable_x64", True)` makes double. Derivatives make the steps
+    again, from where the worlds are then.
+
+    Args:
+        worlds: whose scene has `integrator = "convex"`; see docs/gradients.md for what they may contain.
+        controls: values (n, steps, inputs) of the inputs in every step, in file order; those held by default.
+        q: configurations (n, nq) at the start; those of the worlds by default.
+        v: velocities (n, nv) at the start; those of the worlds by default.
+        parameters: numbers of the scene by the paths of `Worlds.parameters`, which the worlds have from now on.
+        steps: number of steps, instead of controls.
+        memory: bytes of records that are kept at most.
+
+    Raises:
+        SimulationError: as `pysim.gradient`.
+    """
+    given = {"q": q, "v": v, "controls": controls, "parameters": dict(parameters or {})}
+    values = {name: x for name, x in given.items() if x is not None}
+    count = controls.shape[-2] if controls is not None else steps
+    kind = jnp.result_type(float)
+    ends = tuple(
+        jax.ShapeDtypeStruct((*x.shape[:-1], count, x.shape[-1]), kind)
+        for x in (worlds.q, worlds.v)
+    )
+
+    def made(arrays: Any) -> ArrayRollout:  # noqa: ANN401, a tree of arrays
+        arrays = jax.tree.map(lambda x: np.asarray(x, float), arrays)
+        own = None if "controls" in arrays else count
+        return ArrayRollout(worlds, **arrays, steps=own, memory=memory)
+
+    def forward(arrays: Any) -> Any:  # noqa: ANN401
+        run = made(arrays)
+        return run.q.astype(kind), run.v.astype(kind)
+
+    def backward(arrays: Any, q_bar: Any, v_bar: Any) -> Any:  # noqa: ANN401
+        found = made(arrays).back(np.asarray(q_bar, float), np.asarray(v_bar, float))._asdict()
+        return {
+            name: jax.tree.map(lambda bar, x: np.asarray(bar, x.dtype), found[name], own)
+            for name, own in arrays.items()
+        }
+
+    @jax.custom_vjp
+    def run(arrays: Any) -> Any:  # noqa: ANN401
+        return jax.pure_callback(forward, ends, arrays, vmap_method="sequential")
+
+    def pull(arrays: Any, bars: Any) -> Any:  # noqa: ANN401
+        shapes = jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape, x.dtype), arrays)
+        return (jax.pure_callback(backward, shapes, arrays, *bars, vmap_method="sequential"),)
+
+    run.defvjp(lambda arrays: (run(arrays), arrays), pull)
+    ends_of_steps: tuple[jax.Array, jax.Array] = run(values)
+    return ends_of_steps

@@ -1,0 +1,89 @@
+"""Rollouts of worlds that PyTorch differentiates (extra `torch`).
+
+q, v = pysim.torch.rollout(worlds, controls)
+((q[:, -1, 0] - 1) ** 2).sum().backward()
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pysim.analysis.array_rollout import ArrayRollout
+from pysim.analysis.gradients import MEMORY
+
+try:
+    import torch
+    from torch.autograd.function import once_differentiable
+except ModuleNotFoundError as error:  # another one that is missing keeps its own message
+    if error.name != "torch":
+        raise
+    remedy = 'is needed by pysim.torch; run `pip install "pysim-multibody[torch]"`'
+    raise ModuleNotFoundError(f"torch: {remedy}", name="torch") from None
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pysim.simulation.worlds import Worlds
+
+__all__ = ["rollout"]
+
+
+def rollout(
+    worlds: Worlds,
+    controls: torch.Tensor | None = None,
+    *,
+    q: torch.Tensor | None = None,
+    v: torch.Tensor | None = None,
+    parameters: Mapping[str, torch.Tensor] | None = None,
+    steps: int | None = None,
+    memory: float = MEMORY,
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return q (n, steps, nq) and v (n, steps, nv) after every step of worlds, which stay where they are.
+
+    They have derivatives by all tensors that are given, as `pysim.gradient` computes them, in double precision.
+
+    Args:
+        worlds: whose scene has `integrator = "convex"`; see docs/gradients.md for what they may contain.
+        controls: values (n, steps, inputs) of the inputs in every step, in file order; those held by default.
+        q: configurations (n, nq) at the start; those of the worlds by default.
+        v: velocities (n, nv) at the start; those of the worlds by default.
+        parameters: numbers of the scene by the paths of `Worlds.parameters`, which the worlds have from now on.
+        steps: number of steps, instead of controls.
+        memory: bytes of records that are kept at most.
+
+    Raises:
+        SimulationError: as `pysim.gradient`.
+    """
+    given = dict(parameters or {})
+    return _Rollout.apply(worlds, steps, memory, tuple(given), q, v, controls, *given.values())
+
+
+class _Rollout(torch.autograd.Function):
+    """Steps of worlds, and products of their derivatives with cotangents."""
+
+    @staticmethod
+    def forward(ctx: Any, *arguments: Any) -> tuple[torch.Tensor, torch.Tensor]:  # noqa: ANN401, of torch
+        worlds, steps, memory, paths, *tensors = arguments
+        q, v, controls, *values = (None if x is None else _numbers(x) for x in tensors)
+        parameters = dict(zip(paths, values, strict=True))
+        ctx.run = ArrayRollout(worlds, q, v, controls, parameters, steps, memory)
+        ctx.tensors = tensors
+        return torch.from_numpy(ctx.run.q.copy()), torch.from_numpy(ctx.run.v.copy())
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, q_bar: torch.Tensor, v_bar: torch.Tensor) -> tuple[Any, ...]:  # noqa: ANN401
+        found = ctx.run.back(_numbers(q_bar), _numbers(v_bar))
+        bars = [found.q, found.v, found.controls, *found.parameters.values()]
+        return (*[None] * 4, *map(_as_given, ctx.tensors, bars))
+
+
+def _numbers(x: torch.Tensor) -> np.ndarray[Any, np.dtype[np.float64]]:
+    return x.detach().cpu().double().numpy()
+
+
+def _as_given(x: torch.Tensor | None, bar: object) -> torch.Tensor | None:
+    """Return a cotangent of the kind of the tensor."""
+    return None if x is None else torch.as_tensor(np.asarray(bar)).reshape(x.shape).to(x)
