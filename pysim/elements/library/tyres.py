@@ -70,7 +70,7 @@ class _Stance:
         return cls(normal, ahead, np.cross(normal, ahead), cosine, radius, down)
 
     @classmethod
-    def on_ground(cls, tyre: _Tyre, hub: Array, axle: Array, ground: Ground) -> _Stance:
+    def on_ground(cls, tyre: Tyre, hub: Array, axle: Array, ground: Ground) -> _Stance:
         """Return the stance on the ground: below the hub first, then where the wheel touches that plane."""
         found = cls.on(UP, 0.0, axle)
         for _ in range(2):
@@ -79,7 +79,7 @@ class _Stance:
         return found
 
 
-def _patch_plane(tyre: _Tyre, hub: Array, stance: _Stance, ground: Ground) -> tuple[Array, Any]:
+def _patch_plane(tyre: Tyre, hub: Array, stance: _Stance, ground: Ground) -> tuple[Array, Any]:
     """Return the normal of the plane through the ground at the ends and sides of the patch, and the hub's height.
 
     The ground counts between the height of the hub and two radii below it.
@@ -115,7 +115,7 @@ class _Contact(_Stance):
         spin: ω [rad/s].
     """
 
-    def __init__(self, tyre: _Tyre, pose: Pose, twist: Twist, ground: Ground | None) -> None:
+    def __init__(self, tyre: Tyre, pose: Pose, twist: Twist, ground: Ground | None) -> None:
         R = np.array(pose.rotation, object)
         self.rotation, self.axle = R, R[:, 1]
         if ground is None:
@@ -134,7 +134,7 @@ class _Contact(_Stance):
         self.load = np.where(deflection > 0, np.maximum(spring, 0.0), 0.0)
 
 
-class _Tyre(Force):
+class Tyre(Force):
     """Base class of tyres, whose forces follow from load and slips."""
 
     states = real("longitudinal") * real("lateral")  # [m], u and v
@@ -215,7 +215,7 @@ class _Tyre(Force):
 
 
 @force("brush_tyre")
-class BrushTyre(_Tyre):
+class BrushTyre(Tyre):
     """Brush tyre: elastic bristles under a parabolic pressure, which slide from the rear of the contact on.
 
         σ = (κ, tan α)/(1 + κ),  x = min(2 c a² |σ|/(3 μ F_z), 1)
@@ -227,7 +227,7 @@ class BrushTyre(_Tyre):
     bristle_stiffness: float  # [N/m²], c, per length of the contact
     half_length: float  # [m], a, of the contact
     friction: float  # [1], μ
-    positive = (*_Tyre.positive, "bristle_stiffness", "half_length", "friction")
+    positive = (*Tyre.positive, "bristle_stiffness", "half_length", "friction")
 
     def forces(self, load: Any, kappa: Any, tangent: Any, camber: Any) -> tuple[Any, ...]:  # noqa: ARG002
         rolling = np.maximum(1 + kappa, LEAST_ROLLING)
@@ -251,7 +251,7 @@ def magic_formula(slip: Any, shape: float, peak: Any, slope: Any, curvature: Any
 
 
 @force("pacejka_tyre")
-class PacejkaTyre(_Tyre):
+class PacejkaTyre(Tyre):
     """Tyre of Pacejka's Magic Formula with the coefficients of 1994, a₀ … a₁₇ lateral and b₀ … b₁₃ longitudinal.
 
     F = D sin(C atan(B x − E (B x − atan B x))) + V, with F_z in kN, α and γ in degrees, κ in percent:

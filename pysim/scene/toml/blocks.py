@@ -12,12 +12,11 @@ from pysim.elements.block import find_block
 from pysim.elements.units import misspelt_unit, spelled_unit
 from pysim.errors import PysimError
 from pysim.joints import find_joint
-from pysim.scene.packages import fence_of
 from pysim.scene.spec import BlockSpec
 from pysim.scene.toml.coordinates import place_of
 from pysim.scene.toml.paths import check_parts, read_part
 from pysim.scene.toml.plausibility import warn_of_gains
-from pysim.scene.toml.plugin_keys import built_plugin, values_of
+from pysim.scene.toml.plugin_keys import built_plugin, find_file, values_of
 from pysim.scene.toml.records.references import AT, is_station
 from pysim.scene.toml.units import si_unit
 
@@ -31,7 +30,6 @@ if TYPE_CHECKING:
     from pysim.scene.toml.source import Steps
 
 
-FILE = "file"  # field of plugins that names a file of data
 UNIT = "unit"  # field of plugins of pysim for the unit of the output
 
 
@@ -154,30 +152,13 @@ class BlockReader:
             problem = misspelt_unit(given[UNIT])
             if problem:
                 self.problems.add((*path, UNIT), problem)
-        if isinstance(given.get(FILE), str) and given[FILE]:
-            file = self._file(given[FILE], (*path, FILE))
-            if file is None:
-                return {}  # the plugin's checks might read it
-            given[FILE] = file
+        if not find_file(given, path, self.problems, self.package_dirs):
+            return {}  # the plugin's checks might read it
         built = built_plugin(plugin, given, path, self.problems)
         if built is None:
             return {}
         self._built.append((table.name or "", built, path))
         return values_of(built)
-
-    def _file(self, name: str, path: Steps) -> str | None:
-        """Return the path of a file that a scene names; None if it is missing or outside the folders it may read."""
-        folder = Path(self.problems.source.folder(path))
-        file = folder / name
-        if not fence_of(folder, self.package_dirs).holds(file.resolve()):
-            problem = f"{str(file.resolve())!r} is outside the folders that a scene may read"
-            self.problems.add(path, f"{problem}; move it beside the scene")
-            return None
-        if not file.is_file():
-            problem = f"there is no file {str(file)!r}; paths are relative to the scene"
-            self.problems.add(path, problem)
-            return None
-        return str(file)
 
     def _path(self, table: Sensor | Actuator, path: Steps) -> tuple[PathPart, ...]:
         check_parts(table.path, path, self.problems)

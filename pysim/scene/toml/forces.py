@@ -11,11 +11,12 @@ from pysim.plugins.fields import fields_of
 from pysim.scene.spec import ForceSpec, PathPart
 from pysim.scene.toml.paths import check_parts, read_part
 from pysim.scene.toml.plausibility import warn_of_gains
-from pysim.scene.toml.plugin_keys import built_plugin, values_of
+from pysim.scene.toml.plugin_keys import built_plugin, find_file, values_of
 from pysim.scene.tree import WORLD
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from pathlib import Path
 
     from pysim.scene.toml.constraints import ConstraintReader
     from pysim.scene.toml.records.constraint_tables import Force
@@ -34,6 +35,7 @@ class ForceReader:
     """Reader of force tables; names and bodies are checked as those of loops are."""
 
     ties: ConstraintReader
+    package_dirs: Sequence[Path] = ()  # in which the scene may name files of data
 
     def forces(self, tables: Sequence[Force]) -> tuple[ForceSpec, ...]:
         """Return the specifications of the force tables."""
@@ -99,9 +101,11 @@ class ForceReader:
     def _parameters(self, table: Force, path: Steps) -> Mapping[str, Any]:
         """Return the plugin's keys with their types checked."""
         plugin: Any = find_force(table.type)
-        given = table.parameters
+        given = dict(table.parameters)
         if table.type == SPRING:
             given = {name: getattr(table, name) for name in fields_of(plugin)}
+        elif not find_file(given, path, self.ties.problems, self.package_dirs):
+            return {}  # the plugin's checks might read it
         force = built_plugin(plugin, given, path, self.ties.problems, table.parameters)
         if force is None:
             return {}

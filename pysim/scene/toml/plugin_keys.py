@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pysim.elements.block import KINDS, find_block
@@ -13,14 +14,16 @@ from pysim.joints import Joint, find_joint
 from pysim.joints.loop_joints import find_loop_type
 from pysim.plugins.fields import build, fields_of
 from pysim.plugins.files import check_consent, run_plugin
+from pysim.scene.packages import fence_of
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Collection, Mapping, Sequence
 
     from pysim.scene.toml.problems import Problems
     from pysim.scene.toml.source import Source
 
 PARAMETERS = "parameters"
+FILE = "file"  # field of plugins that names a file of data
 
 
 def load_plugins(source: Source, *, allow_code: bool) -> None:
@@ -145,6 +148,34 @@ def plugin_at(values: Mapping[str, Any], path: tuple[Any, ...]) -> type[Any] | N
     if path[0] in KINDS:
         return find_block(path[0], kind)
     return find_loop_type(kind).plugin
+
+
+def find_file(
+    given: dict[str, Any], path: tuple[Any, ...], problems: Problems, package_dirs: Sequence[Path]
+) -> bool:
+    """Replace the file of data that the keys of a plugin name by its path; return False after a problem with it.
+
+    Args:
+        given: keys and values.
+        path: of the table.
+        problems: receives that it is missing, or outside the folders that the scene may read.
+        package_dirs: folders beside that of the scene.
+    """
+    name = given.get(FILE)
+    if not isinstance(name, str) or not name:
+        return True
+    folder = Path(problems.source.folder((*path, FILE)))
+    file = folder / name
+    if not fence_of(folder, package_dirs).holds(file.resolve()):
+        problem = f"{str(file.resolve())!r} is outside the folders that a scene may read"
+        problems.add((*path, FILE), f"{problem}; move it beside the scene")
+    elif not file.is_file():
+        problem = f"there is no file {str(file)!r}; paths are relative to the scene"
+        problems.add((*path, FILE), problem)
+    else:
+        given[FILE] = str(file)
+        return True
+    return False
 
 
 def built_plugin(

@@ -380,7 +380,7 @@ class _Mechanism:
         all_frames = [*own.frames, *parts.frames]
         frames = {frame.name: frame for frame in all_frames}
         constraints = ConstraintReader(self.problems, joints, joint_specs, frames)
-        forces = ForceReader(constraints)
+        forces = ForceReader(constraints, package_dirs)
         paths: dict[str, Steps] = {j.name: ("joint", k) for k, j in enumerate(self.scene.joint)}
         all_joints = resolve_mimics(all_joints, paths, self.problems)
         self.problems.check()

@@ -283,7 +283,7 @@ class _FirstWorld:
         if tables["coupling"]:
             with_own("couplings", self._readers.constraints.couplings(scene.coupling))
         if tables["force"]:
-            reader = ForceReader(self._readers.constraints)
+            reader = ForceReader(self._readers.constraints, self._readers.read.package_dirs)
             with_own("forces", reader.forces(scene.force))
             found["forces"] = mark_released(found["forces"], self.read.spec.events)
         return found

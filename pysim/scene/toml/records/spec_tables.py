@@ -17,8 +17,8 @@ from pysim.inertia import center_of_mass, move_theta, theta_from_com, unphysical
 from pysim.joints import find_joint
 from pysim.scene.inertia_text import ENTRIES, clean_inertia
 from pysim.scene.spec import SceneSpec, may_touch
-from pysim.scene.toml.blocks import FILE
 from pysim.scene.toml.contacts import DEFAULT, DEFAULT_MATERIAL
+from pysim.scene.toml.plugin_keys import FILE
 from pysim.scene.toml.records.block_tables import Controller, Sensor, Signal
 from pysim.scene.toml.records.constraint_tables import Force, FrameMotion, Loop
 from pysim.scene.toml.records.contact_tables import Contact, Material
@@ -96,7 +96,7 @@ class SpecTables:
         found["loop"] = [Loop.keys_of(loop) for loop in model.loops]
         found["motion"] = [FrameMotion.keys_of(motion) for motion in model.motions]
         found["coupling"] = [self._coupling(coupling) for coupling in model.couplings]
-        found["force"] = [Force.keys_of(force) for force in model.forces]
+        found["force"] = [self._with_file(Force.keys_of(force), force) for force in model.forces]
         found["frame"] = [Frame.keys_of(frame) for frame in model.frames]
         found["keyframes"] = {
             keyframe.name: _keyframe(keyframe, model) for keyframe in model.keyframes
@@ -129,9 +129,13 @@ class SpecTables:
         if not np.array_equal(block.relative_at, np.eye(4)):
             what = f"the pose in {block.relative_to!r} against which {block.name!r} measures"
             self.refusals.add(block.where, what, "give that body a frame")
-        file = block.parameters.get(FILE)
+        return self._with_file(table, block)
+
+    def _with_file(self, table: Tables, element: BlockSpec | ForceSpec) -> Tables:
+        """Return the table of an element, whose file of data has the name that it gets beside the scene."""
+        file = element.parameters.get(FILE)
         if isinstance(file, str) and file:
-            table[FILE] = self.file_name(Path(file), block.where)
+            table[FILE] = self.file_name(Path(file), element.where)
         return table
 
     def _body(self, body: BodySpec) -> Tables:

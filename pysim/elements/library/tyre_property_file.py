@@ -1,0 +1,84 @@
+"""Tyre property files (.tir): sections of keys and numbers, as of TYDEX and Adams."""
+
+from __future__ import annotations
+
+import configparser
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pysim.errors import PysimError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+UNITS = {  # in which numbers are read, by key of [UNITS]
+    "LENGTH": ("meter", "metre", "m"),
+    "FORCE": ("newton", "n"),
+    "ANGLE": ("radian", "radians", "rad"),
+    "MASS": ("kg", "kilogram"),
+    "TIME": ("second", "sec", "s"),
+}
+VERSIONS = (
+    "6",
+    "52",
+    "PAC2002",
+    "MF-TYRE 5.2",
+    "MF-TYRE",
+    "MF_05",
+)  # of the Magic Formula, MF-Tyre 5.2
+LARGEST = 1_000_000  # [bytes]
+
+
+def read_tyre_property_file(file: str) -> Mapping[str, float]:
+    """Return the numbers of a file by their keys, in capitals.
+
+    Raises:
+        PysimError: the file cannot be read, has other units, or is of another version of the Magic Formula.
+    """
+    path = Path(file)
+    parser = configparser.ConfigParser(
+        comment_prefixes=("$", "!"),
+        inline_comment_prefixes=("$", "!"),
+        strict=False,
+        allow_no_value=True,
+        interpolation=None,
+        delimiters=("=",),
+    )
+    try:
+        if path.stat().st_size > LARGEST:
+            raise PysimError(str(path), f"has more than {LARGEST} bytes; give a property file")
+        text = path.read_text("utf-8-sig", errors="replace")
+        parser.read_string(
+            "\n".join(line.strip() for line in text.splitlines())
+        )  # no line continues another
+    except OSError as error:
+        problem = f"cannot be read, {(error.strerror or str(error)).lower()}"
+        raise PysimError(str(path), f"{problem}; paths are relative to the scene") from error
+    except configparser.Error as error:
+        problem = f"is no tyre property file, {str(error).splitlines()[0].lower()}"
+        raise PysimError(str(path), f"{problem}; its sections begin with [NAME]") from error
+    texts = {
+        key.upper(): (value or "").strip().strip("'\"")
+        for section in parser.values()
+        for key, value in section.items()
+    }
+    _check_units(path, texts)
+    version = texts.get("FITTYP") or texts.get("PROPERTY_FILE_FORMAT", "")
+    if version.upper() not in VERSIONS:
+        problem = f"has the version {version or '(none)'} of the Magic Formula, and 5.2 is read"
+        raise PysimError(str(path), f"{problem} (FITTYP = 6, 'PAC2002'); export it for that")
+    found = {}
+    for key, text in texts.items():
+        try:
+            found[key] = float(text)
+        except ValueError:
+            continue  # a name or a choice
+    return found
+
+
+def _check_units(path: Path, texts: Mapping[str, str]) -> None:
+    for key, known in UNITS.items():
+        given = texts.get(key, known[0])
+        if given.lower() not in known:
+            problem = f"has {key} = {given!r}, and numbers are read in {known[0]}"
+            raise PysimError(str(path), f"{problem}; export it in SI units and radians")
