@@ -98,27 +98,47 @@ def _covered(faces: Sequence[Face], own: PlacedShape, near: Sequence[PlacedShape
     slack = min(DEFAULT_SINK, DEFAULT_SHARE * own.thickness)
     X = own.hull.placed(own.pose)
     corners = [face.corners @ X[:3, :3].T + X[:3, 3] for face in faces]
-    middles = np.array([own_corners.mean(axis=0) for own_corners in corners]).reshape(-1, 3)
-    beyond = 2 * slack * np.array([_outward(face.corners) @ X[:3, :3].T for face in faces])
+    middles, outward = np.empty((2, len(faces), 3))
+    counts = np.array([len(face.corners) for face in faces])
+    for count in np.unique(counts).tolist():
+        same = np.flatnonzero(counts == count)
+        middles[same] = np.mean([corners[k] for k in same.tolist()], axis=1)
+        outward[same] = _outward(np.array([faces[k].corners for k in same.tolist()]))
+    beyond = 2 * slack * outward @ X[:3, :3].T
     candidates = np.arange(len(faces))
-    for points in (middles, middles + beyond.reshape(-1, 3)):
+    for points in (middles, middles + beyond):
         candidates = np.delete(candidates, _outside(points[candidates], near, slack))
     return [
         faces[k].number
         for k in candidates.tolist()
         if all(
-            len(_outside(_grid(corners[k], slack) + offset, near, slack)) == 0
-            for offset in (0, beyond[k])
+            _is_inside(_grid(corners[k], slack) + offset, near, slack) for offset in (0, beyond[k])
         )
     ]
 
 
+def _is_inside(points: Array, near: Sequence[PlacedShape], slack: float) -> bool:
+    """Return whether no point of a grid (n, 3) is farther from every shape than a slack [m].
+
+    What is no farther from one shape than a slack is convex, so that points within the outermost ring are in it if the
+    ring is.
+    """
+    ring = points[-(len(points) // PARTS) :]
+    left = np.ones(len(ring), bool)
+    for other in near:
+        is_outside = _distances(ring, other) > slack
+        if not is_outside.any():
+            return True
+        left &= is_outside
+    return not left.any() and len(_outside(points, near, slack)) == 0
+
+
 def _outward(corners: Array) -> Array:
-    """Return the unit normal of a face of a convex shape about the origin."""
-    middle = corners.mean(axis=0)
-    area = np.cross(corners - middle, np.roll(corners, -1, axis=0) - middle).sum(axis=0)
-    normal: Array = area / np.linalg.norm(area)
-    return normal if normal @ middle > 0 else -normal
+    """Return the unit normals (n, 3) of faces of a convex shape about the origin, from their corners (n, count, 3)."""
+    middle = corners.mean(axis=1, keepdims=True)
+    area = np.cross(corners - middle, np.roll(corners, -1, axis=1) - middle).sum(axis=1)
+    normal: Array = area / np.linalg.norm(area, axis=1, keepdims=True)
+    return np.where(np.einsum("ij,ij->i", normal, middle[:, 0])[:, None] > 0, normal, -normal)
 
 
 def _outside(points: Array, near: Sequence[PlacedShape], slack: float) -> NDArray[np.intp]:
@@ -127,10 +147,15 @@ def _outside(points: Array, near: Sequence[PlacedShape], slack: float) -> NDArra
     for other in near:
         if len(left) == 0:
             break
-        poses = np.tile(np.eye(4), (len(left), 1, 1))
-        poses[:, :3, 3] = points[left]
-        left = left[distances(other.shape, other.pose, POINT, poses).distance > slack]
+        left = left[_distances(points[left], other) > slack]
     return left
+
+
+def _distances(points: Array, other: PlacedShape) -> Array:
+    """Return the distances of points (n, 3) from a shape [m], negative inside."""
+    poses = np.tile(np.eye(4), (len(points), 1, 1))
+    poses[:, :3, 3] = points
+    return np.asarray(distances(other.shape, other.pose, POINT, poses).distance)
 
 
 def _grid(corners: Array, slack: float) -> Array:
