@@ -50,6 +50,7 @@ if TYPE_CHECKING:
         BodySpec,
         ContactsSpec,
         CouplingSpec,
+        ForceSpec,
         GroundSpec,
         JointSpec,
         KeyframeSpec,
