@@ -700,6 +700,17 @@ def scene_file(
     shapes: tuple[Sequence[int], Sequence[float]],
     inputs: Sequence[tuple[str, str, Sequence[int]]],
     outputs: Sequence[tuple[str, str, int, int, Sequence[str]]],
+    sensors: Sequence[
+        tuple[
+            Sequence[int],
+            int,
+            int,
+            Sequence[float],
+            Sequence[float],
+            Sequence[int],
+            Sequence[float],
+        ]
+    ],
     parameters: Sequence[
         tuple[str, str, Sequence[float], Sequence[float], Sequence[float], Sequence[str]]
     ],

@@ -174,8 +174,7 @@ VariedReadings varied_readings() {
   return nullptr;
 }
 
-/// Runs the kernel on states [first, end) one at a time, each with numbers of its own.
-void run_varied_singles(Kernel<double> StateKernels<double>::* kernel,
+void run_varied_singles(Kernel<double> kernel,
                         tree::ModelView<double> view,
                         const Batch<double>& batch,
                         const tree::VariedNumbers& varied,
@@ -190,7 +189,7 @@ void run_varied_singles(Kernel<double> StateKernels<double>::* kernel,
   double* const scratch = begin + (w.next - begin + line - 1) / line * line;
   for (std::ptrdiff_t k = first; k < end; ++k) {
     numbers.set(k);
-    (precision<double>().single.*kernel)(own, batch, k, k + 1, scratch);
+    kernel(own, batch, k, k + 1, scratch);
   }
 }
 
@@ -208,7 +207,9 @@ void run_varied_states(Kernel<double> StateKernels<double>::* kernel,
   view.joint_forces |= varied.joint_forces;
   const std::ptrdiff_t whole = read == nullptr ? begin : end - (end - begin) % precision<double>().width;
   if (begin < whole) read(view, batch, varied, begin, whole, tree::workspace_memory());
-  if (whole < end) run_varied_singles(kernel, view, batch, varied, whole, end);
+  if (whole < end) {
+    run_varied_singles(precision<double>().single.*kernel, view, batch, varied, whole, end);
+  }
 }
 
 void run_varied(Kernel<double> StateKernels<double>::* kernel,

@@ -45,4 +45,12 @@ void run_varied(Kernel<double> StateKernels<double>::* kernel,
                 const Batch<double>& batch,
                 const tree::VariedNumbers& varied);
 
+/// Runs a kernel of single states on states [first, end), each with numbers of its own.
+void run_varied_singles(Kernel<double> kernel,
+                        tree::ModelView<double> view,
+                        const Batch<double>& batch,
+                        const tree::VariedNumbers& varied,
+                        std::ptrdiff_t first,
+                        std::ptrdiff_t end);
+
 }  // namespace pysim::engine

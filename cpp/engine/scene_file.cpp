@@ -11,7 +11,6 @@
 #include "engine/dispatch.hpp"
 #include "engine/integrators.hpp"
 #include "engine/world_numbers.hpp"
-#include "engine/world_rates.hpp"
 #include "tree/program.hpp"
 #include "tree/program_check.hpp"
 
@@ -20,7 +19,7 @@ namespace {
 
 constexpr char kind_of_file[] = "pysim scene\n";
 constexpr std::size_t kind_size = sizeof(kind_of_file) - 1;
-constexpr std::uint32_t format = 2;
+constexpr std::uint32_t format = 3;
 struct Portable;  // the tag of what is no kernel
 using One = simd::Pack<double, 1, Portable>;
 
@@ -162,7 +161,31 @@ FiledScene::FiledScene(SceneFile file) : file_(std::move(file)) {
               f.blocks.key < std::max(numbers, 1),
           "has sampled blocks that do not exist");
   require(!(signals != nullptr && !f.scheme.has_signals), "has signals that do not act");
+  require(blocks >= 64 || f.blocks.python >> std::max(blocks, 0) == 0,
+          "has blocks between steps that do not exist");
+  check_sensors();
   check_parameters();
+}
+
+void FiledScene::check_sensors() const {
+  const auto shapes = static_cast<int>(file_.signs.size()), numbers = static_cast<int>(file_.numbers.size());
+  const auto all_of = [](const auto& list, const auto& holds) {
+    return std::all_of(list.begin(), list.end(), holds);
+  };
+  const auto is_number = [](double x) { return std::isfinite(x); };
+  for (const auto& own : file_.sensors) {
+    require(own.places.size() == ContactSensor::numbers &&
+                all_of(own.places, [=](int k) { return k >= 0 && k < numbers; }),
+            "has a contact sensor without its numbers");
+    require(own.signs.size() == own.shapes.size() &&
+                all_of(own.shapes, [=](int k) { return k >= 0 && k < shapes; }) &&
+                all_of(own.signs, is_number),
+            "has a contact sensor of pairs that do not exist");
+    require(own.body >= -1 && own.body < model_->nbodies() && own.axes_body >= -1 &&
+                own.axes_body < model_->nbodies() && all_of(own.frame, is_number) &&
+                all_of(own.axes, is_number),
+            "has a contact sensor on a body that does not exist");
+  }
 }
 
 void FiledScene::check_parameters() {
@@ -249,7 +272,6 @@ double FiledScene::numbers_of(const double* parameters, double* numbers) const {
 /// Checks what a model does not need to be read.
 void FiledScene::check() const {
   const auto& scheme = file_.scheme;
-  require(file_.blocks.python == 0, "has blocks that Python runs");
   require(
       std::isfinite(file_.gravity[0]) && std::isfinite(file_.gravity[1]) && std::isfinite(file_.gravity[2]),
       "has a gravity that is not finite");
@@ -327,14 +349,6 @@ void FiledScene::begin(Worlds<double>& worlds,
   batch.time = parts.t[world];
   batch.due = blocks < 64 ? (std::uint64_t{1} << blocks) - 1 : ~std::uint64_t{0};
   run_varied(&StateKernels<double>::update_signals, *model_, batch, worlds.varied(world));
-}
-
-void FiledScene::forces(const Worlds<double>& worlds, int world, double* rows) const {
-  std::fill_n(rows, 3 * names(SceneFile::pairs).size(), 0.0);
-  each_touching_point(worlds, world, [&](int shapes, const double* report) {
-    const auto at = static_cast<std::size_t>(shapes);
-    for (int i = 0; i < 3; ++i) rows[3 * file_.pair_of_shapes[at] + i] += file_.signs[at] * report[i];
-  });
 }
 
 }  // namespace pysim::engine

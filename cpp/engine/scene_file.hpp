@@ -38,6 +38,23 @@ struct OutputSignal {
   }
 };
 
+/// Contacts of a body that a sensor measures, about the origin of a frame and on the axes of another.
+struct ContactSensor {
+  static constexpr int numbers = 8;  ///< 1 or 0 for touching, normal force, force (3), torque (3)
+
+  std::vector<int> places;             ///< of its numbers among those of the signals
+  int body, axes_body;                 ///< that carry the frames, −1 for the world
+  std::array<double, 16> frame, axes;  ///< in these bodies
+  std::vector<int> shapes;             ///< pairs of shapes that count, ascending
+  std::vector<double> signs;           ///< of their forces, −1 where they act on the first shape
+
+  template <class F, class... Records>
+  static constexpr void visit(F&& f, Records&... r) {
+    f(r.places...), f(r.body...), f(r.axes_body...), f(r.frame...), f(r.axes...), f(r.shapes...),
+        f(r.signs...);
+  }
+};
+
 /// Numbers of the scene that may be set while it runs.
 struct SceneParameter {
   std::string name, unit;
@@ -83,6 +100,7 @@ struct SceneFile {
   std::vector<double> signs;        ///< of their forces, −1 where they act on the first link
   std::vector<InputSignal> inputs;
   std::vector<OutputSignal> outputs;
+  std::vector<ContactSensor> sensors;
   std::vector<SceneParameter> parameters;
   ParameterNumbers follow;          ///< from the parameters
   std::vector<double> numbers;      ///< of the signals, before their blocks run at the start
@@ -93,8 +111,8 @@ struct SceneFile {
   static constexpr void visit(F&& f, Records&... r) {
     f(r.name...), f(r.joints...), f(r.inertias...), f(r.gravity...), f(r.ties...), f(r.contacts...),
         f(r.work...), f(r.scheme...), f(r.blocks...), f(r.actuation...), f(r.names...),
-        f(r.pair_of_shapes...), f(r.signs...), f(r.inputs...), f(r.outputs...), f(r.parameters...),
-        f(r.follow...), f(r.numbers...), f(r.settles...), f(r.start...);
+        f(r.pair_of_shapes...), f(r.signs...), f(r.inputs...), f(r.outputs...), f(r.sensors...),
+        f(r.parameters...), f(r.follow...), f(r.numbers...), f(r.settles...), f(r.start...);
   }
 };
 
@@ -142,11 +160,9 @@ class FiledScene {
 
   const std::vector<std::string>& names(SceneFile::Names of) const { return file_.names[of]; }
 
-  /// Forces on the second link of every pair of links (pairs, 3) [N], in world axes, in the last step.
-  void forces(const Worlds<double>& worlds, int world, double* rows) const;
-
  private:
   void check() const;
+  void check_sensors() const;
   void check_parameters();
 
   SceneFile file_;

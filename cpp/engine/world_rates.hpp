@@ -7,6 +7,7 @@
 
 #include <vector>
 
+#include "engine/contact_dispatch.hpp"
 #include "engine/smooth_law.hpp"
 #include "engine/worlds.hpp"
 
@@ -30,6 +31,14 @@ void each_touching_point(const Worlds<double>& worlds, std::ptrdiff_t world, con
   }
 }
 
+/// Slopes of q̇ (nq) along a direction of q and v.
+void coordinate_rate_slopes(const tree::Model& model,
+                            const double* q,
+                            const double* v,
+                            const double* dq,
+                            const double* dv,
+                            double* slopes);
+
 class WorldRates {
  public:
   explicit WorldRates(const Worlds<double>& worlds);
@@ -40,6 +49,31 @@ class WorldRates {
   const std::vector<double>& accelerations() const { return a_; }
   const std::vector<double>& state_rates() const { return rates_; }
 
+  /// Wrenches (bodies, 6) of loops and of convex contacts on bodies, in their frames, at the acceleration
+  /// that was computed last.
+  const double* wrenches(std::ptrdiff_t world);
+
+  /// Poses (bodies, 4, 4) of the bodies in the world.
+  const double* poses(std::ptrdiff_t world);
+
+  /// Calls visit(pair of shapes, numbers of the report) for the points that touch: in the last step of convex
+  /// contacts, at the state of smooth ones.
+  template <class Visit>
+  void each_point(std::ptrdiff_t world, const Visit& visit) {
+    if (law_.forces() == nullptr) return each_touching_point(worlds_, world, visit);
+    report_points(world);
+    const ModelContacts& contacts = *worlds_.model_contacts();
+    const double* report = report_.data();
+    for (int k = 0; k < contacts.pairs(); ++k) {
+      for (int i = 0; i < contacts.points_of_pair(k); ++i) {
+        if (report[0] != 0 || report[1] != 0 || report[2] != 0) visit(k, report);
+        report += contact::ContactReport::numbers;
+      }
+    }
+  }
+
+  const SmoothLaw& law() const { return law_; }
+
   /// q̇ (nq), whose quaternions are unit.
   void coordinate_rates(std::ptrdiff_t world, double* rates) const;
 
@@ -48,20 +82,24 @@ class WorldRates {
   void gaps(std::ptrdiff_t world, double* gaps);
   std::size_t gap_count() const { return limits_.size() + pairs_; }
 
+  /// Slopes of the gaps of limits along a direction of q; those of contacts follow, and are left as they are.
+  void limit_slopes(const double* dq, double* slopes) const;
+
  private:
   struct Limit {
     int q;
     double bound, sign;
   };
 
-  void add_contacts(std::ptrdiff_t world, const double* poses);
-  void compute_poses(std::ptrdiff_t world);
+  void report_points(std::ptrdiff_t world);
+  void add_loops(std::ptrdiff_t world);
 
   const Worlds<double>& worlds_;
   SmoothLaw law_;
   std::vector<Limit> limits_;
   std::size_t pairs_ = 0;
-  std::vector<double> tau_, a_, rates_, lambda_, loop_q_, poses_, wrenches_;
+  std::vector<double> tau_, a_, rates_, lambda_, loop_q_, poses_, wrenches_, report_;
+  bool has_wrenches_ = false;  ///< of contacts, at the last acceleration
 };
 
 }  // namespace pysim::engine

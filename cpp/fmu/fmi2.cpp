@@ -198,13 +198,16 @@ fmi2Status fmi2DeSerializeFMUstate(fmi2Component c,
 }
 
 fmi2Status fmi2GetDirectionalDerivative(fmi2Component c,
-                                        const fmi2ValueReference[],
-                                        size_t,
-                                        const fmi2ValueReference[],
-                                        size_t count,
-                                        const fmi2Real[],
-                                        fmi2Real[]) {
-  return refuse(c, count, "directional derivatives are not provided");
+                                        const fmi2ValueReference unknowns[],
+                                        size_t unknown_count,
+                                        const fmi2ValueReference knowns[],
+                                        size_t known_count,
+                                        const fmi2Real seed[],
+                                        fmi2Real slopes[]) {
+  return guarded(c, [&](Component& own) {
+    own.instance->slopes(
+        {unknowns, unknowns + unknown_count}, {knowns, knowns + known_count}, false, seed, slopes);
+  });
 }
 
 fmi2Status fmi2SetRealInputDerivatives(

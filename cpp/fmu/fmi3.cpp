@@ -276,6 +276,28 @@ fmi3Status fmi3GetNominalsOfContinuousStates(fmi3Instance, fmi3Float64 nominals[
   return fmi3OK;
 }
 
+fmi3Status fmi3GetDirectionalDerivative(fmi3Instance c,
+                                        const fmi3ValueReference unknowns[],
+                                        size_t unknown_count,
+                                        const fmi3ValueReference knowns[],
+                                        size_t known_count,
+                                        const fmi3Float64 seed[],
+                                        size_t seed_count,
+                                        fmi3Float64 slopes[],
+                                        size_t slope_count) {
+  return guarded(c, [&](Component& own) {
+    const auto numbers = [&](const fmi3ValueReference* references, size_t count) {
+      size_t sum = 0;
+      for (size_t k = 0; k < count; ++k) sum += own.instance->size(references[k], true);
+      return sum;
+    };
+    pysim::fmu::check_count(seed_count, numbers(knowns, known_count));
+    pysim::fmu::check_count(slope_count, numbers(unknowns, unknown_count));
+    own.instance->slopes(
+        {unknowns, unknowns + unknown_count}, {knowns, knowns + known_count}, true, seed, slopes);
+  });
+}
+
 fmi3Status fmi3GetNumberOfEventIndicators(fmi3Instance c, size_t* count) {
   return guarded(c, [&](Component& own) { *count = own.instance->indicator_count(); });
 }

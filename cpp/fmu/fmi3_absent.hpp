@@ -120,18 +120,6 @@ fmi3Status fmi3GetVariableDependencies(fmi3Instance c,
   return refuse(c);
 }
 
-fmi3Status fmi3GetDirectionalDerivative(fmi3Instance c,
-                                        const fmi3ValueReference[],
-                                        size_t,
-                                        const fmi3ValueReference[],
-                                        size_t,
-                                        const fmi3Float64[],
-                                        size_t,
-                                        fmi3Float64[],
-                                        size_t) {
-  return refuse(c);
-}
-
 fmi3Status fmi3GetAdjointDerivative(fmi3Instance c,
                                     const fmi3ValueReference[],
                                     size_t,

@@ -9,14 +9,6 @@
 namespace pysim::fmu {
 namespace {
 
-Kind kind_of(std::uint32_t reference) {
-  return static_cast<Kind>(reference >> kind_shift);
-}
-
-std::size_t index_of(std::uint32_t reference) {
-  return reference & ((std::uint32_t{1} << kind_shift) - 1);
-}
-
 /// A quaternion x, y, z, w with w ≥ 0 of the rotation in a 4×4 matrix [Shepperd 1978].
 void quaternion_of(const double* X, double* q) {
   const double R[3][3] = {{X[0], X[1], X[2]}, {X[4], X[5], X[6]}, {X[8], X[9], X[10]}};
@@ -49,6 +41,11 @@ std::string token_of(std::uint64_t checksum, int version) {
                 static_cast<unsigned>(checksum & 0xffff),
                 static_cast<unsigned>(version));
   return text;
+}
+
+/// Throws what a call of pysim.h reports.
+void require_good(int result) {
+  if (result != 0) throw std::runtime_error(pysim_message());
 }
 
 }  // namespace
@@ -144,59 +141,67 @@ std::size_t Instance::first(std::uint32_t reference, bool arrays) const {
 }
 
 const std::vector<double>& Instance::numbers(Kind kind) {
+  if (kind == Kind::input) return inputs_;
+  if (kind == Kind::parameter) return parameters_;
+  auto& row = rows_[static_cast<int>(kind)];
+  const std::uint32_t bit = std::uint32_t{1} << static_cast<int>(kind);
+  if ((known_ & bit) == 0) compute(kind, row);
+  known_ |= bit;
+  return row;
+}
+
+void Instance::compute(Kind kind, std::vector<double>& row) {
   const auto& parts = worlds_->worlds->parts();
   const auto& file = scene_->scene.file();
   switch (kind) {
     case Kind::time:
-      row_.assign(1, last_);
+      row.assign(1, last_);
       break;
     case Kind::input:
-      return inputs_;
     case Kind::parameter:
-      return parameters_;
+      break;
     case Kind::q:
-      row_.assign(parts.q, parts.q + parts.sizes.q);
+      row.assign(parts.q, parts.q + parts.sizes.q);
       break;
     case Kind::v:
-      row_.assign(parts.v, parts.v + parts.sizes.v);
+      row.assign(parts.v, parts.v + parts.sizes.v);
       break;
     case Kind::signal:
-      row_.resize(scene_->columns.size());
-      pysim_worlds_signals(worlds_.get(), 0, row_.data());
+      row.resize(scene_->columns.size());
+      require_good(pysim_worlds_signals(worlds_.get(), 0, row.data()));
       break;
     case Kind::pose:
       poses_.resize(16 * file.names[engine::SceneFile::bodies].size());
-      row_.resize(pose_numbers * file.names[engine::SceneFile::bodies].size());
-      pysim_worlds_poses(worlds_.get(), 0, poses_.data());
+      row.resize(pose_numbers * file.names[engine::SceneFile::bodies].size());
+      require_good(pysim_worlds_poses(worlds_.get(), 0, poses_.data()));
       for (std::size_t b = 0; b < file.names[engine::SceneFile::bodies].size(); ++b) {
         const double* const X = poses_.data() + 16 * b;
-        double* const to = row_.data() + pose_numbers * b;
+        double* const to = row.data() + pose_numbers * b;
         to[0] = X[3], to[1] = X[7], to[2] = X[11];
         quaternion_of(X, to + 3);
       }
       break;
     case Kind::acceleration:
-      row_.resize(worlds_->rates.accelerations().size());
-      pysim_worlds_accelerations(worlds_.get(), 0, row_.data());
+      row.resize(worlds_->rates.accelerations().size());
+      require_good(pysim_worlds_accelerations(worlds_.get(), 0, row.data()));
       break;
     case Kind::rate:
-      row_.resize(states_.size());
-      state_rates(row_.data());
+      row.resize(states_.size());
+      state_rates(row.data());
       break;
     case Kind::element:
-      row_.assign(states_.end() - static_cast<std::ptrdiff_t>(worlds_->rates.state_rates().size()),
-                  states_.end());
+      row.assign(states_.end() - static_cast<std::ptrdiff_t>(worlds_->rates.state_rates().size()),
+                 states_.end());
       break;
     case Kind::indicator:
-      row_.resize(indicator_count());
-      indicators(row_.data());
+      row.resize(indicator_count());
+      indicators(row.data());
       break;
     case Kind::force:
-      row_.resize(force_numbers * file.names[engine::SceneFile::pairs].size());
-      pysim_worlds_forces(worlds_.get(), 0, row_.data());
+      row.resize(force_numbers * file.names[engine::SceneFile::pairs].size());
+      require_good(pysim_worlds_forces(worlds_.get(), 0, row.data()));
       break;
   }
-  return row_;
 }
 
 void Instance::get(std::uint32_t reference, bool arrays, double* values) {
@@ -223,6 +228,7 @@ void Instance::set(std::uint32_t reference, bool arrays, const double* values) {
   const auto at = numbers.begin() + static_cast<std::ptrdiff_t>(first(reference, arrays));
   has_new_parameters_ |= !is_input && !std::equal(values, values + count, at);
   std::copy_n(values, count, at);
+  known_ = 0;
   if (is_input && is_running_) pysim_worlds_set_inputs(worlds_.get(), 0, inputs_.data());
 }
 
@@ -232,6 +238,7 @@ void Instance::accept_parameters() {
     throw std::invalid_argument(pysim_message());
   }
   has_new_parameters_ = false;
+  known_ = 0;
 }
 
 void Instance::begin(double start_time) {
@@ -305,6 +312,7 @@ void Instance::load(const char* bytes, std::size_t size) {
   inputs_.assign(inputs, parameters);
   states_.assign(states, numbers.end());
   start_ = numbers[0], last_ = numbers[1], is_running_ = numbers[2] != 0;
+  known_ = 0;
 }
 
 }  // namespace pysim::fmu

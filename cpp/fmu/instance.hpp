@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/rate_slopes.hpp"
 #include "library/handles.hpp"
 
 namespace pysim::fmu {
@@ -32,9 +33,20 @@ enum class Kind : std::uint32_t {
   indicator,  ///< a number that changes its sign where a law does
 };
 
+constexpr int kinds = static_cast<int>(Kind::indicator) + 1;
 constexpr int kind_shift = 24;
 constexpr int pose_numbers = 7;  ///< x, y, z, then a quaternion x, y, z, w
 constexpr int force_numbers = 3;
+constexpr int quaternion_numbers = 4;
+
+/// Kind of a reference, and the number of a variable among those of its kind.
+inline Kind kind_of(std::uint32_t reference) {
+  return static_cast<Kind>(reference >> kind_shift);
+}
+
+inline std::size_t index_of(std::uint32_t reference) {
+  return reference & ((std::uint32_t{1} << kind_shift) - 1);
+}
 
 /// Calls call(component) and logs what it throws, for no exception may leave a function of the standard.
 template <class Component, class Status, class Call>
@@ -86,6 +98,14 @@ class Instance {
   void state_rates(double* rates);
   void indicators(double* gaps) { worlds_->rates.gaps(0, gaps); }
 
+  /// Slopes of variables (`unknown`) along `seed`, changes of states, inputs or the time (`known`), in the
+  /// same order. Throws std::invalid_argument where a variable has none.
+  void slopes(const std::vector<std::uint32_t>& unknown,
+              const std::vector<std::uint32_t>& known,
+              bool arrays,
+              const double* seed,
+              double* found);
+
   std::vector<char> save();
   void load(const char* bytes, std::size_t size);
 
@@ -98,6 +118,11 @@ class Instance {
   /// First of the numbers of a variable.
   std::size_t first(std::uint32_t reference, bool arrays) const;
   const std::vector<double>& numbers(Kind kind);
+  void compute(Kind kind, std::vector<double>& row);
+  /// Adds a change of a variable's numbers to the direction.
+  void move(std::uint32_t reference, bool arrays, const double* seed);
+  /// Slopes of all numbers of a kind.
+  const std::vector<double>& slopes_of(Kind kind);
 
   struct FreeScene {
     void operator()(pysim_scene* scene) const { pysim_scene_free(scene); }
@@ -108,8 +133,11 @@ class Instance {
 
   std::unique_ptr<pysim_scene, FreeScene> scene_;
   std::unique_ptr<pysim_worlds, FreeWorlds> worlds_;
+  std::unique_ptr<engine::WorldSlopes> slopes_;  ///< null until they are wanted
   std::vector<double> inputs_, parameters_, states_, row_, poses_;
-  double start_ = 0, last_ = 0;  ///< times of the master [s]
+  std::vector<double> rows_[kinds];  ///< numbers of every kind at the state
+  std::uint32_t known_ = 0;          ///< bit k: rows_[k] are computed
+  double start_ = 0, last_ = 0;      ///< times of the master [s]
   bool is_running_ = false, has_new_parameters_ = false;
 };
 

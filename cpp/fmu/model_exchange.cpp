@@ -6,13 +6,8 @@
 #include "fmu/instance.hpp"
 
 namespace pysim::fmu {
-namespace {
-
-constexpr int quaternion_numbers = 4;
-
-}  // namespace
-
 void Instance::read_states() {
+  known_ = 0;
   const auto& parts = worlds_->worlds->parts();
   const auto& n = parts.sizes;
   const auto elements = static_cast<std::ptrdiff_t>(worlds_->rates.state_rates().size());
@@ -25,6 +20,7 @@ void Instance::set_states(const double* states) {
   if (!std::all_of(states, states + states_.size(), [](double x) { return std::isfinite(x); })) {
     throw std::invalid_argument("a continuous state is not finite");
   }
+  known_ = 0;
   const auto& parts = worlds_->worlds->parts();
   const auto& n = parts.sizes;
   std::copy_n(states, states_.size(), states_.begin());
@@ -43,6 +39,7 @@ void Instance::set_states(const double* states) {
 
 void Instance::set_time(double t) {
   if (!std::isfinite(t)) throw std::invalid_argument("the time must be finite [s]");
+  known_ = 0;
   worlds_->worlds->parts().t[0] = t - start_;
   last_ = t;
 }

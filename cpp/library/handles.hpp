@@ -7,8 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/scene_file.hpp"
-#include "engine/world_rates.hpp"
+#include "engine/late_signals.hpp"
 #include "library/pysim.h"
 
 namespace pysim::library {
@@ -87,9 +86,13 @@ struct pysim_worlds {
   double reach = 0;                         ///< by which centres of mass may be farther from joints [m]
 
   pysim::engine::WorldRates rates;
+  pysim::engine::LateSignals late;
 
   pysim_worlds(const pysim_scene* own, int count)
-      : scene(own), worlds(own->scene.worlds(count, memory)), rates(*worlds) {
+      : scene(own),
+        worlds(own->scene.worlds(count, memory)),
+        rates(*worlds),
+        late(own->scene, *worlds, rates) {
     const auto& start = own->scene.parameters();
     const auto& places = own->scene.file().follow.places;
     if (start.empty()) return;
@@ -144,11 +147,33 @@ struct pysim_worlds {
     return worlds->signals(world);
   }
 
-  /// Makes steps until all are made.
+  /// Readings of all signals of a world.
+  void readings(int world, double* row) {
+    const auto* const signals = worlds->model().signals();
+    if (signals == nullptr) return;
+    if (signals->readings.after_dynamics || !scene->scene.file().sensors.empty()) {
+      late.readings(world, row);
+    } else {
+      worlds->readings(one(world), 1, row);
+    }
+  }
+
+  /// Makes steps until all are made, and runs the blocks for which worlds wait.
   int step(std::int64_t steps, int threads, std::optional<double> length) {
     if (steps < 0 || threads < 0) pysim::library::fail("steps and threads must be 0 or more");
     worlds->accept(worlds->all());
-    if (steps > 0) worlds->step(steps, worlds->all(), {}, threads, length);
+    auto left = steps > 0 ? worlds->step(steps, worlds->all(), {}, threads, length) : 0;
+    while (left > 0) {
+      const std::int64_t* const pending = worlds->parts().pending;
+      bool waits = false;
+      for (int k = 0; k < worlds->count(); ++k) {
+        if (pending[k] == 0) continue;
+        late.run_blocks(k);
+        waits = true;
+      }
+      if (!waits) break;
+      left = worlds->go_on(worlds->all(), {}, threads);
+    }
     const std::int64_t* const status = worlds->status();
     return static_cast<int>(std::count_if(status, status + worlds->count(), [](auto s) { return s != 0; }));
   }

@@ -207,36 +207,28 @@ int pysim_worlds_get_parameters(const pysim_worlds* worlds, int world, double* v
   });
 }
 
-int pysim_worlds_signals(const pysim_worlds* worlds, int world, double* values) {
+int pysim_worlds_signals(pysim_worlds* worlds, int world, double* values) {
   return guarded(-1, [&] {
     worlds->one(world);
     std::vector<double> row(static_cast<std::size_t>(worlds->worlds->reading_count()));
-    if (!row.empty()) worlds->worlds->readings(worlds->one(world), 1, row.data());
+    if (!row.empty()) worlds->readings(world, row.data());
     for (const int column : worlds->scene->columns) *values++ = row[static_cast<std::size_t>(column)];
     return 0;
   });
 }
 
-int pysim_worlds_poses(const pysim_worlds* worlds, int world, double* poses) {
+int pysim_worlds_poses(pysim_worlds* worlds, int world, double* poses) {
   return guarded(-1, [&] {
     worlds->one(world);
-    const auto& model = worlds->worlds->model();
-    pysim::engine::Batch<double> batch = {};
-    batch.states = 1;
-    batch.q = worlds->worlds->parts().q + std::ptrdiff_t{world} * model.nq();
-    batch.out = poses;
-    if (model.nbodies() > 0) {
-      pysim::engine::run_batch<double>(
-          &pysim::engine::StateKernels<double>::forward_kinematics, model, batch, 1);
-    }
+    std::copy_n(worlds->rates.poses(world), 16 * worlds->worlds->model().nbodies(), poses);
     return 0;
   });
 }
 
-int pysim_worlds_forces(const pysim_worlds* worlds, int world, double* forces) {
+int pysim_worlds_forces(pysim_worlds* worlds, int world, double* forces) {
   return guarded(-1, [&] {
     worlds->one(world);
-    worlds->scene->scene.forces(*worlds->worlds, world, forces);
+    worlds->late.forces(world, forces);
     return 0;
   });
 }

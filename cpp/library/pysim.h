@@ -25,12 +25,12 @@ typedef struct pysim_worlds pysim_worlds;
 
 /* What a scene has numbers or names of. */
 typedef enum {
-  PYSIM_Q,       /* coordinates */
-  PYSIM_V,       /* velocities */
-  PYSIM_INPUTS,  /* numbers that are given from outside */
-  PYSIM_SIGNALS, /* numbers of all signals that can be read */
-  PYSIM_BODIES,  /* moving bodies */
-  PYSIM_PAIRS,   /* pairs of links that may touch */
+  PYSIM_Q,         /* coordinates */
+  PYSIM_V,         /* velocities */
+  PYSIM_INPUTS,    /* numbers that are given from outside */
+  PYSIM_SIGNALS,   /* numbers of all signals that can be read */
+  PYSIM_BODIES,    /* moving bodies */
+  PYSIM_PAIRS,     /* pairs of links that may touch */
   PYSIM_PARAMETERS /* numbers of the scene that may be changed: masses, gains, frictions */
 } pysim_what;
 
@@ -81,11 +81,12 @@ int pysim_worlds_set_parameters(pysim_worlds* worlds, int world, const double* v
 int pysim_worlds_get_parameters(const pysim_worlds* worlds, int world, double* values);
 
 /* Numbers of all signals of a world at its state, [unit of each]. */
-int pysim_worlds_signals(const pysim_worlds* worlds, int world, double* values);
+int pysim_worlds_signals(pysim_worlds* worlds, int world, double* values);
 /* Poses (bodies, 4, 4) of the bodies in the world, rows of each matrix one after the other [m]. */
-int pysim_worlds_poses(const pysim_worlds* worlds, int world, double* poses);
-/* Forces (pairs, 3) on the second link of every pair in the last step, in world axes [N]; of convex steps. */
-int pysim_worlds_forces(const pysim_worlds* worlds, int world, double* forces);
+int pysim_worlds_poses(pysim_worlds* worlds, int world, double* poses);
+/* Forces (pairs, 3) on the second link of every pair, in world axes [N]: in the last step of the integrator
+ * convex, at the state of others. */
+int pysim_worlds_forces(pysim_worlds* worlds, int world, double* forces);
 
 /* Accelerations of a world at its state, under the contact forces of its last step if that was convex. */
 int pysim_worlds_accelerations(pysim_worlds* worlds, int world, double* accelerations);

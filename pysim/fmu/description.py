@@ -42,6 +42,8 @@ def description(
         simulation["fixedInternalStepSize"] = repr(scene.settings.step)
     if any(own.rate_of is not None for own in variables):
         exchange = {"modelIdentifier": identifier, **shared}
+        slopes = "providesDirectionalDerivative" + "s" * (fmi == 3)
+        exchange[slopes] = str(all(own.has_slope for own in variables)).lower()
         if fmi == 2:
             exchange["completedIntegratorStepNotNeeded"] = "true"
         ET.SubElement(root, "ModelExchange", exchange)

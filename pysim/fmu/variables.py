@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from pysim.errors import SimulationError, did_you_mean
 from pysim.fmu.units import per_second
-from pysim.simulation.engine_file import input_unit, readable_signals
+from pysim.simulation.engine_file import input_unit, recorded_signals
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -41,6 +41,7 @@ class Variable:
         labels: ends of the names of an array's numbers; None for one number.
         is_local: whether it is part of model exchange alone: a state that is no output, a rate or an event indicator.
         rate_of: reference of the state whose rate it is.
+        has_slope: whether model exchange has directional derivatives of it.
     """
 
     name: str
@@ -54,6 +55,7 @@ class Variable:
     labels: tuple[str, ...] | None = None
     is_local: bool = False
     rate_of: int | None = None
+    has_slope: bool = True
 
     @property
     def causality(self) -> str:
@@ -130,15 +132,14 @@ def states_of(worlds: Worlds) -> Iterator[Variable]:
 def _signals(worlds: Worlds) -> Iterator[Variable]:
     scene, first = worlds.scene(), 0
     given = () if scene.signals is None else tuple(own.name for own in scene.signals.inputs)
-    for k, own in enumerate(readable_signals(scene)):
+    for k, own in enumerate(recorded_signals(scene)):
         has_names = all(own.labels) and len(set(own.labels)) == own.size
         labels = own.labels if has_names else range(own.size)
         ends = tuple(f".{x}" if has_names else f"[{x}]" for x in labels)
         if own.name not in given:
             one = own.size == 1 and not own.labels
-            yield Variable(
-                own.name, SIGNAL, k, first, own.unit, "signal", labels=None if one else ends
-            )
+            found = Variable(own.name, SIGNAL, k, first, own.unit, "signal")
+            yield replace(found, labels=None if one else ends, has_slope=not own.is_touching)
         first += own.size
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -50,8 +50,7 @@ def engine_file(scene: Scene, parameters: Sequence[str] = ()) -> bytes:
 
     Raises:
         SimulationError: the scene has a part that Python runs: a joint, controller or integrator of a plugin that is
-            not traced, events, impacts, or a block that reads contacts; or Python computes with a parameter,
-            or one may move the start.
+            not traced, events or impacts; or Python computes with a parameter, or one may move the start.
     """
     check_runs_without_python(scene)
     return file_of_worlds(Worlds(scene), parameters)[0]
@@ -93,8 +92,9 @@ def file_of_worlds(
             else (contacts.shapes.pair.tolist(), contacts.signs_of_shapes.tolist()),
             inputs=[(x.name, input_unit(own, x.name), list(x.places)) for x in inputs],
             outputs=[
-                (x.name, x.unit, x.first, x.size, list(x.labels)) for x in readable_signals(own)
+                (x.name, x.unit, x.first, x.size, list(x.labels)) for x in recorded_signals(own)
             ],
+            sensors=_contact_sensors(own),
             parameters=[(x.name, x.unit, x.start, x.low, x.high, x.labels) for x in numbers],
             follow=(None, []) if program is None else program,
             numbers=([], False)
@@ -158,16 +158,32 @@ def _matching(worlds: Worlds, patterns: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(found))
 
 
-def readable_signals(scene: Scene) -> tuple[RecordedSignal, ...]:
-    """Return the signals that an engine without Python reads: those that do not wait for accelerations or contacts."""
-    recorded = () if scene.signals is None else scene.signals.recorded
-    return tuple(own for own in recorded if not own.is_late)
+def recorded_signals(scene: Scene) -> tuple[RecordedSignal, ...]:
+    """Return the signals of a scene."""
+    return () if scene.signals is None else scene.signals.recorded
+
+
+def _contact_sensors(scene: Scene) -> list[tuple[Any, ...]]:
+    """Return contact sensors as the engine reads them (ContactSensor of cpp/engine/scene_file.hpp)."""
+    contacts = scene.contacts
+    if scene.signals is None or contacts is None:
+        return []
+    found = []
+    for touched, places in scene.signals.contacts:
+        side = np.array([touched.side(pair.first, pair.second) for pair in contacts.pairs], float)
+        signs = side[contacts.shapes.pair] * contacts.signs_of_shapes
+        shapes = np.flatnonzero(signs)
+        base, axes = (touched.body, touched.at) if touched.base is None else touched.base
+        frames = (np.asarray(touched.at).ravel().tolist(), np.asarray(axes).ravel().tolist())
+        found.append(
+            (list(places), touched.body, base, *frames, shapes.tolist(), signs[shapes].tolist())
+        )
+    return found
 
 
 def input_unit(scene: Scene, name: str) -> str:
     """Return the unit of an input, which is recorded under its name."""
-    recorded = () if scene.signals is None else scene.signals.recorded
-    return next((own.unit for own in recorded if own.name == name), "")
+    return next((own.unit for own in recorded_signals(scene) if own.name == name), "")
 
 
 def check_runs_without_python(scene: Scene) -> None:
@@ -188,17 +204,7 @@ def check_runs_without_python(scene: Scene) -> None:
             where, f"event {scene.spec.events[0].name!r} is answered in Python; {remedy}"
         )
     signals = scene.signals
-    if signals is None:
-        return
-    if signals.callbacks:
+    if signals is not None and signals.callbacks:
         raise SimulationError(
             where, f"controller {signals.callbacks[0].name!r} is written in Python; {remedy}"
         )
-    is_convex = scene.settings.integrator == "convex"
-    waiting = signals.touching | (signals.measuring if is_convex else 0)
-    if waiting:
-        k = (waiting & -waiting).bit_length() - 1 - signals.begins
-        problem = (
-            f"block {signals.sampled[k]!r} reads contacts or accelerations, which Python computes"
-        )
-        raise SimulationError(where, f"{problem}; {remedy}")

@@ -5,7 +5,7 @@ Oracles: `dopri5` of pysim under fine tolerances, differences of states, and `ac
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ import pytest
 import pysim
 from pysim.fmu import write_fmu
 from pysim.worlds.accelerations import accelerations_and_forces, forces_of_actuators
-from tests.fmu.master import Master, fmpy, scene_of
+from tests.fmu.master import Equation, Master, fmpy, scene_of
 from tests.fmu.test_import import PLANT
 
 if TYPE_CHECKING:
@@ -60,55 +60,6 @@ def test_cvode_agrees_with_dopri5(tmp_path: Path, name: str, fmi: int) -> None:
     found, expected = simulated(tmp_path / "a.fmu", names, t), exact(name, t)
     largest = max(1.0, float(np.abs(expected).max()))  # 120 rad/s of the gyroscope's rotor
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-6 * largest)
-
-
-class Equation:
-    """The rates of an FMU for model exchange."""
-
-    def __init__(self, path: Path, folder: Path) -> None:
-        from fmpy.fmi2 import FMU2Model
-
-        description: Any = fmpy.read_model_description(str(path))
-        self.count = description.numberOfContinuousStates
-        self.gaps = description.numberOfEventIndicators
-        self.fmu: Any = FMU2Model(
-            guid=description.guid,
-            unzipDirectory=fmpy.extract(str(path), str(folder)),
-            modelIdentifier=description.modelExchange.modelIdentifier,
-            instanceName="one",
-        )
-        self.fmu.instantiate()
-        self.fmu.setupExperiment(startTime=0.0)
-        self.fmu.enterInitializationMode()
-        self.fmu.exitInitializationMode()
-
-    def states(self) -> np.ndarray:
-        import ctypes
-
-        x = (ctypes.c_double * self.count)()
-        self.fmu.getContinuousStates(x, self.count)
-        return np.array(x)
-
-    def set(self, t: float, x: np.ndarray) -> None:
-        import ctypes
-
-        self.fmu.setTime(t)
-        self.fmu.setContinuousStates((ctypes.c_double * self.count)(*x.tolist()), self.count)
-
-    def rates(self, t: float, x: np.ndarray) -> np.ndarray:
-        import ctypes
-
-        self.set(t, x)
-        found = (ctypes.c_double * self.count)()
-        self.fmu.getDerivatives(found, self.count)
-        return np.array(found)
-
-    def indicators(self) -> np.ndarray:
-        import ctypes
-
-        found = (ctypes.c_double * self.gaps)()
-        self.fmu.getEventIndicators(found, self.gaps)
-        return np.array(found)
 
 
 @pytest.mark.parametrize("name", sorted({*SCENES} - {"motor_run_up"}))  # without states of elements

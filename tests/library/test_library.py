@@ -107,7 +107,7 @@ def test_other_and_damaged_files_are_refused(host: Path, tmp_path: Path) -> None
     data[-1] ^= 1
     for content, problem in (
         (b"", "is not one that pysim has written"),
-        (b"pysim scene\n\3" + bytes(100), "has format 3, and this engine reads 2"),
+        (b"pysim scene\n\4" + bytes(100), "has format 4, and this engine reads 3"),
         (bytes(data), "is damaged: its checksum is another; take a whole copy"),
     ):
         path = tmp_path / "scene.pysim"
