@@ -83,7 +83,9 @@ if TYPE_CHECKING:
     )
     from pysim.mechanism.model import Model as Model, State as State
     from pysim.optimisation import optimise as optimise
+    from pysim.rollouts.rollout import rollout as rollout
     from pysim.scene.conversion import convert as convert
+    from pysim.scene_files.scene_builder import SceneBuilder as SceneBuilder
     from pysim.simulation import (
         load_scene as load_scene,
         load_scenes as load_scenes,
@@ -91,8 +93,6 @@ if TYPE_CHECKING:
     )
     from pysim.simulation.replay import replay as replay
     from pysim.simulation.resume import resume as resume
-    from pysim.simulation.rollouts import rollout as rollout
-    from pysim.simulation.scene_builder import SceneBuilder as SceneBuilder
     from pysim.simulation.worlds import Worlds as Worlds
     from pysim.sweeps import load_sweep as load_sweep, sweep as sweep
     from pysim.trajectory import Trajectory as Trajectory, load_trajectory as load_trajectory
@@ -175,13 +175,13 @@ _HOME = {
     "Regulator": "pysim.analysis.regulator",
     "lqr": "pysim.analysis.regulator",
     "Scene": "pysim.worlds.loading",
-    "SceneBuilder": "pysim.simulation.scene_builder",
+    "SceneBuilder": "pysim.scene_files.scene_builder",
     "load_model": "pysim.worlds.loading",
     "load_scene": "pysim.simulation",
     "load_scenes": "pysim.simulation",
     "replay": "pysim.simulation.replay",
     "resume": "pysim.simulation.resume",
-    "rollout": "pysim.simulation.rollouts",
+    "rollout": "pysim.rollouts.rollout",
     "simulate": "pysim.simulation",
     "Worlds": "pysim.simulation.worlds",
     "optimise": "pysim.optimisation",

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from pysim.diagnosis.scene_warnings import warn_of_scene
 from pysim.errors import PysimError, PysimWarning
 from pysim.scene.doctor import Finding, examine, examine_meshes
-from pysim.simulation.scene_files import load_scene
+from pysim.scene_files.loaded_scene import load_scene
 from pysim.worlds.loading import load_model
 
 if TYPE_CHECKING:

@@ -25,7 +25,7 @@ from pysim.environments.tables import TablePlaces, TableReader
 from pysim.environments.transition import Transition
 from pysim.errors import SimulationError
 from pysim.scene import located, read_environment
-from pysim.simulation.scene_files import load_scene
+from pysim.scene_files.loaded_scene import load_scene
 from pysim.simulation.worlds import Worlds
 from pysim.typing import Array
 from pysim.worlds.argument_checks import checked_real

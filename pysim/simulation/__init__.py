@@ -1,12 +1,12 @@
-"""Simulation: loads scenes and warns of their starts, runs them, rolls many worlds out, and sums runs up."""
+"""Simulation: runs of scenes, worlds that are stepped by hand, and summaries of runs."""
 
 from __future__ import annotations
 
 from pysim.diagnosis.conserved_energy import conserves_energy
+from pysim.scene_files.loaded_scene import load_scene
+from pysim.scene_files.many_scenes import load_scenes
 from pysim.simulation.fixed_steps import steps_between
 from pysim.simulation.run import Progress, Update, output_times, simulate
-from pysim.simulation.scene_files import load_scene
-from pysim.simulation.scenes import load_scenes
 from pysim.simulation.summary import RunSummary, summarize
 from pysim.worlds.loading import (
     Scene,

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pysim.diagnosis.adaptive_pace import PaceMonitor, warn_of_pace
 from pysim.diagnosis.failed_steps import explain, too_large
 from pysim.diagnosis.stall import StallDetector
 from pysim.errors import SimulationError
-from pysim.simulation.adaptive_pace import PaceMonitor, warn_of_pace
 from pysim.simulation.record_runs import ONLY, RecordRun
 from pysim.typing import Array
 from pysim.worlds.adaptive_scheme import Place

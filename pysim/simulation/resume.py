@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 from pysim.errors import PysimWarning, SimulationError
 from pysim.scene.toml.overrides import UNSET
+from pysim.scene_files.loaded_scene import load_scene
 from pysim.simulation.checkpoints import REMOVED, differences, origin_of
 from pysim.simulation.recorder import Recorder
 from pysim.simulation.run import Clock, recorded_segments, simulate, warn_of_run
-from pysim.simulation.scene_files import load_scene
 from pysim.trajectory.checkpoint import events_before, points_before, rows_before
 from pysim.trajectory.reader import load_stopped_run
 from pysim.trajectory.writer import Beginning

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pysim.diagnosis.adaptive_pace import warn_of_pace
 from pysim.integrators import find_integrator
-from pysim.simulation.adaptive_pace import warn_of_pace
 from pysim.simulation.adaptive_runs import AdaptiveRun
 from pysim.simulation.record_runs import RecordRun
 from pysim.worlds.python_stepping import builtin_in_python

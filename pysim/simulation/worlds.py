@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from os import PathLike
@@ -24,7 +24,6 @@ import numpy as np
 from pysim.algorithms import forward_kinematics, jacobian, minverse
 from pysim.diagnosis.failed_steps import explain
 from pysim.diagnosis.scene_warnings import warn_of_scene
-from pysim.elements.number_names import number_of_signals
 from pysim.errors import (
     PysimWarning,
     SimulationError,
@@ -35,10 +34,9 @@ from pysim.habits import AttributesByHabit
 from pysim.loops import constraints, project
 from pysim.mechanism.model import State
 from pysim.scene.control_inputs import ControlPlace, with_control_inputs
+from pysim.scene_files.loaded_scene import load_model_scene, load_scene
 from pysim.simulation.recording import Recording, checked_interval
-from pysim.simulation.scene_files import load_model_scene, load_scene
 from pysim.simulation.world_events import events_of
-from pysim.simulation.world_rows import WorldRows, rows_of_steps
 from pysim.typing import Array
 from pysim.worlds.argument_checks import (
     assign,
@@ -52,9 +50,11 @@ from pysim.worlds.failed_worlds import checked_on_failure, failed_world
 from pysim.worlds.failure import Status
 from pysim.worlds.loading import Scene, compile_scene, with_settings
 from pysim.worlds.saved_worlds import controllers_of, load_parts, load_worlds, save_worlds
-from pysim.worlds.signal_runs import signals_of_states
+from pysim.worlds.world_inputs import Inputs
 from pysim.worlds.world_parameters import WorldParameters, check_alike
 from pysim.worlds.world_records import WorldRecords, quaternion_fault
+from pysim.worlds.world_rows import WorldRows, rows_of_steps
+from pysim.worlds.world_signals import Signals
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -62,9 +62,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, DTypeLike, NDArray
 
     from pysim._engine import NewtonIteration
-    from pysim.elements.graph_types import RecordedSignal
     from pysim.mechanism.model import Model
-    from pysim.scene.spec import KeyframeSpec
     from pysim.trajectory.contacts import ContactPoints
 
     Selection = NDArray[np.int32] | None
@@ -149,7 +147,7 @@ class Worlds(AttributesByHabit):
         self._template = self._records.engine.save(np.zeros(1, np.int32))
         self.inputs = Inputs(self._records, controls, self._one)
         self.parameters = self._records.parameters = WorldParameters(self._records, self._one)
-        self.signals = Signals(self, observe)
+        self.signals = Signals(self._records, observe, self._which, threads, one=self._one)
         self._warned = np.zeros(count, bool)  # worlds whose loss was warned of
         self._recordings: list[Recording] = []
         self._reasons: dict[int, str] = {}  # of worlds to which impossible states were written
@@ -887,209 +885,6 @@ class Worlds(AttributesByHabit):
 
     def _live(self, rows: NDArray[Any]) -> NDArray[Any]:
         return rows[0] if self._one else rows
-
-
-class Inputs(Mapping[str, Any]):
-    """Values of a scene's inputs by name (n, size), live; `all` are those of every input in file order."""
-
-    def __init__(
-        self,
-        records: WorldRecords,
-        controls: Mapping[str, ControlPlace],
-        one: bool,
-    ) -> None:
-        signals = records.scene.signals
-        inputs = () if signals is None else signals.inputs
-        self._records, self._inputs, self._one = records, {own.name: own for own in inputs}, one
-        self._controls = controls
-        self.places = [place for own in inputs for place in own.places]
-        carries = records.is_adaptive or records.scene.settings.integrator == "generalized_alpha"
-        self._carried = carries and bool(self.places)
-        self._seen = records.signals[:, self.places].copy() if self._carried else None
-
-    @property
-    def all(self) -> Array:
-        """Values (n, inputs) of all inputs in file order, live."""
-        return self._values(self.places)
-
-    def __getitem__(self, name: str) -> Array:
-        return self._values(self.places_of(name))
-
-    def __contains__(self, name: object) -> bool:
-        return name in self._inputs
-
-    def __setitem__(self, name: str, value: ArrayLike) -> None:
-        assign(self._values(self.places_of(name)), value, f"inputs: {name!r}")
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._inputs)
-
-    def __len__(self) -> int:
-        return len(self._inputs)
-
-    def places_of(self, name: object) -> list[int]:
-        """Return the places of an input among the numbers of the signals.
-
-        Raises:
-            SimulationError: the scene has no such input.
-        """
-        if not isinstance(name, str) or name not in self._inputs:
-            remedy = did_you_mean(str(name), self._inputs)
-            if not self._inputs:
-                remedy = '; it has none, add a [[signal]] with type = "input"'
-            raise UnknownSimulationNameError(
-                f"inputs: {name!r}", f"the scene has no such input{remedy}"
-            )
-        return list(self._inputs[name].places)
-
-    def of_keyframe(self, frame: KeyframeSpec) -> dict[int, float]:
-        """Return the values that a keyframe has for inputs, by place among the numbers of the signals."""
-        found = {}
-        for name, value in frame.commands.items():
-            at = self._controls.get(name, ControlPlace(name, 0))
-            if at.input in self._inputs:
-                found[self._inputs[at.input].places[at.index]] = value
-        return found
-
-    def note_jumps(self) -> None:
-        """Note worlds whose inputs were written, for a scheme that carries accelerations or steps past a call's end."""
-        if self._seen is None:
-            return
-        now = self._records.signals[:, self.places]
-        changed = (now != self._seen).any(axis=1)
-        self._records.engine.parts["jumped"][changed] = 1
-        self._seen[changed] = now[changed]
-
-    def see(self, worlds: NDArray[np.int32]) -> None:
-        """Note the inputs of worlds, which came with their records and were not written since."""
-        if self._seen is not None:
-            self._seen[worlds] = self._records.signals[worlds][:, self.places]
-
-    def _values(self, places: list[int]) -> Array:
-        first, count = (places[0], len(places)) if places else (0, 0)
-        # the graph gives inputs their places first
-        assert places == list(range(first, first + count))
-        values = self._records.signals[:, first : first + count]
-        return values[0] if self._one else values
-
-
-class Signals(Mapping[str, Any]):
-    """Values of a scene's signals by name, (n,) or (n, size), at the end of the last call; `up.z` is one number."""
-
-    def __init__(self, worlds: Worlds, observed: tuple[str, ...]) -> None:
-        self._worlds, self.observed = worlds, observed
-        signals = worlds.scene().signals
-        self._known = {} if signals is None else {own.name: own for own in signals.recorded}
-        self._found: dict[str, RecordedSignal | None] = {**self._known}  # and single numbers
-        self._measures = any(own.is_late for own in self._known.values())
-        self._readings: Array | None = None
-        for name in observed:
-            self._check(name)
-        self.end_call()
-
-    def end_call(self) -> None:
-        """Forget the values of the last call; compute the observed signals."""
-        self._readings = None
-        if self.observed:
-            self._read()
-
-    def __getitem__(self, name: str) -> Any:  # noqa: ANN401, an array, or a number of one world
-        own = self._check(name)
-        values = self._read()[:, own.first : own.first + own.size]
-        if own.is_single:
-            values = values[:, 0]
-        return values[0] if self._worlds._one else values  # noqa: SLF001
-
-    def __contains__(self, name: object) -> bool:
-        return self._find(name) is not None
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._known)
-
-    def __len__(self) -> int:
-        return len(self._known)
-
-    def columns(self, name: str) -> slice:
-        """Return the columns of a signal in `rows`."""
-        own = self._check(name)
-        return slice(own.first, own.first + own.size)
-
-    def rows(self, where: ArrayLike | None = None, *, names: Iterable[str] | None = None) -> Array:
-        """Return the numbers of all signals of all worlds, or of those chosen, side by side, at their states.
-
-        With `names`, only the columns of those signals mean something: accelerations, wrenches and contacts are
-        computed only if one of them depends on these.
-        """
-        if where is None or (isinstance(where, np.ndarray) and where.dtype.kind == "i"):
-            chosen = where
-        else:
-            chosen = self._worlds._which(where)  # noqa: SLF001
-        if self._readings is not None:
-            return self._readings if chosen is None else self._readings[chosen]
-        measured = names is None or not self.are_plain(names)
-        if chosen is None and (measured or not self._measures):
-            return self._read()
-        return self._readings_of(
-            None if chosen is None else np.ascontiguousarray(chosen, np.int32), measured=measured
-        )
-
-    def are_plain(self, names: Iterable[str]) -> bool:
-        """Return whether the engine alone computes signals: without accelerations, wrenches, contacts and Python."""
-        late = any(self._check(name).is_late for name in checked_names(names, "names"))
-        return not late and self._worlds._records.python is None  # noqa: SLF001
-
-    def _find(self, name: object) -> RecordedSignal | None:
-        """Return a signal, or one number of it, such as `up.z` or `up[2]`; None if there is none."""
-        if not isinstance(name, str):
-            return None
-        if name not in self._found:
-            self._found[name] = number_of_signals(name, self._known)
-        return self._found[name]
-
-    def find(self, name: str) -> RecordedSignal:
-        """Return where a signal, or one number of it, is among the readings.
-
-        Raises:
-            SimulationError: the scene has no such signal.
-        """
-        return self._check(name)
-
-    def _check(self, name: object) -> RecordedSignal:
-        found = self._find(name)
-        if found is None:
-            remedy = did_you_mean(str(name), self._known) or "; it has none" * (not self._known)
-            raise UnknownSimulationNameError(
-                f"signals: {name!r}", f"the scene has no such signal{remedy}"
-            )
-        return found
-
-    def _read(self) -> Array:
-        if self._readings is None:
-            self._readings = self._readings_of(None)
-        return self._readings
-
-    def _readings_of(self, where: NDArray[np.int32] | None, *, measured: bool = True) -> Array:
-        records = self._worlds._records  # noqa: SLF001
-        own = slice(None) if where is None else where
-        worlds, threads = records.chosen(where), self._worlds._threads  # noqa: SLF001
-        measured = measured and self._measures
-        if not measured and records.python is None:
-            self._worlds.parameters.accept()
-            return records.engine.readings(where, threads)
-        report = records.report(worlds) if records.is_convex and measured else None
-        q, v, loop_q = records.states(own)
-        with records.scene_with_numbers(worlds) as scene:
-            return signals_of_states(
-                scene,
-                records.t[own],
-                q,
-                v,
-                records.signals[own],
-                loop_q.copy(),
-                report,
-                measured=measured,
-                threads=threads,
-            )
 
 
 def _loaded(scene: Any) -> Scene:  # noqa: ANN401, whatever is given

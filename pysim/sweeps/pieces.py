@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from pysim.errors import ModelError, PysimError, PysimWarning
+from pysim.rollouts.rollout import rollout
 from pysim.simulation import load_scene, load_scenes
-from pysim.simulation.rollouts import rollout
 from pysim.sweeps.signal_statistics import STATISTICS, evaluate, statistics, to_record
 from pysim.typing import Array
 from pysim.worlds.failed_worlds import DROP
@@ -18,7 +18,7 @@ from pysim.worlds.failed_worlds import DROP
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from pysim.simulation.scene_rollouts import Rollout
+    from pysim.rollouts.scene_rollouts import Rollout
     from pysim.worlds.loading import Scene
 
 _FEW = 8  # worlds that are loaded one by one if one of them fails

@@ -112,7 +112,7 @@ class Scene(AttributesByHabit):
         Raises:
             SceneError: the file exists, or the state, inertias or settings were changed after the scene was read.
         """
-        save_scene = import_module("pysim.simulation.saved_scene").save_scene  # a layer above
+        save_scene = import_module("pysim.scene_files.saved_scene").save_scene  # a layer above
         return cast("Path", save_scene(self, path, overwrite=overwrite, package_dirs=package_dirs))
 
     def _repr_html_(self) -> str:

@@ -17,7 +17,7 @@ from scipy.linalg import expm
 import pysim
 from pysim.analysis.linearization import _Linearization
 from pysim.loops import constraint_residual
-from pysim.simulation.scene_files import load_model_scene
+from pysim.scene_files.loaded_scene import load_model_scene
 from pysim.typing import Array
 from tests.elements.blocks import scene_of, simulation, table
 from tests.scene_runs import SCENES

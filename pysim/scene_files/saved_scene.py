@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pysim.errors import SceneError
-from pysim.simulation.scene_builder import SceneBuilder
+from pysim.scene_files.scene_builder import SceneBuilder
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 import pysim
+from pysim.diagnosis.adaptive_pace import PaceMonitor
 from pysim.errors import PysimWarning
-from pysim.simulation.adaptive_pace import PaceMonitor
 from tests.elements.blocks import FIXED, constant, disc, motor, scene_of, simulation
 from tests.robots import robot_path
 

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pysim.errors import SceneError
-from pysim.simulation.scene_files import compile_checked
+from pysim.scene_files.loaded_scene import compile_checked
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

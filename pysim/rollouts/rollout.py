@@ -30,7 +30,7 @@ from pysim.diagnosis.world_monitor import (
 from pysim.errors import ModelError, SimulationError
 from pysim.integrators import BUILTIN, check_wheels, find_integrator
 from pysim.mechanism.model import State
-from pysim.simulation.scene_rollouts import Request, Rollout, scene_rollout
+from pysim.rollouts.scene_rollouts import Request, Rollout, scene_rollout
 from pysim.spatial.arrays import checked_number, refuse_mask
 from pysim.typing import Array
 from pysim.worlds.argument_checks import checked_flag, checked_names

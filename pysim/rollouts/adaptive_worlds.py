@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pysim.diagnosis.adaptive_pace import PaceMonitor
 from pysim.diagnosis.stall import StallDetector
 from pysim.errors import SimulationError
-from pysim.simulation.adaptive_pace import PaceMonitor
 from pysim.worlds.adaptive_scheme import Place
 from pysim.worlds.failure import Status
 

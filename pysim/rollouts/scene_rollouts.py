@@ -47,7 +47,7 @@ from pysim.errors import (
 )
 from pysim.integrators import check_wheels, find_integrator
 from pysim.mechanism.model import State
-from pysim.simulation.adaptive_worlds import AdaptiveMonitors
+from pysim.rollouts.adaptive_worlds import AdaptiveMonitors
 from pysim.simulation.fixed_steps import steps_between
 from pysim.simulation.run import output_times
 from pysim.simulation.world_events import events_of

@@ -1,0 +1,1 @@
+"""Rollouts: many worlds in one call, of models or of scenes."""

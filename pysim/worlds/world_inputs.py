@@ -1,0 +1,104 @@
+"""`Worlds.inputs`: values of the scene's inputs as live arrays by name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from pysim.errors import UnknownSimulationNameError, did_you_mean
+from pysim.scene.control_inputs import ControlPlace
+from pysim.typing import Array
+from pysim.worlds.argument_checks import assign
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import numpy as np
+    from numpy.typing import ArrayLike, NDArray
+
+    from pysim.scene.spec import KeyframeSpec
+    from pysim.worlds.world_records import WorldRecords
+
+
+class Inputs(Mapping[str, Any]):
+    """Values of a scene's inputs by name (n, size), live; `all` are those of every input in file order."""
+
+    def __init__(
+        self,
+        records: WorldRecords,
+        controls: Mapping[str, ControlPlace],
+        one: bool,
+    ) -> None:
+        signals = records.scene.signals
+        inputs = () if signals is None else signals.inputs
+        self._records, self._inputs, self._one = records, {own.name: own for own in inputs}, one
+        self._controls = controls
+        self.places = [place for own in inputs for place in own.places]
+        carries = records.is_adaptive or records.scene.settings.integrator == "generalized_alpha"
+        self._carried = carries and bool(self.places)
+        self._seen = records.signals[:, self.places].copy() if self._carried else None
+
+    @property
+    def all(self) -> Array:
+        """Values (n, inputs) of all inputs in file order, live."""
+        return self._values(self.places)
+
+    def __getitem__(self, name: str) -> Array:
+        return self._values(self.places_of(name))
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._inputs
+
+    def __setitem__(self, name: str, value: ArrayLike) -> None:
+        assign(self._values(self.places_of(name)), value, f"inputs: {name!r}")
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._inputs)
+
+    def __len__(self) -> int:
+        return len(self._inputs)
+
+    def places_of(self, name: object) -> list[int]:
+        """Return the places of an input among the numbers of the signals.
+
+        Raises:
+            SimulationError: the scene has no such input.
+        """
+        if not isinstance(name, str) or name not in self._inputs:
+            remedy = did_you_mean(str(name), self._inputs)
+            if not self._inputs:
+                remedy = '; it has none, add a [[signal]] with type = "input"'
+            raise UnknownSimulationNameError(
+                f"inputs: {name!r}", f"the scene has no such input{remedy}"
+            )
+        return list(self._inputs[name].places)
+
+    def of_keyframe(self, frame: KeyframeSpec) -> dict[int, float]:
+        """Return the values that a keyframe has for inputs, by place among the numbers of the signals."""
+        found = {}
+        for name, value in frame.commands.items():
+            at = self._controls.get(name, ControlPlace(name, 0))
+            if at.input in self._inputs:
+                found[self._inputs[at.input].places[at.index]] = value
+        return found
+
+    def note_jumps(self) -> None:
+        """Note worlds whose inputs were written, for a scheme that carries accelerations or steps past a call's end."""
+        if self._seen is None:
+            return
+        now = self._records.signals[:, self.places]
+        changed = (now != self._seen).any(axis=1)
+        self._records.engine.parts["jumped"][changed] = 1
+        self._seen[changed] = now[changed]
+
+    def see(self, worlds: NDArray[np.int32]) -> None:
+        """Note the inputs of worlds, which came with their records and were not written since."""
+        if self._seen is not None:
+            self._seen[worlds] = self._records.signals[worlds][:, self.places]
+
+    def _values(self, places: list[int]) -> Array:
+        first, count = (places[0], len(places)) if places else (0, 0)
+        # the graph gives inputs their places first
+        assert places == list(range(first, first + count))
+        values = self._records.signals[:, first : first + count]
+        return values[0] if self._one else values
