@@ -9,6 +9,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,11 +17,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pysim.environments.environment import Environment
+from pysim.environments.learning_settings import warn_without_reward
 from pysim.environments.transition import Transition
 from pysim.errors import SimulationError, did_you_mean
+from pysim.scene import read_environment
 
 try:
     import gymnasium
+    from gymnasium.envs.registration import EnvSpec
     from gymnasium.vector import AutoresetMode, VectorEnv
     from gymnasium.vector.utils import batch_space
 
@@ -50,23 +54,42 @@ SEEDS = 2**31  # seeds that are drawn where none is given
 
 def make_vec(path: Path_, num_envs: int, **options: Any) -> PysimVectorEnv:  # noqa: ANN401, see PysimVectorEnv
     """Return a vector environment of worlds of a scene; options are those of `PysimVectorEnv`."""
-    return PysimVectorEnv(path, num_envs, **options)
+    env = PysimVectorEnv(path, num_envs, **options)
+    env.spec = _spec_of(path, options)
+    return env
 
 
 def make(path: Path_, **options: Any) -> PysimEnv:  # noqa: ANN401, see PysimEnv
     """Return an environment of one world of a scene; options are those of `PysimEnv`."""
-    return PysimEnv(path, **options)
+    env = PysimEnv(path, **options)
+    env.spec = _spec_of(path, options)
+    return env
 
 
 def register(name: str, path: Path_, **options: Any) -> None:  # noqa: ANN401, see PysimEnv
-    """Register the environment of a scene file with Gymnasium under a name such as "Go1-v0"."""
-    arguments = {"path": str(Path(path).resolve()), **options}
-    gymnasium.register(
-        name,
-        entry_point="pysim.gym:PysimEnv",
-        vector_entry_point="pysim.gym:PysimVectorEnv",
-        kwargs=arguments,
-    )
+    """Register the environment of a scene file with Gymnasium under a name such as "Go1-v0".
+
+    Its specification has `max_episode_steps`, the control periods of the scene's `environment.duration`.
+    """
+    gymnasium.register(**_arguments_of_spec(name, path, options))
+
+
+def _arguments_of_spec(name: str, path: Path_, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arguments of Gymnasium's specification of an environment."""
+    tables, _ = read_environment(path, options.get("overrides"))
+    return {
+        "id": name,
+        "entry_point": "pysim.gym:PysimEnv",
+        "vector_entry_point": "pysim.gym:PysimVectorEnv",
+        "max_episode_steps": round(tables.duration / tables.period),
+        "kwargs": {"path": str(Path(path).resolve()), **options},
+    }
+
+
+def _spec_of(path: Path_, options: Mapping[str, Any]) -> EnvSpec:
+    """Return the specification of an environment that is not registered."""
+    name = re.sub(r"[^\w:.-]", "_", Path(path).stem)
+    return EnvSpec(**_arguments_of_spec(f"pysim/{name}-v0", path, options))
 
 
 def check_options(options: object) -> None:
@@ -89,9 +112,11 @@ class PysimVectorEnv(VectorEnv[Any, Any, Any]):
         autoreset_mode: "next_step", "same_step" or "disabled", as in Gymnasium.
         render_mode: "rgb_array" for pictures, or None.
         render_worlds: numbers of the worlds that `render` draws.
+        groups: whether observations are dictionaries of groups: `policy`, `critic`, and those of `environment.groups`.
         threads: that share the worlds.
         single: whether the worlds are stepped in single precision, which is faster, see `pysim.Worlds`.
         overrides: values of keys of the scene file.
+        max_episode_steps: control periods of an episode; those of the scene's `environment.duration` by default.
         allow_code: whether plugin files of the scene may run.
         package_dirs: folders of packages, as in `pysim.load_scene`.
     """
@@ -106,12 +131,18 @@ class PysimVectorEnv(VectorEnv[Any, Any, Any]):
         autoreset_mode: str | AutoresetMode = AutoresetMode.NEXT_STEP,
         render_mode: str | None = None,
         render_worlds: Sequence[int] = (0,),
+        groups: bool = False,
         threads: int = 1,
         single: bool = False,
         overrides: Mapping[str, object] | None = None,
+        max_episode_steps: int | None = None,
         allow_code: bool = False,
         package_dirs: Iterable[str | PathLike[str]] = (),
     ) -> None:
+        if max_episode_steps is not None:
+            period = read_environment(path, overrides)[0].period
+            duration = max_episode_steps * period
+            overrides = {**(overrides or {}), "environment.duration": duration}
         self.environment = Environment(
             path,
             num_envs,
@@ -129,14 +160,16 @@ class PysimVectorEnv(VectorEnv[Any, Any, Any]):
             "render_fps": round(1 / own.period),
             "autoreset_mode": self.mode,
         }
-        self.single_observation_space, self.single_action_space = spaces_of(own)
+        warn_without_reward(own)
+        self._has_groups = groups
+        self.single_observation_space, self.single_action_space = spaces_of(own, groups=groups)
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self.action_space = batch_space(self.single_action_space, num_envs)
         self._done, self._begun = np.zeros(num_envs, bool), False
 
     def reset(
         self, *, seed: int | list[int] | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[NDArray[Any], dict[str, Any]]:
+    ) -> tuple[Any, dict[str, Any]]:
         """Begin new episodes, of those worlds whose `reset_mask` is true if options have one."""
         if isinstance(seed, list):
             raise SimulationError(
@@ -145,11 +178,16 @@ class PysimVectorEnv(VectorEnv[Any, Any, Any]):
         own = self.environment
         if (mask := self._mask({} if options is None else options, seed)) is not None:
             self._done[mask] = False
-            return own.reset(where=mask), {}
+            return self._seen(own.reset(where=mask)), {}
         super().reset(seed=seed)
         self._done[:] = False
         draws, self._begun = seed is None and not self._begun, True  # else episodes follow the last
-        return own.reset(seed=int(self.np_random.integers(SEEDS)) if draws else seed), {}
+        seen = own.reset(seed=int(self.np_random.integers(SEEDS)) if draws else seed)
+        return self._seen(seen), {}
+
+    def _seen(self, observations: NDArray[Any]) -> Any:  # noqa: ANN401, an array, or groups
+        """Return observations of now as users see them: an array, or a dictionary of groups."""
+        return self.environment.groups if self._has_groups else observations
 
     def _mask(self, options: Mapping[str, Any], seed: int | None) -> NDArray[np.bool_] | None:
         """Return the option `reset_mask`."""
@@ -172,7 +210,7 @@ class PysimVectorEnv(VectorEnv[Any, Any, Any]):
     def step(
         self,
         actions: Any,  # noqa: ANN401, an array
-    ) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any], dict[str, Any]]:
+    ) -> tuple[Any, NDArray[Any], NDArray[Any], NDArray[Any], dict[str, Any]]:
         """Apply actions (num_envs, size) for a control period."""
         own, info = self.environment, {}
         begins = self._done.copy()
@@ -192,11 +230,12 @@ class PysimVectorEnv(VectorEnv[Any, Any, Any]):
         done = terminated | truncated
         info = _terms(own, Transition(observations, reward, terminated, truncated))
         if self.mode == AutoresetMode.SAME_STEP and done.any():
-            info |= {"final_obs": _final(observations, done), "_final_obs": done.copy()}
+            final = _final(self._seen(observations), done)
+            info |= {"final_obs": final, "_final_obs": done.copy()}
             info |= {"final_info": {"terms": info["terms"]}, "_final_info": done.copy()}
             observations = own.reset(where=done)
         self._done = done if self.mode != AutoresetMode.SAME_STEP else np.zeros_like(done)
-        return observations, reward, terminated, truncated, info
+        return self._seen(observations), reward, terminated, truncated, info
 
     def render(self) -> tuple[NDArray[np.uint8], ...] | None:
         """Return a picture (height, width, 3) of each of the worlds to draw; Gymnasium's `RecordVideo` tiles them."""
@@ -215,6 +254,7 @@ class PysimEnv(gymnasium.Env[Any, Any]):
         path: Path_,
         *,
         render_mode: str | None = None,
+        groups: bool = False,
         single: bool = False,
         overrides: Mapping[str, object] | None = None,
         allow_code: bool = False,
@@ -230,37 +270,48 @@ class PysimEnv(gymnasium.Env[Any, Any]):
         )
         self.render_mode, self._begun = _render_mode(render_mode), False
         self.metadata = self.metadata | {"render_fps": round(1 / self.environment.period)}
-        self.observation_space, self.action_space = spaces_of(self.environment)
+        warn_without_reward(self.environment)
+        self._has_groups = groups
+        self.observation_space, self.action_space = spaces_of(self.environment, groups=groups)
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[NDArray[Any], dict[str, Any]]:
+    ) -> tuple[Any, dict[str, Any]]:
         """Begin a new episode."""
         check_options({} if options is None else options)
         super().reset(seed=seed, options=options)
         draws, self._begun = seed is None and not self._begun, True  # else episodes follow the last
         new = int(self.np_random.integers(SEEDS)) if draws else seed
-        return self.environment.reset(seed=new)[0], {}
+        return self._seen(self.environment.reset(seed=new)), {}
+
+    def _seen(self, observations: NDArray[Any]) -> Any:  # noqa: ANN401, an array, or groups
+        """Return the observation of now as users see it: an array, or a dictionary of groups."""
+        if not self._has_groups:
+            return observations[0]
+        return {name: x[0] for name, x in self.environment.groups.items()}
 
     def step(
         self,
         action: Any,  # noqa: ANN401, an array
-    ) -> tuple[NDArray[Any], float, bool, bool, dict[str, Any]]:
+    ) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """Apply an action for a control period."""
         given = np.asarray(action)
         if given.shape != self.action_space.shape:
             problem = f"must have shape {self.action_space.shape}, got {given.shape}"
             raise SimulationError("action", problem)
         found = self.environment.step(given[None])
-        terms = dict(
-            zip(self.environment.reward_names, self.environment.terms[0].tolist(), strict=True)
-        )
+        own = self.environment
+        info: dict[str, Any] = {
+            "terms": dict(zip(own.reward_names, own.terms[0].tolist(), strict=True))
+        }
+        if own.levels is not None:
+            info["level"] = int(own.levels[0])
         return (
-            found.observations[0],
+            self._seen(found.observations),
             float(found.reward[0]),
             bool(found.terminated[0]),
             bool(found.truncated[0]),
-            {"terms": terms},
+            info,
         )
 
     def render(self) -> Any:  # noqa: ANN401, as Gymnasium
@@ -299,14 +350,20 @@ def _terms(own: Environment, found: Transition) -> dict[str, Any]:
     """Return the terms of the reward by name, in the form of Gymnasium's infos."""
     every = np.ones(len(found.reward), bool)
     terms = {name: own.terms[:, k].copy() for k, name in enumerate(own.reward_names)}
-    return {"terms": terms, "_terms": every}
+    info: dict[str, Any] = {"terms": terms, "_terms": every}
+    if own.levels is not None:
+        info |= {"level": own.levels.copy(), "_level": every}
+    return info
 
 
-def _final(observations: NDArray[Any], done: NDArray[np.bool_]) -> NDArray[np.object_]:
+def _final(observations: Any, done: NDArray[np.bool_]) -> NDArray[np.object_]:  # noqa: ANN401, an array, or groups
     """Return the last observations of the episodes that are done, None for the others."""
     found = np.full(len(done), None, dtype=object)
     for world in np.flatnonzero(done):
-        found[world] = observations[world]
+        if isinstance(observations, dict):
+            found[world] = {name: x[world] for name, x in observations.items()}
+        else:
+            found[world] = observations[world]
     return found
 
 

@@ -76,7 +76,9 @@ def distribution_or_number(where: str, given: str | float) -> Distribution:
     return drawn if isinstance(drawn, Distribution) else Distribution("constant", (drawn,))
 
 
-def draws_by_name(where: str, given: Mapping[str, str], names: Sequence[str], use: int) -> DrawPlan:
+def draws_by_name(
+    where: str, given: Mapping[str, str | float], names: Sequence[str], use: int
+) -> DrawPlan:
     """Return what is drawn for names that patterns match, in their order, for a use.
 
     Raises:

@@ -16,12 +16,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pysim import _engine
+from pysim.environments.groups import Groups
 from pysim.environments.mirror_table import read_mirror
 from pysim.environments.number_checks import NumberChecks
 from pysim.environments.policy_arrays import policy_arrays
 from pysim.environments.saved_environment import load_environment, saved_environment
 from pysim.environments.starts import Starts, chosen_worlds
-from pysim.environments.tables import TablePlaces, TableReader
+from pysim.environments.table_places import TablePlaces
+from pysim.environments.tables import TableReader
 from pysim.environments.transition import Transition
 from pysim.errors import SimulationError
 from pysim.scene import located, read_environment
@@ -35,8 +37,6 @@ if TYPE_CHECKING:
     from os import PathLike
 
     from numpy.typing import ArrayLike, DTypeLike, NDArray
-
-    Mask = NDArray[np.bool_]
 
 
 class Environment:
@@ -102,7 +102,9 @@ class Environment:
         self.reward_names = tuple(reward.name for reward in plan.rewards)
         self.mirror = read_mirror(tables.mirror, self._places, plan, self._observed, self.worlds)
         self._starts = Starts(plan, self.worlds)
+        self.levels = self._starts.level_of_worlds  # (n,), live; None without a curriculum
         self._checks = NumberChecks(plan, self._places, self._observed, self.worlds)
+        self._groups = Groups(plan, self._observed, self._checks)
         self._engine = _engine.EnvironmentTables(plan, worlds=n, single=self.dtype == np.float32)
         parts = self._engine.parts
         self.steps: NDArray[np.int64] = parts["steps"]  # control steps made in the episode
@@ -114,7 +116,7 @@ class Environment:
         self._readings: Array = parts["readings"]
         self._frames: NDArray[Any] = parts["history"].reshape(n, -1)  # a view
         self.terms: Array = parts["terms"]  # of the last step, with their weights
-        self.ends: Mask = parts["ends"]  # that hold after the last step
+        self.ends: NDArray[np.bool_] = parts["ends"]  # that hold after the last step
         self._has_begun = False  # whether all worlds have had an episode
 
     def __len__(self) -> int:
@@ -133,9 +135,8 @@ class Environment:
         """
         if seed is not None:
             if where is not None:
-                raise SimulationError(
-                    "where", "and seed do not go together; seed resets all worlds"
-                )
+                problem = "and seed do not go together; seed resets all worlds"
+                raise SimulationError("where", problem)
             self.worlds.set_seed(seed)
             self._seed[...] = seed
             self._episode[:] = -1
@@ -173,6 +174,7 @@ class Environment:
         )
         if faults:
             self._checks.raise_first(faults, self._numbers(), self.terms)
+        self._starts.see(self.terms, terminated, truncated)
         if self._starts.recurring or readings is not None:
             occurs = self._engine.parts["occurs"]
             drawn = self._starts.draw_again(occurs, self._key, self.steps)
@@ -185,8 +187,9 @@ class Environment:
     def _check_begun(self) -> None:
         waiting = np.flatnonzero(self._episode < 0)
         if len(waiting):
-            problem = f"that of world {waiting[0]} has not begun; call reset first"
-            raise SimulationError("episodes", problem)
+            raise SimulationError(
+                "episodes", f"that of world {waiting[0]} has not begun; call reset first"
+            )
         self._has_begun = True
 
     @property
@@ -202,13 +205,12 @@ class Environment:
     @property
     def critic(self) -> NDArray[Any]:
         """What a critic sees (n, size): the observations, and the signals of `critic` without noise."""
-        numbers = self._numbers()
-        columns = [self._observed.columns(own.signal) for own in self.plan.critic]
-        seen = numbers[:, np.concatenate([np.zeros(0, np.intp), *columns])].astype(self.dtype)
-        if not np.isfinite(seen).all():
-            for k, own in enumerate(self.plan.critic):
-                self._checks.check_signal(("critic", k), own.signal, numbers)
-        return np.concatenate([self.observations, seen], axis=1)
+        return self._groups.critic(self.observations, self._numbers())
+
+    @property
+    def groups(self) -> dict[str, NDArray[Any]]:
+        """Groups of observations: `policy`, `critic` where it sees more, and those of the table `groups`."""
+        return self._groups.all(self.observations, self._numbers())
 
     def _numbers(self) -> Array:
         """Return the numbers that the engine has read last."""
@@ -235,7 +237,7 @@ class Environment:
         Raises:
             SimulationError: it is of another environment, or holds numbers that none has; then nothing has changed.
         """
-        load_environment(saved, self.worlds, self._state())
+        load_environment(saved, self.worlds, self._state(), self._starts.level_count)
         self._has_begun = False
         rows = self._observed.rows(self._action, self._action_rate)
         self._readings[:] = rows[:, : self.plan.signals]
@@ -245,4 +247,5 @@ class Environment:
         parts = self._engine.parts
         names = ("steps", "episode", "key", "action", "action_rate", "history")
         due = {f"due{k}": parts["due"][:, k] for k in self.plan.drawn_times()}
+        due |= self._starts.state()
         return {"seed": self._seed, **{name: parts[name] for name in names}, **due}

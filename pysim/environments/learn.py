@@ -107,6 +107,8 @@ class _Images:
         return both, torch.cat([actions, self._of(actions, "action")])
 
     def _of(self, x: torch.Tensor, name: str) -> torch.Tensor:
+        if name not in self._places:  # a group that neither the actor nor the critic sees
+            return x
         return x.index_select(1, self._places[name]) * self._factors[name]
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pysim.errors import PysimError
+from pysim.errors import PysimError, PysimWarning
 
 if TYPE_CHECKING:
     from pysim.environments.environment import Environment
@@ -54,6 +55,13 @@ def discount_of(settings: Settings, environment: Environment) -> float:
     """Return the discount of the settings, else of the environment, else DISCOUNT."""
     discounts = (settings.discount, environment.discount, DISCOUNT)
     return next(value for value in discounts if value is not None)
+
+
+def warn_without_reward(environment: Environment) -> None:
+    """Warn of an environment that rewards nothing."""
+    if not environment.reward_names:
+        problem = "has no reward, so that all rewards are 0; add an [[environment.reward]]"
+        warnings.warn(f"{environment.where()}: {problem}", PysimWarning, stacklevel=3)
 
 
 def check_rewards(environment: Environment) -> None:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pysim.environments.mirror import SignedPlaces
     from pysim.environments.observed import Observed
     from pysim.environments.plan import ObservationPlan, Plan
-    from pysim.environments.tables import TablePlaces
+    from pysim.environments.table_places import TablePlaces
     from pysim.scene.toml.records.environment_table import Mirror as MirrorTable
     from pysim.simulation.worlds import Worlds
     from pysim.typing import Array

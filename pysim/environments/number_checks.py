@@ -9,7 +9,7 @@ import numpy as np
 if TYPE_CHECKING:
     from pysim.environments.observed import Observed
     from pysim.environments.plan import Plan
-    from pysim.environments.tables import TablePlaces
+    from pysim.environments.table_places import TablePlaces
     from pysim.simulation.worlds import Worlds
     from pysim.typing import Array
 

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from numpy.typing import NDArray
 
     from pysim.environments.randomised import Randomised
@@ -79,6 +81,23 @@ class ChangePlan(NamedTuple):
     schedule: int  # number of it
 
 
+class LevelPlan(NamedTuple):
+    """A level of a curriculum: a displacement of starts, and numbers of the scene."""
+
+    displacement: DrawPlan
+    randomised: tuple[Randomised, ...]
+
+
+class CurriculumPlan(NamedTuple):
+    """Levels that rise and fall with the mean of a term of the reward."""
+
+    reward: int  # number of the term
+    rise: float
+    fall: float
+    first: int  # highest level of first episodes
+    levels: tuple[LevelPlan, ...]
+
+
 @dataclass(frozen=True)
 class Plan:
     """Everything that an environment does, in the numbers of its worlds."""
@@ -105,6 +124,7 @@ class Plan:
     limit: float
     history: int
     critic: tuple[ObservationPlan, ...]
+    groups: Mapping[str, tuple[ObservationPlan, ...]]
     # what is drawn
     keyframes: tuple[str | None, ...]  # of starts; None for the scene's start
     displacement: DrawPlan
@@ -112,6 +132,7 @@ class Plan:
     changes: tuple[ChangePlan, ...]
     schedules: tuple[SchedulePlan, ...]
     randomised: tuple[Randomised, ...]
+    curriculum: CurriculumPlan | None
 
     def drawn_times(self) -> list[int]:
         """Return the numbers of the schedules whose times are drawn."""

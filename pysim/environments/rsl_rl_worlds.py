@@ -1,4 +1,4 @@
-"""Environments for rsl_rl (`rsl-rl-lib` 5): its `VecEnv`, with the observation groups "policy" and "critic"."""
+"""Environments for rsl_rl (`rsl-rl-lib` 5): its `VecEnv`, with the groups of observations of the environment."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ import numpy as np
 import torch
 from rsl_rl.env import VecEnv
 from tensordict import TensorDict
+
+from pysim.environments.learning_settings import warn_without_reward
 
 if TYPE_CHECKING:
     from pysim.environments.environment import Environment
@@ -25,6 +27,7 @@ class RslRlWorlds(VecEnv):  # type: ignore[misc]  # rsl_rl has no types
         self.num_envs, self.num_actions = len(environment), environment.action_size
         self.max_episode_length = environment.length
         self.device, self.cfg = "cpu", {"scene": str(environment.path)}
+        warn_without_reward(environment)
         environment.reset()
 
     @property
@@ -38,10 +41,7 @@ class RslRlWorlds(VecEnv):  # type: ignore[misc]  # rsl_rl has no types
 
     def get_observations(self) -> TensorDict:
         """Return the observations of now."""
-        own = self.environment
-        groups = {"policy": torch.from_numpy(own.observations)}
-        if own.critic_size > own.observation_size:
-            groups["critic"] = torch.from_numpy(own.critic)
+        groups = {name: torch.from_numpy(x) for name, x in self.environment.groups.items()}
         return TensorDict(groups, batch_size=[self.num_envs])
 
     def step(
@@ -53,6 +53,8 @@ class RslRlWorlds(VecEnv):  # type: ignore[misc]  # rsl_rl has no types
         done = found.terminated | found.truncated
         means = own.terms.mean(axis=0).tolist()
         log = {f"/reward/{name}": x for name, x in zip(own.reward_names, means, strict=True)}
+        if own.levels is not None:
+            log["/curriculum/level"] = float(own.levels.mean())
         if done.any():
             own.reset(where=done)
         extras = {"time_outs": torch.from_numpy(found.truncated), "log": log}

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pysim.environments.levels import TRUNCATED
 from pysim.environments.tables import MOST
 from pysim.errors import SimulationError
 from pysim.simulation.worlds import KEYS
@@ -24,8 +25,10 @@ BOUNDS: dict[str, tuple[int, int]] = {  # of whole numbers: the least, and what 
     "key": (0, KEYS),
     "seed": (0, KEYS),
     "due": (-1, MOST + KEYS),
+    "level_steps": (0, MOST),
+    "level_outcome": (0, TRUNCATED + 1),
 }
-REAL = ("action", "action_rate", "history")  # finite in worlds that are not lost
+REAL = ("action", "action_rate", "history", "level_sum")  # finite in worlds that are not lost
 
 
 def saved_environment(worlds: Worlds, state: Mapping[str, NDArray[Any]]) -> bytes:
@@ -33,8 +36,10 @@ def saved_environment(worlds: Worlds, state: Mapping[str, NDArray[Any]]) -> byte
     return packed({"worlds": np.frombuffer(worlds.save(), np.uint8), **state})
 
 
-def load_environment(saved: bytes, worlds: Worlds, state: Mapping[str, NDArray[Any]]) -> None:
-    """Overwrite worlds and arrays by what `saved_environment` returned.
+def load_environment(
+    saved: bytes, worlds: Worlds, state: Mapping[str, NDArray[Any]], levels: int
+) -> None:
+    """Overwrite worlds and arrays by what `saved_environment` returned; worlds have one of a number of levels.
 
     Raises:
         SimulationError: it is of another environment, or holds numbers that none has; then nothing has changed.
@@ -51,11 +56,11 @@ def load_environment(saved: bytes, worlds: Worlds, state: Mapping[str, NDArray[A
             or (name != "worlds" and part.shape != array.shape)
         ):
             raise SimulationError("saved", "is of another environment; load it into one alike")
-    _check_counts(parts)
+    _check_counts(parts, {**BOUNDS, "level": (0, levels)})
     before = worlds.save()
     worlds.load(parts["worlds"].tobytes())
     lost = np.asarray(worlds.lost)
-    for name in REAL:
+    for name in (name for name in REAL if name in state):
         rows = parts[name].reshape(len(worlds), -1)
         if not np.isfinite(rows[~lost]).all():
             worlds.load(before)
@@ -64,10 +69,12 @@ def load_environment(saved: bytes, worlds: Worlds, state: Mapping[str, NDArray[A
         array[...] = parts[name]
 
 
-def _check_counts(parts: Mapping[str, NDArray[Any]]) -> None:
+def _check_counts(
+    parts: Mapping[str, NDArray[Any]], bounds_of: Mapping[str, tuple[int, int]]
+) -> None:
     """Reject counts and keys that no environment has."""
     for name, x in parts.items():
-        bounds = BOUNDS.get(name.rstrip("0123456789"))
+        bounds = bounds_of.get(name.rstrip("0123456789"))
         if bounds is None:
             continue
         wrong = ~((x >= bounds[0]) & (x < bounds[1]) & (x == np.floor(x)))

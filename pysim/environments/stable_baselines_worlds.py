@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from stable_baselines3.common.vec_env import VecEnv
 
+from pysim.environments.learning_settings import warn_without_reward
 from pysim.environments.spaces import spaces_of
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ class StableBaselinesWorlds(VecEnv):
     def __init__(self, environment: Environment) -> None:
         self.environment = environment
         self._actions = np.zeros((len(environment), environment.action_size))
+        warn_without_reward(environment)
         super().__init__(len(environment), *spaces_of(environment))
 
     def reset(self) -> NDArray[Any]:

@@ -1,12 +1,13 @@
-"""Starts of episodes: numbers of the scene that are drawn, and the keyframe at which a world begins."""
+"""Starts of episodes: numbers of the scene that are drawn, the level, and the keyframe at which a world begins."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from pysim.environments.draws import uniforms
+from pysim.environments.levels import Levels
 from pysim.environments.randomised import accept_drawn
 from pysim.errors import SimulationError
 
@@ -31,6 +32,9 @@ class Starts:
     def __init__(self, plan: Plan, worlds: Worlds) -> None:
         self._plan, self._worlds = plan, worlds
         self.recurring = plan.recurring()
+        self.levels = None
+        if plan.curriculum is not None:
+            self.levels = Levels(plan.curriculum, worlds, plan.length)
 
     def begin(self, chosen: NDArray[np.int32], key: Array, is_first: NDArray[np.bool_]) -> None:
         """Begin episodes of worlds.
@@ -42,13 +46,16 @@ class Starts:
         """
         if self._plan.randomised:  # before the start, whose first outputs follow them
             self._draw_numbers(chosen, key, is_first)
+        moved = None if self.levels is None else self.levels.begin(chosen, key, is_first)
         keyframes = self._plan.keyframes
         if len(keyframes) == 1:
-            self._worlds.begin_again(chosen, keyframe=keyframes[0])
+            self._worlds.begin_again(chosen, keyframe=keyframes[0], displacement=moved)
             return
         drawn = (uniforms(key, 0, KEYFRAME, 1)[:, 0] * len(keyframes)).astype(int)
         for k in np.unique(drawn):
-            self._worlds.begin_again(chosen[drawn == k], keyframe=keyframes[k])
+            rows = drawn == k
+            dq = None if moved is None else moved[rows]
+            self._worlds.begin_again(chosen[rows], keyframe=keyframes[k], displacement=dq)
 
     def _draw_numbers(
         self, chosen: NDArray[np.int32], key: Array, is_first: NDArray[np.bool_]
@@ -59,6 +66,27 @@ class Starts:
             if len(chosen[rows]):
                 randomised.draw(parameters, chosen[rows], key[rows], 0)
         accept_drawn(self._plan.randomised, parameters)
+
+    @property
+    def level_of_worlds(self) -> NDArray[np.int64] | None:
+        """Levels (n,), live; None without a curriculum."""
+        return None if self.levels is None else self.levels.of_worlds
+
+    @property
+    def level_count(self) -> int:
+        """Number of levels, 0 without a curriculum."""
+        return 0 if self.levels is None else len(self.levels)
+
+    def state(self) -> dict[str, NDArray[Any]]:
+        """Return the arrays that the next starts depend on, live."""
+        return {} if self.levels is None else self.levels.state()
+
+    def see(
+        self, terms: Array, terminated: NDArray[np.bool_], truncated: NDArray[np.bool_]
+    ) -> None:
+        """Take in what a control step led to."""
+        if self.levels is not None:
+            self.levels.see(terms, terminated, truncated)
 
     def draw_again(
         self, occurs: NDArray[np.bool_], key: Array, steps: NDArray[np.int64]

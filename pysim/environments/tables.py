@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pysim.elements.number_names import without_index
+from pysim.environments.curriculum_table import read_curriculum
 from pysim.environments.draws import LEAST, distribution_or_number, draws_by_name
 from pysim.environments.observed import Observed
 from pysim.environments.plan import (
@@ -22,6 +23,7 @@ from pysim.environments.plan import (
     SchedulePlan,
 )
 from pysim.environments.randomised import Randomised
+from pysim.environments.table_places import TablePlaces
 from pysim.errors import SimulationError, did_you_mean
 from pysim.typing import Array
 
@@ -29,7 +31,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from pysim.scene.spec import KeyframeSpec
-    from pysim.scene.toml.problems import Problems
     from pysim.scene.toml.records.environment_table import Environment, Reward
     from pysim.simulation.worlds import Worlds
     from pysim.worlds.loading import Scene
@@ -37,26 +38,12 @@ if TYPE_CHECKING:
 MOST = 10**9  # steps of a control period, and these of an episode
 WHOLE = 1e-6  # of a step: a span this close to a whole number of steps is that number
 START, SPEEDS = 1, 2  # uses of draws; the engine's noise has 0
-COMMANDS, PUSHES, INTERVALS = 1 << 8, 1 << 9, 1 << 11  # the first of each; numbers have 1 << 10
-
-
-class TablePlaces:
-    """Places of the keys of `[environment]` in its file, for errors.
-
-    Args:
-        problems: of the file.
-    """
-
-    def __init__(self, problems: Problems) -> None:
-        self._source = problems.source
-
-    def where(self, *keys: str | int) -> str:
-        """Return the place of a key."""
-        return self._source.where(("environment", *keys))
-
-    def error(self, keys: tuple[str | int, ...], problem: str) -> SimulationError:
-        """Return the error of a key's value."""
-        return SimulationError(self.where(*keys), problem)
+COMMANDS, PUSHES, INTERVALS = (
+    1 << 8,
+    1 << 9,
+    1 << 11,
+)  # the first of each; numbers have 1 << 10, levels 1 << 12
+OWN_GROUPS = {"policy": "observations", "critic": "critic"}
 
 
 class TableReader:
@@ -89,6 +76,7 @@ class TableReader:
         ends = self._read_ends()
         keyframes, displacement, velocity = self._read_start()
         changes = (*self._read_commands(), *self._read_pushes())
+        randomised = self._read_randomised()
         plan = Plan(
             input=tables.action.input,
             first_input=places[0],
@@ -108,15 +96,16 @@ class TableReader:
             deviations=deviations,
             limit=tables.limit,
             history=tables.history,
-            critic=tuple(
-                ObservationPlan(name, self._range(("critic", k), name))
-                for k, name in enumerate(tables.critic)
-            ),
+            critic=self._group(("critic",), tables.critic),
+            groups=self._read_groups(),
             keyframes=keyframes,
             displacement=displacement,
             velocity=velocity,
             changes=changes,
-            randomised=self._read_randomised(),
+            randomised=randomised,
+            curriculum=read_curriculum(
+                tables, self._places, self._worlds, randomised, self._schedule
+            ),
             schedules=tuple(self._schedules),
         )
         return plan, self._observed
@@ -239,6 +228,22 @@ class TableReader:
                     remedy = did_you_mean(name, tables.observations)
                     raise self._error((table, name), f"is no observation{remedy}")
         return tuple(observed), np.concatenate(factors), np.concatenate(noise)
+
+    def _group(self, keys: tuple[str, ...], names: Sequence[str]) -> tuple[ObservationPlan, ...]:
+        """Return signals that are observed without noise."""
+        return tuple(
+            ObservationPlan(name, self._range((*keys, k), name)) for k, name in enumerate(names)
+        )
+
+    def _read_groups(self) -> dict[str, tuple[ObservationPlan, ...]]:
+        groups = self._tables.groups
+        for name, signals in groups.items():
+            if name in OWN_GROUPS:
+                problem = f"{name!r} is the group of environment.{OWN_GROUPS[name]}"
+                raise self._error(("groups", name), f"{problem}; take another name")
+            if not signals:
+                raise self._error(("groups", name), "has no signals; name some, or remove it")
+        return {name: self._group(("groups", name), own) for name, own in groups.items()}
 
     def _check_names(self, table: str, names: Sequence[str]) -> None:
         for k, name in enumerate(names):

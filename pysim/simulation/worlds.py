@@ -625,19 +625,32 @@ class Worlds(AttributesByHabit):
         q: ArrayLike | None = None,
         v: ArrayLike | None = None,
         keyframe: str | None = None,
+        displacement: Array | None = None,
     ) -> None:
-        """Do what `reset` does, for numbers of worlds that are known to be valid."""
+        """Do what `reset` does, for numbers of worlds that are known to be valid.
+
+        Args:
+            worlds: numbers (k,).
+            q: start configurations, as in `reset`.
+            v: start velocities, as in `reset`.
+            keyframe: its name.
+            displacement: (k, nv) of the start, q ⊕ displacement.
+        """
         records = self._records
         episodes = records.episode[worlds] + 1
         commands: Mapping[int, float] = {}
         if keyframe is not None:
             q, v, commands = self._keyframe(keyframe, q, v)
-        if q is None and v is None and self._begins_alike:
+        is_start = q is None and v is None and displacement is None
+        if is_start and self._begins_alike:
             records.engine.load(self._template * len(worlds), worlds)
             records.engine.see(worlds)
             records.episode[worlds] = episodes
         else:
             starts = self._starts(q, v, worlds)
+            if displacement is not None:
+                moved = self._scene.model.integrate(starts[0], displacement)
+                starts = self._starts(moved, starts[1], worlds)
             records.episode[worlds] = episodes
             self._begin(worlds, *starts)
         for place, value in commands.items():

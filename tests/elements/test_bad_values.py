@@ -22,7 +22,8 @@ TYPES = {
     "force": "bushing buoyancy propeller rope table_spring thelen_muscle pacejka_tyre impedance lugre_friction",
     "signal": "constant input sine step table waypoints",
     "sensor": "imu noisy pose twist force_torque distance contact height_scan",
-    "controller": "pid impedance mlp state_space transfer_function delay lookup_2d relay join",
+    "controller": "pid impedance mlp state_space transfer_function delay lookup_2d relay join "
+    "variable_delay actuator_network",
     "actuator": "dc_motor hydraulic_cylinder position_servo series_elastic winch",
 }
 SHARED = {

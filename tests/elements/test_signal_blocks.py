@@ -74,6 +74,45 @@ def test_a_delay_holds_the_signal_of_periods_before(tmp_path, count):
     np.testing.assert_array_equal(y[:count], x[0])
 
 
+@pytest.mark.parametrize("count", [0, 1, 3])
+def test_a_variable_delay_of_whole_periods_is_a_delay(tmp_path, count):
+    _, x, y = run_of(tmp_path, "variable_delay", delay=float(count), longest=3, period=0.05)
+    np.testing.assert_array_equal(y[count:], x[: len(x) - count])
+    np.testing.assert_array_equal(y[:count], x[0])
+
+
+def test_a_variable_delay_between_two_periods_is_interpolated(tmp_path):
+    _, x, y = run_of(tmp_path, "variable_delay", delay=1.25, longest=4, period=0.05)
+    np.testing.assert_allclose(y[2:], 0.75 * x[1:-1] + 0.25 * x[:-2], atol=1e-15)
+
+
+def test_worlds_differ_in_their_delays(tmp_path):
+    """Oracle: scenes that have the delays of the worlds; equal bits, whatever the batch."""
+    text = mass(1.0) + table("signal", name="x", **WAVE)
+    keys = {"type": "variable_delay", "inputs": ["x"], "longest": 4, "period": 0.05}
+    make = simulation("rk4", duration=4.0, interval=0.05)
+
+    def scene(delay):
+        return scene_of(tmp_path, text + table("controller", name="y", delay=delay, **keys) + make)
+
+    delays = [0.0, 4.0, 2.5]
+    alone = []
+    for delay in delays:
+        world = pysim.Worlds(scene(delay))
+        world.step(seconds=1.0)
+        alone.append(world.signals["y"])
+    worlds = pysim.Worlds(scene(1.0), 3)
+    worlds.parameters["controller.y.delay"][:] = delays
+    worlds.reset()
+    worlds.step(seconds=1.0)
+    np.testing.assert_array_equal(worlds.signals["y"], alone)
+    worlds.parameters["controller.y.delay"][:] = 4.5
+    with pytest.raises(
+        PysimError, match=r"is 4\.5 in world 0; must be from 0 to longest, 4, got 4\.5"
+    ):
+        worlds.step()
+
+
 def vector(folder, block, **keys):
     """Return a run of a block that reads three sines, as one signal, and its output."""
     text = mass(1.0)
@@ -193,6 +232,14 @@ BAD = [
     (
         {"type": "delay", "periods": 0, "period": 0.1},
         "periods: must be from 1 to 100000, got 0; change it",
+    ),
+    (
+        {"type": "variable_delay", "delay": 3.0, "longest": 2, "period": 0.1},
+        "delay: must be from 0 to longest, 2, got 3; change it, or longest",
+    ),
+    (
+        {"type": "variable_delay", "delay": 0.0, "longest": 0, "period": 0.1},
+        "longest: must be from 1 to 1000, got 0; change it, or the period",
     ),
     (
         {"type": "transfer_function", "numerator": [1.0], "denominator": [1.0]},

@@ -398,11 +398,12 @@ SYSTEMS |= {
 NETWORKS = {
     "mlp",
     "learned_policy",
+    "actuator_network",
 }  # sums and functions that tests/tracing/test_linear.py differentiates
 INVERSE_DYNAMICS = {"computed_torque", "gravity_compensation"}  # whose derivatives are left out
 READ_ALONE = {  # not by continuous forces, or nothing but what they read of others
     "acceleration", "imu", "force_torque", "noisy", "power", "energy", "relay", "delay", "up",
-    "contact", "height_scan", "moment", "tension", "curvature", "strain", "fmu",
+    "variable_delay", "contact", "height_scan", "moment", "tension", "curvature", "strain", "fmu",
 }  # fmt: skip
 USED = {"coordinates", "rates", "pose", "twist", "distance", "weighted_sum"}
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +11,7 @@ import numpy as np
 import pytest
 
 import pysim
-from pysim import SimulationError
+from pysim import PysimWarning, SimulationError
 from pysim.environments import Environment
 
 gymnasium = pytest.importorskip("gymnasium")
@@ -37,6 +39,83 @@ def test_a_registered_scene_is_made_by_name() -> None:
     assert one.reset(seed=2)[0].shape == (4,)
     assert many.reset(seed=2)[0].shape == (3, 4)
     np.testing.assert_array_equal(many.reset(seed=2)[0][0], one.reset(seed=2)[0])
+
+
+def test_specifications_have_the_steps_of_an_episode() -> None:
+    """Oracle: the step at which Gymnasium's own limit, and the environment, truncate."""
+    assert gym.make(CART_POLE).spec.max_episode_steps == 500
+    assert gym.make_vec(CART_POLE, 2).spec.max_episode_steps == 500
+    still = {"environment.end": [], "environment.duration": 0.2, "environment.action.scale": 0.0}
+    gym.register("PysimStill-v0", CART_POLE, overrides=still)
+    spec = gymnasium.spec("PysimStill-v0")
+    assert spec.max_episode_steps == 10
+    one = gymnasium.make("PysimStill-v0")
+    five = gymnasium.make_vec(
+        "PysimStill-v0", 3, max_episode_steps=5, vectorization_mode="vector_entry_point"
+    )
+    for env, length in ((one, 10), (five, 5)):
+        env.reset(seed=1)
+        ends = [np.all(env.step(env.action_space.sample())[3]) for _ in range(length)]
+        assert ends == [False] * (length - 1) + [True]
+
+
+GROUPS: dict[str, object] = {
+    "environment.critic": ["pole.q"],
+    "environment.groups": {"teacher": ["cart.q", "state.v"]},
+    "environment.noise": {"state.q": 0.1},
+    "environment.history": 2,
+}
+
+
+@pytest.mark.filterwarnings("ignore:.*infinity")  # of groups that have no limit
+@pytest.mark.parametrize("mode", ["next_step", "same_step"])
+def test_observations_may_be_dictionaries_of_groups(mode: str) -> None:
+    """Oracle: states of the worlds; the checker and the spaces of Gymnasium."""
+    from gymnasium.utils.env_checker import check_env
+
+    check_env(gym.make(CART_POLE, groups=True, overrides=GROUPS), skip_render_check=True)
+    env = gym.make_vec(CART_POLE, 4, groups=True, overrides=GROUPS, autoreset_mode=mode)
+    observations, _ = env.reset(seed=1)
+    assert {name: x.shape for name, x in observations.items()} == {
+        "policy": (4, 8),
+        "critic": (4, 9),
+        "teacher": (4, 3),
+    }
+    ended = 0
+    for _ in range(40):
+        observations, _, terminated, _, info = env.step(PUSHED)
+        assert env.observation_space.contains(observations)
+        worlds = env.environment.worlds
+        seen = np.hstack([worlds.q[:, :1], worlds.v]).astype(np.float32)
+        np.testing.assert_array_equal(observations["teacher"], seen)
+        np.testing.assert_array_equal(observations["critic"][:, :8], observations["policy"])
+        np.testing.assert_array_equal(observations["critic"][:, 8], worlds.q[:, 1].astype("f4"))
+        ended += int(terminated.sum())
+        for final in info["final_obs"][terminated] if "final_obs" in info else ():
+            assert env.single_observation_space.contains(final)
+    assert ended
+
+
+def test_an_environment_without_reward_is_warned_of() -> None:
+    none: dict[str, object] = {"environment.reward": []}
+    for make in (gym.make, partial(gym.make_vec, num_envs=2)):
+        with pytest.warns(
+            PysimWarning, match="environment: has no reward, so that all rewards are 0"
+        ):
+            make(CART_POLE, overrides=none)
+
+
+@pytest.mark.parametrize(
+    ("groups", "problem"),
+    [
+        ({"policy": ["pole.q"]}, "'policy' is the group of environment.observations; take another"),
+        ({"teacher": []}, "has no signals; name some, or remove it"),
+        ({"teacher": ["pole.p"]}, "there is no signal 'pole.p'; did you mean 'pole.v'"),
+    ],
+)
+def test_a_wrong_group_is_reported(groups: dict[str, list[str]], problem: str) -> None:
+    with pytest.raises(SimulationError, match=re.escape(problem)):
+        gym.make(CART_POLE, overrides={"environment.groups": groups})
 
 
 @pytest.mark.parametrize(

@@ -153,20 +153,11 @@ def _check_policy(path: str, a: Mapping[str, Array], n: int, m: int) -> None:
         raise PysimError(path, f"{problem}; export it again")
 
 
-@controller("mlp")
-class Network(Controller):
-    """Dense network, layer by layer activation(W x + b); the last layer is linear.
+class NetworkFile(Controller):
+    """Base class of controllers that compute by the network in a file."""
 
-    An ONNX file has its activations and may have other operators: sums, differences, products and quotients of
-    numbers, Gemm, MatMul, Elu, Relu, LeakyRelu, Tanh, Sigmoid and Clip. Reading one needs the package `onnx`.
-    A network has at most 32768 inputs and outputs of layers, and a file 32 MiB of numbers.
-    """
-
-    inputs = signal("value", unit="", size="n")
-    outputs = signal("value", unit="", size="m")
     file: str  # .npz with weight0 (outputs, inputs), bias0, weight1 …, or .onnx
     activation: str = "elu"  # elu, relu or tanh, of an .npz
-    unit: str = ""  # of the output; "" fits every unit
 
     def __post_init__(self) -> None:
         if self.activation not in ACTIVATIONS:
@@ -183,19 +174,38 @@ class Network(Controller):
         """Graph of an ONNX file; None for arrays."""
         return read_onnx(self.file) if Path(self.file).suffix.lower() == ".onnx" else None
 
+    def network_sizes(self) -> tuple[int, int]:
+        """Return how many inputs and outputs the network has."""
+        return network_sizes({} if self.graph is not None else self.arrays, self.graph)
+
+    def evaluated(self, x: Any) -> Any:
+        """Return the outputs of the network of x, numbers or symbols."""
+        graph = self.graph
+        return evaluate_network(self.arrays, self.activation, x) if graph is None else graph(x)
+
+
+@controller("mlp")
+class Network(NetworkFile):
+    """Dense network, layer by layer activation(W x + b); the last layer is linear.
+
+    An ONNX file has its activations and may have other operators: sums, differences, products and quotients of
+    numbers, Gemm, MatMul, Elu, Relu, LeakyRelu, Tanh, Sigmoid and Clip. Reading one needs the package `onnx`.
+    A network has at most 32768 inputs and outputs of layers, and a file 32 MiB of numbers.
+    """
+
+    inputs = signal("value", unit="", size="n")
+    outputs = signal("value", unit="", size="m")
+    unit: str = ""  # of the output; "" fits every unit
+
     def sizes(self) -> Mapping[str, int]:
-        if self.graph is not None:
-            return {"m": self.graph.outputs}
-        return {"m": len(self.arrays[f"bias{_layers(self.arrays) - 1}"])}
+        return {"m": self.network_sizes()[1]}
 
     def output(self, inputs: Any) -> Any:
-        x = self._fitting(np.atleast_1d(np.array(inputs.value)))
-        graph = self.graph
-        y = evaluate_network(self.arrays, self.activation, x) if graph is None else graph(x)
+        y = self.evaluated(self._fitting(np.atleast_1d(np.array(inputs.value))))
         return y[0] if len(y) == 1 else y
 
     def _fitting(self, x: Any) -> Any:
-        wanted = self.arrays["weight0"].shape[1] if self.graph is None else self.graph.size
+        wanted, _ = self.network_sizes()
         if len(x) != wanted:
             problem = f"takes {wanted} numbers, and the signal has {len(x)}"
             raise PysimError(self.file, f"{problem}; join the signals that it was trained with")

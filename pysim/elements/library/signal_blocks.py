@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 Matrix = tuple[tuple[float, ...], ...]
+MOST_PERIODS = 1000  # of a delay in which worlds differ
 
 
 class _SameUnit(Controller):
@@ -289,6 +290,50 @@ class Delay(_SameUnit):
     def update(self, inputs: Any, past: Any) -> Any:
         values = _array(inputs.value)
         return [*_array(past)[len(values) :], *values]
+
+
+@controller("variable_delay")
+class VariableDelay(_SameUnit):
+    """Signal of `delay` periods before, a number in which worlds may differ; it needs a `period`.
+
+    Between two periods it is interpolated linearly; at the start its first value has always been there. Worlds may
+    differ where the delay of the scene is below 0.8 `longest`.
+    """
+
+    delay: float  # [periods], from 0 to `longest`
+    longest: int  # [periods], at most 1000
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.longest <= MOST_PERIODS:
+            problem = f"must be from 1 to {MOST_PERIODS}, got {self.longest}"
+            raise PysimError("longest", f"{problem}; change it, or the period")
+        delay: Any = self.delay  # a number, or a signal in place of one
+        if isinstance(delay, int | float) and not 0 <= delay <= self.longest:
+            problem = f"must be from 0 to longest, {self.longest}, got {self.delay:g}"
+            raise PysimError("delay", f"{problem}; change it, or longest")
+        # ages are no constants, with which the delay would be folded, so that the engine has it as a number
+        age = real("age", size=self.longest)
+        vars(self)["memory"] = real("past", size=f"{self.longest}n") * age  # the oldest first
+
+    def initial(self, inputs: Any) -> Any:
+        ages = range(self.longest)
+        return [*_array(inputs.value)] * self.longest, [float(age) for age in ages]
+
+    def output(self, inputs: Any, past: Any, age: Any) -> Any:
+        value = _array(inputs.value)
+        frames = [value, *_array(past).reshape(self.longest, len(value))[::-1]]  # the newest first
+        passed = [
+            np.clip(self.delay - own, 0.0, 1.0) for own in _array(age)
+        ]  # share of each period
+        weights = [a - b for a, b in zip([1.0, *passed], [*passed, 0.0], strict=True)]
+        return [
+            sum(w * own for w, own in zip(weights, numbers, strict=True))
+            for numbers in zip(*frames, strict=True)
+        ]
+
+    def update(self, inputs: Any, past: Any, age: Any) -> Any:
+        values = _array(inputs.value)
+        return [*_array(past)[len(values) :], *values], [*_array(age)]
 
 
 @controller("transfer_function")

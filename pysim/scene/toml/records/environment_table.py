@@ -48,7 +48,12 @@ def _drawn_numbers(value: object) -> object:
     return value if isinstance(value, list) else _drawn(value)
 
 
+def _drawn_or_number(value: object) -> object:
+    return value if isinstance(value, int | float) else _drawn(value)
+
+
 Drawn = Annotated[str, BeforeValidator(_drawn)]
+DrawnNumber = Annotated[str | float, BeforeValidator(_drawn_or_number)]
 DrawnNumbers = Annotated[str | list[str | float], BeforeValidator(_drawn_numbers)]
 
 
@@ -172,6 +177,39 @@ class Randomise(Table):
         return self
 
 
+class Level(Table):
+    """A level of a curriculum: where its episodes start, and numbers of the scene in them."""
+
+    displacement: dict[str, DrawnNumber] = key(
+        {}, "m or rad", "from the start, by velocity name: numbers or distributions"
+    )
+    values: Annotated[dict[str, DrawnNumber | list[str | float]], Field(max_length=64)] = key(
+        {}, "unit of the number", "by path, as in randomise: numbers or distributions"
+    )
+
+
+class Curriculum(Table):
+    """Levels of difficulty: a world's level rises and falls with the reward of its episodes."""
+
+    reward: Name = key(..., "", "the term by whose mean over the control steps of an episode")
+    rise: float = key(..., "", "mean above which the next episode is a level higher")
+    fall: float = key(..., "", "mean below which it is a level lower")
+    first: Annotated[int, Field(ge=0)] = key(
+        0, "", "worlds begin at levels that are drawn from 0 to this"
+    )
+    level: list[Level] = key(
+        ..., "", "the levels, the easiest first", min_length=2, max_length=1000
+    )
+
+    @model_validator(mode="after")
+    def _is_ordered(self) -> Curriculum:
+        if not self.fall < self.rise:
+            raise error_text(f"fall must be below rise, {self.rise:g}, got {self.fall:g}")
+        if self.first >= len(self.level):
+            raise error_text(f"first must be below the number of levels, {len(self.level)}")
+        return self
+
+
 class Mirror(Table):
     """A plane about which the mechanism is its own mirror image: a learner learns from the image of samples, too."""
 
@@ -197,6 +235,9 @@ class Environment(Table):
     limit: Positive = key(100.0, "", "of the numbers of observations, which are clipped to ± this")
     history: PositiveInteger = key(1, "", "observations in a row, the oldest first", le=1000)
     critic: list[Name] = key([], "", "what a critic sees besides, without noise")
+    groups: dict[str, list[Name]] = key(
+        {}, "", "by name: signals of further observations, without noise, such as of a teacher"
+    )
     reward: list[Reward] = key([], "", "terms of the reward")
     discount: Annotated[float, Field(ge=0, lt=1)] | None = key(
         None, "", "of a reward a control step later; by default the learner's"
@@ -206,4 +247,5 @@ class Environment(Table):
     start: EpisodeStart = key(EpisodeStart(), "", "starts of episodes")
     push: list[Push] = key([], "", "pushes")
     randomise: list[Randomise] = key([], "", "numbers that differ from world to world")
+    curriculum: Curriculum | None = key(None, "", "levels of difficulty; by default none")
     mirror: Mirror | None = key(None, "", "of the mechanism's left and right; by default none")
