@@ -298,7 +298,7 @@ def plot(*words: str, options: PlotOptions = PlotOptions()) -> None:
     words
         Trajectory files (.h5), then quantities: v.hinge, energy, "contacts.*.force"; otherwise q, v, forces and energy.
         Or the dataset of a sweep (.nc), then results to compare with its parameters, as q.hinge (at the end) or
-        q.hinge.max.
+        q.hinge.max; with the trajectory of a nominal run behind it, deviations from that run.
     """
     from pysim.cli.show import plot_files  # noqa: PLC0415
 

@@ -171,7 +171,7 @@ def plot_files(words: tuple[str, ...], options: PlotOptions) -> None:
         raise PysimError("plot", f"{problem}; give one that pysim wrote, such as run.h5")
     patterns = [word for word in words if not _is_file(word)]
     if is_sweep(paths[0]):
-        _plot_sweep(paths[0], patterns, options)
+        _plot_sweep(paths, patterns, options)
         return
     runs = [load_for_pictures(path) for path in paths]
     if options.names:
@@ -194,14 +194,19 @@ def _print_plot(options: PlotOptions) -> None:
         print_line(f"  plot        {options.output}")
 
 
-def _plot_sweep(path: Path, quantities: list[str], options: PlotOptions) -> None:
-    """Plot the results of a sweep, or print the names of its signals."""
+def _plot_sweep(paths: Sequence[Path], quantities: list[str], options: PlotOptions) -> None:
+    """Plot the results of a sweep, from those of a nominal run if one is given, or print the names of its signals."""
+    path, *others = paths
+    if len(others) > 1:
+        problem = f"draws one sweep and one nominal run, got {len(paths)} files"
+        raise PysimError("plot", f"{problem}; leave out {others[1]}")
     if options.names:
         print_columns(("signal",), [(name,) for name in load_results(path).signals])
         return
     from pysim.render.plots.sweep_figure import plot_sweep  # noqa: PLC0415
 
-    plot_sweep(path, options.output, quantities)
+    nominal = load_for_pictures(others[0]) if others else None
+    plot_sweep(path, options.output, quantities, nominal)
     _print_plot(options)
 
 

@@ -145,6 +145,43 @@ def test_the_figure_shows_every_quantity_with_every_parameter(path: Path) -> Non
     assert labels == expected
 
 
+def nominal(folder: Path, every: float) -> pysim.Trajectory:
+    overrides = SHORT | {"output.every": every}
+    pysim.simulate(pysim.load_scene(SPRING, overrides=overrides), folder / "nominal.h5")
+    return pysim.load_trajectory(folder / "nominal.h5")
+
+
+def test_the_figure_shows_deviations_from_a_nominal_run(path: Path, tmp_path: Path) -> None:
+    """Medians less the energy of the run, and the largest place less that of the run, with their units."""
+    from matplotlib.figure import Figure
+
+    from pysim.render.plots.sweep_figure import NominalRun, draw
+
+    results = load_results(path)
+    run = nominal(tmp_path, float(results.t[1] - results.t[0]))
+    figure = Figure()
+    draw(results, ["q.slide.max"], figure, NominalRun(run, results))
+    fan, histogram, _, scatter, _ = figure.axes
+    assert fan.get_ylabel() == "Δ energy [J]"
+    median = np.median(results.series[:, 0], axis=0) - run.energy
+    np.testing.assert_allclose(np.asarray(fan.lines[0].get_ydata(), float), median, atol=1e-12)
+    assert histogram.get_xlabel() == "Δ q.slide.max [m]  (5, 50 and 95 %)"
+    drawn = np.asarray(scatter.collections[0].get_offsets())[:, 1]
+    expected = results.quantity("q.slide.max") - run.q[:, 0].max()
+    np.testing.assert_allclose(drawn, expected, atol=1e-12)
+
+
+def test_a_nominal_run_has_the_outputs_of_the_sweep(path: Path, tmp_path: Path) -> None:
+    results = load_results(path)
+    run = nominal(tmp_path, float(results.t[2] - results.t[0]))
+    with pytest.raises(
+        SimulationError, match=r"outputs, and the worlds of the sweep .*output.every"
+    ):
+        plot_sweep(path, tmp_path / "a.png", nominal=run)
+    words = ["plot", str(path), str(tmp_path / "nominal.h5"), str(tmp_path / "nominal.h5")]
+    assert main(words) == 2
+
+
 def test_a_sweep_without_finished_worlds_is_rejected(path: Path, tmp_path: Path) -> None:
     empty = tmp_path / "empty.nc"
     empty.write_bytes(path.read_bytes())

@@ -1,4 +1,7 @@
-"""Figure of a sweep: fans of recorded signals, histograms, scatter plots and sensitivities of its results."""
+"""Figure of a sweep: fans of recorded signals, histograms, scatter plots and sensitivities of its results.
+
+With a nominal run, such as one without tolerances, signals and quantities are drawn as deviations from it.
+"""
 
 from __future__ import annotations
 
@@ -6,13 +9,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pysim.errors import PysimError
+from pysim.errors import PysimError, SimulationError
 from pysim.render import colors
 from pysim.render.output import replacing
 from pysim.render.plots.plot import PLOTS
+from pysim.render.plots.recorded_quantities import Quantity, quantities_of
 from pysim.render.window import has_display
 from pysim.sweeps.results import load_results
 from pysim.sweeps.sensitivity import first_order_indices
+from pysim.sweeps.signal_statistics import STATISTICS, split_quantity, statistics
 from pysim.typing import Array
 
 if TYPE_CHECKING:
@@ -23,17 +28,21 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from pysim.sweeps.results import SweepResults
+    from pysim.trajectory import Trajectory
 
 FANS = ((5, 95), (25, 75))  # percentiles
 MOST_PARAMETERS = 10  # in scatter plots, those with the largest index
 COLUMNS = 5  # of scatter plots
 MOST_POINTS = 3000  # of a scatter plot
+_SAME = 1e-9  # [s], of outputs
+_ENERGIES = {"kinetic": "energy.kinetic", "potential": "energy.potential", "energy": "energy.total"}
 
 
 def plot_sweep(
     sweep: str | PathLike[str],
     path: str | PathLike[str] | None = None,
     quantities: Sequence[str] = (),
+    nominal: Trajectory | None = None,
 ) -> None:
     """Draw the results of a sweep into `path`, or show them in a window (None).
 
@@ -42,38 +51,75 @@ def plot_sweep(
         path: picture to write (.png, .pdf, .svg).
         quantities: results to compare with the parameters, a signal (its value at the end) or SIGNAL.STATISTIC; by
             default the recorded signals.
+        nominal: run of the scene with the same outputs, from which deviations are drawn, with their units.
 
     Raises:
-        SimulationError: the file is not a sweep's, or has no such signal.
+        SimulationError: the file is not a sweep's, or has no such signal, or the run has other outputs.
     """
     results = load_results(sweep)
+    base = None if nominal is None else NominalRun(nominal, results)
     names = list(quantities) or results.default_quantities()
     for name in names:
         results.quantity(name)
     with replacing(path, PLOTS) as draft:
         if draft is None:
-            _show(results, names)
+            _show(results, names, base)
             return
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure
 
         figure = Figure(layout="constrained", dpi=110)
         FigureCanvasAgg(figure)
-        draw(results, names, figure)
+        draw(results, names, figure, base)
         figure.savefig(draft, facecolor="white")
 
 
-def _show(results: SweepResults, names: Sequence[str]) -> None:
+def _show(results: SweepResults, names: Sequence[str], base: NominalRun | None) -> None:
     if not has_display():
         problem = "there is no display to show it on; give a file, such as -o plot.png"
         raise PysimError("plot", problem)
     from matplotlib import pyplot as plt
 
-    draw(results, names, plt.figure(layout="constrained"))
+    draw(results, names, plt.figure(layout="constrained"), base)
     plt.show()
 
 
-def draw(results: SweepResults, names: Sequence[str], figure: Figure) -> None:
+class NominalRun:
+    """Signals of a nominal run by the names of a sweep."""
+
+    def __init__(self, run: Trajectory, results: SweepResults) -> None:
+        if len(run) != len(results.t) or not np.allclose(run.t, results.t, rtol=0, atol=_SAME):
+            problem = f"has {len(run)} outputs, and the worlds of the sweep {len(results.t)}"
+            raise SimulationError(
+                run.source, f"{problem}; run the scene with the same output.every"
+            )
+        self._run, self._known, self._signals = run, quantities_of(run), results.signals
+
+    def _found(self, signal: str) -> Quantity:
+        name = _ENERGIES.get(signal, signal)
+        found = self._known.get(name) or self._known.get(f"signals.{name}")
+        if found is None:
+            problem = f"does not record {signal!r}"
+            raise SimulationError(self._run.source, f"{problem}; run the scene of the sweep")
+        return found
+
+    def unit(self, quantity: str) -> str:
+        return self._found(split_quantity(quantity, self._signals, "the sweep")[0]).unit
+
+    def values(self, signal: str) -> Array:
+        """Return a signal at the outputs (times,)."""
+        return self._found(signal).values()
+
+    def quantity(self, name: str) -> float:
+        """Return a statistic of a signal."""
+        signal, statistic = split_quantity(name, self._signals, "the sweep")
+        found = statistics(self.values(signal)[None])
+        return float(found[0, STATISTICS.index(statistic)])
+
+
+def draw(
+    results: SweepResults, names: Sequence[str], figure: Figure, base: NominalRun | None = None
+) -> None:
     """Fill a figure: a fan for each recorded signal; for each quantity a histogram, indices and scatter plots."""
     indices = {
         name: first_order_indices(results.parameters, results.quantity(name)) for name in names
@@ -85,11 +131,13 @@ def draw(results: SweepResults, names: Sequence[str], figure: Figure) -> None:
     found = figure.subfigures(len(heights), 1, height_ratios=heights, squeeze=False)
     rows = iter(found[:, 0])
     for record in range(len(results.records)):
-        _fan(next(rows).subplots(), results, record)
+        _fan(next(rows).subplots(), results, record, base)
     for name in names:
-        y = results.quantity(name)
+        y, label = results.quantity(name), name
+        if base is not None:
+            y, label = y - base.quantity(name), _deviation(name, base)
         left, right = next(rows).subplots(1, 2)
-        _histogram(left, name, y)
+        _histogram(left, label, y)
         _indices(right, indices[name])
         columns = min(len(shown), COLUMNS)
         axes = next(rows).subplots(scatter_rows, columns, sharey=True, squeeze=False)
@@ -99,7 +147,7 @@ def draw(results: SweepResults, names: Sequence[str], figure: Figure) -> None:
         for axis in axes.flat[len(shown) :]:
             axis.set_axis_off()
         for axis in axes[:, 0]:
-            axis.set_ylabel(name, fontsize=8, color=colors.TEXT)
+            axis.set_ylabel(label, fontsize=8, color=colors.TEXT)
     counts = f"{len(results.summary)} of {results.worlds} worlds"
     failed = f", {results.failures} ended early" if results.failures else ""
     figure.suptitle(f"{results.path.name}: {counts}{failed}", color=colors.TEXT, x=0.01, ha="left")
@@ -117,17 +165,25 @@ def _most_important(indices: dict[str, dict[str, float]], parameters: list[str])
     return [name for name in parameters if name in chosen]
 
 
-def _fan(axis: Axes, results: SweepResults, record: int) -> None:
-    series = results.series[:, record]
+def _deviation(name: str, base: NominalRun) -> str:
+    """Return the label of a deviation, with its unit."""
+    unit = base.unit(name)
+    return f"Δ {name} [{unit}]" if unit else f"Δ {name}"
+
+
+def _fan(axis: Axes, results: SweepResults, record: int, base: NominalRun | None) -> None:
+    series, label = results.series[:, record], results.records[record]
+    if base is not None:
+        series, label = series - base.values(label), _deviation(label, base)
     for k, (low, high) in enumerate(FANS):
         lower, upper = np.nanpercentile(series, (low, high), axis=0)
-        label = f"{low} to {high} %"
+        share = f"{low} to {high} %"
         alpha = 0.2 + 0.2 * k
         axis.fill_between(
-            results.t, lower, upper, color=colors.PALETTE[0], alpha=alpha, lw=0, label=label
+            results.t, lower, upper, color=colors.PALETTE[0], alpha=alpha, lw=0, label=share
         )
     axis.plot(results.t, np.nanmedian(series, axis=0), color=colors.PALETTE[0], label="median")
-    axis.set_ylabel(results.records[record], color=colors.TEXT)
+    axis.set_ylabel(label, color=colors.TEXT)
     axis.set_xlabel("time [s]", color=colors.TEXT)
     axis.margins(x=0)
     axis.legend(loc="upper right", frameon=False, fontsize=8)
