@@ -112,7 +112,7 @@ class Rollout:
         self.scene, self.one, self.threads = worlds._scene, worlds._one, worlds._threads  # noqa: SLF001
         self.controls = None
         if controls is not None:
-            shape = checked_real(controls, "controls")[0].shape
+            shape = checked_real(controls, "controls").shape
             count = shape[-2] if len(shape) > 1 else 0
             if steps is not None and steps != count:
                 raise SimulationError("steps", f"is {steps}, but there are controls of {count}")

@@ -350,6 +350,20 @@ def test_a_world_has_the_same_bits_alone_and_among_others(tmp_path: Path) -> Non
         assert own.loss[0] == found.loss[k]
 
 
+def test_one_world_takes_controls_without_an_axis_of_worlds(tmp_path: Path) -> None:
+    scene = scene_of(tmp_path, HOPPER)
+    controls = np.random.default_rng(4).normal(0, 0.2, (1, 8, 1))
+
+    def loss(q: Array, v: Array) -> tuple[Array, Array, Array]:
+        return (v**2).sum((-2, -1)), 0 * q, 2 * v
+
+    one = pysim.gradient(pysim.Worlds(scene), controls[0], loss=loss)
+    many = pysim.gradient(pysim.Worlds(scene, 1), controls, loss=loss)
+    assert one.controls is not None
+    assert many.controls is not None
+    assert np.array_equal(one.controls, many.controls[0])
+
+
 def test_worlds_stay_where_they_are(tmp_path: Path) -> None:
     worlds = pysim.Worlds(scene_of(tmp_path, BOX), 2)
     worlds.step(steps=5)
