@@ -21,7 +21,8 @@ Reals pull(
   Reals good(rows);
   engine::GradientBatch batch = {};
   std::vector<double*> parts;
-  for (std::size_t k = 0; k < sizes.size(); ++k) parts.push_back(numbers_of(bar.at(k), rows, sizes[k]));
+  for (std::size_t k = 0; k < sizes.size(); ++k)
+    parts.push_back(numbers_of(bar.at(k), rows, sizes[k].second));
   batch.bar = engine::cotangents_in(parts);
   batch.end_q = numbers_of(q, rows, worlds.parts().sizes.q);
   batch.end_v = numbers_of(v, rows, worlds.parts().sizes.v);
@@ -36,13 +37,13 @@ void bind_gradients(py::module_& m) {
       "cotangent_sizes",
       [](const Worlds& worlds) {
         const std::string refusal = engine::gradient_refusal(worlds);
-        const auto sizes = refusal.empty() ? engine::cotangent_sizes(worlds) : std::vector<std::ptrdiff_t>{};
+        using Sizes = decltype(engine::cotangent_sizes(worlds));
+        const auto sizes = refusal.empty() ? engine::cotangent_sizes(worlds) : Sizes{};
         return py::make_tuple(refusal, engine::worlds_in_pack(), sizes);
       },
       "worlds"_a,
       "Returns what keeps steps of worlds from having a gradient, '' for nothing; how many `pull_step` takes "
-      "at "
-      "once; and numbers a world of q, v, deflections, coordinates, signals, inertias and laws of pairs.");
+      "at once; and the names of the cotangents, with their numbers a world.");
   m.def("pull_step",
         &pull,
         "worlds"_a,
@@ -51,9 +52,9 @@ void bind_gradients(py::module_& m) {
         "end_q"_a,
         "end_v"_a,
         "threads"_a = 1,
-        "Takes cotangents `bar` back through the next step of worlds, whole packs, in place; those of "
-        "inertias and "
-        "laws are added. Leaves the states at its end, which the worlds do not reach, in end_q and end_v. "
+        "Takes cotangents `bar`, in the order of their names, back through the next step of worlds, whole "
+        "packs, in place; those of inertias and laws are added. Leaves the states at its end, which the "
+        "worlds do not reach, in end_q and end_v. "
         "Returns 1 "
         "where it was solved in one part.");
 }

@@ -51,25 +51,27 @@ struct PullConvexSteps {
     const int signals = lanes.signals.numbers == nullptr ? 0 : grid.sizes.signals;
     const auto load = [&](const double* rows, int count) { return read(rows, at.first, count, w); };
     const Cotangents& rows = batch.bar;
-    const int deflections = 3 * contacts.points, theta = 10 * at.model.bodies,
-              laws = stepping::ParameterCotangents<S>::per_law * contacts.pairs;
+    const int deflections = 3 * contacts.points, turnings = 3 * contacts.turning_points,
+              theta = 10 * at.model.bodies, laws = stepping::ParameterCotangents<S>::per_law * contacts.pairs;
     const stepping::StateCotangents<S> bar = {load(rows.q, nv),
                                               load(rows.v, nv),
                                               load(rows.deflections, deflections),
+                                              load(rows.turnings, turnings),
                                               load(rows.coordinates, contacts.coordinates),
                                               load(rows.signals, signals)};
     const int numbers = batch.varied == nullptr ? 0 : batch.varied->count;
     const stepping::ParameterCotangents<S> sums = {
         load(rows.theta, theta), load(rows.laws, laws), load(rows.numbers, numbers)};
     stepping::ConvexStepProduct<S> product(system, run, batch.varied, h, w);
-    const auto good = product.make(time, start, end);
-    product.pull(bar, sums);
+    auto good = product.make(time, start, end);
+    if (!product.pull(bar, sums)) good = simd::nowhere<S>();
     const auto store = [&](const S* packs, double* to, int count) {
       simd::store_rows(packs, count, to + at.first * count, count);
     };
     store(bar.q, rows.q, nv);
     store(bar.v, rows.v, nv);
     store(bar.deflections, rows.deflections, deflections);
+    store(bar.turnings, rows.turnings, turnings);
     store(bar.coordinates, rows.coordinates, contacts.coordinates);
     store(bar.signals, rows.signals, signals);
     store(sums.theta, rows.theta, theta);

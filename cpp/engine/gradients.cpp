@@ -1,6 +1,7 @@
 // Gradients of worlds: which steps have them, and one step back.
 #include "engine/gradients.hpp"
 
+#include "constraints/contact_law_product.hpp"
 #include "engine/contact_dispatch.hpp"
 
 namespace pysim::engine {
@@ -9,12 +10,7 @@ namespace {
 
 /// Kinds of pairs of shapes that have no derivatives; empty if there are none.
 std::string refused_pairs(const contact::Contacts<double>& contacts) {
-  if (contacts.moving_pairs > 0) return "links that may touch each other";
-  if (contacts.turning_points > 0) return "rolling or spinning friction";
-  for (int k = 0; k < contacts.pairs; ++k) {
-    if (contacts.pair == nullptr) return "more than 4096 pairs of shapes that may touch";
-    if (!contacts.pair[k].plane) return "a surface that is not a plane";
-  }
+  if (contacts.pair == nullptr && contacts.pairs > 0) return "more than 4096 pairs of shapes that may touch";
   return "";
 }
 
@@ -40,22 +36,24 @@ std::string gradient_refusal(const Worlds<double>& worlds) {
   return refused_pairs(worlds.model_contacts()->view());
 }
 
-std::vector<std::ptrdiff_t> cotangent_sizes(const Worlds<double>& worlds) {
+std::vector<std::pair<std::string, std::ptrdiff_t>> cotangent_sizes(const Worlds<double>& worlds) {
   const auto& model = worlds.model();
   const auto view = model.view<double>();
   const auto contacts = worlds.model_contacts()->view();
-  return {view.nv,
-          view.nv,
-          std::ptrdiff_t{3} * contacts.points,
-          contacts.coordinates,
-          has_signals(worlds) ? std::ptrdiff_t{worlds.parts().sizes.signals} : 0,
-          std::ptrdiff_t{10} * view.bodies,
-          std::ptrdiff_t{6} * contacts.pairs,
-          worlds.varied(0).count};
+  const std::ptrdiff_t three = 3, signals = has_signals(worlds) ? worlds.parts().sizes.signals : 0;
+  return {{"q", view.nv},
+          {"v", view.nv},
+          {"deflections", three * contacts.points},
+          {"turnings", three * contacts.turning_points},
+          {"coordinates", contacts.coordinates},
+          {"signals", signals},
+          {"theta", std::ptrdiff_t{10} * view.bodies},
+          {"laws", std::ptrdiff_t{constraints::law_numbers} * contacts.pairs},
+          {"numbers", worlds.varied(0).count}};
 }
 
 Cotangents cotangents_in(const std::vector<double*>& parts) {
-  return {parts[0], parts[1], parts[2], parts[3], parts[4], parts[5], parts[6], parts[7]};
+  return {parts[0], parts[1], parts[2], parts[3], parts[4], parts[5], parts[6], parts[7], parts[8]};
 }
 
 void pull_step(const Worlds<double>& worlds, Selection selection, GradientBatch& batch, int threads) {

@@ -10,10 +10,11 @@ namespace pysim::engine {
 struct Cotangents {
   double *q, *v;        ///< (states, nv), q along δ of q ⊕ δ
   double* deflections;  ///< (states, points, 3) of contacts, on the world's axes
+  double* turnings;     ///< (states, turning points, 3) of angular deflections, on the world's axes
   double* coordinates;  ///< (states, coordinates) of deflections of dry friction
   double* signals;      ///< (states, signals)
   double* theta;        ///< (states, bodies, 10) of inertias in the engine's frames
-  double* laws;         ///< (states, pairs, 6) of K, d, μ_s, μ_d, k_t, τ
+  double* laws;         ///< (states, pairs, numbers of a law) in the order of ContactLaw
   double* numbers;      ///< (states, numbers) in which worlds may differ, but those above
 };
 
@@ -29,8 +30,8 @@ int worlds_in_pack();
 /// Why steps of worlds have no gradient; empty if they have one.
 std::string gradient_refusal(const Worlds<double>& worlds);
 
-/// Numbers a state of the arrays of `Cotangents`, in their order.
-std::vector<std::ptrdiff_t> cotangent_sizes(const Worlds<double>& worlds);
+/// Names of the arrays of `Cotangents`, in their order, and numbers a state.
+std::vector<std::pair<std::string, std::ptrdiff_t>> cotangent_sizes(const Worlds<double>& worlds);
 
 /// Those in arrays of these sizes.
 Cotangents cotangents_in(const std::vector<double*>& parts);

@@ -333,6 +333,11 @@ PYSIM_NOINLINE Reverse<S, n> random(const Reverse<S, n>& a, const Reverse<S, n>&
 }
 
 template <class S, bool n>
+PYSIM_INLINE typename S::Real lane(const Reverse<S, n>& a, int k) {
+  return lane(a.value, k);
+}
+
+template <class S, bool n>
 PYSIM_INLINE bool is_there(const Reverse<S, n>& x) {
   return any(!(x.value == all<S>(0)));
 }

@@ -24,7 +24,7 @@ from pysim.worlds.argument_checks import checked_real
 from pysim.worlds.parameter_paths import ParameterPaths
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from numpy.typing import ArrayLike
 
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 __all__ = ["Gradient", "gradient"]
 
 MEMORY = 1 << 28  # bytes of records that are kept at most, before steps are made again
-_LAW_FIELDS = (0, 1, 2, 3, 4, 5)  # K, d, μ_s, μ_d, k_t, τ among the numbers of a law
 _INERTIA = 12  # place of θ among the numbers of a body
 _UNREAD = ("plane_bodies",)  # tables that convex steps do not read
 # step of central differences of the numbers that follow from a parameter, relative to it
@@ -137,14 +136,14 @@ class Rollout:
         assert isinstance(self.records.engine, _engine.Worlds)
         return self.records.engine
 
-    def _sizes(self) -> tuple[int, list[int]]:
+    def _sizes(self) -> tuple[int, dict[str, int]]:
         """Return how many worlds are a pack, and how many numbers their cotangents are.
 
         Raises:
             SimulationError: the worlds have no derivatives, for a reason that it names.
         """
         records, pack = self.records, 0
-        sizes: list[int] = []
+        sizes: list[tuple[str, int]] = []
         if records.is_single:
             reason = "dtype = np.float32"
         elif self.scene.signals is not None and self.scene.signals.callbacks:
@@ -157,7 +156,7 @@ class Rollout:
         if (records.engine.parts["length"] >= 0).any():
             problem = "the worlds are between two steps of simulation.step; step them by a number of steps first"
             raise SimulationError("gradient", problem)
-        return pack, sizes
+        return pack, dict(sizes)
 
     def differentiate(self, loss: Loss, parameters: Parameters, memory: float) -> Gradient:
         """Make the steps, and take the derivatives of the loss back through them."""
@@ -230,7 +229,7 @@ class Rollout:
 
     def backward(
         self, kept: dict[int, bytes], stride: int, q_bar: Array, v_bar: Array
-    ) -> tuple[list[Array], Array]:
+    ) -> tuple[dict[str, Array], Array]:
         """Take cotangents of the states back to the start; return them, and those of the controls."""
         engine = self.records.engine
         bar = self.cotangents()
@@ -241,12 +240,12 @@ class Rollout:
                 engine.load(before[n - first], self.every)
                 if self.controls is not None:
                     self.records.signals[:, self.places] = self.controls[:, n]
-                bar[0] += q_bar[self.packed, n]
-                bar[1] += v_bar[self.packed, n]
+                bar["q"] += q_bar[self.packed, n]
+                bar["v"] += v_bar[self.packed, n]
                 self.pull(n, bar)
                 if self.controls is not None:
-                    control_bar[:, n] = bar[4][: self.count, self.places]
-                    bar[4][:, self.places] = 0.0
+                    control_bar[:, n] = bar["signals"][: self.count, self.places]
+                    bar["signals"][:, self.places] = 0.0
         return bar, control_bar
 
     def _segment(self, first: int, end: int, record: bytes) -> list[bytes]:
@@ -259,14 +258,16 @@ class Rollout:
             before.append(engine.save(self.every))
         return before
 
-    def cotangents(self) -> list[Array]:
-        """Return zeros in place of all cotangents, with a row for each of every world."""
-        return [np.zeros((len(self.packed), size)) for size in self._sizes()[1]]
+    def cotangents(self) -> dict[str, Array]:
+        """Return zeros in place of all cotangents, by name, with a row for each of every world."""
+        return {name: np.zeros((len(self.packed), size)) for name, size in self._sizes()[1].items()}
 
-    def pull(self, n: int, bar: list[Array]) -> None:
+    def pull(self, n: int, bar: dict[str, Array]) -> None:
         """Take cotangents back through step n."""
         end_q, end_v = (np.empty((len(self.packed), x.shape[2])) for x in (self.q, self.v))
-        good = _engine.pull_step(self._doubles(), self.packed, bar, end_q, end_v, self.threads)
+        good = _engine.pull_step(
+            self._doubles(), self.packed, list(bar.values()), end_q, end_v, self.threads
+        )
         if not good.all():
             world = int(self.packed[np.flatnonzero(good == 0)[0]])
             problem = (
@@ -278,19 +279,20 @@ class Rollout:
         assert np.array_equal(end_v[rows], self.v[:, n]), "a step made again has other bits"
 
     def result(
-        self, value: Array, cotangents: tuple[list[Array], Array], parameters: Parameters
+        self, value: Array, cotangents: tuple[dict[str, Array], Array], parameters: Parameters
     ) -> Gradient:
-        bar, controls = [x[: self.count] for x in cotangents[0]], cotangents[1]
+        bar = {name: x[: self.count] for name, x in cotangents[0].items()}
+        controls = cotangents[1]
 
         def one(x: Array) -> Array:
             return np.asarray(x[0]) if self.one else x
 
-        by = {name: one(x) for name, x in parameters.derivatives(bar[5:]).items()}
-        inputs = bar[4][:, self.places] if self.places else np.zeros((self.count, 0))
+        by = {name: one(x) for name, x in parameters.derivatives(bar).items()}
+        inputs = bar["signals"][:, self.places] if self.places else np.zeros((self.count, 0))
         return Gradient(
             float(value[0]) if self.one else value,
-            one(bar[0]),
-            one(bar[1]),
+            one(bar["q"]),
+            one(bar["v"]),
             None if self.controls is None else one(controls),
             one(inputs),
             by,
@@ -324,10 +326,10 @@ class Parameters:
         place = np.full(len(numbers.values), -1)  # of the cotangents, by number
         varied = worlds._records.varied.places  # noqa: SLF001
         bodies, laws = numbers.tables["bodies"][0], numbers.tables["laws"][0]
-        law = laws.place + laws.size * np.arange(laws.records)[:, None] + np.array(_LAW_FIELDS)
+        law = laws.place + np.arange(laws.size * laws.records)
         theta = bodies.place + bodies.size * np.arange(bodies.records)[:, None] + _INERTIA
         place[varied] = 10 * bodies.records + law.size + np.arange(len(varied))
-        place[law.ravel()] = 10 * bodies.records + np.arange(law.size)
+        place[law] = 10 * bodies.records + np.arange(law.size)
         place[(theta + np.arange(10)).ravel()] = np.arange(10 * bodies.records)
         unread = np.zeros(len(place), bool)
         for name in _UNREAD:
@@ -340,9 +342,9 @@ class Parameters:
                 raise SimulationError(f"by: {path}", f"{problem}; leave it out")
             self._slopes[path] = place[places[used]], slopes[:, :, used]
 
-    def derivatives(self, bars: Sequence[Array]) -> dict[str, Array]:
+    def derivatives(self, bars: Mapping[str, Array]) -> dict[str, Array]:
         """Return derivatives by the parameters, from those by inertias, laws and other numbers (n, …)."""
-        bar = np.concatenate(bars, axis=1)
+        bar = np.concatenate([bars[name] for name in ("theta", "laws", "numbers")], axis=1)
         found = {}
         for path, (places, slopes) in self._slopes.items():
             own = (slopes @ bar[:, places, None])[:, :, 0]

@@ -126,16 +126,16 @@ class _States:
         used = np.arange(listed.shape[1]) < parts["touching"].reshape(-1, 1)
         self._points |= set(listed[used].astype(int).tolist())
 
-    def _parts(self) -> list[tuple[int, list[int]]]:
+    def _parts(self) -> list[tuple[str, list[int]]]:
         """Return the arrays of cotangents that have states, with the places of these."""
         nv = self._model.nv
         points = [3 * k + i for k in sorted(self._points) for i in range(3)]
         return [
-            (0, list(range(nv))),
-            (1, list(range(nv))),
-            (2, points),
-            (3, list(self._frictions)),
-            (4, list(range(len(self._elements)))),
+            ("q", list(range(nv))),
+            ("v", list(range(nv))),
+            ("deflections", points),
+            ("coordinates", list(self._frictions)),
+            ("signals", list(range(len(self._elements)))),
         ]
 
     @property
@@ -152,7 +152,7 @@ class _States:
             *self._elements,
         ]
 
-    def seed(self, bar: list[Array]) -> None:
+    def seed(self, bar: dict[str, Array]) -> None:
         """Set the cotangents of every world to rows of the identity."""
         row = 0
         for part, places in self._parts():
@@ -161,11 +161,12 @@ class _States:
                 rows[:, row, place] = 1.0
                 row += 1
 
-    def matrices(self, bar: list[Array]) -> tuple[Array, Array]:
+    def matrices(self, bar: dict[str, Array]) -> tuple[Array, Array]:
         """Return A and B of all worlds from the cotangents at the start."""
         found = [self._rows(bar[part])[:, :, places] for part, places in self._parts()]
         places = self._run.places
-        inputs = self._rows(bar[4])[:, :, places] if places else np.zeros((*found[0].shape[:2], 0))
+        rows = self._rows(bar["signals"])
+        inputs = rows[:, :, places] if places else np.zeros((*found[0].shape[:2], 0))
         return np.concatenate(found, axis=2), inputs
 
     def _rows(self, array: Array) -> Any:  # noqa: ANN401, a view (n, rows, numbers)

@@ -373,10 +373,10 @@ def test_worlds_stay_where_they_are(tmp_path: Path) -> None:
 
 
 def test_a_part_without_derivatives_is_refused_with_its_name(tmp_path: Path) -> None:
-    bodies = BOX[BOX.index("[[body]]") : BOX.index("[[ground]]")]
-    others = bodies.replace('"box"', '"other"').replace('name = "free"', 'name = "flies"')
-    worlds = pysim.Worlds(scene_of(tmp_path, BOX + others), 1)
-    with pytest.raises(pysim.SimulationError, match="links that may touch each other"):
+    places = 'a = "trunk"\nb = "shank"\nat_a = [0, 0, 0.1]\n'
+    force = f'[[force]]\nname = "strut"\ntype = "spring"\nstiffness = 10.0\n{places}'
+    worlds = pysim.Worlds(scene_of(tmp_path, HOPPER + force), 1)
+    with pytest.raises(pysim.SimulationError, match="springs, dampers and forces between links"):
         pysim.gradient(worlds, steps=1, loss=lambda q, v: (q.sum((1, 2)), 1 + 0 * q, 0 * v))
 
 

@@ -1,5 +1,5 @@
 // Products of the derivatives of convex steps, in double precision. A type of their own keeps functions of
-// this unit, which CMake compiles with less optimisation, apart from those that make steps.
+// this unit, which include those of numbers on a tape, apart from those that make steps.
 // clang-format off
 #include "simd/reverse.hpp"  // before the kernels, which call its functions by their qualified names
 // clang-format on

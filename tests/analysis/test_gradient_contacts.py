@@ -1,0 +1,163 @@
+"""Gradients through contacts: pairs of moving bodies, grounds of every kind, and laws.
+
+Oracle: the best of central differences of sixth order, of five sizes, of the engine's own steps.
+"""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import pysim
+from tests.analysis.test_gradients import RUN, Rollout, error
+
+pytestmark = pytest.mark.filterwarnings("ignore::pysim.PysimWarning")  # of starts and planes
+ROOT = Path(__file__).parents[2]
+MATERIAL = """
+[materials.default]
+friction = { static = 0.4, dynamic = 0.4 }
+stiffness = 3e4
+dissipation = 0.4
+tangential_stiffness = 2e4
+relaxation_time = 1.5e-3
+"""
+ROLLING = MATERIAL + "rolling = 0.01\nspinning = 0.02\n"
+SHAPES = {
+    "sphere": "sphere = { radius = 0.1 }",
+    "capsule": "capsule = { radius = 0.08, length = 0.2 }",
+    "box": "box = [0.2, 0.3, 0.16]",
+    "cylinder": "cylinder = { radius = 0.1, length = 0.2 }",
+    "ellipsoid": "ellipsoid = [0.1, 0.12, 0.15]",
+    "mesh": 'mesh = "box.obj"',
+}
+PLANE = "plane = { normal = [0.2, 0.1, 1], offset = -0.15 }"
+HEIGHTS = (
+    'height_field = { file = "heights.npy", size = [4, 4] }\nat = { xyz = [0.03, 0.02, -0.16] }'
+)
+FIELD = 'field = { type = "gyroid", cell = 1.2, thickness = 0.12, edge = 2.4 }\nat = { xyz = [0.3, 0.2, -0.4] }'
+EXACT = 1e-7
+
+
+def body(name: str, shape: str, height: float, rng: np.random.Generator) -> str:
+    turn = [round(float(x), 3) for x in rng.normal(0, 0.5, 3)]
+    return f"""
+[[body]]
+name = "{name}"
+mass = 1.3
+com = [0.01, -0.015, 0.02]
+inertia = {{ xx = 0.012, yy = 0.009, zz = 0.015, xy = 0.001, yz = 0.0008, xz = -0.0005 }}
+collision = [{{ {SHAPES[shape]} }}]
+[[joint]]
+name = "{name} moves"
+type = "free"
+child = "{name}"
+at = {{ xyz = [0.02, -0.03, {height}], rpy = {turn} }}
+"""
+
+
+def touches(rollout: Rollout) -> bool:
+    """Whether a point touches in some step."""
+    worlds = rollout.at(rollout.q[None], rollout.v[None])
+    for _ in range(rollout.steps):
+        worlds.step(steps=1)
+        if np.abs(np.array(worlds.contacts)).any():
+            return True
+    return False
+
+
+def errors_of(
+    folder: Path,
+    shapes: list[str],
+    surroundings: str,
+    head: str = MATERIAL,
+    passes: int = 1,
+    plugins: str = "",
+) -> list[float]:
+    """Errors of five random throws after thirty steps; at least three touch."""
+    shutil.copy(ROOT / "scenes" / "meshes" / "box.obj", folder)
+    np.save(folder / "heights.npy", np.random.default_rng(2).normal(0, 0.02, (33, 33)))
+    found, touched = [], 0
+    for seed in range(5):
+        rng = np.random.default_rng([9, seed])
+        bodies = "".join(body(f"b{k}", shape, 0.18 * k, rng) for k, shape in enumerate(shapes))
+        path = folder / "scene.toml"
+        path.write_text(plugins + head + bodies + surroundings + RUN.format(passes=passes), "utf-8")
+        scene = pysim.load_scene(path, allow_code=True)
+        v = rng.normal(0, 0.5, scene.model.nv)
+        v[-4] -= 1.5
+        rollout = Rollout(scene, scene.state.q, v, 30)
+        touched += touches(rollout)
+        gradient = rollout.gradient()
+        found.append(error(np.concatenate([gradient.q[0], gradient.v[0]]), rollout.by_start()))
+    assert touched >= 3
+    return sorted(found)
+
+
+@pytest.mark.parametrize(
+    "shapes",
+    [
+        ["sphere", "sphere"],
+        ["capsule", "sphere"],
+        ["box", "sphere"],
+        ["cylinder", "sphere"],
+        ["capsule", "capsule"],
+        ["box", "capsule"],
+        ["box", "box"],
+        ["cylinder", "box"],
+        ["ellipsoid", "box"],
+        ["cylinder", "cylinder"],
+        ["mesh", "box"],
+    ],
+    ids="-".join,
+)
+def test_two_bodies_that_hit_each_other_have_the_gradient_of_differences(
+    shapes: list[str], tmp_path: Path
+) -> None:
+    assert errors_of(tmp_path, shapes, "")[3] < EXACT
+
+
+@pytest.mark.parametrize("shape", list(SHAPES))
+def test_shapes_on_a_slope_have_the_gradient_of_differences(shape: str, tmp_path: Path) -> None:
+    assert errors_of(tmp_path, [shape], f"[[ground]]\n{PLANE}\n")[3] < EXACT
+
+
+@pytest.mark.parametrize("shape", ["sphere", "capsule", "box", "cylinder", "ellipsoid"])
+def test_shapes_on_a_height_field_have_the_gradient_of_differences(
+    shape: str, tmp_path: Path
+) -> None:
+    assert errors_of(tmp_path, [shape], f"[[ground]]\n{HEIGHTS}\n")[3] < EXACT
+
+
+@pytest.mark.parametrize("shape", ["sphere", "capsule"])
+def test_shapes_on_a_signed_distance_have_the_gradient_of_differences(
+    shape: str, tmp_path: Path
+) -> None:
+    plugins = f'plugins = ["{(ROOT / "scenes" / "shapes" / "gyroid.py").as_posix()}"]\n'
+    assert errors_of(tmp_path, [shape], f"[[ground]]\n{FIELD}\n", plugins=plugins)[3] < EXACT
+
+
+@pytest.mark.parametrize("shape", ["sphere", "box", "cylinder"])
+def test_rolling_and_spinning_friction_have_the_gradient_of_differences(
+    shape: str, tmp_path: Path
+) -> None:
+    assert errors_of(tmp_path, [shape], f"[[ground]]\n{PLANE}\n", ROLLING)[3] < EXACT
+    assert errors_of(tmp_path, [shape, "sphere"], "", ROLLING)[3] < EXACT
+
+
+def test_a_belt_under_a_body_has_the_gradient_of_differences(tmp_path: Path) -> None:
+    belt = f'[[ground]]\n{PLANE}\n[[contact]]\nbetween = ["world", "b0"]\nsurface_velocity = [0.5, 0.2, 0]\n'
+    assert errors_of(tmp_path, ["box"], belt)[3] < EXACT
+
+
+@pytest.mark.parametrize("law", ["dissipation = 0.0", "stiffness = { young = 2e6, poisson = 0.3 }"])
+def test_laws_without_dissipation_and_of_hertz_have_the_gradient_of_differences(
+    law: str, tmp_path: Path
+) -> None:
+    key = law.partition(" ")[0]
+    lines = [law if own.startswith(key) else own for own in MATERIAL.splitlines()]
+    head = "\n".join(lines) + "\n"
+    assert errors_of(tmp_path, ["sphere"], f"[[ground]]\n{PLANE}\n", head)[3] < EXACT
+    assert errors_of(tmp_path, ["capsule", "sphere"], "", head)[3] < EXACT
