@@ -24,15 +24,7 @@ struct Delassus {
     const std::ptrdiff_t count = r.count;
     Y = take<S>(w, count * nv);
     scaled = take<S>(w, count * nv);
-    G.n = r.count;
-    G.A = take<S>(w, count * count);
-    G.inv_D = take<S>(w, count);
-    G.scale = take<S>(w, count);
-    G.pass = take<S>(w, count);
-    G.column = take<S>(w, count);
-    G.regularised = take<S>(w, count);
-    G.first = take<int>(w, count);
-    G.last = take<int>(w, count);
+    G = take_semidefinite<S>(r.count, w);
   }
 
   /// `dependence` may be null: then dependent rows are detected here.

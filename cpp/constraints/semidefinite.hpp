@@ -263,4 +263,20 @@ struct Semidefinite {
   }
 };
 
+/// Memory for a matrix of n rows.
+template <class S>
+Semidefinite<S> take_semidefinite(int n, Workspace<S>& w) {
+  Semidefinite<S> G = {};
+  G.n = n;
+  G.A = take<S>(w, std::ptrdiff_t{1} * n * n);
+  G.inv_D = take<S>(w, n);
+  G.scale = take<S>(w, n);
+  G.pass = take<S>(w, n);
+  G.column = take<S>(w, n);
+  G.regularised = take<S>(w, n);
+  G.first = take<int>(w, n);
+  G.last = take<int>(w, n);
+  return G;
+}
+
 }  // namespace pysim::constraints

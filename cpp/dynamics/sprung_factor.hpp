@@ -66,16 +66,41 @@ class SprungFactor {
     simd::copy_where<S>(wanted, other.inv_d_, model_.nv, inv_d_);
   }
 
-  /// x ← (M + E)⁻¹ M x. The bodies' forces at accelerations x push, so that no M x is subtracted from E x.
+  /// x ← (M + E)⁻¹ M x.
   void apply(S* x) {
+    begin(x);
+    finish(x);
+  }
+
+  /// z = d⁻¹ L⁻¹ M x. The bodies' forces at accelerations x push, so that no M x is subtracted from E x.
+  void begin(const S* x) {
     for (int b = 0; b < model_.bodies; ++b) {
       const Motion<S> carried = carried_by_parent(b);
-      a_[b] = plus_joint_twist(carried, model_.joint[b], columns_, static_cast<const S*>(x));
+      a_[b] = plus_joint_twist(carried, model_.joint[b], columns_, x);
       p_[b] = spatial::zero_force<S>() - body_inertia<S>(model_, b) * a_[b];
     }
-    for (int b = model_.bodies - 1; b >= 0; --b) push(b, x);
+    const auto load = [&](int k, S along) { return fma(all<S>(model_.armature[k]), x[k], -along); };
+    for (int b = model_.bodies - 1; b >= 0; --b) push(b, load);
+  }
+
+  /// x = L⁻ᵀ z.
+  void finish(S* x) {
     for (int b = 0; b < model_.bodies; ++b) pull(b, x);
   }
+
+  /// y = L⁻¹ b (nv); z is lost.
+  void forward(const S* b, S* y) {
+    for (int k = 0; k < model_.bodies; ++k) p_[k] = spatial::zero_force<S>();
+    const auto load = [=](int k, S along) { return b[k] - along; };
+    for (int k = model_.bodies - 1; k >= 0; --k) push(k, load);
+    for (int k = 0; k < model_.bodies; ++k) {
+      const Joint& joint = model_.joint[k];
+      for (int i = 0; i < joint.nv; ++i) y[joint.v + i] = row(L_, joint, i)[i] * z_[joint.v + i];
+    }
+  }
+
+  S* z() const { return z_; }
+  const S* inv_d() const { return inv_d_; }
 
  private:
   static PYSIM_INLINE S* row(S* numbers, const Joint& joint, int i) {
@@ -128,13 +153,14 @@ class SprungFactor {
     return parent < 0 ? spatial::zero_motion<S>() : to_child(X_PB_[b], a_[parent]);
   }
 
-  /// z of body b, and its push on its parent.
-  void push(int b, const S* x) {
+  /// z of body b, and its push on its parent; load(k, Sᵀp) is the force on coordinate k less Sᵀp.
+  template <class Load>
+  void push(int b, const Load& load) {
     const Joint& joint = model_.joint[b];
     Force<S>& p = p_[b];
     for (int i = 0; i < joint.nv; ++i) {
       S& z = z_[joint.v + i];
-      z = fma(all<S>(model_.armature[joint.v + i]), x[joint.v + i], -dot(tree::axis(joint, columns_, i), p));
+      z = load(joint.v + i, dot(tree::axis(joint, columns_, i), p));
       for (int j = 0; j < i; ++j) z = fnma(row(L_, joint, i)[j], z_[joint.v + j], z);
     }
     for (int i = 0; i < joint.nv; ++i) {

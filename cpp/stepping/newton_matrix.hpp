@@ -7,12 +7,12 @@
 //
 // On long branches, where the factor of A takes time in proportion to n³, that of the joints' springs and
 // dampers alone, M + E, takes time in proportion to n, and iterations correct what it neglects: Coriolis
-// forces, the change of the inertia and of weights, and elements between bodies.
+// forces, the change of the inertia and of weights, elements between bodies, and the change of J.
 #pragma once
 
 #include "constraints/constrained_derivatives.hpp"
+#include "constraints/sprung_mechanism.hpp"
 #include "constraints/torque_derivatives.hpp"
-#include "dynamics/sprung_factor.hpp"
 #include "dynamics/tree_elimination.hpp"
 #include "stepping/implicit_equation.hpp"
 #include "stepping/signal_derivatives.hpp"
@@ -27,14 +27,16 @@ struct NewtonMatrix {
   const int* above;
   S *A, *M;
   bool has_sprung;
-  dynamics::SprungFactor<S> sprung, spare;
+  constraints::SprungMechanism<S> sprung, spare;
 };
 
-/// Whether the factor of M + E costs less than that of A, by the numbers of coordinates above each, squared.
+/// Whether the factor of M + E costs less than that of A, by the numbers of coordinates above each, squared;
+/// that of constraint rows grows with their number squared.
 template <class S>
 bool suits_sprung_factor(const ModelOf<S>& model) {
   constexpr std::ptrdiff_t most = 150;  // mean; 21 hinges in a row have 137, 8 balls 158
-  if (model.mimic || model.rows > 0 || !model.joint_forces) return false;
+  constexpr int most_rows = 4;          // one row to as many coordinates
+  if (model.mimic || most_rows * model.rows > model.nv || !model.joint_forces) return false;
   std::ptrdiff_t sum = 0;
   for (int b = 0; b < model.bodies; ++b) {
     std::ptrdiff_t depth = 0;
@@ -121,7 +123,8 @@ void form_sprung(const System<S>& system,
                  const NewtonIterate<S>& at,
                  simd::Mask<S> wanted,
                  NewtonMatrix<S>& matrix) {
-  matrix.spare.factor(at.q, at.v, stage.G, stage.B, system.workspace);
+  const constraints::RowState<S> rows = {{stage.time, all<S>(1)}, system.loop_q, system.dependence};
+  matrix.spare.factor(at.q, at.v, stage.G, stage.B, rows, system.workspace);
   matrix.sprung.keep(wanted, matrix.spare);
 }
 
