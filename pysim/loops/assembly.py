@@ -21,6 +21,7 @@ from pysim.loops.closure_solver import ClosureIterate, close, nearest, reduced, 
 from pysim.loops.constraints import DEPENDENT, Constraints, constraints, kind_of_constraint
 from pysim.loops.mobility import (
     SMALLEST_ANGLE,
+    is_independent,
     mobility,
     rows_and_lengths,
     scaled_rows,
@@ -156,6 +157,8 @@ def _put(model: Model, q: Array, start: Array, free: NDArray[np.intp]) -> Array:
 
 def _correction(model: Model, best: ClosureIterate, free: NDArray[np.intp], slip: Array) -> Array:
     """L⁻ᵀ A⁺ ġ of the velocities that may move; rows that are redundant but for their digits hold none back."""
+    if not slip.any():
+        return np.zeros(len(free))
     A, L = reduced(best.at.jacobian, crba(model, best.q), free)
     least = SMALLEST_ANGLE if _agree_to_digits(model, best) else DEPENDENT
     scale = (
@@ -168,7 +171,10 @@ def _correction(model: Model, best: ClosureIterate, free: NDArray[np.intp], slip
 
 def _agree_to_digits(model: Model, best: ClosureIterate) -> bool:
     """Return whether redundant rows agree up to a small angle here and nearby; at a singular position only here."""
-    sines = np.linalg.svd(scaled_rows(model, best.q, best.at.loop_q), compute_uv=False)
+    rows = scaled_rows(model, best.q, best.at.loop_q)
+    if is_independent(rows):
+        return False
+    sines = np.linalg.svd(rows, compute_uv=False)
     if not ((sines > DEPENDENT) & (sines <= SMALLEST_ANGLE)).any():
         return False
     angles = np.linalg.svd(unit_rows(model, best.at), compute_uv=False)

@@ -107,6 +107,8 @@ def nearest(
 
     t = L⁻ᵀ N Nᵀ Lᵀ (start ⊖ q), N the null space of A, vanishes at the least distance.
     """
+    if np.array_equal(found.q, start):
+        return found
     M = crba(model, start)
     for _ in range(_SLIDES):
         A, L = reduced(found.at.jacobian, M, free)

@@ -13,7 +13,7 @@ import numpy as np
 
 from pysim.loops.closure_solver import REQUIRED, ClosureIterate, Independence, descend
 from pysim.loops.constraints import constraints, kind_of_constraint
-from pysim.loops.mobility import SMALLEST_ANGLE, null_space, rows_and_lengths
+from pysim.loops.mobility import SMALLEST_ANGLE, is_independent, null_space, rows_and_lengths
 from pysim.typing import Array
 
 if TYPE_CHECKING:
@@ -57,6 +57,8 @@ def redundant_opening(model: Model, q: Array, loop_q: ArrayLike | None = None) -
     if not np.isfinite(at.at.jacobian).all():
         return None
     rows, scale = rows_and_lengths(model, at.q, at.at)
+    if is_independent(rows):
+        return None
     sines = np.linalg.svd(rows, compute_uv=False)
     if (sines > SMALLEST_ANGLE).sum() in (len(rows), model.nv):
         return None

@@ -36,6 +36,7 @@ _RISES = 1e-2  # of a singular value of B y, relative to the largest entry of B
 _ALIKE = 0.99  # cosine between directions
 _LASTS = 1e-6  # of fastest² [m or rad]²: below it, rows are dependent along whole branches
 _RANDOM = 4  # number of allowed motions that are followed, and of random combinations
+_DIFFERENCE = 1e-4  # [m or rad] of slopes of J
 _OPENED = 4.0  # angles of redundant rows times the motion
 _EXACT_ANGLE = 1e-12  # [rad] of redundant rows, below which they are so to rounding
 
@@ -131,15 +132,14 @@ def _branches(
 
 
 def _second_order(model: Model, at: ClosureIterate, N: Array, Z: Array) -> Array:
-    """Return B (k, n, n) with B(y, y) = Zᵀ J̇(t) t, t = N y, scaled to 1, from values at sums of two columns of N."""
+    """Return B (k, n, n) with B(y, y) = Zᵀ J̇(t) t, t = N y, scaled to 1, from differences of J along columns of N."""
     n = N.shape[1]
-    i, j = np.triu_indices(n)
-    motions = (N[:, i] + N[:, j]).T
-    q, sought = (np.tile(x, (len(motions), 1)) for x in (at.q, at.at.loop_q))
-    values = constraints(model, q, motions, loop_q=sought).bias @ Z
     B = np.zeros((n, n, Z.shape[1]))
-    B[i, j] = B[j, i] = values
-    own = np.einsum("iik->ik", B) / 4  # of t = 2 N_i
-    B = np.moveaxis(B - own[:, None] - own[None], 2, 0) / 2
+    for i, motion in enumerate(N.T):
+        step = _DIFFERENCE / np.abs(motion).max() * motion
+        q = np.array([model.integrate(at.q, sign * step) for sign in (1, -1)])
+        ahead, behind = constraints(model, q, loop_q=np.tile(at.at.loop_q, (2, 1))).jacobian
+        B[i] = N.T @ ((ahead - behind).T @ Z) * (np.abs(motion).max() / (2 * _DIFFERENCE))
+    B = np.moveaxis(B + np.swapaxes(B, 0, 1), 2, 0) / 2
     size, fastest = np.abs(B).max(initial=0.0), np.abs(N).max() ** 2
     return np.asarray(B / size if size > _LASTS * fastest else 0 * B)

@@ -10,11 +10,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
+import pysim
 from pysim.loops import Mobility, mobility
+from pysim.loops.mobility import SMALLEST_ANGLE, _dependent_rows, is_independent
 from pysim.scene.spec import BodySpec, LoopSpec, ModelSpec
 from pysim.worlds.loading import compile_model
 from tests.commands import check_scene
@@ -268,3 +271,53 @@ def test_a_flat_net_pulled_tight_by_its_corners_cannot_move(rows: int, columns: 
 
 def start_of(spec: ModelSpec) -> np.ndarray:
     return np.concatenate([joint.start_q for joint in spec.joints])
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_dependent_rows_of_groups_are_those_of_one_group_after_the_other(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    rows = rng.normal(size=(40, 60))
+    rows[rng.integers(5, 40, seed)] = rows[rng.integers(0, 5, seed)]
+    ends = [0, *np.sort(rng.choice(np.arange(1, 40), 9, replace=False)).tolist(), 40, 40]
+    left = [
+        end - int((np.linalg.svd(rows[:end], compute_uv=False) > SMALLEST_ANGLE).sum())
+        for end in ends
+    ]
+    assert _dependent_rows(rows, ends) == np.diff(left).tolist()
+
+
+def test_rows_are_surely_independent_down_to_a_small_angle_only() -> None:
+    rows = np.eye(4, 6)
+    rows[3] = [1, 0, 0, 1e-3, 0, 0]
+    assert is_independent(rows)
+    assert not is_independent(rows[:0])
+    rows[3, 3] = 1e-5
+    assert not is_independent(rows)
+    assert not is_independent(np.ones((7, 6)))
+
+
+def test_a_net_of_independent_loops_is_assembled_without_a_decomposition_for_each(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    decompose, calls = np.linalg.svd, []
+
+    def counted(*args: Any, **keys: Any) -> Any:
+        calls.append(args[0].shape)
+        return decompose(*args, **keys)
+
+    monkeypatch.setattr(np.linalg, "svd", counted)
+    builder = pysim.SceneBuilder("ring", gravity=[0, 0, -9.81])
+    n, angle = 30, 2 * np.pi / 30
+    side = 2 * np.sin(angle / 2)
+    for k in range(n):
+        place = [np.cos(k * angle), np.sin(k * angle), 0]
+        turn = (k + 0.5) * angle + np.pi / 2
+        builder.body(
+            f"link{k}", mass=0.1, com=[0.05, 0, 0], inertia={"xx": 1e-5, "yy": 1e-4, "zz": 1e-4}
+        )
+        builder.joint(f"free{k}", "free", child=f"link{k}", at={"xyz": place, "rpy": [0, 0, turn % 6.28]})  # fmt: skip
+    for k in range(n):
+        builder.loop(f"loop{k}", "ball", a=f"link{k}", b=f"link{(k + 1) % n}", at_a={"xyz": [side, 0, 0]})  # fmt: skip
+    builder.simulation(duration=0.1, step=1e-3, integrator="generalized_alpha")
+    assert mobility(builder.build().model, builder.build().state.q).degrees == 3 * n
+    assert len(calls) < 24
