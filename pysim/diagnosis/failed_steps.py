@@ -75,7 +75,8 @@ def _impossible(model: Model, t: float, state: State) -> str:
         return f"t, q or v was set to an impossible value; {remedy}"
     at = constraints(model, state.q, state.v, loop_q=state.loop_q, t=t)
     k = int(np.abs(at.residual).argmax())
-    return f"q was set where {model.row_names[k]!r} is open by {abs(at.residual[k]):.3g} [m, rad]; {remedy}"
+    left = f"{abs(at.residual[k]):.3g} [m, rad]"
+    return f"q, or a length, was set where {model.row_names[k]!r} is open by {left}; {remedy}"
 
 
 # ------------------------------------------------------------------------------------------ steps of fixed size

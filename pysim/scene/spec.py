@@ -308,6 +308,7 @@ class RodSpec:
     GJ: float | None = None  # [N·m²]
     damping: float = 0.0  # relaxation time τ [s]
     length: float = 0.0  # [m]
+    has_path: bool = False  # whether the length follows from points
     ends: tuple[str, str] = ("free", "free")  # "clamped", "ball" or "free"
     has_end: bool = False  # whether the last of the bars is the body of its end
     shape: RodShape | None = None

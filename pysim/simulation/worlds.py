@@ -842,6 +842,9 @@ class Worlds(AttributesByHabit):
             records.python.begin(np.array(records.engine.written(selection), np.int32))
         if self._scene.model.rows:
             written = np.array(records.engine.written(selection), np.int32)
+            if self.parameters.are_lengths:  # with which loops may be open
+                self.parameters.accept()
+                written = np.union1d(written, self.parameters.take_moved()).astype(np.int32)
             opened = bool(len(written)) and self._check_loops(written)
         if records.engine.accept(selection) or opened:
             rejected = np.flatnonzero(records.status == Status.WRITTEN).astype(np.int32)
@@ -860,7 +863,8 @@ class Worlds(AttributesByHabit):
         if not len(good):
             return False
         q, v, loop_q = records.states(good)
-        at = constraints(self._scene.model, q, v, loop_q=loop_q, t=records.t[good])
+        with records.varied.scene_of_states(good) as scene:
+            at = constraints(scene.model, q, v, loop_q=loop_q, t=records.t[good])
         largest = np.abs(at.residual).max(axis=1, initial=0.0)
         is_open = ~(largest <= (OPEN_SINGLE if records.is_single else OPEN))
         records.status[good[is_open]] = Status.WRITTEN

@@ -29,7 +29,7 @@ from pysim.worlds.element_fields import (
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pysim.scene.spec import JointSpec
+    from pysim.scene.spec import JointSpec, RodSpec
     from pysim.worlds.loading import Scene
 
 _OTHERS = {"static_friction", "dynamic_friction", "young", "poisson", "restitution", "where"}
@@ -44,7 +44,7 @@ _SURFACE = {  # keys of a surface: fields of its specification
 _BODY = ("mass", "com", "inertia")
 _COMPONENTS = {"com": ("0", "1", "2"), "inertia": ("xx", "yy", "zz", "xy", "yz", "xz")}
 _KINDS = ("body", "joint", "rod", "materials", "contact", "gravity", *ELEMENTS)
-_ROD = ("EI", "GJ", "damping")
+_ROD = ("EI", "GJ", "damping", "length")
 _OF_JOINT = {*PER_COORDINATE, "rest"} - {"stop_dissipation"}  # numbers of the engine
 
 
@@ -88,6 +88,11 @@ class Parameter:
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Parameter) and other.name == self.name
+
+    @property
+    def of_whole_scene(self) -> bool:
+        """Whether the scene is read again for each value: places, inertias and springs follow from it."""
+        return self.kind == "rod" and self.field == "length"
 
     @property
     def bounds(self) -> tuple[Array, Array]:
@@ -155,7 +160,7 @@ class ParameterPaths:
                     yield _path("joint", name, key)
         for name, k in self._rods.items():
             for key in _ROD:
-                if getattr(self._scene.spec.model.rods[k], key) is not None:
+                if _rod_number(self._scene.spec.model.rods[k], key) is not None:
                     yield _path("rod", name, key)
         for kind in ("controller", "actuator", "force"):
             for name in element_names(self._scene.spec, kind):
@@ -322,12 +327,15 @@ class ParameterPaths:
         if key not in _ROD:
             problem = f"{key!r} is not a number in which worlds can differ"
             raise SimulationError(where, f"{problem}; those of a rod are {', '.join(_ROD)}")
-        value = getattr(self._scene.spec.model.rods[k], key)
+        value = _rod_number(self._scene.spec.model.rods[k], key)
         if value is None:
             problem = "varies along the rod, and is not one number"
+            if key == "length":
+                problem = "follows from the points of the rod's path"
             raise SimulationError(where, f"{problem}; load scenes with pysim.load_scenes")
         start = np.atleast_1d(np.array(value, float))
-        return Parameter(_path("rod", name, key), "rod", k, key, start, len(start) > 1, 0.0)
+        least = np.nextafter(0, 1) if key == "length" else 0.0
+        return Parameter(_path("rod", name, key), "rod", k, key, start, len(start) > 1, least)
 
     def _fixed_zero(self, joint: JointSpec, field: str) -> str:
         """Return the remedy where a number of a joint decides on the structure of steps."""
@@ -396,6 +404,11 @@ class ParameterPaths:
         return Parameter(
             f"{name}.{key}", kind, part, own[0], np.array([start]), False, least, own, zero
         )
+
+
+def _rod_number(rod: RodSpec, key: str) -> Any:  # noqa: ANN401, one number or two
+    """Return what worlds may have of their own of a rod; None if it is not one number of its table."""
+    return None if key == "length" and rod.has_path else getattr(rod, key)
 
 
 def _surface_number(surface: SurfaceSpec, field: str) -> float | None:

@@ -33,7 +33,7 @@ def unit_of(scene: Scene, parameter: Parameter) -> str:
     if kind == "body":
         return dict(tables.Body.units())[key]
     if kind == "rod":
-        return {"EI": "N·m²", "GJ": "N·m²", "damping": "s"}[parameter.field]
+        return {"EI": "N·m²", "GJ": "N·m²", "damping": "s", "length": "m"}[parameter.field]
     if kind == "joint":
         paths = {field: path for path, field, _ in tables.Passive.number_keys()}
         unit = dict(tables.Passive.units())[paths[parameter.field]]

@@ -52,7 +52,7 @@ def numbers_of(scene: Scene) -> SceneNumbers:
         "its shapes that touch, or their places": structure,
         "its events": tuple(map(repr, scene.spec.events)),
     }
-    if contacts is not None:
+    if scene.contacts is not None and len(scene.contacts.shapes):
         place, records = next(
             (place, records) for name, place, records in tables if name == "bodies"
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tomllib
+import warnings
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -11,12 +12,15 @@ import numpy as np
 
 from pysim.contact.compiler import LawsOfWorlds, root_bodies
 from pysim.contact.laws import NUMBERS
+from pysim.errors import ModelError, PysimWarning, SceneError, SimulationError
 from pysim.inertia.parameters import centers, central_inertia
 from pysim.mechanism.model_numbers import Changed, ModelNumbers
 from pysim.scene.spec import with_fields
 from pysim.typing import Array
 from pysim.worlds.element_fields import ElementFields, with_elements
 from pysim.worlds.loading import compile_scene
+from pysim.worlds.parameter_paths import ParameterPaths
+from pysim.worlds.varied_numbers import numbers_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -90,6 +94,8 @@ class VariedScene:
             count: k.
         """
         found: list[Changed] = []
+        if any(known[name].of_whole_scene for name in written):
+            return self._of_scenes(known, values, count)
         kinds = {known[name].kind for name in written}
         theta: dict[int, Array] = {}
         ratios: dict[int, Array] = {}
@@ -123,6 +129,32 @@ class VariedScene:
         if self._is_convex and kinds & {"body", "gravity", "materials", "contact"}:
             found += self._laws(known, values, theta, count)
         return found
+
+    def _of_scenes(
+        self, known: Mapping[str, Parameter], values: Mapping[str, Array], count: int
+    ) -> list[Changed]:
+        """Return the numbers that follow from lengths, of scenes that are read again."""
+        names = [name for name in values if known[name].of_whole_scene]
+        if any(values[name].dtype == object for name in names):
+            problem = "the scene is read again for each value"
+            raise SimulationError(f"parameters: {', '.join(names)}", f"{problem}; leave it out")
+        rows = [
+            self._numbers({known[name]: x[k] for name, x in values.items()}) for k in range(count)
+        ]
+        places = self.places_of([known[name] for name in names])
+        return [Changed(places, np.array(rows)[:, places])]
+
+    def places_of(self, lengths: Sequence[Parameter]) -> NDArray[np.intp]:
+        """Return the places of the numbers that follow from lengths of rods."""
+        start, places = self._numbers({p: p.start for p in lengths}), np.zeros(0, int)
+        for share in (0.987, 1.009):
+            other = self._numbers({p: share * p.start for p in lengths})
+            places = np.union1d(places, np.flatnonzero(other != start))
+        return places
+
+    def _numbers(self, values: Mapping[Parameter, Array]) -> Array:
+        """Return the engine's numbers in a world with these values (size,)."""
+        return numbers_of(self.compiled_open(values)).numbers
 
     # ---------------------------------------------------------------------------------------------------- bodies
 
@@ -337,7 +369,7 @@ class VariedScene:
         if not changed:
             return self._scene
         elements = {p: x.tolist() for p, x in changed.items() if p.kind == "element"}
-        return compile_scene(with_elements(self._spec(changed), elements))
+        return compile_scene(with_elements(self._spec_with(changed), elements))
 
     def compiled_open(self, values: Mapping[Parameter, Array]) -> Scene:
         """Return the scene of a world with these values (size,), whose programs have the numbers of all worlds.
@@ -345,9 +377,49 @@ class VariedScene:
         Raises:
             SimulationError: it cannot be compiled.
         """
-        assert self._fields is not None
+        if self._fields is None:
+            return self.compiled(values)
         changed = {p: value for p, value in values.items() if (value != p.start).any()}
-        return self._fields.compiled(self._spec(changed), values)
+        return self._fields.compiled(self._spec_with(changed), values)
+
+    def _spec_with(self, values: Mapping[Parameter, Array]) -> SceneSpec:
+        """Return the specification with values (size,), which is read again for lengths of rods."""
+        lengths = {p.name: float(x[0]) for p, x in values.items() if p.of_whole_scene}
+        if not lengths:
+            return self._spec(values)
+        again = self._read_again(lengths)
+        paths = ParameterPaths(again._scene)  # noqa: SLF001, of this class
+        own = {paths.find(p.name): x for p, x in values.items() if p.name not in lengths}
+        return again._spec(own)  # noqa: SLF001
+
+    def _read_again(self, values: Mapping[str, float]) -> VariedScene:
+        """Return the scene with other numbers in its tables, by the paths of their keys."""
+        from pysim.scene.toml.reader import read_again  # noqa: PLC0415, pydantic takes long to import
+
+        spec, names = self._scene.spec, ", ".join(values)
+        try:
+            with warnings.catch_warnings():  # which loading has given
+                warnings.simplefilter("ignore", PysimWarning)
+                if not self._is_as_read:
+                    problem = (
+                        "the scene was changed after it was read, and is read again for each value"
+                    )
+                    remedy = "pass the change to load_scene as overrides"
+                    raise SimulationError(f"parameters: {names}", f"{problem}; {remedy}")
+                read = read_again(spec, values)
+                scene = compile_scene(replace(read, settings=self._scene.settings))
+        except (SceneError, ModelError) as error:
+            raise SimulationError(f"parameters: {names}", str(error)) from error
+        return VariedScene(scene, self._is_convex)
+
+    @cached_property
+    def _is_as_read(self) -> bool:
+        """Whether the scene has the numbers of its file."""
+        from pysim.scene.toml.reader import read_again  # noqa: PLC0415, likewise
+
+        read = replace(read_again(self._scene.spec, {}), settings=self._scene.settings)
+        again, own = numbers_of(compile_scene(read)), numbers_of(self._scene)
+        return again.shared == own.shared and np.array_equal(again.numbers, own.numbers)
 
     def _spec(self, values: Mapping[Parameter, Array]) -> SceneSpec:
         """Return the specification with values (size,) of what is no field of an element."""

@@ -140,6 +140,7 @@ class WorldParameters(Mapping[str, Any]):
         self._known: dict[str, Parameter] = {}
         self._elements: set[str] = set()  # whose fields no program has as its numbers yet
         self._rejected: set[str] = set()  # fields that Python computes with
+        self._moved: NDArray[np.intp] = np.zeros(0, int)
         self._allowed: dict[str, tuple[Array, Array]] = {}  # ranges of fields that were checked
 
     def __getitem__(self, path: object) -> Array:
@@ -192,6 +193,11 @@ class WorldParameters(Mapping[str, Any]):
                 block.allow(rows, *parameter.bounds)
         return self._values[name]
 
+    @property
+    def are_lengths(self) -> bool:
+        """Whether lengths of rods are among the parameters of worlds."""
+        return any(parameter.of_whole_scene for parameter in self._known.values())
+
     def _starts(self, parameter: Parameter) -> Array:
         """Return the values of a parameter that were not written: (size,) of all worlds, or (n, size)."""
         scenes = self._records.scenes
@@ -217,6 +223,11 @@ class WorldParameters(Mapping[str, Any]):
             written = [name for block in self._blocks for name in block.written_names(worlds)]
             self._accept(written, worlds)
 
+    def take_moved(self) -> NDArray[np.intp]:
+        """Return the worlds whose lengths were written, and forget them."""
+        moved, self._moved = self._moved, np.zeros(0, int)
+        return moved
+
     def _accept(self, written: list[str], worlds: NDArray[np.intp]) -> None:
         parts = [block.of(worlds) for block in self._blocks]
         if not all(map(_Block.are_allowed, self._blocks, parts)):
@@ -238,7 +249,8 @@ class WorldParameters(Mapping[str, Any]):
                 name: own_part[block][rows][:, ~is_compiled].T
                 for name, (block, rows) in self._rows.items()
             }
-            found = self._scene.changed(self._known, values, set(written), len(others))
+            follow = {name for name in written if not self._known[name].of_whole_scene}
+            found = self._scene.changed(self._known, values, follow, len(others))
             if found:
                 places = np.concatenate([own.places for own in found])
                 varied.set(others, places, np.concatenate([own.values for own in found], axis=1))
@@ -255,7 +267,8 @@ class WorldParameters(Mapping[str, Any]):
     def _are_compiled(self, written: Sequence[str], worlds: NDArray[np.intp]) -> NDArray[np.bool_]:
         """Return which worlds get their numbers from scenes that are compiled for them."""
         found = np.full(len(worlds), self._records.scenes is not None)
-        for own in self._scene.computed:
+        lengths = {own for own in self._known.values() if own.of_whole_scene}
+        for own in self._scene.computed | lengths:
             values = self._values[own.name][worlds]
             if own.name in written:
                 found |= (values != self._seen[own.name][worlds]).any(axis=1)
@@ -271,17 +284,23 @@ class WorldParameters(Mapping[str, Any]):
         varied = self._records.varied
         for k in worlds.tolist():
             before = varied.of(k)
-            if self._records.scenes is None:
-                values = {self._known[name]: x[k] for name, x in self._values.items()}
-                scene = self._scene.compiled_open(values)
-            else:
-                scene = self._scene_of(k)
+            try:
+                if self._records.scenes is None:
+                    values = {self._known[name]: x[k] for name, x in self._values.items()}
+                    scene = self._scene.compiled_open(values)
+                else:
+                    scene = self._scene_of(k)
+            except SimulationError as error:
+                self._take_back(k)
+                raise SimulationError(error.where, f"{error.problem}, in world {k}") from error
             found = numbers_of(scene)
             if len(found.numbers) != len(before) or found.shared != self._shared:
                 self._reject_structure(k)
             places = np.flatnonzero(found.numbers != before)
             varied.set(np.array([k]), places, found.numbers[None, places])
             varied.note_reach([scene])
+        if self.are_lengths:
+            self._moved = np.union1d(self._moved, worlds)
 
     @cached_property
     def _shared(self) -> dict[str, object]:
@@ -290,10 +309,14 @@ class WorldParameters(Mapping[str, Any]):
 
     def _reject_structure(self, k: int) -> None:
         """Reject parameters of a world, which then has those before."""
-        for name, values in self._values.items():
-            values[k] = self._seen[name][k]
+        self._take_back(k)
         problem = f"the numbers of world {k} change what worlds share"
         raise SimulationError("parameters", f"{problem}; load scenes with pysim.load_scenes")
+
+    def _take_back(self, k: int) -> None:
+        """Let the parameters of a world be those before."""
+        for name, values in self._values.items():
+            values[k] = self._seen[name][k]
 
     def _open_fields(self) -> bool:
         """Let fields of elements be numbers of programs; return whether all numbers have other places from now on."""
@@ -324,9 +347,13 @@ class WorldParameters(Mapping[str, Any]):
         """
         for path in paths:
             self._array(path)
-        self._accept(
-            [self._paths.find(path).name for path in paths], np.arange(self._records.count)
-        )
+        every, found = np.arange(self._records.count), [self._paths.find(path) for path in paths]
+        self._accept([own.name for own in found], every)
+        lengths = [own for own in found if own.of_whole_scene]
+        if lengths:
+            places, varied = self._scene.places_of(lengths), self._records.varied
+            varied.set(every, places, np.array([varied.of(k)[places] for k in every]))
+            varied.lend(self._records.engine)
 
     def slopes(self, path: str, part: float) -> tuple[NDArray[np.intp], Array]:
         """Return places of the engine's numbers that follow from a parameter, and their derivatives by it.

@@ -65,7 +65,7 @@ from pysim.scene.toml.records.references import check_references
 from pysim.scene.toml.records.tables import SHARED_KEYS, Scene
 from pysim.scene.toml.rods import RodReader
 from pysim.scene.toml.settings import read_settings, without_unsupported_contacts
-from pysim.scene.toml.source import source_of
+from pysim.scene.toml.source import INCLUDED, source_of
 from pysim.scene.tree import check_connections
 
 if TYPE_CHECKING:
@@ -122,6 +122,20 @@ def read_built(
     path = folder / label.replace("/", "_")  # which has the folder alone of a file
     source = with_includes(source_of(str(path), text, label=label), path, reading.folders)
     return read_tables(source, path, {}, TableCache(), reading).spec
+
+
+def read_again(spec: SceneSpec, overrides: Mapping[str, object]) -> SceneSpec:
+    """Return the specification of a scene from the text that it was read from, with further overrides.
+
+    Raises:
+        SceneError, ModelError: as in `read_toml`.
+    """
+    own = spec.text.partition(INCLUDED)[0]  # texts of included files follow
+    source = with_includes(source_of(str(spec.path), own), spec.path, ())
+    reading = Reading((), allow_code=True)  # whose code has run
+    return read_tables(
+        source, spec.path, {**spec.overrides, **overrides}, TableCache(), reading
+    ).spec
 
 
 @dataclass(frozen=True)

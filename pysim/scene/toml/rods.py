@@ -409,6 +409,7 @@ class _Parts:
             GJ=GJ if is_uniform else None,
             damping=table.damping,
             length=chain.line.length,
+            has_path=table.path is not None,
             ends=chain.ends,
             has_end=chain.has_end,
             shape=RodShape(
