@@ -113,6 +113,22 @@ def on_bodies(parts: Parts, frames: Mapping[str, FrameSpec]) -> Parts:
     return _renamed(parts, Renaming({}, place))
 
 
+def named_bodies(parts: Parts) -> set[str]:
+    """Return the names of bodies and frames that parts refer to."""
+    found: set[str] = set()
+
+    def place(name: str) -> tuple[str, Array]:
+        found.add(name)
+        return name, np.eye(4)
+
+    def link(name: str) -> str:
+        found.add(name)
+        return name
+
+    _renamed(parts, Renaming({Named.LINK: link}, place))
+    return found
+
+
 def _renamed(parts: Parts, renaming: Renaming) -> Parts:
     """Return the parts with new names and poses, except lists of joints."""
     changed = {

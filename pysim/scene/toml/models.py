@@ -17,6 +17,7 @@ from pysim.scene.actuator_commands import (
     with_signal,
     with_value,
     without_actuators,
+    without_carried_points,
 )
 from pysim.scene.attachment import Attachment, Parts
 from pysim.scene.importer import ImportOptions, find_importer
@@ -67,7 +68,10 @@ class ModelReader:
         if found is None:
             return Parts()
         spec, parts = found
-        parts = parts if table.actuators else without_actuators(parts)
+        if not table.actuators:
+            forces = parts.forces
+            parts = without_actuators(parts)
+            spec = without_carried_points(spec, forces, parts)
         if not table.sensors:
             kept = tuple(block for block in parts.blocks if block.kind != "sensor")
             parts = parts._replace(blocks=kept)

@@ -41,6 +41,24 @@ def test_overrides_excite_the_muscles_of_a_model(file):
     assert run.signals["hamstring.activation"][-1] > run.signals["extensor.activation"][-1] + 0.3
 
 
+def test_moving_points_are_left_out_with_their_muscles(file, tmp_path):
+    def scene(key, more=""):
+        settings = '[simulation]\nintegrator = "rk4"\nstep = 0.001\n'
+        text = f'[[model]]\nfile = "muscles.osim"\n{key}\n{more}{settings}'
+        (tmp_path / "s.toml").write_text(text, "utf-8")
+        return pysim.load_scene(tmp_path / "s.toml", SETTINGS)
+
+    def points(own):
+        return [body.name for body in own.spec.model.bodies if not body.theta.any()]
+
+    with_muscles, without = scene("actuators = true"), scene("actuators = false")
+    assert set(points(with_muscles)) - set(points(without)) == {"extensor/P5"}
+    framed = '[[frame]]\nname = "patella"\nbody = "extensor/P5"\n'
+    assert "extensor/P5" in points(scene("actuators = true", framed))
+    M = [pysim.crba(own.model, own.state.q) for own in (with_muscles, without)]
+    np.testing.assert_allclose(M[0], M[1], rtol=1e-14)
+
+
 def test_the_command_runs_a_model(file, capsys):
     output = file.with_suffix(".h5")
     assert main([str(file), "--set", "simulation.duration=0.05", "-o", str(output)]) == 0
