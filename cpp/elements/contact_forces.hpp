@@ -55,6 +55,18 @@ bool evaluate_contact(
   return run(contacts.law, pair, C.motion, C.wrench, with_slopes ? C.slope : nullptr);
 }
 
+/// Adds the wrench of a pair to those on its bodies.
+template <class S>
+void add_contact_wrench(const ModelOf<S>& model,
+                        int pair,
+                        const ContactWrench<S>& C,
+                        const BodyWrenches<S>& wrenches) {
+  const auto& own = model.contacts->pair[pair];
+  const Force<S> F = C.force();
+  wrenches.sum[own.b] += F;
+  if (own.a >= 0) wrenches.sum[own.a] += -to_parent(C.X_AB, F);
+}
+
 /// Adds the generalised forces of all contacts to τ, in tree coordinates.
 template <class S>
 void add_contact_forces(const ModelOf<S>& model, const S* q, const S* v, S* tau, Workspace<S> w) {
@@ -62,13 +74,14 @@ void add_contact_forces(const ModelOf<S>& model, const S* q, const S* v, S* tau,
   Motion<S>* const columns = take<Motion<S>>(w, model.stored_columns);
   ContactWrench<S>& C = *take<ContactWrench<S>>(w, 1);
   place_bodies(model, q, v, body, columns);
+  const BodyWrenches<S> wrenches = take_wrenches<S>(model, body, w);
+  bool touches = false;
   for (int k = 0; k < model.contacts->pairs; ++k) {
     if (!evaluate_contact<S>(model, body, k, false, C)) continue;
-    const auto& own = model.contacts->pair[k];
-    const Force<S> F = C.force();
-    push_body<S>(model, body, columns, own.b, F, tau);
-    if (own.a >= 0) push_body<S>(model, body, columns, own.a, -to_parent(C.X_AB, F), tau);
+    touches = true;
+    add_contact_wrench<S>(model, k, C, wrenches);
   }
+  for (int b = model.bodies - 1; touches && b >= 0; --b) wrenches.project(model, columns, b, tau);
 }
 
 /// Adds the power of every pair to the rate of its work.

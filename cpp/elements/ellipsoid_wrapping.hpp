@@ -14,6 +14,7 @@
 
 #include "elements/wrapping.hpp"
 #include "simd/bits.hpp"
+#include "simd/full_register.hpp"
 
 namespace pysim::elements {
 
@@ -33,49 +34,127 @@ struct GeodesicEquation {
   PYSIM_INLINE void operator()(const S* y, S* second) const {
     const S g = fma(fourth.x * y[0], y[0], fma(fourth.y * y[1], y[1], fourth.z * y[2] * y[2]));
     const S share = -all<S>(1) / (g * g);
+#pragma GCC unroll 5
     for (int i = 0; i < Geodesic<S>::numbers; ++i) second[i] = (share * weight[i]) * y[i];
   }
 };
 
-/// A step of length h, extrapolated from Störmer's rule with 1 to 6 parts [Hairer, Nørsett and Wanner 1993,
-/// section II.14].
+/// Störmer's rules with n = 1 to 6 parts, and the weights of their results in the extrapolation to infinitely
+/// many parts [Hairer, Nørsett and Wanner 1993, section II.14].
+///
+///     c_n = Π n²/(n² − m²) over m ≠ n        y = y₆ + Σ c_n (y_n − y₆)
+template <class Real>
+struct StoermerRules {
+  static constexpr int count = 6, padded = 16;  // a single world computes a full register of rules at once
+  static constexpr Real sixth = Real(1) / 6;
+  static constexpr Real parts[padded] = {1, 2, 3, 4, 5, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6, 6};
+  static constexpr Real share[padded] = {1,
+                                         Real(1) / 2,
+                                         Real(1) / 3,
+                                         Real(1) / 4,
+                                         Real(1) / 5,
+                                         sixth,
+                                         sixth,
+                                         sixth,
+                                         sixth,
+                                         sixth,
+                                         sixth,
+                                         sixth,
+                                         sixth,
+                                         sixth,
+                                         sixth,
+                                         sixth};
+  static constexpr Real weight[count - 1] = {
+      Real(-1) / 302400, Real(8) / 945, Real(-2187) / 4480, Real(65536) / 14175, Real(-9765625) / 798336};
+};
+
+/// Replaces a geodesic's start by its end after a step in `most` parts of length h; lanes stop after `parts`.
+template <bool stops, class T>
+PYSIM_INLINE void stoermer_step(
+    const GeodesicEquation<T>& equation, T h, T parts, int most, const T* start, Geodesic<T>& course) {
+  using Real = typename T::Real;
+  constexpr int numbers = Geodesic<T>::numbers;
+  const T half = all<T>(Real(0.5)) * h;
+  T second[numbers];
+#pragma GCC unroll 5
+  for (int i = 0; i < numbers; ++i) {
+    course.rate[i] = fma(half, start[i], course.rate[i]);
+    course.y[i] = fma(h, course.rate[i], course.y[i]);
+  }
+  for (int k = 1; k < most; ++k) {
+    equation(course.y, second);
+    const auto on = all<T>(Real(k)) < parts;
+#pragma GCC unroll 5
+    for (int i = 0; i < numbers; ++i) {
+      const T rate = fma(h, second[i], course.rate[i]), y = fma(h, rate, course.y[i]);
+      course.rate[i] = stops ? select(on, rate, course.rate[i]) : rate;
+      course.y[i] = stops ? select(on, y, course.y[i]) : y;
+    }
+  }
+  equation(course.y, second);
+#pragma GCC unroll 5
+  for (int i = 0; i < numbers; ++i) course.rate[i] = fma(half, second[i], course.rate[i]);
+}
+
+/// A step of length h, extrapolated.
 template <class S>
 void extrapolated_step(const GeodesicEquation<S>& equation, S h, Geodesic<S>& course) {
-  using Real = typename S::Real;
-  constexpr int rules = 6, numbers = Geodesic<S>::numbers;
-  const S half = all<S>(Real(0.5));
-  S y[rules][numbers], rate[rules][numbers], start[numbers], second[numbers];
+  using Rules = StoermerRules<typename S::Real>;
+  constexpr int numbers = Geodesic<S>::numbers, count = Rules::count;
+  S start[numbers];
   equation(course.y, start);
-  for (int n = 1; n <= rules; ++n) {
-    S *const place = y[n - 1], *const speed = rate[n - 1];
-    const S part = all<S>(Real(1) / Real(n)) * h;
+  Geodesic<S> end[count];
+  if constexpr (S::width == 1) {
+    using T = simd::Wide<S>;
+    using Real = typename S::Real;
+    GeodesicEquation<T> wide = {{simd::widen<T>(equation.fourth.x),
+                                 simd::widen<T>(equation.fourth.y),
+                                 simd::widen<T>(equation.fourth.z)},
+                                {}};
+    T wide_start[numbers];
+    Geodesic<T> begin;
+#pragma GCC unroll 5
     for (int i = 0; i < numbers; ++i) {
-      speed[i] = fma(half * part, start[i], course.rate[i]);
-      place[i] = fma(part, speed[i], course.y[i]);
+      wide.weight[i] = simd::widen<T>(equation.weight[i]);
+      wide_start[i] = simd::widen<T>(start[i]);
+      begin.y[i] = simd::widen<T>(course.y[i]);
+      begin.rate[i] = simd::widen<T>(course.rate[i]);
     }
-    for (int k = 1; k < n; ++k) {
-      equation(place, second);
+    for (int first = 0; first < count; first += T::width) {
+      Geodesic<T> own = begin;
+      const int last = first + T::width < count ? first + T::width : count;
+      stoermer_step<true>(wide,
+                          simd::load<T>(Rules::share + first) * simd::widen<T>(h),
+                          simd::load<T>(Rules::parts + first),
+                          last,
+                          wide_start,
+                          own);
+#pragma GCC unroll 5
       for (int i = 0; i < numbers; ++i) {
-        speed[i] = fma(part, second[i], speed[i]);
-        place[i] = fma(part, speed[i], place[i]);
+        Real y[T::width], rate[T::width];
+        simd::store(own.y[i], y);
+        simd::store(own.rate[i], rate);
+        for (int n = first; n < last; ++n) {
+          end[n].y[i] = {y[n - first]};
+          end[n].rate[i] = {rate[n - first]};
+        }
       }
     }
-    equation(place, second);
-    for (int i = 0; i < numbers; ++i) speed[i] = fma(half * part, second[i], speed[i]);
-  }
-  for (int j = 1; j < rules; ++j) {
-    for (int n = rules - 1; n >= j; --n) {
-      const Real ratio = Real(n + 1) / Real(n + 1 - j);
-      const S share = all<S>(Real(1) / (ratio * ratio - Real(1)));
-      for (int i = 0; i < numbers; ++i) {
-        y[n][i] = fma(share, y[n][i] - y[n - 1][i], y[n][i]);
-        rate[n][i] = fma(share, rate[n][i] - rate[n - 1][i], rate[n][i]);
-      }
+  } else {
+    for (int n = 0; n < count; ++n) {
+      end[n] = course;
+      stoermer_step<false>(equation, all<S>(Rules::share[n]) * h, h, n + 1, start, end[n]);
     }
   }
-  for (int i = 0; i < numbers; ++i) {
-    course.y[i] = y[rules - 1][i];
-    course.rate[i] = rate[rules - 1][i];
+  const Geodesic<S>& finest = end[count - 1];
+  course = finest;
+  for (int n = 0; n < count - 1; ++n) {
+    const S weight = all<S>(Rules::weight[n]);
+#pragma GCC unroll 5
+    for (int i = 0; i < numbers; ++i) {
+      course.y[i] = fma(weight, end[n].y[i] - finest.y[i], course.y[i]);
+      course.rate[i] = fma(weight, end[n].rate[i] - finest.rate[i], course.rate[i]);
+    }
   }
 }
 
@@ -116,6 +195,7 @@ Geodesic<S> geodesic(const Ellipsoid<S>& e, const Vec3<S>& P, const Vec3<S>& t, 
     if (!simd::any(on)) return course;
     Geodesic<S> next = course;
     extrapolated_step(equation, h, next);
+#pragma GCC unroll 5
     for (int i = 0; i < Geodesic<S>::numbers; ++i) {
       course.y[i] = select(on, next.y[i], course.y[i]);
       course.rate[i] = select(on, next.rate[i], course.rate[i]);
@@ -187,7 +267,7 @@ S section_arc(const Ellipsoid<S>& e, const Vec3<S>& x, const Vec3<S>& y, S from,
   return sum * angle;
 }
 
-template <class S>
+template <class S, bool with_curvature>
 Wrap<S> over_ellipsoid(const Vec3<S>& a, const Vec3<S>& b, const Vec3<S>& semi_axes, const Vec3<S>& side) {
   using Real = typename S::Real;
   constexpr int most = 30;
@@ -198,7 +278,7 @@ Wrap<S> over_ellipsoid(const Vec3<S>& a, const Vec3<S>& b, const Vec3<S>& semi_a
   const CentralPlane<S> plane = central_plane<S>(A, B, along);
   const Round<S> round = around_circle<S>(plane.flat(A), plane.flat(B), one, plane.flat(along));
   const CurvatureTerm<S> none = no_curvature<S>();
-  if (!simd::any(round.touches)) return assembled<S>(round, a, b, a, b, o, none, none);
+  if (!simd::any(round.touches)) return assembled<S, with_curvature>(round, a, b, a, b, o, none, none);
   // tangents from a touch where u·A = 1; `first` is towards P of the section through the centre
   const auto is_far = round.sine < o;
   const S rho = max(sqrt(dot(A, A)), one), inverse = one / rho;
@@ -231,7 +311,7 @@ Wrap<S> over_ellipsoid(const Vec3<S>& a, const Vec3<S>& b, const Vec3<S>& semi_a
   const S l_a = max(path.l_a, tiny), l_b = max(path.l_b, tiny);
   const CurvatureTerm<S> over = {
       path.f, path.g, path.M_11 / M - one / l_a, -one / M, path.M_22 / M - one / l_b};
-  return assembled<S>(round, a, b, path.P, path.Q, s, over, none);
+  return assembled<S, with_curvature>(round, a, b, path.P, path.Q, s, over, none);
 }
 
 }  // namespace pysim::elements

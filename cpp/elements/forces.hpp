@@ -65,37 +65,26 @@ PYSIM_INLINE Force<S> output_wrench(const int* outputs, const S* registers) {
   return {{number(0), number(1), number(2)}, {number(3), number(4), number(5)}};
 }
 
-/// Adds the generalised forces of a wrench on frame B, in B, and of its opposite on A to τ.
+/// Adds a wrench on frame B, in B, and its opposite on A.
 template <class S>
-void push_frames(const ModelOf<S>& model,
-                 const PlacedBody<S>* body,
-                 const Motion<S>* columns,
-                 const Element<typename S::Parameter>& element,
+void push_frames(const Element<typename S::Parameter>& element,
                  const Pose<S>& X_AB,
                  const Force<S>& F_B,
-                 S* tau) {
-  const auto push = [&](int b, const typename S::Parameter* at, const Force<S>& F) {
-    if (b < 0) return;
-    const Pose<S> X = {spatial::all33<S>(at), spatial::all3<S>(at + 9)};
-    push_body(model, body, columns, b, to_parent(X, F), tau);
-  };
-  push(element.b, element.at_b, F_B);
-  push(element.a, element.at_a, -to_parent(X_AB, F_B));
+                 const BodyWrenches<S>& wrenches) {
+  wrenches.at_frame(element.b, element.at_b, F_B);
+  wrenches.at_frame(element.a, element.at_a, -to_parent(X_AB, F_B));
 }
 
 template <class S>
 void add_frame_force(const ModelOf<S>& model,
-                     const PlacedBody<S>* body,
-                     const Motion<S>* columns,
                      const Element<typename S::Parameter>& element,
-                     S* tau,
+                     const BodyWrenches<S>& wrenches,
                      Workspace<S> w) {
   const auto& program = model.program[element.program];
   S* const registers = take<S>(w, program.registers);
-  const Pose<S> X_AB = load_frames(body, element, registers);
+  const Pose<S> X_AB = load_frames(wrenches.body, element, registers);
   run_program(program, frame_inputs, registers);
-  const Force<S> F_B = output_wrench(program.outputs, static_cast<const S*>(registers));
-  push_frames<S>(model, body, columns, element, X_AB, F_B, tau);
+  push_frames<S>(element, X_AB, output_wrench(program.outputs, static_cast<const S*>(registers)), wrenches);
 }
 
 /// End of a straight part of a path: a point fixed on a body, in its frame.
@@ -124,7 +113,7 @@ Pose<S> obstacle_pose(const PlacedBody<S>* body, const PathPoint<typename S::Par
 
 /// Path over an obstacle, or through a conditional point, between two points of the world, in the obstacle's
 /// frame.
-template <class S>
+template <class S, bool with_curvature>
 Wrap<S> wrap(const PathPoint<typename S::Parameter>& point,
              const Pose<S>& X_WO,
              const S* q,
@@ -133,15 +122,15 @@ Wrap<S> wrap(const PathPoint<typename S::Parameter>& point,
   const Vec3<S> a = transpose_times(X_WO.R, from - X_WO.p), b = transpose_times(X_WO.R, to - X_WO.p);
   const S r = all<S>(point.radii[0]);
   const Vec3<S> side = spatial::all3<S>(point.side);
-  if (point.kind == PathKind::sphere) return over_sphere<S>(a, b, r, side);
-  if (point.kind == PathKind::cylinder) return over_cylinder<S>(a, b, r, side);
+  if (point.kind == PathKind::sphere) return over_sphere<S, with_curvature>(a, b, r, side);
+  if (point.kind == PathKind::cylinder) return over_cylinder<S, with_curvature>(a, b, r, side);
   if (point.kind == PathKind::ellipsoid) {
-    return over_ellipsoid<S>(a, b, spatial::all3<S>(point.radii), side);
+    return over_ellipsoid<S, with_curvature>(a, b, spatial::all3<S>(point.radii), side);
   }
-  if (point.kind == PathKind::inside_sphere) return through_sphere<S>(a, b, r);
-  if (point.kind == PathKind::inside_cylinder) return through_cylinder<S>(a, b, r);
+  if (point.kind == PathKind::inside_sphere) return through_sphere<S, with_curvature>(a, b, r);
+  if (point.kind == PathKind::inside_cylinder) return through_cylinder<S, with_curvature>(a, b, r);
   const S x = q[point.q];
-  return through_point<S>(a, b, (x >= all<S>(point.lower)) & (x <= all<S>(point.upper)));
+  return through_point<S, with_curvature>(a, b, (x >= all<S>(point.lower)) & (x <= all<S>(point.upper)));
 }
 
 /// f(from, to, segment) for every straight part of a path; the length of an arc counts with the part after
@@ -165,7 +154,7 @@ void visit_segments(const ModelOf<S>& model,
     if (is_point) {
       visit(from, to, segment(A, B, strands));
     } else {
-      const Wrap<S> over = wrap<S>(next, obstacle_pose(body, next), q, A.p, B.p);
+      const Wrap<S> over = wrap<S, false>(next, obstacle_pose(body, next), q, A.p, B.p);
       const Pose<S> X_BO = {spatial::all33<S>(next.axes), spatial::all3<S>(next.at)};
       const PathEnd<S> P = {next.body, X_BO * over.P}, Q = {next.body, X_BO * over.Q};
       visit(from, P, segment(A, end_motion(body, P), strands));
@@ -191,7 +180,7 @@ void visit_curvature_terms(const ModelOf<S>& model,
     if (point[k].kind == PathKind::point) continue;
     const PathEnd<S> from = path_end<S>(point[k - 1]), to = path_end<S>(point[k + 1]);
     const Pose<S> X_WO = obstacle_pose(body, point[k]);
-    const Wrap<S> over = wrap<S>(point[k], X_WO, q, end_motion(body, from).p, end_motion(body, to).p);
+    const Wrap<S> over = wrap<S, true>(point[k], X_WO, q, end_motion(body, from).p, end_motion(body, to).p);
     const S strands = all<S>(point[k + 1].multiplicity);
     for (const CurvatureTerm<S>& term : over.term) {
       const CurvatureTerm<S> own = {
@@ -201,63 +190,80 @@ void visit_curvature_terms(const ModelOf<S>& model,
   }
 }
 
-/// Writes L and L̇ to the first registers.
+/// Number of vectors by which the line of a path is remembered.
+template <class Real>
+constexpr int line_vectors(const Element<Real>& element) {
+  return (element.count - 1) * (element.is_straight() ? 1 : 3);
+}
+
+/// Writes L and L̇ to the first registers. `line`, which may be null, receives the directions of the straight
+/// parts, and if there are obstacles their ends, so that a tension is applied without wrapping again.
 template <class S>
 void load_path(const ModelOf<S>& model,
                const PlacedBody<S>* body,
                const S* q,
                const Element<typename S::Parameter>& element,
-               S* registers) {
+               S* registers,
+               Vec3<S>* line = nullptr) {
   S length = all<S>(0), rate = all<S>(0);
-  visit_segments(model, body, q, element, [&](const auto&, const auto&, const Segment<S>& s) {
+  const bool with_ends = !element.is_straight();
+  visit_segments(model, body, q, element, [&](const auto& from, const auto& to, const Segment<S>& s) {
     length = fma(s.multiplicity, s.length, length);
     rate = fma(s.multiplicity, dot(s.n, s.d_rate), rate);
+    if (line == nullptr) return;
+    *line++ = s.n;
+    if (!with_ends) return;
+    *line++ = from.at;
+    *line++ = to.at;
   });
   registers[0] = length;
   registers[1] = rate;
 }
 
-/// Adds the generalised forces of a tension along a path to τ.
+/// Adds a tension along a path, whose line `load_path` has written.
 template <class S>
 void push_path(const ModelOf<S>& model,
-               const PlacedBody<S>* body,
-               const Motion<S>* columns,
-               const S* q,
                const Element<typename S::Parameter>& element,
                S tension,
-               S* tau) {
-  visit_segments(model, body, q, element, [&](const auto& from, const auto& to, const Segment<S>& s) {
-    if (from.body == to.body) return;
-    const Vec3<S> f = (tension * s.multiplicity) * s.n;
-    push_point(model, body, columns, from.body, from.at, f, tau);
-    push_point(model, body, columns, to.body, to.at, -f, tau);
-  });
+               const Vec3<S>* line,
+               const BodyWrenches<S>& wrenches) {
+  const auto* const point = model.path_point + element.first;
+  const bool is_straight = element.is_straight();
+  const int vectors = is_straight ? 1 : 3;
+  for (int k = 1; k < element.count; ++k, line += vectors) {
+    const auto &from = point[k - 1], &to = point[k];
+    if (from.body == to.body) continue;
+    const auto& end = to.kind == PathKind::point ? to : point[k + 1];
+    const Vec3<S> f = (tension * all<S>(end.multiplicity)) * line[0];
+    wrenches.at_point(from.body, is_straight ? spatial::all3<S>(from.at) : line[1], f);
+    wrenches.at_point(to.body, is_straight ? spatial::all3<S>(to.at) : line[2], -f);
+  }
 }
 
 template <class S>
 void add_path_force(const ModelOf<S>& model,
-                    const PlacedBody<S>* body,
-                    const Motion<S>* columns,
                     const S* q,
                     const Element<typename S::Parameter>& element,
-                    S* tau,
+                    const BodyWrenches<S>& wrenches,
                     Workspace<S> w) {
+  const PlacedBody<S>* const body = wrenches.body;
   if (element.is_straight()) {
     const auto end = [body](const PathPoint<typename S::Parameter>& point, int) {
       const Vec3<S> at = spatial::all3<S>(point.at);
       return MovingEnd<S>{point.body, at, point_motion(body, point.body, at)};
     };
     const auto pull = [&](const MovingEnd<S>& point, const Vec3<S>& f) {
-      push_point(model, body, columns, point.body, point.at, f, tau);
+      wrenches.at_point(point.body, point.at, f);
     };
     pull_straight_path(model, element, end, pull, w);
     return;
   }
   const auto& program = model.program[element.program];
   S* const registers = take<S>(w, program.registers);
-  load_path(model, body, q, element, registers);
+  Vec3<S>* const line = take<Vec3<S>>(w, line_vectors(element));
+  load_path(model, body, q, element, registers, line);
   run_program(program, 2, registers);
-  push_path<S>(model, body, columns, q, element, registers[program.outputs[0]], tau);
+  push_path<S>(model, element, registers[program.outputs[0]], line, wrenches);
 }
 
 /// Writes q and v of the element's coordinates to the first registers; v may be null (zero).
@@ -297,21 +303,25 @@ void add_element_forces(
   PlacedBody<S>* const body = take<PlacedBody<S>>(w, model.bodies);
   Motion<S>* const columns = take<Motion<S>>(w, model.stored_columns);
   place_bodies(model, q, v, body, columns);
+  const BodyWrenches<S> wrenches = take_wrenches<S>(model, body, w);
+  bool pushes = false;
   for (int k = 0; k < model.elements; ++k) {
     const auto& element = model.element[k];
     if (element.is_straight() && !straight) continue;
+    pushes = pushes || element.kind != ElementKind::coordinates;
     switch (element.kind) {
       case ElementKind::frames:
-        add_frame_force<S>(model, body, columns, element, tau, w);
+        add_frame_force<S>(model, element, wrenches, w);
         break;
       case ElementKind::path:
-        add_path_force<S>(model, body, columns, q, element, tau, w);
+        add_path_force<S>(model, q, element, wrenches, w);
         break;
       case ElementKind::coordinates:
         add_coordinate_force<S>(model, q, v, element, tau, w);
         break;
     }
   }
+  for (int b = model.bodies - 1; pushes && b >= 0; --b) wrenches.project(model, columns, b, tau);
 }
 
 /// Energy stored in the elements [J].

@@ -89,7 +89,7 @@ Bend<S> through_circle(const Vec3<S>& a, const Vec3<S>& b, S r) {
 
 /// The path that bends at P of a surface with tangents t and e and normal n; `curved` is 1 where it is curved
 /// along e, as a sphere is.
-template <class S>
+template <class S, bool with_curvature>
 Wrap<S> bent(Mask<S> touches,
              const Vec3<S>& a,
              const Vec3<S>& b,
@@ -115,10 +115,10 @@ Wrap<S> bent(Mask<S> touches,
                 g_e = fnma(share, g, inverse_b * fnma(eb, u_b, e));
   const S p = -one / safe(H_tt), q = -one / safe(second);
   const Round<S> round = {touches, {}, {}, o, o, o, o, o};
-  return assembled<S>(round, a, b, P, P, o, {f, g, p, p, p}, {f_e, g_e, q, q, q});
+  return assembled<S, with_curvature>(round, a, b, P, P, o, {f, g, p, p, p}, {f_e, g_e, q, q, q});
 }
 
-template <class S>
+template <class S, bool with_curvature>
 Wrap<S> through_cylinder(const Vec3<S>& a, const Vec3<S>& b, S r) {
   const S o = all<S>(0), one = all<S>(1), tiny = all<S>(typename S::Real(1e-30));
   const auto flat = [o](const Vec3<S>& x) { return Vec3<S>{x.x, x.y, o}; };
@@ -127,10 +127,10 @@ Wrap<S> through_cylinder(const Vec3<S>& a, const Vec3<S>& b, S r) {
   const S l_a = sqrt(dot(d_a, d_a)), l_b = sqrt(dot(d_b, d_b));
   const S height = fma(b.z - a.z, l_a / max(l_a + l_b, tiny), a.z);
   const Vec3<S> P = {bend.P.x, bend.P.y, height}, axis = {o, o, one};
-  return bent<S>(bend.touches, a, b, P, bend.t, axis, (one / r) * bend.P, r, o);
+  return bent<S, with_curvature>(bend.touches, a, b, P, bend.t, axis, (one / r) * bend.P, r, o);
 }
 
-template <class S>
+template <class S, bool with_curvature>
 Wrap<S> through_sphere(const Vec3<S>& a, const Vec3<S>& b, S r) {
   using Real = typename S::Real;
   const S o = all<S>(0), one = all<S>(1);
@@ -141,7 +141,7 @@ Wrap<S> through_sphere(const Vec3<S>& a, const Vec3<S>& b, S r) {
   const auto back = [&](const Vec3<S>& v) { return fma(v.x, x, v.y * y); };
   const Bend<S> bend = through_circle<S>(flat(a), flat(b), r);
   const Vec3<S> P = back(bend.P);
-  return bent<S>(bend.touches, a, b, P, back(bend.t), cross(x, y), (one / r) * P, r, one);
+  return bent<S, with_curvature>(bend.touches, a, b, P, back(bend.t), cross(x, y), (one / r) * P, r, one);
 }
 
 }  // namespace pysim::elements

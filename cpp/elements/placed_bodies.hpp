@@ -1,4 +1,7 @@
-// Poses and twists of the bodies that elements act between, and the generalised forces of what pushes them.
+// Poses and twists of the bodies that elements act between, the wrenches on them, and their generalised
+// forces.
+//
+//     τ = Σ Sᵀ F        F_P += X_PB* F_B        one pass from the leaves to the root for all elements
 #pragma once
 
 #include "tree/joint.hpp"
@@ -62,29 +65,40 @@ PointMotion<S> point_motion(const PlacedBody<S>* body, int b, const Vec3<S>& at)
   return point_motion(body[b].X_WB, body[b].V, at);
 }
 
-/// Adds Sᵀ F of every joint from body b to the world to τ; F acts on b, in b's frame.
+/// Sum of the wrenches on every body, each in its body's frame about the body's origin.
 template <class S>
-void push_body(
-    const ModelOf<S>& model, const PlacedBody<S>* body, const Motion<S>* columns, int b, Force<S> F, S* tau) {
-  for (; b >= 0; b = model.joint[b].parent) {
-    const Joint& joint = model.joint[b];
-    for (int i = 0; i < joint.nv; ++i) tau[joint.v + i] += dot(tree::axis(joint, columns, i), F);
-    F = to_parent(body[b].X_PB, F);
-  }
-}
+struct BodyWrenches {
+  const PlacedBody<S>* body;
+  Force<S>* sum;
 
-/// The same for the force f, in world axes, on the point `at` of body b.
+  /// F in a frame that is fixed on body b.
+  void at_frame(int b, const typename S::Parameter* at, const Force<S>& F) const {
+    if (b < 0) return;
+    const Pose<S> X = {spatial::all33<S>(at), spatial::all3<S>(at + 9)};
+    sum[b] += to_parent(X, F);
+  }
+
+  /// f in world axes, on the point `at` of body b.
+  void at_point(int b, const Vec3<S>& at, const Vec3<S>& f) const {
+    if (b < 0) return;
+    const Vec3<S> f_B = transpose_times(body[b].X_WB.R, f);
+    sum[b] += Force<S>{f_B, cross(at, f_B)};
+  }
+
+  /// Adds Sᵀ F of body b to τ, and F to its parent; bodies come from the leaves to the root.
+  void project(const ModelOf<S>& model, const Motion<S>* columns, int b, S* tau) const {
+    const Joint& joint = model.joint[b];
+    for (int i = 0; i < joint.nv; ++i) tau[joint.v + i] += dot(tree::axis(joint, columns, i), sum[b]);
+    if (joint.parent >= 0) sum[joint.parent] += to_parent(body[b].X_PB, sum[b]);
+  }
+};
+
+/// No wrenches on any body.
 template <class S>
-void push_point(const ModelOf<S>& model,
-                const PlacedBody<S>* body,
-                const Motion<S>* columns,
-                int b,
-                const Vec3<S>& at,
-                const Vec3<S>& f,
-                S* tau) {
-  if (b < 0) return;
-  const Vec3<S> f_B = transpose_times(body[b].X_WB.R, f);
-  push_body(model, body, columns, b, Force<S>{f_B, cross(at, f_B)}, tau);
+BodyWrenches<S> take_wrenches(const ModelOf<S>& model, const PlacedBody<S>* body, Workspace<S>& w) {
+  Force<S>* const sum = take<Force<S>>(w, model.bodies);
+  for (int b = 0; b < model.bodies; ++b) sum[b] = spatial::zero_force<S>();
+  return {body, sum};
 }
 
 }  // namespace pysim::elements

@@ -26,17 +26,27 @@ struct PlacedPorts {
   PlacedBody<S>* body;
   Motion<S>* columns;
   S* numbers;       ///< port after port
+  Vec3<S>* line;    ///< of the driven paths, one after the other, see load_path
   bool* is_placed;  ///< [ports + bodies]
   const S* q;       ///< of the tree
 };
 
+/// Number of vectors by which the line of a driven port is remembered.
+template <class Real>
+int driven_vectors(const tree::Element<Real>& port) {
+  return port.kind == ElementKind::path ? line_vectors(port) : 0;
+}
+
 /// Memory for ports that are not placed yet; none if there are no ports.
 template <class S>
 PlacedPorts<S> take_ports(const ModelOf<S>& model, const S* q, Workspace<S>& w) {
-  if (model.ports == 0) return {nullptr, nullptr, nullptr, nullptr, q};
+  if (model.ports == 0) return {nullptr, nullptr, nullptr, nullptr, nullptr, q};
+  std::ptrdiff_t vectors = 0;
+  for (int k = 0; k < model.signals->driven; ++k) vectors += driven_vectors(model.port[k]);
   PlacedPorts<S> ports = {take<PlacedBody<S>>(w, model.bodies),
                           take<Motion<S>>(w, model.stored_columns),
                           take<S>(w, std::ptrdiff_t{model.ports} * frame_inputs),
+                          take<Vec3<S>>(w, vectors),
                           take<bool>(w, model.ports + model.bodies),
                           q};
   for (int i = 0; i < model.ports + model.bodies; ++i) ports.is_placed[i] = false;
@@ -56,13 +66,17 @@ void place_ports(const ModelOf<S>& model,
     is_placed = true;
   }
   S* to = ports.numbers;
+  Vec3<S>* line = ports.line;
   for (int i = list.first_port, k = 0; i < list.first_port + list.ports; ++i) {
-    for (; k < listed[i]; ++k) to += port_numbers(model.port[k].kind);
+    for (; k < listed[i]; ++k) {
+      to += port_numbers(model.port[k].kind);
+      if (k < model.signals->driven) line += driven_vectors(model.port[k]);
+    }
     const auto& port = model.port[k];
     if (ports.is_placed[k]) continue;
     ports.is_placed[k] = true;
     if (port.kind == ElementKind::path) {
-      load_path<S>(model, ports.body, ports.q, port, to);
+      load_path<S>(model, ports.body, ports.q, port, to, k < model.signals->driven ? line : nullptr);
     } else {
       load_frames<S>(ports.body, port, to);
     }
@@ -131,20 +145,25 @@ S* run_signals(const ModelOf<S>& model,
   return registers;
 }
 
-/// Adds the generalised forces of the ports' efforts, `effort(i)` one after the other, to τ of the tree.
+/// Adds the ports' efforts, `effort(i)` one after the other, to the wrenches on their bodies.
 template <class S, class Effort>
-void push_ports(const ModelOf<S>& model, const PlacedPorts<S>& ports, const Effort& effort, S* tau) {
+void push_ports(const ModelOf<S>& model,
+                const PlacedPorts<S>& ports,
+                const Effort& effort,
+                const BodyWrenches<S>& wrenches) {
   const S* at = ports.numbers;
+  const Vec3<S>* line = ports.line;
   for (int k = 0, i = 0; k < model.signals->driven; ++k) {
     const auto& port = model.port[k];
     if (port.kind == ElementKind::path) {
-      push_path<S>(model, ports.body, ports.columns, ports.q, port, effort(i), tau);
+      push_path<S>(model, port, effort(i), line, wrenches);
+      line += line_vectors(port);
     } else {
       const auto three = [at](int n) { return Vec3<S>{at[n], at[n + 1], at[n + 2]}; };
       const Pose<S> X_AB = {{three(0), three(3), three(6)}, three(9)};
       const Force<S> F = {{effort(i), effort(i + 1), effort(i + 2)},
                           {effort(i + 3), effort(i + 4), effort(i + 5)}};
-      push_frames<S>(model, ports.body, ports.columns, port, X_AB, F, tau);
+      push_frames<S>(port, X_AB, F, wrenches);
     }
     at += port_numbers(port.kind);
     i += port_motions(port.kind);

@@ -53,7 +53,8 @@ struct CurvatureTerm {
   S p, q, s;
 };
 
-/// Path between two points that may touch an obstacle, in the obstacle's frame.
+/// Path between two points that may touch an obstacle, in the obstacle's frame. The terms are those of paths
+/// `with_curvature`, the template parameter of all functions that return one.
 template <class S>
 struct Wrap {
   Vec3<S> P, Q;
@@ -112,19 +113,22 @@ Round<S> around_circle(const Vec3<S>& a, const Vec3<S>& b, S r, const Vec3<S>& s
 }
 
 /// Path over an obstacle; a straight line where `round` does not touch. `arc` is the length between P and Q.
-template <class S>
-Wrap<S> assembled(const Round<S>& round,
-                  const Vec3<S>& a,
-                  const Vec3<S>& b,
-                  const Vec3<S>& P,
-                  const Vec3<S>& Q,
-                  S arc,
-                  const CurvatureTerm<S>& over,
-                  const CurvatureTerm<S>& second) {
+template <class S, bool with_curvature>
+PYSIM_INLINE Wrap<S> assembled(const Round<S>& round,
+                               const Vec3<S>& a,
+                               const Vec3<S>& b,
+                               const Vec3<S>& P,
+                               const Vec3<S>& Q,
+                               S arc,
+                               const CurvatureTerm<S>& over,
+                               const CurvatureTerm<S>& second) {
   const S o = all<S>(0), half = all<S>(typename S::Real(0.5)), tiny = all<S>(typename S::Real(1e-30));
-  const Vec3<S> middle = half * (a + b), u = normalised(b - a), c = across(u), d = b - a;
-  const S L = max(sqrt(dot(d, d)), tiny), p = -all<S>(1) / L, q = p;
+  const Vec3<S> middle = half * (a + b);
   const auto on = round.touches;
+  if constexpr (!with_curvature)
+    return {select(on, P, middle), select(on, Q, middle), select(on, arc, o), {}};
+  const Vec3<S> u = normalised(b - a), c = across(u), d = b - a;
+  const S L = max(sqrt(dot(d, d)), tiny), p = -all<S>(1) / L, q = p;
   const auto first = CurvatureTerm<S>{select(on, over.f, c),
                                       select(on, over.g, c),
                                       select(on, over.p, p),
@@ -145,7 +149,7 @@ CurvatureTerm<S> no_curvature() {
   return {zero3<S>(), zero3<S>(), o, o, o};
 }
 
-template <class S>
+template <class S, bool with_curvature>
 Wrap<S> over_cylinder(const Vec3<S>& a, const Vec3<S>& b, S r, const Vec3<S>& side) {
   const S o = all<S>(0), one = all<S>(1), tiny = all<S>(typename S::Real(1e-30));
   const auto flat = [o](const Vec3<S>& x) { return Vec3<S>{x.x, x.y, o}; };
@@ -159,7 +163,7 @@ Wrap<S> over_cylinder(const Vec3<S>& a, const Vec3<S>& b, S r, const Vec3<S>& si
   const Vec3<S> f = {rise * u_a.x, rise * u_a.y, run}, g = {rise * u_b.x, rise * u_b.y, -run};
   const S l_a = max(incline * round.tangent_a, tiny), l_b = max(incline * round.tangent_b, tiny);
   const CurvatureTerm<S> over = {f, g, one / L - one / l_a, one / L, one / L - one / l_b};
-  return assembled<S>(round, a, b, P, Q, incline * round.arc, over, no_curvature<S>());
+  return assembled<S, with_curvature>(round, a, b, P, Q, incline * round.arc, over, no_curvature<S>());
 }
 
 /// A plane through two points and the centre, with the axes x towards a and y; in line with the centre every
@@ -182,7 +186,7 @@ CentralPlane<S> central_plane(const Vec3<S>& a, const Vec3<S>& b, const Vec3<S>&
   return {x, normalised(select(dot(w, w) > small, w, spare))};
 }
 
-template <class S>
+template <class S, bool with_curvature>
 Wrap<S> over_sphere(const Vec3<S>& a, const Vec3<S>& b, S r, const Vec3<S>& side) {
   using Real = typename S::Real;
   const S one = all<S>(1), tiny = all<S>(Real(1e-30));
@@ -199,16 +203,17 @@ Wrap<S> over_sphere(const Vec3<S>& a, const Vec3<S>& b, S r, const Vec3<S>& side
                                  (l_a + cotangent) / (rho_a * rho_a) - one / l_a,
                                  -r / (safe * rho_a * rho_b),
                                  (l_b + cotangent) / (rho_b * rho_b) - one / l_b};
-  return assembled<S>(round, a, b, back(round.P), back(round.Q), round.arc, over, no_curvature<S>());
+  return assembled<S, with_curvature>(
+      round, a, b, back(round.P), back(round.Q), round.arc, over, no_curvature<S>());
 }
 
 /// A point through which the path passes where `on` holds, and not elsewhere.
-template <class S>
+template <class S, bool with_curvature>
 Wrap<S> through_point(const Vec3<S>& a, const Vec3<S>& b, Mask<S> on) {
   const S o = all<S>(0);
   const Round<S> round = {on, {}, {}, o, o, o, o, o};
   const CurvatureTerm<S> none = no_curvature<S>();
-  return assembled<S>(round, a, b, zero3<S>(), zero3<S>(), o, none, none);
+  return assembled<S, with_curvature>(round, a, b, zero3<S>(), zero3<S>(), o, none, none);
 }
 
 }  // namespace pysim::elements

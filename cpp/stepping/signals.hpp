@@ -212,7 +212,12 @@ void add_signal_forces(const ModelOf<S>& model,
     S* const full = take<S>(w, model.nv);
     for (int i = 0; i < model.nv; ++i) full[i] = all<S>(0);
     const auto effort = [&](int i) { return registers[outputs[signals.coordinates + i]]; };
-    elements::push_ports(model, at.ports, effort, full);
+    const auto wrenches = elements::take_wrenches<S>(model, at.ports.body, w);
+    elements::push_ports(model, at.ports, effort, wrenches);
+    const tree::PlacedList& list = signals.forces.placed;
+    for (int i = list.first_body + list.bodies - 1; i >= list.first_body; --i) {
+      wrenches.project(model, at.ports.columns, signals.placed[i], full);
+    }
     const S* const own = tree::reduced_forces(model, static_cast<const S*>(full), w);
     for (int i = 0; i < model.reduced_nv; ++i) tau[i] += own[i];
   }
