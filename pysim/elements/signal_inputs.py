@@ -9,7 +9,7 @@ import numpy as np
 from pysim._engine import SignalProgram
 from pysim.errors import SceneError
 from pysim.tracing.expression import Scalar
-from pysim.tracing.program import emit, recipes_of
+from pysim.tracing.program import emitted, recipes_of
 from pysim.tracing.symbolic_array import symbolic_array
 from pysim.tracing.tape import Tape
 
@@ -94,14 +94,13 @@ class SignalInputs:
                     "a number passed to dynamics.inverse depends on another result of dynamics"
                 )
                 raise SceneError("signals", f"{problem}; use only one of the two")
-        program = emit(self.tape, arguments, nodes, self._count, aside)
+        found = emitted(self.tape, arguments, nodes, self._count, aside)
         if name is not None and self.tape.recipes is not None:
             recipes = recipes_of(self.tape, arguments, nodes)
             self.tape.recipes.note(f"constants of signals: {name}", recipes)
-        argument_registers = program.outputs[: len(arguments)]
-        program = program.replaced(outputs=program.outputs[len(arguments) :])
-        if not arguments and not used:
-            program = program.replaced(pose_end=len(program.code))
+        argument_registers = found.early
+        alone = not arguments and not used
+        program = found.program(found.late, len(found.code) if alone else found.first)
         calls, at = [], 0
         for call in used:
             kind, own, first = self._calls[call]

@@ -5,15 +5,10 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from pysim.tracing.tape import PIECEWISE
-
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from pysim.tracing.tape import Tape
-
-
-EDGED = PIECEWISE | {"sqrt", "hypot", "pow"}  # a length of what they compute is no |x| near 0
 
 
 def rate_of_unknown(depth: int) -> int:
@@ -48,19 +43,19 @@ class Derivative:
 
     def of(self, index: int) -> int:
         """Return the index of a node's derivative."""
-        pending = [index]
+        pending, nodes, known = [index], self.tape.nodes, self._known
         while pending:  # operands first, without recursion: tapes may be long
             top = pending[-1]
             if self._unknown is not None and self._unknown not in self.tape.unknowns(top):
-                self._known[top] = self.zero  # another equation may have an unknown of this number
-            missing = [a for a in self.tape.nodes[top].args if a not in self._known]
-            if missing and top not in self._known:
-                pending += missing
-                continue
+                known[top] = self.zero  # another equation may have an unknown of this number
+            if top not in known:
+                missing = [a for a in nodes[top].args if a not in known]
+                if missing:
+                    pending += missing
+                    continue
+                known[top] = self._rule(top)
             pending.pop()
-            if top not in self._known:
-                self._known[top] = self._rule(top)
-        return self._known[index]
+        return known[index]
 
     def _rule(self, index: int) -> int:
         """Apply the chain rule to one operation."""
@@ -71,7 +66,7 @@ class Derivative:
         if node.op == "unknown":
             return self._rates.get(rate_of_unknown(node.data[0]), self.zero)
         d = [self._known[a] for a in node.args]
-        if all(tape.is_value(x, 0) for x in d):
+        if d.count(self.zero) == len(d):
             return self.zero
         args, const = node.args, tape.const
         match node.op:
@@ -130,7 +125,7 @@ class Derivative:
     def _limited(self, derivative: int, rate: int, operands: tuple[int, ...]) -> int:
         """Return a derivative that is a multiple of a rate; if limits are wanted, 0 where the rate is 0."""
         tape, zero = self.tape, self.zero
-        if not self._limits or any(tape.nodes[k].op in EDGED for k in tape.needed(operands)):
+        if not self._limits or not all(map(tape.is_smooth, operands)):
             return derivative
         return tape.node("select", tape.node("equal", rate, zero), zero, derivative)
 

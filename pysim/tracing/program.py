@@ -6,7 +6,7 @@ and, from v as well, the bias; common subexpressions are computed once.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pysim._engine import Op, Program
 
@@ -16,10 +16,44 @@ if TYPE_CHECKING:
     from pysim.tracing.tape import Tape
 
 
+OPS = {name: Op[name] for name in Op.__members__}
+
+
+class Emitted(NamedTuple):
+    """Program before it is given to the engine, with the registers of its nodes."""
+
+    code: list[tuple[Op, int, int, int, int]]
+    first: int  # instructions for the early nodes
+    registers: int
+    constants: list[float]
+    tables: list[float]
+    early: list[int]  # registers
+    late: list[int]
+
+    def program(self, outputs: Sequence[int], pose_end: int) -> Program:
+        """Return the program with some registers as outputs."""
+        return Program(
+            code=self.code,
+            pose_end=pose_end,
+            registers=self.registers,
+            constants=self.constants,
+            tables=self.tables,
+            outputs=outputs,
+        )
+
+
 def emit(
     tape: Tape, early: Sequence[int], late: Sequence[int], inputs: int, aside: int = 0
 ) -> Program:
-    """Return the program that computes some nodes.
+    """Return the program that computes some nodes, its outputs; arguments are those of `emitted`."""
+    found = emitted(tape, early, late, inputs, aside)
+    return found.program([*found.early, *found.late], found.first)
+
+
+def emitted(
+    tape: Tape, early: Sequence[int], late: Sequence[int], inputs: int, aside: int = 0
+) -> Emitted:
+    """Return the instructions that compute some nodes.
 
     Args:
         tape: the nodes.
@@ -38,13 +72,14 @@ def emit(
     pose_end = len(writer.code)
     for node in second:
         writer.write(node)
-    return Program(
-        code=writer.code,
-        pose_end=pose_end,
-        registers=writer.registers,
-        constants=[tape.nodes[k].value for k in constants],
-        tables=tape.tables,
-        outputs=[writer.register[k] for k in (*early, *late)],
+    return Emitted(
+        writer.code,
+        pose_end,
+        writer.registers,
+        [tape.nodes[k].value for k in constants],
+        tape.tables,
+        [writer.register[k] for k in early],
+        [writer.register[k] for k in late],
     )
 
 
@@ -112,8 +147,8 @@ class _Writer:
 
     def _operands(self, node: int) -> tuple[int, ...]:
         """Return the nodes that a node reads: of an implicit equation its bounds, and what its residual reads."""
-        what = self.tape.nodes[node]
-        return self._body(node)[1] if what.op == "solve" else what.args
+        op, args, _, _ = self.tape.nodes[node]
+        return self._body(node)[1] if op == "solve" else args
 
     def _body(self, node: int) -> tuple[list[int], tuple[int, ...]]:
         """Return the nodes of the residual of an implicit equation, and the nodes outside that it reads."""
@@ -149,18 +184,18 @@ class _Writer:
         args = [self.register[a] for a in what.args]
         if what.op in ("sin", "cos"):
             out = self._take_pair(node, what.op)
-            self.code.append((Op["sincos"], out, args[0], 0, 0))
+            self.code.append((OPS["sincos"], out, args[0], 0, 0))
         else:
             out = self._take()
             self.register[node] = out
             if what.op in ("segment", "lookup"):
                 start, size = what.data
-                self.code.append((Op[what.op], out, args[0], start, size))
+                self.code.append((OPS[what.op], out, args[0], start, size))
             elif what.op == "dot":
-                self.code.append((Op["dot"], out, self._block(what.args), what.data[0], len(args)))
+                self.code.append((OPS["dot"], out, self._block(what.args), what.data[0], len(args)))
             else:
                 a, b, c = [*args, 0, 0][:3]
-                self.code.append((Op[what.op], out, a, b, c))
+                self.code.append((OPS[what.op], out, a, b, c))
         self._release(node)
 
     def _find_fused(
@@ -177,22 +212,24 @@ class _Writer:
         uses: dict[int, int] = {}
         beside = set(recorded)  # products of main sums that others use
         for node in order:
+            is_main = node in main
             for a in self._operands(node):
-                if node in main or a not in main:
+                if is_main or a not in main:
                     uses[a] = uses.get(a, 0) + 1
                 else:
                     beside.add(a)
         place = {node: k for k, node in enumerate(order)}
-        for node in order:
+        sums = [node for node in order if self.tape.nodes[node].op in ("add", "sub")]
+        for node in sums:
             what = self.tape.nodes[node]
-            if what.op not in ("add", "sub"):
-                continue
             for side in (1, 0):
                 product, other = what.args[side], what.args[1 - side]
+                if self.tape.nodes[product].op != "mul":
+                    continue
                 lone = uses.get(product) == 1 and product not in outputs and product in place
                 lone &= (node in main) == (product in main)
                 lone &= node in main or product not in recorded
-                if lone and self.tape.nodes[product].op == "mul":
+                if lone:
                     op = "fma" if what.op == "add" else ("fnma" if side == 1 else "fms")
                     self._fused[node] = op, product, other
                     if product not in beside:
@@ -207,16 +244,16 @@ class _Writer:
         first, pair = self._neighbours(bounds), self.registers
         self.registers += 2
         at = len(self.code)
-        self.code.append((Op["solve"], out, first, pair, 0))
+        self.code.append((OPS["solve"], out, first, pair, 0))
         body = self._body(node)[0]
         self._plan_body(body, node, {residual, slope})
         self.register[unknown] = out
         for k in body:
             if k != unknown:
                 self.write(k)
-        self.code.append((Op["copy"], pair, self.register[residual], 0, 0))
-        self.code.append((Op["copy"], pair + 1, self.register[slope], 0, 0))
-        self.code[at] = (Op["solve"], out, first, pair, len(self.code) - at - 1)
+        self.code.append((OPS["copy"], pair, self.register[residual], 0, 0))
+        self.code.append((OPS["copy"], pair + 1, self.register[slope], 0, 0))
+        self.code[at] = (OPS["solve"], out, first, pair, len(self.code) - at - 1)
         for k in {residual, slope} & set(body) - {unknown}:
             self._free.append(self.register[k])
 
@@ -250,18 +287,18 @@ class _Writer:
 
     def _read_by(self, node: int) -> set[int]:
         """Return the operands of the instruction of a node; a fused one reads those of its product."""
-        operands = set(self._operands(node))
+        operands = self._operands(node)
         if node in self._fused:
             product = self._fused[node][1]
-            operands = (operands - {product}) | set(self.tape.nodes[product].args)
-        return operands
+            return {*operands, *self.tape.nodes[product].args} - {product}
+        return set(operands)
 
     def _write_fused(self, node: int) -> None:
         op, product, other = self._fused[node]
         a, b = (self.register[x] for x in self.tape.nodes[product].args)
         out = self._take()
         self.register[node] = out
-        self.code.append((Op[op], out, a, b, self.register[other]))
+        self.code.append((OPS[op], out, a, b, self.register[other]))
         self._release(node)
 
     def _block(self, args: tuple[int, ...]) -> int:
@@ -278,7 +315,7 @@ class _Writer:
         first = self.registers
         self.registers += len(args)
         for k, a in enumerate(args):
-            self.code.append((Op["copy"], first + k, self.register[a], 0, 0))
+            self.code.append((OPS["copy"], first + k, self.register[a], 0, 0))
         return first
 
     def _take(self) -> int:
@@ -299,10 +336,7 @@ class _Writer:
 
     def _release(self, node: int) -> None:
         """Free the registers of operands whose last use is this node."""
+        position, nodes, last_use = self._position[node], self.tape.nodes, self._last_use
         for a in self._read_by(node):
-            kind = self.tape.nodes[a].op
-            if (
-                kind not in ("const", "input", "unknown")
-                and self._last_use[a] == self._position[node]
-            ):
+            if last_use[a] == position and nodes[a].op not in ("const", "input", "unknown"):
                 self._free.append(self.register[a])

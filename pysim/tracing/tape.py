@@ -10,8 +10,7 @@ import math
 import sys
 import warnings
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -26,8 +25,7 @@ if TYPE_CHECKING:
     from pysim.typing import Array
 
 
-@dataclass(frozen=True)
-class Node:
+class Node(NamedTuple):
     """One operation: operands are indices of earlier nodes, `value` of a constant, `data` of a table.
 
     A constant that follows from open numbers has the index of its recipe in `data`.
@@ -93,6 +91,8 @@ PIECEWISE = frozenset(
         "unknown",
     }
 )
+# a length of what these compute is no |x| near 0
+EDGED = PIECEWISE | {"sqrt", "hypot", "pow"}
 # at poles and switches; a quotient if its divisor varies. Segments and look-ups of splines are continuous
 JUMPING = frozenset(
     {"less", "less_equal", "equal", "select", "sign", "floor", "div", "tan", "atan2", "pow"}
@@ -102,6 +102,8 @@ JUMPING = frozenset(
 MOST_RECORDED = 500_000  # operations of one author's code
 NO_UNKNOWNS: frozenset[int] = frozenset()
 LONG = 10_000
+SIMPLIFIED = frozenset({"add", "sub", "mul", "div", "neg", "select"})
+COMMUTATIVE = frozenset({"add", "mul", "min", "max", "hypot", "equal"})
 SECONDS_A_NODE = 1e-3  # to differentiate, fold and check one
 
 
@@ -125,6 +127,7 @@ class Tape:
         self._log: list[tuple[int, tuple[str, int]]] | None = None
         self._equations = 0  # whose residuals are being recorded
         self._unknowns: list[frozenset[int]] = []  # of the first nodes
+        self._smooth: list[bool] = []  # as above
 
     @contextmanager
     def equation(self) -> Iterator[int]:
@@ -169,18 +172,21 @@ class Tape:
 
     def node(self, op: str, *args: int, value: float = 0.0, data: tuple[int, ...] = ()) -> int:
         """Return the index of a node, added if it is new; constants are folded and neutral elements removed."""
-        simple = self._simplified(op, args)
-        if simple is not None:
-            return simple
-        if op in EVALUATE and all(self.nodes[a].op == "const" for a in args):
-            with np.errstate(all="ignore"):
-                value = EVALUATE[op](*(self.nodes[a].value for a in args))
-            if self.recipes is None or not any(self.nodes[a].data for a in args):
-                return self.const(value)
-            own = tuple(self.recipes.constant(self.nodes[a]) for a in args)
-            return self._follows(value, self.recipes.add(op, own))
-        if op in ("add", "mul", "min", "max", "hypot", "equal"):
-            args = tuple(sorted(args))
+        if op in SIMPLIFIED:
+            simple = self._simplified(op, args)
+            if simple is not None:
+                return simple
+        if op in EVALUATE:
+            operands = [self.nodes[a] for a in args]
+            if all([operand.op == "const" for operand in operands]):  # noqa: C419, tapes are long
+                with np.errstate(all="ignore"):
+                    value = EVALUATE[op](*(operand.value for operand in operands))
+                if self.recipes is None or not any(operand.data for operand in operands):
+                    return self.const(value)
+                own = tuple(self.recipes.constant(operand) for operand in operands)
+                return self._follows(value, self.recipes.add(op, own))
+            if op in COMMUTATIVE and args[0] > args[1]:
+                args = args[::-1]
         return self._keep(Node(op, args, value, data))
 
     def const(self, value: float) -> int:
@@ -211,55 +217,30 @@ class Tape:
         return self._known[node]
 
     def _keep(self, node: Node) -> int:
-        if node not in self._known:
-            if len(self.nodes) >= self._most:
+        index = self._known.get(node)
+        if index is None:
+            index = len(self.nodes)
+            if index >= self._most:
                 problem = f"records more than {MOST_RECORDED} operations; end the loop, or take a CallbackJoint"
                 raise JointError(author_line(), problem)
-            self._known[node] = len(self.nodes)
+            self._known[node] = index
             self.nodes.append(node)
-        index = self._known[node]
         if self._log is not None:
             self._log.append((index, innermost_line()))
         return index
 
     def is_value(self, index: int, value: float) -> bool:
         """Return whether the node is this constant, whatever open numbers are."""
-        node = self.nodes[index]
-        return node.op == "const" and node.value == value and not node.data
+        op, _, own, data = self.nodes[index]
+        return op == "const" and own == value and not data
 
     def _simplified(self, op: str, args: tuple[int, ...]) -> int | None:
         """Return the node to which an algebraic identity reduces this one, None if none applies."""
+        if op in ("add", "sub", "mul"):
+            return self._simplified_pair(op, *args)
         is_value = self.is_value
         match op, args:
-            case "add", (a, b) if is_value(a, 0):
-                return b
-            case (("add" | "sub"), (a, b)) if is_value(b, 0):
-                return a
-            case "sub", (a, b) if a == b:
-                return self.const(0)
-            case "sub", (a, b) if is_value(a, 0):
-                return self.node("neg", b)
-            case (("add" | "sub"), (a, b)) if self.nodes[b].op == "neg":
-                return self.node("sub" if op == "add" else "add", a, self.nodes[b].args[0])
-            case "add", (a, b) if self.nodes[a].op == "neg":
-                return self.node("sub", b, self.nodes[a].args[0])
-            case "mul", (a, b) if is_value(a, 0) or is_value(b, 0):
-                return self.const(0)
-            case "mul", (a, b) if is_value(a, 1):
-                return b
-            case (("mul" | "div"), (a, b)) if is_value(b, 1):
-                return a
-            case "mul", (a, b) if is_value(a, -1):
-                return self.node("neg", b)
-            case "mul", (a, b) if is_value(b, -1):
-                return self.node("neg", a)
-            case "mul", (a, b) if self.nodes[a].op == "neg" and self.nodes[b].op == "neg":
-                return self.node("mul", self.nodes[a].args[0], self.nodes[b].args[0])
-            case "mul", (a, b) if self.nodes[a].op == "neg":
-                return self.node("neg", self.node("mul", self.nodes[a].args[0], b))
-            case "mul", (a, b) if self.nodes[b].op == "neg":
-                return self.node("neg", self.node("mul", a, self.nodes[b].args[0]))
-            case "div", (a, b) if is_value(a, 0):
+            case "div", (a, b) if is_value(b, 1) or is_value(a, 0):
                 return a
             case "neg", (a,) if self.nodes[a].op == "neg":
                 return self.nodes[a].args[0]
@@ -267,19 +248,55 @@ class Tape:
                 return b
         return None
 
+    def _simplified_pair(self, op: str, a: int, b: int) -> int | None:
+        """Return the node to which an identity reduces a sum, a difference or a product, None if none applies."""
+        kind_a, args_a, value_a, open_a = self.nodes[a]
+        kind_b, args_b, value_b, open_b = self.nodes[b]
+        plain_a, plain_b = kind_a == "const" and not open_a, kind_b == "const" and not open_b
+        if op == "mul":
+            for is_plain, value, other in ((plain_a, value_a, b), (plain_b, value_b, a)):
+                if is_plain and value in (0.0, 1.0, -1.0):
+                    if value == 0:
+                        return self.const(0)
+                    return other if value == 1 else self.node("neg", other)
+            if kind_a == "neg":
+                if kind_b == "neg":
+                    return self.node("mul", args_a[0], args_b[0])
+                return self.node("neg", self.node("mul", args_a[0], b))
+            return self.node("neg", self.node("mul", a, args_b[0])) if kind_b == "neg" else None
+        if plain_b and value_b == 0:
+            return a
+        if plain_a and value_a == 0:
+            return b if op == "add" else self.node("neg", b)
+        if op == "sub" and a == b:
+            return self.const(0)
+        if kind_b == "neg":
+            return self.node("sub" if op == "add" else "add", a, args_b[0])
+        return self.node("sub", b, args_a[0]) if op == "add" and kind_a == "neg" else None
+
     def unknowns(self, index: int) -> frozenset[int]:
         """Return the numbers of the unknowns on which a node depends: none outside of residuals."""
-        for node in self.nodes[len(self._unknowns) : index + 1]:
+        known = self._unknowns
+        if index < len(known):
+            return known[index]
+        for node in self.nodes[len(known) : index + 1]:
             if node.op == "unknown":
                 found = frozenset(node.data)
             elif node.op == "solve":
                 own = self.nodes[node.args[0]].data
-                found = frozenset().union(*(self._unknowns[a] for a in node.args)) - set(own)
+                found = frozenset().union(*(known[a] for a in node.args)) - set(own)
             else:
-                parts = [self._unknowns[a] for a in node.args if self._unknowns[a]]
+                parts = [known[a] for a in node.args if known[a]]
                 found = frozenset().union(*parts) if parts else NO_UNKNOWNS
-            self._unknowns.append(found)
-        return self._unknowns[index]
+            known.append(found)
+        return known[index]
+
+    def is_smooth(self, index: int) -> bool:
+        """Return whether neither a node nor one that it depends on has an edge."""
+        known = self._smooth
+        for node in self.nodes[len(known) : index + 1]:
+            known.append(node.op not in EDGED and all([known[a] for a in node.args]))  # noqa: C419, as above
+        return known[index]
 
     def body(self, index: int) -> list[int]:
         """Return the nodes of the residual and the slope of an implicit equation that depend on its unknown.
@@ -301,16 +318,18 @@ class Tape:
         """Return a node with another one in place of an unknown."""
         depth = self.nodes[unknown].data[0]
         changed: dict[int, int] = {unknown: by}
-        for k in self.needed([index]):
-            if k in changed:
-                continue
+        affected: set[int] = set()
+        pending = [index]
+        while pending:
+            k = pending.pop()
+            if k not in affected and k != unknown and depth in self.unknowns(k):
+                affected.add(k)
+                pending += self.nodes[k].args
+        for k in sorted(affected):
             node = self.nodes[k]
-            if depth not in self.unknowns(k):
-                changed[k] = k
-            else:
-                args = (changed[a] for a in node.args)
-                changed[k] = self.node(node.op, *args, value=node.value, data=node.data)
-        return changed[index]
+            args = (changed.get(a, a) for a in node.args)
+            changed[k] = self.node(node.op, *args, value=node.value, data=node.data)
+        return changed.get(index, index)
 
     def needed(self, targets: Iterable[int]) -> list[int]:
         """Return the targets and the nodes that they depend on, operands first."""

@@ -66,8 +66,8 @@ class BezierCurve:
         """Return the ordinate at an abscissa."""
         (first, _, left), (last, _, right) = self.points[0], self.points[-1]
         inside = np.clip(x, first, last)
-        if isinstance(inside, np.ndarray) and inside.dtype != object:
-            y = self._ordinates(inside)
+        if isinstance(inside, float) or (isinstance(inside, np.ndarray) and inside.dtype != object):
+            y = self._ordinates(np.asarray(inside))
         else:
             y = self.y(self.parameter(inside))
         return y + left * np.minimum(x - first, 0.0) + right * np.maximum(x - last, 0.0)
@@ -84,7 +84,10 @@ class BezierCurve:
             lower, upper = np.where(over < 0, s, lower), np.where(over > 0, s, upper)
             newton = s - over / np.where(slope > 0, slope, np.inf)
             inside = (newton >= lower) & (newton <= upper) & (slope > 0)
-            s = np.where(over == 0, s, np.where(inside, newton, 0.5 * (lower + upper)))
+            following = np.where(over == 0, s, np.where(inside, newton, 0.5 * (lower + upper)))
+            if np.array_equal(following, s):
+                break
+            s = following
         return _horner(of_y, s)
 
 
