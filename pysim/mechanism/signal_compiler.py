@@ -55,6 +55,7 @@ def compile_signals(
     ledger: bool = False,
     contacts: Sequence[tuple[str, bool]] | None = None,
     impulses: bool = False,
+    unmeasured: CompiledSignals | None = None,
 ) -> CompiledSignals | None:
     """Return the programs of a scene's signals, None if it has none.
 
@@ -62,6 +63,7 @@ def compile_signals(
     work of every element that exchanges energy is integrated; `contacts` are pairs of links that may touch, each with
     whether a surface moves, and None if nothing can. With `impulses` the scheme computes stops and dry friction itself,
     and is implicit in forces that actuators bound.
+    `unmeasured` are those of the scene without a ledger, some of which are used again.
 
     Raises:
         SceneError: a loop of signals, an unknown signal, a wrong unit or size.
@@ -118,7 +120,7 @@ def compile_signals(
         bounds=impulses,
         ground=lambda: ground_of(model),
     )
-    compiled = graph.compile()
+    compiled = graph.compile(unmeasured)
     place_of = {term.name: term.place for term in compiled.work}
     motions = {row: place_of[name] for name, row in elements.motions.items() if name in place_of}
     compiled = replace(compiled, motion_work=motions)

@@ -41,7 +41,12 @@ def with_ledger(scene: Scene) -> Scene:
     leaves_out = kind.plugin is not None or scene.settings.contact_law == "impact"
     pairs = None if scene.contacts is None or leaves_out else _pairs_of(scene.contacts)
     compiled = compile_signals(
-        scene.model, scene.spec, ledger=True, contacts=pairs, impulses=kind.contacts
+        scene.model,
+        scene.spec,
+        ledger=True,
+        contacts=pairs,
+        impulses=kind.contacts,
+        unmeasured=scene.signals,
     )
     if compiled is None or not compiled.work:
         return scene

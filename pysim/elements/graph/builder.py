@@ -9,6 +9,7 @@ The result is a few programs of the engine, see cpp/elements/signals.hpp.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from pysim._engine import Group, SignalsDescription
@@ -39,7 +40,7 @@ from pysim.tracing.author_code import method_place
 from pysim.tracing.expression import Scalar
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from pysim._engine import PortDescription
     from pysim.elements.channels import Channel
@@ -173,8 +174,12 @@ class GraphBuilder:
         outputs = self.methods.outputs(block, method, self.methods.arguments.of(block, method))
         return len(outputs.numbers[channel.name])
 
-    def compile(self) -> CompiledSignals:
+    def compile(self, unmeasured: CompiledSignals | None = None) -> CompiledSignals:
         """Return the programs of the graph.
+
+        Args:
+            unmeasured: of the same graph, from which no work is integrated. Its slopes and initial values are used
+                again if no held numbers, which lie behind the work, are read.
 
         Raises:
             SceneError: a loop, an unknown signal, a wrong unit or size.
@@ -191,7 +196,8 @@ class GraphBuilder:
             self.blocks, self.references, self.places, self.signals, self.forces, self.late
         )
         rates = self._rates()
-        initial = sampled.initial_values()
+        known = unmeasured if self._has_places_of(unmeasured) else None
+        initial = [] if known is not None else sampled.initial_values()
         begins = [together(initial)] if initial else []  # one of the MOST_SAMPLED programs
         blocks = [*begins, *sampled.blocks(MOST_SAMPLED - len(begins))]
         forces = self.forces.on_coordinates()
@@ -202,36 +208,27 @@ class GraphBuilder:
         exerted = readings_of.exerted(readings)
         work = self._work_terms(readings)
         rows = [*coupled, *(node for _, node in work)]
-        derivatives = SignalDerivatives(self.symbols, self.groups, self._coupled)
-        slopes, places = derivatives.of(coupled)
-        bounded = self._bounded_forces(list(forces.values()))
-        bounds = [node for force in bounded.values() for node in force.nodes]
-        bounded_slopes, bounded_places = derivatives.of([force.x for force in bounded.values()])
+        slopes = self._slopes(forces, efforts, coupled) if known is None else _slopes_of(known)
         description = SignalsDescription(
             states=self._states,
             held=len(self.places.start) - self._states,
             forces=self.symbols.program(rows, aside=len(work), name="forces") if rows else None,
-            slopes=self.symbols.program(
-                [*efforts, *slopes, *bounds, *bounded_slopes], name="slopes"
-            )
-            if coupled
-            else None,
             readings=self.symbols.program(readings, name="readings") if readings else None,
             coordinates=list(forces),
-            slope_places=places,
             ports=list(self.ports),
             driven=self.driven,
             blocks=[
                 self.symbols.program(nodes, to, name=f"block {k}")
                 for k, (_, nodes, to) in enumerate(blocks)
-            ],
+            ]
+            if known is None
+            else known.description.blocks,
             integrals=len(work),
-            bounded=list(bounded),
-            bounded_slope_places=bounded_places,
+            **slopes,
         )
         order = [block for block, _, _ in blocks[len(begins) :]]
         start = [*self.places.start, *([0.0] * (2 * self._states))]
-        return CompiledSignals(
+        compiled = CompiledSignals(
             description,
             recorded,
             tuple(start),
@@ -269,6 +266,46 @@ class GraphBuilder:
                 for place in self.places.of[block.name, channel.name]
             ),
         )
+        if known is None:
+            return compiled
+        return replace(
+            compiled,
+            begins=known.begins,
+            measuring=known.measuring,
+            touching=known.touching,
+            settled=known.settled,
+            settled_outputs=known.settled_outputs,
+        )
+
+    def _has_places_of(self, other: CompiledSignals | None) -> bool:
+        """Return whether the states of a graph and its held numbers, which are none, have the same places here."""
+        if other is None or self.tape.recipes is not None:
+            return False
+        held = other.description.held + len(self.places.start) - self._states
+        return (
+            not held
+            and not other.periods
+            and other.description.states == self._coupled
+            and other.description.driven == self.driven
+            and list(other.description.ports) == list(self.ports)[: len(other.description.ports)]
+        )
+
+    def _slopes(
+        self, forces: Mapping[int, int], efforts: Sequence[int], coupled: Sequence[int]
+    ) -> dict[str, Any]:
+        """Return the slopes of forces, efforts and rates, and what bounds forces, by fields of the description."""
+        derivatives = SignalDerivatives(self.symbols, self.groups, self._coupled)
+        slopes, places = derivatives.of(coupled)
+        bounded = self._bounded_forces(list(forces.values()))
+        bounds = [node for force in bounded.values() for node in force.nodes]
+        bounded_slopes, bounded_places = derivatives.of([force.x for force in bounded.values()])
+        nodes = [*efforts, *slopes, *bounds, *bounded_slopes]
+        return {
+            "slopes": self.symbols.program(nodes, name="slopes") if coupled else None,
+            "slope_places": places,
+            "bounded": list(bounded),
+            "bounded_slope_places": bounded_places,
+        }
 
     def _bounded_forces(self, forces: Sequence[int]) -> dict[int, BoundedForce]:
         """Return the forces on coordinates that an actuator bounds, by their number."""
@@ -304,3 +341,9 @@ class GraphBuilder:
                 readings.append(energy.index)
             terms.append((WorkTerm(name, place, at, injects=injects), power.index))
         return terms
+
+
+def _slopes_of(compiled: CompiledSignals) -> dict[str, Any]:
+    """Return the fields of a description that `GraphBuilder._slopes` computes."""
+    names = ("slopes", "slope_places", "bounded", "bounded_slope_places")
+    return {name: getattr(compiled.description, name) for name in names}
