@@ -63,7 +63,7 @@ def compile_signals(
     work of every element that exchanges energy is integrated; `contacts` are pairs of links that may touch, each with
     whether a surface moves, and None if nothing can. With `impulses` the scheme computes stops and dry friction itself,
     and is implicit in forces that actuators bound.
-    `unmeasured` are those of the scene without a ledger, some of which are used again.
+    Slopes and initial values of `unmeasured`, the programs without a ledger, are used again where they are the same.
 
     Raises:
         SceneError: a loop of signals, an unknown signal, a wrong unit or size.

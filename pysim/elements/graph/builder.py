@@ -278,7 +278,7 @@ class GraphBuilder:
         )
 
     def _has_places_of(self, other: CompiledSignals | None) -> bool:
-        """Return whether the states of a graph and its held numbers, which are none, have the same places here."""
+        """Return whether the states of a graph without held numbers have the same places here."""
         if other is None or self.tape.recipes is not None:
             return False
         held = other.description.held + len(self.places.start) - self._states
