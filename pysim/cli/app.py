@@ -43,6 +43,7 @@ from pysim.cli.options import (
     ViewOptions,
 )
 from pysim.cli.streams import discard, flush_results, lasting_streams
+from pysim.trajectory.exporter import exporter_commands
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -247,32 +248,26 @@ def web(trajectory: Path, /, *others: Path, options: PageOptions = PageOptions()
     write_page([existing(path) for path in (trajectory, *others)], options)
 
 
-@app.command
-def gltf(trajectory: Path, /, *, options: ExportOptions = ExportOptions()) -> None:
-    """Export a trajectory as animated glTF, which Blender and other editors open.
+def _add_exporter(name: str, text: str) -> None:
+    """Add the command of an exporter, with the line of help of its module."""
+
+    def write(trajectory: Path, /, *, options: ExportOptions = ExportOptions()) -> None:
+        from pysim.cli.show import write_export  # noqa: PLC0415
+
+        write_export(name, existing(trajectory), options)
+
+    write.__doc__ = f"""Export a trajectory. {text}
 
     Parameters
     ----------
     trajectory
         Trajectory file (.h5).
     """
-    from pysim.cli.show import write_export  # noqa: PLC0415
-
-    write_export("gltf", existing(trajectory), options)
+    app.command(write, name=name)
 
 
-@app.command
-def usd(trajectory: Path, /, *, options: ExportOptions = ExportOptions()) -> None:
-    """Export a trajectory as Universal Scene Description, which usdview, Omniverse and Blender open.
-
-    Parameters
-    ----------
-    trajectory
-        Trajectory file (.h5).
-    """
-    from pysim.cli.show import write_export  # noqa: PLC0415
-
-    write_export("usd", existing(trajectory), options)
+for _name, _text in exporter_commands().items():
+    _add_exporter(_name, _text)
 
 
 @app.command

@@ -226,10 +226,10 @@ class PageOptions:
 
 @_options
 class ExportOptions:
-    """Options of `pysim gltf` and `pysim usd`."""
+    """Options of the commands that export a trajectory, such as `pysim gltf`."""
 
     output: Output = None
-    """File to write (.glb; .usd, .usda or .usdc); otherwise the trajectory's name with .glb or .usd, here."""
+    """File to write, such as run.glb or run.usda; otherwise the trajectory's name with the format's suffix, here."""
     fps: float = 30.0
     """Keyframes, or samples and time codes, of a second of the run."""
     mesh_dirs: MeshFolders = ()

@@ -14,6 +14,7 @@ from pysim.cli.options import MovieOptions
 from pysim.cli.progress import bar_on_terminal
 from pysim.errors import PysimError
 from pysim.sweeps.results import is_sweep, load_results
+from pysim.trajectory.exporter import find_exporter
 from pysim.trajectory.reader import load_for_pictures
 
 if TYPE_CHECKING:
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from pysim.trajectory import Trajectory
 
 TRAJECTORIES = (".h5", ".hdf5")
-EXPORTS = {"gltf": (".glb", "model"), "usd": (".usd", "stage")}  # suffix, and what it is called
 
 
 def _wishes(options: MovieOptions | StillOptions, others: tuple[Path, ...]) -> dict[str, Any]:
@@ -249,16 +249,14 @@ def write_page(paths: Sequence[Path], options: PageOptions) -> None:
         print_line(f"  page        {page}, {page.stat().st_size / 1e6:.1f} MB")
 
 
-def write_export(kind: str, path: Path, options: ExportOptions) -> None:
-    """Write a trajectory file as animated glTF or as a USD stage; `kind` is one of `EXPORTS`."""
-    from pysim import render  # noqa: PLC0415, heavy
-
-    suffix, word = EXPORTS[kind]
-    write = render.gltf if kind == "gltf" else render.usd
-    target = options.output or Path(path.stem + suffix)
-    target = write(load_for_pictures(path), target, fps=options.fps, mesh_dirs=options.mesh_dirs)
+def write_export(name: str, path: Path, options: ExportOptions) -> None:
+    """Write a trajectory file by the exporter of a name."""
+    own = find_exporter(name)()
+    target = options.output or Path(path.stem + own.suffixes[0])
+    run = load_for_pictures(path)
+    target = own.write(run, target, fps=options.fps, mesh_dirs=options.mesh_dirs)
     if not options.quiet:
-        print_line(f"  {word:<11} {target}, {target.stat().st_size / 1e6:.1f} MB")
+        print_line(f"  {own.result:<11} {target}, {target.stat().st_size / 1e6:.1f} MB")
 
 
 def make_movie(

@@ -287,10 +287,8 @@ class TableReader:
                 remedy = "give a kernel, such as { norm = 2 } or { exponential = 0.25 }"
                 raise self._error(("reward", k), f"{problem}; {remedy}")
             return RewardPlan(name, signal, x, "value", -1, weight, 0.0)
-        if kernel.exponential is not None:
-            return RewardPlan(name, signal, x, "exponential", -1, weight, kernel.exponential)
-        sum_of = "absolute_sum" if kernel.norm == 1 else "square_sum"
-        return RewardPlan(name, signal, x, sum_of, -1, weight, 0.0)
+        kernel_name, width = kernel.entry()
+        return RewardPlan(name, signal, x, kernel_name, -1, weight, width)
 
     # ------------------------------------------------------------------------------------------------ what is drawn
 

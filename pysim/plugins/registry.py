@@ -1,4 +1,4 @@
-"""Registry of plugins, with one `PluginKind` for each kind: joints, relations, forces, events, integrators, importers.
+"""Registry of plugins, with one `PluginKind` for each kind: joints, forces, events, integrators, importers, exporters.
 
 A plugin is registered by its kind's decorator, in a user's module or in a file that a scene names, or by an entry point
 of an installed package in the group `pysim.<decorator>s`.
@@ -133,6 +133,10 @@ class PluginKind(Generic[Plugin]):
         for name, entry in self._installed().items():
             if name not in self.registered:
                 self._load(entry)
+
+    def offered(self) -> dict[str, str]:
+        """Return the package that offers each plugin by an entry point, by the name of the plugin; none is loaded."""
+        return {name: _distribution(entry) for name, entry in self._installed().items()}
 
     def _installed(self) -> dict[str, EntryPoint]:
         """Return the entry points of installed packages by name; it is an error if two packages offer one name."""

@@ -7,8 +7,8 @@ PyVista, trimesh, imageio and matplotlib load when the first picture is drawn.
 
 from __future__ import annotations
 
-from pysim.render.exports.gltf import gltf
-from pysim.render.exports.usd import usd
+from pysim.render.exporters.gltf import gltf
+from pysim.render.exporters.usd import usd
 from pysim.render.exports.web_page import show, web
 from pysim.render.movie import movie
 from pysim.render.options import RenderOptions

@@ -1,1 +1,1 @@
-"""Files that other programs play: pages for browsers, glTF, universal scene description."""
+"""Web page that plays runs in a browser."""

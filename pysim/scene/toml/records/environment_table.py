@@ -88,6 +88,12 @@ class Kernel(Table):
             raise error_text("must have one of exponential and norm")
         return self
 
+    def entry(self) -> tuple[str, float]:
+        """Return the name of the kernel in the engine (`reward_kernels`), and its width."""
+        if self.exponential is not None:
+            return "exponential", self.exponential
+        return "absolute_sum" if self.norm == 1 else "square_sum", 0.0
+
 
 class Reward(Table):
     """A term of the reward of a control step: weight · kernel(signal)."""

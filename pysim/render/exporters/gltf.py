@@ -22,6 +22,7 @@ from pysim.render.meshes import body_meshes
 from pysim.render.options import render_options
 from pysim.render.output import replacing
 from pysim.render.tubes import tubes_of
+from pysim.trajectory.exporter import Exporter, exporter
 from pysim.trajectory.interpolation import continuous_quaternions
 from pysim.typing import Array
 
@@ -70,12 +71,30 @@ def gltf(
     return Path(path)
 
 
+@exporter("gltf")
+class Gltf(Exporter):
+    """Animated glTF, by `pysim.render.gltf`."""
+
+    suffixes = SUFFIXES
+    result = "model"
+
+    def write(
+        self,
+        trajectory: Trajectory,
+        path: Path,
+        *,
+        fps: float,
+        mesh_dirs: Sequence[str | PathLike[str]],
+    ) -> Path:
+        return gltf(trajectory, path, fps=fps, mesh_dirs=mesh_dirs)
+
+
 def _glb(run: Trajectory, fps: float, mesh_dirs: Sequence[str | PathLike[str]]) -> bytes:
     import trimesh as package
-    import trimesh.exchange.gltf as exporter
+    import trimesh.exchange.gltf as writer
 
     library: Any = package  # its functions have no types
-    export_glb: Any = exporter.export_glb
+    export_glb: Any = writer.export_glb
 
     if len(run) == 0:
         raise TrajectoryError(run.source, "has no rows to export; the run stopped before its first")

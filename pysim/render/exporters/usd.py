@@ -22,6 +22,7 @@ from pysim.render.meshes import DrawnShape, body_shapes, decimated, merged
 from pysim.render.options import render_options
 from pysim.render.output import replacing
 from pysim.render.tubes import tubes_of, with_world
+from pysim.trajectory.exporter import Exporter, exporter
 from pysim.trajectory.interpolation import continuous_quaternions
 from pysim.typing import Array
 
@@ -71,6 +72,24 @@ def usd(
         if not stage.GetRootLayer().Export(str(draft)):
             raise PysimError(str(path), "cannot be written by USD; choose another place")
     return Path(path)
+
+
+@exporter("usd")
+class Usd(Exporter):
+    """Stage of Universal Scene Description, by `pysim.render.usd`."""
+
+    suffixes = SUFFIXES
+    result = "stage"
+
+    def write(
+        self,
+        trajectory: Trajectory,
+        path: Path,
+        *,
+        fps: float,
+        mesh_dirs: Sequence[str | PathLike[str]],
+    ) -> Path:
+        return usd(trajectory, path, fps=fps, mesh_dirs=mesh_dirs)
 
 
 def _pxr() -> Any:  # noqa: ANN401, a package
