@@ -38,7 +38,7 @@ def fit_file(model_file: Path, markers_file: Path, options: MarkerOptions) -> No
     """Fit a model to markers, write the motion, and print the errors."""
     target = _target(options.output, markers_file, ".mot", overwrite=options.overwrite)
     model, markers = load_model(model_file), read_markers(markers_file)
-    weights = _numbers("--weight", options.weight, "LASI=2")
+    weights = _parse_numbers("--weight", options.weight, "LASI=2")
     fit = fit_markers(model, markers, weights)
     write_table(target, coordinate_table(model, fit.times, fit.q))
     worst = np.nanmax(fit.errors, axis=0)
@@ -68,7 +68,7 @@ def activation_file(model_file: Path, motion_file: Path, options: ActivationOpti
     model, table = load_model(model_file), read_table(motion_file)
     q = configurations(model, table)
     loads = _loads(model, table.times, q, options)
-    reserves = _numbers("--reserve", options.reserve, "pelvis_ty=100")
+    reserves = _parse_numbers("--reserve", options.reserve, "pelvis_ty=100")
     result = static_optimization(
         model, table.times, q, loads, cutoff=options.cutoff, reserves=reserves
     )
@@ -96,7 +96,7 @@ def _target(output: Path | None, source: Path, suffix: str, *, overwrite: bool) 
     return target
 
 
-def _numbers(option: str, texts: tuple[str, ...], example: str) -> dict[str, float]:
+def _parse_numbers(option: str, texts: tuple[str, ...], example: str) -> dict[str, float]:
     """Return numbers by name from NAME=NUMBER."""
     numbers = {}
     for text in texts:

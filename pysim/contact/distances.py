@@ -62,7 +62,7 @@ def distances(
     leading = np.broadcast_shapes(*(pose.shape[:-2] for pose in poses))
     hulls = [_hull(shape) for shape in (shape_a, shape_b)]
     poses = [hull.placed(pose) for hull, pose in zip(hulls, poses, strict=True)]
-    rows = [_rows(s, x, leading) for s, x in zip((shape_a, shape_b), poses, strict=True)]
+    rows = [_engine_rows(s, x, leading) for s, x in zip((shape_a, shape_b), poses, strict=True)]
     first, second = (1, 0) if swapped else (0, 1)
     meshes = [
         (h.vertices, h.faces.numbers, h.faces.corners, h.groups, h.faces.groups) for h in hulls
@@ -87,7 +87,7 @@ def _hull(shape: Shape | None) -> Hull:
     return hull
 
 
-def _rows(shape: Shape | None, pose: Array, leading: tuple[int, ...]) -> Array:
+def _engine_rows(shape: Shape | None, pose: Array, leading: tuple[int, ...]) -> Array:
     """Return the engine's rows (n, 15): sizes, rotation column-major, position."""
     size = (0.0, 0.0, 0.0) if shape is None else engine_dimensions(shape)
     X = np.broadcast_to(pose, (*leading, 4, 4)).reshape(-1, 4, 4)

@@ -60,7 +60,7 @@ class LinkPairs(Columns[ContactPair]):
 
     def find(self, a: str, b: str) -> int | None:
         """Return the number of the pair of two links, in either order; None if they do not touch."""
-        numbers = self._number.get(a), self._number.get(b)
+        numbers = self._number_of_key.get(a), self._number_of_key.get(b)
         if None in numbers:
             return None
         low, high = sorted(k for k in numbers if k is not None)
@@ -73,10 +73,10 @@ class LinkPairs(Columns[ContactPair]):
         """Give the pair of two links this order."""
         k = self.find(first, second)
         if k is not None:
-            self.first[k], self.second[k] = self._number[first], self._number[second]
+            self.first[k], self.second[k] = self._number_of_key[first], self._number_of_key[second]
 
     @cached_property
-    def _number(self) -> dict[str, int]:
+    def _number_of_key(self) -> dict[str, int]:
         return {name: k for k, name in enumerate(self.links)}
 
     @cached_property

@@ -259,23 +259,27 @@ class Powers:
             sign = -1.0 if path else 1.0
             at = [first + 1] if path else range(first + 12, first + 18)
             source = SignalSource.mean_port if mean else SignalSource.port
-            rates = [self._number(source, k) for k in at]
+            rates = [self._input_scalar(source, k) for k in at]
         for effort, rate in zip(efforts, rates, strict=True):
             total = total + Scalar(self._tape, effort) * rate
         return total if sign > 0 else -total
 
     # ------------------------------------------------------------------------------------------ joints
 
-    def _number(self, source: SignalSource, index: int) -> Any:
+    def _input_scalar(self, source: SignalSource, index: int) -> Any:
         return self._symbols.number(source, index)
 
     def _velocity(self, index: int, *, mean: bool) -> Any:
-        return self._number(SignalSource.mean_v if mean else SignalSource.v, index)
+        return self._input_scalar(SignalSource.mean_v if mean else SignalSource.v, index)
 
     def _places(self, own: JointCoordinate) -> tuple[Any, Any]:
         """Return position (None of a rotation) and velocity of a coordinate."""
-        q = None if own.q < 0 else self._number(SignalSource.q, own.q) * own.ratio + own.offset
-        return q, self._number(SignalSource.v, own.v) * own.ratio
+        q = (
+            None
+            if own.q < 0
+            else self._input_scalar(SignalSource.q, own.q) * own.ratio + own.offset
+        )
+        return q, self._input_scalar(SignalSource.v, own.v) * own.ratio
 
     def _law(self, own: JointCoordinate, passive: Passive) -> PassiveLaw:
         q, v = self._places(own)
@@ -299,7 +303,9 @@ class Powers:
         coordinates = plugin.coordinates
         first = joint.coordinates[0]
         if first.ratio == 1 and first.offset == 0:
-            q = [self._number(SignalSource.q, joint.first_q + i) for i in range(coordinates.nq)]
+            q = [
+                self._input_scalar(SignalSource.q, joint.first_q + i) for i in range(coordinates.nq)
+            ]
         else:  # a joint that follows another has one coordinate
             q = [self._places(first)[0]]
         v = [self._places(own)[1] for own in joint.coordinates]

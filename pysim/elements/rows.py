@@ -39,8 +39,8 @@ def array_of_rows(
             )
             raise PysimError(name, f"{problem}; give numbers alone, or lists alone")
         why = f", {of}" if of else ", as the first row has"
-        problem = f"row {k + 1} has {_numbers(length)}, and must have {wanted}{why}"
-        raise PysimError(name, f"{problem}; give every row {_numbers(wanted)}")
+        problem = f"row {k + 1} has {_count_text(length)}, and must have {wanted}{why}"
+        raise PysimError(name, f"{problem}; give every row {_count_text(wanted)}")
     return np.array(rows, float)
 
 
@@ -61,7 +61,7 @@ def symmetric_rows(
     matrix = array_of_rows(name, rows, count, of)
     if matrix.shape != (count, count):
         given = "1 row" if len(rows) == 1 else f"{len(rows)} rows"
-        problem = f"must have {count} rows of {_numbers(count)}, got {given}"
+        problem = f"must have {count} rows of {_count_text(count)}, got {given}"
         raise PysimError(name, f"{problem}; write {count}")
     if np.abs(matrix - matrix.T).max() > 1e-12 * np.abs(matrix).max():
         problem = "must be symmetric; write the mean of the matrix and its transpose"
@@ -69,5 +69,5 @@ def symmetric_rows(
     return matrix
 
 
-def _numbers(count: int | None) -> str:
+def _count_text(count: int | None) -> str:
     return "1 number" if count == 1 else f"{count} numbers"

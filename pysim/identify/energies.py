@@ -42,12 +42,12 @@ def compress_energies(
     found = []
     for first, last in pairwise(edges):
         part = samples.part(slice(first * stride, last * stride + 1))
-        found.append((reduce_rows(None, _rows(unknowns, part, stride)),))
+        found.append((reduce_rows(None, _interval_rows(unknowns, part, stride)),))
     active = (np.arange(unknowns.size),)
     return Triangles(unknowns.size, active, tuple(found), tuple(int(n) for n in np.diff(edges)))
 
 
-def _rows(unknowns: Unknowns, samples: Samples, stride: int) -> Array:
+def _interval_rows(unknowns: Unknowns, samples: Samples, stride: int) -> Array:
     """Return [W y] of consecutive intervals of `stride` samples."""
     model, q, v = unknowns.model, samples.q, samples.v
     ends = slice(None, None, stride)

@@ -84,7 +84,7 @@ def compress_momenta(
     found = []
     for first, last in pairwise(edges):
         part = samples.part(slice(first * stride, last * stride + 1))
-        rows = _rows(unknowns, part, stride)
+        rows = _interval_rows(unknowns, part, stride)
         triangles = [reduce_rows(None, rows[:, k]) for k in range(6)]
         if not pushed:
             triangles.append(np.sqrt(len(rows)) * _total_mass(unknowns))
@@ -95,7 +95,7 @@ def compress_momenta(
     return Triangles(unknowns.size, active, tuple(found), rows_of, alike)
 
 
-def _rows(unknowns: Unknowns, samples: Samples, stride: int) -> Array:
+def _interval_rows(unknowns: Unknowns, samples: Samples, stride: int) -> Array:
     """Return [W y] (k, 6, size + 1) of consecutive intervals of `stride` samples.
 
     Moments are about where the base is in the middle of each: far from the world's origin they would drown in p.

@@ -63,7 +63,7 @@ def read_surface(vertices: ArrayLike, faces: ArrayLike, where: str) -> Surface:
     Raises:
         PysimError: a vertex is not finite, or a face has a wrong index; the error names it.
     """
-    points, triangles = _numbers(vertices, where), _indices(faces, where)
+    points, triangles = _check_vertices(vertices, where), _indices(faces, where)
     if len(points) == 0:
         raise PysimError(where, "has no vertices")
     low, high, bad = _engine.vertex_bounds(points)
@@ -100,7 +100,7 @@ def refuse_overflow(vertices: Vertices, where: str) -> None:
 
 def check_density(density: float, where: str = "density") -> float:
     """Return the density [kg/m³]; PysimError if it is negative or not finite."""
-    value = _number(density)
+    value = _number_or_nan(density)
     if not 0 <= value < np.inf:
         raise PysimError(where, f"must be a number not below 0 [kg/m³], got {density!r}")
     return value
@@ -108,7 +108,7 @@ def check_density(density: float, where: str = "density") -> float:
 
 def check_thickness(thickness: float, where: str = "shell") -> float:
     """Return the thickness [m]; PysimError if it is not positive."""
-    value = _number(thickness)
+    value = _number_or_nan(thickness)
     if not 0 < value < np.inf:
         raise PysimError(where, f"must be a positive thickness [m], got {thickness!r}")
     return value
@@ -240,7 +240,7 @@ def _why_open(surface: Surface) -> str:
     )
 
 
-def _number(x: float) -> float:
+def _number_or_nan(x: float) -> float:
     """Return x as a number, or NaN, which fails every bound, if it is not a number."""
     try:
         return checked_number(x, "")
@@ -248,7 +248,7 @@ def _number(x: float) -> float:
         return float("nan")
 
 
-def _numbers(vertices: ArrayLike, where: str) -> Vertices:
+def _check_vertices(vertices: ArrayLike, where: str) -> Vertices:
     refuse_mask(vertices, f"{where}: vertices")
     given = _array(vertices, "vertices must be numbers [m]", where)
     if given.dtype.kind not in "fiu":

@@ -77,9 +77,9 @@ class CallbackJoint(Joint):
             "is called again while it runs; compute nothing there with a model that has this joint"
         )
         with once(("callback", id(self)), lambda: JointError(method_place(self, "poses"), problem)):
-            return self._numbers(q, v)
+            return self._engine_numbers(q, v)
 
-    def _numbers(self, q: Array, v: Array | None) -> Array:
+    def _engine_numbers(self, q: Array, v: Array | None) -> Array:
         n, nv = len(q), self.coordinates.nv
         X = self._asked_poses(q)
         S = self.asked("subspace", (n, 6, nv), q)

@@ -72,7 +72,7 @@ def read_targets(
     for frame, values in targets.items():
         body_and_point(model, frame)
         arrays[frame] = _target(values, f"targets[{frame!r}]")
-    start = model.neutral() if q0 is None else _numbers(q0, "q0")
+    start = model.neutral() if q0 is None else _check_finite(q0, "q0")
     if start.shape[-1:] != (model.nq,):
         raise ValueError(f"q0 must have shape (…, {model.nq}), got {start.shape}")
     leading = {f"targets[{frame!r}]": x.shape[: -_rank(x)] for frame, x in arrays.items()}
@@ -93,7 +93,7 @@ def read_targets(
 
 def _target(values: ArrayLike, where: str) -> Array:
     """Return poses (…, 4, 4) or positions (…, 3)."""
-    array = _numbers(values, where)
+    array = _check_finite(values, where)
     if array.shape[-2:] == (4, 4):
         return _orthonormal(checked_pose(array, where))
     if array.shape[-1:] != (3,):
@@ -132,7 +132,7 @@ def _orthonormal(X: Array) -> Array:
     return X
 
 
-def _numbers(values: ArrayLike, where: str) -> Array:
+def _check_finite(values: ArrayLike, where: str) -> Array:
     """Return an array of finite numbers."""
     try:
         array = np.asarray(values, float)
@@ -148,7 +148,7 @@ def _numbers(values: ArrayLike, where: str) -> Array:
 def _weights(given: Any, frame: str, target: Array) -> Array:  # noqa: ANN401, number or array
     """Return the weights (6,) or (3,): from a number, from one each of position and rotation, or of each component."""
     where, size = f"weights[{frame!r}]", 6 if _rank(target) == 2 else 3
-    array = _numbers(given, where)
+    array = _check_finite(given, where)
     if size == 6 and array.shape == (2,):
         array = np.repeat(array, 3)
     if array.shape not in {(), (size,)}:

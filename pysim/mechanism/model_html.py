@@ -44,7 +44,7 @@ def model_facts(model: Model) -> list[tuple[str, str]]:
 def model_tree(model: Model) -> str:
     """Return the tree of bodies and joints as a table, open if it is short."""
     rows: list[tuple[str, ...]] = []
-    for row in _rows(model):
+    for row in _tree_rows(model):
         if len(rows) == MOST_ROWS:
             rows.append((f"… {model.nbodies - MOST_ROWS} more", "", "", "", ""))
             break
@@ -53,7 +53,7 @@ def model_tree(model: Model) -> str:
     return fold("bodies and joints", content, is_open=model.nbodies <= MOST_OPEN)
 
 
-def _rows(model: Model) -> Iterator[tuple[str, ...]]:
+def _tree_rows(model: Model) -> Iterator[tuple[str, ...]]:
     """Yield the rows of the tree, each body under its parent."""
     depth: list[int] = []
     units = dict(zip(model.coordinate_names, model.coordinate_units, strict=True))

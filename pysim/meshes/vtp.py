@@ -135,12 +135,12 @@ class _Parser:
             self.inner -= 1
         elif tag == "DataArray" and self.attributes is not None:
             key = (self.owner, self.attributes["Name"])
-            self.pieces[-1][key] = self._numbers(self.attributes, "".join(self.text))
+            self.pieces[-1][key] = self._parse_array(self.attributes, "".join(self.text))
             self.attributes = None
         elif tag == self.owner:
             self.owner = ""
 
-    def _numbers(self, attributes: dict[str, str], text: str) -> Array:
+    def _parse_array(self, attributes: dict[str, str], text: str) -> Array:
         kind, form = attributes.get("type", ""), attributes.get("format", "ascii")
         if kind not in _TYPES:
             _fail(self.path, f"has numbers of type {kind!r}")

@@ -22,11 +22,11 @@ def check_bounds(plugin: object) -> None:
         PysimError: one is, at the name of its field.
     """
     for name in bounded_fields(type(plugin), "positive"):
-        for value in _numbers(plugin, name):
+        for value in _numbers_of_field(plugin, name):
             if not value > 0:
                 raise PysimError(name, f"must be positive, got {value:g}; change it")
     for name in bounded_fields(type(plugin), "not_negative"):
-        for value in _numbers(plugin, name):
+        for value in _numbers_of_field(plugin, name):
             if value < 0:
                 raise PysimError(name, f"must not be negative, got {value:g}; change its sign")
 
@@ -34,7 +34,7 @@ def check_bounds(plugin: object) -> None:
 def driving_gains(plugin: object) -> dict[str, float]:
     """Return the negative numbers of fields that resist a motion or pull towards a reference if they are positive."""
     found = {
-        name: min(_numbers(plugin, name), default=0.0)
+        name: min(_numbers_of_field(plugin, name), default=0.0)
         for name in bounded_fields(type(plugin), "resisting")
     }
     return {name: value for name, value in found.items() if value < 0}
@@ -45,7 +45,7 @@ def bounded_fields(owner: type, kind: str) -> tuple[str, ...]:
     return tuple(getattr(owner, kind, ())) if owner.__module__.startswith(_OWN) else ()
 
 
-def _numbers(plugin: object, name: str) -> list[float]:
+def _numbers_of_field(plugin: object, name: str) -> list[float]:
     """Return the numbers of a field; none of one that a signal gives."""
     value: Any = getattr(plugin, name)
     try:

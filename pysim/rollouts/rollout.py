@@ -162,8 +162,8 @@ def rollout(
     if _are_scenes(model):
         _check_of_scenes(loop_q, out)
         request = Request(
-            None if q0 is None else _numbers(q0, "q0"),
-            None if v0 is None else _numbers(v0, "v0"),
+            None if q0 is None else _check_real(q0, "q0"),
+            None if v0 is None else _check_real(v0, "v0"),
             None if step is None else _step(step),
             None if integrator is None else _scheme(integrator),
             _whole(threads, "threads", 2**31 - 1),
@@ -174,7 +174,7 @@ def rollout(
             names,
             contacts,
             None if worlds is None else _world_numbers(worlds),
-            None if controls is None else _numbers(controls, "controls"),
+            None if controls is None else _check_real(controls, "controls"),
             checked_on_failure(on_failure),
         )
         return scene_rollout(model, request)
@@ -195,8 +195,8 @@ def rollout(
     models: list[Any] = [model] if isinstance(model, _engine.Model) else list(model)
     _check_alike(models)
     _check_scheme(models, integrator)
-    q0, v0 = (_numbers(_given(x, name), name) for x, name in ((q0, "q0"), (v0, "v0")))
-    controls = None if controls is None else _numbers(controls, "controls")
+    q0, v0 = (_check_real(_given(x, name), name) for x, name in ((q0, "q0"), (v0, "v0")))
+    controls = None if controls is None else _check_real(controls, "controls")
     steps = _number_of_steps(controls, None if steps is None else _whole(steps, "steps", 2**53))
     every, threads = _whole(every, "every"), _whole(threads, "threads", 2**31 - 1)
     stops = checked_on_failure(on_failure) == "stop"
@@ -214,7 +214,7 @@ def rollout(
     if loop_q is not None and models:
         expected, given_shape = (
             (*np.shape(q0)[:-1], models[0].loop_nq),
-            _numbers(loop_q, "loop_q").shape,
+            _check_real(loop_q, "loop_q").shape,
         )
         if given_shape != expected:
             raise ValueError(f"loop_q must have shape {expected}, got {given_shape}")
@@ -334,7 +334,7 @@ def _given(x: Any, name: str) -> Any:  # noqa: ANN401, whatever is given
     return x
 
 
-def _numbers(x: ArrayLike, name: str) -> NDArray[Any]:
+def _check_real(x: ArrayLike, name: str) -> NDArray[Any]:
     """Return the argument as a real array; reject masked arrays and what the engine would convert."""
     refuse_mask(x, name)
     try:

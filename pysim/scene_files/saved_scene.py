@@ -35,7 +35,7 @@ def save_scene(
     changed = [
         name
         for name, one, other in (
-            ("state", _numbers(scene), _numbers(again)),
+            ("state", _list_compared_numbers(scene), _list_compared_numbers(again)),
             ("settings", scene.settings, again.settings),
         )
         if one != other
@@ -47,7 +47,7 @@ def save_scene(
     return builder.save(target, overwrite=overwrite, allow_code=True, package_dirs=folders)
 
 
-def _numbers(scene: Scene) -> list[Any]:
+def _list_compared_numbers(scene: Scene) -> list[Any]:
     """Return the start, gravity and inertias of a scene, to compare."""
     model, state = scene.model, scene.state
     arrays = (state.q, state.v, model.gravity, model.parameters, model.armature)

@@ -236,7 +236,7 @@ class Worlds(AttributesByHabit):
 
     def scene(self, world: int = 0) -> Scene:
         """Return the scene of a world, with its parameters, which starts at its current state."""
-        k = self._number(world)
+        k = self._check_world_number(world)
         state = State(*(x.copy() for x in self._records.states(k)))
         scene, seed = self.parameters.scene_of(k), self._scene.settings.seed
         if scene.settings.seed != seed:
@@ -273,7 +273,7 @@ class Worlds(AttributesByHabit):
             SimulationError: the integrator is not convex, or `save` raises one.
         """
         self._contacts_of_scene()
-        number = self._number(world)
+        number = self._check_world_number(world)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", PysimWarning)  # of what this world has warned of
             copy = Worlds(self.scene(number), 1, dtype=self.q.dtype)
@@ -392,7 +392,7 @@ class Worlds(AttributesByHabit):
         >>> recording.trajectory().t.round(6).tolist()
         [0.0, 0.1, 0.2, 0.3, 0.4, 0.5]
         """
-        k, settings = self._number(world), self._scene.settings
+        k, settings = self._check_world_number(world), self._scene.settings
         interval = checked_interval(settings.every if every is None else every, settings.step)
         self._accept(None)
         return Recording(
@@ -678,7 +678,7 @@ class Worlds(AttributesByHabit):
         model, start = self._scene.model, self._start
         own_v = start.v[worlds] if q is None else np.zeros(model.nv)
         found = [
-            _rows(given, own, len(worlds), name, size)
+            _check_starts(given, own, len(worlds), name, size)
             for given, own, name, size in (
                 (q, start.q[worlds], "q", model.nq),
                 (v, own_v, "v", model.nv),
@@ -724,8 +724,8 @@ class Worlds(AttributesByHabit):
             source: numbers (k,) of worlds, or one for all targets.
             target: numbers (k,) of worlds.
         """
-        to = self._numbers(target, "target")
-        source_numbers = self._numbers(source, "source")
+        to = self._check_world_numbers(target, "target")
+        source_numbers = self._check_world_numbers(source, "source")
         if source_numbers.size not in (1, to.size):
             problem = f"names {source_numbers.size} worlds for {to.size} targets"
             raise SimulationError("source", f"{problem}; name as many, or one")
@@ -801,7 +801,7 @@ class Worlds(AttributesByHabit):
 
     def reason(self, world: int = 0) -> str:
         """Return why a world is lost, as `simulate` would say; an empty text if it is not."""
-        k = self._number(world)
+        k = self._check_world_number(world)
         if k in self._reasons:
             return self._reasons[k]
         return str(explain(self._records.failure(k))) if self._records.lost[k] else ""
@@ -878,9 +878,9 @@ class Worlds(AttributesByHabit):
             if given.shape != (len(self),):
                 raise SimulationError("where", f"must have shape ({len(self)},), got {given.shape}")
             return np.flatnonzero(given).astype(np.int32)
-        return self._numbers(given, "where")
+        return self._check_world_numbers(given, "where")
 
-    def _numbers(self, given: ArrayLike, name: str) -> NDArray[np.int32]:
+    def _check_world_numbers(self, given: ArrayLike, name: str) -> NDArray[np.int32]:
         numbers = np.atleast_1d(checked_array(given, name))
         if numbers.size == 0:
             return np.zeros(0, np.int32)
@@ -895,10 +895,10 @@ class Worlds(AttributesByHabit):
             raise SimulationError(name, "names a world twice; give each once")
         return np.ascontiguousarray(numbers, np.int32)
 
-    def _number(self, world: int) -> int:
+    def _check_world_number(self, world: int) -> int:
         if isinstance(world, (bool, np.bool_)) or not isinstance(world, (int, np.integer)):
             raise SimulationError("world", f"must be the number of a world, got {world!r}")
-        return int(self._numbers([world], "world")[0])
+        return int(self._check_world_numbers([world], "world")[0])
 
     def _live(self, rows: NDArray[Any]) -> NDArray[Any]:
         return rows[0] if self._one else rows
@@ -973,7 +973,7 @@ def _with_seed(scene: Scene, seed: int) -> Scene:
     return replace(other, signals=replace(signals, noise=replace(signals.noise, seed=seed)))
 
 
-def _rows(given: ArrayLike | None, own: Array, count: int, name: str, size: int) -> Array:
+def _check_starts(given: ArrayLike | None, own: Array, count: int, name: str, size: int) -> Array:
     """Return the starts of worlds (count, size)."""
     values = own if given is None else checked_real(given, name)
     if values.shape not in ((size,), (count, size)):

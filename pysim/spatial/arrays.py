@@ -246,11 +246,13 @@ def map_pairs(function: str, a: Array, b: Array, out: Array | None = None) -> Ar
     if out is None:
         out = np.empty((*batch, _PAIR_MAPS[function][2]), np.result_type(a, b))
     rows = out.reshape(-1, out.shape[-1])
-    _engine.map_pairs(function, _rows(a, batch, rows.dtype), _rows(b, batch, rows.dtype), rows)
+    _engine.map_pairs(
+        function, _batch_rows(a, batch, rows.dtype), _batch_rows(b, batch, rows.dtype), rows
+    )
     return out
 
 
-def _rows(x: Array, batch: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
+def _batch_rows(x: Array, batch: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
     """Return x as rows: one for each element of the batch, or a single one that all elements share."""
     n = x.shape[-1]
     alone = x.size == n

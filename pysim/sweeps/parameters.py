@@ -200,7 +200,7 @@ def distribution_of(where: str, given: str | float) -> Distribution | float:
         return float(given)
     call = _CALL.match(given)
     if call:
-        return _distribution(where, call[1], _numbers(where, given, call[2].split(",")))
+        return _distribution(where, call[1], _parse_numbers(where, given, call[2].split(",")))
     try:
         return float(given)
     except ValueError:
@@ -215,15 +215,15 @@ def _parameter(key: str, given: ArrayLike | str) -> Array | Distribution:
         return _grid(key, np.atleast_1d(np.asarray(given)))
     call, steps = _CALL.match(given), _RANGE.match(given)
     if call:
-        return _distribution(key, call[1], _numbers(key, given, call[2].split(",")))
+        return _distribution(key, call[1], _parse_numbers(key, given, call[2].split(",")))
     if steps:
-        first, last, count = _numbers(key, given, list(steps.groups()))
+        first, last, count = _parse_numbers(key, given, list(steps.groups()))
         if count != int(count) or not 1 <= count <= MOST_WORLDS:
             raise SimulationError(
                 key, f"{given!r} has no whole number of values; give FIRST:LAST:COUNT"
             )
         return np.linspace(first, last, int(count))
-    return _grid(key, np.array(_numbers(key, given, given.split(","))))
+    return _grid(key, np.array(_parse_numbers(key, given, given.split(","))))
 
 
 def _grid(key: str, values: NDArray[np.generic]) -> Array:
@@ -234,7 +234,7 @@ def _grid(key: str, values: NDArray[np.generic]) -> Array:
     return values.astype(float)
 
 
-def _numbers(key: str, text: str, words: list[str]) -> list[float]:
+def _parse_numbers(key: str, text: str, words: list[str]) -> list[float]:
     try:
         numbers = [float(word) for word in words]
     except ValueError:

@@ -38,9 +38,9 @@ def recorded_call(
         JointError: the calls differ; the error names the line, or the method if it returns other plain numbers.
     """
     result, first = _logged(tape, place, call)
-    count, numbers = len(tape.nodes), _numbers(tape, result)
+    count, numbers = len(tape.nodes), _list_results(tape, result)
     again, second = _logged(tape, place, call)
-    if len(tape.nodes) == count and numbers == _numbers(tape, again):
+    if len(tape.nodes) == count and numbers == _list_results(tape, again):
         return result
     pairs = zip_longest(first, second, fillvalue=(None, None))
     changed = [at for a, b in pairs if a[0] != b[0] and (at := b[1] or a[1])]
@@ -59,7 +59,7 @@ def _logged(
         return call(), log
 
 
-def _numbers(tape: Tape, value: Any) -> list[Any]:
+def _list_results(tape: Tape, value: Any) -> list[Any]:
     """Return the nodes and plain numbers of what a method returns."""
     if isinstance(value, Scalar):
         return [("node", value.index if value.tape is tape else None)]
@@ -68,6 +68,6 @@ def _numbers(tape: Tape, value: Any) -> list[Any]:
     if isinstance(value, np.ndarray) and not value.ndim:
         value = value.item()
     if isinstance(value, (list, tuple, np.ndarray)):
-        return [number for part in value for number in _numbers(tape, part)]
+        return [number for part in value for number in _list_results(tape, part)]
     parts = [getattr(value, name) for name in _PARTS if hasattr(value, name)]
-    return [number for part in parts for number in _numbers(tape, part)] or [type(value)]
+    return [number for part in parts for number in _list_results(tape, part)] or [type(value)]

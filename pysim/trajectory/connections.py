@@ -76,7 +76,7 @@ def connections_of(model: Model, blocks: Sequence[BlockSpec] = ()) -> list[Entry
     entries += [placed.rod(rod, spec.joints) for rod in spec.rods if rod.shape is not None]
     for k, body in enumerate(model.bodies):
         entries.append(
-            {"role": "body", "name": body.name, "body": k, "theta": _numbers(body.theta)}
+            {"role": "body", "name": body.name, "body": k, "theta": _list_numbers(body.theta)}
         )
     for ground in spec.grounds:
         if ground.field is not None:
@@ -104,16 +104,20 @@ class _Placed:
         entry = self._frames_entry(
             "joint", joint, (joint.parent, joint.at), (joint.child, np.eye(4))
         )
-        entry["axis"] = _numbers(joint.axis)
+        entry["axis"] = _list_numbers(joint.axis)
         for key in ("stiffness", "damping", "rest"):
             if np.any(getattr(joint, key)):
-                entry[key] = _numbers(getattr(joint, key))
+                entry[key] = _list_numbers(getattr(joint, key))
         return entry
 
     def loop(self, loop: LoopSpec) -> Entry:
         """Describe a loop."""
         entry = self._frames_entry("loop", loop, (loop.a, loop.at_a), (loop.b, loop.at_b))
-        return entry | {"axis": _numbers(loop.axis), "length": loop.length, "radius": loop.radius}
+        return entry | {
+            "axis": _list_numbers(loop.axis),
+            "length": loop.length,
+            "radius": loop.radius,
+        }
 
     def rod(self, rod: RodSpec, joints: Sequence[JointSpec]) -> Entry:
         """Describe a rod by the bodies that carry it."""
@@ -135,7 +139,7 @@ class _Placed:
             "begins": int(is_clamped),
             "ends": int(rod.has_end),
             "line": np.round(shape.line, 9).tolist(),
-            "sides": _numbers(shape.sides),
+            "sides": _list_numbers(shape.sides),
             "round": shape.is_round,
             "color": list(shape.color),
             "stiffness": stiffness,
@@ -146,7 +150,7 @@ class _Placed:
         found = []
         for link, point in ends:
             body, pose = self._place(link)
-            found.append([body, _numbers(pose[:3, :3] @ point + pose[:3, 3])])
+            found.append([body, _list_numbers(pose[:3, :3] @ point + pose[:3, 3])])
         return found
 
     def frame(self, link: str, at: Array) -> list[Any]:
@@ -189,9 +193,9 @@ class _Placed:
 def _of_ball(joint: JointSpec) -> list[float]:
     """Return the stiffness about x, y and z [N·m/rad] of a hinge."""
     K = np.broadcast_to(np.asarray(joint.stiffness, float), len(np.atleast_1d(joint.stiffness)))
-    return _numbers(K if len(K) == 3 else K[0] * np.abs(joint.axis))
+    return _list_numbers(K if len(K) == 3 else K[0] * np.abs(joint.axis))
 
 
-def _numbers(values: ArrayLike) -> list[float]:
+def _list_numbers(values: ArrayLike) -> list[float]:
     numbers: list[float] = np.asarray(values, float).tolist()
     return numbers

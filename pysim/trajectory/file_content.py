@@ -78,7 +78,7 @@ def _read(path: Path, file: h5py.File, stored: StoredFile | None) -> Trajectory:
     columns = {
         key: np.asarray(part[:rows], float)
         if stored is None or key == "time"
-        else _rows(stored, key, rows)
+        else _lazy_array(stored, key, rows)
         for key, part in parts.items()
     }
     good = _good_rows(columns, checked_later=complete and stored is not None)
@@ -87,7 +87,7 @@ def _read(path: Path, file: h5py.File, stored: StoredFile | None) -> Trajectory:
     columns = {
         key: values[:good]
         if isinstance(values, np.ndarray)
-        else _rows(stored, key, good, partial(_are_valid, key))
+        else _lazy_array(stored, key, good, partial(_are_valid, key))
         for key, values in columns.items()
     }
     events = read_events(file, *header.row_shapes["q"], *header.row_shapes["v"], complete=complete)
@@ -97,7 +97,7 @@ def _read(path: Path, file: h5py.File, stored: StoredFile | None) -> Trajectory:
     )
 
 
-def _rows(
+def _lazy_array(
     stored: StoredFile | None, key: str, rows: int, check: Callable[[Array], bool] = lambda _: True
 ) -> Any:  # noqa: ANN401, used as an array
     """Return a dataset as an array that is read when it is indexed."""

@@ -102,7 +102,7 @@ def trajectory_of_states(
 ) -> Trajectory:
     """Return the trajectory of states as `trajectory_of_model` does; actuators among `blocks` are drawn."""
     times, configurations = np.array(t, float), np.array(q, float)
-    rows = _rows(times)
+    rows = _count_rows(times)
     _check("q", configurations, (rows, model.nq))
     if v is None:
         velocities = _differences(model, times, configurations)
@@ -193,7 +193,7 @@ def _chosen(worlds: Iterable[int] | None, count: int) -> list[int]:
     return chosen
 
 
-def _rows(t: Array) -> int:
+def _count_rows(t: Array) -> int:
     if t.ndim != 1:
         raise TrajectoryError("t", f"must have shape (rows,), got {t.shape}")
     if not np.isfinite(t).all():

@@ -60,7 +60,7 @@ def element_forces(
     rows = int(np.prod(leading, dtype=int))
     q, v = (np.broadcast_to(x, (*leading, x.shape[-1])).reshape(rows, -1) for x in (q, v))
     times = np.ascontiguousarray(np.broadcast_to(times, leading).reshape(rows))
-    numbers = _numbers(scene, times, q, v, leading, states or {}, signals or {})
+    numbers = _signal_numbers(scene, times, q, v, leading, states or {}, signals or {})
     tau = passive_forces(model, q, v) + forces_of_actuators(scene, times, q, v, numbers)
     return np.asarray(tau).reshape(*leading, model.nv)
 
@@ -73,7 +73,7 @@ def _array(name: str, given: ArrayLike, size: int) -> Array:
     return array
 
 
-def _numbers(
+def _signal_numbers(
     scene: Scene,
     times: Array,
     q: Array,
@@ -98,7 +98,9 @@ def _numbers(
         if name not in places:
             known = did_you_mean(name, places)
             raise UnknownSimulationNameError("signals", f"the scene has no input {name!r}{known}")
-        numbers[:, places[name]] = _rows(f"signals[{name!r}]", value, leading, len(places[name]))
+        numbers[:, places[name]] = _check_rows(
+            f"signals[{name!r}]", value, leading, len(places[name])
+        )
     loop_q = np.tile(scene.state.loop_q, (len(times), 1))
     for time in np.unique(times):
         at = times == time
@@ -110,11 +112,11 @@ def _numbers(
         if name not in names:
             known = did_you_mean(name, names)
             raise UnknownSimulationNameError("states", f"no element has the state {name!r}{known}")
-        numbers[:, names.index(name)] = _rows(f"states[{name!r}]", value, leading, 1)[:, 0]
+        numbers[:, names.index(name)] = _check_rows(f"states[{name!r}]", value, leading, 1)[:, 0]
     return numbers
 
 
-def _rows(where: str, value: ArrayLike, leading: tuple[int, ...], size: int) -> Array:
+def _check_rows(where: str, value: ArrayLike, leading: tuple[int, ...], size: int) -> Array:
     """Return values (rows, size) of one, or of one for each state."""
     array: Any = real_numbers(value, where).astype(float)
     if size == 1 and array.shape in {(), leading}:

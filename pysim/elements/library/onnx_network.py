@@ -173,7 +173,7 @@ def _network(path: str, graph: Any) -> OnnxNetwork:
         if tensor.data_location == onnx.TensorProto.EXTERNAL:
             problem = f"the numbers {tensor.name!r} are in another file"
             raise PysimError(path, f"{problem}; export the model to one file")
-        constants[tensor.name] = _numbers(path, tensor.name, numpy_helper.to_array(tensor))
+        constants[tensor.name] = _check_finite(path, tensor.name, numpy_helper.to_array(tensor))
     nodes = []
     for node in graph.node:
         keys = {own.name: onnx.helper.get_attribute_value(own) for own in node.attribute}
@@ -182,7 +182,7 @@ def _network(path: str, graph: Any) -> OnnxNetwork:
             raise PysimError(path, f"{problem} instead of one; export it again")
         if node.op_type == "Constant" and "value" in keys:
             value = numpy_helper.to_array(keys["value"])
-            constants[node.output[0]] = _numbers(path, node.output[0], value)
+            constants[node.output[0]] = _check_finite(path, node.output[0], value)
         elif node.op_type not in OPERATORS:
             problem = f"has the operator {node.op_type}, which pysim does not compute"
             raise PysimError(path, f"{problem}; it may have {', '.join(OPERATORS)}")
@@ -203,7 +203,7 @@ def _network(path: str, graph: Any) -> OnnxNetwork:
     return OnnxNetwork(path, tuple(nodes), constants, inputs[0].name, graph.output[0].name, size)
 
 
-def _numbers(path: str, name: str, array: Array) -> Array:
+def _check_finite(path: str, name: str, array: Array) -> Array:
     """Return finite numbers in double precision."""
     if array.dtype.kind in "cOSU":
         raise PysimError(path, f"{name!r} has {array.dtype} instead of numbers; export it again")

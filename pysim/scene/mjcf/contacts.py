@@ -101,7 +101,7 @@ class ContactReader:
             or (m.geom_contype[b] & m.geom_conaffinity[a])
         )
 
-    def _numbers(self, a: int, b: int) -> SurfaceNumbers:
+    def _find_surface_numbers(self, a: int, b: int) -> SurfaceNumbers:
         """Return the numbers of the contact of two geoms."""
         pair = self.pairs.get(frozenset((a, b)))
         return mixed(self.m, a, b) if pair is None else of_pair(self.m, pair)
@@ -144,7 +144,7 @@ class ContactReader:
         X = self.model.static_pose(int(self.m.geom_bodyid[k])) @ self.shapes.geom_pose(k)
         x, y, z = map(float, X[:3, 2])
         offset = float(X[:3, 2] @ X[:3, 3])
-        margins = {self._numbers(k, other).margin for other in self.partners[k]}
+        margins = {self._find_surface_numbers(k, other).margin for other in self.partners[k]}
         where, item = self.model.place("geoms", k), f"ground {self.model.label('GEOM', k)}"
         if len(margins) == 1 and (margin := margins.pop()):
             reason = f"is raised by the margin of {margin:g} m at which MuJoCo lets surfaces touch"
@@ -213,7 +213,10 @@ class ContactReader:
         differs: dict[int, int] = {}
         for ground, partners in self.partners.items():
             for k in partners:
-                surface, body = self._surface(self._numbers(k, ground)), int(self.m.geom_bodyid[k])
+                surface, body = (
+                    self._surface(self._find_surface_numbers(k, ground)),
+                    int(self.m.geom_bodyid[k]),
+                )
                 wanted[body].add(surface)
                 if not self._is_combined(surface, k, ground):
                     differs.setdefault(body, k)
@@ -254,7 +257,7 @@ class ContactReader:
     def _report_turning(self) -> None:
         for ground, partners in self.partners.items():
             for k in partners:
-                numbers = self._numbers(k, ground)
+                numbers = self._find_surface_numbers(k, ground)
                 if numbers.turns_without_sliding:
                     _, spin, roll = numbers.friction
                     reason = f"slides freely and does not resist turning: torsional friction {spin:g} m and rolling "

@@ -239,7 +239,7 @@ def declared(element: Element) -> int:
                 element.fail(problem)
     if element.tag == "mesh" and "builtin" in element.attributes:
         for word in element.attributes.get("params", "").split():
-            if _number(word) > FINEST:
+            if _parse_number(word) > FINEST:
                 element.fail(f"'params' of <mesh> has {word[:20]}, more than {FINEST}; reduce it")
     return product
 
@@ -248,18 +248,18 @@ def check_numbers(element: Element) -> None:
     """Reject numbers that are NaN or too large, except infinite bounds of ranges, and negative friction."""
     for key, value in element.attributes.items():
         if _SUSPECT.search(value) and not _NAMES.fullmatch(key):
-            numbers = [_number(word) for word in value.split()]
+            numbers = [_parse_number(word) for word in value.split()]
             largest = math.inf if key.endswith("range") else FARTHEST
             if not all(abs(number) <= largest for number in numbers):
                 element.fail(
                     f"{key!r} of <{element.tag}> must be finite, got {short(value)}; correct it"
                 )
-        if key in {"friction", "frictionloss"} and any(_number(x) < 0 for x in value.split()):
+        if key in {"friction", "frictionloss"} and any(_parse_number(x) < 0 for x in value.split()):
             problem = f"{key!r} of <{element.tag}> must not be negative, got {short(value)}"
             element.fail(f"{problem}; remove the sign")
 
 
-def _number(word: str) -> float:
+def _parse_number(word: str) -> float:
     """Return the number in a text; 0 if there is another text, which MuJoCo reports."""
     try:
         return float(word)

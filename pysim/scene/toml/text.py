@@ -86,7 +86,7 @@ def toml_value(value: object) -> str:
     if isinstance(value, int):
         return str(value)
     if isinstance(value, float):
-        return _number(value)
+        return _format_number(value)
     if isinstance(value, str):
         return _quoted(value)
     if isinstance(value, (list, tuple)):
@@ -97,7 +97,7 @@ def toml_value(value: object) -> str:
     raise TypeError(f"TOML has no {type(value).__name__}")
 
 
-def _number(value: float) -> str:
+def _format_number(value: float) -> str:
     """Return a number that reads as the same double; −0 as 0."""
     if math.isinf(value):
         return "inf" if value > 0 else "-inf"

@@ -76,7 +76,7 @@ def _add(
         value
         for tag in tags
         for element in holder.all(tag)
-        if (value := _number(element, link, omissions)) is not None
+        if (value := _read_friction(element, link, omissions)) is not None
     ]
     if not found:
         return
@@ -95,7 +95,7 @@ def _add_turning(
     """Record the lengths of rolling and spinning friction [m], which Bullet multiplies by the ground's friction."""
     for name in ("rolling", "spinning"):
         for element in contact.all(f"{name}_friction"):
-            value = _number(element, link, omissions)
+            value = _read_friction(element, link, omissions)
             own = frictions.get(link, SurfaceSpec())
             if value and name == "rolling":
                 frictions[link] = replace(own, rolling=value)
@@ -103,7 +103,7 @@ def _add_turning(
                 frictions[link] = replace(own, spinning=value)
 
 
-def _number(element: Element, link: str, omissions: Omissions) -> float | None:
+def _read_friction(element: Element, link: str, omissions: Omissions) -> float | None:
     """Return the number in an element's text or attribute `value`; None if it is no friction."""
     text = element.attributes.get("value", element.content).strip()
     numbers = parse_numbers(text)

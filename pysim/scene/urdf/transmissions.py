@@ -58,7 +58,7 @@ def _within(element: Element, tag: str) -> Iterator[Element]:
         yield from _within(child, tag)
 
 
-def _numbers(element: Element, tag: str) -> list[float]:
+def _read_numbers(element: Element, tag: str) -> list[float]:
     """Return the numbers in the elements of a tag, as text or as an attribute `value`; others are skipped."""
     found = []
     for child in _within(element, tag):
@@ -70,7 +70,7 @@ def _numbers(element: Element, tag: str) -> list[float]:
 
 def _rotor_inertia(element: Element) -> float:
     """Return the inertia of a rotor at the joint [kg·m²], 0 without one."""
-    rotor, ratio = _numbers(element, ROTOR), _numbers(element, RATIO)
+    rotor, ratio = _read_numbers(element, ROTOR), _read_numbers(element, RATIO)
     return (ratio[0] if ratio else 1.0) ** 2 * rotor[0] if rotor else 0.0
 
 
@@ -81,7 +81,7 @@ def _reason(element: Element, driven: list[str]) -> str:
     if len(driven) > 1:
         joints = " and ".join(map(repr, driven))
         return f"is not read: it couples the motors of {joints}, whose forces act at the joints"
-    reductions = [value for value in _numbers(element, REDUCTION) if value not in (0.0, 1.0)]
+    reductions = [value for value in _read_numbers(element, REDUCTION) if value not in (0.0, 1.0)]
     if not reductions:
         return f"is not read: forces act at joint {driven[0]!r} itself"
     ratio = f"{reductions[0]:g}"

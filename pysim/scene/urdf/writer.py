@@ -114,7 +114,7 @@ class UrdfWriter:
         theta = body.theta
         if theta.any() and theta[0] > 0:
             inertial = SubElement(link, "inertial")
-            xyz = _numbers(center_of_mass(theta))
+            xyz = _format_numbers(center_of_mass(theta))
             SubElement(inertial, "origin", xyz=xyz, rpy="0 0 0")
             SubElement(inertial, "mass", value=repr(float(theta[0])))
             I_C = clean_inertia(theta)
@@ -140,7 +140,7 @@ class UrdfWriter:
             link.remove(element)
         elif geometry.color is not None and geometry.role == "visual":
             material = SubElement(element, "material", name="")
-            SubElement(material, "color", rgba=_numbers(geometry.color))
+            SubElement(material, "color", rgba=_format_numbers(geometry.color))
 
     def _form(self, element: Element, shape: Shape, body: BodySpec) -> bool:
         """Add a shape; return whether a URDF file has its kind."""
@@ -152,10 +152,10 @@ class UrdfWriter:
         if shape.mesh is not None:
             mesh = SubElement(form, "mesh", filename=self.mesh_name(shape.mesh, body.where))
             if shape.scale != (1.0, 1.0, 1.0):
-                mesh.set("scale", _numbers(shape.scale))
+                mesh.set("scale", _format_numbers(shape.scale))
         elif own is not None:
             size = iter(shape.size)
-            keys = {key: _numbers(tuple(islice(size, count))) for key, count in own.xml_keys}
+            keys = {key: _format_numbers(tuple(islice(size, count))) for key, count in own.xml_keys}
             SubElement(form, shape.kind, keys)
         return True
 
@@ -174,7 +174,7 @@ class UrdfWriter:
         if find_joint(joint.type).nv == 0:
             return
         if joint.type in {*_AXIAL, "planar"}:
-            SubElement(element, "axis", xyz=_numbers(joint.axis))
+            SubElement(element, "axis", xyz=_format_numbers(joint.axis))
         self._limit(element, joint)
         if joint.damping.any() or joint.friction.any():
             given = {"damping": joint.damping, "friction": joint.friction}
@@ -244,8 +244,10 @@ def _with_own_stops(spec: ModelSpec) -> dict[str, JointSpec]:
 def _origin(element: Element, X: Array) -> None:
     if np.array_equal(X, np.eye(4)):
         return
-    SubElement(element, "origin", xyz=_numbers(X[:3, 3]), rpy=_numbers(rpy_of(X[:3, :3])))
+    SubElement(
+        element, "origin", xyz=_format_numbers(X[:3, 3]), rpy=_format_numbers(rpy_of(X[:3, :3]))
+    )
 
 
-def _numbers(values: Iterable[float]) -> str:
+def _format_numbers(values: Iterable[float]) -> str:
     return " ".join(repr(float(value) + 0.0) for value in values)

@@ -28,7 +28,7 @@ _NUMBERS |= {"circle": (1,), "tube": (2,), "rectangle": (2,)}
 _ZERO_ALLOWED = {"EI", "GJ", "inertia_per_length"}
 
 
-def _rows(value: object) -> object:
+def _rows_of_constant(value: object) -> object:
     """Return rows [s, value, …] of a value that is constant along the rod."""
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         return [[0.0, value]]
@@ -45,7 +45,7 @@ def _row_schema(_: dict[str, Any]) -> dict[str, Any]:
 
 AlongRod = Annotated[
     list[Annotated[list[float], Field(min_length=1)]],
-    Shorthand(_rows, _row_schema),
+    Shorthand(_rows_of_constant, _row_schema),
     Field(min_length=1),
 ]
 
