@@ -293,26 +293,26 @@ def _pairs_of_two_links(
     del a, b
     shapes = [shape.collision for shape in placed.values]
     kinds = Distinct[CollisionFilter | None]()
-    filters = np.array([kinds.index(own.filter, own.filter) for own in shapes], np.int32)
+    filters = np.array([kinds.index(member.filter, member.filter) for member in shapes], np.int32)
     if len(kinds.values) > 1:
         admits = np.array([[may_touch(x, y) for y in kinds.values] for x in kinds.values])
         meet = admits[filters[first], filters[second]]
         pair, first, second = pair[meet], first[meet], second[meet]
     is_fixed = np.array([shape.body < 0 for shape in placed.values], bool)
-    is_field = np.array([own.shape.field is not None for own in shapes], bool)
+    is_field = np.array([member.shape.field is not None for member in shapes], bool)
     if not (is_fixed.any() or is_field.any()):
         return pair, second, first
     turned = is_field[second] & ~is_fixed[first] & ~is_field[first]
     turned |= is_fixed[second]
-    other, own = np.where(turned, second, first), np.where(turned, first, second)
+    other, member = np.where(turned, second, first), np.where(turned, first, second)
     known: dict[tuple[int, int], tuple[int, int]] = {}
-    for r in np.flatnonzero(is_field[other] & is_field[own]).tolist():
-        key = int(other[r]), int(own[r])
+    for r in np.flatnonzero(is_field[other] & is_field[member]).tolist():
+        key = int(other[r]), int(member[r])
         if key not in known:
             found = with_samples(*(placed.values[k] for k in key))
             known[key] = placed.index(found[0]), placed.index(found[1])
-        other[r], own[r] = known[key]
-    return pair, own, other
+        other[r], member[r] = known[key]
+    return pair, member, other
 
 
 def _velocity(model: Model, pair: ContactPair, change: ContactSpec) -> Velocity:

@@ -215,18 +215,18 @@ def hull_of(points: Array) -> Hull:
     from scipy.spatial import ConvexHull, QhullError  # noqa: PLC0415, only where a mesh collides
 
     try:
-        found = ConvexHull(points)
+        hull = ConvexHull(points)
     except QhullError:
         return replace(NO_HULL, vertices=points)
-    order, groups = point_groups(points[found.vertices])
-    used = found.vertices[order]
+    order, groups = point_groups(points[hull.vertices])
+    used = hull.vertices[order]
     index = np.full(len(points), -1)
     index[used] = np.arange(len(used))
     middle = points[used].mean(axis=0)
     vertices = points[used] - middle
     groups[:, :3] -= middle
-    triangles = Triangles(found.equations[:, :3], index[found.simplices], found.neighbors)
-    return Hull(middle, vertices, groups, float(found.volume), triangles)
+    triangles = Triangles(hull.equations[:, :3], index[hull.simplices], hull.neighbors)
+    return Hull(middle, vertices, groups, float(hull.volume), triangles)
 
 
 def point_groups(points: Array) -> tuple[NDArray[np.intp], Array]:
@@ -234,23 +234,23 @@ def point_groups(points: Array) -> tuple[NDArray[np.intp], Array]:
 
     Groups are centre and radius of a ball, first point and count (cpp/collision/shapes.hpp).
     """
-    parts, found = [np.arange(len(points))], []
+    parts, groups = [np.arange(len(points))], []
     while parts:
         part = parts.pop()
         if len(part) <= GROUP:
-            found.append(part)
+            groups.append(part)
             continue
         own = points[part]
         along = own[:, int(np.argmax(np.ptp(own, axis=0)))]
         ordered = part[np.argsort(along, kind="stable")]
         parts += [ordered[len(part) // 2 :], ordered[: len(part) // 2]]
     rows, first = [], 0
-    for part in found:
+    for part in groups:
         centre = (points[part].max(axis=0) + points[part].min(axis=0)) / 2
         radius = (1 + 1e-9) * np.linalg.norm(points[part] - centre, axis=1).max() + 1e-12
         rows.append([*centre, radius, first, len(part)])
         first += len(part)
-    return np.concatenate(found), np.array(rows)
+    return np.concatenate(groups), np.array(rows)
 
 
 def _flat_groups(normals: Array, neighbors: NDArray[np.intp]) -> Iterator[list[int]]:

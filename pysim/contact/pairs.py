@@ -130,7 +130,7 @@ def placed_shapes(model: Model) -> list[PlacedShape]:
     Raises:
         ModelError: a mesh is not convex, or cannot be decomposed.
     """
-    found = []
+    shapes = []
     for link in model.spec.bodies:
         for collision in link.collisions:
             if is_left_out(collision):  # contact_checks.py warns of it
@@ -140,8 +140,8 @@ def placed_shapes(model: Model) -> list[PlacedShape]:
             whole = _hull_of_pieces(collision, pieces)
             for own in pieces:
                 hull = collision_hull(own) if own.shape.kind == "mesh" else NO_HULL
-                found.append(PlacedShape(link.name, body, own, pose @ own.pose, hull, whole))
-    return found
+                shapes.append(PlacedShape(link.name, body, own, pose @ own.pose, hull, whole))
+    return shapes
 
 
 def _hull_of_pieces(collision: CollisionSpec, pieces: Sequence[CollisionSpec]) -> Hull | None:

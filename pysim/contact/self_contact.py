@@ -78,7 +78,7 @@ def left_out_pairs(
     robot = of_shape[shapes.own]
     same = (robot >= 0) & (robot == of_shape[shapes.other])
     same &= ~np.isin(shapes.pair, np.array(sorted(named), int))
-    found, examined = {}, []
+    left_out, examined = {}, []
     for k in np.flatnonzero(same).tolist():
         pair, other = shapes[k], shapes[k].other
         assert other is not None
@@ -89,14 +89,14 @@ def left_out_pairs(
         if reason is None:
             examined.append(k)
         else:
-            found[k] = LeftOutPair(other, pair.own, reason)
+            left_out[k] = LeftOutPair(other, pair.own, reason)
     depths = _overlaps(model, shapes, examined, q)
     apart = {int(shapes.pair[k]) for k in depths}
     for k in examined:
         pair = shapes[k]
         if pair.pair in apart and pair.other is not None:
-            found[k] = LeftOutPair(pair.other, pair.own, OVERLAP, depths.get(k, 0.0))
-    return found
+            left_out[k] = LeftOutPair(pair.other, pair.own, OVERLAP, depths.get(k, 0.0))
+    return left_out
 
 
 def _robot(shape: PlacedShape) -> tuple[str, str] | None:

@@ -68,12 +68,12 @@ def sunk_pair(scene: Scene, trajectory: Trajectory) -> str | None:
         return None
     rows, count = _rows_of(trajectory), len(trajectory)
     late = rows >= count - max(LEAST_ROWS, int(END * count))
-    found = []
+    sunk = []
     for k in np.unique(points.pair[late]).tolist():
-        own = late & (points.pair == k)
+        of_pair = late & (points.pair == k)
         deepest, load = np.zeros(count), np.zeros((count, 3))
-        np.maximum.at(deepest, rows[own], points.penetration[own])
-        np.add.at(load, rows[own], points.force[own])
+        np.maximum.at(deepest, rows[of_pair], points.penetration[of_pair])
+        np.add.at(load, rows[of_pair], points.force[of_pair])
         end = slice(count - max(LEAST_ROWS, int(END * count)), count)
         deepest, carried = deepest[end], np.linalg.norm(load[end], axis=1)
         sink = max(shape.law.sink for shape in contacts.shapes.of_pair(k))
@@ -81,16 +81,16 @@ def sunk_pair(scene: Scene, trajectory: Trajectory) -> str | None:
         deep = max(SINKS * sink, NOTICEABLE * smaller_half_size(contacts.shapes.of_pair(k)))
         stays = np.ptp(deepest) < STEADY * depth and np.ptp(carried) < EVEN * np.median(carried)
         if deepest.min() > deep and stays and not _is_pressed(scene, name):
-            force = float(np.linalg.norm(points.force[own], axis=1).max())
+            force = float(np.linalg.norm(points.force[of_pair], axis=1).max())
             text = (
                 f"contact {name}: rests {depth:.2g} m deep, {depth / sink:.3g} times the {sink:.2g} m of its law, "
                 f"under what it carries; give the surfaces a stiffness of {force / sink:.2g} N/m, or another sink"
             )
-            found.append((depth / sink, name, text))
-    if not found:
+            sunk.append((depth / sink, name, text))
+    if not sunk:
         return None
-    found.sort(reverse=True)
-    return found[0][2] + others([name for _, name, _ in found])
+    sunk.sort(reverse=True)
+    return sunk[0][2] + others([name for _, name, _ in sunk])
 
 
 def seam(scene: Scene, trajectory: Trajectory) -> str | None:
@@ -177,7 +177,7 @@ def unrest(scene: Scene, trajectory: Trajectory) -> str | None:
     roots, rows = _trees(model), _rows_of(trajectory)
     trees = [{roots[b] for b in links if b >= 0} for links in _links(scene)]
     late = rows >= begin
-    found = []
+    moving = []
     for group in _joined(trees[k] for k in np.unique(points.pair[late]).tolist() if trees[k]):
         bodies = {tree: [k for k, root in enumerate(roots) if root == tree] for tree in group}
         motions = {tree: _motion(model, trajectory, bodies[tree], begin) for tree in sorted(group)}
@@ -186,16 +186,18 @@ def unrest(scene: Scene, trajectory: Trajectory) -> str | None:
         for tree, motion in motions.items():
             own = late & np.isin(points.pair, [k for k, both in enumerate(trees) if tree in both])
             if motion and len(np.unique(rows[own])) >= TOUCHES * (count - begin):
-                found.append((motion.speed, motion.coordinate, motion.unit, model.body_names[tree]))
-    if not found:
+                moving.append(
+                    (motion.speed, motion.coordinate, motion.unit, model.body_names[tree])
+                )
+    if not moving:
         return None
-    found.sort(reverse=True)
-    speed, coordinate, unit, name = found[0]
+    moving.sort(reverse=True)
+    speed, coordinate, unit, name = moving[0]
     text = (
         f"body {name!r} does not come to rest: {coordinate!r} goes to and fro at {speed:.2g} {unit} until the end, "
         "though nothing drives it and it touches something all the time; take shorter steps, or simpler shapes there"
     )
-    return text + others([one[3] for one in found])
+    return text + others([one[3] for one in moving])
 
 
 def _motion(model: Model, trajectory: Trajectory, bodies: list[int], begin: int) -> Motion | None:
@@ -262,8 +264,8 @@ def _rises(
     above[:3, 1] = np.cross(above[:3, 2], above[:3, 0])
     continues = False
     for touching in scene.contacts.shapes.of_pair(pair):
-        obstacle, own = touching.own, touching.other
-        if own is None:
+        obstacle, moving = touching.own, touching.other
+        if moving is None:
             if touching.ground is None or touching.ground.field is not None:
                 return True
             up = np.array(touching.ground.normal)
@@ -271,11 +273,11 @@ def _rises(
                 return True
             continue  # its one normal stands against nothing
         if obstacle.body == body:
-            obstacle, own = own, obstacle
-        if obstacle.shape.field is not None or own.shape.field is not None:
+            obstacle, moving = moving, obstacle
+        if obstacle.shape.field is not None or moving.shape.field is not None:
             return True
         X = _pose(trajectory, row, obstacle)
-        near = distances(own.shape, _pose(trajectory, row, own), obstacle.shape, X).distance
+        near = distances(moving.shape, _pose(trajectory, row, moving), obstacle.shape, X).distance
         height = -float(distances(None, above, obstacle.shape, X).distance)
         if near < moved + reach:
             continues = True

@@ -110,18 +110,18 @@ def _followed(
     """Return the error of a state whose growth steps do not resolve within `length` [s] after an output at t [s]."""
     settings, count = scene.settings, _states(scene)
     steps = int(min(MOST_STEPS, np.ceil(length / settings.step)))
-    h, own, error = length / steps, numbers.copy(), None
-    largest = BEYOND * (1 + np.abs(own[:count]))
+    h, followed, error = length / steps, numbers.copy(), None
+    largest = BEYOND * (1 + np.abs(followed[:count]))
     for k in range(steps + LATER):
         if k >= steps and error is None:
             return None
-        error = error or growth_error(scene, t + k * h, q, v, own, h)
+        error = error or growth_error(scene, t + k * h, q, v, followed, h)
         for part in range(PARTS if error is not None else 1):  # a growth that saturates is none
             dt = h / PARTS if error is not None else h
-            now, x = t + k * h + part * dt, own[:count].copy()
-            own[:count] = x + 0.5 * dt * _rates(scene, now, q, v, own[None])[0]
-            own[:count] = x + dt * _rates(scene, now + 0.5 * dt, q, v, own[None])[0]
-            if not (np.abs(own[:count]) <= largest).all():
+            now, x = t + k * h + part * dt, followed[:count].copy()
+            followed[:count] = x + 0.5 * dt * _rates(scene, now, q, v, followed[None])[0]
+            followed[:count] = x + dt * _rates(scene, now + 0.5 * dt, q, v, followed[None])[0]
+            if not (np.abs(followed[:count]) <= largest).all():
                 return error
     return None
 

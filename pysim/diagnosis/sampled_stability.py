@@ -216,19 +216,19 @@ def stable_share(scene: Scene) -> tuple[float, str] | None:
     loop = SampledLoop(scene)
     if loop.size > MOST_NUMBERS:
         return None
-    found = loop.growth()
-    if found is None or found[0] < UNSTABLE:
+    growth = loop.growth()
+    if growth is None or growth[0] < UNSTABLE:
         return None
     least = _growth(scene, LEAST_SCALE)
     continuous = max(least, 1.0) ** (1 / LEAST_SCALE) if least < UNSTABLE else np.inf
-    if found[0] < UNSTABLE * continuous:
+    if growth[0] < UNSTABLE * continuous:
         return None
     low, high = LEAST_SCALE, 1.0
     while high / low > 1.002:
         middle = (low * high) ** 0.5
         is_stable = _growth(scene, middle) <= GROWN * continuous**middle
         low, high = (middle, high) if is_stable else (low, middle)
-    return low, found[1]
+    return low, growth[1]
 
 
 def _growth(scene: Scene, scale: float) -> float:

@@ -58,7 +58,7 @@ def silent_faults(scene: Scene, trajectory: Trajectory) -> Iterator[str]:
 def _passed_limit(scene: Scene, trajectory: Trajectory) -> str | None:
     """Describe the coordinate that stays farthest beyond its limit."""
     model, t = scene.model, trajectory.t
-    found: list[tuple[float, str, str]] = []
+    passed: list[tuple[float, str, str]] = []
     for joint, at_q, at_v in zip(model.joints, model.q_offsets, model.v_offsets, strict=True):
         if at_q < 0 or at_v < 0 or not joint.stop_stiffness.any():
             continue
@@ -81,11 +81,11 @@ def _passed_limit(scene: Scene, trajectory: Trajectory) -> str | None:
                 f"joint {name!r} stays {depth:.2g} {unit} beyond its {limit} limit{by}, from t = {t[first]:.4g} to "
                 f"{t[last]:.4g} s; give limits.stiffness = {stiffness:.2g} or more, or a smaller load"
             )
-            found.append((depth / allowed, name, text))
-    if not found:
+            passed.append((depth / allowed, name, text))
+    if not passed:
         return None
-    found.sort(reverse=True)
-    return found[0][2] + others([name for _, name, _ in found])
+    passed.sort(reverse=True)
+    return passed[0][2] + others([name for _, name, _ in passed])
 
 
 def _longest(mask: NDArray[np.bool_]) -> tuple[int, int]:

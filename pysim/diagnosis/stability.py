@@ -189,7 +189,7 @@ def sliding_coordinates(model: Model) -> tuple[NDArray[np.intp], Array, Array]:
     known = _sliding.get(model)
     if known is not None:
         return known
-    found = [
+    sliding = [
         (
             first + i,
             -passive_forces_of(joint)[i].replaced(stop_damping=0.0).law(0.0, 0.0).by_v,
@@ -200,7 +200,7 @@ def sliding_coordinates(model: Model) -> tuple[NDArray[np.intp], Array, Array]:
         if first >= 0
     ]
     at, slope, width = (
-        (np.array(x) for x in zip(*found, strict=True)) if found else np.zeros((3, 0))
+        (np.array(x) for x in zip(*sliding, strict=True)) if sliding else np.zeros((3, 0))
     )
     known = at.astype(np.intp), slope, width
     _sliding[model] = known

@@ -160,18 +160,18 @@ def check_starts(
     """
     if not models or not models[0].rows or not len(q0):
         return
-    own = len(models) > 1
+    is_each = len(models) > 1
     for k, model in enumerate(models):
-        worlds = slice(k, k + 1) if own else slice(None)
+        worlds = slice(k, k + 1) if is_each else slice(None)
         near = None if loop_q is None else np.asarray(loop_q[worlds], float)
         q, v = np.asarray(q0[worlds], float), np.asarray(v0[worlds], float)
         at = constraints(model, q, v, loop_q=near, t=t)
-        first, size = k if own else 0, q0.dtype.itemsize
+        first, size = k if is_each else 0, q0.dtype.itemsize
         slip = np.einsum("nij,nj->ni", at.jacobian, v) + at.rates
         fastest = np.maximum(1.0, np.abs(v).max(axis=1, initial=0.0))[:, None]
         _check(model, "q0", at.residual, "is open by", "[m, rad]", first, size, stacklevel)
         _check(model, "v0", slip / fastest, "slips at", "of the speed", first, size, stacklevel)
-        if not own or k < _WORLDS:
+        if not is_each or k < _WORLDS:
             _warn_of_singular(model, q, v, at, first, stacklevel)
 
 

@@ -240,20 +240,20 @@ class ModelNumbers:
 
     def passive(self, joint: int, name: str, values: Array) -> list[Changed]:
         """Return a number (k, nv) of the passive forces of a joint, one of PASSIVE."""
-        found = []
+        changes = []
         for i, v in enumerate(range(self._v[joint], self._v[joint + 1])):
             column = values[:, i : i + 1]
             at = PASSIVE.index(name)
-            found.append(Changed(self.table("passive").of(v)[at : at + 1], column))
+            changes.append(Changed(self.table("passive").of(v)[at : at + 1], column))
             if "smooth" in self.tables and name not in ("friction", "lower", "upper"):
-                found.append(Changed(self.table("smooth").of(v)[at : at + 1], column))
+                changes.append(Changed(self.table("smooth").of(v)[at : at + 1], column))
             if "diagonal" in self.tables and name == "stiffness" and self._is_plain(joint):
                 place = self.table("diagonal").place + v
-                found.append(Changed(np.array([place]), column))
+                changes.append(Changed(np.array([place]), column))
             if v in self.coordinate_laws and name in _LAW:
                 place = self.table("coordinates").of(self.coordinate_laws[v])[_LAW.index(name)]
-                found.append(Changed(np.array([place]), column))
-        return found
+                changes.append(Changed(np.array([place]), column))
+        return changes
 
     def rest(self, joint: int, values: Array) -> list[Changed]:
         """Return the rest position (k, nq) of a joint's spring."""

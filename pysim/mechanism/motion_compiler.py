@@ -308,7 +308,7 @@ def _read_by(
 ) -> list[BlockSpec]:
     """Return the blocks that signals depend on; those that depend on more than time are rejected."""
     known = {block.name: block for block in blocks if block.kind != "actuator"}
-    found: dict[str, BlockSpec] = {}
+    readers: dict[str, BlockSpec] = {}
     for signal in signals:
         pending = [signal]
         while pending:
@@ -317,12 +317,12 @@ def _read_by(
             if block is None:
                 problem = f"{follower.text}: unknown signal {name!r}{did_you_mean(name, known)}"
                 raise SceneError(follower.where, problem)
-            if block.name in found:
+            if block.name in readers:
                 continue
             _refuse_state(block, follower, signal)
-            found[block.name] = block
+            readers[block.name] = block
             pending += block.inputs
-    return [block for block in blocks if block.name in found]
+    return [block for block in blocks if block.name in readers]
 
 
 def _owner(known: dict[str, BlockSpec], name: str) -> BlockSpec | None:

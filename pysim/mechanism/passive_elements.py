@@ -129,7 +129,7 @@ class PassiveElements:
             acting: actuators and forces of the graph, and whether they inject energy; None without a ledger.
         """
         drives = {name: drive for name, drive in self._drives.items() if name in chosen}
-        joints = {name: own for name, own in self._joints.items() if name in chosen}
+        joints = {name: joint for name, joint in self._joints.items() if name in chosen}
         entries: dict[str, bool] | None = None
         if acting is not None:
             entries = {force.name: False for force in forces if force.name in self._dissipates}
@@ -140,7 +140,7 @@ class PassiveElements:
         return MeasuredElements(
             tuple(forces),
             tuple(self._drive(name, drive) for name, drive in drives.items()),
-            tuple(self._joint(name, *own) for name, own in joints.items()),
+            tuple(self._joint(name, *joint) for name, joint in joints.items()),
             entries,
             self._all_names(),
             (*self.contacts, *self.motions),

@@ -31,7 +31,7 @@ def compile_path(
     Raises:
         ModelError: a conditional point depends on a coordinate that is not there, or is no plain number.
     """
-    found = []
+    points = []
     for part in path:
         body, pose = place(part.body)
         q = -1
@@ -41,7 +41,7 @@ def compile_path(
                 problem = f"{part.coordinate!r} is a velocity, whose position is no single number"
                 raise ModelError(where, f"{problem}; name another coordinate for the point")
         kind = f"inside_{part.kind}" if part.inside else part.kind
-        found.append(
+        points.append(
             PathPoint(
                 body,
                 pose @ part.at,
@@ -54,4 +54,4 @@ def compile_path(
                 *([part.multiplicity] if part.multiplicity != 1 else []),
             )
         )
-    return found
+    return points

@@ -379,18 +379,18 @@ def _force_block(force: ForceSpec, places: _Places, port: int | None) -> GraphBl
     """Return a force that depends on time or signals as a block."""
     plugin: Any = find_force(force.type)
     try:
-        own = build(plugin, force.parameters, force.where)
+        built = build(plugin, force.parameters, force.where)
     except PysimError as error:
         problem = f"{error.problem} ({force.where}: force {force.name!r})"
         raise JointError(error.where, problem) from error
     return GraphBlock(
         "force",
         force.name,
-        own,
+        built,
         coordinates=tuple(places.coordinate(name, force.where) for name in force.coordinates),
         port=port,
         is_path=bool(force.path),
-        signals=signals_of(own),
+        signals=signals_of(built),
         where=force.where,
     )
 

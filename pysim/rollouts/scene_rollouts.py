@@ -282,10 +282,10 @@ def _worlds(scenes: list[Scene], request: Request) -> tuple[_Worlds, list[_Group
     goes_on = request.state is not None
     q0 = _starts(request.q0, [scene.state.q for scene in scenes], "q0", goes_on=goes_on)
     v0 = _starts(request.v0, [scene.state.v for scene in scenes], "v0", goes_on=goes_on)
-    given = request.q0 is not None or request.v0 is not None
+    has_starts = request.q0 is not None or request.v0 is not None
     saved = [] if request.state is None else _groups_saved(request.state)
-    held = sum(number_saved(own) for own in saved)
-    if goes_on and not given:
+    held = sum(number_saved(saved_group) for saved_group in saved)
+    if goes_on and not has_starts:
         q0, v0 = (np.tile(x[:1], (held, 1)) if len(x) == 1 else x for x in (q0, v0))
     q0, v0 = _broadcast(q0, v0)
     if len(scenes) > 1 and len(scenes) != len(q0):
@@ -311,13 +311,13 @@ def _worlds(scenes: list[Scene], request: Request) -> tuple[_Worlds, list[_Group
         problem = "is of scenes that are stepped together in other groups"
         raise SimulationError("state", f"{problem}; pass that of a rollout of the same scenes")
     start, lost = 0.0, np.zeros(count, bool)
-    for (chosen, records), own in zip(groups, saved, strict=True):
+    for (chosen, records), saved_group in zip(groups, saved, strict=True):
         records.parameters = WorldParameters(records, one=False)  # saved worlds may have some
-        load_worlds(records, own, records.chosen(None), live_controllers=True)
+        load_worlds(records, saved_group, records.chosen(None), live_controllers=True)
         begun = records.q.copy(), records.v.copy()
         gone = records.status != Status.RUNNING
         start = max([start, *records.t[~gone].tolist()])
-        if given:
+        if has_starts:
             q, v = q0[chosen], v0[chosen]
             gone |= ~(np.isfinite(q).all(axis=1) & np.isfinite(v).all(axis=1))
             goes = ~gone
@@ -378,8 +378,8 @@ def _groups_saved(state: bytes) -> list[bytes]:
 
 def _controls(worlds: _Worlds, request: Request, rows: int) -> Array | None:
     """Return the inputs of every world (worlds, rows, inputs), held from each row to the next."""
-    given = request.controls
-    if given is None:
+    controls = request.controls
+    if controls is None:
         return None
     signals, count = worlds.scenes[0].signals, len(worlds.q0)
     size = 0 if signals is None else sum(len(own.places) for own in signals.inputs)
@@ -387,12 +387,12 @@ def _controls(worlds: _Worlds, request: Request, rows: int) -> Array | None:
         problem = "are values of a scene's inputs, and this one has none"
         remedy = 'add a [[signal]] with type = "input", or give forces to a rollout of its model'
         raise SimulationError("controls", f"{problem}; {remedy}")
-    if given.shape not in ((rows, size), (count, rows, size)):
+    if controls.shape not in ((rows, size), (count, rows, size)):
         problem = f"controls must have shape ({count}, {rows}, {size}) or ({rows}, {size})"
-        raise ValueError(f"{problem}, got {given.shape}")
-    if not np.isfinite(given).all():
+        raise ValueError(f"{problem}, got {controls.shape}")
+    if not np.isfinite(controls).all():
         raise ValueError("controls must be finite, got nan or inf")
-    return np.broadcast_to(np.asarray(given, float), (count, rows, size))
+    return np.broadcast_to(np.asarray(controls, float), (count, rows, size))
 
 
 def _world_numbers(request: Request, count: int) -> NDArray[np.intp]:
@@ -623,33 +623,33 @@ def _run_together(
     )
     for rows in _parts_of_rows(len(t), max(1, most)):
         n = rows.stop - rows.start
-        found: dict[str, Array] = {
+        call_rows: dict[str, Array] = {
             "q_rows": np.full((count, n, scene.model.nq), np.nan),
             "v_rows": np.full((count, n, scene.model.nv), np.nan),
         }
         if worlds.recorded and held is not None:
-            found["signal_rows"] = np.zeros((count, n, held.shape[1]))
+            call_rows["signal_rows"] = np.zeros((count, n, held.shape[1]))
         if reports:
-            found["report_rows"] = np.zeros((count, n, points, NUMBERS))
+            call_rows["report_rows"] = np.zeros((count, n, points, NUMBERS))
         own = None
         if controls is not None:
             own = np.array(controls[:, rows.start - 1 : rows.stop])
         given: dict[str, Any] = {"report": report, "inputs": own, "stops": worlds.stops}
         after = None if monitors is None else monitors.after_call
-        reached = records.advance(t[rows], worlds.threads, rows=found, after=after, **given)
+        reached = records.advance(t[rows], worlds.threads, rows=call_rows, after=after, **given)
         if worlds.stops and monitors is not None and monitors.errors:
             failed = min(monitors.errors)
             return _Stopped(float(records.t[failed]), failed, monitors.errors[failed])
         if worlds.stops and (first := records.first_lost()) is not None:
             text = str(explain(records.failure(first)))
             return _Stopped(float(records.t[first]), first, text)
-        q[:, rows], v[:, rows] = found["q_rows"], found["v_rows"]
+        q[:, rows], v[:, rows] = call_rows["q_rows"], call_rows["v_rows"]
         for k in range(n):
             row, alive = rows.start + k, np.flatnonzero(reached > k)
-            touching = found["report_rows"][:, k] if reports else None
-            if "signal_rows" in found and len(alive):
+            touching = call_rows["report_rows"][:, k] if reports else None
+            if "signal_rows" in call_rows and len(alive):
                 at_row = q[alive, row], v[alive, row], records.loop_q[alive]
-                numbers = found["signal_rows"][alive, k]
+                numbers = call_rows["signal_rows"][alive, k]
                 with records.scene_with_numbers(alive.astype(np.int32)) as own_scene:
                     own_report = None if touching is None else touching[alive]
                     recorder.record(row, alive, own_scene, t[row], *at_row, numbers, own_report)
@@ -712,16 +712,16 @@ def _unstable_worlds(
     Steps that do not follow their velocity are recognised at the last row; `begun` (worlds, numbers) are the numbers of
     the signals at the start.
     """
-    scene, found = records.scene, dict[int, tuple[int, str]]()
+    scene, unstable = records.scene, dict[int, tuple[int, str]]()
     if len(t) < 2 or records.is_adaptive:
-        return found
+        return unstable
     span = float(t[0]), float(t[-1])
     if begun is not None:
         states = q[:, 0], v[:, 0], begun, records.signals
         grown = growing_worlds(records.scene_of, span, *states)
-        found |= {k: (1, str(error)) for k, error in grown.items()}
+        unstable |= {k: (1, str(error)) for k, error in grown.items()}
     if not is_explicit(scene):
-        return found
+        return unstable
     before, after = (State(q[:, k], v[:, k], records.loop_q) for k in (-2, -1))
     numbers = None if begun is None else records.signals
     alive = records.status == Status.RUNNING
@@ -732,8 +732,8 @@ def _unstable_worlds(
         first = len(t) - 1
         while first - 1 in rows:
             first -= 1
-        found[k] = max(first, 1), str(error)
-    return found
+        unstable[k] = max(first, 1), str(error)
+    return unstable
 
 
 def _lost_worlds(

@@ -141,9 +141,9 @@ class AdaptiveRun(RecordRun):
         accepted = int(records.steps[0]) - steps
         tried = accepted + int(records.scheme[0, Place.REJECTED] - rejected)
         q, v = (rows[name][0, :reached] for name in ("q_rows", "v_rows"))
-        own = rows["signal_rows"][0, :reached] if "signal_rows" in rows else None
+        signals = rows["signal_rows"][0, :reached] if "signal_rows" in rows else None
         near = np.tile(records.loop_q[0], (reached, 1))
-        whole = _whole_rows(q, v, own)
+        whole = _whole_rows(q, v, signals)
         segment = Segment(
             wanted[:whole],
             q[:whole],
@@ -152,7 +152,7 @@ class AdaptiveRun(RecordRun):
             float(records.t[0]),
             accepted,
             report=None if impacts is None else impacts.report(q[:whole], v[:whole]),
-            signals=None if own is None else own[:whole],
+            signals=None if signals is None else signals[:whole],
             external=tau_of_rows(self._external, whole),
         )
         self._wanted = wanted[reached:]
@@ -164,7 +164,10 @@ class AdaptiveRun(RecordRun):
         event = stop - Stop.EVENT
         if event >= 0:
             end = min(segment.end, scene.settings.duration)  # despite rounding
-            occurred = [replace(own, t=min(own.t, end)) for own in records.answer_event(0, event)]
+            occurred = [
+                replace(signals, t=min(signals.t, end))
+                for signals in records.answer_event(0, event)
+            ]
             segment = _with_events(segment, end, occurred)
             if records.status[0] == Status.ENDED:
                 return segment, None

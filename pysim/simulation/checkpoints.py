@@ -93,22 +93,22 @@ def origin_of(scene: Scene) -> str:
 def differences(origin: Mapping[str, Any], text: str, scene: Scene) -> list[str]:
     """Return what differs between a run, with the text of its scene, and the scene as it is now."""
     now = json.loads(origin_of(scene))
-    found = [
+    changes = [
         f"{what} was {origin[key]}, and is {now[key]}"
         for key, what in (("version", "pysim"), ("instruction set", "the instruction set"))
         if origin[key] != now[key]
     ]
     if text != scene.spec.text:
-        found.append(f"the text of {scene.spec.path} has changed")
+        changes.append(f"the text of {scene.spec.path} has changed")
     before, after = origin["plugins"], now["plugins"]
-    found += [
+    changes += [
         f"the plugin file {file} has changed"
         for file in sorted({*before, *after})
         if before.get(file) != after.get(file)
     ]
-    if not found and origin["model"] != now["model"]:
-        found.append("a file that the scene reads has changed, and so have bodies or their start")
-    return found
+    if not changes and origin["model"] != now["model"]:
+        changes.append("a file that the scene reads has changed, and so have bodies or their start")
+    return changes
 
 
 def _plugins(scene: Scene) -> dict[str, str]:

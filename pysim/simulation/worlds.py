@@ -485,8 +485,8 @@ class Worlds(AttributesByHabit):
         every, names = _whole(every, "every", 1), checked_names(signals, "signals")
         inputs, count = self._controls_of_rows(controls, rows)
         wanted = {name: self.signals.find(name) for name in names}
-        given = {name: self._row_of(x) for name, x in (out or {}).items()}
-        if unknown := set(given) - {"q", "v", *names}:
+        out_rows = {name: self._row_of(x) for name, x in (out or {}).items()}
+        if unknown := set(out_rows) - {"q", "v", *names}:
             raise SimulationError(
                 f"out: {min(unknown)!r}", 'is neither "q", "v" nor one of signals'
             )
@@ -496,7 +496,7 @@ class Worlds(AttributesByHabit):
         if inputs is not None and count:
             self._records.signals[:, self.inputs.places] = inputs[:, 0]
             self.inputs.note_jumps()
-        found = rows_of_steps(self._records, count, every, self._threads, inputs, wanted, given)
+        found = rows_of_steps(self._records, count, every, self._threads, inputs, wanted, out_rows)
         self.inputs.see(self._records.chosen(None))
         self.signals.end_call()
         self._stop_at_lost(None)
@@ -677,7 +677,7 @@ class Worlds(AttributesByHabit):
         """Return the starts (k, …) of worlds, with loops closed near them."""
         model, start = self._scene.model, self._start
         own_v = start.v[worlds] if q is None else np.zeros(model.nv)
-        found = [
+        starts = [
             _check_starts(given, own, len(worlds), name, size)
             for given, own, name, size in (
                 (q, start.q[worlds], "q", model.nq),
@@ -686,11 +686,11 @@ class Worlds(AttributesByHabit):
         ]
         loop_q = start.loop_q[worlds]
         if not model.rows:
-            for k, row in enumerate(() if q is None else found[0]):
+            for k, row in enumerate(() if q is None else starts[0]):
                 if (fault := quaternion_fault(model, row)) is not None:
                     raise SimulationError(f"q: world {k}", f"is {fault}; divide it by its length")
-            return found[0], found[1], loop_q
-        projected = project(model, found[0], found[1], loop_q=loop_q)
+            return starts[0], starts[1], loop_q
+        projected = project(model, starts[0], starts[1], loop_q=loop_q)
         is_open = ~(projected.residual <= OPEN)
         if is_open.any():
             world = int(np.flatnonzero(is_open)[0])

@@ -70,7 +70,7 @@ def load_results(path: str | PathLike[str]) -> SweepResults:
         finished = np.repeat([file.is_finished(k) for k in range(file.pieces)], file.size)
         done = finished[: file.worlds] & np.isfinite(summary[:, :, 0]).all(axis=1)
         ended = done & (failure == b"")
-        found = SweepResults(
+        results = SweepResults(
             path=name,
             parameters={
                 key: np.array(values)[ended] for key, values in structure.parameters.items()
@@ -86,7 +86,7 @@ def load_results(path: str | PathLike[str]) -> SweepResults:
         )
     if not ended.any():
         raise SimulationError(str(path), "no world has run to its end; see the variable failure")
-    return found
+    return results
 
 
 def is_sweep(path: Path) -> bool:

@@ -102,19 +102,19 @@ def evaluate(
         recorded: signals of the scene that `to_record` names, (rows,) or (rows, size).
         signals: names.
     """
-    found: dict[str, Array] = {}
+    values_of: dict[str, Array] = {}
     for name, values in recorded.items():
-        found |= {f"{name}[{k}]": column for k, column in enumerate(np.atleast_2d(values.T))}
-        found[name] = values
-    found |= {f"q.{name}": q[:, k] for k, name in enumerate(model.coordinate_names)}
-    found |= {f"v.{name}": v[:, k] for k, name in enumerate(model.velocity_names)}
-    others = [name for name in signals if name not in found]
+        values_of |= {f"{name}[{k}]": column for k, column in enumerate(np.atleast_2d(values.T))}
+        values_of[name] = values
+    values_of |= {f"q.{name}": q[:, k] for k, name in enumerate(model.coordinate_names)}
+    values_of |= {f"v.{name}": v[:, k] for k, name in enumerate(model.velocity_names)}
+    others = [name for name in signals if name not in values_of]
     if others:
         rows = np.isfinite(v).all(axis=1)
         for name in others:
-            found[name] = np.full(len(q), np.nan)
-            found[name][rows] = _computed(model, q[rows], v[rows], name)
-    return np.array([found[name] for name in signals])
+            values_of[name] = np.full(len(q), np.nan)
+            values_of[name][rows] = _computed(model, q[rows], v[rows], name)
+    return np.array([values_of[name] for name in signals])
 
 
 def _computed(model: Model, q: Array, v: Array, name: str) -> Array:

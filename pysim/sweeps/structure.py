@@ -91,18 +91,20 @@ def structure_of(path: Path, descriptor: int) -> Structure:
     except ValueError as error:
         raise damaged(path, str(error)) from error
     if size is None:
-        found = _read_by_child(path)
+        structure = _read_by_child(path)
     else:
         import h5py  # noqa: PLC0415, which workers of a cluster do not need
 
         with h5py.File(RestoredFile(descriptor, size, []), "r") as file:
-            found = read_structure(path, file)
+            structure = read_structure(path, file)
     end = os.fstat(descriptor).st_size
-    for name, offset in found.offsets.items():
-        length = int(np.prod(found.shape(name), dtype=int)) * np.dtype(RESULTS[name][0]).itemsize
+    for name, offset in structure.offsets.items():
+        length = (
+            int(np.prod(structure.shape(name), dtype=int)) * np.dtype(RESULTS[name][0]).itemsize
+        )
         if length > 0 and not 0 < offset <= end - length:
             raise damaged(path, f"{name!r} lies beyond the end of the file")
-    return found
+    return structure
 
 
 def not_a_sweep(path: Path) -> SimulationError:
@@ -146,7 +148,7 @@ def _structure_in(path: Path, file: h5py.File, text: str, parameters: list[str])
     piece_size = int(attribute(file, "piece_size"))
     if piece_size < 1 or worlds < 1:
         raise ValueError(f"it has {worlds} worlds in pieces of {piece_size}")
-    found = Structure(
+    structure = Structure(
         text=text,
         piece_size=piece_size,
         signals=_texts(file, "signal"),
@@ -161,10 +163,10 @@ def _structure_in(path: Path, file: h5py.File, text: str, parameters: list[str])
     )
     for name, (kind, _) in RESULTS.items():
         data = dataset(file, name)
-        if data.shape != found.shape(name) or data.dtype != np.dtype(kind):
+        if data.shape != structure.shape(name) or data.dtype != np.dtype(kind):
             shown = f"has shape {data.shape} of {data.dtype}"
-            raise ValueError(f"{name!r} {shown}, its labels say {found.shape(name)} of {kind}")
-    return found
+            raise ValueError(f"{name!r} {shown}, its labels say {structure.shape(name)} of {kind}")
+    return structure
 
 
 def _offset(path: Path, file: h5py.File, name: str) -> int:

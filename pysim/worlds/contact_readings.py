@@ -84,27 +84,27 @@ def _reading(
     contacts: CompiledContacts, model: Model, touched: TouchedBody, q: Array, report: Array
 ) -> Array:
     """Return 1 or 0, the normal force [N], force (3) [N] and torque (3) [N·m] of every state (n, 8)."""
-    found = np.zeros((len(report), CONTACT_NUMBERS))
+    reading = np.zeros((len(report), CONTACT_NUMBERS))
     rows, points = np.nonzero((report[..., FORCE] != 0).any(axis=2))
     side = np.array([touched.side(pair.first, pair.second) for pair in contacts.pairs], float)
     side = side[contacts.pair_of_point[points]]
     own = side != 0
     if not own.any():
-        return found
+        return reading
     rows, points = rows[own], points[own]
     sign = side[own] * contacts.signs[points]
     at = report[rows, points]
     force, moment = sign[:, np.newaxis] * at[:, FORCE], sign[:, np.newaxis] * at[:, MOMENT]
     place = _pose(model, q, touched.body, touched.at)
     torque = np.cross(at[:, POINT] - place[rows, :3, 3], force) + moment
-    found[rows, 0] = 1.0
-    np.add.at(found[:, 1], rows, (at[:, FORCE] * at[:, NORMAL]).sum(axis=1))
+    reading[rows, 0] = 1.0
+    np.add.at(reading[:, 1], rows, (at[:, FORCE] * at[:, NORMAL]).sum(axis=1))
     total = np.zeros((len(report), 2, 3))
     np.add.at(total, rows, np.stack([force, torque], axis=1))
     R = place if touched.base is None else _pose(model, q, *touched.base)
     turned = np.einsum("nij,nki->nkj", R[:, :3, :3], total)
-    found[:, 2:] = turned.reshape(len(report), 6)
-    return found
+    reading[:, 2:] = turned.reshape(len(report), 6)
+    return reading
 
 
 def _pose(model: Model, q: Array, body: int, at: Array) -> Array:

@@ -91,24 +91,24 @@ class ElementFields:
         self._scene, self.parameters = scene, tuple(parameters)
         open_fields = self.parameters
         if not self._are_open(open_fields):
-            open_fields = tuple(own for own in parameters if self._are_open([own]))
+            open_fields = tuple(field for field in parameters if self._are_open([field]))
         self.computed = frozenset(self.parameters) - set(open_fields)
-        for own in self.parameters:
-            if own in self.computed:
-                self._check_computed(own)
+        for field in self.parameters:
+            if field in self.computed:
+                self._check_computed(field)
         self._open = open_fields
-        self._compiled = _Compiled(scene, {own: own.start for own in open_fields})
+        self._compiled = _Compiled(scene, {field: field.start for field in open_fields})
         self.scene = self._compiled.scene
         recipes, first = self._compiled.recipes, 0
         self.numbers = self._compiled.numbers
         self._written_by: dict[str, NDArray[np.bool_]] = {}  # places
-        for own in open_fields:
-            numbers = frozenset(range(first, first + len(own.start)))
-            first += len(own.start)
+        for field in open_fields:
+            numbers = frozenset(range(first, first + len(field.start)))
+            first += len(field.start)
             depends = [bool(recipes.fields(k) & numbers) for k in self._compiled.of_places.tolist()]
-            self._written_by[own.name] = np.array(depends, bool)
+            self._written_by[field.name] = np.array(depends, bool)
             if not any(depends):
-                self._reject(own, "changes no number that steps read")
+                self._reject(field, "changes no number that steps read")
 
     def changed(self, values: Mapping[str, Array], written: Sequence[str]) -> list[Changed]:
         """Return the numbers that follow from fields that were written.

@@ -262,8 +262,8 @@ class SceneCompiler:
 
 def _touch_alike(spec: SceneSpec, other: SceneSpec) -> bool:
     """Return whether the contacts of two scenes with the same structure differ in numbers of their surfaces alone."""
-    own, first = spec.model.contacts, other.model.contacts
-    if own is None or first is None or spec.settings != other.settings:
+    contacts, first = spec.model.contacts, other.model.contacts
+    if contacts is None or first is None or spec.settings != other.settings:
         return False
     if any(
         a.collisions is not b.collisions
@@ -274,18 +274,18 @@ def _touch_alike(spec: SceneSpec, other: SceneSpec) -> bool:
         return False
     planes = [
         [(g.normal, g.offset, g.material, g.filter, _of_field(g)) for g in c.grounds]
-        for c in (own, first)
+        for c in (contacts, first)
     ]
-    pairs = [[(p.between, p.surface_velocity) for p in c.pairs] for c in (own, first)]
+    pairs = [[(p.between, p.surface_velocity) for p in c.pairs] for c in (contacts, first)]
     kinds = [
         [_kind(s) for s in (*c.materials.values(), *(p.surface for p in c.pairs))]
-        for c in (own, first)
+        for c in (contacts, first)
     ]
     return (
         planes[0] == planes[1]
         and pairs[0] == pairs[1]
-        and own.excluded == first.excluded
-        and list(own.materials) == list(first.materials)
+        and contacts.excluded == first.excluded
+        and list(contacts.materials) == list(first.materials)
         and kinds[0] == kinds[1]
     )
 

@@ -276,18 +276,18 @@ def _checked(
     where = method_place(scheme, "step")
     if isinstance(state, tuple) and len(state) == 2:
         try:
-            given = np.asarray(state[0], float), np.asarray(state[1], float)
+            numbers = np.asarray(state[0], float), np.asarray(state[1], float)
         except (TypeError, ValueError) as error:
             raise JointError(where, f"must return numbers, at t = {t:g} s: {error}") from error
-        if [x.shape for x in given] == [q.shape, v.shape]:
-            _check_finite(*given)
+        if [x.shape for x in numbers] == [q.shape, v.shape]:
+            _check_finite(*numbers)
             try:
-                system.integrate(given[0], np.zeros_like(v))
+                system.integrate(numbers[0], np.zeros_like(v))
             except ValueError as error:  # a quaternion that is not unit, by joint
                 problem = f"at t = {t:g} s its {error}, or move q by system.integrate"
                 raise JointError(where, problem) from error
-            return given
-        what = f"arrays of shapes {given[0].shape} and {given[1].shape}"
+            return numbers
+        what = f"arrays of shapes {numbers[0].shape} and {numbers[1].shape}"
     else:
         what = type(state).__name__
     problem = f"must return (q, v) of shapes {q.shape} and {v.shape}, got {what} at t = {t:g} s"

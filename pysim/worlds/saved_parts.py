@@ -112,18 +112,18 @@ class SavedParts:
         Raises:
             SimulationError: it is missing, of another shape or type, or not finite if it has to be.
         """
-        found = self._arrays.get(self._prefix + name)
-        if found is None:
+        array = self._arrays.get(self._prefix + name)
+        if array is None:
             raise self.wrong(name, "is missing")
-        if found.dtype != np.float64:
-            raise self.wrong(name, f"holds {found.dtype}, not numbers")
-        if len(found.shape) != len(shape) or any(
-            size not in (None, own) for size, own in zip(shape, found.shape, strict=True)
+        if array.dtype != np.float64:
+            raise self.wrong(name, f"holds {array.dtype}, not numbers")
+        if len(array.shape) != len(shape) or any(
+            size not in (None, own) for size, own in zip(shape, array.shape, strict=True)
         ):
-            raise self.wrong(name, f"has shape {found.shape}, not {shape}")
-        if finite and not np.isfinite(found).all():
+            raise self.wrong(name, f"has shape {array.shape}, not {shape}")
+        if finite and not np.isfinite(array).all():
             raise self.wrong(name, "holds nan or inf")
-        return found.copy()
+        return array.copy()
 
     def number(self, name: str) -> float:
         """Return a finite number."""

@@ -93,7 +93,7 @@ class VariedScene:
             written: names of those that were written.
             count: k.
         """
-        found: list[Changed] = []
+        changes: list[Changed] = []
         if any(known[name].of_whole_scene for name in written):
             return self._of_scenes(known, values, count)
         kinds = {known[name].kind for name in written}
@@ -108,27 +108,27 @@ class VariedScene:
                 if known[name].kind == "body"
             }
             changed = self.numbers.inertias(sorted(touched), theta, ratios, count)
-            found += changed
+            changes += changed
             self._note_reach(sorted(touched), changed[0].values.reshape(count, -1, 10))
         gravity = values.get("gravity")
         if "gravity" in kinds:
             assert gravity is not None
-            found += self.numbers.gravity(gravity)
-        found += [
+            changes += self.numbers.gravity(gravity)
+        changes += [
             change
             for name in written
             if known[name].kind == "joint"
             for change in self._joint(known[name], values[name])
         ]
         for at in {known[name].part for name in written if known[name].kind == "rod"}:
-            found += self._rod(at, known, values, count)
+            changes += self._rod(at, known, values, count)
         elements = [name for name in written if known[name].kind == "element"]
         if elements:
             assert self._fields is not None
-            found += self._fields.changed(values, elements)
+            changes += self._fields.changed(values, elements)
         if self._is_convex and kinds & {"body", "gravity", "materials", "contact"}:
-            found += self._laws(known, values, theta, count)
-        return found
+            changes += self._laws(known, values, theta, count)
+        return changes
 
     def _of_scenes(
         self, known: Mapping[str, Parameter], values: Mapping[str, Array], count: int
@@ -165,21 +165,23 @@ class VariedScene:
 
         Both are by number in the specification.
         """
-        given: dict[int, dict[str, Array]] = {}
+        written: dict[int, dict[str, Array]] = {}
         mass: dict[int, Array] = {}
-        for name, own in values.items():
+        for name, numbers in values.items():
             parameter = known[name]
             if parameter.kind == "body":
                 if parameter.field == "mass":
-                    mass[parameter.part] = own
-                elif _differ(own, parameter.start):
-                    given.setdefault(parameter.part, {})[parameter.field] = own
+                    mass[parameter.part] = numbers
+                elif _differ(numbers, parameter.start):
+                    written.setdefault(parameter.part, {})[parameter.field] = numbers
         bodies = self._scene.spec.model.bodies
-        scaled = [k for k in mass if k not in given and bodies[k].name not in self._given_inertias]
+        scaled = [
+            k for k in mass if k not in written and bodies[k].name not in self._given_inertias
+        ]
         for k in mass.keys() - set(scaled):
             if _differ(mass[k], bodies[k].theta[0]):
-                given.setdefault(k, {})["mass"] = mass[k]
-        found = {k: self._theta_of(k, own, count) for k, own in given.items()}
+                written.setdefault(k, {})["mass"] = mass[k]
+        found = {k: self._theta_of(k, numbers, count) for k, numbers in written.items()}
         if not scaled:
             return found, {}
         start = np.array([bodies[k].theta for k in scaled])

@@ -321,19 +321,19 @@ class WorldParameters(Mapping[str, Any]):
     def _open_fields(self) -> bool:
         """Let fields of elements be numbers of programs; return whether all numbers have other places from now on."""
         fields = [
-            own
-            for own in self._known.values()
-            if own.kind == "element" and own.name not in self._rejected
+            field
+            for field in self._known.values()
+            if field.kind == "element" and field.name not in self._rejected
         ]
         try:
             model = self._scene.open(fields)
         except SimulationError:
-            for own in fields:
-                if not self._scene.has_opened(own):
-                    self._values[own.name][:] = self._seen[own.name][:] = own.start
-                    self._rejected.add(own.name)
+            for field in fields:
+                if not self._scene.has_opened(field):
+                    self._values[field.name][:] = self._seen[field.name][:] = field.start
+                    self._rejected.add(field.name)
             raise
-        self._elements.difference_update(own.name for own in fields)
+        self._elements.difference_update(field.name for field in fields)
         if model is None:
             return False
         self._records.set_model(model)

@@ -59,12 +59,12 @@ def rows_of_steps(
         out: arrays in which rows are written, by "q", "v" and names of signals.
     """
     worlds = records.count
-    found: dict[str, Any] = {
+    states: dict[str, Any] = {
         name: _room(out, name, (worlds, count, part.shape[1]), part.dtype)
         for name, part in (("q", records.q), ("v", records.v))
     }
-    rows: dict[str, Any] = {"q_rows": found["q"], "v_rows": found["v"]}
-    late = any(own.is_late for own in wanted.values())
+    rows: dict[str, Any] = {"q_rows": states["q"], "v_rows": states["v"]}
+    late = any(signal.is_late for signal in wanted.values())
     report = None
     if wanted:
         rows["signal_rows"] = np.zeros((worlds, count, records.signals.shape[1]))
@@ -74,8 +74,10 @@ def rows_of_steps(
         rows["report_rows"] = np.zeros((worlds, count, records.points, NUMBERS))
     t, reached = records.step_rows(count, every, threads, rows, report=report, inputs=inputs)
     signals = {
-        name: _room(out, name, (worlds, count) if own.is_single else (worlds, count, own.size))
-        for name, own in wanted.items()
+        name: _room(
+            out, name, (worlds, count) if signal.is_single else (worlds, count, signal.size)
+        )
+        for name, signal in wanted.items()
     }
     if wanted:
         alive = np.arange(count) < reached[:, None]
@@ -94,11 +96,11 @@ def rows_of_steps(
                 measured=late,
                 threads=threads,
             )
-        for name, own in wanted.items():
+        for name, signal in wanted.items():
             signals[name][:] = np.nan
-            columns = values[:, own.first : own.first + own.size]
-            signals[name][world, row] = columns[:, 0] if own.is_single else columns
-    return WorldRows(t, found["q"], found["v"], signals)
+            columns = values[:, signal.first : signal.first + signal.size]
+            signals[name][world, row] = columns[:, 0] if signal.is_single else columns
+    return WorldRows(t, states["q"], states["v"], signals)
 
 
 def _room(

@@ -136,7 +136,7 @@ class Signals(Mapping[str, Any]):
 
     def _readings_of(self, where: NDArray[np.int32] | None, *, measured: bool = True) -> Array:
         records, threads = self._records, self._threads
-        own = slice(None) if where is None else where
+        rows = slice(None) if where is None else where
         worlds = records.chosen(where)
         measured = measured and self._measures
         if not measured and records.python is None:
@@ -144,14 +144,14 @@ class Signals(Mapping[str, Any]):
                 records.parameters.accept()
             return records.engine.readings(where, threads)
         report = records.report(worlds) if records.is_convex and measured else None
-        q, v, loop_q = records.states(own)
+        q, v, loop_q = records.states(rows)
         with records.scene_with_numbers(worlds) as scene:
             return signals_of_states(
                 scene,
-                records.t[own],
+                records.t[rows],
                 q,
                 v,
-                records.signals[own],
+                records.signals[rows],
                 loop_q.copy(),
                 report,
                 measured=measured,
