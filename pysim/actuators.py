@@ -21,7 +21,7 @@ from __future__ import annotations
 from pysim.elements.block import Actuator, actuator
 from pysim.elements.channels import Signal, real, signal
 from pysim.tracing.implicit_equation import solve
+from pysim.tracing.lookup_table import table
 from pysim.tracing.spline import spline
-from pysim.tracing.table import table
 
 __all__ = ["Actuator", "Signal", "actuator", "real", "signal", "solve", "spline", "table"]

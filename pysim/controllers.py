@@ -25,8 +25,8 @@ from pysim.elements.block import CallbackController, Controller, Source, control
 from pysim.elements.channels import Signal, real, signal
 from pysim.tracing.implicit_equation import solve
 from pysim.tracing.linear import linear
+from pysim.tracing.lookup_table import table
 from pysim.tracing.spline import spline
-from pysim.tracing.table import table
 
 __all__ = [
     "CallbackController",

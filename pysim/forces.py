@@ -26,8 +26,8 @@ from pysim.elements.force import Force, find_force, force
 from pysim.elements.quantities import Twist, Wrench
 from pysim.joints.displacement import Pose
 from pysim.tracing.implicit_equation import solve
+from pysim.tracing.lookup_table import table
 from pysim.tracing.spline import spline
-from pysim.tracing.table import table
 
 __all__ = [
     "Force",

@@ -8,7 +8,7 @@ from pysim.cli.messages import print_line
 from pysim.errors import PysimError
 from pysim.trajectory.drawing import drawn_frames
 from pysim.trajectory.reader import load_for_pictures
-from pysim.trajectory.table import table_of
+from pysim.trajectory.trajectory_table import table_of
 
 if TYPE_CHECKING:
     from pathlib import Path

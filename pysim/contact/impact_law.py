@@ -76,13 +76,13 @@ def _gains(G: Array, c: Array, impulses: Array) -> bool:
 def _impulses(G: Array, c: Array, restitution: Array, friction: Array) -> Array | None:
     b = c.copy()
     b[:, 0] -= restitution * np.maximum(0.0, -c[:, 0])
-    found = _Problem(G, b.ravel(), friction).solve()
+    found = _ImpulseComplementarity(G, b.ravel(), friction).solve()
     return None if found is None else found.reshape(-1, 3)
 
 
 @dataclass(frozen=True)
-class _Problem:
-    """Conditions on the impulses x of points with y = G x + b."""
+class _ImpulseComplementarity:
+    """Conditions of an impact, as above, on the impulses x = Λ of points with y = G x + b."""
 
     G: Array
     b: Array

@@ -22,7 +22,7 @@ from pysim.meshes.field_surface import generated_folders
 from pysim.meshes.triangles import LARGEST, read_mesh
 from pysim.meshes.trimesh_formats import check_entities, without_materials
 from pysim.render.colors import body_color, display_rgba
-from pysim.scene.packages import fence_of
+from pysim.scene.packages import allowed_folders
 from pysim.shapes import MESH_SUFFIXES, PRIMITIVES, READ_SUFFIXES
 from pysim.trajectory.visuals import mesh_hash
 from pysim.typing import Array
@@ -134,9 +134,9 @@ def _warn_of_missing(trajectory: Trajectory, meshes: list[str]) -> None:
     more = f" and {len(meshes) - 1} more" if len(meshes) > 1 else ""
     verb = "do" if more else "does"
     problem = f"mesh {meshes[0]!r}{more} {verb} not exist on this machine"
-    if trajectory.folder is not None and not fence_of(trajectory.folder, generated_folders()).holds(
-        Path(meshes[0]).resolve()
-    ):
+    if trajectory.folder is not None and not allowed_folders(
+        trajectory.folder, generated_folders()
+    ).holds(Path(meshes[0]).resolve()):
         verb = "lie" if more else "lies"
         problem = f"mesh {meshes[0]!r}{more} {verb} where the file may not name files"
     text = f"{problem}; boxes are drawn instead, pass the folder of the meshes as mesh_dirs"
@@ -235,12 +235,12 @@ def _resolver(path: Path) -> trimesh.resolvers.Resolver:
     """Return what finds the materials and textures of a mesh file, in folders that it may read."""
     import trimesh
 
-    fence = fence_of(path.resolve().parent)
+    allowed = allowed_folders(path.resolve().parent)
 
     class Within(trimesh.resolvers.FilePathResolver):
         def get(self, name: str) -> bytes:
             found = (path.resolve().parent / str(name).strip()).resolve()
-            if not (fence.holds(found) and found.is_file()):
+            if not (allowed.holds(found) and found.is_file()):
                 raise FileNotFoundError(str(name))
             return read_regular(found, LARGEST)
 
@@ -307,8 +307,8 @@ def _mesh_file(
     folders = [Path(folder).absolute() for folder in options.mesh_dirs]
     places = [old, *(folder / end for folder in folders for end in ends)]
     if trajectory.folder is not None:
-        fence = fence_of(trajectory.folder, [*folders, *generated_folders()])
-        places = [place for place in places if fence.holds(place.resolve())]
+        allowed = allowed_folders(trajectory.folder, [*folders, *generated_folders()])
+        places = [place for place in places if allowed.holds(place.resolve())]
     path = next((place for place in places if _is_file(place)), None)
     if path is None:
         return None

@@ -19,7 +19,7 @@ from pysim.plugins.registry import kind_called
 from pysim.scene import read_model, read_scene
 from pysim.scene.actuator_commands import at_keyframe
 from pysim.scene.conversion_limits import Refusals
-from pysim.scene.packages import ROBOTS, fence_of, resolve_uri, robots_folder
+from pysim.scene.packages import ROBOTS, allowed_folders, resolve_uri, robots_folder
 from pysim.scene.spec import SceneSpec
 from pysim.shapes import READ_SUFFIXES
 from pysim.shapes.signed_distance import Field
@@ -229,7 +229,7 @@ class _Meshes:
     def data_name(self, file: Path, where: str) -> str:
         """Return the name of a file of data in the new file."""
         folder = self.folder.resolve()
-        if not fence_of(folder).holds(file.resolve()):
+        if not allowed_folders(folder).holds(file.resolve()):
             problem = f"file {str(file)!r} is outside the folders that the new file may read"
             self.refusals.reject(where, f"{problem}; move it, or write the new file nearer to it")
         return Path(os.path.relpath(file.resolve(), folder)).as_posix()

@@ -80,10 +80,10 @@ def resolve_uri(
     if scheme == "package":
         name, _, path = rest.lstrip("/").partition("/")  # package:///NAME occurs too
         roots = _package_roots(uri, name, base, folders)
-        candidates = [(root / path.lstrip("/"), Fence((root,))) for root in roots]
+        candidates = [(root / path.lstrip("/"), AllowedFolders((root,))) for root in roots]
         return _existing(uri, candidates, suffixes)
     if scheme == "file":
-        return _existing(uri, [(base / rest, fence_of(base, folders))], suffixes)
+        return _existing(uri, [(base / rest, allowed_folders(base, folders))], suffixes)
     problem = f"unknown scheme {scheme[:40]!r}; use a path, file:// or package://"
     raise SceneError(short(uri), problem)
 
@@ -99,7 +99,7 @@ def package_folder(name: str, base: Path, package_dirs: Iterable[str | PathLike[
 
 
 @dataclass(frozen=True)
-class Fence:
+class AllowedFolders:
     """Folders whose files may be read, all resolved; in `open_folders`, files in hidden folders may not."""
 
     folders: tuple[Path, ...]
@@ -113,13 +113,13 @@ class Fence:
         return any(not any(part.startswith(".") for part in inside.parts) for inside in below)
 
 
-def fence_of(base: Path, package_dirs: Iterable[str | PathLike[str]] = ()) -> Fence:
+def allowed_folders(base: Path, package_dirs: Iterable[str | PathLike[str]] = ()) -> AllowedFolders:
     """Return the folders in which a file in the folder `base` may name files without a package."""
     base = base.resolve()
     share = robots_folder()
     granted = [Path(folder).resolve() for folder in package_dirs]
     inside = [*folders_around(base), *granted, *([] if share is None else [share])]
-    return Fence(tuple(inside), (base,) if is_shared(base) else ())
+    return AllowedFolders(tuple(inside), (base,) if is_shared(base) else ())
 
 
 def folders_around(base: Path) -> list[Path]:
@@ -241,8 +241,10 @@ def _children(folder: Path) -> Iterator[Path]:
         yield from sorted(child.parent for child in folder.glob("*/package.xml"))
 
 
-def _existing(uri: str, candidates: list[tuple[Path, Fence]], suffixes: Sequence[str]) -> Path:
-    """Return the first path that is a file of the kind and, after links are resolved, lies within its fence."""
+def _existing(
+    uri: str, candidates: list[tuple[Path, AllowedFolders]], suffixes: Sequence[str]
+) -> Path:
+    """Return the first path that is a file of the kind and, after links are resolved, lies within its allowed."""
     try:
         return _first_existing(uri, candidates, suffixes)
     except OSError as error:  # the system rejects the name, or the folder cannot be opened
@@ -251,12 +253,12 @@ def _existing(uri: str, candidates: list[tuple[Path, Fence]], suffixes: Sequence
 
 
 def _first_existing(
-    uri: str, candidates: list[tuple[Path, Fence]], suffixes: Sequence[str]
+    uri: str, candidates: list[tuple[Path, AllowedFolders]], suffixes: Sequence[str]
 ) -> Path:
     inside = [
         path
-        for path, fence in ((path.resolve(), fence) for path, fence in candidates)
-        if fence.holds(path)
+        for path, allowed in ((path.resolve(), allowed) for path, allowed in candidates)
+        if allowed.holds(path)
     ]
     if not inside:
         problem = (

@@ -37,8 +37,8 @@ from pysim.shapes.solids import (
     primitive_theta,
     primitive_volume,
 )
+from pysim.tracing.lookup_table import table
 from pysim.tracing.spline import spline
-from pysim.tracing.table import table
 
 __all__ = [
     "MESH_SUFFIXES",

@@ -9,7 +9,7 @@
 All space is written when the file is made (`pysim.sweeps.new_dataset`). A piece then replaces bytes at known places,
 without HDF5: a process that is killed at any time leaves a readable file, and a piece without its checksum is computed
 again. Other programs may read the file meanwhile. Everything that is read is compared with a checksum: results with
-that of their piece, the rest with that of the file (`pysim.sweeps.seal`).
+that of their piece, the rest with that of the file (`pysim.sweeps.dataset_checksum`).
 """
 
 from __future__ import annotations

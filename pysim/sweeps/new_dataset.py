@@ -16,7 +16,7 @@ import numpy as np
 
 from pysim.files.descriptors import write_all
 from pysim.sweeps.dataset import UNFINISHED, unusable
-from pysim.sweeps.seal import seal_of
+from pysim.sweeps.dataset_checksum import seal_of
 from pysim.sweeps.signal_statistics import STATISTICS
 from pysim.sweeps.structure import FORMAT, RESULTS
 from pysim.trajectory.output_file import (

@@ -10,7 +10,7 @@ import numpy as np
 
 from pysim.errors import SimulationError
 from pysim.sweeps.dataset import SweepFile, described
-from pysim.sweeps.seal import is_sealed
+from pysim.sweeps.dataset_checksum import is_sealed
 from pysim.sweeps.signal_statistics import STATISTICS, split_quantity
 from pysim.sweeps.structure import NotASweepError
 from pysim.trajectory.page_checks import is_committed

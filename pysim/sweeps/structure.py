@@ -1,8 +1,8 @@
 """Structure of a sweep's dataset: its description, labels and parameters, and the places of its results.
 
 libhdf5 trusts what it parses. It therefore parses a file here only if its bytes match their checksum
-(`pysim.sweeps.seal`); an earlier version of pysim or another program wrote any other, which a child process with
-limits parses (`pysim.trajectory.limited_child`). What lies outside the file is rejected.
+(`pysim.sweeps.dataset_checksum`); an earlier version of pysim or another program wrote any other, which a child
+process with limits parses (`pysim.trajectory.limited_child`). What lies outside the file is rejected.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pysim.errors import SimulationError
-from pysim.sweeps.seal import checked_size
+from pysim.sweeps.dataset_checksum import checked_size
 from pysim.trajectory.limited_child import limited, output_of_child, unreadable
 from pysim.trajectory.page_checks import RestoredFile, is_hdf5
 from pysim.trajectory.parts import attribute, dataset, numbers

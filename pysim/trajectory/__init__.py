@@ -69,8 +69,8 @@ from pysim.trajectory.instants import Instants, at
 from pysim.trajectory.labelled import to_xarray
 from pysim.trajectory.reader import load_trajectory
 from pysim.trajectory.record import Trajectory, TrajectoryHeader
-from pysim.trajectory.table import to_csv, to_pandas
 from pysim.trajectory.trajectory_html import trajectory_html
+from pysim.trajectory.trajectory_table import to_csv, to_pandas
 from pysim.trajectory.visuals import header_visuals
 from pysim.trajectory.writer import TrajectoryWriter, save
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-    from pysim.trajectory import drawing, from_states, instants, labelled, table, writer
+    from pysim.trajectory import drawing, from_states, instants, labelled, trajectory_table, writer
 
     Rows = slice | NDArray[np.intp]
 
@@ -175,9 +175,9 @@ class Trajectory(AttributesByHabit):
         of = staticmethod(from_states.trajectory_of_model)
         at = instants.at
         save = writer.save
-        to_csv = table.to_csv
+        to_csv = trajectory_table.to_csv
         to_dxf = drawing.to_dxf
-        to_pandas = table.to_pandas
+        to_pandas = trajectory_table.to_pandas
         to_xarray = labelled.to_xarray
 
     def __post_init__(self) -> None:

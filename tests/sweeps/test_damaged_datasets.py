@@ -20,7 +20,7 @@ from pysim.cli import main
 from pysim.errors import SimulationError
 from pysim.sweeps import load_results, run_sweep
 from pysim.sweeps.dataset import SweepFile
-from pysim.sweeps.seal import SEAL
+from pysim.sweeps.dataset_checksum import SEAL
 from pysim.sweeps.structure import read_structure
 
 SPRING = Path(__file__).parents[2] / "scenes" / "spring.toml"

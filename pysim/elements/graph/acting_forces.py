@@ -9,7 +9,7 @@ import numpy as np
 
 from pysim._engine import SignalSource
 from pysim.elements.force import method_of
-from pysim.elements.graph.block_channels import counted_numbers
+from pysim.elements.graph.block_channels import count_text
 from pysim.elements.quantities import Wrench
 from pysim.elements.signal_inputs import is_path
 from pysim.errors import JointError
@@ -135,7 +135,7 @@ class ActingForces:
         self, block: GraphBlock, method: str, nodes: Sequence[int], count: int
     ) -> None:
         if len(nodes) != count:
-            problem = f"must return {counted_numbers(count)}, got {len(nodes)}"
+            problem = f"must return {count_text(count)}, got {len(nodes)}"
             raise JointError(method_place(block.plugin, method), problem)
 
     def _push(self, block: GraphBlock, nodes: list[int]) -> None:

@@ -85,7 +85,7 @@ def check_inputs(block: GraphBlock) -> None:
     raise SceneError(block.where, f"{problem}; {remedy}")
 
 
-def counted_numbers(count: int) -> str:
+def count_text(count: int) -> str:
     """Return "1 number" or "N numbers", for messages."""
     return "1 number" if count == 1 else f"{count} numbers"
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from pysim._engine import SignalSource
 from pysim.elements.channels import SignalField
-from pysim.elements.graph.block_channels import counted_numbers, memory_of, states_of
+from pysim.elements.graph.block_channels import count_text, memory_of, states_of
 from pysim.elements.graph.signal_values import Outputs
 from pysim.elements.library.noise import Noise
 from pysim.elements.quantities import Twist
@@ -113,7 +113,9 @@ class BlockMethods:
         for channel, part in zip(channels, parts, strict=True):
             nodes = self.nodes(block, method, part)
             if isinstance(channel.size, int) and len(nodes) != channel.size:
-                problem = f"must return {counted_numbers(channel.size)} for {channel.name!r}, got {len(nodes)}"
+                problem = (
+                    f"must return {count_text(channel.size)} for {channel.name!r}, got {len(nodes)}"
+                )
                 raise JointError(place, f"{problem}; change it, or the size that it declares")
             numbers[channel.name] = nodes
         return Outputs(self._begun(block, numbers), self._units.of(block))
@@ -134,7 +136,7 @@ class BlockMethods:
             elif not self._late.is_late(nodes):
                 problem = f"{name!r} is known at t = 0; remove its start"
             elif len(values) != len(nodes):
-                problem = f"{name!r} has {counted_numbers(len(nodes))}, and its start {len(values)}; give as many"
+                problem = f"{name!r} has {count_text(len(nodes))}, and its start {len(values)}; give as many"
             if problem or nodes is None:
                 raise SceneError(block.where, f"{block.label}: {problem}")
             time = self._symbols.number(SignalSource.time, 0).index
@@ -199,7 +201,7 @@ class BlockMethods:
             if len(nodes) != size:
                 raise JointError(
                     place,
-                    f"must return {counted_numbers(size)} for {channel.name!r}, got {len(nodes)}",
+                    f"must return {count_text(size)} for {channel.name!r}, got {len(nodes)}",
                 )
             found[channel.name] = nodes
         return found

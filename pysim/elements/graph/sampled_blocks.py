@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from pysim._engine import SignalSource
 from pysim.elements.block import CallbackController
 from pysim.elements.graph.block_channels import (
-    counted_numbers,
+    count_text,
     memory_of,
     output_method,
     states_of,
@@ -83,7 +83,7 @@ class SampledBlocks:
                 nodes += values * len(own) if len(values) == 1 else values
                 places += own
             if len(nodes) != len(places):
-                problem = f"must return {counted_numbers(len(places))}, got {len(nodes)}"
+                problem = f"must return {count_text(len(places))}, got {len(nodes)}"
                 raise JointError(method_place(plugin, "initial"), problem)
             nodes = self._inserted(nodes, known)
             known |= dict(zip(places, nodes, strict=True))
@@ -123,9 +123,7 @@ class SampledBlocks:
             for name, values in outputs.numbers.items():
                 own = self._places.of[block.name, name]
                 if len(own) != len(values):
-                    problem = (
-                        f"must return {counted_numbers(len(own))} for {name!r}, got {len(values)}"
-                    )
+                    problem = f"must return {count_text(len(own))} for {name!r}, got {len(values)}"
                     raise JointError(method_place(block.plugin, method), problem)
                 nodes += values
                 places += own

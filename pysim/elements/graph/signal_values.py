@@ -13,7 +13,7 @@ from pysim.elements.graph.block_channels import (
     check_count,
     check_inputs,
     connected,
-    counted_numbers,
+    count_text,
     kept_by,
 )
 from pysim.elements.graph.signal_units import per_time
@@ -147,9 +147,7 @@ class SignalValues:
             wanted = channel.size if isinstance(channel.size, int) else sizes.get(channel.size)
             if wanted is not None and len(nodes) != wanted:
                 given = ", ".join(map(repr, names))
-                problem = (
-                    f"{block.label}: the input {channel.name!r} needs {counted_numbers(wanted)}"
-                )
+                problem = f"{block.label}: the input {channel.name!r} needs {count_text(wanted)}"
                 problem = f"{problem}, but {given} has {len(nodes)}"
                 raise SceneError(block.where, f"{problem}; connect a signal of that size")
             if isinstance(channel.size, str):

@@ -11,7 +11,7 @@ from pysim._engine import SignalSource
 from pysim.elements.channels import MOST_NUMBERS, MOST_OF_ALL
 from pysim.elements.graph.block_channels import (
     check_count,
-    counted_numbers,
+    count_text,
     memory_of,
     states_of,
 )
@@ -99,7 +99,7 @@ class StatePlaces:
                 where = method_place(block.plugin, "start")
                 given = " × ".join(map(str, values.shape))
                 raise JointError(
-                    where, f"must give {channel.name!r} {counted_numbers(size)}, got {given}"
+                    where, f"must give {channel.name!r} {count_text(size)}, got {given}"
                 )
             values = np.broadcast_to(values, (size,))
             places = self.take(size)

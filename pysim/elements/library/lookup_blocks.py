@@ -13,8 +13,8 @@ from pysim.elements.interpolation import KINDS, pieces
 from pysim.elements.library.sources import csv_columns, csv_number, csv_rows
 from pysim.elements.rows import array_of_rows
 from pysim.errors import PysimError, did_you_mean
+from pysim.tracing.lookup_table import KINDS as GRID_KINDS, table
 from pysim.tracing.piecewise import piecewise
-from pysim.tracing.table import KINDS as GRID_KINDS, table
 from pysim.typing import Array
 
 if TYPE_CHECKING:

@@ -16,14 +16,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pysim.errors import SceneError
-from pysim.scene.packages import CONSENT, fence_of, short
+from pysim.scene.packages import CONSENT, allowed_folders, short
 from pysim.scene.urdf.xml import read_xml
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from os import PathLike
 
-    from pysim.scene.packages import Fence
+    from pysim.scene.packages import AllowedFolders
     from pysim.scene.urdf.xml import Element
 
 MOST_FILES = 1000  # included or attached by one model
@@ -68,7 +68,7 @@ def check_files(path: Path, package_dirs: Iterable[str | PathLike[str]]) -> None
             that are not finite, or a file is not well-formed or has a document type.
     """
     main = path.resolve()
-    _Checker(path, fence_of(main.parent, package_dirs)).elements_of(main, ())
+    _Checker(path, allowed_folders(main.parent, package_dirs)).elements_of(main, ())
 
 
 @dataclass
@@ -89,7 +89,7 @@ class _Checker:
     """Checks of the models that a model attaches, each once."""
 
     path: Path
-    fence: Fence
+    allowed: AllowedFolders
     files: set[Path] = field(default_factory=set)
     elements: dict[Path, int] = field(default_factory=dict)
     places: int = 0
@@ -179,7 +179,7 @@ class _Checker:
         self.places += len(targets)
         if self.places > MOST_PLACES:
             element.fail(f"the files of the model have more than {MOST_PLACES} places; reduce them")
-        outside = [file for file in targets if not self.fence.holds(file)]
+        outside = [file for file in targets if not self.allowed.holds(file)]
         likely = {place.resolve() for place in sure}
         outside = [file for file in outside if file in likely or _kind(file)]
         outside.sort(key=lambda file: _kind(file) is None)  # one that exists is named first

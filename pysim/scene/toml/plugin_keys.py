@@ -14,7 +14,7 @@ from pysim.joints import Joint, find_joint
 from pysim.joints.loop_joints import find_loop_type
 from pysim.plugins.fields import build, fields_of
 from pysim.plugins.files import check_consent, run_plugin
-from pysim.scene.packages import fence_of
+from pysim.scene.packages import allowed_folders
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -166,7 +166,7 @@ def find_file(
         return True
     folder = Path(problems.source.folder((*path, FILE)))
     file = folder / name
-    if not fence_of(folder, package_dirs).holds(file.resolve()):
+    if not allowed_folders(folder, package_dirs).holds(file.resolve()):
         problem = f"{str(file.resolve())!r} is outside the folders that a scene may read"
         problems.add((*path, FILE), f"{problem}; move it beside the scene")
     elif not file.is_file():

@@ -19,7 +19,7 @@ from pysim.joints.loop_joints import find_loop_type
 from pysim.scene.attachment import Parts, on_bodies
 from pysim.scene.drive_loads import drive_loads
 from pysim.scene.importer import scene_text
-from pysim.scene.packages import fence_of, is_shared
+from pysim.scene.packages import allowed_folders, is_shared
 from pysim.scene.spec import (
     ActuatorSpec,
     EventSpec,
@@ -441,7 +441,7 @@ def _package_dirs(scene: Scene, problems: Problems, given: tuple[Path, ...]) -> 
         folder = base / name
         folders.append(folder)
         place = folder.resolve()
-        is_allowed = fence_of(base, given).holds(place) and not is_shared(place)
+        is_allowed = allowed_folders(base, given).holds(place) and not is_shared(place)
         if not (by_user or is_allowed):
             problem = f"{str(folder.resolve())!r} is outside the folders that a scene may read"
             remedy = "allow it with --package-dir, in Python with package_dirs"
