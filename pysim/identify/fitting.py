@@ -212,15 +212,18 @@ class _Runs:
             for name, column in zip(self._names, values.T, strict=True):
                 worlds.parameters[name] = column
             worlds.reset()
-            found, made = np.empty((self._size, len(self.t), self._model.nq)), 0
-            for k, instant in enumerate(self.t):
-                steps = math.floor(instant / self.step + 1e-6)
-                worlds.step(steps=steps - made)
-                made = steps
-                rest = max(instant - steps * self.step, 0.0)
-                found[:, k] = self._model.integrate(worlds.q, rest * worlds.v)
-                found[worlds.lost, k] = np.nan
-        return found
+            start = np.array(worlds.q)[:, None], np.array(worlds.v)[:, None]
+            steps = np.floor(self.t / self.step + 1e-6).astype(int)
+            every = max(int(np.gcd.reduce(steps)), 1)
+            rows = worlds.rollout(rows=int(steps[-1]) // every, every=every)
+        q, v = (
+            np.concatenate([first, own], axis=1)[:, steps // every]
+            for first, own in zip(start, (rows.q, rows.v), strict=True)
+        )
+        rest = np.maximum(self.t - steps * self.step, 0.0)[:, None]
+        alive = np.isfinite(q).all(axis=2)
+        q[alive] = self._model.integrate(q[alive], (rest * v)[alive])
+        return np.where(alive[..., None], q, np.nan)
 
     def differences(self, u: Array) -> Array:
         """Return how far runs are from the recording (k, n, nv), 0 where it was not measured."""
