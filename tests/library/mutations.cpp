@@ -1,6 +1,7 @@
 // Mutated files of scenes under right checksums: each is read or refused, and what is read runs.
 //
 //     mutations FILE SEED COUNT      prints how many were read
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -10,7 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "library/pysim.h"
+#include "engine/rate_slopes.hpp"
+#include "library/handles.hpp"
 
 namespace {
 
@@ -44,7 +46,15 @@ void mutate(std::string& bytes, std::mt19937_64& draw) {
   }
 }
 
-/// Runs a scene as far as its signals and poses can be read.
+/// Slopes of what a world of an ordinary differential equation computes.
+void compute_slopes(const pysim_worlds& worlds) {
+  if (worlds.worlds->is_convex() || worlds.worlds->model().rows() > 0) return;
+  pysim::engine::WorldSlopes slopes(*worlds.worlds);
+  for (auto* const own : {&slopes.q, &slopes.v, &slopes.signals}) std::fill(own->begin(), own->end(), 0.1);
+  slopes.compute(0);
+}
+
+/// Runs a scene as far as its signals, poses, forces, accelerations and slopes can be read.
 void run(pysim_scene* scene) {
   pysim_worlds* const worlds = pysim_worlds_new(scene, 1);
   if (worlds == nullptr) return;
@@ -61,10 +71,12 @@ void run(pysim_scene* scene) {
     return static_cast<std::size_t>(pysim_scene_count(scene, what) * each + 1);
   };
   std::vector<double> signals(size(PYSIM_SIGNALS, 1)), poses(size(PYSIM_BODIES, 16)),
-      forces(size(PYSIM_PAIRS, 3));
+      forces(size(PYSIM_PAIRS, 3)), a(size(PYSIM_V, 1));
   pysim_worlds_signals(worlds, 0, signals.data());
   pysim_worlds_poses(worlds, 0, poses.data());
   pysim_worlds_forces(worlds, 0, forces.data());
+  pysim_worlds_accelerations(worlds, 0, a.data());
+  compute_slopes(*worlds);
   pysim_worlds_free(worlds);
 }
 

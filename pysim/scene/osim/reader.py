@@ -25,6 +25,7 @@ from pysim.scene.osim.paths import PathReader
 from pysim.scene.osim.values import numbers
 from pysim.scene.osim.wraps import surfaces_of
 from pysim.scene.spec import BodySpec, ModelSpec
+from pysim.scene.stop_defaults import with_stops
 from pysim.scene.tree import WORLD, check_connections
 from pysim.scene.urdf.joints import plain_joint
 from pysim.scene.urdf.xml import read_xml
@@ -90,7 +91,7 @@ def read_osim(path: str | PathLike[str], options: ImportOptions) -> ModelSpec:
     check_connections(spec)
     if options.fix_massless:
         spec = fix_massless_joints(spec, omissions)
-    return replace(spec, omitted=omissions.warn())
+    return replace(spec, joints=with_stops(spec.joints, spec.bodies), omitted=omissions.warn())
 
 
 def gravity_of(path: Path) -> tuple[float, ...]:
