@@ -269,6 +269,26 @@ def test_slopes_of_a_force_over_a_moving_ellipsoid_are_those_of_its_differences(
             np.testing.assert_allclose(by_v[:, k], slope, atol=1e-8)
 
 
+@pytest.mark.parametrize("kind", ["cylinder", "sphere", "ellipsoid"])
+def test_wrapped_lengths_have_the_same_bits_alone_and_in_a_batch(tmp_path, kind):
+    """A single world computes several rules of a geodesic at once, a pack one after the other."""
+    size = [0.35, 0.2, 0.27] if kind == "ellipsoid" else 0.25
+    obstacle = {
+        "body": "link",
+        kind: size,
+        "at": {"xyz": [0.1, 0.2, -0.1], "rpy": [0.4, -0.2, 0.7]},
+    }
+    ends = ([-0.9, 0.3, 0.1], [0.8, 0.35, -0.2])
+    path = [{"body": "world", "point": ends[0]}, obstacle, {"body": "world", "point": ends[1]}]
+    text = link([0, 0.6, 0.8]) + distance(path)
+    angles = np.linspace(-3, 3, 37)
+    together = lengths_and_slopes(tmp_path, text, angles)
+    alone = [lengths_and_slopes(tmp_path, text, [angle]) for angle in angles]
+    np.testing.assert_array_equal(together, np.concatenate(alone, axis=1))
+    straight = np.linalg.norm(np.subtract(*ends))
+    assert (together[0] > straight * (1 + 1e-9)).sum() > 3
+
+
 def test_strands_count_as_often_as_their_multiplicity(tmp_path):
     """L = 2 (3 |AB| + |DE|): parts count by their end's number, the part to D not at all, and all of it twice."""
     A, B, D, E = [0.0, 1.0, 0.2], [0.5, 0.1, 0.0], [0.0, -1.0, 0.0], [0.3, 0.2, -0.1]
