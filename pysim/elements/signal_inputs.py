@@ -63,7 +63,8 @@ class SignalInputs:
         origin = {number: key for key, number in self._registered.items()}
         numbers, pending, calls = set(), list(nodes), set()
         while pending:
-            for k in self.tape.needed([pending.pop()]):
+            needed, pending = self.tape.needed(pending), []
+            for k in needed:
                 node = self.tape.nodes[k]
                 if node.op == "input":
                     number = node.data[0]
@@ -119,6 +120,8 @@ class SignalInputs:
         return SignalProgram(program, self._count, inputs, calls, list(places))
 
     def _calls_of(self, nodes: Iterable[int]) -> list[int]:
+        if not self._calls:
+            return []
         found = {
             self._call_of_input[self.tape.nodes[k].data[0]]
             for k in self.tape.needed(nodes)

@@ -93,10 +93,10 @@ def recipes_of(tape: Tape, early: Sequence[int], late: Sequence[int]) -> list[in
 
 def _parts(tape: Tape, early: Sequence[int], late: Sequence[int]) -> tuple[list[int], list[int]]:
     """Return the nodes of a program without those of residuals: that need no v, and the others."""
-    first = [node for node in tape.needed(early) if not tape.unknowns(node)]
+    first = tape.outside_of_residuals(tape.needed(early))
     known = set(first)
-    later = (node for node in tape.needed(late) if node not in known)
-    return first, [node for node in later if not tape.unknowns(node)]
+    later = [node for node in tape.needed(late) if node not in known]
+    return first, tape.outside_of_residuals(later)
 
 
 class _Writer:
@@ -138,7 +138,8 @@ class _Writer:
             if len(pair) == 2:
                 self._partner[pair["sin"]], self._partner[pair["cos"]] = pair["cos"], pair["sin"]
         own = {*early, *late[: len(late) - len(recorded)]}
-        self._find_fused(order, own, set(self.tape.needed(own)), set(recorded))
+        main = self.tape.needed(own) if recorded else order
+        self._find_fused(order, own, set(main), set(recorded))
         for node in early:  # read by the engine after the first part
             self._last_use[node] = max(self._last_use.get(node, 0), split)
         for node in late:

@@ -333,14 +333,20 @@ class Tape:
 
     def needed(self, targets: Iterable[int]) -> list[int]:
         """Return the targets and the nodes that they depend on, operands first."""
-        wanted: set[int] = set()
-        pending = list(targets)
+        wanted, nodes = set(targets), self.nodes
+        pending = list(wanted)
         while pending:
-            node = pending.pop()
-            if node not in wanted:
-                wanted.add(node)
-                pending += self.nodes[node].args
+            for k in nodes[pending.pop()].args:
+                if k not in wanted:
+                    wanted.add(k)
+                    pending.append(k)
         return sorted(wanted)
+
+    def outside_of_residuals(self, indices: Sequence[int]) -> list[int]:
+        """Return the nodes that depend on no unknown, in their order."""
+        if indices:
+            self.unknowns(max(indices))
+        return [k for k in indices if not self._unknowns[k]]
 
     def values(self, inputs: Sequence[float]) -> list[float]:
         """Return the value of every node for these inputs, in plain Python: slow, for folding and checks."""
