@@ -16,16 +16,18 @@ double* numbers_of(Reals& array, std::ptrdiff_t rows, std::ptrdiff_t numbers) {
 Reals pull(
     const Worlds& worlds, const Indices& index, std::vector<Reals> bar, Reals q, Reals v, int threads) {
   check_threads(threads);
-  const std::ptrdiff_t rows = index.size();
+  const std::ptrdiff_t states = index.size();
   const auto sizes = engine::cotangent_sizes(worlds);
-  Reals good(rows);
+  Reals good(states);
   engine::GradientBatch batch = {};
+  const std::ptrdiff_t rows = bar.at(0).size() / sizes[0].second;
+  batch.rows = static_cast<int>(rows / states);
   std::vector<double*> parts;
   for (std::size_t k = 0; k < sizes.size(); ++k)
     parts.push_back(numbers_of(bar.at(k), rows, sizes[k].second));
   batch.bar = engine::cotangents_in(parts);
-  batch.end_q = numbers_of(q, rows, worlds.parts().sizes.q);
-  batch.end_v = numbers_of(v, rows, worlds.parts().sizes.v);
+  batch.end_q = numbers_of(q, states, worlds.parts().sizes.q);
+  batch.end_v = numbers_of(v, states, worlds.parts().sizes.v);
   batch.good = good.mutable_data();
   without_gil([&] { engine::pull_step(worlds, Worlds::chosen(index), batch, threads); });
   return good;
@@ -53,7 +55,8 @@ void bind_gradients(py::module_& m) {
         "end_v"_a,
         "threads"_a = 1,
         "Takes cotangents `bar`, in the order of their names, back through the next step of worlds, whole "
-        "packs, in place; those of inertias and laws are added. Leaves the states at its end, which the "
+        "packs, in place, each world's as many as there are, one after the other; those of inertias and laws "
+        "are added. Leaves the states at its end, which the "
         "worlds do not reach, in end_q and end_v. "
         "Returns 1 "
         "where it was solved in one part.");

@@ -49,46 +49,47 @@ struct PullConvexSteps {
     }
     Workspace<S> w = system.workspace;
     const int signals = lanes.signals.numbers == nullptr ? 0 : grid.sizes.signals;
-    const auto load = [&](const double* rows, int count) { return read(rows, at.first, count, w); };
     const Cotangents& rows = batch.bar;
     const int deflections = 3 * contacts.points, turnings = 3 * contacts.turning_points,
-              theta = 10 * at.model.bodies, laws = stepping::ParameterCotangents<S>::per_law * contacts.pairs;
-    const stepping::StateCotangents<S> bar = {load(rows.q, nv),
-                                              load(rows.v, nv),
-                                              load(rows.deflections, deflections),
-                                              load(rows.turnings, turnings),
-                                              load(rows.coordinates, contacts.coordinates),
-                                              load(rows.signals, signals)};
-    const int numbers = batch.varied == nullptr ? 0 : batch.varied->count;
-    const stepping::ParameterCotangents<S> sums = {
-        load(rows.theta, theta), load(rows.laws, laws), load(rows.numbers, numbers)};
+              theta = 10 * at.model.bodies, laws = stepping::ParameterCotangents<S>::per_law * contacts.pairs,
+              numbers = batch.varied == nullptr ? 0 : batch.varied->count;
+    const stepping::StateCotangents<S> bar = {take<S>(w, nv),
+                                              take<S>(w, nv),
+                                              take<S>(w, deflections),
+                                              take<S>(w, turnings),
+                                              take<S>(w, contacts.coordinates),
+                                              take<S>(w, signals)};
+    const stepping::ParameterCotangents<S> sums = {take<S>(w, theta), take<S>(w, laws), take<S>(w, numbers)};
+    const auto each = [&](const auto& visit) {
+      visit(rows.q, nv, bar.q);
+      visit(rows.v, nv, bar.v);
+      visit(rows.deflections, deflections, bar.deflections);
+      visit(rows.turnings, turnings, bar.turnings);
+      visit(rows.coordinates, contacts.coordinates, bar.coordinates);
+      visit(rows.signals, signals, bar.signals);
+      visit(rows.theta, theta, sums.theta);
+      visit(rows.laws, laws, sums.laws);
+      visit(rows.numbers, numbers, sums.numbers);
+    };
     stepping::ConvexStepProduct<S> product(system, run, batch.varied, h, w);
     auto good = product.make(time, start, end);
-    if (!product.pull(bar, sums)) good = simd::nowhere<S>();
+    for (int r = 0; r < batch.rows; ++r) {
+      const std::ptrdiff_t row = at.first * batch.rows + r;
+      each([&](const double* from, int count, S* packs) {
+        simd::load_rows(from + row * count, count, std::ptrdiff_t{batch.rows} * count, packs);
+      });
+      if (!product.pull(bar, sums)) good = simd::nowhere<S>();
+      each([&](double* to, int count, const S* packs) {
+        simd::store_rows(packs, count, to + row * count, std::ptrdiff_t{batch.rows} * count);
+      });
+    }
     const auto store = [&](const S* packs, double* to, int count) {
       simd::store_rows(packs, count, to + at.first * count, count);
     };
-    store(bar.q, rows.q, nv);
-    store(bar.v, rows.v, nv);
-    store(bar.deflections, rows.deflections, deflections);
-    store(bar.turnings, rows.turnings, turnings);
-    store(bar.coordinates, rows.coordinates, contacts.coordinates);
-    store(bar.signals, rows.signals, signals);
-    store(sums.theta, rows.theta, theta);
-    store(sums.laws, rows.laws, laws);
-    store(sums.numbers, rows.numbers, numbers);
     store(end.q, batch.end_q, nq);
     store(end.v, batch.end_v, nv);
     const S made = simd::number(good);
     store(&made, batch.good, 1);
-  }
-
- private:
-  template <class S>
-  static S* read(const double* rows, std::ptrdiff_t first, int count, Workspace<S>& w) {
-    S* const packs = take<S>(w, count);
-    simd::load_rows(rows + first * count, count, count, packs);
-    return packs;
   }
 };
 

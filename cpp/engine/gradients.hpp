@@ -6,7 +6,8 @@
 namespace pysim::engine {
 
 /// Cotangents of the states at the end of a step of worlds, which those at its start replace, and of numbers
-/// of the model, to which those of the step are added. One row a state; the states are whole packs.
+/// of the model, to which those of the step are added. Every state has `GradientBatch::rows` of them, one
+/// after the other; the states are whole packs.
 struct Cotangents {
   double *q, *v;        ///< (states, nv), q along δ of q ⊕ δ
   double* deflections;  ///< (states, points, 3) of contacts, on the world's axes
@@ -19,6 +20,7 @@ struct Cotangents {
 };
 
 struct GradientBatch : WorldBatch<double> {
+  int rows;  ///< cotangents of a state
   Cotangents bar;
   double *end_q, *end_v;  ///< (states, nq), (states, nv) at the end of the step
   double* good;           ///< (states) 1 where the step was solved in one part

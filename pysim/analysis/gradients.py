@@ -10,6 +10,7 @@ are made again, with the same bits, which is checked.
 from __future__ import annotations
 
 import math
+import warnings
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -17,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pysim import _engine
-from pysim.errors import SimulationError
+from pysim.errors import PysimWarning, SimulationError
 from pysim.simulation.worlds import Worlds
 from pysim.typing import Array
 from pysim.worlds.argument_checks import checked_real
@@ -90,7 +91,13 @@ def gradient(
     """
     run = Rollout(worlds, controls, steps)
     parameters = Parameters(worlds, by)
-    return run.differentiate(loss, parameters, memory)
+    found = run.differentiate(loss, parameters, memory)
+    if not run.has_touched and (surfaces := parameters.of_surfaces()):
+        problem = f"{', '.join(surfaces)}: no influence, because nothing touches in these steps"
+        warnings.warn(
+            f"gradient: {problem}; take more steps, or another start", PysimWarning, stacklevel=2
+        )
+    return found
 
 
 class Rollout:
@@ -128,8 +135,8 @@ class Rollout:
     def take_rows(self, rows: int) -> None:
         """Take that many cotangents of every world back, side by side."""
         self.rows = rows
-        packed = -(-self.count * rows // self.pack) * self.pack
-        self.packed = np.minimum(np.arange(packed) // rows, self.count - 1).astype(np.int32)
+        packed = -(-self.count // self.pack) * self.pack
+        self.packed = np.minimum(np.arange(packed), self.count - 1).astype(np.int32)
 
     def _doubles(self) -> _engine.Worlds:
         """Return the engine's worlds, in double precision."""
@@ -193,7 +200,7 @@ class Rollout:
     def forward(self, stride: int) -> dict[int, bytes]:
         """Make all steps; return the records before every `stride`-th."""
         records = self.records
-        kept = {}
+        kept, self.has_touched = {}, False
         self.q = np.empty((self.count, self.steps, records.q.shape[1]))
         self.v = np.empty((self.count, self.steps, records.v.shape[1]))
         for n in range(self.steps):
@@ -201,6 +208,7 @@ class Rollout:
                 kept[n] = records.engine.save(self.every)
             self._step(n)
             self.q[:, n], self.v[:, n] = records.q, records.v
+            self.has_touched |= bool(records.engine.parts["touching"].any())
             if records.status.any():
                 world = int(np.flatnonzero(records.status)[0])
                 raise SimulationError(
@@ -260,7 +268,8 @@ class Rollout:
 
     def cotangents(self) -> dict[str, Array]:
         """Return zeros in place of all cotangents, by name, with a row for each of every world."""
-        return {name: np.zeros((len(self.packed), size)) for name, size in self._sizes()[1].items()}
+        rows = len(self.packed) * self.rows
+        return {name: np.zeros((rows, size)) for name, size in self._sizes()[1].items()}
 
     def pull(self, n: int, bar: dict[str, Array]) -> None:
         """Take cotangents back through step n."""
@@ -274,7 +283,7 @@ class Rollout:
                 f"step {n + 1} of world {world} is solved in shorter ones and has no derivative"
             )
             raise SimulationError("gradient", f"{problem}; take a shorter simulation.step")
-        rows = slice(0, self.count * self.rows, self.rows)
+        rows = slice(0, self.count)
         assert np.array_equal(end_q[rows], self.q[:, n]), "a step made again has other bits"
         assert np.array_equal(end_v[rows], self.v[:, n]), "a step made again has other bits"
 
@@ -341,6 +350,10 @@ class Parameters:
                 problem = "changes numbers of the steps that have no gradient"
                 raise SimulationError(f"by: {path}", f"{problem}; leave it out")
             self._slopes[path] = place[places[used]], slopes[:, :, used]
+
+    def of_surfaces(self) -> list[str]:
+        """Return the paths of numbers of materials and contacts."""
+        return [path for path, own in self._chosen.items() if own.kind in ("materials", "contact")]
 
     def derivatives(self, bars: Mapping[str, Array]) -> dict[str, Array]:
         """Return derivatives by the parameters, from those by inertias, laws and other numbers (n, …)."""

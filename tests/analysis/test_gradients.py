@@ -364,6 +364,18 @@ def test_one_world_takes_controls_without_an_axis_of_worlds(tmp_path: Path) -> N
     assert np.array_equal(one.controls, many.controls[0])
 
 
+def test_a_throw_that_never_lands_is_warned_of(tmp_path: Path) -> None:
+    worlds = pysim.Worlds(scene_of(tmp_path, BOX), 1)
+    path = "materials.default.friction.dynamic"
+
+    def loss(q: Array, v: Array) -> tuple[Array, Array, Array]:
+        return q.sum((1, 2)), 1 + 0 * q, 0 * v
+
+    with pytest.warns(pysim.PysimWarning, match=rf"{path}: no influence, because nothing touches"):
+        found = pysim.gradient(worlds, steps=5, by=[path, "body.box.mass"], loss=loss)
+    assert not np.any(found.parameters[path])
+
+
 def test_worlds_stay_where_they_are(tmp_path: Path) -> None:
     worlds = pysim.Worlds(scene_of(tmp_path, BOX), 2)
     worlds.step(steps=5)

@@ -99,10 +99,7 @@ class ContactProduct {
           const S x = fnma(h_, dot(P.at.n, velocity(T, twists_.now[pass], true)), P.at.x);
           pushes |= x > all<S>(0);
         }
-        if (none(pushes)) continue;
-        T.p_bar = T.p_A_bar = spatial::zero3<S>();
-        T.sums = T.turning_sums = Sums{};
-        ++count_;
+        if (!none(pushes)) ++count_;
       }
     });
   }
@@ -131,9 +128,11 @@ class ContactProduct {
   /// whose impulses have been made. `turnings` (turning points, 3) may be null.
   void pull_end(const S* deflections, const S* turnings) {
     for (int n = 0; n < count_; ++n) {
-      const Point& T = point_[n];
+      Point& T = point_[n];
+      T.p_bar = T.p_A_bar = spatial::zero3<S>();
+      T.sums = T.turning_sums = Sums{};
       const Vec3<S> bar = constraints::where(T.touches, load3(deflections + 3 * number(T)));
-      pull_end(point_[n],
+      pull_end(T,
                bar,
                turnings == nullptr || T.turning < 0
                    ? spatial::zero3<S>()
