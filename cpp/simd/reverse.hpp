@@ -54,6 +54,10 @@ struct Tape {
       const int node = to[k];
       const S y = cotangent[node];
       const auto none_passes = y == o;
+      if (all(none_passes)) {
+        while (k >= begin && to[k] == node) --k;
+        continue;
+      }
       for (; k >= begin && to[k] == node; --k) {
         S& x = cotangent[from[k]];
         x = select(none_passes, x, fma(weight[k], y, x));
@@ -149,10 +153,10 @@ struct FixedOf<Reverse<S, true>> {
   using type = typename S::Real;
 };
 
-/// Records y with its slopes by numbers that are not constant. Out of line: functions of a few hundred
-/// operations would take minutes to compile.
+/// Records y with its slopes by numbers that are not constant. Operations that do so are out of line:
+/// functions of a few hundred would take minutes to compile.
 template <class S>
-PYSIM_NOINLINE int record(Tape<S>& tape, int a, const S& by_a, int b, const S& by_b, int c = -1) {
+PYSIM_INLINE int record(Tape<S>& tape, int a, const S& by_a, int b, const S& by_b, int c = -1) {
   const int node = tape.add_node();
   if (a >= 0) tape.add_edge(a, by_a);
   if (b >= 0) tape.add_edge(b, by_b);
@@ -162,14 +166,14 @@ PYSIM_NOINLINE int record(Tape<S>& tape, int a, const S& by_a, int b, const S& b
 
 /// y with its slope by a.
 template <class S, bool n>
-PYSIM_NOINLINE Reverse<S, n> unary(const S& y, const Reverse<S, n>& a, const S& by_a) {
+PYSIM_INLINE Reverse<S, n> unary(const S& y, const Reverse<S, n>& a, const S& by_a) {
   if (a.is_constant()) return Reverse<S, n>(y);
   return {y, a.tape, record(*a.tape, a.node, by_a, -1, by_a)};
 }
 
 /// y with its slopes by a and b.
 template <class S, bool n>
-PYSIM_NOINLINE Reverse<S, n> binary(
+PYSIM_INLINE Reverse<S, n> binary(
     const S& y, const Reverse<S, n>& a, const S& by_a, const Reverse<S, n>& b, const S& by_b) {
   if (a.is_constant() && b.is_constant()) return Reverse<S, n>(y);
   Tape<S>* const tape = a.is_constant() ? b.tape : a.tape;

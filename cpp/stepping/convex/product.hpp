@@ -246,6 +246,7 @@ class ConvexStepProduct {
     number_ = inputs(start_numbers_, number_count());
     theta_ = take_taped<R>(10 * model_.bodies);
     for (int b = 0; b < model_.bodies; ++b) {
+      if (!contacts_.single[b]) continue;  // the free velocity of trees has products of its own
       S inertia[10];
       for (int i = 0; i < 10; ++i) inertia[i] = all<S>(model_.constants[b].inertia[i]);
       const R* const of_body = inputs(inertia, 10);
@@ -589,7 +590,9 @@ class ConvexStepProduct {
       bar.v[i] = start_bar[i] + take_cotangent(v_[i]);
     }
     for (int i = 0; i < number_count(); ++i) bar.signals[i] = take_cotangent(number_[i]);
-    for (int i = 0; i < 10 * model_.bodies; ++i) sums.theta[i] += take_cotangent(theta_[i]);
+    for (int i = 0; i < 10 * model_.bodies; ++i) {
+      if (contacts_.single[i / 10]) sums.theta[i] += take_cotangent(theta_[i]);
+    }
     if constexpr (differs) {
       for (int n = 0; n < varied_->count; ++n) sums.numbers[n] += take_cotangent(varied_number_[n]);
     }
