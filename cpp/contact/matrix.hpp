@@ -68,7 +68,7 @@ class ContactMatrix {
         by_twists_(!in_rows_ || contacts.points > 2 * model_.bodies),
         delta_(take<S>(w, model_.nv)),
         rhs_(take<S>(w, model_.nv)),
-        diagonal_(take<S>(w, model_.nv)),
+        diagonal_(take<S>(w, dynamics::step_block_numbers(model_.nv))),
         couples_(take<bool>(w, contacts.pairs)) {
     if (!in_rows_) return;
     longest_ = couples_bodies_ ? 2 * A.rows.longest_path() : A.rows.longest_path();
@@ -102,7 +102,7 @@ class ContactMatrix {
   /// Whether loads may act between bodies.
   bool couples_bodies() const { return couples_bodies_; }
 
-  /// Begins an iteration with A, which has `base` (nv) beside M on its diagonal.
+  /// Begins an iteration with A, which has `base` beside M, see dynamics/step_blocks.hpp.
   void begin(const S* base) {
     base_ = base;
     if (in_rows_) with_rows([](auto& H) { H.unhang(); });
@@ -120,6 +120,7 @@ class ContactMatrix {
     if (in_rows_) return with_rows([](auto& H) { H.begin(); });
     for (int i = 0; i < model_.nv; ++i) {
       diagonal_[i] = base_[i];
+      diagonal_[model_.nv + i] = base_[model_.nv + i];
       rhs_[i] = all<S>(0);
     }
     A_.recursion.unload();

@@ -70,7 +70,7 @@ class ConvexProblem {
     return found;
   }
 
-  /// Solves the worlds `wanted`; `x` (nv) is Δ, zero elsewhere. `base` (nv) is the diagonal that A has beside
+  /// Solves the worlds `wanted`; `x` (nv) is Δ, zero elsewhere. `base` is what A has beside
   /// M. Radii of friction are renewed `passes` − 1 times at most. Returns the worlds where Newton's method
   /// converged; counts its iterations. Stops before an iterate Δ with !covers(Δ). `log` receives what each
   /// iteration does, of a world alone; null for none.
@@ -137,7 +137,7 @@ class ConvexProblem {
   }
 
   /// H⁻¹ b (nv) with the slopes of impulses as they are, which have been made: Jᵀ of it is what forces b
-  /// change. `base` (nv) is the diagonal that A has beside M.
+  /// change. `base` is what A has beside M.
   const S* apply_inverse(const S* base, const S* b, Workspace<S> w) {
     load_matrix({simd::everywhere<S>(), false}, base);
     for (int i = 0; i < nv_; ++i) matrix_.add(i, all<S>(0), b[i]);

@@ -510,6 +510,7 @@ class CoupledTrees {
         for (int r = c; r < body_size; ++r) H[c * rows + r] += column[r];
         H[c * rows + c] += all<S>(model.armature[tree.v + c]) + diagonal[tree.v + c];
       }
+      add_beside_diagonal(tree, tree.first, diagonal, rows, 1, H);
       return;
     }
     for (int b = tree.end - 1; b >= tree.first; --b) {
@@ -524,8 +525,21 @@ class CoupledTrees {
           if (row == column) own += all<S>(model.armature[column]) + diagonal[column];
         });
       }
+      add_beside_diagonal(tree, b, diagonal, 1, rows, H);
       if (joint.parent >= 0) IA_[joint.parent] = IA_[joint.parent] + to_parent(factor_.body[b].X_PB, IA_[b]);
     }
+  }
+
+  /// Adds the entries of E of the joint of body b, i < j, to H at `of_i` i + `of_j` j.
+  void add_beside_diagonal(const Tree& tree, int b, const S* E, int of_i, int of_j, S* H) {
+    const ModelOf<S>& model = factor_.model;
+    each_sprung_triple(model, b, [&](int k) {
+      for (int j = 1; j < 3; ++j) {
+        for (int i = 0; i < j; ++i) {
+          H[(k + i - tree.v) * of_i + (k + j - tree.v) * of_j] += E[model.nv + beside_diagonal(k, i, j)];
+        }
+      }
+    });
   }
 
   /// y = τ − Σ SᵀpA of a tree.

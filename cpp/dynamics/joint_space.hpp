@@ -1,4 +1,4 @@
-// Matrix A = M + diagonal in joint space, in rows that hold the sparsity of the tree (tree_rows.hpp).
+// Matrix A = M + E in joint space, in rows that hold the sparsity of the tree (tree_rows.hpp).
 //
 //     M_P += M_B moved by p               leaves to root: the inertia of everything the joint carries
 //     F = M_B S,  then for every ancestor joint  τ ← τ + p × f,  row k of M: S_ancestorᵀ F
@@ -8,6 +8,7 @@
 
 #include "dynamics/inertia_factor.hpp"
 #include "dynamics/root_axes.hpp"
+#include "dynamics/step_blocks.hpp"
 #include "dynamics/tree_rows.hpp"
 
 namespace pysim::dynamics {
@@ -51,11 +52,17 @@ class JointSpace {
   /// Pivot k of A, after `factor_and_solve`.
   S pivot(int k) const { return L_[rows_.row[k] + rows_.depth[k]]; }
 
-  /// A = M + diagonal.
-  void form(const S* diagonal) {
+  /// A = M + E, see step_blocks.hpp.
+  void form(const S* E) {
     place();
     for (int b = model_.bodies - 1; b >= 0; --b) {
-      form_rows(b, diagonal);
+      form_rows(b, E);
+      each_sprung_triple(model_, b, [&](int k) {
+        for (int j = 1; j < 3; ++j) {
+          S* const row = A_ + rows_.row[k + j];
+          for (int i = 0; i < j; ++i) row[rows_.depth[k + i]] += E[model_.nv + beside_diagonal(k, i, j)];
+        }
+      });
       const int parent = model_.joint[b].parent;
       if (parent >= 0) composite_[parent] = composite_[parent] + translate(arm_[b], composite_[b]);
     }

@@ -13,6 +13,9 @@
 // (∂S_i/∂q_k). The force of a body is linear in its ten numbers θ; their cotangents are sums of
 //
 //     x·M y = m x_v·y_v + mc·(y_v × x_ω − y_ω × x_v) + x_ω·I y_ω
+//
+// What −Sᵀ is multiplied by in q̄ is a wrench dual to displacements of the body and all that it carries: its
+// force, on the parent's axes, is the cotangent of where the parent has the joint.
 #pragma once
 
 #include "dynamics/kinematics.hpp"
@@ -64,6 +67,10 @@ class TreeProduct {
     });
   }
 
+  /// Lets all cotangents of q add those of the joints' places in their parents to `places` [bodies].
+  void gather_places(Vec3<S>* places) { places_ = places; }
+  Vec3<S>* places() const { return places_; }
+
   /// x of every body for the joint velocities f (nv).
   void spread(const S* f, Motion<S>* x) const {
     each_body([&](int b, const Joint& joint) {
@@ -75,6 +82,7 @@ class TreeProduct {
   void gather(const Motion<S>* x, const S* f, Force<S>* x_bar, S* q_bar, S* f_bar) const {
     each_body_back([&](int b, const Joint& joint) {
       const Force<S> turned = -cross(carried(x, b, spatial::zero_motion<S>()), x_bar[b]);
+      if (q_bar != nullptr) displace(b, turned);
       for (int i = 0; i < joint.nv; ++i) {
         const auto axis = tree::axis(joint, columns_, i);
         if (q_bar != nullptr) q_bar[joint.v + i] += dot(axis, turned);
@@ -91,6 +99,7 @@ class TreeProduct {
   /// lost.
   void gather_displacements(Force<S>* x_bar, S* q_bar) const {
     each_body_back([&](int b, const Joint& joint) {
+      displace(b, x_bar[b]);
       for (int i = 0; i < joint.nv; ++i) {
         q_bar[joint.v + i] += dot(tree::axis(joint, columns_, i), x_bar[b]);
       }
@@ -138,6 +147,7 @@ class TreeProduct {
       const Force<S> of_rates = V_bar_[b] - cross(V_[b], bias);
       const Force<S> turned =
           -(cross(carried(L_, b, o), L_bar_[b]) + cross(V_P, V_bar_[b]) + cross(carried(a_, b, base), A));
+      displace(b, turned);
       for (int i = 0; i < joint.nv; ++i) {
         const int k = joint.v + i;
         const auto axis = tree::axis(joint, columns_, i);
@@ -157,6 +167,10 @@ class TreeProduct {
   }
 
  private:
+  PYSIM_INLINE void displace(int b, const Force<S>& F) const {
+    if (places_ != nullptr) places_[b] += X_PB_[b].R * F.f;
+  }
+
   template <class Visit>
   void each_body(const Visit& visit) const {
     for (int b = 0; b < model_.bodies; ++b) {
@@ -219,6 +233,7 @@ class TreeProduct {
   Motion<S>* const slope_;
   Motion<S>*const L_, *const V_, *const a_;
   Force<S>*const L_bar_, *const V_bar_, *const a_bar_;
+  Vec3<S>* places_ = nullptr;
 };
 
 }  // namespace pysim::dynamics

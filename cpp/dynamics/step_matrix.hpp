@@ -1,4 +1,4 @@
-// Matrix A = M + diagonal of a step that is implicit in forces on coordinates, and accelerations by it.
+// Matrix A = M + E of a step that is implicit in forces on coordinates, and accelerations by it.
 //
 //     a = A⁻¹ (τ − c(q, v) + weight + straight paths)
 //

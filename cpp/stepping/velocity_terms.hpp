@@ -68,7 +68,7 @@ class VelocityTerms {
   template <class T>
   using Vec3 = spatial::Vec3<T>;
 
-  /// `base` (nv) is A − M(q₀); A is factored at q₀, and its bodies move with v₀.
+  /// `base` is A − M(q₀); A is factored at q₀, and its bodies move with v₀.
   VelocityTerms(dynamics::StepMatrix<S>& A, const bool* single, const S* base, S h, tree::Workspace<S>& w)
       : A_(A),
         model_(A.recursion.model),
@@ -210,6 +210,7 @@ class VelocityTerms {
       }
       if (joint.parent >= 0) F[joint.parent] = plus_to_parent(F[joint.parent], X_PB[b], F[b]);
     }
+    dynamics::subtract_beside_diagonal(model, base_, static_cast<const S*>(rate_), rest);
     return energy;
   }
 

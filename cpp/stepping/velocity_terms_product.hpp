@@ -16,7 +16,7 @@ namespace pysim::stepping {
 template <class S>
 struct StepMatrixCotangents {
   S* q;      ///< (nv)
-  S* base;   ///< (nv) of the diagonal that A has beside M
+  S* base;   ///< of what A has beside M, see dynamics/step_blocks.hpp
   S* theta;  ///< (bodies, ten)
 };
 
@@ -44,7 +44,7 @@ void subtract_matrix_product(const tree::ModelOf<S>& model,
   S* const none = nullptr;
   tree.gather(L, lambda, L_bar, bar.q, none);
   tree.gather(X, x, X_bar, bar.q, none);
-  for (int i = 0; i < model.nv; ++i) bar.base[i] = simd::fnma(lambda[i], x[i], bar.base[i]);
+  dynamics::subtract_block_cotangents(model, lambda, x, bar.base);
 }
 
 /// Cotangents of the quaternions and positions of a joint at q, for those of q ⊕ δ along δ.
@@ -190,7 +190,7 @@ void pull_weight(const VelocityRounds<S>& rounds, int n, S bar, S* changed_bar) 
 }
 
 /// Takes cotangents back through the rounds of a step of length h from q and v of the tree, where A is
-/// factored and `tree` is placed. `base` (nv) is A − M(q₀).
+/// factored and `tree` is placed. `base` is A − M(q₀).
 template <class S>
 void pull_velocity_terms(const VelocityRounds<S>& rounds,
                          dynamics::StepMatrix<S>& A,
@@ -229,6 +229,7 @@ void pull_velocity_terms(const VelocityRounds<S>& rounds,
   for (int i = 0; i < nv; ++i) start_bar[i] = b[i] = o;
   simd::copy_each<S>(q, model.nq, q_m);
   dynamics::TreeProduct<S> middle(model, single, w);
+  middle.gather_places(tree.places());
   S changed_bar[VelocityRounds<S>::most];  // of the shares of the kinetic energy that rounds change
   for (S& own : changed_bar) own = o;
   auto* const V = take<spatial::Motion<S>>(w, model.bodies);
@@ -274,11 +275,12 @@ void pull_velocity_terms(const VelocityRounds<S>& rounds,
     });
     each_coordinate([&](int i) {
       bar.a[i] = simd::fnma(base[i], mu[i], bar.a[i]);
-      matrix_bar.base[i] = simd::fnma(mu[i], rate[i], matrix_bar.base[i]);
       const S v_bar = simd::fma(half, dq_bar[i], v_m_bar[i]);
       start_bar[i] += v_bar;
       bar.a[i] = simd::fma(half, v_bar, bar.a[i]);
     });
+    dynamics::subtract_beside_diagonal(model, base, static_cast<const S*>(mu), bar.a);
+    dynamics::subtract_block_cotangents(model, static_cast<const S*>(mu), rate, matrix_bar.base);
   }
   each_coordinate([&](int i) {
     bar.before[i] += start_bar[i];
@@ -289,8 +291,9 @@ void pull_velocity_terms(const VelocityRounds<S>& rounds,
   for (int i = 0; i < nv; ++i) {
     minus[i] = -mu[i];
     unused[i] = o;
-    matrix_bar.base[i] = simd::fnma(mu[i], rounds.rate[0][i], matrix_bar.base[i]);
   }
+  dynamics::subtract_block_cotangents(
+      model, static_cast<const S*>(mu), static_cast<const S*>(rounds.rate[0]), matrix_bar.base);
   auto* const c_bar = take<spatial::Force<S>>(w, model.bodies);
   pull_share(A, single, h, rounds.share, bar.share, V_bar, c_bar);
   tree.add(v, rounds.rate[0], minus, false, matrix_bar.q, bar.v, unused, matrix_bar.theta, V_bar, c_bar);

@@ -28,8 +28,8 @@ Vec3<S> centre(const spatial::Inertia<S>& M) {
   return (all<S>(1) / M.m) * M.mc;
 }
 
-/// Springs and dampers of the joints: adds their forces to τ (nv), and sets `base` (nv) to what their
-/// implicit integration adds to A.
+/// Springs and dampers of the joints: adds their forces to τ (nv), and sets `base` to what their implicit
+/// integration adds to A, as dynamics/step_blocks.hpp has it.
 template <class S, class Stage>
 void add_joint_forces(const ModelOf<S>& model,
                       const contact::Contacts<typename S::Parameter>& contacts,
@@ -40,14 +40,17 @@ void add_joint_forces(const ModelOf<S>& model,
                       S* base,
                       S* tau,
                       Workspace<S> w) {
-  for (int i = 0; i < model.nv; ++i) base[i] = all<S>(0);
+  for (int i = 0; i < dynamics::step_block_numbers(model.nv); ++i) base[i] = all<S>(0);
   if (!model.joint_forces) return;
   ModelOf<S> smooth = model;
   smooth.passive = contacts.smooth;
   S* const passive = take<S>(w, model.nv);
   dynamics::passive_joint_forces(smooth, q, v, passive, w);
-  S* const stiffness = take<S>(w, model.nv);
-  for (int i = 0; i < model.nv; ++i) stiffness[i] = all<S>(contacts.diagonal[i]);
+  S* const stiffness = take<S>(w, dynamics::step_block_numbers(model.nv));
+  for (int i = 0; i < model.nv; ++i) {
+    stiffness[i] = all<S>(contacts.diagonal[i]);
+    stiffness[model.nv + i] = all<S>(0);
+  }
   dynamics::add_turning_stiffness(smooth, q, stiffness);
   const S* const from = stage.from(v);
   for (int i = 0; i < model.nv; ++i) {
@@ -55,6 +58,12 @@ void add_joint_forces(const ModelOf<S>& model,
     base[i] = h * (all<S>(smooth.passive[i].damping) + hK);
     tau[i] += stage.add_implicit_force(base[i] / h, hK, v[i], from[i], passive[i]);
   }
+  dynamics::each_entry_beside_diagonal(smooth, [&](int i, int j, int at) {
+    const S hK = h * stiffness[at];
+    base[at] = h * hK;
+    tau[i] = stage.add_implicit_force(hK, hK, v[j], from[j], tau[i]);
+    tau[j] = stage.add_implicit_force(hK, hK, v[i], from[i], tau[j]);
+  });
 }
 
 /// Adds a share of the change of velocity terms to velocities (n) where the rounds converge (`moving`), and
@@ -135,7 +144,7 @@ class FreeVelocity {
                S h,
                Workspace<S>& w)
       : velocity(take<S>(w, system.model.nv)),
-        base(take<S>(w, system.model.nv)),
+        base(take<S>(w, dynamics::step_block_numbers(system.model.nv))),
         shift(take<S>(w, system.model.nv)),
         momentum(take<Force<S>>(w, system.model.bodies)),
         damping(system, w),
@@ -149,7 +158,7 @@ class FreeVelocity {
         h_(h) {}
 
   S* const velocity;         ///< [nv] v*
-  S* const base;             ///< [nv] diagonal that A has beside M
+  S* const base;             ///< [2 nv] that A has beside M, see dynamics/step_blocks.hpp
   S* const shift;            ///< [nv] by which q₁ differs from q₀ ⊕ h v₁, on the axes of the start
   bool is_shifted = false;   ///< whether that is so in some world
   Force<S>* const momentum;  ///< [bodies] P and L of single bodies about their centres of mass

@@ -124,15 +124,18 @@ class ConvexStepProduct {
     const S o = all<S>(0);
     const int nv = model_.nv;
     Workspace<S> w = w_;
-    S* const sum = take<S>(w, 6 * std::ptrdiff_t{nv});
-    for (int i = 0; i < 6 * nv; ++i) sum[i] = o;
+    S* const sum = take<S>(w, 7 * std::ptrdiff_t{nv});
+    for (int i = 0; i < 7 * nv; ++i) sum[i] = o;
     const StepMatrixCotangents<S> matrix = {sum, sum + nv, sums.theta};
-    S *const v_bar = sum + 2 * nv, *const first_bar = sum + 3 * nv, *const start_bar = sum + 4 * nv,
-             *const shift_bar = sum + 5 * nv;
+    S *const v_bar = sum + 3 * nv, *const first_bar = sum + 4 * nv, *const start_bar = sum + 5 * nv,
+             *const shift_bar = sum + 6 * nv;
     const BodyCotangents<S>& of = body_;
     for (Force<S>* const each : {of.displacement, of.start, of.shift, of.now[0], of.now[1]}) {
       for (int b = 0; b < model_.bodies; ++b) each[b] = spatial::zero_force<S>();
     }
+    auto* const places = take<Vec3<S>>(w, model_.bodies);
+    for (int b = 0; b < model_.bodies; ++b) places[b] = spatial::zero3<S>();
+    tree_.gather_places(places);
     seed_end(bar);
     tape_.pull(begin_end_);
     evaluate(0);
@@ -157,9 +160,13 @@ class ConvexStepProduct {
     for (int i = 0; i < nv; ++i) seed(shift_[i], shift_bar[i]);
     tape_.pull(begin_free_, begin_end_);
     pull_free_velocity(start_bar, matrix, w);
-    for (int i = 0; i < nv; ++i) {
-      seed(base_[i], matrix.base[i]);
-      if constexpr (differs) seed(taped_model_.armature[i], matrix.base[i]);
+    for (int i = 0; i < dynamics::step_block_numbers(nv); ++i) seed(base_[i], matrix.base[i]);
+    if constexpr (differs) {
+      for (int i = 0; i < nv; ++i) seed(taped_model_.armature[i], matrix.base[i]);
+      for (int b = 0; b < model_.bodies; ++b) {
+        auto* const place = taped_model_.constants[b].placement + 9;
+        seed(place[0], places[b].x), seed(place[1], places[b].y), seed(place[2], places[b].z);
+      }
     }
     tape_.pull(0, begin_free_);
     read_inputs(matrix.q, start_bar, bar, sums);
@@ -300,7 +307,7 @@ class ConvexStepProduct {
     Workspace<R> w = for_tape();
     q_ = take<R>(w, model_.nq);
     tau_ = take<R>(w, nv);
-    base_ = take<R>(w, nv);
+    base_ = take<R>(w, dynamics::step_block_numbers(nv));
     current_ = take<R>(w, count);
     R* const rate = take<R>(w, system_.states());
     R* const from = take<R>(w, model_.nq);
@@ -561,9 +568,10 @@ class ConvexStepProduct {
       acceleration[i] = (rounds_.before[i] - start_v_[i]) / h_;
       start_bar[i] += before[i];
       seed(tau_[i], kappa[i]);
-      matrix.base[i] = fnma(kappa[i], acceleration[i], matrix.base[i]);
       minus[i] = -kappa[i];
     }
+    dynamics::subtract_block_cotangents(
+        model_, static_cast<const S*>(kappa), static_cast<const S*>(acceleration), matrix.base);
     S gravity_bar[3] = {o, o, o};
     tree_.add(start_v_,
               acceleration,
