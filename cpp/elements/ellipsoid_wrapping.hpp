@@ -104,7 +104,7 @@ void extrapolated_step(const GeodesicEquation<S>& equation, S h, Geodesic<S>& co
   S start[numbers];
   equation(course.y, start);
   Geodesic<S> end[count];
-  if constexpr (S::width == 1) {
+  if constexpr (simd::is_one_number<S>) {
     using T = simd::Wide<S>;
     using Real = typename S::Real;
     GeodesicEquation<T> wide = {{simd::widen<T>(equation.fourth.x),

@@ -14,6 +14,13 @@ constexpr int full_width() {
   return static_cast<int>(register_bytes<typename S::Isa>() / sizeof(typename S::Real));
 }
 
+/// Whether S is one number that shares a register with others: no pack, and none with a slope or a tape.
+template <class S>
+constexpr bool is_one_number = false;
+
+template <class Real, class Isa>
+constexpr bool is_one_number<Pack<Real, 1, Isa>> = true;
+
 template <class S, bool alone>
 struct WideOf {
   using type = S;
@@ -26,7 +33,7 @@ struct WideOf<S, true> {
 
 /// A pack of worlds, or numbers of one world.
 template <class S>
-using Wide = typename WideOf<S, S::width == 1>::type;
+using Wide = typename WideOf<S, is_one_number<S>>::type;
 
 /// Number of consecutive S in one Wide<S>.
 template <class S>

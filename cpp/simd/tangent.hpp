@@ -108,12 +108,6 @@ void sincos(const Tangent<S>& a, Tangent<S>& s, Tangent<S>& c) {
   c = {cosine, -(sine * slope)};
 }
 
-/// Angles of one state are those of no register (tree/sincos_table.hpp).
-template <class S>
-void sincos_each(const Tangent<S>* angles, int n, Tangent<S>* sin, Tangent<S>* cos) {
-  for (int i = 0; i < n; ++i) sincos(angles[i], sin[i], cos[i]);
-}
-
 template <class S>
 Tangent<S> sin(const Tangent<S>& a) {
   Tangent<S> s, c;

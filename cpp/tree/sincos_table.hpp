@@ -15,7 +15,7 @@ namespace pysim::tree {
 /// Sines and cosines of n angles; those of one world are computed side by side.
 template <class S>
 PYSIM_INLINE void sincos_each(const S* angles, int n, S* sin, S* cos) {
-  if constexpr (S::width > 1) {
+  if constexpr (!simd::is_one_number<S>) {
     for (int i = 0; i < n; ++i) simd::sincos(angles[i], sin[i], cos[i]);
   } else {
     using Wide = simd::Wide<S>;
