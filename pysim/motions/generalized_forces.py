@@ -2,7 +2,8 @@
 
     τ = M(q) v̇ + h(q, v) − Σ Jᵀ f
 
-q(t) is the quintic spline through the configurations, after a low-pass filter if there is a cutoff.
+q(t) is the quintic spline through the configurations. With a cutoff they are filtered before: by a Butterworth filter of
+third order, forwards and backwards, of the motion continued by half of its length at both ends, as in OpenSim.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
 DEGREE = 5  # of the spline through the configurations
 STEP = 0.02  # of the time between rows, in differences along a group
-ORDER = 2  # of the filter, applied forwards and backwards
+ORDER = 3  # of the filter, applied forwards and backwards
 
 
 @dataclass(frozen=True)
@@ -88,9 +89,11 @@ def smooth_motion(
     first = q[0]
     real = model.nq == model.nv
     moved = q - first if real else np.stack([model.difference(first, row) for row in q])
+    whole, rows, start = t, moved, 0
     if cutoff is not None:
-        moved = _filtered(t, moved, cutoff)
-    spline = make_interp_spline(t, moved, k=DEGREE)
+        whole, rows = _filtered(t, moved, cutoff)
+        start = len(t) // 2
+    spline, moved = make_interp_spline(whole, rows, k=DEGREE), rows[start : start + len(t)]
     rate, second = spline.derivative(1)(t), spline.derivative(2)(t)
     if real:
         return first + moved, rate, second
@@ -115,7 +118,8 @@ def _group_rates(
     )
 
 
-def _filtered(t: Array, values: Array, cutoff: float) -> Array:
+def _filtered(t: Array, values: Array, cutoff: float) -> tuple[Array, Array]:
+    """Return times and filtered values, continued by n // 2 rows before and after by point reflection in the ends."""
     from scipy.signal import butter, filtfilt  # noqa: PLC0415, loads when first used
 
     steps = np.diff(t)
@@ -127,7 +131,12 @@ def _filtered(t: Array, values: Array, cutoff: float) -> Array:
         problem = f"must be below half of the rate, {rate / 2:g} Hz, got {cutoff:g} Hz"
         raise TrajectoryError("cutoff", f"{problem}; reduce it")
     b, a = butter(ORDER, cutoff / (rate / 2))
-    return np.asarray(filtfilt(b, a, values, axis=0))
+    n = len(t) // 2
+
+    def continued(x: Array) -> Array:
+        return np.concatenate([2 * x[0] - x[n:0:-1], x, 2 * x[-1] - x[-2 : -n - 2 : -1]])
+
+    return continued(t), np.asarray(filtfilt(b, a, continued(values), axis=0, padlen=0))
 
 
 def _generalized(model: Model, q: Array, load: GroundLoad) -> Array:

@@ -22,6 +22,7 @@ from pysim.motions import (
     write_markers,
     write_table,
 )
+from pysim.motions.generalized_forces import smooth_motion
 from tests.scene.osim.opensim_models import DATA
 
 MARKERS = {
@@ -136,6 +137,18 @@ def test_a_filter_removes_noise_above_its_cutoff(leg):
         clean,
         atol=0.05 * np.abs(clean).max(),
     )
+
+
+def test_a_filtered_motion_is_that_of_opensim():
+    """Storage.pad of half of the rows and Storage.lowpassIIR of OpenSim 4.6, at both ends and between."""
+    k = np.arange(121)
+    x = np.sin(0.11 * k) + 0.2 * np.cos(1.7 * k)
+    expected = {0: 0.20001982, 1: 0.259028096, 2: 0.320188406, 30: -0.158093544, 60: 0.311361412}
+    expected |= {90: -0.456737883, 118: 0.287636222, 119: 0.343884122, 120: 0.396196276}
+    model = pysim.load_model(DATA / "muscles.osim", mimic=False)
+    q = np.tile(x[:, None], (1, model.nq))
+    found, *_ = smooth_motion(model, k / 100, q, 6.0)
+    assert np.allclose(found[list(expected)], np.array(list(expected.values()))[:, None], atol=1e-6)
 
 
 def test_tables_hold_angles_in_degrees_and_lengths_in_metres(leg, tmp_path):
