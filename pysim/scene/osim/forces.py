@@ -68,6 +68,7 @@ class ForceReader:
             "PathSpring": self._path_spring,
             "Ligament": self._ligament,
             "PointToPointSpring": self._point_spring,
+            "SpringGeneralizedForce": self._coordinate_spring,
         }
         for element in members(model, "ForceSet"):
             name = self._unique(element.attributes.get("name", "").strip() or element.tag)
@@ -167,6 +168,15 @@ class ForceReader:
         element: Element, name: str, kind: str, place: str, keys: dict[str, Any]
     ) -> ForceSpec:
         return ForceSpec(name, kind, coordinates=(place,), parameters=keys, where=element.where)
+
+    def _coordinate_spring(self, element: Element, name: str) -> ForceSpec:
+        keys = {
+            "stiffness": number(element, "stiffness", 0.0),
+            "rest": number(element, "rest_length", 0.0),
+            "damping": number(element, "viscosity", 0.0),
+        }
+        place = self._coordinate(element)
+        return self._on_coordinate(element, name, "coordinate_spring", place, keys)
 
     def _bushing(self, element: Element, name: str) -> ForceSpec:
         context = f"/forceset/{name}"
