@@ -2,8 +2,8 @@
 
     τ = M(q) v̇ + h(q, v) − Σ Jᵀ f
 
-q(t) is the quintic spline through the configurations. With a cutoff they are filtered before: by a Butterworth filter of
-third order, forwards and backwards, of the motion continued by half of its length at both ends, as in OpenSim.
+q(t) is the quintic spline through the configurations. With a cutoff they are filtered before: by a Butterworth filter
+of third order, forwards and backwards, of the motion continued by half of its length at both ends, as in OpenSim.
 """
 
 from __future__ import annotations

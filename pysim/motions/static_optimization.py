@@ -5,6 +5,8 @@
 at each instant by itself [Crowninshield and Brand 1981]. F is the muscle's force at full activation over an
 inextensible tendon, without passive force, and ρ are reserves: ideal actuators with the strength r, which supply what
 muscles cannot. The forces τ are those of inverse dynamics less the passive forces, which depend on q and v alone.
+Locks, couplings and loops carry their share: j counts the velocities that they leave free, and τ_j and ∂L/∂q_j are
+those of motions that satisfy them.
 
 This bounded least squares problem has the dual a = clip(Aᵀ y, a_min, 1), ρ = R² y with A a + ρ = τ, as many piecewise
 linear equations as the model has velocities, which Newton's method solves for all instants at once.
@@ -22,6 +24,7 @@ from pysim.analysis.moment_arms import path_slopes
 from pysim.elements.force import SPRING, find_force
 from pysim.elements.library.muscle import Muscle
 from pysim.errors import TrajectoryError, did_you_mean
+from pysim.loops import constraint_jacobian
 from pysim.motions.generalized_forces import forces_of_motion, smooth_motion
 from pysim.typing import Array
 from pysim.worlds.loading import compile_model
@@ -29,7 +32,7 @@ from pysim.worlds.loading import compile_model
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from numpy.typing import ArrayLike
+    from numpy.typing import ArrayLike, NDArray
 
     from pysim.mechanism.model import Model
     from pysim.motions.generalized_forces import GroundLoad
@@ -38,6 +41,7 @@ if TYPE_CHECKING:
 RESERVE = 1.0  # [N or N·m] strength of reserves
 ITERATIONS = 100  # of Newton's method
 TOLERANCE = 1e-10  # of the forces, relative to the largest
+RANK = 1e-9  # of constraint rows, relative to the largest
 SHRINK = 0.5  # factor on a step along which the objective increases too little
 
 
@@ -49,7 +53,7 @@ class Activations:
     names: tuple[str, ...]  # of muscles
     activations: Array  # (n, muscles) [1]
     forces: Array  # (n, muscles) [N], tensions of the paths
-    reserves: Array  # (n, nv) [N or N·m]
+    reserves: Array  # (n, nv) [N or N·m], 0 of velocities that constraints determine
     moment_arms: Array  # (n, nv, muscles) [m, or 1 of coordinates in metres], −∂L/∂q
 
 
@@ -97,9 +101,31 @@ def static_optimization(
         strongest[:, k] = muscle.full_force(lengths[:, k], rates[:, k])
         least[k] = muscle.minimum_activation
     arms = -slopes.transpose(0, 2, 1)
-    a, reserve = bounded_activations(arms * strongest[:, None], tau, strengths, least)
+    free, N = _free_motions(bare, placed)
+    A = np.einsum("njk,njm->nkm", N, arms * strongest[:, None])
+    a, found = bounded_activations(A, np.einsum("njk,nj->nk", N, tau), strengths[free], least)
+    reserve = np.zeros_like(tau)
+    reserve[:, free] = found
     names = tuple(force.name for force in muscles)
     return Activations(t, names, a, a * strongest, reserve, arms)
+
+
+def _free_motions(model: Model, q: Array) -> tuple[NDArray[np.intp], Array]:
+    """Return the numbers (k,) of velocities that constraints leave free, and v (n, nv, k) for a unit of each."""
+    n, nv = len(q), model.nv
+    J = np.asarray(constraint_jacobian(model, q)).reshape(n, -1, nv)
+    if not J.shape[1]:
+        return np.arange(nv), np.broadcast_to(np.eye(nv), (n, nv, nv))
+    from scipy.linalg import qr  # noqa: PLC0415, loads when first used
+
+    _, R, order = qr(J[n // 2], mode="economic", pivoting=True)
+    diagonal = np.abs(np.diag(R))
+    rank = int((diagonal > RANK * diagonal[0]).sum())
+    dependent, free = np.sort(order[:rank]), np.sort(order[rank:])
+    N = np.zeros((n, nv, len(free)))
+    N[:, free, np.arange(len(free))] = 1.0
+    N[:, dependent] = -np.linalg.pinv(J[:, :, dependent]) @ J[:, :, free]
+    return free, N
 
 
 def bounded_activations(

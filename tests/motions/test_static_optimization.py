@@ -66,6 +66,29 @@ def test_muscles_and_reserves_give_the_forces_of_the_motion(case, model):
     assert np.allclose((supplied + passive)[inner], tau[inner], atol=2e-3 * np.abs(tau).max())
 
 
+def test_locks_carry_their_share(case, model, tmp_path):
+    """A locked knee needs no muscle: its velocity is not among those that muscles and reserves supply."""
+    text = (DATA / "muscles.osim").read_text("utf-8")
+    head, knee_part = text.split('<Coordinate name="knee_angle">')
+    knee_part = knee_part.replace("<locked>false", "<locked>true", 1)
+    (tmp_path / "locked.osim").write_text(
+        f'{head}<Coordinate name="knee_angle">{knee_part}', "utf-8"
+    )
+    locked = pysim.load_model(tmp_path / "locked.osim")
+    t, q = motion(case, locked)
+    knee = locked.joint_names.index("knee_angle")
+    q[:, locked.q_offsets[knee]] = q[0, locked.q_offsets[knee]]
+    found = static_optimization(locked, t, q)
+    free = np.delete(np.arange(locked.nv), locked.v_offsets[knee])
+    tau = inverse_dynamics(locked, t, q)
+    passive = pysim.passive_forces(locked, q, np.gradient(q, t, axis=0))
+    supplied = np.einsum("njm,nm->nj", found.moment_arms, found.forces) + found.reserves
+    left = (supplied + passive - tau)[5:-5]
+    assert np.allclose(left[:, free], 0, atol=2e-3 * np.abs(tau).max())
+    assert np.abs(left[:, locked.v_offsets[knee]]).max() > 0.1
+    assert not found.reserves[:, locked.v_offsets[knee]].any()
+
+
 def test_activations_are_the_bounded_least_squares_of_scipy():
     rng = np.random.default_rng(2)
     A, tau = rng.normal(size=(40, 6, 15)), 4 * rng.normal(size=(40, 6))
