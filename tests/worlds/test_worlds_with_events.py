@@ -10,13 +10,19 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import h5py
 import numpy as np
 import pytest
 
 import pysim
 from pysim.scene.toml.overrides import UNSET
+from pysim.trajectory.checkpoint import read_checkpoint
+from pysim.worlds.ledger import with_ledger
+from pysim.worlds.loading import with_settings
+from pysim.worlds.saved_parts import SavedParts
 from tests.elements.blocks import mass, scene_of, simulation
 from tests.elements.test_releases import FIXED, release, spring, wanted
+from tests.resumed_runs import run_to_stop
 from tests.resumed_scenes import BALLS, EVENT, PLUGINS, disc_text
 
 STEP = 1e-3
@@ -319,5 +325,35 @@ def test_a_step_taken_back_at_an_event_leaves_no_force_at_its_row(tmp_path: Path
     rows = pysim.rollout(scene, contacts=True)
     assert rows.events[0].names == ("low",)
     assert rows.q.min() > 0.5  # the ball touches nothing
+    assert rows.contacts is not None
     assert not rows.contacts.force.any()
     assert not rows.contacts.impulse.any()
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_a_checkpoint_a_rollout_and_saved_worlds_continue_each_other_to_the_bit(
+    scheme: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The run of a file is stopped before its event; worlds have its ledger, as its records do."""
+    scene = with_ledger(sprung(tmp_path, scheme))
+    often = replace(scene.settings, checkpoint=1e-6, step=DYADIC["simulation.step"], every=2.0**-4)
+    scene = with_settings(scene, often)
+    whole = pysim.simulate(scene)
+    monkeypatch.setattr("pysim.simulation.adaptive_runs.OUTPUTS_A_CALL", 1)
+    run_to_stop(scene, tmp_path / "run.h5", 3, monkeypatch)
+    with h5py.File(tmp_path / "run.h5") as file:
+        checkpoint = read_checkpoint(file)
+    assert checkpoint is not None
+    record = SavedParts.of(checkpoint.record, "run.h5").part("run.").data("record")
+
+    worlds = pysim.Worlds(scene, 1)
+    worlds.load(record)
+    assert worlds.save() == record
+    rows = pysim.rollout(scene, state=record)
+    first = int(np.flatnonzero(whole.t == rows.t[0])[0])
+    count = len(whole.t) - first
+    assert rows.t[:count].tobytes() == whole.t[first:].tobytes()
+    assert rows.q[:count].tobytes() == whole.q[first:].tobytes()
+    assert rows.v[:count].tobytes() == whole.v[first:].tobytes()
+    worlds.load(rows.state)
+    assert worlds.save() == rows.state
