@@ -121,8 +121,10 @@ def _step_bounds(scene: Scene) -> StepBounds:
     else:
         # growing modes do not limit the step
         lasting = [complex(min(mode.s.real, 0.0), mode.s.imag) for mode in stepped]
-        bounds = [(stable_step(s, scheme), k) for k, s in enumerate(lasting) if s != 0]
-        stable, which = min(bounds, default=(np.inf, -1))
+        stable, which = np.inf, -1
+        for k, s in enumerate(lasting):
+            if s != 0 and (bound := stable_step(s, scheme, stable)) < stable:
+                stable, which = bound, k
         limiting = stepped[which] if np.isfinite(stable) else None
     stop, bounce = bounce_bound(scene)
     return StepBounds(
@@ -538,9 +540,10 @@ GROWTH: dict[str, Callable[[Roots], Array]] = {
 }
 
 
-def stable_step(s: complex, integrator: str) -> float:
+def stable_step(s: complex, integrator: str, least: float = np.inf) -> float:
     """Return the largest h [s] for which a scheme does not amplify a mode s [1/s]; inf if its region is unknown.
 
+    It is inf as well if it is certainly not less than `least` [s].
     A pure oscillation grows under `rk2` at any step, by (h ω)⁴ / 8 a step: there the bound is where that is 1e-4.
     """
     growth = GROWTH.get(integrator)
@@ -553,6 +556,8 @@ def stable_step(s: complex, integrator: str) -> float:
         return np.inf
     beyond = float(sizes[grows.argmax()])
     low, high = beyond - float(sizes[0]), beyond
+    if low > least * abs(s):
+        return np.inf
     while high - low > PRECISION * high:
         parts = np.linspace(low, high, 65)
         at = int((growth(parts[1:] * s / abs(s)) > allowed).argmax())
