@@ -2,6 +2,8 @@
 
     δx⁺ = A δx + B δu        x = (q, v, deflections of contacts and of dry friction, states of elements)
 
+Points that resist rolling or spinning have angular deflections, too.
+
 Rows of A and B are products of a step's derivatives with rows of the identity; those of all worlds, such as the nodes
 of a horizon, are made together, in packs.
 """
@@ -118,6 +120,7 @@ class _States:
         signals = run.scene.signals
         self._elements = () if signals is None else signals.state_names
         self._frictions = _frictions(run.scene)
+        self._turnings = run.cotangents()["turnings"].shape[1]
 
     def add_points(self) -> None:
         """Take the points that touch now among the states."""
@@ -134,6 +137,7 @@ class _States:
             ("q", list(range(nv))),
             ("v", list(range(nv))),
             ("deflections", points),
+            ("turnings", list(range(self._turnings))),
             ("coordinates", list(self._frictions)),
             ("signals", list(range(len(self._elements)))),
         ]
@@ -148,6 +152,7 @@ class _States:
         return [
             *(f"{kind}.{name}" for kind in "qv" for name in known),
             *(f"deflection[{k}].{axis}" for k in sorted(self._points) for axis in "xyz"),
+            *(f"turning[{k}].{axis}" for k in range(self._turnings // 3) for axis in "xyz"),
             *(f"deflection.{known[v]}" for v in self._frictions.values()),
             *self._elements,
         ]

@@ -66,8 +66,11 @@ def test_a_and_b_are_those_of_differences(steps: int, tmp_path: Path) -> None:
     assert np.abs(found.B[0, rows, 0] - differences[:, -1]).max() < 1e-9 * largest
 
 
-def test_the_product_of_all_steps_is_the_gradient(tmp_path: Path) -> None:
-    scene = scene_of(tmp_path, BOX)
+@pytest.mark.parametrize("rolls", [False, True])
+def test_the_product_of_all_steps_is_the_gradient(rolls: bool, tmp_path: Path) -> None:
+    sphere = BOX.replace("box = [0.2, 0.3, 0.16]", "sphere = { radius = 0.12 }")
+    text = sphere.replace("stiffness = 3e4", "stiffness = 3e4\nrolling = 2e-3")
+    scene = scene_of(tmp_path, text if rolls else BOX)
     start, count, nv = pysim.Worlds(scene, 1), 60, scene.model.nv
     start.v[:] = [1.5, -0.2, -0.5, 0.1, -0.2, 0.7]
     start.step(steps=90)
@@ -75,6 +78,7 @@ def test_the_product_of_all_steps_is_the_gradient(tmp_path: Path) -> None:
     found = pysim.step_derivatives(nodes)
     assert found.states[:2] == ("q.free.vx", "q.free.vy")
     assert found.states[2 * nv] == "deflection[0].x"
+    assert ("turning[0].x" in found.states) == rolls
     weights = np.random.default_rng(1).normal(size=2 * nv)
     bar = np.concatenate([weights, np.zeros(len(found.states) - 2 * nv)])
     for A in reversed(found.A):
