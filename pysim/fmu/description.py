@@ -123,12 +123,12 @@ def _unknowns(variables: Sequence[Variable]) -> dict[str, list[Variable]]:
 
 
 def _add_variables(root: ET.Element, variables: Sequence[Variable]) -> None:
-    """Add the variables of FMI 2, one a number, and which of them are outputs, rates of states and unknown at first."""
+    """Add the variables of FMI 2, one a number, and which of them are outputs, rates of states and unknown at first.
+
+    The time, which the standard lets an FMU leave out, is none of them: FMI Library requires a start of it.
+    """
     table = ET.SubElement(root, "ModelVariables")
-    time = {"name": "time", "valueReference": "0", "causality": "independent", "variability": "continuous"}  # fmt: skip
-    ET.SubElement(ET.SubElement(table, "ScalarVariable", time), "Real", {"unit": "s"})
-    # from 1, after the time
-    places = {own.reference: str(k + 2) for k, own in enumerate(variables)}
+    places = {own.reference: str(k) for k, own in enumerate(variables, 1)}
     for own in variables:
         keys = {"name": own.name, "valueReference": str(own.reference), "description": own.description}  # fmt: skip
         rate = {} if own.rate_of is None else {"derivative": places[own.rate_of]}

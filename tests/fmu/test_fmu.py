@@ -170,7 +170,9 @@ def test_a_c_program_runs_two_instances_without_python(tmp_path: Path) -> None:
     assert rows == [worlds.q.tolist()] * 2
 
 
-def test_libcosim_runs_one(tmp_path: Path) -> None:
+def test_libcosim_runs_one_without_a_message(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
     cosim: Any = pytest.importorskip("libcosimpy", reason="needs libcosimpy, of the extra test")
     from libcosimpy.CosimExecution import CosimExecution
     from libcosimpy.CosimObserver import CosimObserver
@@ -191,6 +193,8 @@ def test_libcosim_runs_one(tmp_path: Path) -> None:
     references = [(2 << 24) + k for k in range(scene.model.nq)]
     found = observer.last_real_values(index, references)
     np.testing.assert_array_equal(found, worlds.q)
+    printed = "".join(capfd.readouterr())
+    assert not [line for line in printed.splitlines() if "error" in line or "warning" in line]
 
 
 def test_a_lost_world_is_an_error(tmp_path: Path) -> None:
