@@ -95,14 +95,14 @@ def check_scene(path: Path, options: CheckOptions | None = None) -> int:
     if not (scene or options.json):
         print_connections(model)
         print_omitted(model.spec.omitted)
-    found = find_faults(model.spec, warned, meshes=options.meshes)
-    found += find_notes(path, scene, options.package_dirs) if scene else []
+    findings = find_faults(model.spec, warned, meshes=options.meshes)
+    findings += find_notes(path, scene, options.package_dirs) if scene else []
     if tried is not None:
-        found += trial_findings(*tried)
-    ranges = _ranges(scene, model, found) if options.ranges else None
+        findings += trial_findings(*tried)
+    ranges = _ranges(scene, model, findings) if options.ranges else None
     if options.json:
         environment = None if tried is None else environment_report(*tried)
-        print_report(path, model, found, scene, mobility, bounds, ranges, environment)
+        print_report(path, model, findings, scene, mobility, bounds, ranges, environment)
     else:
         if tried is not None:
             print_environment(*tried)
@@ -112,8 +112,8 @@ def check_scene(path: Path, options: CheckOptions | None = None) -> int:
             print_ranges(ranges)
         if options.linear and scene is not None:
             print_linear(linearize(scene))
-        print_findings(found[len(warned) :])
-    doubtful = any(finding.severity == "warning" for finding in found)
+        print_findings(findings[len(warned) :])
+    doubtful = any(finding.severity == "warning" for finding in findings)
     return DOUBTFUL if options.strict and doubtful else 0
 
 

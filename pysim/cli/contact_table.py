@@ -151,18 +151,18 @@ def print_hulls(scene: Scene) -> None:
 
 def print_parts(scene: Scene) -> None:
     """Print the meshes that collide as convex parts, with the number of parts and the volume that these add."""
-    found = []
+    texts = []
     for link in scene.model.spec.bodies:
         for collision in link.collisions:
             pieces = convex_pieces(collision)
             if len(pieces) > 1 and collision.shape.mesh is not None:
                 volume = added_volume(collision, pieces) or 0.0
                 name = f"{collision.shape.mesh.name!r} of {link.name!r}"
-                found.append(f"{name} as {len(pieces)} ({100 * volume:+.2g} % of volume)")
-    if found:
-        collide = "mesh collides" if len(found) == 1 else "meshes collide"
-        more = f" and {len(found) - LISTED} more" if len(found) > LISTED else ""
-        text = f"{len(found)} {collide} as convex parts: {', '.join(found[:LISTED])}{more}"
+                texts.append(f"{name} as {len(pieces)} ({100 * volume:+.2g} % of volume)")
+    if texts:
+        collide = "mesh collides" if len(texts) == 1 else "meshes collide"
+        more = f" and {len(texts) - LISTED} more" if len(texts) > LISTED else ""
+        text = f"{len(texts)} {collide} as convex parts: {', '.join(texts[:LISTED])}{more}"
         print_line(f"  parts       {text}")
 
 

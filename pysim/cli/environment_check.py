@@ -34,24 +34,24 @@ def checked_environment(
 
 def trial_findings(environment: Environment, trial: Trial) -> list[Finding]:
     """Return observations that random actions drive to the limit, and ends that hold as episodes begin."""
-    found, limit = [], environment.limit
+    findings, limit = [], environment.limit
     if not environment.reward_names:
         problem = "has no reward, so that nothing can be learned; add an [[environment.reward]]"
-        found.append(Finding("warning", environment.where(), problem))
+        findings.append(Finding("warning", environment.where(), problem))
     reached = np.maximum(np.abs(trial.lowest), np.abs(trial.highest)) >= limit
     for k, name in enumerate(environment.observed_names):
         if reached[environment.plan.columns(k)].any():
             problem = f"{name!r} reaches ±{limit:g} with random actions and is cut off there"
             remedy = "give it a smaller factor in environment.scales, or raise environment.limit"
             place = environment.where("observations", k)
-            found.append(Finding("warning", place, f"{problem}; {remedy}"))
+            findings.append(Finding("warning", place, f"{problem}; {remedy}"))
     for k, name in enumerate(environment.end_names):
         if trial.at_once[k] > trial.ends[k] / 2:
             problem = f"{name!r} ends {trial.at_once[k]} of {trial.ends[k]} episodes in their first"
             remedy = "change below and above, or the start"
             place = environment.where("end", k)
-            found.append(Finding("warning", place, f"{problem} control step; {remedy}"))
-    return found
+            findings.append(Finding("warning", place, f"{problem} control step; {remedy}"))
+    return findings
 
 
 def environment_report(environment: Environment, trial: Trial) -> dict[str, Any]:

@@ -30,7 +30,7 @@ def identify_file(path: Path, data: Path, options: IdentifyOptions) -> None:
     if options.output is not None:
         check_written(path, options.output, overwrite=options.overwrite)
     model, samples = _read(path, data, options)
-    found = identify(
+    result = identify(
         model,
         samples,
         bodies=options.body or None,
@@ -40,13 +40,13 @@ def identify_file(path: Path, data: Path, options: IdentifyOptions) -> None:
         using=options.using,
     )
     print_line(f"{path}: {model.name}, {len(samples)} samples of {data}", style="bold")
-    print_fit(found)
-    print_parameters(found)
-    for note in found.notes:
+    print_fit(result)
+    print_parameters(result)
+    for note in result.notes:
         print_message("warning", note)
     if options.output is not None:
         notes = write_found(
-            found.model,
+            result.model,
             path,
             options.output,
             package_dirs=options.package_dirs,
@@ -58,7 +58,7 @@ def identify_file(path: Path, data: Path, options: IdentifyOptions) -> None:
     if options.plot is not None:
         from pysim.render.plots.residuals import plot_residuals  # noqa: PLC0415, only where it is drawn
 
-        plot_residuals(found, samples, options.plot)
+        plot_residuals(result, samples, options.plot)
         print_line(f"  drawn       {options.plot}")
 
 

@@ -53,7 +53,7 @@ def optimise_scene(path: Path, options: OptimiseOptions) -> int:
 
 def _ranges(texts: tuple[str, ...], option: str, form: str) -> dict[str, list[float]]:
     """Return the numbers of each key."""
-    found: dict[str, list[float]] = {}
+    ranges: dict[str, list[float]] = {}
     for text in texts:
         key, _, values = (part.strip() for part in text.partition("="))
         try:
@@ -62,10 +62,10 @@ def _ranges(texts: tuple[str, ...], option: str, form: str) -> dict[str, list[fl
             numbers = []
         if not key or len(numbers) < 2 or any(map(math.isnan, numbers)):
             raise PysimError(f"{option} {text}", f"is not complete; write {form}")
-        if key in found:
+        if key in ranges:
             raise PysimError(f"{option} {text}", "gives its key a second time; leave one out")
-        found[key] = numbers
-    return found
+        ranges[key] = numbers
+    return ranges
 
 
 def _print_summary(best: Optimum, output: Path | None) -> None:

@@ -150,7 +150,7 @@ def compress_closed(
     """Return the triangles of the projected equations of motion, one a coordinate, over consecutive folds."""
     used = np.flatnonzero(motions.valid)
     edges = np.linspace(0, len(used), folds + 1).astype(int)
-    found, share = [], np.zeros(unknowns.model.nv)
+    compressed, share = [], np.zeros(unknowns.model.nv)
     for start, end in pairwise(edges):
         triangles: list[Array | None] = [None] * unknowns.model.nv
         for at in range(start, end, CHUNK):
@@ -159,11 +159,11 @@ def compress_closed(
             share += np.einsum("njj->j", P)
             W = _projected_rows(unknowns, samples.part(rows), P)
             triangles = [reduce_rows(t, W[:, j]) for j, t in enumerate(triangles)]
-        found.append(tuple(t for t in triangles if t is not None))
+        compressed.append(tuple(t for t in triangles if t is not None))
     active = (np.arange(unknowns.size),) * unknowns.model.nv
     counts = tuple(int(n) for n in np.diff(edges))
     return Triangles(
-        unknowns.size, active, tuple(found), counts, shares=tuple(share / max(len(used), 1))
+        unknowns.size, active, tuple(compressed), counts, shares=tuple(share / max(len(used), 1))
     )
 
 

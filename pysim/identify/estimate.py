@@ -132,7 +132,7 @@ class _Problem:
             filled[free] = y
             return filled
 
-        found = least_squares(
+        solution = least_squares(
             lambda y: self.residual(whole(y), noise),
             x[free],
             lambda y: self.jacobian(whole(y), noise)[:, free],
@@ -143,7 +143,7 @@ class _Problem:
             gtol=tolerance,
             max_nfev=_EVALUATIONS,
         )
-        return whole(found.x), int(found.nfev), bool(found.status > 0)
+        return whole(solution.x), int(solution.nfev), bool(solution.status > 0)
 
     def phi(self, x: Array) -> Array:
         """Return φ of every body, its exponents limited against overflow: a step that long is rejected."""

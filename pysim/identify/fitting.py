@@ -264,7 +264,7 @@ class _Runs:
             assert self._known is not None
             return self._known[1]
 
-        found = least_squares(
+        solution = least_squares(
             residual,
             np.clip(start, 0, 1),
             derivative,
@@ -275,7 +275,7 @@ class _Runs:
             gtol=1e-12,
             max_nfev=60,
         )
-        return found.x, float(found.cost)
+        return solution.x, float(solution.cost)
 
     def deviations(self, u: Array, J: Array) -> Array:
         """Return the standard deviations (parameters,) of the numbers, where the residual has deviation 1."""

@@ -81,18 +81,18 @@ def compress_momenta(
     stride, count = check_intervals(samples, folds, interval)
     pushed = bool(samples.tau[:, :6].any())
     edges = np.linspace(0, count, folds + 1).astype(int)
-    found = []
+    compressed = []
     for first, last in pairwise(edges):
         part = samples.part(slice(first * stride, last * stride + 1))
         rows = _interval_rows(unknowns, part, stride)
         triangles = [reduce_rows(None, rows[:, k]) for k in range(6)]
         if not pushed:
             triangles.append(np.sqrt(len(rows)) * _total_mass(unknowns))
-        found.append(tuple(triangles))
-    active = (np.arange(unknowns.size),) * len(found[0])
+        compressed.append(tuple(triangles))
+    active = (np.arange(unknowns.size),) * len(compressed[0])
     rows_of = tuple(int(n) for n in np.diff(edges))
-    alike = (0, 0, 0, 1, 1, 1, 2)[: len(found[0])]
-    return Triangles(unknowns.size, active, tuple(found), rows_of, alike)
+    alike = (0, 0, 0, 1, 1, 1, 2)[: len(compressed[0])]
+    return Triangles(unknowns.size, active, tuple(compressed), rows_of, alike)
 
 
 def _interval_rows(unknowns: Unknowns, samples: Samples, stride: int) -> Array:

@@ -102,8 +102,8 @@ def _columns(
     key: str, wanted: tuple[str, ...], names: Sequence[str], values: Array, source: str
 ) -> Array | None:
     """Return the columns of a group in the model's order; None if the file has none of them."""
-    found = [name for name in wanted if name in names]
-    if not found:
+    present = [name for name in wanted if name in names]
+    if not present:
         return None
     if key == "tau":
         whole = np.zeros((len(values), len(wanted)))
@@ -111,10 +111,10 @@ def _columns(
             if name in names:
                 whole[:, k] = values[:, names.index(name)]
         return whole
-    if len(found) < len(wanted):
+    if len(present) < len(wanted):
         missing = next(name for name in wanted if name not in names)
         others = "" if key in {"t", "q"} else f", or remove all columns of {key}"
-        problem = f"column {missing!r} is missing, but {found[0]!r} is present; add it{others}"
+        problem = f"column {missing!r} is missing, but {present[0]!r} is present; add it{others}"
         raise IdentificationError(source, problem)
     return values[:, [names.index(name) for name in wanted]]
 

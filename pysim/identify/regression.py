@@ -94,7 +94,7 @@ class Triangles:
 def compress_torques(unknowns: Unknowns, samples: Samples, folds: int) -> Triangles:
     """Return the triangles of the equations of motion, one a coordinate, over consecutive folds."""
     edges = np.linspace(0, len(samples), folds + 1).astype(int)
-    found = []
+    compressed = []
     for start, end in pairwise(edges):
         triangles: list[Array | None] = [None] * unknowns.model.nv
         for at in range(start, end, CHUNK):
@@ -106,9 +106,9 @@ def compress_torques(unknowns: Unknowns, samples: Samples, folds: int) -> Triang
                 triangles[j] = reduce_rows(
                     triangles[j], np.concatenate([*rows, left[:, j, None]], axis=1)
                 )
-        found.append(tuple(t for t in triangles if t is not None))
+        compressed.append(tuple(t for t in triangles if t is not None))
     return Triangles(
-        unknowns.size, unknowns.active, tuple(found), tuple(int(n) for n in np.diff(edges))
+        unknowns.size, unknowns.active, tuple(compressed), tuple(int(n) for n in np.diff(edges))
     )
 
 

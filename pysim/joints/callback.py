@@ -96,19 +96,19 @@ class CallbackJoint(Joint):
     def asked(self, method: str, shape: tuple[int, ...], *states: Array) -> Array:
         """Return the result of an author's method for states (n, …), after checks of its shape and type."""
         try:
-            given = np.asarray(call(self, method, *(x.copy() for x in states)))
+            numbers = np.asarray(call(self, method, *(x.copy() for x in states)))
         except JointError as error:
             if len(states[0]) > 1 and error.__cause__ is not None:
                 problem = f"{error.problem}; it fails at {self._failing(method, states)}"
                 raise JointError(error.where, problem) from error.__cause__
             raise
-        if given.dtype.kind not in "fiu":
-            problem = f"must return real numbers, got {given.dtype}"
+        if numbers.dtype.kind not in "fiu":
+            problem = f"must return real numbers, got {numbers.dtype}"
             raise JointError(method_place(self, method), problem)
-        if given.shape != shape:
-            problem = f"must return shape {shape}, got {given.shape}"
+        if numbers.shape != shape:
+            problem = f"must return shape {shape}, got {numbers.shape}"
             raise JointError(method_place(self, method), problem)
-        return given.astype(float, copy=False)
+        return numbers.astype(float, copy=False)
 
     def _failing(self, method: str, states: tuple[Array, ...]) -> str:
         """Describe the first state that fails on its own."""

@@ -43,7 +43,7 @@ def comments_of(plugin: type[Any]) -> dict[str, tuple[str, str]]:
 
 
 def _comments(plugin: type[Any]) -> dict[str, tuple[str, str]]:
-    found: dict[str, tuple[str, str]] = {}
+    comments: dict[str, tuple[str, str]] = {}
     for owner in reversed(plugin.__mro__):
         if owner.__module__ in ("builtins", "pysim.joints.plugin", "pysim.joints.callback"):
             continue
@@ -57,5 +57,5 @@ def _comments(plugin: type[Any]) -> dict[str, tuple[str, str]]:
                 behind = lines[(node.end_lineno or 1) - 1].encode()[node.end_col_offset :].decode()
                 match = _COMMENT.search(behind)
                 if match:
-                    found[node.target.id] = match["unit"] or "", match["doc"].strip()
-    return found
+                    comments[node.target.id] = match["unit"] or "", match["doc"].strip()
+    return comments

@@ -143,21 +143,21 @@ class CallbackNumbers:
 
 def rates(coordinates: Coordinates, q: Array, v: Array) -> Array:
     """Return q̇ (n, nq) of states that move with v (n, nv): ẋ = ½ x ⊗ (ω, 0), ṗ = R v."""
-    found = np.zeros_like(q)
+    q_dot = np.zeros_like(q)
     for part, at, at_v in coordinates.offsets():
-        own = v[:, at_v : at_v + part.nv]
+        part_v = v[:, at_v : at_v + part.nv]
         if part.group == "real":
-            found[:, at] = own[:, 0]
+            q_dot[:, at] = part_v[:, 0]
             continue
         turn = slice(at + part.nq - 4, at + part.nq)
-        vector, w, omega = q[:, turn][:, :3], q[:, turn][:, 3:], own[:, -3:]
-        found[:, turn] = 0.5 * np.column_stack(
+        vector, w, omega = q[:, turn][:, :3], q[:, turn][:, 3:], part_v[:, -3:]
+        q_dot[:, turn] = 0.5 * np.column_stack(
             [w * omega + np.cross(vector, omega), -np.sum(vector * omega, axis=1)]
         )
         if part.group == "pose":
             R = rotation_from_quaternion(np.ascontiguousarray(q[:, turn]))
-            found[:, at : at + 3] = np.einsum("nij,nj->ni", R, own[:, :3])
-    return found
+            q_dot[:, at : at + 3] = np.einsum("nij,nj->ni", R, part_v[:, :3])
+    return q_dot
 
 
 def place(numbers: MotionNumbers) -> str:

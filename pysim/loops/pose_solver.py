@@ -148,10 +148,10 @@ class PoseSolver:
             start: the start of each world (n, nq).
             worlds: numbers of the worlds (n,).
         """
-        found = np.tile(drawn, (len(worlds), 1, 1))
+        starts = np.tile(drawn, (len(worlds), 1, 1))
         places, by_target = self._lengths, np.arange(tried, tried + len(drawn)) % 2 == 1
         if not places:
-            return found.reshape(-1, self._model.nq)
+            return starts.reshape(-1, self._model.nq)
         offset = np.repeat(start[:, None, places], len(drawn), axis=1)
         if by_target.any() and self._shares.any():
             centre, slope = self._centre(drawn[by_target])
@@ -159,8 +159,8 @@ class PoseSolver:
             goal = np.einsum("f,nfi->ni", self._shares, goals)
             way = goal[:, None] - centre
             offset[:, by_target] = np.einsum("kmi,nki->nkm", np.linalg.pinv(slope), way)
-        found[..., places] += offset
-        return found.reshape(-1, self._model.nq)
+        starts[..., places] += offset
+        return starts.reshape(-1, self._model.nq)
 
     def _centre(self, q: Array) -> tuple[Array, Array]:
         """Return the mean position (m, 3) of the frames at q (m, nq) with lengths 0, and its slope (m, 3, lengths)."""
@@ -206,7 +206,7 @@ def coordinate_limits(model: Model) -> list[tuple[int, int, float, float]]:
     Raises:
         ModelError: the limits of a joint and of one that follows it exclude each other.
     """
-    found: dict[int, tuple[int, int, float, float]] = {}
+    limits: dict[int, tuple[int, int, float, float]] = {}
     for k, joint in enumerate(model.joints):
         ratio, offset, leader, at = 1.0, 0.0, joint, k
         while model.v_offsets[at] < 0 and leader.mimic is not None:
@@ -220,21 +220,21 @@ def coordinate_limits(model: Model) -> list[tuple[int, int, float, float]]:
                 continue
             low, high = np.sort(ends / ratio).tolist()
             q, v = model.q_offsets[at] + own_q, model.v_offsets[at] + own_v
-            _, _, lower, upper = found.get(v, (q, v, -np.inf, np.inf))
-            found[v] = q, v, max(lower, low), min(upper, high)
-    for _, v, lower, upper in found.values():
+            _, _, lower, upper = limits.get(v, (q, v, -np.inf, np.inf))
+            limits[v] = q, v, max(lower, low), min(upper, high)
+    for _, v, lower, upper in limits.values():
         if lower > upper:
             name = model.velocity_names[v]
             problem = (
                 f"those of {name!r} and of the joints that follow it exclude each other; widen them"
             )
             raise ModelError("limits", problem)
-    return list(found.values())
+    return list(limits.values())
 
 
 def unlimited_lengths(model: Model) -> list[int]:
     """Return the places in q of lengths that have no limits, or a single one."""
-    found = []
+    lengths = []
     for joint, first in zip(model.joints, model.q_offsets, strict=True):
         kind = find_joint(joint.type)
         if first < 0:
@@ -242,10 +242,10 @@ def unlimited_lengths(model: Model) -> list[int]:
         for own_q, own_v in zip(*kind.real_coordinates, strict=True):
             is_limited = np.isfinite([joint.lower[own_v], joint.upper[own_v]]).all()
             if kind.q_units[own_q] == "m" and not is_limited:
-                found.append(first + own_q)
+                lengths.append(first + own_q)
         for at, (_, count) in zip(kind.quaternions, kind.turning, strict=True):
-            found += range(first + at - 3, first + at) if count == 6 else ()
-    return found
+            lengths += range(first + at - 3, first + at) if count == 6 else ()
+    return lengths
 
 
 def position_rows(model: Model) -> NDArray[np.bool_]:

@@ -115,18 +115,18 @@ def on_bodies(parts: Parts, frames: Mapping[str, FrameSpec]) -> Parts:
 
 def named_bodies(parts: Parts) -> set[str]:
     """Return the names of bodies and frames that parts refer to."""
-    found: set[str] = set()
+    names: set[str] = set()
 
     def place(name: str) -> tuple[str, Array]:
-        found.add(name)
+        names.add(name)
         return name, np.eye(4)
 
     def link(name: str) -> str:
-        found.add(name)
+        names.add(name)
         return name
 
     _renamed(parts, Renaming({Named.LINK: link}, place))
-    return found
+    return names
 
 
 def _renamed(parts: Parts, renaming: Renaming) -> Parts:

@@ -54,7 +54,7 @@ class PassedJoints:
         at_zero = [(self._poses[part.body] @ part.at)[:3, 3] for part in points]
         strands = np.array([part.multiplicity for part in points[1:]])
         around = sum(max(part.radii) for part in points) if joint.type == TURNING else 0.0
-        found = 0.0
+        largest = 0.0
         for limit, outward in ((joint.upper[0], 1.0), (joint.lower[0], -1.0)):
             if not np.isfinite(limit):
                 continue
@@ -67,8 +67,8 @@ class PassedJoints:
                 places[moves] += limit * axis
                 rates[moves] = axis
             slope = _slope(places, rates, strands)
-            found = max(found, tension * (around - outward * slope))
-        return found
+            largest = max(largest, tension * (around - outward * slope))
+        return largest
 
 
 def _slope(places: Array, rates: Array, strands: Array) -> float:

@@ -352,7 +352,7 @@ class WorldParameters(Mapping[str, Any]):
         lengths = [own for own in found if own.of_whole_scene]
         if lengths:
             places, varied = self._scene.places_of(lengths), self._records.varied
-            varied.set(every, places, np.array([varied.of(k)[places] for k in every]))
+            varied.set(every, places, np.array([varied.of(int(k))[places] for k in every]))
             varied.lend(self._records.engine)
 
     def slopes(self, path: str, part: float) -> tuple[NDArray[np.intp], Array]:

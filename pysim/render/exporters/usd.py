@@ -237,9 +237,9 @@ def _define_mesh(
     most: float = MOST_TRIANGLES,
 ) -> Any:  # noqa: ANN401, as above
     """Define a triangle mesh with normals and colours, and return it."""
-    own = decimated(mesh, max(0.0, 1 - most / max(mesh.n_cells, 1)))
-    faces = own.regular_faces if own.is_all_triangles else own.triangulate().regular_faces
-    points = np.asarray(own.points)
+    small = decimated(mesh, max(0.0, 1 - most / max(mesh.n_cells, 1)))
+    faces = small.regular_faces if small.is_all_triangles else small.triangulate().regular_faces
+    points = np.asarray(small.points)
     node = pxr.UsdGeom.Mesh.Define(stage, path)
     node.CreateSubdivisionSchemeAttr(pxr.UsdGeom.Tokens.none)
     node.CreatePointsAttr(_vectors(pxr, points))
@@ -248,10 +248,10 @@ def _define_mesh(
         pxr.Vt.IntArray.FromNumpy(np.ascontiguousarray(faces, np.int32).ravel())
     )
     node.CreateExtentAttr(_vectors(pxr, np.array([points.min(axis=0), points.max(axis=0)])))
-    if "Normals" in own.point_data:
-        node.CreateNormalsAttr(_vectors(pxr, np.asarray(own.point_data["Normals"])))
+    if "Normals" in small.point_data:
+        node.CreateNormalsAttr(_vectors(pxr, np.asarray(small.point_data["Normals"])))
         node.SetNormalsInterpolation(pxr.UsdGeom.Tokens.vertex)
-    rgba = np.asarray(own.point_data["rgba"], np.uint8)
+    rgba = np.asarray(small.point_data["rgba"], np.uint8)
     if (rgba == rgba[0]).all():
         _paint(pxr, node, rgba[:1], pxr.UsdGeom.Tokens.constant)
     else:

@@ -54,10 +54,10 @@ class Quantity:
 
 def quantities_of(trajectory: Trajectory) -> dict[str, Quantity]:
     """Return every quantity of a trajectory, with its name as the key."""
-    found: dict[str, Quantity] = {}
+    quantities: dict[str, Quantity] = {}
 
     def add(name: str, unit: str, kind: str, values: Callable[[], Array]) -> None:
-        found[name] = Quantity(name, unit, kind, values)
+        quantities[name] = Quantity(name, unit, kind, values)
 
     names, units = trajectory.names, trajectory.units
     states = {
@@ -92,7 +92,7 @@ def quantities_of(trajectory: Trajectory) -> dict[str, Quantity]:
         for i, axis in enumerate("xyz"):
             place = lambda label=label, i=i: trajectory.path_of(label)[:, i]  # noqa: E731
             add(f"position.{label}.{axis}", "m", "position in the world", place)
-    return found
+    return quantities
 
 
 def _add_signals(

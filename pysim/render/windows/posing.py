@@ -56,7 +56,7 @@ class Coordinate:
 
 def coordinates_of(model: Model, start: Array) -> list[Coordinate]:
     """Return the coordinates of a model: those of q where these are real numbers, else displacements from the start."""
-    found = []
+    coordinates = []
     for joint, at_q, at_v, nq, nv in zip(
         model.joints, model.q_offsets, model.v_offsets, model.joint_nq, model.joint_nv, strict=True
     ):
@@ -72,8 +72,8 @@ def coordinates_of(model: Model, start: Array) -> list[Coordinate]:
                 high = max(first, low) + reach
             ends = (min(low, first), max(high, first))
             name = model.velocity_names[at_v + k]
-            found.append(Coordinate(name, joint.name, unit, at_v + k, first, ends, limited))
-    return found
+            coordinates.append(Coordinate(name, joint.name, unit, at_v + k, first, ends, limited))
+    return coordinates
 
 
 class Poser(InteractiveWindow):

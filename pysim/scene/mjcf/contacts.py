@@ -124,20 +124,20 @@ class ContactReader:
         The massless bodies between them hide that from the rule for parents and children. A static parent is no
         exception in MuJoCo.
         """
-        m, found = self.m, []
+        m, pairs = self.m, []
         rigid: dict[int, list[int]] = defaultdict(list)
         for body in range(m.nbody):
             rigid[int(m.body_weldid[body])].append(body)
         for child, members in rigid.items():
             parent = int(m.body_weldid[m.body_parentid[child]])
             if parent and m.body_jntnum[child] > 1:
-                found += [
+                pairs += [
                     (self.model.bodies[a], self.model.bodies[b])
                     for a in rigid[parent]
                     for b in members
                     if m.body_geomnum[a] and m.body_geomnum[b]
                 ]
-        return found
+        return pairs
 
     def _ground(self, k: int) -> GroundSpec:
         """Return a plane as a ground, raised by the margin at which MuJoCo lets surfaces touch it."""

@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 def compensating_forces(model: MujocoModel) -> list[ForceSpec]:
     """Return the forces −gravcomp · m g on the bodies that move."""
     m = model.m
-    found: list[ForceSpec] = []
+    forces: list[ForceSpec] = []
     if not model.enables("GRAVITY"):
-        return found
+        return forces
     for k in map(int, np.flatnonzero(m.body_gravcomp)):
         if not m.body_weldid[k]:
             continue
@@ -27,7 +27,7 @@ def compensating_forces(model: MujocoModel) -> list[ForceSpec]:
             parameters = {"load": tuple(map(float, load))}
             name, where = f"{model.bodies[k]} gravcomp", model.place("bodies", k)
             at = translation(m.body_ipos[k])
-            found.append(
+            forces.append(
                 ForceSpec(
                     name,
                     "constant_force",
@@ -37,4 +37,4 @@ def compensating_forces(model: MujocoModel) -> list[ForceSpec]:
                     where=where,
                 )
             )
-    return found
+    return forces

@@ -148,8 +148,8 @@ class Chain:
         theta[:, 0] = (m * ds).sum(axis=1)
         theta[:, 1] = (m * x * ds).sum(axis=1)
         theta[:, 4] = (jx * ds).sum(axis=1)
-        own = (j * ds[..., None]).sum(axis=1)  # of the sections, about y and z
-        theta[:, [6, 9]] = (m * x**2 * ds).sum(axis=1)[:, None] + own
+        section_inertia = (j * ds[..., None]).sum(axis=1)  # of the sections, about y and z
+        theta[:, [6, 9]] = (m * x**2 * ds).sum(axis=1)[:, None] + section_inertia
         in_bars = [
             relative_pose(self.hinge_frames[k], self.bar_frames[k]) for k in range(self.bars)
         ]
@@ -157,18 +157,21 @@ class Chain:
         if self.has_end:
             mass, length = theta[-1, 0], chords[-1]
             center = theta[-1, 1] / mass
-            central = theta[-1, 6] - own[-1, 0] - mass * center**2
+            central = theta[-1, 6] - section_inertia[-1, 0] - mass * center**2
             q = _END_MASS * central / (length - center) ** 2
             end[0] = q * mass / (mass + q)
             end[4] = _END_INERTIA * theta[-1, 4]
-            end[[6, 9]] = _END_INERTIA * (central + own[-1])
+            end[[6, 9]] = _END_INERTIA * (central + section_inertia[-1])
             theta[-1] -= end
             theta[-1, 1] -= end[0] * length
             theta[-1, [6, 9]] -= end[0] * length**2
         if self.line.is_straight:
             found = list(theta)
         else:
-            found = [moved_by(own, X) for own, X in zip(theta, in_bars, strict=True)]
+            found = [
+                moved_by(section_inertia, X)
+                for section_inertia, X in zip(theta, in_bars, strict=True)
+            ]
         return [*found, end] if self.has_end else found
 
     def rotations_along(self, points: Array, tangent: Array) -> Array:
@@ -220,17 +223,17 @@ def points_along(line: CentreLine, distances: Array) -> Array:
         inside = line.points(np.array([min(s, line.length)]))[0]
         return np.asarray(inside if s <= line.length else end + (s - line.length) * beyond)
 
-    s, found = 0.0, [at(0.0)]
+    s, points = 0.0, [at(0.0)]
     for distance in distances:
         low, high = s, s + distance
-        while np.linalg.norm(at(high) - found[-1]) < distance:
+        while np.linalg.norm(at(high) - points[-1]) < distance:
             low, high = high, high + distance
         for _ in range(60):
             middle = (low + high) / 2
-            if np.linalg.norm(at(middle) - found[-1]) < distance:
+            if np.linalg.norm(at(middle) - points[-1]) < distance:
                 low = middle
             else:
                 high = middle
         s = high
-        found.append(at(s))
-    return np.array(found)
+        points.append(at(s))
+    return np.array(points)

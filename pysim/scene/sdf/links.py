@@ -35,7 +35,7 @@ class LinkReader:
 
     def geometries(self, link: Element, *, grounds: bool) -> tuple[Geometry, ...]:
         """Return the shapes of a link; without planes and heightmaps if they are read as grounds."""
-        found = []
+        geometries = []
         for role in ("visual", "collision"):
             for element in link.all(role):
                 if grounds and (has_plane(element) or heightmap_of(element) is not None):
@@ -43,11 +43,11 @@ class LinkReader:
                 geometry = self._geometry(element, role)
                 if geometry is None:
                     continue
-                found.append(geometry)
+                geometries.append(geometry)
                 surface = surface_of(element, self.omissions) if role == "collision" else None
                 if surface is not None:
                     self.surfaces[id(geometry)] = surface
-        return tuple(found)
+        return tuple(geometries)
 
     def _geometry(self, element: Element, role: str) -> Geometry | None:
         name = element.attributes.get("name", "")

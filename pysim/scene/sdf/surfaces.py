@@ -27,24 +27,24 @@ _FRICTIONS = (("ode", "mu", "mu2"), ("bullet", "friction", "friction2"))
 def surface_of(collision: Element, omissions: Omissions) -> SurfaceSpec | None:
     """Return friction and restitution of a <collision>: Drake's, ODE's or Bullet's; None if it has neither."""
     properties = collision.child("drake:proximity_properties")
-    found: list[float] = []
+    coefficients: list[float] = []
     if properties is not None:
-        found = _values(properties, ("drake:mu_static", "drake:mu_dynamic"))
+        coefficients = _values(properties, ("drake:mu_static", "drake:mu_dynamic"))
     surface = collision.child("surface")
     friction = surface.child("friction") if surface is not None else None
-    if friction is not None and not found:
-        found = _directed(friction, collision, omissions)
-    spinning, rolling = _turning(friction, found, collision, omissions)
-    if spinning is not None and not found:
-        found = [DEFAULT_FRICTION]
+    if friction is not None and not coefficients:
+        coefficients = _directed(friction, collision, omissions)
+    spinning, rolling = _turning(friction, coefficients, collision, omissions)
+    if spinning is not None and not coefficients:
+        coefficients = [DEFAULT_FRICTION]
     restitution = None
     bounce = surface.child("bounce") if surface is not None else None
     if bounce is not None:
         value = non_negative(bounce, "restitution_coefficient", "1", 0.0)
         restitution = (min(value, 1.0), SPEED) if value else None
-    if not found and restitution is None and rolling is None:
+    if not coefficients and restitution is None and rolling is None:
         return None
-    static, dynamic = (max(found), min(found)) if found else (None, None)
+    static, dynamic = (max(coefficients), min(coefficients)) if coefficients else (None, None)
     return SurfaceSpec(
         static_friction=static,
         dynamic_friction=dynamic,

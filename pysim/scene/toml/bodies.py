@@ -114,7 +114,7 @@ class BodyReader:
         elif not tables:
             problem = f"body {body.name!r} has no shape; give shapes here, or in shape"
             self.problems.add((*path, "collision"), problem)
-        found = []
+        collisions = []
         for table, shape, at in tables:
             if shape is None:
                 continue
@@ -122,10 +122,10 @@ class BodyReader:
             where = self.problems.source.where(at)
             parts = decomposition_of(table.decompose)
             X = table.at.matrix
-            found.append(
+            collisions.append(
                 CollisionSpec(shape, X, material, table.convex, where, decomposition=parts)
             )
-        return tuple(found)
+        return tuple(collisions)
 
     def _shape(self, table: Visual, path: Steps) -> Shape | None:
         if table.field is not None:
@@ -151,25 +151,25 @@ class BodyReader:
         return Shape("mesh", (), file, (x, y, z))
 
     def _theta(self, body: Body, path: Steps, solids: list[tuple[Solid, Shape | None]]) -> Array:
-        given: list[str] = [k for k in ("mass", "com", "inertia") if k in body.model_fields_set]
+        keys: list[str] = [k for k in ("mass", "com", "inertia") if k in body.model_fields_set]
         dense = [k for k, (solid, _) in enumerate(solids) if solid.density is not None]
-        if dense and given:
-            problem = f"has {' and '.join(given)}, and shape has a density; give one of the two"
-            hint = _density_of_mass(body, solids) if given == ["mass"] else ""
-            if any(steps[-1] == given[0] for steps in self.problems.source.overridden):
+        if dense and keys:
+            problem = f"has {' and '.join(keys)}, and shape has a density; give one of the two"
+            hint = _density_of_mass(body, solids) if keys == ["mass"] else ""
+            if any(steps[-1] == keys[0] for steps in self.problems.source.overridden):
                 hint += self.problems.unset(
                     *path, "shape", *([dense[0]] if len(solids) > 1 else ()), "density"
                 )
-            self.problems.add((*path, given[0]), problem + hint)
+            self.problems.add((*path, keys[0]), problem + hint)
             return np.zeros(10)
         if dense:
             return self._from_densities(path, solids)
         if body.mass is None:
-            self._refuse_massless(body, path, given)
+            self._refuse_massless(body, path, keys)
             return np.zeros(10)
         if not solids or not spreads_mass(body):
             return self._from_numbers(body, path)
-        if "com" in given:
+        if "com" in keys:
             problem = "comes from the shape here; leave com out, or give an inertia too"
             self.problems.add((*path, "com"), problem)
             return np.zeros(10)

@@ -176,12 +176,12 @@ class ConstraintReader:
 
     def _add_spring(self, loop: LoopSpec, table: Loop, kind: JointType, path: Steps) -> None:
         """Add the spring and damper of a loop's joint, a bushing between its frames."""
-        given = [name for name in _SPRING if getattr(table, name) is not None]
-        if not given:
+        keys = [name for name in _SPRING if getattr(table, name) is not None]
+        if not keys:
             return
         if kind.name not in _SPRUNG:
-            problem = f"a {kind.name} loop has no {given[0]}; remove it, or add a [[force]] of type bushing"
-            self.problems.add((*path, given[0]), problem, of_key=True)
+            problem = f"a {kind.name} loop has no {keys[0]}; remove it, or add a [[force]] of type bushing"
+            self.problems.add((*path, keys[0]), problem, of_key=True)
             return
         directions = _directions(kind, np.array(loop.axis, float))
         matrices = {
@@ -189,7 +189,7 @@ class ConstraintReader:
                 (directions.T * self.joints.spread(getattr(table, name), kind, (*path, name)))
                 @ directions
             ).tolist()
-            for name in given
+            for name in keys
         }
         parameters = {"stiffness": np.zeros((6, 6)).tolist()} | matrices
         self.springs.append(

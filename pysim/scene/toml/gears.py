@@ -60,7 +60,7 @@ def gear_ratios(table: Coupling, joints: Mapping[str, JointSpec]) -> dict[str, f
     a, b = _wheel(others[0], table, joints), _wheel(name, table, joints)
     facing = _facing(a, b)
     ratio = -a.teeth / (facing * b.teeth)  # of q_a
-    found = {} if a.joint is None else {others[0]: ratio}
+    ratios = {} if a.joint is None else {others[0]: ratio}
     if table.carrier is None:
         if a.joint is None:
             problem = f"a wheel of the world turns {name!r} with a carrier only"
@@ -75,10 +75,10 @@ def gear_ratios(table: Coupling, joints: Mapping[str, JointSpec]) -> dict[str, f
             elif wheel.joint.parent != carrier.child:
                 of_carrier += factor * _facing(middle, wheel)
         if of_carrier:
-            found[table.carrier] = of_carrier
+            ratios[table.carrier] = of_carrier
     if table.module is not None:
         _check_distance(table, a, b, joints)
-    return found
+    return ratios
 
 
 def _rack_ratio(table: Coupling, pinion: str, joints: Mapping[str, JointSpec]) -> dict[str, float]:

@@ -133,7 +133,7 @@ class JointReader:
     ) -> tuple[MotionSpec, ...]:
         """Return the prescribed motions of a joint's coordinates."""
         plain = [kind.q_names[at] for at in kind.real_coordinates[0]]
-        found: dict[str, MotionSpec] = {}
+        motions: dict[str, MotionSpec] = {}
         for table in tables:
             name = table.coordinate
             if name is None and kind.nq == 1:
@@ -149,12 +149,12 @@ class JointReader:
             elif name not in plain:
                 problem = f"a {kind.name} joint has no coordinate {name!r} that a signal can give"
                 self.problems.add(path, f"{problem}; choose among {', '.join(plain)}")
-            elif name in found:
+            elif name in motions:
                 problem = f"the coordinate {name!r} has two motions; keep one of them"
                 self.problems.add(path, problem)
             else:
-                found[name] = MotionSpec(table.signal, None if kind.nq == 1 else name)
-        return tuple(found.values())
+                motions[name] = MotionSpec(table.signal, None if kind.nq == 1 else name)
+        return tuple(motions.values())
 
     def _refuse_parts(self, joint: JointSpec, table: Passive, path: Steps) -> None:
         """Reject what says how a force is where there is none: it would be dropped."""

@@ -55,7 +55,7 @@ def _of(values: Mapping[str, float], names: Collection[str]) -> dict[str, float]
 def _keyframe(
     name: str, table: Keyframe, joints: Mapping[str, JointSpec], reader: JointReader, path: Steps
 ) -> KeyframeSpec:
-    found: dict[str, JointSpec] = {}
+    joints_of_frame: dict[str, JointSpec] = {}
     for joint, start in table.start.items():
         at = (*path, "start", joint)
         if _starts(joint, joints, reader.problems, at):
@@ -63,13 +63,13 @@ def _keyframe(
             check_start(start.q, own.type, at, reader.problems)
             own = replace(own, start_v=np.zeros_like(own.start_v))
             own = replace(own, start_q=reader.q(start, find_joint(own.type), at))
-            found[joint] = reader.with_v(own, start.v, (*at, "v"))
+            joints_of_frame[joint] = reader.with_v(own, start.v, (*at, "v"))
     for joint, v in table.start_v.items():
         at = (*path, "start_v", joint)
         if _starts(joint, joints, reader.problems, at):
-            found[joint] = reader.with_v(found.get(joint, joints[joint]), v, at)
-    q = {joint: own.start_q for joint, own in found.items()}
-    v_of = {joint: own.start_v for joint, own in found.items()}
+            joints_of_frame[joint] = reader.with_v(joints_of_frame.get(joint, joints[joint]), v, at)
+    q = {joint: own.start_q for joint, own in joints_of_frame.items()}
+    v_of = {joint: own.start_v for joint, own in joints_of_frame.items()}
     where = reader.problems.source.where(path)
     return KeyframeSpec(name, q, v_of, table.commands, table.activations, where)
 

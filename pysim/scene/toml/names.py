@@ -89,18 +89,18 @@ def names_by_kind(
 
 def _own(scene: Scene, arrays: Iterable[str], problems: Problems) -> dict[str, str]:
     """Return the place of each name, and reject the second of two."""
-    given: dict[str, str] = {}
+    names: dict[str, str] = {}
     for array in arrays:
         for k, table in enumerate(getattr(scene, array)):
             path: Steps = (array, k, "name")
             if table.name == WORLD and array != "joint":
                 problems.add(path, "'world' is the name of the world; choose another")
-            elif table.name in given:
-                problem = f"{table.name!r} is taken by {given[table.name]}; rename one"
+            elif table.name in names:
+                problem = f"{table.name!r} is taken by {names[table.name]}; rename one"
                 problems.add(path, problem)
             else:
-                given[table.name] = problems.source.where(path)
-    return given
+                names[table.name] = problems.source.where(path)
+    return names
 
 
 def _refuse_brought(

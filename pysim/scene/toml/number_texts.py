@@ -138,7 +138,7 @@ def _parameters(table: object, problems: Problems) -> dict[str, float]:
         return known
     for name in _in_order(table, known, problems):
         path: Steps = (TABLE, name)
-        given = table[name]
+        value_text = table[name]
         if not _NAME.fullmatch(name) or name in CONSTANTS or name in FUNCTIONS:
             taken = (
                 "is the name of a constant or function"
@@ -147,12 +147,12 @@ def _parameters(table: object, problems: Problems) -> dict[str, float]:
             )
             problems.add(path, f"{taken}; use letters, digits and _, such as link_2", of_key=True)
             continue
-        value = given
-        if isinstance(given, str):
-            if _EXPRESSION.match(given):
-                value = _evaluated(given, known, path, problems, table)
+        value = value_text
+        if isinstance(value_text, str):
+            if _EXPRESSION.match(value_text):
+                value = _evaluated(value_text, known, path, problems, table)
             else:
-                value = _converted(given, [], path, problems)
+                value = _converted(value_text, [], path, problems)
             if value is None:  # reported; expressions with it have no mistake of their own
                 known[name] = 1.0
                 continue

@@ -189,8 +189,8 @@ def _control(
 
 def _slip_speed(scene: Scene, kind: IntegratorType, model: ModelSpec, problems: Problems) -> float:
     """Return the slip speed of smooth friction [m/s]."""
-    given = scene.simulation.slip_speed
-    if given is None:
+    slip_speed = scene.simulation.slip_speed
+    if slip_speed is None:
         return SLIP_SPEED
     problem = None
     if not kind.smooth:
@@ -200,7 +200,7 @@ def _slip_speed(scene: Scene, kind: IntegratorType, model: ModelSpec, problems: 
     if problem is not None:
         remedy = f"remove slip_speed{problems.unset('simulation', 'slip_speed')}"
         problems.add(("simulation", "slip_speed"), f"{problem}; {remedy}", of_key=True)
-    return given
+    return slip_speed
 
 
 def _rest_speed(scene: Scene, kind: IntegratorType, model: ModelSpec, problems: Problems) -> float:

@@ -150,20 +150,20 @@ class Source:
     def _position(self, steps: Steps, *, of_key: bool) -> tuple[int, int]:
         kinds = ("key", "value") if of_key else ("value", "key")
         node: Any = self.nodes
-        found = (1, 1)
+        position = (1, 1)
         header: list[str] = []
         for step in steps:
             node = _below(node, step)
             if node is None:
                 break
             header += [step] if isinstance(step, str) else []
-            found = (
+            position = (
                 self._of_node(node, kinds)
-                or self._of_header(header, found[0])
+                or self._of_header(header, position[0])
                 or self._of_node(_first_inside(node), ("key",))
-                or found
+                or position
             )
-        return found
+        return position
 
     def steps(self, path: Iterable[Step]) -> Steps:
         """Return the path as in the file, where one value may mean a list of one."""

@@ -122,9 +122,9 @@ def convert(text: str, targets: list[str]) -> float | None:
     # one that is no product of the known ones, such as Ω
     if spelled(unit) in map(spelled, targets):
         return number
-    given = read_unit(unit)
+    from_unit = read_unit(unit)
     wanted = " or ".join(targets)
-    if given is None:
+    if from_unit is None:
         symbol = read_words(unit)
         if symbol and not _is_refused(symbol, targets):
             message = f'unknown unit {unit[:40]!r}; write "{number:g} {symbol}"'
@@ -133,11 +133,11 @@ def convert(text: str, targets: list[str]) -> float | None:
         message = f"unknown unit {unit[:40]!r}{example}"
         raise ValueError(message)
     if not targets:
-        return number * given[0]
+        return number * from_unit[0]
     for target in targets:
         into = read_unit(target)
-        if into is not None and into[1] == given[1]:
-            return number * given[0] / into[0]
+        if into is not None and into[1] == from_unit[1]:
+            return number * from_unit[0] / into[0]
     wanted = f"the {wanted}" if wanted.startswith("unit of") else wanted
     message = f"{unit!r} cannot be converted to {wanted}; give the number in {wanted}"
     raise ValueError(message)

@@ -54,7 +54,7 @@ def read_srdf(
 def _excluded(robot: Element, spec: ModelSpec, omissions: Omissions) -> tuple[tuple[str, str], ...]:
     """Return the pairs of links that do not touch each other; one with an unknown link is reported."""
     links = {body.name: body for body in spec.bodies}
-    found = []
+    pairs = []
     for element in robot.all("disable_collisions"):
         first, second = element.text("link1"), element.text("link2")
         for name in (first, second):
@@ -64,8 +64,8 @@ def _excluded(robot: Element, spec: ModelSpec, omissions: Omissions) -> tuple[tu
                 omissions.add("excluded pairs", item, element.where, reason)
                 break
         else:
-            found.append((first, second))
-    return tuple(found)
+            pairs.append((first, second))
+    return tuple(pairs)
 
 
 def _keyframe(

@@ -144,8 +144,8 @@ class UrdfWriter:
 
     def _form(self, element: Element, shape: Shape, body: BodySpec) -> bool:
         """Add a shape; return whether a URDF file has its kind."""
-        own = shape.primitive
-        if shape.kind != "mesh" and (own is None or not own.is_in_urdf):
+        primitive = shape.primitive
+        if shape.kind != "mesh" and (primitive is None or not primitive.is_in_urdf):
             self.refusals.add(body.where, f"the {shape.kind} of body {body.name!r}")
             return False
         form = SubElement(element, "geometry")
@@ -153,9 +153,12 @@ class UrdfWriter:
             mesh = SubElement(form, "mesh", filename=self.mesh_name(shape.mesh, body.where))
             if shape.scale != (1.0, 1.0, 1.0):
                 mesh.set("scale", _format_numbers(shape.scale))
-        elif own is not None:
+        elif primitive is not None:
             size = iter(shape.size)
-            keys = {key: _format_numbers(tuple(islice(size, count))) for key, count in own.xml_keys}
+            keys = {
+                key: _format_numbers(tuple(islice(size, count)))
+                for key, count in primitive.xml_keys
+            }
             SubElement(form, shape.kind, keys)
         return True
 

@@ -55,7 +55,7 @@ class WorldNumbers:
         first = self._read.spec.overrides
         if overrides.keys() != first.keys():
             raise UnlikeWorldError
-        found: dict[Steps, Numbers] = {}
+        changes: dict[Steps, Numbers] = {}
         parameters: dict[str, Number] = {}
         for key, value in overrides.items():
             if value is first[key]:
@@ -67,10 +67,10 @@ class WorldNumbers:
             if path[0] == EXPRESSIONS and len(path) == 2 and not isinstance(numbers, list):
                 parameters[str(path[1])] = numbers
             else:
-                found[self._place(path, numbers)] = numbers
+                changes[self._place(path, numbers)] = numbers
         if parameters:
-            found |= self._evaluated(parameters)
-        return found
+            changes |= self._evaluated(parameters)
+        return changes
 
     @cached_property
     def _paths(self) -> dict[str, Steps]:

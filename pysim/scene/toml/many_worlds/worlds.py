@@ -176,19 +176,21 @@ class _FirstWorld:
                 model = with_fields(model, gravity=_gravity(model.gravity, place, given))
         if any(tables[name] for name in _OF_CONTACTS):
             model = with_fields(model, contacts=self._contacts(scene, model))
-        own: dict[str, Any] = {"model": model}
+        parts_of_spec: dict[str, Any] = {"model": model}
         parts, problems = self.read.parts, self._readers.problems
         if tables["actuator"]:
-            own["actuators"] = read_actuators(scene, model, parts, problems)
+            parts_of_spec["actuators"] = read_actuators(scene, model, parts, problems)
         if any(tables[name] for name in _OF_BLOCKS) or any(
             table.type is not None for table, _ in tables["actuator"].values()
         ):
-            own["blocks"] = read_blocks(scene, model, parts, self.read.package_dirs, problems)
-        if {"actuators", "blocks"} & own.keys():
-            own["model"] = self._with_loads(model, joints, bodies, own)
+            parts_of_spec["blocks"] = read_blocks(
+                scene, model, parts, self.read.package_dirs, problems
+            )
+        if {"actuators", "blocks"} & parts_of_spec.keys():
+            parts_of_spec["model"] = self._with_loads(model, joints, bodies, parts_of_spec)
         if tables["joint"] and any(isinstance(table.at, str) for table in scene.event):
-            own["events"] = read_events(scene, model, problems)
-        return with_fields(spec, **own, overrides=dict(overrides))
+            parts_of_spec["events"] = read_events(scene, model, problems)
+        return with_fields(spec, **parts_of_spec, overrides=dict(overrides))
 
     def _scene(self, tables: Mapping[str, Mapping[Any, ChangedTable]]) -> Scene:
         """Return the tables of a world."""
@@ -273,10 +275,10 @@ class _FirstWorld:
     ) -> dict[str, Any]:
         """Return the loops, couplings and forces whose numbers differ; those of the scene's models follow its own."""
         bare = self.read.bare
-        found: dict[str, Any] = {}
+        connections: dict[str, Any] = {}
 
         def with_own(name: str, read: tuple[Any, ...]) -> None:
-            found[name] = read + getattr(bare, name)[len(read) :]
+            connections[name] = read + getattr(bare, name)[len(read) :]
 
         if tables["loop"]:
             with_own("loops", self._readers.constraints.loops(scene.loop))
@@ -285,8 +287,8 @@ class _FirstWorld:
         if tables["force"]:
             reader = ForceReader(self._readers.constraints, self._readers.read.package_dirs)
             with_own("forces", reader.forces(scene.force))
-            found["forces"] = mark_released(found["forces"], self.read.spec.events)
-        return found
+            connections["forces"] = mark_released(connections["forces"], self.read.spec.events)
+        return connections
 
 
 def _gravity(gravity: Array, place: Steps, numbers: Numbers) -> Array:

@@ -89,38 +89,38 @@ class SpecTables:
     def tables(self, spec: ModelSpec | SceneSpec) -> Tables:
         """Return the tables of a scene, or of a mechanism alone."""
         model = spec.model if isinstance(spec, SceneSpec) else spec
-        found: Tables = {"name": model.name, "gravity": model.gravity.tolist()}
-        found["plugins"] = self.plugin_names(spec)
-        found["body"] = [self._body(body) for body in model.bodies]
+        tables: Tables = {"name": model.name, "gravity": model.gravity.tolist()}
+        tables["plugins"] = self.plugin_names(spec)
+        tables["body"] = [self._body(body) for body in model.bodies]
         self._note_contact_shapes(model)
-        found["joint"] = [_joint(joint) for joint in model.joints]
-        found["loop"] = [Loop.keys_of(loop) for loop in model.loops]
-        found["motion"] = [FrameMotion.keys_of(motion) for motion in model.motions]
-        found["coupling"] = [self._coupling(coupling) for coupling in model.couplings]
-        found["force"] = [self._with_file(Force.keys_of(force), force) for force in model.forces]
-        found["frame"] = [Frame.keys_of(frame) for frame in model.frames]
-        found["keyframes"] = {
+        tables["joint"] = [_joint(joint) for joint in model.joints]
+        tables["loop"] = [Loop.keys_of(loop) for loop in model.loops]
+        tables["motion"] = [FrameMotion.keys_of(motion) for motion in model.motions]
+        tables["coupling"] = [self._coupling(coupling) for coupling in model.couplings]
+        tables["force"] = [self._with_file(Force.keys_of(force), force) for force in model.forces]
+        tables["frame"] = [Frame.keys_of(frame) for frame in model.frames]
+        tables["keyframes"] = {
             keyframe.name: _keyframe(keyframe, model) for keyframe in model.keyframes
         }
         for kind in BLOCKS:
             blocks = [block for block in spec.blocks if block.kind == kind]
-            found[kind] = [self._block(block) for block in blocks]
+            tables[kind] = [self._block(block) for block in blocks]
         if isinstance(spec, SceneSpec):
-            found["assembly"] = {"hold": list(spec.hold)} if spec.hold else {}
+            tables["assembly"] = {"hold": list(spec.hold)} if spec.hold else {}
             if spec.equilibrium:
                 chosen = True if "*" in spec.equilibrium else list(spec.equilibrium)
-                found["assembly"]["equilibrium"] = chosen
-            found["actuator"] += [Actuator.keys_of(drive) for drive in spec.actuators]
-            found["event"] = [Event.keys_of(event) for event in spec.events]
-        found |= self._contacts(model)
+                tables["assembly"]["equilibrium"] = chosen
+            tables["actuator"] += [Actuator.keys_of(drive) for drive in spec.actuators]
+            tables["event"] = [Event.keys_of(event) for event in spec.events]
+        tables |= self._contacts(model)
         if isinstance(spec, SceneSpec):
-            found["simulation"] = _simulation(spec)
+            tables["simulation"] = _simulation(spec)
             every = {"every": spec.settings.every}
-            found["output"] = Output.keys_of(spec.settings) | every
-            found["render"] = Render.keys_of(spec.render)
+            tables["output"] = Output.keys_of(spec.settings) | every
+            tables["render"] = Render.keys_of(spec.render)
         elif model.shortest_step is not None:
-            found["simulation"] = {"step": model.shortest_step.step}
-        return {key: value for key, value in found.items() if value not in ([], {})}
+            tables["simulation"] = {"step": model.shortest_step.step}
+        return {key: value for key, value in tables.items() if value not in ([], {})}
 
     def _block(self, block: BlockSpec) -> Tables:
         """Return the table of a signal, sensor, controller or actuator."""
