@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 
 import pysim
-from tests.analysis.test_gradients import RUN, Rollout, error
+from pysim.typing import Array
+from tests.analysis.test_gradients import RUN, WEIGHTS, Rollout, error
 
 pytestmark = pytest.mark.filterwarnings("ignore::pysim.PysimWarning")  # of starts and planes
 ROOT = Path(__file__).parents[2]
@@ -39,6 +40,33 @@ HEIGHTS = (
 )
 FIELD = 'field = { type = "gyroid", cell = 1.2, thickness = 0.12, edge = 2.4 }\nat = { xyz = [0.3, 0.2, -0.4] }'
 EXACT = 1e-7
+PENDULUM = """
+[[body]]
+name = "arm"
+mass = 0.1
+inertia = { xx = 0.01, yy = 0.01, zz = 0.01 }
+[[body]]
+name = "bob"
+mass = 1.0
+inertia = { xx = 0.01, yy = 0.01, zz = 0.01 }
+[[joint]]
+name = "swing"
+type = "revolute"
+axis = [0, 1, 0]
+child = "arm"
+[[joint]]
+name = "spring"
+type = "prismatic"
+axis = [0, 0, -1]
+parent = "arm"
+child = "bob"
+at = { xyz = [0, 0, -0.5] }
+stiffness = 100.0
+[simulation]
+integrator = "convex"
+step = 1e-3
+duration = 10.0
+"""
 
 
 def body(name: str, shape: str, height: float, rng: np.random.Generator) -> str:
@@ -161,3 +189,57 @@ def test_laws_without_dissipation_and_of_hertz_have_the_gradient_of_differences(
     head = "\n".join(lines) + "\n"
     assert errors_of(tmp_path, ["sphere"], f"[[ground]]\n{PLANE}\n", head)[3] < EXACT
     assert errors_of(tmp_path, ["capsule", "sphere"], "", head)[3] < EXACT
+
+
+def test_worlds_whose_bodies_touch_have_the_same_bits_alone_and_among_others(
+    tmp_path: Path,
+) -> None:
+    rng = np.random.default_rng([9, 1])
+    path = tmp_path / "scene.toml"
+    bodies = body("low", "box", 0.0, rng) + body("high", "box", 0.18, rng)
+    path.write_text(MATERIAL + bodies + f"[[ground]]\n{PLANE}\n" + RUN.format(passes=2), "utf-8")
+    scene = pysim.load_scene(path)
+    v = rng.normal(0, 0.5, (64, scene.model.nv))
+
+    def loss(q: Array, v: Array) -> tuple[Array, Array, Array]:
+        return (q**2).sum((1, 2)), 2 * q, 0 * v
+
+    found = []
+    for count in (1, 7, 64):
+        worlds = pysim.Worlds(scene, count)
+        worlds.v[:] = v[:count]
+        found.append(pysim.gradient(worlds, steps=40, loss=loss))
+    assert np.abs(found[0].v).max() > 0
+    for own in found[1:]:
+        assert np.array_equal(own.q[0], found[0].q[0])
+        assert np.array_equal(own.v[0], found[0].v[0])
+    assert np.array_equal(found[2].v[:7], found[1].v)
+
+
+def test_a_spring_pendulum_keeps_its_product_over_ten_thousand_steps(tmp_path: Path) -> None:
+    """⟨λ, J x⟩ by differences and ⟨Jᵀλ, x⟩."""
+    path = tmp_path / "pendulum.toml"
+    path.write_text(PENDULUM, "utf-8")
+    scene, steps = pysim.load_scene(path), 10000
+    rng = np.random.default_rng(0)
+    by, along = rng.normal(size=(2, 4))
+    q, v = np.array([0.6, 0.05]), np.array([0.3, -0.2])
+    worlds = pysim.Worlds(scene, 1)
+    worlds.q[:], worlds.v[:] = q, v
+
+    def loss(q: Array, v: Array) -> tuple[Array, Array, Array]:
+        by_q, by_v = np.zeros_like(q), np.zeros_like(v)
+        by_q[:, -1], by_v[:, -1] = by[:2], by[2:]
+        return q[:, -1] @ by[:2], by_q, by_v
+
+    gradient = pysim.gradient(worlds, steps=steps, loss=loss)
+    found = np.hstack([gradient.q[0], gradient.v[0]]) @ along
+    weights = np.array(list(WEIGHTS.values())) / 60
+    errors = []
+    for size in (1e-5, 1e-6, 1e-7):
+        moved = size * np.array(list(WEIGHTS))
+        ends = pysim.Worlds(scene, len(moved))
+        ends.q[:], ends.v[:] = q + np.outer(moved, along[:2]), v + np.outer(moved, along[2:])
+        ends.step(steps=steps)
+        errors.append(abs(np.hstack([ends.q, ends.v]) @ by @ weights / size / found - 1))
+    assert min(errors) < 1e-7  # of the differences
