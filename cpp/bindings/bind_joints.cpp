@@ -77,6 +77,7 @@ void bind_enums(py::module_& m) {
       .value("inside_sphere", tree::PathKind::inside_sphere)
       .value("inside_cylinder", tree::PathKind::inside_cylinder)
       .value("ellipsoid", tree::PathKind::ellipsoid)
+      .value("torus", tree::PathKind::torus)
       .finalize();
   py::native_enum<ElementKind>(m,
                                "ElementKind",

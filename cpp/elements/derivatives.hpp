@@ -232,7 +232,11 @@ void add_path_curvature(const ModelOf<S>& model,
                         Workspace<S> w) {
   S *const by_a = take<S>(w, model.nv), *const by_b = take<S>(w, model.nv);
   visit_curvature_terms(
-      model, d.body, d.q, element, [&](const auto& from, int obstacle, const auto& to, const auto& term) {
+      model,
+      d.body,
+      d.q,
+      element,
+      [&](const auto& from, int obstacle, const auto& to, const auto& term) {
         relative_levers<S>(model, d, support, from, obstacle, term.f, by_a);
         relative_levers<S>(model, d, support, to, obstacle, term.g, by_b);
         for (const int k : support) {
@@ -240,6 +244,22 @@ void add_path_curvature(const ModelOf<S>& model,
           S rate = all<S>(0);
           for (const int i : support) {
             const S both = fma(a, by_a[i], b * by_b[i]);
+            rate = fma(both, v[i], rate);
+            add_entry(model, i, k, -(d.sign * tension) * both, d.by_q);
+          }
+          visit(k, all<S>(0), rate);
+        }
+      },
+      [&](S weight, const RelativeMotionTerm<S>* motion, int n) {
+        for (const int k : support) by_a[k] = all<S>(0);
+        for (int i = 0; i < n; ++i) {
+          relative_levers<S>(model, d, support, motion[i].end, motion[i].obstacle, motion[i].direction, by_b);
+          for (const int k : support) by_a[k] += by_b[k];
+        }
+        for (const int k : support) {
+          S rate = all<S>(0);
+          for (const int i : support) {
+            const S both = weight * by_a[k] * by_a[i];
             rate = fma(both, v[i], rate);
             add_entry(model, i, k, -(d.sign * tension) * both, d.by_q);
           }
@@ -260,24 +280,25 @@ void visit_path_slopes(const ModelOf<S>& model,
                        const Visit& visit,
                        Workspace<S> w) {
   const S one = all<S>(1);
-  visit_segments(model, d.body, d.q, element, [&](const auto& from, const auto& to, const Segment<S>& s) {
-    if (from.body == to.body) return;
-    const Vec3<S>&at_a = from.at, &at_b = to.at;
-    for (const int k : support) d.D[k] = d.rate[k] = zero3<S>();
-    spread_levers(model, d, from.body, at_a, -one);
-    const S pull = tension * s.multiplicity;
-    spread_curvature(model, d, v, from.body, at_a, -one, pull * s.n);
-    spread_levers(model, d, to.body, at_b, one);
-    spread_curvature(model, d, v, to.body, at_b, one, pull * s.n);
-    for (const int k : support) {
-      const S stretch = dot(s.n, d.D[k]);
-      const Vec3<S> dn = s.inverse_length * (d.D[k] - stretch * s.n);
-      const S stretch_rate = dot(dn, s.d_rate) + dot(s.n, d.rate[k]);
-      visit(k, s.multiplicity * stretch, s.multiplicity * stretch_rate);
-      const Vec3<S> df = (d.sign * pull) * dn;
-      for (const int i : support) add_entry(model, i, k, -dot(d.D[i], df), d.by_q);
-    }
-  });
+  visit_segments<S, true>(
+      model, d.body, d.q, element, [&](const auto& from, const auto& to, const Segment<S>& s) {
+        if (from.body == to.body) return;
+        const Vec3<S>&at_a = from.at, &at_b = to.at;
+        for (const int k : support) d.D[k] = d.rate[k] = zero3<S>();
+        spread_levers(model, d, from.body, at_a, -one);
+        const S pull = tension * s.multiplicity;
+        spread_curvature(model, d, v, from.body, at_a, -one, pull * s.n);
+        spread_levers(model, d, to.body, at_b, one);
+        spread_curvature(model, d, v, to.body, at_b, one, pull * s.n);
+        for (const int k : support) {
+          const S stretch = dot(s.n, d.D[k]);
+          const Vec3<S> dn = s.inverse_length * (d.D[k] - stretch * s.n);
+          const S stretch_rate = dot(dn, s.d_rate) + dot(s.n, d.rate[k]);
+          visit(k, s.multiplicity * stretch, s.multiplicity * stretch_rate);
+          const Vec3<S> df = (d.sign * pull) * dn;
+          for (const int i : support) add_entry(model, i, k, -dot(d.D[i], df), d.by_q);
+        }
+      });
   if (!element.is_straight()) add_path_curvature<S>(model, d, v, element, support, tension, visit, w);
 }
 

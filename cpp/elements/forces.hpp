@@ -12,6 +12,8 @@
 #include "elements/ellipsoid_wrapping.hpp"
 #include "elements/inside_wrapping.hpp"
 #include "elements/straight_paths.hpp"
+#include "elements/torus_wrapping.hpp"
+#include "elements/wrap_chain.hpp"
 
 namespace pysim::elements {
 
@@ -111,7 +113,7 @@ Pose<S> obstacle_pose(const PlacedBody<S>* body, const PathPoint<typename S::Par
   return point.body < 0 ? X : body[point.body].X_WB * X;
 }
 
-/// Path over an obstacle, or through a conditional point, between two points of the world, in the obstacle's
+/// Path over an obstacle, or past a conditional point, between two points of the world, in the obstacle's
 /// frame.
 template <class S, bool with_curvature>
 Wrap<S> wrap(const PathPoint<typename S::Parameter>& point,
@@ -127,15 +129,71 @@ Wrap<S> wrap(const PathPoint<typename S::Parameter>& point,
   if (point.kind == PathKind::ellipsoid) {
     return over_ellipsoid<S, with_curvature>(a, b, spatial::all3<S>(point.radii), side);
   }
+  if (point.kind == PathKind::torus) {
+    return through_torus<S, with_curvature>(a, b, r, all<S>(point.radii[1]));
+  }
   if (point.kind == PathKind::inside_sphere) return through_sphere<S, with_curvature>(a, b, r);
   if (point.kind == PathKind::inside_cylinder) return through_cylinder<S, with_curvature>(a, b, r);
   const S x = q[point.q];
   return through_point<S, with_curvature>(a, b, (x >= all<S>(point.lower)) & (x <= all<S>(point.upper)));
 }
 
+/// Obstacles, or one conditional point, between two points of a path.
+template <class S>
+struct ObstacleRun {
+  const PathPoint<typename S::Parameter>* point;
+  int count;
+  const S* q;
+  Pose<S> X_WO[most_obstacles];
+
+  const Pose<S>& pose(int i) const { return X_WO[i]; }
+
+  template <bool with_curvature>
+  Wrap<S> wrap(int i, const Vec3<S>& from, const Vec3<S>& to) const {
+    return elements::wrap<S, with_curvature>(point[i], X_WO[i], q, from, to);
+  }
+
+  /// Share of a straight line at which it is nearest to the centre of an obstacle, or to its axis.
+  S nearest(int i, const Vec3<S>& from, const Vec3<S>& to) const {
+    const Vec3<S> a = scaled(i, from), d = scaled(i, to) - a;
+    return -dot(a, d) / max(dot(d, d), all<S>(typename S::Real(1e-30)));
+  }
+
+  Mask<S> outside(int i, const Vec3<S>& x) const {
+    const Vec3<S> own = scaled(i, x);
+    return point[i].kind == PathKind::torus ? simd::everywhere<S>() : dot(own, own) > all<S>(1);
+  }
+
+ private:
+  Vec3<S> scaled(int i, const Vec3<S>& x) const {
+    const Vec3<S> own = transpose_times(X_WO[i].R, x - X_WO[i].p), r = spatial::all3<S>(point[i].radii);
+    const bool is_round = point[i].kind == PathKind::cylinder || point[i].kind == PathKind::inside_cylinder;
+    return {own.x / r.x, own.y / r.y, is_round ? all<S>(0) : own.z / r.z};
+  }
+};
+
+/// The obstacles that begin at a part of a path; none at a point.
+template <class S>
+ObstacleRun<S> obstacle_run(const PlacedBody<S>* body,
+                            const S* q,
+                            const PathPoint<typename S::Parameter>* point) {
+  ObstacleRun<S> run = {point, 0, q, {}};
+  for (; point[run.count].kind != PathKind::point; ++run.count) {
+    run.X_WO[run.count] = obstacle_pose(body, point[run.count]);
+  }
+  return run;
+}
+
+/// A place of the world as a point on a body.
+template <class S>
+PathEnd<S> fixed_on(const PlacedBody<S>* body, int b, const Vec3<S>& p) {
+  return {b, b < 0 ? p : transpose_times(body[b].X_WB.R, p - body[b].X_WB.p)};
+}
+
 /// f(from, to, segment) for every straight part of a path; the length of an arc counts with the part after
-/// it.
-template <class S, class Visit>
+/// it. `with_junctions` splits the parts between obstacles at their junctions, which are points on the
+/// obstacle before them.
+template <class S, bool with_junctions = false, class Visit>
 void visit_segments(const ModelOf<S>& model,
                     const PlacedBody<S>* body,
                     const S* q,
@@ -145,48 +203,104 @@ void visit_segments(const ModelOf<S>& model,
   PathEnd<S> from = path_end<S>(point[0]);
   PointMotion<S> A = end_motion(body, from);
   for (int k = 1; k < element.count; ++k) {
-    const auto& next = point[k];
-    const bool is_point = next.kind == PathKind::point;
-    const auto& end = is_point ? next : point[++k];
-    const PathEnd<S> to = path_end<S>(end);
+    const ObstacleRun<S> run = obstacle_run(body, q, point + k);
+    k += run.count;
+    const PathEnd<S> to = path_end<S>(point[k]);
     const PointMotion<S> B = end_motion(body, to);
-    const S strands = all<S>(end.multiplicity);
-    if (is_point) {
-      visit(from, to, segment(A, B, strands));
-    } else {
-      const Wrap<S> over = wrap<S, false>(next, obstacle_pose(body, next), q, A.p, B.p);
-      const Pose<S> X_BO = {spatial::all33<S>(next.axes), spatial::all3<S>(next.at)};
-      const PathEnd<S> P = {next.body, X_BO * over.P}, Q = {next.body, X_BO * over.Q};
-      visit(from, P, segment(A, end_motion(body, P), strands));
-      Segment<S> last = segment(end_motion(body, Q), B, strands);
-      last.length += over.arc;
-      visit(Q, to, last);
+    const S strands = all<S>(point[k].multiplicity);
+    S arc = all<S>(0);  // before `from`
+    const auto part = [&](const PathEnd<S>& next, const PointMotion<S>& end) {
+      Segment<S> s = segment(A, end, strands);
+      s.length += arc;
+      visit(from, next, s);
+    };
+    if (run.count > 0) {
+      const WrapChain<S> chain = wrap_chain<S, false>(run, A.p, B.p);
+      for (int i = 0; i < run.count; ++i) {
+        const auto& obstacle = run.point[i];
+        const Wrap<S>& over = chain.over[i];
+        const Pose<S> X_BO = {spatial::all33<S>(obstacle.axes), spatial::all3<S>(obstacle.at)};
+        const PathEnd<S> P = {obstacle.body, X_BO * over.P};
+        part(P, end_motion(body, P));
+        from = {obstacle.body, X_BO * over.Q};
+        A = end_motion(body, from);
+        arc = over.arc;
+        if (with_junctions && i + 1 < run.count) {
+          const PathEnd<S> c = fixed_on(body, obstacle.body, chain.junction[i]);
+          part(c, end_motion(body, c));
+          from = c;
+          A = end_motion(body, c);
+          arc = all<S>(0);
+        }
+      }
     }
+    part(to, B);
     from = to;
     A = B;
   }
 }
 
-/// f(from, obstacle, to, term) for the terms that the second derivatives of a path's length have besides
-/// those of its straight parts; their directions are in the world.
-template <class S, class Visit>
+/// Motion of a point against an obstacle, along a direction of the world.
+template <class S>
+struct RelativeMotionTerm {
+  PathEnd<S> end;
+  int obstacle;
+  Vec3<S> direction;
+};
+
+/// visit(from, obstacle, to, term) for the terms that the second derivatives of a path's length have besides
+/// those of its straight parts, and square(weight, motions, n) for the square of a sum of motions; their
+/// directions are in the world.
+template <class S, class Visit, class Square>
 void visit_curvature_terms(const ModelOf<S>& model,
                            const PlacedBody<S>* body,
                            const S* q,
                            const Element<typename S::Parameter>& element,
-                           const Visit& visit) {
+                           const Visit& visit,
+                           const Square& square) {
   const auto* const point = model.path_point + element.first;
   for (int k = 1; k + 1 < element.count; ++k) {
-    if (point[k].kind == PathKind::point) continue;
-    const PathEnd<S> from = path_end<S>(point[k - 1]), to = path_end<S>(point[k + 1]);
-    const Pose<S> X_WO = obstacle_pose(body, point[k]);
-    const Wrap<S> over = wrap<S, true>(point[k], X_WO, q, end_motion(body, from).p, end_motion(body, to).p);
-    const S strands = all<S>(point[k + 1].multiplicity);
-    for (const CurvatureTerm<S>& term : over.term) {
-      const CurvatureTerm<S> own = {
-          X_WO.R * term.f, X_WO.R * term.g, strands * term.p, strands * term.q, strands * term.s};
-      visit(from, point[k].body, to, own);
+    const ObstacleRun<S> run = obstacle_run(body, q, point + k);
+    if (run.count == 0) continue;
+    const PathEnd<S> start = path_end<S>(point[k - 1]), to = path_end<S>(point[k + run.count]);
+    const Vec3<S> a = end_motion(body, start).p, b = end_motion(body, to).p;
+    const WrapChain<S> chain = wrap_chain<S, true>(run, a, b);
+    const S strands = all<S>(point[k + run.count].multiplicity);
+    ChainLink<S> link[most_obstacles];
+    RelativeMotionTerm<S> motion[3 * most_obstacles];
+    PathEnd<S> from = start;
+    for (int i = 0; i < run.count; ++i) {
+      const int obstacle = point[k + i].body;
+      const Pose<S>& X_WO = run.X_WO[i];
+      const PathEnd<S> next = i + 1 == run.count ? to : fixed_on(body, obstacle, chain.junction[i]);
+      for (const CurvatureTerm<S>& term : chain.over[i].term) {
+        const CurvatureTerm<S> own = {
+            X_WO.R * term.f, X_WO.R * term.g, strands * term.p, strands * term.q, strands * term.s};
+        visit(from, obstacle, next, own);
+      }
+      link[i] = chain_link(X_WO, chain.over[i], i == 0 ? a : chain.junction[i - 1], chain.junction[i]);
+      motion[i] = {from, obstacle, zero3<S>()};
+      motion[i + 1] = {to, obstacle, zero3<S>()};
+      from = next;
     }
+    const int ends = run.count + 1, turns = run.count - 1;
+    for (int i = 0; i < turns; ++i) {  // ω × u from two points of the obstacle after a junction
+      const Vec3<S>& c = chain.junction[i];
+      const int before = point[k + i].body, after = point[k + i + 1].body;
+      motion[ends + 2 * i] = {fixed_on(body, after, c + link[i].u_b), before, zero3<S>()};
+      motion[ends + 2 * i + 1] = {fixed_on(body, after, c), before, zero3<S>()};
+    }
+    if (turns > 0) {
+      visit_junction_squares(link, run.count, [&](S weight, const Vec3<S>* direction) {
+        for (int i = 0; i < ends; ++i) motion[i].direction = direction[i];
+        for (int i = 0; i < turns; ++i) {
+          motion[ends + 2 * i].direction = direction[ends + i];
+          motion[ends + 2 * i + 1].direction = -direction[ends + i];
+        }
+        square(strands * weight, motion, ends + 2 * turns);
+      });
+    }
+    k += run.count;
   }
 }
 
@@ -233,8 +347,9 @@ void push_path(const ModelOf<S>& model,
   for (int k = 1; k < element.count; ++k, line += vectors) {
     const auto &from = point[k - 1], &to = point[k];
     if (from.body == to.body) continue;
-    const auto& end = to.kind == PathKind::point ? to : point[k + 1];
-    const Vec3<S> f = (tension * all<S>(end.multiplicity)) * line[0];
+    int end = k;
+    while (point[end].kind != PathKind::point) ++end;
+    const Vec3<S> f = (tension * all<S>(point[end].multiplicity)) * line[0];
     wrenches.at_point(from.body, is_straight ? spatial::all3<S>(from.at) : line[1], f);
     wrenches.at_point(to.body, is_straight ? spatial::all3<S>(to.at) : line[2], -f);
   }

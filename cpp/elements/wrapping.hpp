@@ -57,6 +57,7 @@ struct CurvatureTerm {
 /// `with_curvature`, the template parameter of all functions that return one.
 template <class S>
 struct Wrap {
+  Mask<S> touches;
   Vec3<S> P, Q;
   S arc;
   CurvatureTerm<S> term[2];
@@ -126,7 +127,7 @@ PYSIM_INLINE Wrap<S> assembled(const Round<S>& round,
   const Vec3<S> middle = half * (a + b);
   const auto on = round.touches;
   if constexpr (!with_curvature)
-    return {select(on, P, middle), select(on, Q, middle), select(on, arc, o), {}};
+    return {on, select(on, P, middle), select(on, Q, middle), select(on, arc, o), {}};
   const Vec3<S> u = normalised(b - a), c = across(u), d = b - a;
   const S L = max(sqrt(dot(d, d)), tiny), p = -all<S>(1) / L, q = p;
   const auto first = CurvatureTerm<S>{select(on, over.f, c),
@@ -140,7 +141,7 @@ PYSIM_INLINE Wrap<S> assembled(const Round<S>& round,
                                      select(on, second.p, p),
                                      select(on, second.q, q),
                                      select(on, second.s, p)};
-  return {select(on, P, middle), select(on, Q, middle), select(on, arc, o), {first, last}};
+  return {on, select(on, P, middle), select(on, Q, middle), select(on, arc, o), {first, last}};
 }
 
 template <class S>

@@ -239,13 +239,18 @@ void Model::add_path(const std::string& name,
   if (points.size() < 2) throw std::invalid_argument("force '" + name + "': a path needs two points");
   element.first = static_cast<int>(double_.path_points.size());
   element.count = static_cast<int>(points.size());
+  if (points.front().kind != PathKind::point || points.back().kind != PathKind::point) {
+    throw std::invalid_argument("force '" + name + "': an obstacle is not between two points");
+  }
+  int run = 0;  // obstacles since the last point
   for (std::size_t k = 0; k < points.size(); ++k) {
-    const bool between = k > 0 && k + 1 < points.size() && points[k - 1].kind == PathKind::point &&
-                         points[k + 1].kind == PathKind::point;
-    if (points[k].kind != PathKind::point && !between) {
-      throw std::invalid_argument("force '" + name + "': an obstacle is not between two points");
+    run = points[k].kind == PathKind::point ? 0 : run + 1;
+    const bool alone =
+        run < 2 || (points[k].kind != PathKind::conditional && points[k - 1].kind != PathKind::conditional);
+    if (!alone || run > tree::most_obstacles) {
+      throw std::invalid_argument("force '" + name + "': too many obstacles between two points");
     }
-    if (points[k].kind != PathKind::point) ++element.bends;
+    if (run > 0) ++element.bends;
   }
   for (PathPoint<double> point : points) {
     if (point.body < -1 || point.body >= nbodies()) {

@@ -40,7 +40,7 @@ constexpr int last_of(ElementKind) {
   return static_cast<int>(ElementKind::coordinates);
 }
 constexpr int last_of(PathKind) {
-  return static_cast<int>(PathKind::ellipsoid);
+  return static_cast<int>(PathKind::torus);
 }
 constexpr int last_of(SignalSource) {
   return static_cast<int>(SignalSource::reaction);

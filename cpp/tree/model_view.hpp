@@ -328,20 +328,34 @@ struct Element {
 };
 
 /// Part of a path: a point, a point that counts within a range of a coordinate, or between two points a
-/// sphere or cylinder, which the path wraps over or passes through, or an ellipsoid, which it wraps over.
-enum class PathKind : int { point, conditional, sphere, cylinder, inside_sphere, inside_cylinder, ellipsoid };
+/// sphere or cylinder, which the path wraps over or passes through, an ellipsoid, which it wraps over, or a
+/// torus, through whose hole it passes.
+enum class PathKind : int {
+  point,
+  conditional,
+  sphere,
+  cylinder,
+  inside_sphere,
+  inside_cylinder,
+  ellipsoid,
+  torus
+};
+
+/// Most obstacles of a path between two of its points.
+constexpr int most_obstacles = 4;
 
 /// A point of a path, or an obstacle that it wraps over (elements/wrapping.hpp,
-/// elements/ellipsoid_wrapping.hpp) or passes through (elements/inside_wrapping.hpp).
+/// elements/ellipsoid_wrapping.hpp) or passes through (elements/inside_wrapping.hpp,
+/// elements/torus_wrapping.hpp).
 template <class Real>
 struct PathPoint {
   int body;  ///< −1 for the world
   PathKind kind;
-  int q;              ///< coordinate of the tree that a conditional point depends on, else −1
-  Real at[3];         ///< point, or centre of the obstacle
-  Real axes[9];       ///< of the obstacle, column-major; z is the axis of a cylinder
-  Real radii[3];      ///< [m] of the obstacle: a radius three times, or the semi-axes of an ellipsoid
-  Real side[3];       ///< direction in its axes in which the path passes; 0 for the shorter side
+  int q;          ///< coordinate of the tree that a conditional point depends on, else −1
+  Real at[3];     ///< point, or centre of the obstacle
+  Real axes[9];   ///< of the obstacle, column-major; z is the axis of a cylinder
+  Real radii[3];  ///< [m] of the obstacle: a radius three times, semi-axes, or of a ring and its tube twice
+  Real side[3];   ///< direction in its axes in which the path passes; 0 for the shorter side
   Real lower, upper;  ///< range of the coordinate
   Real multiplicity;  ///< of a point: strands of the path from the point before, 0 for none
 

@@ -1,7 +1,7 @@
 """Ends of paths that enter an obstacle, over which the path cannot wrap: its length jumps there, and so does energy.
 
-d = 1 − |D⁻¹ p_O| of the neighbours of an obstacle with the radii D, p_O their place in its frame, without z for a
-cylinder
+d = 1 − |D⁻¹ p_O| of the points before and after an obstacle with the radii D, p_O their place in its frame, without z
+for a cylinder; of a torus, 1 − |(ρ − R, z)|/r
 """
 
 from __future__ import annotations
@@ -35,7 +35,10 @@ def entered_obstacle(scene: Scene, t: Array, q: Array) -> str | None:
         for k, part in enumerate(parts):
             if not part.is_obstacle or part.inside:
                 continue
-            ends = [parts[at] for at in (k - 1, k + 1) if 0 <= at < len(parts)]
+            ends = [
+                next((p for p in beside if not p.is_obstacle), part)
+                for beside in (parts[k::-1], parts[k:])
+            ]
             for end in ends:
                 depth = _depth(scene.model, q[rows], part, end)
                 inside = np.flatnonzero(depth > DEPTH)
@@ -44,6 +47,8 @@ def entered_obstacle(scene: Scene, t: Array, q: Array) -> str | None:
                     size = f"of radius {part.radius:g} [m]"
                     if part.kind == "ellipsoid":
                         size = "with the semi-axes {:g}, {:g}, {:g} [m]".format(*part.semi_axes)
+                    elif part.kind == "torus":
+                        size = f"with the radii {part.radius:g} and {part.tube:g} [m]"
                     obstacle = f"{part.kind} {size} on {part.body!r}"
                     far = depth.max() * min(part.radii)
                     return (
@@ -74,7 +79,11 @@ def _depth(model: Model, q: Array, obstacle: PathPart, end: PathPart) -> Array:
         return np.full(len(q), -np.inf)
     X, P = (_placed(model, q, part) for part in (obstacle, end))
     away = P[:, :3, 3] - X[:, :3, 3]
-    local = np.einsum("nji,nj->ni", X[:, :3, :3], away) / obstacle.radii
+    place = np.einsum("nji,nj->ni", X[:, :3, :3], away)
+    if obstacle.kind == "torus":
+        off = np.hypot(place[:, 0], place[:, 1]) - obstacle.radius
+        return np.asarray(1 - np.hypot(off, place[:, 2]) / obstacle.tube)
+    local = place / obstacle.radii
     if obstacle.kind == "cylinder":
         local = local[:, :2]
     return np.asarray(1 - np.linalg.norm(local, axis=1))

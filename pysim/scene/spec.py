@@ -196,18 +196,21 @@ class CouplingSpec:
     signal: OwnName | None = None  # of time, in place of f(x): a prescribed motion
 
 
+MOST_OBSTACLES = 4  # of a path between two points, as in the engine
+
+
 @dataclass(frozen=True)
 class PathPart:
-    """Part of a path: a point, a point within a range of a coordinate, or a sphere, cylinder or ellipsoid.
+    """Part of a path: a point, a point within a range of a coordinate, or a sphere, cylinder, ellipsoid or torus.
 
-    It wraps over these, or passes through the inside of a sphere or cylinder.
+    It wraps over these, passes through the inside of a sphere or cylinder, and through the hole of a torus.
     """
 
     body: BodyName
     # point (3,) [m] or frame (4, 4); its z is a cylinder's axis
     at: Annotated[Array, PoseIn("body")]
-    kind: str = "point"  # point, conditional, sphere, cylinder or ellipsoid
-    radius: float = 0.0  # [m] of a sphere or cylinder
+    kind: str = "point"  # point, conditional, sphere, cylinder, ellipsoid or torus
+    radius: float = 0.0  # [m] of a sphere or cylinder, or of the circle in the tube of a torus
     side: tuple[float, float, float] = (0.0, 0.0, 0.0)  # in its axes; 0 for the shorter side
     inside: bool = False  # whether it passes through the inside of the obstacle
     coordinate: OwnName = ""  # joint, or "joint.coordinate", of a conditional point
@@ -215,6 +218,7 @@ class PathPart:
     below: float = math.inf
     multiplicity: float = 1.0  # of a point: strands from the point before, 0 for none
     semi_axes: tuple[float, float, float] = (0.0, 0.0, 0.0)  # [m] of an ellipsoid, in its axes
+    tube: float = 0.0  # [m] radius of the tube of a torus
 
     def __post_init__(self) -> None:
         if self.at.shape == (3,):
@@ -230,11 +234,13 @@ class PathPart:
     @property
     def is_obstacle(self) -> bool:
         """Whether the path runs around it."""
-        return self.kind in {"sphere", "cylinder", "ellipsoid"}
+        return self.kind in {"sphere", "cylinder", "ellipsoid", "torus"}
 
     @property
     def radii(self) -> tuple[float, float, float]:
-        """Semi-axes of the obstacle [m]; across the axis of a cylinder, 0 of a point."""
+        """Semi-axes of the obstacle [m]; across the axis of a cylinder, of circle and tube of a torus, 0 of a point."""
+        if self.kind == "torus":
+            return self.radius, self.tube, self.tube
         return self.semi_axes if self.kind == "ellipsoid" else (self.radius,) * 3
 
 

@@ -177,6 +177,8 @@ class _Placed:
         size: Entry = {"radius": part.radius}
         if part.kind == "ellipsoid":
             size = {"semi_axes": list(part.semi_axes)}
+        elif part.kind == "torus":
+            size["tube"] = part.tube
         inside = {"inside": True} if part.inside else {}
         return {"kind": part.kind, "pose": pose, "side": list(part.side)} | size | inside
 

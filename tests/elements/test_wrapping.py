@@ -396,11 +396,7 @@ POINT = '{ body = "world" }'
     [
         (
             f"[{OBSTACLE}, {POINT}]",
-            "has an obstacle, but is not between two points without one; put a point before and after it",
-        ),
-        (
-            f"[{POINT}, {OBSTACLE}, {OBSTACLE}, {POINT}]",
-            "has an obstacle, but is not between two points without one; put a point before and after it",
+            "is an obstacle, but not between two points; put a point before and after it",
         ),
         (
             f'[{POINT}, {{ body = "link", sphere = 0.1, cylinder = 0.1 }}, {POINT}]',

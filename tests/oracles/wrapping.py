@@ -1,4 +1,4 @@
-"""Shortest paths over a sphere, a cylinder or an ellipsoid, or through the inside, in plain NumPy and SciPy.
+"""Shortest paths over a sphere, a cylinder, an ellipsoid or a torus, or through the inside, in plain NumPy and SciPy.
 
 Both directions round a sphere or cylinder are computed [Garner and Pandy 2000]; the shorter one is taken, or the one
 that does not cross the ray opposite to a named side. A path through the inside is the shortest one of those that bend
@@ -7,11 +7,19 @@ at a point of the surface.
 
 from __future__ import annotations
 
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
 import numpy as np
 from scipy.integrate import solve_ivp
-from scipy.optimize import minimize_scalar, root
+from scipy.optimize import minimize, minimize_scalar, root
 
 from pysim.typing import Array
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    Length = Callable[[Array, Array], float]
 
 
 def around_circle(
@@ -162,8 +170,98 @@ def section_chain(
 
 def tight_chain(a: Array, b: Array, radii: Array, chain: Array) -> Array:
     """Return a chain of points (n, 3) from a to b, pulled tight outside an ellipsoid."""
+
+    def outside(points: Array) -> Array:
+        return points / np.minimum(np.linalg.norm(points / radii, axis=1), 1.0)[:, None]
+
+    return pulled_tight(a, b, chain, outside)
+
+
+def pulled_tight(a: Array, b: Array, chain: Array, outside: Callable[[Array], Array]) -> Array:
+    """Return a chain of points (n, 3) from a to b, pulled tight; `outside` moves points out of obstacles."""
     for _ in range(4000):
         whole = np.concatenate([a[None], chain, b[None]])
-        chain = 0.5 * (whole[:-2] + whole[2:])
-        chain /= np.minimum(np.linalg.norm(chain / radii, axis=1), 1.0)[:, None]
+        chain = outside(0.5 * (whole[:-2] + whole[2:]))
     return chain
+
+
+def out_of_torus(points: Array, R: float, r: float) -> Array:
+    """Return points (n, 3), those inside of a torus moved to its surface."""
+    rho = np.maximum(np.linalg.norm(points[:, :2], axis=1), 1e-300)
+    middle = points * np.array([1, 1, 0]) * (R / rho)[:, None]
+    away = points - middle
+    return np.asarray(middle + away / np.minimum(np.linalg.norm(away, axis=1) / r, 1.0)[:, None])
+
+
+def through_torus(a: Array, b: Array, R: float, r: float) -> float:
+    """Return the length of the path from a to b (3,) through the hole of a torus about z.
+
+    a and b are on different sides of its plane. A chain through the centre is pulled tight; then the equations of a
+    geodesic of the surface (√(x² + y²) − R)² + z² = r² that begins and ends on tangents through a and b are solved
+    from there.
+    """
+    line = a + np.linspace(0, 1, 20001)[:, None] * (b - a)
+    place = a - a[2] / (b[2] - a[2]) * (b - a)
+    clear = np.hypot(np.linalg.norm(line[:, :2], axis=1) - R, line[:, 2]).min() > r
+    if clear and np.hypot(place[0], place[1]) < R:
+        return float(np.linalg.norm(b - a))
+    half = np.linspace(0, 1, 80)[:, None]
+    chain = pulled_tight(
+        a, b, np.concatenate([a + half * -a, half * b]), lambda x: out_of_torus(x, R, r)
+    )
+    off = np.hypot(np.linalg.norm(chain[:, :2], axis=1) - R, chain[:, 2])
+    chain = chain[off < max(r * (1 + 1e-9), off.min())] if off.min() < r else chain[[off.argmin()]]
+
+    def normal(x: Array) -> Array:
+        rho = np.linalg.norm(x[:2])
+        slope = np.array([(rho - R) * x[0] / rho, (rho - R) * x[1] / rho, x[2]])
+        return np.asarray(slope / np.linalg.norm(slope))
+
+    def rate(_: float, y: Array) -> Array:
+        x, v = y[:3], y[3:]
+        rho = np.linalg.norm(x[:2])
+        out, across = (x[:2] @ v[:2]) / rho, (x[0] * v[1] - x[1] * v[0]) / rho
+        bow = out**2 + (rho - R) / rho * across**2 + v[2] ** 2
+        return np.concatenate([v, -bow / np.hypot(rho - R, x[2]) * normal(x)])
+
+    def shoot(unknowns: Array) -> tuple[Array, float]:
+        P, s = unknowns[:3], unknowns[3]
+        t = (P - a) / np.linalg.norm(P - a)
+        start = np.concatenate([P, s * t])
+        end = solve_ivp(rate, (0, 1), start, method="DOP853", rtol=1e-13, atol=1e-13).y[:, -1]
+        Q, T = end[:3], end[3:] / np.linalg.norm(end[3:])
+        miss, N = np.cross(b - Q, T), normal(Q)
+        touch = np.hypot(np.linalg.norm(P[:2]) - R, P[2]) / r - 1
+        across = np.array([touch, normal(P) @ (a - P), miss @ N, miss @ np.cross(N, T)])
+        return across, float(np.linalg.norm(P - a) + s + np.linalg.norm(b - Q))
+
+    arc = float(np.linalg.norm(np.diff(chain, axis=0), axis=1).sum())
+    found = root(lambda x: shoot(x)[0], np.append(chain[0], max(arc, 0.02 * r)), tol=1e-13)
+    return shoot(found.x)[1]
+
+
+def over_several(a: Array, b: Array, lengths: Sequence[Length], junctions: Array) -> float:
+    """Return the length of the path from a to b (3,) over obstacles, one after the other.
+
+    Args:
+        a: start.
+        b: end.
+        lengths: of the paths over each obstacle between two points.
+        junctions: (n − 1, 3) points beside the straight parts between the obstacles; the path is a minimum near
+            them, in the planes across the line from one to the next.
+    """
+    whole = np.concatenate([a[None], junctions, b[None]])
+    planes = []
+    for before, after in zip(whole[:-2], whole[2:], strict=True):
+        u = (after - before) / np.linalg.norm(after - before)
+        first = np.cross(u, np.eye(3)[np.argmin(np.abs(u))])
+        first /= np.linalg.norm(first)
+        planes.append(np.stack([first, np.cross(u, first)]))
+
+    def length(y: Array) -> float:
+        moved = [c + p @ E for c, p, E in zip(junctions, y.reshape(-1, 2), planes, strict=True)]
+        ends = [a, *moved, b]
+        return sum(own(p, q) for own, (p, q) in zip(lengths, pairwise(ends), strict=True))
+
+    found = minimize(length, np.zeros(2 * len(junctions)), method="BFGS", options={"gtol": 1e-9})
+    return float(found.fun)

@@ -1,4 +1,4 @@
-"""Path of a rope through points and over spheres, cylinders and ellipsoids, as points of the world to be drawn.
+"""Path of a rope through points and over obstacles, as points of the world to be drawn.
 
     γ   angle between a and b about the axis, in the plane of the path
     α = acos(r/ρ_a), β = acos(r/ρ_b)        φ = γ − α − β        the path touches if φ > 0
@@ -6,7 +6,8 @@
 a and b are the points beside an obstacle, in its frame, and ρ their distances from its axis or centre [Garner and Pandy
 2000, obstacle set]. The engine computes the same path in cpp/elements/wrapping.hpp, and that through the inside of a
 sphere or cylinder, which bends at one point of the surface, in cpp/elements/inside_wrapping.hpp. Over an ellipsoid the
-path along the section through its centre is drawn, as short as moving its points on the surface makes it.
+path along the section through its centre is drawn, as short as moving its points on the surface makes it; through a
+torus, one over the cylinder that touches its tube. Several obstacles are wrapped in turn between the arcs beside them.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 ARC = 12  # straight pieces of an arc
 BISECTIONS = 52
 SWEEPS, OVER_RELAXATION = 60, 1.7  # of the points of an arc on an ellipsoid
+TURNS = 20  # of wrapping over each of several obstacles
 INLINE = 1e-12  # square of the sine of an angle between a line and one through the centre
 
 
@@ -35,23 +37,24 @@ class RopePoint:
 
     body: int
     pose: Array  # (4, 4) in the body; the axis of a cylinder is its z
-    kind: str = "point"  # point, conditional, sphere, cylinder or ellipsoid
-    radius: float = 0.0  # [m] of a sphere or cylinder
+    kind: str = "point"  # point, conditional, sphere, cylinder, ellipsoid or torus
+    radius: float = 0.0  # [m] of a sphere or cylinder, or of the circle in the tube of a torus
     side: tuple[float, float, float] = (0.0, 0.0, 0.0)  # in its axes; 0 for the shorter side
     coordinate: str = ""  # of a conditional point
     ends: tuple[float, float] = (-np.inf, np.inf)  # of its range
     inside: bool = False  # whether the path passes through the inside of the obstacle
     strands: float = 1.0  # from the point before, 0 for none
     semi_axes: tuple[float, float, float] = (0.0, 0.0, 0.0)  # [m] of an ellipsoid
+    tube: float = 0.0  # [m] radius of the tube of a torus
 
     @property
     def is_obstacle(self) -> bool:
-        return self.kind in {"sphere", "cylinder", "ellipsoid"}
+        return self.kind in {"sphere", "cylinder", "ellipsoid", "torus"}
 
     @property
     def reach(self) -> float:
         """Largest radius [m]."""
-        return max(self.radius, *self.semi_axes)
+        return max(self.radius + self.tube, *self.semi_axes)
 
     def place(self, matrices: Array) -> Array:
         """Return its frame (4, 4) in the world; `matrices` (bodies + 1, 4, 4) has the world last."""
@@ -92,6 +95,7 @@ def rope_points(entry: Mapping[str, Any]) -> list[RopePoint]:
                     (x, y, z),
                     inside=part.get("inside", False),
                     semi_axes=(a, b, c),
+                    tube=part.get("tube", 0.0),
                 )
             )
     return found
@@ -121,10 +125,15 @@ def rope_places(
     length = 0.0
     for k, point in enumerate(points):
         if point.is_obstacle:
-            before, after = places[-1][-1], frames[k + 1][:3, 3]
-            arc, over = around(before, after, frames[k], point)
-            length += points[k + 1].strands * (float(np.linalg.norm(arc[0] - before)) + over)
-            places.append(arc)
+            if points[k - 1].is_obstacle:  # drawn with the first of them
+                continue
+            count = next(n for n, p in enumerate(points[k:]) if not p.is_obstacle)
+            ends = places[-1][-1], frames[k + count][:3, 3]
+            for arc, over in _chain(*ends, frames[k : k + count], points[k : k + count]):
+                before = places[-1][-1]
+                piece = float(np.linalg.norm(arc[0] - before)) + over
+                length += points[k + count].strands * piece
+                places.append(arc)
             continue
         place = frames[k][:3, 3]
         if not point.counts(values):
@@ -136,6 +145,20 @@ def rope_places(
     return np.concatenate(places), length
 
 
+def _chain(
+    a: Array, b: Array, frames: Sequence[Array], obstacles: Sequence[RopePoint]
+) -> list[tuple[Array, float]]:
+    """Return the arcs of a path from a to b (3,) over obstacles, with their lengths."""
+    arcs: list[tuple[Array, float] | None] = [None] * len(obstacles)
+    for _ in range(1 if len(obstacles) == 1 else TURNS):
+        for k, (frame, obstacle) in enumerate(zip(frames, obstacles, strict=True)):
+            touching = [arc is not None and len(np.unique(arc[0], axis=0)) > 1 for arc in arcs]
+            start = next((arcs[i][0][-1] for i in range(k - 1, -1, -1) if touching[i]), a)
+            end = next((arcs[i][0][0] for i in range(k + 1, len(arcs)) if touching[i]), b)
+            arcs[k] = around(start, end, frame, obstacle)
+    return [arc for arc in arcs if arc is not None]
+
+
 def around(a: Array, b: Array, frame: Array, obstacle: RopePoint) -> tuple[Array, float]:
     """Return points (ARC + 1, 3) and the length of the arc of a path from a to b (3,) over an obstacle at `frame`."""
     R, origin = frame[:3, :3], frame[:3, 3]
@@ -144,6 +167,8 @@ def around(a: Array, b: Array, frame: Array, obstacle: RopePoint) -> tuple[Array
         through = _through_cylinder if obstacle.kind == "cylinder" else _through_sphere
         bend = through(start, end, obstacle.radius)
         found = None if bend is None else (np.tile(bend, (ARC + 1, 1)), 0.0)
+    elif obstacle.kind == "torus":
+        found = _through_torus(start, end, obstacle.radius, obstacle.tube)
     elif obstacle.kind == "ellipsoid":
         found = _over_ellipsoid(start, end, np.array(obstacle.semi_axes), np.array(obstacle.side))
     else:
@@ -193,6 +218,16 @@ def _over_ellipsoid(a: Array, b: Array, radii: Array, side: Array) -> tuple[Arra
         places[:] = moved / np.minimum(np.linalg.norm(moved / radii, axis=1), 1.0)[:, None]
     arc = whole[1:-1]
     return arc, float(np.linalg.norm(np.diff(arc, axis=0), axis=1).sum())
+
+
+def _through_torus(a: Array, b: Array, R: float, r: float) -> tuple[Array, float] | None:
+    line = a + np.linspace(0, 1, 201)[:, None] * (b - a)
+    off = np.hypot(np.hypot(line[:, 0], line[:, 1]) - R, line[:, 2])
+    x = line[np.argmin(off)]
+    out = np.array([x[0], x[1], 0.0]) / max(float(np.hypot(x[0], x[1])), 1e-300)
+    axes = np.stack([out, [0.0, 0.0, 1.0], [out[1], -out[0], 0.0]])  # of a cylinder along the tube
+    over = _over_cylinder(axes @ (a - R * out), axes @ (b - R * out), r, np.array([-1.0, 0.0, 0.0]))
+    return None if over is None else (over[0] @ axes + R * out, over[1])
 
 
 def _around_circle(

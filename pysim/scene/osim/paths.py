@@ -24,7 +24,7 @@ from pysim.scene.osim.values import (
     numbers,
     text,
 )
-from pysim.scene.spec import BodySpec, Mimic, PathPart
+from pysim.scene.spec import MOST_OBSTACLES, BodySpec, Mimic, PathPart
 from pysim.scene.urdf.joints import plain_joint
 from pysim.typing import Array
 
@@ -201,9 +201,9 @@ class PathReader:
 
     # ------------------------------------------------------------------------------ surfaces
 
-    def _obstacles(self, path: Element, nodes: list[Node], owner: str) -> dict[int, PathPart]:
-        """Return the obstacles after points, by number."""
-        found: dict[int, PathPart] = {}
+    def _obstacles(self, path: Element, nodes: list[Node], owner: str) -> dict[int, list[PathPart]]:
+        """Return the obstacles after points, by number, in the order in which the path meets them."""
+        found: dict[int, list[Surface]] = {}
         wraps = [w for tag in ("PathWrapSet", "MuscleWrapSet") for w in members(path, tag)]
         for wrap in wraps:
             surface = self._surface(wrap, owner)
@@ -217,14 +217,24 @@ class PathReader:
             ]
             chosen = self._touched(surface, nodes, segments)
             chosen = chosen[:1] if surface.is_one_sided else chosen
-            free = [k for k in chosen if k not in found]
+            free = [k for k in chosen if len(found.get(k, ())) < MOST_OBSTACLES]
             if chosen and not free:
-                other = found[chosen[0]]
-                reason = f"lies between the same points as another surface, at {other.body!r}"
+                reason = f"lies between the same points as {MOST_OBSTACLES} others"
                 self._leave(wrap, surface, owner, reason)
             for k in free:
-                found[k] = surface.part(is_sided=self._takes_sides(surface, nodes, k))
-        return found
+                found.setdefault(k, []).append(surface)
+        return {k: self._parts_of(surfaces, nodes, k) for k, surfaces in found.items()}
+
+    def _parts_of(
+        self, surfaces: Sequence[Surface], nodes: list[Node], segment: int
+    ) -> list[PathPart]:
+        """Return the obstacles of a segment, in the mean order in which straight lines pass them."""
+
+        def place(surface: Surface) -> float:
+            return sum(surface.nearest(a, b) for a, b in self._sampled(surface, nodes, segment))
+
+        ordered = sorted(surfaces, key=place) if len(surfaces) > 1 else surfaces
+        return [s.part(is_sided=self._takes_sides(s, nodes, segment)) for s in ordered]
 
     def _surface(self, wrap: Element, owner: str) -> Surface | None:
         name = _basename(text(wrap, "wrap_object"))
@@ -263,6 +273,8 @@ class PathReader:
         """
         if surface.kind == "cylinder":
             return surface.is_one_sided
+        if surface.kind == "torus":
+            return False
         return any(surface.goes_far(a, b) for a, b in self._sampled(surface, nodes, segment))
 
     def _sampled(
@@ -302,7 +314,9 @@ def _basename(path: str) -> str:
 # ------------------------------------------------------------------------------------ assembly
 
 
-def _parts(nodes: Sequence[Node], obstacles: Mapping[int, PathPart]) -> tuple[PathPart, ...]:
+def _parts(
+    nodes: Sequence[Node], obstacles: Mapping[int, Sequence[PathPart]]
+) -> tuple[PathPart, ...]:
     """Return the parts of a path; conditional points that are not alone between two fixed ones become strands."""
     parts = [node.part for node in nodes]
     fixed = [k for k, part in enumerate(parts) if part.kind == "point"]
@@ -313,13 +327,12 @@ def _parts(nodes: Sequence[Node], obstacles: Mapping[int, PathPart]) -> tuple[Pa
         first = [parts[before]] if before >= 0 else []
         last = [parts[after]] if after < len(parts) else []
         if len(run) <= 1 and first and last:
-            obstacle = [obstacles[before]] if before in obstacles else []
-            found += [*run, *obstacle, *last]
+            found += [*run, *obstacles.get(before, ()), *last]
         elif run:
             found += _strands([*first, *run, *last], [p for p in parts if p.kind == "point"])
             found += [replace(part, multiplicity=0.0) for part in last]
         else:
-            found += [*([obstacles[before]] if before in obstacles else []), *last]
+            found += [*obstacles.get(before, ()), *last]
     return (replace(found[0], multiplicity=1.0), *found[1:])
 
 

@@ -1,7 +1,8 @@
 """Surfaces that the paths of an OpenSim model wrap over, and the parts of paths that they are between.
 
 OpenSim lets a surface act on any part of a path; in pysim an obstacle is between two points. The part is the one that
-touches the surface in configurations within the ranges of the coordinates.
+touches the surface in configurations within the ranges of the coordinates. A torus is a ring through which paths pass:
+outer_radius is that of the circle in its tube, and inner_radius that of the tube.
 """
 
 from __future__ import annotations
@@ -51,13 +52,13 @@ _SIDES: dict[str, Vector] = {
 
 @dataclass(frozen=True)
 class Surface:
-    """Cylinder about z of its frame, sphere or ellipsoid; `kind` is empty of one that is not read."""
+    """Cylinder or torus about z of its frame, sphere or ellipsoid; `kind` is empty of one that is not read."""
 
     name: str
     body: str
     at: Array  # (4, 4) in the body
     kind: str
-    radii: Vector  # [m], in its axes
+    radii: Vector  # [m], in its axes; of the circle and the tube of a torus
     side: Vector
     element: Element
 
@@ -68,6 +69,8 @@ class Surface:
 
     def touches(self, a: Array, b: Array) -> bool:
         """Return whether a path between points of the surface's frame touches it."""
+        if self.kind == "torus":
+            return self._is_pulled_in(a, b) or self.distance(a, b) < 0
         u, w = self._scaled(a), self._scaled(b)
         if min(np.linalg.norm(u), np.linalg.norm(w)) <= 1:
             return False
@@ -86,7 +89,22 @@ class Surface:
         side = self.side if is_sided else _SIDES["all"]
         if self.kind == "ellipsoid":
             return PathPart(self.body, self.at, self.kind, side=side, semi_axes=self.radii)
+        if self.kind == "torus":
+            return PathPart(self.body, self.at, self.kind, self.radii[0], tube=self.radii[1])
         return PathPart(self.body, self.at, self.kind, self.radii[0], side)
+
+    def nearest(self, a: Array, b: Array) -> float:
+        """Return the share of a straight line between points of the surface's frame at which it is nearest."""
+        u, w = (p if self.kind == "torus" else self._scaled(p) for p in (a, b))
+        d = w - u
+        return float(np.clip(-(u @ d) / max(float(d @ d), 1e-30), 0.0, 1.0))
+
+    def _is_pulled_in(self, a: Array, b: Array) -> bool:
+        """Return whether a straight line crosses the plane of a ring outside of it."""
+        if a[2] * b[2] >= 0:
+            return False
+        place = a - a[2] / (b[2] - a[2]) * (b - a)
+        return bool(np.hypot(place[0], place[1]) > self.radii[0])
 
     def _scaled(self, point: Array) -> Array:
         """Return a point in units of the radii, across the axis of a cylinder."""
@@ -109,10 +127,12 @@ class Surface:
 
     def distance(self, a: Array, b: Array) -> float:
         """Return the distance [m] between a straight line and the surface, negative inside; scaled of an ellipsoid."""
+        if self.kind == "torus":
+            line = a + np.linspace(0, 1, 41)[:, None] * (b - a)
+            off = np.hypot(np.hypot(line[:, 0], line[:, 1]) - self.radii[0], line[:, 2])
+            return float(off.min()) - self.radii[1]
         u, w = self._scaled(a), self._scaled(b)
-        d = w - u
-        t = float(np.clip(-(u @ d) / max(float(d @ d), 1e-30), 0.0, 1.0))
-        return (float(np.linalg.norm(u + t * d)) - 1) * min(self.radii)
+        return (float(np.linalg.norm(u + self.nearest(a, b) * (w - u))) - 1) * min(self.radii)
 
 
 def surfaces_of(model: Element, frames: Frames) -> dict[str, Surface]:
@@ -155,7 +175,7 @@ def _surface(element: Element, body: str, X: Array) -> Surface:
         problem = f"unknown quadrant {quadrant!r}{did_you_mean(quadrant, [s for s in _SIDES if s])}"
         element.required("quadrant").fail(problem)
     side = _SIDES[quadrant]
-    if kind == "cylinder" and side[2]:
+    if kind == "torus" or (kind == "cylinder" and side[2]):
         side = _SIDES["all"]
     return Surface(name_of(element), body, at, kind, radii, side, element)
 
@@ -173,4 +193,10 @@ def _kind(element: Element) -> tuple[str, Vector]:
             dimensions.fail(f"{problem}, got {shown(dimensions)}; correct them")
         a, b, c = sizes
         return ("sphere" if a == b == c else "ellipsoid"), (a, b, c)
+    if element.tag == "WrapTorus":
+        circle, tube = (positive(element, tag, "m") for tag in ("outer_radius", "inner_radius"))
+        if tube >= circle:
+            problem = f"<inner_radius> {tube:g} is that of the tube, and not below <outer_radius>"
+            element.fail(f"{problem} {circle:g} of the circle in it; correct them")
+        return "torus", (circle, tube, tube)
     return "", (0.0, 0.0, 0.0)

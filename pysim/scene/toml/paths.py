@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pysim.scene.spec import PathPart
+from pysim.scene.spec import MOST_OBSTACLES, PathPart
 from pysim.typing import Array
 
 if TYPE_CHECKING:
@@ -46,6 +46,8 @@ def read_part(table: PathPoint, body: str, pose: Array, multiplicity: float = 1.
         if table.ellipsoid is not None:
             a, b, c = table.ellipsoid
             return PathPart(body, at, "ellipsoid", side=side, semi_axes=(a, b, c))
+        if table.torus is not None:
+            return PathPart(body, at, "torus", table.torus[0], tube=table.torus[1])
         if table.sphere is not None:
             return PathPart(body, at, "sphere", table.sphere, side, inside=table.inside)
         assert table.cylinder is not None
@@ -61,9 +63,16 @@ def check_parts(tables: Sequence[PathPoint], path: Steps, problems: Problems) ->
         problem = "the first point has a multiplicity, and no part of the path is before it"
         problems.add((*path, "path", 0, "multiplicity"), f"{problem}; remove it")
     plain = [table.when is None and not table.is_obstacle for table in tables]
+    run = 0
     for k, is_point in enumerate(plain):
-        if is_point or (0 < k < len(plain) - 1 and plain[k - 1] and plain[k + 1]):
-            continue
-        what = "the condition `when`" if tables[k].when is not None else "an obstacle"
-        problem = f"has {what}, but is not between two points without one"
-        problems.add((*path, "path", k), f"{problem}; put a point before and after it")
+        run = 0 if is_point else run + 1
+        inner = 0 < k < len(plain) - 1
+        if tables[k].when is not None and not (inner and plain[k - 1] and plain[k + 1]):
+            problem = "has the condition `when`, but is not between two points without one"
+            problems.add((*path, "path", k), f"{problem}; put a point before and after it")
+        elif tables[k].is_obstacle and not inner:
+            problem = "is an obstacle, but not between two points"
+            problems.add((*path, "path", k), f"{problem}; put a point before and after it")
+        elif run > MOST_OBSTACLES:
+            problem = f"is obstacle {run} between two points, and there may be {MOST_OBSTACLES}"
+            problems.add((*path, "path", k), f"{problem}; put a point between them")

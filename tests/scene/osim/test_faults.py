@@ -255,7 +255,11 @@ UNREAD = {
         "<ignore_tendon_compliance>true</ignore_tendon_compliance><FmaxTendonStrain>",
         "its tendon is rigid",
     ),
-    "ellipsoid": ("WrapCylinder", "WrapTorus", "a WrapTorus is not read"),
+    "surface": (
+        "WrapCylinder",
+        "WrapDoubleCylinderObst",
+        "a WrapDoubleCylinderObst is not read",
+    ),
     "contact": ("PathSpring", "HuntCrossleyForce", "a HuntCrossleyForce is not read"),
     "activation": (
         "<fiber_damping>",

@@ -20,6 +20,7 @@ from pysim.scene.toml.records.keys import (
     NotNegativeNumbers,
     Pose,
     Positive,
+    Positive2,
     Positive3,
     Vector3,
     error_text,
@@ -145,13 +146,13 @@ class PathRange(Table):
         return self
 
 
-OBSTACLES = ("sphere", "cylinder", "ellipsoid")
+OBSTACLES = ("sphere", "cylinder", "ellipsoid", "torus")
 
 
 class PathPoint(Table):
-    """A point through which a path passes, or a sphere, cylinder or ellipsoid between two points.
+    """A point through which a path passes, or a sphere, cylinder, ellipsoid or torus between two points.
 
-    The path wraps over it, or passes through the inside of a sphere or cylinder.
+    The path wraps over it, or passes through the inside of a sphere or cylinder, or the hole of a torus.
     """
 
     body: MountName = key(..., "", '"world", a body or a frame')
@@ -161,6 +162,9 @@ class PathPoint(Table):
     cylinder: Positive | None = key(None, "m", "radius of an infinitely long cylinder to wrap over")
     ellipsoid: Positive3 | None = key(
         None, "m", "semi-axes of an ellipsoid to wrap over, along its x, y and z"
+    )
+    torus: Positive2 | None = key(
+        None, "m", "radii of a ring about z and of its tube, through whose hole the path passes"
     )
     at: PointOrPose = key(Pose(), "m", "centre or frame of the obstacle; z is a cylinder's axis")
     side: Vector3 | None = key(
@@ -185,9 +189,13 @@ class PathPoint(Table):
                 problem = f"has {name}, which belongs to a sphere or cylinder; give its radius"
                 place = ", or write the place of a point as point" if name == "at" else ""
                 raise error_text(f"{problem}{place}")
-        if "inside" in self.model_fields_set and (
-            not self.is_obstacle or self.ellipsoid is not None
-        ):
+        if "side" in self.model_fields_set and self.torus is not None:
+            raise error_text("has side, but a path passes through the hole of a torus; remove side")
+        if self.torus is not None and self.torus[1] >= self.torus[0]:
+            ring, tube = self.torus
+            problem = f"torus = [{ring:g}, {tube:g}] has a tube as thick as its ring"
+            raise error_text(f"{problem}; give a tube below {ring:g} [m]")
+        if "inside" in self.model_fields_set and self.sphere is None and self.cylinder is None:
             problem = "has inside, which belongs to a sphere or cylinder; give its radius"
             raise error_text(problem)
         if self.inside and self.side is not None:
@@ -212,8 +220,8 @@ class PathPoint(Table):
             at = {"at": Pose.keys_of(spec.at)} if not np.array_equal(spec.at, np.eye(4)) else {}
             side = {"side": list(spec.side)} if any(spec.side) else {}
             inside = {"inside": True} if spec.inside else {}
-            size = list(spec.semi_axes) if spec.kind == "ellipsoid" else spec.radius
-            return table | {spec.kind: size} | at | side | inside
+            sizes = {"ellipsoid": list(spec.semi_axes), "torus": [spec.radius, spec.tube]}
+            return table | {spec.kind: sizes.get(spec.kind, spec.radius)} | at | side | inside
         table["point"] = spec.point.tolist()
         if spec.multiplicity != 1:
             table["multiplicity"] = spec.multiplicity
