@@ -78,13 +78,13 @@ class Environment:
             raise SimulationError("dtype", f"must be np.float32 or np.float64, got {self.dtype}")
         tables, problems = read_environment(path, overrides)
         scene = load_scene(path, overrides, allow_code=allow_code, package_dirs=package_dirs)
-        self._threads = threads
-        self._seed = np.array(scene.settings.seed if seed is None else seed)
+        seed = scene.settings.seed if seed is None else seed
+        self._threads, self._seed = threads, np.array(seed)
         self.worlds = Worlds(
             scene,
             n,
             threads=threads,
-            seed=int(self._seed),
+            seed=seed,
             numbers=numbers,
             dtype=np.float32 if single else np.float64,
         )
@@ -111,9 +111,8 @@ class Environment:
         self._episode: NDArray[np.int64] = parts["episode"]  # −1 before the first
         self._episode[:] = -1
         parts["number"][:] = np.arange(n) if numbers is None else np.asarray(numbers)
-        self._key: Array = parts["key"]
+        self._key, self._readings = parts["key"], parts["readings"]
         self._action, self._action_rate = parts["action"], parts["action_rate"]
-        self._readings: Array = parts["readings"]
         self._frames: NDArray[Any] = parts["history"].reshape(n, -1)  # a view
         self.terms: Array = parts["terms"]  # of the last step, with their weights
         self.ends: NDArray[np.bool_] = parts["ends"]  # that hold after the last step
@@ -162,8 +161,8 @@ class Environment:
             self._check_begun()
         given = checked_real(actions, "actions")
         if given.shape != self._action.shape:
-            problem = f"must have shape {self._action.shape}, got {given.shape}"
-            raise SimulationError("actions", f"{problem}; give a row for each world")
+            problem = f"must have shape {self._action.shape}, got {given.shape}; give a row for each world"
+            raise SimulationError("actions", problem)
         world = self._engine.act(self._records, given)
         if world >= 0:
             raise SimulationError("actions", f"of world {world} are not finite; check the policy")
@@ -246,6 +245,6 @@ class Environment:
         """Return the arrays that the next steps depend on besides the worlds, live."""
         parts = self._engine.parts
         names = ("steps", "episode", "key", "action", "action_rate", "history")
-        due = {f"due{k}": parts["due"][:, k] for k in self.plan.drawn_times()}
-        due |= self._starts.state()
-        return {"seed": self._seed, **{name: parts[name] for name in names}, **due}
+        own = {"seed": self._seed, **{name: parts[name] for name in names}}
+        own |= {f"due{k}": parts["due"][:, k] for k in self.plan.drawn_times()}
+        return own | self._starts.state()
