@@ -6,6 +6,7 @@ Oracle: complex steps of the recorded forces and rates along every motion of the
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -23,6 +24,7 @@ BODY = {"mass": 1.0, "com": [0.1, 0, 0.2], "inertia": {"xx": 0.2, "yy": 0.3, "zz
 PATH = [{"body": "world", "point": [0.3, 0, 1.0]}, {"body": "two", "point": [0, 0.3, 0.1]}]
 OBSTACLE = {"body": "one", "cylinder": 0.1, "at": {"xyz": [0.2, 0.1, 0.4]}}
 JOINTS = ["bend", "slide"]
+TYRE = Path(__file__).parents[1] / "data" / "tyres" / "car.tir"
 
 
 def mechanism():
@@ -42,6 +44,8 @@ def mechanism():
         + table("sensor", name="motion", type="twist", frame="two", axes="base")
         + table("sensor", name="reach", type="distance", path=[PATH[0], OBSTACLE, PATH[1]])
         + table("sensor", name="sum", type="weighted_sum", coordinates=JOINTS, weights=[0.7, -1.3])
+        + table("sensor", name="lean", type="transmission_angle", frame="two", relative_to="one")
+        + table("sensor", name="ratio", type="mechanical_advantage", coordinates=JOINTS)
     )
 
 
@@ -236,6 +240,8 @@ SYSTEMS = {
     )
     + force("c"),
     "gain": table("controller", name="c", type="gain", inputs=["bent.q"], gain=-3.0) + force("c"),
+    "transmission_angle": force("lean"),
+    "mechanical_advantage": force("ratio"),
     "sum": table(
         "controller", name="c", type="sum", inputs=["bent.q", "bent.v"], weights=[2.0, -0.4]
     )
@@ -321,6 +327,9 @@ SYSTEMS |= {
         **WHEEL,
         lateral=[1.4, -25, 1100, 1100, 10, 0, 0, -1.5, 0, 0, 0.02, 5, 10, -6, 2, 2e-4, 0, -0.2],
         longitudinal=[1.65, -20, 1200, 5, 250, 0.03, 0.01, -0.05, -0.5, 0, 0, 2, -5, 0.1],
+    ),
+    "magic_formula_tyre": table(
+        "force", name="f", type="magic_formula_tyre", **WHEEL, file="car.tir"
     ),
     "lookup": table(
         "controller",
@@ -413,11 +422,12 @@ def graph_of(tmp_path, monkeypatch, text):
     found = []
 
     class Kept(GraphBuilder):
-        def compile(self):
+        def compile(self, *arguments):
             found.append(self)
-            return super().compile()
+            return super().compile(*arguments)
 
     monkeypatch.setattr(signal_compiler, "GraphBuilder", Kept)
+    (tmp_path / "car.tir").write_bytes(TYRE.read_bytes())
     scene_of(tmp_path, mechanism() + text + simulation("generalized_alpha"))
     return found[-1]
 
